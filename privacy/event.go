@@ -66,12 +66,14 @@ type Laplace struct {
 	Sensitivity Sensitivity
 }
 
-// DiscreteGaussian is noise with P(x) ∝ exp(−x²/2Sigma²) on the integers, on an
-// integer-valued query of one coordinate. A vector query is a [Compose] of its
-// coordinates.
+// DiscreteGaussian is noise with P(x) ∝ exp(−x²/2Sigma²) on the integers, on each
+// coordinate of an integer-valued query of the given L2 sensitivity.
 type DiscreteGaussian struct {
 	Sigma       float64
-	Sensitivity Sensitivity // whole numbers
+	Sensitivity Sensitivity
+	// Coordinates is how many coordinates may differ between neighbours; 0
+	// stands for 1.
+	Coordinates int64
 }
 
 // DiscreteLaplace is noise with P(x) ∝ exp(−|x|/Scale) on the integers, on each

@@ -1,0 +1,210 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Mechanism is one private mechanism. Describe and Plan must be deterministic
+// and must not read anything but their arguments; the host asks twice and
+// refuses a mechanism that answers differently.
+type Mechanism interface {
+	// Describe says what the mechanism is and what it can work with.
+	Describe() Description
+	// Plan says what a release will cause and look like. It sees no data.
+	Plan(req PlanRequest) (Plan, error)
+	// Release reads the rows once, computes the query, and has the host add the
+	// noise, in the order of the plan's event.
+	Release(ctx context.Context, req ReleaseRequest, rows Rows, host Host) (Result, error)
+}
+
+// Description is the constant part of a mechanism.
+type Description struct {
+	Name    string
+	Version string
+	Summary string
+	// Params is the JSON Schema (2020-12) of the parameters.
+	Params json.RawMessage
+	// Relations are the relations under which Plan's event holds on the sample.
+	Relations []privacy.Relation
+	// Designs are the kinds of sample the mechanism can use: "full", "poisson",
+	// "srswor", "multistage", "stratified", "collected".
+	Designs []string
+	// SelfNoising says that the mechanism draws noise of its own. Such a plugin
+	// must be allowed by name in the job and is marked in the report.
+	SelfNoising bool
+
+	_ struct{}
+}
+
+// PlanRequest is all that a plan may depend on.
+type PlanRequest struct {
+	// Params are the job's parameters, already valid against Description.Params.
+	Params json.RawMessage
+	Public Public
+	// Target is what this release may spend on the sample.
+	Target privacy.Point
+
+	_ struct{}
+}
+
+// Public is what anyone may know about the table and the draw.
+type Public struct {
+	// Relation is the relation of the guarantee on the population.
+	Relation privacy.Relation
+	// SampleRelations are the relations under which the plan's event must meet
+	// Target on the sample (a fixed-size sample needs replace-one, whatever
+	// Relation is).
+	SampleRelations []privacy.Relation
+	// Population is the public number of units, 0 where it is secret.
+	Population int64
+	Design     Design
+	// Columns are all columns that the job declares.
+	Columns []Column
+
+	_ struct{}
+}
+
+// Column returns the declared column of that name.
+func (p Public) Column(name string) (Column, bool) {
+	for _, c := range p.Columns {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+// Design is the public side of the draw.
+type Design struct {
+	Kind string
+	// Rate is the expected inclusion probability where it is the same for all
+	// rows, else 0.
+	Rate float64
+	// SampleSize is the fixed, public size of the sample, 0 where it is random.
+	SampleSize int64
+	// MinWeight and MaxWeight bound the design weights 1/π.
+	MinWeight, MaxWeight float64
+	EqualWeights         bool
+	// LargestCount bounds the rows a draw can hold, 0 where nothing is known.
+	LargestCount int64
+
+	_ struct{}
+}
+
+// ColumnType says how a column's values reach the mechanism.
+type ColumnType string
+
+const (
+	// Number is a column of float64, clipped by the host to [Lower, Upper].
+	Number ColumnType = "number"
+	// Category is a column of codes into the declared public Domain.
+	Category ColumnType = "category"
+)
+
+// Missing says what becomes of null and NaN.
+type Missing string
+
+const (
+	// MissingRefuse asserts that there are none; one that is met is an error.
+	MissingRefuse Missing = "refuse"
+	// MissingDrop hands them to the mechanism as invalid.
+	MissingDrop Missing = "drop"
+	// MissingImpute replaces them by a public value before the mechanism sees them.
+	MissingImpute Missing = "impute"
+)
+
+// Column is one declared column.
+type Column struct {
+	Name         string
+	Type         ColumnType
+	Lower, Upper float64
+	Missing      Missing
+	Domain       []string
+	// Immutable says that the column is public and that a neighbour cannot
+	// change it (P11).
+	Immutable bool
+
+	_ struct{}
+}
+
+// Plan is what a release will cause and look like.
+type Plan struct {
+	// Columns are the names of the columns that Release will read, in order.
+	Columns []string
+	// Event is what the noise calls of a release amount to on the sample. Its
+	// leaves, read from left to right with every repeat unrolled, are the calls.
+	Event privacy.Event
+	// Output is the shape of the result.
+	Output []Field
+	// Rows is the number of rows of the result.
+	Rows int64
+	// Errors are the expected errors that are public.
+	Errors []ExpectedError
+
+	_ struct{}
+}
+
+// Field is one column of the result.
+type Field struct {
+	Name string
+	Type FieldType
+	// Granularity, where positive, is the public lattice that every value of a
+	// float64 column lies on.
+	Granularity float64
+	Doc         string
+
+	_ struct{}
+}
+
+// FieldType is the type of a result column.
+type FieldType string
+
+// The types of a result column.
+const (
+	Float64 FieldType = "float64"
+	Int64   FieldType = "int64"
+	String  FieldType = "string"
+)
+
+// ExpectedError is what is known about the noise in one output column before
+// any data is read.
+type ExpectedError struct {
+	Field string
+	// NoiseSD is the standard deviation of the noise in the released value.
+	NoiseSD float64
+	// Half95 is half the width of the 95 % interval of the noise alone.
+	Half95 float64
+	Note   string
+
+	_ struct{}
+}
+
+// ReleaseRequest repeats the plan that was made and what it was made from.
+type ReleaseRequest struct {
+	Params json.RawMessage
+	Public Public
+	Target privacy.Point
+	Plan   Plan
+
+	_ struct{}
+}
+
+// Result is what a release returns; its columns are those of the plan's Output.
+type Result struct {
+	Columns []ResultColumn
+
+	_ struct{}
+}
+
+// ResultColumn holds one column in the slice that its type names.
+type ResultColumn struct {
+	Name    string
+	Float64 []float64
+	Int64   []int64
+	String  []string
+
+	_ struct{}
+}
