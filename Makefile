@@ -1,0 +1,38 @@
+# Everything goes through Go; nothing else is needed for demo and test.
+GO      ?= go
+BIN     := bin/dprelease
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+
+.PHONY: all build demo test bench check generate clean
+
+all: build
+
+build:
+	@mkdir -p bin
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
+
+# The main job on real data, into a folder of its own so that it can be run again.
+demo: build
+	@rm -rf examples/schools/out
+	$(BIN) run examples/schools/job.yaml
+
+test:
+	$(GO) test -shuffle=on -timeout 30m ./...
+
+race:
+	$(GO) test -race -shuffle=on -timeout 60m ./...
+
+check:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+bench: build
+	./bench/run.sh
+
+generate:
+	$(GO) generate ./...
+
+clean:
+	rm -rf bin examples/*/out
