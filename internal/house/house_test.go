@@ -1,0 +1,160 @@
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/dprelease/dprelease/"
+
+type pkg struct {
+	ImportPath string
+	Dir        string
+	Imports    []string
+	Deps       []string
+	GoFiles    []string
+}
+
+func (p pkg) name() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// packages lists the packages of the module with their imports.
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,Deps,GoFiles", module+"...")
+	cmd.Dir = "../.."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 10 {
+		t.Fatalf("go list found only %d packages", len(all))
+	}
+	return all
+}
+
+func in(name string, roots ...string) bool {
+	for _, r := range roots {
+		if name == r || strings.HasPrefix(name, r+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// only says which packages may import a path directly.
+var only = []struct {
+	path string
+	may  []string
+}{
+	{"github.com/hashicorp/go-plugin", []string{"internal/host", "plugins/sdk"}},
+	{"github.com/apache/arrow", []string{"internal/table", "internal/wire", "plugins/sdk"}},
+	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
+	{"google.golang.org/grpc", []string{"internal/host", "internal/wire", "plugins/sdk"}},
+}
+
+// never says what a package must not reach, even through others.
+var never = []struct {
+	from, to string
+}{
+	{"privacy", module + "internal"}, {"privacy", module + "plugins"}, {"privacy", module + "samplers"},
+	{"privacy", "gopkg.in/yaml.v3"}, {"privacy", "github.com/apache"}, {"privacy", "google.golang.org"},
+	{"plugins", module + "pipeline"}, {"plugins", module + "internal/host"}, {"plugins", module + "internal/table"},
+	{"pipeline", module + "plugins/mean"}, {"pipeline", module + "cmd"},
+	{"samplers", module + "pipeline"}, {"report", module + "pipeline"},
+	{"internal/table", module + "privacy"}, {"internal/noise", module + "internal/table"},
+	{"internal/job", module + "pipeline"},
+}
+
+func TestImportRules(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, i := range p.Imports {
+			for _, rule := range only {
+				if in(i, rule.path) && !in(p.name(), rule.may...) {
+					t.Errorf("%s imports %s; only %v may", p.name(), i, rule.may)
+				}
+			}
+		}
+		for _, d := range p.Deps {
+			for _, rule := range never {
+				if in(p.name(), rule.from) && in(d, rule.to) {
+					t.Errorf("%s reaches %s", p.name(), d)
+				}
+			}
+			if in(p.name(), "privacy") && strings.Contains(d, ".") && !strings.HasPrefix(d, module+"privacy") &&
+				!strings.HasPrefix(d, "gonum.org/v1/gonum") && !strings.HasPrefix(d, "vendor/") && strings.Contains(strings.Split(d, "/")[0], ".") {
+				t.Errorf("%s reaches %s: standard library and gonum only", p.name(), d)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
+	for _, p := range packages(t) {
+		main := len(p.GoFiles) == 1 && p.GoFiles[0] == "main.go"
+		if _, err := os.Stat(filepath.Join(p.Dir, "doc.go")); err != nil && !main {
+			t.Errorf("%s has no doc.go", p.name())
+		}
+	}
+}
+
+// proved are the packages whose rules need a proof beside the code.
+var proved = []string{"samplers", "internal/noise", "privacy", "privacy/amplify", "privacy/rdp", "privacy/pld",
+	"privacy/shuffle", "privacy/iterate", "plugins/mean"}
+
+func TestProofsStandBesideTheCode(t *testing.T) {
+	for _, p := range proved {
+		found, err := filepath.Glob(filepath.Join("..", "..", p, "*.proof.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) == 0 {
+			t.Errorf("%s has no *.proof.md", p)
+		}
+		for _, f := range found {
+			if b, err := os.ReadFile(f); err != nil || len(b) < 400 {
+				t.Errorf("%s is too short to be a proof", f)
+			}
+		}
+	}
+}
+
+// TestContractHasProof: whoever writes a Contract section proves it.
+func TestContractHasProof(t *testing.T) {
+	contracts := 0
+	for _, p := range packages(t) {
+		for _, f := range p.GoFiles {
+			b, err := os.ReadFile(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(b), "// # Contract") {
+				continue
+			}
+			contracts++
+			found, _ := filepath.Glob(filepath.Join(p.Dir, "*.proof.md"))
+			if len(found) == 0 {
+				t.Errorf("%s/%s states a contract; the folder has no *.proof.md", p.name(), f)
+			}
+		}
+	}
+	if contracts == 0 {
+		t.Error("no contract found anywhere")
+	}
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Version is the version of the format.
+const Version = 1
+
+// Report is report.json.
+type Report struct {
+	Version   int       `json:"version"`
+	Tool      Tool      `json:"tool"`
+	Job       Job       `json:"job"`
+	Dataset   Dataset   `json:"dataset"`
+	Guarantee Guarantee `json:"guarantee"`
+	Draws     []Draw    `json:"draws"`
+	Releases  []Release `json:"releases"`
+	Budget    *Budget   `json:"budget,omitempty"`
+}
+
+// Tool is the program that made the releases.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Job names the job and the digest of its meaning.
+type Job struct {
+	Name   string `json:"name"`
+	Digest string `json:"digest"`
+}
+
+// Dataset is what is public about the table.
+type Dataset struct {
+	ID         string           `json:"id"`
+	Relation   privacy.Relation `json:"relation"`
+	Unit       string           `json:"unit"`
+	Population int64            `json:"population,omitempty"`
+	Collected  string           `json:"collected,omitempty"`
+}
+
+// Guarantee is one charged guarantee and how it was found.
+type Guarantee struct {
+	Epsilon     float64            `json:"epsilon"`
+	Delta       float64            `json:"delta"`
+	Relation    privacy.Relation   `json:"relation"`
+	Method      string             `json:"method"`
+	Methods     map[string]float64 `json:"methods"`
+	Unsupported []Unsupported      `json:"unsupported,omitempty"`
+	Claimed     []Claim            `json:"claimed,omitempty"`
+	Event       json.RawMessage    `json:"event"`
+	EventText   string             `json:"event_text"`
+}
+
+// Unsupported is a method that could not evaluate the event.
+type Unsupported struct {
+	Method string `json:"method"`
+	Reason string `json:"reason"`
+}
+
+// Claim is a published number that is shown and never charged.
+type Claim struct {
+	Source  string  `json:"source"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+	Charged bool    `json:"charged"`
+	Why     string  `json:"why"`
+}
+
+// Draw is one sample and everything released from it: one amplification (P4).
+type Draw struct {
+	Name            string             `json:"name"`
+	Design          string             `json:"design"`
+	Target          privacy.Point      `json:"target"`
+	Sample          privacy.Point      `json:"sample_budget"`
+	SampleRelations []privacy.Relation `json:"sample_relations"`
+	Efficiency      float64            `json:"efficiency,omitempty"`
+	Verdict         string             `json:"verdict,omitempty"`
+	Guarantee       Guarantee          `json:"guarantee"`
+	Releases        []string           `json:"releases"`
+}
+
+// Release is one release.
+type Release struct {
+	Name      string          `json:"name"`
+	From      string          `json:"from"`
+	Mechanism Mechanism       `json:"mechanism"`
+	Params    json.RawMessage `json:"params"`
+	Target    privacy.Point   `json:"target"`
+	Sample    privacy.Point   `json:"sample_budget"`
+	Guarantee Guarantee       `json:"guarantee"`
+	Expected  []ExpectedError `json:"expected_error,omitempty"`
+	Fields    []Field         `json:"fields"`
+	Files     []File          `json:"files,omitempty"`
+}
+
+// Mechanism is the plugin that computed a release.
+type Mechanism struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Builtin     bool   `json:"builtin"`
+	SHA256      string `json:"sha256,omitempty"`
+	SelfNoising bool   `json:"self_noising,omitempty"`
+}
+
+// ExpectedError is what was known of the noise before any data was read.
+type ExpectedError struct {
+	Field   string  `json:"field"`
+	NoiseSD float64 `json:"noise_sd,omitempty"`
+	Half95  float64 `json:"half_95,omitempty"`
+	Note    string  `json:"note,omitempty"`
+}
+
+// Field is one column of a release.
+type Field struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Doc  string `json:"doc,omitempty"`
+}
+
+// File is one file of a release, relative to the report.
+type File struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// Budget is the state of the data set's budget account around this job.
+type Budget struct {
+	Ledger       string `json:"ledger"`
+	LimitEpsilon string `json:"limit_epsilon"`
+	LimitDelta   string `json:"limit_delta"`
+	SpentEpsilon string `json:"spent_epsilon"`
+	SpentDelta   string `json:"spent_delta"`
+}
+
+// WriteJSON writes report.json.
+func (r *Report) WriteJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(r)
+}
