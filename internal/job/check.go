@@ -1,0 +1,194 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// checker collects what is wrong with the meaning of a job.
+type checker struct {
+	j     *Job
+	found Problems
+}
+
+func (k *checker) wrong(path, hint, format string, args ...any) {
+	k.found = append(k.found, k.j.Problem(path, fmt.Sprintf(format, args...), hint))
+}
+
+// check finds what is wrong with the meaning of a job, without a plugin and
+// without data. A key that could not be read is zero; it has its problem
+// already, and what depends on it is left unsaid.
+func check(j *Job, o Options) Problems {
+	k := &checker{j: j}
+	k.dataset()
+	k.columns()
+	for i := range j.Samples {
+		k.sample(&j.Samples[i])
+	}
+	k.names("samples", len(j.Samples), func(i int) (string, string) {
+		return j.Samples[i].Name, Key("samples", j.Samples[i].Name)
+	})
+	k.plugins(o)
+	k.releases(o)
+	return k.found
+}
+
+// names finds names that only differ in case: their files would be one file on
+// some systems.
+func (k *checker) names(what string, n int, at func(i int) (name, path string)) {
+	first := make(map[string]int, n)
+	for i := range n {
+		name, path := at(i)
+		if name == "" {
+			continue
+		}
+		folded := strings.ToLower(name)
+		if f, twice := first[folded]; twice {
+			other, at := at(f)
+			if other == name {
+				k.wrong(path, "", "%s is the name of two %s (first in line %d)", shown(name), what, k.j.Pos(at).Line)
+			} else {
+				k.wrong(path, "some file systems do not tell the two apart", "differs from %s only in case", shown(other))
+			}
+			continue
+		}
+		first[folded] = i
+	}
+}
+
+func (k *checker) plugins(o Options) {
+	for _, p := range k.j.Plugins {
+		if slices.Contains(o.Mechanisms, p.Name) {
+			k.wrong(Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
+		}
+	}
+	k.names("plugins", len(k.j.Plugins), func(i int) (string, string) {
+		return k.j.Plugins[i].Name, Key("plugins", k.j.Plugins[i].Name)
+	})
+}
+
+func (k *checker) releases(o Options) {
+	from := []string{Table}
+	for _, s := range k.j.Samples {
+		from = append(from, s.Name)
+	}
+	mechanisms := slices.Clone(o.Mechanisms)
+	for _, p := range k.j.Plugins {
+		mechanisms = append(mechanisms, p.Name)
+	}
+	for i := range k.j.Releases {
+		r := &k.j.Releases[i]
+		path := Item("releases", i)
+		if r.From != "" && !slices.Contains(from, r.From) {
+			k.wrong(Key(path, "from"), hintOr(didYouMean(r.From, from), "known samples", from), "%s is not a sample", shown(r.From))
+		}
+		if o.Mechanisms != nil && r.Mechanism != "" && !slices.Contains(mechanisms, r.Mechanism) {
+			k.wrong(Key(path, "mechanism"), hintOr(didYouMean(r.Mechanism, mechanisms), "known mechanisms", mechanisms),
+				"%s is neither a built-in mechanism nor a plugin of this job", shown(r.Mechanism))
+		}
+	}
+	k.names("releases", len(k.j.Releases), func(i int) (string, string) {
+		return k.j.Releases[i].Name, Key(Item("releases", i), "name")
+	})
+}
+
+// hintOr is a hint, or the list of what is known where that is short.
+func hintOr(hint, label string, known []string) string {
+	if hint != "" || len(known) == 0 || len(known) > 12 {
+		return hint
+	}
+	return label + ": " + strings.Join(known, ", ")
+}
+
+func (k *checker) dataset() {
+	d := &k.j.Dataset
+	switch d.Relation {
+	case privacy.ReplaceOne:
+		if !k.j.Has("dataset.size") {
+			k.wrong("dataset.size", "the number of units is public under replace-one", "is missing")
+		}
+		if k.j.Has("dataset.at_least") {
+			k.wrong("dataset.at_least", "say size", "is for add-remove; under replace-one the size itself is public")
+		}
+	case privacy.AddRemove:
+		if k.j.Has("dataset.size") {
+			k.wrong("dataset.size", "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
+		}
+		if d.Collected != nil {
+			k.wrong("dataset.collected", "use relation: replace-one", "needs replace-one: a sample of fixed size has a public size")
+		}
+	}
+	if c := d.Collected; c != nil && d.Size > 0 && c.Population > 0 && c.Population < d.Size {
+		k.wrong("dataset.collected.population", "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
+	}
+}
+
+func (k *checker) columns() {
+	for i := range k.j.Dataset.Columns {
+		k.column(&k.j.Dataset.Columns[i])
+	}
+}
+
+// column infers what a column holds and checks its bounds or its domain.
+func (k *checker) column(c *Column) {
+	path := Key("dataset.columns", c.Name)
+	lower, upper := k.j.Has(Key(path, "lower")), k.j.Has(Key(path, "upper"))
+	domain := k.j.Has(Key(path, "domain"))
+	switch {
+	case domain && (lower || upper):
+		k.wrong(path, "a number has lower and upper, a category has domain", "has bounds and a domain")
+		return
+	case domain:
+		c.Type = Category
+		k.category(path, c)
+	case lower && upper:
+		c.Type = Number
+		k.number(path, c)
+	case lower:
+		k.wrong(Key(path, "upper"), "a number needs both bounds", "is missing")
+	case upper:
+		k.wrong(Key(path, "lower"), "a number needs both bounds", "is missing")
+	default:
+		k.wrong(path, "say lower and upper for a number, domain for a category", "has neither bounds nor a domain")
+	}
+}
+
+func (k *checker) number(path string, c *Column) {
+	if c.Lower != nil && c.Upper != nil && c.Lower.Cmp(c.Upper) >= 0 {
+		k.wrong(Key(path, "lower"), "", "must be less than upper (%s >= %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
+	}
+	if k.j.Has(Key(path, "outside")) {
+		k.wrong(Key(path, "outside"), "leave it out: numbers are clipped to their bounds", "is for categories")
+	}
+	if k.j.Has(Key(path, "immutable")) {
+		k.wrong(Key(path, "immutable"), "", "is for categories")
+	}
+	if c.Missing.Rule != Impute {
+		return
+	}
+	at := Key(path, "missing")
+	n, err := ParseAmount(c.Missing.Text)
+	if err != nil {
+		k.wrong(at, "", "%s", err)
+		return
+	}
+	if c.Lower != nil && n.Cmp(c.Lower) < 0 || c.Upper != nil && n.Cmp(c.Upper) > 0 {
+		k.wrong(at, "", "must impute a value between lower and upper, not %s", FormatAmount(n))
+		return
+	}
+	c.Missing.Number, c.Missing.Text = n, ""
+}
+
+func (k *checker) category(path string, c *Column) {
+	for _, h := range []struct {
+		key string
+		Handling
+	}{{"missing", c.Missing}, {"outside", c.Outside}} {
+		if h.Rule == Impute && c.Domain != nil && !slices.Contains(c.Domain, h.Text) {
+			k.wrong(Key(path, h.key), didYouMean(h.Text, c.Domain), "must impute a value of the domain, not %s", shown(h.Text))
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+func (k *checker) sample(s *Sample) {
+	path := Key("samples", s.Name)
+	switch s.Method {
+	case SRSWOR:
+		k.srswor(path, s)
+	case Multistage:
+		k.multistage(path, s)
+	case Stratified:
+		k.stratified(path, s)
+	}
+}
+
+func (k *checker) srswor(path string, s *Sample) {
+	d := &k.j.Dataset
+	size := Key(path, "size")
+	switch {
+	case d.Relation == privacy.AddRemove && !k.j.Has("dataset.at_least"):
+		k.wrong(size, "say dataset.at_least, or use method: poisson",
+			"a sample of fixed size needs a public lower bound on the size of the table")
+	case d.Relation == privacy.AddRemove && d.AtLeast > 0 && s.Size > d.AtLeast:
+		k.wrong(size, "", "must be at most dataset.at_least (%d > %d)", s.Size, d.AtLeast)
+	case d.Relation == privacy.ReplaceOne && d.Size > 0 && s.Size > d.Size:
+		k.wrong(size, "", "must be at most dataset.size (%d > %d)", s.Size, d.Size)
+	}
+}
+
+// needsFrame says what a design that draws from a public frame needs.
+func (k *checker) needsFrame(path string, why string) {
+	if !k.j.Has("dataset.frame") {
+		k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: %s", why)
+	}
+	if k.j.Dataset.Relation == privacy.AddRemove {
+		k.wrong(path, "use relation: replace-one", "needs replace-one: the frame makes the number of records public")
+	}
+}
+
+func (k *checker) multistage(path string, s *Sample) {
+	k.needsFrame(path, "the units of every stage are public")
+	seen := map[string]bool{}
+	for i, st := range s.Stages {
+		at := Item(Key(path, "stages"), i)
+		last := i == len(s.Stages)-1
+		switch {
+		case last && st.Unit != "":
+			k.wrong(Key(at, "unit"), "add a last stage {take: …} that draws rows", "the last stage draws rows and has no unit")
+		case !last && st.Unit == "" && !k.j.Has(Key(at, "unit")):
+			k.wrong(Key(at, "unit"), "only the last stage draws rows", "is missing")
+		case st.Unit != "" && seen[st.Unit]:
+			k.wrong(Key(at, "unit"), "", "%s is the unit of two stages", shown(st.Unit))
+		case st.Unit != "" && k.j.Dataset.Frame != nil && st.Unit == k.j.Dataset.Frame.Records:
+			k.wrong(Key(at, "unit"), "", "%s is the frame's number of records, not a key", shown(st.Unit))
+		}
+		seen[st.Unit] = true
+	}
+}
+
+func (k *checker) stratified(path string, s *Sample) {
+	rates, takes := k.j.Has(Key(path, "rates")), k.j.Has(Key(path, "take"))
+	switch {
+	case rates && takes:
+		k.wrong(path, "say one of the two", "has both rates and take")
+	case !rates && !takes:
+		k.wrong(path, "say rates (Poisson) or take (without replacement)", "has neither rates nor take")
+	case takes:
+		k.needsFrame(path, "the size of every stratum is public")
+		if col, ok := k.j.Dataset.Column(s.Strata); ok && col.Domain != nil {
+			k.strata(path, "take", s.Strata, col.Domain, stratumNames(s.Takes, func(t StratumTake) string { return t.Stratum }))
+		}
+	case rates:
+		k.stratifiedRates(path, s)
+	}
+}
+
+func (k *checker) stratifiedRates(path string, s *Sample) {
+	if k.j.Dataset.Relation == privacy.ReplaceOne {
+		k.wrong(Key(path, "rates"), "say take, or use relation: add-remove",
+			"needs add-remove: under replace-one a row could change its stratum and with it its rate")
+	}
+	if s.Strata == "" {
+		return
+	}
+	col, ok := k.j.Dataset.Column(s.Strata)
+	if !ok || !k.j.Has(Key(Key("dataset.columns", s.Strata), "domain")) {
+		k.wrong(Key(path, "strata"), fmt.Sprintf("declare it under dataset.columns with its domain"),
+			"%s is not a declared category", shown(s.Strata))
+		return
+	}
+	if col.Domain != nil {
+		k.strata(path, "rates", s.Strata, col.Domain, stratumNames(s.Rates, func(r StratumRate) string { return r.Stratum }))
+	}
+}
+
+// strata checks that the strata are exactly the domain of their column.
+func (k *checker) strata(path, key, column string, domain, named []string) {
+	for _, n := range named {
+		if !slices.Contains(domain, n) {
+			k.wrong(Key(Key(path, key), n), didYouMean(n, domain), "is not in the domain of %s", shown(column))
+		}
+	}
+	for _, v := range domain {
+		if !slices.Contains(named, v) {
+			k.wrong(Key(path, key), "", "does not name the stratum %s", shown(v))
+		}
+	}
+}
+
+func stratumNames[T any](all []T, name func(T) string) []string {
+	out := make([]string, len(all))
+	for i, t := range all {
+		out[i] = name(t)
+	}
+	return out
+}

@@ -1,0 +1,108 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// language is the whole job language: one declaration for every key.
+func language() kind[Job] {
+	return object(
+		key("version", version(), func(j *Job) *int { return &j.Version },
+			"The version of the job language, 1", required(), example("1")),
+		key("job", name(), func(j *Job) *string { return &j.Name },
+			"The name of the job. Two jobs that differ in nothing else are different jobs", required(), example("schools-2000")),
+		key("dataset", dataset(), func(j *Job) *Dataset { return &j.Dataset },
+			"What is publicly known about the table. Nothing here may be taken from the data", required()),
+		key("budget", budget(), func(j *Job) *Budget { return &j.Budget },
+			"The account that the releases are charged to", required()),
+		key("samples", named(sample(), "NAME", checkSampleName, func(s *Sample, n string) { s.Name = n }),
+			func(j *Job) *[]Sample { return &j.Samples },
+			"The draws that releases are made from, by name. Everything that is released from one sample shares one draw"),
+		key("releases", list(release(), 1), func(j *Job) *[]Release { return &j.Releases },
+			"What is to be published", required()),
+		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
+			func(j *Job) *[]Plugin { return &j.Plugins },
+			"Mechanisms that do not come with dprelease, by the name that releases use"),
+		key("output", output(), func(j *Job) *Output { return &j.Output },
+			"Where the releases go", required()),
+	)
+}
+
+func version() kind[int] {
+	k := transform(count("1"), func(v int64) (int, error) {
+		if v != Version {
+			return 0, fmt.Errorf("must be %d, not %d: this dprelease reads no other version", Version, v)
+		}
+		return int(v), nil
+	})
+	k.label, k.schema = "1", schema{"const": Version}
+	return k
+}
+
+func budget() kind[Budget] {
+	return object(
+		key("ledger", ledgerAddress(), func(b *Budget) *Secret { return &b.Ledger },
+			"The address of the ledger that keeps the account. ${NAME} is replaced; where it is absent the account is kept in a plain record beside the output",
+			example("sqlite:ledger.db")),
+		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
+			"The most that all releases from this data set may ever spend together", required()),
+	)
+}
+
+func guarantee() kind[Guarantee] {
+	return object(
+		key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Epsilon },
+			"ε, an exact decimal number, in quotes or not", required(), example(`"0.5"`)),
+		key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
+			"δ, an exact decimal number", otherwise("0"), example(`"1e-7"`)),
+	)
+}
+
+func release() kind[Release] {
+	return object(
+		key("name", name(), func(r *Release) *string { return &r.Name },
+			"The name of the release and of its files", required(), example("mean_api")),
+		key("from", text(), func(r *Release) *string { return &r.From },
+			"The name of a sample, or table for the whole table", otherwise(Table), example("srs")),
+		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
+			"The mechanism: a built-in one, or a name under plugins", required(), example("mean")),
+		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
+			"The parameters of the mechanism. Its own JSON Schema says which there are", otherwise("{}"), example("{column: api00}")),
+		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
+			"What the release may cost on the population. What that allows on the sample is worked out from it", required()),
+	)
+}
+
+func plugin() kind[Plugin] {
+	return object(
+		fileKey("path",
+			func(p *Plugin) *string { return &p.Path }, nil,
+			"The executable. ${NAME} is replaced", required(), example("plugins/trimmed")),
+		key("sha256", sha256Hex(), func(p *Plugin) *string { return &p.SHA256 },
+			"The SHA-256 of the executable: 64 hexadecimal digits. Nothing else is started", required()),
+		key("allow_self_noising", flag(), func(p *Plugin) *bool { return &p.AllowSelfNoising },
+			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
+		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
+			"How long one release may take", otherwise("10m"), example("30s")),
+	)
+}
+
+func output() kind[Output] {
+	return object(
+		fileKey("dir",
+			func(o *Output) *string { return &o.Dir }, nil,
+			"The folder of the releases, made by the run. ${NAME} is replaced", required(), example("out")),
+		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
+			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
+	)
+}
+
+func relation() kind[privacy.Relation] {
+	word := choice("add-remove", "replace-one")
+	return transform(word, func(s string) (privacy.Relation, error) { return privacy.ParseRelation(s) })
+}

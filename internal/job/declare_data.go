@@ -1,0 +1,79 @@
+package job
+
+import (
+	"math/big"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+func dataset() kind[Dataset] {
+	return object(
+		key("id", pattern("1 to 200 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", `^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`),
+			func(d *Dataset) *string { return &d.ID },
+			"The name of the budget account. The same data must always have the same id", required(), example("ca-schools-2000")),
+		key("source", source(), func(d *Dataset) *Source { return &d.Source },
+			"Where the table is", required()),
+		key("relation", relation(), func(d *Dataset) *privacy.Relation { return &d.Relation },
+			"Say replace-one (the size is public) or add-remove (the size is secret). There is no default", required(), example("replace-one")),
+		key("size", count("1"), func(d *Dataset) *int64 { return &d.Size },
+			"The public number of units. Required under replace-one, where it is compared with the table; not allowed under add-remove", example("6194")),
+		key("at_least", count("1"), func(d *Dataset) *int64 { return &d.AtLeast },
+			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
+		key("unit", choice(UnitRow), func(d *Dataset) *string { return &d.Unit },
+			"The unit of privacy. One row is one unit", otherwise(UnitRow)),
+		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
+			func(d *Dataset) *[]Column { return &d.Columns },
+			"The columns that mechanisms may use, by name: numbers with bounds, categories with a domain", required()),
+		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
+			"The public list of units that multistage and stratified samples draw from"),
+		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
+			"Says that the table is itself a simple random sample. Nothing is drawn; the privacy that the collection bought is counted"),
+	)
+}
+
+func source() kind[Source] {
+	return object(
+		fileKey("path",
+			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
+			"A file, a folder or a glob, relative to the job file. ${NAME} is replaced", required(), example("schools.parquet")),
+		key("format", choice("parquet", "arrow"), func(s *Source) *string { return &s.Format },
+			"The format of the files. Where it is absent each file says it itself"),
+	)
+}
+
+func column() kind[Column] {
+	bound := amount(span{})
+	return object(
+		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
+			"The public lower bound of a number. Smaller values are raised to it", example("200")),
+		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
+			"The public upper bound of a number. Larger values are lowered to it", example("1000")),
+		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
+			"The public list of the values of a category", example("[E, H, M]")),
+		key("missing", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Missing },
+			"What becomes of null and NaN: refuse asserts that there are none", otherwise(string(Refuse)), example("drop")),
+		key("outside", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Outside },
+			"What becomes of a value of a category that is not in its domain", otherwise(string(Refuse)), example("{impute: other}")),
+		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
+			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart", otherwise("false")),
+	)
+}
+
+func frame() kind[Frame] {
+	return object(
+		fileKey("path",
+			func(f *Frame) *string { return &f.Path }, func(f *Frame) *string { return &f.named },
+			"A CSV file with a header and one line for each ultimate unit, relative to the job file. ${NAME} is replaced", required(), example("frame.csv")),
+		key("records", text(), func(f *Frame) *string { return &f.Records },
+			"The column of the frame with the public number of records in the unit", required(), example("schools")),
+	)
+}
+
+func collected() kind[Collected] {
+	return object(
+		key("method", choice(SRSWOR), func(c *Collected) *Method { return &c.Method },
+			"How the table was drawn from its population", required(), example("srswor")),
+		key("population", count("1"), func(c *Collected) *int64 { return &c.Population },
+			"The public number of units in the population", required(), example("250000")),
+	)
+}

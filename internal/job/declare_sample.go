@@ -1,0 +1,72 @@
+package job
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// refusedMethods are sampling methods that do not amplify (P3), with the reason.
+var refusedMethods = map[string]string{
+	"systematic":       "it draws one cluster of rows that the order of the table makes, so it buys no privacy",
+	"neyman":           "the allocation depends on the spread of a private variable, so the sizes themselves reveal it",
+	"pps":              "selection proportional to a private variable reveals that variable",
+	"proportional":     "rounding n_h = round(r·N_h) buys no privacy at a rounding boundary",
+	"with-replacement": "no sampler for it is offered",
+	"with_replacement": "no sampler for it is offered",
+	"srswr":            "no sampler for it is offered",
+}
+
+func checkSampleName(s string) (string, error) {
+	if s == Table {
+		return "", fmt.Errorf("must not be %s, which stands for the whole table", Table)
+	}
+	return checkName(s)
+}
+
+func sample() kind[Sample] {
+	rate := amount(span{lo: "0", hi: "1", loOpen: true})
+	keep := key("keep", flag(), func(s *Sample) *bool { return &s.Keep },
+		"Keep the draw, so that a later job can use the same one", otherwise("false"))
+	return oneOf("method", func(s *Sample) *Method { return &s.Method }, "How the sample is drawn", refusedMethods,
+		variant[Sample]{string(Poisson), "Every unit is kept with the same probability, each on its own coin", []field[Sample]{
+			key("rate", rate, func(s *Sample) **big.Rat { return &s.Rate },
+				"The probability with which a unit is kept", required(), example("0.2")),
+			keep}},
+		variant[Sample]{string(SRSWOR), "Simple random sampling without replacement", []field[Sample]{
+			key("size", count("1"), func(s *Sample) *int64 { return &s.Size },
+				"The number of units drawn", required(), example("800")),
+			keep}},
+		variant[Sample]{string(Multistage), "Units are drawn stage by stage without replacement; the last stage draws rows", []field[Sample]{
+			key("stages", list(stage(), 2), func(s *Sample) *[]Stage { return &s.Stages },
+				"The stages, from the top. The last has no unit: it draws rows", required(),
+				example("[{unit: cnum, take: 20}, {unit: dnum, take: 3}, {take: 2}]")),
+			keep}},
+		variant[Sample]{string(Stratified), "Every stratum is sampled on its own, at public rates or with public sizes", []field[Sample]{
+			key("strata", text(), func(s *Sample) *string { return &s.Strata },
+				"The column that tells the strata apart", required(), example("stype")),
+			key("rates", named(rateOf(rate), "STRATUM", checkText, func(r *StratumRate, n string) { r.Stratum = n }),
+				func(s *Sample) *[]StratumRate { return &s.Rates },
+				"The sampling rate of each stratum: a Poisson sample in each", example("{E: 0.1, H: 0.5, M: 0.5}")),
+			key("take", named(takeOf(), "STRATUM", checkText, func(t *StratumTake, n string) { t.Stratum = n }),
+				func(s *Sample) *[]StratumTake { return &s.Takes },
+				"The number of rows from each stratum, or all: a sample without replacement in each", example("{E: 200, H: all, M: 100}")),
+			keep}},
+	)
+}
+
+func stage() kind[Stage] {
+	return object(
+		key("unit", text(), func(s *Stage) *string { return &s.Unit },
+			"The key column of the units of this stage. The last stage has none", example("cnum")),
+		key("take", take(), func(s *Stage) *Take { return &s.Take },
+			"How many are drawn below each unit of the stage above, or all", required(), example("20")),
+	)
+}
+
+func rateOf(rate kind[*big.Rat]) kind[StratumRate] {
+	return transform(rate, func(r *big.Rat) (StratumRate, error) { return StratumRate{Rate: r}, nil })
+}
+
+func takeOf() kind[StratumTake] {
+	return transform(take(), func(t Take) (StratumTake, error) { return StratumTake{Take: t}, nil })
+}

@@ -1,0 +1,260 @@
+package job
+
+import (
+	"encoding/json"
+	"math/big"
+	"time"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Version is the version of the job language.
+const Version = 1
+
+// Table is the value of a release's From that stands for the table itself.
+const Table = "table"
+
+// Job is one job file, read. Paths are already joined to Dir, and environment
+// variables are already substituted.
+type Job struct {
+	Version  int
+	Name     string
+	Dataset  Dataset
+	Budget   Budget
+	Samples  []Sample // in the order of the file
+	Releases []Release
+	Plugins  []Plugin
+	Output   Output
+
+	File string // the job file, as it was named
+	Dir  string // the folder of the job file
+
+	pos map[string]Pos
+}
+
+// Dataset is what is publicly known about the table.
+type Dataset struct {
+	ID       string // the budget account
+	Source   Source
+	Relation privacy.Relation
+	Size     int64 // public number of units, 0 under add-remove
+	AtLeast  int64 // public lower bound on the number of units under add-remove, 0 where none is known
+	Unit     string
+	Columns  []Column // in the order of the file
+	// Frame is the public list of units that multistage and stratified samples
+	// draw from, nil where there is none.
+	Frame *Frame
+	// Collected says that the table is itself a sample, nil where it is not.
+	Collected *Collected
+}
+
+// UnitRow says that one row is one unit of privacy.
+const UnitRow = "row"
+
+// Source says where the table is.
+type Source struct {
+	Path   string // a file, a directory or a glob
+	Format string // "parquet", "arrow", or "" to go by the file
+
+	named string // the path, with variables replaced and not joined
+}
+
+// ColumnType is what a column holds. The zero value is invalid.
+type ColumnType string
+
+const (
+	// Number is a column with public bounds.
+	Number ColumnType = "number"
+	// Category is a column with a public domain.
+	Category ColumnType = "category"
+)
+
+// Column is what is publicly known about one column.
+type Column struct {
+	Name         string
+	Type         ColumnType
+	Lower, Upper *big.Rat // of a Number
+	Domain       []string // of a Category
+	Missing      Handling // null and NaN
+	Outside      Handling // values of a Category that are not in its domain
+	// Immutable says that the column is public and that a neighbour cannot
+	// change it (P11).
+	Immutable bool
+}
+
+// Rule says what becomes of a value that cannot be used. The zero value is
+// invalid.
+type Rule string
+
+const (
+	// Refuse asserts that there is no such value: one that is met is an error.
+	Refuse Rule = "refuse"
+	// Drop leaves the value out.
+	Drop Rule = "drop"
+	// Impute replaces the value by a public one.
+	Impute Rule = "impute"
+)
+
+// Handling is a rule, and for Impute the value: Number in a column of numbers,
+// Text in a column of categories.
+type Handling struct {
+	Rule   Rule
+	Number *big.Rat
+	Text   string
+}
+
+// Frame names the public list of ultimate units: a CSV file with one line a
+// unit, the key columns, and a column with the unit's number of records.
+type Frame struct {
+	Path    string
+	Records string
+
+	named string // the path, with variables replaced and not joined
+}
+
+// Collected says how the table was drawn from its population.
+type Collected struct {
+	Method     Method
+	Population int64
+}
+
+// Budget is the account that the job spends from.
+type Budget struct {
+	Ledger Secret // empty where the job names none
+	Limit  Guarantee
+}
+
+// Guarantee is one exact (ε, δ) point.
+type Guarantee struct {
+	Epsilon, Delta *big.Rat
+}
+
+// Method is a sampling method. The zero value is invalid.
+type Method string
+
+// The sampling methods.
+const (
+	Poisson    Method = "poisson"
+	SRSWOR     Method = "srswor"
+	Multistage Method = "multistage"
+	Stratified Method = "stratified"
+)
+
+// Sample is one declared draw. Which fields are set depends on the method.
+type Sample struct {
+	Name   string
+	Method Method
+	Rate   *big.Rat      // poisson
+	Size   int64         // srswor
+	Stages []Stage       // multistage: the last has no unit and takes records
+	Strata string        // stratified: the column
+	Rates  []StratumRate // stratified, Poisson in each stratum
+	Takes  []StratumTake // stratified, without replacement in each stratum
+	Keep   bool
+}
+
+// Stage is one stage of a multistage sample.
+type Stage struct {
+	Unit string // the key column, empty at the last stage
+	Take Take
+}
+
+// Take is a number of units, or all of them.
+type Take struct {
+	All   bool
+	Count int64
+}
+
+// StratumRate is the sampling rate of one stratum.
+type StratumRate struct {
+	Stratum string
+	Rate    *big.Rat
+}
+
+// StratumTake is the sample size of one stratum.
+type StratumTake struct {
+	Stratum string
+	Take    Take
+}
+
+// Release is one thing to publish.
+type Release struct {
+	Name      string
+	From      string // a sample's name, or Table
+	Mechanism string
+	// Params is the params mapping as a JSON object; "{}" where none is given.
+	Params    json.RawMessage
+	Guarantee Guarantee // the target on the population
+}
+
+// Plugin is a third-party mechanism.
+type Plugin struct {
+	Name             string
+	Path             string
+	SHA256           string // 64 hex digits in lower case
+	AllowSelfNoising bool
+	Timeout          time.Duration
+}
+
+// Output says where the releases go.
+type Output struct {
+	Dir     string
+	Formats []string
+}
+
+// Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
+// For a key that the file does not have it is the place of the nearest key
+// around it.
+func (j *Job) Pos(path string) Pos {
+	for p := path; p != ""; p = parent(p) {
+		if at, ok := j.pos[p]; ok {
+			return at
+		}
+	}
+	if at, ok := j.pos[""]; ok {
+		return at
+	}
+	return Pos{File: j.File}
+}
+
+// Has reports whether the file has the key.
+func (j *Job) Has(path string) bool {
+	_, ok := j.pos[path]
+	return ok
+}
+
+// Problem makes a problem of the check stage at a key, for checks that are made
+// elsewhere.
+func (j *Job) Problem(path, message, hint string) Problem {
+	return Problem{Pos: j.Pos(path), Step: StepCheck, Path: path, Message: message, Hint: hint}
+}
+
+// Sample returns the declared sample of that name.
+func (j *Job) Sample(name string) (Sample, bool) {
+	for _, s := range j.Samples {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Sample{}, false
+}
+
+// Plugin returns the declared plugin of that name.
+func (j *Job) Plugin(name string) (Plugin, bool) {
+	for _, p := range j.Plugins {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Plugin{}, false
+}
+
+// Column returns the declared column of that name.
+func (d *Dataset) Column(name string) (Column, bool) {
+	for _, c := range d.Columns {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Column{}, false
+}

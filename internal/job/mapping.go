@@ -1,0 +1,233 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// decl is what the reference and the JSON Schema need to know about a key.
+type decl struct {
+	name     string
+	doc      string
+	label    string
+	def      string
+	example  string
+	required bool
+	schema   schema
+	nested   []decl
+	suffix   string
+}
+
+// field is one declared key of a mapping that is read into a T.
+type field[T any] struct {
+	decl
+	read func(c *cursor, p place, into *T)
+}
+
+type option func(*decl)
+
+// required says that the key must be there.
+func required() option { return func(d *decl) { d.required = true } }
+
+// otherwise is the value of a key that is not there, as it would be written.
+func otherwise(text string) option { return func(d *decl) { d.def = text } }
+
+// example is shown in the reference and in editors.
+func example(text string) option { return func(d *decl) { d.example = text } }
+
+// key declares one key of a mapping.
+func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...option) field[T] {
+	d := decl{name: name, doc: doc, label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix}
+	for _, o := range opts {
+		o(&d)
+	}
+	return field[T]{decl: d, read: func(c *cursor, p place, into *T) {
+		if v, ok := k.read(c, p); ok {
+			*at(into) = v
+		}
+	}}
+}
+
+// object is a mapping with declared keys, all of them known.
+func object[T any](fields ...field[T]) kind[T] {
+	return kind[T]{label: "mapping", schema: objectSchema(fields), nested: decls(fields), suffix: ".",
+		read: func(c *cursor, p place) (v T, ok bool) {
+			pairs, ok := c.pairs(p)
+			if !ok {
+				return v, false
+			}
+			// A mapping with a problem is kept: what could be read of it is still
+			// checked, so that all problems come in one pass.
+			readFields(c, p, pairs, fields, &v, nil)
+			return v, true
+		}}
+}
+
+// readFields reads the pairs of a mapping. elsewhere explains a key that is not
+// declared here but would be in another place.
+func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], into *T, elsewhere func(key string) string) {
+	seen := make([]bool, len(fields))
+	for _, kv := range pairs {
+		word := kv.at.Value
+		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == word })
+		if i < 0 {
+			hint := ""
+			if elsewhere != nil {
+				hint = elsewhere(word)
+			}
+			if hint == "" {
+				hint = unknownKeyHint(word, fields)
+			}
+			c.wrong(kv, hint, "unknown key")
+			continue
+		}
+		seen[i] = true
+		if c.open(&kv) {
+			fields[i].read(c, kv, into)
+		}
+	}
+	for i, f := range fields {
+		switch {
+		case seen[i]:
+		case f.required:
+			missing := place{path: Key(p.path, f.name), at: p.at}
+			c.wrong(missing, f.doc1(), "is missing")
+		case f.def != "":
+			// A default goes through the same reader as a written value.
+			n := &yaml.Node{}
+			if err := yaml.Unmarshal([]byte(f.def), n); err == nil {
+				f.read(c, place{path: Key(p.path, f.name), at: p.at, node: n.Content[0]}, into)
+			}
+		}
+	}
+}
+
+// doc1 is the first sentence of a key's description, as a hint.
+func (d decl) doc1() string {
+	s, _, _ := strings.Cut(d.doc, ". ")
+	s = strings.TrimSuffix(s, ".")
+	if s == "" {
+		return ""
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+func unknownKeyHint[T any](word string, fields []field[T]) string {
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.name
+	}
+	if near := didYouMean(word, known); near != "" {
+		return near
+	}
+	return "known keys: " + strings.Join(known, ", ")
+}
+
+// pairs takes a mapping apart: each place has the key as at and the value as
+// node. Keys must be plain texts, and no key may come twice.
+func (c *cursor) pairs(p place) ([]place, bool) {
+	if p.node.Kind != yaml.MappingNode {
+		c.wrong(p, "", "must be a mapping, not %s", shape(p.node))
+		return nil, false
+	}
+	out := make([]place, 0, len(p.node.Content)/2)
+	first := make(map[string]int, len(p.node.Content)/2)
+	ok := true
+	for i := 0; i+1 < len(p.node.Content); i += 2 {
+		k, v := p.node.Content[i], p.node.Content[i+1]
+		kv := place{path: p.path, at: k, node: v}
+		switch {
+		case k.Kind != yaml.ScalarNode || k.Tag == "!!null" || k.Value == "":
+			c.wrong(kv, "", "has a key that is not a text")
+			ok = false
+			continue
+		case k.Tag == "!!merge":
+			c.wrong(kv, "write the keys out", "merge keys (<<) are not part of the job language")
+			ok = false
+			continue
+		}
+		kv.path = Key(p.path, k.Value)
+		if line, twice := first[k.Value]; twice {
+			c.wrong(kv, "", "is given twice (first in line %d)", line)
+			ok = false
+			continue
+		}
+		first[k.Value] = k.Line
+		out = append(out, kv)
+	}
+	return out, ok || len(out) > 0
+}
+
+// named is a mapping whose keys are names of the user's choosing. put sets the
+// name of an element.
+func named[V any](k kind[V], suffix string, check func(string) (string, error), put func(*V, string)) kind[[]V] {
+	s := schema{"type": "object", "additionalProperties": k.schema, "minProperties": 1}
+	return kind[[]V]{label: "mapping", schema: s, nested: k.nested, suffix: "." + suffix + ".",
+		read: func(c *cursor, p place) ([]V, bool) {
+			pairs, ok := c.pairs(p)
+			if !ok {
+				return nil, false
+			}
+			if len(pairs) == 0 {
+				c.wrong(p, "leave the key out", "is empty")
+				return nil, false
+			}
+			out := make([]V, 0, len(pairs))
+			for _, kv := range pairs {
+				if _, err := check(kv.at.Value); err != nil {
+					c.wrong(kv, "", "%s", fmt.Errorf("name %w", err))
+				}
+				if !c.open(&kv) {
+					continue
+				}
+				v, _ := k.read(c, kv)
+				put(&v, kv.at.Value)
+				out = append(out, v)
+			}
+			return out, true
+		}}
+}
+
+// list is a list of at least min elements.
+func list[V any](k kind[V], min int) kind[[]V] {
+	s := schema{"type": "array", "items": k.schema, "minItems": min}
+	return kind[[]V]{label: "list of " + plural(k.label), schema: s, nested: k.nested, suffix: "[].",
+		read: func(c *cursor, p place) ([]V, bool) {
+			if p.node.Kind != yaml.SequenceNode {
+				c.wrong(p, "", "must be a list, not %s", shape(p.node))
+				return nil, false
+			}
+			if len(p.node.Content) < min {
+				c.wrong(p, "", "must have at least %d elements", min)
+				return nil, false
+			}
+			out := make([]V, 0, len(p.node.Content))
+			for i, n := range p.node.Content {
+				e := place{path: Item(p.path, i), at: n, node: n}
+				var v V
+				if c.open(&e) {
+					v, _ = k.read(c, e)
+				}
+				out = append(out, v)
+			}
+			return out, true
+		}}
+}
+
+func plural(label string) string {
+	if strings.HasPrefix(label, "one of ") {
+		return strings.TrimPrefix(label, "one of ")
+	}
+	return label + "s"
+}
+
+func decls[T any](fields []field[T]) []decl {
+	out := make([]decl, len(fields))
+	for i, f := range fields {
+		out[i] = f.decl
+	}
+	return out
+}

@@ -1,0 +1,45 @@
+package job
+
+import "strings"
+
+// didYouMean returns a hint with the nearest known word, or "" where none is
+// near: at most one edit for each three characters.
+func didYouMean(word string, known []string) string {
+	best, distance := "", len(word)
+	for _, k := range known {
+		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" || distance > (max(len(word), len(best))+2)/3 {
+		return ""
+	}
+	return "did you mean " + best + "?"
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b.
+func editDistance(a, b string) int {
+	if len(a) > maxShown || len(b) > maxShown {
+		return max(len(a), len(b))
+	}
+	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		before, prev, row = prev, row, before
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(prev[j]+1, row[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,184 @@
+package job
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Limits on a job file. 10,000 releases need about 1.5 MB.
+const (
+	// MaxBytes is the size of the largest job file.
+	MaxBytes = 4 << 20
+	// maxMarks bounds the commas, colons and line ends, and so the YAML nodes.
+	maxMarks = 600_000
+)
+
+// Options are what reading a job file depends on besides the file.
+type Options struct {
+	// Getenv looks up an environment variable; nil knows none.
+	Getenv func(name string) (string, bool)
+	// Mechanisms are the names of the built-in mechanisms; nil leaves the names
+	// that releases use unchecked.
+	Mechanisms []string
+
+	_ struct{}
+}
+
+// Read reads and checks a job file. Where the error is Problems, the Job holds
+// what could be read; any other error means that the file itself cannot be read.
+func Read(path string, o Options) (*Job, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is a folder, not a job file")}
+	}
+	if info.Size() > MaxBytes {
+		return &Job{File: path}, tooLarge(path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, o)
+}
+
+func tooLarge(file string) Problems {
+	return Problems{{Pos: Pos{File: file}, Step: StepLoad,
+		Message: fmt.Sprintf("is larger than %d MB, the most that a job file may be", MaxBytes>>20)}}
+}
+
+// Parse reads and checks the text of a job file; file is its name, for messages
+// and for relative paths. The error, if any, is Problems.
+func Parse(file string, data []byte, o Options) (*Job, error) {
+	j := &Job{File: file, Dir: filepath.Dir(file)}
+	c := &cursor{file: file, dir: j.Dir, getenv: o.Getenv, pos: map[string]Pos{}}
+	if c.getenv == nil {
+		c.getenv = func(string) (string, bool) { return "", false }
+	}
+	root := c.document(data)
+	if root != nil {
+		p := place{at: root, node: root}
+		if c.open(&p) {
+			read, _ := language().read(c, p)
+			read.File, read.Dir, read.pos = j.File, j.Dir, c.pos
+			*j = read
+			c.problems = append(c.problems, check(j, o)...)
+		}
+	}
+	return j, c.problems.Sort().Err()
+}
+
+// document turns the text into one YAML tree, or says why there is none.
+func (c *cursor) document(data []byte) *yaml.Node {
+	file := place{}
+	if len(data) > MaxBytes {
+		c.problems = append(c.problems, tooLarge(c.file)...)
+		return nil
+	}
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	if i, what := unreadable(data); what != "" {
+		c.problems = append(c.problems, Problem{Pos: c.offset(data, i), Step: StepLoad, Message: what, Hint: "save the file as UTF-8 text"})
+		return nil
+	}
+	if bytes.Count(data, []byte("\n"))+bytes.Count(data, []byte(","))+bytes.Count(data, []byte(":")) > maxMarks {
+		c.wrong(file, "split the job", "has more than %d lines, commas and colons", maxMarks)
+		return nil
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	root, err := decodeNode(dec)
+	if errors.Is(err, io.EOF) {
+		c.wrong(file, "see dprelease schema, or the examples", "is empty")
+		return nil
+	}
+	if err != nil {
+		c.syntax(data, err)
+		return nil
+	}
+	if next, err := decodeNode(dec); !errors.Is(err, io.EOF) {
+		if err != nil {
+			c.syntax(data, err)
+			return nil
+		}
+		c.wrong(place{at: next}, "one file is one job", "has a second YAML document")
+		return nil
+	}
+	return root.Content[0]
+}
+
+// decodeNode reads the next document. yaml.v3 panics on some inputs that it did
+// not expect; that is a syntax error like any other.
+func decodeNode(dec *yaml.Decoder) (n *yaml.Node, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = errors.New("yaml: not understood")
+		}
+	}()
+	n = &yaml.Node{}
+	if err := dec.Decode(n); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// unreadable finds the first byte that no job file may hold.
+func unreadable(data []byte) (int, string) {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			return i, "is not UTF-8"
+		case r < ' ' && r != '\n' && r != '\r' && r != '\t', r == 0x7f, r == 0xFFFE, r == 0xFFFF:
+			return i, "holds a control character"
+		}
+		i += n
+	}
+	return 0, ""
+}
+
+// offset is the position of a byte of the file.
+func (c *cursor) offset(data []byte, i int) Pos {
+	before := data[:i]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return Pos{File: c.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1}
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: line ([0-9]+): `)
+
+// syntax reports what yaml.v3 said, with a plainer word where a tab is to blame.
+func (c *cursor) syntax(data []byte, err error) {
+	message, hint := err.Error(), ""
+	at := Pos{File: c.file, Line: 1, Column: 1}
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			at.Line = n
+		}
+		message = message[len(m[0]):]
+	}
+	message = "is not YAML: " + strings.TrimPrefix(message, "yaml: ")
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
+		if col := bytes.IndexByte(indent, '\t'); col >= 0 && i+1 <= at.Line+1 && len(bytes.TrimSpace(line)) > 0 {
+			at.Line, at.Column = i+1, col+1
+			message, hint = "is indented with a tab", "indent with spaces: YAML knows no tabs"
+			break
+		}
+	}
+	c.problems = append(c.problems, Problem{Pos: at, Step: StepLoad, Message: message, Hint: hint})
+}

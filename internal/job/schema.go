@@ -1,0 +1,73 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Schema is the JSON Schema (2020-12) of the job language, for editors. It says
+// what one key may hold; what keys say about each other only Check knows.
+func Schema() ([]byte, error) {
+	root := language().schema
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
+	root["title"] = "dprelease job, version 1"
+	root["description"] = "What to release from a table, at which cost in privacy."
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(root); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// rawNumber is a number of a declaration, as it is written there.
+func rawNumber(text string) json.Number { return json.Number(text) }
+
+func objectSchema[T any](fields []field[T]) schema {
+	props := schema{}
+	var required []string
+	for _, f := range fields {
+		props[f.name] = f.decl.property()
+		if f.required {
+			required = append(required, f.name)
+		}
+	}
+	s := schema{"type": "object", "additionalProperties": false, "properties": props}
+	if required != nil {
+		s["required"] = required
+	}
+	return s
+}
+
+// property is the schema of a key: that of its kind, and what the declaration
+// adds for the reader.
+func (d decl) property() schema {
+	s := schema{"description": d.doc}
+	for k, v := range d.schema {
+		s[k] = v
+	}
+	if v, ok := literal(d.def); ok {
+		s["default"] = v
+	}
+	if v, ok := literal(d.example); ok {
+		s["examples"] = []any{v}
+	}
+	return s
+}
+
+// literal reads a default or an example as the JSON value that it stands for.
+func literal(text string) (any, bool) {
+	if text == "" {
+		return nil, false
+	}
+	var v any
+	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
+		return nil, false
+	}
+	return v, true
+}

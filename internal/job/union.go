@@ -1,0 +1,88 @@
+package job
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// handling is a rule as one word, or a mapping with the value to impute.
+func handling(words ...Rule) kind[Handling] {
+	word := choice(words...)
+	type imputed struct{ text string }
+	form := object(key("impute", value(), func(i *imputed) *string { return &i.text },
+		"The public value that takes the place of one that cannot be used", required()))
+	label := word.label + ", or {impute: value}"
+	return kind[Handling]{label: label,
+		schema: schema{"anyOf": []schema{word.schema, form.schema}},
+		read: func(c *cursor, p place) (Handling, bool) {
+			switch {
+			case p.node.Kind == yaml.MappingNode:
+				before := len(c.problems)
+				i, _ := form.read(c, p)
+				return Handling{Rule: Impute, Text: i.text}, len(c.problems) == before
+			case p.node.Kind == yaml.ScalarNode && slices.Contains(words, Rule(p.node.Value)):
+				return Handling{Rule: Rule(p.node.Value)}, true
+			case p.node.Kind == yaml.ScalarNode && p.node.Value == string(Impute):
+				c.wrong(p, "write {impute: value}", "does not say which value to impute")
+			default:
+				c.wrong(p, didYouMean(p.node.Value, ruleWords(words)), "must be %s, not %s", label, shape(p.node))
+			}
+			return Handling{}, false
+		}}
+}
+
+func ruleWords(rules []Rule) []string {
+	out := make([]string, len(rules))
+	for i, r := range rules {
+		out[i] = string(r)
+	}
+	return out
+}
+
+// take is a number of units, or the word all.
+func take() kind[Take] {
+	n := count("1")
+	const label = "whole number, at least 1, or all"
+	return kind[Take]{label: label, schema: schema{"anyOf": []schema{n.schema, {"const": "all"}}},
+		read: func(c *cursor, p place) (Take, bool) {
+			if p.node.Kind == yaml.ScalarNode && p.node.Value == "all" {
+				return Take{All: true}, true
+			}
+			if p.node.Kind == yaml.ScalarNode && p.node.Tag == "!!str" {
+				c.wrong(p, didYouMean(p.node.Value, []string{"all"}), "must be a %s, not %s", label, shape(p.node))
+				return Take{}, false
+			}
+			v, ok := n.read(c, p)
+			return Take{Count: v}, ok
+		}}
+}
+
+// sha256Hex is the SHA-256 of a file.
+func sha256Hex() kind[string] {
+	k := transform(pattern("64 hexadecimal digits", `^[0-9A-Fa-f]{64}$`), func(s string) (string, error) {
+		return strings.ToLower(s), nil
+	})
+	return k
+}
+
+// distinct refuses a list in which an element comes twice.
+func distinct[V comparable](k kind[[]V]) kind[[]V] {
+	s := schema{"uniqueItems": true}
+	for key, v := range k.schema {
+		s[key] = v
+	}
+	k.schema = s
+	return transform(k, func(vs []V) ([]V, error) {
+		seen := make(map[V]bool, len(vs))
+		for _, v := range vs {
+			if seen[v] {
+				return vs, fmt.Errorf("holds %s twice", shown(fmt.Sprint(v)))
+			}
+			seen[v] = true
+		}
+		return vs, nil
+	})
+}

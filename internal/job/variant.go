@@ -1,0 +1,97 @@
+package job
+
+import (
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// variant is one shape that a mapping may take.
+type variant[T any] struct {
+	name   string // the value of the key that tells the shapes apart
+	doc    string
+	fields []field[T]
+}
+
+// oneOf is a mapping whose shape is told by one key, such as method. Values of
+// that key that are refused have their reason in refused.
+func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map[string]string, variants ...variant[T]) kind[T] {
+	names := make([]string, len(variants))
+	var shapes []schema
+	var nested []decl
+	for i, v := range variants {
+		names[i] = v.name
+		shape := objectSchema(v.fields)
+		shape["title"], shape["description"] = v.name, v.doc
+		props := shape["properties"].(schema)
+		props[tag] = schema{"const": v.name, "description": doc}
+		req, _ := shape["required"].([]string)
+		shape["required"] = append([]string{tag}, req...)
+		shapes = append(shapes, shape)
+	}
+	label := "one of " + strings.Join(names, ", ")
+	nested = append(nested, decl{name: tag, doc: doc, label: label, required: true})
+	for _, v := range variants {
+		for _, d := range decls(v.fields) {
+			d.doc = tag + " " + v.name + ": " + d.doc
+			nested = append(nested, d)
+		}
+	}
+	return kind[T]{label: "mapping", schema: schema{"oneOf": shapes}, nested: nested, suffix: ".",
+		read: func(c *cursor, p place) (out T, ok bool) {
+			pairs, ok := c.pairs(p)
+			if !ok {
+				return out, false
+			}
+			rest := pairs[:0:0]
+			var which *variant[T]
+			tagged := false
+			for _, kv := range pairs {
+				if kv.at.Value != tag {
+					rest = append(rest, kv)
+					continue
+				}
+				tagged = true
+				if !c.open(&kv) {
+					return out, true
+				}
+				word := ""
+				if kv.node.Kind == yaml.ScalarNode {
+					word = kv.node.Value
+				}
+				if why := refused[strings.ToLower(word)]; why != "" {
+					c.wrong(kv, "use "+label, "%s is refused: %s", strings.ToLower(word), why)
+					return out, true
+				}
+				for i := range variants {
+					if variants[i].name == word {
+						which = &variants[i]
+					}
+				}
+				if which == nil {
+					c.wrong(kv, didYouMean(word, names), "must be %s, not %s", label, shape(kv.node))
+					return out, true
+				}
+				*at(&out) = V(word)
+			}
+			if !tagged {
+				c.wrong(place{path: Key(p.path, tag), at: p.at}, label, "is missing")
+				return out, true
+			}
+			readFields(c, p, rest, which.fields, &out, func(key string) string {
+				var others []string
+				for _, v := range variants {
+					for _, f := range v.fields {
+						if f.name == key {
+							others = append(others, v.name)
+						}
+					}
+				}
+				if len(others) == 0 {
+					return ""
+				}
+				return "that is a key of " + tag + " " + strings.Join(others, " and ")
+			})
+			return out, true
+		}}
+}
