@@ -1,0 +1,22 @@
+// Package expr is the written form of privacy events and of questions about
+// them: YAML or JSON on one side, [privacy.Event] on the other.
+//
+//	relation: add-remove
+//	event: {repeat: {n: 1000, event: {poisson: {rate: 0.01, event: {gaussian: {sigma: 1.0}}}}}}
+//	query: {delta: 1e-6}
+//
+// [ParseQuery] reads such a question, [Parse] an event alone; [Encode] writes
+// an event as canonical JSON and [Describe] as one line for people. The text
+// is specified in specs/account-v1.md.
+//
+// It may import package privacy, the standard library and yaml.v3.
+//
+// It promises: every problem of a text is found in one pass and named with
+// line, column and field; nothing unknown is ignored and nothing missing is
+// guessed; a text of any size, depth or number of aliases is answered in time
+// proportional to its first mebibyte, without a panic; and for every event it
+// accepts, Parse(Encode(e)) is e again.
+//
+// It does not decide what an event costs, and it cannot know whether the event
+// happened. A number means the float64 nearest to what was written.
+package expr

@@ -1,0 +1,192 @@
+package expr
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// accepted are texts and what they mean; YAML and JSON of the same event stand
+// side by side.
+var accepted = []struct {
+	text string
+	want privacy.Event
+}{
+	{`gaussian: {sigma: 1}`, privacy.Gaussian{Sigma: 1}},
+	{`{"gaussian":{"sigma":1.0}}`, privacy.Gaussian{Sigma: 1}},
+	{`{gaussian: {sigma: "1e0"}}`, privacy.Gaussian{Sigma: 1}},
+	{`{gaussian: {sigma: 0.5, sensitivity: {add-remove: 2}}}`, privacy.Gaussian{Sigma: 0.5, Sensitivity: privacy.Sensitivity{AddRemove: 2}}},
+	{`{gaussian: {sigma: .5, sensitivity: {add-remove: 1, replace-one: 1.5}}}`, privacy.Gaussian{Sigma: 0.5, Sensitivity: privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1.5}}},
+	{`{gaussian: {sigma: 1, sensitivity: {}}}`, privacy.Gaussian{Sigma: 1}},
+	{`{laplace: {scale: 1E+3, sensitivity: {replace-one: 4}}}`, privacy.Laplace{Scale: 1000, Sensitivity: privacy.Sensitivity{ReplaceOne: 4}}},
+	{`{discrete_gaussian: {sigma: 3, coordinates: 16}}`, privacy.DiscreteGaussian{Sigma: 3, Coordinates: 16}},
+	{`{discrete_laplace: {scale: 3, sensitivity: {add-remove: 5}}}`, privacy.DiscreteLaplace{Scale: 3, Sensitivity: privacy.Sensitivity{AddRemove: 5}}},
+	{`{pure: {eps: 0}}`, privacy.Pure{}},
+	{`{approx: {eps: 1, delta: 1e-300}}`, privacy.Approx{Eps: 1, Delta: 1e-300}},
+	{`{zcdp: {rho: 0.125}}`, privacy.ZCDP{Rho: 0.125}},
+	{`{randomized_response: {k: 4, eps0: 2}}`, privacy.RandomizedResponse{K: 4, Eps0: 2}},
+	{`{compose: [{pure: {eps: 1}}, {zcdp: {rho: 1}}]}`, privacy.Compose{Events: []privacy.Event{privacy.Pure{Eps: 1}, privacy.ZCDP{Rho: 1}}}},
+	{`{repeat: {n: 1e12, event: {pure: {eps: 1}}}}`, privacy.Repeat{N: 1e12, Event: privacy.Pure{Eps: 1}}},
+	{`{"repeat":{"n":1E9,"event":{"pure":{"eps":1}}}}`, privacy.Repeat{N: 1e9, Event: privacy.Pure{Eps: 1}}},
+	{`{repeat: {n: 1_000, event: {pure: {eps: 1}}}}`, privacy.Repeat{N: 1000, Event: privacy.Pure{Eps: 1}}},
+	{`{poisson: {rate: 1, event: {pure: {eps: 1}}}}`, privacy.Poisson{Rate: 1, Event: privacy.Pure{Eps: 1}}},
+	{`{without_replacement: {n: 10, N: 10, event: {pure: {eps: 1}}}}`, privacy.WithoutReplacement{Take: 10, Of: 10, Event: privacy.Pure{Eps: 1}}},
+	{`{with_replacement: {n: 20, N: 10, event: {pure: {eps: 1}}}}`, privacy.WithReplacement{Take: 20, Of: 10, Event: privacy.Pure{Eps: 1}}},
+	{`{multistage: {stages: [{take: 1, of: 2}, {take: 3, of: 9, max_take: 5}], event: {pure: {eps: 1}}}}`,
+		privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 3, Of: 9, MaxTake: 5}}, Event: privacy.Pure{Eps: 1}}},
+	{`{shuffled: {n: 100000, event: {randomized_response: {k: 2, eps0: 4}}}}`,
+		privacy.Shuffled{N: 100000, Event: privacy.RandomizedResponse{K: 2, Eps0: 4}}},
+	{`{last_iterate: {kind: full-batch-strongly-convex, sigma: 8, sensitivity: 1, n: 100, steps: 50, step_size: 0.1, smooth: 1, strong_convexity: 0.1}}`,
+		privacy.LastIterate{Variant: "full-batch-strongly-convex", Sigma: 8, Sensitivity: 1, N: 100, Steps: 50, StepSize: 0.1, Smooth: 1, StrongConvexity: 0.1}},
+	{`{last_iterate: {kind: cyclic-convex, sigma: 3, sensitivity: 1, n: 100, batch: 5, epochs: 50, step_size: 0.02, smooth: 1, diameter: 1}}`,
+		privacy.LastIterate{Variant: "cyclic-convex", Sigma: 3, Sensitivity: 1, N: 100, Batch: 5, Epochs: 50, StepSize: 0.02, Smooth: 1, Diameter: 1}},
+	{"{\"gaussian\":\n {\"sigma\": 1,}}", privacy.Gaussian{Sigma: 1}}, // YAML, though not JSON
+	{"compose:\n- &a\n  pure: {eps: 1}\n- *a\n", privacy.Compose{Events: []privacy.Event{privacy.Pure{Eps: 1}, privacy.Pure{Eps: 1}}}},
+	{"# a comment\r\nrepeat:\r\n  n: 2\r\n  event:\r\n    pure: {eps: 1}\r\n", privacy.Repeat{N: 2, Event: privacy.Pure{Eps: 1}}},
+	{"\xef\xbb\xbf" + `{"pure":{"eps":1}}`, privacy.Pure{Eps: 1}},
+	{`{repeat: {n: 0x10, event: {pure: {eps: 0b11}}}}`, privacy.Repeat{N: 16, Event: privacy.Pure{Eps: 3}}},
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range accepted {
+		got, problems := Parse([]byte(c.text), "f")
+		if problems != nil {
+			t.Errorf("%s: %v", c.text, problems)
+			continue
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: got %#v, want %#v", c.text, got, c.want)
+		}
+	}
+}
+
+// refused are texts and a part of each problem that must be told, with the
+// place; a text must have exactly as many problems as are listed.
+var refused = []struct {
+	text string
+	want []string
+}{
+	{``, []string{`f:1:1: the text is empty`}},
+	{"# nothing\n", []string{`the text holds no value`}},
+	{`gaussian`, []string{`f:1:1: the event gaussian has no fields (such as {gaussian: {sigma: 1}})`}},
+	{`3`, []string{`f:1:1: an event must be a mapping with one key`}},
+	{`[]`, []string{`f:1:1: an event must be a mapping, not a list (write compose: [...])`}},
+	{`{}`, []string{`f:1:1: an event must be a mapping with one key`}},
+	{`{gausian: {sigma: 1}}`, []string{`f:1:2: gausian: unknown event; the events are gaussian, laplace, discrete_gaussian, discrete_laplace, pure, approx, zcdp, randomized_response, ` +
+		`compose, repeat, poisson, without_replacement, with_replacement, multistage, shuffled, last_iterate (did you mean gaussian?)`}},
+	{`{srswor: {sigma: 1}}`, []string{`(did you mean without_replacement?)`}},
+	{`{gaussian: }`, []string{`f:1:12: gaussian: gaussian has no fields`}},
+	{`{gaussian: 1}`, []string{`f:1:12: gaussian: gaussian must be a mapping of fields, not a value`}},
+	{`{gaussian: {}}`, []string{`f:1:12: gaussian.sigma: is missing`}},
+	{`{gaussian: {sigma: 1, sigma: 2}}`, []string{`f:1:23: gaussian.sigma: is written twice, first on line 1 (keep one)`}},
+	{`{"gaussian": {"sigma": 1, "sigma": 2}}`, []string{`f:1:27: gaussian.sigma: is written twice`}},
+	{`{gaussian: {sigma: 0}}`, []string{`f:1:20: gaussian.sigma: must be above 0`}},
+	{`{gaussian: {sigma: -1}}`, []string{`must be above 0`}},
+	{`{gaussian: {sigma: .nan}}`, []string{`must be a finite number, not .nan`}},
+	{`{gaussian: {sigma: -.inf}}`, []string{`must be a finite number`}},
+	{`{gaussian: {sigma: Infinity}}`, []string{`must be a finite number`}},
+	{`{gaussian: {sigma: 1e999}}`, []string{`is too large`}},
+	{`{gaussian: {sigma: 1e-999}}`, []string{`is too small to be told from 0`}},
+	{`{gaussian: {sigma: one}}`, []string{`must be a number, not "one"`}},
+	{`{gaussian: {sigma: true}}`, []string{`must be a number, not true`}},
+	{`{gaussian: {sigma: null}}`, []string{`gaussian.sigma: is missing`}},
+	{`{gaussian: {sigma: [1]}}`, []string{`must be a number, not a list`}},
+	{`{gaussian: {sigma: {a: 1}}}`, []string{`must be a number, not a mapping`}},
+	{`{gaussian: {sigma: 010}}`, []string{`must not start with 0`}},
+	{`{gaussian: {sigma: 1 000}}`, []string{`must be a number`}},
+	{`{gaussian: {sigma: 0x1p-3}}`, []string{`must be a number`}},
+	{`{gaussian: {sigma: ` + strings.Repeat("1", 100) + `}}`, []string{`too long for a number`}},
+	{`{gaussian: {sigma:1.0}}`, []string{`f:1:13: gaussian."sigma:1.0": unknown field; the fields are sigma, sensitivity (YAML needs a space after the colon: sigma: 1.0)`, `gaussian.sigma: is missing`}},
+	{`{gaussian: {sigm: 1}}`, []string{`f:1:13: gaussian.sigm: unknown field; the fields are sigma, sensitivity (did you mean sigma?)`, `is missing`}},
+	{`{gaussian: {noise_multiplier: 1}}`, []string{`(did you mean sigma?)`, `is missing`}},
+	{`{gaussian: {sigma: 1, sensitivity: 1}}`, []string{`f:1:36: gaussian.sensitivity: must say under which relation (write {add-remove: 1} or {replace-one: 1}`}},
+	{`{gaussian: {sigma: 1, sensitivity: {add_remove: 1}}}`, []string{`did you mean add-remove?`}},
+	{`{gaussian: {sigma: 1, sensitivity: {add-remove: 0}}}`, []string{`gaussian.sensitivity.add-remove: must be above 0`}},
+	{`{discrete_laplace: {scale: 1, sensitivity: {add-remove: 1.5}}}`, []string{`must be a whole number of at least 1`}},
+	{`{discrete_gaussian: {sigma: 1, coordinates: 1.5}}`, []string{`must be a whole number`}},
+	{`{pure: {eps: -1}}`, []string{`must not be negative`}},
+	{`{pure: {epsilon: 1}}`, []string{`did you mean eps?`, `is missing`}},
+	{`{approx: {eps: 1, delta: 1}}`, []string{`f:1:26: approx.delta: must be at least 0 and below 1`}},
+	{`{zcdp: {rho: -0.1}}`, []string{`must not be negative`}},
+	{`{randomized_response: {k: 1, eps0: 1}}`, []string{`must be at least 2`}},
+	{`{randomized_response: {k: 1e10, eps0: 1}}`, []string{`must be at most 2147483647`}},
+	{`{compose: []}`, []string{`compose must be a list of at least one event`}},
+	{`{compose: {pure: {eps: 1}}}`, []string{`compose must be a list`}},
+	{`{compose: [{pure: {eps: 1}}, {pure: {eps: -1}}, {nope: {}}]}`, []string{`compose[1].pure.eps: must not be negative`, `compose[2].nope: unknown event`}},
+	{`{repeat: {n: 0, event: {pure: {eps: 1}}}}`, []string{`must be at least 1`}},
+	{`{repeat: {n: 1.5, event: {pure: {eps: 1}}}}`, []string{`must be a whole number`}},
+	{`{repeat: {n: 1e19, event: {pure: {eps: 1}}}}`, []string{`too large: at most 9223372036854775807`}},
+	{`{repeat: {n: 1e-400, event: {pure: {eps: 1}}}}`, []string{`too small`}},
+	{`{repeat: {n: 5}}`, []string{`repeat.event: is missing`}},
+	{`{poisson: {rate: 0, event: {pure: {eps: 1}}}}`, []string{`f:1:18: poisson.rate: must be above 0 and at most 1`}},
+	{`{poisson: {rate: 1.0000001, event: {pure: {eps: 1}}}}`, []string{`must be above 0 and at most 1`}},
+	{`{without_replacement: {n: 11, N: 10, event: {pure: {eps: 1}}}}`, []string{`f:1:27: without_replacement.n: must be at most N (11 > 10)`}},
+	{`{with_replacement: {n: 0, N: 10, event: {pure: {eps: 1}}}}`, []string{`must be at least 1`}},
+	{`{multistage: {stages: [], event: {pure: {eps: 1}}}}`, []string{`list of at least one stage`}},
+	{`{multistage: {stages: [{take: 3, of: 2}], event: {pure: {eps: 1}}}}`, []string{`f:1:31: multistage.stages[0].take: must be at most of (3 > 2)`}},
+	{`{multistage: {stages: [3], event: {pure: {eps: 1}}}}`, []string{`multistage.stages[0]: a stage must be a mapping`}},
+	{`{last_iterate: {kind: sgd}}`, []string{`must be one of full-batch-strongly-convex,`}},
+	{`{last_iterate: {kind: cyclic-convex, sigma: 3, sensitivity: 1, n: 100, batch: 500, epochs: 50, step_size: 5, smooth: 1, diameter: 1, steps: 3}}`,
+		[]string{`batch: must be at most n (500 > 100)`, `step_size: must be at most 2/smooth = 2`, `steps: unknown field`}},
+	{`{gaussian: {sigma: 1}, laplace: {scale: 1}}`, []string{`f:1:24: an event has exactly one key, its kind, and not 2: gaussian, laplace`}},
+	{`{"gaussian": {"sigma": 1}`, []string{`f:1:26: not valid JSON: the text ends before the value is complete`}},
+	{`{"gaussian": {"sigma": 1}} {"a": 1}`, []string{`f:1:28: there is more text after the end of the JSON value`}},
+	{`{"gaussian": {"sigma": @1}}`, []string{`f:1:24: gaussian.sigma: not valid JSON: invalid character '@'`}},
+	{`{gaussian: {sigma: 1}`, []string{`f:1:21: gaussian: not valid YAML: did not find expected ',' or '}' (the { at 1:1 is not closed)`}},
+	{"repeat:\n  n: 5\n  event:\n    gaussian: {sigma: [1}\n", []string{`f:4:25: repeat.event.gaussian.sigma: not valid YAML: did not find expected ',' or ']' (the [ at 4:23 is not closed)`}},
+	{"repeat:\n  n: 5\n event: 3\n", []string{`f:3:`}},
+	{"a: 1\n---\nb: 2\n", []string{`there is a second document`}},
+	{"pure: {eps: !!float 1}", []string{`f:1:13: pure.eps: tags such as "!!float" are not supported`}},
+	{"pure: {<<: {eps: 1}}", []string{`merge keys are not supported`}},
+	{"pure: &a {eps: *a}", []string{`an alias stands inside its own anchor`}},
+	{"pure: {eps: *a}", []string{`unknown anchor`}},
+	{"{[1]: 2}", []string{`a key must be a plain name`}},
+	{"pure: {eps: \"\x00\"}", []string{`f:1:`}},
+}
+
+func TestRefused(t *testing.T) {
+	for _, c := range refused {
+		_, problems := Parse([]byte(c.text), "f")
+		if len(problems) != len(c.want) {
+			t.Errorf("%s: %d problems, want %d:\n%v", c.text, len(problems), len(c.want), problems)
+			continue
+		}
+		told := problems.Error()
+		for _, w := range c.want {
+			if !strings.Contains(told, w) {
+				t.Errorf("%s: told\n%s\nwant %s", c.text, told, w)
+			}
+		}
+		for _, p := range problems {
+			if p.Line < 1 || p.Col < 1 || p.Message == "" {
+				t.Errorf("%s: a problem without a place or a message: %+v", c.text, p)
+			}
+		}
+	}
+}
+
+func TestProblemsOfOneTextAreToldTogetherInOrder(t *testing.T) {
+	text := `relation: both
+event:
+  repeat:
+    n: 0
+    event: {poisson: {rate: 2, event: {gaussian: {sigm: 1}}}}
+    times: 4
+query: {}
+extra: 1
+`
+	_, problems := ParseQuery([]byte(text), "job.yaml")
+	want := `job.yaml:1:11: relation: must be add-remove or replace-one (add-remove or replace-one; there is no default)
+job.yaml:4:8: event.repeat.n: must be at least 1
+job.yaml:5:29: event.repeat.event.poisson.rate: must be above 0 and at most 1
+job.yaml:5:50: event.repeat.event.poisson.event.gaussian.sigma: is missing
+job.yaml:5:51: event.repeat.event.poisson.event.gaussian.sigm: unknown field; the fields are sigma, sensitivity (did you mean sigma?)
+job.yaml:6:5: event.repeat.times: unknown field; the fields are n, event (did you mean n?)
+job.yaml:7:8: query: asks nothing (one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6})
+job.yaml:8:1: extra: unknown field; the fields are relation, event, query`
+	if got := problems.Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

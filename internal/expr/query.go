@@ -1,0 +1,215 @@
+package expr
+
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Query is one question to the accountant: a relation, an event, and which
+// number is wanted.
+type Query struct {
+	Relation privacy.Relation
+	// Event is what was done. In a calibration the wanted number is 1 in it;
+	// Parameter.Set gives it another value.
+	Event privacy.Event
+	// Given says which numbers the question fixes.
+	Given Given
+	// Epsilon and Delta are the fixed numbers.
+	Epsilon, Delta float64
+	// Parameter is what a calibration looks for; nil otherwise.
+	Parameter *Parameter
+
+	places map[string]Pos
+}
+
+// Given says what a question fixes and, by that, what it asks.
+type Given uint8
+
+const (
+	// GivenDelta asks for the smallest ε at δ.
+	GivenDelta Given = iota + 1
+	// GivenEpsilon asks for the smallest δ at ε.
+	GivenEpsilon
+	// GivenTarget asks for the parameter that meets (ε, δ).
+	GivenTarget
+)
+
+// Pos says where the event of a path such as "compose[1].poisson" stands, or
+// the nearest event around it.
+func (q *Query) Pos(path string) (Pos, bool) {
+	for path = join("event", path); path != ""; path = parent(path) {
+		if p, ok := q.places[path]; ok {
+			return p, true
+		}
+	}
+	return Pos{}, false
+}
+
+func parent(path string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '.' || path[i] == '[' {
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+// Parse reads an event written in YAML or JSON. The name of the file is only
+// for the problems.
+func Parse(text []byte, file string) (privacy.Event, Problems) {
+	p := &parser{file: file, places: map[string]Pos{}}
+	root, err := readTree(text)
+	if err != nil {
+		return nil, p.syntax(err)
+	}
+	return p.one(root)
+}
+
+// ParseNode reads an event from a part of a YAML document.
+func ParseNode(n *yaml.Node, file string) (privacy.Event, Problems) {
+	p := &parser{file: file, places: map[string]Pos{}}
+	if n == nil {
+		return nil, p.syntax(&syntaxError{1, 1, "", "the event is missing", eventHint})
+	}
+	root, err := fromYAML(n)
+	if err != nil {
+		return nil, p.syntax(err)
+	}
+	return p.one(root)
+}
+
+func (p *parser) one(root *node) (privacy.Event, Problems) {
+	e := p.event(root, "")
+	if len(p.problems) > 0 {
+		return nil, p.problems.sorted()
+	}
+	return e, nil
+}
+
+func (p *parser) syntax(err *syntaxError) Problems {
+	return Problems{{Pos: Pos{p.file, err.line, err.col}, Path: err.path, Message: err.message, Hint: err.hint}}
+}
+
+// ParseQuery reads {relation, event, query} written in YAML or JSON.
+func ParseQuery(text []byte, file string) (*Query, Problems) {
+	root, err := readTree(text)
+	return parseQuery(root, err, file)
+}
+
+// ParseQueryJSON is ParseQuery for a text that must be JSON.
+func ParseQueryJSON(text []byte, file string) (*Query, Problems) {
+	if len(text) > MaxBytes {
+		return ParseQuery(text, file)
+	}
+	root, err := readJSON(text)
+	return parseQuery(root, err, file)
+}
+
+func parseQuery(root *node, err *syntaxError, file string) (*Query, Problems) {
+	p := &parser{file: file, places: map[string]Pos{}}
+	if err != nil {
+		return nil, p.syntax(err)
+	}
+	q := &Query{places: p.places}
+	f := p.open(root, "", "a query", "write relation, event and query")
+	q.Relation = f.relation()
+	event := f.need("event", "such as event: {gaussian: {sigma: 1}}")
+	if ask := f.need("query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}"); ask != nil {
+		p.ask(q, ask, event)
+	}
+	if event != nil {
+		q.Event = p.event(event, "event")
+	}
+	f.done()
+	if len(p.problems) > 0 {
+		return nil, p.problems.sorted()
+	}
+	return q, nil
+}
+
+func (f *fields) relation() privacy.Relation {
+	const hint = "add-remove or replace-one; there is no default"
+	v := f.need("relation", hint)
+	if v == nil {
+		return 0
+	}
+	names := []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
+	if v.shape != scalar || !contains(names, v.text) {
+		h := hintFor(v.text, names)
+		if h == "" {
+			h = hint
+		}
+		f.wrong(v, "relation", h, "must be add-remove or replace-one")
+		return 0
+	}
+	r, _ := privacy.ParseRelation(v.text) // one of the two names
+	return r
+}
+
+func (p *parser) ask(q *Query, n, event *node) {
+	f := p.open(n, "query", "query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}")
+	if !f.holds {
+		return
+	}
+	name := f.take("calibrate")
+	eps, dlt := f.take("epsilon"), f.take("delta")
+	q.Epsilon, _ = f.read(eps, "epsilon", nonNegative)
+	q.Delta, _ = f.read(dlt, "delta", delta)
+	switch {
+	case name != nil:
+		q.Given = GivenTarget
+		for i, v := range []*node{eps, dlt} {
+			if v == nil {
+				field := []string{"epsilon", "delta"}[i]
+				p.add(n.line, n.col, "query."+field, "a calibration meets a target of both epsilon and delta", "is missing")
+			}
+		}
+		p.calibrate(f, q, name, event)
+	case eps != nil && dlt != nil:
+		p.add(n.line, n.col, "query", "leave out the one that is asked for, or name what to calibrate", "gives both epsilon and delta")
+	case eps != nil:
+		q.Given = GivenEpsilon
+	case dlt != nil:
+		q.Given = GivenDelta
+	default:
+		p.add(n.line, n.col, "query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}", "asks nothing")
+	}
+	f.done()
+}
+
+func (p *parser) calibrate(f *fields, q *Query, name, event *node) {
+	if name.shape != scalar || name.text == "" {
+		f.wrong(name, "calibrate", "such as sigma, rate, n", "must be the name of a field")
+		return
+	}
+	all := candidates(event, "", nil, 0)
+	param, wrong := resolve(name.text, all)
+	if wrong != "" {
+		f.wrong(name, "calibrate", "", "%s", wrong)
+		// The field is unknown: one that is missing because it is wanted should
+		// not be told as a second problem.
+		if m := matching(name.text, all); len(m) > 0 && m[0].missing {
+			p.free = join("event", m[0].Path)
+		}
+		return
+	}
+	q.Parameter = &param
+	p.free = join("event", param.Path)
+}
+
+// String is the question in one line.
+func (q *Query) String() string {
+	var ask string
+	switch q.Given {
+	case GivenDelta:
+		ask = fmt.Sprintf("ε at δ = %s", number(q.Delta))
+	case GivenEpsilon:
+		ask = fmt.Sprintf("δ at ε = %s", number(q.Epsilon))
+	case GivenTarget:
+		ask = fmt.Sprintf("%s for (%s, %s)", q.Parameter.Field, number(q.Epsilon), number(q.Delta))
+	}
+	return fmt.Sprintf("%s of %s under %s", ask, Describe(q.Event), q.Relation)
+}
