@@ -20,34 +20,29 @@ type Sampling interface {
 
 // Sensitivity is how far a query moves between neighbours, under each relation.
 // The zero value stands for 1 under add-remove and 2 under replace-one: what a
-// value of norm at most 1 does to a sum. A field that is zero takes that
-// default from the other (replace-one = 2·add-remove), so that the doubling
-// under replace-one cannot be forgotten; a query whose replace-one sensitivity
-// is smaller says so by setting both.
+// value of norm at most 1 does to a sum. Where only AddRemove is given,
+// ReplaceOne is twice that, so that the doubling under replace-one cannot be
+// forgotten; a query whose replace-one sensitivity is smaller says so by setting
+// both. Nothing follows from ReplaceOne alone: replacing one value of [100, 101]
+// by another moves a sum by 1, removing it by 101.
 type Sensitivity struct {
 	AddRemove  float64 `json:"add-remove,omitempty"`
 	ReplaceOne float64 `json:"replace-one,omitempty"`
 }
 
-// Under returns the sensitivity under r, or 0 for an invalid relation.
+// Under returns the sensitivity under r, or 0 where it is not known: for an
+// invalid relation, and under add-remove when only ReplaceOne was given.
 func (s Sensitivity) Under(r Relation) float64 {
-	a, b := s.AddRemove, s.ReplaceOne
-	if a == 0 && b == 0 {
-		a = 1
+	if s == (Sensitivity{}) {
+		s.AddRemove = 1
 	}
-	if b == 0 {
-		b = 2 * a
-	}
-	if a == 0 {
-		// A removed unit is no further away than a replaced one (P1): the larger
-		// figure is the safe one where only replace-one was given.
-		a = b
-	}
-	switch r {
-	case AddRemove:
-		return a
-	case ReplaceOne:
-		return b
+	switch {
+	case r == AddRemove:
+		return s.AddRemove
+	case r == ReplaceOne && s.ReplaceOne == 0:
+		return 2 * s.AddRemove
+	case r == ReplaceOne:
+		return s.ReplaceOne
 	}
 	return 0
 }
@@ -131,9 +126,10 @@ type WithReplacement struct {
 // Stage is one stage of a multistage design: Take of Of units below each unit
 // of the stage above.
 //
-// Where units differ, Take and Of are those of the unit with the largest rate
-// Take/Of, and MaxTake, if positive, is the largest number taken below any one
-// unit.
+// Where units differ in size, Take and Of are those of the unit with the largest
+// rate Take/Of. MaxTake is set only where units take unequal numbers: it is then
+// the largest number taken below any one unit. It must be 0 where every unit of
+// the stage takes Take, because unequal samples need more of the mechanism (P5).
 type Stage struct {
 	Take    int64 `json:"take"`
 	Of      int64 `json:"of"`

@@ -1,0 +1,174 @@
+package privacy
+
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+	"github.com/dprelease/dprelease/privacy/rdp"
+)
+
+// runBasic evaluates by closed profiles, basic composition and the rules of P3
+// and P5.
+func runBasic(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Unsupported) {
+	p, u := basic(e, rel, "", 1)
+	if u != nil {
+		return bracket{}, u
+	}
+	if q == epsilonQuery {
+		b := p.epsilon(at.Delta)
+		if !p.exact {
+			b.lower = 0
+		}
+		b.lower *= 1 - 1e-8 // the profile itself was rounded up
+		return b, nil
+	}
+	d := p.delta(at.Epsilon)
+	if p.exact {
+		return bracket{d * (1 - 1e-8), d}, nil
+	}
+	return bracket{0, d}, nil
+}
+
+func refuse(at, reason string) *Unsupported { return &Unsupported{Path: at, Reason: reason} }
+
+// basic builds the profile of e when k units change at once.
+func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
+	var parts []part
+	var squares []float64
+	for _, t := range terms(e, at) {
+		if mu := spread(t.event, rel); mu > 0 {
+			squares = append(squares, mu*math.Sqrt(float64(t.runs)))
+			continue
+		}
+		p, u := basicTerm(t.event, rel, t.at, k)
+		if u != nil {
+			return profile{}, u
+		}
+		parts = append(parts, part{p, t.runs})
+	}
+	if len(squares) > 0 {
+		// Gaussian noises on the same data are one Gaussian of the joint query.
+		parts = append(parts, part{gaussianProfile(amplify.GroupEpsilon(k, norm(squares))), 1})
+	}
+	return composeProfiles(parts), nil
+}
+
+// norm is the Euclidean norm, rounded up.
+func norm(x []float64) float64 {
+	var n float64
+	for _, v := range x {
+		n = math.Hypot(n, v)
+	}
+	if len(x) == 1 {
+		return above(n, 4e-16)
+	}
+	return above(n, 4e-16*float64(len(x)+2))
+}
+
+// basicTerm builds the profile of a single event.
+func basicTerm(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
+	here := join(at, e.Kind())
+	switch e := e.(type) {
+	case Laplace:
+		s := e.Sensitivity.Under(rel)
+		if s == 0 {
+			return profile{}, refuse(here, noAddRemove)
+		}
+		return laplaceProfile(amplify.GroupEpsilon(k, ratioUp(s, e.Scale))), nil
+	case DiscreteLaplace:
+		s := e.Sensitivity.Under(rel)
+		if s == 0 {
+			return profile{}, refuse(here, noAddRemove)
+		}
+		return discreteLaplaceProfile(e.Scale, s*k), nil
+	case Pure:
+		eps := amplify.GroupEpsilon(k, e.Eps)
+		return closed(func(x float64) float64 { return amplify.PureDelta(eps, x) }, eps), nil
+	case Approx:
+		return approxProfile(e).group(k), nil
+	case ZCDP:
+		return zcdpProfile(above(e.Rho*k*k, 1e-15)), nil
+	case DiscreteGaussian:
+		s := e.Sensitivity.Under(rel)
+		if s == 0 {
+			return profile{}, refuse(here, noAddRemove)
+		}
+		mu := amplify.GroupEpsilon(k, ratioUp(s, e.Sigma))
+		return zcdpProfile(above(mu*mu/2, 1e-15)), nil
+	case RandomizedResponse:
+		if rel == AddRemove {
+			return profile{}, refuse(here, responseCount)
+		}
+		return responseProfile(e).group(k), nil
+	case Gaussian:
+		return profile{}, refuse(here, noAddRemove)
+	case Sampling:
+		p, u := basicDraw(e, rel, here)
+		if u != nil {
+			return profile{}, u
+		}
+		return p.group(k), nil
+	case Shuffled:
+		p, u := shuffledProfile(e, rel, here)
+		if u != nil {
+			return profile{}, u
+		}
+		return p.group(k), nil
+	case LastIterate:
+		mu, u := iterateShift(e, rel, here)
+		if u != nil {
+			return profile{}, u
+		}
+		p := gaussianProfile(amplify.GroupEpsilon(k, mu))
+		p.exact = false
+		return p, nil
+	}
+	return profile{}, refuse(here, "has no closed profile")
+}
+
+// laplaceProfile is 1 − e^{(ε−ε0)/2} below ε0 = sensitivity/scale.
+func laplaceProfile(eps0 float64) profile {
+	return closed(func(eps float64) float64 { return above(-math.Expm1((eps-eps0)/2), 1e-14) }, eps0)
+}
+
+// discreteLaplaceProfile is that of a shift by s lattice steps: the Laplace
+// profile at the points ε = (s−2j)/scale, linear in e^ε between them. A shift
+// that is spread over several coordinates is dominated (discrete_laplace.proof.md).
+func discreteLaplaceProfile(scale, s float64) profile {
+	return closed(func(eps float64) float64 {
+		j := math.Max(0, math.Floor((s-eps*scale)/2))
+		upper := (s - 2*j) / scale
+		share := math.Expm1(eps-upper) / math.Expm1(-2/scale) // 0 at the upper point, 1 at the lower
+		share = math.Min(1, math.Max(0, share))
+		d := -(1-share)*math.Expm1(-j/scale) - share*math.Expm1(-(j+1)/scale)
+		return above(d, 1e-13)
+	}, ratioUp(s, scale))
+}
+
+// responseProfile is that of k-ary randomized response.
+func responseProfile(e RandomizedResponse) profile {
+	return closed(func(eps float64) float64 {
+		return above(-math.Expm1(eps-e.Eps0)/(1+float64(e.K-1)*math.Exp(-e.Eps0)), 1e-14)
+	}, e.Eps0)
+}
+
+// approxProfile is that of any (ε, δ) mechanism.
+func approxProfile(e Approx) profile {
+	p := closed(func(eps float64) float64 { return amplify.ApproxDelta(e.Eps, e.Delta, eps) }, math.Inf(1))
+	p.knee = e.Eps
+	if e.Delta == 0 {
+		p.pure = e.Eps
+	}
+	return p
+}
+
+// zcdpProfile converts rho-zCDP at the best order.
+func zcdpProfile(rho float64) profile {
+	c := rdp.ZCDP(rho)
+	p := closed(func(eps float64) float64 { d, _ := rdp.Delta(c, eps); return d }, math.Inf(1))
+	if rho == 0 {
+		p.pure = 0
+	}
+	p.exact, p.cost = false, 100
+	return p
+}

@@ -1,0 +1,192 @@
+package privacy
+
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+)
+
+// basicDraw amplifies the profile of what was run on one draw of a sample (P4:
+// compose, then amplify).
+func basicDraw(s Sampling, rel Relation, here string) (profile, *Unsupported) {
+	if u := drawable(s, rel, here); u != nil {
+		return profile{}, u
+	}
+	inner := here + ".event"
+	switch s := s.(type) {
+	case Poisson:
+		if rel == AddRemove {
+			p, u := basic(s.Event, AddRemove, inner, 1)
+			return p.sampled(s.Rate), u
+		}
+		a, u := basic(s.Event, AddRemove, inner, 1)
+		if u != nil {
+			return profile{}, u
+		}
+		r, u := basic(s.Event, ReplaceOne, inner, 1)
+		return poissonReplace(s.Rate, a, r), u
+	case WithoutReplacement:
+		p, u := basic(s.Event, ReplaceOne, inner, 1)
+		p = p.sampled(amplify.Rate(s.Take, s.Of))
+		return p, u
+	case WithReplacement:
+		return withReplacement(s, inner)
+	case Multistage:
+		return multistage(s, inner)
+	}
+	return profile{}, refuse(here, "has no amplification rule")
+}
+
+// sampled is the rule of P3 for one inclusion probability.
+func (p profile) sampled(q float64) profile {
+	return profile{
+		at:    amplify.Profile(q, p.delta),
+		pure:  amplify.Epsilon(q, p.pure),
+		knee:  amplify.Epsilon(q, p.knee),
+		cost:  p.cost + 1,
+		exact: p.exact,
+	}
+}
+
+// poissonReplace is Poisson sampling under replace-one, from the profiles under
+// both relations.
+func poissonReplace(q float64, a, r profile) profile {
+	return profile{
+		at: func(eps float64) float64 {
+			e := amplify.SampleEpsilon(q, eps)
+			return amplify.PoissonReplaceDelta(q, e, a.delta(e), r.delta(e))
+		},
+		pure: amplify.PoissonReplacePure(q, a.pure, r.pure),
+		knee: amplify.Epsilon(q, math.Max(a.knee, r.knee)),
+		cost: a.cost + r.cost + 1,
+	}
+}
+
+// withReplacement sums over how often the changed record was drawn.
+func withReplacement(s WithReplacement, inner string) (profile, *Unsupported) {
+	one, u := basic(s.Event, ReplaceOne, inner, 1)
+	if u != nil {
+		return profile{}, u
+	}
+	groups := map[int64]profile{1: one}
+	group := func(k int64) profile {
+		p, ok := groups[k]
+		if !ok {
+			if p, u = basic(s.Event, ReplaceOne, inner, float64(k)); u != nil {
+				p = one.group(float64(k))
+			}
+			groups[k] = p
+		}
+		return p
+	}
+	q := amplify.WithReplacementRate(s.Take, s.Of)
+	return profile{
+		at: func(eps float64) float64 {
+			e := amplify.SampleEpsilon(q, eps)
+			return amplify.WithReplacementDelta(s.Take, s.Of, e, func(k int64) float64 { return group(k).delta(e) })
+		},
+		pure: amplify.Epsilon(q, group(s.Take).pure),
+		knee: amplify.Epsilon(q, group(s.Take).knee),
+		cost: 100 * one.cost,
+	}, nil
+}
+
+// multistage is the pointwise smallest of the forms of P5 that cover the design.
+func multistage(s Multistage, inner string) (profile, *Unsupported) {
+	d := design(s)
+	one, u := basic(s.Event, ReplaceOne, inner, 1)
+	if u != nil {
+		return profile{}, u
+	}
+	unit, both := one, true
+	many := profile{}
+	if d.SwapsUnequalUnits() {
+		// Samples of different sizes are compared: the mechanism must also be
+		// private under add-remove, and up to m_1 records are replaced, added or
+		// removed.
+		a, u := basic(s.Event, AddRemove, inner, 1)
+		if both = u == nil; both {
+			unit = larger(one, a)
+			many = unit.group(d.Group())
+		}
+	} else if many, u = basic(s.Event, ReplaceOne, inner, d.Group()); u != nil {
+		many = one.group(d.Group())
+	}
+	pure := d.Conditioned(one.pure)
+	if both {
+		pure = math.Min(pure, d.Pure(unit.pure, true))
+	}
+	return profile{
+		at: func(eps float64) float64 {
+			e := amplify.SampleEpsilon(d.Last(), eps)
+			best := d.ConditionedDelta(one.delta(e))
+			if both {
+				e := amplify.SampleEpsilon(d.Inclusion(), eps)
+				best = math.Min(best, d.GroupDelta(e, many.delta(e), unit.delta(e)))
+			}
+			return best
+		},
+		pure: pure,
+		knee: d.Conditioned(one.knee),
+		cost: 2*one.cost + many.cost + 2,
+	}, nil
+}
+
+// drawable refuses draws whose rule does not hold under rel or on what stands
+// around them, for every method.
+func drawable(s Sampling, rel Relation, here string) *Unsupported {
+	switch s := s.(type) {
+	case Poisson:
+		if t, at := fixedSize(s.Event, here+".event"); t != nil {
+			return refuse(at, unknownSize)
+		}
+	case WithReplacement:
+		if rel != ReplaceOne {
+			return refuse(here, multisetOnly)
+		}
+		return nestedSize(s.Event, here+".event", s.Take)
+	case WithoutReplacement:
+		return nestedSize(s.Event, here+".event", s.Take)
+	case Multistage:
+		if rel != ReplaceOne {
+			return refuse(here, multistage1)
+		}
+		if t, at := fixedSize(s.Event, here+".event"); t != nil {
+			return refuse(at, "draws a fixed number out of a multistage sample: nesting of the two is not proven, add a stage instead")
+		}
+	}
+	return nil
+}
+
+// fixedSize finds a draw of a fixed number of units that is run directly on the
+// sample at hand.
+func fixedSize(e Event, at string) (Sampling, string) {
+	for _, t := range terms(e, at) {
+		switch s := t.event.(type) {
+		case WithoutReplacement, WithReplacement, Multistage:
+			return s.(Sampling), t.path()
+		case Poisson:
+			// The inner sample of a Poisson sample is checked when it is reached.
+		}
+	}
+	return nil, ""
+}
+
+// nestedSize checks that draws inside a sample of n units say at most that.
+func nestedSize(e Event, at string, n int64) *Unsupported {
+	for _, t := range terms(e, at) {
+		of := int64(0)
+		switch s := t.event.(type) {
+		case WithoutReplacement:
+			of = s.Of
+		case WithReplacement:
+			of = s.Of
+		case Multistage:
+			return refuse(t.path(), "is drawn inside another sample, of which no frame is public")
+		}
+		if of != 0 && of != n {
+			return refuse(t.path(), "is drawn out of the sample around it, whose size is not this N")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package privacy
+
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+)
+
+// SampleRelations says under which relations a mechanism must hold on the sample
+// so that the population gets a guarantee under rel (P3).
+func SampleRelations(s Sampling, rel Relation) ([]Relation, error) {
+	if err := checkDraw(s, rel); err != nil {
+		return nil, err
+	}
+	switch s := s.(type) {
+	case Poisson:
+		if rel == ReplaceOne {
+			return []Relation{AddRemove, ReplaceOne}, nil
+		}
+		return []Relation{AddRemove}, nil
+	case Multistage:
+		if design(s).SwapsUnequalUnits() {
+			return []Relation{AddRemove, ReplaceOne}, nil
+		}
+	}
+	return []Relation{ReplaceOne}, nil
+}
+
+// SampleBudget inverts one draw: what a mechanism on the sample may spend, under
+// the relations of [SampleRelations], so that the population gets target. The
+// event inside s is ignored. The answer is rounded down.
+//
+// # Contract
+//
+// Everything that is run on the draw shares this one budget (P4). Proof:
+// amplify/sampling.proof.md, amplify/multistage.proof.md.
+func SampleBudget(s Sampling, rel Relation, target Point) (Point, error) {
+	if err := checkDraw(s, rel); err != nil {
+		return Point{}, err
+	}
+	if !(target.Epsilon > 0) || math.IsInf(target.Epsilon, 1) {
+		return Point{}, wrong("target.epsilon", "must be positive and finite (%g)", target.Epsilon)
+	}
+	if !(target.Delta >= 0 && target.Delta < 1) {
+		return Point{}, wrong("target.delta", "must lie in [0, 1) (%g)", target.Delta)
+	}
+	switch s := s.(type) {
+	case Poisson:
+		return spend(s.Rate, target), nil
+	case WithoutReplacement:
+		return spend(amplify.Rate(s.Take, s.Of), target), nil
+	case WithReplacement:
+		return multisetBudget(s, target), nil
+	case Multistage:
+		return stagedBudget(design(s), target), nil
+	}
+	return Point{}, wrong(s.Kind(), "has no amplification rule")
+}
+
+// spend inverts the rule of one inclusion probability.
+func spend(q float64, target Point) Point {
+	return Point{amplify.SampleEpsilon(q, target.Epsilon), amplify.SampleDelta(q, target.Delta)}
+}
+
+// stagedBudget takes the form of P5 that allows the most.
+func stagedBudget(d amplify.Design, target Point) Point {
+	if target.Delta == 0 {
+		return Point{d.SamplePure(target.Epsilon, true), 0}
+	}
+	// Conditioning: the last stage amplifies epsilon, all stages amplify delta.
+	best := Point{
+		amplify.SampleEpsilon(d.Last(), target.Epsilon),
+		amplify.SampleDelta(d.Inclusion(), target.Delta),
+	}
+	// Group form: m·ε_n at the group's share of delta.
+	m := d.Group()
+	e := amplify.SampleEpsilon(d.Inclusion(), target.Epsilon)
+	one := e / m
+	if math.FMA(one, m, -e) > 0 {
+		one = math.Nextafter(one, 0)
+	}
+	if one > best.Epsilon {
+		delta := amplify.Invert(target.Delta, 1, func(x float64) float64 {
+			return d.GroupDelta(e, amplify.GroupDelta(m, e, func(float64) float64 { return x }), x)
+		})
+		if delta > 0 {
+			best = Point{one, delta}
+		}
+	}
+	return best
+}
+
+// multisetBudget spends half of delta on records that are drawn more than once.
+func multisetBudget(s WithReplacement, target Point) Point {
+	q := amplify.WithReplacementRate(s.Take, s.Of)
+	e := amplify.SampleEpsilon(q, target.Epsilon)
+	// k replaced members of an (x, d) mechanism are (k·x, d·Σ e^{ix})-private.
+	forward := func(x, d float64) float64 {
+		return amplify.WithReplacementDelta(s.Take, s.Of, e, func(k int64) float64 {
+			kf := float64(k)
+			g := amplify.GroupDelta(kf, amplify.GroupEpsilon(kf, x), func(float64) float64 { return d })
+			return amplify.ApproxDelta(amplify.GroupEpsilon(kf, x), g, e)
+		})
+	}
+	if target.Delta == 0 {
+		return Point{amplify.Invert(target.Epsilon, e, func(x float64) float64 {
+			return amplify.Epsilon(q, amplify.GroupEpsilon(float64(s.Take), x))
+		}), 0}
+	}
+	x := amplify.Invert(target.Delta/2, e, func(x float64) float64 { return forward(x, 0) })
+	return Point{x, amplify.Invert(target.Delta, target.Delta/q, func(d float64) float64 { return forward(x, d) })}
+}
+
+// Efficiency is q·ε_n/ε: the noise a sampled sum needs is 1/Efficiency times that
+// of the full table (P3). It never exceeds 1.
+func Efficiency(s Sampling, rel Relation, target Point) (float64, error) {
+	b, err := SampleBudget(s, rel, target)
+	if err != nil {
+		return 0, err
+	}
+	var q float64
+	switch s := s.(type) {
+	case Poisson:
+		q = s.Rate
+	case WithoutReplacement:
+		q = amplify.Rate(s.Take, s.Of)
+	case WithReplacement:
+		q = amplify.WithReplacementRate(s.Take, s.Of)
+	case Multistage:
+		q = design(s).Inclusion()
+	}
+	return math.Min(1, q*(b.Epsilon/target.Epsilon)), nil
+}
+
+// checkDraw validates a draw without what is run on it.
+func checkDraw(s Sampling, rel Relation) error {
+	if s == nil {
+		return wrong("", "sampling event is missing")
+	}
+	if !rel.Valid() {
+		return wrong("relation", "must be add-remove or replace-one, there is no default")
+	}
+	if err := draw(s, s.Kind()); err != nil {
+		return err
+	}
+	switch s.(type) {
+	case WithReplacement:
+		if rel != ReplaceOne {
+			return wrong(s.Kind(), "%s", multisetOnly)
+		}
+	case Multistage:
+		if rel != ReplaceOne {
+			return wrong(s.Kind(), "%s", multistage1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+)
+
+// term is one kind of event of a composition and how often it runs.
+type term struct {
+	event Event
+	runs  int64
+	at    string // its location
+}
+
+func (t term) path() string { return join(t.at, t.event.Kind()) }
+
+// terms flattens nested compositions and repetitions and gathers equal events.
+// The order of what runs on the same data does not matter to any bound.
+func terms(e Event, at string) []term {
+	g := gatherer{index: map[string]int{}}
+	g.add(e, at, 1)
+	return g.terms
+}
+
+type gatherer struct {
+	terms []term
+	index map[string]int
+}
+
+func (g *gatherer) add(e Event, at string, runs int64) {
+	switch x := e.(type) {
+	case Compose:
+		for i, p := range x.Events {
+			g.add(p, fmt.Sprintf("%s[%d]", join(at, x.Kind()), i), runs)
+		}
+		return
+	case Repeat:
+		g.add(x.Event, join(at, x.Kind())+".event", runs*x.N)
+		return
+	}
+	if len(g.terms) == 0 {
+		// The usual case is a single term: put off writing its key.
+		g.terms = append(g.terms, term{e, runs, at})
+		return
+	}
+	if len(g.terms) == 1 && len(g.index) == 0 {
+		g.index[key(g.terms[0].event)] = 0
+	}
+	k := key(e)
+	if i, ok := g.index[k]; ok && g.terms[i].runs <= maxRuns-runs {
+		g.terms[i].runs += runs
+		return
+	}
+	g.index[k] = len(g.terms)
+	g.terms = append(g.terms, term{e, runs, at})
+}
+
+// key writes an event so that equal events, and only those, have equal keys:
+// %#v spells out types and writes floats so that they read back exactly.
+func key(e Event) string { return fmt.Sprintf("%#v", e) }
+
+// design is the numeric form of a multistage event's stages.
+func design(m Multistage) amplify.Design {
+	d := make(amplify.Design, len(m.Stages))
+	for i, s := range m.Stages {
+		d[i] = amplify.Stage(s)
+	}
+	return d
+}
+
+// refusals that every method shares.
+const (
+	noAddRemove   = "its sensitivity under add-remove is not given, and does not follow from the one under replace-one"
+	responseCount = "publishes one answer for every unit, so that the number of answers is not hidden under add-remove"
+	unknownSize   = "draws a fixed number out of a sample whose size is not fixed: under add-remove no lower bound on that size is public, and under replace-one Poisson sampling needs both relations of what runs on it"
+	multisetOnly  = "sampling with replacement is proven under replace-one only"
+	multistage1   = "multistage sampling is proven for one record changed inside its ultimate unit, under replace-one only"
+	replaceOnly   = "is proven under replace-one only"
+)
+
+// spread is the L2 shift of Gaussian noise in standard deviations, rounded up, or
+// 0 if e is not Gaussian noise or its sensitivity is not known under rel.
+func spread(e Event, rel Relation) float64 {
+	if g, ok := e.(Gaussian); ok {
+		return ratioUp(g.Sensitivity.Under(rel), g.Sigma)
+	}
+	return 0
+}
+
+// ratioUp is a/b rounded up.
+func ratioUp(a, b float64) float64 {
+	q := a / b
+	if a == 0 || math.IsInf(q, 1) || math.FMA(q, b, -a) == 0 && q > 1e-290 {
+		return q
+	}
+	return math.Nextafter(q, math.Inf(1))
+}
+
+// above is x moved up by a relative margin that covers rounding.
+func above(x, margin float64) float64 {
+	if x <= 0 || math.IsInf(x, 1) {
+		return x
+	}
+	return math.Nextafter(x*(1+margin), math.Inf(1))
+}
