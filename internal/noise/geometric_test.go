@@ -1,0 +1,142 @@
+package noise
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+func TestGeometricTape(t *testing.T) {
+	// p = 1/4: blocks of 4 trials. (3/4)^4 = 0.3164: the word 2^62 (0.25) says a
+	// block fails, 2^63 (0.5) that the next does not. r is two bits: 3; its coin
+	// (3/4)^3 = 0.4219: 0.5 refuses; again r = 2 and (3/4)^2 = 0.5625: 0.5 takes
+	// it. 4 + 2 = 6.
+	g, err := NewGeometric(1, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := words(1<<62, 1<<63, 3<<62, 1<<63, 2<<62, 1<<63)
+	if got := g.Draw(s); got != 6 || s.pos != 48 || s.Err() != nil {
+		t.Errorf("got %d after %d bytes, %v", got, s.pos, s.Err())
+	}
+}
+
+// fails decides as the exact power does, at the words around its threshold.
+func TestGeometricDecidesAtTheThreshold(t *testing.T) {
+	for _, c := range [][2]uint64{{1, 3}, {1, 100}, {1, 3000}, {3602879701896397, 1 << 55}, {1, 1_000_003}, {7, 1<<40 + 1}} {
+		g, err := NewGeometric(c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []uint64{1, 2, 3, 255, 256, 257, 1000, 65_537, 1<<g.k - 1} {
+			if r >= 1<<g.k {
+				continue
+			}
+			lo, _ := power{g.q, r}.at(256) // (1 − p)^r to 256 digits
+			w := new(big.Int).Rsh(lo, 192).Uint64()
+			next := new(big.Int).Rsh(lo, 128).Uint64()
+			for _, x := range []struct {
+				tape []uint64
+				want bool
+			}{
+				{[]uint64{w - 1, 0}, true}, {[]uint64{w + 1, 0}, false},
+				{[]uint64{w - 40, 0}, true}, {[]uint64{w + 40, 0}, false},
+				{[]uint64{w, next - 1<<10, 0}, true}, {[]uint64{w, next + 1<<10, 0}, false},
+			} {
+				if next < 1<<11 || next > 1<<64-1<<11 || w < 50 || w > 1<<64-50 {
+					continue
+				}
+				s := words(x.tape...)
+				if got := g.failsWithin(s, r); got != x.want || s.Err() != nil {
+					t.Errorf("p=%d/%d, r=%d, %x of %x %x: %v, %v", c[0], c[1], r, x.tape, w, next, got, s.Err())
+				}
+			}
+		}
+	}
+}
+
+// The powers enclose the exact rational power, computed without rounding.
+func TestPowerBounds(t *testing.T) {
+	for _, q := range [][2]int64{{2, 3}, {99, 100}, {1, 1000}, {999_999, 1_000_000}} {
+		for _, e := range []uint64{0, 1, 2, 3, 17, 255, 1000} {
+			p := power{[2]*big.Int{big.NewInt(q[0]), big.NewInt(q[1])}, e}
+			exp := new(big.Int).SetUint64(e)
+			num := new(big.Int).Exp(p.q[0], exp, nil)
+			den := new(big.Int).Exp(p.q[1], exp, nil)
+			for _, prec := range []uint{64, 128, 500} {
+				lo, hi := p.at(prec)
+				x := new(big.Int).Lsh(num, prec)
+				if new(big.Int).Mul(lo, den).Cmp(x) > 0 || new(big.Int).Mul(hi, den).Cmp(x) < 0 {
+					t.Errorf("(%d/%d)^%d at %d bits is not enclosed", q[0], q[1], e, prec)
+				}
+				if w := new(big.Int).Sub(hi, lo); w.Cmp(big.NewInt(2)) > 0 {
+					t.Errorf("(%d/%d)^%d at %d bits: bounds %s apart", q[0], q[1], e, prec, w)
+				}
+			}
+		}
+	}
+}
+
+func TestGeometricFit(t *testing.T) {
+	const n, cells = 300_000, 64
+	s := newSourceT(t)
+	for _, c := range [][2]uint64{{1, 2}, {2, 3}, {9, 10}, {1, 3}, {1, 4}, {3, 10}, {1, 100}, {1, 5000}, {3, 1_000_000}, {1, 1 << 40}, {1, 1 << 57}} {
+		g, err := NewGeometric(c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := float64(c[0]) / float64(c[1])
+		above := func(x float64) float64 { return math.Exp(x * math.Log1p(-p)) } // P(G ≥ x)
+		var edges []float64
+		for j := range cells {
+			e := math.Ceil(math.Log1p(-float64(j)/cells) / math.Log1p(-p))
+			if len(edges) == 0 || e > edges[len(edges)-1] {
+				edges = append(edges, e)
+			}
+		}
+		counts, probs := make([]int, len(edges)), make([]float64, len(edges))
+		for j := range edges {
+			if probs[j] = above(edges[j]); j+1 < len(edges) {
+				probs[j] -= above(edges[j+1])
+			}
+		}
+		for range n {
+			x, j := float64(g.Draw(s)), 0
+			for j+1 < len(edges) && x >= edges[j+1] {
+				j++
+			}
+			counts[j]++
+		}
+		checkCells(t, "geometric", n, counts, probs)
+	}
+	for _, c := range [][2]uint64{{0, 1}, {1, 1}, {2, 1}, {0, 0}} {
+		if _, err := NewGeometric(c[0], c[1]); err == nil {
+			t.Errorf("%d/%d is accepted", c[0], c[1])
+		}
+	}
+	huge, err := NewGeometric(1, 1<<64-1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Three failed blocks of 2^63 trials are more than int64 holds.
+	turn := 0
+	if x := huge.Draw(NewScript(func(uint64) uint64 {
+		if turn++; turn == 4 {
+			return ^uint64(0)
+		}
+		return 0
+	})); x != math.MaxInt64 {
+		t.Errorf("a draw of %d", x)
+	}
+}
+
+func BenchmarkGeometric(b *testing.B) {
+	s := newSourceT(b)
+	g, err := NewGeometric(1, 100)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		g.Draw(s)
+	}
+}

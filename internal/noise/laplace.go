@@ -1,0 +1,104 @@
+package noise
+
+import (
+	"errors"
+	"math/bits"
+)
+
+// ErrOverflow says that a sum, or a draw, left int64. It depends on the data:
+// report it as a fixed code only (P20).
+var ErrOverflow = errors.New("noise: the noisy value does not fit in int64")
+
+// DiscreteLaplace returns one draw of the discrete Laplace distribution with
+// the given scale in lattice steps.
+//
+// # Contract
+//
+// P(x) = (e^{1/t} − 1)/(e^{1/t} + 1) · e^{−|x|/t} for every integer x, exactly,
+// where t is the rational number that the float64 scale is, in [2^-40, 2^50]
+// (P16). A draw outside int64 is an error; its probability is below e^{−8190}.
+// Proof: discrete_laplace.proof.md.
+func (s *Source) DiscreteLaplace(scale float64) (int64, error) {
+	if s == nil {
+		return 0, errNoSource
+	}
+	t, err := exactScale("the Laplace scale", scale)
+	if err != nil {
+		return 0, err
+	}
+	x, ok := s.discreteLaplace(t)
+	if !ok {
+		return 0, ErrOverflow
+	}
+	return x, s.err
+}
+
+// AddDiscreteLaplace adds an independent DiscreteLaplace draw to each element
+// of dst, in place.
+//
+// # Contract
+//
+// As DiscreteLaplace, for each element. On an error dst is cleared and must not
+// be released: nothing half noised is left behind.
+func AddDiscreteLaplace(s *Source, dst []int64, scale float64) error {
+	if s == nil {
+		clear(dst)
+		return errNoSource
+	}
+	t, err := exactScale("the Laplace scale", scale)
+	if err != nil {
+		clear(dst)
+		return err
+	}
+	for i, v := range dst {
+		x, ok := s.discreteLaplace(t)
+		if dst[i] = v + x; !ok || overflows(v, x, dst[i]) {
+			clear(dst)
+			return ErrOverflow
+		}
+	}
+	if s.err != nil {
+		clear(dst)
+	}
+	return s.err
+}
+
+// overflows reports whether sum is not a + b.
+func overflows(a, b, sum int64) bool { return (a^sum)&(b^sum) < 0 }
+
+// discreteLaplace is DiscreteLaplace; ok is false where the draw leaves int64.
+func (s *Source) discreteLaplace(t dyadic) (x int64, ok bool) {
+	for {
+		y, ok := s.geometricExp(t)
+		if !ok {
+			return 0, false
+		}
+		if s.Uint64n(2) == 0 {
+			return y, true
+		}
+		if y != 0 { // −0 is 0, which must not count twice
+			return -y, true
+		}
+	}
+}
+
+// geometricExp is y ≥ 0 with probability (1 − e^{−1/t})·e^{−y/t}.
+func (s *Source) geometricExp(t dyadic) (y int64, ok bool) {
+	// u + n·v is geometric with ratio e^{−1/n}: u in [0, n) with P ∝ e^{−u/n} by
+	// rejection, v with ratio e^{−1}.
+	u := s.Uint64n(t.n)
+	for !s.bernoulliExp(u, t.n) {
+		u = s.Uint64n(t.n)
+	}
+	hi, lo := bits.Mul64(t.n, s.geometricExp1())
+	lo, carry := bits.Add64(lo, u, 0)
+	hi += carry
+	// floor((u + n·v)/2^k) is geometric with ratio e^{−2^k/n} = e^{−1/t}.
+	switch {
+	case t.k >= 64:
+		lo, hi = hi>>(t.k-64), 0
+	case t.k > 0:
+		lo, hi = lo>>t.k|hi<<(64-t.k), hi>>t.k
+	}
+	return int64(lo), hi == 0 && int64(lo) >= 0
+}

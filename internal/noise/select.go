@@ -1,0 +1,194 @@
+package noise
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/bits"
+	"sync"
+)
+
+// Piece is a run of lattice points Lo..Hi, both included, with one score.
+type Piece struct {
+	Lo, Hi int64
+	Score  int64
+}
+
+// ErrPieces says that the pieces of a Select do not tile one range. It may
+// depend on the data: report it as a fixed code only (P20).
+var ErrPieces = errors.New("noise: pieces must be non-empty and tile one range of the lattice in ascending order")
+
+// Select returns a lattice point, drawn by the exponential mechanism.
+//
+// # Contract
+//
+// P(x) ∝ e^{−rate·score(x)} for every point x of the pieces, exactly; rate is
+// the rational number that the float64 is, positive. The scores are private; the
+// range that the pieces tile must be public and hold fewer than 2^63 points.
+// With rate = ε/2Δ, Δ the sensitivity of the score, it is ε-DP; with
+// rate = ε/Δ where the scores move in one direction only. Proof: select.proof.md.
+func Select(s *Source, pieces []Piece, rate float64) (int64, error) {
+	if s == nil {
+		return 0, errNoSource
+	}
+	if !(rate > 0) || math.IsInf(rate, 0) {
+		return 0, errors.New("noise: the rate of a selection must be positive and finite")
+	}
+	l, err := newLevels(pieces, rate)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		p, x := l.propose(s)
+		if l.accept(s, p) {
+			return x, s.err
+		}
+	}
+}
+
+const (
+	lastLevel    = 89  // holds all scores further off: e^{−89} < 2^−128
+	envelopeBits = 128 // the envelope is a multiple of 2^−128
+)
+
+// levels groups the pieces by m, the whole part of rate·(score − best), at most
+// lastLevel.
+type levels struct {
+	pieces   []Piece
+	best     int64
+	n        uint64 // rate = n·2^shift
+	shift    int
+	points   [lastLevel + 1]uint64   // lattice points in each level
+	envelope [lastLevel + 1]*big.Int // at least e^{−m}·2^envelopeBits, by at most 1
+	sum      [lastLevel + 1]*big.Int // running sums of points·envelope
+}
+
+// envelopes is computed once: it depends on nothing.
+var envelopes = sync.OnceValue(func() (e [lastLevel + 1]*big.Int) {
+	for m := range e {
+		_, e[m] = expNeg(uint(m), envelopeBits)
+	}
+	return e
+})
+
+func newLevels(pieces []Piece, rate float64) (*levels, error) {
+	if len(pieces) == 0 {
+		return nil, ErrPieces
+	}
+	l := &levels{pieces: pieces, best: pieces[0].Score}
+	f, e := math.Frexp(rate)
+	l.n, l.shift = uint64(math.Ldexp(f, 53)), e-53
+	var total uint64
+	for i, p := range pieces {
+		if p.Lo > p.Hi || (i > 0 && (pieces[i-1].Hi == math.MaxInt64 || p.Lo != pieces[i-1].Hi+1)) {
+			return nil, ErrPieces
+		}
+		l.best = min(l.best, p.Score)
+		size := uint64(p.Hi) - uint64(p.Lo) // one less than its points
+		if total += size + 1; size >= 1<<63-1 || total >= 1<<63 {
+			return nil, errors.New("noise: a selection must be over fewer than 2^63 lattice points")
+		}
+	}
+	for _, p := range pieces {
+		l.points[l.level(p.Score)] += uint64(p.Hi-p.Lo) + 1
+	}
+	run := new(big.Int)
+	l.envelope = envelopes()
+	for m := range l.points {
+		hi := l.envelope[m]
+		run = new(big.Int).Add(run, new(big.Int).Mul(hi, new(big.Int).SetUint64(l.points[m])))
+		l.sum[m] = run
+	}
+	return l, nil
+}
+
+// excess is score − best, which always fits in a uint64.
+func (l *levels) excess(score int64) uint64 { return uint64(score) - uint64(l.best) }
+
+// level is min(floor(rate·(score − best)), lastLevel), exactly.
+func (l *levels) level(score int64) int {
+	hi, lo := bits.Mul64(l.n, l.excess(score))
+	switch {
+	case hi == 0 && lo == 0:
+		return 0
+	case l.shift >= 0:
+		return lastLevel // n ≥ 2^52
+	case l.shift <= -128:
+		return 0 // the product is below 2^117
+	case l.shift <= -64:
+		lo, hi = hi>>uint(-l.shift-64), 0
+	default:
+		k := uint(-l.shift)
+		lo, hi = lo>>k|hi<<(64-k), hi>>k
+	}
+	if hi > 0 || lo > lastLevel {
+		return lastLevel
+	}
+	return int(lo)
+}
+
+// propose returns a point with probability proportional to its level's envelope,
+// and the piece that it lies in.
+func (l *levels) propose(s *Source) (Piece, int64) {
+	u := s.uniformBig(l.sum[lastLevel])
+	m := 0
+	for u.Cmp(l.sum[m]) >= 0 {
+		m++
+	}
+	skip := s.Uint64n(l.points[m])
+	for _, p := range l.pieces {
+		if l.level(p.Score) != m {
+			continue
+		}
+		if size := uint64(p.Hi-p.Lo) + 1; skip >= size {
+			skip -= size
+			continue
+		}
+		return p, p.Lo + int64(skip)
+	}
+	return Piece{}, 0 // not reached: the points of the level sum to points[m]
+}
+
+// accept is true with probability e^{−rate·(score−best)} over the envelope.
+func (l *levels) accept(s *Source, p Piece) bool {
+	m := l.level(p.Score)
+	if !s.belowReal(s.Uint64(), envelopeRatio{m: uint(m), envelope: l.envelope[m]}) {
+		return false
+	}
+	num, den := new(big.Int).SetUint64(l.excess(p.Score)), big.NewInt(1)
+	num.Mul(num, new(big.Int).SetUint64(l.n))
+	if l.shift >= 0 {
+		num.Lsh(num, uint(l.shift))
+	} else {
+		den.Lsh(den, uint(-l.shift))
+	}
+	num.Sub(num, new(big.Int).Mul(big.NewInt(int64(m)), den)) // the rest, ≥ 0
+	return s.bernoulliExpRat(num, den)
+}
+
+// envelopeRatio is e^{−m}·2^envelopeBits / envelope, at most 1.
+type envelopeRatio struct {
+	m        uint
+	envelope *big.Int
+}
+
+func (r envelopeRatio) at(prec uint) (lo, hi *big.Int) {
+	lo, hi = expNeg(r.m, prec+envelopeBits)
+	lo.Quo(lo, r.envelope)
+	hi.Add(hi, r.envelope).Sub(hi, big.NewInt(1)).Quo(hi, r.envelope) // rounded up
+	return lo, hi
+}
+
+// uniformBig returns a uniform integer in [0, n), n > 0, by rejection.
+func (s *Source) uniformBig(n *big.Int) *big.Int {
+	size := uint(new(big.Int).Sub(n, big.NewInt(1)).BitLen())
+	for {
+		u := new(big.Int)
+		for have := uint(0); have < size; have += 64 {
+			u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(s.Uint64()))
+		}
+		if u.Rsh(u, (64-size%64)%64); u.Cmp(n) < 0 {
+			return u
+		}
+	}
+}

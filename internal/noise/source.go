@@ -1,0 +1,150 @@
+package noise
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+// ErrTape is reported by a Source made by NewTape that was asked for more bytes
+// than its tape holds.
+var ErrTape = errors.New("noise: the byte tape ran out")
+
+// errNoSource is what a draw from a nil Source gets: there is no default.
+var errNoSource = errors.New("noise: no random source given: make one with NewSource")
+
+const (
+	keySize   = 32
+	blockSize = 8192 // bytes of stream drawn under one key
+)
+
+// Source is a stream of random bits for draws that are released. It is AES-256
+// in counter mode, keyed by 256 bits of the operating system's CSPRNG; after
+// each block of stream it replaces its own key by output that nobody saw, so
+// that a stolen Source says nothing about earlier draws (fast key erasure).
+//
+// The zero value keys itself at the first draw. A Source is not safe for
+// concurrent use: give each goroutine a Child.
+type Source struct {
+	buf    []byte // the stream drawn under the last key
+	pos    int    // first unread byte of buf
+	stream []byte // buf's backing, with the next key in front
+	key    [keySize]byte
+	keyed  bool
+	tape   bool
+	script func(n uint64) uint64 // tests only: makes the choices instead
+	err    error
+}
+
+// NewSource returns a Source keyed by the operating system's CSPRNG. Failure to
+// read that is an error, and nothing may be released then (P16).
+func NewSource() (*Source, error) { return newSource(rand.Reader) }
+
+func newSource(entropy io.Reader) (*Source, error) {
+	s := new(Source)
+	if _, err := io.ReadFull(entropy, s.key[:]); err != nil {
+		return nil, fmt.Errorf("noise: reading the operating system's random generator: %w", err)
+	}
+	s.keyed = true
+	return s, nil
+}
+
+// NewTape returns a Source that reads b instead of random bits: for tests only.
+// When b runs out, Err reports ErrTape, every draw that can fail does, and a
+// fixed stream takes over so that every loop still ends.
+func NewTape(b []byte) *Source {
+	return &Source{buf: append([]byte(nil), b...), keyed: true, tape: true}
+}
+
+// NewScript returns a Source whose every choice is made by choose: for tests
+// only, which walk through all of a sampler's choices and add up their exact
+// probabilities. choose(n) stands for a uniform integer in [0, n), and choose(0)
+// for 64 fair bits.
+func NewScript(choose func(n uint64) uint64) *Source {
+	return &Source{keyed: true, script: choose}
+}
+
+// Err reports why the draws of s must not be used, or nil.
+func (s *Source) Err() error {
+	if s == nil {
+		return errNoSource
+	}
+	return s.err
+}
+
+// Child returns an independent stream, keyed by 256 bits of s: one for each
+// goroutine. Its draws reveal nothing about those of s, nor the reverse.
+func (s *Source) Child() *Source {
+	c := new(Source)
+	c.script = s.script
+	for i := 0; i < keySize; i += 8 {
+		binary.LittleEndian.PutUint64(c.key[i:], s.Uint64())
+	}
+	c.keyed, c.tape, c.err = true, s.tape, s.err
+	return c
+}
+
+// Uint64 returns 64 independent fair bits.
+func (s *Source) Uint64() uint64 {
+	if s.script != nil {
+		return s.script(0)
+	}
+	if s.pos+8 > len(s.buf) {
+		s.refill()
+	}
+	v := binary.LittleEndian.Uint64(s.buf[s.pos:])
+	s.pos += 8
+	return v
+}
+
+// Uint64n returns a uniform integer in [0, n), exactly: Lemire's multiplication
+// with rejection. For n = 0 it returns 64 fair bits.
+func (s *Source) Uint64n(n uint64) uint64 {
+	if n == 0 {
+		return s.Uint64()
+	}
+	if s.script != nil {
+		return s.script(n)
+	}
+	w := s.Uint64()
+	hi, lo := bits.Mul64(w, n)
+	if lo < n {
+		// 2^64 = q·n + t: words whose low half is below t are the surplus ones.
+		for t := -n % n; lo < t; {
+			hi, lo = bits.Mul64(s.Uint64(), n)
+		}
+	}
+	return hi
+}
+
+// refill draws the next block of stream and replaces the key.
+func (s *Source) refill() {
+	if !s.keyed {
+		// crypto/rand.Read ends the process when the system cannot deliver: no
+		// draw is ever made from an unkeyed Source.
+		rand.Read(s.key[:])
+		s.keyed = true
+	}
+	if s.tape {
+		s.err = ErrTape
+	}
+	if s.stream == nil {
+		s.stream = make([]byte, keySize+blockSize)
+	}
+	clear(s.stream)
+	// NewCipher fails on a wrong key length only, and this one is fixed.
+	block, err := aes.NewCipher(s.key[:])
+	if err != nil {
+		panic("noise: " + err.Error())
+	}
+	// A fresh key for each block of stream: the counter may start at zero.
+	cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(s.stream, s.stream)
+	copy(s.key[:], s.stream)
+	clear(s.stream[:keySize])
+	s.buf, s.pos = s.stream[keySize:], 0
+}
