@@ -1,0 +1,214 @@
+package table
+
+import "github.com/apache/arrow-go/v18/arrow/bitutil"
+
+// assembler puts the columns of a batch together from decoded pieces. A block that lies inside one piece is a view of
+// it; one that straddles pieces, or of which only some rows are picked, is copied into memory that is used again for
+// the next block.
+type assembler struct {
+	columns []Values
+	shapes  []shape
+	memory  []columnMemory
+}
+
+type columnMemory struct {
+	f64   []float64
+	i64   []int64
+	codes []int32
+	valid []byte
+}
+
+func (a *assembler) init(t *Table, cols []int) {
+	a.columns = make([]Values, len(cols))
+	a.shapes = make([]shape, len(cols))
+	a.memory = make([]columnMemory, len(cols))
+	for i, c := range cols {
+		col := &t.columns[c]
+		a.columns[i] = Values{Kind: col.Kind, Scale: col.Scale, Unit: col.Unit}
+		a.shapes[i] = shapeOf(col)
+	}
+}
+
+// column fills columns[col] with the picked rows of a plan; k is the column's place in the pieces.
+func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
+	out := &a.columns[col]
+	mem := &a.memory[col]
+	out.Float64, out.Int64, out.Codes, out.Valid = nil, nil, nil, nil
+	if p.pick.All && len(parts) == 1 {
+		a.view(out, mem, a.shapes[col], &parts[0].data[k], int(p.block.First-parts[0].first), rows)
+		return
+	}
+	spans := cut(p, parts)
+	mem.valid = gatherValid(mem.valid, spans, k, rows)
+	out.Valid = mem.valid
+	if len(mem.valid) == 0 {
+		out.Valid = nil
+	}
+	switch a.shapes[col] {
+	case asFloat64:
+		mem.f64 = gather(mem.f64, spans, rows, func(p *piece) []float64 { return p.data[k].f64 })
+		out.Float64 = mem.f64
+	case asInt64:
+		mem.i64 = gather(mem.i64, spans, rows, func(p *piece) []int64 { return p.data[k].i64 })
+		out.Int64 = mem.i64
+	default:
+		mem.codes = gather(mem.codes, spans, rows, func(p *piece) []int32 { return p.data[k].codes })
+		out.Codes = mem.codes
+		joinDictionaries(out, spans, k)
+	}
+}
+
+func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, rows int) {
+	switch s {
+	case asFloat64:
+		out.Float64 = v.f64[from : from+rows]
+	case asInt64:
+		out.Int64 = v.i64[from : from+rows]
+	default:
+		out.Codes = v.codes[from : from+rows]
+		out.Dict, out.DictID = v.dict.texts, v.dict.id
+	}
+	switch {
+	case v.valid == nil:
+	case from%8 == 0:
+		out.Valid = v.valid[from/8 : (from+rows+7)/8]
+	default:
+		mem.valid = bitmap(mem.valid, rows)
+		bitutil.CopyBitmap(v.valid, from, rows, mem.valid, 0)
+		out.Valid = mem.valid
+	}
+}
+
+// span is what a block takes from one piece: a range of rows, or single ones.
+type span struct {
+	p        *piece
+	from, to int      // rows of the piece, when rows is nil
+	rows     []uint32 // offsets in the block
+	shift    int64    // row of the piece = offset in the block + shift
+}
+
+func (s *span) len() int {
+	if s.rows != nil {
+		return len(s.rows)
+	}
+	return s.to - s.from
+}
+
+func cut(p *plan, parts []*piece) []span {
+	spans := make([]span, 0, len(parts))
+	left := p.pick.Rows
+	for _, part := range parts {
+		s := span{p: part, shift: p.block.First - part.first}
+		if p.pick.All {
+			s.from = int(max(0, s.shift))
+			s.to = int(min(int64(part.rows), s.shift+int64(p.block.Rows)))
+		} else {
+			n := 0
+			for n < len(left) && int64(left[n])+s.shift < int64(part.rows) {
+				n++
+			}
+			if n == 0 {
+				continue
+			}
+			s.rows, left = left[:n], left[n:]
+		}
+		spans = append(spans, s)
+	}
+	return spans
+}
+
+func gather[T any](dst []T, spans []span, rows int, values func(p *piece) []T) []T {
+	if cap(dst) < rows {
+		dst = make([]T, 0, max(rows, 1024))
+	}
+	dst = dst[:0]
+	for i := range spans {
+		s := &spans[i]
+		v := values(s.p)
+		if s.rows == nil {
+			dst = append(dst, v[s.from:s.to]...)
+			continue
+		}
+		for _, row := range s.rows {
+			dst = append(dst, v[int64(row)+s.shift])
+		}
+	}
+	return dst
+}
+
+func bitmap(b []byte, rows int) []byte {
+	n := (rows + 7) / 8
+	if cap(b) < n {
+		b = make([]byte, n, max(n, blockRows/8))
+	}
+	return b[:n]
+}
+
+// gatherValid returns an empty bitmap when none of the pieces has a null.
+func gatherValid(dst []byte, spans []span, k, rows int) []byte {
+	nulls := false
+	for i := range spans {
+		nulls = nulls || spans[i].p.data[k].valid != nil
+	}
+	if !nulls {
+		return dst[:0]
+	}
+	dst = bitmap(dst, rows)
+	at := 0
+	for i := range spans {
+		s := &spans[i]
+		valid := s.p.data[k].valid
+		switch {
+		case valid == nil:
+			bitutil.SetBitsTo(dst, int64(at), int64(s.len()), true)
+			at += s.len()
+		case s.rows == nil:
+			bitutil.CopyBitmap(valid, s.from, s.to-s.from, dst, at)
+			at += s.len()
+		default:
+			for _, row := range s.rows {
+				bitutil.SetBitTo(dst, at, bitutil.BitIsSet(valid, int(int64(row)+s.shift)))
+				at++
+			}
+		}
+	}
+	return dst
+}
+
+// joinDictionaries gives the codes of a batch one dictionary. Only the entries that are used are looked at.
+func joinDictionaries(out *Values, spans []span, k int) {
+	first := spans[0].p.data[k].dict
+	same := true
+	for i := range spans {
+		same = same && spans[i].p.data[k].dict == first
+	}
+	if same {
+		out.Dict, out.DictID = first.texts, first.id
+		return
+	}
+	joined := newTexts(nil)
+	codes := make(map[string]int32)
+	at := 0
+	for i := range spans {
+		d := spans[i].p.data[k].dict
+		to := make(map[int32]int32)
+		for n := spans[i].len(); n > 0; n-- {
+			if !out.Null(at) {
+				old := out.Codes[at]
+				code, ok := to[old]
+				if !ok {
+					text := d.texts[old]
+					if code, ok = codes[text]; !ok {
+						code = int32(len(joined.texts))
+						codes[text] = code
+						joined.texts = append(joined.texts, text)
+					}
+					to[old] = code
+				}
+				out.Codes[at] = code
+			}
+			at++
+		}
+	}
+	out.Dict, out.DictID = joined.texts, joined.id
+}

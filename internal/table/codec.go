@@ -1,0 +1,102 @@
+package table
+
+import (
+	"encoding/binary"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
+
+var errUnpack = fail(CodeCorrupt, "", "a compressed page cannot be unpacked to the size it declares")
+
+// unpacker decompresses pages for one goroutine. Every method writes into memory of exactly the declared size and
+// fails when the data holds more or less, so that no input decides how much is allocated.
+type unpacker struct {
+	zstd *zstd.Decoder
+}
+
+func (u *unpacker) close() {
+	if u.zstd != nil {
+		u.zstd.Close()
+	}
+}
+
+func (u *unpacker) unpack(codec int8, dst, src []byte) error {
+	if len(dst) == 0 {
+		return nil // a page of nulls; whatever the codec left there, nothing is read from it
+	}
+	switch codec {
+	case pagewalk.Uncompressed:
+		if copy(dst, src) != len(src) || len(src) != len(dst) {
+			return errUnpack
+		}
+		return nil
+	case pagewalk.Snappy:
+		if n, err := snappy.DecodedLen(src); err != nil || n != len(dst) {
+			return errUnpack
+		}
+		out, err := snappy.Decode(dst, src)
+		return exactly(out, err, dst)
+	case pagewalk.Zstd:
+		if u.zstd == nil {
+			d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+			if err != nil {
+				return errUnpack
+			}
+			u.zstd = d
+		}
+		out, err := u.zstd.DecodeAll(src, dst[:0:len(dst)])
+		return exactly(out, err, dst)
+	case pagewalk.Gzip, pagewalk.Brotli, pagewalk.LZ4Raw:
+		c, err := compress.GetCodec(compress.Compression(codec))
+		if err != nil {
+			return fail(CodeUnsupported, "", "a codec that is not read here")
+		}
+		// The full slice expression keeps a codec from writing past the page.
+		out, err := compress.Decode(c, dst[:len(dst):len(dst)], src)
+		return exactly(out, err, dst)
+	case pagewalk.LZ4Hadoop:
+		return unpackHadoop(dst, src)
+	}
+	return fail(CodeUnsupported, "", "a codec that is not read here (lzo or unknown)")
+}
+
+func exactly(out []byte, err error, dst []byte) error {
+	if err != nil || len(out) != len(dst) || len(out) > 0 && &out[0] != &dst[0] {
+		return errUnpack
+	}
+	return nil
+}
+
+// unpackHadoop reads the deprecated codec LZ4: Hadoop's frames (two big-endian lengths, then a block), or a bare
+// block, which some writers stored under the same name.
+func unpackHadoop(dst, src []byte) error {
+	if unpackFrames(dst, src) {
+		return nil
+	}
+	n, err := lz4.UncompressBlock(src, dst)
+	if err != nil || n != len(dst) {
+		return errUnpack
+	}
+	return nil
+}
+
+func unpackFrames(dst, src []byte) bool {
+	for len(src) >= 8 {
+		size, stored := binary.BigEndian.Uint32(src), binary.BigEndian.Uint32(src[4:])
+		src = src[8:]
+		if uint64(stored) > uint64(len(src)) || uint64(size) > uint64(len(dst)) {
+			return false
+		}
+		n, err := lz4.UncompressBlock(src[:stored], dst[:size])
+		if err != nil || n != int(size) {
+			return false
+		}
+		src, dst = src[stored:], dst[size:]
+	}
+	return len(src) == 0 && len(dst) == 0
+}

@@ -1,0 +1,129 @@
+package table
+
+import "github.com/dprelease/dprelease/internal/table/pagewalk"
+
+// Kind is what the values of a column mean. The zero value is invalid.
+type Kind int
+
+// The kinds of columns, and how their values arrive.
+const (
+	_         Kind = iota
+	Int            // Int64
+	Float          // Float64
+	Bool           // Int64, 0 or 1
+	String         // Codes into Dict
+	Decimal        // Int64 to be divided by 10^Scale, or Float64 when the column is Approximate
+	Date           // Int64, days since 1970-01-01
+	Time           // Int64 since midnight, in Unit
+	Timestamp      // Int64 since 1970-01-01, in Unit
+	Other          // not usable: nested, or a type nothing here computes with
+)
+
+var kindNames = [...]string{"invalid", "int", "float", "bool", "string", "decimal", "date", "time", "timestamp", "other"}
+
+func (k Kind) String() string {
+	if k < 0 || int(k) >= len(kindNames) {
+		return kindNames[0]
+	}
+	return kindNames[k]
+}
+
+// Unit is the unit of a Time or Timestamp column. The zero value means that a column has none.
+type Unit int
+
+// The units.
+const (
+	NoUnit Unit = iota
+	Second
+	Millisecond
+	Microsecond
+	Nanosecond
+)
+
+// Column describes one column of a table. Columns of one table agree over all its files.
+type Column struct {
+	Name        string // dotted path for a nested leaf
+	Kind        Kind
+	Nullable    bool
+	Usable      bool
+	Reason      string // why it is not usable
+	Scale       int    // decimals: digits after the point
+	Unit        Unit
+	Approximate bool // a decimal wider than 18 digits or an unsigned 64-bit integer: the value delivered may be rounded or saturated
+}
+
+func unusable(name, reason string) Column {
+	return Column{Name: name, Kind: Other, Reason: reason}
+}
+
+// parquetColumn says what a Parquet leaf is to the rest of the program.
+func parquetColumn(l *pagewalk.Leaf) Column {
+	switch {
+	case !l.Flat():
+		return unusable(l.String(), "nested")
+	case l.Doubt != "":
+		return unusable(l.Name, l.Doubt)
+	}
+	c := Column{Name: l.Name, Nullable: l.MaxDef > 0, Usable: true}
+	n := l.Note
+	switch n.Meaning {
+	case pagewalk.Text:
+		c.Kind = String
+	case pagewalk.Decimal:
+		c.Kind, c.Scale, c.Approximate = Decimal, n.Scale, n.Precision > 18
+		if l.Type == pagewalk.FixedLen && l.TypeLen > maxDecimalBytes || n.Scale > maxDecimalScale {
+			return unusable(l.Name, "a decimal wider than 32 bytes or 77 digits")
+		}
+	case pagewalk.Date:
+		c.Kind = Date
+	case pagewalk.TimeOfDay:
+		c.Kind, c.Unit = Time, parquetUnit(n.Unit)
+	case pagewalk.Timestamp:
+		c.Kind, c.Unit = Timestamp, parquetUnit(n.Unit)
+	case pagewalk.Integer:
+		c.Kind, c.Approximate = Int, n.Bits == 64 && !n.Signed
+	case pagewalk.Half:
+		c.Kind = Float
+	case pagewalk.Plain:
+		switch l.Type {
+		case pagewalk.Boolean:
+			c.Kind = Bool
+		case pagewalk.Int32, pagewalk.Int64:
+			c.Kind = Int
+		case pagewalk.Int96:
+			c.Kind, c.Unit = Timestamp, Microsecond
+		case pagewalk.Float, pagewalk.Double:
+			c.Kind = Float
+		case pagewalk.ByteArray:
+			c.Kind = String
+		default:
+			return unusable(l.Name, "fixed-length bytes without a meaning")
+		}
+	default:
+		return unusable(l.Name, "a logical type that is not numbers, text or time")
+	}
+	return c
+}
+
+func parquetUnit(u pagewalk.Unit) Unit {
+	return Millisecond + Unit(u-pagewalk.Millis)
+}
+
+// Values holds the values of one column of a batch. Exactly one of Float64, Int64 and Codes is set; a null's place
+// holds zero there. Nothing in it may be kept or written to after visit returns, except Dict and its strings.
+type Values struct {
+	Kind    Kind
+	Float64 []float64
+	Int64   []int64
+	Codes   []int32  // indices into Dict
+	Dict    []string // shared between batches that have the same DictID; may hold entries that no row uses, and duplicates
+	DictID  uint64
+	Valid   []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
+	Scale   int
+	Unit    Unit
+}
+
+// Null says whether row i is null.
+func (v *Values) Null(i int) bool {
+	return v.Valid != nil && v.Valid[i>>3]>>(i&7)&1 == 0
+}

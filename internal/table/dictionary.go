@@ -1,0 +1,219 @@
+package table
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
+
+// dictionary holds the distinct values of a chunk or page in the shape of its column.
+type dictionary struct {
+	id    uint64
+	f64   []float64
+	i64   []int64
+	texts []string
+}
+
+var dictionaries atomic.Uint64
+
+func newTexts(texts []string) *dictionary {
+	return &dictionary{id: dictionaries.Add(1), texts: texts}
+}
+
+func (d *dictionary) size(s shape) int {
+	switch s {
+	case asFloat64:
+		return len(d.f64)
+	case asInt64:
+		return len(d.i64)
+	}
+	return len(d.texts)
+}
+
+// dictionaryOf decodes the dictionary page of a chunk once, whichever page needs it first.
+func (w *worker) dictionaryOf(c *chunk) (*dictionary, error) {
+	w.usedDict = true
+	c.once.Do(func() {
+		c.dictErr = errPageSize // stands if decoding panics
+		c.dict, c.dictErr = w.readDictionary(c)
+	})
+	return c.dict, c.dictErr
+}
+
+func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
+	p := c.layout.Dict
+	if p == nil {
+		return nil, errPageSize
+	}
+	var (
+		v      vec
+		digest *[sha256.Size]byte
+	)
+	if c.digest {
+		digest = &c.dictHash
+	}
+	defer v.release(w.pool)
+	_, b, err := w.body(c, p, &v, digest)
+	if err != nil {
+		return nil, err
+	}
+	n := int(p.Values)
+	d := newTexts(nil)
+	switch {
+	case c.shape == asCodes:
+		d.texts, err = splitTexts(b, n)
+	case c.leaf.Type == pagewalk.ByteArray:
+		err = splitBytes(b, n, func(i int, s []byte) error {
+			if c.shape == asFloat64 {
+				f, err := wideDecimal(s, c.leaf)
+				d.f64 = append(d.f64, f)
+				return err
+			}
+			x, ok := bigEndianInt(s)
+			if !ok {
+				return errDecimal
+			}
+			d.i64 = append(d.i64, x)
+			return nil
+		})
+	case len(b) != n*c.leaf.Width():
+		return nil, errPageSize
+	case c.shape == asFloat64:
+		d.f64 = make([]float64, n)
+		err = plainFloats(d.f64, b, c.leaf)
+	default:
+		d.i64 = make([]int64, n)
+		err = plainInts(d.i64, b, c.leaf)
+	}
+	return d, err
+}
+
+// splitBytes calls visit for each of n length-prefixed values, which must be all there is in b.
+func splitBytes(b []byte, n int, visit func(i int, s []byte) error) error {
+	for i := range n {
+		if len(b) < 4 {
+			return errPageSize
+		}
+		size := binary.LittleEndian.Uint32(b)
+		if uint64(size) > uint64(len(b)-4) {
+			return errPageSize
+		}
+		if err := visit(i, b[4:4+size]); err != nil {
+			return err
+		}
+		b = b[4+size:]
+	}
+	if len(b) > 0 {
+		return errPageSize
+	}
+	return nil
+}
+
+// splitTexts copies n length-prefixed values into strings that share one piece of memory.
+func splitTexts(b []byte, n int) ([]string, error) {
+	if n > len(b)/4 {
+		return nil, errPageSize
+	}
+	texts := make([]string, 0, n)
+	own := append([]byte(nil), b...)
+	err := splitBytes(own, n, func(_ int, s []byte) error {
+		texts = append(texts, unsafe.String(unsafe.SliceData(s), len(s)))
+		return nil
+	})
+	return texts, err
+}
+
+// indexed decodes a page of dictionary indices.
+func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
+	if present == 0 {
+		// A page of nulls needs no dictionary entry; what stands in for the indices differs between writers.
+		out.dict = newTexts(nil)
+		return w.fill(c.shape, 0, n, out, func(*vec) error { return nil })
+	}
+	d, err := w.dictionaryOf(c)
+	if err != nil {
+		return err
+	}
+	if c.shape == asCodes {
+		out.dict = d
+		return w.fill(asCodes, present, n, out, func(v *vec) error {
+			return decodeIndices(b, v.codes, len(d.texts))
+		})
+	}
+	buf := w.pool.get(present * 4)
+	defer w.pool.put(buf)
+	codes := viewInt32(buf.bytes(), present)
+	if err := decodeIndices(b, codes, d.size(c.shape)); err != nil {
+		return err
+	}
+	return w.fill(c.shape, present, n, out, func(v *vec) error {
+		if c.shape == asFloat64 {
+			for i, k := range codes {
+				v.f64[i] = d.f64[k]
+			}
+			return nil
+		}
+		for i, k := range codes {
+			v.i64[i] = d.i64[k]
+		}
+		return nil
+	})
+}
+
+// texts decodes a page of strings that has no dictionary of its own, and makes one for it.
+func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
+	in := interner{codes: make(map[string]int32)}
+	err := w.fill(asCodes, present, n, out, func(v *vec) error {
+		return w.eachBytes(c, p, b, present, func(i int, s []byte) error {
+			v.codes[i] = in.code(s)
+			return nil
+		})
+	})
+	out.dict = newTexts(in.texts)
+	return err
+}
+
+// bigDecimals decodes decimals stored as byte arrays without a dictionary.
+func (w *worker) bigDecimals(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
+	return w.fill(c.shape, present, n, out, func(v *vec) error {
+		return w.eachBytes(c, p, b, present, func(i int, s []byte) (err error) {
+			if c.shape == asFloat64 {
+				v.f64[i], err = wideDecimal(s, c.leaf)
+				return err
+			}
+			x, ok := bigEndianInt(s)
+			if !ok {
+				return errDecimal
+			}
+			v.i64[i] = x
+			return nil
+		})
+	})
+}
+
+func (w *worker) eachBytes(c *chunk, p *pagewalk.Page, b []byte, n int, visit func(i int, s []byte) error) error {
+	if p.Encoding == pagewalk.EncPlain {
+		return splitBytes(b, n, visit)
+	}
+	return w.library.texts(c.leaf, p.Encoding, b, n, visit)
+}
+
+// interner gives equal strings equal codes.
+type interner struct {
+	codes map[string]int32
+	texts []string
+}
+
+func (in *interner) code(s []byte) int32 {
+	if k, ok := in.codes[string(s)]; ok {
+		return k
+	}
+	k := int32(len(in.texts))
+	t := string(s)
+	in.codes[t] = k
+	in.texts = append(in.texts, t)
+	return k
+}

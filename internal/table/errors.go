@@ -1,0 +1,68 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
+
+// The codes an Error carries. They are the whole set: what a caller may print about a failure after rows were read.
+const (
+	CodeNotFound    = "not-found"        // the path names no file
+	CodeUnreadable  = "unreadable"       // the operating system refused
+	CodeCorrupt     = "corrupt"          // the bytes contradict the format or each other
+	CodeUnsupported = "unsupported"      // perhaps valid, but not read here
+	CodeLimit       = "limit"            // beyond a cap on memory, time or size
+	CodeSchema      = "schema-differs"   // two files of one table disagree
+	CodeColumn      = "no-such-column"   // a column that is not there, or not usable
+	CodeChanged     = "changed"          // the file changed while it was read
+	CodeUsage       = "invalid-argument" // the caller asked for something impossible
+)
+
+// Error is every failure of this package except a cancelled context or an error of the caller's own functions. Detail
+// names structural facts (a column, a row group), never a value or a count derived from one. // P20
+type Error struct {
+	Code, File, Detail string
+}
+
+func (e *Error) Error() string {
+	if e.File == "" {
+		return e.Detail
+	}
+	return e.File + ": " + e.Detail
+}
+
+func fail(code, file, detail string) error { return &Error{Code: code, File: file, Detail: detail} }
+
+// refuse turns what a lower layer says into an Error about file. Texts of foreign errors are dropped: a decoder may
+// quote what it read.
+func refuse(file string, err error) error {
+	var (
+		known *Error
+		fault *pagewalk.Fault
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &known):
+		if known.File == "" {
+			return fail(known.Code, file, known.Detail)
+		}
+		return err
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.As(err, &fault):
+		code := map[pagewalk.Class]string{
+			pagewalk.Corrupt: CodeCorrupt, pagewalk.Unsupported: CodeUnsupported,
+			pagewalk.TooBig: CodeLimit, pagewalk.ReadFailed: CodeUnreadable,
+		}[fault.Class]
+		return fail(code, file, fault.Detail)
+	case errors.Is(err, fs.ErrNotExist):
+		return fail(CodeNotFound, file, "no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return fail(CodeUnreadable, file, "permission denied")
+	}
+	return fail(CodeCorrupt, file, "the file cannot be decoded")
+}

@@ -1,0 +1,166 @@
+package table
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+)
+
+// Levels and dictionary indices are stored as runs: repeats of one value, or groups of 8 values packed in bits. The
+// readers below are strict, which is what tells a damaged header from a valid page: runs have at least one value, hold
+// exactly the values that are asked for (up to the padding of the last group), and use up their bytes.
+
+var errRuns = fail(CodeCorrupt, "", "levels or dictionary indices cannot be decoded")
+
+type runs struct {
+	b     []byte
+	width int // bits of a value
+	left  int // values still to come
+}
+
+// next returns the following run: its length and either the repeated value or the packed bytes (nil for a repeat).
+func (r *runs) next() (n int, value uint32, packed []byte, err error) {
+	h, k := binary.Uvarint(r.b)
+	if k <= 0 || h>>1 == 0 {
+		return 0, 0, nil, errRuns
+	}
+	r.b = r.b[k:]
+	if h&1 == 0 {
+		size := (r.width + 7) / 8
+		if h>>1 > uint64(r.left) || size > len(r.b) {
+			return 0, 0, nil, errRuns
+		}
+		for i := size - 1; i >= 0; i-- {
+			value = value<<8 | uint32(r.b[i])
+		}
+		if bits.Len32(value) > r.width {
+			return 0, 0, nil, errRuns
+		}
+		r.b = r.b[size:]
+		r.left -= int(h >> 1)
+		return int(h >> 1), value, nil, nil
+	}
+	if h>>1 > uint64(len(r.b))+1 && r.width > 0 {
+		return 0, 0, nil, errRuns
+	}
+	n, size := r.left, 0
+	if r.width > 0 {
+		size = int(h>>1) * r.width
+		if size > len(r.b) { // some writers leave out the padding of the last group
+			size = len(r.b)
+		}
+		if held := size * 8 / r.width; held < n {
+			if size != int(h>>1)*r.width {
+				return 0, 0, nil, errRuns
+			}
+			n = held
+		}
+	} else if h>>1 < uint64(n) {
+		n = min(n, int(h>>1)*8)
+	}
+	packed = r.b[:size:size]
+	r.b = r.b[size:]
+	r.left -= n
+	return n, 0, packed, nil
+}
+
+// decodeLevels sets bit i of bitmap where row i of n has a value, and returns how many have.
+func decodeLevels(b []byte, n int, bitmap []byte) (int, error) {
+	r := runs{b: b, width: 1, left: n}
+	at := 0
+	for r.left > 0 {
+		k, value, packed, err := r.next()
+		if err != nil {
+			return 0, err
+		}
+		if packed == nil {
+			bitutil.SetBitsTo(bitmap, int64(at), int64(k), value != 0)
+		} else {
+			bitutil.CopyBitmap(packed, 0, k, bitmap, at)
+		}
+		at += k
+	}
+	if len(r.b) > 0 {
+		return 0, errRuns
+	}
+	return bitutil.CountSetBits(bitmap, 0, n), nil
+}
+
+// allPresent recognises, without decoding them, levels that say that none of n values is null.
+func allPresent(b []byte, n int) bool {
+	h, k := binary.Uvarint(b)
+	return k > 0 && h == uint64(n)<<1 && len(b) == k+1 && b[k] == 1
+}
+
+// decodeIndices fills out with dictionary indices, all below size.
+func decodeIndices(b []byte, out []int32, size int) error {
+	if len(out) == 0 {
+		return nil
+	}
+	if len(b) == 0 || b[0] > 32 || size == 0 {
+		return errRuns
+	}
+	r := runs{b: b[1:], width: int(b[0]), left: len(out)}
+	if r.width == 0 && len(r.b) == 0 {
+		clear(out)
+		return nil
+	}
+	for r.left > 0 {
+		k, value, packed, err := r.next()
+		if err != nil {
+			return err
+		}
+		part := out[:k]
+		out = out[k:]
+		if packed == nil {
+			if value >= uint32(size) {
+				return errRuns
+			}
+			for i := range part {
+				part[i] = int32(value)
+			}
+			continue
+		}
+		if unpack(packed, r.width, part) >= uint32(size) {
+			return errRuns
+		}
+	}
+	if len(r.b) > 0 {
+		return errRuns
+	}
+	return nil
+}
+
+// unpack reads len(out) values of width bits and returns the largest.
+func unpack(b []byte, width int, out []int32) uint32 {
+	var top uint32
+	mask := uint64(1)<<width - 1
+	bit, i := 0, 0
+	for ; i < len(out) && bit>>3+8 <= len(b); i++ {
+		v := uint32(binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask)
+		top = max(top, v)
+		out[i] = int32(v)
+		bit += width
+	}
+	if i == len(out) {
+		return top
+	}
+	var tail [24]byte
+	from := bit >> 3
+	copy(tail[:], b[min(from, len(b)):])
+	for ; i < len(out); i++ {
+		at := bit - from*8
+		if at>>3+8 > len(tail) {
+			copy(tail[:], make([]byte, len(tail)))
+			from = bit >> 3
+			copy(tail[:], b[min(from, len(b)):])
+			at = bit - from*8
+		}
+		v := uint32(binary.LittleEndian.Uint64(tail[at>>3:]) >> (at & 7) & mask)
+		top = max(top, v)
+		out[i] = int32(v)
+		bit += width
+	}
+	return top
+}

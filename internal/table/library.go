@@ -1,0 +1,230 @@
+package table
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
+
+var errLibrary = fail(CodeCorrupt, "", "the values of a page cannot be decoded")
+
+// library decodes the delta and byte-stream-split encodings with arrow-go's column reader. It is handed one page at a
+// time, unpacked, without levels, through a page reader of our own: which page, how many values and how many bytes
+// are decided here and not by what the library would read from the file.
+type library struct {
+	leaf   *pagewalk.Leaf
+	column *schema.Column
+}
+
+// onePage is a file.PageReader over a single page.
+type onePage struct {
+	page file.Page
+	done bool
+}
+
+func (o *onePage) SetMaxPageHeaderSize(int)                         {}
+func (o *onePage) Page() file.Page                                  { return o.page }
+func (o *onePage) Err() error                                       { return nil }
+func (o *onePage) GetDictionaryPage() (*file.DictionaryPage, error) { return nil, nil }
+func (o *onePage) SeekToPageWithRow(int64) error                    { return errLibrary }
+func (o *onePage) Close() error                                     { return nil }
+func (o *onePage) Reset(parquet.BufferedReader, int64, compress.Compression, *file.CryptoContext) {
+}
+
+func (o *onePage) Next() bool {
+	first := !o.done
+	o.done = true
+	return first
+}
+
+func (l *library) open(leaf *pagewalk.Leaf, enc int8, b []byte, n int) (file.ColumnChunkReader, error) {
+	if l.leaf != leaf {
+		length := int32(-1)
+		if leaf.Type == pagewalk.FixedLen {
+			length = int32(leaf.TypeLen)
+		}
+		node, err := schema.NewPrimitiveNode("values", parquet.Repetitions.Required, parquet.Type(leaf.Type), -1, length)
+		if err != nil {
+			return nil, errLibrary
+		}
+		l.leaf, l.column = leaf, schema.NewColumn(node, 0, 0)
+	}
+	rle := parquet.Encodings.RLE
+	page := file.NewDataPageV1(memory.NewBufferBytes(b), int32(n), parquet.Encoding(enc), rle, rle, int32(len(b)))
+	return file.NewColumnReader(l.column, &onePage{page: page}, memory.DefaultAllocator, nil), nil
+}
+
+// fixed decodes n values of fixed width into plain bytes.
+func (l *library) fixed(leaf *pagewalk.Leaf, enc int8, b []byte, n int) ([]byte, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if enc == pagewalk.EncDelta {
+		if used, err := deltaLength(b, n); err != nil || used != len(b) {
+			return nil, errLibrary
+		}
+	}
+	r, err := l.open(leaf, enc, b, n)
+	if err != nil {
+		return nil, err
+	}
+	var got int
+	var out []byte
+	switch r := r.(type) {
+	case *file.Int32ColumnChunkReader:
+		v := make([]int32, n)
+		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
+		out = bytesOf(v)
+	case *file.Int64ColumnChunkReader:
+		v := make([]int64, n)
+		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
+		out = bytesOf(v)
+	case *file.Float32ColumnChunkReader:
+		v := make([]float32, n)
+		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
+		out = bytesOf(v)
+	case *file.Float64ColumnChunkReader:
+		v := make([]float64, n)
+		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
+		out = bytesOf(v)
+	case *file.FixedLenByteArrayColumnChunkReader:
+		if enc == pagewalk.EncDeltaBytes {
+			if err := checkDeltaBytes(b, n); err != nil {
+				return nil, err
+			}
+		}
+		v := make([]parquet.FixedLenByteArray, n)
+		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
+		out = make([]byte, 0, n*leaf.TypeLen)
+		for _, s := range v {
+			if len(s) != leaf.TypeLen {
+				return nil, errLibrary
+			}
+			out = append(out, s...)
+		}
+	default:
+		return nil, errUnsupportedType
+	}
+	if err != nil || got != n || r.Err() != nil {
+		return nil, errLibrary
+	}
+	return out, nil
+}
+
+func bytesOf[T int32 | int64 | float32 | float64](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
+}
+
+const (
+	textBatchBytes = 16 << 20
+	textTotalBytes = 1 << 30
+)
+
+// texts decodes n byte arrays and visits each in order. A value may share a prefix with the one before, so a small
+// page can stand for far more bytes than it holds: it is decoded in batches whose worst case is bounded, and the sum
+// is capped.
+func (l *library) texts(leaf *pagewalk.Leaf, enc int8, b []byte, n int, visit func(i int, s []byte) error) error {
+	if n == 0 {
+		return nil
+	}
+	var err error
+	if enc == pagewalk.EncDeltaBytes {
+		err = checkDeltaBytes(b, n)
+	} else {
+		_, err = deltaLength(b, n)
+	}
+	if err != nil {
+		return err
+	}
+	chunk, err := l.open(leaf, enc, b, n)
+	if err != nil {
+		return err
+	}
+	r, ok := chunk.(*file.ByteArrayColumnChunkReader)
+	if !ok {
+		return errUnsupportedType
+	}
+	batch := make([]parquet.ByteArray, max(1, min(n, 4096, textBatchBytes/len(b))))
+	total := 0
+	for at := 0; at < n; {
+		want := min(len(batch), n-at)
+		_, got, err := r.ReadBatch(int64(want), batch, nil, nil)
+		if err != nil || got != want {
+			return errLibrary
+		}
+		for _, s := range batch[:got] {
+			if total += len(s); total > textTotalBytes {
+				return fail(CodeLimit, "", "a page of strings unpacks to more than 1 GiB")
+			}
+			if err := visit(at, s); err != nil {
+				return err
+			}
+			at++
+		}
+	}
+	return nil
+}
+
+// checkDeltaBytes walks the two lists of lengths in front of a page of incremental strings.
+func checkDeltaBytes(b []byte, n int) error {
+	used, err := deltaLength(b, n)
+	if err != nil {
+		return err
+	}
+	_, err = deltaLength(b[used:], n)
+	return err
+}
+
+// maxDeltaBlock bounds what the library allocates for one block; writers use 128 to a few thousand values.
+const maxDeltaBlock = 1 << 16
+
+// deltaLength returns how many bytes a delta-packed list of exactly n numbers takes, without decoding it.
+func deltaLength(b []byte, n int) (int, error) {
+	i := 0
+	next := func() uint64 {
+		v, k := binary.Uvarint(b[i:])
+		if k <= 0 {
+			i = len(b) + 1
+			return 0
+		}
+		i += k
+		return v
+	}
+	var head [4]uint64 // block size, miniblocks in a block, count, first value
+	for k := range head {
+		if head[k] = next(); i > len(b) {
+			return 0, errLibrary
+		}
+	}
+	block, minis := head[0], head[1]
+	if block == 0 || block > maxDeltaBlock || minis == 0 || block%minis != 0 || block/minis%32 != 0 || head[2] != uint64(n) {
+		return 0, errLibrary
+	}
+	per := int(block / minis)
+	for left := n - 1; left > 0; {
+		next() // the smallest delta
+		if i+int(minis) > len(b) {
+			return 0, errLibrary
+		}
+		widths := b[i : i+int(minis)]
+		i += int(minis)
+		for k := 0; k < len(widths) && left > 0; k++ {
+			if widths[k] > 64 {
+				return 0, errLibrary
+			}
+			i += int(widths[k]) * per / 8
+			left -= per
+		}
+		if i > len(b) {
+			return 0, errLibrary
+		}
+	}
+	return i, nil
+}

@@ -1,0 +1,255 @@
+package pagewalk
+
+import "math"
+
+// Wire types of the Thrift compact protocol.
+const (
+	wireTrue   = 1
+	wireFalse  = 2
+	wireByte   = 3
+	wireI16    = 4
+	wireI32    = 5
+	wireI64    = 6
+	wireDouble = 7
+	wireBinary = 8
+	wireList   = 9
+	wireSet    = 10
+	wireMap    = 11
+	wireStruct = 12
+	wireUUID   = 13
+)
+
+// maxNesting bounds the recursion of skip; Parquet's own structs nest below ten.
+const maxNesting = 32
+
+// compact reads Thrift's compact encoding from memory. It allocates nothing by what it reads, and after the first
+// violation every method returns zero values, so callers check bad once per struct.
+type compact struct {
+	b     []byte
+	i     int
+	bad   bool
+	short bool // the violation was the end of the bytes: more of them might help
+	depth int
+}
+
+func (c *compact) fail() { c.bad = true }
+
+func (c *compact) end() {
+	c.short = c.short || !c.bad
+	c.bad = true
+}
+
+func (c *compact) byte() byte {
+	if c.bad || c.i >= len(c.b) {
+		c.end()
+		return 0
+	}
+	v := c.b[c.i]
+	c.i++
+	return v
+}
+
+func (c *compact) uvarint() uint64 {
+	var v uint64
+	for shift := 0; shift < 64; shift += 7 {
+		b := c.byte()
+		if c.bad {
+			return 0
+		}
+		if shift == 63 && b > 1 {
+			break
+		}
+		v |= uint64(b&0x7f) << shift
+		if b < 0x80 {
+			return v
+		}
+	}
+	c.fail()
+	return 0
+}
+
+func (c *compact) zigzag() int64 {
+	u := c.uvarint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+// i32 reads a field that must have wire type i32.
+func (c *compact) i32(typ byte) int32 {
+	if typ != wireI32 {
+		c.fail()
+		return 0
+	}
+	v := c.zigzag()
+	if v < math.MinInt32 || v > math.MaxInt32 {
+		c.fail()
+		return 0
+	}
+	return int32(v)
+}
+
+// i64 reads a field that must have wire type i64.
+func (c *compact) i64(typ byte) int64 {
+	if typ != wireI64 {
+		c.fail()
+		return 0
+	}
+	return c.zigzag()
+}
+
+// i8 reads a field that must have wire type byte.
+func (c *compact) i8(typ byte) int8 {
+	if typ != wireByte {
+		c.fail()
+		return 0
+	}
+	return int8(c.byte())
+}
+
+// boolean reads a field whose value is its wire type.
+func (c *compact) boolean(typ byte) bool {
+	if typ != wireTrue && typ != wireFalse {
+		c.fail()
+	}
+	return typ == wireTrue
+}
+
+// binary returns a view of a length-prefixed field.
+func (c *compact) binary(typ byte) []byte {
+	if typ != wireBinary {
+		c.fail()
+		return nil
+	}
+	return c.bytes(c.uvarint())
+}
+
+func (c *compact) bytes(n uint64) []byte {
+	if c.bad {
+		return nil
+	}
+	if n > uint64(len(c.b)-c.i) {
+		c.end()
+		return nil
+	}
+	v := c.b[c.i : c.i+int(n)]
+	c.i += int(n)
+	return v
+}
+
+// list reads a list header whose elements must have the given wire type. Each element takes at least one byte, so a
+// size beyond the bytes that are left is a lie.
+func (c *compact) list(typ, elem byte) int {
+	if typ != wireList {
+		c.fail()
+		return 0
+	}
+	e, n := c.listHeader()
+	if n > 0 && e != elem {
+		c.fail()
+		return 0
+	}
+	return n
+}
+
+func (c *compact) listHeader() (elem byte, n int) {
+	h := c.byte()
+	size := uint64(h >> 4)
+	if size == 15 {
+		size = c.uvarint()
+	}
+	if c.bad {
+		return 0, 0
+	}
+	if size > uint64(len(c.b)-c.i) {
+		c.end()
+		return 0, 0
+	}
+	return h & 0x0f, int(size)
+}
+
+// object calls field for each field of a struct, in order. Field numbers must rise: every writer writes them so, and
+// a number that repeats would let a later value replace one that was already judged.
+func (c *compact) object(field func(id int, typ byte)) {
+	c.depth++
+	if c.depth > maxNesting {
+		c.fail()
+	}
+	last := 0
+	for !c.bad {
+		h := c.byte()
+		if c.bad || h == 0 {
+			break
+		}
+		id := last + int(h>>4)
+		if h>>4 == 0 {
+			id = int(c.zigzag())
+		}
+		if id <= last || id > math.MaxInt16 {
+			c.fail()
+			break
+		}
+		last = id
+		field(id, h&0x0f)
+	}
+	c.depth--
+}
+
+// skip passes over a value of any type.
+func (c *compact) skip(typ byte) { c.skipValue(typ, false) }
+
+func (c *compact) skipValue(typ byte, element bool) {
+	if c.bad {
+		return
+	}
+	switch typ {
+	case wireTrue, wireFalse:
+		if element {
+			c.byte()
+		}
+	case wireByte:
+		c.byte()
+	case wireI16, wireI32, wireI64:
+		c.uvarint()
+	case wireDouble:
+		c.bytes(8)
+	case wireUUID:
+		c.bytes(16)
+	case wireBinary:
+		c.bytes(c.uvarint())
+	case wireList, wireSet:
+		e, n := c.listHeader()
+		c.nested(func() {
+			for ; n > 0 && !c.bad; n-- {
+				c.skipValue(e, true)
+			}
+		})
+	case wireMap:
+		n := c.uvarint()
+		if n == 0 || c.bad {
+			return
+		}
+		kv := c.byte()
+		if n > uint64(len(c.b)-c.i) {
+			c.end()
+			return
+		}
+		c.nested(func() {
+			for ; n > 0 && !c.bad; n-- {
+				c.skipValue(kv>>4, true)
+				c.skipValue(kv&0x0f, true)
+			}
+		})
+	case wireStruct:
+		c.object(func(_ int, t byte) { c.skip(t) })
+	default:
+		c.fail()
+	}
+}
+
+func (c *compact) nested(f func()) {
+	c.depth++
+	if c.depth > maxNesting {
+		c.fail()
+	}
+	f()
+	c.depth--
+}

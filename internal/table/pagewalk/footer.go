@@ -1,0 +1,159 @@
+package pagewalk
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+)
+
+const magic = "PAR1"
+
+// Footer is what a file says about itself, checked against the file's size and against itself.
+type Footer struct {
+	Rows   int64
+	Leaves []Leaf
+	Groups []Group
+}
+
+// Group is one row group.
+type Group struct {
+	Rows   int64
+	Chunks []Chunk // one for each leaf, in schema order
+}
+
+// Chunk is where one column of one row group lies.
+type Chunk struct {
+	Start, Len int64 // of all its pages
+	DataPage   int64 // offset the footer names for the first data page
+	Values     int64
+	Codec      int8
+	Encodings  uint16 // bit i: encoding i is declared
+	HasDict    bool   // the footer names a dictionary page
+}
+
+// ReadFooter finds and parses the footer of a file of the given size.
+func ReadFooter(r io.ReaderAt, size int64, lim Limits) (*Footer, error) {
+	if size < 12 {
+		return nil, corrupt("too short to be a parquet file")
+	}
+	var head [4]byte
+	var tail [8]byte
+	if _, err := r.ReadAt(head[:], 0); err != nil {
+		return nil, &Fault{ReadFailed, "the start of the file cannot be read"}
+	}
+	if _, err := r.ReadAt(tail[:], size-8); err != nil {
+		return nil, &Fault{ReadFailed, "the end of the file cannot be read"}
+	}
+	if string(tail[4:]) == "PARE" || string(head[:]) == "PARE" {
+		return nil, unsupported("the file is encrypted")
+	}
+	if string(head[:]) != magic || string(tail[4:]) != magic {
+		return nil, corrupt("the file does not begin and end with PAR1")
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > size-12 {
+		return nil, corrupt("the footer is longer than the file")
+	}
+	if n > lim.FooterBytes {
+		return nil, tooBig("the footer is longer than %d bytes", lim.FooterBytes)
+	}
+	b := make([]byte, n)
+	if _, err := r.ReadAt(b, size-8-n); err != nil {
+		return nil, &Fault{ReadFailed, "the footer cannot be read"}
+	}
+	return ParseFooter(b, size, lim)
+}
+
+// ParseFooter parses the bytes of a footer that ends 8 bytes before the end of a file of the given size.
+func ParseFooter(b []byte, size int64, lim Limits) (*Footer, error) {
+	c := &compact{b: b}
+	f := &Footer{}
+	var err error
+	keep := func(e error) {
+		if err == nil {
+			err = e
+		}
+	}
+	var has int
+	c.object(func(id int, typ byte) {
+		if err != nil {
+			c.fail()
+			return
+		}
+		has |= 1 << min(id, 16)
+		switch id {
+		case 2:
+			f.Leaves, err = readSchema(c, typ, lim)
+		case 3:
+			f.Rows = c.i64(typ)
+		case 4:
+			keep(f.readGroups(c, typ, size-8-int64(len(b)), lim))
+		case 8, 9:
+			keep(unsupported("the file is encrypted or signed"))
+		default:
+			c.skip(typ)
+		}
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case c.bad:
+		return nil, corrupt("the footer cannot be read")
+	case c.i != len(b):
+		return nil, corrupt("the footer is followed by bytes that belong to nothing")
+	case has&(1<<2|1<<3|1<<4) != 1<<2|1<<3|1<<4:
+		return nil, corrupt("the footer lacks its schema, rows or row groups")
+	}
+	if err := f.check(size, lim); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *Footer) check(size int64, lim Limits) error {
+	var rows int64
+	for i := range f.Groups {
+		if f.Groups[i].Rows > math.MaxInt64-rows {
+			return corrupt("the row groups' rows overflow")
+		}
+		rows += f.Groups[i].Rows
+	}
+	if rows != f.Rows {
+		return corrupt("the row groups do not sum to the file's rows")
+	}
+	// A few bytes of run-length encoding can declare any number of rows; what is allowed grows with the file.
+	if rows > lim.FreeRows && (rows-lim.FreeRows)/lim.RowsPerByte > size {
+		return tooBig("the file declares far more rows than its bytes can plausibly hold")
+	}
+	return f.checkOverlap()
+}
+
+// checkOverlap refuses two chunks that share bytes: a damaged offset would otherwise read one column's pages as
+// another's.
+func (f *Footer) checkOverlap() error {
+	type span struct{ from, to int64 }
+	var spans []span
+	for g := range f.Groups {
+		for _, c := range f.Groups[g].Chunks {
+			if c.Values > 0 {
+				spans = append(spans, span{c.Start, c.Start + c.Len})
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int {
+		switch {
+		case a.from < b.from:
+			return -1
+		case a.from > b.from:
+			return 1
+		}
+		return 0
+	})
+	for i := 1; i < len(spans); i++ {
+		if spans[i].from < spans[i-1].to {
+			return corrupt("two column chunks share bytes")
+		}
+	}
+	return nil
+}

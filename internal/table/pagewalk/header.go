@@ -1,0 +1,254 @@
+package pagewalk
+
+// Encodings, numbered as in the format.
+const (
+	EncPlain           = 0
+	EncPlainDictionary = 2
+	EncRLE             = 3
+	EncBitPacked       = 4
+	EncDelta           = 5
+	EncDeltaLength     = 6
+	EncDeltaBytes      = 7
+	EncRLEDictionary   = 8
+	EncStreamSplit     = 9
+)
+
+// Codecs, numbered as in the format.
+const (
+	Uncompressed = 0
+	Snappy       = 1
+	Gzip         = 2
+	LZO          = 3
+	Brotli       = 4
+	LZ4Hadoop    = 5
+	Zstd         = 6
+	LZ4Raw       = 7
+)
+
+const (
+	dataPage       = 0
+	indexPage      = 1
+	dictionaryPage = 2
+	dataPageV2     = 3
+)
+
+// Page is one page of a chunk, as its header declares it.
+type Page struct {
+	Off              int64 // of the first byte after the header
+	First            int64 // row of its first value, counted from the start of the row group
+	Stored, Unpacked int32 // bytes in the file and after decompression
+	Values           int32
+	Nulls            int32 // -1 where the header does not say
+	DefLen, RepLen   int32 // bytes of levels in front of the values (v2)
+	CRC              uint32
+	HasCRC           bool
+	V2               bool
+	Packed           bool // the values are compressed by the chunk's codec
+	Encoding         int8
+	kind             int8
+}
+
+// parseHeader reads one page header at the start of b and returns its length. more is true when b is too short.
+func parseHeader(b []byte) (p Page, n int, more bool, err error) {
+	c := &compact{b: b}
+	var has int
+	defEnc := int32(EncRLE)
+	p.Nulls, p.Packed = -1, true
+	c.object(func(id int, typ byte) {
+		has |= 1 << min(id, 16)
+		switch id {
+		case 1:
+			p.kind = small(c, typ)
+		case 2:
+			p.Unpacked = c.i32(typ)
+		case 3:
+			p.Stored = c.i32(typ)
+		case 4:
+			p.CRC, p.HasCRC = uint32(c.i32(typ)), true
+		case 5:
+			c.structField(typ, func(id int, typ byte) {
+				switch id {
+				case 1:
+					p.Values = c.i32(typ)
+				case 2:
+					p.Encoding = small(c, typ)
+				case 3:
+					defEnc = c.i32(typ)
+				default:
+					c.skip(typ)
+				}
+			})
+		case 6:
+			c.skip(typ)
+		case 7:
+			c.structField(typ, func(id int, typ byte) {
+				switch id {
+				case 1:
+					p.Values = c.i32(typ)
+				case 2:
+					p.Encoding = small(c, typ)
+				default:
+					c.skip(typ)
+				}
+			})
+		case 8:
+			p.V2 = true
+			readHeaderV2(c, typ, &p)
+		default:
+			// The format has no such field; one appears when a damaged byte shifts the numbers, and with it the
+			// checksum may have vanished from its place.
+			c.fail()
+		}
+	})
+	if c.short {
+		return p, 0, true, nil
+	}
+	body := map[int8]int{dataPage: 5, indexPage: 6, dictionaryPage: 7, dataPageV2: 8}
+	want, known := body[p.kind]
+	if c.bad || !known || has&(1<<1|1<<2|1<<3) != 1<<1|1<<2|1<<3 || has&(1<<5|1<<6|1<<7|1<<8) != 1<<want {
+		return p, 0, false, corrupt("a page header cannot be read")
+	}
+	if p.kind == dataPage && defEnc != EncRLE {
+		p.Nulls = -2 // the deprecated level encoding; refused by check where levels exist
+	}
+	return p, c.i, false, nil
+}
+
+func readHeaderV2(c *compact, typ byte, p *Page) {
+	rows := int32(-1)
+	c.structField(typ, func(id int, typ byte) {
+		switch id {
+		case 1:
+			p.Values = c.i32(typ)
+		case 2:
+			p.Nulls = c.i32(typ)
+		case 3:
+			rows = c.i32(typ)
+		case 4:
+			p.Encoding = small(c, typ)
+		case 5:
+			p.DefLen = c.i32(typ)
+		case 6:
+			p.RepLen = c.i32(typ)
+		case 7:
+			p.Packed = c.boolean(typ)
+		default:
+			c.skip(typ)
+		}
+	})
+	// Flat columns only: rows and values are the same thing.
+	if rows != p.Values || p.Nulls < 0 || p.Nulls > p.Values {
+		c.fail()
+	}
+}
+
+// small reads an enumeration; anything the format does not number becomes 127, which nothing accepts.
+func small(c *compact, typ byte) int8 {
+	v := c.i32(typ)
+	if v < 0 || v > 127 {
+		return 127
+	}
+	return int8(v)
+}
+
+// check compares a data or dictionary page with its column.
+func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
+	if p.Stored < 0 || p.Unpacked < 0 || p.Values < 0 || p.DefLen < 0 || p.RepLen < 0 {
+		return corrupt("column %s: a page header declares a negative size", leaf)
+	}
+	if int64(p.Values) > lim.PageValues || int64(p.Stored) > lim.PageBytes || int64(p.Unpacked) > lim.PageBytes {
+		return tooBig("column %s: a page is larger than %d values or %d bytes", leaf, lim.PageValues, lim.PageBytes)
+	}
+	if p.kind == indexPage {
+		return nil
+	}
+	levels := int64(p.DefLen) + int64(p.RepLen)
+	if levels > int64(p.Stored) || levels > int64(p.Unpacked) {
+		return corrupt("column %s: a page's levels are longer than the page", leaf)
+	}
+	if (k.Codec == Uncompressed || !p.Packed) && p.Stored != p.Unpacked {
+		return corrupt("column %s: an uncompressed page declares two sizes", leaf)
+	}
+	switch {
+	case p.kind == dictionaryPage:
+		if int64(p.Values) > lim.DictValues || int64(p.Stored) > lim.DictBytes || int64(p.Unpacked) > lim.DictBytes {
+			return tooBig("column %s: a dictionary is larger than %d values or %d bytes", leaf, lim.DictValues, lim.DictBytes)
+		}
+		if p.Encoding != EncPlain && p.Encoding != EncPlainDictionary || leaf.Type == Boolean {
+			return corrupt("column %s: its dictionary is not plain", leaf)
+		}
+		if w := leaf.Width(); w > 0 && int64(p.Unpacked) != int64(p.Values)*int64(w) ||
+			w == 0 && int64(p.Unpacked) < 4*int64(p.Values) {
+			return corrupt("column %s: its dictionary does not hold what it declares", leaf)
+		}
+		return nil
+	case !encodingFits(p.Encoding, leaf):
+		return unsupported("column %s: an encoding that its type does not have", leaf)
+	case !p.declared(k):
+		return corrupt("column %s: a page uses an encoding that the footer does not declare", leaf)
+	case leaf.MaxDef > 0 && p.Nulls == -2:
+		return unsupported("column %s: the deprecated bit-packed levels", leaf)
+	case leaf.MaxDef == 0 && (p.DefLen > 0 || p.Nulls > 0):
+		return corrupt("column %s: a column without nulls has levels or nulls", leaf)
+	}
+	if p.Nulls == -2 || leaf.MaxDef > 0 && p.Nulls == 0 {
+		// Zero says nothing: arrow-go writes it wherever it keeps no statistics. The levels decide.
+		p.Nulls = -1
+	}
+	return p.checkSize(leaf, levels)
+}
+
+// checkSize compares the bytes of a page with the values it declares, as far as that needs no reading.
+func (p *Page) checkSize(leaf *Leaf, levels int64) error {
+	present, known := int64(p.Values), leaf.MaxDef == 0
+	if p.Nulls > 0 {
+		present, known = int64(p.Values)-int64(p.Nulls), true
+	}
+	body := int64(p.Unpacked) - levels
+	width := int64(leaf.Width())
+	fixed := p.Encoding == EncPlain || p.Encoding == EncStreamSplit
+	want := present * width
+	if leaf.Type == Boolean {
+		want = (present + 7) / 8
+	}
+	if fixed && leaf.Type != ByteArray && known && body != want {
+		return corrupt("column %s: a page does not hold the values it declares", leaf)
+	}
+	// No encoding of a fixed width needs more than this; a page that claims more is a bomb.
+	dict := p.Encoding == EncRLEDictionary || p.Encoding == EncPlainDictionary
+	if (leaf.Type != ByteArray || dict) && body > 1<<16+present*(width+8) {
+		return tooBig("column %s: a page unpacks to far more than its values need", leaf)
+	}
+	return nil
+}
+
+// declared says whether the chunk's list of encodings names the page's. A damaged encoding in a page header, which no
+// checksum covers, could otherwise turn one valid reading of the bytes into another.
+func (p *Page) declared(k *Chunk) bool {
+	const dicts = 1<<EncPlainDictionary | 1<<EncRLEDictionary
+	bit := uint16(1) << p.Encoding
+	if bit&dicts != 0 {
+		bit = dicts
+	}
+	return k.Encodings&bit != 0
+}
+
+func encodingFits(e int8, leaf *Leaf) bool {
+	switch e {
+	case EncPlain:
+		return true
+	case EncPlainDictionary, EncRLEDictionary:
+		return leaf.Type != Boolean
+	case EncRLE:
+		return leaf.Type == Boolean
+	case EncDelta:
+		return leaf.Type == Int32 || leaf.Type == Int64
+	case EncDeltaLength:
+		return leaf.Type == ByteArray
+	case EncDeltaBytes:
+		return leaf.Type == ByteArray || leaf.Type == FixedLen
+	case EncStreamSplit:
+		return leaf.Type != Boolean && leaf.Type != ByteArray && leaf.Type != Int96
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+package pagewalk
+
+import (
+	"context"
+	"hash/crc32"
+	"io"
+)
+
+// Layout is where the pages of one chunk lie.
+type Layout struct {
+	Dict *Page // nil when the chunk has none
+	Data []Page
+}
+
+// Walk reads the page headers of a chunk and checks that the pages tile it exactly, fit their column and the caps,
+// and sum to the values the footer declares. Bodies are read only where a checksum is there to be compared.
+func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) (*Layout, error) {
+	l := &Layout{}
+	if k.Values == 0 {
+		return l, nil
+	}
+	w := window{r: r, end: k.Start + k.Len}
+	var sum int64
+	for off := k.Start; off < w.end; {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		p, n, err := w.header(off, leaf, lim)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.check(leaf, k, lim); err != nil {
+			return nil, err
+		}
+		p.Off, p.First = off+int64(n), sum
+		if int64(p.Stored) > w.end-p.Off {
+			return nil, corrupt("column %s: a page runs over the end of its chunk", leaf)
+		}
+		if p.HasCRC {
+			if err := w.checksum(&p, leaf); err != nil {
+				return nil, err
+			}
+		}
+		if err := l.add(p, off, leaf, k, lim); err != nil {
+			return nil, err
+		}
+		if p.kind == dataPage || p.kind == dataPageV2 {
+			sum += int64(p.Values)
+		}
+		off = p.Off + int64(p.Stored)
+	}
+	if sum != k.Values {
+		return nil, corrupt("column %s: the pages of a chunk do not sum to its values", leaf)
+	}
+	return l, nil
+}
+
+func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk, lim Limits) error {
+	switch p.kind {
+	case dictionaryPage:
+		if l.Dict != nil || len(l.Data) > 0 || off != k.Start {
+			return corrupt("column %s: a dictionary that is not the first page of its chunk", leaf)
+		}
+		l.Dict = &p
+		return nil
+	case indexPage:
+		return nil
+	}
+	if len(l.Data) == 0 {
+		// Some writers let the footer's offset of the first data page point at the dictionary in front of it.
+		if off != k.DataPage && k.DataPage != k.Start {
+			return corrupt("column %s: the first data page is not where the footer says", leaf)
+		}
+		if k.HasDict && l.Dict == nil {
+			return corrupt("column %s: the dictionary is not where the footer says", leaf)
+		}
+	}
+	if l.Dict == nil && (p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary) {
+		return corrupt("column %s: a page refers to a dictionary that is not there", leaf)
+	}
+	if len(l.Data) >= lim.Pages {
+		return tooBig("column %s: more than %d pages in one chunk", leaf, lim.Pages)
+	}
+	if p.Values > 0 {
+		l.Data = append(l.Data, p)
+	}
+	return nil
+}
+
+// window reads headers through a small buffer, so that many small pages do not cost one system call each.
+type window struct {
+	r    io.ReaderAt
+	end  int64
+	off  int64
+	buf  []byte
+	body []byte
+}
+
+const windowBytes = 8 << 10
+
+func (w *window) header(off int64, leaf *Leaf, lim Limits) (Page, int, error) {
+	want := windowBytes
+	for {
+		b, err := w.at(off, want)
+		if err != nil {
+			return Page{}, 0, &Fault{ReadFailed, "column " + leaf.String() + ": a page header cannot be read"}
+		}
+		p, n, more, err := parseHeader(b)
+		switch {
+		case err != nil:
+			return p, 0, corrupt("column %s: %s", leaf, err)
+		case !more:
+			return p, n, nil
+		case int64(len(b)) == w.end-off:
+			return p, 0, corrupt("column %s: a page header runs over the end of its chunk", leaf)
+		case len(b) >= lim.HeaderBytes:
+			return p, 0, tooBig("column %s: a page header is longer than %d bytes", leaf, lim.HeaderBytes)
+		case len(b) >= want:
+			want *= 8
+		}
+		w.buf = w.buf[:0]
+	}
+}
+
+// at returns the bytes from off on: as many as the buffer holds if that is at least a useful header, else up to n.
+func (w *window) at(off int64, n int) ([]byte, error) {
+	if skip := off - w.off; skip >= 0 && skip < int64(len(w.buf)) {
+		return w.buf[skip:], nil
+	}
+	if left := w.end - off; int64(n) > left {
+		n = int(left)
+	}
+	if cap(w.buf) < n {
+		w.buf = make([]byte, n)
+	}
+	w.buf, w.off = w.buf[:n], off
+	if _, err := w.r.ReadAt(w.buf, off); err != nil {
+		return nil, err
+	}
+	return w.buf, nil
+}
+
+const bodyBytes = 256 << 10
+
+func (w *window) checksum(p *Page, leaf *Leaf) error {
+	var sum uint32
+	for off, left := p.Off, int64(p.Stored); left > 0; {
+		var b []byte
+		if skip := off - w.off; skip >= 0 && skip < int64(len(w.buf)) {
+			b = w.buf[skip:]
+			b = b[:min(int64(len(b)), left)]
+		} else {
+			if w.body == nil {
+				w.body = make([]byte, bodyBytes)
+			}
+			b = w.body[:min(bodyBytes, left)]
+			if _, err := w.r.ReadAt(b, off); err != nil {
+				return &Fault{ReadFailed, "column " + leaf.String() + ": a page cannot be read"}
+			}
+		}
+		sum = crc32.Update(sum, crc32.IEEETable, b)
+		off, left = off+int64(len(b)), left-int64(len(b))
+	}
+	if sum != p.CRC {
+		return corrupt("column %s: the checksum of a page does not match its bytes", leaf)
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+)
+
+var allCodecs = []compress.Compression{
+	compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Gzip, compress.Codecs.Brotli,
+	compress.Codecs.Zstd, compress.Codecs.Lz4Raw,
+}
+
+// styles covers every codec, both page versions, dictionaries, nulls, and row groups from one page to many.
+func styles() []style {
+	var out []style
+	for i, codec := range allCodecs {
+		for _, v2 := range []bool{false, true} {
+			for _, dict := range []bool{false, true} {
+				for _, nulls := range []float64{0, 0.2} {
+					out = append(out, style{codec: codec, v2: v2, dict: dict, nulls: nulls, pageSize: 2000, groups: []int{700, 1, 900}, crc: i%2 == 0})
+				}
+			}
+		}
+	}
+	return append(out, style{groups: nil}, style{groups: []int{1}}, style{groups: []int{50}, nulls: 1, dict: true})
+}
+
+func total(groups []int) (n int) {
+	for _, g := range groups {
+		n += g
+	}
+	return n
+}
+
+func TestScanReturnsWhatWasWritten(t *testing.T) {
+	for _, s := range styles() {
+		t.Run(s.String(), func(t *testing.T) {
+			n := total(s.groups)
+			cols, want := generated(n, s.nulls, rand.New(rand.NewPCG(1, uint64(n))))
+			path := temp(t, "x.parquet", writeParquet(t, s, cols))
+			checkScan(t, path, want, n)
+		})
+	}
+}
+
+// checkScan scans everything, every third row, and single blocks.
+func checkScan(t *testing.T, path string, want []wantColumn, n int) {
+	t.Helper()
+	ctx := context.Background()
+	tab, err := Open(ctx, Spec{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	if tab.Rows() != int64(n) {
+		t.Fatalf("%d rows instead of %d", tab.Rows(), n)
+	}
+	names := make([]string, len(want))
+	for i := range want {
+		names[i] = want[i].name
+	}
+	third := func(b Block) (Pick, error) {
+		var p Pick
+		for i := range b.Rows {
+			if (int(b.First)+i)%3 == 0 {
+				p.Rows = append(p.Rows, uint32(i))
+			}
+		}
+		return p, nil
+	}
+	for _, pick := range []func(Block) (Pick, error){nil, third} {
+		rows := 0
+		err := tab.Scan(ctx, ScanOptions{Columns: names, Pick: pick}, func(b Batch) error {
+			rows += b.Rows
+			for i := range want {
+				if err := want[i].check(&b.Columns[i], int(b.Block.First), b.Picked.Rows, b.Rows); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect := n
+		if pick != nil {
+			expect = (n + 2) / 3
+		}
+		if rows != expect {
+			t.Fatalf("%d rows instead of %d", rows, expect)
+		}
+	}
+}
+
+func TestScanLargeGroups(t *testing.T) {
+	n := 300_000
+	for _, s := range []style{
+		{codec: compress.Codecs.Snappy, groups: []int{200_000, 100_000}},
+		{codec: compress.Codecs.Zstd, v2: true, groups: []int{n}, nulls: 0.01, pageSize: 100_000, dict: true},
+	} {
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			cols, want := generated(n, s.nulls, rand.New(rand.NewPCG(2, 3)))
+			checkScan(t, temp(t, "x.parquet", writeParquet(t, s, cols)), want, n)
+		})
+	}
+}
