@@ -1,0 +1,74 @@
+package host
+
+import (
+	"io"
+	"time"
+)
+
+// Command names the executable of a plugin.
+type Command struct {
+	// Name is what the plugin is called in errors.
+	Name string
+	// Path is the executable. It must hold all that the plugin is made of: the
+	// digest covers this one file.
+	Path string
+	Args []string
+	// SHA256 is the executable's digest in hexadecimal. It may be empty only where
+	// Path is the running binary itself.
+	SHA256 string
+	// Mechanism is the mechanism of the plugin that is meant; it may be empty where
+	// the plugin has only one.
+	Mechanism string
+	// AllowSelfNoising accepts a mechanism that draws noise of its own. Its events
+	// are then what it claims, not what the host saw.
+	AllowSelfNoising bool
+
+	_ struct{}
+}
+
+// Limits bound what a plugin may take. The zero value stands for the defaults.
+type Limits struct {
+	Start   time.Duration // start and handshake; 10 s
+	Plan    time.Duration // each of the four calls of Describe and Plan; 30 s
+	Release time.Duration // one release, its rows included; 1 h
+	Grace   time.Duration // from asking a process to end to killing it; 1 s
+
+	ResultRows  int64 // rows of a result; 10 million
+	ResultBytes int64 // bytes of a result; 256 MiB
+
+	// MessagesOnly keeps rows off the socket: the slow lane that always works.
+	MessagesOnly bool
+	// SoleParent says that this process starts no children except plugins, so that
+	// any other process left with it as parent is a plugin's orphan and is killed,
+	// even one that left its session and cleared its environment.
+	SoleParent bool
+	// Quarantine receives what the plugin writes to stdout and stderr, up to
+	// QuarantineBytes (1 MiB). It is CONFIDENTIAL (P19): it may hold values. Nil
+	// drops all of it.
+	Quarantine      io.Writer
+	QuarantineBytes int64
+
+	_ struct{}
+}
+
+func (l Limits) filled() Limits {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&l.Start, 10*time.Second)
+	set(&l.Plan, 30*time.Second)
+	set(&l.Release, time.Hour)
+	set(&l.Grace, time.Second)
+	if l.ResultRows <= 0 {
+		l.ResultRows = 10_000_000
+	}
+	if l.ResultBytes <= 0 {
+		l.ResultBytes = 256 << 20
+	}
+	if l.QuarantineBytes <= 0 {
+		l.QuarantineBytes = 1 << 20
+	}
+	return l
+}

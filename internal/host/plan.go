@@ -1,0 +1,180 @@
+package host
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// maxDetail bounds a plugin's refusal, in characters.
+const maxDetail = 500
+
+// Describe asks the plugin twice what it is, and returns the description of the
+// mechanism that the command names.
+func (p *Plugin) Describe(ctx context.Context) (sdk.Description, error) {
+	p.call.Lock()
+	defer p.call.Unlock()
+	return p.describe(ctx)
+}
+
+func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
+	if p.desc != nil {
+		return *p.desc, nil
+	}
+	var out sdk.Description
+	err := p.invoke(ctx, 2*p.limits.Plan, func(ctx context.Context) error {
+		first, err := p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
+		if err != nil {
+			return err
+		}
+		second, err := p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
+		if err != nil {
+			return err
+		}
+		if !proto.Equal(first, second) {
+			return p.fault(CodeNondeterministic)
+		}
+		if wire.Known(first) != nil {
+			return p.fault(CodeProtocol)
+		}
+		out, err = p.pick(first)
+		return err
+	})
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	p.desc = &out
+	return out, nil
+}
+
+// pick finds the command's mechanism among those that a plugin describes.
+func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
+	for _, lane := range m.GetLanes() {
+		p.socket = p.socket || lane == wire.Lane_LANE_SOCKET
+	}
+	all := m.GetMechanisms()
+	for i, d := range all {
+		if d.GetName() != p.cmd.Mechanism && (p.cmd.Mechanism != "" || len(all) != 1) {
+			continue
+		}
+		for _, other := range all[i+1:] {
+			if other.GetName() == d.GetName() {
+				return sdk.Description{}, p.fault(CodeDescription)
+			}
+		}
+		var out sdk.Description
+		b, err := proto.Marshal(d)
+		if err != nil || out.UnmarshalBinary(b) != nil || out.Check() != nil {
+			return sdk.Description{}, p.fault(CodeDescription)
+		}
+		if out.SelfNoising && !p.cmd.AllowSelfNoising {
+			return sdk.Description{}, p.fault(CodeSelfNoising)
+		}
+		return out, nil
+	}
+	return sdk.Description{}, p.fault(CodeDescription)
+}
+
+// Plan asks the plugin twice for its plan, and returns it if both answers are the
+// same, well formed, and can be carried out. It sends no data. An Error with
+// CodeRefused leaves the plugin running.
+func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
+	p.call.Lock()
+	defer p.call.Unlock()
+	desc, err := p.describe(ctx)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	b, err := req.MarshalBinary()
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	var m wire.PlanRequest
+	if err := proto.Unmarshal(b, &m); err != nil {
+		return sdk.Plan{}, err
+	}
+	m.Mechanism = desc.Name
+	var out sdk.Plan
+	err = p.invoke(ctx, 2*p.limits.Plan, func(ctx context.Context) error {
+		if proto.Size(&m) > wire.MaxMessage {
+			return p.fault(CodeOversize)
+		}
+		first, err := p.joint.mechanism.Plan(ctx, &m)
+		if err != nil {
+			return err
+		}
+		second, err := p.joint.mechanism.Plan(ctx, &m)
+		if err != nil {
+			return err
+		}
+		if !proto.Equal(first, second) {
+			return p.fault(CodeNondeterministic)
+		}
+		if wire.Known(first) != nil {
+			return p.fault(CodeProtocol)
+		}
+		if r, ok := first.GetAnswer().(*wire.PlanResponse_Refusal); ok {
+			e := p.fault(CodeRefused)
+			e.Detail = printable(r.Refusal)
+			return e
+		}
+		out, err = p.checkPlan(first.GetPlan(), req, desc)
+		return err
+	})
+	return out, err
+}
+
+func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Description) (sdk.Plan, error) {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		return sdk.Plan{}, p.fault(CodePlan)
+	}
+	var plan sdk.Plan
+	err = plan.UnmarshalBinary(b)
+	if err == nil {
+		err = plan.Check(req)
+	}
+	if err == nil && !desc.SelfNoising {
+		err = plan.CheckCalls()
+	}
+	if err != nil {
+		// The texts of these checks are our own and there is no data yet.
+		e := p.fault(CodePlan)
+		e.Detail = printable(err.Error())
+		return sdk.Plan{}, e
+	}
+	if plan.Rows > p.limits.ResultRows {
+		return sdk.Plan{}, p.fault(CodeOversize)
+	}
+	return plan, nil
+}
+
+// printable makes one short line of a plugin's text that a terminal can take.
+func printable(s string) string {
+	var out strings.Builder
+	n := 0
+	for _, r := range strings.ToValidUTF8(s, "?") {
+		if n++; n > maxDetail {
+			out.WriteString("…")
+			break
+		}
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			out.WriteByte(' ')
+		case unicode.IsPrint(r):
+			out.WriteRune(r)
+		default:
+			out.WriteByte('?')
+		}
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// sameEvent reports whether two events are equal to the last bit.
+func sameEvent(a, b any) bool { return reflect.DeepEqual(a, b) }

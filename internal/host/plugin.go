@@ -1,0 +1,248 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Plugin is a running plugin. Its calls are made one at a time. After a call that
+// failed otherwise than by a refusal, the process has been killed and every later
+// call is CodeClosed.
+type Plugin struct {
+	cmd    Command
+	limits Limits
+	exe    *executable
+	base   string // private directory, 0700
+	q      *quarantine
+	client *plugin.Client
+	runner *pluginRunner
+	joint  *joint
+
+	call   sync.Mutex
+	desc   *sdk.Description
+	socket bool // the plugin supports LANE_SOCKET
+
+	stopOnce sync.Once
+	stopped  chan struct{}
+}
+
+// Start starts a plugin and shakes hands with it. Close must be called on what it
+// returns; after an error nothing is left.
+func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
+	p := &Plugin{cmd: cmd, limits: limits.filled(), stopped: make(chan struct{})}
+	var code string
+	if p.exe, code = openExecutable(cmd.Path, cmd.SHA256); code != "" {
+		return nil, p.fault(code)
+	}
+	var err error
+	if p.base, err = privateDir(); err != nil {
+		p.exe.close()
+		return nil, p.fault(CodeStart)
+	}
+	p.q = newQuarantine(p.limits)
+	p.client = plugin.NewClient(p.config())
+	if err := p.connect(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// config is go-plugin's part: it may parse a handshake that has been checked, dial
+// the socket that has been checked, and broker. It neither logs nor inherits.
+func (p *Plugin) config() *plugin.ClientConfig {
+	p.runner = &pluginRunner{q: p.q}
+	return &plugin.ClientConfig{
+		HandshakeConfig: plugin.HandshakeConfig{
+			ProtocolVersion:  wire.ProtocolVersion,
+			MagicCookieKey:   wire.CookieKey,
+			MagicCookieValue: wire.CookieValue,
+		},
+		Plugins: plugin.PluginSet{wire.PluginName: &clientPlugin{}},
+		RunnerFunc: func(_ hclog.Logger, c *execCmd, dir string) (runner.Runner, error) {
+			p.runner.env, p.runner.dir = environment(c.Env, p.base), dir
+			p.runner.start = func(env []string, _ string) (*process, error) {
+				return startProcess(p.exe, p.cmd.Path, p.cmd.Args, env, p.base, p.limits.SoleParent)
+			}
+			return p.runner, nil
+		},
+		StartTimeout:     2 * p.limits.Start, // ours comes first, and kills
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		SkipHostEnv:      true,
+		Logger:           hclog.NewNullLogger(),
+		SyncStdout:       p.q,
+		SyncStderr:       p.q,
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.base},
+		GRPCDialOptions:  p.dialOptions(),
+	}
+}
+
+// connect shakes hands. go-plugin can block in here for longer than its own
+// timeout says, so the deadline is enforced by killing the process.
+func (p *Plugin) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, p.limits.Start)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		rpc, err := p.client.Client()
+		if err == nil {
+			var j any
+			if j, err = rpc.Dispense(wire.PluginName); err == nil {
+				p.joint = j.(*joint)
+				err = rpc.Ping()
+			}
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		switch {
+		case err == nil:
+			return nil
+		case p.runner.rejected.Load():
+			return p.fault(CodeProtocol)
+		case p.runner.process() != nil && p.joint != nil:
+			return p.fault(CodeProtocol) // it shook hands but serves something else
+		case ctx.Err() == context.DeadlineExceeded:
+			return p.fault(CodeTimeout)
+		}
+		return p.fault(CodeStart)
+	case <-ctx.Done():
+		if pr := p.runner.process(); pr != nil {
+			pr.kill(p.limits.Grace)
+		}
+		<-done
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return p.fault(CodeTimeout)
+		}
+		return p.fault(CodeCanceled)
+	}
+}
+
+// Close ends the plugin: it is asked to end, and killed with all its descendants
+// when it has not after Limits.Grace. It returns when no process is left.
+func (p *Plugin) Close() {
+	p.stopOnce.Do(func() {
+		defer close(p.stopped)
+		asked := make(chan struct{})
+		go func() {
+			defer close(asked)
+			p.client.Kill() // asks, waits, kills; blocks on a process that is stopped
+		}()
+		select {
+		case <-asked:
+		case <-time.After(p.limits.Grace):
+		}
+		if pr := p.runner.process(); pr != nil {
+			pr.kill(5 * time.Second)
+		}
+		select {
+		case <-asked:
+		case <-time.After(5 * time.Second): // a process that the kernel will not let die
+		}
+		p.runner.stop()
+		p.q.close()
+		p.exe.close()
+		_ = os.RemoveAll(p.base)
+	})
+	<-p.stopped
+}
+
+// abandon kills at once: after a failure there is nothing to ask a plugin for.
+func (p *Plugin) abandon() {
+	if pr := p.runner.process(); pr != nil {
+		pr.kill(p.limits.Grace)
+	}
+	p.Close()
+}
+
+func (p *Plugin) fault(code string) *Error { return &Error{Code: code, Plugin: p.cmd.Name} }
+
+// invoke runs one call with a deadline and turns whatever comes back into a code.
+func (p *Plugin) invoke(ctx context.Context, limit time.Duration, f func(context.Context) error) error {
+	inner, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	select {
+	case <-p.stopped:
+		return p.fault(CodeClosed)
+	default:
+	}
+	err := f(inner)
+	if err == nil {
+		return nil
+	}
+	err = p.classify(ctx, inner, err)
+	var e *Error
+	if !errors.As(err, &e) || e.Code != CodeRefused {
+		p.abandon()
+	}
+	return err
+}
+
+// classify drops the text of every error that did not originate here: it is the
+// plugin's, and may hold anything (P20).
+func (p *Plugin) classify(outer, inner context.Context, err error) error {
+	var e *Error
+	var own *callerError
+	switch {
+	case errors.As(err, &own):
+		return own.err
+	case errors.Is(outer.Err(), context.Canceled):
+		return p.fault(CodeCanceled)
+	case inner.Err() == context.DeadlineExceeded:
+		return p.fault(CodeTimeout)
+	case errors.As(err, &e):
+		return e
+	}
+	switch status.Code(err) {
+	case codes.Unavailable:
+		return p.fault(CodeCrash)
+	case codes.ResourceExhausted:
+		return p.fault(CodeOversize)
+	case codes.Unimplemented, codes.InvalidArgument, codes.NotFound:
+		return p.fault(CodeProtocol)
+	}
+	select {
+	case <-p.runner.process().done:
+		return p.fault(CodeCrash)
+	default:
+		return p.fault(CodeFailed)
+	}
+}
+
+// callerError carries an error of the caller's own callback through unchanged.
+type callerError struct{ err error }
+
+func (e *callerError) Error() string { return "caller failed" }
+
+// joint is the client end of the protocol.
+type joint struct {
+	mechanism wire.MechanismClient
+	broker    *plugin.GRPCBroker
+}
+
+// clientPlugin is the host's end in the form that go-plugin wants.
+type clientPlugin struct{ plugin.NetRPCUnsupportedPlugin }
+
+// GRPCServer is not used: the plugin has its own end.
+func (*clientPlugin) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("the host end cannot be a server")
+}
+
+// GRPCClient returns the client end.
+func (*clientPlugin) GRPCClient(_ context.Context, b *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return &joint{mechanism: wire.NewMechanismClient(c), broker: b}, nil
+}

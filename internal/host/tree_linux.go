@@ -1,0 +1,169 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// procStat is what /proc says of a process.
+type procStat struct {
+	pid, ppid, session int
+	state              byte
+	started            uint64
+}
+
+// kill ends every process of the tree and reports whether none is left. It takes
+// at most the given time.
+func (p *process) kill(within time.Duration) bool {
+	deadline := time.Now().Add(within)
+	select {
+	case <-p.done:
+	default:
+		// Registered and under the lock, the leader has not been reaped: the number
+		// is still its own.
+		leaders.Lock()
+		if leaders.pids[p.pid] {
+			_ = unix.Kill(-p.pid, unix.SIGKILL)
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+		leaders.Unlock()
+	}
+	for {
+		left := p.sweep()
+		select {
+		case <-p.done:
+			if left == 0 {
+				return true
+			}
+		default:
+		}
+		if time.Now().After(deadline) {
+			return false
+		}
+		select {
+		case <-p.done:
+			time.Sleep(time.Millisecond)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// sweep kills the processes of the tree that are left, except its leader, and
+// returns how many there were.
+func (p *process) sweep() int {
+	leaders.Lock()
+	defer leaders.Unlock()
+	all := processes()
+	mine := p.members(all)
+	left := 0
+	for pid := range mine {
+		if pid == p.pid {
+			continue
+		}
+		s := all[pid]
+		if s.state == 'Z' {
+			if s.ppid == os.Getpid() {
+				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			}
+			continue
+		}
+		left++
+		killExactly(s)
+	}
+	return left
+}
+
+// members are the processes of the tree: whatever is in its session or carries its
+// mark, orphans if there can be no others, and the descendants of all those.
+func (p *process) members(all map[int]procStat) map[int]bool {
+	self := os.Getpid()
+	mine := map[int]bool{p.pid: true}
+	for pid, s := range all {
+		switch {
+		case pid == self || leaders.pids[pid]:
+		case s.session == p.pid,
+			s.state != 'Z' && marked(pid, p.token),
+			p.soleParent && s.ppid == self:
+			mine[pid] = true
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for pid, s := range all {
+			if !mine[pid] && mine[s.ppid] && !leaders.pids[pid] {
+				mine[pid], grown = true, true
+			}
+		}
+	}
+	return mine
+}
+
+// contains reports whether pid is a process of the tree.
+func (p *process) contains(pid int) bool {
+	if s, ok := readStat(pid); ok && s.session == p.pid {
+		return true
+	}
+	leaders.Lock()
+	defer leaders.Unlock()
+	return p.members(processes())[pid]
+}
+
+// killExactly kills the process that s was read from, not one that took its number.
+func killExactly(s procStat) {
+	fd, err := unix.PidfdOpen(s.pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if now, ok := readStat(s.pid); ok && now.started == s.started {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+}
+
+func processes() map[int]procStat {
+	all := map[int]procStat{}
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return all
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if s, ok := readStat(pid); ok {
+				all[pid] = s
+			}
+		}
+	}
+	return all
+}
+
+func readStat(pid int) (procStat, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return procStat{}, false
+	}
+	// The name in parentheses may hold anything, also parentheses.
+	end := bytes.LastIndexByte(b, ')')
+	f := strings.Fields(string(b[end+1:]))
+	if end < 0 || len(f) < 20 {
+		return procStat{}, false
+	}
+	s := procStat{pid: pid, state: f[0][0]}
+	s.ppid, _ = strconv.Atoi(f[1])
+	s.session, _ = strconv.Atoi(f[3])
+	s.started, _ = strconv.ParseUint(f[19], 10, 64)
+	return s, true
+}
+
+// marked reports whether a process was started with the tree's mark. Processes of
+// other users cannot be read and are not ours.
+func marked(pid int, token string) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(b, []byte(tokenKey+"="+token))
+}

@@ -1,0 +1,148 @@
+package sdk
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"unicode/utf8"
+
+	"github.com/dprelease/dprelease/internal/wire"
+)
+
+// What may be wrong with a result. The texts are fixed: a result comes from data.
+var (
+	// ErrShape says that a result's columns, types or rows are not the plan's.
+	ErrShape = errors.New("result does not have the planned shape")
+	// ErrNonFinite says that a result holds NaN or an infinity.
+	ErrNonFinite = errors.New("result holds a number that is not finite")
+	// ErrLattice says that a value is off its column's public lattice.
+	ErrLattice = errors.New("result holds a value off the planned lattice")
+)
+
+// MaxString is the longest string that a result may hold, in bytes.
+const MaxString = 1024
+
+var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+
+// Check returns what is wrong with a description, or nil.
+func (d Description) Check() error {
+	if !nameRE.MatchString(d.Name) {
+		return fmt.Errorf("description: name must be a lower-case word of at most 64 characters")
+	}
+	if d.Version == "" || len(d.Version) > 64 || len(d.Summary) > 1024 || !utf8.ValidString(d.Version+d.Summary) {
+		return fmt.Errorf("description: version must be said, version and summary must be short text")
+	}
+	if len(d.Relations) == 0 || len(d.Designs) == 0 {
+		return fmt.Errorf("description: relations and designs must be said")
+	}
+	for _, r := range d.Relations {
+		if !r.Valid() {
+			return fmt.Errorf("description: invalid relation")
+		}
+	}
+	return nil
+}
+
+// Check returns what is wrong with a plan as the answer to req, or nil. It does
+// not compute what the event costs.
+func (p Plan) Check(req PlanRequest) error {
+	seen := map[string]bool{}
+	for _, name := range p.Columns {
+		if _, ok := req.Public.Column(name); !ok || seen[name] {
+			return fmt.Errorf("plan: columns must be declared columns, each named once")
+		}
+		seen[name] = true
+	}
+	if len(p.Output) == 0 || p.Rows < 0 {
+		return fmt.Errorf("plan: output must have a column and no negative number of rows")
+	}
+	fields := map[string]FieldType{}
+	for _, f := range p.Output {
+		if f.Name == "" || len(f.Name) > 256 || !utf8.ValidString(f.Name) || fields[f.Name] != "" {
+			return fmt.Errorf("plan: output columns must have short names that differ")
+		}
+		if f.Type != Float64 && f.Type != Int64 && f.Type != String {
+			return fmt.Errorf("plan: an output column has no type")
+		}
+		if !(f.Granularity >= 0) || math.IsInf(f.Granularity, 1) || (f.Granularity > 0 && f.Type != Float64) {
+			return fmt.Errorf("plan: granularity must be positive, finite, and of a float64 column")
+		}
+		fields[f.Name] = f.Type
+	}
+	for _, e := range p.Errors {
+		if fields[e.Field] == "" || !(e.NoiseSD >= 0) || !(e.Half95 >= 0) {
+			return fmt.Errorf("plan: an expected error must be of an output column and not negative")
+		}
+	}
+	if p.Event == nil {
+		return fmt.Errorf("plan: event is missing")
+	}
+	return nil
+}
+
+// CheckCalls returns why the host cannot cause the plan's event, or nil. A plan
+// of a self-noising mechanism need not pass it.
+func (p Plan) CheckCalls() error {
+	if _, err := wire.NewCalls(p.Event); err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	return nil
+}
+
+// Check returns ErrShape, ErrNonFinite or ErrLattice unless r is a result of the
+// plan's shape.
+func (r Result) Check(p Plan) error {
+	if len(r.Columns) != len(p.Output) {
+		return ErrShape
+	}
+	for i, f := range p.Output {
+		c := r.Columns[i]
+		n := len(c.Float64) + len(c.Int64) + len(c.String)
+		if c.Name != f.Name || c.Type() != f.Type || int64(n) != p.Rows {
+			if !(c.Name == f.Name && n == 0 && p.Rows == 0) {
+				return ErrShape
+			}
+		}
+		for _, s := range c.String {
+			if len(s) > MaxString || !utf8.ValidString(s) {
+				return ErrShape
+			}
+		}
+		for _, x := range c.Float64 {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return ErrNonFinite
+			}
+			if f.Granularity > 0 && !onLattice(x, f.Granularity) {
+				return ErrLattice
+			}
+		}
+	}
+	return nil
+}
+
+// Type is the type of the one slice that holds the values, or "" where none or
+// more than one does.
+func (c ResultColumn) Type() FieldType {
+	switch {
+	case len(c.Float64) > 0 && len(c.Int64)+len(c.String) == 0:
+		return Float64
+	case len(c.Int64) > 0 && len(c.Float64)+len(c.String) == 0:
+		return Int64
+	case len(c.String) > 0 && len(c.Float64)+len(c.Int64) == 0:
+		return String
+	}
+	return ""
+}
+
+// onLattice reports whether x is the float64 product of a whole number and g.
+// The division may be off by a unit in the last place; its neighbours are tried.
+func onLattice(x, g float64) bool {
+	k := math.RoundToEven(x / g)
+	for _, k := range [...]float64{k, k - 1, k + 1} {
+		if k*g == x {
+			return true
+		}
+	}
+	return false
+}
