@@ -33,7 +33,7 @@ func Laplace(b float64) Curve {
 	}
 	eps := 1 / b
 	return domain(func(alpha float64) float64 {
-		return capAt(outward(laplaceDivergence(alpha, eps)), ulps(eps))
+		return capAt(closed(laplaceDivergence(alpha, eps)), ulps(eps))
 	})
 }
 
@@ -78,7 +78,7 @@ func RandomizedResponse(k int, eps0 float64) Curve {
 		return noBound
 	}
 	return domain(func(alpha float64) float64 {
-		return capAt(outward(responseDivergence(alpha, eps0, float64(k))), ulps(eps0))
+		return capAt(closed(responseDivergence(alpha, eps0, float64(k))), ulps(eps0))
 	})
 }
 

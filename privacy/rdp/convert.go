@@ -10,18 +10,12 @@ import "math"
 // The order may depend on the curve and on delta, never on the data. A filter across jobs (P10) needs orders fixed beforehand: use
 // [EpsilonAt]. Proof: convert.proof.md.
 func Epsilon(c Curve, delta float64) (eps, order float64) {
-	if !(delta > 0) {
-		return pureEpsilon(c, delta)
-	}
-	return search(func(alpha float64) float64 { return epsilonOf(alpha, c(alpha), delta) })
+	return toEpsilon(c, delta, search)
 }
 
 // EpsilonAt is [Epsilon] over a fixed list of orders.
 func EpsilonAt(c Curve, delta float64, orders []float64) (eps, order float64) {
-	if !(delta > 0) {
-		return pureEpsilon(c, delta)
-	}
-	return least(orders, func(alpha float64) float64 { return epsilonOf(alpha, c(alpha), delta) })
+	return toEpsilon(c, delta, fixed(orders))
 }
 
 // Delta converts a curve to the smallest delta it proves at eps and returns the order that gave it, chosen automatically. It is at
@@ -31,80 +25,118 @@ func EpsilonAt(c Curve, delta float64, orders []float64) (eps, order float64) {
 //
 // As for [Epsilon].
 func Delta(c Curve, eps float64) (delta, order float64) {
-	if !(eps >= 0) {
-		return 1, 0
-	}
-	l, order := search(func(alpha float64) float64 { return logDeltaOf(alpha, c(alpha), eps) })
-	return deltaFromLog(l, order)
+	return toDelta(c, eps, search)
 }
 
 // DeltaAt is [Delta] over a fixed list of orders.
 func DeltaAt(c Curve, eps float64, orders []float64) (delta, order float64) {
+	return toDelta(c, eps, fixed(orders))
+}
+
+// minimiser returns the smallest value of an objective and the order that gives it.
+type minimiser func(objective func(alpha float64) float64) (value, order float64)
+
+// fixed minimises over a list of orders.
+func fixed(orders []float64) minimiser {
+	return func(objective func(float64) float64) (float64, float64) { return least(orders, objective) }
+}
+
+func toEpsilon(c Curve, delta float64, minimise minimiser) (eps, order float64) {
+	switch {
+	case delta == 0:
+		return pureEpsilon(c)
+	case !(delta > 0):
+		return math.Inf(1), 0
+	case delta >= 1:
+		return 0, math.Inf(1)
+	}
+	smallest, at := math.Inf(1), 0.0
+	eps, order = minimise(func(alpha float64) float64 {
+		r := c(alpha)
+		if r < smallest {
+			smallest, at = r, alpha
+		}
+		return epsilonOf(alpha, r, delta)
+	})
+	// Bretagnolle and Huber: the total variation distance, which is the delta of epsilon 0, is at most √(1 − e^−R).
+	if -math.Expm1(-smallest)*(1+1e-15) <= delta*delta {
+		return 0, at
+	}
+	return math.Max(eps, 0), order
+}
+
+func toDelta(c Curve, eps float64, minimise minimiser) (delta, order float64) {
 	if !(eps >= 0) {
 		return 1, 0
 	}
-	l, order := least(orders, func(alpha float64) float64 { return logDeltaOf(alpha, c(alpha), eps) })
-	return deltaFromLog(l, order)
+	smallest, at := math.Inf(1), 0.0
+	l, order := minimise(func(alpha float64) float64 {
+		r := c(alpha)
+		if r < smallest {
+			smallest, at = r, alpha
+		}
+		return logDeltaOf(alpha, r, eps)
+	})
+	if tv := 0.5 * math.Log(-math.Expm1(-smallest)*(1+1e-15)); tv < l {
+		l, order = tv, at
+	}
+	return deltaFromLog(l, order, c, eps)
 }
 
-// pureEpsilon answers for delta = 0, where only the max-divergence says anything, and for a delta that is no probability.
-func pureEpsilon(c Curve, delta float64) (eps, order float64) {
-	if delta != 0 {
-		return math.Inf(1), 0
-	}
+// pureEpsilon answers for delta = 0, where only the max-divergence says anything.
+func pureEpsilon(c Curve) (eps, order float64) {
 	if e := c(math.Inf(1)); !math.IsInf(e, 1) {
 		return e, math.Inf(1)
 	}
 	return math.Inf(1), 0
 }
 
-// epsilonOf is the improved conversion at one order: ε = R + log(1−1/α) − (log δ + log α)/(α−1), and 0 where the total variation
-// distance is already at most δ (Bretagnolle and Huber).
+// epsilonOf is the improved conversion at one order, ε = R + log(1−1/α) − (log δ + log α)/(α−1), which may be negative.
 func epsilonOf(alpha, r, delta float64) float64 {
-	if delta >= 1 {
-		return 0
-	}
 	if math.IsInf(r, 1) || math.IsNaN(r) || !(alpha > 1) {
 		return math.Inf(1)
 	}
 	if math.IsInf(alpha, 1) {
 		return r
 	}
-	if delta*delta > -math.Expm1(-r)*(1+1e-15) {
-		return 0
-	}
 	a := alpha - 1
 	up := r - math.Log(delta)/a
 	down := math.Log(alpha/a) + math.Log(alpha)/a
-	return math.Max(0, up-down+4e-16*(up+down))
+	return up - down + 4e-16*(up+down)
 }
 
-// logDeltaOf is the same at a fixed ε: log δ = (α−1)(R − ε + log(1−1/α)) − log α, or the logarithm of √(1−e^{−R}) if that is less.
+// logDeltaOf is the same at a fixed ε: log δ = (α−1)(R − ε + log(1−1/α)) − log α, which may be positive.
 func logDeltaOf(alpha, r, eps float64) float64 {
 	if math.IsInf(r, 1) || math.IsNaN(r) || !(alpha > 1) {
-		return 0
+		return math.Inf(1)
 	}
 	if math.IsInf(alpha, 1) {
 		if r <= eps {
 			return math.Inf(-1)
 		}
-		return 0
+		return math.Inf(1)
 	}
 	a := alpha - 1
 	shift := math.Log(alpha / a)
 	l := a*(r-eps-shift) - math.Log(alpha)
-	l += 4e-16 * (a*(r+eps+shift) + math.Log(alpha))
-	tv := 0.5 * math.Log(-math.Expm1(-r)*(1+1e-15))
-	return math.Min(0, math.Min(l, tv))
+	return l + 4e-16*(a*(r+eps+shift)+math.Log(alpha))
 }
 
-func deltaFromLog(l, order float64) (float64, float64) {
-	if math.IsInf(l, 1) || l >= 0 {
+// deltaFromLog leaves the logarithm. A probability that merely underflows is not reported as 0 unless the curve is eps-differentially
+// private outright.
+func deltaFromLog(l, order float64, c Curve, eps float64) (delta, at float64) {
+	switch {
+	case l >= 0:
 		return 1, order
-	}
-	if math.IsInf(l, -1) {
+	case math.IsInf(l, -1):
 		return 0, order
 	}
-	// Never report 0 for a probability that merely underflows.
-	return math.Min(1, math.Max(math.Exp(l)*(1+1e-13*(1-l/100)), math.SmallestNonzeroFloat64)), order
+	delta = math.Exp(l) * (1 + 1e-13*(1-l/100))
+	if delta == 0 {
+		if c(math.Inf(1)) <= eps {
+			return 0, math.Inf(1)
+		}
+		delta = math.SmallestNonzeroFloat64
+	}
+	return math.Min(1, delta), order
 }

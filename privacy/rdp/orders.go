@@ -38,8 +38,8 @@ func least(orders []float64, f func(alpha float64) float64) (value, order float6
 	return value, order
 }
 
-// search minimises f over all orders: one value a decade of α−1, then a golden section around the best. For a true Rényi curve
-// the objective is quasi-convex in α (convert.proof.md), so this finds the minimum; for any curve the value returned was evaluated
+// search minimises f over all orders: one value a decade of α−1, five around the best, then a golden section. For a true Rényi
+// curve the objective is quasi-convex in α (convert.proof.md), so this finds the minimum; for any curve the value returned was evaluated
 // at the order returned and is therefore sound.
 func search(f func(alpha float64) float64) (value, order float64) {
 	best, at := math.Inf(1), -1.0
@@ -52,9 +52,12 @@ func search(f func(alpha float64) float64) (value, order float64) {
 		}
 		return v
 	}
-	for e := minDecade; e <= maxDecade; e++ {
-		if v := try(float64(e)); v < best {
-			best, at = v, float64(e)
+	for e, worse := minDecade, 0; e <= maxDecade && worse < 3; e++ {
+		switch v := try(float64(e)); {
+		case v < best:
+			best, at, worse = v, float64(e), 0
+		case v > best:
+			worse++
 		}
 	}
 	if v := f(math.Inf(1)); v < value {
@@ -63,7 +66,21 @@ func search(f func(alpha float64) float64) (value, order float64) {
 	if math.IsInf(best, 1) || best <= 0 && math.IsInf(best, -1) {
 		return value, order
 	}
-	golden(try, at-1, at+1)
+	// Bounds with a factor that sets in at order 3 can have several dips: look closer before narrowing.
+	for i, mid := -8, at; i <= 8; i++ {
+		if x := mid + float64(i)/5; try(x) < best {
+			best, at = value, x
+		}
+	}
+	golden(try, at-0.2, at+0.2)
+	// A curve that is interpolated between integers has kinks there.
+	if order > 2 && order < 1<<52 {
+		for _, n := range []float64{math.Floor(order), math.Ceil(order)} {
+			if v := f(n); v < value {
+				value, order = v, n
+			}
+		}
+	}
 	return value, order
 }
 

@@ -9,11 +9,18 @@ const nodeFloor = 42
 // by the unsampled curve.
 const maxNodes = 200000
 
+// farthestPeak is the distance up to which nodes are told apart by a float64 with room to spare. Integrals that reach farther are not
+// evaluated; the cap by the unsampled curve answers.
+const farthestPeak = 1e12
+
 // logMGFIntegral is log A(α) by the trapezoid rule on A − 1 = E[(1+u)^α − 1 − αu], u = q(e^{(2z−1)/(2s²)} − 1), E[u] = 0. The integrand
 // is never negative (Bernoulli), so nothing cancels however small q or large s; and it is analytic in a strip, so the rule
 // converges geometrically: the step below leaves a relative error under 1e-16 (poissongaussian.proof.md).
 func (m *sampledGaussian) logMGFIntegral(alpha float64) float64 {
 	f := newIntegrand(m.q, m.s, alpha)
+	if f.peak > farthestPeak {
+		return math.Inf(1)
+	}
 	h := 0.5
 	if alpha != math.Floor(alpha) {
 		h = math.Min(h, 0.45*m.s)
@@ -27,7 +34,8 @@ type integrand struct {
 	q, s, alpha, a float64
 	half           float64 // 1/(2s²)
 	peak           float64 // α/s: the centre of the part in which the record was sampled every time
-	height         float64 // α(α−1)/(2s²)
+	height         float64 // α(α−1)/(2s²): about the size of that part
+	base           float64 // subtracted from every node, so that a huge height costs no digits
 }
 
 func newIntegrand(q, s, alpha float64) *integrand {
@@ -42,14 +50,18 @@ func (f *integrand) at(t float64) float64 {
 		rest := math.Log1p((1 - f.q) * math.Expm1(-w))
 		l := w + rest
 		d := t - f.peak
-		return f.height - d*d/2 + f.alpha*rest + f.correction(l)
+		return (f.height - f.base) - d*d/2 + f.alpha*rest + f.correction(l)
 	}
 	u := f.q * math.Expm1(w)
 	if math.Abs(u)*math.Max(f.alpha, 1) < 0.4 {
-		return -t*t/2 + f.logRemainder(u)
+		return -f.base - t*t/2 + f.logRemainder(u)
 	}
 	l := math.Log1p(u)
-	return -t*t/2 + f.alpha*l + f.correction(l)
+	if f.alpha*l < -1 {
+		// u < 0 and (1+u)^α is small: −αu >= −α·l > 1 outweighs the rest.
+		return -f.base - t*t/2 + math.Log(math.Expm1(f.alpha*l)-f.alpha*u)
+	}
+	return -f.base - t*t/2 + f.alpha*l + f.correction(l)
 }
 
 // correction is log{ [(1+u)^α − 1 − αu] / (1+u)^α } with l = log(1+u): the factor is 1 − e^{−al} + a·e^{−al}(e^{−l} − 1).
@@ -86,7 +98,10 @@ func (f *integrand) logRemainder(u float64) float64 {
 // (there is at most one more in between, a minimum) until the integrand has dropped by nodeFloor.
 func (f *integrand) trapezoid(h float64) float64 {
 	low, high := f.stationary()
-	g := &grid{f: f, h: h, best: math.Inf(-1)}
+	if f.at(high) >= f.at(low) {
+		f.base = f.height
+	}
+	g := &grid{f: f, h: h, best: math.Max(f.at(low), f.at(high))}
 	a, b := math.Round(low/h), math.Round(high/h)
 	g.walk(a, -1, math.Inf(-1))
 	last := g.walk(a+1, 1, math.Inf(1))
@@ -99,7 +114,7 @@ func (f *integrand) trapezoid(h float64) float64 {
 	if g.over {
 		return math.Inf(1)
 	}
-	return logSumExp(g.vals) + math.Log(h) - 0.5*math.Log(2*math.Pi)
+	return f.base + logSumExp(g.vals) + math.Log(h) - 0.5*math.Log(2*math.Pi)
 }
 
 // grid collects nodes; best is the largest value seen.

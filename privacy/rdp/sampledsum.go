@@ -20,7 +20,7 @@ type blockSum struct {
 }
 
 // maxBlockWork bounds the number of evaluations of g; what is left is then charged by its bound.
-const maxBlockWork = 20000
+const maxBlockWork = 3000
 
 func (b *blockSum) log(lo float64) float64 {
 	b.lead = math.Inf(-1)
@@ -78,7 +78,8 @@ func (b *blockSum) part(lo, hi, bound float64) {
 	b.block(lo, hi)
 }
 
-// bound is the least, over the envelopes, of log{(number of terms)·(largest term)} with g replaced by the envelope's chord.
+// bound is the least, over the envelopes, of two bounds on the block with g replaced by the envelope's chord: the number of terms
+// times the largest, and the sum over all j.
 func (b *blockSum) bound(lo, hi float64) float64 {
 	least := math.Inf(1)
 	for _, env := range b.envelopes {
@@ -94,7 +95,10 @@ func (b *blockSum) bound(lo, hi float64) float64 {
 		// The ratio of neighbouring terms falls in j and passes 1 at the mode.
 		mode := math.Floor((b.n + 1) / (1 + math.Exp(-b.logRatio-slope)))
 		at := math.Min(math.Max(mode, lo), hi)
-		least = math.Min(least, logChoose(b.n, at)+at*b.logRatio+elo+slope*(at-lo)+math.Log(hi-lo+1))
+		counted := logChoose(b.n, at) + at*b.logRatio + elo + slope*(at-lo) + math.Log(hi-lo+1)
+		// Under the chord the sum over all j is (1 + e^{logRatio+slope})^n; that is better where the block holds the mode.
+		whole := b.n*log1pExp(b.logRatio+slope) + elo - slope*lo
+		least = math.Min(least, math.Min(counted, whole))
 	}
 	return least
 }

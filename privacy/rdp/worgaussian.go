@@ -49,6 +49,9 @@ type centralMoments struct {
 }
 
 func (m *centralMoments) log(l float64) float64 {
+	if l/m.s > farthestPeak {
+		return math.Inf(1)
+	}
 	m.mu.Lock()
 	v, ok := m.memo[l]
 	m.mu.Unlock()
@@ -62,17 +65,21 @@ func (m *centralMoments) log(l float64) float64 {
 	return v
 }
 
-// at is −t²/2 + l·log|e^w − 1| with w = t/s − 1/(2s²).
+// height is log E_Q[(P/Q)^l], about the size of the right-hand peak. It is kept out of the nodes, which would otherwise lose their digits
+// to it.
+func (m *centralMoments) height(l float64) float64 { return l / m.s * ((l - 1) / m.s) / 2 }
+
+// at is −t²/2 + l·log|e^w − 1| − height with w = t/s − 1/(2s²).
 func (m *centralMoments) at(l, t float64) float64 {
 	w := t/m.s - 1/m.s/m.s/2
 	if w > 1 {
 		d := t - l/m.s
-		return l/m.s*((l-1)/m.s)/2 - d*d/2 + l*math.Log1p(-math.Exp(-w))
+		return -d*d/2 + l*math.Log1p(-math.Exp(-w))
 	}
 	if w == 0 {
 		return math.Inf(-1)
 	}
-	return -t*t/2 + l*math.Log(math.Abs(math.Expm1(w)))
+	return -t*t/2 + l*math.Log(math.Abs(math.Expm1(w))) - m.height(l)
 }
 
 // integrate sums the nodes around the two maxima, one on either side of the zero of e^w − 1. Either side is log-concave, so each walk
@@ -83,7 +90,7 @@ func (m *centralMoments) integrate(l float64) float64 {
 	reach := math.Sqrt(2*l) + l/m.s + zero + 2
 	var vals []float64
 	best := math.Inf(-1)
-	for side := -1.0; side <= 1; side += 2 {
+	for side := 1.0; side >= -1; side -= 2 {
 		peak := math.Round(m.peak(l, zero, side*reach) / h)
 		for step := -1.0; step <= 1; step += 2 {
 			i := peak
@@ -100,7 +107,7 @@ func (m *centralMoments) integrate(l float64) float64 {
 			}
 		}
 	}
-	return logSumExp(vals) + math.Log(h) - 0.5*math.Log(2*math.Pi)
+	return m.height(l) + logSumExp(vals) + math.Log(h) - 0.5*math.Log(2*math.Pi)
 }
 
 // peak bisects for the zero of −t + (l/s)/(1 − e^{−w}), which falls in t on either side of zero.
