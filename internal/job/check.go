@@ -75,17 +75,19 @@ func (k *checker) releases(o Options) {
 	for _, s := range k.j.Samples {
 		from = append(from, s.Name)
 	}
+	isFrom := setOf(from)
 	mechanisms := slices.Clone(o.Mechanisms)
 	for _, p := range k.j.Plugins {
 		mechanisms = append(mechanisms, p.Name)
 	}
+	isMechanism := setOf(mechanisms)
 	for i := range k.j.Releases {
 		r := &k.j.Releases[i]
 		path := Item("releases", i)
-		if r.From != "" && !slices.Contains(from, r.From) {
+		if r.From != "" && !isFrom[r.From] {
 			k.wrong(Key(path, "from"), hintOr(didYouMean(r.From, from), "known samples", from), "%s is not a sample", shown(r.From))
 		}
-		if o.Mechanisms != nil && r.Mechanism != "" && !slices.Contains(mechanisms, r.Mechanism) {
+		if o.Mechanisms != nil && r.Mechanism != "" && !isMechanism[r.Mechanism] {
 			k.wrong(Key(path, "mechanism"), hintOr(didYouMean(r.Mechanism, mechanisms), "known mechanisms", mechanisms),
 				"%s is neither a built-in mechanism nor a plugin of this job", shown(r.Mechanism))
 		}
@@ -93,6 +95,14 @@ func (k *checker) releases(o Options) {
 	k.names("releases", len(k.j.Releases), func(i int) (string, string) {
 		return k.j.Releases[i].Name, Key(Item("releases", i), "name")
 	})
+}
+
+func setOf(words []string) map[string]bool {
+	out := make(map[string]bool, len(words))
+	for _, w := range words {
+		out[w] = true
+	}
+	return out
 }
 
 // hintOr is a hint, or the list of what is known where that is short.

@@ -1,9 +1,6 @@
 package job
 
 import (
-	"fmt"
-	"slices"
-
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -90,7 +87,7 @@ func (k *checker) stratifiedRates(path string, s *Sample) {
 	}
 	col, ok := k.j.Dataset.Column(s.Strata)
 	if !ok || !k.j.Has(Key(Key("dataset.columns", s.Strata), "domain")) {
-		k.wrong(Key(path, "strata"), fmt.Sprintf("declare it under dataset.columns with its domain"),
+		k.wrong(Key(path, "strata"), "declare it under dataset.columns with its domain",
 			"%s is not a declared category", shown(s.Strata))
 		return
 	}
@@ -101,13 +98,14 @@ func (k *checker) stratifiedRates(path string, s *Sample) {
 
 // strata checks that the strata are exactly the domain of their column.
 func (k *checker) strata(path, key, column string, domain, named []string) {
+	inDomain, isNamed := setOf(domain), setOf(named)
 	for _, n := range named {
-		if !slices.Contains(domain, n) {
+		if !inDomain[n] {
 			k.wrong(Key(Key(path, key), n), didYouMean(n, domain), "is not in the domain of %s", shown(column))
 		}
 	}
 	for _, v := range domain {
-		if !slices.Contains(named, v) {
+		if !isNamed[v] {
 			k.wrong(Key(path, key), "", "does not name the stratum %s", shown(v))
 		}
 	}

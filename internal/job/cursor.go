@@ -39,7 +39,7 @@ func (c *cursor) position(n *yaml.Node) Pos {
 // wrong records a problem at a key.
 func (c *cursor) wrong(p place, hint, format string, args ...any) {
 	c.problems = append(c.problems, Problem{
-		Pos: c.position(p.at), Step: StepLoad, Path: p.path,
+		Pos: c.position(p.at), Step: StepLoad, Path: shownPath(p.path),
 		Message: fmt.Sprintf(format, args...), Hint: hint,
 	})
 }

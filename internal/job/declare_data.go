@@ -14,7 +14,7 @@ func dataset() kind[Dataset] {
 		key("source", source(), func(d *Dataset) *Source { return &d.Source },
 			"Where the table is", required()),
 		key("relation", relation(), func(d *Dataset) *privacy.Relation { return &d.Relation },
-			"Say replace-one (the size is public) or add-remove (the size is secret). There is no default", required(), example("replace-one")),
+			"replace-one where the number of units is public, add-remove where it is secret. There is no default", required(), example("replace-one")),
 		key("size", count("1"), func(d *Dataset) *int64 { return &d.Size },
 			"The public number of units. Required under replace-one, where it is compared with the table; not allowed under add-remove", example("6194")),
 		key("at_least", count("1"), func(d *Dataset) *int64 { return &d.AtLeast },

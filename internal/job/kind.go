@@ -28,7 +28,7 @@ type kind[V any] struct {
 func scalar[V any](label string, s schema, parse func(text string) (V, error)) kind[V] {
 	return kind[V]{label: label, schema: s, read: func(c *cursor, p place) (v V, ok bool) {
 		if p.node.Kind != yaml.ScalarNode {
-			c.wrong(p, "", "must be %s, not %s", label, shape(p.node))
+			c.wrong(p, "", "must be %s, not %s", article(label), shape(p.node))
 			return v, false
 		}
 		if !c.noVariable(p) {
@@ -41,6 +41,15 @@ func scalar[V any](label string, s schema, parse func(text string) (V, error)) k
 		}
 		return v, true
 	}}
+}
+
+func article(label string) string {
+	for _, noun := range []string{"number", "whole number", "duration"} {
+		if strings.HasPrefix(label, noun) {
+			return "a " + label
+		}
+	}
+	return label
 }
 
 // text is any text. Numbers and booleans must be quoted.
@@ -258,8 +267,11 @@ func count(min string) kind[int64] {
 		if err != nil || !r.IsInt() {
 			return 0, fmt.Errorf("must be a whole number, not %s", shown(t))
 		}
-		if !s.holds(r) {
-			return 0, fmt.Errorf("must be %s, not %s", s, shown(t))
+		switch {
+		case !(span{lo: s.lo}).holds(r):
+			return 0, fmt.Errorf("must be at least %s, not %s", s.lo, shown(t))
+		case !s.holds(r):
+			return 0, fmt.Errorf("must be at most 2^53, not %s", shown(t))
 		}
 		return r.Num().Int64(), nil
 	})

@@ -19,6 +19,7 @@ type decl struct {
 	schema   schema
 	nested   []decl
 	suffix   string
+	fallback *yaml.Node // def, parsed
 }
 
 // field is one declared key of a mapping that is read into a T.
@@ -43,6 +44,12 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 	d := decl{name: name, doc: doc, label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix}
 	for _, o := range opts {
 		o(&d)
+	}
+	if d.def != "" {
+		n := &yaml.Node{}
+		if err := yaml.Unmarshal([]byte(d.def), n); err == nil && len(n.Content) == 1 {
+			d.fallback = n.Content[0]
+		}
 	}
 	return field[T]{decl: d, read: func(c *cursor, p place, into *T) {
 		if v, ok := k.read(c, p); ok {
@@ -70,6 +77,7 @@ func object[T any](fields ...field[T]) kind[T] {
 // declared here but would be in another place.
 func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], into *T, elsewhere func(key string) string) {
 	seen := make([]bool, len(fields))
+	meant := make([]bool, len(fields)) // a key with a slip stands in its place
 	for _, kv := range pairs {
 		word := kv.at.Value
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == word })
@@ -79,7 +87,11 @@ func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], int
 				hint = elsewhere(word)
 			}
 			if hint == "" {
-				hint = unknownKeyHint(word, fields)
+				known := decls(fields)
+				hint = unknownKeyHint(word, known)
+				if i := slices.IndexFunc(known, func(d decl) bool { return hint == meanHint(d.name) }); i >= 0 {
+					meant[i] = true
+				}
 			}
 			c.wrong(kv, hint, "unknown key")
 			continue
@@ -91,16 +103,13 @@ func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], int
 	}
 	for i, f := range fields {
 		switch {
-		case seen[i]:
+		case seen[i] || meant[i]:
 		case f.required:
 			missing := place{path: Key(p.path, f.name), at: p.at}
 			c.wrong(missing, f.doc1(), "is missing")
-		case f.def != "":
+		case f.fallback != nil:
 			// A default goes through the same reader as a written value.
-			n := &yaml.Node{}
-			if err := yaml.Unmarshal([]byte(f.def), n); err == nil {
-				f.read(c, place{path: Key(p.path, f.name), at: p.at, node: n.Content[0]}, into)
-			}
+			f.read(c, place{path: Key(p.path, f.name), at: p.at, node: f.fallback}, into)
 		}
 	}
 }
@@ -115,7 +124,7 @@ func (d decl) doc1() string {
 	return strings.ToLower(s[:1]) + s[1:]
 }
 
-func unknownKeyHint[T any](word string, fields []field[T]) string {
+func unknownKeyHint(word string, fields []decl) string {
 	known := make([]string, len(fields))
 	for i, f := range fields {
 		known[i] = f.name
@@ -172,7 +181,7 @@ func named[V any](k kind[V], suffix string, check func(string) (string, error), 
 				return nil, false
 			}
 			if len(pairs) == 0 {
-				c.wrong(p, "leave the key out", "is empty")
+				c.wrong(p, "", "%s", tooFew(1))
 				return nil, false
 			}
 			out := make([]V, 0, len(pairs))
@@ -201,7 +210,7 @@ func list[V any](k kind[V], min int) kind[[]V] {
 				return nil, false
 			}
 			if len(p.node.Content) < min {
-				c.wrong(p, "", "must have at least %d elements", min)
+				c.wrong(p, "", "%s", tooFew(min))
 				return nil, false
 			}
 			out := make([]V, 0, len(p.node.Content))
@@ -215,6 +224,13 @@ func list[V any](k kind[V], min int) kind[[]V] {
 			}
 			return out, true
 		}}
+}
+
+func tooFew(min int) string {
+	if min == 1 {
+		return "must not be empty"
+	}
+	return fmt.Sprintf("must have at least %d elements", min)
 }
 
 func plural(label string) string {

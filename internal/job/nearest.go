@@ -14,8 +14,10 @@ func didYouMean(word string, known []string) string {
 	if best == "" || distance > (max(len(word), len(best))+2)/3 {
 		return ""
 	}
-	return "did you mean " + best + "?"
+	return meanHint(best)
 }
+
+func meanHint(word string) string { return "did you mean " + word + "?" }
 
 // editDistance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b.

@@ -66,3 +66,12 @@ func shown(s string) string {
 	}
 	return strconv.Quote(strings.ToValidUTF8(s, "\uFFFD"))
 }
+
+// shownPath cuts a path that is too long to be read.
+func shownPath(path string) string {
+	const most = 3 * maxShown
+	if len(path) <= most {
+		return path
+	}
+	return strings.ToValidUTF8(path[:most], "") + "…"
+}

@@ -7,9 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -93,8 +90,8 @@ func (c *cursor) document(data []byte) *yaml.Node {
 		return nil
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	if i, what := unreadable(data); what != "" {
-		c.problems = append(c.problems, Problem{Pos: c.offset(data, i), Step: StepLoad, Message: what, Hint: "save the file as UTF-8 text"})
+	if i, what, hint := unreadable(data); what != "" {
+		c.problems = append(c.problems, Problem{Pos: c.offset(data, i), Step: StepLoad, Message: what, Hint: hint})
 		return nil
 	}
 	if bytes.Count(data, []byte("\n"))+bytes.Count(data, []byte(","))+bytes.Count(data, []byte(":")) > maxMarks {
@@ -103,7 +100,7 @@ func (c *cursor) document(data []byte) *yaml.Node {
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	root, err := decodeNode(dec)
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, io.EOF) || err == nil && root.Content[0].Tag == "!!null" {
 		c.wrong(file, "see dprelease schema, or the examples", "is empty")
 		return nil
 	}
@@ -138,18 +135,18 @@ func decodeNode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 }
 
 // unreadable finds the first byte that no job file may hold.
-func unreadable(data []byte) (int, string) {
+func unreadable(data []byte) (at int, what, hint string) {
 	for i := 0; i < len(data); {
 		r, n := utf8.DecodeRune(data[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			return i, "is not UTF-8"
+			return i, "is not UTF-8", "save the file as UTF-8 text"
 		case r < ' ' && r != '\n' && r != '\r' && r != '\t', r == 0x7f, r == 0xFFFE, r == 0xFFFF:
-			return i, "holds a control character"
+			return i, "holds a control character", "remove it"
 		}
 		i += n
 	}
-	return 0, ""
+	return 0, "", ""
 }
 
 // offset is the position of a byte of the file.
@@ -157,28 +154,4 @@ func (c *cursor) offset(data []byte, i int) Pos {
 	before := data[:i]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return Pos{File: c.file, Line: bytes.Count(before, []byte("\n")) + 1, Column: utf8.RuneCount(before[start:]) + 1}
-}
-
-var yamlLine = regexp.MustCompile(`^yaml: line ([0-9]+): `)
-
-// syntax reports what yaml.v3 said, with a plainer word where a tab is to blame.
-func (c *cursor) syntax(data []byte, err error) {
-	message, hint := err.Error(), ""
-	at := Pos{File: c.file, Line: 1, Column: 1}
-	if m := yamlLine.FindStringSubmatch(message); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			at.Line = n
-		}
-		message = message[len(m[0]):]
-	}
-	message = "is not YAML: " + strings.TrimPrefix(message, "yaml: ")
-	for i, line := range bytes.Split(data, []byte("\n")) {
-		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
-		if col := bytes.IndexByte(indent, '\t'); col >= 0 && i+1 <= at.Line+1 && len(bytes.TrimSpace(line)) > 0 {
-			at.Line, at.Column = i+1, col+1
-			message, hint = "is indented with a tab", "indent with spaces: YAML knows no tabs"
-			break
-		}
-	}
-	c.problems = append(c.problems, Problem{Pos: at, Step: StepLoad, Message: message, Hint: hint})
 }

@@ -75,14 +75,22 @@ func distinct[V comparable](k kind[[]V]) kind[[]V] {
 		s[key] = v
 	}
 	k.schema = s
-	return transform(k, func(vs []V) ([]V, error) {
+	read := k.read
+	k.read = func(c *cursor, p place) ([]V, bool) {
+		before := len(c.problems)
+		vs, ok := read(c, p)
+		if !ok || len(c.problems) > before {
+			return vs, ok // elements that could not be read are all alike
+		}
 		seen := make(map[V]bool, len(vs))
-		for _, v := range vs {
+		for i, v := range vs {
 			if seen[v] {
-				return vs, fmt.Errorf("holds %s twice", shown(fmt.Sprint(v)))
+				n := p.node.Content[i]
+				c.wrong(place{path: Item(p.path, i), at: n}, "", "%s is already in the list", shown(fmt.Sprint(v)))
 			}
 			seen[v] = true
 		}
-		return vs, nil
-	})
+		return vs, true
+	}
+	return k
 }

@@ -33,7 +33,13 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 	nested = append(nested, decl{name: tag, doc: doc, label: label, required: true})
 	for _, v := range variants {
 		for _, d := range decls(v.fields) {
-			d.doc = tag + " " + v.name + ": " + d.doc
+			if holders := withKey(variants, d.name); len(holders) == len(variants) {
+				if holders[0] != v.name {
+					continue // a key of every shape is described once
+				}
+			} else {
+				d.doc = tag + " " + v.name + ": " + d.doc
+			}
 			nested = append(nested, d)
 		}
 	}
@@ -79,14 +85,7 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 				return out, true
 			}
 			readFields(c, p, rest, which.fields, &out, func(key string) string {
-				var others []string
-				for _, v := range variants {
-					for _, f := range v.fields {
-						if f.name == key {
-							others = append(others, v.name)
-						}
-					}
-				}
+				others := withKey(variants, key)
 				if len(others) == 0 {
 					return ""
 				}
@@ -94,4 +93,17 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 			})
 			return out, true
 		}}
+}
+
+// withKey names the shapes that have a key.
+func withKey[T any](variants []variant[T], key string) []string {
+	var out []string
+	for _, v := range variants {
+		for _, f := range v.fields {
+			if f.name == key {
+				out = append(out, v.name)
+			}
+		}
+	}
+	return out
 }

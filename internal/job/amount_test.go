@@ -1,0 +1,114 @@
+package job
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+func TestAmountIsExact(t *testing.T) {
+	for text, want := range map[string]string{
+		"0.1": "1/10", "1e-6": "1/1000000", "3": "3", "+.5": "1/2", "-2.50": "-5/2", "1.": "1", "1E+2": "100",
+		"0.30000000000000004": "7500000000000001/25000000000000000",
+	} {
+		r, err := ParseAmount(text)
+		if err != nil || r.RatString() != want {
+			t.Errorf("%s is %v (%v), want %s", text, r, err, want)
+		}
+	}
+	for _, text := range []string{"", "e", ".", "1e", "1e+", "01", "1_0", "0x1", "1/2", "1 ", " 1", "1,5", "١", "1e401", "1e-401", "1e9999", "nan", "-inf", "--1"} {
+		if r, err := ParseAmount(text); err == nil {
+			t.Errorf("%q is %v, want an error", text, r)
+		}
+	}
+}
+
+func TestFormatAmount(t *testing.T) {
+	for text, want := range map[string]string{
+		"0.50": "0.5", "1e-7": "1e-07", "2.5e-9": "2.5e-09", "-2.5e-9": "-2.5e-09", "0.000001": "0.000001",
+		"1000000": "1000000", "1e7": "1e+7", "12e8": "12e+8", "123.25": "123.25", "0": "0", "-3": "-3",
+	} {
+		r, err := ParseAmount(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := FormatAmount(r)
+		if got != want {
+			t.Errorf("%s prints %s, want %s", text, got, want)
+		}
+		if back, err := ParseAmount(got); err != nil || back.Cmp(r) != 0 {
+			t.Errorf("%s prints %s, which is another number (%v)", text, got, err)
+		}
+	}
+	if got := FormatAmount(big.NewRat(1, 3)); got != "1/3" {
+		t.Errorf("a third prints %s", got)
+	}
+}
+
+// Down and Up are the neighbours of the exact number (P17).
+func TestRounding(t *testing.T) {
+	for _, text := range []string{"0.1", "0.3", "1e-300", "1e-330", "1e400", "-1e400", "3", "-0.1", "0.5", "123456789.123456789", "4.9e-324", "0"} {
+		r, err := ParseAmount(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		down, up := Down(r), Up(r)
+		if !math.IsInf(down, 0) && ratOf(down).Cmp(r) > 0 || math.IsInf(down, 1) {
+			t.Errorf("Down(%s) = %g is above it", text, down)
+		}
+		if !math.IsInf(up, 0) && ratOf(up).Cmp(r) < 0 || math.IsInf(up, -1) {
+			t.Errorf("Up(%s) = %g is below it", text, up)
+		}
+		if exact := ratOf(down).Cmp(r) == 0; exact != (down == up) {
+			t.Errorf("Down and Up of %s are %g and %g", text, down, up)
+		}
+		if down != up && math.Nextafter(down, math.Inf(1)) != up {
+			t.Errorf("Down and Up of %s are %g and %g: not neighbours", text, down, up)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "abc", 3}, {"size", "size", 0}, {"szie", "size", 1}, {"sise", "size", 1}, {"sie", "size", 1}, {"sizes", "size", 1}, {"kitten", "sitting", 3}} {
+		if got := editDistance(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s are %d apart, want %d", c.a, c.b, got, c.want)
+		}
+	}
+	if got := didYouMean("zzz", []string{"size", "rate"}); got != "" {
+		t.Errorf("a word that is near nothing gets %q", got)
+	}
+}
+
+// Every number, default and example of a declaration can be read as what it is
+// declared to be.
+func TestDeclarations(t *testing.T) {
+	n := 0
+	var walk func(ds []decl)
+	walk = func(ds []decl) {
+		for _, d := range ds {
+			n++
+			if d.doc == "" || d.label == "" {
+				t.Errorf("%s is not described", d.name)
+			}
+			if d.def != "" && d.fallback == nil {
+				t.Errorf("the default of %s is not YAML: %s", d.name, d.def)
+			}
+			if _, ok := literal(d.example); d.example != "" && !ok {
+				t.Errorf("the example of %s is not YAML: %s", d.name, d.example)
+			}
+			walk(d.nested)
+		}
+	}
+	walk(language().nested)
+	if n < 40 {
+		t.Errorf("%d keys are declared", n)
+	}
+	for _, s := range []string{"0", "1", "9007199254740992"} {
+		if mustRat(s).RatString() != s {
+			t.Errorf("%s is %s", s, mustRat(s).RatString())
+		}
+	}
+}

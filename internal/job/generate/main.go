@@ -1,0 +1,48 @@
+// Command generate writes what follows from the declarations of the job
+// language: the JSON Schema, and the reference in docs/job.md and
+// specs/job-v1.md. Its argument is the root of the repository.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: generate ROOT")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(root string) error {
+	schema, err := job.Schema()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(root, "specs", "job-v1.schema.json"), schema, 0o644); err != nil {
+		return err
+	}
+	for _, path := range []string{"docs/job.md", "specs/job-v1.md"} {
+		file := filepath.Join(root, filepath.FromSlash(path))
+		old, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		text, err := job.InsertReference(string(old))
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
