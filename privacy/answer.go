@@ -123,7 +123,10 @@ const (
 
 // bracket is a method's answer: an upper bound that may be charged and a lower
 // bound on the truth, 0 where none is known.
-type bracket struct{ lower, upper float64 }
+type bracket struct {
+	lower, upper float64
+	warning      string
+}
 
 // methods are run in this order, so that a tie is charged to the simplest.
 var methods = []struct {
@@ -165,6 +168,9 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 		} else {
 			b.upper = math.Min(b.upper, 1)
 			p.Delta = b.upper
+		}
+		if b.warning != "" {
+			a.Warnings = append(a.Warnings, b.warning)
 		}
 		a.Methods[m.name] = p
 		a.Lower = math.Max(a.Lower, b.lower)

@@ -24,9 +24,9 @@ func runBasic(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Un
 	}
 	d := p.delta(at.Epsilon)
 	if p.exact {
-		return bracket{d * (1 - 1e-8), d}, nil
+		return bracket{lower: d * (1 - 1e-8), upper: d}, nil
 	}
-	return bracket{0, d}, nil
+	return bracket{lower: 0, upper: d}, nil
 }
 
 func refuse(at, reason string) *Unsupported { return &Unsupported{Path: at, Reason: reason} }

@@ -1,6 +1,238 @@
 package privacy
 
+import (
+	"errors"
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+	"github.com/dprelease/dprelease/privacy/pld"
+)
+
 // runDistribution evaluates by privacy-loss distributions (P7).
 func runDistribution(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported) {
-	return bracket{}, refuse("", "has no privacy-loss distribution")
+	d, u := distribution(e, rel, "")
+	if u != nil {
+		return bracket{}, u
+	}
+	opt := pld.Options{UpperOnly: o.Quick || !d.attained}
+	var i pld.Interval
+	var err error
+	if q == epsilonQuery {
+		i, err = pld.Epsilon(d.mech, at.Delta, opt)
+	} else {
+		i, err = pld.Delta(d.mech, at.Epsilon, opt)
+	}
+	b := bracket{lower: i.Lower, upper: i.Upper}
+	if !d.attained {
+		b.lower = 0
+	}
+	switch {
+	case errors.Is(err, pld.ErrWide):
+		b.warning = "pld: the bracket is sound but wider than 1 %: " + err.Error()
+	case err != nil:
+		return bracket{}, refuse("", err.Error())
+	}
+	return b, nil
+}
+
+// lossPair is a pair of privacy-loss distributions that dominates the event.
+type lossPair struct {
+	mech pld.Mechanism
+	// attained says that one pair of neighbours has exactly this pair, so that its
+	// lower bound is one on the truth.
+	attained bool
+	// alone says that this holds for one run, not for a composition.
+	alone bool
+}
+
+// distribution builds the pair of e.
+func distribution(e Event, rel Relation, at string) (lossPair, *Unsupported) {
+	out := lossPair{attained: true}
+	var parts []pld.Mechanism
+	var squares []float64
+	ts := terms(e, at)
+	for _, t := range ts {
+		if mu := spread(t.event, rel); mu > 0 {
+			squares = append(squares, mu*math.Sqrt(float64(t.runs)))
+			continue
+		}
+		p, u := distributionTerm(t.event, rel, t.at)
+		if u != nil {
+			return lossPair{}, u
+		}
+		single := len(ts) == 1 && t.runs == 1
+		out.attained = out.attained && p.attained && (!p.alone || single)
+		out.alone = p.alone
+		if t.runs > 1 {
+			p.mech = pld.Repeat(t.runs, p.mech)
+		}
+		parts = append(parts, p.mech)
+	}
+	if len(squares) > 0 {
+		parts = append(parts, pld.Gaussian(below(1/norm(squares))))
+	}
+	if len(parts) == 1 {
+		out.mech = parts[0]
+	} else {
+		out.mech = pld.Compose(parts...)
+	}
+	return out, nil
+}
+
+// fewAtoms is how many lattice steps discrete Laplace noise is treated as discrete.
+const fewAtoms = 256
+
+// distributionTerm builds the pair of a single event.
+func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported) {
+	here := join(at, e.Kind())
+	exact := func(m pld.Mechanism) (lossPair, *Unsupported) { return lossPair{mech: m, attained: true}, nil }
+	switch e := e.(type) {
+	case Gaussian:
+		return lossPair{}, refuse(here, noAddRemove)
+	case Laplace:
+		s := e.Sensitivity.Under(rel)
+		if s == 0 {
+			return lossPair{}, refuse(here, noAddRemove)
+		}
+		return exact(pld.Laplace(below(e.Scale / s)))
+	case DiscreteLaplace:
+		s := e.Sensitivity.Under(rel)
+		if s == 0 {
+			return lossPair{}, refuse(here, noAddRemove)
+		}
+		if s <= fewAtoms {
+			return exact(pld.DiscreteLaplace(e.Scale, int64(s)))
+		}
+		return lossPair{mech: pld.Laplace(below(e.Scale / latticeShift(e.Scale, s)))}, nil
+	case DiscreteGaussian:
+		return discretePair(e, rel, here)
+	case Pure:
+		return exact(pld.Approx(e.Eps, 0))
+	case Approx:
+		return exact(pld.Approx(e.Eps, e.Delta))
+	case RandomizedResponse:
+		if rel == AddRemove {
+			return lossPair{}, refuse(here, responseCount)
+		}
+		if e.Eps0 == 0 {
+			return exact(pld.Approx(0, 0))
+		}
+		return exact(pld.RandomizedResponse(e.K, e.Eps0))
+	case LastIterate:
+		mu, u := iterateShift(e, rel, here)
+		if u != nil {
+			return lossPair{}, u
+		}
+		return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
+	case Shuffled:
+		p, u := shuffledProfile(e, rel, here)
+		if u != nil {
+			return lossPair{}, u
+		}
+		return lossPair{mech: p.pair()}, nil
+	case Sampling:
+		return distributionDraw(e, rel, here)
+	}
+	return lossPair{}, refuse(here, "has no privacy-loss distribution")
+}
+
+// discretePair is discrete Gaussian noise on one coordinate.
+func discretePair(e DiscreteGaussian, rel Relation, here string) (lossPair, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	switch {
+	case s == 0:
+		return lossPair{}, refuse(here, noAddRemove)
+	case e.Coordinates > 1:
+		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
+	case s > 1<<20:
+		return lossPair{}, refuse(here, "the shift is too many lattice steps")
+	}
+	// A larger whole shift dominates a smaller one, and an integer query moves by
+	// whole steps.
+	return lossPair{mech: pld.DiscreteGaussian(e.Sigma, int64(math.Floor(s))), attained: true}, nil
+}
+
+// pair is the worst pair with this profile, in both directions.
+func (p profile) pair() pld.Mechanism {
+	return pld.FromProfile(func(eps float64) float64 {
+		if eps < 0 {
+			return -math.Expm1(eps) + math.Exp(eps)*p.delta(-eps)
+		}
+		return p.delta(eps)
+	}, pld.ProfileOptions{})
+}
+
+// distributionDraw is P7 on what was run on one draw.
+func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsupported) {
+	if u := drawable(s, rel, here); u != nil {
+		return lossPair{}, u
+	}
+	inner := here + ".event"
+	switch s := s.(type) {
+	case Poisson:
+		if rel == ReplaceOne {
+			return poissonReplacePair(s, here)
+		}
+		p, u := distribution(s.Event, AddRemove, inner)
+		if u != nil {
+			return lossPair{}, u
+		}
+		return lossPair{mech: pld.Poisson(s.Rate, p.mech), attained: p.attained && !p.alone}, nil
+	case WithoutReplacement:
+		p, u := distribution(s.Event, ReplaceOne, inner)
+		if u != nil {
+			return lossPair{}, u
+		}
+		m := pld.WithoutReplacement(amplify.Rate(s.Take, s.Of), p.mech)
+		// One run attains it where everybody but the changed record is equal; the two
+		// halves of the profile belong to different neighbours, so that a composition
+		// need not. Under add-remove the true rate is below Take/Of.
+		return lossPair{mech: m, attained: p.attained && rel == ReplaceOne, alone: true}, nil
+	case Multistage:
+		d := design(s)
+		p, u := distribution(s.Event, ReplaceOne, inner)
+		if u != nil {
+			return lossPair{}, u
+		}
+		return lossPair{mech: pld.Mixture(d.Above(), pld.WithoutReplacement(d.Last(), p.mech))}, nil
+	}
+	p, u := basicDraw(s, rel, here)
+	if u != nil {
+		return lossPair{}, u
+	}
+	return lossPair{mech: p.pair()}, nil
+}
+
+// poissonReplacePair is Poisson sampling under replace-one: the additive pair for
+// one query with Gaussian or Laplace noise, the two-guarantee profile of P3 for
+// anything else (poisson_replace.proof.md).
+func poissonReplacePair(s Poisson, here string) (lossPair, *Unsupported) {
+	inner := here + ".event"
+	if mu := onlyGaussian(s.Event, AddRemove, inner); mu > 0 && mu <= 100 {
+		twice := onlyGaussian(s.Event, ReplaceOne, inner)
+		return lossPair{mech: pld.PoissonReplaceGaussian(s.Rate, below(1/mu)), attained: twice >= 2*mu*(1-1e-12)}, nil
+	}
+	if b, twice := onlyLaplace(s.Event, inner); b > 0 {
+		return lossPair{mech: pld.PoissonReplaceLaplace(s.Rate, b), attained: twice}, nil
+	}
+	p, u := basicDraw(s, ReplaceOne, here)
+	if u != nil {
+		return lossPair{}, u
+	}
+	return lossPair{mech: p.pair()}, nil
+}
+
+// onlyLaplace is the relative scale under add-remove if e is one run of Laplace
+// noise, and whether its replace-one sensitivity is twice the other.
+func onlyLaplace(e Event, at string) (b float64, twice bool) {
+	ts := terms(e, at)
+	if len(ts) != 1 || ts[0].runs != 1 {
+		return 0, false
+	}
+	l, ok := ts[0].event.(Laplace)
+	if !ok || l.Sensitivity.Under(AddRemove) == 0 {
+		return 0, false
+	}
+	s := l.Sensitivity.Under(AddRemove)
+	return below(l.Scale / s), l.Sensitivity.Under(ReplaceOne) == 2*s
 }

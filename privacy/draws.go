@@ -19,12 +19,17 @@ func basicDraw(s Sampling, rel Relation, here string) (profile, *Unsupported) {
 			p, u := basic(s.Event, AddRemove, inner, 1)
 			return p.sampled(s.Rate), u
 		}
-		a, u := basic(s.Event, AddRemove, inner, 1)
+		r, u := basic(s.Event, ReplaceOne, inner, 1)
 		if u != nil {
 			return profile{}, u
 		}
-		r, u := basic(s.Event, ReplaceOne, inner, 1)
-		return poissonReplace(s.Rate, a, r), u
+		a, u := basic(s.Event, AddRemove, inner, 1)
+		if u != nil {
+			// Without a guarantee under add-remove the presence of the changed record
+			// counts as published.
+			return r.mixed(s.Rate), nil
+		}
+		return poissonReplace(s.Rate, a, r), nil
 	case WithoutReplacement:
 		p, u := basic(s.Event, ReplaceOne, inner, 1)
 		p = p.sampled(amplify.Rate(s.Take, s.Of))
@@ -59,6 +64,14 @@ func poissonReplace(q float64, a, r profile) profile {
 		pure: amplify.PoissonReplacePure(q, a.pure, r.pure),
 		knee: amplify.Epsilon(q, math.Max(a.knee, r.knee)),
 		cost: a.cost + r.cost + 1,
+	}
+}
+
+// mixed is the profile of something that happens with public probability p.
+func (p profile) mixed(q float64) profile {
+	return profile{
+		at:   func(eps float64) float64 { return amplify.Delta(q, p.delta(eps)) },
+		pure: p.pure, knee: p.knee, cost: p.cost + 1,
 	}
 }
 

@@ -23,9 +23,9 @@ func gaussianDelta(mu, eps float64) float64 {
 	// e^ε φ(b) = φ(a): the second term is kept in range through its logarithm.
 	second := math.Exp(eps + logTail(b))
 	if d := first - second; d > 1e-4*first {
-		return math.Min(1, above(d, 1e-9))
+		return math.Min(1, above(d, 1e-11))
 	}
-	return math.Min(1, above(shiftIntegral(mu, eps), 1e-9))
+	return math.Min(1, above(shiftIntegral(mu, eps), 1e-11))
 }
 
 // tail is P[N(0,1) > x].

@@ -35,10 +35,10 @@ func (p profile) delta(eps float64) float64 {
 // satisfies it, and the profile exceeds delta at the lower end.
 func (p profile) epsilon(delta float64) bracket {
 	if delta <= 0 {
-		return bracket{0, p.pure}
+		return bracket{lower: 0, upper: p.pure}
 	}
 	if p.delta(0) <= delta {
-		return bracket{0, 0}
+		return bracket{lower: 0, upper: 0}
 	}
 	lo, hi := 0.0, p.pure
 	if math.IsInf(hi, 1) {
@@ -46,7 +46,7 @@ func (p profile) epsilon(delta float64) bracket {
 		for p.delta(hi) > delta {
 			lo = hi
 			if hi *= 4; hi > 1e300 {
-				return bracket{lo, math.Inf(1)}
+				return bracket{lower: lo, upper: math.Inf(1)}
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (p profile) epsilon(delta float64) bracket {
 			hi = mid
 		}
 	}
-	return bracket{lo, hi}
+	return bracket{lower: lo, upper: hi}
 }
 
 // closed is a profile in closed form.

@@ -18,10 +18,10 @@ func runRenyi(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Un
 			return bracket{}, refuse("", "the failure probabilities of the (epsilon, delta) points already add up to delta")
 		}
 		eps, _ := rdp.Epsilon(c.curve, at.Delta-c.lost)
-		return bracket{0, above(eps, 1e-15)}, nil
+		return bracket{lower: 0, upper: above(eps, 1e-15)}, nil
 	}
 	d, _ := rdp.Delta(c.curve, at.Epsilon)
-	return bracket{0, above(d, 1e-12) + c.lost}, nil
+	return bracket{lower: 0, upper: above(d, 1e-12) + c.lost}, nil
 }
 
 // renyiBound is a curve that holds except with probability lost.
