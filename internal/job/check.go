@@ -31,8 +31,13 @@ func check(j *Job, o Options) Problems {
 	k.names("samples", len(j.Samples), func(i int) (string, string) {
 		return j.Samples[i].Name, Key("samples", j.Samples[i].Name)
 	})
-	k.plugins(o)
-	k.releases(o)
+	k.names("plugins", len(j.Plugins), func(i int) (string, string) {
+		return j.Plugins[i].Name, Key("plugins", j.Plugins[i].Name)
+	})
+	k.releases()
+	if o.Mechanisms != nil {
+		k.mechanisms(o.Mechanisms)
+	}
 	return k.found
 }
 
@@ -59,37 +64,41 @@ func (k *checker) names(what string, n int, at func(i int) (name, path string)) 
 	}
 }
 
-func (k *checker) plugins(o Options) {
-	for _, p := range k.j.Plugins {
-		if slices.Contains(o.Mechanisms, p.Name) {
-			k.wrong(Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
-		}
-	}
-	k.names("plugins", len(k.j.Plugins), func(i int) (string, string) {
-		return k.j.Plugins[i].Name, Key("plugins", k.j.Plugins[i].Name)
-	})
+// CheckMechanisms finds releases whose mechanism is neither built in nor a
+// plugin of the job, and plugins that have the name of a built-in mechanism. Parse
+// does this itself where Options.Mechanisms says what is built in.
+func (j *Job) CheckMechanisms(builtins []string) Problems {
+	k := &checker{j: j}
+	k.mechanisms(builtins)
+	return k.found.Sort()
 }
 
-func (k *checker) releases(o Options) {
+func (k *checker) mechanisms(builtins []string) {
+	known, isBuiltin := slices.Clone(builtins), setOf(builtins)
+	for _, p := range k.j.Plugins {
+		if isBuiltin[p.Name] {
+			k.wrong(Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
+		}
+		known = append(known, p.Name)
+	}
+	isKnown := setOf(known)
+	for i, r := range k.j.Releases {
+		if r.Mechanism != "" && !isKnown[r.Mechanism] {
+			k.wrong(Key(Item("releases", i), "mechanism"), hintOr(didYouMean(r.Mechanism, known), "known mechanisms", known),
+				"%s is neither a built-in mechanism nor a plugin of this job", shown(r.Mechanism))
+		}
+	}
+}
+
+func (k *checker) releases() {
 	from := []string{Table}
 	for _, s := range k.j.Samples {
 		from = append(from, s.Name)
 	}
 	isFrom := setOf(from)
-	mechanisms := slices.Clone(o.Mechanisms)
-	for _, p := range k.j.Plugins {
-		mechanisms = append(mechanisms, p.Name)
-	}
-	isMechanism := setOf(mechanisms)
-	for i := range k.j.Releases {
-		r := &k.j.Releases[i]
-		path := Item("releases", i)
+	for i, r := range k.j.Releases {
 		if r.From != "" && !isFrom[r.From] {
-			k.wrong(Key(path, "from"), hintOr(didYouMean(r.From, from), "known samples", from), "%s is not a sample", shown(r.From))
-		}
-		if o.Mechanisms != nil && r.Mechanism != "" && !isMechanism[r.Mechanism] {
-			k.wrong(Key(path, "mechanism"), hintOr(didYouMean(r.Mechanism, mechanisms), "known mechanisms", mechanisms),
-				"%s is neither a built-in mechanism nor a plugin of this job", shown(r.Mechanism))
+			k.wrong(Key(Item("releases", i), "from"), hintOr(didYouMean(r.From, from), "known samples", from), "%s is not a sample", shown(r.From))
 		}
 	}
 	k.names("releases", len(k.j.Releases), func(i int) (string, string) {

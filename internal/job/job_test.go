@@ -141,3 +141,20 @@ func TestJobWithProblemsIsReturned(t *testing.T) {
 		t.Error("no problems are an error")
 	}
 }
+
+// Where the built-in mechanisms are not known when the file is read, their names
+// are checked later.
+func TestCheckMechanisms(t *testing.T) {
+	text := strings.Replace(base, "mechanism: mean", "mechanism: maen", 1)
+	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `job.yaml:15:33: releases[0].mechanism: "maen" is neither a built-in mechanism nor a plugin of this job (did you mean mean?)`
+	if got := j.CheckMechanisms(builtins).Err(); got == nil || got.Error() != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if got := mustParse(t, "job.yaml", base, nil).CheckMechanisms(builtins).Err(); got != nil {
+		t.Error(got)
+	}
+}
