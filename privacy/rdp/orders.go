@@ -2,12 +2,6 @@ package rdp
 
 import "math"
 
-// Orders searched automatically lie in 1 + [10^minDecade, 10^maxDecade].
-const (
-	minDecade = -12
-	maxDecade = 13
-)
-
 // DefaultOrders is the grid for accounts whose orders must be fixed in advance: fractional from 1 + 1e-6, dense where the optimum
 // of usual queries lies, and powers of two up to 2^24.
 func DefaultOrders() []float64 {
@@ -38,50 +32,82 @@ func least(orders []float64, f func(alpha float64) float64) (value, order float6
 	return value, order
 }
 
-// search minimises f over all orders: one value a decade of α−1, five around the best, then a golden section. For a true Rényi
-// curve the objective is quasi-convex in α (convert.proof.md), so this finds the minimum; for any curve the value returned was evaluated
-// at the order returned and is therefore sound.
+// coarse are the values of log10(α−1) tried first: dense where the optimum of usual queries lies.
+var coarse = func() []float64 {
+	var out []float64
+	for x := -12.0; x < -2; x++ {
+		out = append(out, x)
+	}
+	for x := -2.0; x < 6; x += 0.25 {
+		out = append(out, x)
+	}
+	for x := 6.0; x <= 13; x += 0.5 {
+		out = append(out, x)
+	}
+	return out
+}()
+
+// giveUp is the number of coarse orders in a row, each worse than the best, after which larger ones are not tried.
+const giveUp = 10
+
+// search minimises f over all orders: the coarse grid, then a golden section in its two deepest dips. For a true Rényi curve the
+// objective is quasi-convex in α (convert.proof.md) and has one dip; a bound that is the smaller of two curves, or has a factor that
+// sets in at order 3, can have two. For any curve the value returned was evaluated at the order returned and is therefore
+// sound.
 func search(f func(alpha float64) float64) (value, order float64) {
-	best, at := math.Inf(1), -1.0
 	value = math.Inf(1)
-	try := func(x float64) float64 {
-		alpha := 1 + math.Pow(10, x)
+	try := func(alpha float64) float64 {
 		v := f(alpha)
 		if v < value {
 			value, order = v, alpha
 		}
 		return v
 	}
-	for e, worse := minDecade, 0; e <= maxDecade && worse < 3; e++ {
-		switch v := try(float64(e)); {
+	byLog := func(x float64) float64 { return try(1 + math.Pow(10, x)) }
+	values := make([]float64, 0, len(coarse))
+	for worse, best := 0, math.Inf(1); len(values) < len(coarse) && worse < giveUp; {
+		v := byLog(coarse[len(values)])
+		values = append(values, v)
+		switch {
 		case v < best:
-			best, at, worse = v, float64(e), 0
+			best, worse = v, 0
 		case v > best:
 			worse++
 		}
 	}
-	if v := f(math.Inf(1)); v < value {
-		value, order = v, math.Inf(1)
+	try(math.Inf(1))
+	for _, i := range dips(values) {
+		golden(byLog, coarse[max(i-1, 0)], coarse[min(i+1, len(coarse)-1)])
 	}
-	if math.IsInf(best, 1) || best <= 0 && math.IsInf(best, -1) {
-		return value, order
-	}
-	// Bounds with a factor that sets in at order 3 can have several dips: look closer before narrowing.
-	for i, mid := -8, at; i <= 8; i++ {
-		if x := mid + float64(i)/5; try(x) < best {
-			best, at = value, x
-		}
-	}
-	golden(try, at-0.2, at+0.2)
 	// A curve that is interpolated between integers has kinks there.
-	if order > 2 && order < 1<<52 {
-		for _, n := range []float64{math.Floor(order), math.Ceil(order)} {
-			if v := f(n); v < value {
-				value, order = v, n
-			}
-		}
+	if at := order; at > 2 && at < 1<<52 {
+		try(math.Floor(at))
+		try(math.Ceil(at))
 	}
 	return value, order
+}
+
+// dips are the indices of the two deepest local minima.
+func dips(values []float64) []int {
+	first, second := -1, -1
+	for i, v := range values {
+		if math.IsInf(v, 0) || i > 0 && values[i-1] < v || i+1 < len(values) && values[i+1] <= v {
+			continue
+		}
+		switch {
+		case first < 0 || v < values[first]:
+			first, second = i, first
+		case second < 0 || v < values[second]:
+			second = i
+		}
+	}
+	switch {
+	case first < 0:
+		return nil
+	case second < 0:
+		return []int{first}
+	}
+	return []int{first, second}
 }
 
 // golden narrows [lo, hi] around a minimum of f to 1e-4.
