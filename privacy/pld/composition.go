@@ -1,0 +1,250 @@
+package pld
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// composition is independent mechanisms, each a number of times.
+type composition struct{ terms []term }
+
+func (c composition) mechanism() {}
+
+func (c composition) symmetric() bool {
+	for _, t := range c.terms {
+		if !t.node.symmetric() {
+			return false
+		}
+	}
+	return true
+}
+
+func (c composition) valid() error {
+	for _, t := range c.terms {
+		if err := t.node.valid(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c composition) depth() int {
+	d := 0
+	for _, t := range c.terms {
+		d = max(d, t.node.depth())
+	}
+	return d + 1
+}
+
+func (c composition) key() string {
+	var b strings.Builder
+	b.WriteString("compose(")
+	for _, t := range c.terms {
+		fmt.Fprintf(&b, "%v*%s,", t.count, t.node.key())
+	}
+	return b.String() + ")"
+}
+
+// gaps of a composition are known where all parts have atoms at one distance: then
+// the sum has its atoms at that distance too.
+func (c composition) gaps(d direction) []gap {
+	origin, width, steps := 0.0, 0.0, 0.0
+	for _, t := range c.terms {
+		gs := t.node.gaps(d)
+		if len(gs) != 1 || width != 0 && gs[0].width != width {
+			return nil
+		}
+		origin, width, steps = origin+t.count*gs[0].origin, gs[0].width, steps+t.count
+	}
+	var out []gap
+	for k := 1.0; k <= math.Min(steps, 8); k++ {
+		out = append(out, gap{origin, k * width, 1})
+	}
+	return out
+}
+
+// align moves h down a little so that isolated atoms keep their places.
+func (c composition) align(d direction, h float64) float64 {
+	for _, t := range c.terms {
+		for _, g := range t.node.gaps(d) {
+			if w := math.Abs(g.width); w > 0 && w/h < 1e12 {
+				return w / math.Ceil(w/h)
+			}
+		}
+	}
+	return h
+}
+
+func (c composition) profile(_ direction, eps float64) (float64, bool) {
+	if len(c.terms) == 0 {
+		return math.Max(0, -math.Expm1(eps)), true
+	}
+	return 0, false
+}
+
+// reach is a coarse answer; the nodes of the inner lattice find the true one.
+func (c composition) reach(d direction, tail float64) (lo, hi float64) {
+	for _, t := range c.terms {
+		a, b := t.node.reach(d, tail/(t.count*float64(len(c.terms))))
+		lo, hi = lo+a*t.count, hi+b*t.count
+	}
+	return lo, hi
+}
+
+// steps is the number of runs in all.
+func (c composition) steps() float64 {
+	n := 0.0
+	for _, t := range c.terms {
+		n += t.count
+	}
+	return n
+}
+
+// discretise puts every part on the lattice of step h.
+func (c composition) discretise(d direction, s side, h, tail float64, maxCells int) (*sum, error) {
+	out := &sum{h: h}
+	left := maxCells
+	for _, t := range c.terms {
+		l, err := onLattice(t.node, d, s, h, tail/c.steps(), left)
+		if err != nil {
+			return nil, err
+		}
+		l.n = t.count
+		_, mean, _ := l.cumulants(0)
+		l.mid = int(math.Round((mean - l.first()) / h))
+		if left -= len(l.p); left <= 0 {
+			return nil, errTooFine
+		}
+		out.parts = append(out.parts, l)
+	}
+	return out, nil
+}
+
+// fineness is into how many pieces a cell is cut before a lower bound merges them.
+const fineness = 4
+
+// onLattice is the measure of n on a lattice through its lowest isolated atom.
+func onLattice(n node, d direction, s side, h, tail float64, maxCells int) (lattice, error) {
+	o := 0.0
+	if gs := n.gaps(d); len(gs) > 0 {
+		o = gs[0].origin
+	}
+	fine := h
+	if s == lower {
+		fine = h / fineness
+	}
+	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-300), maxCells: maxCells * int(h/fine)}
+	m, err := n.measure(d, r)
+	if err != nil {
+		return lattice{}, err
+	}
+	if s == upper {
+		return m.spread(o, h, maxCells)
+	}
+	return m.merge(o, h, maxCells)
+}
+
+// slack is what rounding of losses may have hidden in the loss of the sum.
+func (s *sum) slack() float64 {
+	x := 0.0
+	for i := range s.parts {
+		p := &s.parts[i]
+		x += p.n * (1e-13*p.h + 4e-15*math.Max(math.Abs(p.first()), math.Abs(p.last())))
+	}
+	return x
+}
+
+// measure composes the parts into one measure that is accurate relative to itself
+// over its whole range: several tilts, the best at each point.
+func (c composition) measure(d direction, r request) (measure, error) {
+	if len(c.terms) == 0 {
+		return point0(r.side), nil
+	}
+	h := r.grid.h / math.Sqrt(c.steps())
+	if r.side == lower {
+		h *= fineness
+	}
+	w := &workspace{}
+	for {
+		m, err := c.compose(d, r, c.align(d, h), w)
+		if err != errTooFine {
+			return m, err
+		}
+		if h *= 2; math.IsInf(h, 1) {
+			return m, err
+		}
+	}
+}
+
+func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {
+	cells := min(r.maxCells, 1<<18)
+	s, err := c.discretise(d, r.side, h, r.tail, cells)
+	if err != nil {
+		return measure{}, err
+	}
+	digits := -math.Log(math.Max(r.tail, 1e-290))
+	lo := s.chernoff(-1, -1, digits)
+	hi := s.chernoff(0, 1, digits)
+	first, last := s.span()
+	massLo, massHi := math.Exp(-digits)*(1+1e-6), math.Exp(-digits)*(1+1e-6)
+	if lo <= first {
+		lo, massLo = first, 0
+	}
+	if hi >= last {
+		hi, massHi = last, 0
+	}
+	if lo < -deepest {
+		lo, massLo = -deepest, 1
+	}
+	if hi <= lo {
+		hi = lo + h
+	}
+	var best []float64
+	var y0 float64
+	for _, theta := range s.tilts(lo, hi) {
+		// What lies outside has, under this tilt, at most these masses.
+		tl, th := s.outside(theta, lo, hi, first, last)
+		t, err := s.transform(theta, lo, hi, tl, th, cells, w)
+		if err != nil {
+			return measure{}, err
+		}
+		if best == nil {
+			best, y0 = make([]float64, len(t.r)), t.y0
+			for i := range best {
+				if r.side == upper {
+					best[i] = math.Inf(1)
+				}
+			}
+		}
+		for i, v := range t.r {
+			y := y0 + float64(i)*h
+			scale := t.k - theta*y
+			if r.side == upper {
+				best[i] = math.Min(best[i], math.Exp(scale+t.growth)*(math.Max(v, 0)+t.fault))
+			} else if v -= t.fault + t.wrapped; v > 0 {
+				best[i] = math.Max(best[i], math.Exp(scale-t.growth)*v)
+			}
+		}
+	}
+	out := newMeasure(len(best) + 1)
+	slack := s.slack()
+	up := math.Exp(slack)
+	if r.side == lower {
+		up = 1 / up
+		slack = -slack
+	} else {
+		out.infP = s.infinite() + massHi
+		out.infQ = math.Min(1, s.infiniteQ()+massLo)
+		best[0] += massLo * math.Exp(math.Min(0, lo)) // P is at most e^lo·Q below lo
+	}
+	if r.side == lower {
+		out.infP = s.infinite() * (1 - 1e-9)
+	}
+	for i, v := range best {
+		if v > 0 && !math.IsInf(v, 0) {
+			out.add(y0+float64(i)*h+slack, v*up)
+		}
+	}
+	return out, nil
+}

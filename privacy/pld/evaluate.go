@@ -1,0 +1,120 @@
+package pld
+
+import "math"
+
+// reader reads bounds on the profile of a sum off its tilted law.
+type reader struct {
+	t     *tilted
+	inf   float64 // mass of infinite loss
+	side  side
+	slack float64 // what rounding may have hidden of the loss of the sum
+}
+
+// share is the part of log masses at y: log of e^(K-θy).
+func (t *tilted) logWeight(y float64) float64 { return t.k - t.theta*y }
+
+// extra is what is added to (upper) or taken from (lower) the finite part at eps, in
+// units of e^(K-θ·eps).
+func (r *reader) extra(eps float64) float64 {
+	t := r.t
+	if r.side == upper {
+		end := t.y0 + float64(len(t.r))*t.h
+		return t.beyond * math.Exp(-t.theta*math.Max(0, end-eps))
+	}
+	// The wrapped mass may sit where e^(-θx)(1-e^-x) is largest.
+	peak := 1.0
+	if t.theta > 0 {
+		peak = math.Exp(t.theta*math.Log(t.theta/(1+t.theta))) / (1 + t.theta)
+	}
+	return -t.wrapped * peak
+}
+
+// mass is the certified tilted mass at index i.
+func (r *reader) mass(i int) float64 {
+	if r.side == upper {
+		return math.Max(r.t.r[i], 0) + r.t.fault
+	}
+	return math.Max(r.t.r[i]-r.t.fault, 0)
+}
+
+func (r *reader) total(logScale, finite float64) float64 {
+	if r.side == upper {
+		d := math.Exp(logScale) * finite
+		if finite > 0 && d < 1e-300 {
+			d = math.Max(d*(1+1e-9), 5e-324)
+		}
+		return math.Min(1, d*math.Exp(r.t.growth)+r.inf)
+	}
+	return math.Max(0, math.Exp(logScale-r.t.growth)*finite*(1-1e-13)) + r.inf
+}
+
+// delta is the bound on the profile at eps, eps inside of the window or left of it.
+func (r *reader) delta(eps float64) float64 {
+	t := r.t
+	if r.side == upper {
+		eps -= r.slack
+	} else {
+		eps += r.slack
+	}
+	finite := r.extra(eps)
+	ratio := math.Exp(-t.theta * t.h)
+	i := max(0, int(math.Ceil((eps-t.y0)/t.h)))
+	w := 0.0
+	for j := i; j < len(t.r); j++ {
+		y := t.y0 + float64(j)*t.h - eps
+		if y <= 0 {
+			continue
+		}
+		if (j-i)%64 == 0 || w == 0 {
+			w = math.Exp(-t.theta * y)
+		}
+		finite -= r.mass(j) * w * math.Expm1(-y)
+		w *= ratio
+	}
+	if r.side == upper && eps < t.y0 && t.wrapped > t.beyond {
+		return 1 // left of the window: nothing is known
+	}
+	return r.total(t.logWeight(eps), finite)
+}
+
+// epsilon is the least eps (upper) at which the bound falls to delta, found by a walk
+// down the window; ok is false where it lies left of the window or delta is below
+// what can be certified.
+func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
+	t := r.t
+	if r.total(math.Inf(-1), 0) > delta {
+		return math.Inf(1), r.side == upper
+	}
+	// a = Σ mass·e^(-θ(y-y_i)), d = the same with the factor 1-e^(y_i-y), over y > y_i.
+	a, d := 0.0, 0.0
+	tilt, dot := math.Exp(-t.theta*t.h), math.Exp(-t.h)
+	gap := -math.Expm1(-t.h)
+	previous := -1.0
+	for i := len(t.r) - 1; i >= 0; i-- {
+		y := t.y0 + float64(i)*t.h
+		total := r.total(t.logWeight(y), d+r.extra(y))
+		if total > delta {
+			if previous < 0 {
+				return y + t.h + r.tailWalk(delta), r.side == upper
+			}
+			// Linear in e^eps between the points: a chord.
+			x := (total - delta) / (total - previous)
+			eps = y + math.Log1p(x*math.Expm1(t.h))
+			if r.side == upper {
+				return eps + r.slack + 4*unit*math.Abs(eps), true
+			}
+			return eps - r.slack - 4*unit*math.Abs(eps), true
+		}
+		previous = total
+		// Step down to y - h.
+		a += r.mass(i)
+		d = tilt * (gap*a + dot*d)
+		a *= tilt
+	}
+	return t.y0, false
+}
+
+// tailWalk is how far above the window the tail alone stays above delta.
+func (r *reader) tailWalk(delta float64) float64 {
+	return math.Inf(1)
+}

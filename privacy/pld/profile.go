@@ -1,0 +1,190 @@
+package pld
+
+import (
+	"errors"
+	"math"
+	"sort"
+)
+
+// ProfileOptions describe a profile given as a function.
+type ProfileOptions struct {
+	// Reverse is the profile of the other direction. Nil: both have the same, which is
+	// right for a profile that is the worst over all ordered pairs of neighbours.
+	Reverse func(eps float64) float64
+	// RelError bounds the relative error of the values; 0 stands for 1e-12. Below
+	// eps = 0 it is relative to 1.
+	RelError float64
+	_        struct{}
+}
+
+// profiled is a pair known by its profiles.
+type profiled struct {
+	f   [2]func(float64) float64
+	rel float64
+	one bool
+	id  *int
+}
+
+// FromProfile is any pair with the profile delta, which must be defined for every
+// real eps: convex in e^eps, falling, at least 1-e^eps.
+//
+// # Contract
+//
+// delta is an upper bound on the true profile (connect-the-dots keeps it one); the
+// function is pure. Values are trusted within RelError.
+func FromProfile(delta func(eps float64) float64, o ProfileOptions) Mechanism {
+	if delta == nil {
+		return invalid{errors.New("pld: profile: function is nil")}
+	}
+	if !(o.RelError >= 0 && o.RelError < 0.1) {
+		return invalid{check(false, "profile: relative error must lie in [0, 0.1) (%v)", o.RelError)}
+	}
+	if o.RelError == 0 {
+		o.RelError = 1e-12
+	}
+	p := profiled{f: [2]func(float64) float64{delta, delta}, rel: o.RelError, one: o.Reverse == nil, id: new(int)}
+	if o.Reverse != nil {
+		p.f[backward] = o.Reverse
+	}
+	return p
+}
+
+func (p profiled) mechanism()           {}
+func (p profiled) symmetric() bool      { return p.one }
+func (p profiled) gaps(direction) []gap { return nil }
+func (p profiled) valid() error         { return nil }
+func (p profiled) depth() int           { return 1 }
+func (p profiled) key() string          { return "profile(" + pointer(p.id) + ")" }
+
+func (p profiled) profile(direction, float64) (float64, bool) { return 0, false }
+
+// values are an upper and a lower bound on the profile.
+func (p profiled) values(d direction, eps float64) (lo, up float64) {
+	v, floor := p.f[d](eps), math.Max(0, -math.Expm1(eps))
+	if math.IsNaN(v) {
+		return floor, 1
+	}
+	return math.Max(floor, v*(1-p.rel)), math.Max(floor, math.Min(1, v*(1+p.rel)))
+}
+
+func (p profiled) reach(d direction, tail float64) (lo, hi float64) {
+	tail = math.Max(tail, 1e-300)
+	final, _ := p.values(d, deepest)
+	for hi = 1e-9; hi < deepest; hi *= 1.5 {
+		if _, v := p.values(d, hi); v <= tail || v <= final {
+			break
+		}
+	}
+	for lo = -1e-9; lo > -deepest; lo *= 1.5 {
+		// The profile of the other direction at -lo, down to rounding.
+		if _, v := p.values(d, lo); v+math.Expm1(lo) <= math.Exp(lo)*math.Max(tail, 2*p.rel)+2*p.rel {
+			break
+		}
+	}
+	return lo, hi
+}
+
+func (p profiled) measure(d direction, r request) (measure, error) {
+	lo, hi := p.reach(d, r.tail)
+	nodes, err := r.nodes(lo, hi)
+	if err != nil {
+		return measure{}, err
+	}
+	if len(nodes) < 3 {
+		nodes = []float64{lo, 0, hi}
+	}
+	if r.side == upper {
+		v := vertices{{math.Inf(-1), 1}}
+		for _, l := range nodes {
+			_, u := p.values(d, l)
+			v = append(v, vertex{l, u})
+		}
+		return v.hull(), nil
+	}
+	final, _ := p.values(d, deepest)
+	return p.minorant(d, nodes, final).hull(), nil
+}
+
+// minorant lists the vertices of a piecewise linear function (of α = e^eps) below
+// the profile: in each cell the two neighbouring chords, extended, which lie below a
+// convex function.
+func (p profiled) minorant(d direction, nodes []float64, final float64) vertices {
+	n := len(nodes)
+	lo, up := make([]float64, n), make([]float64, n)
+	for i, l := range nodes {
+		lo[i], up[i] = p.values(d, l)
+	}
+	v := vertices{{math.Inf(-1), 1}, {nodes[0], math.Min(lo[0], -math.Expm1(nodes[0]))}}
+	for i := 1; i+2 < n; i++ {
+		v = append(v, vertex{nodes[i], lo[i]})
+		// In units of α_i from α_i on: g from the left, h from the right.
+		width := math.Expm1(nodes[i+1] - nodes[i])
+		g := (lo[i] - up[i-1]) / -math.Expm1(nodes[i-1]-nodes[i])
+		h := (up[i+2] - lo[i+1]) / (math.Exp(nodes[i+1]-nodes[i]) * math.Expm1(nodes[i+2]-nodes[i+1]))
+		x := (lo[i] - lo[i+1] + h*width) / (h - g)
+		if h > g && x > 0 && x < width {
+			v = append(v, vertex{nodes[i] + math.Log1p(x), lo[i] + g*x})
+		} else {
+			v = append(v, vertex{nodes[i+1], math.Min(lo[i+1], lo[i]+g*width)})
+		}
+	}
+	// Beyond the last cell only that the profile falls no lower than its end value.
+	return append(v, vertex{nodes[n-2], final})
+}
+
+// vertex is a point of a function of eps; vertices are sorted by eps.
+type vertex struct{ l, v float64 }
+type vertices []vertex
+
+// hull is the measure whose profile is the lower convex hull, in α = e^eps, of the
+// vertices: a convex function below them stays below it.
+func (vs vertices) hull() measure {
+	sort.SliceStable(vs, func(i, j int) bool { return vs[i].l < vs[j].l })
+	var st vertices
+	// slope of the chord a-b in units of 1/α of the point at.
+	slope := func(a, b, at vertex) float64 {
+		return (b.v - a.v) / (math.Exp(b.l-at.l) - math.Exp(a.l-at.l))
+	}
+	least := 1.0
+	for _, p := range vs {
+		if p.v = math.Min(p.v, least); p.v < least {
+			least = p.v
+		}
+		if n := len(st); n > 0 && st[n-1].l == p.l {
+			if p.v >= st[n-1].v {
+				continue
+			}
+			st = st[:n-1]
+		}
+		for len(st) >= 2 && slope(st[len(st)-2], st[len(st)-1], st[len(st)-1]) >= slope(st[len(st)-1], p, st[len(st)-1]) {
+			st = st[:len(st)-1]
+		}
+		st = append(st, p)
+	}
+	m := newMeasure(len(st))
+	m.infP = st[len(st)-1].v
+	for i := 1; i < len(st); i++ {
+		mass := -slope(st[i-1], st[i], st[i])
+		if i+1 < len(st) {
+			mass += slope(st[i], st[i+1], st[i])
+		}
+		m.add(st[i].l, math.Max(0, mass))
+	}
+	if len(st) > 1 {
+		m.infQ = math.Max(0, 1+(st[1].v-st[0].v)/math.Exp(st[1].l))
+	}
+	return m
+}
+
+// larger is an upper measure for the larger of two profiles: chords of their maximum
+// over all losses of either.
+func larger(a, b measure) measure {
+	v := vertices{{math.Inf(-1), 1}}
+	for _, l := range append(append([]float64(nil), a.loss...), b.loss...) {
+		x := math.Max(sumProfile(a.loss, a.mass, a.infP, l), sumProfile(b.loss, b.mass, b.infP, l))
+		v = append(v, vertex{l, math.Min(1, x*(1+1e-12))})
+	}
+	m := v.hull()
+	m.infQ = math.Max(m.infQ, math.Max(a.infQ, b.infQ))
+	return m
+}
