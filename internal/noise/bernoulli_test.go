@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 func coinLaw(p float64) func(int64) float64 {
@@ -20,16 +22,16 @@ func coin(b bool) int64 { return int64(b2u(b)) }
 // The coins of which everything is made, walked through choice by choice.
 func TestCoinsExplored(t *testing.T) {
 	mass, rest := explore(1e-12, func(s *Source) int64 { return coin(s.bernoulliExp1()) })
-	checkExplored(t, "exp(-1)", mass, rest, 1e-8, coinLaw(math.Exp(-1)))
+	noisetest.CheckExplored(t, "exp(-1)", mass, rest, 1e-8, coinLaw(math.Exp(-1)))
 	for den := uint64(1); den <= 7; den++ {
 		for num := uint64(0); num <= den; num++ {
 			mass, rest := explore(1e-7, func(s *Source) int64 { return coin(s.bernoulliExp(num, den)) })
 			p := math.Exp(-float64(num) / float64(den))
-			checkExplored(t, "exp(-num/den)", mass, rest, 0.01, coinLaw(p))
+			noisetest.CheckExplored(t, "exp(-num/den)", mass, rest, 0.01, coinLaw(p))
 		}
 	}
 	mass, rest = explore(1e-9, func(s *Source) int64 { return int64(s.geometricExp1()) })
-	checkExplored(t, "geometric", mass, rest, 0.001, func(v int64) float64 {
+	noisetest.CheckExplored(t, "geometric", mass, rest, 0.001, func(v int64) float64 {
 		return (1 - math.Exp(-1)) * math.Exp(-float64(v))
 	})
 }
@@ -80,7 +82,7 @@ func TestBernoulliExpRatFit(t *testing.T) {
 			}
 			continue
 		}
-		checkCells(t, "exp(-num/den)", n, []int{hits}, []float64{p})
+		noisetest.CheckCells(t, "exp(-num/den)", n, []int{hits}, []float64{p})
 	}
 }
 

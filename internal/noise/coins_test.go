@@ -3,6 +3,8 @@ package noise
 import (
 	"math/bits"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 // Six words in which the 64 lanes hold all 64 sequences of six digits: the
@@ -78,9 +80,9 @@ func TestTossFit(t *testing.T) {
 			}
 			pairs += bits.OnesCount64(w & bits.RotateLeft64(w, 1) & 0x5555555555555555)
 		}
-		checkCells(t, "each lane", n, lanes, probs)
+		noisetest.CheckCells(t, "each lane", n, lanes, probs)
 		// 32 disjoint pairs of neighbours: both show 1 with probability p².
-		checkCells(t, "pairs of lanes", 32*n, []int{pairs}, []float64{p * p})
+		noisetest.CheckCells(t, "pairs of lanes", 32*n, []int{pairs}, []float64{p * p})
 	}
 	for _, c := range [][2]uint64{{0, 5}, {5, 5}} {
 		coins, err := NewCoins(c[0], c[1])

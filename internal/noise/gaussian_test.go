@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 // gaussianLaw is the exact mass function of the discrete Gaussian, by direct
@@ -46,7 +48,7 @@ func TestDiscreteGaussianFit(t *testing.T) {
 	for _, sigma := range []float64{0.2, 0.5, 1, math.E, 10.1, 50} {
 		width := int64(4*sigma) + 2
 		counts := binned(t, n, width, func(dst []int64) error { return AddDiscreteGaussian(s, dst, sigma) })
-		checkCells(t, "discrete Gaussian", n, counts, binnedLaw(width, gaussianLaw(sigma)))
+		noisetest.CheckCells(t, "discrete Gaussian", n, counts, binnedLaw(width, gaussianLaw(sigma)))
 	}
 }
 
@@ -86,7 +88,7 @@ func TestDiscreteGaussianLargeScales(t *testing.T) {
 				far++
 			}
 		}
-		checkCells(t, "discrete Gaussian, large", n, counts, probs)
+		noisetest.CheckCells(t, "discrete Gaussian, large", n, counts, probs)
 		// 300,000·P(|Z| > 7) = 8e-7: any is a false alarm at most that often.
 		if far > 0 {
 			t.Errorf("%d of %d draws beyond 7 sigma", far, n)

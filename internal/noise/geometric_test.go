@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 func TestGeometricTape(t *testing.T) {
@@ -107,7 +109,7 @@ func TestGeometricFit(t *testing.T) {
 			}
 			counts[j]++
 		}
-		checkCells(t, "geometric", n, counts, probs)
+		noisetest.CheckCells(t, "geometric", n, counts, probs)
 	}
 	for _, c := range [][2]uint64{{0, 1}, {1, 1}, {2, 1}, {0, 0}} {
 		if _, err := NewGeometric(c[0], c[1]); err == nil {

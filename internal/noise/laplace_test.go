@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 // laplaceLaw is the exact mass function of the discrete Laplace distribution.
@@ -46,7 +48,7 @@ func TestDiscreteLaplaceExplored(t *testing.T) {
 			}
 			return x
 		})
-		checkExplored(t, "discrete Laplace", mass, rest, c.maxRest, laplaceLaw(c.scale))
+		noisetest.CheckExplored(t, "discrete Laplace", mass, rest, c.maxRest, laplaceLaw(c.scale))
 	}
 }
 
@@ -81,7 +83,7 @@ func TestDiscreteLaplaceFit(t *testing.T) {
 	for _, scale := range []float64{0x1p-3, 0.3, 1, math.Pi, 10, 33.25} {
 		width := int64(8*scale) + 3
 		counts := binned(t, n, width, func(dst []int64) error { return AddDiscreteLaplace(s, dst, scale) })
-		checkCells(t, "discrete Laplace", n, counts, binnedLaw(width, laplaceLaw(scale)))
+		noisetest.CheckCells(t, "discrete Laplace", n, counts, binnedLaw(width, laplaceLaw(scale)))
 	}
 }
 
@@ -129,9 +131,9 @@ func TestDiscreteLaplaceLargeScales(t *testing.T) {
 				far++
 			}
 		}
-		checkCells(t, "|discrete Laplace|", n, counts, probs)
+		noisetest.CheckCells(t, "|discrete Laplace|", n, counts, probs)
 		zero := math.Tanh(1 / (2 * scale))
-		checkCells(t, "sign", n, []int{negative, positive}, []float64{(1 - zero) / 2, (1 - zero) / 2})
+		noisetest.CheckCells(t, "sign", n, []int{negative, positive}, []float64{(1 - zero) / 2, (1 - zero) / 2})
 		// 300,000·e^{−20} = 6e-4 expected: three or more have chance 4e-11.
 		if far > 2 {
 			t.Errorf("%d of %d draws beyond 20 scales", far, n)

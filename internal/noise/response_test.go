@@ -1,6 +1,10 @@
 package noise
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
+)
 
 func TestRandomizedResponseExplored(t *testing.T) {
 	for k := 2; k <= 5; k++ {
@@ -13,7 +17,7 @@ func TestRandomizedResponseExplored(t *testing.T) {
 					}
 					return int64(x)
 				})
-				checkExplored(t, "randomized response", mass, rest, 0, func(x int64) float64 {
+				noisetest.CheckExplored(t, "randomized response", mass, rest, 0, func(x int64) float64 {
 					keep := float64(num) / 7
 					if x == int64(category) {
 						return keep

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 // weights returns the probability of each piece, summed stably.
@@ -62,7 +64,7 @@ func TestSelectFit(t *testing.T) {
 				t.Errorf("%s: piece %d drawn %d times at probability %g", name, i, counts[i], p)
 			}
 			if p > 0 && p < 1 {
-				checkCells(t, name, n, counts[i:i+1], probs[i:i+1])
+				noisetest.CheckCells(t, name, n, counts[i:i+1], probs[i:i+1])
 			}
 		}
 	}
@@ -88,7 +90,7 @@ func TestSelectIsUniformInsideAPiece(t *testing.T) {
 		}
 		counts[x+4]++
 	}
-	checkCells(t, "points", n, counts, probs)
+	noisetest.CheckCells(t, "points", n, counts, probs)
 }
 
 func TestSelectTape(t *testing.T) {

@@ -3,6 +3,8 @@ package noise
 import (
 	"math"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 func TestSmoothLaplaceTape(t *testing.T) {
@@ -77,7 +79,7 @@ func TestSmoothLaplaceFit(t *testing.T) {
 			}
 			counts[int(max(-half-1, min(half+1, j-centre)))+half+1]++
 		}
-		checkCells(t, "smooth Laplace", n, counts, probs)
+		noisetest.CheckCells(t, "smooth Laplace", n, counts, probs)
 	}
 }
 
@@ -98,7 +100,7 @@ func TestExponentialFit(t *testing.T) {
 	for i := range probs {
 		probs[i] = 1.0 / cells
 	}
-	checkCells(t, "exponential", n, counts, probs)
+	noisetest.CheckCells(t, "exponential", n, counts, probs)
 }
 
 func TestSmoothLaplaceExtremes(t *testing.T) {

@@ -91,15 +91,21 @@ func (s *Source) Child() *Source {
 
 // Uint64 returns 64 independent fair bits.
 func (s *Source) Uint64() uint64 {
-	if s.script != nil {
-		return s.script(0)
-	}
 	if s.pos+8 > len(s.buf) {
-		s.refill()
+		return s.next()
 	}
 	v := binary.LittleEndian.Uint64(s.buf[s.pos:])
 	s.pos += 8
 	return v
+}
+
+// next is Uint64 where the stream at hand has run out.
+func (s *Source) next() uint64 {
+	if s.script != nil { // its buf is always empty
+		return s.script(0)
+	}
+	s.refill()
+	return s.Uint64()
 }
 
 // Uint64n returns a uniform integer in [0, n), exactly: Lemire's multiplication
