@@ -15,6 +15,11 @@ type dictionary struct {
 	f64   []float64
 	i64   []int64
 	texts []string
+
+	// Arrow allows null entries.
+	nulls   []bool
+	anyNull bool
+	digest  [sha256.Size]byte // of what it was read from, when a scan hashes
 }
 
 var dictionaries atomic.Uint64
