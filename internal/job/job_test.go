@@ -97,11 +97,7 @@ func TestSecret(t *testing.T) {
 // What changes the releases changes the digest; what does not, does not.
 func TestDigest(t *testing.T) {
 	digest := func(file, text string, env map[string]string) string {
-		d, err := mustParse(t, file, text, env).Digest()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
+		return mustParse(t, file, text, env).Digest()
 	}
 	want := digest("job.yaml", base, nil)
 	if got := digest("/elsewhere/other.yaml", base, nil); got != want {

@@ -86,8 +86,8 @@ func TestTenThousandReleases(t *testing.T) {
 	if p := j.Pos("releases[9999].params.column"); p.Line != 14+7*9999+6 || p.Column != 7 {
 		t.Errorf("last column stands at %v", p)
 	}
-	if _, err := j.Digest(); err != nil {
-		t.Error(err)
+	if len(j.Digest()) != 64 {
+		t.Error("no digest")
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -118,10 +120,8 @@ func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], int
 func (d decl) doc1() string {
 	s, _, _ := strings.Cut(d.doc, ". ")
 	s = strings.TrimSuffix(s, ".")
-	if s == "" {
-		return ""
-	}
-	return strings.ToLower(s[:1]) + s[1:]
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(first)) + s[n:]
 }
 
 func unknownKeyHint(word string, fields []decl) string {

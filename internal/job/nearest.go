@@ -2,19 +2,29 @@ package job
 
 import "strings"
 
-// didYouMean returns a hint with the nearest known word, or "" where none is
-// near: at most one edit for each three characters.
-func didYouMean(word string, known []string) string {
+// Nearest returns the known word that is nearest to a word with a slip, or ""
+// where none is near: at most one edit for each three characters. Of words that
+// are equally near it is the first in the alphabet.
+func Nearest(word string, known []string) string {
 	best, distance := "", len(word)
 	for _, k := range known {
-		if d := editDistance(strings.ToLower(word), strings.ToLower(k)); d < distance {
+		d := editDistance(strings.ToLower(word), strings.ToLower(k))
+		if d < distance || d == distance && k < best {
 			best, distance = k, d
 		}
 	}
-	if best == "" || distance > (max(len(word), len(best))+2)/3 {
+	if distance > (max(len(word), len(best))+2)/3 {
 		return ""
 	}
-	return meanHint(best)
+	return best
+}
+
+// didYouMean is a hint with the nearest known word, or "".
+func didYouMean(word string, known []string) string {
+	if best := Nearest(word, known); best != "" {
+		return meanHint(best)
+	}
+	return ""
 }
 
 func meanHint(word string) string { return "did you mean " + word + "?" }
