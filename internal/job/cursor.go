@@ -14,13 +14,13 @@ type cursor struct {
 	getenv   func(string) (string, bool)
 	problems Problems
 	pos      map[string]Pos
-	visited  int
+	left     int // nodes that may still be read
 	spent    bool
 }
 
-// maxVisited bounds the nodes that are read when aliases are followed: a file
-// whose aliases expand beyond it is refused.
-const maxVisited = 1_000_000
+// maxExpanded is how many values the aliases of a file may add to those that are
+// written.
+const maxExpanded = 200_000
 
 // place is a value on its way in: the node, and the key's path and position.
 type place struct {
@@ -45,14 +45,14 @@ func (c *cursor) wrong(p place, hint, format string, args ...any) {
 }
 
 // open follows an alias, notes the position, and refuses what no value may be.
-// The bound on visited nodes makes exploding and circular aliases harmless.
+// The bound on nodes makes exploding and circular aliases harmless.
 func (c *cursor) open(p *place) bool {
 	if c.spent {
 		return false
 	}
-	if c.visited++; c.visited > maxVisited {
+	if c.left--; c.left < 0 {
 		c.spent = true
-		c.wrong(*p, "write the values out, or share less", "the aliases of this file expand to more than %d values", maxVisited)
+		c.wrong(*p, "write the values out, or share less", "the aliases of this file expand to more than %d values", maxExpanded)
 		return false
 	}
 	c.pos[p.path] = c.position(p.at)

@@ -69,7 +69,7 @@ func (c *cursor) toJSON(b *bytes.Buffer, p place, depth int) bool {
 
 func (c *cursor) elementJSON(b *bytes.Buffer, p place, depth int) bool {
 	if p.node.Tag == "!!null" && p.node.Style&yaml.TaggedStyle == 0 {
-		c.visited++
+		c.left--
 		c.pos[p.path] = c.position(p.at)
 		b.WriteString("null")
 		return true

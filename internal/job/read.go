@@ -94,7 +94,9 @@ func (c *cursor) document(data []byte) *yaml.Node {
 		c.problems = append(c.problems, Problem{Pos: c.offset(data, i), Step: StepLoad, Message: what, Hint: hint})
 		return nil
 	}
-	if bytes.Count(data, []byte("\n"))+bytes.Count(data, []byte(","))+bytes.Count(data, []byte(":")) > maxMarks {
+	marks := bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte(",")) + bytes.Count(data, []byte(":"))
+	c.left = 2*marks + maxExpanded // one value for each mark, and its key
+	if marks > maxMarks {
 		c.wrong(file, "split the job", "has more than %d lines, commas and colons", maxMarks)
 		return nil
 	}
