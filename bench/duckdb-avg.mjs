@@ -1,0 +1,30 @@
+// DuckDB's avg of one column of a Parquet file on one thread: what reading through dprelease is measured against.
+//
+//	node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS]
+import { DuckDBInstance } from '@duckdb/node-api';
+
+const [path, column, runs = '9', threads = '1'] = process.argv.slice(2);
+if (!path || !column) {
+  console.error('usage: node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS]');
+  process.exit(2);
+}
+const text = (s) => `'${s.replaceAll("'", "''")}'`;
+const name = (s) => `"${s.replaceAll('"', '""')}"`;
+const db = await DuckDBInstance.create(':memory:', { threads });
+const connection = await db.connect();
+await connection.run(`SET threads = ${Number(threads)}`);
+const query = `SELECT avg(${name(column)}), count(*) FROM read_parquet(${text(path)})`;
+const times = [];
+let mean, rows;
+for (let i = 0; i < Number(runs); i++) {
+  const start = process.hrtime.bigint();
+  const result = await connection.runAndReadAll(query);
+  times.push(Number(process.hrtime.bigint() - start));
+  [mean, rows] = result.getRows()[0];
+}
+times.sort((a, b) => a - b);
+const perRow = (t) => Number((t / Number(rows)).toFixed(3));
+console.log(JSON.stringify({
+  peer: 'duckdb', threads: Number(threads), rows: Number(rows), mean,
+  best_ns_per_row: perRow(times[0]), median_ns_per_row: perRow(times[times.length >> 1]), runs: times.length,
+}));
