@@ -20,6 +20,8 @@ import (
 type Poisson struct {
 	rate       Rate
 	population int64
+	coins      *noise.Coins
+	skips      *noise.Geometric // set where the rate is small; read only, so draws share it
 }
 
 // NewPoisson returns the Poisson design of the given rate. population is the
@@ -31,7 +33,15 @@ func NewPoisson(rate Rate, population int64) (*Poisson, error) {
 	if population < 0 {
 		return nil, fmt.Errorf("size: must not be negative")
 	}
-	return &Poisson{rate, population}, nil
+	d := &Poisson{rate: rate, population: population}
+	num, den := rate.Fraction()
+	var err error
+	if den/num >= skipFrom {
+		d.skips, err = noise.NewGeometric(num, den)
+	} else {
+		d.coins, err = noise.NewCoins(num, den)
+	}
+	return d, err
 }
 
 // Kind is "poisson".
@@ -67,19 +77,10 @@ func (d *Poisson) begin(src *noise.Source, rows int64) (Selector, error) {
 		}
 		rows = d.population
 	}
-	num, den := d.rate.Fraction()
-	if den/num >= skipFrom {
-		g, err := noise.NewGeometric(num, den)
-		if err != nil {
-			return nil, err
-		}
-		return newSkips(walk{rows: rows}, src, g), nil
+	if d.skips != nil {
+		return newSkips(walk{rows: rows}, src, d.skips), nil
 	}
-	c, err := noise.NewCoins(num, den)
-	if err != nil {
-		return nil, err
-	}
-	return &coinSelector{walk: walk{rows: rows}, src: src, coins: c}, nil
+	return &coinSelector{walk: walk{rows: rows}, src: src, coins: d.coins}, nil
 }
 
 // skipFrom is the 1/rate from which a skip for each row drawn (34 ns) costs less
