@@ -5,22 +5,36 @@ import (
 	"math"
 )
 
-// shape is what a coarse look at the composition found: the tilt of the answer, the
-// answer itself, and the mass that may be cut.
-type shape struct {
-	theta, eps, delta float64
-	h, tail           float64
+// look is what a coarse lattice showed of one direction.
+type look struct {
+	d     direction
+	theta float64 // the tilt of the answer
+	upper float64 // Chernoff's bound on what was asked
+	h     float64 // the step that should make the bounds tight
+	tail  float64 // mass that may be cut
+	width float64 // range of the losses of one step
 }
 
-// answer brackets the larger of both directions.
+// answer brackets the larger of both directions. The direction that looks larger is
+// done first; the other one only as far as it may still matter.
 func (q *question) answer() (Interval, error) {
-	dirs := []direction{forward, backward}
-	if q.c.symmetric() {
-		dirs = dirs[:1]
+	looks := make([]*look, 0, 2)
+	for _, d := range []direction{forward, backward} {
+		if d == backward && q.c.symmetric() {
+			break
+		}
+		l, err := q.look(d)
+		if err != nil {
+			return Interval{}, err
+		}
+		looks = append(looks, l)
+	}
+	if len(looks) == 2 && looks[1].upper > looks[0].upper {
+		looks[0], looks[1] = looks[1], looks[0]
 	}
 	var out Interval
-	for _, d := range dirs {
-		iv, err := q.direction(d)
+	for _, l := range looks {
+		iv, err := q.direction(l, out)
 		if err != nil {
 			return Interval{}, err
 		}
@@ -42,144 +56,203 @@ func (q *question) narrow(iv Interval) bool {
 	return iv.Upper-iv.Lower <= math.Max(q.o.RelTol*iv.Upper, q.o.AbsTol)
 }
 
-// direction brackets one direction, refining the lattice until it is narrow.
-func (q *question) direction(d direction) (Interval, error) {
-	sh, err := q.look(d)
-	if err != nil {
-		return Interval{}, err
+// direction brackets one direction, refining the lattice until it is narrow or, below
+// what the other direction has already cost, does not matter.
+func (q *question) direction(l *look, other Interval) (Interval, error) {
+	iv := Interval{0, l.upper}
+	if iv.Upper <= other.Upper {
+		return iv, nil
 	}
-	iv := Interval{0, math.Inf(1)}
-	if !q.epsilon {
-		iv.Upper = 1
+	h, factor := l.h, 0.5
+	if other.Upper > 0 {
+		h *= 4
 	}
-	for range 5 {
-		up, err := q.bound(d, upper, sh)
+	for range 6 {
+		up, err := q.bound(l, upper, h)
 		if err != nil && err != errTooFine {
 			return Interval{}, err
 		}
-		if err == nil {
+		if err == errTooFine {
+			factor = 2
+		} else {
 			iv.Upper = math.Min(iv.Upper, up)
 		}
-		if q.o.UpperOnly && err == nil {
+		if iv.Upper <= other.Upper {
 			break
 		}
-		low, lowErr := q.bound(d, lower, sh)
-		if lowErr == nil {
-			iv.Lower = math.Max(iv.Lower, low)
-		}
-		if err == errTooFine || lowErr == errTooFine {
-			if math.IsInf(iv.Upper, 1) || (!q.epsilon && iv.Upper >= 1) {
-				sh.h *= 2
-				continue
+		if q.o.UpperOnly {
+			if err == nil && h <= l.h {
+				break
 			}
-			break
+		} else if err == nil {
+			low, err := q.bound(l, lower, h)
+			if err == nil {
+				iv.Lower = math.Max(iv.Lower, low)
+			} else if err != errTooFine {
+				return Interval{}, err
+			}
+			if q.narrow(Interval{math.Max(iv.Lower, other.Lower), math.Max(iv.Upper, other.Upper)}) || factor > 1 {
+				break
+			}
 		}
-		if q.narrow(iv) {
-			break
-		}
-		sh.h /= 2
+		h *= factor
 	}
 	return iv, nil
 }
 
 // look finds the step of the lattice: connect-the-dots adds at most about
 // steps·(1+θ)·h²/12 to eps at the tilt θ of the answer.
-func (q *question) look(d direction) (shape, error) {
+func (q *question) look(d direction) (*look, error) {
 	steps := q.c.steps()
-	sh := shape{tail: 1e-300}
+	l := &look{d: d, tail: 1e-300, upper: math.Inf(1)}
 	if q.epsilon {
-		sh.tail = math.Max(q.at*1e-4, 1e-303)
+		l.tail = math.Max(q.at*1e-4, 1e-303)
+	} else {
+		l.upper = 1
 	}
-	width := 0.0
 	for _, t := range q.c.terms {
-		lo, hi := t.node.reach(d, math.Max(sh.tail/steps, 1e-300))
-		width = math.Max(width, math.Min(hi, 1e6)-math.Max(lo, -1e6))
+		lo, hi := t.node.reach(d, math.Max(l.tail/steps, 1e-305))
+		l.width = math.Max(l.width, math.Min(hi, 1e9)-math.Max(lo, -1e9))
 	}
-	if !(width > 0) {
-		width = 1
+	if !(l.width > 0) {
+		l.width = 1
 	}
-	sh.h = width / 256
-	for round := range 6 {
-		s, err := q.c.discretise(d, upper, sh.h, sh.tail, q.o.MaxCells/2)
+	l.h = l.width / 256
+	for round := range 8 {
+		s, err := q.c.discretise(d, upper, l.h, l.tail, q.o.MaxCells/2)
 		if err == errTooFine {
-			sh.h *= 2
+			l.h *= 2
 			continue
 		}
 		if err != nil {
-			return sh, err
+			return nil, err
 		}
 		goal := q.o.AbsTol
 		if q.epsilon {
-			sh.theta, sh.eps = s.guess(math.Log(math.Max(q.at, 1e-305)))
-			goal = math.Max(goal, q.o.RelTol*math.Max(0, sh.eps)) / 50
+			inf := s.infinite() * (1 + 1e-9)
+			up := math.Inf(1)
+			if inf < q.at {
+				l.theta, up = s.bound((q.at - inf) * (1 - 1e-9))
+				up = math.Max(0, up+s.slack()+1e-12*math.Abs(up))
+			}
+			l.upper = math.Min(l.upper, up)
+			goal = math.Max(goal, q.o.RelTol*math.Min(l.upper, 1e9)) / 50
 		} else {
-			sh.eps = q.at
-			sh.theta = s.saddle(q.at)
-			k, m, v := s.cumulants(sh.theta)
-			_ = m
-			sh.delta = math.Exp(k-sh.theta*q.at) * (halfMills(sh.theta*math.Sqrt(v)) - halfMills((1+sh.theta)*math.Sqrt(v)))
-			if sh.delta > 0 && sh.tail < sh.delta*1e-8 {
-				sh.tail = math.Max(1e-300, sh.delta*1e-4)
+			l.theta = s.saddle(q.at)
+			k, _, v := s.cumulants(l.theta)
+			l.upper = math.Min(l.upper, math.Exp(k-l.theta*(q.at-s.slack())+logPeak(l.theta))*(1+1e-9)+s.infinite()*(1+1e-9))
+			sd := math.Sqrt(v)
+			if delta := math.Exp(k-l.theta*q.at) * (halfMills(l.theta*sd) - halfMills((1+l.theta)*sd)); delta > 0 && l.tail < delta*1e-8 {
+				l.tail = math.Max(1e-300, delta*1e-4)
+				continue
 			}
 			// Relative to delta: a shift of eps by x changes it by θ·x.
-			goal = math.Max(goal, q.o.RelTol) / 50 / (1 + sh.theta)
+			goal = math.Max(goal, q.o.RelTol) / 50 / (1 + l.theta)
 		}
-		h := math.Sqrt(12 * goal / (steps * (1 + sh.theta)))
-		h = math.Max(math.Min(h, width/64), width/(1<<16))
-		if h > 0.7*sh.h && round > 0 {
+		h := math.Sqrt(12 * goal / (steps * (1 + l.theta)))
+		h = math.Max(math.Min(h, l.width/64), l.width/(1<<16))
+		if round > 0 && h > 0.7*l.h {
 			break
 		}
-		sh.h = math.Min(sh.h, h)
+		l.h = math.Min(l.h, h)
 	}
-	return sh, nil
+	if !q.epsilon {
+		l.upper = math.Min(1, l.upper)
+	}
+	return l, nil
 }
 
-// bound computes one bound of one direction on the lattice of step about sh.h.
-func (q *question) bound(d direction, side side, sh shape) (float64, error) {
+// bound computes one bound of one direction on the lattice of step about h.
+func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	if len(q.c.terms) == 1 && q.c.terms[0].count == 1 {
-		return q.single(d, side, sh)
+		return q.single(l.d, side, h, l.tail)
 	}
-	h := q.c.align(d, sh.h)
-	s, err := q.c.discretise(d, side, h, sh.tail, q.o.MaxCells)
+	s, err := q.c.discretise(l.d, side, q.c.align(l.d, h), l.tail, q.o.MaxCells)
 	if err != nil {
 		return 0, err
 	}
-	theta := sh.theta
-	for round := range 4 {
-		if round == 0 {
-			if q.epsilon {
-				theta, _ = s.guess(math.Log(math.Max(q.at, 1e-305)))
-			} else {
-				theta = s.saddle(q.at)
-			}
+	inf := s.infinite()
+	if side == lower {
+		inf *= 1 - 1e-9
+	} else {
+		inf *= 1 + 1e-9
+	}
+	var theta, near, delta float64
+	if q.epsilon {
+		if inf >= q.at {
+			return math.Inf(1), nil
 		}
-		lo, hi, massLo, massHi := s.tails(theta, 28)
-		if !q.epsilon {
-			lo, hi = math.Min(lo, math.Max(q.at-s.h, -1e300)), math.Max(hi, q.at+s.h)
+		delta = q.at - inf
+		theta, near = s.bound(delta)
+	} else {
+		theta, near = s.saddle(q.at), q.at
+	}
+	best := math.Inf(1)
+	if side == lower {
+		best = 0
+	} else if !q.epsilon {
+		best = 1
+	}
+	err = errTooFine
+	for range 3 {
+		t, terr := q.law(s, theta, near, delta)
+		if terr != nil {
+			return 0, terr
 		}
-		t, err := s.transform(theta, lo, hi, massLo, massHi, q.o.MaxCells, q.work)
-		if err != nil {
-			return 0, err
-		}
-		r := &reader{t: t, inf: s.infinite(), side: side, slack: s.slack()}
-		if side == lower {
-			r.inf *= 1 - 1e-9
-		}
+		err = nil
+		r := &reader{t: t, inf: inf, side: side, slack: s.slack()}
 		if !q.epsilon {
 			return r.delta(q.at), nil
 		}
 		eps, ok := r.epsilon(q.at)
 		if ok && !math.IsNaN(eps) {
-			return math.Max(0, eps), nil
+			eps = math.Max(0, eps)
+			if side == upper {
+				return math.Min(best, eps), nil
+			}
+			return math.Max(best, eps), nil
 		}
-		if side == upper && math.IsInf(eps, 1) {
-			return eps, nil
+		if side == upper && eps < best {
+			best = math.Max(0, eps) // the start of the window: sound, if not tight
 		}
 		if eps <= 0 || theta == 0 {
-			return 0, nil
+			break
 		}
-		theta = s.saddle(eps) / 2
+		theta, near = theta/2, math.Min(near, eps)
 	}
-	return 0, ErrNotCertified
+	return best, err
 }
 
+// law computes the law of the sum under a tilt between θ and none: the smaller the
+// tilt, the more digits of the tail drown in rounding; but where the tilted law has a
+// second hump far out, a smaller tilt needs a shorter window.
+func (q *question) law(s *sum, theta, near, delta float64) (*tilted, error) {
+	const digits = 28
+	type window struct{ theta, lo, hi, massLo, massHi float64 }
+	var best window
+	shortest := math.Inf(1)
+	k0, _, _ := s.cumulants(theta)
+	for i, t := range []float64{theta, theta * 0.75, theta * 0.5, 0} {
+		w := window{theta: t}
+		more := digits + 0.0
+		if i > 0 {
+			k, _, _ := s.cumulants(t)
+			// How far the tail lies below the bulk under this tilt, in nats more than
+			// under θ.
+			lost := (k - t*near) - (k0 - theta*near)
+			if lost > 12 {
+				continue
+			}
+			more += math.Max(0, lost)
+		}
+		w.lo, w.hi, w.massLo, w.massHi = s.tails(t, more)
+		if n := w.hi - w.lo; n < 0.6*shortest {
+			shortest, best = n, w
+		}
+	}
+	lo, hi := best.lo, best.hi
+	if !q.epsilon {
+		lo, hi = math.Min(lo, q.at-s.h), math.Max(hi, q.at+s.h)
+	}
+	return s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.work)
+}

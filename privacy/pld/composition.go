@@ -134,7 +134,7 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int) (latt
 	if s == lower {
 		fine = h / fineness
 	}
-	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-300), maxCells: maxCells * int(h/fine)}
+	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-307), maxCells: maxCells * int(h/fine)}
 	m, err := n.measure(d, r)
 	if err != nil {
 		return lattice{}, err
@@ -212,12 +212,12 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 		if best == nil {
 			best, y0 = make([]float64, len(t.r)), t.y0
 			for i := range best {
-				if r.side == upper {
+				if r.side == upper && i <= t.top {
 					best[i] = math.Inf(1)
 				}
 			}
 		}
-		for i, v := range t.r {
+		for i, v := range t.r[:min(len(t.r), t.top+1)] {
 			y := y0 + float64(i)*h
 			scale := t.k - theta*y
 			if r.side == upper {

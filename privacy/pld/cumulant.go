@@ -11,7 +11,7 @@ type sum struct {
 // cumulants are k(θ) = log Σ p·e^(θl) of one part and its first two derivatives.
 func (l *lattice) cumulants(theta float64) (k, mean, variance float64) {
 	const chunk = 16
-	peak := math.Inf(-1)
+	peak, heavy := math.Inf(-1), 0
 	step := theta * l.h
 	base := theta * l.first()
 	for i := 0; i < len(l.p); i += chunk {
@@ -20,7 +20,9 @@ func (l *lattice) cumulants(theta float64) (k, mean, variance float64) {
 			m = math.Max(m, p)
 		}
 		if m > 0 {
-			peak = math.Max(peak, math.Log(m)+base+step*float64(i))
+			if v := math.Log(m) + base + step*float64(i); v > peak {
+				peak, heavy = v, i
+			}
 		}
 	}
 	if math.IsInf(peak, -1) {
@@ -28,32 +30,28 @@ func (l *lattice) cumulants(theta float64) (k, mean, variance float64) {
 	}
 	ratio := math.Exp(step)
 	grows := math.Abs(step)*chunk > 300
-	var s0, s1, s2, shift float64
-	// Moments about the first cell that matters keep their digits.
-	for pass := 0; pass < 2; pass++ {
-		s0, s1, s2 = 0, 0, 0
-		for i := 0; i < len(l.p); i += chunk {
-			e := base + step*float64(i) - peak
-			if e < -800-float64(chunk)*math.Abs(step) {
-				continue
-			}
-			w := math.Exp(e)
-			for j := i; j < min(i+chunk, len(l.p)); j++ {
-				if grows {
-					w = math.Exp(base + step*float64(j) - peak)
-				}
-				if p := l.p[j]; p > 0 {
-					x := float64(j) - shift
-					c := w * p
-					s0 += c
-					s1 += c * x
-					s2 += c * x * x
-				}
-				w *= ratio
-			}
+	// Moments about the heaviest chunk keep their digits.
+	shift := float64(heavy)
+	var s0, s1, s2 float64
+	for i := 0; i < len(l.p); i += chunk {
+		e := base + step*float64(i) - peak
+		if e < -800-chunk*math.Abs(step) {
+			continue
 		}
-		if pass == 0 {
-			shift = math.Round(s1 / s0)
+		w := math.Exp(e)
+		for j, p := range l.p[i:min(i+chunk, len(l.p))] {
+			if grows {
+				w = math.Exp(base + step*float64(i+j) - peak)
+			}
+			if p > 0 {
+				x := float64(i+j) - shift
+				c := w * p
+				s0 += c
+				c *= x
+				s1 += c
+				s2 += c * x
+			}
+			w *= ratio
 		}
 	}
 	m := s1 / s0
@@ -97,53 +95,58 @@ func (s *sum) infiniteQ() float64 {
 	return -math.Expm1(log) * (1 + 1e-12)
 }
 
-// guess is the tilt θ whose saddle-point estimate of the profile at eps = K'(θ) is
-// exp(logDelta), and that eps. A guess only: nothing is certified with it.
-func (s *sum) guess(logDelta float64) (theta, eps float64) {
-	value := func(t float64) (float64, float64) {
-		k, m, v := s.cumulants(t)
-		sd := math.Sqrt(v)
-		// E_θ[e^(-θ(Y-eps))(1-e^(eps-Y))+] for a normal Y about eps.
-		return k - t*m + math.Log(halfMills(t*sd)-halfMills((t+1)*sd)), m
-	}
+// bound is Chernoff's bound on the profile, δ(eps) ≤ e^(K(θ)-θ·eps)·peak(θ) + mass of
+// infinite loss, solved for the best θ: at delta (without the infinite mass) it holds
+// at the eps returned. The tilt is the one of the answer, near enough.
+func (s *sum) bound(delta float64) (theta, eps float64) {
+	logDelta := math.Log(delta)
 	_, _, v := s.cumulants(0)
+	_, last := s.span()
 	if v == 0 {
-		lo, _ := s.span()
-		return 0, lo
+		return 0, last
 	}
-	lo, hi := 0.0, 1/math.Sqrt(v)
-	f0, m0 := value(0)
-	if !(f0 > logDelta) {
-		return 0, m0
+	best, bestTheta := last, 0.0
+	// value is K - θK' - log δ, which falls in θ; the best θ is where it is zero.
+	value := func(t float64) float64 {
+		k, m, _ := s.cumulants(t)
+		if e := (k + logPeak(t) - logDelta) / t; e < best {
+			best, bestTheta = e, t
+		}
+		return k - t*m - logDelta
 	}
-	var fh, mh, fl, ml = 0.0, 0.0, f0, m0
-	for i := 0; ; i++ {
-		fh, mh = value(hi)
-		if !(fh > logDelta) || i > 60 {
+	f0 := -logDelta
+	lo, hi, fl := 0.0, math.Sqrt(2*math.Max(f0, 0.1)/v), f0
+	fh := value(hi)
+	for i := 0; fh > 0 && i < 40; i++ {
+		lo, fl = hi, fh
+		hi *= 2
+		fh = value(hi)
+	}
+	for i := 0; i < 20 && hi-lo > 0.02*hi && fh < 0; i++ {
+		// About a parabola in θ: interpolate in the root.
+		mid := (lo + hi) / 2
+		if a, b := math.Sqrt(f0-fl), math.Sqrt(f0-fh); i%3 != 2 && b > a && f0 > fl {
+			mid = lo + math.Max(0.05, math.Min(0.95, (math.Sqrt(f0)-a)/(b-a)))*(hi-lo)
+		}
+		f := value(mid)
+		if math.Abs(f) < 0.02 {
 			break
 		}
-		lo, fl, ml = hi, fh, mh
-		hi *= 2
-	}
-	for i := 0; i < 12 && hi-lo > 1e-3*hi; i++ {
-		// log δ is close to a parabola in θ: interpolate in √.
-		mid := (lo + hi) / 2
-		if d := math.Sqrt(f0-fh) - math.Sqrt(math.Max(0, f0-fl)); i%3 != 2 && d > 0 {
-			w := (math.Sqrt(f0-logDelta) - math.Sqrt(math.Max(0, f0-fl))) / d
-			mid = lo + math.Max(0.02, math.Min(0.98, w))*(hi-lo)
-		}
-		f, m := value(mid)
-		if math.Abs(f-logDelta) < 1e-3 {
-			return mid, m
-		}
-		if f > logDelta {
-			lo, fl, ml = mid, f, m
+		if f > 0 {
+			lo, fl = mid, f
 		} else {
-			hi, fh, mh = mid, f, m
+			hi, fh = mid, f
 		}
 	}
-	_ = ml
-	return hi, mh
+	return bestTheta, math.Min(best, last)
+}
+
+// logPeak is the log of the largest value of e^(-θx)(1-e^-x) over x ≥ 0.
+func logPeak(theta float64) float64 {
+	if theta == 0 {
+		return 0
+	}
+	return -theta*math.Log1p(1/theta) - math.Log1p(theta)
 }
 
 // halfMills is e^(x²/2)·Φ(-x), x ≥ 0.

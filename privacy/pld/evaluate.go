@@ -22,15 +22,14 @@ func (r *reader) extra(eps float64) float64 {
 		return t.beyond * math.Exp(-t.theta*math.Max(0, end-eps))
 	}
 	// The wrapped mass may sit where e^(-θx)(1-e^-x) is largest.
-	peak := 1.0
-	if t.theta > 0 {
-		peak = math.Exp(t.theta*math.Log(t.theta/(1+t.theta))) / (1 + t.theta)
-	}
-	return -t.wrapped * peak
+	return -t.wrapped * math.Exp(logPeak(t.theta))
 }
 
 // mass is the certified tilted mass at index i.
 func (r *reader) mass(i int) float64 {
+	if i > r.t.top {
+		return 0
+	}
 	if r.side == upper {
 		return math.Max(r.t.r[i], 0) + r.t.fault
 	}
@@ -95,7 +94,7 @@ func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
 		total := r.total(t.logWeight(y), d+r.extra(y))
 		if total > delta {
 			if previous < 0 {
-				return y + t.h + r.tailWalk(delta), r.side == upper
+				return math.Inf(1), r.side == upper // beyond the window
 			}
 			// Linear in e^eps between the points: a chord.
 			x := (total - delta) / (total - previous)
@@ -114,7 +113,3 @@ func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
 	return t.y0, false
 }
 
-// tailWalk is how far above the window the tail alone stays above delta.
-func (r *reader) tailWalk(delta float64) float64 {
-	return math.Inf(1)
-}

@@ -19,6 +19,7 @@ type tilted struct {
 	fault    float64
 	beyond   float64 // tilted mass at or above the end of the window
 	wrapped  float64 // tilted mass on either side of it
+	top      int     // index of the largest loss of the sum, or beyond the window
 	growth   float64 // relative error of every mass, from n-fold products
 }
 
@@ -92,6 +93,7 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 	n := niceLength((hi-lo)/s.h + 4)
 	w.reset(n)
 	out := &tilted{theta: theta, h: s.h, beyond: massHi, wrapped: massLo + massHi}
+	_, last := s.span()
 	var origin, steps float64 // of index 0 of the sum
 	eta := 16 * unit * (math.Log2(float64(n)) + 2)
 	for i := range w.all {
@@ -147,6 +149,10 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 			j -= n
 		}
 		out.r[i] = w.buf[j] * inv
+	}
+	out.top = n
+	if left := math.Round((last - out.y0) / s.h); left < float64(n) {
+		out.top = int(left)
 	}
 	out.growth = steps*2e-14 + float64(n)*4*unit + math.Abs(out.k)*4*unit
 	return out, nil
