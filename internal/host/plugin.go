@@ -210,6 +210,8 @@ func (p *Plugin) classify(outer, inner context.Context, err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable:
 		return p.fault(CodeCrash)
+	case codes.DeadlineExceeded:
+		return p.fault(CodeTimeout)
 	case codes.ResourceExhausted:
 		return p.fault(CodeOversize)
 	case codes.Unimplemented, codes.InvalidArgument, codes.NotFound:

@@ -146,7 +146,9 @@ func (d *fakeDrawer) SmoothLaplace(value, scale, granularity float64) (float64, 
 	return math.Round(value/granularity) * granularity, d.err
 }
 
-func (d *fakeDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) { return pieces[0].Lo, d.err }
+func (d *fakeDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) {
+	return pieces[0].Lo, d.err
+}
 
 func (d *fakeDrawer) Randomize(codes []int32, k int, eps0 float64) error {
 	for i := range codes {

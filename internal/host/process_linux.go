@@ -100,6 +100,9 @@ func (p *process) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	leaders.Lock()
+	// Go opens everything close-on-exec, but what this process itself inherited may
+	// not be. The standard streams and the executable are passed on by duplicates.
+	_ = unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 	err := cmd.Start()
 	if err != nil {
 		leaders.Unlock()

@@ -259,7 +259,7 @@ func (r *release) receive(stream grpc.BidiStreamingClient[wire.ReleaseInput, wir
 	// has not would be answering before it had read every row.
 	select {
 	case <-fed:
-	case <-time.After(r.p.limits.Grace):
+	case <-time.After(r.p.limits.Plan):
 		return sdk.Result{}, r.p.fault(CodeProtocol)
 	}
 	switch err := result.Check(plan); err {

@@ -41,7 +41,16 @@ func (r *pluginRunner) Start(context.Context) error {
 	r.mu.Unlock()
 	var lineW *io.PipeWriter
 	r.line, lineW = io.Pipe()
-	r.drained.Add(2)
+	r.drained.Add(3)
+	go func() {
+		defer r.drained.Done()
+		// A process that has ended has said what it had to say; a descendant that holds
+		// the other ends must not keep us waiting.
+		<-p.done
+		soon := time.Now().Add(20 * time.Millisecond)
+		_ = p.stdout.SetReadDeadline(soon)
+		_ = p.stderr.SetReadDeadline(soon)
+	}()
 	go func() {
 		defer r.drained.Done()
 		readHandshake(p.stdout, r.dir, r.q, func(line, socket string) {

@@ -18,8 +18,8 @@ var ErrHost = errors.New("host refused the noise call")
 // remoteHost is Host over the wire.
 type remoteHost struct{ c wire.NoiseClient }
 
-// big lifts the limit of what a noise call may carry on the plugin's side.
-var big = grpc.MaxCallRecvMsgSize(wire.MaxNoiseMessage)
+// largeMessages lifts the limit of what a noise call may carry on the plugin's side.
+var largeMessages = grpc.MaxCallRecvMsgSize(wire.MaxNoiseMessage)
 
 func (h *remoteHost) AddLaplace(ctx context.Context, ev privacy.DiscreteLaplace, values []int64) ([]int64, error) {
 	return h.add(ctx, ev, values, h.c.AddLaplace)
@@ -35,7 +35,7 @@ func (h *remoteHost) add(ctx context.Context, ev privacy.Event, values []int64,
 	if err != nil {
 		return nil, err
 	}
-	out, err := call(ctx, &wire.AddNoiseRequest{Event: e, Values: values}, big)
+	out, err := call(ctx, &wire.AddNoiseRequest{Event: e, Values: values}, largeMessages)
 	if err != nil || len(out.GetValues()) != len(values) {
 		return nil, ErrHost
 	}
@@ -75,7 +75,7 @@ func (h *remoteHost) RandomizeCategories(ctx context.Context, ev privacy.Randomi
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.c.RandomizeCategories(ctx, &wire.RandomizeRequest{Event: e, Codes: codes}, big)
+	out, err := h.c.RandomizeCategories(ctx, &wire.RandomizeRequest{Event: e, Codes: codes}, largeMessages)
 	if err != nil || len(out.GetCodes()) != len(codes) {
 		return nil, ErrHost
 	}
@@ -87,7 +87,7 @@ func (h *remoteHost) NextSample(ctx context.Context, ev privacy.Sampling) ([]int
 	if err != nil {
 		return nil, err
 	}
-	stream, err := h.c.NextSample(ctx, &wire.NextSampleRequest{Event: e}, big)
+	stream, err := h.c.NextSample(ctx, &wire.NextSampleRequest{Event: e}, largeMessages)
 	if err != nil {
 		return nil, ErrHost
 	}

@@ -1,0 +1,158 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// NoiseDrawer draws with internal/noise (P16). It is not safe for concurrent use.
+type NoiseDrawer struct {
+	src *noise.Source
+	// The skips of the last rate: an iterative mechanism draws with one rate many
+	// times, and preparing a rate costs more than a draw.
+	rate  float64
+	skips *noise.Geometric
+}
+
+var _ Drawer = (*NoiseDrawer)(nil)
+
+// NewDrawer returns a Drawer that draws from src.
+func NewDrawer(src *noise.Source) *NoiseDrawer { return &NoiseDrawer{src: src} }
+
+// AddLaplace adds discrete Laplace noise to each value, in place.
+func (d *NoiseDrawer) AddLaplace(values []int64, scale float64) error {
+	return noise.AddDiscreteLaplace(d.src, values, scale)
+}
+
+// AddGaussian adds discrete Gaussian noise to each value, in place.
+func (d *NoiseDrawer) AddGaussian(values []int64, sigma float64) error {
+	return noise.AddDiscreteGaussian(d.src, values, sigma)
+}
+
+// SmoothLaplace returns value + scale·Lap(1), rounded to the lattice.
+func (d *NoiseDrawer) SmoothLaplace(value, scale, granularity float64) (float64, error) {
+	return noise.SmoothLaplace(d.src, value, scale, granularity)
+}
+
+// Select draws a lattice point with probability ∝ exp(−rate·score).
+func (d *NoiseDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) {
+	in := make([]noise.Piece, len(pieces))
+	for i, p := range pieces {
+		in[i] = noise.Piece(p)
+	}
+	return noise.Select(d.src, in, rate)
+}
+
+// Randomize runs every code through k-ary randomized response, in place.
+func (d *NoiseDrawer) Randomize(codes []int32, k int, eps0 float64) error {
+	num, den, err := keepProbability(k, eps0)
+	if err != nil {
+		return err
+	}
+	for i, c := range codes {
+		out, err := noise.RandomizedResponse(d.src, int(c), k, num, den)
+		if err != nil {
+			return err
+		}
+		codes[i] = int32(out)
+	}
+	return nil
+}
+
+// keepProbability is the largest probability of the form num/2^62, give or take
+// one part in 2^47 of its complement, with which k-ary randomized response is
+// eps0-locally private.
+//
+// # Contract
+//
+// For 2 ≤ k ≤ 2^20 and eps0 ≥ 1e-6: 1/k ≤ num/den and
+// num·(k−1)/(den−num) ≤ e^eps0 (P17: rounded towards more noise). Proof:
+// keep_probability.proof.md.
+func keepProbability(k int, eps0 float64) (num, den uint64, err error) {
+	if k < 2 || k > 1<<20 || !(eps0 >= 1e-6) {
+		return 0, 0, errors.New("randomized response needs 2 to 2^20 categories and eps0 of at least 1e-6")
+	}
+	den = 1 << 62
+	// The complement q = (k−1)/(e^eps0+k−1) keeps its precision where the
+	// probability itself is next to 1.
+	q := float64(k-1) / (math.Exp(eps0) + float64(k-1)) // P18: no cancellation here
+	up := math.Ceil(math.Ldexp(q*(1+0x1p-48), 62))
+	return den - max(1, uint64(up)), den, nil
+}
+
+// Shuffle permutes the codes uniformly, in place (Fisher–Yates).
+func (d *NoiseDrawer) Shuffle(codes []int32) error {
+	for i := len(codes) - 1; i > 0; i-- {
+		j := d.src.Uint64n(uint64(i) + 1)
+		codes[i], codes[j] = codes[j], codes[i]
+	}
+	return d.src.Err()
+}
+
+// Sample draws a Poisson sample by geometric skips. Other designs have no
+// NextSample.
+//
+// # Contract
+//
+// Every row is in the sample with the event's rate, rounded down where it has bits
+// below 2^-62, independently of all other rows and of every other draw. Proof:
+// poisson_sample.proof.md.
+func (d *NoiseDrawer) Sample(ev privacy.Sampling, rows int64) ([]int64, error) {
+	p, ok := ev.(privacy.Poisson)
+	if !ok {
+		return nil, fmt.Errorf("a fresh sample of kind %s cannot be drawn during a release", ev.Kind())
+	}
+	out := []int64{}
+	if p.Rate == 1 {
+		for i := int64(0); i < rows; i++ {
+			out = append(out, i)
+		}
+		return out, nil
+	}
+	if d.skips == nil || d.rate != p.Rate {
+		num, den, err := rateBelow(p.Rate)
+		if err != nil {
+			return nil, err
+		}
+		if d.skips, err = noise.NewGeometric(num, den); err != nil {
+			return nil, err
+		}
+		d.rate = p.Rate
+	}
+	for at := uint64(0); ; at++ {
+		skip := d.skips.Draw(d.src)
+		if d.src.Err() != nil {
+			return nil, d.src.Err()
+		}
+		if skip >= uint64(rows)-at {
+			return out, nil
+		}
+		at += skip
+		out = append(out, int64(at))
+		if at+1 >= uint64(rows) {
+			return out, nil
+		}
+	}
+}
+
+// rateBelow is the float64 rate as an exact fraction, rounded down where it has
+// bits below 2^-62: a smaller rate than the one that is charged is sound.
+func rateBelow(rate float64) (num, den uint64, err error) {
+	if !(rate > 0 && rate < 1) {
+		return 0, 0, errors.New("rate must be above 0 and below 1")
+	}
+	den = 1 << 62
+	r := new(big.Rat).SetFloat64(rate)
+	r.Mul(r, new(big.Rat).SetInt(new(big.Int).SetUint64(den)))
+	num = new(big.Int).Quo(r.Num(), r.Denom()).Uint64()
+	if num == 0 {
+		return 0, 0, errors.New("rate is too small to be drawn")
+	}
+	return num, den, nil
+}

@@ -1,0 +1,327 @@
+package host
+
+import (
+	"context"
+	"io"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	plugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// raw is a plugin without the SDK, so that nothing keeps it from misbehaving.
+type raw struct {
+	plugin.NetRPCUnsupportedPlugin
+	wire.UnimplementedMechanismServer
+	mode   string
+	broker *plugin.GRPCBroker
+	asked  int
+}
+
+func serveRaw(mode string) {
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: 1, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		Plugins:         plugin.PluginSet{wire.PluginName: &raw{mode: mode}},
+		GRPCServer:      func(o []grpc.ServerOption) *grpc.Server { return grpc.NewServer(o...) },
+	})
+}
+
+func (r *raw) GRPCServer(b *plugin.GRPCBroker, s *grpc.Server) error {
+	r.broker = b
+	if r.mode != "other-service" {
+		wire.RegisterMechanismServer(s, r)
+	}
+	return nil
+}
+
+func (r *raw) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, io.EOF
+}
+
+func (r *raw) Describe(context.Context, *wire.DescribeRequest) (*wire.DescribeResponse, error) {
+	r.asked++
+	d := sum{}.Describe()
+	switch r.mode {
+	case "describe-twice":
+		d.Version += strings.Repeat("x", r.asked)
+	case "describe-name":
+		d.Name = "../etc"
+	case "describe-crash":
+		os.Exit(2)
+	}
+	b, _ := d.MarshalBinary()
+	m := &wire.Description{}
+	_ = proto.Unmarshal(b, m)
+	lanes := []wire.Lane{wire.Lane_LANE_SOCKET}
+	if r.mode == "messages" {
+		lanes = nil
+	}
+	return &wire.DescribeResponse{Mechanisms: []*wire.Description{m}, Lanes: lanes}, nil
+}
+
+func (r *raw) Plan(_ context.Context, req *wire.PlanRequest) (*wire.PlanResponse, error) {
+	r.asked++
+	var sr sdk.PlanRequest
+	b, _ := proto.Marshal(req)
+	_ = sr.UnmarshalBinary(b)
+	plan, _ := sum{}.defaultPlan(sr)
+	if strings.HasPrefix(r.mode, "huge") {
+		plan.Rows = 5_000_000
+	}
+	b, _ = plan.MarshalBinary()
+	m := &wire.Plan{}
+	_ = proto.Unmarshal(b, m)
+	switch r.mode {
+	case "plan-twice":
+		m.Rows += int64(r.asked)
+	case "plan-refuse-once":
+		if r.asked%2 == 0 {
+			return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: "no"}}, nil
+		}
+	case "plan-empty":
+		return &wire.PlanResponse{}, nil
+	case "plan-unknown-field":
+		m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+	case "plan-nan":
+		m.Event = &wire.Event{Kind: &wire.Event_DiscreteLaplace{DiscreteLaplace: &wire.DiscreteLaplace{Scale: math.NaN()}}}
+	case "plan-uncallable":
+		m.Event = &wire.Event{Kind: &wire.Event_Gaussian{Gaussian: &wire.Gaussian{Sigma: 1}}}
+	case "plan-column":
+		m.Columns = []string{"y"}
+	case "plan-rows":
+		m.Rows = math.MaxInt64
+	case "plan-deep":
+		e := m.Event
+		for range 200 {
+			e = &wire.Event{Kind: &wire.Event_Repeat{Repeat: &wire.Repeat{N: 1, Event: e}}}
+		}
+		m.Event = e
+	case "plan-large":
+		m.Errors = append(m.Errors, &wire.ExpectedError{Field: "value", Note: strings.Repeat("x", 8<<20)})
+	case "plan-crash":
+		os.Exit(2)
+	case "plan-hang":
+		select {}
+	}
+	return &wire.PlanResponse{Answer: &wire.PlanResponse_Plan{Plan: m}}, nil
+}
+
+func (r *raw) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput]) error {
+	in, err := stream.Recv()
+	if err != nil {
+		return err
+	}
+	start := in.GetStart()
+	switch r.mode {
+	case "release-hang":
+		select {}
+	case "release-stop":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		select {}
+	case "release-crash":
+		os.Exit(2)
+	case "early-result":
+		return r.send(stream, wireResult())
+	}
+	var src io.Reader
+	if start.GetLane() == wire.Lane_LANE_SOCKET {
+		conn, err := net.Dial("unix", start.GetSocket())
+		if err != nil {
+			return err
+		}
+		if r.mode == "early-result-open" {
+			return r.send(stream, wireResult())
+		}
+		defer conn.Close()
+		src = conn
+	}
+	noise, err := r.broker.Dial(start.GetNoise())
+	if err != nil {
+		return err
+	}
+	defer noise.Close()
+	c := wire.NewNoiseClient(noise)
+	switch r.mode {
+	case "crash-between-rows":
+		_, _ = io.CopyN(io.Discard, src, 1000)
+		os.Exit(2)
+	case "sample-before-rows":
+		_, _ = c.NextSample(stream.Context(), &wire.NextSampleRequest{Event: event(laplace)})
+	}
+	if src != nil {
+		_, _ = io.Copy(io.Discard, src)
+	} else {
+		for {
+			in, err := stream.Recv()
+			if err != nil || in.GetRows().GetLast() {
+				break
+			}
+		}
+	}
+	r.noise(stream.Context(), c)
+	switch r.mode {
+	case "crash-after-rows":
+		os.Exit(2)
+	case "stderr-value":
+		_, _ = os.Stderr.WriteString("the value is 4815162342\n")
+		panic("4815162342")
+	}
+	out := wireResult()
+	switch r.mode {
+	case "nan":
+		out.Columns[0].Float64[1] = math.NaN()
+	case "inf":
+		out.Columns[0].Float64[1] = math.Inf(-1)
+	case "lattice":
+		out.Columns[0].Float64[1] = 0.25
+	case "column-missing":
+		out.Columns = out.Columns[:2]
+	case "column-renamed":
+		out.Columns[1].Name = "m"
+	case "column-type":
+		out.Columns[1].Float64, out.Columns[1].Int64 = []float64{1, 2}, nil
+	case "column-both":
+		out.Columns[1].Float64 = []float64{1, 2}
+	case "row-missing":
+		for _, c := range out.Columns {
+			c.Float64, c.Int64, c.String_ = first(c.Float64), first(c.Int64), first(c.String_)
+		}
+	case "row-extra":
+		_ = r.send(stream, wireResult())
+	case "ragged":
+		out.Columns[1].Int64 = []int64{1}
+	case "string-long":
+		out.Columns[2].String_[0] = strings.Repeat("4815162342", 200)
+	case "no-result":
+		return nil
+	case "unknown-field":
+		out.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+	case "message-large":
+		out.Columns[2].String_[0] = strings.Repeat("4815162342", 1<<20)
+	case "huge-endless":
+		for _, c := range out.Columns {
+			c.Float64, c.Int64, c.String_ = many(c.Float64), many(c.Int64), many(c.String_)
+		}
+		for r.send(stream, out) == nil {
+		}
+		return nil
+	case "header-value":
+		_ = stream.SetHeader(map[string][]string{"value": {"4815162342"}})
+	}
+	return r.send(stream, out)
+}
+
+// noise makes the planned calls, or nearly.
+func (r *raw) noise(ctx context.Context, c wire.NoiseClient) {
+	l := &wire.AddNoiseRequest{Event: event(laplace), Values: []int64{secret}}
+	g := &wire.AddNoiseRequest{Event: event(gaussian), Values: []int64{secret, 1}}
+	lap := func(m *wire.AddNoiseRequest) { _, _ = c.AddLaplace(ctx, m) }
+	gau := func(m *wire.AddNoiseRequest) { _, _ = c.AddGaussian(ctx, m) }
+	switch r.mode {
+	case "noise-none":
+		return
+	case "noise-fewer":
+		lap(l)
+		gau(g)
+		return
+	case "noise-order":
+		gau(g)
+		lap(l)
+	case "noise-scale":
+		smaller := laplace
+		smaller.Scale = math.Nextafter(smaller.Scale, 0)
+		l.Event = event(smaller)
+		lap(l)
+	case "noise-sensitivity":
+		other := laplace
+		other.Sensitivity.AddRemove = 1
+		l.Event = event(other)
+		lap(l)
+	case "noise-method":
+		gau(l)
+	case "noise-event-missing":
+		l.Event = nil
+		lap(l)
+	case "noise-sample":
+		if s, err := c.NextSample(ctx, &wire.NextSampleRequest{Event: event(laplace)}); err == nil {
+			_, _ = s.Recv()
+		}
+	case "noise-retry": // the same call again, to see its noise twice
+		lap(l)
+		lap(l)
+	case "noise-parallel":
+		done := make(chan bool)
+		for range 4 {
+			go func() { lap(l); done <- true }()
+		}
+		for range 4 {
+			<-done
+		}
+	default:
+		lap(l)
+		gau(g)
+		gau(g)
+		if r.mode == "noise-more" {
+			gau(g)
+		}
+	}
+}
+
+func (r *raw) send(s grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput], m *wire.ReleaseOutput) error {
+	return s.Send(m)
+}
+
+func event(e privacy.Event) *wire.Event {
+	out, err := wire.FromEvent(e)
+	if err != nil {
+		panic(err)
+	}
+	return out
+}
+
+func wireResult() *wire.ReleaseOutput {
+	return &wire.ReleaseOutput{Columns: []*wire.ResultColumn{
+		{Name: "value", Float64: []float64{secret, 1}}, {Name: "n", Int64: []int64{1, 2}}, {Name: "label", String_: []string{"a", "b"}},
+	}}
+}
+
+func first[T any](s []T) []T { return s[:min(1, len(s))] }
+
+func many[T any](s []T) []T {
+	var out []T
+	for len(s) > 0 && len(out) < 10_000 {
+		out = append(out, s...)
+	}
+	return out
+}
+
+// The modes below do not even serve.
+
+func handshake(line string) { os.Stdout.WriteString(line + "\n"); time.Sleep(time.Minute) }
+
+func socketPath() string { return os.Getenv(plugin.EnvUnixSocketDir) + "/s" }
+
+// child starts this binary again as a process that sleeps, with our marker.
+func child(marker string, attr *syscall.SysProcAttr, clean bool, args ...string) {
+	cmd := exec.Command("/proc/self/exe", append([]string{"plugin", "sleep", marker}, args...)...)
+	cmd.SysProcAttr = attr
+	cmd.Stdout, cmd.Stderr, cmd.Stdin = os.Stdout, os.Stderr, os.Stdin
+	if clean {
+		cmd.Env = []string{"A=B"}
+	}
+	if err := cmd.Start(); err != nil {
+		os.Exit(9)
+	}
+}
