@@ -70,9 +70,13 @@ func (e *element) set(id int) bool { return e.has&(1<<id) != 0 }
 func readElement(c *compact) element {
 	var e element
 	c.object(func(id int, typ byte) {
-		if id <= 10 {
-			e.has |= 1 << id
+		if id > 10 {
+			// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
+			// its annotations without a trace.
+			c.fail()
+			return
 		}
+		e.has |= 1 << id
 		switch id {
 		case 1:
 			e.typ = c.i32(typ)
