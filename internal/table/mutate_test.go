@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -135,9 +136,9 @@ func onlyOurs(err error) error {
 	return fmt.Errorf("not an Error about a file: %w", err)
 }
 
-const mutations = 20_000
+var mutationCount = flag.Int("mutations", 20_000, "damaged files to try")
 
-// TestMutations: of 20,000 damaged files each is refused or gives the right values. It is sound because a page's bytes
+// TestMutations: of 20,000 damaged files (-mutations) each is refused or gives the right values. It is sound because a page's bytes
 // are under its checksum; what is not (footer and page headers) must be cross-checked until a change either has no
 // effect on values or is noticed.
 func TestMutations(t *testing.T) {
@@ -145,7 +146,7 @@ func TestMutations(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	survived, bad := 0, 0
+	survived, bad, mutations := 0, 0, *mutationCount
 	workers := max(2, runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {

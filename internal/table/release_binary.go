@@ -1,0 +1,192 @@
+package table
+
+import (
+	"bytes"
+	"io"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// WriteParquet writes a release as one Parquet file: snappy, one row group, a column with missing values optional and
+// any other required.
+func WriteParquet(w io.Writer, r Release) error {
+	if _, err := r.rows(); err != nil {
+		return err
+	}
+	// The library's writer panics on some failures to write; into memory there are none.
+	var buf bytes.Buffer
+	if err := guarded(func() error { return writeParquetRelease(&buf, r) }); err != nil {
+		return err
+	}
+	_, err := w.Write(buf.Bytes())
+	return err
+}
+
+func writeParquetRelease(w io.Writer, r Release) error {
+	fields := make(schema.FieldList, len(r.Columns))
+	for i, c := range r.Columns {
+		rep := parquet.Repetitions.Required
+		if c.Valid != nil {
+			rep = parquet.Repetitions.Optional
+		}
+		var (
+			typ  = parquet.Types.ByteArray
+			note = schema.LogicalType(schema.StringLogicalType{})
+		)
+		switch {
+		case c.Float64 != nil:
+			typ, note = parquet.Types.Double, schema.NoLogicalType{}
+		case c.Int64 != nil:
+			typ, note = parquet.Types.Int64, schema.NoLogicalType{}
+		}
+		node, err := schema.NewPrimitiveNodeLogical(c.Name, rep, note, typ, -1, -1)
+		if err != nil {
+			return err
+		}
+		fields[i] = node
+	}
+	root, err := schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)
+	if err != nil {
+		return err
+	}
+	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("dprelease"))
+	out := file.NewParquetWriter(w, root, file.WithWriterProps(props))
+	group := out.AppendRowGroup()
+	for i := range r.Columns {
+		col, err := group.NextColumn()
+		if err != nil {
+			return err
+		}
+		if err := writeReleaseColumn(col, &r.Columns[i]); err != nil {
+			return err
+		}
+		if err := col.Close(); err != nil {
+			return err
+		}
+	}
+	if err := group.Close(); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+func writeReleaseColumn(w file.ColumnChunkWriter, c *ReleaseColumn) error {
+	var levels []int16
+	if c.Valid != nil {
+		levels = make([]int16, len(c.Valid))
+		for i, ok := range c.Valid {
+			if ok {
+				levels[i] = 1
+			}
+		}
+	}
+	var err error
+	switch w := w.(type) {
+	case *file.Float64ColumnChunkWriter:
+		_, err = w.WriteBatch(compacted(c.Float64, c.Valid), levels, nil)
+	case *file.Int64ColumnChunkWriter:
+		_, err = w.WriteBatch(compacted(c.Int64, c.Valid), levels, nil)
+	case *file.ByteArrayColumnChunkWriter:
+		texts := make([]parquet.ByteArray, len(c.Text))
+		for i, s := range c.Text {
+			texts[i] = parquet.ByteArray(s)
+		}
+		_, err = w.WriteBatch(compacted(texts, c.Valid), levels, nil)
+	}
+	return err
+}
+
+// compacted leaves out the missing values.
+func compacted[T any](v []T, valid []bool) []T {
+	if valid == nil {
+		return v
+	}
+	out := make([]T, 0, len(v))
+	for i, ok := range valid {
+		if ok {
+			out = append(out, v[i])
+		}
+	}
+	return out
+}
+
+// blanked puts zeros in the places of missing values: an Arrow buffer has room there, and what a release leaves out must
+// not be found in its bytes.
+func blanked[T any](v []T, valid []bool) []T {
+	if valid == nil {
+		return v
+	}
+	out := make([]T, len(v))
+	for i, ok := range valid {
+		if ok {
+			out[i] = v[i]
+		}
+	}
+	return out
+}
+
+// WriteArrow writes a release as an Arrow IPC file with one record batch.
+func WriteArrow(w io.Writer, r Release) error {
+	n, err := r.rows()
+	if err != nil {
+		return err
+	}
+	var buf bytes.Buffer
+	if err := guarded(func() error { return writeArrowRelease(&buf, r, n) }); err != nil {
+		return err
+	}
+	_, err = w.Write(buf.Bytes())
+	return err
+}
+
+func writeArrowRelease(buf *bytes.Buffer, r Release, n int) error {
+	mem := memory.NewGoAllocator()
+	fields := make([]arrow.Field, len(r.Columns))
+	cols := make([]arrow.Array, len(r.Columns))
+	for i := range r.Columns {
+		c := &r.Columns[i]
+		fields[i] = arrow.Field{Name: c.Name, Nullable: c.Valid != nil}
+		switch {
+		case c.Float64 != nil:
+			b := array.NewFloat64Builder(mem)
+			defer b.Release()
+			b.AppendValues(blanked(c.Float64, c.Valid), c.Valid)
+			cols[i] = b.NewArray()
+		case c.Int64 != nil:
+			b := array.NewInt64Builder(mem)
+			defer b.Release()
+			b.AppendValues(blanked(c.Int64, c.Valid), c.Valid)
+			cols[i] = b.NewArray()
+		default:
+			b := array.NewStringBuilder(mem)
+			defer b.Release()
+			b.AppendValues(blanked(c.Text, c.Valid), c.Valid)
+			cols[i] = b.NewArray()
+		}
+		defer cols[i].Release()
+		fields[i].Type = cols[i].DataType()
+	}
+	s := arrow.NewSchema(fields, nil)
+	rec := array.NewRecord(s, cols, int64(n))
+	defer rec.Release()
+	out, err := ipc.NewFileWriter(&positioned{buf}, ipc.WithSchema(s), ipc.WithAllocator(mem))
+	if err != nil {
+		return err
+	}
+	if err := out.Write(rec); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// positioned is a buffer that the IPC writer may ask for its position, which is all it seeks for.
+type positioned struct{ *bytes.Buffer }
+
+func (p *positioned) Seek(int64, int) (int64, error) { return int64(p.Len()), nil }

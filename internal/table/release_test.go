@@ -1,0 +1,134 @@
+package table
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"testing"
+)
+
+func sampleRelease() Release {
+	return Release{Columns: []ReleaseColumn{
+		{Name: "region", Text: []string{"Burgenland", "Kärnten, \"Süd\"", "line\nbreak", ""}},
+		{Name: "estimate", Float64: []float64{19.5, -0.1, 1e300, 3}, Valid: []bool{true, true, true, false}},
+		{Name: "count", Int64: []int64{math.MaxInt64, -1, 0, 4}},
+		{Name: "note", Text: []string{"a", "b", "", "x"}, Valid: []bool{true, false, true, false}},
+	}}
+}
+
+var releaseWriters = map[string]func(io.Writer, Release) error{
+	"parquet": WriteParquet, "arrow": WriteArrow, "csv": WriteCSV, "json": WriteJSON,
+}
+
+func TestReleasesReadBack(t *testing.T) {
+	r := sampleRelease()
+	want := make([]wantColumn, len(r.Columns))
+	for i, c := range r.Columns {
+		want[i] = wantColumn{name: c.Name, f64: c.Float64, i64: c.Int64, texts: c.Text, valid: c.Valid}
+	}
+	for _, name := range []string{"parquet", "arrow"} {
+		var buf bytes.Buffer
+		if err := releaseWriters[name](&buf, r); err != nil {
+			t.Fatal(name, err)
+		}
+		checkScan(t, temp(t, "r."+name, buf.Bytes()), want, 4)
+	}
+}
+
+func TestReleaseCSVAndJSON(t *testing.T) {
+	r := sampleRelease()
+	var buf bytes.Buffer
+	if err := WriteCSV(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&buf).ReadAll()
+	if err != nil || len(lines) != 5 || lines[0][1] != "estimate" || lines[2][0] != "Kärnten, \"Süd\"" || lines[4][1] != "" {
+		t.Fatal(lines, err)
+	}
+	if v, err := strconv.ParseFloat(lines[2][1], 64); err != nil || v != -0.1 {
+		t.Fatal(v, err)
+	}
+	buf.Reset()
+	if err := WriteJSON(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	var rows []map[string]any
+	d := json.NewDecoder(&buf)
+	d.UseNumber()
+	if err := d.Decode(&rows); err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 4 || rows[0]["count"] != json.Number("9223372036854775807") || rows[3]["estimate"] != nil || rows[2]["note"] != "" {
+		t.Fatal(rows)
+	}
+}
+
+// TestReleasesAreDeterministic also covers a release without rows.
+func TestReleasesAreDeterministic(t *testing.T) {
+	empty := Release{Columns: []ReleaseColumn{{Name: "x", Float64: []float64{}}, {Name: "t", Text: []string{}}}}
+	for name, write := range releaseWriters {
+		for _, r := range []Release{sampleRelease(), empty} {
+			var a, b bytes.Buffer
+			if err := errors.Join(write(&a, r), write(&b, r)); err != nil {
+				t.Fatal(name, err)
+			}
+			if a.Len() == 0 || !bytes.Equal(a.Bytes(), b.Bytes()) {
+				t.Errorf("%s: two writes differ", name)
+			}
+		}
+	}
+}
+
+// TestReleaseLeavesNothingBehind: a value that is marked missing is nowhere in the bytes.
+func TestReleaseLeavesNothingBehind(t *testing.T) {
+	secret := 1234.5678
+	bits := binary.LittleEndian.AppendUint64(nil, math.Float64bits(secret))
+	r := Release{Columns: []ReleaseColumn{
+		{Name: "a", Float64: []float64{1, secret}, Valid: []bool{true, false}},
+		{Name: "b", Text: []string{"shown", "suppressed"}, Valid: []bool{true, false}},
+	}}
+	for name, write := range releaseWriters {
+		var buf bytes.Buffer
+		if err := write(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(buf.Bytes(), []byte("shown")) {
+			t.Errorf("%s: the released text is not there to be found", name)
+		}
+		for _, trace := range [][]byte{bits, []byte("1234.5"), []byte("suppressed")} {
+			if bytes.Contains(buf.Bytes(), trace) {
+				t.Errorf("%s: holds a value that was left out", name)
+			}
+		}
+	}
+}
+
+func TestReleaseRefusals(t *testing.T) {
+	one := []float64{1}
+	for name, r := range map[string]Release{
+		"no columns":    {},
+		"no values":     {Columns: []ReleaseColumn{{Name: "x"}}},
+		"two kinds":     {Columns: []ReleaseColumn{{Name: "x", Float64: one, Int64: []int64{1}}}},
+		"twice":         {Columns: []ReleaseColumn{{Name: "x", Float64: one}, {Name: "x", Float64: one}}},
+		"uneven":        {Columns: []ReleaseColumn{{Name: "x", Float64: one}, {Name: "y", Int64: []int64{1, 2}}}},
+		"short valid":   {Columns: []ReleaseColumn{{Name: "x", Float64: one, Valid: []bool{}}}},
+		"not a number":  {Columns: []ReleaseColumn{{Name: "x", Float64: []float64{math.NaN()}}}},
+		"infinite":      {Columns: []ReleaseColumn{{Name: "x", Float64: []float64{math.Inf(-1)}}}},
+		"not utf-8":     {Columns: []ReleaseColumn{{Name: "x", Text: []string{"\xff"}}}},
+		"nameless":      {Columns: []ReleaseColumn{{Float64: one}}},
+		"name of bytes": {Columns: []ReleaseColumn{{Name: "\xff", Float64: one}}},
+	} {
+		for format, write := range releaseWriters {
+			var buf bytes.Buffer
+			var e *Error
+			if err := write(&buf, r); !errors.As(err, &e) || buf.Len() > 0 {
+				t.Errorf("%s as %s: %v, %d bytes", name, format, err, buf.Len())
+			}
+		}
+	}
+}
