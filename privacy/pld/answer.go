@@ -12,6 +12,7 @@ type look struct {
 	upper float64 // Chernoff's bound on what was asked
 	h     float64 // the step that should make the bounds tight
 	tail  float64 // mass that may be cut
+	next  float64 // the step that the next improvement would take
 	width float64 // range of the losses of one step
 }
 
@@ -63,6 +64,12 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 	if iv.Upper <= other.Upper {
 		return iv, nil
 	}
+	if err := q.step(l, other.Upper); err != nil {
+		return iv, err
+	}
+	if iv.Upper = l.upper; iv.Upper <= other.Upper {
+		return iv, nil
+	}
 	h, factor := l.h, 0.5
 	if other.Upper > 0 {
 		h *= 4
@@ -100,10 +107,8 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 	return iv, nil
 }
 
-// look finds the step of the lattice: connect-the-dots adds at most about
-// steps·(1+θ)·h²/12 to eps at the tilt θ of the answer.
+// look is a first look at one direction on a coarse lattice.
 func (q *question) look(d direction) (*look, error) {
-	steps := q.c.steps()
 	l := &look{d: d, tail: 1e-300, upper: math.Inf(1)}
 	if q.epsilon {
 		l.tail = math.Max(q.at*1e-4, 1e-303)
@@ -111,55 +116,91 @@ func (q *question) look(d direction) (*look, error) {
 		l.upper = 1
 	}
 	for _, t := range q.c.terms {
-		lo, hi := t.node.reach(d, math.Max(l.tail/steps, 1e-305))
+		lo, hi := t.node.reach(d, math.Max(l.tail/q.c.steps(), 1e-305))
 		l.width = math.Max(l.width, math.Min(hi, 1e9)-math.Max(lo, -1e9))
 	}
 	if !(l.width > 0) {
 		l.width = 1
 	}
 	l.h = l.width / 256
-	for round := range 8 {
-		s, err := q.c.discretise(d, upper, l.h, l.tail, q.o.MaxCells/2)
+	for {
+		h, err := q.improve(l)
+		if err != errTooFine {
+			l.next = h
+			return l, err
+		}
+		l.h *= 2
+	}
+}
+
+// step finds the step of the lattice, unless the direction stops to matter before.
+func (q *question) step(l *look, other float64) error {
+	for range 8 {
+		if l.upper <= other || l.next > 0.7*l.h {
+			return nil
+		}
+		l.h = math.Min(l.h, l.next)
+		h, err := q.improve(l)
 		if err == errTooFine {
-			l.h *= 2
-			continue
+			l.h *= 4
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		goal := q.o.AbsTol
-		if q.epsilon {
-			inf := s.infinite() * (1 + 1e-9)
-			up := math.Inf(1)
-			if inf < q.at {
-				l.theta, up = s.bound((q.at - inf) * (1 - 1e-9))
-				up = math.Max(0, up+s.slack()+1e-12*math.Abs(up))
-			}
-			l.upper = math.Min(l.upper, up)
-			goal = math.Max(goal, q.o.RelTol*math.Min(l.upper, 1e9)) / 50
-		} else {
-			l.theta = s.saddle(q.at)
-			k, _, v := s.cumulants(l.theta)
-			l.upper = math.Min(l.upper, math.Exp(k-l.theta*(q.at-s.slack())+logPeak(l.theta))*(1+1e-9)+s.infinite()*(1+1e-9))
-			sd := math.Sqrt(v)
-			if delta := math.Exp(k-l.theta*q.at) * (halfMills(l.theta*sd) - halfMills((1+l.theta)*sd)); delta > 0 && l.tail < delta*1e-8 {
-				l.tail = math.Max(1e-300, delta*1e-4)
-				continue
-			}
-			// Relative to delta: a shift of eps by x changes it by θ·x.
-			goal = math.Max(goal, q.o.RelTol) / 50 / (1 + l.theta)
-		}
-		h := math.Sqrt(12 * goal / (steps * (1 + l.theta)))
-		h = math.Max(math.Min(h, l.width/64), l.width/(1<<16))
-		if round > 0 && h > 0.7*l.h {
-			break
-		}
-		l.h = math.Min(l.h, h)
+		l.next = h
 	}
-	if !q.epsilon {
-		l.upper = math.Min(1, l.upper)
+	return nil
+}
+
+// improve computes Chernoff's bound on the lattice of step l.h and the step that
+// should make the bounds tight: connect-the-dots adds at most about
+// steps·(1+θ)·h²/12 to eps at the tilt θ of the answer.
+func (q *question) improve(l *look) (float64, error) {
+	s, err := q.lattice(l, upper, l.h)
+	if err != nil {
+		return 0, err
 	}
-	return l, nil
+	goal := q.o.AbsTol
+	if q.epsilon {
+		inf := s.infinite() * (1 + 1e-9)
+		up := math.Inf(1)
+		if inf < q.at {
+			l.theta, up = s.bound((q.at - inf) * (1 - 1e-9))
+			up = math.Max(0, up+s.slack()+1e-12*math.Abs(up))
+		}
+		l.upper = math.Min(l.upper, up)
+		goal = math.Max(goal, q.o.RelTol*math.Min(l.upper, 1e9)) / tightness
+	} else {
+		l.theta = s.saddle(q.at)
+		k, _, v := s.cumulants(l.theta)
+		l.upper = math.Min(l.upper, math.Exp(k-l.theta*(q.at-s.slack())+logPeak(l.theta))*(1+1e-9)+s.infinite()*(1+1e-9))
+		sd := math.Sqrt(v)
+		if delta := math.Exp(k-l.theta*q.at) * (halfMills(l.theta*sd) - halfMills((1+l.theta)*sd)); delta > 0 && l.tail < delta*1e-8 {
+			l.tail = math.Max(1e-300, delta*1e-4)
+		}
+		// Relative to delta: a shift of eps by x changes it by θ·x.
+		goal = math.Max(goal, q.o.RelTol) / tightness / (1 + l.theta)
+	}
+	h := math.Sqrt(12 * goal / (q.c.steps() * (1 + l.theta)))
+	return math.Max(math.Min(h, l.width/64), l.width/(1<<16)), nil
+}
+
+// tightness is how much closer the upper bound aims than what was asked for: the
+// lower bound, or a second look at it, costs more than a finer lattice.
+const tightness = 150
+
+// lattice discretises all parts; the last one is kept.
+func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
+	if q.kept != nil && q.keptStep == h && q.keptDir == l.d && q.keptSide == s && q.keptTail == l.tail {
+		return q.kept, nil
+	}
+	out, err := q.c.discretise(l.d, s, q.c.align(l.d, h), l.tail, q.o.MaxCells)
+	if err != nil {
+		return nil, err
+	}
+	q.kept, q.keptStep, q.keptDir, q.keptSide, q.keptTail = out, h, l.d, s, l.tail
+	return out, nil
 }
 
 // bound computes one bound of one direction on the lattice of step about h.
@@ -167,7 +208,7 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	if len(q.c.terms) == 1 && q.c.terms[0].count == 1 {
 		return q.single(l.d, side, h, l.tail)
 	}
-	s, err := q.c.discretise(l.d, side, q.c.align(l.d, h), l.tail, q.o.MaxCells)
+	s, err := q.lattice(l, side, h)
 	if err != nil {
 		return 0, err
 	}
@@ -195,12 +236,11 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	}
 	err = errTooFine
 	for range 3 {
-		t, terr := q.law(s, theta, near, delta)
+		r, terr := q.law(s, side, inf, theta, near)
 		if terr != nil {
 			return 0, terr
 		}
 		err = nil
-		r := &reader{t: t, inf: inf, side: side, slack: s.slack()}
 		if !q.epsilon {
 			return r.delta(q.at), nil
 		}
@@ -223,16 +263,22 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	return best, err
 }
 
+// reading is a law of the sum from which bounds are read.
+type reading interface {
+	epsilon(delta float64) (eps float64, ok bool)
+	delta(eps float64) float64
+}
+
 // law computes the law of the sum under a tilt between θ and none: the smaller the
 // tilt, the more digits of the tail drown in rounding; but where the tilted law has a
 // second hump far out, a smaller tilt needs a shorter window.
-func (q *question) law(s *sum, theta, near, delta float64) (*tilted, error) {
+func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, error) {
 	const digits = 28
 	type window struct{ theta, lo, hi, massLo, massHi float64 }
 	var best window
 	shortest := math.Inf(1)
 	k0, _, _ := s.cumulants(theta)
-	for i, t := range []float64{theta, theta * 0.75, theta * 0.5, 0} {
+	for i, t := range []float64{theta, theta * 0.5, 0} {
 		w := window{theta: t}
 		more := digits + 0.0
 		if i > 0 {
@@ -254,5 +300,14 @@ func (q *question) law(s *sum, theta, near, delta float64) (*tilted, error) {
 	if !q.epsilon {
 		lo, hi = math.Min(lo, q.at-s.h), math.Max(hi, q.at+s.h)
 	}
-	return s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.work)
+	if (hi-lo)/s.h > 4096 {
+		if t := s.series(best.theta, lo, hi, best.massLo, best.massHi); t != nil {
+			return &wave{t, inf, side, s.slack()}, nil
+		}
+	}
+	t, err := s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.work)
+	if err != nil {
+		return nil, err
+	}
+	return &reader{t, inf, side, s.slack()}, nil
 }

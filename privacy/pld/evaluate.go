@@ -113,3 +113,86 @@ func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
 	return t.y0, false
 }
 
+// wave reads bounds on the profile of a sum off a series.
+type wave struct {
+	t     *series
+	inf   float64
+	side  side
+	slack float64
+}
+
+// at is the bound on the profile at index i of the window.
+func (r *wave) at(i float64) float64 {
+	t := r.t
+	y := t.y0 + i*t.h
+	sum, off := t.finite(i)
+	log := t.k - t.theta*y
+	if r.side == upper {
+		end := t.y0 + t.n*t.h
+		sum = math.Max(0, sum) + off + t.beyond*math.Exp(-t.theta*math.Max(0, end-y))
+		d := math.Exp(log) * sum
+		if d < 1e-300 {
+			d = math.Max(d, 1e-300)
+		}
+		return math.Min(1, d*math.Exp(t.growth)+r.inf)
+	}
+	sum -= off + t.wrapped*math.Exp(logPeak(t.theta))
+	return math.Max(0, math.Exp(log-t.growth)*sum) + r.inf
+}
+
+func (r *wave) epsilon(delta float64) (eps float64, ok bool) {
+	t := r.t
+	if r.inf > delta {
+		return math.Inf(1), r.side == upper
+	}
+	lo, hi := 0.0, t.n-2
+	if r.at(hi) > delta {
+		return math.Inf(1), r.side == upper
+	}
+	above, below := r.at(lo), r.at(hi)
+	if above <= delta {
+		return t.y0, false
+	}
+	// Any bracket with the bound above delta at lo and not above it at hi will do.
+	for hi-lo > 1 {
+		mid := math.Floor((lo + hi) / 2)
+		if v := r.at(mid); v > delta {
+			lo, above = mid, v
+		} else {
+			hi, below = mid, v
+		}
+	}
+	x := (above - delta) / (above - below)
+	eps = t.y0 + lo*t.h + math.Log1p(x*math.Expm1(t.h))
+	if r.side == upper {
+		return eps + r.slack + 4*unit*math.Abs(eps), true
+	}
+	return eps - r.slack - 4*unit*math.Abs(eps), true
+}
+
+// delta bounds the profile at eps by its value at the lattice point below (upper) or
+// above (lower), and by the chord between them.
+func (r *wave) delta(eps float64) float64 {
+	t := r.t
+	if r.side == upper {
+		eps -= r.slack
+	} else {
+		eps += r.slack
+	}
+	i := math.Floor((eps - t.y0) / t.h)
+	if i < 0 {
+		if r.side == upper {
+			return 1
+		}
+		i = 0
+	}
+	if i >= t.n-2 {
+		if r.side == upper {
+			return r.at(t.n - 2)
+		}
+		return r.inf
+	}
+	x := math.Expm1(math.Max(0, eps-t.y0-i*t.h)) / math.Expm1(t.h)
+	x = math.Min(1, x)
+	return r.at(i)*(1-x) + r.at(i+1)*x
+}

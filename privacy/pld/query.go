@@ -47,6 +47,11 @@ type question struct {
 	epsilon bool    // asked for: epsilon at a delta, or delta at an epsilon
 	at      float64 // the given one
 	work    *workspace
+
+	kept               *sum
+	keptStep, keptTail float64
+	keptDir            direction
+	keptSide           side
 }
 
 // Epsilon bounds the least eps ≥ 0 with δ(eps) ≤ delta. With an error that wraps

@@ -1,0 +1,121 @@
+package pld
+
+import "math"
+
+// series is the tilted law of a sum of many smooth parts, kept as the few Fourier
+// coefficients that are not negligible: coef[k] belongs to the frequency k/n. It says
+// the same as tilted about a window of n lattice points, of which none is stored.
+type series struct {
+	theta, k float64
+	y0, h, n float64
+	coef     []complex128
+	fault    float64 // error of the law at each point
+	beyond   float64
+	wrapped  float64
+	top      float64
+	growth   float64
+}
+
+// series is nil where the law has too many coefficients, or where those left out
+// cannot be bounded.
+func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
+	n := math.Ceil((hi-lo)/s.h) + 4
+	if !(n < 1e12) {
+		return nil
+	}
+	_, _, v := s.cumulants(theta)
+	cells := 0
+	for i := range s.parts {
+		cells += len(s.parts[i].p)
+	}
+	f := newFlat(s, theta)
+	out := &series{theta: theta, k: f.k, h: s.h, n: n, beyond: massHi, wrapped: massLo + massHi}
+	// The cost of a Fourier transform of length n, in the same units.
+	limit := math.Min(20*n, 4e8)
+	m := math.Ceil(6.5 / math.Sqrt(v) * n * s.h / (2 * math.Pi))
+	var rest float64
+	for try := 0; ; try++ {
+		if try == 6 || !(m*float64(cells) < limit) || m > n/2 || m < 1 {
+			return nil
+		}
+		if rest = f.rest(m, n, s.h); rest < 1e-11/n {
+			break
+		}
+		m = math.Ceil(m * 1.4)
+	}
+	origin := 0.0
+	for i := range s.parts {
+		p := &s.parts[i]
+		origin += p.n * (p.o + float64(p.lo+p.mid)*p.h)
+	}
+	start := math.Floor((lo-origin)/s.h) - 1
+	out.y0 = origin + start*s.h
+	_, last := s.span()
+	out.top = math.Min(n-1, math.Round((last-out.y0)/s.h))
+	out.coef = make([]complex128, int(m)+1)
+	errSum := rest * n
+	for k := range out.coef {
+		z, logSize, relative := complex(1, 0), 0.0, 0.0
+		for i := range f.p {
+			w := f.transform(i, float64(k), n)
+			a := math.Hypot(real(w), imag(w))
+			e := 160 * unit * f.mass[i]
+			logSize += s.parts[i].n * math.Log(a+e)
+			relative += s.parts[i].n * (e/(a+e) + 8*unit)
+			z *= power(w, a, s.parts[i].n)
+		}
+		if k == 0 {
+			errSum += math.Exp(logSize) * math.Min(2, relative)
+		} else {
+			errSum += 2 * math.Exp(logSize) * math.Min(2, relative)
+		}
+		// Shift the window to start at its first point.
+		sin, cos := math.Sincos(2 * math.Pi * math.Mod(float64(k)*math.Mod(start, n), n) / n)
+		out.coef[k] = z * complex(cos, sin)
+	}
+	out.fault = errSum / n * (1 + 1e-6)
+	out.growth = f.steps*2e-14 + 1e-12 + math.Abs(out.k)*4*unit
+	return out
+}
+
+// finite is Σ mass_j·e^(-θ(y_j-y_i))·(1-e^(y_i-y_j)) over the window above i, and the
+// bound of what it may be off by.
+func (t *series) finite(i float64) (sum, off float64) {
+	count := t.top - i
+	if count <= 0 {
+		return 0, 0
+	}
+	b1, b2 := t.theta*t.h, (t.theta+1)*t.h
+	for k, c := range t.coef {
+		alpha := 2 * math.Pi * float64(k) / t.n
+		end := 2 * math.Pi * math.Mod(float64(k)*count, t.n) / t.n
+		g := geometric(b1, alpha, end, count) - geometric(b2, alpha, end, count)
+		sin, cos := math.Sincos(2 * math.Pi * math.Mod(float64(k)*i, t.n) / t.n)
+		// The law at index j is Σ coef·e^(2πi·k·j/n)/n over k = -m..m.
+		term := c * complex(cos, sin) * g
+		size := math.Abs(real(g)) + math.Abs(imag(g))
+		size *= math.Abs(real(c)) + math.Abs(imag(c))
+		if k > 0 {
+			sum, off = sum+2*real(term), off+2*size
+		} else {
+			sum, off = sum+real(term), off+size
+			off += t.fault * t.n * real(g) * 1e12
+		}
+	}
+	return sum / t.n, off / t.n * 1e-12
+}
+
+// geometric is Σ_{x=1..count} e^((iα-b)x), end = α·count modulo 2π.
+func geometric(b, alpha, end, count float64) complex128 {
+	if b == 0 && alpha == 0 {
+		return complex(count, 0)
+	}
+	minus := func(b, a float64) complex128 { // 1 - e^(ia-b)
+		sin, cos := math.Sincos(a)
+		s := math.Sin(a / 2)
+		return complex(-math.Expm1(-b)*cos+2*s*s, -math.Exp(-b)*sin)
+	}
+	sin, cos := math.Sincos(alpha)
+	e := math.Exp(-b)
+	return complex(e*cos, e*sin) * minus(b*count, end) / minus(b, alpha)
+}
