@@ -59,7 +59,7 @@ type levels struct {
 	n        uint64 // rate = n·2^shift
 	shift    int
 	points   [lastLevel + 1]uint64   // lattice points in each level
-	envelope [lastLevel + 1]*big.Int // at least e^{−m}·2^envelopeBits, by at most 1
+	envelope [lastLevel + 1]*big.Int // from e^{−m}·2^envelopeBits up, by less than 2
 	sum      [lastLevel + 1]*big.Int // running sums of points·envelope
 }
 

@@ -29,7 +29,7 @@ const (
 // that a stolen Source says nothing about earlier draws (fast key erasure).
 //
 // The zero value keys itself at the first draw. A Source is not safe for
-// concurrent use: give each goroutine a Child.
+// concurrent use: give each goroutine a Child. Argument: source.proof.md.
 type Source struct {
 	buf    []byte // the stream drawn under the last key
 	pos    int    // first unread byte of buf
