@@ -144,3 +144,12 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	e.SetEscapeHTML(false)
 	return e.Encode(r)
 }
+
+// Sidecar is NAME.meta.json: one release, on its own.
+type Sidecar struct {
+	Version int     `json:"version"`
+	Tool    Tool    `json:"tool"`
+	Job     Job     `json:"job"`
+	Dataset Dataset `json:"dataset"`
+	Release Release `json:"release"`
+}

@@ -25,16 +25,12 @@ func (l *layout) calibrateGaussian(req sdk.PlanRequest) error {
 		}
 		return all
 	}
-	best := 0.0
-	for _, r := range req.Public.SampleRelations {
-		m, _, err := privacy.Calibrate(func(x float64) privacy.Event {
-			probe := layout{noise: events(x)}
-			return probe.event()
-		}, r, req.Target, 1e-3, 1e9)
-		if err != nil {
-			return fmt.Errorf("noise: no gaussian noise meets the guarantee on the sample: %w", err)
-		}
-		best = math.Max(best, m)
+	best, err := sdk.GaussianMultiplier(func(x float64) privacy.Event {
+		probe := layout{noise: events(x)}
+		return probe.event()
+	}, req.Public.SampleRelations, req.Target)
+	if err != nil {
+		return fmt.Errorf("noise: %w", err)
 	}
 	l.noise = events(best)
 	return nil
@@ -52,7 +48,7 @@ func (l *layout) gaussian(q query, under []privacy.Relation, multiplier float64)
 			coordinates = 4 // a record may leave one group and enter another (P11)
 		}
 	}
-	sigma := math.Ceil(multiplier * largest(s, under))
+	sigma := math.Ceil(multiplier * sdk.Largest(s, under))
 	quantile := gaussianQuantile95
 	if q.ratio {
 		quantile = gaussianQuantile975

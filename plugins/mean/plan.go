@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"math/big"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -76,9 +75,6 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 			l.divisor = 0 // how many values are left is secret
 		}
 	}
-	if p.Noise == "gaussian" && !(req.Target.Delta > 0) {
-		return nil, fmt.Errorf("noise: gaussian needs a guarantee with a delta; use laplace for a pure epsilon")
-	}
 	share := privacy.Point{
 		Epsilon: req.Target.Epsilon / float64(len(columns)),
 		Delta:   req.Target.Delta / float64(len(columns)),
@@ -99,7 +95,11 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return l, l.calibrateGaussian(req)
 	}
 	for _, q := range l.queries {
-		l.noise = append(l.noise, laplace(q, req.Public.SampleRelations, share.Epsilon))
+		n, err := laplace(q, req.Public.SampleRelations, share.Epsilon)
+		if err != nil {
+			return nil, err
+		}
+		l.noise = append(l.noise, n)
 	}
 	return l, nil
 }
@@ -126,26 +126,14 @@ type noiseScale struct {
 	tail  float64 // |noise| of one coordinate exceeds it with probability tailProb
 }
 
-func laplace(q query, under []privacy.Relation, epsilon float64) noiseScale {
+func laplace(q query, under []privacy.Relation, epsilon float64) (noiseScale, error) {
 	s := privacy.Sensitivity{AddRemove: float64(q.addRemove()), ReplaceOne: float64(q.replaceOne())}
-	// The smallest whole scale with sensitivity/scale at most epsilon, exactly.
-	ratio := new(big.Rat).SetFloat64(epsilon)
-	ratio.Quo(new(big.Rat).SetFloat64(largest(s, under)), ratio)
-	whole := new(big.Int).Add(new(big.Int).Quo(ratio.Num(), ratio.Denom()), big.NewInt(1))
-	scale, _ := new(big.Float).SetInt(whole).Float64()
+	scale, err := sdk.LaplaceScale(sdk.Largest(s, under), epsilon)
 	return noiseScale{
 		event: privacy.DiscreteLaplace{Scale: scale, Sensitivity: s},
 		sd:    math.Sqrt2 * scale,
 		tail:  scale * math.Log(1/q.tailProb()),
-	}
-}
-
-func largest(s privacy.Sensitivity, under []privacy.Relation) float64 {
-	m := 0.0
-	for _, r := range under {
-		m = math.Max(m, s.Under(r))
-	}
-	return m
+	}, err
 }
 
 // tailProb splits 5 % over the coordinates that an interval depends on.

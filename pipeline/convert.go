@@ -1,0 +1,145 @@
+package pipeline
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// asFloats widens a column to float64: dates in days and times in seconds since
+// their epoch, decimals divided by their power of ten.
+func (p *preparer) asFloats(v table.Values, rows int) ([]float64, error) {
+	switch {
+	case v.Float64 != nil:
+		return v.Float64[:rows], nil
+	case v.Int64 == nil && rows > 0:
+		return nil, errType // text does not become a number
+	}
+	divisor := math.Pow10(v.Scale)
+	switch v.Unit {
+	case table.Millisecond:
+		divisor = 1e3
+	case table.Microsecond:
+		divisor = 1e6
+	case table.Nanosecond:
+		divisor = 1e9
+	}
+	x := p.floats(rows)
+	if divisor == 1 {
+		for i, n := range v.Int64[:rows] {
+			x[i] = float64(n)
+		}
+		return x, nil
+	}
+	for i, n := range v.Int64[:rows] {
+		x[i] = float64(n) / divisor
+	}
+	return x, nil
+}
+
+func (p *preparer) floats(rows int) []float64 {
+	if cap(p.floatBuf) < rows {
+		p.floatBuf = make([]float64, rows)
+	}
+	return p.floatBuf[:rows]
+}
+
+// category turns texts, whole numbers and booleans into codes of the domain.
+func (p *preparer) category(v table.Values, rows int) error {
+	codes := p.codes(rows)
+	var err error
+	switch {
+	case v.Codes != nil:
+		err = p.fromTexts(codes, v)
+	case v.Int64 != nil && v.Kind == table.Bool:
+		err = p.each(codes, v, func(i int) (int32, bool) {
+			c, ok := p.texts[strconv.FormatBool(v.Int64[i] != 0)]
+			return c, ok
+		})
+	case v.Int64 != nil && v.Scale == 0:
+		err = p.each(codes, v, func(i int) (int32, bool) {
+			c, ok := p.numbers[v.Int64[i]]
+			return c, ok
+		})
+	case v.Float64 != nil:
+		err = p.each(codes, v, func(i int) (int32, bool) {
+			f := v.Float64[i]
+			if f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+				return 0, false
+			}
+			c, ok := p.numbers[int64(f)]
+			return c, ok
+		})
+	case rows > 0:
+		err = errType
+	}
+	p.out = prepared{codes: codes}
+	return err
+}
+
+// fromTexts maps the batch's dictionary once, not every row.
+func (p *preparer) fromTexts(codes []int32, v table.Values) error {
+	if p.mapped == nil || p.dictID != v.DictID || len(p.mapped) != len(v.Dict) {
+		p.mapped, p.dictID = make([]int32, len(v.Dict)), v.DictID
+		for i, text := range v.Dict {
+			c, ok := p.texts[text]
+			if !ok {
+				c = p.outsideCode
+			}
+			p.mapped[i] = c
+		}
+	}
+	return p.each(codes, v, func(i int) (int32, bool) { return p.mapped[v.Codes[i]], true })
+}
+
+// each fills codes, applying the rules for missing and foreign values.
+func (p *preparer) each(codes []int32, v table.Values, code func(i int) (int32, bool)) error {
+	for i := range codes {
+		c := p.missingCode
+		null := v.Null(i) || v.Float64 != nil && v.Float64[i] != v.Float64[i]
+		if !null {
+			var ok bool
+			if c, ok = code(i); !ok {
+				c = p.outsideCode
+			}
+		}
+		if c == refused {
+			if null {
+				return errMissing
+			}
+			return errOutside
+		}
+		codes[i] = c
+	}
+	return nil
+}
+
+func (p *preparer) codes(rows int) []int32 {
+	if cap(p.codeBuf) < rows {
+		p.codeBuf = make([]int32, rows)
+	}
+	return p.codeBuf[:rows]
+}
+
+// suits reports whether a column of the table can be read as the job declares
+// it; the answer depends on the schema alone.
+func suits(c job.Column, t table.Column) (bool, string) {
+	if !t.Usable {
+		return false, "it is " + t.Reason
+	}
+	switch c.Type {
+	case job.Number:
+		if t.Kind == table.String {
+			return false, "it holds text, not numbers"
+		}
+	case job.Category:
+		switch t.Kind {
+		case table.String, table.Bool, table.Int, table.Float:
+		default:
+			return false, "it holds " + t.Kind.String() + " values, which cannot be categories"
+		}
+	}
+	return true, ""
+}

@@ -1,0 +1,137 @@
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// newReport writes down a priced plan.
+func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Event, answer privacy.Answer) (report.Report, error) {
+	j := p.job
+	g, err := guarantee(event, answer)
+	if err != nil {
+		return report.Report{}, err
+	}
+	r := report.Report{
+		Version:   report.Version,
+		Tool:      report.Tool{Name: "dprelease"},
+		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
+		Dataset:   report.Dataset{ID: j.Dataset.ID, Relation: j.Dataset.Relation, Unit: j.Dataset.Unit, Population: j.Dataset.Size},
+		Guarantee: g,
+	}
+	if c := j.Dataset.Collected; c != nil {
+		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
+	}
+	for _, d := range p.draws {
+		entry, err := d.describe(wrap, j.Dataset.Relation)
+		if err != nil {
+			return r, err
+		}
+		r.Draws = append(r.Draws, entry)
+		for _, rel := range d.releases {
+			entry, err := rel.describe(d, wrap)
+			if err != nil {
+				return r, err
+			}
+			r.Releases = append(r.Releases, entry)
+		}
+	}
+	slices.SortStableFunc(r.Releases, func(a, b report.Release) int { return p.order(a.Name) - p.order(b.Name) })
+	return r, nil
+}
+
+// order is a release's place in the job file.
+func (p *Plan) order(name string) int {
+	for _, d := range p.draws {
+		for _, r := range d.releases {
+			if r.job.Name == name {
+				return r.index
+			}
+		}
+	}
+	return -1
+}
+
+func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy.Relation) (report.Draw, error) {
+	g, err := guarantee(wrap(d.event), d.answer)
+	if err != nil {
+		return report.Draw{}, err
+	}
+	entry := report.Draw{
+		Name: d.name, Design: d.design.Kind(), Target: point(d.target), Sample: d.sample,
+		SampleRelations: d.relations, Guarantee: g,
+	}
+	for _, r := range d.releases {
+		entry.Releases = append(entry.Releases, r.job.Name)
+	}
+	if s := sampling(d.design); s != nil {
+		if eff, err := privacy.Efficiency(s, relation, entry.Target); err == nil {
+			entry.Efficiency = eff
+			entry.Verdict = verdict(eff)
+		}
+	}
+	return entry, nil
+}
+
+// verdict says in words what the efficiency q·ε_n/ε of a design means: the noise
+// that a sampled sum needs is 1/efficiency times that of the full table.
+func verdict(efficiency float64) string {
+	times := 1 / efficiency
+	if times < 1.005 {
+		return "sampling costs next to nothing here: the noise is that of the full table"
+	}
+	return fmt.Sprintf("sampling makes the noise of a total %.3g times that of the full table at the same guarantee", times)
+}
+
+func (r *release) describe(d *draw, wrap func(privacy.Event) privacy.Event) (report.Release, error) {
+	g, err := guarantee(wrap(d.design.Event(r.plan.Event)), r.answer)
+	if err != nil {
+		return report.Release{}, err
+	}
+	entry := report.Release{
+		Name: r.job.Name, From: r.job.From,
+		Mechanism: report.Mechanism{
+			Name: r.job.Mechanism, Version: r.mech.about.Version, Builtin: r.mech.builtin,
+			SHA256: r.mech.sha256, SelfNoising: r.mech.about.SelfNoising,
+		},
+		Params: r.job.Params, Target: point(r.job.Guarantee), Sample: r.share, Guarantee: g,
+	}
+	for _, e := range r.plan.Errors {
+		entry.Expected = append(entry.Expected, report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note})
+	}
+	for _, f := range r.plan.Output {
+		entry.Fields = append(entry.Fields, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})
+	}
+	return entry, nil
+}
+
+// guarantee writes down one answer of the accountant.
+func guarantee(e privacy.Event, a privacy.Answer) (report.Guarantee, error) {
+	encoded, err := expr.Encode(e)
+	if err != nil {
+		return report.Guarantee{}, err
+	}
+	g := report.Guarantee{
+		Epsilon: a.Epsilon, Delta: a.Delta, Relation: a.Relation, Method: a.Method,
+		Methods: map[string]float64{}, Event: encoded, EventText: expr.Describe(e),
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
+		g.Methods[name] = a.Methods[name].Epsilon
+	}
+	for _, u := range a.Unsupported {
+		reason := u.Reason
+		if u.Path != "" {
+			reason = u.Path + ": " + reason
+		}
+		g.Unsupported = append(g.Unsupported, report.Unsupported{Method: u.Method, Reason: reason})
+	}
+	for _, c := range a.Claimed {
+		g.Claimed = append(g.Claimed, report.Claim{Source: c.Source, Epsilon: c.Epsilon, Delta: c.Delta, Why: c.Why})
+	}
+	return g, nil
+}

@@ -1,0 +1,169 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// newDraws makes one draw for each sample that a release reads, and one for the
+// table itself, in the order of the job. It starts the mechanisms.
+func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Problems) {
+	var draws []*draw
+	var problems job.Problems
+	byName := map[string]*draw{}
+	refused := map[string]bool{}
+	for i, r := range j.Releases {
+		mech, err := set.get(ctx, r.Mechanism)
+		if err != nil && !refused[r.Mechanism] {
+			refused[r.Mechanism] = true
+			problems = append(problems, j.Problem(job.Item("releases", i)+".mechanism", err.Error(), ""))
+		}
+		d, ok := byName[r.From]
+		if !ok {
+			design, err := newDesign(j, r.From)
+			if err != nil {
+				problems = append(problems, sampleProblem(j, r.From, err))
+			}
+			d = &draw{name: r.From, design: design, target: sum()}
+			byName[r.From] = d
+			draws = append(draws, d)
+		}
+		d.target = sum(d.target, r.Guarantee)
+		d.releases = append(d.releases, &release{index: i, job: r, mech: mech})
+	}
+	return draws, problems
+}
+
+func sampleProblem(j *job.Job, name string, err error) job.Problem {
+	var placed frameError
+	if errors.As(err, &placed) {
+		return j.Problem("dataset.frame"+placed.path, placed.message, placed.hint)
+	}
+	return j.Problem(job.Key("samples", name), err.Error(), "")
+}
+
+// newDesign makes the design that executes and accounts for a sample.
+func newDesign(j *job.Job, name string) (samplers.Design, error) {
+	d := j.Dataset
+	if name == job.Table {
+		return samplers.NewFull(d.Size)
+	}
+	s, ok := j.Sample(name)
+	if !ok {
+		return nil, fmt.Errorf("no sample of that name")
+	}
+	var design samplers.Design
+	var err error
+	switch s.Method {
+	case job.Poisson:
+		var rate samplers.Rate
+		if rate, err = samplers.ParseRate(s.Rate.RatString()); err == nil {
+			design, err = samplers.NewPoisson(rate, d.Size)
+		}
+	case job.SRSWOR:
+		if d.Relation == privacy.ReplaceOne {
+			design, err = samplers.NewSRSWOR(s.Size, d.Size)
+		} else {
+			design, err = samplers.NewSRSWORAtLeast(s.Size, d.AtLeast)
+		}
+	default:
+		design, err = newFramed(j, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return design, design.Supports(d.Relation)
+}
+
+// public is what a mechanism may know about the table and its draw.
+func public(j *job.Job, d *draw) sdk.Public {
+	f := d.design.Facts()
+	p := sdk.Public{
+		Relation: j.Dataset.Relation, SampleRelations: d.relations, Population: j.Dataset.Size,
+		Design: sdk.Design{
+			Kind: d.design.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight,
+			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,
+		},
+	}
+	for _, c := range j.Dataset.Columns {
+		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable, Missing: missing(c)}
+		if c.Type == job.Number {
+			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
+		} else {
+			col.Type = sdk.Category
+		}
+		p.Columns = append(p.Columns, col)
+	}
+	return p
+}
+
+// missing is the rule that a mechanism sees: a category whose foreign values are
+// dropped has missing values even where nulls are refused.
+func missing(c job.Column) sdk.Missing {
+	if c.Missing.Rule == job.Drop || c.Type == job.Category && c.Outside.Rule == job.Drop {
+		return sdk.MissingDrop
+	}
+	return sdk.Missing(c.Missing.Rule)
+}
+
+// drawRows draws a fresh sample of the rows that a mechanism holds, as the event
+// that its plan names (P3: the sampler that draws is the one that is charged).
+func drawRows(src *noise.Source, ev privacy.Sampling, rows int64) ([]int64, error) {
+	design, err := designOf(ev, rows)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := samplers.Begin(design, src, rows)
+	if err != nil {
+		return nil, err
+	}
+	const block = 1 << 16
+	var drawn []int64
+	for first := int64(0); first < rows; first += block {
+		n := int(min(block, rows-first))
+		sel, err := selector.Next(n)
+		if err != nil {
+			return nil, err
+		}
+		if sel.All {
+			for i := range n {
+				drawn = append(drawn, first+int64(i))
+			}
+		}
+		for _, r := range sel.Rows {
+			drawn = append(drawn, first+int64(r))
+		}
+	}
+	return drawn, selector.Done()
+}
+
+// designOf is the design whose event ev is: the events must be the same but for
+// what is run on the sample.
+func designOf(ev privacy.Sampling, rows int64) (samplers.Design, error) {
+	switch e := ev.(type) {
+	case privacy.Poisson:
+		// Rounded down: what is drawn is at most what is charged (P17).
+		rate, err := samplers.ParseRate(fmt.Sprintf("%d/%d", uint64(math.Floor(e.Rate*(1<<62))), uint64(1<<62)))
+		if err != nil {
+			return nil, err
+		}
+		return samplers.NewPoisson(rate, 0)
+	case privacy.WithoutReplacement:
+		if e.Of != rows {
+			return nil, fmt.Errorf("the rows are not those of the plan")
+		}
+		return samplers.NewSRSWOR(e.Take, e.Of)
+	}
+	return nil, fmt.Errorf("this draw is not one that the host makes")
+}
+
+var _ host.Drawer = drawer{}

@@ -1,0 +1,185 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// frameError is something wrong with the public frame.
+type frameError struct{ path, message, hint string }
+
+func (e frameError) Error() string { return e.message }
+
+// framed is a design that draws units of a public frame.
+type framed interface {
+	samplers.Design
+	Frame() *samplers.Frame
+}
+
+// newFramed makes a multistage or stratified design over the job's frame. The
+// frame is public (P5): reading it reads no private data.
+func newFramed(j *job.Job, s job.Sample) (samplers.Design, error) {
+	switch {
+	case s.Method == job.Multistage:
+		return newMultistage(j, s)
+	case len(s.Rates) > 0:
+		return newStrataRates(s)
+	case s.Method == job.Stratified:
+		return newStrataTakes(j, s)
+	}
+	return nil, fmt.Errorf("method: %s is not a sampling method", s.Method)
+}
+
+func newMultistage(j *job.Job, s job.Sample) (samplers.Design, error) {
+	var columns []string
+	stages := make([]samplers.Stage, len(s.Stages))
+	for i, st := range s.Stages {
+		stages[i] = samplers.Stage{Unit: st.Unit, Take: st.Take.Count, All: st.Take.All}
+		if st.Unit != "" {
+			columns = append(columns, st.Unit)
+		}
+	}
+	f, err := readFrame(j, columns)
+	if err != nil {
+		return nil, err
+	}
+	return samplers.NewMultistage(f, stages)
+}
+
+// newStrataRates needs no sizes: the strata are those that have a rate.
+func newStrataRates(s job.Sample) (samplers.Design, error) {
+	units := make([]samplers.Unit, len(s.Rates))
+	rates := make([]samplers.Rate, len(s.Rates))
+	for i, r := range s.Rates {
+		units[i] = samplers.Unit{Key: []string{r.Stratum}}
+		var err error
+		if rates[i], err = samplers.ParseRate(r.Rate.RatString()); err != nil {
+			return nil, fmt.Errorf("rates: %s: %w", r.Stratum, err)
+		}
+	}
+	f, err := samplers.NewFrame([]string{s.Strata}, units)
+	if err != nil {
+		return nil, err
+	}
+	return samplers.NewStratifiedPoisson(f, rates)
+}
+
+func newStrataTakes(j *job.Job, s job.Sample) (samplers.Design, error) {
+	f, err := readFrame(j, []string{s.Strata})
+	if err != nil {
+		return nil, err
+	}
+	takes := make([]int64, f.Len())
+	for _, t := range s.Takes {
+		u := f.UnitOf(t.Stratum)
+		if u < 0 {
+			return nil, fmt.Errorf("take: stratum %q is not in the frame", t.Stratum)
+		}
+		takes[u] = t.Take.Count
+		if t.Take.All {
+			takes[u] = f.Unit(u).Records
+		}
+	}
+	return samplers.NewStratifiedTake(f, takes)
+}
+
+func readFrame(j *job.Job, columns []string) (*samplers.Frame, error) {
+	d := j.Dataset
+	if d.Frame == nil {
+		return nil, fmt.Errorf("needs dataset.frame, the public list of units")
+	}
+	f, err := os.Open(d.Frame.Path)
+	if err != nil {
+		return nil, frameError{path: ".path", message: "cannot be read: " + reasonOf(err)}
+	}
+	defer f.Close()
+	frame, err := samplers.ReadFrame(f, columns, d.Frame.Records)
+	if err != nil {
+		return nil, frameError{message: strings.TrimPrefix(err.Error(), "frame: ")}
+	}
+	if d.Size > 0 && frame.Records() != d.Size {
+		return nil, frameError{message: fmt.Sprintf("its units have %d records together, and dataset.size is %d", frame.Records(), d.Size)}
+	}
+	return frame, nil
+}
+
+// reasonOf is an error of the file system without the path.
+func reasonOf(err error) string {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// findUnits finds the unit of the public frame that each row lies in. Membership
+// is public, so it may be read before the debit. A row in no unit has -1, which a
+// design that needs every row refuses.
+func (o *openedTable) findUnits(ctx context.Context, j *job.Job, d *draw) ([]int32, error) {
+	design, ok := d.design.(framed)
+	if !ok {
+		return nil, nil
+	}
+	frame := design.Frame()
+	columns := frame.Columns()
+	units := make([]int32, 0, o.rows())
+	finder := unitFinder{frame: frame, key: make([]string, len(columns)), known: map[string]int32{}}
+	err := o.table.Scan(ctx, table.ScanOptions{Columns: columns}, func(b table.Batch) error {
+		for row := range b.Rows {
+			units = append(units, finder.find(b.Columns, row))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, sourceFailure(ctx, j, err)
+	}
+	return units, nil
+}
+
+// unitFinder remembers the units of keys that it has seen.
+type unitFinder struct {
+	frame *samplers.Frame
+	key   []string
+	known map[string]int32
+	buf   []byte
+}
+
+func (f *unitFinder) find(columns []table.Values, row int) int32 {
+	f.buf = f.buf[:0]
+	for i := range columns {
+		if columns[i].Null(row) {
+			return -1
+		}
+		start := len(f.buf)
+		f.buf = appendText(f.buf, &columns[i], row)
+		// The length keeps different tuples apart.
+		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
+	}
+	if u, ok := f.known[string(f.buf)]; ok {
+		return u
+	}
+	for i := range columns {
+		f.key[i] = string(appendText(nil, &columns[i], row))
+	}
+	u := f.frame.UnitOf(f.key...)
+	f.known[string(f.buf)] = u
+	return u
+}
+
+// appendText writes a key as it stands in a frame: the text itself or a number.
+func appendText(b []byte, v *table.Values, row int) []byte {
+	switch {
+	case v.Codes != nil:
+		return append(b, v.Dict[v.Codes[row]]...)
+	case v.Int64 != nil:
+		return strconv.AppendInt(b, v.Int64[row], 10)
+	}
+	return strconv.AppendFloat(b, v.Float64[row], 'g', -1, 64)
+}

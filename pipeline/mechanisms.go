@@ -1,0 +1,130 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// mechanisms are the plugin processes of one job. A process is started when it
+// is first needed and used again: a release takes one from the pool and puts it
+// back. A process that failed is not put back.
+type mechanisms struct {
+	job     *job.Job
+	options Options
+
+	mu    sync.Mutex
+	known map[string]*mechanism
+}
+
+// mechanism is one kind of plugin.
+type mechanism struct {
+	command host.Command
+	limits  host.Limits
+	builtin bool
+	sha256  string
+	about   sdk.Description
+	params  *paramSchema
+
+	mu   sync.Mutex
+	idle []*host.Plugin
+}
+
+func newMechanisms(j *job.Job, o Options) *mechanisms {
+	return &mechanisms{job: j, options: o, known: map[string]*mechanism{}}
+}
+
+// get returns the mechanism of that name, started and asked what it is.
+func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := m.known[name]; ok {
+		return k, nil
+	}
+	k, err := m.command(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := host.Start(ctx, k.command, k.limits)
+	if err != nil {
+		return nil, err
+	}
+	if k.about, err = p.Describe(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	if k.params, err = compileParams(k.about.Params); err != nil {
+		p.Close()
+		return nil, err
+	}
+	k.put(p)
+	m.known[name] = k
+	return k, nil
+}
+
+func (m *mechanisms) command(name string) (*mechanism, error) {
+	if p, ok := m.job.Plugin(name); ok {
+		return &mechanism{
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising},
+			limits:  host.Limits{Release: p.Timeout, SoleParent: m.options.SoleParent},
+			sha256:  p.SHA256,
+		}, nil
+	}
+	if !contains(m.options.Builtins, name) {
+		return nil, fmt.Errorf("no mechanism of the name %q", name)
+	}
+	return &mechanism{
+		command: host.Command{Name: name, Path: m.options.Self, Args: []string{"__mechanism", name}, Mechanism: name},
+		limits:  host.Limits{SoleParent: m.options.SoleParent},
+		builtin: true,
+	}, nil
+}
+
+// close ends all processes.
+func (m *mechanisms) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, k := range m.known {
+		for _, p := range k.idle {
+			wg.Go(p.Close)
+		}
+		k.idle = nil
+	}
+	wg.Wait()
+}
+
+func (k *mechanism) take(ctx context.Context) (*host.Plugin, error) {
+	k.mu.Lock()
+	if n := len(k.idle); n > 0 {
+		p := k.idle[n-1]
+		k.idle = k.idle[:n-1]
+		k.mu.Unlock()
+		return p, nil
+	}
+	k.mu.Unlock()
+	return host.Start(ctx, k.command, k.limits)
+}
+
+func (k *mechanism) put(p *host.Plugin) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.idle = append(k.idle, p)
+}
+
+func (k *mechanism) plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
+	p, err := k.take(ctx)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	plan, err := p.Plan(ctx, req)
+	k.put(p) // a plugin that failed answers every later call with an error
+	return plan, err
+}
+
+func (k *mechanism) validate(params json.RawMessage) error { return k.params.validate(params) }

@@ -1,0 +1,46 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+// Options are what the command line gives a job.
+type Options struct {
+	Observer    Observer
+	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
+	Self        string   // the path of this program, which runs the built-in mechanisms
+	Builtins    []string // their names
+	Version     string   // of this program
+	// SoleParent says that this process has no children but plugins, so that every
+	// orphan of theirs can be found and killed.
+	SoleParent bool
+
+	_ struct{}
+}
+
+func (o Options) observe(e Event) {
+	if o.Observer != nil {
+		o.Observer.Observe(e)
+	}
+}
+
+// Load reads a job file. The error is job.Problems, or a *Failure where the file
+// cannot be read.
+func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
+	j, err := job.Read(path, job.Options{Getenv: getenv})
+	var problems job.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return nil, fail(ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, reasonOf(err))
+	}
+	return j, err
+}
+
+// Check finds everything that is wrong with a job and can be known without
+// data. It starts the plugins that the job names.
+func Check(ctx context.Context, j *job.Job, o Options) error {
+	_, err := MakePlan(ctx, j, o)
+	return err
+}

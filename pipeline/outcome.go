@@ -1,0 +1,105 @@
+package pipeline
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// Outcome is what a run did.
+type Outcome struct {
+	// Already says that the releases were there: nothing was drawn or debited.
+	Already bool
+	Dir     string
+	Report  report.Report
+	results map[string]sdk.Result // empty where Already
+}
+
+// MarshalJSON is the outcome for programs.
+func (o *Outcome) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Already bool          `json:"already_released"`
+		Dir     string        `json:"dir"`
+		Report  report.Report `json:"report"`
+	}{o.Already, o.Dir, o.Report})
+}
+
+// shownRows is how many rows of a release a summary prints.
+const shownRows = 12
+
+// WriteText prints a summary for a person.
+func (o *Outcome) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if o.Already {
+		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n\n")
+	}
+	for _, r := range o.Report.Releases {
+		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
+		writeValues(b, o.results[r.Name])
+		line(b, 2, "charged on the population", charge(r.Guarantee))
+		if r.Sample != r.Target {
+			line(b, 2, "allowed on the sample", pointText(r.Sample, allowed))
+		}
+		for _, e := range r.Expected {
+			line(b, 2, "expected error", expectedText(e))
+		}
+		fmt.Fprintln(b)
+	}
+	for _, d := range o.Report.Draws {
+		if d.Verdict != "" {
+			line(b, 0, "sample "+d.Name, d.Verdict)
+		}
+	}
+	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
+	line(b, 0, "meaning", meaning(o.Report.Guarantee, o.Report.Dataset.Unit))
+	line(b, 0, "releases", o.Dir)
+	line(b, 0, "report", filepath.Join(o.Dir, reportFile))
+	return b.Flush()
+}
+
+// writeValues prints the first rows of a release.
+func writeValues(b *bufio.Writer, r sdk.Result) {
+	if len(r.Columns) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	rows := 0
+	for _, c := range r.Columns {
+		fmt.Fprintf(t, "  %s\t", c.Name)
+		rows = max(rows, len(c.Float64), len(c.Int64), len(c.String))
+	}
+	fmt.Fprintln(t)
+	for i := range min(rows, shownRows) {
+		for _, c := range r.Columns {
+			fmt.Fprintf(t, "  %s\t", cell(c, i))
+		}
+		fmt.Fprintln(t)
+	}
+	if rows > shownRows {
+		fmt.Fprintf(t, "  and %d more rows\n", rows-shownRows)
+	}
+	t.Flush()
+}
+
+func cell(c sdk.ResultColumn, i int) string {
+	switch {
+	case c.Float64 != nil:
+		return strconv.FormatFloat(c.Float64[i], 'g', 7, 64)
+	case c.Int64 != nil:
+		return strconv.FormatInt(c.Int64[i], 10)
+	}
+	return c.String[i]
+}
+
+// guaranteed is the point that a budget is debited with.
+func (p *Plan) guaranteed() privacy.Point {
+	return privacy.Point{Epsilon: p.report.Guarantee.Epsilon, Delta: p.report.Guarantee.Delta}
+}

@@ -1,0 +1,312 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Plan is a job with its price: every draw, event, guarantee and budget. It was
+// made without data and does not change any more.
+type Plan struct {
+	job    *job.Job
+	draws  []*draw
+	report report.Report
+}
+
+// draw is one sample and all that is released from it (P4).
+type draw struct {
+	name      string
+	design    samplers.Design
+	target    job.Guarantee      // sum of the releases' targets on the population
+	budget    privacy.Point      // the same on the table, where the table is itself a sample
+	sample    privacy.Point      // what all releases together may spend on the sample
+	relations []privacy.Relation // under which they must
+	releases  []*release
+	event     privacy.Event
+	answer    privacy.Answer
+}
+
+// release is one planned release.
+type release struct {
+	index  int
+	job    job.Release
+	mech   *mechanism
+	public sdk.Public
+	share  privacy.Point
+	plan   sdk.Plan
+	answer privacy.Answer // of this release alone, on the population
+}
+
+func (r *release) path() string { return job.Item("releases", r.index) }
+
+// MakePlan prices a job. It starts the plugins, and never opens the table.
+func MakePlan(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
+	set := newMechanisms(j, o)
+	defer set.close()
+	return makePlan(ctx, j, o, set)
+}
+
+func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Plan, error) {
+	p := &Plan{job: j}
+	outer, relation, problems := collected(j)
+	draws, more := newDraws(ctx, j, set)
+	problems = append(problems, more...)
+	if len(problems) > 0 {
+		return nil, problems.Sort()
+	}
+	p.draws = draws
+
+	targets := make([]job.Guarantee, len(draws))
+	for i, d := range draws {
+		targets[i] = d.target
+	}
+	whole := sum(targets...)
+	budget, err := onSample(outer, j.Dataset.Relation, point(whole))
+	if err != nil {
+		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+	}
+	for _, d := range draws {
+		mine := point(d.target)
+		if outer != nil {
+			mine = portion(budget, d.target, whole)
+		}
+		problems = append(problems, d.plan(ctx, j, relation, mine)...)
+	}
+	if len(problems) > 0 {
+		return nil, problems.Sort()
+	}
+	if err := p.price(outer, relation, whole); err != nil {
+		return nil, err
+	}
+	return p, p.withinLimit()
+}
+
+// collected returns the event that made the table itself a sample (nil where it
+// is the population) and the relation that draws from the table must then use.
+func collected(j *job.Job) (privacy.Sampling, privacy.Relation, job.Problems) {
+	c := j.Dataset.Collected
+	if c == nil {
+		return nil, j.Dataset.Relation, nil
+	}
+	outer := privacy.WithoutReplacement{Take: j.Dataset.Size, Of: c.Population}
+	under, err := privacy.SampleRelations(outer, j.Dataset.Relation)
+	if err != nil || len(under) != 1 {
+		return nil, 0, job.Problems{j.Problem("dataset.collected", "this relation is not supported for a table that is itself a sample", "use relation: replace-one with a public size")}
+	}
+	return outer, under[0], nil
+}
+
+// onSample inverts one amplification: what may be spent on the sample so that
+// the population gets target.
+func onSample(s privacy.Sampling, r privacy.Relation, target privacy.Point) (privacy.Point, error) {
+	if s == nil {
+		return target, nil
+	}
+	return privacy.SampleBudget(s, r, target)
+}
+
+// sampling returns the design's event without an inner event, nil for the whole
+// table.
+func sampling(d samplers.Design) privacy.Sampling {
+	s, _ := d.Event(nil).(privacy.Sampling)
+	return s
+}
+
+// plan inverts the draw's target once and has every mechanism plan its part (P4).
+func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) job.Problems {
+	s := sampling(d.design)
+	d.relations = []privacy.Relation{relation}
+	if s != nil {
+		under, err := privacy.SampleRelations(s, relation)
+		if err != nil {
+			return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}
+		}
+		d.relations = under
+	}
+	var err error
+	d.budget = budget
+	if d.sample, err = onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
+		return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}
+	}
+	var problems job.Problems
+	events := make([]privacy.Event, 0, len(d.releases))
+	for _, r := range d.releases {
+		r.share = portion(d.sample, r.job.Guarantee, d.target)
+		r.public = public(j, d)
+		if err := r.makePlan(ctx); err != nil {
+			problems = append(problems, planProblem(j, r, err))
+			continue
+		}
+		events = append(events, r.plan.Event)
+	}
+	d.event = d.design.Event(compose(events))
+	return problems
+}
+
+// keptBack leaves a billionth of a target to the outward rounding of the
+// accountant, so that shares that use up their budget compose to no more than it.
+const keptBack = 1 - 1e-9
+
+func compose(events []privacy.Event) privacy.Event {
+	if len(events) == 1 {
+		return events[0]
+	}
+	return privacy.Compose{Events: events}
+}
+
+// makePlan asks the mechanism and holds it to its share under every relation
+// that the draw demands.
+func (r *release) makePlan(ctx context.Context) error {
+	for _, rel := range r.public.SampleRelations {
+		if !contains(r.mech.about.Relations, rel) {
+			return fmt.Errorf("%s does not support %s on the sample", r.job.Mechanism, rel)
+		}
+	}
+	if !contains(r.mech.about.Designs, r.public.Design.Kind) {
+		return fmt.Errorf("%s does not support samples drawn by %s", r.job.Mechanism, r.public.Design.Kind)
+	}
+	if err := r.mech.validate(r.job.Params); err != nil {
+		return err
+	}
+	plan, err := r.mech.plan(ctx, sdk.PlanRequest{Params: r.job.Params, Public: r.public, Target: r.share})
+	if err != nil {
+		return err
+	}
+	for _, rel := range r.public.SampleRelations {
+		a, err := privacy.EpsilonAt(plan.Event, rel, r.share.Delta)
+		if err != nil {
+			return fmt.Errorf("the plan of %s cannot be charged: %w", r.job.Mechanism, err)
+		}
+		if a.Epsilon > r.share.Epsilon {
+			return fmt.Errorf("the plan of %s spends more than its share under %s (ε %.6g of %.6g)", r.job.Mechanism, rel, a.Epsilon, r.share.Epsilon)
+		}
+	}
+	for _, name := range plan.Columns {
+		if _, ok := r.public.Column(name); !ok {
+			return fmt.Errorf("%s asks for column %q, which is not declared in dataset.columns", r.job.Mechanism, name)
+		}
+	}
+	r.plan = plan
+	return nil
+}
+
+func contains[T comparable](all []T, one T) bool {
+	for _, x := range all {
+		if x == one {
+			return true
+		}
+	}
+	return false
+}
+
+// planProblem places a mechanism's refusal. Before any data is read its words
+// may be shown.
+func planProblem(j *job.Job, r *release, err error) job.Problem {
+	var at paramError
+	if errors.As(err, &at) {
+		return j.Problem(r.path()+".params"+at.path, at.message, at.hint)
+	}
+	return j.Problem(r.path()+".params", err.Error(), "")
+}
+
+// price evaluates the events on the population: of each release, of each draw,
+// and of the whole job, which is what is charged.
+func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation, whole job.Guarantee) error {
+	wrap := func(e privacy.Event) privacy.Event {
+		if outer == nil {
+			return e
+		}
+		return outer.With(e)
+	}
+	relation := p.job.Dataset.Relation
+	events, promised := make([]privacy.Event, len(p.draws)), make([]privacy.Event, len(p.draws))
+	for i, d := range p.draws {
+		events[i] = d.event
+		shares := make([]privacy.Event, len(d.releases))
+		for k, r := range d.releases {
+			shares[k] = privacy.Approx{Eps: r.share.Epsilon, Delta: r.share.Delta}
+			var err error
+			r.answer, err = charged(wrap(d.design.Event(r.plan.Event)), wrap(d.design.Event(shares[k])), relation, point(r.job.Guarantee))
+			if err != nil {
+				return fail(ExitBug, "PLAN_UNSOUND", "release %s: %v", r.job.Name, err)
+			}
+		}
+		together := d.design.Event(compose(shares))
+		var err error
+		if d.answer, err = charged(wrap(d.event), wrap(together), relation, point(d.target)); err != nil {
+			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
+		}
+		// What the draw costs on the table is what the draws compose with.
+		onTable, err := charged(d.event, together, inside, privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * keptBack})
+		if err != nil {
+			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
+		}
+		promised[i] = privacy.Approx{Eps: onTable.Epsilon, Delta: onTable.Delta}
+	}
+	event := wrap(compose(events))
+	answer, err := charged(event, wrap(compose(promised)), relation, point(whole))
+	if err != nil {
+		return fail(ExitBug, "PLAN_UNSOUND", "job: %v", err)
+	}
+	p.report, err = newReport(p, wrap, event, answer)
+	return err
+}
+
+// bySplit is the method that charges what the releases were allowed: each was held
+// to its share of the sample's budget by whichever method is best for it alone,
+// and shares compose.
+const bySplit = "split"
+
+// charged is the accountant's answer at the target's δ: the smaller of what the
+// events cost together, and what the shares that the releases were held to cost
+// together (basic composition, then one amplification). The second never exceeds
+// the target; that is what the budget was split for.
+func charged(event, shares privacy.Event, r privacy.Relation, target privacy.Point) (privacy.Answer, error) {
+	a, err := privacy.EpsilonAt(event, r, target.Delta)
+	if err != nil {
+		return a, err
+	}
+	b, err := privacy.EpsilonAt(shares, r, target.Delta)
+	if err != nil {
+		return b, err
+	}
+	a.Methods = maps.Clone(a.Methods)
+	a.Methods[bySplit] = privacy.Bound{Epsilon: b.Epsilon, Delta: b.Delta}
+	if b.Epsilon < a.Epsilon {
+		a.Epsilon, a.Delta, a.Upper, a.Method = b.Epsilon, b.Delta, b.Epsilon, bySplit
+	}
+	if !(a.Epsilon <= target.Epsilon) {
+		return a, fmt.Errorf("the events cost ε %.9g, more than the target %.9g", a.Epsilon, target.Epsilon)
+	}
+	return a, nil
+}
+
+// withinLimit compares the price with the job's own limit; what earlier jobs
+// spent is the ledger's business.
+func (p *Plan) withinLimit() error {
+	limit := p.job.Budget.Limit
+	g := p.report.Guarantee
+	if limit.Epsilon == nil {
+		return nil
+	}
+	if !atMost(g.Epsilon, limit.Epsilon) || limit.Delta != nil && !atMost(g.Delta, limit.Delta) {
+		return fail(ExitBudget, "BUDGET_EXCEEDED", "the job needs (ε %.6g, δ %.3g) and budget.limit allows (ε %s, δ %s); lower the releases' guarantees",
+			g.Epsilon, g.Delta, job.FormatAmount(limit.Epsilon), job.FormatAmount(limit.Delta))
+	}
+	return nil
+}
+
+// MarshalJSON is the plan as a report without results.
+func (p *Plan) MarshalJSON() ([]byte, error) { return json.Marshal(&p.report) }
+
+// Report is the plan as a report without results.
+func (p *Plan) Report() report.Report { return p.report }

@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// Failures after the first row: fixed texts, nothing of the data (P20).
+var (
+	errMissing = fail(ExitSource, "DATA_MISSING", "a column that is declared without missing values holds one; say missing: drop or missing: {impute: VALUE}")
+	errOutside = fail(ExitSource, "DATA_OUTSIDE", "a category column holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
+	errType    = fail(ExitSource, "DATA_TYPE", "a column cannot be read as its declared type")
+)
+
+// prepared is one column of a batch as a mechanism sees it: clipped numbers or
+// codes into the public domain, with a bitmap of what is present.
+type prepared struct {
+	floats []float64
+	codes  []int32
+	valid  []byte // nil: all
+}
+
+// preparer turns a column of the table into what the job declares it to be.
+// Nothing is decided silently: every null, NaN and foreign category follows the
+// column's rules.
+type preparer struct {
+	column       job.Column
+	lower, upper float64
+	impute       float64
+	texts        map[string]int32
+	numbers      map[int64]int32
+	missingCode  int32
+	outsideCode  int32
+	out          prepared
+
+	dictID   uint64  // the dictionary that mapped belongs to
+	mapped   []int32 // its entries as codes
+	floatBuf []float64
+	codeBuf  []int32
+	validBuf []byte
+}
+
+// refused marks a code that must not occur.
+const refused = -2
+
+func newPreparer(c job.Column) *preparer {
+	p := &preparer{column: c}
+	if c.Type == job.Number {
+		// Inward, so that no value beyond the exact bound passes.
+		p.lower, p.upper = job.Up(c.Lower), job.Down(c.Upper)
+		if c.Missing.Rule == job.Impute {
+			p.impute = math.Min(math.Max(job.Down(c.Missing.Number), p.lower), p.upper)
+		}
+		return p
+	}
+	p.texts = make(map[string]int32, len(c.Domain))
+	p.numbers = map[int64]int32{}
+	for i, v := range c.Domain {
+		p.texts[v] = int32(i)
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && strconv.FormatInt(n, 10) == v {
+			p.numbers[n] = int32(i)
+		}
+	}
+	p.missingCode, p.outsideCode = p.code(c.Missing), p.code(c.Outside)
+	return p
+}
+
+// code is what a missing or foreign category becomes.
+func (p *preparer) code(h job.Handling) int32 {
+	switch h.Rule {
+	case job.Drop:
+		return -1
+	case job.Impute:
+		return p.texts[h.Text]
+	}
+	return refused
+}
+
+// prepare converts one batch. The result is valid until the next call and may
+// reuse the slices of v.
+func (p *preparer) prepare(v table.Values, rows int) (*prepared, error) {
+	var err error
+	if p.column.Type == job.Number {
+		err = p.number(v, rows)
+	} else {
+		err = p.category(v, rows)
+	}
+	return &p.out, err
+}
+
+func (p *preparer) number(v table.Values, rows int) error {
+	floats, err := p.asFloats(v, rows)
+	if err != nil {
+		return err
+	}
+	nans := p.clip(floats)
+	p.out = prepared{floats: floats}
+	if !nans && v.Valid == nil {
+		return nil
+	}
+	return p.missing(floats, v.Valid)
+}
+
+// clip moves every value into the bounds, ±Inf included, and reports whether it
+// met a NaN.
+func (p *preparer) clip(x []float64) bool {
+	lo, hi := p.lower, p.upper
+	nans := false
+	for i, f := range x {
+		if f < lo {
+			x[i] = lo
+		} else if f > hi {
+			x[i] = hi
+		} else if f != f {
+			nans = true
+		}
+	}
+	return nans
+}
+
+// missing applies the column's rule to nulls and NaN.
+func (p *preparer) missing(x []float64, valid []byte) error {
+	bitmap := p.bitmap(len(x))
+	dropped := false
+	for i, f := range x {
+		if (valid == nil || valid[i>>3]>>(i&7)&1 == 1) && f == f {
+			bitmap[i>>3] |= 1 << (i & 7)
+			continue
+		}
+		switch p.column.Missing.Rule {
+		case job.Impute:
+			x[i] = p.impute
+			bitmap[i>>3] |= 1 << (i & 7)
+		case job.Drop:
+			x[i] = p.lower // never used, and finite
+			dropped = true
+		default:
+			return errMissing
+		}
+	}
+	if dropped {
+		p.out.valid = bitmap
+	}
+	return nil
+}
+
+func (p *preparer) bitmap(rows int) []byte {
+	n := (rows + 7) / 8
+	if cap(p.validBuf) < n {
+		p.validBuf = make([]byte, n)
+	}
+	b := p.validBuf[:n]
+	clear(b)
+	return b
+}

@@ -1,0 +1,221 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Run carries a job out. What is left of the table's first row: the plan, the
+// check that the output may be written, the checks of the table's structure, and
+// the debit (P21).
+func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
+	set := newMechanisms(j, o)
+	defer set.close()
+	plan, err := makePlan(ctx, j, o, set)
+	if err != nil {
+		return nil, err
+	}
+	o.Observer = serially(o.Observer)
+	o.observe(Event{Kind: "plan"})
+	budget, err := openBudget(plan)
+	if err != nil {
+		return nil, err
+	}
+	if done, err := budget.released(); done != nil || err != nil {
+		return done, err
+	}
+	t, err := openTable(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	out, err := newFolder(j.Output.Dir)
+	if err != nil {
+		return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
+	}
+	defer out.discard()
+	if err := budget.debit(); err != nil {
+		return nil, err
+	}
+	// From here on a failure is one of a fixed set of codes (P20).
+	run := &running{plan: plan, table: t, options: o, results: map[string]sdk.Result{}}
+	if err := run.draws(ctx); err != nil {
+		return nil, codeOf(ctx, err)
+	}
+	outcome, err := run.publish(out)
+	if err != nil {
+		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+	}
+	if err := budget.published(); err != nil {
+		return nil, err
+	}
+	o.observe(Event{Kind: "published"})
+	return outcome, nil
+}
+
+// running is a job whose budget is spent.
+type running struct {
+	plan    *Plan
+	table   *openedTable
+	options Options
+
+	mu      sync.Mutex
+	results map[string]sdk.Result
+}
+
+func (r *running) keep(name string, result sdk.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.results[name] = result
+}
+
+func (r *running) draws(ctx context.Context) error {
+	src, err := noise.NewSource()
+	if err != nil {
+		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	for _, d := range r.plan.draws {
+		if err := r.draw(ctx, d, src.Child()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together is how many mechanisms are fed from one scan.
+const together = 8
+
+// draw draws one sample and makes all releases from it (P4). More releases than
+// are fed at once see the same rows again.
+func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
+	r.options.observe(Event{Kind: "draw", Draw: d.name})
+	units := r.table.units[d.name]
+	selector, err := samplers.Begin(d.design, src.Child(), r.table.rows())
+	if err != nil {
+		return err
+	}
+	picks := newPicker(selector, units, len(d.releases) > together)
+	scans := (len(d.releases) + together - 1) / together
+	for i := range scans {
+		batch := d.releases[i*together : min((i+1)*together, len(d.releases))]
+		if err := r.feed(ctx, batch, picks, src, r.progress(d, i, scans)); err != nil {
+			return err
+		}
+	}
+	return selector.Done()
+}
+
+// feed runs some releases side by side on one scan of the sample.
+func (r *running) feed(ctx context.Context, batch []*release, picks *picker, src *noise.Source, progress func(int64)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &sample{table: r.table.table, job: r.plan.job, picker: picks, progress: progress}
+	sinks := make([]sink, len(batch))
+	ready := make(chan int, len(batch))
+	finished := make(chan struct{}) // closed when the scan has ended, well or not
+	done := make(chan error, len(batch))
+	for i, rel := range batch {
+		sinks[i].wants = s.want(rel.plan.Columns)
+		own := src.Child()
+		go func() {
+			err := r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
+				sinks[i].rows = w
+				ready <- i
+				<-finished
+				return context.Cause(ctx)
+			})
+			if err != nil {
+				cancel(err)
+			}
+			done <- err
+		}()
+	}
+	scanErr := waitAll(ctx, ready, len(batch))
+	if scanErr == nil {
+		scanErr = s.run(ctx, sinks)
+	}
+	if scanErr != nil {
+		cancel(scanErr)
+	}
+	close(finished)
+	errs := make([]error, len(batch))
+	for i := range batch {
+		errs[i] = <-done
+	}
+	return firstCause(errs, scanErr, context.Cause(ctx))
+}
+
+// firstCause picks what went wrong first: a plugin that fails breaks the scan
+// that feeds it, and a scan that fails cancels the plugins.
+func firstCause(releases []error, scan, cause error) error {
+	for _, err := range releases {
+		var plugin *host.Error
+		if errors.As(err, &plugin) && plugin.Code != host.CodeCanceled {
+			return err
+		}
+	}
+	return errors.Join(scan, cause, errors.Join(releases...))
+}
+
+// waitAll waits until every mechanism is ready to take rows.
+func waitAll(ctx context.Context, ready <-chan int, n int) error {
+	for range n {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// release runs one mechanism and holds it to its plan.
+func (r *running) release(ctx context.Context, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
+	r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
+	p, err := rel.mech.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer rel.mech.put(p)
+	req := sdk.ReleaseRequest{Params: rel.job.Params, Public: rel.public, Target: rel.share, Plan: rel.plan}
+	result, happened, err := p.Release(ctx, req, feed, drawer{src})
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(happened, rel.plan.Event) {
+		return &host.Error{Code: host.CodeNoiseMismatch, Plugin: rel.job.Mechanism}
+	}
+	if src.Err() != nil {
+		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	r.keep(rel.job.Name, result)
+	r.options.observe(Event{Kind: "release-done", Release: rel.job.Name})
+	return nil
+}
+
+// codeOf is all that is said of a failure once rows have been read (P20).
+func codeOf(ctx context.Context, err error) error {
+	var f *Failure
+	var plugin *host.Error
+	var source *table.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case ctx.Err() != nil:
+		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
+	case errors.As(err, &plugin):
+		return fail(ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
+	case errors.As(err, &source):
+		return fail(ExitSource, "SOURCE_"+source.Code, "%s; nothing was published, and the budget is spent", source.Error())
+	}
+	return fail(ExitBug, "INTERNAL", "the run failed after its budget was spent; nothing was published")
+}

@@ -1,0 +1,136 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// picker chooses the rows of each block, in the order of the table, and keeps
+// their weights until the block is delivered. What it drew can be replayed: all
+// that is released from one draw sees the same rows, however many scans that
+// takes.
+type picker struct {
+	selector samplers.Selector
+	units    []int32 // the ultimate unit of every row, nil where the design has none
+	keep     bool    // remember the picks for another scan
+	picks    map[int64]samplers.Selection
+	next     map[int64][]float64 // weights of blocks on their way
+}
+
+func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
+	return &picker{selector: s, units: units, keep: keep, picks: map[int64]samplers.Selection{}, next: map[int64][]float64{}}
+}
+
+func (p *picker) pick(b table.Block) (table.Pick, error) {
+	sel, known := p.picks[b.First]
+	if !known {
+		var err error
+		if sel, err = p.draw(b); err != nil {
+			return table.Pick{}, err
+		}
+		if p.keep {
+			sel = samplers.Selection{All: sel.All, Rows: append([]uint32(nil), sel.Rows...), Weights: append([]float64(nil), sel.Weights...)}
+			p.picks[b.First] = sel
+		}
+	}
+	if len(sel.Weights) > 0 {
+		p.next[b.First] = append([]float64(nil), sel.Weights...)
+	}
+	return table.Pick{All: sel.All, Rows: sel.Rows}, nil
+}
+
+func (p *picker) draw(b table.Block) (samplers.Selection, error) {
+	if p.units != nil {
+		return p.selector.NextUnits(p.units[b.First : b.First+int64(b.Rows)])
+	}
+	return p.selector.Next(b.Rows)
+}
+
+// weights returns the design weights of a delivered block, once.
+func (p *picker) weights(b table.Block) []float64 {
+	w := p.next[b.First]
+	delete(p.next, b.First)
+	return w
+}
+
+// sample is one scan of the rows of a draw: every block's columns are prepared
+// once and handed to all sinks.
+type sample struct {
+	table    *table.Table
+	job      *job.Job
+	columns  []string // the union of what the releases read
+	picker   *picker
+	progress func(rows int64)
+}
+
+// sink is where one release's rows go: which of the prepared columns it wants,
+// and the writer that hands them to the mechanism.
+type sink struct {
+	wants []int
+	rows  host.RowWriter
+}
+
+// want adds the columns of one release to the scan and returns where they stand.
+func (s *sample) want(columns []string) []int {
+	wants := make([]int, len(columns))
+	for i, name := range columns {
+		at := slices.Index(s.columns, name)
+		if at < 0 {
+			at = len(s.columns)
+			s.columns = append(s.columns, name)
+		}
+		wants[i] = at
+	}
+	return wants
+}
+
+func (s sink) write(rows int, ready []host.Values, weights []float64) error {
+	some := make([]host.Values, len(s.wants))
+	for i, k := range s.wants {
+		some[i] = ready[k]
+	}
+	return s.rows.Write(host.Batch{Rows: rows, Columns: some, Weights: weights})
+}
+
+func (s *sample) run(ctx context.Context, sinks []sink) error {
+	preparers := make([]*preparer, len(s.columns))
+	for i, name := range s.columns {
+		c, _ := s.job.Dataset.Column(name)
+		preparers[i] = newPreparer(c)
+	}
+	ready := make([]host.Values, len(s.columns))
+	visit := func(b table.Batch) error {
+		for i, p := range preparers {
+			v, err := p.prepare(b.Columns[i], b.Rows)
+			if err != nil {
+				return err
+			}
+			ready[i] = host.Values{Float64: v.floats, Codes: v.codes, Valid: v.valid}
+		}
+		weights := s.picker.weights(b.Block)
+		return fanOut(sinks, b.Rows, ready, weights)
+	}
+	return s.table.Scan(ctx, table.ScanOptions{Columns: s.columns, Pick: s.picker.pick, Progress: s.progress}, visit)
+}
+
+// fanOut writes one block to every sink at once and waits for all of them.
+func fanOut(sinks []sink, rows int, ready []host.Values, weights []float64) error {
+	if len(sinks) == 1 {
+		return sinks[0].write(rows, ready, weights)
+	}
+	errs := make(chan error, len(sinks))
+	for _, s := range sinks {
+		go func() { errs <- s.write(rows, ready, weights) }()
+	}
+	var all []error
+	for range sinks {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}

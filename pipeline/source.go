@@ -1,0 +1,106 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// openedTable is the table of a job, opened and held to what the job says of it.
+type openedTable struct {
+	table *table.Table
+	units map[string][]int32 // for each framed draw the unit of every row
+}
+
+func (t *openedTable) close()      { t.table.Close() }
+func (t *openedTable) rows() int64 { return t.table.Rows() }
+
+// openTable opens the table and checks everything that can be checked without
+// reading a private value: files, schema, pages, size, and the public frame.
+func openTable(ctx context.Context, p *Plan) (*openedTable, error) {
+	j := p.job
+	columns := p.columns()
+	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format, Columns: columns})
+	if err != nil {
+		return nil, sourceFailure(ctx, j, err)
+	}
+	o := &openedTable{table: t, units: map[string][]int32{}}
+	if err := o.check(ctx, p, columns); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+// columns are all columns that the job reads.
+func (p *Plan) columns() []string {
+	var all []string
+	for _, d := range p.draws {
+		for _, r := range d.releases {
+			for _, c := range r.plan.Columns {
+				if !contains(all, c) {
+					all = append(all, c)
+				}
+			}
+		}
+		for _, c := range d.design.Facts().UnitColumns {
+			if !contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) error {
+	j := p.job
+	var wrong job.Problems
+	for _, c := range o.table.Columns() {
+		declared, ok := j.Dataset.Column(c.Name)
+		if !ok || !contains(columns, c.Name) {
+			continue
+		}
+		if ok, why := suits(declared, c); !ok {
+			wrong = append(wrong, j.Problem(job.Key("dataset.columns", c.Name), "cannot be used as a "+string(declared.Type)+": "+why, ""))
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong.Sort()
+	}
+	// Under replace-one the number of rows is public; under add-remove nothing is
+	// said of it (P19).
+	if j.Dataset.Relation == privacy.ReplaceOne && o.rows() != j.Dataset.Size {
+		return oneProblem(j, "dataset.size", "is not the number of rows of the table",
+			"under replace-one the size is public: count the rows and say it")
+	}
+	if err := o.table.Verify(ctx, columns); err != nil {
+		return sourceFailure(ctx, j, err)
+	}
+	for _, d := range p.draws {
+		units, err := o.findUnits(ctx, j, d)
+		if err != nil {
+			return err
+		}
+		o.units[d.name] = units
+	}
+	return nil
+}
+
+// sourceFailure places what is wrong with the table before a row was read.
+func sourceFailure(ctx context.Context, j *job.Job, err error) error {
+	var e *table.Error
+	switch {
+	case ctx.Err() != nil:
+		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	case !errors.As(err, &e):
+		return fail(ExitSource, "SOURCE_unreadable", "the table cannot be read; nothing was drawn and nothing debited")
+	}
+	key := "dataset.source.path"
+	if e.Code == table.CodeColumn {
+		key = "dataset.columns"
+	}
+	return fail(ExitSource, "SOURCE_"+e.Code, "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
+}

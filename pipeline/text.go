@@ -1,0 +1,157 @@
+package pipeline
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// spent prints a charged figure with four significant digits, rounded up (P17).
+func spent(x float64) string {
+	return digits(x, math.Ceil)
+}
+
+// allowed prints a limit or a target with four significant digits, rounded down.
+// A float that lies just below a short decimal is that decimal.
+func allowed(x float64) string {
+	return digits(x, func(steps float64) float64 { return math.Floor(steps * (1 + 1e-12)) })
+}
+
+func digits(x float64, to func(float64) float64) string {
+	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	exponent := int(math.Floor(math.Log10(math.Abs(x)))) - 3
+	return strconv.FormatFloat(to(x/math.Pow10(exponent))*math.Pow10(exponent), 'g', 4, 64)
+}
+
+func pointText(p privacy.Point, number func(float64) string) string {
+	if p.Delta == 0 {
+		return "ε " + number(p.Epsilon)
+	}
+	return "ε " + number(p.Epsilon) + ", δ " + number(p.Delta)
+}
+
+// WriteText prints the plan for a person.
+func (p *Plan) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	r := &p.report
+	fmt.Fprintf(b, "job %s on %s: %s", r.Job.Name, r.Dataset.ID, r.Dataset.Relation)
+	if r.Dataset.Population > 0 {
+		fmt.Fprintf(b, ", %d %ss", r.Dataset.Population, r.Dataset.Unit)
+	}
+	fmt.Fprintln(b)
+	if r.Dataset.Collected != "" {
+		fmt.Fprintf(b, "the table is itself a sample: %s\n", r.Dataset.Collected)
+	}
+	for _, d := range r.Draws {
+		writeDraw(b, r, d)
+	}
+	writeTotal(b, r, p.job)
+	return b.Flush()
+}
+
+func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
+	fmt.Fprintf(b, "\ndraw %s: %s\n", d.Name, d.Design)
+	line(b, 2, "event", d.Guarantee.EventText)
+	line(b, 2, "target on the population", pointText(d.Target, allowed))
+	if d.Design != "full" {
+		line(b, 2, "allowed on the sample", pointText(d.Sample, allowed)+" under "+relations(d.SampleRelations))
+	}
+	line(b, 2, "charged on the population", charge(d.Guarantee))
+	for _, c := range d.Guarantee.Claimed {
+		line(b, 2, "claimed, not charged", fmt.Sprintf("ε %s by %s: %s", allowed(c.Epsilon), c.Source, c.Why))
+	}
+	if d.Verdict != "" {
+		line(b, 2, "verdict", d.Verdict)
+	}
+	for _, rel := range r.Releases {
+		if contains(d.Releases, rel.Name) {
+			writeRelease(b, rel, d)
+		}
+	}
+}
+
+func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
+	fmt.Fprintf(b, "  release %s: %s %s\n", r.Name, r.Mechanism.Name, r.Mechanism.Version)
+	line(b, 4, "target on the population", pointText(r.Target, allowed))
+	if d.Design != "full" {
+		line(b, 4, "allowed on the sample", pointText(r.Sample, allowed))
+	}
+	line(b, 4, "charged on the population", charge(r.Guarantee))
+	line(b, 4, "event", r.Guarantee.EventText)
+	for _, e := range r.Expected {
+		line(b, 4, "expected error", expectedText(e))
+	}
+	if r.Mechanism.SelfNoising {
+		line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
+	}
+}
+
+func expectedText(e report.ExpectedError) string {
+	var parts []string
+	if e.NoiseSD > 0 {
+		parts = append(parts, fmt.Sprintf("noise of standard deviation %.4g", e.NoiseSD))
+	}
+	if e.Half95 > 0 {
+		parts = append(parts, fmt.Sprintf("±%.4g at 95 %%", e.Half95))
+	}
+	text := strings.Join(parts, ", ")
+	switch {
+	case text == "":
+		return e.Note
+	case e.Note == "":
+		return e.Field + ": " + text
+	}
+	return e.Note + ": " + text
+}
+
+func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
+	fmt.Fprintf(b, "\nthe whole job\n")
+	line(b, 2, "charged on the population", charge(r.Guarantee))
+	if l := j.Budget.Limit; l.Epsilon != nil {
+		text := "ε " + job.FormatAmount(l.Epsilon)
+		if l.Delta != nil {
+			text += ", δ " + job.FormatAmount(l.Delta)
+		}
+		line(b, 2, "limit of the budget", text)
+	}
+	line(b, 2, "meaning", meaning(r.Guarantee, r.Dataset.Unit))
+}
+
+func charge(g report.Guarantee) string {
+	return pointText(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}, spent) + " (" + g.Method + ")"
+}
+
+// meaning says a guarantee in one sentence.
+func meaning(g report.Guarantee, unit string) string {
+	change := "is in the table or not"
+	if g.Relation == privacy.ReplaceOne {
+		change = "has the values it has or any others"
+	}
+	text := fmt.Sprintf("whether any one %s %s changes the chance of any result by at most a factor %s",
+		unit, change, spent(math.Exp(g.Epsilon)))
+	if g.Delta > 0 {
+		text += ", but for a probability of " + spent(g.Delta)
+	}
+	return text
+}
+
+func relations(rs []privacy.Relation) string {
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = r.String()
+	}
+	return strings.Join(names, " and ")
+}
+
+func line(b *bufio.Writer, indent int, label, text string) {
+	fmt.Fprintf(b, "%*s%-*s %s\n", indent, "", 30-indent, label, text)
+}

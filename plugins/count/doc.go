@@ -1,0 +1,17 @@
+// Package count is the mechanism that releases a table of counts, or of sums, by
+// groups of public domains.
+//
+// # Contract
+//
+// Every record adds one, or its clipped value, to the cell of its group; the
+// vector of all cells is one query. It moves by at most A, the largest magnitude
+// of one record's contribution, in L1 norm when a record comes or goes, and by at
+// most 2A when one is replaced: it may leave one cell and enter another (P11). A
+// cell of the public domain is released whether or not a record is in it, so that
+// which cells are listed says nothing.
+//
+// Counts of a sample are scaled to the population by public design weights. The
+// column consistent is labelled post-processing: it makes counts non-negative and,
+// where the number of records is public, makes them add up to it; it sees nothing
+// but the noisy counts. See count.proof.md.
+package count
