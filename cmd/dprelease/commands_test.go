@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// story is a pipeline that does what a test says.
+type story struct {
+	loadErr, checkErr, planErr, runErr error
+	events                             []pipeline.Event
+	during                             func()
+	got                                pipeline.Options
+}
+
+func (s *story) load(string, func(string) (string, bool)) (*job.Job, error) {
+	return &job.Job{Name: "demo"}, s.loadErr
+}
+
+func (s *story) check(context.Context, *job.Job, pipeline.Options) error { return s.checkErr }
+
+func (s *story) plan(context.Context, *job.Job, pipeline.Options) (answer, error) {
+	return words("the plan"), s.planErr
+}
+
+func (s *story) run(_ context.Context, _ *job.Job, o pipeline.Options) (answer, error) {
+	s.got = o
+	if s.during != nil {
+		s.during()
+	}
+	for _, ev := range s.events {
+		if o.Observer != nil {
+			o.Observer.Observe(ev)
+		}
+	}
+	return words("the summary"), s.runErr
+}
+
+type words string
+
+func (w words) WriteText(out io.Writer) error {
+	_, err := io.WriteString(out, string(w)+"\n")
+	return err
+}
+
+func (w words) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"words": string(w)})
+}
+
+// try runs one command line.
+func try(ctx context.Context, s *story, args ...string) (exit int, out, errw string) {
+	var o, e bytes.Buffer
+	env := &environment{in: strings.NewReader(""), out: &o, errw: &e, getenv: func(string) (string, bool) { return "", false }, self: "/self", jobs: s}
+	exit = env.execute(ctx, args)
+	return exit, o.String(), e.String()
+}
+
+const secretValue = "4711.0815"
+
+// Every kind of error has its exit code and its text, on every command, and an
+// error of an unknown kind says nothing but its type.
+func TestFailures(t *testing.T) {
+	problem := job.Problem{Pos: job.Pos{File: "j.yaml", Line: 3, Column: 7}, Step: job.StepCheck, Path: "a.b", Message: "is wrong", Hint: "do right"}
+	for _, c := range []struct {
+		err  error
+		exit int
+		text string
+		code string
+	}{
+		{job.Problems{problem, problem}, 3, "j.yaml:3:7: a.b: is wrong (do right)\nj.yaml:3:7: a.b: is wrong (do right)\n", "INVALID_JOB"},
+		{problem, 3, "j.yaml:3:7: a.b: is wrong (do right)\n", "INVALID_JOB"},
+		{&pipeline.Failure{Exit: 4, Code: "BUDGET", Message: "the budget is exhausted"}, 4, "dprelease: BUDGET: the budget is exhausted\n", "BUDGET"},
+		{fmt.Errorf("wrapped: %w", &pipeline.Failure{Exit: 5, Code: "PLUGIN", Message: "no"}), 5, "dprelease: PLUGIN: no\n", "PLUGIN"},
+		{&pipeline.Failure{Exit: 6, Code: "SOURCE", Message: "no"}, 6, "dprelease: SOURCE: no\n", "SOURCE"},
+		{&pipeline.Failure{Exit: 7, Code: "LEDGER", Message: "no"}, 7, "dprelease: LEDGER: no\n", "LEDGER"},
+		{&pipeline.Failure{Exit: 8, Code: "NOT_PUBLISHED", Message: "no"}, 8, "dprelease: NOT_PUBLISHED: no\n", "NOT_PUBLISHED"},
+		{context.Canceled, 130, "dprelease: INTERRUPTED: interrupted\n", "INTERRUPTED"},
+		{errors.New(secretValue), 1, "dprelease: INTERNAL: a bug: an unexpected error of type *errors.errorString; please report it\n", "INTERNAL"},
+	} {
+		for _, s := range []struct {
+			command string
+			story
+		}{
+			{"check", story{loadErr: c.err}}, {"plan", story{loadErr: c.err}}, {"run", story{loadErr: c.err}},
+			{"check", story{checkErr: c.err}}, {"plan", story{planErr: c.err}}, {"run", story{runErr: c.err}},
+		} {
+			exit, out, errw := try(context.Background(), &s.story, s.command, "j.yaml")
+			if exit != c.exit || out != "" || errw != c.text {
+				t.Errorf("%s with %T: exit %d, stdout %q, stderr %q; want %d and %q", s.command, c.err, exit, out, errw, c.exit, c.text)
+			}
+			exit, out, errw = try(context.Background(), &s.story, s.command, "--json", "j.yaml")
+			if exit != c.exit || errw != "" || strings.Contains(out, secretValue) {
+				t.Errorf("%s --json with %T: exit %d, stdout %q, stderr %q", s.command, c.err, exit, out, errw)
+			}
+			var last failure
+			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code {
+				t.Errorf("%s --json with %T ends with %s (%v)", s.command, c.err, lines[len(lines)-1], err)
+			}
+			if n := len(problemsOf(c.err)); len(lines) != n+1 {
+				t.Errorf("%s --json with %T: %d lines, want %d", s.command, c.err, len(lines), n+1)
+			}
+		}
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct{ args, out string }{
+		{"check j.yaml", "j.yaml: no problems found\n"},
+		{"check -q j.yaml", ""},
+		{"check --json j.yaml", `{"event":"done","exit":0,"job":"demo"}` + "\n"},
+		{"plan j.yaml", "the plan\n"},
+		{"plan --quiet j.yaml", ""},
+		{"plan --json j.yaml", `{"words":"the plan"}` + "\n"},
+		{"run j.yaml", "the summary\n"},
+		{"run -q j.yaml", ""},
+		{"run --json j.yaml", `{"event":"draw","draw":"srs"}` + "\n" + `{"event":"progress","draw":"srs","done":5,"total":10}` + "\n" +
+			`{"event":"progress","draw":"pois"}` + "\n" + `{"event":"done","exit":0,"outcome":{"words":"the summary"}}` + "\n"},
+	} {
+		s := &story{events: []pipeline.Event{{Kind: "draw", Draw: "srs"}, {Kind: "progress", Draw: "srs", Done: 5, Total: 10},
+			{Kind: "progress", Draw: "pois", Done: 4711}}} // a count without a public total is secret (P19)
+		exit, out, errw := try(context.Background(), s, strings.Fields(c.args)...)
+		if exit != 0 || out != c.out || errw != "" {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q; want %q", c.args, exit, out, errw, c.out)
+		}
+	}
+}
+
+func TestOptionsReachTheRun(t *testing.T) {
+	s := &story{}
+	if exit, _, _ := try(context.Background(), s, "run", "--diagnostics", "j.yaml"); exit != 0 {
+		t.Fatal(exit)
+	}
+	if o := s.got; !o.Diagnostics || o.Self != "/self" || len(o.Builtins) == 0 || o.Version == "" || !o.SoleParent {
+		t.Errorf("options are %+v", o)
+	}
+}
+
+// A panic is one line: its type and where it came from, and not its value.
+func TestPanic(t *testing.T) {
+	for _, s := range []*story{
+		{during: func() { panic(secretValue) }},
+		{during: func() { panic(fmt.Errorf("cell %s", secretValue)) }},
+		{during: func() { var v []int; _ = v[len(secretValue)] }},
+	} {
+		exit, out, errw := try(context.Background(), s, "run", "j.yaml")
+		if exit != 1 || out != "" || strings.Contains(errw, secretValue) || strings.Count(errw, "\n") != 1 ||
+			!strings.HasPrefix(errw, "dprelease: a bug: panic of type ") || !strings.Contains(errw, "commands_test.go:") {
+			t.Errorf("exit %d, stdout %q, stderr %q", exit, out, errw)
+		}
+	}
+}
+
+// The exit code says which signal it was.
+func TestSignals(t *testing.T) {
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		ctx, stop := interruptible(context.Background())
+		s := &story{runErr: &pipeline.Failure{Exit: pipeline.ExitInterrupted, Code: "INTERRUPTED", Message: "stopped"}}
+		s.during = func() {
+			if err := syscall.Kill(syscall.Getpid(), sig); err != nil {
+				t.Fatal(err)
+			}
+			<-ctx.Done()
+		}
+		exit, out, errw := try(ctx, s, "run", "j.yaml")
+		stop()
+		if exit != want || out != "" || errw != "dprelease: INTERRUPTED: stopped\n" {
+			t.Errorf("%v: exit %d, stdout %q, stderr %q", sig, exit, out, errw)
+		}
+	}
+}
+
+// closed is a pipe that nobody reads.
+type closed struct{}
+
+func (closed) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// A run goes on, and succeeds, when nobody reads its output; every other command
+// says that its answer was lost.
+func TestClosedOutput(t *testing.T) {
+	for args, want := range map[string]int{"run j": 0, "run --json j": 0, "check j": 1, "check --json j": 1, "plan j": 1, "plan --json j": 1, "schema": 1, "version": 1} {
+		var errw bytes.Buffer
+		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
+		env := &environment{out: closed{}, errw: &errw, jobs: s}
+		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1 {
+			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
+		}
+	}
+}
+
+// The bars come to an end whatever happens, and show no secret count.
+func TestBars(t *testing.T) {
+	for _, total := range []int64{0, 1000} {
+		var out bytes.Buffer
+		b := newBars(&out, 3)
+		for _, ev := range []pipeline.Event{{Kind: "plan"}, {Kind: "draw", Draw: "srs", Total: total}, {Kind: "release-start", Release: "m"},
+			{Kind: "progress", Draw: "srs", Done: 471, Total: total}, {Kind: "release-done", Release: "m"},
+			{Kind: "draw", Draw: strings.Repeat("x", 100)}, {Kind: "progress", Done: 471, Total: total}} {
+			b.Observe(ev)
+		}
+		b.stop()
+		if strings.Contains(out.String(), "471") {
+			t.Errorf("shows %q", out.String())
+		}
+	}
+	newBars(io.Discard, 3).stop() // nothing happened
+}
+
+func TestSchemaNames(t *testing.T) {
+	if names := schemas(); len(names) == 0 || names[0] != "job" {
+		t.Errorf("schemas are %v", names)
+	}
+}

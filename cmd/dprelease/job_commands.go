@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+func (e *environment) check() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "check JOB",
+		Short: "Report every problem of a job, without reading the data",
+		Long: `check reports every problem of a job in one pass, each as
+file:line:column: path of the key: what is wrong (what to do). It starts the
+plugins that the job names, to check their parameters, and never opens the table.`,
+		Example: `  dprelease check job.yaml
+  dprelease check --json job.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				if err := e.jobs.check(ctx, j, e.options()); err != nil {
+					return e.fail(ctx, err)
+				}
+				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name},
+					"%s: no problems found\n", args[0])
+			})
+		},
+	}
+	e.outputFlags(c, "print problems as JSON, one a line")
+	return c
+}
+
+func (e *environment) plan() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "plan JOB",
+		Short: "Say what a job would cost and how exact it would be, without reading the data",
+		Long: `plan prints every draw, event and guarantee of a job, what each mechanism may
+spend on its sample, the expected error where it is public, and whether sampling
+is worth it. It never opens the table.`,
+		Example: `  dprelease plan job.yaml
+  dprelease plan --json job.yaml | jq .guarantee`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				p, err := e.jobs.plan(ctx, j, e.options())
+				if err != nil {
+					return e.fail(ctx, err)
+				}
+				return e.print(p)
+			})
+		},
+	}
+	e.outputFlags(c, "print the plan as one JSON object")
+	return c
+}
+
+func (e *environment) run() *cobra.Command {
+	var diagnostics bool
+	c := &cobra.Command{
+		Use:   "run JOB",
+		Short: "Make the releases of a job",
+		Long: `run plans a job, spends its budget, draws the samples, makes the releases and
+writes them, all of them or none. A job that was already released is not released
+again: the answer is the same and nothing is spent.
+
+With --json standard output holds one JSON object a line: the events of the run,
+and last {"event":"done",…} or {"event":"failed",…}.`,
+		Example: `  dprelease run job.yaml
+  dprelease run --json job.yaml
+  DATA=/srv/data dprelease run -q job.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				o := e.options()
+				o.Diagnostics = diagnostics
+				observer, stop := e.observer(len(j.Releases))
+				o.Observer = observer
+				outcome, err := e.jobs.run(ctx, j, o)
+				stop()
+				if err != nil {
+					return e.fail(ctx, err)
+				}
+				return e.report(outcome)
+			})
+		},
+	}
+	e.outputFlags(c, "print events as JSON, one a line")
+	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
+	return c
+}
+
+// job reads a job file and hands it on.
+func (e *environment) job(ctx context.Context, path string, f func(context.Context, *job.Job) error) error {
+	j, err := e.jobs.load(path, e.getenv)
+	if err != nil {
+		return e.fail(ctx, err)
+	}
+	return f(ctx, j)
+}
+
+func (e *environment) options() pipeline.Options {
+	return pipeline.Options{Self: e.self, Builtins: builtinNames(), Version: version().Version, SoleParent: true}
+}
+
+// fail prints an error, one line for each problem, and gives its exit code.
+func (e *environment) fail(ctx context.Context, err error) error {
+	f := explain(ctx, err)
+	problems := problemsOf(err)
+	if e.json {
+		for _, p := range problems {
+			e.line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
+				"path": p.Path, "message": p.Message, "hint": p.Hint})
+		}
+		e.line(f)
+		return failed{f.Exit}
+	}
+	if len(problems) > 0 {
+		fmt.Fprintln(e.errw, problems.Error())
+	} else {
+		fmt.Fprintf(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
+	}
+	return failed{f.Exit}
+}
+
+// say prints a short answer.
+func (e *environment) say(object any, format string, args ...any) error {
+	var err error
+	switch {
+	case e.json:
+		err = e.line(object)
+	case !e.quiet:
+		_, err = fmt.Fprintf(e.out, format, args...)
+	}
+	return e.printed(err)
+}
+
+// print prints an answer.
+func (e *environment) print(a answer) error {
+	var err error
+	switch {
+	case e.json:
+		err = e.line(a)
+	case !e.quiet:
+		err = a.WriteText(e.out)
+	}
+	return e.printed(err)
+}
+
+// report prints what a run did. The releases stand whether or not this can be
+// printed, so the exit code stays that of success.
+func (e *environment) report(a answer) error {
+	var err error
+	switch {
+	case e.json:
+		err = e.line(struct {
+			Event   string `json:"event"`
+			Exit    int    `json:"exit"`
+			Outcome answer `json:"outcome"`
+		}{"done", exitDone, a})
+	case !e.quiet:
+		err = a.WriteText(e.out)
+	}
+	if err != nil {
+		fmt.Fprintln(e.errw, "dprelease: the releases are made, but the summary cannot be written")
+	}
+	return nil
+}
+
+// printed turns a failed write of an answer into an exit code.
+func (e *environment) printed(err error) error {
+	if err == nil {
+		return nil
+	}
+	fmt.Fprintln(e.errw, "dprelease: OUTPUT: the answer cannot be written")
+	return failed{exitBug}
+}
+
+// line prints one JSON object on a line of its own.
+func (e *environment) line(object any) error {
+	b, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	_, err = e.out.Write(append(b, '\n'))
+	return err
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// jobs is the story of a job, as the commands tell it.
+type jobs interface {
+	load(path string, getenv func(string) (string, bool)) (*job.Job, error)
+	check(ctx context.Context, j *job.Job, o pipeline.Options) error
+	plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error)
+	run(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error)
+}
+
+// answer prints itself for a person and for a program.
+type answer interface {
+	WriteText(w io.Writer) error
+	MarshalJSON() ([]byte, error)
+}
+
+// pipelineJobs is package pipeline.
+type pipelineJobs struct{}
+
+// load also checks the names of mechanisms, in the same pass: the pipeline does
+// not know which are built in.
+func (pipelineJobs) load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
+	j, err := pipeline.Load(path, getenv)
+	problems := problemsOf(err)
+	if j == nil || err != nil && problems == nil {
+		return nil, err
+	}
+	return j, append(problems, j.CheckMechanisms(builtinNames())...).Sort().Err()
+}
+
+func (pipelineJobs) check(ctx context.Context, j *job.Job, o pipeline.Options) error {
+	return pipeline.Check(ctx, j, o)
+}
+
+func (pipelineJobs) plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {
+	p, err := pipeline.MakePlan(ctx, j, o)
+	if err != nil {
+		return nil, err // a nil *Plan must not become a non-nil answer
+	}
+	return p, nil
+}
+
+func (pipelineJobs) run(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {
+	r, err := pipeline.Run(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}

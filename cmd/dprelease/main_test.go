@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets this test binary be the program: in the scripts as the command
+// dprelease, and as the child process that serves a built-in mechanism.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
+		os.Exit(realMain())
+	}
+	testscript.Main(m, map[string]func(){"dprelease": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               func(e *testscript.Env) error { return writeTables(e.WorkDir) },
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits runs a program and compares its exit code: exits CODE PROGRAM ARGS...
+// Standard output and error are compared by the lines that follow.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		code = exitCode(err)
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code is %s, want %s", code, args[0])
+	}
+}

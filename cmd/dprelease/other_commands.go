@@ -1,0 +1,127 @@
+package main
+
+import (
+	"io/fs"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/account"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/specs"
+)
+
+func (e *environment) account() *cobra.Command {
+	var o account.Options
+	c := &cobra.Command{
+		Use:   "account [EXPR]",
+		Short: "Ask the accountant what an event costs, without a job",
+		Long: `account reads a question (relation, event and query, in YAML or JSON) from the
+argument, a file or standard input, and answers with the guarantee.`,
+		Example: `  dprelease account 'relation: add-remove
+  event: {repeat: {n: 1000, event: {poisson: {rate: 0.01, event: {gaussian: {sigma: 1}}}}}}
+  query: {delta: 1e-6}'
+  dprelease account --json -f question.yaml
+  dprelease account --jsonl < questions.jsonl
+  dprelease account --plot curve.svg -f question.yaml`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				o.Expr = args[0]
+			}
+			if exit := account.Run(e.in, e.out, e.errw, o); exit != exitDone {
+				return failed{exit}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&o.File, "file", "f", "", "the file that holds the question; - is standard input")
+	c.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&o.JSONL, "jsonl", false, "read one question a line and answer each on a line")
+	c.Flags().StringVar(&o.Plot, "plot", "", "draw δ against ε into this .svg or .png file")
+	return c
+}
+
+const schemaSuffix = "-v1.schema.json"
+
+// schemas are the names of the JSON Schemas that come with this program.
+func schemas() []string {
+	files, err := fs.Glob(specs.FS, "*"+schemaSuffix)
+	if err != nil { // only a bad pattern fails
+		return nil
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(f, schemaSuffix)
+	}
+	return files
+}
+
+func (e *environment) schema() *cobra.Command {
+	return &cobra.Command{
+		Use:       "schema [NAME]",
+		Short:     "Print a JSON Schema: " + strings.Join(schemas(), ", "),
+		Long:      "schema prints the JSON Schema (2020-12) of a file format; without a name, that of the job file.",
+		Example:   "  dprelease schema > job.schema.json",
+		ValidArgs: schemas(),
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := "job"
+			if len(args) == 1 {
+				name = args[0]
+			}
+			text, err := specs.FS.ReadFile(name + schemaSuffix)
+			if err != nil {
+				return err
+			}
+			_, err = e.out.Write(text)
+			return e.printed(err)
+		},
+	}
+}
+
+// release is set by the linker: -ldflags "-X main.release=1.0.0".
+var release = ""
+
+// about is what version prints.
+type about struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Job      int    `json:"job_language"`
+}
+
+func version() about {
+	a := about{Version: "development", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Job: job.Version}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			a.Version = v
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				a.Revision = s.Value
+			}
+		}
+	}
+	if release != "" {
+		a.Version = release
+	}
+	return a
+}
+
+func (e *environment) version() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this program",
+		Example: "  dprelease version --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := version()
+			return e.say(v, "dprelease %s (job language %d, %s, %s)\n", v.Version, v.Job, v.Go, v.Platform)
+		},
+	}
+	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	return c
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// environment is what the commands see of the world.
+type environment struct {
+	in        io.Reader
+	out, errw io.Writer
+	getenv    func(string) (string, bool)
+	self      string // the path of this program
+	jobs      jobs
+
+	quiet, json bool
+}
+
+// execute runs one command line and returns the exit code.
+func (e *environment) execute(ctx context.Context, args []string) int {
+	return guard(e.errw, func() int {
+		root := e.root()
+		root.SetArgs(args)
+		root.SetIn(e.in)
+		root.SetOut(e.out)
+		root.SetErr(e.errw)
+		cmd, err := root.ExecuteContextC(ctx)
+		var done failed
+		switch {
+		case err == nil:
+			return exitDone
+		case errors.As(err, &done):
+			return done.exit
+		}
+		// Every other error is cobra's: the command line itself is wrong.
+		fmt.Fprintf(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
+		return exitUsage
+	})
+}
+
+func (e *environment) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "dprelease",
+		Short: "Differentially private releases from Arrow and Parquet tables",
+		Long: `dprelease reads a job: a table, what is publicly known about it, samples to draw,
+and releases to make from them. It prices the job without touching the data,
+draws the samples, runs each mechanism in a process of its own, adds the noise
+itself, and writes the releases with a report of what they cost in privacy.`,
+		Example: `  dprelease check job.yaml          what is wrong with a job
+  dprelease plan job.yaml           what it would cost, without reading the data
+  dprelease run job.yaml            make the releases
+  dprelease run --json job.yaml     one JSON line for each event, for schedulers
+  dprelease schema > job.json       completion in editors
+  dprelease account 'relation: add-remove
+  event: {gaussian: {sigma: 2}}
+  query: {delta: 1e-6}'`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			for _, near := range c.SuggestionsFor(args[0]) {
+				return fmt.Errorf("unknown command %q (did you mean %s?)", args[0], near)
+			}
+			return fmt.Errorf("unknown command %q", args[0])
+		},
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("a command is missing: run, check, plan, account, schema or version")
+		},
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(e.run(), e.check(), e.plan(), e.account(), e.schema(), e.version(), e.mechanism())
+	return root
+}
+
+// outputFlags are the flags of the commands that print an answer.
+func (e *environment) outputFlags(c *cobra.Command, what string) {
+	c.Flags().BoolVar(&e.json, "json", false, what)
+	c.Flags().BoolVarP(&e.quiet, "quiet", "q", false, "print nothing but problems")
+}
