@@ -12,12 +12,19 @@ import (
 // # Contract
 //
 // Draw returns g ≥ 0 with probability (1 − p)^g·p, exactly, where p = num/den; a
-// value above math.MaxInt64 is returned as math.MaxInt64. The cost does not
-// depend on p. Proof: geometric.proof.md.
+// value above math.MaxInt64 is returned as math.MaxInt64. The cost of a draw is
+// bounded whatever p. A Geometric is read only: goroutines may share it. Proof:
+// geometric.proof.md.
 type Geometric struct {
-	q     [2]*big.Int // 1 − p as a fraction
-	k     uint        // a block is 2^k trials, 2^k ≤ 1/p < 2^(k+1)
-	block uint64      // (1 − p)^(2^k), as digit below
+	q [2]*big.Int // 1 − p as a fraction
+
+	// Where p is not small: the powers of 1 − p, to be searched.
+	power []uint64 // words as in digit, down to the first power below 2^-8
+	guide *[1 << guideBits]uint16
+
+	// Else: blocks of trials.
+	k     uint   // a block is 2^k trials, 2^k ≤ 1/p < 2^(k+1)
+	block uint64 // (1 − p)^(2^k), as digit below
 	digit [][256]uint64
 }
 
@@ -26,8 +33,19 @@ func NewGeometric(num, den uint64) (*Geometric, error) {
 	if num == 0 || num >= den {
 		return nil, errors.New("noise: a geometric draw needs a probability above 0 and below 1")
 	}
-	g := &Geometric{k: uint(bits.Len64(den/num)) - 1}
+	g := &Geometric{}
 	g.q[0], g.q[1] = new(big.Int).SetUint64(den-num), new(big.Int).SetUint64(den)
+	if den/num < searchBelow {
+		g.prepareSearch()
+	} else {
+		g.prepareBlocks(num, den)
+	}
+	return g, nil
+}
+
+// prepareBlocks fills what drawBlocks needs.
+func (g *Geometric) prepareBlocks(num, den uint64) {
+	g.k = uint(bits.Len64(den/num)) - 1
 	g.block = g.word(1 << g.k)
 	for i := uint(0); i < g.k; i += 8 {
 		var t [256]uint64
@@ -36,11 +54,18 @@ func NewGeometric(num, den uint64) (*Geometric, error) {
 		}
 		g.digit = append(g.digit, t)
 	}
-	return g, nil
 }
 
 // Draw returns the number of failures before the next success.
 func (g *Geometric) Draw(s *Source) uint64 {
+	if g.guide != nil {
+		return g.drawSearch(s)
+	}
+	return g.drawBlocks(s)
+}
+
+// drawBlocks counts the blocks without a success, then the trials.
+func (g *Geometric) drawBlocks(s *Source) uint64 {
 	var blocks uint64
 	for g.fails(s, 1<<g.k, g.block, 2) {
 		blocks++
@@ -89,38 +114,4 @@ func (g *Geometric) word(e uint64) uint64 {
 		return math.MaxUint64 // the power is 1, e is 0
 	}
 	return lo.Uint64()
-}
-
-// power is (q[0]/q[1])^e, q[0] ≤ q[1].
-type power struct {
-	q [2]*big.Int
-	e uint64
-}
-
-// at works with enough guard bits that hi − lo is at most 2.
-func (p power) at(prec uint) (lo, hi *big.Int) {
-	w := prec + uint(bits.Len64(p.e)) + 8
-	base := new(big.Int).Lsh(p.q[0], w)
-	base.Quo(base, p.q[1])
-	lo, hi = pow2(w), pow2(w)
-	bLo, bHi := base, new(big.Int).Add(base, big.NewInt(1))
-	for i := bits.Len64(p.e) - 1; i >= 0; i-- {
-		lo, hi = mulDown(lo, lo, w), mulUp(hi, hi, w)
-		if p.e>>uint(i)&1 == 1 {
-			lo, hi = mulDown(lo, bLo, w), mulUp(hi, bHi, w)
-		}
-	}
-	up := hi.Add(hi, pow2(w-prec)).Sub(hi, big.NewInt(1))
-	return lo.Rsh(lo, w-prec), up.Rsh(up, w-prec)
-}
-
-// mulDown and mulUp multiply numbers scaled by 2^w, rounding down and up.
-func mulDown(a, b *big.Int, w uint) *big.Int {
-	p := new(big.Int).Mul(a, b)
-	return p.Rsh(p, w)
-}
-
-func mulUp(a, b *big.Int, w uint) *big.Int {
-	p := mulDown(a, b, w)
-	return p.Add(p, big.NewInt(1))
 }

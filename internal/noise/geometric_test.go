@@ -9,27 +9,90 @@ import (
 )
 
 func TestGeometricTape(t *testing.T) {
-	// p = 1/4: blocks of 4 trials. (3/4)^4 = 0.3164: the word 2^62 (0.25) says a
+	// p = 1/4 by blocks of 4 trials. (3/4)^4 = 0.3164: the word 2^62 (0.25) says a
 	// block fails, 2^63 (0.5) that the next does not. r is two bits: 3; its coin
 	// (3/4)^3 = 0.4219: 0.5 refuses; again r = 2 and (3/4)^2 = 0.5625: 0.5 takes
 	// it. 4 + 2 = 6.
+	g := byBlocks(t, 1, 4)
+	s := words(1<<62, 1<<63, 3<<62, 1<<63, 2<<62, 1<<63)
+	if got := g.Draw(s); got != 6 || s.pos != 48 || s.Err() != nil {
+		t.Errorf("got %d after %d bytes, %v", got, s.pos, s.Err())
+	}
+	// By search: 0.5 lies between (3/4)^3 and (3/4)^2: 2. The word 0 is below all
+	// of the table, whose last is (3/4)^20 < 2^-8: 20 and a fresh draw.
 	g, err := NewGeometric(1, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := words(1<<62, 1<<63, 3<<62, 1<<63, 2<<62, 1<<63)
-	if got := g.Draw(s); got != 6 || s.pos != 48 || s.Err() != nil {
-		t.Errorf("got %d after %d bytes, %v", got, s.pos, s.Err())
+	s = words(1<<63, 0, 1<<63, 3<<62-1, 3<<62+2)
+	for _, want := range []uint64{2, 22, 1, 0} {
+		if got := g.Draw(s); got != want || s.Err() != nil {
+			t.Errorf("got %d, want %d, %v", got, want, s.Err())
+		}
+	}
+}
+
+// byBlocks prepares the way for small p whatever p.
+func byBlocks(t *testing.T, num, den uint64) *Geometric {
+	t.Helper()
+	g, err := NewGeometric(num, den)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.power, g.guide = nil, nil
+	g.prepareBlocks(num, den)
+	return g
+}
+
+// The table and its guide: each word of the table encloses its power, and a
+// search from the guide ends where one from the start would.
+func TestGeometricSearchTable(t *testing.T) {
+	for _, c := range [][2]uint64{{1, 2}, {9, 10}, {1, 3}, {1, 100}, {3602879701896397, 1 << 55}, {1, 1023}} {
+		g, err := NewGeometric(c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(g.power); n < 2 || n > 6000 || g.power[n-1] >= 1<<56 || g.power[n-2] < 1<<56 {
+			t.Fatalf("p=%d/%d: a table of %d", c[0], c[1], n)
+		}
+		for i, w := range g.power {
+			lo, hi := power{g.q, uint64(i)}.at(256)
+			at := new(big.Int).Lsh(new(big.Int).SetUint64(w), 192)
+			end := new(big.Int).Lsh(new(big.Int).Add(new(big.Int).SetUint64(w), big.NewInt(2)), 192)
+			if at.Cmp(hi) > 0 || end.Cmp(lo) < 0 {
+				t.Fatalf("p=%d/%d: word %d does not enclose its power", c[0], c[1], i)
+			}
+			if i > 0 && g.power[i-1]-w < 1<<40 {
+				t.Fatalf("p=%d/%d: powers %d and %d are too close", c[0], c[1], i-1, i)
+			}
+			if i == 0 || i == len(g.power)-1 {
+				continue
+			}
+			next := new(big.Int).Rsh(lo, 128).Uint64()
+			first := new(big.Int).Rsh(lo, 192).Uint64()
+			for _, x := range []struct {
+				tape []uint64
+				want uint64
+			}{
+				{[]uint64{w - 1}, uint64(i)}, {[]uint64{w + 3}, uint64(i) - 1},
+				{[]uint64{first, next - 1<<10}, uint64(i)}, {[]uint64{first, next + 1<<10}, uint64(i) - 1},
+			} {
+				if next < 1<<11 || next > 1<<64-1<<11 {
+					continue // exact powers such as 1/2 have no word that ties
+				}
+				s := words(x.tape...)
+				if got := g.Draw(s); got != x.want || s.Err() != nil {
+					t.Fatalf("p=%d/%d, %x: %d, want %d, %v", c[0], c[1], x.tape, got, x.want, s.Err())
+				}
+			}
+		}
 	}
 }
 
 // fails decides as the exact power does, at the words around its threshold.
 func TestGeometricDecidesAtTheThreshold(t *testing.T) {
 	for _, c := range [][2]uint64{{1, 3}, {1, 100}, {1, 3000}, {3602879701896397, 1 << 55}, {1, 1_000_003}, {7, 1<<40 + 1}} {
-		g, err := NewGeometric(c[0], c[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := byBlocks(t, c[0], c[1])
 		for _, r := range []uint64{1, 2, 3, 255, 256, 257, 1000, 65_537, 1<<g.k - 1} {
 			if r >= 1<<g.k {
 				continue
@@ -82,10 +145,16 @@ func TestPowerBounds(t *testing.T) {
 func TestGeometricFit(t *testing.T) {
 	const n, cells = 300_000, 64
 	s := newSourceT(t)
-	for _, c := range [][2]uint64{{1, 2}, {2, 3}, {9, 10}, {1, 3}, {1, 4}, {3, 10}, {1, 100}, {1, 5000}, {3, 1_000_000}, {1, 1 << 40}, {1, 1 << 57}} {
+	for i, c := range [][2]uint64{
+		{1, 2}, {9, 10}, {1, 3}, {1, 100}, {3, 2000}, // by search
+		{2, 3}, {1, 3}, {3, 10}, {1, 100}, {1, 5000}, {3, 1_000_000}, {1, 1 << 40}, {1, 1 << 57}, // by blocks
+	} {
 		g, err := NewGeometric(c[0], c[1])
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i >= 5 {
+			g = byBlocks(t, c[0], c[1])
 		}
 		p := float64(c[0]) / float64(c[1])
 		above := func(x float64) float64 { return math.Exp(x * math.Log1p(-p)) } // P(G ≥ x)
@@ -134,11 +203,15 @@ func TestGeometricFit(t *testing.T) {
 
 func BenchmarkGeometric(b *testing.B) {
 	s := newSourceT(b)
-	g, err := NewGeometric(1, 100)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		g.Draw(s)
+	for name, den := range map[string]uint64{"search": 100, "blocks": 10_000} {
+		g, err := NewGeometric(1, den)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				g.Draw(s)
+			}
+		})
 	}
 }

@@ -35,7 +35,7 @@ func pieceOf(pieces []Piece, x int64) int {
 }
 
 func TestSelectFit(t *testing.T) {
-	const n = 40_000
+	const n = 20_000
 	s := newSourceT(t)
 	for name, c := range map[string]struct {
 		pieces []Piece
