@@ -10,10 +10,18 @@ import (
 // runBasic evaluates by closed profiles, basic composition and the rules of P3
 // and P5.
 func runBasic(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Unsupported) {
-	p, u := basic(e, rel, "", 1)
+	at0 := ""
+	s, shuffled := e.(Shuffled)
+	if shuffled = shuffled && rel == ReplaceOne; shuffled {
+		// Shuffling is post-processing: the local guarantee of each user stands. The
+		// amplified one is method "shuffle".
+		e, at0 = s.Event, "shuffled.event"
+	}
+	p, u := basic(e, rel, at0, 1)
 	if u != nil {
 		return bracket{}, u
 	}
+	p.exact = p.exact && !shuffled
 	if q == epsilonQuery {
 		b := p.epsilon(at.Delta)
 		if !p.exact {

@@ -4,14 +4,37 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
+	"github.com/dprelease/dprelease/privacy/shuffle"
 )
 
 // claims gathers published figures for e. None of them is charged.
 func claims(e Event, rel Relation, at Point, q query) []Claim {
-	if m, ok := e.(Multistage); ok && rel == ReplaceOne {
-		return theorem3(m, at, q)
+	switch e := e.(type) {
+	case Multistage:
+		if rel == ReplaceOne {
+			return theorem3(e, at, q)
+		}
+	case Shuffled:
+		return closedClones(e, rel, at, q)
 	}
 	return nil
+}
+
+// closedClones is the closed form of "Hiding among the clones", for display.
+func closedClones(e Shuffled, rel Relation, at Point, q query) []Claim {
+	l, u := localReport(e, rel, "shuffled")
+	if u != nil || q != epsilonQuery || at.Delta == 0 {
+		return nil
+	}
+	eps, err := shuffle.ClosedForm(l.n, l.eps0, at.Delta)
+	if err != nil || math.IsInf(eps, 1) || math.IsNaN(eps) {
+		return nil
+	}
+	return []Claim{{
+		Source:  "Hiding among the clones, closed form",
+		Epsilon: eps, Delta: at.Delta,
+		Why: "sound but looser than the numeric bound that is charged",
+	}}
 }
 
 // theorem3 is "Privacy Amplification for Episodic Training Methods", Theorem 3.

@@ -125,11 +125,7 @@ func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported)
 		}
 		return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
 	case Shuffled:
-		p, u := shuffledProfile(e, rel, here)
-		if u != nil {
-			return lossPair{}, u
-		}
-		return lossPair{mech: p.pair()}, nil
+		return shuffledPair(e, rel, here)
 	case Sampling:
 		return distributionDraw(e, rel, here)
 	}

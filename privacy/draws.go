@@ -165,19 +165,19 @@ func drawable(s Sampling, rel Relation, here string) *Unsupported {
 			return refuse(here, multistage1)
 		}
 		if t, at := fixedSize(s.Event, here+".event"); t != nil {
-			return refuse(at, "draws a fixed number out of a multistage sample: nesting of the two is not proven, add a stage instead")
+			return refuse(at, "is about a fixed number of units, but runs on a multistage sample: nesting of the two is not proven, add a stage instead")
 		}
 	}
 	return nil
 }
 
-// fixedSize finds a draw of a fixed number of units that is run directly on the
-// sample at hand.
-func fixedSize(e Event, at string) (Sampling, string) {
+// fixedSize finds an event that is about a fixed number of units and is run
+// directly on the sample at hand.
+func fixedSize(e Event, at string) (Event, string) {
 	for _, t := range terms(e, at) {
 		switch s := t.event.(type) {
-		case WithoutReplacement, WithReplacement, Multistage:
-			return s.(Sampling), t.path()
+		case WithoutReplacement, WithReplacement, Multistage, Shuffled, LastIterate:
+			return s, t.path()
 		case Poisson:
 			// The inner sample of a Poisson sample is checked when it is reached.
 		}
@@ -190,6 +190,12 @@ func nestedSize(e Event, at string, n int64) *Unsupported {
 	for _, t := range terms(e, at) {
 		of := int64(0)
 		switch s := t.event.(type) {
+		case Shuffled:
+			if s.N > n {
+				return refuse(t.path(), "shuffles more reports than the sample around it holds")
+			}
+		case LastIterate:
+			of = s.N
 		case WithoutReplacement:
 			of = s.Of
 		case WithReplacement:
@@ -198,7 +204,7 @@ func nestedSize(e Event, at string, n int64) *Unsupported {
 			return refuse(t.path(), "is drawn inside another sample, of which no frame is public")
 		}
 		if of != 0 && of != n {
-			return refuse(t.path(), "is drawn out of the sample around it, whose size is not this N")
+			return refuse(t.path(), "runs on the sample around it, whose size is not this N")
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func design(m Multistage) amplify.Design {
 const (
 	noAddRemove   = "its sensitivity under add-remove is not given, and does not follow from the one under replace-one"
 	responseCount = "publishes one answer for every unit, so that the number of answers is not hidden under add-remove"
-	unknownSize   = "draws a fixed number out of a sample whose size is not fixed: under add-remove no lower bound on that size is public, and under replace-one Poisson sampling needs both relations of what runs on it"
+	unknownSize   = "is about a fixed number of units, but runs on a sample whose size is not fixed"
 	multisetOnly  = "sampling with replacement is proven under replace-one only"
 	multistage1   = "multistage sampling is proven for one record changed inside its ultimate unit, under replace-one only"
 	replaceOnly   = "is proven under replace-one only"

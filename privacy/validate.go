@@ -197,23 +197,3 @@ func noise(here, field string, scale float64, s Sensitivity, whole bool) error {
 	}
 	return nil
 }
-
-// iteration checks a last-iterate event.
-func iteration(e LastIterate, here string) error {
-	for _, f := range []struct {
-		name string
-		x    float64
-		zero bool
-	}{
-		{"sigma", e.Sigma, false}, {"sensitivity", e.Sensitivity, false}, {"step_size", e.StepSize, false}, {"smooth", e.Smooth, false},
-		{"strong_convexity", e.StrongConvexity, true}, {"diameter", e.Diameter, true},
-	} {
-		if !(f.x > 0 || f.zero && f.x == 0) || math.IsInf(f.x, 1) {
-			return wrong(here+"."+f.name, "must be positive and finite (%g)", f.x)
-		}
-	}
-	if e.N < 1 || e.Batch < 0 || e.Batch > e.N || e.Steps < 0 || e.Epochs < 0 {
-		return wrong(here, "n must be at least 1, batch at most n, steps and epochs not negative (n %d, batch %d, steps %d, epochs %d)", e.N, e.Batch, e.Steps, e.Epochs)
-	}
-	return nil
-}
