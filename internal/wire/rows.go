@@ -197,9 +197,8 @@ func codesBitmap(buf []byte, codes []int32) []byte {
 
 // RowsReader reads what a RowsWriter wrote.
 type RowsReader struct {
-	src   *endReader
+	src   *frames
 	specs []ColumnSpec
-	mem   *pool
 	r     *ipc.Reader
 	batch Batch
 	err   error
@@ -207,7 +206,7 @@ type RowsReader struct {
 
 // NewRowsReader returns a reader of these columns.
 func NewRowsReader(src io.Reader, specs []ColumnSpec) *RowsReader {
-	return &RowsReader{src: &endReader{r: src}, specs: specs, mem: &pool{}}
+	return &RowsReader{src: newFrames(src, len(specs)), specs: specs}
 }
 
 // Next returns the next batch, which is valid until the next call, or io.EOF.
@@ -236,7 +235,7 @@ func (r *RowsReader) Close() {
 
 func (r *RowsReader) next() error {
 	if r.r == nil {
-		rd, err := ipc.NewReader(r.src, ipc.WithAllocator(r.mem))
+		rd, err := ipc.NewReaderFromMessageReader(r.src, ipc.WithAllocator(r.src.mem))
 		if err != nil {
 			return fmt.Errorf("row stream: cannot read its schema: %w", err)
 		}
@@ -246,11 +245,8 @@ func (r *RowsReader) next() error {
 		}
 	}
 	if !r.r.Next() {
-		switch {
-		case r.r.Err() != nil:
-			return fmt.Errorf("row stream: %w", r.r.Err())
-		case r.src.ended:
-			return io.ErrUnexpectedEOF
+		if err := r.r.Err(); err != nil {
+			return fmt.Errorf("row stream: %w", err)
 		}
 		return io.EOF
 	}
@@ -309,53 +305,6 @@ func (r *RowsReader) load(rec arrow.Record) error {
 		r.batch.Weights = a.Float64Values()
 	}
 	return nil
-}
-
-// endReader remembers that the source itself ended, which a stream that is whole
-// never makes it do: its end is marked.
-type endReader struct {
-	r     io.Reader
-	ended bool
-}
-
-func (e *endReader) Read(p []byte) (int, error) {
-	n, err := e.r.Read(p)
-	if err != nil {
-		e.ended = true
-	}
-	return n, err
-}
-
-// pool is an allocator that hands freed buffers out again: batches are all of one
-// size, and the collector need not see each. Not safe for concurrent use.
-type pool struct{ free [][]byte }
-
-func (p *pool) Allocate(size int) []byte {
-	for i, b := range p.free {
-		if cap(b) >= size && cap(b) <= 2*size+4096 {
-			last := len(p.free) - 1
-			p.free[i] = p.free[last]
-			p.free = p.free[:last]
-			return b[:size]
-		}
-	}
-	return memory.DefaultAllocator.Allocate(size)
-}
-
-func (p *pool) Reallocate(size int, b []byte) []byte {
-	if size <= cap(b) {
-		return b[:size]
-	}
-	out := p.Allocate(size)
-	copy(out, b)
-	p.Free(b)
-	return out
-}
-
-func (p *pool) Free(b []byte) {
-	if cap(b) > 0 && len(p.free) < 64 {
-		p.free = append(p.free, b[:0])
-	}
 }
 
 // IsBadBatch reports whether err says that a batch that was to be written was not

@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+var (
+	lap   = privacy.DiscreteLaplace{Scale: 2}
+	gauss = privacy.DiscreteGaussian{Sigma: 3}
+	rr    = privacy.RandomizedResponse{K: 3, Eps0: 1}
+	step  = privacy.Poisson{Rate: 0.1, Event: privacy.Compose{Events: []privacy.Event{gauss, lap}}}
+)
+
+func all(events ...privacy.Event) privacy.Compose { return privacy.Compose{Events: events} }
+
+func TestCallsInOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan  privacy.Event
+		calls []privacy.Event
+	}{
+		"leaf":     {lap, []privacy.Event{lap}},
+		"compose":  {all(lap, gauss, lap), []privacy.Event{lap, gauss, lap}},
+		"empty":    {all(), nil},
+		"repeat":   {privacy.Repeat{N: 3, Event: all(lap, gauss)}, []privacy.Event{lap, gauss, lap, gauss, lap, gauss}},
+		"nested":   {privacy.Repeat{N: 2, Event: privacy.Repeat{N: 2, Event: lap}}, []privacy.Event{lap, lap, lap, lap}},
+		"sampling": {privacy.Repeat{N: 2, Event: step}, []privacy.Event{step, gauss, lap, step, gauss, lap}},
+		"two-stage": {privacy.Poisson{Rate: 0.5, Event: step},
+			[]privacy.Event{privacy.Poisson{Rate: 0.5, Event: step}, step, gauss, lap}},
+		"stages": {privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}}, Event: lap},
+			[]privacy.Event{privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}}, Event: lap}, lap}},
+		"shuffled": {privacy.Shuffled{N: 9, Event: rr}, []privacy.Event{rr}},
+		"others":   {all(privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr), []privacy.Event{privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := NewCalls(c.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, e := range c.calls {
+				if w.Done() == nil {
+					t.Errorf("done after %d of %d calls", i, len(c.calls))
+				}
+				n, err := w.Next(e)
+				if err != nil {
+					t.Fatalf("call %d: %v", i, err)
+				}
+				if want := int64(0); name == "shuffled" {
+					want = 9
+					if n != want {
+						t.Errorf("shuffled %d, want %d", n, want)
+					}
+				}
+			}
+			if err := w.Done(); err != nil {
+				t.Error(err)
+			}
+			if got := w.Happened(); !reflect.DeepEqual(got, c.plan) {
+				t.Errorf("happened %+v, want %+v", got, c.plan)
+			}
+			if _, err := w.Next(lap); err == nil {
+				t.Error("a call too many is accepted")
+			}
+		})
+	}
+}
+
+func TestCallsDiffer(t *testing.T) {
+	w, err := NewCalls(all(lap, gauss))
+	if err != nil {
+		t.Fatal(err)
+	}
+	less := lap
+	less.Scale = math.Nextafter(2, 1)
+	if _, err := w.Next(less); err != ErrCall {
+		t.Error("a smaller scale is accepted")
+	}
+	if _, err := w.Next(lap); err != ErrCall {
+		t.Error("a call is accepted after one that differed")
+	}
+	if w.Done() != ErrCall || w.Happened() != nil {
+		t.Error("a failed walk looks done")
+	}
+	// The explicit default is another event than the default: exact equality.
+	w, _ = NewCalls(lap)
+	if _, err := w.Next(privacy.DiscreteLaplace{Scale: 2, Sensitivity: privacy.Sensitivity{AddRemove: 1}}); err != ErrCall {
+		t.Error("another sensitivity is accepted")
+	}
+	// A draw for another inner event is another draw.
+	w, _ = NewCalls(step)
+	if _, err := w.Next(privacy.Poisson{Rate: 0.1, Event: gauss}); err != ErrCall {
+		t.Error("another draw is accepted")
+	}
+}
+
+func TestCallsPartial(t *testing.T) {
+	plan := all(lap, privacy.Repeat{N: 10, Event: step})
+	for n, want := range map[int]privacy.Event{
+		0: nil,
+		1: all(lap),
+		2: all(lap), // a draw from which nothing was released
+		3: all(lap, all(step.With(all(gauss)))),
+		4: all(lap, all(privacy.Repeat{N: 1, Event: step})),
+		7: all(lap, all(privacy.Repeat{N: 2, Event: step})),
+		9: all(lap, all(privacy.Repeat{N: 2, Event: step}, step.With(all(gauss)))),
+	} {
+		w, err := NewCalls(plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := []privacy.Event{lap, step, gauss, lap, step, gauss, lap, step, gauss, lap}
+		for _, e := range calls[:n] {
+			if _, err := w.Next(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := w.Happened(); !reflect.DeepEqual(got, want) {
+			t.Errorf("after %d: %+v, want %+v", n, got, want)
+		}
+		if w.Done() == nil {
+			t.Errorf("done after %d", n)
+		}
+	}
+}
+
+// A million steps are followed in little time and constant memory.
+func TestCallsMany(t *testing.T) {
+	plan := privacy.Repeat{N: 200_000, Event: step}
+	w, err := NewCalls(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range plan.N {
+		for _, e := range []privacy.Event{step, gauss, lap} {
+			if _, err := w.Next(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if w.Done() != nil || !reflect.DeepEqual(w.Happened(), privacy.Event(plan)) {
+		t.Errorf("happened %+v", w.Happened())
+	}
+}
+
+func TestCallsRefused(t *testing.T) {
+	for name, e := range map[string]privacy.Event{
+		"nil": nil, "continuous": privacy.Gaussian{Sigma: 1}, "laplace": privacy.Laplace{Scale: 1}, "zcdp": privacy.ZCDP{Rho: 1},
+		"last-iterate": privacy.LastIterate{Sigma: 1}, "scale-0": privacy.DiscreteLaplace{}, "sigma-negative": privacy.DiscreteGaussian{Sigma: -1},
+		"k-1": privacy.RandomizedResponse{K: 1, Eps0: 1}, "repeat-0": privacy.Repeat{Event: lap}, "repeat-nothing": privacy.Repeat{N: 1 << 40, Event: all()},
+		"too-many": privacy.Repeat{N: 1 << 40, Event: lap}, "overflow": privacy.Repeat{N: 1 << 31, Event: privacy.Repeat{N: 1 << 31, Event: privacy.Repeat{N: 1 << 31, Event: lap}}},
+		"sampling-nothing": privacy.Poisson{Rate: 1, Event: all()}, "sampling-nil": privacy.Poisson{Rate: 1},
+		"shuffled-other": privacy.Shuffled{N: 3, Event: lap}, "shuffled-nobody": privacy.Shuffled{Event: rr}, "deep": deep(MaxDepth),
+		"inner": all(lap, privacy.Repeat{N: 1, Event: privacy.Gaussian{Sigma: 1}}), "pure-nan": privacy.Pure{Eps: math.NaN()},
+	} {
+		if _, err := NewCalls(e); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+}
