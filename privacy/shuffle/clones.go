@@ -35,7 +35,7 @@ func lump(count binomial, delta, slack float64) ([]block, float64) {
 	for i := 0; i < len(w.weights); {
 		m := w.lo + float64(i) + 1
 		// The logarithm of the divergence changes by about its own size over m relative to m.
-		step := 1 + int(math.Min(m*slack/depth, float64(len(w.weights))/8))
+		step := 1 + int(m*slack/depth)
 		b := block{first: m}
 		for j := 0; j < step && i < len(w.weights); j++ {
 			b.weight += w.weights[i]

@@ -136,8 +136,9 @@ type excess struct {
 	age         int // steps since they were computed from scratch; 0: never
 }
 
-// freshFor is the number of steps after which pmf and cdf are computed from scratch, so that rounding does not build up.
-const freshFor = 1024
+// freshFor is the number of steps after which pmf and cdf are computed from scratch, so that rounding does not build up. From scratch
+// costs about √t steps.
+func freshFor(t float64) int { return int(math.Max(1024, math.Sqrt(t)/4)) }
 
 func (s *excess) at(t float64) float64 {
 	top := (t - s.base) / s.slope // J
@@ -159,7 +160,7 @@ func (s *excess) at(t float64) float64 {
 // move brings pmf and cdf to (t, j).
 func (s *excess) move(t, j float64) {
 	const tiny = 1e-280 // below this the recursion could start from a number that has lost its digits
-	if s.age == 0 || s.age >= freshFor || t != s.t+1 || j < s.j || j > s.j+1 || s.pmf < tiny {
+	if s.age == 0 || s.age >= freshFor(t) || t != s.t+1 || j < s.j || j > s.j+1 || s.pmf < tiny {
 		s.fresh(t, j)
 		return
 	}

@@ -1,0 +1,168 @@
+package iterate
+
+import (
+	"fmt"
+	"math"
+)
+
+// Kind names the four settings for which a bound is known. The zero value is invalid.
+type Kind int
+
+// The settings of P9.
+const (
+	_ Kind = iota
+	// FullStronglyConvex: every step uses all records, losses strongly convex, any number of steps.
+	FullStronglyConvex
+	// FullConvex: every step uses all records, losses convex, iterates confined to a set of known diameter, enough steps.
+	FullConvex
+	// CyclicStronglyConvex: batches in a fixed cyclic order, losses strongly convex, any number of epochs.
+	CyclicStronglyConvex
+	// CyclicConvex: batches in a fixed cyclic order, losses convex, iterates confined, enough epochs.
+	CyclicConvex
+)
+
+var kindNames = map[Kind]string{
+	FullStronglyConvex:   "full_strongly_convex",
+	FullConvex:           "full_convex",
+	CyclicStronglyConvex: "cyclic_strongly_convex",
+	CyclicConvex:         "cyclic_convex",
+}
+
+// String is the name of the kind in an event.
+func (k Kind) String() string {
+	if s, ok := kindNames[k]; ok {
+		return s
+	}
+	return fmt.Sprintf("Kind(%d)", int(k))
+}
+
+// ParseKind reads the name of a kind.
+func ParseKind(s string) (Kind, error) {
+	for k, name := range kindNames {
+		if name == s {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("iterate: kind: must be full_strongly_convex, full_convex, cyclic_strongly_convex or cyclic_convex (got %q)", s)
+}
+
+func (k Kind) full() bool { return k == FullStronglyConvex || k == FullConvex }
+
+func (k Kind) strong() bool { return k == FullStronglyConvex || k == CyclicStronglyConvex }
+
+// Params describes one run of noisy projected gradient descent, x ← Π(x − η(mean gradient + N(0, σ²))).
+type Params struct {
+	Kind Kind
+	// Sensitivity is L = sup ‖∇f_i − ∇f_i'‖ over the records that may replace each other and the points of the set: twice the
+	// Lipschitz constant at most.
+	Sensitivity float64
+	// Sigma is the standard deviation, in each coordinate, of the noise that is added to the mean gradient.
+	Sigma float64
+	// N is the number of records, public.
+	N int64
+	// Batch is the number of records in a batch and divides N; it is N for the full-batch kinds, where 0 stands for N.
+	Batch int64
+	// Steps is the number of steps of a full-batch run; Epochs the number of passes of a cyclic run.
+	Steps, Epochs int64
+	// Eta is the step size η, at most 2/Smoothness.
+	Eta float64
+	// StrongConvexity is m, Smoothness is M: the losses satisfy m·I <= ∇²f <= M·I. StrongConvexity is used by the strongly convex kinds.
+	StrongConvexity, Smoothness float64
+	// Diameter is that of the set on which iterates are projected; used by the convex kinds.
+	Diameter float64
+	_        struct{}
+}
+
+// Refusal says which condition of the theorem does not hold.
+type Refusal struct {
+	// Field is the parameter at fault, named as in [Params].
+	Field string
+	// Condition is what the theorem asks for.
+	Condition string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return "iterate: " + r.Field + ": " + r.Condition }
+
+func refuse(field, format string, args ...any) error {
+	return &Refusal{Field: field, Condition: fmt.Sprintf(format, args...)}
+}
+
+// positive refuses numbers that are not finite and above zero.
+func positive(field string, x float64) error {
+	if !(x > 0) || math.IsInf(x, 1) {
+		return refuse(field, "must be finite and positive (got %g)", x)
+	}
+	return nil
+}
+
+// normal checks everything but the number of steps and returns the parameters with Batch filled in.
+func (p Params) normal() (Params, error) {
+	if _, ok := kindNames[p.Kind]; !ok {
+		return p, refuse("Kind", "must be one of the four settings (got %s)", p.Kind)
+	}
+	for _, x := range []struct {
+		field string
+		value float64
+	}{{"Sensitivity", p.Sensitivity}, {"Sigma", p.Sigma}, {"Eta", p.Eta}, {"Smoothness", p.Smoothness}} {
+		if err := positive(x.field, x.value); err != nil {
+			return p, err
+		}
+	}
+	if p.N < 1 {
+		return p, refuse("N", "must be at least 1 (got %d)", p.N)
+	}
+	if err := p.checkBatch(); err != nil {
+		return p, err
+	}
+	if p.Kind.full() {
+		p.Batch = p.N
+	}
+	if p.Eta*p.Smoothness > 2 {
+		return p, refuse("Eta", "must be at most 2/Smoothness = %g for a step not to expand distances (got %g)", 2/p.Smoothness, p.Eta)
+	}
+	if p.Kind.strong() {
+		return p, p.checkStrong()
+	}
+	return p, positive("Diameter", p.Diameter)
+}
+
+func (p Params) checkBatch() error {
+	if p.Kind.full() {
+		switch {
+		case p.Batch != 0 && p.Batch != p.N:
+			return refuse("Batch", "a full-batch run uses all %d records in every step (got %d)", p.N, p.Batch)
+		case p.Steps < 1:
+			return refuse("Steps", "must be at least 1 (got %d)", p.Steps)
+		}
+		return nil
+	}
+	switch {
+	case p.Batch < 1 || p.Batch > p.N:
+		return refuse("Batch", "must be between 1 and N = %d (got %d)", p.N, p.Batch)
+	case p.N%p.Batch != 0:
+		return refuse("Batch", "must divide N = %d, so that all batches of the cycle have the same size (got %d)", p.N, p.Batch)
+	case p.Epochs < 1:
+		return refuse("Epochs", "must be at least 1 (got %d)", p.Epochs)
+	}
+	return nil
+}
+
+func (p Params) checkStrong() error {
+	if err := positive("StrongConvexity", p.StrongConvexity); err != nil {
+		return err
+	}
+	if p.StrongConvexity > p.Smoothness {
+		return refuse("StrongConvexity", "must be at most Smoothness = %g (got %g)", p.Smoothness, p.StrongConvexity)
+	}
+	if p.Eta*p.Smoothness >= 2 {
+		return refuse("Eta", "must be below 2/Smoothness = %g for a step to contract (got %g)", 2/p.Smoothness, p.Eta)
+	}
+	return nil
+}
+
+// defect is 1 − c, c = max{|1 − ηm|, |1 − ηM|} the contraction factor of a step, rounded down and without cancellation for c close
+// to 1: an ηm above 1 leaves the second term the smaller.
+func (p Params) defect() float64 {
+	return math.Min(p.Eta*p.StrongConvexity, math.FMA(-p.Eta, p.Smoothness, 2)) * (1 - 4e-16)
+}
