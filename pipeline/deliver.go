@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -34,16 +36,29 @@ func (r *running) publish(out *folder) (*Outcome, error) {
 
 // writeRelease writes one release in every format of the job.
 func (r *running) writeRelease(out *folder, entry *report.Release) error {
-	columns := r.results[entry.Name]
+	content := asTable(r.results[entry.Name])
 	for _, format := range r.plan.job.Output.Formats {
 		name := entry.Name + "." + format
-		sum, err := out.write(name, 0o644, func(w io.Writer) error { return tmpWrite(w, format, columns) })
+		sum, err := out.write(name, 0o644, func(w io.Writer) error { return writers[format](w, content) })
 		if err != nil {
 			return err
 		}
 		entry.Files = append(entry.Files, report.File{Path: name, SHA256: sum})
 	}
 	return nil
+}
+
+// writers are the formats of a job's output.
+var writers = map[string]func(io.Writer, table.Release) error{
+	"parquet": table.WriteParquet, "arrow": table.WriteArrow, "csv": table.WriteCSV, "json": table.WriteJSON,
+}
+
+func asTable(r sdk.Result) table.Release {
+	var out table.Release
+	for _, c := range r.Columns {
+		out.Columns = append(out.Columns, table.ReleaseColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String})
+	}
+	return out
 }
 
 // writeSidecar writes the metadata of one release.

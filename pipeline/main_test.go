@@ -1,0 +1,57 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// The test binary is also the program that runs the built-in mechanisms, as the
+// real one is, and a whole run of a job that can be killed.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "__mechanism" && os.Args[2] == "mean" {
+		sdk.Serve(mean.Mechanism{})
+		return
+	}
+	if job := os.Getenv("PIPELINE_TEST_RUN"); job != "" {
+		os.Exit(runJob(job))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func runJob(path string) int {
+	j, err := pipeline.Load(path, os.LookupEnv)
+	if err == nil {
+		_, err = pipeline.Run(background, j, options())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func options() pipeline.Options {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return pipeline.Options{Self: self, Builtins: []string{"mean"}, Version: "test"}
+}
+
+// example is a table of the examples.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	p, err := filepath.Abs(filepath.Join("../examples/data", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
