@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
 // arrowFile is an Arrow IPC file or stream. Its batches' descriptions are read and checked when it is opened; their
@@ -46,7 +48,7 @@ func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
 		rows += b.rows
 	}
 	// As for Parquet: columns without buffers, or compressed ones, could declare any number of rows in a few bytes.
-	if rows > 1<<26 && (rows-1<<26)/4096 > f.size {
+	if lim := pagewalk.DefaultLimits(); rows > lim.FreeRows && (rows-lim.FreeRows)/lim.RowsPerByte > f.size {
 		return nil, fail(CodeLimit, "", "the file declares far more rows than its bytes can plausibly hold")
 	}
 	return f, nil

@@ -67,8 +67,8 @@ func (l *library) fixed(leaf *pagewalk.Leaf, enc int8, b []byte, n int) ([]byte,
 		return nil, nil
 	}
 	if enc == pagewalk.EncDelta {
-		if used, err := deltaLength(b, n); err != nil || used != len(b) {
-			return nil, errLibrary
+		if _, err := deltaLength(b, n); err != nil {
+			return nil, err
 		}
 	}
 	r, err := l.open(leaf, enc, b, n)

@@ -24,7 +24,9 @@ type pool struct {
 	held int // words in free
 }
 
-const maxPooledWords = 64 << 20 / 8
+// maxPooledWords is enough to keep the buffer of one page of the largest permitted size: its memory is then used again
+// by the next such page instead of waiting for the collector beside it.
+const maxPooledWords = 160 << 20 / 8
 
 // get returns a buffer of at least n bytes, its contents undefined.
 func (p *pool) get(n int) *buffer {

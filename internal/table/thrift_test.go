@@ -151,37 +151,60 @@ func withFooter(body []byte, footer *tnode) []byte {
 // does not write.
 func withChecksums(t testing.TB, data []byte) []byte {
 	t.Helper()
-	body, footer := footerOf(data)
+	return rewrite(data, func(p *craftedPage) {
+		p.header.insert(4, tnode{typ: 5, num: int64(int32(crc32.ChecksumIEEE(p.body)))})
+	}, nil)
+}
+
+// craftedPage is a page on its way into a crafted file.
+type craftedPage struct {
+	group, column, index int // index counts all pages of the chunk, the dictionary included
+	header               *tnode
+	body                 []byte
+	again                int // further copies to write
+}
+
+// rewrite takes a valid file apart, lets page change each page and footer the footer, and puts it together again with
+// offsets that fit the changed pages.
+func rewrite(data []byte, page func(p *craftedPage), footer func(f *tnode)) []byte {
+	body, foot := footerOf(data)
 	out := []byte("PAR1")
-	for g := range footer.field(4).list {
-		for c := range footer.field(4).list[g].field(1).list {
-			chunk := &footer.field(4).list[g].field(1).list[c]
+	for g := range foot.field(4).list {
+		for c := range foot.field(4).list[g].field(1).list {
+			chunk := &foot.field(4).list[g].field(1).list[c]
 			meta := chunk.field(3)
 			start := meta.field(9).num
 			if d := meta.field(11); d != nil && d.num > 0 && d.num < start {
 				start = d.num
 			}
 			end := start + meta.field(7).num
-			first := len(out)
-			dataPage := 0
-			for off := start; off < end; {
+			first, firstData, index := len(out), 0, 0
+			for off := start; off < end; index++ {
 				r := treader{b: body, i: int(off)}
 				h := r.value(12, false)
-				page := body[r.i : int64(r.i)+h.field(3).num]
-				h.insert(4, tnode{typ: 5, num: int64(int32(crc32.ChecksumIEEE(page)))})
-				if dataPage == 0 && h.field(1).num != 2 {
-					dataPage = len(out)
+				size := h.field(3).num
+				p := craftedPage{group: g, column: c, index: index, header: &h, body: body[r.i : int64(r.i)+size]}
+				if page != nil {
+					page(&p)
 				}
-				out = append(h.encode(out), page...)
-				off = int64(r.i) + h.field(3).num
+				if firstData == 0 && h.field(1).num != 2 {
+					firstData = len(out)
+				}
+				for range 1 + p.again {
+					out = append(h.encode(out), p.body...)
+				}
+				off = int64(r.i) + size
 			}
 			meta.field(7).num = int64(len(out) - first)
-			meta.field(9).num = int64(dataPage)
+			meta.field(9).num = int64(firstData)
 			if d := meta.field(11); d != nil {
 				d.num = int64(first)
 			}
 			chunk.field(2).num = 0
 		}
 	}
-	return withFooter(out, &footer)
+	if footer != nil {
+		footer(&foot)
+	}
+	return withFooter(out, &foot)
 }

@@ -57,6 +57,6 @@ func DefaultLimits() Limits {
 		FooterBytes: 64 << 20, Depth: 64, Elements: 100_000, Groups: 1 << 18, Chunks: 1 << 20,
 		PageValues: 1 << 24, PageBytes: 130 << 20, HeaderBytes: 1 << 20, Pages: 1 << 20,
 		DictValues: 1 << 22, DictBytes: 64 << 20,
-		FreeRows: 1 << 26, RowsPerByte: 4096,
+		FreeRows: 1 << 26, RowsPerByte: 16384,
 	}
 }

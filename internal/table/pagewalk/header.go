@@ -151,6 +151,12 @@ func small(c *compact, typ byte) int8 {
 	return int8(v)
 }
 
+// A page of text may unpack to any size up to the first, and beyond that to so many times what it stores.
+const (
+	freeTextBytes = 16 << 20
+	maxTextRatio  = 64
+)
+
 // check compares a data or dictionary page with its column.
 func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
 	if p.Stored < 0 || p.Unpacked < 0 || p.Values < 0 || p.DefLen < 0 || p.RepLen < 0 {
@@ -158,6 +164,9 @@ func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
 	}
 	if int64(p.Values) > lim.PageValues || int64(p.Stored) > lim.PageBytes || int64(p.Unpacked) > lim.PageBytes {
 		return tooBig("column %s: a page is larger than %d values or %d bytes", leaf, lim.PageValues, lim.PageBytes)
+	}
+	if leaf.Type == ByteArray && p.Unpacked > freeTextBytes && int64(p.Unpacked) > maxTextRatio*int64(p.Stored) {
+		return tooBig("column %s: a page of text unpacks to far more than it stores", leaf)
 	}
 	if p.kind == indexPage {
 		return nil
