@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -13,7 +14,9 @@ type look struct {
 	h     float64 // the step that should make the bounds tight
 	tail  float64 // mass that may be cut
 	next  float64 // the step that the next improvement would take
-	width float64 // range of the losses of one step
+	// A coarser step, where the answer was looked for first, and what was found there.
+	coarse, near float64
+	width        float64 // range of the losses of one step
 }
 
 // answer brackets the larger of both directions. The direction that looks larger is
@@ -70,16 +73,22 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 	if iv.Upper = l.upper; iv.Upper <= other.Upper {
 		return iv, nil
 	}
-	h, factor := l.h, 0.5
-	if other.Upper > 0 {
-		h *= 4
+	// A first bound on the coarse lattice says where the answer lies.
+	if up, err := q.bound(l, upper, l.coarse); err == nil {
+		iv.Upper = math.Min(iv.Upper, up)
+		if iv.Upper <= other.Upper {
+			return iv, nil
+		}
+	} else if err != errTooFine && !errors.Is(err, ErrNotCertified) {
+		return iv, err
 	}
+	h, factor := l.h, 0.5
 	for range 6 {
 		up, err := q.bound(l, upper, h)
-		if err != nil && err != errTooFine {
+		if err != nil && err != errTooFine && !errors.Is(err, ErrNotCertified) {
 			return Interval{}, err
 		}
-		if err == errTooFine {
+		if err != nil {
 			factor = 2
 		} else {
 			iv.Upper = math.Min(iv.Upper, up)
@@ -95,12 +104,15 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 			low, err := q.bound(l, lower, h)
 			if err == nil {
 				iv.Lower = math.Max(iv.Lower, low)
-			} else if err != errTooFine {
+			} else if err != errTooFine && !errors.Is(err, ErrNotCertified) {
 				return Interval{}, err
 			}
 			if q.narrow(Interval{math.Max(iv.Lower, other.Lower), math.Max(iv.Upper, other.Upper)}) || factor > 1 {
 				break
 			}
+		}
+		if q.spent > q.budget() {
+			break
 		}
 		h *= factor
 	}
@@ -135,21 +147,20 @@ func (q *question) look(d direction) (*look, error) {
 
 // step finds the step of the lattice, unless the direction stops to matter before.
 func (q *question) step(l *look, other float64) error {
-	for range 8 {
-		if l.upper <= other || l.next > 0.7*l.h {
-			return nil
-		}
-		l.h = math.Min(l.h, l.next)
-		h, err := q.improve(l)
+	for l.coarse = l.h; l.upper > other && l.next < l.h/10; l.coarse = l.h {
+		before := l.h
+		l.h = l.next * 6
+		next, err := q.improve(l)
 		if err == errTooFine {
-			l.h *= 4
-			return nil
+			l.h = before
+			break
 		}
 		if err != nil {
 			return err
 		}
-		l.next = h
+		l.next = next
 	}
+	l.h = math.Min(l.next, l.h)
 	return nil
 }
 
@@ -190,6 +201,10 @@ func (q *question) improve(l *look) (float64, error) {
 // lower bound, or a second look at it, costs more than a finer lattice.
 const tightness = 150
 
+// budget is how many cells a query may work through before it stops refining: about
+// a third of a second.
+func (q *question) budget() float64 { return 2 * float64(q.o.MaxCells) }
+
 // lattice discretises all parts; the last one is kept.
 func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
 	if q.kept != nil && q.keptStep == h && q.keptDir == l.d && q.keptSide == s && q.keptTail == l.tail {
@@ -218,15 +233,15 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 	} else {
 		inf *= 1 + 1e-9
 	}
-	var theta, near, delta float64
-	if q.epsilon {
-		if inf >= q.at {
-			return math.Inf(1), nil
-		}
-		delta = q.at - inf
-		theta, near = s.bound(delta)
-	} else {
-		theta, near = s.saddle(q.at), q.at
+	q.spent += float64(s.cells())
+	if q.epsilon && inf >= q.at {
+		return math.Inf(1), nil
+	}
+	theta, near := l.theta, l.near
+	if !q.epsilon {
+		near = q.at
+	} else if near == 0 {
+		theta, near = s.bound(q.at - inf)
 	}
 	best := math.Inf(1)
 	if side == lower {
@@ -247,6 +262,9 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 		eps, ok := r.epsilon(q.at)
 		if ok && !math.IsNaN(eps) {
 			eps = math.Max(0, eps)
+			if l.near == 0 && side == upper {
+				l.near, l.theta = math.Max(eps, 1e-300), s.saddle(eps)
+			}
 			if side == upper {
 				return math.Min(best, eps), nil
 			}
@@ -278,7 +296,7 @@ func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, er
 	var best window
 	shortest := math.Inf(1)
 	k0, _, _ := s.cumulants(theta)
-	for i, t := range []float64{theta, theta * 0.5, 0} {
+	for i, t := range []float64{theta, theta * 0.8, theta * 0.5, 0} {
 		w := window{theta: t}
 		more := digits + 0.0
 		if i > 0 {
@@ -292,10 +310,15 @@ func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, er
 			more += math.Max(0, lost)
 		}
 		w.lo, w.hi, w.massLo, w.massHi = s.tails(t, more)
-		if n := w.hi - w.lo; n < 0.6*shortest {
+		n := (w.hi - w.lo) / s.h
+		if n < 0.6*shortest {
 			shortest, best = n, w
 		}
+		if shortest < 1<<16 {
+			break
+		}
 	}
+	q.spent += shortest
 	lo, hi := best.lo, best.hi
 	if !q.epsilon {
 		lo, hi = math.Min(lo, q.at-s.h), math.Max(hi, q.at+s.h)

@@ -122,7 +122,7 @@ func (c composition) discretise(d direction, s side, h, tail float64, maxCells i
 }
 
 // fineness is into how many pieces a cell is cut before a lower bound merges them.
-const fineness = 4
+const fineness = 2
 
 // onLattice is the measure of n on a lattice through its lowest isolated atom.
 func onLattice(n node, d direction, s side, h, tail float64, maxCells int) (lattice, error) {
@@ -141,6 +141,9 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int) (latt
 	}
 	if s == upper {
 		return m.spread(o, h, maxCells)
+	}
+	if o == 0 {
+		o = m.center(h)
 	}
 	return m.merge(o, h, maxCells)
 }

@@ -68,6 +68,15 @@ func (s *sum) cumulants(theta float64) (k, mean, variance float64) {
 	return k, mean, variance
 }
 
+// cells is the number of lattice points of all parts.
+func (s *sum) cells() int {
+	n := 0
+	for i := range s.parts {
+		n += len(s.parts[i].p)
+	}
+	return n
+}
+
 // span is the smallest and largest finite loss of the sum.
 func (s *sum) span() (lo, hi float64) {
 	for i := range s.parts {
@@ -115,9 +124,10 @@ func (s *sum) bound(delta float64) (theta, eps float64) {
 		return k - t*m - logDelta
 	}
 	f0 := -logDelta
-	lo, hi, fl := 0.0, math.Sqrt(2*math.Max(f0, 0.1)/v), f0
+	lo, hi, fl := 0.0, math.Min(math.Sqrt(2*math.Max(f0, 0.1)/v), 40/s.h), f0
 	fh := value(hi)
-	for i := 0; fh > 0 && i < 40; i++ {
+	// Beyond 40 per cell only the largest loss has weight: nothing is to be gained.
+	for fh > 0 && hi*s.h < 40 {
 		lo, fl = hi, fh
 		hi *= 2
 		fh = value(hi)
@@ -163,8 +173,8 @@ func (s *sum) saddle(eps float64) float64 {
 	if m >= eps || v == 0 {
 		return 0
 	}
-	lo, hi := 0.0, (eps-m)/v
-	for i := 0; i < 60; i++ {
+	lo, hi := 0.0, math.Min((eps-m)/v, 40/s.h)
+	for hi*s.h < 40 {
 		if _, m, v := s.cumulants(hi); m >= eps || v == 0 {
 			break
 		}

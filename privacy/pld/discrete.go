@@ -28,7 +28,7 @@ func DiscreteLaplace(scale float64, shift int64) Mechanism {
 	return leaf{&discreteLaplace{scale, shift}, err}
 }
 
-func (d *discreteLaplace) top() float64 { return float64(d.shift) / d.scale }
+func (d *discreteLaplace) top() float64 { return quotientUp(float64(d.shift), d.scale) }
 
 // maxPoints is how many points of a discrete mechanism are listed one by one;
 // longer lists are put into groups of neighbours.

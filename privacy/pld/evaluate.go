@@ -13,30 +13,33 @@ type reader struct {
 // share is the part of log masses at y: log of e^(K-θy).
 func (t *tilted) logWeight(y float64) float64 { return t.k - t.theta*y }
 
+// weightNorm bounds the Euclidean norm of e^(-θx)(1-e^-x) over lattice points x > 0: a
+// function with one hump, so its sum of squares is at most integral and peak.
+func (t *tilted) weightNorm() float64 {
+	peak := math.Exp(2 * logPeak(t.theta))
+	n := float64(len(t.r)) * peak
+	if a := 2 * t.theta; a > 0 {
+		n = math.Min(n, 2/(a*(a+1)*(a+2)*t.h)+peak)
+	}
+	return math.Sqrt(n)
+}
+
 // extra is what is added to (upper) or taken from (lower) the finite part at eps, in
 // units of e^(K-θ·eps).
 func (r *reader) extra(eps float64) float64 {
 	t := r.t
+	// The error of the masses meets the weights e^(-θx)(1-e^-x), by Cauchy and Schwarz.
+	error := t.fault2 * t.weightNorm()
 	if r.side == upper {
 		end := t.y0 + float64(len(t.r))*t.h
-		return t.beyond * math.Exp(-t.theta*math.Max(0, end-eps))
+		return error + t.beyond*math.Exp(-t.theta*math.Max(0, end-eps))
 	}
 	// The wrapped mass may sit where e^(-θx)(1-e^-x) is largest.
-	return -t.wrapped * math.Exp(logPeak(t.theta))
-}
-
-// mass is the certified tilted mass at index i.
-func (r *reader) mass(i int) float64 {
-	if i > r.t.top {
-		return 0
-	}
-	if r.side == upper {
-		return math.Max(r.t.r[i], 0) + r.t.fault
-	}
-	return math.Max(r.t.r[i]-r.t.fault, 0)
+	return -error - t.wrapped*math.Exp(logPeak(t.theta))
 }
 
 func (r *reader) total(logScale, finite float64) float64 {
+	finite = math.Max(0, finite)
 	if r.side == upper {
 		d := math.Exp(logScale) * finite
 		if finite > 0 && d < 1e-300 {
@@ -59,7 +62,7 @@ func (r *reader) delta(eps float64) float64 {
 	ratio := math.Exp(-t.theta * t.h)
 	i := max(0, int(math.Ceil((eps-t.y0)/t.h)))
 	w := 0.0
-	for j := i; j < len(t.r); j++ {
+	for j := i; j < min(len(t.r), t.top+1); j++ {
 		y := t.y0 + float64(j)*t.h - eps
 		if y <= 0 {
 			continue
@@ -67,7 +70,7 @@ func (r *reader) delta(eps float64) float64 {
 		if (j-i)%64 == 0 || w == 0 {
 			w = math.Exp(-t.theta * y)
 		}
-		finite -= r.mass(j) * w * math.Expm1(-y)
+		finite -= t.r[j] * w * math.Expm1(-y)
 		w *= ratio
 	}
 	if r.side == upper && eps < t.y0 && t.wrapped > t.beyond {
@@ -81,7 +84,7 @@ func (r *reader) delta(eps float64) float64 {
 // what can be certified.
 func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
 	t := r.t
-	if r.total(math.Inf(-1), 0) > delta {
+	if !(r.total(math.Inf(-1), 0) <= delta) {
 		return math.Inf(1), r.side == upper
 	}
 	// a = Σ mass·e^(-θ(y-y_i)), d = the same with the factor 1-e^(y_i-y), over y > y_i.
@@ -89,10 +92,10 @@ func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
 	tilt, dot := math.Exp(-t.theta*t.h), math.Exp(-t.h)
 	gap := -math.Expm1(-t.h)
 	previous := -1.0
-	for i := len(t.r) - 1; i >= 0; i-- {
+	for i := min(len(t.r)-1, t.top); i >= 0; i-- {
 		y := t.y0 + float64(i)*t.h
 		total := r.total(t.logWeight(y), d+r.extra(y))
-		if total > delta {
+		if !(total <= delta) {
 			if previous < 0 {
 				return math.Inf(1), r.side == upper // beyond the window
 			}
@@ -106,7 +109,7 @@ func (r *reader) epsilon(delta float64) (eps float64, ok bool) {
 		}
 		previous = total
 		// Step down to y - h.
-		a += r.mass(i)
+		a += t.r[i]
 		d = tilt * (gap*a + dot*d)
 		a *= tilt
 	}
@@ -142,21 +145,28 @@ func (r *wave) at(i float64) float64 {
 
 func (r *wave) epsilon(delta float64) (eps float64, ok bool) {
 	t := r.t
-	if r.inf > delta {
+	if !(r.inf <= delta) {
 		return math.Inf(1), r.side == upper
 	}
-	lo, hi := 0.0, t.n-2
-	if r.at(hi) > delta {
+	hi := math.Min(t.top, t.n-2)
+	below := r.at(hi)
+	if !(below <= delta) {
 		return math.Inf(1), r.side == upper
 	}
-	above, below := r.at(lo), r.at(hi)
-	if above <= delta {
-		return t.y0, false
+	// Down from the right: far to the left the budgets of error swamp a lower bound.
+	lo, above, stride := hi, below, math.Ceil(t.n/32)
+	for above <= delta {
+		if lo == 0 {
+			return t.y0, false
+		}
+		hi, below = lo, above
+		lo = math.Max(0, lo-stride)
+		above = r.at(lo)
 	}
 	// Any bracket with the bound above delta at lo and not above it at hi will do.
 	for hi-lo > 1 {
 		mid := math.Floor((lo + hi) / 2)
-		if v := r.at(mid); v > delta {
+		if v := r.at(mid); !(v <= delta) {
 			lo, above = mid, v
 		} else {
 			hi, below = mid, v

@@ -16,7 +16,7 @@ type laplace struct{ top float64 }
 // The pair Lap(1, b) against Lap(0, b) dominates every pair of centres at distance
 // at most 1.
 func Laplace(b float64) Mechanism {
-	return leaf{&laplace{1 / b * (1 + 4*unit)}, check(b > 0 && 1/b < 1e300, "laplace: scale must be positive and finite (%v)", b)}
+	return leaf{&laplace{quotientUp(1, b)}, check(b > 0 && 1/b < 1e300, "laplace: scale must be positive and finite (%v)", b)}
 }
 
 func (p *laplace) ends() (lo, hi, pLo, pHi float64) {
@@ -64,3 +64,12 @@ func (p *laplace) gaps() []gap { return []gap{{-p.top, 2 * p.top, 1}} }
 func (p *laplace) offset() float64 { return 0 }
 
 func (p *laplace) key() string { return fmt.Sprintf("laplace(%x)", p.top) }
+
+// quotientUp is a/b rounded up.
+func quotientUp(a, b float64) float64 {
+	q := a / b
+	if math.FMA(q, b, -a) < 0 {
+		return math.Nextafter(q, math.Inf(1))
+	}
+	return q
+}

@@ -174,3 +174,30 @@ func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
 	out.trim()
 	return out, nil
 }
+
+// center is the loss of the merged outcome of the heaviest window of width h, if most
+// of the mass lies there: with the lattice through it the merge loses nothing there,
+// even where h is much wider than the bulk of the losses.
+func (m measure) center(h float64) float64 {
+	var mass, best float64
+	from, to, j := 0, 0, 0
+	for i, l := range m.loss {
+		mass += m.mass[i]
+		for l-m.loss[j] > 0.9*h {
+			mass -= m.mass[j]
+			j++
+		}
+		if mass > best {
+			best, from, to = mass, j, i+1
+		}
+	}
+	if best < 0.3 {
+		return 0
+	}
+	base, p, q := m.loss[from], 0.0, 0.0
+	for i := from; i < to; i++ {
+		p += m.mass[i]
+		q -= m.mass[i] * math.Expm1(base-m.loss[i])
+	}
+	return base - math.Log1p(-q/p)
+}

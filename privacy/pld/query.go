@@ -48,6 +48,7 @@ type question struct {
 	at      float64 // the given one
 	work    *workspace
 
+	spent              float64 // cells worked through
 	kept               *sum
 	keptStep, keptTail float64
 	keptDir            direction

@@ -24,10 +24,6 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 		return nil
 	}
 	_, _, v := s.cumulants(theta)
-	cells := 0
-	for i := range s.parts {
-		cells += len(s.parts[i].p)
-	}
 	f := newFlat(s, theta)
 	out := &series{theta: theta, k: f.k, h: s.h, n: n, beyond: massHi, wrapped: massLo + massHi}
 	// The cost of a Fourier transform of length n, in the same units.
@@ -35,7 +31,7 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 	m := math.Ceil(6.5 / math.Sqrt(v) * n * s.h / (2 * math.Pi))
 	var rest float64
 	for try := 0; ; try++ {
-		if try == 6 || !(m*float64(cells) < limit) || m > n/2 || m < 1 {
+		if try == 6 || !(m*float64(s.cells()) < limit) || m > n/2 || m < 1 {
 			return nil
 		}
 		if rest = f.rest(m, n, s.h); rest < 1e-11/n {
@@ -75,12 +71,16 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 	}
 	out.fault = errSum / n * (1 + 1e-6)
 	out.growth = f.steps*2e-14 + 1e-12 + math.Abs(out.k)*4*unit
+	if !(out.fault < 1 && out.growth < 1) {
+		return nil
+	}
 	return out
 }
 
 // finite is Σ mass_j·e^(-θ(y_j-y_i))·(1-e^(y_i-y_j)) over the window above i, and the
 // bound of what it may be off by.
 func (t *series) finite(i float64) (sum, off float64) {
+	weight := 0.0 // Σ e^(-θhx)(1-e^-hx), which meets the fault of every point
 	count := t.top - i
 	if count <= 0 {
 		return 0, 0
@@ -98,11 +98,10 @@ func (t *series) finite(i float64) (sum, off float64) {
 		if k > 0 {
 			sum, off = sum+2*real(term), off+2*size
 		} else {
-			sum, off = sum+real(term), off+size
-			off += t.fault * t.n * real(g) * 1e12
+			sum, off, weight = sum+real(term), off+size, real(g)
 		}
 	}
-	return sum / t.n, off / t.n * 1e-12
+	return sum / t.n, off/t.n*1e-12 + t.fault*weight
 }
 
 // geometric is Σ_{x=1..count} e^((iα-b)x), end = α·count modulo 2π.

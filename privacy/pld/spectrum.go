@@ -1,6 +1,7 @@
 package pld
 
 import (
+	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/dsp/fourier"
@@ -16,7 +17,8 @@ type tilted struct {
 	theta, k float64
 	y0, h    float64
 	r        []float64
-	fault    float64
+	fault    float64 // at any one point
+	fault2   float64 // root of the sum of squares over all points
 	beyond   float64 // tilted mass at or above the end of the window
 	wrapped  float64 // tilted mass on either side of it
 	top      int     // index of the largest loss of the sum, or beyond the window
@@ -95,6 +97,7 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 	out := &tilted{theta: theta, h: s.h, beyond: massHi, wrapped: massLo + massHi}
 	_, last := s.span()
 	var origin, steps float64 // of index 0 of the sum
+	var all, swell float64
 	eta := 16 * unit * (math.Log2(float64(n)) + 2)
 	for i := range w.all {
 		w.all[i], w.size[i] = 1, 0
@@ -109,7 +112,10 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 		origin += p.n * (p.o + float64(p.lo+p.mid)*p.h)
 		norm := p.fold(w.buf, theta, k, p.mid)
 		w.fft.Coefficients(w.coef, w.buf)
+		// The error of all coefficients together has the norm eta·√n·norm.
 		e := eta * math.Sqrt(float64(n)) * norm
+		all += p.n * eta * norm
+		swell += p.n * e
 		for j, z := range w.coef {
 			a := math.Hypot(real(z), imag(z))
 			if w.size[j] += p.n * math.Log(a+e); w.size[j] < -80 {
@@ -120,7 +126,7 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 			w.all[j] *= power(z, a, p.n)
 		}
 	}
-	var errSum, sq float64
+	var errSum, sq, cut float64
 	for j := range w.all {
 		double := 2.0
 		if j == 0 || 2*j == n {
@@ -129,13 +135,16 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 		errSum += double * math.Exp(w.size[j]) * math.Min(2, relative[j]+1e-30)
 		if w.size[j] < -80 {
 			errSum += double * math.Exp(w.size[j])
+			cut += double * math.Exp(2*w.size[j])
 		}
 		a := real(w.all[j])*real(w.all[j]) + imag(w.all[j])*imag(w.all[j])
 		sq += double * a
 	}
 	w.fft.Sequence(w.buf, w.all)
 	inv := 1 / float64(n)
-	out.fault = (errSum*inv + eta*math.Sqrt(sq*inv)) * (1 + 1e-6)
+	norm := math.Sqrt(sq * inv) // of the law itself
+	out.fault2 = (all*math.Exp(swell) + (8*unit*steps+eta)*norm + math.Sqrt(cut*inv)) * (1 + 1e-3)
+	out.fault = math.Min((errSum*inv+eta*norm)*(1+1e-6), out.fault2)
 	start := math.Floor((lo-origin)/s.h) - 1
 	out.y0 = origin + start*s.h
 	shift := int(math.Mod(start, float64(n)))
@@ -155,6 +164,9 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 		out.top = int(left)
 	}
 	out.growth = steps*2e-14 + float64(n)*4*unit + math.Abs(out.k)*4*unit
+	if !(out.fault < 1 && out.growth < 1) {
+		return nil, fmt.Errorf("%w: rounding swamps the tail (tilt %v)", ErrNotCertified, theta)
+	}
 	return out, nil
 }
 
