@@ -281,6 +281,9 @@ func (p Parameter) Range(e privacy.Event) (lo, hi float64) {
 		if v, ok := at.(privacy.WithoutReplacement); ok {
 			return 1, float64(v.Of)
 		}
+		if _, ok := at.(privacy.Shuffled); ok {
+			return 1, 1e9
+		}
 		return 1, 1e12
 	case "N":
 		if v, ok := at.(privacy.WithoutReplacement); ok {

@@ -22,7 +22,8 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		case 1:
 			return privacy.Sensitivity{ReplaceOne: x()}
 		case 2:
-			return privacy.Sensitivity{AddRemove: x(), ReplaceOne: x()}
+			a := x()
+			return privacy.Sensitivity{AddRemove: a, ReplaceOne: 2 * a * (1 - r.Float64())}
 		}
 		return privacy.Sensitivity{}
 	}
@@ -50,7 +51,7 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 	case 8:
 		return privacy.LastIterate{Variant: "full-batch-convex", Sigma: x(), Sensitivity: x(), N: whole(), Steps: whole(), StepSize: 1.5, Smooth: 1, Diameter: x()}
 	case 9:
-		return privacy.LastIterate{Variant: "cyclic-strongly-convex", Sigma: x(), Sensitivity: x(), N: 1000, Batch: 1 + r.Int64N(1000), Epochs: whole(), StepSize: 0.5, Smooth: 1, StrongConvexity: r.Float64()}
+		return privacy.LastIterate{Variant: "cyclic-strongly-convex", Sigma: x(), Sensitivity: x(), N: 1000, Batch: []int64{1, 8, 125, 1000}[r.IntN(4)], Epochs: whole(), StepSize: 0.5, Smooth: 1, StrongConvexity: r.Float64()}
 	case 10:
 		events := make([]privacy.Event, 1+r.IntN(4))
 		for i := range events {
@@ -58,7 +59,7 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		}
 		return privacy.Compose{Events: events}
 	case 11:
-		return privacy.Repeat{N: whole(), Event: inner()}
+		return privacy.Repeat{N: 1 + r.Int64N(1000), Event: inner()}
 	case 12:
 		return privacy.Poisson{Rate: 1 - r.Float64(), Event: inner()}
 	case 13:

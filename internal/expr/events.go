@@ -136,8 +136,8 @@ func wholeStep(x float64) string {
 	return ""
 }
 
-// sensitivity reads {add-remove, replace-one}; one that is absent follows from
-// the other (P1).
+// sensitivity reads {add-remove, replace-one}; replace-one alone leaves
+// add-remove unknown (P1).
 func (f *fields) sensitivity(c check) privacy.Sensitivity {
 	v := f.take("sensitivity")
 	if v == nil {
@@ -147,7 +147,7 @@ func (f *fields) sensitivity(c check) privacy.Sensitivity {
 		// A bare number is refused even where the relation is known: half of the
 		// literature would mean the one, half the other, a factor of 2 apart.
 		f.wrong(v, "sensitivity", "write {add-remove: "+shorten(v.text, 20)+"} or {replace-one: "+shorten(v.text, 20)+"}; "+
-			"where only one is given, replace-one is twice add-remove", "must say under which relation")
+			"where only add-remove is given, replace-one is twice that", "must say under which relation")
 		return privacy.Sensitivity{}
 	}
 	s := f.p.open(v, join(f.path, "sensitivity"), "sensitivity", "write {add-remove: 1, replace-one: 2}")

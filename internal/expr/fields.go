@@ -13,7 +13,7 @@ type parser struct {
 	problems Problems
 	events   int            // read so far
 	depth    int            // of the event being read
-	places   map[string]Pos // where each event stands
+	places   map[string]Pos // where each event and field stands
 	free     string         // path of the field that is to be calibrated; its value is not read
 }
 
@@ -62,7 +62,11 @@ func (f *fields) take(name string) *node {
 	if !f.holds {
 		return nil
 	}
-	return f.at.get(name)
+	v := f.at.get(name)
+	if v != nil {
+		f.p.places[join(f.path, name)] = Pos{f.p.file, v.line, v.col}
+	}
+	return v
 }
 
 // need is take for a field that must be there.

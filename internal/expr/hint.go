@@ -23,7 +23,7 @@ var otherNames = map[string][]string{
 	"exponential": {"pure"}, "exponential_mechanism": {"pure"}, "epsilon_delta": {"approx"}, "epsilon_delta_dp": {"approx"},
 	"rr": {"randomized_response"}, "krr": {"randomized_response"}, "grr": {"randomized_response"}, "shuffle": {"shuffled"},
 	"sgd": {"last_iterate"}, "iterate": {"last_iterate"}, "normal": {"gaussian"}, "cdp": {"zcdp"}, "concentrated": {"zcdp"},
-	"geometric": {"discrete_laplace"},
+	"geometric": {"discrete_laplace"}, "renyi": {"rdp"}, "prv": {"pld"}, "method": {"methods"},
 }
 
 // hintFor proposes the known name that was most likely meant.

@@ -127,6 +127,8 @@ var refused = []struct {
 	{`{multistage: {stages: [], event: {pure: {eps: 1}}}}`, []string{`list of at least one stage`}},
 	{`{multistage: {stages: [{take: 3, of: 2}], event: {pure: {eps: 1}}}}`, []string{`f:1:31: multistage.stages[0].take: must be at most of (3 > 2)`}},
 	{`{multistage: {stages: [3], event: {pure: {eps: 1}}}}`, []string{`multistage.stages[0]: a stage must be a mapping`}},
+	{`{repeat: {n: 1e13, event: {pure: {eps: 1}}}}`, []string{`f:1:14: repeat.n: must lie between 1 and 1e+12`}},
+	{`{gaussian: {sigma: 1, sensitivity: {add-remove: 1, replace-one: 3}}}`, []string{`f:1:65: gaussian.sensitivity.replace-one: cannot exceed twice the add-remove sensitivity`}},
 	{`{last_iterate: {kind: sgd}}`, []string{`must be one of full-batch-strongly-convex,`}},
 	{`{last_iterate: {kind: cyclic-convex, sigma: 3, sensitivity: 1, n: 100, batch: 500, epochs: 50, step_size: 5, smooth: 1, diameter: 1, steps: 3}}`,
 		[]string{`batch: must be at most n (500 > 100)`, `step_size: must be at most 2/smooth = 2`, `steps: unknown field`}},

@@ -1,7 +1,10 @@
 package expr
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -12,8 +15,8 @@ import (
 // number is wanted.
 type Query struct {
 	Relation privacy.Relation
-	// Event is what was done. In a calibration the wanted number is 1 in it;
-	// Parameter.Set gives it another value.
+	// Event is what was done. In a calibration the wanted number is at the end
+	// of its range that costs least; Parameter.Set gives it another value.
 	Event privacy.Event
 	// Given says which numbers the question fixes.
 	Given Given
@@ -21,9 +24,15 @@ type Query struct {
 	Epsilon, Delta float64
 	// Parameter is what a calibration looks for; nil otherwise.
 	Parameter *Parameter
+	// Methods are the methods to evaluate; none stands for all.
+	Methods []string
 
-	places map[string]Pos
+	places map[string]Pos // of events and fields, by path
 }
+
+// QueryPos says where a part of the question stands, such as
+// "query.calibrate".
+func (q *Query) QueryPos(path string) (Pos, bool) { return nearestPlace(q.places, path) }
 
 // Given says what a question fixes and, by that, what it asks.
 type Given uint8
@@ -37,11 +46,16 @@ const (
 	GivenTarget
 )
 
-// Pos says where the event of a path such as "compose[1].poisson" stands, or
-// the nearest event around it.
+// Pos says where the event or field of a path such as "compose[1].poisson.rate"
+// stands, or the nearest thing around it.
 func (q *Query) Pos(path string) (Pos, bool) {
-	for path = join("event", path); path != ""; path = parent(path) {
-		if p, ok := q.places[path]; ok {
+	return nearestPlace(q.places, join("event", path))
+}
+
+// nearestPlace looks for a path, and then for what is around it.
+func nearestPlace(places map[string]Pos, path string) (Pos, bool) {
+	for ; path != ""; path = parent(path) {
+		if p, ok := places[path]; ok {
 			return p, true
 		}
 	}
@@ -83,6 +97,7 @@ func ParseNode(n *yaml.Node, file string) (privacy.Event, Problems) {
 
 func (p *parser) one(root *node) (privacy.Event, Problems) {
 	e := p.event(root, "")
+	p.validate(e, "")
 	if len(p.problems) > 0 {
 		return nil, p.problems.sorted()
 	}
@@ -124,10 +139,41 @@ func parseQuery(root *node, err *syntaxError, file string) (*Query, Problems) {
 		q.Event = p.event(event, "event")
 	}
 	f.done()
+	if q.Parameter != nil && len(p.problems) == 0 {
+		// The end of the range that costs least is valid beside any other number.
+		lo, hi := q.Parameter.Range(q.Event)
+		if q.Parameter.Most {
+			hi = lo
+		}
+		q.Event = q.Parameter.Set(q.Event, hi)
+	}
+	p.validate(q.Event, "event")
 	if len(p.problems) > 0 {
 		return nil, p.problems.sorted()
 	}
 	return q, nil
+}
+
+// validate asks the calculus itself, so that no expression is accepted here
+// that it would refuse later, without a place.
+func (p *parser) validate(e privacy.Event, root string) {
+	if len(p.problems) > 0 {
+		return
+	}
+	err := privacy.Validate(e)
+	if err == nil {
+		return
+	}
+	path, message := root, err.Error()
+	var wrong *privacy.Error
+	if errors.As(err, &wrong) {
+		path, message = join(root, wrong.Path), wrong.Message
+	}
+	at, ok := nearestPlace(p.places, path)
+	if !ok {
+		at = Pos{p.file, 1, 1}
+	}
+	p.problems = append(p.problems, Problem{Pos: at, Path: path, Message: message})
 }
 
 func (f *fields) relation() privacy.Relation {
@@ -156,7 +202,12 @@ func (p *parser) ask(q *Query, n, event *node) {
 	}
 	name := f.take("calibrate")
 	eps, dlt := f.take("epsilon"), f.take("delta")
-	q.Epsilon, _ = f.read(eps, "epsilon", nonNegative)
+	q.Methods = f.methods()
+	least := nonNegative
+	if name != nil {
+		least = positive // a target of 0 is met by nothing that was ever released
+	}
+	q.Epsilon, _ = f.read(eps, "epsilon", least)
 	q.Delta, _ = f.read(dlt, "delta", delta)
 	switch {
 	case name != nil:
@@ -178,6 +229,34 @@ func (p *parser) ask(q *Query, n, event *node) {
 		p.add(n.line, n.col, "query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}", "asks nothing")
 	}
 	f.done()
+}
+
+// MethodNames are the methods of the accountant, as query.methods names them.
+var MethodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate"}
+
+// methods reads which methods to evaluate.
+func (f *fields) methods() []string {
+	v := f.take("methods")
+	if v == nil {
+		return nil
+	}
+	if v.shape != list || len(v.items) == 0 {
+		f.wrong(v, "methods", "such as methods: [rdp]; leave it out for all", "must be a list of at least one method")
+		return nil
+	}
+	var out []string
+	for i, m := range v.items {
+		path := "methods[" + strconv.Itoa(i) + "]"
+		switch {
+		case m.shape != scalar || !contains(MethodNames, m.text):
+			f.wrong(m, path, hintFor(m.text, MethodNames), "must be one of %s", strings.Join(MethodNames, ", "))
+		case contains(out, m.text):
+			f.wrong(m, path, "keep one", "is written twice")
+		default:
+			out = append(out, m.text)
+		}
+	}
+	return out
 }
 
 func (p *parser) calibrate(f *fields, q *Query, name, event *node) {

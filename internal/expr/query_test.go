@@ -13,9 +13,10 @@ import (
 func TestParseQuery(t *testing.T) {
 	const event = `event: {gaussian: {sigma: 2}}, relation: replace-one, query: `
 	for text, want := range map[string]Query{
-		`{` + event + `{delta: 1e-6}}`:    {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenDelta, Delta: 1e-6},
-		`{` + event + `{delta: 0}}`:       {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenDelta},
-		`{` + event + `{epsilon: "1.5"}}`: {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenEpsilon, Epsilon: 1.5},
+		`{` + event + `{delta: 1e-6}}`:                     {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenDelta, Delta: 1e-6},
+		`{` + event + `{delta: 0.5, methods: [rdp, pld]}}`: {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenDelta, Delta: 0.5, Methods: []string{"rdp", "pld"}},
+		`{` + event + `{delta: 0}}`:                        {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenDelta},
+		`{` + event + `{epsilon: "1.5"}}`:                  {Relation: privacy.ReplaceOne, Event: privacy.Gaussian{Sigma: 2}, Given: GivenEpsilon, Epsilon: 1.5},
 	} {
 		q, problems := ParseQuery([]byte(text), "")
 		if problems != nil {
@@ -36,11 +37,15 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		`{relation: add_remove, query: {delta: 0}, event: {pure: {eps: 1}}}`: `1:12: relation: must be add-remove or replace-one (did you mean add-remove?)`,
 		`{relation: [a], query: {delta: 0}, event: {pure: {eps: 1}}}`:        `relation: must be add-remove or replace-one`,
 		`{` + event + `{delta: 1}}`:                                          `query.delta: must be at least 0 and below 1`,
+		`{` + event + `{delta: 0.1, methods: rdp}}`:                          `query.methods: must be a list of at least one method`,
+		`{` + event + `{delta: 0.1, methods: [rdp, renyi]}}`:                 `query.methods[1]: must be one of basic, rdp, pld, shuffle, iterate`,
+		`{` + event + `{delta: 0.1, methods: [rdp, rdp]}}`:                   `query.methods[1]: is written twice`,
 		`{` + event + `{epsilon: -1}}`:                                       `query.epsilon: must not be negative`,
-		`{` + event + `{eps: 1}}`:                                            `query.eps: unknown field; the fields are calibrate, epsilon, delta (did you mean epsilon?)`,
+		`{` + event + `{eps: 1}}`:                                            `query.eps: unknown field; the fields are calibrate, epsilon, delta, methods (did you mean epsilon?)`,
 		`{` + event + `{epsilon: 1, delta: 0.1}}`:                            `query: gives both epsilon and delta (leave out`,
 		`{` + event + `1e-6}`:                                                `query: query must be a mapping of fields, not a value (one of {delta: 1e-6}`,
 		`{` + event + `{calibrate: sigma, epsilon: 1}}`:                      `query.delta: is missing (a calibration meets a target of both`,
+		`{` + event + `{calibrate: sigma, epsilon: 0, delta: 0.1}}`:          `query.epsilon: must be above 0`,
 		`{` + event + `{calibrate: sigma}}`:                                  `query.epsilon: is missing`,
 		`{` + event + `{calibrate: rate, epsilon: 1, delta: 0.1}}`:           `query.calibrate: no field "rate" in this expression can be calibrated; the candidates are gaussian.sigma`,
 		`{` + event + `{calibrate: [a], epsilon: 1, delta: 0.1}}`:            `query.calibrate: must be the name of a field`,
@@ -181,14 +186,17 @@ func TestPos(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for path, want := range map[string]string{
-		"compose[1].poisson.event.zcdp": "f:8:15", "compose[1].poisson.event": "f:6:5", "compose[0]": "f:4:3", "compose": "f:4:3", "compose[1].poisson.rate": "f:6:5",
+		"compose[1].poisson.event.zcdp": "f:8:15", "compose[1].poisson.event": "f:8:14", "compose[0]": "f:4:3", "compose": "f:4:3", "compose[1].poisson.rate": "f:7:13", "compose[1].poisson.nothing": "f:6:5",
 	} {
 		if pos, ok := q.Pos(path); !ok || pos.String() != want {
 			t.Errorf("%s: %v %v, want %s", path, pos, ok, want)
 		}
 	}
-	if _, ok := q.Pos("nowhere"); ok {
-		t.Error("a place for a path that is not there")
+	if pos, ok := q.Pos("nowhere"); !ok || pos.String() != "f:4:3" {
+		t.Errorf("a path that is not there: %v", pos)
+	}
+	if pos, ok := q.QueryPos("query.delta"); !ok || pos.String() != "f:2:16" {
+		t.Errorf("query.delta: %v", pos)
 	}
 }
 
