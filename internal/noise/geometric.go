@@ -47,12 +47,19 @@ func NewGeometric(num, den uint64) (*Geometric, error) {
 func (g *Geometric) prepareBlocks(num, den uint64) {
 	g.k = uint(bits.Len64(den/num)) - 1
 	g.block = g.word(1 << g.k)
+	// Lower bounds of (1 − p)^(d·256^i): each product loses a unit of 2^-w, the
+	// base one, and an exponent of at most 2^63 makes at most 2^65 of them.
+	const w = 256
+	base := new(big.Int).Lsh(g.q[0], w)
+	base.Quo(base, g.q[1])
 	for i := uint(0); i < g.k; i += 8 {
-		var t [256]uint64
-		for d := range 1 << min(8, g.k-i) {
-			t[d] = g.word(uint64(d) << i)
+		t := [256]uint64{0: math.MaxUint64}
+		x := base
+		for d := 1; d < 1<<min(8, g.k-i); d++ {
+			t[d] = new(big.Int).Rsh(x, w-64).Uint64()
+			x = mulDown(x, base, w)
 		}
-		g.digit = append(g.digit, t)
+		g.digit, base = append(g.digit, t), x // base^256, where all 256 were made
 	}
 }
 

@@ -3,6 +3,7 @@ package noise
 import (
 	"math"
 	"math/big"
+	"math/bits"
 )
 
 const (
@@ -14,16 +15,16 @@ const (
 // down to the first below 2^-8, and, for each value of a word's first bits,
 // where its search starts.
 func (g *Geometric) prepareSearch() {
-	// The bounds lose at most 3 units of 2^-w a step, in under 6,000 steps: a word
-	// cut off the lower one is within 2 of the power, as fails demands.
-	const w = 192
-	base := new(big.Int).Lsh(g.q[0], w)
-	base.Quo(base, g.q[1])
-	g.power = []uint64{math.MaxUint64}
-	for x := base; ; x = mulDown(x, base, w) {
-		c := new(big.Int).Rsh(x, w-64).Uint64()
-		g.power = append(g.power, c)
-		if c < 1<<56 {
+	// A lower bound in 128 bits: it loses less than 1 + 3 units of 2^-128 a step,
+	// in under 6,000 steps, so its upper word is within 2 of the power.
+	scaled := new(big.Int).Lsh(g.q[0], 128)
+	scaled.Quo(scaled, g.q[1])
+	low := new(big.Int).And(scaled, new(big.Int).SetUint64(math.MaxUint64))
+	base := fraction128{hi: scaled.Rsh(scaled, 64).Uint64(), lo: low.Uint64()}
+	g.power = append(make([]uint64, 0, 600), math.MaxUint64)
+	for x := base; ; x = x.mulDown(base) {
+		g.power = append(g.power, x.hi)
+		if x.hi < 1<<56 {
 			break
 		}
 	}
@@ -36,6 +37,21 @@ func (g *Geometric) prepareSearch() {
 		}
 		g.guide[b] = uint16(i)
 	}
+}
+
+// fraction128 is the number (hi·2^64 + lo)/2^128.
+type fraction128 struct{ hi, lo uint64 }
+
+// mulDown is at most a·b, and less than 3 units of 2^-128 below it.
+func (a fraction128) mulDown(b fraction128) fraction128 {
+	hi, lo := bits.Mul64(a.hi, b.hi)
+	x, _ := bits.Mul64(a.hi, b.lo)
+	y, _ := bits.Mul64(a.lo, b.hi)
+	var carry uint64
+	lo, carry = bits.Add64(lo, x, 0)
+	hi += carry
+	lo, carry = bits.Add64(lo, y, 0)
+	return fraction128{hi + carry, lo}
 }
 
 // drawSearch finds i with (1 − p)^(i+1) ≤ U < (1 − p)^i. Beyond the table it

@@ -39,7 +39,7 @@ func byBlocks(t *testing.T, num, den uint64) *Geometric {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.power, g.guide = nil, nil
+	g.power, g.guide, g.digit = nil, nil, nil
 	g.prepareBlocks(num, den)
 	return g
 }
@@ -83,6 +83,30 @@ func TestGeometricSearchTable(t *testing.T) {
 				s := words(x.tape...)
 				if got := g.Draw(s); got != x.want || s.Err() != nil {
 					t.Fatalf("p=%d/%d, %x: %d, want %d, %v", c[0], c[1], x.tape, got, x.want, s.Err())
+				}
+			}
+		}
+	}
+}
+
+// The words of the digit tables enclose their powers, at every level.
+func TestGeometricDigitTables(t *testing.T) {
+	for _, den := range []uint64{2, 3, 1000, 1 << 20, 1_000_003, 1 << 40, 1<<64 - 1} {
+		g := byBlocks(t, 1, den)
+		if want := (int(g.k) + 7) / 8; len(g.digit) != want {
+			t.Fatalf("1/%d: %d tables, want %d", den, len(g.digit), want)
+		}
+		for i, table := range g.digit {
+			for _, d := range []int{0, 1, 2, 3, 17, 100, 254, 255} {
+				if d >= 1<<min(8, int(g.k)-8*i) {
+					continue
+				}
+				w := table[d]
+				lo, hi := power{g.q, uint64(d) << (8 * i)}.at(256)
+				at := new(big.Int).Lsh(new(big.Int).SetUint64(w), 192)
+				end := new(big.Int).Lsh(new(big.Int).Add(new(big.Int).SetUint64(w), big.NewInt(2)), 192)
+				if at.Cmp(hi) > 0 || end.Cmp(lo) < 0 {
+					t.Errorf("1/%d: word %d of table %d does not enclose its power", den, d, i)
 				}
 			}
 		}
@@ -198,6 +222,14 @@ func TestGeometricFit(t *testing.T) {
 		return 0
 	})); x != math.MaxInt64 {
 		t.Errorf("a draw of %d", x)
+	}
+}
+
+func BenchmarkNewGeometric(b *testing.B) {
+	for b.Loop() {
+		if _, err := NewGeometric(1, 1000); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
