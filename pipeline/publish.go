@@ -8,13 +8,21 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // folder is an output folder in the making: built under another name beside its
 // place, made durable, and renamed into place. It appears whole or not at all.
+//
+// A folder that a killed run left behind is removed by the next one: its lock is
+// free.
 type folder struct {
 	final, temp string
+	lock        *os.File
 }
 
 // outputState says what stands at the place of an output folder.
@@ -47,15 +55,55 @@ func newFolder(dir string) (*folder, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(parent, "."+filepath.Base(dir)+".partial-")
+	prefix := "." + filepath.Base(dir) + ".partial-"
+	removeStale(parent, prefix)
+	temp, err := os.MkdirTemp(parent, prefix)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(temp, 0o755); err != nil {
-		os.RemoveAll(temp)
+	f := &folder{final: dir, temp: temp}
+	if f.lock, err = lockDir(temp); err == nil {
+		err = os.Chmod(temp, 0o755)
+	}
+	if err != nil {
+		f.discard()
 		return nil, err
 	}
-	return &folder{final: dir, temp: temp}, nil
+	return f, nil
+}
+
+// lockDir takes the lock that says that a run is at work on a folder. The kernel
+// frees it when the process ends, however it ends.
+func lockDir(path string) (*os.File, error) {
+	d, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// removeStale removes what killed runs left behind. A folder that is a moment old
+// may belong to a run that has not locked it yet.
+func removeStale(parent, prefix string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) || time.Since(info.ModTime()) < time.Second {
+			continue
+		}
+		path := filepath.Join(parent, e.Name())
+		if d, err := lockDir(path); err == nil {
+			os.RemoveAll(path)
+			d.Close()
+		}
+	}
 }
 
 // write makes one durable file and returns the SHA-256 of its content.
@@ -91,8 +139,13 @@ func (f *folder) publish() error {
 	return syncDir(filepath.Dir(f.final))
 }
 
-// discard removes what was not published.
-func (f *folder) discard() { os.RemoveAll(f.temp) }
+// discard removes what was not published, and gives up the lock.
+func (f *folder) discard() {
+	os.RemoveAll(f.temp)
+	if f.lock != nil {
+		f.lock.Close()
+	}
+}
 
 func syncDir(path string) error {
 	d, err := os.Open(path)
