@@ -1,0 +1,257 @@
+package table
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// folder writes several files of one table and a few that do not belong to it.
+func folder(t *testing.T) (dir string, want []wantColumn) {
+	t.Helper()
+	dir = t.TempDir()
+	cols, want := generated(90, 0, rand.New(rand.NewPCG(3, 3)))
+	for i, name := range []string{"a.parquet", "b.parquet", "sub/c.parquet"} {
+		part := make([]genColumn, 0, 3)
+		for _, c := range cols[:3] {
+			switch v := c.values.(type) {
+			case []float64:
+				c.values = v[30*i : 30*i+30]
+			case []float32:
+				c.values = v[30*i : 30*i+30]
+			}
+			part = append(part, c)
+		}
+		write(t, filepath.Join(dir, name), writeParquet(t, style{codec: compress.Codecs.Snappy, groups: []int{20, 10}}, part))
+	}
+	write(t, filepath.Join(dir, "_SUCCESS"), nil)
+	write(t, filepath.Join(dir, ".hidden.parquet"), []byte("no"))
+	write(t, filepath.Join(dir, "_temporary/d.parquet"), []byte("no"))
+	write(t, filepath.Join(dir, "notes.txt"), []byte("no"))
+	return dir, want[:3]
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDirectoryAndGlob(t *testing.T) {
+	dir, want := folder(t)
+	checkScan(t, dir, want, 90)
+	checkScan(t, filepath.Join(dir, "[ab].parquet"), want, 60)
+	checkScan(t, filepath.Join(dir, "b.parquet"), shift(want, 30), 30)
+}
+
+func shift(want []wantColumn, by int) []wantColumn {
+	out := make([]wantColumn, len(want))
+	for i, w := range want {
+		out[i] = wantColumn{name: w.name, f64: w.f64[by:]}
+	}
+	return out
+}
+
+func TestOpenRefusals(t *testing.T) {
+	dir, _ := folder(t)
+	cols, _ := generated(10, 0.5, rand.New(rand.NewPCG(3, 3)))
+	other := writeParquet(t, style{groups: []int{10}}, cols[4:6])
+	write(t, filepath.Join(dir, "mixed/1.parquet"), other)
+	write(t, filepath.Join(dir, "mixed/2.parquet"), writeParquet(t, style{groups: []int{10}}, cols[3:5]))
+	write(t, filepath.Join(dir, "both/1.parquet"), other)
+	data, _ := writeArrow(t, arrowStyle{batches: []int{3}, every: 4})
+	write(t, filepath.Join(dir, "both/2.arrow"), data)
+	write(t, filepath.Join(dir, "empty.parquet"), nil)
+	write(t, filepath.Join(dir, "text.parquet"), []byte(strings.Repeat("this is not a table\n", 10)))
+	if err := os.Mkdir(filepath.Join(dir, "nothing"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		spec Spec
+		code string
+		file string
+	}{
+		{Spec{Path: ""}, CodeUsage, ""},
+		{Spec{Path: filepath.Join(dir, "missing.parquet")}, CodeNotFound, "missing.parquet"},
+		{Spec{Path: filepath.Join(dir, "z*.parquet")}, CodeNotFound, "z*.parquet"},
+		{Spec{Path: filepath.Join(dir, "nothing")}, CodeNotFound, "nothing"},
+		{Spec{Path: filepath.Join(dir, "empty.parquet")}, CodeCorrupt, "empty.parquet"},
+		{Spec{Path: filepath.Join(dir, "text.parquet")}, CodeCorrupt, "text.parquet"},
+		{Spec{Path: filepath.Join(dir, "text.parquet"), Format: FormatParquet}, CodeCorrupt, "text.parquet"},
+		{Spec{Path: filepath.Join(dir, "mixed")}, CodeSchema, "2.parquet"},
+		{Spec{Path: filepath.Join(dir, "both")}, CodeCorrupt, "2.arrow"},
+		{Spec{Path: filepath.Join(dir, "a.parquet"), Format: FormatArrow}, CodeSchema, "a.parquet"},
+		{Spec{Path: filepath.Join(dir, "a.parquet"), Format: "csv"}, CodeUsage, "a.parquet"},
+		{Spec{Path: filepath.Join(dir, "a.parquet"), Columns: []string{"absent"}}, CodeColumn, ""},
+		{Spec{Path: "testdata/writers/duckdb-v2.parquet", Columns: []string{"pair.a"}}, CodeColumn, ""},
+		{Spec{Path: os.DevNull}, CodeUnsupported, "null"},
+	} {
+		tab, err := Open(context.Background(), c.spec)
+		var e *Error
+		if !errors.As(err, &e) || e.Code != c.code || filepath.Base("x/"+e.File) != filepath.Base("x/"+c.file) {
+			t.Errorf("%+v: %v", c.spec, err)
+		}
+		if err == nil {
+			tab.Close()
+		}
+	}
+}
+
+// counted is a hash that counts what it is given: one digest for each page that was decoded.
+type counted struct {
+	hash.Hash
+	digests int
+}
+
+func (c *counted) Write(b []byte) (int, error) {
+	c.digests++
+	return c.Hash.Write(b)
+}
+
+// TestPagesAreSkipped: a pick in two pages decodes two pages.
+func TestPagesAreSkipped(t *testing.T) {
+	for _, v2 := range []bool{false, true} {
+		n := 200_000
+		cols, want := generated(n, 0, rand.New(rand.NewPCG(9, 9)))
+		path := temp(t, "x.parquet", writeParquet(t, style{codec: compress.Codecs.Snappy, v2: v2, pageSize: 8000, groups: []int{n}}, cols[:1]))
+		tab, err := Open(context.Background(), Spec{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tab.Close()
+		pick := func(b Block) (Pick, error) {
+			if b.First == 0 {
+				return Pick{Rows: []uint32{5, 6, 40_000}}, nil
+			}
+			return Pick{}, nil
+		}
+		for _, p := range []func(Block) (Pick, error){nil, pick} {
+			h := &counted{Hash: sha256.New()}
+			rows := 0
+			err := tab.Scan(context.Background(), ScanOptions{Pick: p, Hash: h}, func(b Batch) error {
+				rows += b.Rows
+				return want[0].check(&b.Columns[0], int(b.Block.First), b.Picked.Rows, b.Rows)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p == nil && (h.digests < 100 || rows != n) || p != nil && (h.digests != 2 || rows != 3) {
+				t.Errorf("v2=%v: decoded %d pages for %d rows", v2, h.digests, rows)
+			}
+		}
+	}
+}
+
+func TestHashIsOfTheData(t *testing.T) {
+	cols, _ := generated(5000, 0.1, rand.New(rand.NewPCG(4, 4)))
+	data := writeParquet(t, style{codec: compress.Codecs.Snappy, dict: true, pageSize: 1000, groups: []int{3000, 2000}}, cols)
+	path := temp(t, "x.parquet", data)
+	sum := func(path string, workers int, columns []string) string {
+		tab, err := Open(context.Background(), Spec{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tab.Close()
+		h := sha256.New()
+		if err := tab.Scan(context.Background(), ScanOptions{Workers: workers, Hash: h, Columns: columns}, func(Batch) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return string(h.Sum(nil))
+	}
+	once := sum(path, 1, nil)
+	for _, workers := range []int{1, 2, 7} {
+		if sum(path, workers, nil) != once {
+			t.Errorf("%d workers: another sum", workers)
+		}
+	}
+	if sum(path, 2, []string{"f64"}) == once {
+		t.Error("fewer columns: the same sum")
+	}
+	flipped := append([]byte(nil), data...)
+	at := strings.Index(string(data), "value-1-") // a text, so that the file stays valid
+	flipped[at+8] ^= 1
+	if sum(temp(t, "y.parquet", flipped), 2, nil) == once {
+		t.Error("another value: the same sum")
+	}
+	arrowData, _ := writeArrow(t, arrowStyle{codec: "zstd", batches: []int{400, 300}})
+	arrowPath := temp(t, "x.arrow", arrowData)
+	if sum(arrowPath, 1, nil) != sum(arrowPath, 4, nil) {
+		t.Error("arrow: the sum depends on the number of workers")
+	}
+}
+
+func TestScanStops(t *testing.T) {
+	cols, _ := generated(200_000, 0, rand.New(rand.NewPCG(4, 4)))
+	tab, err := Open(context.Background(), Spec{Path: temp(t, "x.parquet", writeParquet(t, style{pageSize: 10_000, groups: []int{200_000}}, cols[:3]))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	own := errors.New("enough")
+	stop := func(Batch) error { return own }
+	if err := tab.Scan(context.Background(), ScanOptions{}, stop); !errors.Is(err, own) {
+		t.Error("visit:", err)
+	}
+	pick := func(Block) (Pick, error) { return Pick{}, own }
+	if err := tab.Scan(context.Background(), ScanOptions{Pick: pick}, stop); !errors.Is(err, own) {
+		t.Error("pick:", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	err = tab.Scan(ctx, ScanOptions{}, func(Batch) error { cancel(); return nil })
+	if !errors.Is(err, context.Canceled) {
+		t.Error("cancel:", err)
+	}
+	var e *Error
+	for _, rows := range [][]uint32{{blockRows}, {3, 2}, {7, 7}} {
+		pick := func(Block) (Pick, error) { return Pick{Rows: rows}, nil }
+		if err := tab.Scan(context.Background(), ScanOptions{Pick: pick}, stop); !errors.As(err, &e) || e.Code != CodeUsage {
+			t.Errorf("pick of %v: %v", rows, err)
+		}
+	}
+	var passed int64
+	err = tab.Scan(context.Background(), ScanOptions{Progress: func(n int64) { passed = n }, Pick: func(Block) (Pick, error) { return Pick{}, nil }},
+		func(Batch) error { return own })
+	if err != nil || passed != 200_000 {
+		t.Error("nothing picked:", err, passed)
+	}
+}
+
+// TestFileChanges: a file that is written to between Open and the end of a scan is noticed.
+func TestFileChanges(t *testing.T) {
+	cols, _ := generated(100, 0, rand.New(rand.NewPCG(4, 4)))
+	data := writeParquet(t, style{groups: []int{100}}, cols[:3])
+	path := temp(t, "x.parquet", data)
+	tab, err := Open(context.Background(), Spec{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(f, "more"); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	var e *Error
+	if err := tab.Scan(context.Background(), ScanOptions{}, func(Batch) error { return nil }); !errors.As(err, &e) || e.Code != CodeChanged {
+		t.Error(err)
+	}
+}
