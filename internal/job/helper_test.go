@@ -2,7 +2,9 @@ package job_test
 
 import (
 	"os"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
 )
@@ -43,4 +45,15 @@ func mustParse(t *testing.T, file, text string, env map[string]string) *job.Job 
 		t.Fatal(err)
 	}
 	return j
+}
+
+// cpuTime is the processor time of this process so far: what a test takes does
+// not depend on what else the machine does.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -129,54 +129,6 @@ type Guarantee struct {
 	Epsilon, Delta *big.Rat
 }
 
-// Method is a sampling method. The zero value is invalid.
-type Method string
-
-// The sampling methods.
-const (
-	Poisson    Method = "poisson"
-	SRSWOR     Method = "srswor"
-	Multistage Method = "multistage"
-	Stratified Method = "stratified"
-)
-
-// Sample is one declared draw. Which fields are set depends on the method.
-type Sample struct {
-	Name   string
-	Method Method
-	Rate   *big.Rat      // poisson
-	Size   int64         // srswor
-	Stages []Stage       // multistage: the last has no unit and takes records
-	Strata string        // stratified: the column
-	Rates  []StratumRate // stratified, Poisson in each stratum
-	Takes  []StratumTake // stratified, without replacement in each stratum
-	Keep   bool
-}
-
-// Stage is one stage of a multistage sample.
-type Stage struct {
-	Unit string // the key column, empty at the last stage
-	Take Take
-}
-
-// Take is a number of units, or all of them.
-type Take struct {
-	All   bool
-	Count int64
-}
-
-// StratumRate is the sampling rate of one stratum.
-type StratumRate struct {
-	Stratum string
-	Rate    *big.Rat
-}
-
-// StratumTake is the sample size of one stratum.
-type StratumTake struct {
-	Stratum string
-	Take    Take
-}
-
 // Release is one thing to publish.
 type Release struct {
 	Name      string
@@ -200,61 +152,4 @@ type Plugin struct {
 type Output struct {
 	Dir     string
 	Formats []string
-}
-
-// Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
-// For a key that the file does not have it is the place of the nearest key
-// around it.
-func (j *Job) Pos(path string) Pos {
-	for p := path; p != ""; p = parent(p) {
-		if at, ok := j.pos[p]; ok {
-			return at
-		}
-	}
-	if at, ok := j.pos[""]; ok {
-		return at
-	}
-	return Pos{File: j.File}
-}
-
-// Has reports whether the file has the key.
-func (j *Job) Has(path string) bool {
-	_, ok := j.pos[path]
-	return ok
-}
-
-// Problem makes a problem of the check stage at a key, for checks that are made
-// elsewhere.
-func (j *Job) Problem(path, message, hint string) Problem {
-	return Problem{Pos: j.Pos(path), Step: StepCheck, Path: path, Message: message, Hint: hint}
-}
-
-// Sample returns the declared sample of that name.
-func (j *Job) Sample(name string) (Sample, bool) {
-	for _, s := range j.Samples {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Sample{}, false
-}
-
-// Plugin returns the declared plugin of that name.
-func (j *Job) Plugin(name string) (Plugin, bool) {
-	for _, p := range j.Plugins {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Plugin{}, false
-}
-
-// Column returns the declared column of that name.
-func (d *Dataset) Column(name string) (Column, bool) {
-	for _, c := range d.Columns {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Column{}, false
 }

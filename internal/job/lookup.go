@@ -1,0 +1,58 @@
+package job
+
+// Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
+// For a key that the file does not have it is the place of the nearest key
+// around it.
+func (j *Job) Pos(path string) Pos {
+	for p := path; p != ""; p = parent(p) {
+		if at, ok := j.pos[p]; ok {
+			return at
+		}
+	}
+	if at, ok := j.pos[""]; ok {
+		return at
+	}
+	return Pos{File: j.File}
+}
+
+// Has reports whether the file has the key.
+func (j *Job) Has(path string) bool {
+	_, ok := j.pos[path]
+	return ok
+}
+
+// Problem makes a problem of the check stage at a key, for checks that are made
+// elsewhere.
+func (j *Job) Problem(path, message, hint string) Problem {
+	return Problem{Pos: j.Pos(path), Step: StepCheck, Path: path, Message: message, Hint: hint}
+}
+
+// Sample returns the declared sample of that name.
+func (j *Job) Sample(name string) (Sample, bool) {
+	for _, s := range j.Samples {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Sample{}, false
+}
+
+// Plugin returns the declared plugin of that name.
+func (j *Job) Plugin(name string) (Plugin, bool) {
+	for _, p := range j.Plugins {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return Plugin{}, false
+}
+
+// Column returns the declared column of that name.
+func (d *Dataset) Column(name string) (Column, bool) {
+	for _, c := range d.Columns {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Column{}, false
+}

@@ -1,0 +1,51 @@
+package job
+
+import "math/big"
+
+// Method is a sampling method. The zero value is invalid.
+type Method string
+
+// The sampling methods.
+const (
+	Poisson    Method = "poisson"
+	SRSWOR     Method = "srswor"
+	Multistage Method = "multistage"
+	Stratified Method = "stratified"
+)
+
+// Sample is one declared draw. Which fields are set depends on the method.
+type Sample struct {
+	Name   string
+	Method Method
+	Rate   *big.Rat      // poisson
+	Size   int64         // srswor
+	Stages []Stage       // multistage: the last has no unit and takes records
+	Strata string        // stratified: the column
+	Rates  []StratumRate // stratified, Poisson in each stratum
+	Takes  []StratumTake // stratified, without replacement in each stratum
+	Keep   bool
+}
+
+// Stage is one stage of a multistage sample.
+type Stage struct {
+	Unit string // the key column, empty at the last stage
+	Take Take
+}
+
+// Take is a number of units, or all of them.
+type Take struct {
+	All   bool
+	Count int64
+}
+
+// StratumRate is the sampling rate of one stratum.
+type StratumRate struct {
+	Stratum string
+	Rate    *big.Rat
+}
+
+// StratumTake is the sample size of one stratum.
+type StratumTake struct {
+	Stratum string
+	Take    Take
+}
