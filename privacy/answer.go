@@ -131,11 +131,11 @@ type bracket struct {
 // methods are run in this order, so that a tie is charged to the simplest.
 var methods = []struct {
 	name string
-	run  func(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported)
+	run  method
 }{
 	{"basic", runBasic},
-	{"rdp", runRenyi},
-	{"pld", runDistribution},
+	{"rdp", orSmoothed(runRenyi)},
+	{"pld", orSmoothed(runDistribution)},
 	{"shuffle", runShuffle},
 	{"iterate", runIterate},
 }

@@ -42,8 +42,17 @@ func refuse(at, reason string) *Unsupported { return &Unsupported{Path: at, Reas
 // basic builds the profile of e when k units change at once.
 func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
 	var parts []part
-	var squares []float64
+	var squares, steps, rounded []float64
+	var near closeness
 	for _, t := range terms(e, at) {
+		if g, ok := t.event.(DiscreteGaussian); ok {
+			if mu := lattice(g, rel); mu > 0 {
+				steps = append(steps, mu*math.Sqrt(float64(t.runs)))
+				near = near.add(g, float64(t.runs)*k)
+				rounded = append(rounded, ratioUp(g.Sensitivity.Under(rel), replacedSigma(g.Sigma))*math.Sqrt(float64(t.runs)))
+				continue
+			}
+		}
 		if mu := spread(t.event, rel); mu > 0 {
 			squares = append(squares, mu*math.Sqrt(float64(t.runs)))
 			continue
@@ -58,7 +67,36 @@ func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) 
 		// Gaussian noises on the same data are one Gaussian of the joint query.
 		parts = append(parts, part{gaussianProfile(amplify.GroupEpsilon(k, norm(squares))), 1})
 	}
+	if len(steps) > 0 {
+		parts = append(parts, part{discreteProfile(amplify.GroupEpsilon(k, norm(steps)), amplify.GroupEpsilon(k, norm(rounded)), near), 1})
+	}
 	return composeProfiles(parts), nil
+}
+
+// add accounts for runs more discrete Gaussian draws on each coordinate of g.
+func (c closeness) add(g DiscreteGaussian, runs float64) closeness {
+	if g.Sigma < minSigma || math.IsInf(c.ratio, 1) {
+		return closeness{math.Inf(1), 1}
+	}
+	one := nearGaussian(g.Sigma, 15)
+	draws := runs * math.Max(1, float64(g.Coordinates))
+	return closeness{above(c.ratio+draws*one.ratio, 1e-14), above(c.tail+draws*one.tail, 1e-14)}
+}
+
+// discreteProfile is that of discrete Gaussian noises whose joint shift is mu: the
+// zCDP bound, or the profile of the Gaussians that they are near to, whose joint
+// shift is rounded, widened by how near; whichever is smaller.
+func discreteProfile(mu, rounded float64, near closeness) profile {
+	z := zcdpProfile(above(mu*mu/2, 1e-15))
+	if math.IsInf(near.ratio, 1) {
+		return z
+	}
+	g := gaussianProfile(rounded)
+	at := z.at
+	z.at = func(eps float64) float64 {
+		return math.Min(at(eps), near.widen(g.delta, eps))
+	}
+	return z
 }
 
 // norm is the Euclidean norm, rounded up.
@@ -97,12 +135,7 @@ func basicTerm(e Event, rel Relation, at string, k float64) (profile, *Unsupport
 	case ZCDP:
 		return zcdpProfile(above(e.Rho*k*k, 1e-15)), nil
 	case DiscreteGaussian:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return profile{}, refuse(here, noAddRemove)
-		}
-		mu := amplify.GroupEpsilon(k, ratioUp(s, e.Sigma))
-		return zcdpProfile(above(mu*mu/2, 1e-15)), nil
+		return profile{}, refuse(here, noAddRemove)
 	case RandomizedResponse:
 		if rel == AddRemove {
 			return profile{}, refuse(here, responseCount)

@@ -33,6 +33,8 @@ func basicDraw(s Sampling, rel Relation, here string) (profile, *Unsupported) {
 	case WithoutReplacement:
 		p, u := basic(s.Event, ReplaceOne, inner, 1)
 		p = p.sampled(amplify.Rate(s.Take, s.Of))
+		// Under add-remove the true rate is below Take/Of.
+		p.exact = p.exact && rel == ReplaceOne
 		return p, u
 	case WithReplacement:
 		return withReplacement(s, inner)
