@@ -61,30 +61,3 @@ func TestKeysDoNotCollide(t *testing.T) {
 		}
 	}
 }
-
-func TestLookup(t *testing.T) {
-	f := mustFrame(t, "county/district", "A/a 6", "A/b 2", "B/a 4")
-	l, err := f.Lookup([]string{"B", "A", "X"}, []string{"b", "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	counties, districts := []int32{1, 0, 1, 2, 0, -1, 3, 1}, []int32{1, 1, 0, 0, 0, 1, 0, 9}
-	got, err := l.Units(nil, counties, districts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []int32{0, 2, 1, -1, -1, -1, -1, -1} {
-		if got[i] != want {
-			t.Errorf("row %d is in unit %d, want %d", i, got[i], want)
-		}
-	}
-	if _, err := l.Units(nil, counties); err == nil {
-		t.Error("a missing key column is accepted")
-	}
-	if _, err := l.Units(nil, counties, districts[:3]); err == nil {
-		t.Error("key columns of different length are accepted")
-	}
-	if _, err := f.Lookup([]string{"A"}); err == nil {
-		t.Error("a missing dictionary is accepted")
-	}
-}

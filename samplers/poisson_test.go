@@ -153,7 +153,7 @@ func benchmarkDraw(b *testing.B, d Design, src *noise.Source, rows int64) {
 			b.Fatal(err)
 		}
 		for at := int64(0); at < rows; at += 1_000_000 {
-			if _, err := s.Next(1_000_000); err != nil {
+			if _, err := s.Next(int(min(1_000_000, rows-at))); err != nil {
 				b.Fatal(err)
 			}
 		}
