@@ -1,0 +1,242 @@
+package pagewalk
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// files are those of other writers and the hostile ones, as seeds and as a corpus.
+func files(t testing.TB, folder string, least int) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join("..", "testdata", folder, "*.parquet"))
+	if err != nil || len(names) < least {
+		t.Fatalf("%s: found %d files, %v", folder, len(names), err)
+	}
+	return names
+}
+
+func load(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestAgainstLibrary compares what is read here with arrow-go's reading of the same footers.
+func TestAgainstLibrary(t *testing.T) {
+	for _, name := range files(t, "writers", 15) {
+		b := load(t, name)
+		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)), DefaultLimits())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		lib, err := file.NewParquetReader(bytes.NewReader(b))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		md := lib.MetaData()
+		if f.Rows != md.NumRows || len(f.Groups) != lib.NumRowGroups() || len(f.Leaves) != md.Schema.NumColumns() {
+			t.Fatalf("%s: %d rows, %d groups, %d columns", name, f.Rows, len(f.Groups), len(f.Leaves))
+		}
+		for i := range f.Leaves {
+			l, c := &f.Leaves[i], md.Schema.Column(i)
+			if l.String() != c.Path() || int(l.Type) != int(c.PhysicalType()) || l.MaxDef != int(c.MaxDefinitionLevel()) || l.MaxRep != int(c.MaxRepetitionLevel()) {
+				t.Errorf("%s: column %d: %+v", name, i, l)
+			}
+			if l.Type == FixedLen && l.TypeLen != c.TypeLength() {
+				t.Errorf("%s: column %s: length %d", name, l, l.TypeLen)
+			}
+			sameMeaning(t, name, l, c.LogicalType())
+		}
+		for g := range f.Groups {
+			for i, k := range f.Groups[g].Chunks {
+				c, err := md.RowGroup(g).ColumnChunk(i)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if k.Values != c.NumValues() || k.Len != c.TotalCompressedSize() || k.DataPage != c.DataPageOffset() || int(k.Codec) != int(c.Compression()) {
+					t.Errorf("%s: group %d, column %d: %+v", name, g, i, k)
+				}
+			}
+		}
+	}
+}
+
+func sameMeaning(t *testing.T, name string, l *Leaf, lt schema.LogicalType) {
+	t.Helper()
+	ok := true
+	switch lt := lt.(type) {
+	case schema.StringLogicalType:
+		ok = l.Note.Meaning == Text
+	case schema.DecimalLogicalType:
+		ok = l.Note.Meaning == Decimal && l.Note.Scale == int(lt.Scale()) && l.Note.Precision == int(lt.Precision())
+	case schema.DateLogicalType:
+		ok = l.Note.Meaning == Date
+	case schema.TimestampLogicalType:
+		units := map[schema.TimeUnitType]Unit{schema.TimeUnitMillis: Millis, schema.TimeUnitMicros: Micros, schema.TimeUnitNanos: Nanos}
+		ok = l.Note.Meaning == Timestamp && l.Note.Unit == units[lt.TimeUnit()]
+	case schema.IntLogicalType:
+		ok = l.Note.Meaning == Integer && l.Note.Bits == int(lt.BitWidth()) && l.Note.Signed == lt.IsSigned()
+	case schema.UnknownLogicalType, schema.NoLogicalType:
+		ok = l.Note.Meaning == Plain
+	}
+	if !ok || l.Doubt != "" {
+		t.Errorf("%s: column %s: %+v (%s) is not %v", name, l, l.Note, l.Doubt, lt)
+	}
+}
+
+// TestWalkCoversPages walks every flat column of every file; the pages must sum to the chunk.
+func TestWalkCoversPages(t *testing.T) {
+	pages := 0
+	for _, name := range files(t, "writers", 15) {
+		b := load(t, name)
+		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)), DefaultLimits())
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for g := range f.Groups {
+			for i := range f.Leaves {
+				if !f.Leaves[i].Flat() {
+					continue
+				}
+				k := &f.Groups[g].Chunks[i]
+				l, err := Walk(context.Background(), bytes.NewReader(b), &f.Leaves[i], k, DefaultLimits())
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				var sum, first int64
+				for _, p := range l.Data {
+					if p.First != first {
+						t.Errorf("%s: page begins at row %d, not %d", name, p.First, first)
+					}
+					first += int64(p.Values)
+					sum += int64(p.Values)
+					pages++
+				}
+				if sum != k.Values {
+					t.Errorf("%s: %d values of %d", name, sum, k.Values)
+				}
+			}
+		}
+	}
+	if pages < 150 {
+		t.Errorf("only %d pages walked", pages)
+	}
+}
+
+// TestLongHeader: page headers may be longer than the window they are read through.
+func TestLongHeader(t *testing.T) {
+	long := strings.Repeat("x", 3*windowBytes)
+	var b []byte
+	b = append(b, 0x15, 0, 0x15, 16, 0x15, 16, 0x2c)              // a data page of 8 bytes
+	b = append(b, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0x1c, 0x18) // one plain value, statistics with a maximum
+	b = append(b, byte(len(long)&0x7f|0x80), byte(len(long)>>7|0x80), byte(len(long)>>14))
+	b = append(b, long...)
+	b = append(b, 0, 0, 0)
+	b = append(b, make([]byte, 8)...)
+	leaf := Leaf{Name: "x", Path: []string{"x"}, Type: Int64}
+	k := Chunk{Len: int64(len(b)), Values: 1, Encodings: 1}
+	l, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k, DefaultLimits())
+	if err != nil || len(l.Data) != 1 || l.Data[0].Off != int64(len(b)-8) {
+		t.Fatal(l, err)
+	}
+	lim := DefaultLimits()
+	lim.HeaderBytes = windowBytes
+	var fault *Fault
+	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k, lim); !errors.As(err, &fault) || fault.Class != TooBig {
+		t.Error(err)
+	}
+	k.Len--
+	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k, DefaultLimits()); !errors.As(err, &fault) || fault.Class != Corrupt {
+		t.Error(err)
+	}
+}
+
+// TestAnnotationsAreCrossChecked: two statements about a column that disagree leave it in doubt.
+func TestAnnotationsAreCrossChecked(t *testing.T) {
+	base := element{typ: int32(Int64), has: 1 << 10}
+	micros := base
+	micros.logical = Annotation{Meaning: Timestamp, Unit: Micros}
+	for name, c := range map[string]struct {
+		e     element
+		doubt bool
+	}{
+		"logical alone":         {micros, false},
+		"both agree":            {withConverted(micros, 10), false},
+		"units differ":          {withConverted(micros, 9), true},
+		"time or timestamp":     {withConverted(micros, 8), true},
+		"number that is not":    {withConverted(micros, 99), true},
+		"date on 64 bits":       {element{typ: int32(Int64), has: 1 << 6, converted: 6}, true},
+		"decimal, no precision": {element{typ: int32(Int64), has: 1 << 6, converted: 5}, true},
+		"decimal":               {element{typ: int32(Int64), has: 1 << 6, converted: 5, scale: 2, precision: 9}, false},
+		"json and enum":         {withConverted(element{typ: int32(ByteArray), has: 1 << 10, logical: Annotation{Meaning: Text}}, 19), false},
+	} {
+		if _, doubt := c.e.annotation(); (doubt != "") != c.doubt {
+			t.Errorf("%s: %q", name, doubt)
+		}
+	}
+}
+
+func withConverted(e element, v int32) element {
+	e.has |= 1 << 6
+	e.converted = v
+	return e
+}
+
+// FuzzFile: no bytes make the walk panic, and what it accepts adds up.
+func FuzzFile(f *testing.F) {
+	for _, name := range append(files(f, "hostile", 17), files(f, "writers", 15)...) {
+		if b := load(f, name); len(b) < 30_000 {
+			f.Add(b)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := bytes.NewReader(b)
+		foot, err := ReadFooter(r, int64(len(b)), DefaultLimits())
+		if err != nil {
+			var fault *Fault
+			if !errors.As(err, &fault) {
+				t.Fatalf("not a Fault: %v", err)
+			}
+			return
+		}
+		var rows int64
+		for g := range foot.Groups {
+			rows += foot.Groups[g].Rows
+			for i := range foot.Leaves {
+				k := &foot.Groups[g].Chunks[i]
+				if !foot.Leaves[i].Flat() {
+					continue
+				}
+				if k.Values > 0 && (k.Start < 4 || k.Start+k.Len > int64(len(b))-8) {
+					t.Fatal("a chunk outside the file was accepted")
+				}
+				l, err := Walk(context.Background(), r, &foot.Leaves[i], k, DefaultLimits())
+				if err != nil {
+					continue
+				}
+				var sum int64
+				for _, p := range l.Data {
+					sum += int64(p.Values)
+				}
+				if sum != k.Values {
+					t.Fatal("pages that do not sum to their chunk were accepted")
+				}
+			}
+		}
+		if rows != foot.Rows {
+			t.Fatal("row groups that do not sum to the file were accepted")
+		}
+	})
+}
