@@ -156,11 +156,26 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 // accountant, so that shares that use up their budget compose to no more than it.
 const keptBack = 1 - 1e-9
 
+// compose is everything that was run on the same data. Equal events are written
+// once, with how often they ran; the order does not matter to any guarantee.
 func compose(events []privacy.Event) privacy.Event {
-	if len(events) == 1 {
-		return events[0]
+	var kinds []privacy.Event
+	times := map[string]int64{}
+	for _, e := range events {
+		k := fmt.Sprintf("%#v", e)
+		if times[k]++; times[k] == 1 {
+			kinds = append(kinds, e)
+		}
 	}
-	return privacy.Compose{Events: events}
+	for i, e := range kinds {
+		if n := times[fmt.Sprintf("%#v", e)]; n > 1 {
+			kinds[i] = privacy.Repeat{N: n, Event: e}
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return privacy.Compose{Events: kinds}
 }
 
 // makePlan asks the mechanism and holds it to its share under every relation
