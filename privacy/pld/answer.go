@@ -292,33 +292,38 @@ type reading interface {
 // second hump far out, a smaller tilt needs a shorter window.
 func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, error) {
 	const digits = 28
-	type window struct{ theta, lo, hi, massLo, massHi float64 }
-	var best window
-	shortest := math.Inf(1)
+	type window struct{ theta, lo, hi, massLo, massHi, cells, fault float64 }
 	k0, _, _ := s.cumulants(theta)
-	for i, t := range []float64{theta, theta * 0.8, theta * 0.5, 0} {
-		w := window{theta: t}
-		more := digits + 0.0
-		if i > 0 {
-			k, _, _ := s.cumulants(t)
-			// How far the tail lies below the bulk under this tilt, in nats more than
-			// under θ.
-			lost := (k - t*near) - (k0 - theta*near)
-			if lost > 12 {
-				continue
-			}
-			more += math.Max(0, lost)
+	target := 0.05 * math.Exp(k0-theta*near+logPeak(theta))
+	if q.epsilon {
+		target = q.at - inf
+	}
+	var best window
+	for i, share := range []float64{1, 0.8, 0.6, 0.4, 0.2, 0} {
+		w := window{theta: theta * share}
+		k, _, _ := s.cumulants(w.theta)
+		// Under a smaller tilt the tail lies deeper below the bulk.
+		lost := math.Max(0, (k-w.theta*near)-(k0-theta*near))
+		if lost > 20 {
+			break
 		}
-		w.lo, w.hi, w.massLo, w.massHi = s.tails(t, more)
-		n := (w.hi - w.lo) / s.h
-		if n < 0.6*shortest {
-			shortest, best = n, w
+		w.lo, w.hi, w.massLo, w.massHi = s.tails(w.theta, digits+lost)
+		w.cells = (w.hi-w.lo)/s.h + 4
+		w.fault = q.c.steps() * 1e-14 * math.Exp(k-w.theta*near) * weightNorm(w.theta, s.h, w.cells)
+		good, fits := w.fault < 1e-4*target, w.cells < float64(q.o.MaxCells)
+		bestGood, bestFits := best.fault < 1e-4*target, best.cells < float64(q.o.MaxCells)
+		switch {
+		case i == 0 || fits && !bestFits,
+			fits == bestFits && good && !bestGood,
+			fits == bestFits && good == bestGood && good && w.cells < 0.7*best.cells,
+			fits == bestFits && good == bestGood && !good && w.fault < best.fault:
+			best = w
 		}
-		if shortest < 1<<16 {
+		if best.cells < 1<<16 && best.fault < 1e-4*target {
 			break
 		}
 	}
-	q.spent += shortest
+	q.spent += best.cells
 	lo, hi := best.lo, best.hi
 	if !q.epsilon {
 		lo, hi = math.Min(lo, q.at-s.h), math.Max(hi, q.at+s.h)

@@ -111,8 +111,11 @@ func (c composition) discretise(d direction, s side, h, tail float64, maxCells i
 			return nil, err
 		}
 		l.n = t.count
-		_, mean, _ := l.cumulants(0)
-		l.mid = int(math.Round((mean - l.first()) / h))
+		for i, p := range l.p {
+			if p > l.p[l.mid] {
+				l.mid = i
+			}
+		}
 		if left -= len(l.p); left <= 0 {
 			return nil, errTooFine
 		}

@@ -13,13 +13,13 @@ type reader struct {
 // share is the part of log masses at y: log of e^(K-θy).
 func (t *tilted) logWeight(y float64) float64 { return t.k - t.theta*y }
 
-// weightNorm bounds the Euclidean norm of e^(-θx)(1-e^-x) over lattice points x > 0: a
-// function with one hump, so its sum of squares is at most integral and peak.
-func (t *tilted) weightNorm() float64 {
-	peak := math.Exp(2 * logPeak(t.theta))
-	n := float64(len(t.r)) * peak
-	if a := 2 * t.theta; a > 0 {
-		n = math.Min(n, 2/(a*(a+1)*(a+2)*t.h)+peak)
+// weightNorm bounds the Euclidean norm of e^(-θx)(1-e^-x) over n lattice points x > 0:
+// a function with one hump, so its sum of squares is at most integral and peak.
+func weightNorm(theta, h, n float64) float64 {
+	peak := math.Exp(2 * logPeak(theta))
+	n *= peak
+	if a := 2 * theta; a > 0 {
+		n = math.Min(n, 2/(a*(a+1)*(a+2)*h)+peak)
 	}
 	return math.Sqrt(n)
 }
@@ -29,7 +29,7 @@ func (t *tilted) weightNorm() float64 {
 func (r *reader) extra(eps float64) float64 {
 	t := r.t
 	// The error of the masses meets the weights e^(-θx)(1-e^-x), by Cauchy and Schwarz.
-	error := t.fault2 * t.weightNorm()
+	error := t.fault2 * weightNorm(t.theta, t.h, float64(len(t.r)))
 	if r.side == upper {
 		end := t.y0 + float64(len(t.r))*t.h
 		return error + t.beyond*math.Exp(-t.theta*math.Max(0, end-eps))

@@ -10,7 +10,7 @@ type lattice struct {
 	inf  float64 // mass under the first distribution of infinite loss
 	infQ float64 // mass under the second where the first has none (upper)
 	n    float64 // how often it is composed with itself
-	mid  int     // index near the mean, the origin of index arithmetic
+	mid  int     // index of the heaviest cell, the origin of index arithmetic
 }
 
 func (l *lattice) first() float64 { return l.o + float64(l.lo)*l.h }

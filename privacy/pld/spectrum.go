@@ -110,13 +110,14 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 		out.k += p.n * k
 		steps += p.n
 		origin += p.n * (p.o + float64(p.lo+p.mid)*p.h)
-		norm := p.fold(w.buf, theta, k, p.mid)
+		norm, center := p.fold(w.buf, theta, k, p.mid)
 		w.fft.Coefficients(w.coef, w.buf)
 		// The error of all coefficients together has the norm eta·√n·norm.
-		e := eta * math.Sqrt(float64(n)) * norm
-		all += p.n * eta * norm
+		e := eta*math.Sqrt(float64(n))*norm + unit
+		all += p.n * (eta*norm + unit)
 		swell += p.n * e
 		for j, z := range w.coef {
+			z += complex(center, 0)
 			a := math.Hypot(real(z), imag(z))
 			if w.size[j] += p.n * math.Log(a+e); w.size[j] < -80 {
 				w.all[j] = 0
@@ -184,8 +185,10 @@ func power(z complex128, a, n float64) complex128 {
 }
 
 // fold writes the tilted masses p·e^(θl-k) to buf, cell c at index 0 and indices
-// taken modulo its length, and returns their Euclidean norm.
-func (l *lattice) fold(buf []float64, theta, k float64, c int) float64 {
+// taken modulo its length. The mass at index 0, the heaviest, is taken out: its
+// transform is a constant and needs no rounding. The Euclidean norm of the others,
+// to which the error of the transform is relative, is returned with it.
+func (l *lattice) fold(buf []float64, theta, k float64, c int) (norm, center float64) {
 	n := len(buf)
 	clear(buf)
 	at := (-c) % n
@@ -211,9 +214,9 @@ func (l *lattice) fold(buf []float64, theta, k float64, c int) float64 {
 			at = 0
 		}
 	}
-	sq := 0.0
+	center, buf[0] = buf[0], 0
 	for _, v := range buf {
-		sq += v * v
+		norm += v * v
 	}
-	return math.Sqrt(sq)
+	return math.Sqrt(norm), center
 }
