@@ -70,7 +70,7 @@ func Run(in io.Reader, out, errw io.Writer, o Options) int {
 	}
 	q, problems := expr.ParseQuery(text, name)
 	if problems != nil {
-		return complain(errw, ExitInvalid, problems)
+		return refuse(out, errw, o, ExitInvalid, problems)
 	}
 	return one(q, out, errw, o)
 }
@@ -82,7 +82,7 @@ func one(q *expr.Query, out, errw io.Writer, o Options) int {
 		if errors.Is(err, errBug) {
 			code = ExitFailed
 		}
-		return complain(errw, code, err)
+		return refuse(out, errw, o, code, err)
 	}
 	write := a.writeText
 	if o.JSON {
@@ -143,6 +143,22 @@ func readError(name string, err error) error {
 		err = p.Err
 	}
 	return fmt.Errorf("%s: cannot be read: %w", name, err)
+}
+
+// refuse says why a question has no answer: to people on errw, and to a program
+// that asked for JSON as an object on out, like a bad line of --jsonl.
+func refuse(out, errw io.Writer, o Options, code int, err error) int {
+	if !o.JSON {
+		return complain(errw, code, err)
+	}
+	var problems expr.Problems
+	if errors.As(err, &problems) {
+		err = errors.New(problems.Join("; "))
+	}
+	if _, writeErr := out.Write(errorLine(err)); writeErr != nil {
+		return complain(errw, ExitFailed, fmt.Errorf("the answer cannot be written: %w", writeErr))
+	}
+	return code
 }
 
 func complain(errw io.Writer, code int, err error) int {

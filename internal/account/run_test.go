@@ -77,6 +77,20 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// TestErrorObject: with --json a program reads the problem where it would have
+// read the answer.
+func TestErrorObject(t *testing.T) {
+	code, out, errs := run("", Options{Expr: `{relation: add-remove, event: {gaussian: {sigm: 0}}, query: {delta: 1e-6}}`, JSON: true})
+	want := `{"error":"argument:1:42: event.gaussian.sigma: is missing; argument:1:43: event.gaussian.sigm: unknown field; the fields are sigma, sensitivity (did you mean sigma?)"}` + "\n"
+	if code != ExitInvalid || out != want || errs != "" {
+		t.Errorf("exit %d, %s, %s", code, out, errs)
+	}
+	code, out, _ = run("", Options{Expr: `{relation: add-remove, event: {pure: {}}, query: {calibrate: eps, epsilon: 1e-300, delta: 0, methods: [basic]}}`, JSON: true})
+	if code != ExitInvalid || !strings.HasPrefix(out, `{"error":"argument:1:62: query.calibrate: no pure.eps between`) {
+		t.Errorf("exit %d, %s", code, out)
+	}
+}
+
 // TestObject holds the fields of --json, no more and no less.
 func TestObject(t *testing.T) {
 	const head = `{"relation":"add-remove","event":{"gaussian":{"sigma":2}},"query":`

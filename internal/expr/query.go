@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -215,18 +214,4 @@ func (p *parser) calibrate(f *fields, q *Query, name, event *node) {
 	}
 	q.Parameter = &param
 	p.free = join("event", param.Path)
-}
-
-// String is the question in one line.
-func (q *Query) String() string {
-	var ask string
-	switch q.Given {
-	case GivenDelta:
-		ask = fmt.Sprintf("ε at δ = %s", number(q.Delta))
-	case GivenEpsilon:
-		ask = fmt.Sprintf("δ at ε = %s", number(q.Epsilon))
-	case GivenTarget:
-		ask = fmt.Sprintf("%s for (%s, %s)", q.Parameter.Field, number(q.Epsilon), number(q.Delta))
-	}
-	return fmt.Sprintf("%s of %s under %s", ask, Describe(q.Event), q.Relation)
 }
