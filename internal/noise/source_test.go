@@ -2,6 +2,7 @@ package noise
 
 import (
 	"bytes"
+	"crypto/aes"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -21,6 +22,19 @@ func TestSourceIsAESCounterModeWithKeyErasure(t *testing.T) {
 	s.Uint64()
 	if got := hex.EncodeToString(s.key[:16]); got != "dc95c078a2408989ad48a21492842087" {
 		t.Errorf("first block of stream is %s", got)
+	}
+	// What is served are the blocks that follow, counted from 2.
+	block, err := aes.NewCipher(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range blockSize / 16 {
+		want, counter := make([]byte, 16), make([]byte, 16)
+		counter[14], counter[15] = byte((i+2)>>8), byte(i+2)
+		block.Encrypt(want, counter)
+		if !bytes.Equal(want, s.buf[16*i:16*i+16]) {
+			t.Fatalf("block %d is not that of counter mode", i)
+		}
 	}
 	first := append([]byte(nil), s.buf...)
 	for range blockSize / 8 {
