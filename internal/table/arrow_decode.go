@@ -1,16 +1,12 @@
 package table
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"io"
 	"math"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/float16"
-	"github.com/klauspost/compress/zstd"
-	"github.com/pierrec/lz4/v4"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
@@ -65,99 +61,6 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 		return err
 	}
 	d.zeroNulls(n)
-	return nil
-}
-
-// part reads size bytes of a buffer, beginning at off. Of a compressed buffer off is always 0, and the rest of what it
-// unpacks to must be padding.
-func (d *arrowDecoder) part(k int, off, size int64) ([]byte, error) {
-	e := d.column.parts[k]
-	if d.batch.codec == codecNone {
-		if off+size > e.size {
-			return nil, errBuffer
-		}
-		buf := d.w.pool.get(int(size))
-		d.out.hold = append(d.out.hold, buf)
-		b := buf.bytes()[:size]
-		if _, err := d.file.f.ReadAt(b, e.off+off); err != nil {
-			return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
-		}
-		d.hash(b)
-		return b, nil
-	}
-	b, err := d.unpacked(k, size+64+size/8)
-	switch {
-	case err != nil:
-		return nil, err
-	case off+size > int64(len(b)):
-		return nil, errBuffer
-	}
-	return b[off : off+size], nil
-}
-
-// unpacked reads and unpacks a whole compressed buffer, which may not grow beyond limit.
-func (d *arrowDecoder) unpacked(k int, limit int64) ([]byte, error) {
-	e := d.column.parts[k]
-	if e.size < 8 || e.size > limit+limit/8+4096 {
-		return nil, errBuffer
-	}
-	src := d.w.scratch(int(e.size))
-	if _, err := d.file.f.ReadAt(src, e.off); err != nil {
-		return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
-	}
-	d.hash(src)
-	size := int64(binary.LittleEndian.Uint64(src))
-	src = src[8:]
-	stored := size == -1 // not worth compressing
-	if stored {
-		size = int64(len(src))
-	} else if size < 0 || size > limit {
-		return nil, fail(CodeLimit, "", "a compressed buffer declares more than its rows need")
-	}
-	buf := d.w.pool.get(int(size))
-	d.out.hold = append(d.out.hold, buf)
-	dst := buf.bytes()[:size]
-	if stored {
-		copy(dst, src)
-		return dst, nil
-	}
-	return dst, d.w.unpack.arrow(d.batch.codec, dst, src)
-}
-
-func (d *arrowDecoder) hash(b []byte) {
-	if d.digest == nil {
-		return
-	}
-	h := sha256.New()
-	h.Write(d.digest[:])
-	h.Write(b)
-	h.Sum(d.digest[:0])
-}
-
-// arrow unpacks one buffer of a record batch.
-func (u *unpacker) arrow(codec int8, dst, src []byte) error {
-	if codec == codecZstd {
-		if u.zstd == nil {
-			z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
-			if err != nil {
-				return errUnpack
-			}
-			u.zstd = z
-		}
-		if len(dst) == 0 {
-			return nil
-		}
-		out, err := u.zstd.DecodeAll(src, dst[:0:len(dst)])
-		return exactly(out, err, dst)
-	}
-	r := lz4.NewReader(bytes.NewReader(src))
-	if _, err := io.ReadFull(r, dst); err != nil {
-		return errUnpack
-	}
-	var more [1]byte
-	if n, err := r.Read(more[:]); n != 0 || err != io.EOF {
-		return errUnpack
-	}
 	return nil
 }
 

@@ -37,7 +37,10 @@ func writeFloats(w io.Writer, rows, groupRows int) error {
 		for i := range n {
 			values[i] = 100 + 15*r.NormFloat64()
 		}
-		g := out.AppendRowGroup()
+		g, err := out.AppendRowGroupChecked()
+		if err != nil {
+			return err
+		}
 		c, err := g.NextColumn()
 		if err != nil {
 			return err

@@ -1,7 +1,9 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
+	"io"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/klauspost/compress/snappy"
@@ -17,6 +19,7 @@ var errUnpack = fail(CodeCorrupt, "", "a compressed page cannot be unpacked to t
 // fails when the data holds more or less, so that no input decides how much is allocated.
 type unpacker struct {
 	zstd *zstd.Decoder
+	lz4  *lz4.Reader
 }
 
 func (u *unpacker) close() {
@@ -42,15 +45,7 @@ func (u *unpacker) unpack(codec int8, dst, src []byte) error {
 		out, err := snappy.Decode(dst, src)
 		return exactly(out, err, dst)
 	case pagewalk.Zstd:
-		if u.zstd == nil {
-			d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
-			if err != nil {
-				return errUnpack
-			}
-			u.zstd = d
-		}
-		out, err := u.zstd.DecodeAll(src, dst[:0:len(dst)])
-		return exactly(out, err, dst)
+		return u.unpackZstd(dst, src)
 	case pagewalk.Gzip, pagewalk.Brotli, pagewalk.LZ4Raw:
 		c, err := compress.GetCodec(compress.Compression(codec))
 		if err != nil {
@@ -63,6 +58,40 @@ func (u *unpacker) unpack(codec int8, dst, src []byte) error {
 		return unpackHadoop(dst, src)
 	}
 	return fail(CodeUnsupported, "", "a codec that is not read here (lzo or unknown)")
+}
+
+func (u *unpacker) unpackZstd(dst, src []byte) error {
+	if u.zstd == nil {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true))
+		if err != nil {
+			return errUnpack
+		}
+		u.zstd = d
+	}
+	out, err := u.zstd.DecodeAll(src, dst[:0:len(dst)])
+	return exactly(out, err, dst)
+}
+
+// unpackArrow unpacks one buffer of a record batch.
+func (u *unpacker) unpackArrow(codec int8, dst, src []byte) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	if codec == codecZstd {
+		return u.unpackZstd(dst, src)
+	}
+	if u.lz4 == nil {
+		u.lz4 = lz4.NewReader(nil)
+	}
+	u.lz4.Reset(bytes.NewReader(src))
+	if _, err := io.ReadFull(u.lz4, dst); err != nil {
+		return errUnpack
+	}
+	var more [1]byte
+	if n, err := u.lz4.Read(more[:]); n != 0 || err != io.EOF {
+		return errUnpack
+	}
+	return nil
 }
 
 func exactly(out []byte, err error, dst []byte) error {

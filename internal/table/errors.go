@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
+	"unicode"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
@@ -34,14 +36,29 @@ func (e *Error) Error() string {
 	return e.File + ": " + e.Detail
 }
 
-func fail(code, file, detail string) error { return &Error{Code: code, File: file, Detail: detail} }
+const maxDetail = 400
+
+// fail makes an Error. Column names come from the file, so what cannot be printed is replaced and the length is capped.
+func fail(code, file, detail string) error {
+	if len(detail) > maxDetail {
+		detail = detail[:maxDetail] + "..."
+	}
+	printable := func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}
+	return &Error{Code: code, File: file, Detail: strings.Map(printable, detail)}
+}
 
 // refuse turns what a lower layer says into an Error about file. Texts of foreign errors are dropped: a decoder may
 // quote what it read.
 func refuse(file string, err error) error {
 	var (
-		known *Error
-		fault *pagewalk.Fault
+		known  *Error
+		fault  *pagewalk.Fault
+		system *fs.PathError
 	)
 	switch {
 	case err == nil:
@@ -63,6 +80,8 @@ func refuse(file string, err error) error {
 		return fail(CodeNotFound, file, "no such file")
 	case errors.Is(err, fs.ErrPermission):
 		return fail(CodeUnreadable, file, "permission denied")
+	case errors.As(err, &system):
+		return fail(CodeUnreadable, file, "the system cannot open or read it")
 	}
 	return fail(CodeCorrupt, file, "the file cannot be decoded")
 }

@@ -71,7 +71,7 @@ func writeParquet(t testing.TB, s style, cols []genColumn) []byte {
 	w := file.NewParquetWriter(&buf, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
 	at := 0
 	for _, rows := range s.groups {
-		g := w.AppendRowGroup()
+		g := must(w.AppendRowGroupChecked())
 		for _, c := range cols {
 			cw := must(g.NextColumn())
 			writeColumn(t, cw, c, at, at+rows)

@@ -58,7 +58,10 @@ func writeParquetRelease(w io.Writer, r Release) error {
 	}
 	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("dprelease"))
 	out := file.NewParquetWriter(w, root, file.WithWriterProps(props))
-	group := out.AppendRowGroup()
+	group, err := out.AppendRowGroupChecked()
+	if err != nil {
+		return err
+	}
 	for i := range r.Columns {
 		col, err := group.NextColumn()
 		if err != nil {

@@ -87,6 +87,14 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	s.ahead = len(s.lanes) * (2*workers + 2)
 	s.assembler.init(t, cols)
 	var wg sync.WaitGroup
+	defer func() { // also when visit panics
+		cancel()
+		close(s.tasks)
+		wg.Wait()
+		for _, l := range s.lanes {
+			l.stop()
+		}
+	}()
 	for range workers {
 		wg.Go(func() {
 			w := newWorker(s.pool)
@@ -96,14 +104,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 			}
 		})
 	}
-	err = s.loop(ctx, visit)
-	cancel()
-	close(s.tasks)
-	wg.Wait()
-	for _, l := range s.lanes {
-		l.stop()
-	}
-	if err != nil {
+	if err := s.loop(ctx, visit); err != nil {
 		return err
 	}
 	for _, f := range t.files {
@@ -129,13 +130,6 @@ type scan struct {
 	assembler assembler
 }
 
-// plan is a block that is on its way.
-type plan struct {
-	block Block
-	pick  Pick
-	parts [][]*piece // for each lane the pieces that overlap the block; those without a picked row were not decoded
-}
-
 func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
 	for {
 		for s.block < len(s.table.blocks) && s.room() {
@@ -152,123 +146,6 @@ func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
 		if err := s.deliver(ctx, &p, visit); err != nil {
 			return err
 		}
-	}
-}
-
-// room says whether another block may be planned. One always may, so that a page of any permitted size gets through.
-func (s *scan) room() bool {
-	if len(s.planned) == 0 {
-		return true
-	}
-	return s.live < s.ahead && s.bytes < s.table.budget && len(s.planned) < 1024
-}
-
-// plan picks the rows of the next block and hands the pieces it needs to the workers.
-func (s *scan) plan(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	b := s.table.blocks[s.block]
-	s.block++
-	p := plan{block: b, pick: Pick{All: true}}
-	if s.options.Pick != nil {
-		pick, err := s.options.Pick(b)
-		if err != nil {
-			return err
-		}
-		if !pick.All {
-			for i, row := range pick.Rows {
-				if int64(row) >= int64(b.Rows) || i > 0 && row <= pick.Rows[i-1] {
-					return fail(CodeUsage, "", "picked rows must ascend within their block")
-				}
-			}
-			pick.Rows = append([]uint32(nil), pick.Rows...)
-		}
-		p.pick = pick
-	}
-	if p.pick.All || len(p.pick.Rows) > 0 {
-		p.parts = make([][]*piece, len(s.lanes))
-		for i, l := range s.lanes {
-			if err := s.advance(l, b); err != nil {
-				return err
-			}
-			p.parts[i] = append(p.parts[i], l.window...)
-			for _, part := range l.window {
-				if p.pick.touches(b, part) {
-					s.need(part)
-				}
-			}
-		}
-	}
-	s.planned = append(s.planned, p)
-	return nil
-}
-
-// touches says whether a row of b that lies in the piece is picked.
-func (p *Pick) touches(b Block, part *piece) bool {
-	if p.All {
-		return true
-	}
-	from, to := part.first-b.First, part.end()-b.First
-	lo, hi := 0, len(p.Rows)
-	for lo < hi {
-		if mid := (lo + hi) / 2; int64(p.Rows[mid]) < from {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	return lo < len(p.Rows) && int64(p.Rows[lo]) < to
-}
-
-// advance moves a lane's window to the pieces that overlap b.
-func (s *scan) advance(l *lane, b Block) error {
-	end := b.First + int64(b.Rows)
-	for len(l.window) > 0 && l.window[0].end() <= b.First {
-		s.drop(l.window[0])
-		l.window[0] = nil
-		l.window = l.window[1:]
-	}
-	last := b.First
-	if n := len(l.window); n > 0 {
-		last = l.window[n-1].end()
-	}
-	for last < end {
-		p, ok := l.next()
-		if !ok {
-			return fail(CodeCorrupt, s.table.files[b.File].name(), "the pages end before the rows do")
-		}
-		if p.end() <= b.First {
-			continue // blocks in between had no picked row
-		}
-		p.refs = 1
-		l.window = append(l.window, p)
-		last = p.end()
-	}
-	return nil
-}
-
-// need hands a piece to the workers, once, and counts the block that asked.
-func (s *scan) need(p *piece) {
-	p.refs++
-	if p.done != nil {
-		return
-	}
-	p.done = make(chan struct{})
-	s.live++
-	s.bytes += p.cost
-	s.tasks <- p
-}
-
-// drop gives up one claim on a piece and its memory with the last one.
-func (s *scan) drop(p *piece) {
-	if p.refs--; p.refs > 0 || p.done == nil {
-		return
-	}
-	s.live--
-	s.bytes -= p.cost
-	for i := range p.data {
-		p.data[i].release(s.pool)
 	}
 }
 
