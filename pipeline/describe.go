@@ -83,9 +83,26 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 func verdict(efficiency float64) string {
 	times := 1 / efficiency
 	if times < 1.005 {
-		return "sampling costs next to nothing here: the noise is that of the full table"
+		return "amplification makes up for the smaller sample: the noise of a total is that of the full table"
 	}
-	return fmt.Sprintf("sampling makes the noise of a total %.3g times that of the full table at the same guarantee", times)
+	return fmt.Sprintf("amplification does not make up for the smaller sample: the noise of a total is at least %.3g times that of the full table", times)
+}
+
+// compared says what sampling did to one release's noise.
+func (r *release) compared() string {
+	for i, e := range r.plan.Errors {
+		if i >= len(r.full) || !(e.NoiseSD > 0) || !(r.full[i].NoiseSD > 0) {
+			continue
+		}
+		switch times := e.NoiseSD / r.full[i].NoiseSD; {
+		case times > 1.005:
+			return fmt.Sprintf("sampling made the noise %.3g times larger than the full table would have needed (%.4g), and adds its own error", times, r.full[i].NoiseSD)
+		case times < 0.995:
+			return fmt.Sprintf("sampling made the noise %.3g times smaller than the full table would have needed (%.4g); it adds its own error", 1/times, r.full[i].NoiseSD)
+		}
+		return "sampling left the noise as the full table would have needed it, and adds its own error"
+	}
+	return ""
 }
 
 func (r *release) describe(d *draw, wrap func(privacy.Event) privacy.Event) (report.Release, error) {
@@ -100,6 +117,7 @@ func (r *release) describe(d *draw, wrap func(privacy.Event) privacy.Event) (rep
 			SHA256: r.mech.sha256, SelfNoising: r.mech.about.SelfNoising,
 		},
 		Params: r.job.Params, Target: point(r.job.Guarantee), Sample: r.share, Guarantee: g,
+		Verdict: r.compared(),
 	}
 	for _, e := range r.plan.Errors {
 		entry.Expected = append(entry.Expected, report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note})

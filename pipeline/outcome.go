@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -45,18 +46,16 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
 		writeValues(b, o.results[r.Name])
 		line(b, 2, "charged on the population", charge(r.Guarantee))
-		if r.Sample != r.Target {
+		if r.From != job.Table {
 			line(b, 2, "allowed on the sample", pointText(r.Sample, allowed))
 		}
 		for _, e := range r.Expected {
 			line(b, 2, "expected error", expectedText(e))
 		}
-		fmt.Fprintln(b)
-	}
-	for _, d := range o.Report.Draws {
-		if d.Verdict != "" {
-			line(b, 0, "sample "+d.Name, d.Verdict)
+		if r.Verdict != "" {
+			line(b, 2, "verdict", r.Verdict)
 		}
+		fmt.Fprintln(b)
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	line(b, 0, "meaning", meaning(o.Report.Guarantee, o.Report.Dataset.Unit))

@@ -43,7 +43,8 @@ type release struct {
 	public sdk.Public
 	share  privacy.Point
 	plan   sdk.Plan
-	answer privacy.Answer // of this release alone, on the population
+	full   []sdk.ExpectedError // what the full table would have had, where this is a sample
+	answer privacy.Answer      // of this release alone, on the population
 }
 
 func (r *release) path() string { return job.Item("releases", r.index) }
@@ -87,6 +88,7 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 	if err := p.price(outer, relation, whole); err != nil {
 		return nil, err
 	}
+	p.report.Tool.Version = o.Version
 	return p, p.withinLimit()
 }
 
@@ -147,6 +149,9 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 			continue
 		}
 		events = append(events, r.plan.Event)
+		if s != nil {
+			r.full = r.withoutSampling(ctx, j, relation)
+		}
 	}
 	d.event = d.design.Event(compose(events))
 	return problems
@@ -212,6 +217,22 @@ func (r *release) makePlan(ctx context.Context) error {
 	}
 	r.plan = plan
 	return nil
+}
+
+// withoutSampling asks what the error would be on the full table at the same
+// guarantee: the question that the report answers about sampling. A mechanism
+// that has no plan for the full table leaves it open.
+func (r *release) withoutSampling(ctx context.Context, j *job.Job, relation privacy.Relation) []sdk.ExpectedError {
+	design, err := samplers.NewFull(j.Dataset.Size)
+	if err != nil {
+		return nil
+	}
+	whole := public(j, &draw{design: design, relations: []privacy.Relation{relation}})
+	plan, err := r.mech.plan(ctx, sdk.PlanRequest{Params: r.job.Params, Public: whole, Target: point(r.job.Guarantee)})
+	if err != nil {
+		return nil
+	}
+	return plan.Errors
 }
 
 func contains[T comparable](all []T, one T) bool {

@@ -90,6 +90,9 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	for _, e := range r.Expected {
 		line(b, 4, "expected error", expectedText(e))
 	}
+	if r.Verdict != "" {
+		line(b, 4, "verdict", r.Verdict)
+	}
 	if r.Mechanism.SelfNoising {
 		line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
 	}

@@ -94,6 +94,7 @@ type Release struct {
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
+	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise
 	Fields    []Field         `json:"fields"`
 	Files     []File          `json:"files,omitempty"`
 }
