@@ -45,14 +45,16 @@ func newIntegrand(q, s, alpha float64) *integrand {
 
 func (f *integrand) at(t float64) float64 {
 	w := t/f.s - f.half
-	if w > 1 {
-		// log(1+u) = w + rest; −t²/2 + α·w is rewritten around the peak so that two huge numbers do not cancel.
-		rest := math.Log1p((1 - f.q) * math.Expm1(-w))
-		l := w + rest
-		d := t - f.peak
-		return (f.height - f.base) - d*d/2 + f.alpha*rest + f.correction(l)
+	u := math.Inf(1)
+	if w < 700 {
+		u = f.q * math.Expm1(w)
 	}
-	u := f.q * math.Expm1(w)
+	if u > 1 && w > 1 {
+		// log(1+u) = w + rest; −t²/2 + α·w is rewritten around the peak so that two huge numbers do not cancel.
+		rest := math.Log(f.q + (1-f.q)*math.Exp(-w))
+		d := t - f.peak
+		return (f.height - f.base) - d*d/2 + f.alpha*rest + f.correction(w+rest)
+	}
 	if math.Abs(u)*math.Max(f.alpha, 1) < 0.4 {
 		return -f.base - t*t/2 + f.logRemainder(u)
 	}

@@ -3,7 +3,8 @@ package rdp
 import "math"
 
 // WithoutReplacement is the curve of any mechanism on a fixed-size sample without replacement (Wang, Balle and Kasiviswanathan
-// 2019), from its curve on the sample; gamma = n/N.
+// 2019), from its curve on the sample; gamma = n/N. Where the divergence is small its terms of order three and more are loose, and the
+// bound, alone in this package, can then fall slightly in alpha.
 //
 // # Contract
 //
