@@ -84,7 +84,7 @@ func TestFailures(t *testing.T) {
 		{&pipeline.Failure{Exit: 6, Code: "SOURCE", Message: "no"}, 6, "dprelease: SOURCE: no\n", "SOURCE"},
 		{&pipeline.Failure{Exit: 7, Code: "LEDGER", Message: "no"}, 7, "dprelease: LEDGER: no\n", "LEDGER"},
 		{&pipeline.Failure{Exit: 8, Code: "NOT_PUBLISHED", Message: "no"}, 8, "dprelease: NOT_PUBLISHED: no\n", "NOT_PUBLISHED"},
-		{context.Canceled, 130, "dprelease: INTERRUPTED: interrupted\n", "INTERRUPTED"},
+		{context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n", "INTERRUPTED"},
 		{errors.New(secretValue), 1, "dprelease: INTERNAL: a bug: an unexpected error of type *errors.errorString; please report it\n", "INTERNAL"},
 	} {
 		for _, s := range []struct {
@@ -163,19 +163,33 @@ func TestPanic(t *testing.T) {
 
 // The exit code says which signal it was.
 func TestSignals(t *testing.T) {
-	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+	stopped := &pipeline.Failure{Exit: pipeline.ExitInterrupted, Code: "INTERRUPTED", Message: "stopped"}
+	lost := &pipeline.Failure{Exit: pipeline.ExitNotPublished, Code: "NOT_PUBLISHED", Message: "lost"}
+	cutOff := job.Problem{Message: "the plugin did not answer"}
+	for _, c := range []struct {
+		sig  syscall.Signal
+		err  error
+		want int
+		text string
+	}{
+		{syscall.SIGINT, stopped, 130, "dprelease: INTERRUPTED: stopped\n"},
+		{syscall.SIGTERM, stopped, 143, "dprelease: INTERRUPTED: stopped\n"},
+		{syscall.SIGTERM, lost, 8, "dprelease: NOT_PUBLISHED: lost\n"},
+		{syscall.SIGTERM, cutOff, 143, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
+		{syscall.SIGINT, context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
+	} {
 		ctx, stop := interruptible(context.Background())
-		s := &story{runErr: &pipeline.Failure{Exit: pipeline.ExitInterrupted, Code: "INTERRUPTED", Message: "stopped"}}
+		s := &story{runErr: c.err}
 		s.during = func() {
-			if err := syscall.Kill(syscall.Getpid(), sig); err != nil {
+			if err := syscall.Kill(syscall.Getpid(), c.sig); err != nil {
 				t.Fatal(err)
 			}
 			<-ctx.Done()
 		}
 		exit, out, errw := try(ctx, s, "run", "j.yaml")
 		stop()
-		if exit != want || out != "" || errw != "dprelease: INTERRUPTED: stopped\n" {
-			t.Errorf("%v: exit %d, stdout %q, stderr %q", sig, exit, out, errw)
+		if exit != c.want || out != "" || errw != c.text {
+			t.Errorf("%v, %v: exit %d, stdout %q, stderr %q", c.sig, c.err, exit, out, errw)
 		}
 	}
 }

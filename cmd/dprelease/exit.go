@@ -36,24 +36,31 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// explain turns an error into an exit code, a fixed code word and a text. Only
-// errors of known kinds may speak: any other could hold a cell value (P20).
-func explain(ctx context.Context, err error) failure {
-	f := failure{Event: "failed", Exit: exitBug, Code: "INTERNAL", Message: fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}
+// explain turns an error into an exit code, a fixed code word and a text, and
+// into the problems of the job where that is what it holds. Only errors of known
+// kinds may speak: any other could hold a cell value (P20).
+func explain(ctx context.Context, err error) (failure, job.Problems) {
 	var known *pipeline.Failure
-	switch {
-	case len(problemsOf(err)) > 0:
-		f.Exit, f.Code, f.Message = exitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was read and nothing was released"
-	case errors.As(err, &known):
-		f.Exit, f.Code, f.Message = known.Exit, known.Code, known.Message
-	case errors.Is(err, context.Canceled):
-		f.Exit, f.Code, f.Message = exitInterrupted, "INTERRUPTED", "interrupted"
-	}
 	var by interrupted
-	if f.Exit == exitInterrupted && errors.As(context.Cause(ctx), &by) {
-		f.Exit = by.exit()
+	stopped := errors.As(context.Cause(ctx), &by)
+	if errors.As(err, &known) {
+		f := failure{"failed", known.Exit, known.Code, known.Message}
+		if stopped && f.Exit == exitInterrupted {
+			f.Exit = by.exit()
+		}
+		return f, nil
 	}
-	return f
+	problems := problemsOf(err)
+	switch {
+	case stopped:
+		// What was cut off may look like a problem of the job: it is none.
+		return failure{"failed", by.exit(), "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"}, nil
+	case len(problems) > 0:
+		return failure{"failed", exitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was drawn and nothing was spent"}, problems
+	case errors.Is(err, context.Canceled):
+		return failure{"failed", exitInterrupted, "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"}, nil
+	}
+	return failure{"failed", exitBug, "INTERNAL", fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}, nil
 }
 
 // problemsOf are the problems of a job that an error holds.

@@ -109,8 +109,7 @@ func (e *environment) options() pipeline.Options {
 
 // fail prints an error, one line for each problem, and gives its exit code.
 func (e *environment) fail(ctx context.Context, err error) error {
-	f := explain(ctx, err)
-	problems := problemsOf(err)
+	f, problems := explain(ctx, err)
 	if e.json {
 		for _, p := range problems {
 			e.line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,

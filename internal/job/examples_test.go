@@ -1,0 +1,48 @@
+package job_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+// The examples and the job in the documentation are jobs without a problem, for
+// the reader and for the JSON Schema.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "job*.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := map[string]string{}
+	for _, f := range files {
+		jobs[f] = readFile(t, f)
+	}
+	if len(jobs) == 0 {
+		t.Fatal("no example was found")
+	}
+	for _, page := range []string{"docs/job.md"} {
+		text := readFile(t, filepath.Join("..", "..", filepath.FromSlash(page)))
+		_, rest, ok := strings.Cut(text, "```yaml\n")
+		if !ok {
+			t.Fatalf("%s has no example", page)
+		}
+		jobs[page], _, _ = strings.Cut(rest, "```")
+	}
+	s := compileSchema(t)
+	for name, text := range jobs {
+		if _, err := job.Parse(name, []byte(text), job.Options{Mechanisms: builtins, Getenv: os.LookupEnv}); err != nil {
+			t.Error(err)
+		}
+		doc, err := asJSON([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if err := s.Validate(doc); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
