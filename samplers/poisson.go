@@ -3,7 +3,6 @@ package samplers
 import (
 	"fmt"
 	"math"
-	"math/bits"
 
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/privacy"
@@ -126,13 +125,13 @@ func (s *skipSelector) NextUnits(units []int32) (Selection, error) { return s.Ne
 
 func (s *skipSelector) Done() error { return firstError(s.finish(), s.src.Err()) }
 
-// coinSelector tosses one coin for each row, 64 at a time: row i is decided by
-// lane i mod 64 of the toss i/64, whatever the blocks.
+// coinSelector tosses one coin for each row, 64 at a time.
 type coinSelector struct {
 	walk
-	src   *noise.Source
-	coins *noise.Coins
-	toss  uint64
+	src    *noise.Source
+	coins  *noise.Coins
+	tossed int64 // tosses made so far; toss is the last
+	toss   uint64
 }
 
 func (s *coinSelector) Next(n int) (Selection, error) {
@@ -140,21 +139,13 @@ func (s *coinSelector) Next(n int) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
-	for at := first; at < s.pos; {
-		lane := uint(at & 63)
-		if lane == 0 {
+	s.selectLanes(first, func(i int64) uint64 {
+		if i == s.tossed {
 			s.toss = s.coins.Toss(s.src)
+			s.tossed++
 		}
-		width := min(64-int64(lane), s.pos-at)
-		hits := s.toss >> lane
-		if width < 64 {
-			hits &= 1<<uint(width) - 1
-		}
-		for base := uint32(at - first); hits != 0; hits &= hits - 1 {
-			s.out = append(s.out, base+uint32(bits.TrailingZeros64(hits)))
-		}
-		at += width
-	}
+		return s.toss
+	})
 	return Selection{Rows: s.out}, s.src.Err()
 }
 

@@ -102,18 +102,7 @@ func (s *mapSelector) Next(n int) (Selection, error) {
 	if err != nil {
 		return Selection{}, err
 	}
-	for at := first; at < s.pos; {
-		lane := uint(at & 63)
-		width := min(64-int64(lane), s.pos-at)
-		hits := s.bits[at/64] >> lane
-		if width < 64 {
-			hits &= 1<<uint(width) - 1
-		}
-		for base := uint32(at - first); hits != 0; hits &= hits - 1 {
-			s.out = append(s.out, base+uint32(bits.TrailingZeros64(hits)))
-		}
-		at += width
-	}
+	s.selectLanes(first, func(i int64) uint64 { return s.bits[i] })
 	return Selection{Rows: s.out}, s.src.Err()
 }
 

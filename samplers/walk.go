@@ -1,6 +1,10 @@
 package samplers
 
-import "math"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
 
 // walk follows the position of a draw in its table and holds the block's
 // selection. Every selector embeds it.
@@ -26,6 +30,27 @@ func (w *walk) advance(n int) (first int64, err error) {
 	}
 	w.out = w.out[:0]
 	return first, nil
+}
+
+// selectLanes selects the rows of the block that starts at first whose lane is 1:
+// row i is decided by bit i mod 64 of word(i/64), whatever the blocks. word is
+// called in ascending order, and again for a word that a block boundary cuts.
+func (w *walk) selectLanes(first int64, word func(i int64) uint64) {
+	for at := first; at < w.pos; {
+		lane := uint(at & 63)
+		width := min(64-int64(lane), w.pos-at)
+		hits := word(at>>6) >> lane
+		if width < 64 {
+			hits &= 1<<uint(width) - 1
+		}
+		n := len(w.out)
+		w.out = slices.Grow(w.out, 64)[:n+bits.OnesCount64(hits)]
+		for out, base := w.out[n:], uint32(at-first); hits != 0; hits &= hits - 1 {
+			out[0] = base + uint32(bits.TrailingZeros64(hits))
+			out = out[1:]
+		}
+		at += width
+	}
 }
 
 // finish checks that the whole table went by, once.
