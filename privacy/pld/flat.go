@@ -20,7 +20,7 @@ func newFlat(s *sum, theta float64) *flat {
 	f := &flat{s: s}
 	for i := range s.parts {
 		l := &s.parts[i]
-		k, mean, v := l.cumulants(theta)
+		k, _, _ := l.cumulants(theta)
 		f.k += l.n * k
 		f.steps += l.n
 		p := make([]float64, len(l.p))
@@ -46,25 +46,42 @@ func newFlat(s *sum, theta float64) *flat {
 		f.mass = append(f.mass, mass)
 		f.rough = append(f.rough, rough+one)
 		f.bend = append(f.bend, bend+math.Abs(two-2*one)+one)
-		c, g := lags(p, (mean-l.first())/l.h, math.Sqrt(v)/l.h)
+		c, g := lags(p)
 		f.lags = append(f.lags, c)
 		f.block = append(f.block, g)
 	}
 	return f
 }
 
-// lags are Σ P_B·P_(B+m) of the masses P of 64 blocks about the mean.
-func lags(p []float64, mean, sd float64) ([]float64, int) {
+// lags are Σ P_B·P_(B+m) of the masses P of 64 blocks of g cells, which cover the
+// heaviest cell and the bulk about it.
+func lags(p []float64) (c []float64, g int) {
 	const blocks = 64
-	g := max(1, int(5*sd/blocks))
-	from := max(0, min(len(p), int(mean)-g*blocks/2))
+	top := 0
+	for i, x := range p {
+		if x > p[top] {
+			top = i
+		}
+	}
+	from, to, mass := top, top+1, p[top]
+	for (mass < 0.7 || to-from < blocks) && (from > 0 || to < len(p)) {
+		if to == len(p) || from > 0 && p[from-1] > p[to] {
+			from--
+			mass += p[from]
+		} else {
+			mass += p[to]
+			to++
+		}
+	}
+	g = max(1, (to-from+blocks-1)/blocks)
+	from = max(0, from-(blocks*g-(to-from))/2)
 	var b [blocks]float64
 	for i := range b {
 		for j := from + i*g; j < min(len(p), from+(i+1)*g); j++ {
 			b[i] += p[j]
 		}
 	}
-	c := make([]float64, blocks)
+	c = make([]float64, blocks)
 	for m := 1; m < blocks; m++ {
 		for i := 0; i+m < blocks; i++ {
 			c[m] += b[i] * b[i+m]

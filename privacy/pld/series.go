@@ -27,11 +27,11 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 	f := newFlat(s, theta)
 	out := &series{theta: theta, k: f.k, h: s.h, n: n, beyond: massHi, wrapped: massLo + massHi}
 	// The cost of a Fourier transform of length n, in the same units.
-	limit := math.Min(20*n, 4e8)
+	limit := math.Min(60*n, 4e8)
 	m := math.Ceil(6.5 / math.Sqrt(v) * n * s.h / (2 * math.Pi))
 	var rest float64
 	for try := 0; ; try++ {
-		if try == 6 || !(m*float64(s.cells()) < limit) || m > n/2 || m < 1 {
+		if try == 12 || !(m*float64(s.cells()) < limit) || m > n/2 || m < 1 {
 			return nil
 		}
 		if rest = f.rest(m, n, s.h); rest < 1e-11/n {

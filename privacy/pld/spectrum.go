@@ -65,7 +65,7 @@ func (s *sum) tails(theta, digits float64) (lo, hi, massLo, massHi float64) {
 	lo, hi, massLo, massHi = math.Inf(-1), math.Inf(1), mass, mass
 	if v > 0 {
 		z := math.Sqrt(2 * digits / v)
-		for _, t := range []float64{z, z / 3, z / 12} {
+		for _, t := range []float64{z, z / 3, z / 9, z / 27, z / 81} {
 			if a, _, _ := s.cumulants(theta + t); !math.IsInf(a, 0) && !math.IsNaN(a) {
 				hi = math.Min(hi, (a-k+digits)/t)
 			}
