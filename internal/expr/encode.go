@@ -173,7 +173,7 @@ func pairsOf(e privacy.Event) ([]pair, bool) {
 	case privacy.LastIterate:
 		return []pair{{"kind", e.Variant, false}, {"sigma", e.Sigma, false}, {"sensitivity", e.Sensitivity, false},
 			{"n", e.N, false}, {"step_size", e.StepSize, false}, {"smooth", e.Smooth, false},
-			{"batch", e.Batch, true}, {"epochs", e.Epochs, true}, {"steps", e.Steps, true},
+			{"steps", e.Steps, true}, {"batch", e.Batch, true}, {"epochs", e.Epochs, true},
 			{"strong_convexity", e.StrongConvexity, true}, {"diameter", e.Diameter, true}}, true
 	}
 	return nil, false

@@ -1,0 +1,44 @@
+package account
+
+import (
+	"bytes"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var examples = regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```")
+
+// TestDocumentation runs every example of docs/account.md and compares what
+// the page says it prints. With -update it writes what is printed.
+func TestDocumentation(t *testing.T) {
+	const path = "../../docs/account.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := examples.FindAllSubmatchIndex(page, -1)
+	if len(found) < 8 {
+		t.Fatalf("only %d examples", len(found))
+	}
+	var anew bytes.Buffer
+	last := 0
+	for _, at := range found {
+		question, says := string(page[at[2]:at[3]]), string(page[at[4]:at[5]])
+		_, out, errs := run(question, Options{})
+		prints := strings.ReplaceAll(out+errs, "stdin:", "question.yaml:")
+		anew.Write(page[last:at[4]])
+		anew.WriteString(prints)
+		last = at[5]
+		if g, w := form(prints), form(says); !*update && g != w {
+			t.Errorf("%s\nprints\n%s\nand the page says\n%s", question, prints, says)
+		}
+	}
+	anew.Write(page[last:])
+	if *update {
+		if err := os.WriteFile(path, anew.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
