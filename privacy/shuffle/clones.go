@@ -16,26 +16,26 @@ type clones struct {
 type block struct{ first, last, weight float64 }
 
 // newClones prepares the window for deltas of about the given size: what is left outside is at most 1e-7 of it. slack is the relative
-// change of delta that one block may hide.
+// width of a block.
 func newClones(n int64, clone, notClone, eps0, delta, slack float64) *clones {
 	c := &clones{eps0: eps0}
 	return c.with(binomial{n: float64(n - 1), p: clone, q: notClone}, delta, slack)
 }
 
 func (c *clones) with(count binomial, delta, slack float64) *clones {
-	c.blocks, c.rest = lump(count, delta, slack)
+	c.blocks, c.rest = lump(count, delta, slack, math.Inf(1))
 	return c
 }
 
-// lump cuts the window of a binomial count into blocks of m = count + 1.
-func lump(count binomial, delta, slack float64) ([]block, float64) {
+// lump cuts the window of a binomial count into at most about limit blocks of m = count + 1.
+func lump(count binomial, delta, slack, limit float64) ([]block, float64) {
 	w := count.cover(delta * 1e-7)
-	depth := 12 - math.Log(math.Max(delta, math.SmallestNonzeroFloat64))
+	least := int(float64(len(w.weights)) / limit)
 	var out []block
 	for i := 0; i < len(w.weights); {
 		m := w.lo + float64(i) + 1
-		// The logarithm of the divergence changes by about its own size over m relative to m.
-		step := 1 + int(m*slack/depth)
+		// A relative change of m changes eps by about half as much, whatever delta is.
+		step := max(1+int(m*slack), least)
 		b := block{first: m}
 		for j := 0; j < step && i < len(w.weights); j++ {
 			b.weight += w.weights[i]

@@ -2,11 +2,11 @@ package shuffle
 
 import "math"
 
-// Settings of the summation: a coarse pass finds the place, a fine one certifies it. The value is the relative change of delta that
-// one block may hide; delta is about 30 times as sensitive as epsilon.
+// Settings of the summation: a coarse pass finds the place, a fine one certifies it. The value is the relative width of a block of
+// counts, about twice the relative change of epsilon that it may hide.
 const (
-	coarseSlack = 0.05
-	fineSlack   = 2e-3
+	coarseSlack = 2e-3
+	fineSlack   = 8e-5
 )
 
 // family makes the summation of one analysis for a given eps0, prepared for deltas of about the given size.

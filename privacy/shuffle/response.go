@@ -63,10 +63,15 @@ func responseFamily(n int64, k int) family {
 			return newClones(n, blanket, truth, eps0, delta, slack)
 		}
 		r := &response{k: float64(k), eps0: eps0, truth: truth, target: delta * 1e-7 / float64(k), windows: map[float64]window{}}
-		r.blocks, r.rest = lump(binomial{n: float64(n - 1), p: blanket, q: truth}, delta, 2*slack) // each m costs more here
+		// The window of t is as wide for every m; bound the work of one evaluation by making blocks wider for extreme deltas.
+		width := float64(len(r.window(1 + math.Floor(float64(n-1)*blanket)).weights))
+		r.blocks, r.rest = lump(binomial{n: float64(n - 1), p: blanket, q: truth}, delta, 2*slack, math.Max(16, maxCells/width))
 		return r
 	}
 }
+
+// maxCells is the number of (m, t) that one evaluation of delta sums.
+const maxCells = 600_000
 
 // response is the privacy blanket of k-ary randomized response, k >= 3: the reports that were truthful, other than the victim's, are
 // given away; m = 1 + Bin(n−1, γ) remain, uniform but for the victim's. Of those t ~ Bin(m, 2/k) name one of the two categories in which
@@ -132,8 +137,9 @@ func (r *response) window(m float64) window {
 type excess struct {
 	base, slope float64
 	t, j        float64 // where pmf and cdf are valid
-	pmf, cdf    float64
-	age         int // steps since they were computed from scratch; 0: never
+	pmf, cdf    float64 // relative to scale
+	scale       float64 // the probability when they were last computed from scratch
+	age         int     // steps since then; 0: never
 }
 
 // freshFor is the number of steps after which pmf and cdf are computed from scratch, so that rounding does not build up. From scratch
@@ -154,7 +160,7 @@ func (s *excess) at(t float64) float64 {
 	s.move(t, j)
 	// E[(J − j)_+] = (t − j*)/2·P[j = j*] − (t/2 − J)·P[j <= j*].
 	below := (t/2*(s.slope-2) + s.base) / s.slope
-	return s.slope * math.Max(0, (t-j)/2*s.pmf-below*s.cdf)
+	return s.slope * math.Max(0, (t-j)/2*s.pmf-below*s.cdf) * s.scale
 }
 
 // move brings pmf and cdf to (t, j).
@@ -176,9 +182,9 @@ func (s *excess) move(t, j float64) {
 
 func (s *excess) fresh(t, j float64) {
 	s.t, s.j, s.age = t, j, 1
-	s.pmf = math.Exp(binomial{n: t, p: 0.5, q: 0.5}.logPMF(j))
-	s.cdf = 0
-	for i, w := j, s.pmf; w > s.cdf*1e-17 && i >= 0; i-- {
+	s.scale = math.Exp(binomial{n: t, p: 0.5, q: 0.5}.logPMF(j))
+	s.pmf, s.cdf = 1, 0
+	for i, w := j, 1.0; w > s.cdf*1e-17 && i >= 0; i-- {
 		s.cdf += w
 		w *= i / (t - i + 1)
 	}
