@@ -33,7 +33,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 	if err != nil {
 		return err
 	}
-	in := interner{codes: make(map[string]int32)}
+	var in interner
 	err = d.w.fill(asCodes, n, n, d.out, func(v *vec) error {
 		for i := range v.codes {
 			from, to := at(i), at(i+1)
@@ -48,7 +48,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 		}
 		return nil
 	})
-	d.out.dict = newTexts(in.texts)
+	d.out.dict = newTexts(in.all())
 	return err
 }
 
@@ -95,7 +95,7 @@ func (d *arrowDecoder) views(n int) error {
 			return err
 		}
 	}
-	in := interner{codes: make(map[string]int32)}
+	var in interner
 	err = d.w.fill(asCodes, n, n, d.out, func(v *vec) error {
 		for i := range v.codes {
 			v.codes[i] = 0
@@ -116,6 +116,6 @@ func (d *arrowDecoder) views(n int) error {
 		}
 		return nil
 	})
-	d.out.dict = newTexts(in.texts)
+	d.out.dict = newTexts(in.all())
 	return err
 }

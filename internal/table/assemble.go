@@ -187,28 +187,41 @@ func joinDictionaries(out *Values, spans []span, k int) {
 		return
 	}
 	joined := newTexts(nil)
-	codes := make(map[string]int32)
 	at := 0
 	for i := range spans {
 		d := spans[i].p.data[k].dict
-		to := make(map[int32]int32)
-		for n := spans[i].len(); n > 0; n-- {
-			if !out.Null(at) {
-				old := out.Codes[at]
-				code, ok := to[old]
-				if !ok {
-					text := d.texts[old]
-					if code, ok = codes[text]; !ok {
-						code = int32(len(joined.texts))
-						codes[text] = code
-						joined.texts = append(joined.texts, text)
-					}
-					to[old] = code
-				}
-				out.Codes[at] = code
-			}
-			at++
-		}
+		n := spans[i].len()
+		joinCodes(out, at, at+n, d.texts, joined)
+		at += n
 	}
 	out.Dict, out.DictID = joined.texts, joined.id
+}
+
+// joinCodes moves the codes of some rows from one dictionary to the joined one. A small dictionary is taken over
+// whole; of a large one only the entries that are used.
+func joinCodes(out *Values, from, to int, texts []string, joined *dictionary) {
+	base := int32(len(joined.texts))
+	if len(texts) <= 4*(to-from) {
+		joined.texts = append(joined.texts, texts...)
+		for i := from; i < to; i++ {
+			if !out.Null(i) {
+				out.Codes[i] += base
+			}
+		}
+		return
+	}
+	moved := make(map[int32]int32)
+	for i := from; i < to; i++ {
+		if out.Null(i) {
+			continue
+		}
+		old := out.Codes[i]
+		code, ok := moved[old]
+		if !ok {
+			code = int32(len(joined.texts))
+			moved[old] = code
+			joined.texts = append(joined.texts, texts[old])
+		}
+		out.Codes[i] = code
+	}
 }

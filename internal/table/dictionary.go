@@ -170,14 +170,14 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 
 // texts decodes a page of strings that has no dictionary of its own, and makes one for it.
 func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
-	in := interner{codes: make(map[string]int32)}
+	var in interner
 	err := w.fill(asCodes, present, n, out, func(v *vec) error {
 		return w.eachBytes(c, p, b, present, func(i int, s []byte) error {
 			v.codes[i] = in.code(s)
 			return nil
 		})
 	})
-	out.dict = newTexts(in.texts)
+	out.dict = newTexts(in.all())
 	return err
 }
 
@@ -204,21 +204,4 @@ func (w *worker) eachBytes(c *chunk, p *pagewalk.Page, b []byte, n int, visit fu
 		return splitBytes(b, n, visit)
 	}
 	return w.library.texts(c.leaf, p.Encoding, b, n, visit)
-}
-
-// interner gives equal strings equal codes.
-type interner struct {
-	codes map[string]int32
-	texts []string
-}
-
-func (in *interner) code(s []byte) int32 {
-	if k, ok := in.codes[string(s)]; ok {
-		return k
-	}
-	k := int32(len(in.texts))
-	t := string(s)
-	in.codes[t] = k
-	in.texts = append(in.texts, t)
-	return k
 }
