@@ -14,6 +14,10 @@
 // this user can enter, and only processes of the plugin are talked to; and when
 // Close returns, no process of the plugin is left.
 //
+// To tell a plugin's orphans, the first start makes this process the reaper of its
+// orphaned descendants (PR_SET_CHILD_SUBREAPER) for the rest of its life, and marks
+// its open descriptors close-on-exec. Plugins run on Linux only.
+//
 // What it does not protect against: a plugin runs as the same user and sees the
 // rows. It can lie about its sensitivity, encode rows in its result within the
 // planned shape, write them to a file or a network, or take its time in a way that

@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -142,7 +144,8 @@ func TestRawEdges(t *testing.T) {
 		"noise-order": CodeNoiseMismatch, "noise-scale": CodeNoiseMismatch, "noise-sensitivity": CodeNoiseMismatch,
 		"noise-method": CodeNoiseMismatch, "noise-event-missing": CodeNoiseMismatch, "noise-sample": CodeNoiseMismatch,
 		"noise-retry": CodeNoiseMismatch, "noise-parallel": CodeNoiseMismatch,
-		"ok": "", "messages": "", "header-value": "",
+		"broker-flood": CodeProtocol,
+		"ok":           "", "messages": "", "header-value": "",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			l := Limits{Grace: 200 * time.Millisecond}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"os/exec"
 	"strings"
 
@@ -26,16 +25,6 @@ func environment(fromGoPlugin []string, base string) []string {
 		}
 	}
 	return env
-}
-
-// privateDir makes a directory that only this user can enter, with a path short
-// enough for the name of a unix socket (108 bytes) inside a further directory.
-func privateDir() (string, error) {
-	base := os.TempDir()
-	if len(base) > 40 {
-		base = "/tmp"
-	}
-	return os.MkdirTemp(base, "dprelease-")
 }
 
 // brokerStream is the stream on which a plugin could announce sockets of its own to

@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -140,11 +142,10 @@ func allModes() map[string]func(args []string) {
 				return good(1, 2, 3), err
 			}})
 		},
-		"broker-flood": func([]string) { sdk.Serve(sum{}) },
-		"all-calls":    func([]string) { sdk.Serve(allCalls) },
-		"big":          func([]string) { sdk.Serve(bigResult) },
-		"bench":        func([]string) { sdk.Serve(benchSum) },
-		"host":         hostMode,
+		"all-calls": func([]string) { sdk.Serve(allCalls) },
+		"big":       func([]string) { sdk.Serve(bigResult) },
+		"bench":     func([]string) { sdk.Serve(benchSum) },
+		"host":      hostMode,
 	}
 }
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"reflect"
 	"strings"
 	"unicode"
 
@@ -175,6 +174,3 @@ func printable(s string) string {
 	}
 	return strings.TrimSpace(out.String())
 }
-
-// sameEvent reports whether two events are equal to the last bit.
-func sameEvent(a, b any) bool { return reflect.DeepEqual(a, b) }

@@ -26,6 +26,7 @@ type Plugin struct {
 	limits Limits
 	exe    *executable
 	base   string // private directory, 0700
+	lock   *os.File
 	q      *quarantine
 	client *plugin.Client
 	runner *pluginRunner
@@ -48,7 +49,7 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 		return nil, p.fault(code)
 	}
 	var err error
-	if p.base, err = privateDir(); err != nil {
+	if p.base, p.lock, err = privateDir(); err != nil {
 		p.exe.close()
 		return nil, p.fault(CodeStart)
 	}
@@ -157,6 +158,7 @@ func (p *Plugin) Close() {
 		p.q.close()
 		p.exe.close()
 		_ = os.RemoveAll(p.base)
+		p.lock.Close()
 	})
 	<-p.stopped
 }

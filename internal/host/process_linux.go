@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -100,9 +101,7 @@ func (p *process) run(cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	leaders.Lock()
-	// Go opens everything close-on-exec, but what this process itself inherited may
-	// not be. The standard streams and the executable are passed on by duplicates.
-	_ = unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
+	closeOnExec()
 	err := cmd.Start()
 	if err != nil {
 		leaders.Unlock()
@@ -128,4 +127,19 @@ func (p *process) run(cmd *exec.Cmd, started chan<- error) {
 	delete(leaders.pids, p.pid)
 	leaders.Unlock()
 	close(p.done)
+}
+
+// closeOnExec keeps every descriptor of this process to itself. Go opens files that
+// way, but what the process itself inherited may not be so. The standard streams
+// and the executable are passed on by duplicates.
+func closeOnExec() {
+	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	names, _ := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	for _, n := range names {
+		if fd, err := strconv.Atoi(n.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package host
 
 import (
@@ -60,6 +62,21 @@ func (r *raw) Describe(context.Context, *wire.DescribeRequest) (*wire.DescribeRe
 		d.Name = "../etc"
 	case "describe-crash":
 		os.Exit(2)
+	case "broker-flood": // sockets of its own, announced to the host by the thousand
+		go func() {
+			for i := uint32(1000); ; i++ {
+				if _, err := r.broker.Accept(i); err != nil {
+					return
+				}
+			}
+		}()
+		time.Sleep(20 * time.Millisecond)
+	case "descriptors": // uses up what it can
+		for {
+			if _, err := os.Open("/dev/null"); err != nil {
+				break
+			}
+		}
 	}
 	b, _ := d.MarshalBinary()
 	m := &wire.Description{}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
 	if desc.SelfNoising {
 		happened = req.Plan.Event
 	}
-	if !whole || !sameEvent(happened, req.Plan.Event) {
+	if !whole || !reflect.DeepEqual(happened, req.Plan.Event) {
 		p.abandon()
 		return sdk.Result{}, happened, p.fault(CodeNoiseMismatch)
 	}

@@ -116,6 +116,10 @@ func (p *process) contains(pid int) bool {
 // killExactly kills the process that s was read from, not one that took its number.
 func killExactly(s procStat) {
 	fd, err := unix.PidfdOpen(s.pid, 0)
+	if err == unix.ENOSYS { // a kernel before 5.3
+		_ = unix.Kill(s.pid, unix.SIGKILL)
+		return
+	}
 	if err != nil {
 		return
 	}

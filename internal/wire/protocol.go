@@ -29,7 +29,7 @@ const (
 	ChunkSize = 1 << 20
 	// BatchRows is the largest record batch. It is a multiple of 8, so that
 	// bitmaps can be cut.
-	BatchRows = 1 << 16
+	BatchRows = 1 << 15
 	// SampleChunk is how many indices go into one NextSampleResponse.
 	SampleChunk = 1 << 17
 	// ResultChunk is how many bytes of a result go into one ReleaseOutput.
