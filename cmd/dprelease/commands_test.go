@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -163,6 +165,7 @@ func TestPanic(t *testing.T) {
 
 // The exit code says which signal it was.
 func TestSignals(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	stopped := &pipeline.Failure{Exit: pipeline.ExitInterrupted, Code: "INTERRUPTED", Message: "stopped"}
 	lost := &pipeline.Failure{Exit: pipeline.ExitNotPublished, Code: "NOT_PUBLISHED", Message: "lost"}
 	cutOff := job.Problem{Message: "the plugin did not answer"}
@@ -214,6 +217,7 @@ func TestClosedOutput(t *testing.T) {
 
 // The bars come to an end whatever happens, and show no secret count.
 func TestBars(t *testing.T) {
+	defer goleak.VerifyNone(t)
 	for _, total := range []int64{0, 1000} {
 		var out bytes.Buffer
 		b := newBars(&out, 3)

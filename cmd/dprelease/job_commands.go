@@ -20,7 +20,7 @@ file:line:column: path of the key: what is wrong (what to do). It starts the
 plugins that the job names, to check their parameters, and never opens the table.`,
 		Example: `  dprelease check job.yaml
   dprelease check --json job.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				if err := e.jobs.check(ctx, j, e.options()); err != nil {
@@ -44,7 +44,7 @@ spend on its sample, the expected error where it is public, and whether sampling
 is worth it. It never opens the table.`,
 		Example: `  dprelease plan job.yaml
   dprelease plan --json job.yaml | jq .guarantee`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				p, err := e.jobs.plan(ctx, j, e.options())
@@ -73,7 +73,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 		Example: `  dprelease run job.yaml
   dprelease run --json job.yaml
   DATA=/srv/data dprelease run -q job.yaml`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
@@ -92,6 +92,11 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.outputFlags(c, "print events as JSON, one a line")
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
+}
+
+// jobFiles completes the names of YAML files.
+func jobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return []string{"yaml", "yml"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // job reads a job file and hands it on.
