@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
-	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
 // runBasic evaluates by closed profiles, basic composition and the rules of P3
@@ -205,11 +204,34 @@ func approxProfile(e Approx) profile {
 
 // zcdpProfile converts rho-zCDP at the best order.
 func zcdpProfile(rho float64) profile {
-	c := rdp.ZCDP(rho)
-	p := closed(func(eps float64) float64 { d, _ := rdp.Delta(c, eps); return d }, math.Inf(1))
+	p := closed(func(eps float64) float64 { return zcdpDelta(rho, eps) }, math.Inf(1))
 	if rho == 0 {
 		p.pure = 0
 	}
-	p.exact, p.cost = false, 100
+	p.exact, p.cost = false, 4
 	return p
+}
+
+// zcdpDelta is the improved conversion (Canonne, Kamath and Steinke 2020) of the
+// curve rho·α, min over α of e^{(α−1)(αρ−ε)}·(1−1/α)^α/(α−1): its logarithm has the
+// derivative (2α−1)ρ − ε + log(1−1/α), which grows with α. Any α is sound.
+func zcdpDelta(rho, eps float64) float64 {
+	// Search for a = α − 1 in logarithms.
+	slope := func(a float64) float64 { return (2*a+1)*rho - eps - math.Log1p(1/a) }
+	lo, hi := math.Log(1e-8), math.Log(1e300)
+	for range 60 {
+		mid := (lo + hi) / 2
+		if slope(math.Exp(mid)) > 0 {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	a := math.Exp(lo)
+	l := a*((a+1)*rho-eps) - (a+1)*math.Log1p(1/a) - math.Log(a)
+	l += 4e-16 * (a*((a+1)*rho+eps) + 1000)
+	if !(l < 0) {
+		return 1
+	}
+	return math.Max(5e-324, above(math.Exp(l), 1e-12))
 }

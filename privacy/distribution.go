@@ -10,7 +10,10 @@ import (
 
 // runDistribution evaluates by privacy-loss distributions (P7).
 func runDistribution(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported) {
-	d, u := distribution(e, rel, "")
+	d, u := distribution(e, rel, "", false)
+	if u == nil && d.profiled {
+		u = refuse("", "one run known by its profile only, which the other methods evaluate directly")
+	}
 	if u != nil {
 		return bracket{}, u
 	}
@@ -41,12 +44,19 @@ type lossPair struct {
 	// attained says that one pair of neighbours has exactly this pair, so that its
 	// lower bound is one on the truth.
 	attained bool
+	// profiled says that the pair was built from a profile that method basic
+	// evaluates directly, so that it is of use only in a composition.
+	profiled bool
 	// alone says that this holds for one run, not for a composition.
 	alone bool
 }
 
-// distribution builds the pair of e.
-func distribution(e Event, rel Relation, at string) (lossPair, *Unsupported) {
+// maxInner limits compositions inside a draw: their whole distribution is built,
+// of which a plain composition needs only one end.
+const maxInner = 10_000
+
+// distribution builds the pair of e; inside says that a sample is drawn around it.
+func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Unsupported) {
 	out := lossPair{attained: true}
 	var parts []pld.Mechanism
 	var squares []float64
@@ -63,6 +73,10 @@ func distribution(e Event, rel Relation, at string) (lossPair, *Unsupported) {
 		single := len(ts) == 1 && t.runs == 1
 		out.attained = out.attained && p.attained && (!p.alone || single)
 		out.alone = p.alone
+		out.profiled = p.profiled && single
+		if inside && t.runs > maxInner {
+			return lossPair{}, refuse(t.path(), "too many runs on one draw of a sample")
+		}
 		if t.runs > 1 {
 			p.mech = pld.Repeat(t.runs, p.mech)
 		}
@@ -140,8 +154,8 @@ func discretePair(e DiscreteGaussian, rel Relation, here string) (lossPair, *Uns
 		return lossPair{}, refuse(here, noAddRemove)
 	case e.Coordinates > 1:
 		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
-	case s > 1<<20:
-		return lossPair{}, refuse(here, "the shift is too many lattice steps")
+	case s > 1e4 || e.Sigma > 1e3:
+		return lossPair{}, refuse(here, "the noise spans too many lattice steps to be treated as discrete")
 	}
 	// A larger whole shift dominates a smaller one, and an integer query moves by
 	// whole steps.
@@ -169,13 +183,13 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 		if rel == ReplaceOne {
 			return poissonReplacePair(s, here)
 		}
-		p, u := distribution(s.Event, AddRemove, inner)
+		p, u := distribution(s.Event, AddRemove, inner, true)
 		if u != nil {
 			return lossPair{}, u
 		}
 		return lossPair{mech: pld.Poisson(s.Rate, p.mech), attained: p.attained && !p.alone}, nil
 	case WithoutReplacement:
-		p, u := distribution(s.Event, ReplaceOne, inner)
+		p, u := distribution(s.Event, ReplaceOne, inner, true)
 		if u != nil {
 			return lossPair{}, u
 		}
@@ -186,7 +200,7 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 		return lossPair{mech: m, attained: p.attained && rel == ReplaceOne, alone: true}, nil
 	case Multistage:
 		d := design(s)
-		p, u := distribution(s.Event, ReplaceOne, inner)
+		p, u := distribution(s.Event, ReplaceOne, inner, true)
 		if u != nil {
 			return lossPair{}, u
 		}
@@ -196,7 +210,7 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 	if u != nil {
 		return lossPair{}, u
 	}
-	return lossPair{mech: p.pair()}, nil
+	return lossPair{mech: p.pair(), profiled: true}, nil
 }
 
 // poissonReplacePair is Poisson sampling under replace-one: the additive pair for
@@ -215,7 +229,7 @@ func poissonReplacePair(s Poisson, here string) (lossPair, *Unsupported) {
 	if u != nil {
 		return lossPair{}, u
 	}
-	return lossPair{mech: p.pair()}, nil
+	return lossPair{mech: p.pair(), profiled: true}, nil
 }
 
 // onlyLaplace is the relative scale under add-remove if e is one run of Laplace

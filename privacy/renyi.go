@@ -167,6 +167,10 @@ func renyiDraw(s Sampling, rel Relation, here string) (renyiBound, *Unsupported)
 		return renyiBound{}, u
 	}
 	inner := here + ".event"
+	if drawn(s.Inner()) {
+		// Sound, but a sum over orders of sums over orders takes minutes.
+		return renyiBound{}, refuse(inner, twoPhase)
+	}
 	switch s := s.(type) {
 	case Poisson:
 		return renyiPoisson(s, rel, here)

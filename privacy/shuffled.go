@@ -177,5 +177,5 @@ func shuffledPair(e Shuffled, rel Relation, here string) (lossPair, *Unsupported
 	if p.pure == 0 {
 		return lossPair{mech: pld.Approx(0, 0)}, nil
 	}
-	return lossPair{mech: p.pair()}, nil
+	return lossPair{mech: p.pair(), profiled: true}, nil
 }

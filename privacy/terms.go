@@ -40,6 +40,9 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 		g.add(x.Event, join(at, x.Kind())+".event", runs*x.N)
 		return
 	}
+	if p, ok := e.(Poisson); ok {
+		e, at = thinned(p, at)
+	}
 	if len(g.terms) == 0 {
 		// The usual case is a single term: put off writing its key.
 		g.terms = append(g.terms, term{e, runs, at})
@@ -55,6 +58,40 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 	}
 	g.index[k] = len(g.terms)
 	g.terms = append(g.terms, term{e, runs, at})
+}
+
+// thinned joins Poisson samples of Poisson samples: keeping a unit with probability
+// a and then with probability b keeps it with probability ab. The location
+// becomes that of the innermost one.
+func thinned(p Poisson, at string) (Event, string) {
+	for {
+		inner, ok := p.Event.(Poisson)
+		if !ok {
+			return p, at
+		}
+		rate := p.Rate * inner.Rate
+		if p.Rate != 1 && inner.Rate != 1 {
+			rate = math.Min(1, math.Nextafter(rate, 1))
+		}
+		p, at = Poisson{rate, inner.Event}, join(at, p.Kind())+".event"
+	}
+}
+
+// drawn reports whether a sample is drawn anywhere in e.
+func drawn(e Event) bool {
+	switch e := e.(type) {
+	case Compose:
+		for _, p := range e.Events {
+			if drawn(p) {
+				return true
+			}
+		}
+	case Repeat:
+		return drawn(e.Event)
+	case Sampling:
+		return true
+	}
+	return false
 }
 
 // key writes an event so that equal events, and only those, have equal keys:
@@ -77,6 +114,7 @@ const (
 	unknownSize   = "is about a fixed number of units, but runs on a sample whose size is not fixed"
 	multisetOnly  = "sampling with replacement is proven under replace-one only"
 	multistage1   = "multistage sampling is proven for one record changed inside its ultimate unit, under replace-one only"
+	twoPhase      = "is a sample drawn from a sample"
 	replaceOnly   = "is proven under replace-one only"
 )
 
