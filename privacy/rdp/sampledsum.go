@@ -31,7 +31,15 @@ func (b *blockSum) log(lo float64) float64 {
 	if head < b.n {
 		b.block(head+1, b.n)
 	}
-	return logSumExp(b.acc)
+	return logSumExp(b.acc) + b.rounding()
+}
+
+// rounding covers the last bits of the exponents, numbers of the size of n, which the usual margin does not for very large n.
+func (b *blockSum) rounding() float64 {
+	if b.n < 4096 {
+		return 0
+	}
+	return 1e-15 * b.n * (1 + math.Abs(b.logRatio))
 }
 
 func (b *blockSum) term(j float64) float64 {

@@ -19,7 +19,7 @@
 // The relation is replace-one: n is public and one user's value changes. Results are intervals around the value of the named bound;
 // Upper is never below it, and what the summation leaves out is charged in full (P8, P17). More users, a smaller eps0 or a larger delta
 // never make a bound worse by more than the interval. The clones bound takes milliseconds for n up to 10^7 and a fraction of a second for
-// 10^9; the blanket a fraction of a second up to 10^6, a few seconds for 10^9 or for a delta of 1e-300.
+// 10^9 (users beyond that are not counted); the blanket a fraction of a second up to 10^6, a few seconds for 10^9 or for a delta of 1e-300.
 //
 // # What it does not protect against
 //

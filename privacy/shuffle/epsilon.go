@@ -26,7 +26,7 @@ func Epsilon(n int64, eps0, delta float64) (Interval, error) {
 	if err := checkAll(n, eps0, checkDelta(delta)); err != nil {
 		return Interval{}, err
 	}
-	return solve(cloneFamily(n), eps0, delta), nil
+	return bounded(n, func(n int64) Interval { return solve(cloneFamily(n), eps0, delta) }), nil
 }
 
 // Delta is the same bound at a given epsilon.
@@ -38,7 +38,7 @@ func Delta(n int64, eps0, eps float64) (Interval, error) {
 	if err := checkAll(n, eps0, checkEps(eps)); err != nil {
 		return Interval{}, err
 	}
-	return evaluate(cloneFamily(n), eps0, eps), nil
+	return bounded(n, func(n int64) Interval { return evaluate(cloneFamily(n), eps0, eps) }), nil
 }
 
 // LargestLocal is the largest local eps0 for which [Delta] certifies that n shuffled reports are (eps, delta)-differentially private: what
@@ -51,7 +51,20 @@ func LargestLocal(n int64, eps, delta float64) (float64, error) {
 	if err := checkAll(n, 0, checkEps(eps), checkDelta(delta)); err != nil {
 		return 0, err
 	}
-	return largest(cloneFamily(n), eps, delta), nil
+	return largest(cloneFamily(min(n, maxUsers)), eps, delta), nil
+}
+
+// maxUsers is the number of users beyond which further ones are not counted: the sums would take too long, and hiding among fewer is a
+// sound bound because more users never hurt.
+const maxUsers = 1_000_000_000
+
+// bounded evaluates at no more than maxUsers; the lower end is then unknown.
+func bounded(n int64, f func(n int64) Interval) Interval {
+	v := f(min(n, maxUsers))
+	if n > maxUsers {
+		v.Lower = 0
+	}
+	return v
 }
 
 func checkAll(n int64, eps0 float64, more ...error) error {

@@ -85,6 +85,15 @@ func TestHugeEps0(t *testing.T) {
 	}
 }
 
+// Users beyond a billion are not counted, and nothing hangs.
+func TestHugeN(t *testing.T) {
+	a, err1 := Epsilon(1_000_000_000, 1, 1e-6)
+	b, err2 := Epsilon(math.MaxInt64, 1, 1e-6)
+	if err1 != nil || err2 != nil || b.Upper != a.Upper || b.Lower != 0 || !(a.Upper < 1e-4) {
+		t.Errorf("%v %v %v %v", a, b, err1, err2)
+	}
+}
+
 func TestInverse(t *testing.T) {
 	for _, k := range []int{0, 2, 8} {
 		for _, n := range []int64{1, 1000, 20_000} {

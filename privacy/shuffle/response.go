@@ -17,7 +17,7 @@ func ResponseEpsilon(n int64, k int, eps0, delta float64) (Interval, error) {
 	if err := checkAll(n, eps0, checkK(k), checkDelta(delta)); err != nil {
 		return Interval{}, err
 	}
-	return solve(responseFamily(n, k), eps0, delta), nil
+	return bounded(n, func(n int64) Interval { return solve(responseFamily(n, k), eps0, delta) }), nil
 }
 
 // ResponseDelta is the same bound at a given epsilon.
@@ -29,7 +29,7 @@ func ResponseDelta(n int64, k int, eps0, eps float64) (Interval, error) {
 	if err := checkAll(n, eps0, checkK(k), checkEps(eps)); err != nil {
 		return Interval{}, err
 	}
-	return evaluate(responseFamily(n, k), eps0, eps), nil
+	return bounded(n, func(n int64) Interval { return evaluate(responseFamily(n, k), eps0, eps) }), nil
 }
 
 // LargestLocalResponse is the largest eps0 of k-ary randomized response for which [ResponseDelta] certifies that n shuffled reports are
@@ -42,7 +42,7 @@ func LargestLocalResponse(n int64, k int, eps, delta float64) (float64, error) {
 	if err := checkAll(n, 0, checkK(k), checkEps(eps), checkDelta(delta)); err != nil {
 		return 0, err
 	}
-	return largest(responseFamily(n, k), eps, delta), nil
+	return largest(responseFamily(min(n, maxUsers), k), eps, delta), nil
 }
 
 func checkK(k int) error {
