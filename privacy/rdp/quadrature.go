@@ -59,8 +59,8 @@ func (f *integrand) at(t float64) float64 {
 		return -f.base - t*t/2 + f.logRemainder(u)
 	}
 	l := math.Log1p(u)
-	if f.alpha*l < -1 {
-		// u < 0 and (1+u)^α is small: −αu >= −α·l > 1 outweighs the rest.
+	if f.a*l < -0.5 {
+		// u < 0 and (1+u)^α is small enough to add up directly.
 		return -f.base - t*t/2 + math.Log(math.Expm1(f.alpha*l)-f.alpha*u)
 	}
 	return -f.base - t*t/2 + f.alpha*l + f.correction(l)
@@ -128,12 +128,13 @@ type grid struct {
 	vals []float64
 }
 
-// walk visits nodes i, i+step, … up to (not including) stop, and returns the last index visited. It ends when the integrand has
-// dropped far below its best and is still falling, beyond the spread of the Gaussian around the start.
+// walk visits nodes i, i+step, … up to (not including) stop, and returns the last index visited. It ends after three falling nodes in a
+// row far below the best, beyond the spread of the Gaussian around the start. One such node is not enough: the integrand has a double
+// zero at u = 0, which a node can hit.
 func (g *grid) walk(i, step, stop float64) float64 {
 	prev := math.Inf(1)
 	start := i
-	for n := 0; i != stop; n++ {
+	for n, low := 0, 0; i != stop; n++ {
 		if n > maxNodes {
 			g.over = true
 			return i
@@ -141,7 +142,12 @@ func (g *grid) walk(i, step, stop float64) float64 {
 		v := g.f.at(i * g.h)
 		g.vals = append(g.vals, v)
 		g.best = math.Max(g.best, v)
-		if v < g.best-nodeFloor && v <= prev && math.Abs(i-start)*g.h > 3 {
+		if v < g.best-nodeFloor && v <= prev {
+			low++
+		} else {
+			low = 0
+		}
+		if low >= 3 && math.Abs(i-start)*g.h > 3 {
 			return i
 		}
 		prev = v
