@@ -239,7 +239,9 @@ func TestNothingIsSaid(t *testing.T) {
 		"panic": CodeFailed, "failure": CodeFailed, "flood-stderr": "<nil>", "raw stderr-value": CodeCrash, "garbage": CodeProtocol,
 	} {
 		t.Run(mode, func(t *testing.T) {
-			out, err := exec.Command(self(t), append([]string{"plugin", "host", "run"}, strings.Fields(mode)...)...).CombinedOutput()
+			host := exec.Command(self(t), append([]string{"plugin", "host", "run"}, strings.Fields(mode)...)...)
+			host.Env = append(os.Environ(), "GRPC_GO_LOG_SEVERITY_LEVEL=info", "GRPC_GO_LOG_VERBOSITY_LEVEL=99")
+			out, err := host.CombinedOutput()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -167,4 +168,37 @@ func TestRawEdges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a mechanism gets wrong behind the SDK is told apart too.
+func TestSDKEdges(t *testing.T) {
+	for mode, code := range map[string]string{"sdk-nan": CodeNonfinite, "sdk-shape": CodeShape, "panic": CodeFailed, "failure": CodeFailed} {
+		m := marker()
+		base, err := whole(t, command(t, mode, m), Limits{})
+		checkCode(t, err, code)
+		checkGone(t, m, base)
+	}
+}
+
+// Plugins run side by side without knowing of each other.
+func TestSideBySide(t *testing.T) {
+	var wg sync.WaitGroup
+	for i := range 6 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			mode, want := "good", ""
+			if i%2 == 1 {
+				mode, want = "panic", CodeFailed
+			}
+			m := marker()
+			base, err := whole(t, command(t, mode, m), Limits{SoleParent: true})
+			var e *Error
+			if want == "" && err != nil || want != "" && (!errors.As(err, &e) || e.Code != want) {
+				t.Errorf("%s: %v", mode, err)
+			}
+			checkGone(t, m, base)
+		}()
+	}
+	wg.Wait()
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -121,6 +122,20 @@ func allModes() map[string]func(args []string) {
 			sdk.Serve(sum{release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
 				_, _, _ = tally(rows)
 				return sdk.Result{}, errors.New("value 4815162342 is odd")
+			}})
+		},
+		"sdk-nan": func([]string) {
+			sdk.Serve(sum{event: privacy.Compose{}, release: func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
+				r := good(1, 2, 3)
+				r.Columns[0].Float64[0] = math.NaN()
+				return r, nil
+			}})
+		},
+		"sdk-shape": func([]string) {
+			sdk.Serve(sum{event: privacy.Compose{}, release: func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
+				r := good(1, 2, 3)
+				r.Columns[0].Float64 = r.Columns[0].Float64[:1]
+				return r, nil
 			}})
 		},
 		"lazy": func([]string) { // reads no row; the SDK reads them all the same

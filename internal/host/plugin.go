@@ -214,6 +214,8 @@ func (p *Plugin) classify(outer, inner context.Context, err error) error {
 		return p.fault(CodeCrash)
 	case codes.DeadlineExceeded:
 		return p.fault(CodeTimeout)
+	case codes.FailedPrecondition:
+		return p.fault(CodeShape)
 	case codes.ResourceExhausted:
 		return p.fault(CodeOversize)
 	case codes.Unimplemented, codes.InvalidArgument, codes.NotFound:

@@ -22,6 +22,9 @@ import (
 // Error with nothing but a code (P20), after which the plugin is dead. The event
 // is returned beside an error too: what was drawn before it is spent.
 //
+// Feed is called once, in the caller's goroutine. It must return when its context
+// is done or when Write fails.
+//
 // For a self-noising plugin the event is the plan's: what the plugin claims.
 func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
 	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {

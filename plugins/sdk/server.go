@@ -17,6 +17,9 @@ import (
 // could be said may depend on a row (P20).
 var errRelease = status.Error(codes.Aborted, "release failed")
 
+// errShape is a result that cannot even be sent.
+var errShape = status.Error(codes.FailedPrecondition, "result does not have the planned shape")
+
 // server is the plugin's end of the Mechanism service.
 type server struct {
 	wire.UnimplementedMechanismServer
@@ -98,8 +101,11 @@ func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire
 	rows := &streamRows{r: wire.NewRowsReader(src, specs)}
 	defer rows.r.Close()
 	result, err := mech.Release(stream.Context(), req, rows, &remoteHost{c: wire.NewNoiseClient(conn)})
-	if err != nil || result.Check(req.Plan) != nil || rows.drain() != nil {
+	if err != nil || rows.drain() != nil {
 		return errRelease
+	}
+	if result.Check(req.Plan) == ErrShape {
+		return errShape // the host finds all else that may be wrong with it
 	}
 	return sendResult(stream, result, req.Plan.Rows)
 }
