@@ -15,10 +15,17 @@
 // because every byte of a page must be accounted for: that is what notices a damaged header, which no checksum covers.
 // Its pqarrow package is not used: it dies on corrupt files in goroutines where no caller can recover.
 //
+// # How Arrow is read
+//
+// The messages of IPC files and streams are read here through the flatbuffers runtime, and of their bodies only the
+// buffers of the wanted columns: the Arrow library reads and unpacks every column of a batch, allocates what a message
+// declares before it has looked whether the file is that long, and unfolds shared schema fields without counting them.
+// What is read here is checked against files written by that library and by others.
+//
 // # What it may import
 //
-// Arrow's arrays and IPC (v15), arrow-go v18's parquet/file and the codecs. No Arrow type appears in an exported
-// signature.
+// Arrow's IPC writer (v15), arrow-go v18's parquet/file, the codecs, and the flatbuffers runtime. No Arrow type appears
+// in an exported signature. 64-bit little-endian machines only.
 //
 // # What it promises
 //

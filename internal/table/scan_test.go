@@ -108,3 +108,54 @@ func TestScanLargeGroups(t *testing.T) {
 		})
 	}
 }
+
+// TestRandomPicks mixes whole blocks, empty ones and sparse ones over columns whose pages end at different rows.
+func TestRandomPicks(t *testing.T) {
+	n := 400_000
+	cols, want := generated(n, 0.05, rand.New(rand.NewPCG(11, 12)))
+	keep := []int{0, 2, 13, 18} // doubles, floats, booleans, few strings: from 250 to 64,000 rows a page
+	var someCols []genColumn
+	var some []wantColumn
+	names := []string{}
+	for _, k := range keep {
+		someCols, some, names = append(someCols, cols[k]), append(some, want[k]), append(names, want[k].name)
+	}
+	path := temp(t, "x.parquet", writeParquet(t, style{codec: compress.Codecs.Snappy, dict: true, pageSize: 8000, groups: []int{70_000, 1, 329_999}}, someCols))
+	tab := must(Open(t.Context(), Spec{Path: path}))
+	defer tab.Close()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		picked := 0
+		pick := func(b Block) (Pick, error) {
+			var p Pick
+			switch r.IntN(4) {
+			case 0:
+				picked += b.Rows
+				return Pick{All: true}, nil
+			case 1:
+				return p, nil
+			case 2:
+				p.Rows = append(p.Rows, uint32(r.IntN(b.Rows)))
+			default:
+				for row := r.IntN(3000); row < b.Rows; row += 1 + r.IntN(3000) {
+					p.Rows = append(p.Rows, uint32(row))
+				}
+			}
+			picked += len(p.Rows)
+			return p, nil
+		}
+		rows := 0
+		err := tab.Scan(t.Context(), ScanOptions{Columns: names, Pick: pick, Workers: 1 + int(seed%4)}, func(b Batch) error {
+			rows += b.Rows
+			for i := range some {
+				if err := some[i].check(&b.Columns[i], int(b.Block.First), b.Picked.Rows, b.Rows); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || rows != picked {
+			t.Fatalf("seed %d: %d rows of %d, %v", seed, rows, picked, err)
+		}
+	}
+}

@@ -135,6 +135,8 @@ func openFile(ctx context.Context, name, want string) (f dataFile, format string
 		return nil, "", fail(CodeCorrupt, name, "the file is empty")
 	case want != "" && want != FormatParquet && want != FormatArrow:
 		return nil, "", fail(CodeUsage, name, "the format must be parquet or arrow")
+	case want == FormatParquet && string(head[:6]) == arrowMagic:
+		return nil, "", fail(CodeSchema, name, "an arrow file where parquet files were expected")
 	case want == FormatParquet, want == "" && format == FormatParquet:
 		err = guarded(func() (err error) { f, err = openParquet(base, pagewalk.DefaultLimits()); return err })
 		return f, FormatParquet, refuse(name, err)

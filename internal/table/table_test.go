@@ -95,7 +95,7 @@ func TestOpenRefusals(t *testing.T) {
 		{Spec{Path: filepath.Join(dir, "text.parquet")}, CodeCorrupt, "text.parquet"},
 		{Spec{Path: filepath.Join(dir, "text.parquet"), Format: FormatParquet}, CodeCorrupt, "text.parquet"},
 		{Spec{Path: filepath.Join(dir, "mixed")}, CodeSchema, "2.parquet"},
-		{Spec{Path: filepath.Join(dir, "both")}, CodeCorrupt, "2.arrow"},
+		{Spec{Path: filepath.Join(dir, "both")}, CodeSchema, "2.arrow"},
 		{Spec{Path: filepath.Join(dir, "a.parquet"), Format: FormatArrow}, CodeSchema, "a.parquet"},
 		{Spec{Path: filepath.Join(dir, "a.parquet"), Format: "csv"}, CodeUsage, "a.parquet"},
 		{Spec{Path: filepath.Join(dir, "a.parquet"), Columns: []string{"absent"}}, CodeColumn, ""},
