@@ -135,7 +135,7 @@ func (q *question) look(d direction) (*look, error) {
 		l.width = 1
 	}
 	l.h = l.width / 256
-	for {
+	for range 80 {
 		h, err := q.improve(l)
 		if err != errTooFine {
 			l.next = h
@@ -143,6 +143,7 @@ func (q *question) look(d direction) (*look, error) {
 		}
 		l.h *= 2
 	}
+	return nil, fmt.Errorf("%w: no lattice fits the losses", ErrNotCertified)
 }
 
 // step finds the step of the lattice, unless the direction stops to matter before.

@@ -46,29 +46,49 @@ func (c composition) key() string {
 	return b.String() + ")"
 }
 
-// gaps of a composition are known where all parts have atoms at one distance: then
-// the sum has its atoms at that distance too.
+// gaps of a composition are known where the losses of all parts lie on lattices of
+// one width: so do those of the sum.
 func (c composition) gaps(d direction) []gap {
-	origin, width, steps := 0.0, 0.0, 0.0
+	w := c.common(d)
+	if w == 0 {
+		return nil
+	}
+	origin := 0.0
 	for _, t := range c.terms {
-		gs := t.node.gaps(d)
-		if len(gs) != 1 || width != 0 && gs[0].width != width {
-			return nil
-		}
-		origin, width, steps = origin+t.count*gs[0].origin, gs[0].width, steps+t.count
+		origin += t.count * t.node.gaps(d)[0].origin
 	}
-	var out []gap
-	for k := 1.0; k <= math.Min(steps, 8); k++ {
-		out = append(out, gap{origin, k * width, 1})
-	}
-	return out
+	return []gap{{origin, w, true, false}}
 }
 
-// align moves h down a little so that isolated atoms keep their places.
+// common is the width of a lattice that holds all losses of all parts, 0 if there is
+// none.
+func (c composition) common(d direction) float64 {
+	w := math.Inf(1)
+	for _, t := range c.terms {
+		gs := t.node.gaps(d)
+		if len(gs) == 0 || !gs[0].only || !(gs[0].width > 0) {
+			return 0
+		}
+		w = math.Min(w, gs[0].width)
+	}
+	for _, t := range c.terms {
+		x := t.node.gaps(d)[0].width / w
+		if math.Abs(x-math.Round(x)) > 1e-13*x {
+			return 0
+		}
+	}
+	return w
+}
+
+// align moves h so that isolated atoms keep their places: to the common lattice of
+// all losses, else down a little to divide the first gap that is wide enough.
 func (c composition) align(d direction, h float64) float64 {
+	if w := c.common(d); w >= h {
+		return w
+	}
 	for _, t := range c.terms {
 		for _, g := range t.node.gaps(d) {
-			if w := math.Abs(g.width); w > 0 && w/h < 1e12 {
+			if w := math.Abs(g.width); w >= h && w/h < 1e12 {
 				return w / math.Ceil(w/h)
 			}
 		}
@@ -172,15 +192,14 @@ func (c composition) measure(d direction, r request) (measure, error) {
 		h *= fineness
 	}
 	w := &workspace{}
-	for {
+	for range 80 {
 		m, err := c.compose(d, r, c.align(d, h), w)
 		if err != errTooFine {
 			return m, err
 		}
-		if h *= 2; math.IsInf(h, 1) {
-			return m, err
-		}
+		h *= 2
 	}
+	return measure{}, errTooFine
 }
 
 func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {

@@ -125,10 +125,7 @@ func (d *discreteLaplace) gaps() []gap {
 	if d.shift == 0 {
 		return nil
 	}
-	if d.shift > 64 {
-		return []gap{{-d.top(), 2 * d.top(), 1}}
-	}
-	return []gap{{-d.top(), 2 / d.scale, 1}}
+	return []gap{{-d.top(), 2 / d.scale, true, d.shift == 1}}
 }
 
 func (d *discreteLaplace) key() string {

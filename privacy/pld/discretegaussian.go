@@ -184,11 +184,11 @@ func (d *discreteGaussian) profile(eps float64) (float64, bool) {
 }
 
 func (d *discreteGaussian) gaps() []gap {
-	if d.sigma > 200 || d.shift == 0 {
+	if d.sigma > manySigma || d.shift == 0 {
 		return nil
 	}
 	s := float64(d.shift)
-	return []gap{{d.loss(0), s / d.sigma / d.sigma, 1}}
+	return []gap{{d.loss(0), s / d.sigma / d.sigma, true, false}}
 }
 
 func (d *discreteGaussian) key() string {

@@ -59,7 +59,7 @@ func (p *laplace) profile(eps float64) (float64, bool) {
 
 func (p *laplace) measure(r request) (measure, error) { return discretise(p, -p.top, p.top, r) }
 
-func (p *laplace) gaps() []gap { return []gap{{-p.top, 2 * p.top, 1}} }
+func (p *laplace) gaps() []gap { return []gap{{-p.top, 2 * p.top, false, false}} }
 
 func (p *laplace) offset() float64 { return 0 }
 

@@ -15,8 +15,7 @@ type node interface {
 	reach(d direction, tail float64) (lo, hi float64)
 	// symmetric says that both directions have the same profile.
 	symmetric() bool
-	// gaps lists distances between isolated atoms of loss with the mass at stake; a
-	// lattice that divides them keeps the atoms where they are.
+	// gaps lists distances between isolated atoms of loss; a lattice that divides them keeps the atoms where they are.
 	gaps(d direction) []gap
 	// valid is the first thing wrong with the parameters.
 	valid() error
@@ -26,8 +25,12 @@ type node interface {
 	key() string
 }
 
-// gap is the distance of an isolated atom from origin, with its mass.
-type gap struct{ origin, width, mass float64 }
+// gap is the distance of an isolated atom from origin. With only, all losses are
+// origin plus multiples of width; with pair, there are just these two.
+type gap struct {
+	origin, width float64
+	only, pair    bool
+}
 
 // continuum is a leaf whose losses have a density between two ends. All leaves
 // are symmetric pairs: (P, Q) and (Q, P) have the same profile.

@@ -87,7 +87,7 @@ func (p *points) reach(float64) float64 { return p.loss[len(p.loss)-1] }
 func (p *points) gaps() []gap {
 	var out []gap
 	for i := 1; i < len(p.loss); i++ {
-		out = append(out, gap{p.loss[0], p.loss[i] - p.loss[0], p.mass[i]})
+		out = append(out, gap{p.loss[0], p.loss[i] - p.loss[0], i == 1, len(p.loss) == 2})
 	}
 	return out
 }

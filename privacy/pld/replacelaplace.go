@@ -111,7 +111,7 @@ func (p *replaceLaplace) measure(r request) (measure, error) {
 	return discretise(p, -p.top(), p.top(), r)
 }
 
-func (p *replaceLaplace) gaps() []gap { return []gap{{-p.top(), 2 * p.top(), 1}} }
+func (p *replaceLaplace) gaps() []gap { return []gap{{-p.top(), 2 * p.top(), false, false}} }
 
 func (p *replaceLaplace) offset() float64 { return 2 * p.top() }
 

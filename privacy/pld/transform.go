@@ -75,7 +75,7 @@ func mapGaps(gs []gap, to func(float64) float64) []gap {
 	var out []gap
 	for _, g := range gs {
 		o := to(g.origin)
-		out = append(out, gap{o, to(g.origin+g.width) - o, g.mass})
+		out = append(out, gap{o, to(g.origin+g.width) - o, g.pair, g.pair})
 	}
 	return out
 }
@@ -182,8 +182,15 @@ func (m mixture) reach(d direction, tail float64) (lo, hi float64) {
 
 func (m mixture) gaps(d direction) []gap {
 	gs := m.inner.gaps(d)
-	for _, g := range gs {
-		return append(gs, gap{g.origin, -g.origin, 1 - m.p})
+	if len(gs) == 0 {
+		return nil
 	}
-	return nil
+	// The new atom lies at 0, which need not be one of the old ones.
+	out := append([]gap(nil), gs...)
+	for i := range out {
+		x := -out[i].origin / out[i].width
+		out[i].only = out[i].only && math.Abs(x-math.Round(x)) < 1e-12*(1+math.Abs(x))
+		out[i].pair = false
+	}
+	return append(out, gap{gs[0].origin, -gs[0].origin, false, false})
 }
