@@ -26,6 +26,10 @@ func (m *sampledGaussian) logMGFIntegral(alpha float64) float64 {
 		h = math.Min(h, 0.45*m.s)
 	}
 	log := f.trapezoid(h)
+	if alpha > 1000 {
+		// The exponents are of the size of α; cover their last bits.
+		log += 4e-15 * alpha
+	}
 	return log1pExp(log)
 }
 
@@ -129,11 +133,9 @@ type grid struct {
 }
 
 // walk visits nodes i, i+step, … up to (not including) stop, and returns the last index visited. It ends after three falling nodes in a
-// row far below the best, beyond the spread of the Gaussian around the start. One such node is not enough: the integrand has a double
-// zero at u = 0, which a node can hit.
+// row far below the best. One such node is not enough: the integrand has a double zero at u = 0, which a node can hit.
 func (g *grid) walk(i, step, stop float64) float64 {
 	prev := math.Inf(1)
-	start := i
 	for n, low := 0, 0; i != stop; n++ {
 		if n > maxNodes {
 			g.over = true
@@ -147,7 +149,7 @@ func (g *grid) walk(i, step, stop float64) float64 {
 		} else {
 			low = 0
 		}
-		if low >= 3 && math.Abs(i-start)*g.h > 3 {
+		if low >= 3 {
 			return i
 		}
 		prev = v
