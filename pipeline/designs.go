@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
@@ -114,56 +111,3 @@ func missing(c job.Column) sdk.Missing {
 	}
 	return sdk.Missing(c.Missing.Rule)
 }
-
-// drawRows draws a fresh sample of the rows that a mechanism holds, as the event
-// that its plan names (P3: the sampler that draws is the one that is charged).
-func drawRows(src *noise.Source, ev privacy.Sampling, rows int64) ([]int64, error) {
-	design, err := designOf(ev, rows)
-	if err != nil {
-		return nil, err
-	}
-	selector, err := samplers.Begin(design, src, rows)
-	if err != nil {
-		return nil, err
-	}
-	const block = 1 << 16
-	var drawn []int64
-	for first := int64(0); first < rows; first += block {
-		n := int(min(block, rows-first))
-		sel, err := selector.Next(n)
-		if err != nil {
-			return nil, err
-		}
-		if sel.All {
-			for i := range n {
-				drawn = append(drawn, first+int64(i))
-			}
-		}
-		for _, r := range sel.Rows {
-			drawn = append(drawn, first+int64(r))
-		}
-	}
-	return drawn, selector.Done()
-}
-
-// designOf is the design whose event ev is: the events must be the same but for
-// what is run on the sample.
-func designOf(ev privacy.Sampling, rows int64) (samplers.Design, error) {
-	switch e := ev.(type) {
-	case privacy.Poisson:
-		// Rounded down: what is drawn is at most what is charged (P17).
-		rate, err := samplers.ParseRate(fmt.Sprintf("%d/%d", uint64(math.Floor(e.Rate*(1<<62))), uint64(1<<62)))
-		if err != nil {
-			return nil, err
-		}
-		return samplers.NewPoisson(rate, 0)
-	case privacy.WithoutReplacement:
-		if e.Of != rows {
-			return nil, fmt.Errorf("the rows are not those of the plan")
-		}
-		return samplers.NewSRSWOR(e.Take, e.Of)
-	}
-	return nil, fmt.Errorf("this draw is not one that the host makes")
-}
-
-var _ host.Drawer = drawer{}

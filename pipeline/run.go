@@ -187,7 +187,7 @@ func (r *running) release(ctx context.Context, rel *release, src *noise.Source, 
 	}
 	defer rel.mech.put(p)
 	req := sdk.ReleaseRequest{Params: rel.job.Params, Public: rel.public, Target: rel.share, Plan: rel.plan}
-	result, happened, err := p.Release(ctx, req, feed, drawer{src})
+	result, happened, err := p.Release(ctx, req, feed, host.NewDrawer(src))
 	if err != nil {
 		return err
 	}

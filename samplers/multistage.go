@@ -11,11 +11,12 @@ import (
 
 // Stage is one stage of a Multistage design: of the units named by a key column,
 // Take, or All, below each unit drawn in the stage above. The last stage has no
-// Unit: it takes records.
+// Unit: it takes records. AtMost takes all below a unit that holds fewer than Take.
 type Stage struct {
-	Unit string
-	Take int64
-	All  bool
+	Unit   string
+	Take   int64
+	All    bool
+	AtMost bool
 }
 
 // Multistage draws units below units, stage by stage, then records.
@@ -121,11 +122,13 @@ func (d *Multistage) plan(n *node, j int, weight float64) (least, most int64, er
 	return least, most, nil
 }
 
-// note keeps the largest rate of stage j, and the largest number taken below any
-// one unit.
+// note keeps the largest rate of stage j and, where units take unequal numbers,
+// the largest of them.
 func (d *Multistage) note(j int, take, of int64) {
 	e := &d.event[j]
-	e.MaxTake = max(e.MaxTake, take)
+	if e.Of != 0 && (e.MaxTake > 0 || take != e.Take) {
+		e.MaxTake = max(e.MaxTake, e.Take, take)
+	}
 	// take/of > e.Take/e.Of, in integers; among equal rates the larger unit.
 	a, b := product(take, e.Of), product(e.Take, of)
 	if e.Of == 0 || a.greater(b) || a == b && of > e.Of {
@@ -135,10 +138,11 @@ func (d *Multistage) note(j int, take, of int64) {
 
 // taken is how many units, or records, stages[j] takes below n.
 func (d *Multistage) taken(n *node, j int) int64 {
-	if d.stages[j].All {
+	s := d.stages[j]
+	if s.All || s.AtMost && s.Take > n.size() {
 		return n.size()
 	}
-	return d.stages[j].Take
+	return s.Take
 }
 
 func (d *Multistage) called(j int) string {

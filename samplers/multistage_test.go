@@ -183,7 +183,7 @@ func TestMultistageEventAndFacts(t *testing.T) {
 	inner := privacy.Pure{Eps: 1}
 	e, ok := d.Event(inner).(privacy.Multistage)
 	// Counties 2 of 3; districts 1 of 2 (the smallest county); records 3 of 3.
-	want := []privacy.Stage{{Take: 2, Of: 3, MaxTake: 2}, {Take: 1, Of: 2, MaxTake: 1}, {Take: 3, Of: 3, MaxTake: 3}}
+	want := []privacy.Stage{{Take: 2, Of: 3}, {Take: 1, Of: 2}, {Take: 3, Of: 3}}
 	if !ok || e.Inner() != inner || !slices.Equal(e.Stages, want) {
 		t.Errorf("event %+v", e)
 	}
@@ -201,8 +201,17 @@ func TestMultistageEventAndFacts(t *testing.T) {
 	if f := c.Facts(); f.SampleSize != 0 || f.LargestCount != 5 || !f.EqualWeights || f.MaxWeight != 1.5 {
 		t.Errorf("facts %+v", f)
 	}
-	if e := c.Event(inner).(privacy.Multistage); !slices.Equal(e.Stages, []privacy.Stage{{Take: 2, Of: 3, MaxTake: 2}, {Take: 3, Of: 3, MaxTake: 3}}) {
+	if e := c.Event(inner).(privacy.Multistage); !slices.Equal(e.Stages, []privacy.Stage{{Take: 2, Of: 3}, {Take: 3, Of: 3, MaxTake: 3}}) {
 		t.Errorf("event %+v", e)
+	}
+	// At most two of each cluster: all of the small ones, so that the largest rate
+	// is 1 and the largest number 2.
+	m := must[*Multistage](t)(NewMultistage(mustFrame(t, "cluster", "a 3", "b 1", "c 2"), []Stage{{Unit: "cluster", Take: 2}, {Take: 2, AtMost: true}}))
+	if e := m.Event(inner).(privacy.Multistage); !slices.Equal(e.Stages, []privacy.Stage{{Take: 2, Of: 3}, {Take: 2, Of: 2, MaxTake: 2}}) {
+		t.Errorf("event %+v", e)
+	}
+	if f := m.Facts(); f.LargestCount != 4 || f.MinWeight != 1.5 || f.MaxWeight != 2.25 {
+		t.Errorf("facts %+v", f)
 	}
 }
 

@@ -60,6 +60,8 @@ func stage() kind[Stage] {
 			"The key column of the units of this stage. The last stage has none", example("cnum")),
 		key("take", take(), func(s *Stage) *Take { return &s.Take },
 			"How many are drawn below each unit of the stage above, or all", required(), example("20")),
+		key("short", choice(ShortRefuse, ShortAll), func(s *Stage) *Short { return &s.Short },
+			"What to do below a unit that holds fewer than that: refuse the job, or take all of them", otherwise("refuse"), example("all")),
 	)
 }
 

@@ -83,7 +83,7 @@ func (h Handling) canonical() canon {
 func (s *Sample) canonical() canon {
 	stages := make([]any, len(s.Stages))
 	for i, st := range s.Stages {
-		stages[i] = canon{"unit": st.Unit, "take": st.Take.canonical()}
+		stages[i] = canon{"unit": st.Unit, "take": st.Take.canonical(), "short": st.Short}
 	}
 	rates, takes := canon{}, canon{}
 	for _, r := range s.Rates {

@@ -28,9 +28,21 @@ type Sample struct {
 
 // Stage is one stage of a multistage sample.
 type Stage struct {
-	Unit string // the key column, empty at the last stage
-	Take Take
+	Unit  string // the key column, empty at the last stage
+	Take  Take
+	Short Short
 }
+
+// Short says what to do below a unit that holds fewer than are to be taken. The
+// zero value is invalid.
+type Short string
+
+const (
+	// ShortRefuse refuses the job.
+	ShortRefuse Short = "refuse"
+	// ShortAll takes all of them.
+	ShortAll Short = "all"
+)
 
 // Take is a number of units, or all of them.
 type Take struct {
