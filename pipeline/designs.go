@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
+	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -13,16 +15,21 @@ import (
 
 // newDraws makes one draw for each sample that a release reads, and one for the
 // table itself, in the order of the job. It starts the mechanisms.
-func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Problems) {
+func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Problems, error) {
 	var draws []*draw
 	var problems job.Problems
+	var broken error
 	byName := map[string]*draw{}
 	refused := map[string]bool{}
 	for i, r := range j.Releases {
 		mech, err := set.get(ctx, r.Mechanism)
 		if err != nil && !refused[r.Mechanism] {
 			refused[r.Mechanism] = true
-			problems = append(problems, j.Problem(job.Item("releases", i)+".mechanism", err.Error(), ""))
+			if at := job.Item("releases", i) + ".mechanism"; pluginFault(err) {
+				broken = cmp.Or(broken, pluginFailure(j, at, err))
+			} else {
+				problems = append(problems, j.Problem(at, err.Error(), ""))
+			}
 		}
 		d, ok := byName[r.From]
 		if !ok {
@@ -37,7 +44,22 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 		d.target = sum(d.target, r.Guarantee)
 		d.releases = append(d.releases, &release{index: i, job: r, mech: mech})
 	}
-	return draws, problems
+	return draws, problems, broken
+}
+
+// pluginFault reports whether a plugin is to blame, rather than the job: it did
+// not start, is not the one that was named, or does not keep to the protocol. A
+// mechanism that refuses a release says what is wrong with the job.
+func pluginFault(err error) bool {
+	var p *host.Error
+	return errors.As(err, &p) && p.Code != host.CodeRefused
+}
+
+// pluginFailure places the failure of a plugin before any data was read.
+func pluginFailure(j *job.Job, path string, err error) error {
+	var p *host.Error
+	errors.As(err, &p)
+	return fail(ExitPlugin, p.Code, "%s: %s: %s; nothing was read and nothing debited", j.Pos(path), path, p.Error())
 }
 
 func sampleProblem(j *job.Job, name string, err error) job.Problem {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,10 +60,12 @@ func MakePlan(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
 func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Plan, error) {
 	p := &Plan{job: j}
 	outer, relation, problems := collected(j)
-	draws, more := newDraws(ctx, j, set)
-	problems = append(problems, more...)
-	if len(problems) > 0 {
+	draws, more, broken := newDraws(ctx, j, set)
+	if problems = append(problems, more...); len(problems) > 0 {
 		return nil, problems.Sort()
+	}
+	if broken != nil {
+		return nil, broken
 	}
 	p.draws = draws
 
@@ -80,10 +83,15 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 		if outer != nil {
 			mine = portion(budget, d.target, whole)
 		}
-		problems = append(problems, d.plan(ctx, j, relation, mine)...)
+		more, err := d.plan(ctx, j, relation, mine)
+		broken = cmp.Or(broken, err)
+		problems = append(problems, more...)
 	}
 	if len(problems) > 0 {
 		return nil, problems.Sort()
+	}
+	if broken != nil {
+		return nil, broken
 	}
 	if err := p.price(outer, relation, whole); err != nil {
 		return nil, err
@@ -124,28 +132,33 @@ func sampling(d samplers.Design) privacy.Sampling {
 }
 
 // plan inverts the draw's target once and has every mechanism plan its part (P4).
-func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) job.Problems {
+func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) (job.Problems, error) {
 	s := sampling(d.design)
 	d.relations = []privacy.Relation{relation}
 	if s != nil {
 		under, err := privacy.SampleRelations(s, relation)
 		if err != nil {
-			return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}
+			return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}, nil
 		}
 		d.relations = under
 	}
 	var err error
 	d.budget = budget
 	if d.sample, err = onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
-		return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}
+		return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}, nil
 	}
 	var problems job.Problems
+	var broken error
 	events := make([]privacy.Event, 0, len(d.releases))
 	for _, r := range d.releases {
 		r.share = portion(d.sample, r.job.Guarantee, d.target)
 		r.public = public(j, d)
 		if err := r.makePlan(ctx); err != nil {
-			problems = append(problems, planProblem(j, r, err))
+			if pluginFault(err) {
+				broken = cmp.Or(broken, pluginFailure(j, r.path()+".mechanism", err))
+			} else {
+				problems = append(problems, planProblem(j, r, err))
+			}
 			continue
 		}
 		events = append(events, r.plan.Event)
@@ -154,7 +167,7 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 		}
 	}
 	d.event = d.design.Event(compose(events))
-	return problems
+	return problems, broken
 }
 
 // keptBack leaves a billionth of a target to the outward rounding of the
