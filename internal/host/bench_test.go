@@ -7,25 +7,33 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // BenchmarkFixedCost is a plugin call without rows: start, handshake, Describe
 // twice, Plan twice, Release of an empty table, stop. Reference: at most 100 ms.
+// The pinned executable is read and hashed besides (this test binary: 30 MB).
 func BenchmarkFixedCost(b *testing.B) {
 	ctx := context.Background()
-	for b.Loop() {
-		p, err := Start(ctx, command(b, "good"), Limits{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		plan, err := p.Plan(ctx, request())
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, _, err := p.Release(ctx, releaseOf(request(), plan), func(context.Context, RowWriter) error { return nil }, &fakeDrawer{}); err != nil {
-			b.Fatal(err)
-		}
-		p.Close()
+	built, pinned := command(b, "good"), command(b, "good")
+	pinned.SHA256 = digest(b, pinned.Path)
+	for name, c := range map[string]Command{"built-in": built, "pinned": pinned} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				p, err := Start(ctx, c, Limits{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				plan, err := p.Plan(ctx, request())
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, _, err := p.Release(ctx, releaseOf(request(), plan), func(context.Context, RowWriter) error { return nil }, &fakeDrawer{}); err != nil {
+					b.Fatal(err)
+				}
+				p.Close()
+			}
+		})
 	}
 }
 
@@ -81,3 +89,42 @@ var benchSum = sum{plan: func(req sdk.PlanRequest) (sdk.Plan, error) {
 	_, err := h.AddLaplace(ctx, laplace, []int64{int64(total)})
 	return good(1, 2, 3), err
 }}
+
+// BenchmarkNoiseCall is one step of an iterative mechanism: a fresh sample and one
+// vector of noise, each a call to the host.
+func BenchmarkNoiseCall(b *testing.B) {
+	p := start(b, "steps", Limits{})
+	ctx := context.Background()
+	plan, err := p.Plan(ctx, request())
+	if err != nil {
+		b.Fatal(err)
+	}
+	steps := 0
+	for b.Loop() {
+		if _, _, err := p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{}); err != nil {
+			b.Fatal(err)
+		}
+		steps += benchSteps
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(steps), "µs/step")
+}
+
+const benchSteps = 1000
+
+var benchStep = privacy.Poisson{Rate: 0.5, Event: gaussian}
+
+var stepping = sum{event: privacy.Repeat{N: benchSteps, Event: benchStep},
+	release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+		if _, _, err := tally(rows); err != nil {
+			return sdk.Result{}, err
+		}
+		for range benchSteps {
+			if _, err := h.NextSample(ctx, benchStep); err != nil {
+				return sdk.Result{}, err
+			}
+			if _, err := h.AddGaussian(ctx, gaussian, make([]int64, 32)); err != nil {
+				return sdk.Result{}, err
+			}
+		}
+		return good(1, 2, 3), nil
+	}}

@@ -54,7 +54,7 @@ func newSocketLane(p *Plugin) (*socketLane, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &socketLane{l: &ownListener{Listener: l, p: p.runner.process(), left: 1}, path: path}, nil
+	return &socketLane{l: newOwnListener(l, p.runner.process(), 1), path: path}, nil
 }
 
 func (l *socketLane) describe(m *wire.ReleaseStart) {
@@ -70,9 +70,6 @@ func (l *socketLane) open(ctx context.Context) (io.WriteCloser, error) {
 	}
 	l.l.Close() // one connection; the name goes with it
 	l.stop = context.AfterFunc(ctx, func() { conn.Close() })
-	if u, ok := conn.(*net.UnixConn); ok {
-		_ = u.SetWriteBuffer(4 << 20)
-	}
 	return conn, nil
 }
 

@@ -21,5 +21,13 @@ func TestMain(m *testing.M) {
 		run(os.Args[3:])
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		for pid, s := range processes() {
+			if s.ppid == os.Getpid() {
+				fmt.Fprintf(os.Stderr, "child left: %d (%c)\n", pid, s.state)
+				code = 1
+			}
+		}
+		os.Exit(code)
+	}))
 }

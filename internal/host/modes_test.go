@@ -160,6 +160,7 @@ func allModes() map[string]func(args []string) {
 		"all-calls": func([]string) { sdk.Serve(allCalls) },
 		"big":       func([]string) { sdk.Serve(bigResult) },
 		"bench":     func([]string) { sdk.Serve(benchSum) },
+		"steps":     func([]string) { sdk.Serve(stepping) },
 		"host":      hostMode,
 	}
 }

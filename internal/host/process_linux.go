@@ -25,7 +25,8 @@ type process struct {
 	pid        int
 	token      string
 	soleParent bool
-	lifeline   *os.File // the plugin's stdin is the other end
+	doomed     map[int]bool // under leaders' lock: descendants that are to go
+	lifeline   *os.File     // the plugin's stdin is the other end
 	stdout     *os.File
 	stderr     *os.File
 	done       chan struct{} // closed when the first process has been reaped
@@ -53,7 +54,7 @@ func startProcess(exe *executable, name string, args, env []string, dir string, 
 	if _, err := rand.Read(mark[:]); err != nil {
 		return nil, err
 	}
-	p := &process{token: hex.EncodeToString(mark[:]), soleParent: soleParent, done: make(chan struct{})}
+	p := &process{token: hex.EncodeToString(mark[:]), soleParent: soleParent, doomed: map[int]bool{}, done: make(chan struct{})}
 	var ends [3]*os.File
 	fail := func(err error) (*process, error) {
 		for _, f := range append(ends[:], p.lifeline, p.stdout, p.stderr) {

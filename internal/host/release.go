@@ -297,7 +297,7 @@ func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err e
 	ch := make(chan accepted, 1)
 	go func() { // the broker waits for the plugin, for as long as it takes
 		l, err := r.p.joint.broker.Accept(id)
-		ch <- accepted{&ownListener{Listener: l, p: r.p.runner.process(), left: 4}, err}
+		ch <- accepted{newOwnListener(l, r.p.runner.process(), 2), err}
 	}()
 	var a accepted
 	select {
@@ -313,7 +313,7 @@ func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err e
 		return 0, nil, r.p.fault(CodeProtocol)
 	}
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(wire.MaxNoiseMessage), grpc.MaxSendMsgSize(wire.MaxNoiseMessage),
-		grpc.MaxConcurrentStreams(4), grpc.MaxHeaderListSize(64<<10))
+		grpc.MaxConcurrentStreams(2), grpc.MaxHeaderListSize(64<<10))
 	wire.RegisterNoiseServer(s, r.noise)
 	served := make(chan struct{})
 	go func() {

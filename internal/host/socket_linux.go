@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -64,11 +66,17 @@ func ownPeer(p *process, conn net.Conn) error {
 	return nil
 }
 
-// ownListener lets only processes of the plugin in, and not many of them.
+// ownListener lets only processes of the plugin in, and only some at a time.
 type ownListener struct {
 	net.Listener
 	p    *process
-	left int
+	left atomic.Int32
+}
+
+func newOwnListener(l net.Listener, p *process, atOnce int32) *ownListener {
+	o := &ownListener{Listener: l, p: p}
+	o.left.Store(atOnce)
+	return o
 }
 
 func (l *ownListener) Accept() (net.Conn, error) {
@@ -77,10 +85,24 @@ func (l *ownListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.left > 0 && ownPeer(l.p, conn) == nil {
-			l.left--
-			return conn, nil
+		if ownPeer(l.p, conn) == nil {
+			if l.left.Add(-1) >= 0 {
+				return &countedConn{Conn: conn, left: &l.left}, nil
+			}
+			l.left.Add(1)
 		}
 		conn.Close()
 	}
+}
+
+// countedConn gives its place back when it is closed.
+type countedConn struct {
+	net.Conn
+	once sync.Once
+	left *atomic.Int32
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() { c.left.Add(1) })
+	return c.Conn.Close()
 }

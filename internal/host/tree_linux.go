@@ -59,23 +59,26 @@ func (p *process) sweep() int {
 	leaders.Lock()
 	defer leaders.Unlock()
 	all := processes()
-	mine := p.members(all)
-	left := 0
-	for pid := range mine {
-		if pid == p.pid {
-			continue
+	for pid := range p.members(all) {
+		if pid != p.pid {
+			p.doomed[pid] = true
 		}
-		s := all[pid]
-		if s.state == 'Z' {
-			if s.ppid == os.Getpid() {
-				_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-			}
-			continue
-		}
-		left++
-		killExactly(s)
 	}
-	return left
+	// A process that has ended can no longer be told by its mark, so those that were
+	// once found are remembered until they are gone, and reaped if they are ours.
+	for pid := range p.doomed {
+		s, ok := all[pid]
+		switch {
+		case !ok:
+			delete(p.doomed, pid)
+		case s.state != 'Z':
+			killExactly(s)
+		case s.ppid == os.Getpid():
+			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
+			delete(p.doomed, pid)
+		}
+	}
+	return len(p.doomed)
 }
 
 // members are the processes of the tree: whatever is in its session or carries its
