@@ -195,7 +195,7 @@ func responseProfile(e RandomizedResponse) profile {
 // approxProfile is that of any (ε, δ) mechanism.
 func approxProfile(e Approx) profile {
 	p := closed(func(eps float64) float64 { return amplify.ApproxDelta(e.Eps, e.Delta, eps) }, math.Inf(1))
-	p.knee = e.Eps
+	p.knee, p.floor = e.Eps, e.Delta
 	if e.Delta == 0 {
 		p.pure = e.Eps
 	}

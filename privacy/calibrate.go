@@ -64,9 +64,9 @@ func calibrate(e func(x float64) Event, rel Relation, target Point, lo, hi float
 		return 0, Answer{}, err
 	}
 	s.narrow(full, 1e-6)
-	if s.answer.Method == "basic" {
+	if b, ok := s.answer.Methods["basic"]; ok && b.Epsilon <= s.answer.Epsilon*(1+1e-8) {
 		// A closed form costs next to nothing: settle it to the last digits.
-		s.narrow(Options{Methods: []string{"basic"}, Quick: true}, 1e-14)
+		s.narrow(Options{Methods: []string{"basic", s.answer.Method}, Quick: true}, 1e-13)
 	}
 	if s.err != nil {
 		return 0, Answer{}, s.err

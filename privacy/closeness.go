@@ -114,7 +114,7 @@ func orSmoothed(run method) method {
 			return run(e, rel, at, q, o)
 		}
 		w, v := s.answer(run, smooth, rel, at, q, o)
-		if v == nil && s.total(15).ratio < 1e-5 {
+		if v == nil && drawn(e) && s.total(15).ratio < 1e-5 {
 			// Nothing to gain from the discrete form, which is slow.
 			return w, nil
 		}

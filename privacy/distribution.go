@@ -10,6 +10,9 @@ import (
 
 // runDistribution evaluates by privacy-loss distributions (P7).
 func runDistribution(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported) {
+	if q == epsilonQuery && at.Delta == 0 {
+		return bracket{}, refuse("", "delta 0 asks for pure privacy, which method basic answers exactly")
+	}
 	d, u := distribution(e, rel, "", false)
 	if u == nil && d.profiled {
 		u = refuse("", "one run known by its profile only, which the other methods evaluate directly")

@@ -50,6 +50,7 @@ func (p profile) sampled(q float64) profile {
 		at:    amplify.Profile(q, p.delta),
 		pure:  amplify.Epsilon(q, p.pure),
 		knee:  amplify.Epsilon(q, p.knee),
+		floor: amplify.Delta(q, p.floor),
 		cost:  p.cost + 1,
 		exact: p.exact,
 	}
@@ -63,9 +64,10 @@ func poissonReplace(q float64, a, r profile) profile {
 			e := amplify.SampleEpsilon(q, eps)
 			return amplify.PoissonReplaceDelta(q, e, a.delta(e), r.delta(e))
 		},
-		pure: amplify.PoissonReplacePure(q, a.pure, r.pure),
-		knee: amplify.Epsilon(q, math.Max(a.knee, r.knee)),
-		cost: a.cost + r.cost + 1,
+		pure:  amplify.PoissonReplacePure(q, a.pure, r.pure),
+		knee:  amplify.Epsilon(q, math.Max(a.knee, r.knee)),
+		floor: amplify.PoissonReplaceDelta(q, math.Min(math.Max(a.knee, r.knee), math.MaxFloat64), a.floor, r.floor),
+		cost:  a.cost + r.cost + 1,
 	}
 }
 
@@ -73,7 +75,7 @@ func poissonReplace(q float64, a, r profile) profile {
 func (p profile) mixed(q float64) profile {
 	return profile{
 		at:   func(eps float64) float64 { return amplify.Delta(q, p.delta(eps)) },
-		pure: p.pure, knee: p.knee, cost: p.cost + 1,
+		pure: p.pure, knee: p.knee, floor: amplify.Delta(q, p.floor), cost: p.cost + 1,
 	}
 }
 
@@ -101,7 +103,7 @@ func withReplacement(s WithReplacement, inner string) (profile, *Unsupported) {
 			return amplify.WithReplacementDelta(s.Take, s.Of, e, func(k int64) float64 { return group(k).delta(e) })
 		},
 		pure: amplify.Epsilon(q, group(s.Take).pure),
-		knee: amplify.Epsilon(q, group(s.Take).knee),
+		knee: math.Inf(1),
 		cost: 100 * one.cost,
 	}, nil
 }
@@ -131,6 +133,10 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 	if both {
 		pure = math.Min(pure, d.Pure(unit.pure, true))
 	}
+	knee, floor := d.Conditioned(one.knee), d.ConditionedDelta(one.floor)
+	if e := amplify.Epsilon(d.Inclusion(), many.knee); both && e < knee {
+		knee, floor = e, d.GroupDelta(many.knee, many.floor, unit.floor)
+	}
 	return profile{
 		at: func(eps float64) float64 {
 			e := amplify.SampleEpsilon(d.Last(), eps)
@@ -142,7 +148,7 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 			return best
 		},
 		pure: pure,
-		knee: d.Conditioned(one.knee),
+		knee: knee, floor: floor,
 		cost: 2*one.cost + many.cost + 2,
 	}, nil
 }

@@ -14,7 +14,9 @@ type profile struct {
 	pure float64                   // an epsilon at which delta is 0; +Inf if none is known
 	// knee is the epsilon from which on the profile is flat: pure, or the epsilon
 	// of an (ε, δ) point; +Inf where there is none.
-	knee  float64
+	knee float64
+	// floor is delta from the knee on.
+	floor float64
 	cost  float64 // evaluations of closed forms in one evaluation
 	exact bool    // attained by the event on some pair of neighbours
 }
@@ -23,6 +25,9 @@ type profile struct {
 func (p profile) delta(eps float64) float64 {
 	if eps >= p.pure {
 		return 0
+	}
+	if eps >= p.knee {
+		return p.floor
 	}
 	d := p.at(eps)
 	if !(d >= 0 && d <= 1) {
@@ -41,6 +46,9 @@ func (p profile) epsilon(delta float64) bracket {
 		return bracket{lower: 0, upper: 0}
 	}
 	lo, hi := 0.0, p.pure
+	if p.floor <= delta {
+		hi = math.Min(hi, p.knee)
+	}
 	if math.IsInf(hi, 1) {
 		hi = 1
 		for p.delta(hi) > delta {
@@ -49,6 +57,10 @@ func (p profile) epsilon(delta float64) bracket {
 				return bracket{lower: lo, upper: math.Inf(1)}
 			}
 		}
+	}
+	// The knee itself may be the answer: profiles jump there by rounding.
+	if hi == p.knee && p.delta(hi*(1-1e-12)) > delta {
+		return bracket{lower: hi * (1 - 1e-12), upper: hi}
 	}
 	for lo == 0 && hi > 1e-300 { // find the magnitude first
 		if mid := hi / 1024; p.delta(mid) > delta {
@@ -88,10 +100,11 @@ func gaussianProfile(mu float64) profile {
 // larger is the pointwise larger of two profiles.
 func larger(a, b profile) profile {
 	return profile{
-		at:   func(eps float64) float64 { return math.Max(a.delta(eps), b.delta(eps)) },
-		pure: math.Max(a.pure, b.pure),
-		knee: math.Max(a.knee, b.knee),
-		cost: a.cost + b.cost,
+		at:    func(eps float64) float64 { return math.Max(a.delta(eps), b.delta(eps)) },
+		pure:  math.Max(a.pure, b.pure),
+		knee:  math.Max(a.knee, b.knee),
+		floor: math.Max(a.floor, b.floor),
+		cost:  a.cost + b.cost,
 	}
 }
 
@@ -100,13 +113,19 @@ func (p profile) group(k float64) profile {
 	if k == 1 {
 		return p
 	}
-	pure := amplify.GroupEpsilon(k, p.pure)
-	return profile{
-		at: func(eps float64) float64 {
-			return math.Min(amplify.GroupDelta(k, eps, p.delta), amplify.PureDelta(pure, eps))
-		},
-		pure: pure, knee: amplify.GroupEpsilon(k, p.knee), cost: p.cost + 1,
+	pure, knee := amplify.GroupEpsilon(k, p.pure), amplify.GroupEpsilon(k, p.knee)
+	out := profile{pure: pure, knee: knee, cost: 2*p.cost + 1}
+	if !math.IsInf(knee, 1) {
+		out.floor = amplify.GroupDelta(k, knee, func(float64) float64 { return p.floor })
 	}
+	out.at = func(eps float64) float64 {
+		d := math.Min(amplify.GroupDelta(k, eps, p.delta), amplify.PureDelta(pure, eps))
+		if !math.IsInf(knee, 1) {
+			d = math.Min(d, amplify.ApproxDelta(knee, out.floor, eps))
+		}
+		return d
+	}
+	return out
 }
 
 // part is a profile and how often it is composed.
@@ -186,6 +205,9 @@ func composeProfiles(parts []part) profile {
 	})
 	c.both = 2*cost <= maxCost
 	out := profile{at: c.delta, knee: math.Max(kneeAll, c.kneed), cost: cost}
+	if kneeAll == 0 {
+		out.floor = c.atKnees(c.kneed)
+	}
 	if c.both {
 		out.cost = 2 * cost
 	}

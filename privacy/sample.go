@@ -93,7 +93,9 @@ func stagedBudget(d amplify.Design, target Point) Point {
 // multisetBudget spends half of delta on records that are drawn more than once.
 func multisetBudget(s WithReplacement, target Point) Point {
 	q := amplify.WithReplacementRate(s.Take, s.Of)
-	e := amplify.SampleEpsilon(q, target.Epsilon)
+	// A hair below the target: the sum over k has no knee at which it could be met
+	// to the last digit.
+	e := amplify.SampleEpsilon(q, target.Epsilon*(1-1e-12))
 	// k replaced members of an (x, d) mechanism are (k·x, d·Σ e^{ix})-private.
 	forward := func(x, d float64) float64 {
 		return amplify.WithReplacementDelta(s.Take, s.Of, e, func(k int64) float64 {
