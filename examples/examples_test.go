@@ -1,0 +1,58 @@
+package examples
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// program builds the real program.
+func program(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "dprelease")
+	out, err := exec.Command("go", "build", "-o", bin, "../cmd/dprelease").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return bin
+}
+
+// Every example job is valid, can be planned and run, and run again without
+// drawing anything new.
+func TestExamplesRun(t *testing.T) {
+	bin := program(t)
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS(".")); err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := filepath.Glob(filepath.Join(root, "*", "job.yaml"))
+	if err != nil || len(jobs) < 2 {
+		t.Fatalf("%d example jobs found, %v", len(jobs), err)
+	}
+	for _, job := range jobs {
+		t.Run(filepath.Base(filepath.Dir(job)), func(t *testing.T) {
+			// What a developer's own run left behind is not part of the example.
+			out := filepath.Join(filepath.Dir(job), "out")
+			os.RemoveAll(out)
+			for _, pattern := range []string{"*.db*", "*.record.jsonl"} {
+				left, _ := filepath.Glob(filepath.Join(filepath.Dir(job), pattern))
+				for _, l := range left {
+					os.Remove(l)
+				}
+			}
+			for _, args := range [][]string{{"check", job}, {"plan", job}, {"run", job}, {"run", job}} {
+				text, err := exec.Command(bin, args...).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%s: %v\n%s", strings.Join(args[:1], " "), err, text)
+				}
+			}
+			b, err := os.ReadFile(filepath.Join(out, "report.json"))
+			if err != nil || !json.Valid(b) {
+				t.Errorf("the report: %v", err)
+			}
+		})
+	}
+}
