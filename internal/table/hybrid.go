@@ -126,8 +126,18 @@ func decodeIndices(b []byte, out []int32, size int) error {
 			return errRuns
 		}
 	}
-	if len(r.b) > 0 {
+	return padding(r.b)
+}
+
+// padding accepts a few zeros after the last run, which the format does not ask for but a buffered writer may leave.
+func padding(b []byte) error {
+	if len(b) > 8 {
 		return errRuns
+	}
+	for _, c := range b {
+		if c != 0 {
+			return errRuns
+		}
 	}
 	return nil
 }
