@@ -80,41 +80,47 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 // finite is Σ mass_j·e^(-θ(y_j-y_i))·(1-e^(y_i-y_j)) over the window above i, and the
 // bound of what it may be off by.
 func (t *series) finite(i float64) (sum, off float64) {
-	weight := 0.0 // Σ e^(-θhx)(1-e^-hx), which meets the fault of every point
 	count := t.top - i
 	if count <= 0 {
 		return 0, 0
 	}
-	b1, b2 := t.theta*t.h, (t.theta+1)*t.h
+	weight := 0.0 // Σ e^(-θhx)(1-e^-hx), which meets the fault of every point
 	for k, c := range t.coef {
-		alpha := 2 * math.Pi * float64(k) / t.n
-		end := 2 * math.Pi * math.Mod(float64(k)*count, t.n) / t.n
-		g := geometric(b1, alpha, end, count) - geometric(b2, alpha, end, count)
-		sin, cos := math.Sincos(2 * math.Pi * math.Mod(float64(k)*i, t.n) / t.n)
+		f := float64(k)
+		g := t.weights(2*math.Pi*f/t.n, 2*math.Pi*math.Mod(f*count, t.n)/t.n, count)
+		sin, cos := math.Sincos(2 * math.Pi * math.Mod(f*i, t.n) / t.n)
 		// The law at index j is Σ coef·e^(2πi·k·j/n)/n over k = -m..m.
-		term := c * complex(cos, sin) * g
-		size := math.Abs(real(g)) + math.Abs(imag(g))
-		size *= math.Abs(real(c)) + math.Abs(imag(c))
+		term := real(c * complex(cos, sin) * g)
+		size := (math.Abs(real(g)) + math.Abs(imag(g))) * (math.Abs(real(c)) + math.Abs(imag(c)))
 		if k > 0 {
-			sum, off = sum+2*real(term), off+2*size
+			sum, off = sum+2*term, off+2*size
 		} else {
-			sum, off, weight = sum+real(term), off+size, real(g)
+			sum, off, weight = sum+term, off+size, real(g)
 		}
 	}
-	return sum / t.n, off/t.n*1e-12 + t.fault*weight
+	return sum / t.n, off/t.n*1e-12 + t.fault*weight*(1+1e-9)
 }
 
-// geometric is Σ_{x=1..count} e^((iα-b)x), end = α·count modulo 2π.
-func geometric(b, alpha, end, count float64) complex128 {
+// weights is Σ_{x=1..count} e^((iα-θh)x)·(1-e^(-hx)), end = α·count modulo 2π. With
+// z = e^(iα-θh), w = z^count, r = e^-h and R = r^count it is
+// z·((1-w)(1-r) - r(1-z)w(1-R)) / ((1-z)(1-zr)): nothing cancels.
+func (t *series) weights(alpha, end, count float64) complex128 {
+	b := t.theta * t.h
+	r, r1, rest := math.Exp(-t.h), -math.Expm1(-t.h), -math.Expm1(-t.h*count)
 	if b == 0 && alpha == 0 {
-		return complex(count, 0)
+		return complex(count-r*rest/r1, 0)
 	}
-	minus := func(b, a float64) complex128 { // 1 - e^(ia-b)
-		sin, cos := math.Sincos(a)
-		s := math.Sin(a / 2)
-		return complex(-math.Expm1(-b)*cos+2*s*s, -math.Exp(-b)*sin)
-	}
-	sin, cos := math.Sincos(alpha)
+	z, z1 := turn(b, alpha)
+	w, w1 := turn(b*count, end)
+	// 1-zr = (1-z) + z(1-r).
+	zr1 := z1 + z*complex(r1, 0)
+	return z * (w1*complex(r1, 0) - complex(r*rest, 0)*z1*w) / (z1 * zr1)
+}
+
+// turn is z = e^(ia-b) and 1-z, both relative to themselves.
+func turn(b, a float64) (z, rest complex128) {
+	sin, cos := math.Sincos(a)
+	half := math.Sin(a / 2)
 	e := math.Exp(-b)
-	return complex(e*cos, e*sin) * minus(b*count, end) / minus(b, alpha)
+	return complex(e*cos, e*sin), complex(-math.Expm1(-b)*cos+2*half*half, -e*sin)
 }
