@@ -83,7 +83,7 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 		return iv, err
 	}
 	h, factor := l.h, 0.5
-	for range 6 {
+	for range 8 {
 		up, err := q.bound(l, upper, h)
 		if err != nil && err != errTooFine && !errors.Is(err, ErrNotCertified) {
 			return Interval{}, err
@@ -177,7 +177,9 @@ func (q *question) improve(l *look) (float64, error) {
 	if q.epsilon {
 		inf := s.infinite() * (1 + 1e-9)
 		up := math.Inf(1)
-		if inf < q.at {
+		if _, last := s.span(); q.at == 0 && inf == 0 {
+			up = math.Max(0, last+s.slack()+1e-12*math.Abs(last))
+		} else if inf < q.at {
 			l.theta, up = s.bound((q.at - inf) * (1 - 1e-9))
 			up = math.Max(0, up+s.slack()+1e-12*math.Abs(up))
 		}
@@ -211,7 +213,7 @@ func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
 	if q.kept != nil && q.keptStep == h && q.keptDir == l.d && q.keptSide == s && q.keptTail == l.tail {
 		return q.kept, nil
 	}
-	out, err := q.c.discretise(l.d, s, q.c.align(l.d, h), l.tail, q.o.MaxCells)
+	out, err := q.c.discretise(l.d, s, q.c.align(l.d, h), l.tail, q.o.MaxCells, &q.spent)
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +237,14 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 		inf *= 1 + 1e-9
 	}
 	q.spent += float64(s.cells())
+	if q.epsilon && q.at == 0 && inf == 0 {
+		// The largest loss that has any mass.
+		_, last := s.span()
+		if side == upper {
+			return math.Max(0, last+s.slack()), nil
+		}
+		return math.Max(0, last-s.slack()), nil
+	}
 	if q.epsilon && inf >= q.at {
 		return math.Inf(1), nil
 	}

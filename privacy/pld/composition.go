@@ -122,11 +122,11 @@ func (c composition) steps() float64 {
 }
 
 // discretise puts every part on the lattice of step h.
-func (c composition) discretise(d direction, s side, h, tail float64, maxCells int) (*sum, error) {
+func (c composition) discretise(d direction, s side, h, tail float64, maxCells int, spent *float64) (*sum, error) {
 	out := &sum{h: h}
 	left := maxCells
 	for _, t := range c.terms {
-		l, err := onLattice(t.node, d, s, h, tail/c.steps(), left)
+		l, err := onLattice(t.node, d, s, h, tail/c.steps(), left, spent)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (c composition) discretise(d direction, s side, h, tail float64, maxCells i
 const fineness = 2
 
 // onLattice is the measure of n on a lattice through its lowest isolated atom.
-func onLattice(n node, d direction, s side, h, tail float64, maxCells int) (lattice, error) {
+func onLattice(n node, d direction, s side, h, tail float64, maxCells int, spent *float64) (lattice, error) {
 	o := 0.0
 	if gs := n.gaps(d); len(gs) > 0 {
 		o = gs[0].origin
@@ -157,7 +157,7 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int) (latt
 	if s == lower {
 		fine = h / fineness
 	}
-	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-307), maxCells: maxCells * int(h/fine)}
+	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-307), maxCells: maxCells * int(h/fine), spent: spent}
 	m, err := n.measure(d, r)
 	if err != nil {
 		return lattice{}, err
@@ -202,9 +202,13 @@ func (c composition) measure(d direction, r request) (measure, error) {
 	return measure{}, errTooFine
 }
 
+// innerCells caps the lattice of a composition inside of another mechanism: its law is
+// computed under many tilts.
+const innerCells = 1 << 16
+
 func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {
-	cells := min(r.maxCells, 1<<18)
-	s, err := c.discretise(d, r.side, h, r.tail, cells)
+	cells := min(r.maxCells, innerCells)
+	s, err := c.discretise(d, r.side, h, r.tail, cells, r.spent)
 	if err != nil {
 		return measure{}, err
 	}
@@ -234,6 +238,7 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 		if err != nil {
 			return measure{}, err
 		}
+		*r.spent += float64(len(t.r))
 		if best == nil {
 			best, y0 = make([]float64, len(t.r)), t.y0
 			for i := range best {

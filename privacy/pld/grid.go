@@ -36,9 +36,7 @@ type request struct {
 	grid     grid
 	tail     float64 // mass that may be cut at either end, under either distribution
 	maxCells int
-	work     *workspace
-	steps    float64 // how often the result is composed with itself
-	theta    float64 // tilt at which the result is going to be read
+	spent    *float64 // cells worked through, for the query's budget
 }
 
 // nodes lists the lattice points inside [lo, hi] in the inner coordinate.
