@@ -110,7 +110,7 @@ func figure(a *answer, curves []curve, x extent) *plot.Plot {
 		switch {
 		case !c.sampled:
 			line.Width, line.Color = vg.Points(1.1), shade
-			name += ", without sampling"
+			name += ", unamplified"
 		case unsampled:
 			name += ", amplified"
 		}

@@ -43,7 +43,7 @@ func TestPlotSVG(t *testing.T) {
 			t.Fatalf("not well-formed: %v", err)
 		}
 	}
-	for _, label := range []string{"basic, amplified", "basic, without sampling", "rdp, amplified", "rdp, without sampling", "charged (0.", "without_replacement(100 of 1000, laplace(scale=1)), replace-one", ">ε<", ">δ<", ">1e-6<"} {
+	for _, label := range []string{"basic, amplified", "basic, unamplified", "rdp, amplified", "rdp, unamplified", "charged (0.", "without_replacement(100 of 1000, laplace(scale=1)), replace-one", ">ε<", ">δ<", ">1e-6<"} {
 		if !strings.Contains(string(svg), label) {
 			t.Errorf("the plot does not say %q", label)
 		}
