@@ -80,7 +80,7 @@ func parseInt(text string) (n int64, wrong string) {
 		}
 		return i.Int64(), ""
 	}
-	if math.Abs(x) >= 1<<63 {
+	if math.Abs(x) > 1<<63 {
 		return 0, tooLarge
 	}
 	if x == 0 {
