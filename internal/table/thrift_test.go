@@ -1,6 +1,7 @@
 package table
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
@@ -183,7 +184,7 @@ func rewrite(data []byte, page func(p *craftedPage), footer func(f *tnode)) []by
 				r := treader{b: body, i: int(off)}
 				h := r.value(12, false)
 				size := h.field(3).num
-				p := craftedPage{group: g, column: c, index: index, header: &h, body: body[r.i : int64(r.i)+size]}
+				p := craftedPage{group: g, column: c, index: index, header: &h, body: bytes.Clone(body[r.i : int64(r.i)+size])}
 				if page != nil {
 					page(&p)
 				}

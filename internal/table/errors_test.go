@@ -1,0 +1,81 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
+
+// TestErrorsNameNoValues: texts of foreign errors never get into an Error, and what comes from the file is printable
+// and short.
+func TestErrorsNameNoValues(t *testing.T) {
+	foreign := errors.New("row 17 holds 42.5")
+	for _, err := range []error{
+		refuse("f", foreign), about(foreign, "f", "column x"), refuse("f", &os.PathError{Op: "read", Path: "42.5", Err: io.ErrUnexpectedEOF}),
+		refuse("f", guarded(func() error { panic("42.5") })),
+	} {
+		var e *Error
+		if !errors.As(err, &e) || strings.Contains(err.Error(), "42.5") || !strings.HasPrefix(err.Error(), "f: ") {
+			t.Errorf("%v", err)
+		}
+	}
+	if err := fail(CodeCorrupt, "", "a\x1b[31m\nb"); err.Error() != "a?[31m?b" {
+		t.Errorf("%q", err)
+	}
+	if err := fail(CodeCorrupt, "", strings.Repeat("x", 10_000)); len(err.Error()) > 500 {
+		t.Error("an endless name was printed")
+	}
+	for class, code := range map[pagewalk.Class]string{
+		pagewalk.Corrupt: CodeCorrupt, pagewalk.Unsupported: CodeUnsupported, pagewalk.TooBig: CodeLimit, pagewalk.ReadFailed: CodeUnreadable,
+	} {
+		var e *Error
+		if err := refuse("f", &pagewalk.Fault{Class: class, Detail: "d"}); !errors.As(err, &e) || e.Code != code {
+			t.Errorf("%v: %v", class, err)
+		}
+	}
+	if err := refuse("f", context.Canceled); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+func TestVerifyFindsWhatScanFinds(t *testing.T) {
+	bad := must(Open(t.Context(), Spec{Path: "testdata/hostile/26_bad_crc.parquet"}))
+	defer bad.Close()
+	var e *Error
+	if err := bad.Verify(t.Context(), nil); !errors.As(err, &e) || e.Code != CodeCorrupt {
+		t.Error(err)
+	}
+	short := must(Open(t.Context(), Spec{Path: "testdata/hostile/24_dict_oob.parquet"}))
+	defer short.Close()
+	if err := short.Verify(t.Context(), nil); err != nil {
+		t.Error("an index is a value, which Verify does not look at:", err)
+	}
+	if err := short.VerifyValues(t.Context(), []string{"x"}); !errors.As(err, &e) || e.Code != CodeCorrupt {
+		t.Error(err)
+	}
+	cols, _ := generated(70_000, 0, rand.New(rand.NewPCG(1, 1)))
+	path := temp(t, "x.parquet", writeParquet(t, style{groups: []int{69_000, 1000}}, cols[:1]))
+	tab := must(Open(t.Context(), Spec{Path: path}))
+	defer tab.Close()
+	if err := tab.VerifyValues(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if b := tab.Blocks(); len(b) != 3 || b[1].First != blockRows || b[1].Rows != 69_000-blockRows || b[2].Group != 1 || b[2].First != 69_000 {
+		t.Errorf("%+v", b)
+	}
+	if f := tab.Files(); len(f) != 1 || f[0] != path {
+		t.Error(f)
+	}
+	if c := tab.Columns(); c[0].Kind.String() != "float" || Kind(-1).String() != "invalid" {
+		t.Error(c)
+	}
+	if err := tab.Verify(t.Context(), []string{"absent"}); !errors.As(err, &e) || e.Code != CodeColumn {
+		t.Error(err)
+	}
+}
