@@ -63,7 +63,7 @@ func calibrate(e func(x float64) Event, rel Relation, target Point, lo, hi float
 		}
 		return 0, Answer{}, err
 	}
-	s.narrow(full, 1e-6)
+	s.narrow(full, 2e-5)
 	if b, ok := s.answer.Methods["basic"]; ok && b.Epsilon <= s.answer.Epsilon*(1+1e-8) {
 		// A closed form costs next to nothing: settle it to the last digits.
 		s.narrow(Options{Methods: []string{"basic", s.answer.Method}, Quick: true}, 1e-13)
@@ -193,9 +193,10 @@ func (s *search) advance(lo, hi float64, o Options) {
 	if s.epsSafe > s.target.Epsilon { // a wider run may be refused, never trusted less
 		s.epsSafe = s.target.Epsilon
 	}
+	upwards := s.fail > s.safe
 	for step := 1.03; ; step *= step {
 		x := s.safe * step
-		if s.fail < s.safe {
+		if !upwards {
 			x = s.safe / step
 		}
 		end := false
