@@ -127,23 +127,28 @@ func TestObject(t *testing.T) {
 }
 
 func TestInfiniteIsNullWithAReason(t *testing.T) {
-	_, out, _ := run("", Options{Expr: `{relation: add-remove, event: {approx: {eps: 1, delta: 1e-5}}, query: {delta: 1e-6}}`, JSON: true})
-	var got struct {
-		Epsilon, Upper *float64
-		Method         *string
-		Delta          float64
-		Reason         string
-		Unsupported    []struct{ Method, Reason string }
-	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil {
-		t.Fatal(err)
-	}
-	if got.Epsilon != nil || got.Upper != nil || got.Method != nil || got.Delta != 1e-6 || got.Reason == "" || len(got.Unsupported) == 0 {
-		t.Errorf("got %s", out)
-	}
-	for _, u := range got.Unsupported {
-		if u.Method == "" || u.Reason == "" {
-			t.Errorf("a refusal without a reason: %+v", u)
+	for text, delta := range map[string]float64{
+		`{relation: add-remove, event: {approx: {eps: 1, delta: 1e-5}}, query: {delta: 1e-6}}`: 1e-6,
+		`{relation: add-remove, event: {gaussian: {sigma: 2}}, query: {delta: 0}}`:              0,
+	} {
+		_, out, _ := run("", Options{Expr: text, JSON: true})
+		var got struct {
+			Epsilon, Upper *float64
+			Method         *string
+			Delta          float64
+			Reason         string
+			Unsupported    []struct{ Method, Reason string }
+		}
+		if err := json.Unmarshal([]byte(out), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Epsilon != nil || got.Upper != nil || got.Method != nil || got.Delta != delta || got.Reason == "" || len(got.Unsupported) == 0 {
+			t.Errorf("got %s", out)
+		}
+		for _, u := range got.Unsupported {
+			if u.Method == "" || u.Reason == "" {
+				t.Errorf("a refusal without a reason: %+v", u)
+			}
 		}
 	}
 }
