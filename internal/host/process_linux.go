@@ -25,6 +25,7 @@ type process struct {
 	pid        int
 	token      string
 	soleParent bool
+	started    uint64       // when, in ticks since the machine started
 	doomed     map[int]bool // under leaders' lock: descendants that are to go
 	lifeline   *os.File     // the plugin's stdin is the other end
 	stdout     *os.File
@@ -111,6 +112,9 @@ func (p *process) run(cmd *exec.Cmd, started chan<- error) {
 	}
 	p.pid = cmd.Process.Pid
 	leaders.pids[p.pid] = true
+	if s, ok := readStat(p.pid); ok {
+		p.started = s.started
+	}
 	leaders.Unlock()
 	// A core dump would hold rows. The limit 1 stops a file and, unlike 0, a pipe.
 	_ = unix.Prlimit(p.pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil)

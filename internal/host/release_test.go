@@ -170,7 +170,7 @@ func TestCrashEndsFeed(t *testing.T) {
 		{"early-result", CodeProtocol, false},
 		{"early-result", CodeProtocol, true},
 	} {
-		p := start(t, "raw", Limits{MessagesOnly: c.messages, Plan: 500 * time.Millisecond}, c.mode)
+		p := start(t, "raw", Limits{MessagesOnly: c.messages, Plan: time.Second}, c.mode)
 		x, g := make([]float64, 1<<16), make([]int32, 1<<16)
 		began := time.Now()
 		_, _, err := p.Release(context.Background(), planned(t, p), func(_ context.Context, w RowWriter) error {

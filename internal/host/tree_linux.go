@@ -82,7 +82,8 @@ func (p *process) sweep() int {
 }
 
 // members are the processes of the tree: whatever is in its session or carries its
-// mark, orphans if there can be no others, and the descendants of all those.
+// mark, orphans if there can be no others, and the descendants of all those. A child
+// that is older than the plugin came with this process, across an exec.
 func (p *process) members(all map[int]procStat) map[int]bool {
 	self := os.Getpid()
 	mine := map[int]bool{p.pid: true}
@@ -91,7 +92,7 @@ func (p *process) members(all map[int]procStat) map[int]bool {
 		case pid == self || leaders.pids[pid]:
 		case s.session == p.pid,
 			s.state != 'Z' && marked(pid, p.token),
-			p.soleParent && s.ppid == self:
+			p.soleParent && s.ppid == self && s.started >= p.started:
 			mine[pid] = true
 		}
 	}
