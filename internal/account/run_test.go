@@ -129,7 +129,7 @@ func TestObject(t *testing.T) {
 func TestInfiniteIsNullWithAReason(t *testing.T) {
 	for text, delta := range map[string]float64{
 		`{relation: add-remove, event: {approx: {eps: 1, delta: 1e-5}}, query: {delta: 1e-6}}`: 1e-6,
-		`{relation: add-remove, event: {gaussian: {sigma: 2}}, query: {delta: 0}}`:              0,
+		`{relation: add-remove, event: {gaussian: {sigma: 2}}, query: {delta: 0}}`:             0,
 	} {
 		_, out, _ := run("", Options{Expr: text, JSON: true})
 		var got struct {
