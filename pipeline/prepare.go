@@ -110,11 +110,15 @@ func (p *preparer) clip(x []float64) bool {
 	lo, hi := p.lower, p.upper
 	nans := false
 	for i, f := range x {
-		if f < lo {
+		if f >= lo && f <= hi {
+			continue // the usual case, and the only one worth being fast in
+		}
+		switch {
+		case f < lo:
 			x[i] = lo
-		} else if f > hi {
+		case f > hi:
 			x[i] = hi
-		} else if f != f {
+		default:
 			nans = true
 		}
 	}
