@@ -230,7 +230,7 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 		hi = lo + h
 	}
 	var best []float64
-	var y0 float64
+	var y0, top float64
 	for _, theta := range s.tilts(lo, hi) {
 		// What lies outside has, under this tilt, at most these masses.
 		tl, th := s.outside(theta, lo, hi, first, last)
@@ -240,14 +240,14 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 		}
 		*r.spent += float64(len(t.r))
 		if best == nil {
-			best, y0 = make([]float64, len(t.r)), t.y0
+			best, y0, top = make([]float64, len(t.r)), t.y0, float64(t.top)
 			for i := range best {
 				if r.side == upper && i <= t.top {
 					best[i] = math.Inf(1)
 				}
 			}
 		}
-		for i, v := range t.r[:min(len(t.r), t.top+1)] {
+		for i, v := range t.r[:max(0, min(len(t.r), t.top+1))] {
 			y := y0 + float64(i)*h
 			scale := t.k - theta*y
 			if r.side == upper {
@@ -272,8 +272,13 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 		out.infP = s.infinite() * (1 - 1e-9)
 	}
 	for i, v := range best {
+		y := y0 + float64(i)*h
+		// No mass is above 1 under either distribution, whatever overflowed.
+		if most := math.Exp(math.Min(0, y)) * (1 + 1e-6); r.side == upper && !(v <= most) && float64(i) <= top {
+			v = most
+		}
 		if v > 0 && !math.IsInf(v, 0) {
-			out.add(y0+float64(i)*h+slack, v*up)
+			out.add(y+slack, v*up)
 		}
 	}
 	return out, nil

@@ -162,7 +162,7 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 	}
 	out.top = n
 	if left := math.Round((last - out.y0) / s.h); left < float64(n) {
-		out.top = int(left)
+		out.top = max(-1, int(left))
 	}
 	out.growth = steps*2e-14 + float64(n)*4*unit + math.Abs(out.k)*4*unit
 	if !(out.fault < 1 && out.growth < 1) {
