@@ -140,7 +140,29 @@ func (o *openedTable) findUnits(ctx context.Context, j *job.Job, d *draw) ([]int
 	if err != nil {
 		return nil, sourceFailure(ctx, j, err)
 	}
-	return units, nil
+	return units, matches(j, frame, units)
+}
+
+// matches checks that every unit has as many rows as the public frame says. A
+// frame without numbers, for Poisson rates by stratum, says nothing of them.
+func matches(j *job.Job, frame *samplers.Frame, units []int32) error {
+	if frame.Records() == 0 {
+		return nil
+	}
+	counts := make([]int64, frame.Len())
+	for _, u := range units {
+		if u < 0 {
+			return oneProblem(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame", "the key columns and the frame must agree")
+		}
+		counts[u]++
+	}
+	for u, n := range counts {
+		if unit := frame.Unit(int32(u)); n != unit.Records {
+			return oneProblem(j, "dataset.frame", fmt.Sprintf("does not match the table: unit %q does not have the number of rows that the frame says (%d)",
+				strings.Join(unit.Key, "/"), unit.Records), "")
+		}
+	}
+	return nil
 }
 
 // unitFinder remembers the units of keys that it has seen.

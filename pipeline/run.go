@@ -207,15 +207,18 @@ func codeOf(ctx context.Context, err error) error {
 	var f *Failure
 	var plugin *host.Error
 	var source *table.Error
+	var sampler *samplers.Error
 	switch {
 	case errors.As(err, &f):
 		return f
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
-	case errors.As(err, &plugin):
-		return fail(ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
+	case errors.As(err, &sampler):
+		return fail(ExitSource, "SAMPLE_"+string(sampler.Code), "%s; nothing was published, and the budget is spent", sampler.Error())
 	case errors.As(err, &source):
 		return fail(ExitSource, "SOURCE_"+source.Code, "%s; nothing was published, and the budget is spent", source.Error())
+	case errors.As(err, &plugin):
+		return fail(ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
 	}
 	return fail(ExitBug, "INTERNAL", "the run failed after its budget was spent; nothing was published")
 }
