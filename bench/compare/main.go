@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const job = `version: 1
+job: bench-%[1]d
+dataset:
+  id: bench
+  source: {path: %[2]s}
+  relation: replace-one
+  size: %[3]d
+  unit: row
+  columns: {x: {lower: 0, upper: 200}}
+budget: {limit: {epsilon: 2}}
+samples:
+  one: {method: poisson, rate: 0.01}
+  few: {method: srswor, size: 10000}
+releases:
+  - {name: m, from: %[4]s, mechanism: mean, params: {column: x}, guarantee: {epsilon: 1}}
+output: {dir: out, formats: [csv]}
+`
+
+func main() {
+	rows := flag.Int("rows", 20_000_000, "rows of the table")
+	runs := flag.Int("runs", 9, "runs of each")
+	bin := flag.String("bin", "bin/dprelease", "the program")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: compare [-rows N] [-runs N] [-bin PROGRAM] TABLE")
+		os.Exit(2)
+	}
+	if err := compare(*bin, flag.Arg(0), *rows, *runs); err != nil {
+		fmt.Fprintln(os.Stderr, "compare:", err)
+		os.Exit(1)
+	}
+}
+
+// compare takes turns, so that a change of the machine's speed hits all alike.
+func compare(bin, table string, rows, runs int) error {
+	table, err := filepath.Abs(table)
+	if err != nil {
+		return err
+	}
+	sources := []string{"table", "one", "few"}
+	wall := map[string][]float64{}
+	var peer []float64
+	var peak int64
+	for i := range runs {
+		ns, err := duckdb(table)
+		if err != nil {
+			return err
+		}
+		peer = append(peer, ns*float64(rows)/1e6)
+		for _, from := range sources {
+			ms, kb, err := once(bin, fmt.Sprintf(job, i, table, rows, from))
+			if err != nil {
+				return err
+			}
+			wall[from] = append(wall[from], ms)
+			peak = max(peak, kb)
+		}
+	}
+	base := median(peer)
+	fmt.Printf("%-44s %8.1f ms  %6s\n", "DuckDB avg, one thread (query alone)", base, "1.00")
+	for k, name := range []string{"dprelease run, mean of the full table", "dprelease run, Poisson 1 %", "dprelease run, SRSWOR 10,000"} {
+		m := median(wall[sources[k]])
+		fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table\n", name, m, m/base, m/median(wall["table"]))
+	}
+	fmt.Printf("%-44s %8.0f MB\n", "largest process", float64(peak)/1024)
+	return nil
+}
+
+// once runs one job in a fresh folder and returns its wall time and peak memory.
+func once(bin, text string) (ms float64, kb int64, err error) {
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "job.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return 0, 0, err
+	}
+	cmd := exec.Command(bin, "run", "-q", path)
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	ms = float64(time.Since(start).Microseconds()) / 1e3
+	if err != nil {
+		return 0, 0, fmt.Errorf("%w: %s", err, out)
+	}
+	return ms, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss, nil
+}
+
+// duckdb returns the median nanoseconds a row of DuckDB's average.
+func duckdb(table string) (float64, error) {
+	cmd := exec.Command("node", "duckdb-avg.mjs", table, "x")
+	cmd.Dir = "bench"
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, fmt.Errorf("node bench/duckdb-avg.mjs (run npm ci in bench/ first): %w", err)
+	}
+	var r struct {
+		Median float64 `json:"median_ns_per_row"`
+	}
+	if err := json.Unmarshal(out, &r); err != nil {
+		return 0, err
+	}
+	return r.Median, nil
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return x[len(x)/2]
+}

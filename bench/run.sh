@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# All benchmarks, each beside its reference. The comparison with DuckDB needs
+# Node.js and is for developers; without it that part is left out, visibly.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./samplers/... ./internal/table/... \
+  ./internal/host/... ./internal/wire/... ./internal/account/... ./internal/job/... ./plugins/... ./pipeline/... ./ledger/...
+if ! command -v npm >/dev/null; then
+  echo "NOT MEASURED: whole runs against DuckDB (npm is missing)"
+  exit 0
+fi
+(cd bench && npm ci --silent)
+mkdir -p bench/data
+table=bench/data/floats-20m.parquet
+[ -e "$table" ] || go run ./bench/genfloats -rows 20000000 "$table"
+go run ./bench/compare -bin bin/dprelease "$table"
