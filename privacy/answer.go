@@ -162,7 +162,7 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 			a.Unsupported = append(a.Unsupported, *u)
 			continue
 		}
-		p := Bound{Epsilon: at.Epsilon, Delta: at.Delta}
+		p := Bound(at)
 		if q == epsilonQuery {
 			p.Epsilon = b.upper
 		} else {

@@ -71,7 +71,7 @@ func (s scenario) truth(m enumerated) []float64 {
 
 var (
 	signed   = []int{-1, 0, 1}
-	bits     = []int{0, 1}
+	binary01 = []int{0, 1}
 	signedS  = Sensitivity{AddRemove: 1, ReplaceOne: 2}
 	bitsS    = Sensitivity{AddRemove: 1, ReplaceOne: 1}
 	ratio07  = 1 / 0.7
@@ -141,18 +141,18 @@ func stagedScenarios() []scenario {
 	sizes := func(scale float64) []enumerated { return []enumerated{sizedSum(scale, 1)} }
 	return []scenario{
 		{"1 of 2 clusters, 2 of 3", ReplaceOne, signed, 6, stages(Stage{1, 2, 0}, Stage{2, 3, 0}), framed(1, []int{3, 3}, []int{2, 2}), standard},
-		{"1 of 2 clusters, all 3", ReplaceOne, bits, 6, stages(Stage{1, 2, 0}, Stage{3, 3, 0}), framed(1, []int{3, 3}, []int{3, 3}), standardBits},
+		{"1 of 2 clusters, all 3", ReplaceOne, binary01, 6, stages(Stage{1, 2, 0}, Stage{3, 3, 0}), framed(1, []int{3, 3}, []int{3, 3}), standardBits},
 		{"1 of 3 clusters, 1 of 2", ReplaceOne, signed, 6, stages(Stage{1, 3, 0}, Stage{1, 2, 0}), framed(1, []int{2, 2, 2}, []int{1, 1, 1}), standard},
 		{"2 of 3 clusters, 1 of 2", ReplaceOne, signed, 6, stages(Stage{2, 3, 0}, Stage{1, 2, 0}), framed(2, []int{2, 2, 2}, []int{1, 1, 1}), standard},
 		{"2 of 2 clusters, 1 of 3", ReplaceOne, signed, 6, stages(Stage{2, 2, 0}, Stage{1, 3, 0}), framed(2, []int{3, 3}, []int{1, 1}), standard},
-		{"1 of 2 clusters of 2 and 5, 2 each", ReplaceOne, bits, 7, stages(Stage{1, 2, 0}, Stage{2, 2, 0}), framed(1, []int{2, 5}, []int{2, 2}), standardBits},
+		{"1 of 2 clusters of 2 and 5, 2 each", ReplaceOne, binary01, 7, stages(Stage{1, 2, 0}, Stage{2, 2, 0}), framed(1, []int{2, 5}, []int{2, 2}), standardBits},
 		{"1 of 2 clusters of 2 and 4, 1 each", ReplaceOne, signed, 6, stages(Stage{1, 2, 0}, Stage{1, 2, 0}), framed(1, []int{2, 4}, []int{1, 1}), standard},
-		{"1 of 2 clusters, 1 of 2 and 4 of 5", ReplaceOne, bits, 7, stages(Stage{1, 2, 0}, Stage{4, 5, 4}), framed(1, []int{2, 5}, []int{1, 4}), standardBits},
-		{"1 of 2 clusters, 1 of 1 and 3 of 6", ReplaceOne, bits, 7, stages(Stage{1, 2, 0}, Stage{1, 1, 3}), framed(1, []int{1, 6}, []int{1, 3}), standardBits},
-		{"1 of 2 clusters, 1 of 2 and 4 of 5, size shown", ReplaceOne, bits, 7, stages(Stage{1, 2, 0}, Stage{4, 5, 4}), framed(1, []int{2, 5}, []int{1, 4}), sizes(2)},
-		{"2 of 2 strata, 1 of 2 and 4 of 5, size shown", ReplaceOne, bits, 7, stages(Stage{2, 2, 0}, Stage{4, 5, 4}), framed(2, []int{2, 5}, []int{1, 4}), sizes(2)},
-		{"three stages of 1 of 2", ReplaceOne, bits, 8, stages(Stage{1, 2, 0}, Stage{1, 2, 0}, Stage{1, 2, 0}), three, standardBits},
-		{"three stages, 1, 2, 1 of 2", ReplaceOne, bits, 8, stages(Stage{1, 2, 0}, Stage{2, 2, 0}, Stage{1, 2, 0}), threeOfTwo, standardBits},
+		{"1 of 2 clusters, 1 of 2 and 4 of 5", ReplaceOne, binary01, 7, stages(Stage{1, 2, 0}, Stage{4, 5, 4}), framed(1, []int{2, 5}, []int{1, 4}), standardBits},
+		{"1 of 2 clusters, 1 of 1 and 3 of 6", ReplaceOne, binary01, 7, stages(Stage{1, 2, 0}, Stage{1, 1, 3}), framed(1, []int{1, 6}, []int{1, 3}), standardBits},
+		{"1 of 2 clusters, 1 of 2 and 4 of 5, size shown", ReplaceOne, binary01, 7, stages(Stage{1, 2, 0}, Stage{4, 5, 4}), framed(1, []int{2, 5}, []int{1, 4}), sizes(2)},
+		{"2 of 2 strata, 1 of 2 and 4 of 5, size shown", ReplaceOne, binary01, 7, stages(Stage{2, 2, 0}, Stage{4, 5, 4}), framed(2, []int{2, 5}, []int{1, 4}), sizes(2)},
+		{"three stages of 1 of 2", ReplaceOne, binary01, 8, stages(Stage{1, 2, 0}, Stage{1, 2, 0}, Stage{1, 2, 0}), three, standardBits},
+		{"three stages, 1, 2, 1 of 2", ReplaceOne, binary01, 8, stages(Stage{1, 2, 0}, Stage{2, 2, 0}, Stage{1, 2, 0}), threeOfTwo, standardBits},
 	}
 }
 

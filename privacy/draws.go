@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
@@ -100,12 +101,28 @@ func withReplacement(s WithReplacement, inner string) (profile, *Unsupported) {
 	return profile{
 		at: func(eps float64) float64 {
 			e := amplify.SampleEpsilon(q, eps)
-			return amplify.WithReplacementDelta(s.Take, s.Of, e, func(k int64) float64 { return group(k).delta(e) })
+			last, d := int64(0), 0.0
+			return amplify.WithReplacementDelta(s.Take, s.Of, e, func(k int64) float64 {
+				if k = min(s.Take, coarser(k)); k != last {
+					last, d = k, group(k).delta(e)
+				}
+				return d
+			})
 		},
 		pure: amplify.Epsilon(q, group(s.Take).pure),
 		knee: math.Inf(1),
 		cost: 100 * one.cost,
 	}, nil
+}
+
+// coarser rounds a group's size up to a grid of about 2 %: k changed units are a
+// case of more changed units.
+func coarser(k int64) int64 {
+	if k <= 64 {
+		return k
+	}
+	step := int64(1) << max(0, bits.Len64(uint64(k))-7)
+	return (k + step - 1) / step * step
 }
 
 // multistage is the pointwise smallest of the forms of P5 that cover the design.

@@ -106,7 +106,7 @@ func TestPoissonPoisson(t *testing.T) {
 		a, b   int // records of the clusters
 		eps    float64
 		domain []int
-	}{{.1, .5, 5, 1, 1, bits}, {.3, .7, 3, 3, .8, bits}, {.6, .4, 2, 4, 1.5, bits}, {.5, .5, 3, 2, 1, signed}} {
+	}{{.1, .5, 5, 1, 1, binary01}, {.3, .7, 3, 3, .8, binary01}, {.6, .4, 2, 4, 1.5, binary01}, {.5, .5, 3, 2, 1, signed}} {
 		draw := func(a int) []outcome {
 			keep := func(n, from int) []outcome {
 				out := []outcome{{1 - c.p, nil}}
