@@ -6,14 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // builtins are the mechanisms that come with this program. They run as its child
 // process, over the same protocol as anybody's.
 var builtins = map[string]sdk.Mechanism{
-	"mean": mean.Mechanism{},
+	"count":  count.Mechanism{},
+	"mean":   mean.Mechanism{},
+	"median": median.Mechanism{},
 }
 
 func builtinNames() []string {

@@ -1,0 +1,134 @@
+package median
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Version is the version of the mechanism; it changes when a release of the same
+// job would.
+const Version = "1.0.0"
+
+// Mechanism is the median and any other quantile. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return sdk.Description{
+		Name:      "median",
+		Version:   Version,
+		Summary:   "median or any quantiles of a numeric column",
+		Params:    json.RawMessage(schema),
+		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
+		Designs:   []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"},
+	}
+}
+
+// Plan chooses the method and spends the budget. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	l, err := newLayout(req)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	return sdk.Plan{
+		Columns: []string{l.column.Name}, Event: l.event(), Output: l.output(), Rows: int64(len(l.ranks)), Errors: l.expected(),
+	}, nil
+}
+
+// layout is everything a release needs to know; it follows from public facts
+// alone, so Release derives it again instead of trusting a copy.
+type layout struct {
+	params
+	ranks     []rank
+	column    sdk.Column
+	design    sdk.Design
+	under     []privacy.Relation
+	share     privacy.Point // what one quantile may spend
+	smoothing smoothing     // smooth-laplace only
+	step      float64       // the lattice of smooth-laplace, a power of two
+	grid      grid          // exponential only
+}
+
+func newLayout(req sdk.PlanRequest) (*layout, error) {
+	p, ranks, err := parseParams(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.resolve(req.Public)
+	if err != nil {
+		return nil, err
+	}
+	if !(req.Target.Epsilon > 0) || math.IsInf(req.Target.Epsilon, 0) {
+		return nil, fmt.Errorf("guarantee: epsilon must be positive")
+	}
+	l := &layout{params: p, ranks: ranks, column: c, design: req.Public.Design, under: req.Public.SampleRelations}
+	l.share = privacy.Point{Epsilon: part(req.Target.Epsilon, len(ranks)), Delta: part(req.Target.Delta, len(ranks))}
+	if l.Method == "" {
+		l.Method = exponential
+		if l.share.Delta > 0 && l.design.EqualWeights {
+			l.Method = smoothLaplace
+		}
+	}
+	if l.Method == smoothLaplace {
+		return l, l.planSmooth()
+	}
+	return l, l.planExponential()
+}
+
+// part is the nth part of x, rounded so that n of them add up to no more (P17).
+func part(x float64, n int) float64 {
+	y := x / float64(n)
+	if math.FMA(y, float64(n), -x) > 0 {
+		y = math.Nextafter(y, 0)
+	}
+	return y
+}
+
+func (l *layout) planSmooth() error {
+	if !l.design.EqualWeights {
+		return fmt.Errorf("method: smooth-laplace is not offered for records of unequal weight: one record of weight w moves the quantile past as many others as w holds of theirs, and no smooth bound for that is proven here; use method: exponential")
+	}
+	var err error
+	if l.smoothing, err = l.calibrate(l.share.Epsilon, l.share.Delta); err != nil {
+		return err
+	}
+	// 2^40 to 2^41 steps over the range: public, and far below any noise that
+	// matters.
+	_, e := math.Frexp(l.column.Upper - l.column.Lower)
+	l.step = math.Ldexp(1, e-41)
+	return nil
+}
+
+func (l *layout) planExponential() error {
+	if l.Calibration == published {
+		return fmt.Errorf("calibration: published belongs to method: smooth-laplace")
+	}
+	weight := 1.0
+	if !l.design.EqualWeights {
+		weight = l.design.MaxWeight
+		if !(weight >= 1) || math.IsInf(weight, 0) {
+			return fmt.Errorf("the design's largest weight is not known")
+		}
+	}
+	l.grid = newGrid(l.column, l.Points, weight)
+	return nil
+}
+
+func (l *layout) event() privacy.Event {
+	one := privacy.Event(privacy.Pure{Eps: l.share.Epsilon})
+	if l.Method == smoothLaplace {
+		one = privacy.Approx{Eps: l.share.Epsilon, Delta: l.share.Delta}
+	}
+	if len(l.ranks) == 1 {
+		return one
+	}
+	all := make([]privacy.Event, len(l.ranks))
+	for i := range all {
+		all[i] = one
+	}
+	return privacy.Compose{Events: all}
+}
