@@ -33,7 +33,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 	if err != nil {
 		return err
 	}
-	var in interner
+	in := interner{size: len(data), n: n}
 	err = d.w.fill(asCodes, n, n, d.out, func(v *vec) error {
 		for i := range v.codes {
 			from, to := at(i), at(i+1)
@@ -95,7 +95,7 @@ func (d *arrowDecoder) views(n int) error {
 			return err
 		}
 	}
-	var in interner
+	in := interner{size: int(total), n: n}
 	err = d.w.fill(asCodes, n, n, d.out, func(v *vec) error {
 		for i := range v.codes {
 			v.codes[i] = 0

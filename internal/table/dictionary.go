@@ -170,7 +170,7 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 
 // texts decodes a page of strings that has no dictionary of its own, and makes one for it.
 func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
-	var in interner
+	in := interner{size: len(b), n: present}
 	err := w.fill(asCodes, present, n, out, func(v *vec) error {
 		return w.eachBytes(c, p, b, present, func(i int, s []byte) error {
 			v.codes[i] = in.code(s)

@@ -14,6 +14,8 @@ type interner struct {
 	plain bool
 	bytes []byte // the numbered strings, end to end
 	ends  []int
+	size  int // bytes and
+	n     int // strings to expect
 }
 
 const internTrial = 1024
@@ -36,7 +38,10 @@ func (in *interner) code(s []byte) int32 {
 	in.codes[t] = k
 	in.texts = append(in.texts, t)
 	in.seen++
-	in.plain = in.seen >= internTrial && len(in.texts) > in.seen/2
+	if in.seen >= internTrial && len(in.texts) > in.seen/2 {
+		in.plain = true
+		in.bytes, in.ends = make([]byte, 0, in.size), make([]int, 0, in.n)
+	}
 	return k
 }
 

@@ -20,6 +20,8 @@ type vec struct {
 	dict  *dictionary
 	valid []byte // nil: no nulls
 	hold  []*buffer
+
+	inPlace bool // the values are the first buffer's own memory
 }
 
 func (v *vec) release(p *pool) {
@@ -87,7 +89,15 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, out *vec, digest *[sha256.Size
 	if p.Nulls >= 0 && present != n-int(p.Nulls) {
 		return errPageSize
 	}
-	return w.values(c, p, values, present, n, out)
+	if err := w.values(c, p, values, present, n, out); err != nil {
+		return err
+	}
+	if !out.inPlace {
+		// The values are elsewhere now; the page's memory can serve the next one.
+		w.pool.put(out.hold[0])
+		out.hold[0] = nil
+	}
+	return nil
 }
 
 // body reads a page, checks its checksum and unpacks it into a buffer that out holds. data starts with the levels of
@@ -163,13 +173,13 @@ func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, ou
 // inPlace lets the column be the page's own memory.
 func (w *worker) inPlace(c *chunk, p *pagewalk.Page, b []byte, n int, out *vec) error {
 	if c.shape == asFloat64 {
-		out.f64 = viewFloat64(b, n)
+		out.f64, out.inPlace = viewFloat64(b, n), true
 		return nil
 	}
 	if c.leaf.Type != pagewalk.Int64 {
 		return w.fill(asInt64, n, n, out, func(v *vec) error { return plainInts(v.i64, b, c.leaf) })
 	}
-	out.i64 = viewInt64(b, n)
+	out.i64, out.inPlace = viewInt64(b, n), true
 	saturate(out.i64, c.leaf)
 	return nil
 }

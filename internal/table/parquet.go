@@ -105,9 +105,9 @@ func (f *parquetFile) lane(col int, base int64, digest bool, yield func(*piece) 
 
 func (f *parquetFile) piece(c *chunk, page *pagewalk.Page, base int64) *piece {
 	p := &piece{first: base + page.First, rows: int(page.Values), chunk: c}
-	p.cost = int64(page.Unpacked) + int64(page.Values)*9
+	p.cost = max(int64(page.Unpacked), int64(page.Values)*9)
 	if c.shape == asCodes {
-		p.cost += int64(page.Unpacked)
+		p.cost = 2*int64(page.Unpacked) + int64(page.Values)*20
 	}
 	p.decode = func(w *worker, p *piece) error {
 		p.data = make([]vec, 1)

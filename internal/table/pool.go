@@ -22,16 +22,19 @@ type pool struct {
 	mu   sync.Mutex
 	free []*buffer
 	held int // words in free
+
+	largest int // words of the largest buffer that was asked for
 }
 
-// maxPooledWords is enough to keep the buffer of one page of the largest permitted size: its memory is then used again
-// by the next such page instead of waiting for the collector beside it.
-const maxPooledWords = 160 << 20 / 8
+// pooledWords is how much may lie unused: 32 MiB, or one buffer of the largest size that was asked for, so that a page
+// of unusual size uses the memory of the one before instead of waiting for the collector beside it.
+func (p *pool) pooledWords() int { return max(32<<20/8, p.largest+p.largest/8) }
 
 // get returns a buffer of at least n bytes, its contents undefined.
 func (p *pool) get(n int) *buffer {
 	words := (n + 7) / 8
 	p.mu.Lock()
+	p.largest = max(p.largest, words)
 	best := -1
 	for i := len(p.free) - 1; i >= 0; i-- {
 		have := len(p.free[i].words)
@@ -63,7 +66,7 @@ func (p *pool) put(b *buffer) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.free) >= 256 || p.held+len(b.words) > maxPooledWords {
+	if len(p.free) >= 256 || p.held+len(b.words) > p.pooledWords() {
 		return
 	}
 	p.held += len(b.words)

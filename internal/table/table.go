@@ -21,12 +21,12 @@ type Spec struct {
 	Path    string   // a file, a directory (searched below, hidden files left out) or a glob pattern
 	Format  string   // FormatParquet, FormatArrow, or empty: told by each file's first bytes
 	Columns []string // columns that must be there and usable; none are required when empty
-	// MaxMemory bounds the bytes of decoded data held at once, as far as single pages allow; 0 means 96 MiB.
+	// MaxMemory bounds the bytes of decoded data held at once, as far as single pages allow; 0 means 32 MiB.
 	MaxMemory int64
 	_         struct{}
 }
 
-const defaultMaxMemory = 96 << 20
+const defaultMaxMemory = 32 << 20
 
 // blockRows is the most rows a Block has: small enough that a batch of a few columns stays in a core's cache.
 const blockRows = 1 << 16
