@@ -22,9 +22,9 @@ func TestMain(m *testing.M) {
 		return
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		for pid, s := range processes() {
+		for _, s := range processes() {
 			if s.ppid == os.Getpid() {
-				fmt.Fprintf(os.Stderr, "child left: %d (%c)\n", pid, s.state)
+				fmt.Fprintf(os.Stderr, "child left: %+v\n", s)
 				code = 1
 			}
 		}

@@ -138,6 +138,22 @@ func allModes() map[string]func(args []string) {
 				return r, nil
 			}})
 		},
+		"wide": func([]string) { // a vector that no message of 4 MiB can hold
+			sdk.Serve(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+				if _, _, err := tally(rows); err != nil {
+					return sdk.Result{}, err
+				}
+				v := make([]int64, 1_000_000)
+				for i := range v {
+					v[i] = int64(i)
+				}
+				out, err := h.AddLaplace(ctx, laplace, v)
+				if err != nil {
+					return sdk.Result{}, err
+				}
+				return good(out[0], out[999_999], int64(len(out))), nil
+			}})
+		},
 		"lazy": func([]string) { // reads no row; the SDK reads them all the same
 			sdk.Serve(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, _ sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				_, err := h.AddLaplace(ctx, laplace, []int64{1})

@@ -246,6 +246,14 @@ func TestRealNoise(t *testing.T) {
 	}
 }
 
+func TestWideNoise(t *testing.T) {
+	p := start(t, "wide", Limits{})
+	got, _, err := p.Release(context.Background(), planned(t, p), rows, &fakeDrawer{})
+	if want := good(10, 999_999+10, 1_000_000); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestBigResult(t *testing.T) {
 	p := start(t, "big", Limits{})
 	got, _, err := p.Release(context.Background(), planned(t, p), rows, &fakeDrawer{})

@@ -74,8 +74,10 @@ func (p *process) sweep() int {
 		case s.state != 'Z':
 			killExactly(s)
 		case s.ppid == os.Getpid():
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-			delete(p.doomed, pid)
+			// Not yet, where threads of it are still ending.
+			if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); got == pid || err == unix.ECHILD {
+				delete(p.doomed, pid)
+			}
 		}
 	}
 	return len(p.doomed)

@@ -10,5 +10,14 @@
 // What stays the author's claim, and the author's to prove, is the sensitivity
 // of the query. The conformance suite attacks that claim; it does not prove it.
 //
-// The signatures hold plain values only: no gRPC, no protobuf, no Arrow.
+// Serve is a plugin's main function; package sdktest runs a mechanism in a test
+// without a process. In any other language a plugin is written against plugin-v1,
+// which Serve implements: it answers the host, ends when the host is gone, says
+// nothing of rows in an error, and reads every row even where a mechanism does not.
+//
+// The signatures hold plain values only: no gRPC, no protobuf, no Arrow. The
+// package imports go-plugin, gRPC, internal/wire and privacy.
+//
+// It does not protect rows from the mechanism, nor the guarantee from a
+// sensitivity that is too small.
 package sdk
