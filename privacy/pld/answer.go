@@ -213,7 +213,8 @@ func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
 	if q.kept != nil && q.keptStep == h && q.keptDir == l.d && q.keptSide == s && q.keptTail == l.tail {
 		return q.kept, nil
 	}
-	out, err := q.c.discretise(l.d, s, q.c.align(l.d, h), l.tail, q.o.MaxCells, &q.spent)
+	q.theta = l.theta
+	out, err := q.c.discretise(l.d, s, q.c.align(l.d, h), l.tail, q.o.MaxCells, &q.effort)
 	if err != nil {
 		return nil, err
 	}
@@ -273,7 +274,7 @@ func (q *question) bound(l *look, side side, h float64) (float64, error) {
 		eps, ok := r.epsilon(q.at)
 		if ok && !math.IsNaN(eps) {
 			eps = math.Max(0, eps)
-			if l.near == 0 && side == upper {
+			if l.near == 0 && side == upper && !math.IsInf(eps, 1) {
 				l.near, l.theta = math.Max(eps, 1e-300), s.saddle(eps)
 			}
 			if side == upper {
@@ -334,16 +335,17 @@ func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, er
 			break
 		}
 	}
-	q.spent += best.cells
 	lo, hi := best.lo, best.hi
 	if !q.epsilon {
 		lo, hi = math.Min(lo, q.at-s.h), math.Max(hi, q.at+s.h)
 	}
 	if (hi-lo)/s.h > 4096 {
 		if t := s.series(best.theta, lo, hi, best.massLo, best.massHi); t != nil {
+			q.spent += float64(len(t.coef)*s.cells()) / 64
 			return &wave{t, inf, side, s.slack()}, nil
 		}
 	}
+	q.spent += best.cells
 	t, err := s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.work)
 	if err != nil {
 		return nil, err

@@ -122,11 +122,11 @@ func (c composition) steps() float64 {
 }
 
 // discretise puts every part on the lattice of step h.
-func (c composition) discretise(d direction, s side, h, tail float64, maxCells int, spent *float64) (*sum, error) {
+func (c composition) discretise(d direction, s side, h, tail float64, maxCells int, work *effort) (*sum, error) {
 	out := &sum{h: h}
 	left := maxCells
 	for _, t := range c.terms {
-		l, err := onLattice(t.node, d, s, h, tail/c.steps(), left, spent)
+		l, err := onLattice(t.node, d, s, h, tail/c.steps(), left, work)
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func (c composition) discretise(d direction, s side, h, tail float64, maxCells i
 const fineness = 2
 
 // onLattice is the measure of n on a lattice through its lowest isolated atom.
-func onLattice(n node, d direction, s side, h, tail float64, maxCells int, spent *float64) (lattice, error) {
+func onLattice(n node, d direction, s side, h, tail float64, maxCells int, work *effort) (lattice, error) {
 	o := 0.0
 	if gs := n.gaps(d); len(gs) > 0 {
 		o = gs[0].origin
@@ -157,7 +157,7 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int, spent
 	if s == lower {
 		fine = h / fineness
 	}
-	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-307), maxCells: maxCells * int(h/fine), spent: spent}
+	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-307), maxCells: maxCells * int(h/fine), work: work}
 	m, err := n.measure(d, r)
 	if err != nil {
 		return lattice{}, err
@@ -168,7 +168,7 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int, spent
 	if o == 0 {
 		o = m.center(h)
 	}
-	return m.merge(o, h, maxCells)
+	return m.merge(o, h, maxCells, work.theta)
 }
 
 // slack is what rounding of losses may have hidden in the loss of the sum.
@@ -208,11 +208,15 @@ const innerCells = 1 << 16
 
 func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {
 	cells := min(r.maxCells, innerCells)
-	s, err := c.discretise(d, r.side, h, r.tail, cells, r.spent)
+	s, err := c.discretise(d, r.side, h, r.tail, cells, r.work)
 	if err != nil {
 		return measure{}, err
 	}
 	digits := -math.Log(math.Max(r.tail, 1e-290))
+	if r.side == lower {
+		// What lies outside of the window is lost: put the edges where it does not matter.
+		digits = math.Min(1.5*digits+40, 650)
+	}
 	lo := s.chernoff(-1, -1, digits)
 	hi := s.chernoff(0, 1, digits)
 	first, last := s.span()
@@ -238,7 +242,7 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 		if err != nil {
 			return measure{}, err
 		}
-		*r.spent += float64(len(t.r))
+		r.work.spent += float64(len(t.r))
 		if best == nil {
 			best, y0, top = make([]float64, len(t.r)), t.y0, float64(t.top)
 			for i := range best {

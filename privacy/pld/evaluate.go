@@ -42,8 +42,8 @@ func (r *reader) total(logScale, finite float64) float64 {
 	finite = math.Max(0, finite)
 	if r.side == upper {
 		d := math.Exp(logScale) * finite
-		if finite > 0 && d < 1e-300 {
-			d = math.Max(d*(1+1e-9), 5e-324)
+		if finite > 0 && d < 1e-290 {
+			d = d*(1+1e-6) + 5e-324
 		}
 		return math.Min(1, d*math.Exp(r.t.growth)+r.inf)
 	}
@@ -134,8 +134,8 @@ func (r *wave) at(i float64) float64 {
 		end := t.y0 + t.n*t.h
 		sum = math.Max(0, sum) + off + t.beyond*math.Exp(-t.theta*math.Max(0, end-y))
 		d := math.Exp(log) * sum
-		if d < 1e-300 {
-			d = math.Max(d, 1e-300)
+		if d < 1e-290 {
+			d = d*(1+1e-6) + 5e-324
 		}
 		return math.Min(1, d*math.Exp(t.growth)+r.inf)
 	}

@@ -36,7 +36,7 @@ type request struct {
 	grid     grid
 	tail     float64 // mass that may be cut at either end, under either distribution
 	maxCells int
-	spent    *float64 // cells worked through, for the query's budget
+	work     *effort
 }
 
 // nodes lists the lattice points inside [lo, hi] in the inner coordinate.
@@ -58,3 +58,7 @@ func (r request) nodes(lo, hi float64) ([]float64, error) {
 	}
 	return out, nil
 }
+
+// effort is what a query has worked through, in cells, and the tilt at which its
+// measures are going to be read.
+type effort struct{ spent, theta float64 }

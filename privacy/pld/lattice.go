@@ -86,7 +86,7 @@ func (l *lattice) trim() {
 // post-processing. Where too little lies above, the lowest atoms fall to the point
 // below; where a cell would end far from the middle it may take more than needed,
 // within a small budget: both only lower losses.
-func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
+func (m measure) merge(o, h float64, maxCells int, theta float64) (lattice, error) {
 	lo, hi, err := m.bounds(o, h, maxCells)
 	if err != nil {
 		return lattice{}, err
@@ -94,7 +94,8 @@ func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
 	out := lattice{o: o, h: h, lo: lo, p: make([]float64, hi-lo+1), inf: m.infP}
 	loss, mass := m.loss, append([]float64(nil), m.mass...)
 	k, n := 0, len(loss)
-	var seen, wasted float64
+	// What merging costs anyway is about (1+θ)h²/24 of loss per unit of mass.
+	wasted, budget := 0.0, 0.004*h*h*(1+theta)
 	for j := 0; j < len(out.p) && k < n; j++ {
 		here := float64(lo + j)
 		place := func(x int) float64 { return ((loss[x] - o) / h) - here }
@@ -126,8 +127,6 @@ func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
 			if j == 0 {
 				out.p[0] -= fall // below the lattice: dropped
 			}
-			seen += fall
-			wasted += fall * (place(k) + 1) * h
 			if share == 1 {
 				deficit = math.Max(0, deficit-over)
 				k++
@@ -142,7 +141,6 @@ func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
 		}
 		for ; k < mid; k++ {
 			out.p[j] += mass[k]
-			seen += mass[k]
 		}
 		// Take from above what balances, and on to the middle while it is cheap.
 		need := deficit * (1 + 1e-9)
@@ -154,7 +152,7 @@ func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
 				switch {
 				case need >= gain:
 					need -= gain
-				case up < 0.5 && wasted+gain-need <= 0.004*h*h*(seen+mass[k]):
+				case up < 0.5 && wasted+gain-need <= budget:
 					wasted += gain - need
 					need = 0
 				default:
@@ -163,7 +161,6 @@ func (m measure) merge(o, h float64, maxCells int) (lattice, error) {
 				}
 			}
 			out.p[j] += take
-			seen += take
 			if take < mass[k] {
 				mass[k] -= take
 				break
@@ -191,7 +188,7 @@ func (m measure) center(h float64) float64 {
 			best, from, to = mass, j, i+1
 		}
 	}
-	if best < 0.3 {
+	if best < 0.85 {
 		return 0
 	}
 	base, p, q := m.loss[from], 0.0, 0.0

@@ -48,7 +48,7 @@ type question struct {
 	at      float64 // the given one
 	work    *workspace
 
-	spent              float64 // cells worked through
+	effort
 	kept               *sum
 	keptStep, keptTail float64
 	keptDir            direction
