@@ -135,7 +135,7 @@ var methods = []struct {
 }{
 	{"basic", runBasic},
 	{"rdp", orSmoothed(runRenyi)},
-	{"pld", orSmoothed(runDistribution)},
+	{"pld", unlessHopeless(orSmoothed(runDistribution))},
 	{"shuffle", runShuffle},
 	{"iterate", runIterate},
 }
