@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
 // builtins are the mechanisms that come with this program. They run as its child
@@ -18,6 +19,7 @@ var builtins = map[string]sdk.Mechanism{
 	"count":  count.Mechanism{},
 	"mean":   mean.Mechanism{},
 	"median": median.Mechanism{},
+	"sgd":    sgd.Mechanism{},
 }
 
 func builtinNames() []string {

@@ -1,0 +1,153 @@
+package sgd
+
+import (
+	"math"
+	"runtime"
+	"sync"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// normSteps is the clipping norm in steps of the gradient's lattice, whose step is
+// clip/normSteps: noise of the order of the clipping norm spans as many.
+const normSteps = 1 << 34
+
+// coefficientSteps: a residual of clip is this many units, so that a unit times a
+// step of the row lattice is a step of the gradient's.
+const coefficientSteps = normSteps >> rowBits
+
+const (
+	// together is how many rows are gathered before they are multiplied.
+	together = 64
+	// flush: sums of that many rows, each of at most normSteps, are whole numbers
+	// below 2^53, so that float64 adds them without rounding, in any order.
+	flush = 1 << 18
+	// alone is how many rows are not worth a second worker.
+	alone = 1 << 11
+)
+
+// gradient sums the clipped gradients of records, on the lattice.
+//
+// A record with row k and residual r moves the sum by m·k, with m the residual in
+// units of clip/coefficientSteps, cut off to a whole number and to the limit of the
+// row: ‖m·k‖ <= normSteps. All is in whole numbers and exact: the sum does not
+// depend on the order of the records, nor on how many workers there are.
+type gradient struct {
+	e       *encoder
+	m       *matrix
+	clip    float64
+	workers []*worker
+}
+
+type worker struct {
+	rows  []float64 // together rows, side by side
+	units []float64 // their multiples m
+	dots  []float64
+	sum   []float64 // exact whole numbers
+	total []int64   // the intercept, then the coordinates
+}
+
+func newGradient(e *encoder, m *matrix, clip float64) *gradient {
+	g := &gradient{e: e, m: m, clip: clip}
+	for range max(1, runtime.GOMAXPROCS(0)) {
+		g.workers = append(g.workers, &worker{
+			rows: make([]float64, together*m.stride), units: make([]float64, together), dots: make([]float64, together),
+			sum: make([]float64, m.width), total: make([]int64, m.width+1),
+		})
+	}
+	return g
+}
+
+// over returns the sum over the records of the sample, or over all for nil. The
+// scaled coefficients w begin with the intercept. The answer is valid until the
+// next call.
+func (g *gradient) over(sample []int64, w []float64) []int64 {
+	n := g.m.n
+	if sample != nil {
+		n = int64(len(sample))
+	}
+	workers := g.workers
+	if n <= alone {
+		workers = workers[:1]
+	}
+	var wg sync.WaitGroup
+	share := (n + int64(len(workers)) - 1) / int64(len(workers))
+	for i, one := range workers {
+		clear(one.total)
+		from, to := min(n, int64(i)*share), min(n, int64(i+1)*share)
+		if i == len(workers)-1 {
+			one.run(g, sample, from, to, w)
+			break
+		}
+		wg.Go(func() { one.run(g, sample, from, to, w) })
+	}
+	wg.Wait()
+	out := workers[0].total
+	for _, one := range workers[1:] {
+		for j, v := range one.total {
+			out[j] += v
+		}
+	}
+	return out
+}
+
+// run adds the records from..to of the sample.
+func (o *worker) run(g *gradient, sample []int64, from, to int64, w []float64) {
+	since := 0
+	for from < to {
+		n := int(min(to-from, together))
+		rows := o.rows[:n*g.m.stride]
+		if sample == nil {
+			// Consecutive records do not leave their block within a gathering: a block
+			// holds a multiple of together, and the first is cut to begin one.
+			n = min(n, together-int(from&(together-1)))
+			at := int(from&(1<<blockBits-1)) * g.m.stride
+			rows = g.m.blocks[from>>blockBits][at : at+n*g.m.stride]
+		} else {
+			for i, r := range sample[from : from+int64(n)] {
+				copy(rows[i*g.m.stride:], g.m.row(r))
+			}
+		}
+		o.multiply(g, rows, n, w)
+		from += int64(n)
+		if since += n; since > flush-together {
+			o.settle()
+			since = 0
+		}
+	}
+	o.settle()
+}
+
+// multiply adds m·k for n rows.
+func (o *worker) multiply(g *gradient, rows []float64, n int, w []float64) {
+	width, stride := g.m.width, g.m.stride
+	a := blas64.General{Rows: n, Cols: width, Stride: stride, Data: rows[:(n-1)*stride+width]}
+	dots := blas64.Vector{N: n, Inc: 1, Data: o.dots[:n]}
+	units := blas64.Vector{N: n, Inc: 1, Data: o.units[:n]}
+	blas64.Gemv(blas.NoTrans, 0x1p-18, a, blas64.Vector{N: width, Inc: 1, Data: w[1:]}, 0, dots)
+	intercept := w[0] * g.e.constant * 0x1p-18
+	perUnit := coefficientSteps / g.clip
+	var whole float64
+	for i := range n {
+		y, limit := rows[i*stride+width], rows[i*stride+width+1]
+		p := o.dots[i] + intercept
+		if g.e.logistic {
+			p = 1 / (1 + math.Exp(-p))
+		}
+		// Cut off towards zero, so that the limit holds after it.
+		m := math.Trunc(math.Max(-limit, math.Min(limit, (p-y)*perUnit)))
+		o.units[i] = m
+		whole += m
+	}
+	o.total[0] += int64(whole) * int64(g.e.constant)
+	blas64.Gemv(blas.Trans, 1, a, units, 1, blas64.Vector{N: width, Inc: 1, Data: o.sum})
+}
+
+// settle moves the sums to whole numbers.
+func (o *worker) settle() {
+	for j, v := range o.sum {
+		o.total[j+1] += int64(v)
+		o.sum[j] = 0
+	}
+}

@@ -1,0 +1,167 @@
+package sgd
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// schema is the JSON Schema of the parameters.
+const schema = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["model", "target", "features"],
+  "properties": {
+    "model":    {"enum": ["linear", "logistic"], "description": "least squares, or the log-odds of a yes"},
+    "target":   {"type": "string", "description": "what is explained: a number with bounds (linear); a number with bounds 0 and 1, or a category of two values (logistic)"},
+    "positive": {"type": "string", "description": "the value of a category target that is a yes; the second of its domain by default"},
+    "features": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000, "uniqueItems": true,
+                 "description": "what explains it: numbers with bounds, and categories with a domain, whose first value is the reference"},
+    "log":      {"type": "array", "items": {"type": "string"}, "uniqueItems": true,
+                 "description": "columns of which the natural logarithm is used, after clipping; their lower bound must be positive"},
+    "epochs":   {"type": "number", "exclusiveMinimum": 0, "maximum": 100000, "default": 40, "description": "how often each record is used, on average"},
+    "steps":    {"type": "integer", "minimum": 1, "maximum": 100000, "description": "the number of steps, instead of epochs"},
+    "rate":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 0.1, "description": "the probability with which a record is in the batch of a step; 1 takes all"},
+    "batch_size": {"type": "number", "exclusiveMinimum": 0, "description": "the expected size of a batch, instead of rate"},
+    "rows":     {"type": "integer", "minimum": 1, "description": "where the number of records is secret: a public guess of it, which scales the steps"},
+    "clip":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
+    "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units; by default the inverse of the curvature of the loss, less where the noise is large"},
+    "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0, "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
+    "average":  {"type": "boolean", "default": true, "description": "release the mean of the second half of the steps instead of the last"}
+  },
+  "allOf": [{"not": {"required": ["epochs", "steps"]}}, {"not": {"required": ["rate", "batch_size"]}}]
+}`
+
+// Limits of what a job may ask for.
+const (
+	maxSteps    = 100_000
+	maxFeatures = 1000
+	maxWidth    = 10_000 // coordinates, the one-hot ones included
+)
+
+type params struct {
+	Model     string   `json:"model"`
+	Target    string   `json:"target"`
+	Positive  *string  `json:"positive"`
+	Features  []string `json:"features"`
+	Log       []string `json:"log"`
+	Epochs    *float64 `json:"epochs"`
+	Steps     *int64   `json:"steps"`
+	Rate      *float64 `json:"rate"`
+	BatchSize *float64 `json:"batch_size"`
+	Rows      *int64   `json:"rows"`
+	Clip      *float64 `json:"clip"`
+	StepSize  *float64 `json:"step_size"`
+	L2        float64  `json:"l2"`
+	Average   *bool    `json:"average"`
+}
+
+func parseParams(raw json.RawMessage) (params, error) {
+	var p params
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		return p, fmt.Errorf("parameters: %w", err)
+	}
+	if p.Model != "linear" && p.Model != "logistic" {
+		return p, fmt.Errorf("model: must be linear or logistic")
+	}
+	if len(p.Features) == 0 || len(p.Features) > maxFeatures {
+		return p, fmt.Errorf("features: name between 1 and %d columns", maxFeatures)
+	}
+	used := map[string]bool{p.Target: true}
+	for _, f := range p.Features {
+		if used[f] {
+			return p, fmt.Errorf("features: %q is named twice, or is the target", f)
+		}
+		used[f] = true
+	}
+	for _, name := range p.Log {
+		if !used[name] {
+			return p, fmt.Errorf("log: %q is neither the target nor a feature", name)
+		}
+	}
+	switch {
+	case p.Epochs != nil && p.Steps != nil:
+		return p, fmt.Errorf("epochs, steps: give one of them")
+	case p.Rate != nil && p.BatchSize != nil:
+		return p, fmt.Errorf("rate, batch_size: give one of them")
+	case p.Positive != nil && p.Model != "logistic":
+		return p, fmt.Errorf("positive: is for a logistic model")
+	}
+	return p, p.checkNumbers()
+}
+
+func (p params) checkNumbers() error {
+	for _, x := range []struct {
+		name  string
+		value *float64
+		most  float64
+	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000}, {"step_size", p.StepSize, 1e6}} {
+		if v := x.value; v != nil && !(*v > 0 && *v <= x.most) {
+			return fmt.Errorf("%s: must be positive and at most %g", x.name, x.most)
+		}
+	}
+	if !(p.L2 >= 0 && p.L2 <= 1000) {
+		return fmt.Errorf("l2: must be between 0 and 1000")
+	}
+	if s := p.Steps; s != nil && (*s < 1 || *s > maxSteps) {
+		return fmt.Errorf("steps: must be between 1 and %d", maxSteps)
+	}
+	return nil
+}
+
+// schedule is how the records are used: all of it is public.
+type schedule struct {
+	rows  float64 // the public number of records, or the public guess of it
+	rate  float64
+	steps int64
+}
+
+// expected is the expected size of a batch, the divisor of every step (P14).
+func (s schedule) expected() float64 { return s.rate * s.rows }
+
+func (p params) schedule(pub sdk.Public) (schedule, error) {
+	s := schedule{rows: float64(pub.Population), rate: 0.1}
+	switch {
+	case pub.Population > 0 && p.Rows != nil:
+		return s, fmt.Errorf("rows: is for tables whose number of records is secret; here it is public")
+	case pub.Population == 0 && p.Rows == nil:
+		return s, fmt.Errorf("rows: the number of records is secret; give a public guess of it, which only scales the steps")
+	case pub.Population == 0 && *p.Rows < 1:
+		return s, fmt.Errorf("rows: must be at least 1")
+	case pub.Population == 0:
+		s.rows = float64(*p.Rows)
+	}
+	switch {
+	case p.Rate != nil:
+		s.rate = *p.Rate
+	case p.BatchSize != nil && *p.BatchSize > s.rows:
+		return s, fmt.Errorf("batch_size: must be at most the number of records, %.0f", s.rows)
+	case p.BatchSize != nil:
+		s.rate = *p.BatchSize / s.rows
+	}
+	if s.rate < 0x1p-40 {
+		return s, fmt.Errorf("rate: is too small to be drawn")
+	}
+	epochs := 40.0
+	if p.Epochs != nil {
+		epochs = *p.Epochs
+	}
+	steps := math.Max(1, math.Round(epochs/s.rate))
+	if p.Steps != nil {
+		steps = float64(*p.Steps)
+	}
+	if steps > maxSteps {
+		return s, fmt.Errorf("epochs: make %.0f steps at rate %g; at most %d are possible", steps, s.rate, maxSteps)
+	}
+	s.steps = int64(steps)
+	return s, nil
+}
+
+func (p params) logs(name string) bool { return slices.Contains(p.Log, name) }

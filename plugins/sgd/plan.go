@@ -1,0 +1,150 @@
+package sgd
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Version is the version of the mechanism; it changes when a release of the same
+// job would.
+const Version = "1.0.0"
+
+// Mechanism is regression by noisy gradient descent. Its zero value is ready for
+// use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return sdk.Description{
+		Name:      "sgd",
+		Version:   Version,
+		Summary:   "linear and logistic regression by noisy gradient descent on poisson batches",
+		Params:    json.RawMessage(schema),
+		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
+		Designs:   []string{"full"},
+	}
+}
+
+// Plan chooses the noise and the step. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	l, err := newLayout(req)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	return sdk.Plan{
+		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.names()) + len(l.facts())), Errors: l.expected(),
+	}, nil
+}
+
+// layout is everything a release needs to know; it follows from public facts
+// alone, so Release derives it again instead of trusting a copy.
+type layout struct {
+	params   params
+	encoder  *encoder
+	schedule schedule
+	clip     float64
+	noise    privacy.DiscreteGaussian // of one step
+	stepSize float64
+}
+
+// maxMultiplier is more noise than any model survives, and keeps sums with noise
+// inside an int64.
+const maxMultiplier = 1 << 20
+
+func newLayout(req sdk.PlanRequest) (*layout, error) {
+	p, err := parseParams(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	if req.Public.Design.Kind != "full" {
+		return nil, fmt.Errorf("sgd draws batches of its own, each step a fresh one, and is accounted for on the whole table: use from: table")
+	}
+	l := &layout{params: p}
+	if l.encoder, err = newEncoder(p, req.Public); err != nil {
+		return nil, err
+	}
+	if l.schedule, err = p.schedule(req.Public); err != nil {
+		return nil, err
+	}
+	l.clip = 0.5
+	if p.Model == "logistic" {
+		l.clip = 1
+	}
+	if p.Clip != nil {
+		l.clip = *p.Clip
+	}
+	if err := l.calibrate(req); err != nil {
+		return nil, err
+	}
+	l.stepSize = l.defaultStep()
+	if p.StepSize != nil {
+		l.stepSize = *p.StepSize
+	}
+	return l, nil
+}
+
+// calibrate finds the smallest noise with which all steps together meet the target.
+func (l *layout) calibrate(req sdk.PlanRequest) error {
+	multiplier, err := sdk.GaussianMultiplier(func(x float64) privacy.Event {
+		probe := *l
+		probe.noise = probe.gaussian(x)
+		return probe.event()
+	}, req.Public.SampleRelations, req.Target)
+	if err != nil {
+		return fmt.Errorf("noise: %w", err)
+	}
+	if multiplier > maxMultiplier {
+		return fmt.Errorf("noise: %.3g times the clipping norm in every step; ask for fewer steps or a larger guarantee", multiplier)
+	}
+	l.noise = l.gaussian(multiplier)
+	return nil
+}
+
+// gaussian is the noise of one step, in steps of the lattice. A record that joins
+// moves the sum by at most normSteps, one that is replaced by twice that (P1, P14),
+// in every coordinate there is.
+func (l *layout) gaussian(multiplier float64) privacy.DiscreteGaussian {
+	return privacy.DiscreteGaussian{
+		Sigma:       math.Ceil(multiplier * normSteps),
+		Sensitivity: privacy.Sensitivity{AddRemove: normSteps, ReplaceOne: 2 * normSteps},
+		Coordinates: int64(l.encoder.width + 1),
+	}
+}
+
+// batch is the draw of one step, nil where every step takes all records.
+func (l *layout) batch() privacy.Sampling {
+	if l.schedule.rate == 1 {
+		return nil
+	}
+	return privacy.Poisson{Rate: l.schedule.rate, Event: l.noise}
+}
+
+// event is what all steps amount to (P14).
+func (l *layout) event() privacy.Event {
+	if b := l.batch(); b != nil {
+		return privacy.Repeat{N: l.schedule.steps, Event: b}
+	}
+	return privacy.Repeat{N: l.schedule.steps, Event: l.noise}
+}
+
+// multiplier is the noise of a step in clipping norms.
+func (l *layout) multiplier() float64 { return l.noise.Sigma / normSteps }
+
+// unit turns a noisy sum on the lattice into a mean gradient: one lattice step,
+// divided by the public expected size of a batch, never by the realised one.
+func (l *layout) unit() float64 { return l.clip / normSteps / l.schedule.expected() }
+
+// curvature bounds the second derivative of a record's loss: rows lie in the unit
+// ball, up to rounding.
+func (l *layout) curvature() float64 {
+	if l.encoder.logistic {
+		return 0.25
+	}
+	return 1
+}
+
+func (l *layout) defaultStep() float64 { return 1 / l.curvature() }

@@ -1,0 +1,117 @@
+package sgd
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// The two kinds of rows of a release.
+const (
+	kindCoefficient = "coefficient"
+	kindTraining    = "training"
+)
+
+// output is the shape of the release: one row a coefficient, then one a public
+// fact about the training.
+var output = []sdk.Field{
+	{Name: "kind", Type: sdk.String, Doc: "coefficient, or training: a public fact about how it was found"},
+	{Name: "name", Type: sdk.String, Doc: "(intercept), a column, or column=value against the first value of its domain"},
+	{Name: "value", Type: sdk.Float64, Doc: "in the column's own units, with noise; of log(column) for a number with a logarithm; log-odds for a logistic model"},
+}
+
+// interceptName is the name of the coefficient that stands alone.
+const interceptName = "(intercept)"
+
+// names are those of the coefficients, the intercept first.
+func (l *layout) names() []string {
+	all := []string{interceptName}
+	for _, f := range l.encoder.features {
+		switch {
+		case f.column.Type == sdk.Category:
+			for _, v := range f.column.Domain[1:] {
+				all = append(all, shorten(f.column.Name+"="+v))
+			}
+		case f.log:
+			all = append(all, "log("+f.column.Name+")")
+		default:
+			all = append(all, f.column.Name)
+		}
+	}
+	return all
+}
+
+// shorten keeps a name within what a result may hold.
+func shorten(s string) string {
+	if len(s) <= sdk.MaxString {
+		return s
+	}
+	return fmt.Sprintf("%.200s…", s)
+}
+
+type fact struct {
+	name  string
+	value float64
+}
+
+// facts are public: they follow from the plan.
+func (l *layout) facts() []fact {
+	return []fact{
+		{"steps", float64(l.schedule.steps)},
+		{"rate", l.schedule.rate},
+		{"expected_batch", l.schedule.expected()},
+		{"clip", l.clip},
+		{"noise_multiplier", l.multiplier()},
+		{"step_size", l.stepSize},
+		{"l2", l.params.L2},
+	}
+}
+
+// expected says what is known of the noise without data: that of a step. How far
+// it reaches a coefficient depends on how the features lie.
+func (l *layout) expected() []sdk.ExpectedError {
+	return []sdk.ExpectedError{{Field: "value", Note: fmt.Sprintf(
+		"noise multiplier σ = %.4g at clip %g, %d steps at rate %g: noise of %.4g on each coordinate of a step's mean gradient",
+		l.multiplier(), l.clip, l.schedule.steps, l.schedule.rate, l.unit()*l.noise.Sigma)}}
+}
+
+// result turns scaled coefficients into the released table.
+func (l *layout) result(w []float64) sdk.Result {
+	var kind, name []string
+	var value []float64
+	for i, c := range l.unscaled(w) {
+		kind, name, value = append(kind, kindCoefficient), append(name, l.names()[i]), append(value, c)
+	}
+	for _, f := range l.facts() {
+		kind, name, value = append(kind, kindTraining), append(name, f.name), append(value, f.value)
+	}
+	return sdk.Result{Columns: []sdk.ResultColumn{
+		{Name: "kind", String: kind}, {Name: "name", String: name}, {Name: "value", Float64: value},
+	}}
+}
+
+// unscaled returns the coefficients in the columns' own units, the intercept
+// first. With z = (x − middle)/half the prediction is (w0 + Σ w·z)/radius.
+func (l *layout) unscaled(w []float64) []float64 {
+	e := l.encoder
+	gain, shift := 1/e.radius, 0.0
+	if !e.logistic {
+		gain, shift = e.target.half/e.radius, e.target.middle
+	}
+	out := make([]float64, len(w))
+	out[0] = w[0]*gain + shift
+	for _, f := range e.features {
+		for j := f.first + 1; j <= f.first+f.width; j++ {
+			out[j] = w[j] * gain
+			if f.column.Type == sdk.Number {
+				out[j] /= f.half
+				out[0] -= out[j] * f.middle
+			}
+		}
+	}
+	for i, x := range out {
+		out[i] = math.Max(-math.MaxFloat64, math.Min(math.MaxFloat64, x))
+	}
+	return out
+}

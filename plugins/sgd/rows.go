@@ -1,0 +1,74 @@
+package sgd
+
+import (
+	"errors"
+	"io"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// maxRows bounds the table, so that no sum on the lattice leaves an int64.
+const maxRows = 1 << 27
+
+// blockBits: rows are kept in blocks of 2^blockBits, so that a table whose size is
+// not known is never copied.
+const blockBits = 13
+
+var errTooLarge = errors.New("the table has too many records")
+
+// matrix is the encoded table, row-major. A row holds its coordinates without the
+// intercept, its target, and its clipping limit: all that a step needs of a record
+// lies side by side.
+type matrix struct {
+	width  int
+	stride int
+	blocks [][]float64
+	n      int64
+}
+
+func newMatrix(width int) *matrix { return &matrix{width: width, stride: width + 2} }
+
+func (m *matrix) row(i int64) []float64 {
+	at := int(i&(1<<blockBits-1)) * m.stride
+	return m.blocks[i>>blockBits][at : at+m.stride : at+m.stride]
+}
+
+// read encodes all rows of the stream.
+func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
+	m := newMatrix(e.width)
+	var present []bool
+	var whole []float64
+	for {
+		b, err := rows.Next()
+		if err == io.EOF {
+			return m, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		n := b.Len()
+		if m.n+int64(n) > maxRows {
+			return nil, errTooLarge
+		}
+		if cap(present) < n {
+			present, whole = make([]bool, n), make([]float64, n*m.stride)
+		}
+		present, whole = present[:n], whole[:n*m.stride]
+		clear(whole)
+		e.encode(b, whole, m.stride, present)
+		m.add(whole)
+	}
+}
+
+// add appends encoded rows.
+func (m *matrix) add(rows []float64) {
+	for len(rows) > 0 {
+		at := int(m.n & (1<<blockBits - 1))
+		if at == 0 {
+			m.blocks = append(m.blocks, make([]float64, m.stride<<blockBits))
+		}
+		k := copy(m.blocks[len(m.blocks)-1][at*m.stride:], rows)
+		rows = rows[k:]
+		m.n += int64(k / m.stride)
+	}
+}
