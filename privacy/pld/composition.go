@@ -165,10 +165,14 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int, work 
 	if s == upper {
 		return m.spread(o, h, maxCells)
 	}
-	if o == 0 {
-		o = m.center(h)
+	out, err := m.merge(o, h, maxCells, work.theta)
+	if c := m.center(h); err == nil && o == 0 && c != 0 {
+		// Whichever origin wastes less loss.
+		if other, err := m.merge(c, h, maxCells, work.theta); err == nil && other.mean() > out.mean() {
+			return other, nil
+		}
 	}
-	return m.merge(o, h, maxCells, work.theta)
+	return out, err
 }
 
 // slack is what rounding of losses may have hidden in the loss of the sum.

@@ -188,7 +188,7 @@ func (m measure) center(h float64) float64 {
 			best, from, to = mass, j, i+1
 		}
 	}
-	if best < 0.85 {
+	if best < 0.3 {
 		return 0
 	}
 	base, p, q := m.loss[from], 0.0, 0.0
@@ -197,4 +197,13 @@ func (m measure) center(h float64) float64 {
 		q -= m.mass[i] * math.Expm1(base-m.loss[i])
 	}
 	return base - math.Log1p(-q/p)
+}
+
+// mean is Σ mass·loss.
+func (l *lattice) mean() float64 {
+	s := 0.0
+	for i, p := range l.p {
+		s += p * (l.o + float64(l.lo+i)*l.h)
+	}
+	return s
 }

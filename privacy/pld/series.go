@@ -31,7 +31,7 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 	m := math.Ceil(6.5 / math.Sqrt(v) * n * s.h / (2 * math.Pi))
 	var rest float64
 	for try := 0; ; try++ {
-		if try == 12 || !(m*float64(s.cells()) < limit) || m > n/2 || m < 1 {
+		if try == 12 || !(m*float64(s.cells()+500) < limit) || m > 1<<17 || m > n/2 || m < 1 {
 			return nil
 		}
 		if rest = f.rest(m, n, s.h); rest < 1e-11/n {
