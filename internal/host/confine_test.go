@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,6 +82,12 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("DATABASE_PASSWORD", strconv.Itoa(secret))
 	t.Setenv("PLUGIN_PASSWORD", strconv.Itoa(secret))
 	t.Setenv("GODEBUG", "http2debug=2")
+	// A descriptor that this process would hand to every child.
+	fd, err := syscall.Open("/etc/passwd", syscall.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
 	p := start(t, "inside", Limits{})
 	d, err := p.Describe(context.Background())
 	if err != nil {
@@ -350,5 +357,28 @@ func TestOlderChild(t *testing.T) {
 	p.Close()
 	if len(alive(t, m)) != 1 {
 		t.Error("it was killed")
+	}
+}
+
+// The parent-death signal is that of the thread that forked: a plugin must outlive
+// the thread that asked for it.
+func TestThreadEnds(t *testing.T) {
+	started := make(chan *Plugin)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
+		p, err := Start(context.Background(), command(t, "good"), Limits{})
+		if err != nil {
+			t.Error(err)
+		}
+		started <- p
+	}()
+	p := <-started
+	if p == nil {
+		t.FailNow()
+	}
+	defer p.Close()
+	time.Sleep(50 * time.Millisecond)
+	if _, err := p.Describe(context.Background()); err != nil {
+		t.Error(err)
 	}
 }
