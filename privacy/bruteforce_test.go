@@ -179,7 +179,7 @@ func TestNoChargeBelowTheTruth(t *testing.T) {
 						t.Errorf("%s, %s, %s: %s charges %.9g at epsilon %g, the truth is %.9g", s.name, s.rel, m.name, method, b.Delta, eps, truth[i])
 					}
 				}
-				if truth[i] > a.Upper+1e-12 || a.Lower > truth[i]*(1+1e-6)+1e-12 && attained(m) {
+				if truth[i] > a.Upper+1e-12 || attained(m) && a.Lower > truth[i]*(1+1e-6)+1e-12 {
 					t.Errorf("%s, %s, %s at epsilon %g: [%g, %g] misses the truth %g", s.name, s.rel, m.name, eps, a.Lower, a.Upper, truth[i])
 				}
 				if truth[i] > 1e-12 {
@@ -196,5 +196,8 @@ func TestNoChargeBelowTheTruth(t *testing.T) {
 	}
 }
 
-// attained says whether the enumerated mechanism is the worst one that its event describes, so that a lower bound applies to it.
-func attained(m enumerated) bool { return false }
+// attained says whether the enumerated mechanism is the worst one that its event describes, so that a lower bound applies to it: noise
+// on a sum whose values fill the domain. Clamping loses nothing, the likelihood ratio is constant where it cuts.
+func attained(m enumerated) bool {
+	return m.name == "discrete Laplace sum" || m.name == "two sums of one draw"
+}

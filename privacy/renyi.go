@@ -29,8 +29,9 @@ type renyiBound struct {
 	curve rdp.Curve
 	lost  float64
 	// mirror says that the worst pair is one that an involution of the outputs
-	// swaps, with non-negative χ-moments: products of Gaussian, Laplace and
-	// randomized-response pairs. Zhu and Wang's factor 3 falls away for it.
+	// swaps: products of Gaussian, Laplace and
+	// randomized-response pairs. Zhu and Wang's factor 3 falls away for it
+	// (mirror.proof.md).
 	mirror bool
 }
 

@@ -262,3 +262,33 @@ func TestPureSumsAreExact(t *testing.T) {
 		}
 	}
 }
+
+// Poisson-sampled pure events: the curve without the factor 3 lies above both directions of the exact divergence of the pair that
+// dominates every pure mechanism.
+func TestMirrorPairs(t *testing.T) {
+	for _, eps := range []float64{.1, 1, 3, 8} {
+		for _, q := range []float64{1e-4, .01, .2, .9} {
+			b, u := renyi(Poisson{q, Pure{eps}}, AddRemove, "")
+			if u != nil {
+				t.Fatal(u)
+			}
+			p := [2]float64{1 / (1 + math.Exp(-eps)), 1 / (1 + math.Exp(eps))}
+			for _, alpha := range []float64{1.5, 2, 3, 4.7, 8, 33} {
+				var there, back float64
+				for i := range p {
+					without := p[1-i]
+					with := (1-q)*without + q*p[i]
+					there += math.Pow(with, alpha) * math.Pow(without, 1-alpha)
+					back += math.Pow(without, alpha) * math.Pow(with, 1-alpha)
+				}
+				d := math.Log(math.Max(there, back)) / (alpha - 1)
+				if got := b.curve(alpha); got < d*(1-1e-9)-1e-15 {
+					t.Errorf("ε %g rate %g α %g: curve %g, exact %g", eps, q, alpha, got, d)
+				}
+				if back > there*(1+1e-12) {
+					t.Errorf("ε %g rate %g α %g: the other direction is larger", eps, q, alpha)
+				}
+			}
+		}
+	}
+}
