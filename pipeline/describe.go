@@ -64,7 +64,7 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 	}
 	entry := report.Draw{
 		Name: d.name, Design: d.design.Kind(), Target: point(d.target), Sample: d.sample,
-		SampleRelations: d.relations, Guarantee: g,
+		SampleRelations: d.relations, Guarantee: g, PublicColumns: d.design.Facts().UnitColumns,
 	}
 	for _, r := range d.releases {
 		entry.Releases = append(entry.Releases, r.job.Name)

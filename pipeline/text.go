@@ -66,6 +66,9 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 		line(b, 2, "allowed on the sample", pointText(d.Sample, allowed)+" under "+relations(d.SampleRelations))
 	}
 	line(b, 2, "charged on the population", charge(d.Guarantee))
+	if len(d.PublicColumns) > 0 {
+		line(b, 2, "public", strings.Join(d.PublicColumns, ", ")+": a neighbour keeps them")
+	}
 	for _, c := range d.Guarantee.Claimed {
 		line(b, 2, "claimed, not charged", fmt.Sprintf("ε %s by %s: %s", allowed(c.Epsilon), c.Source, c.Why))
 	}

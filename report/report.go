@@ -79,6 +79,9 @@ type Draw struct {
 	Sample          privacy.Point      `json:"sample_budget"`
 	SampleRelations []privacy.Relation `json:"sample_relations"`
 	Efficiency      float64            `json:"efficiency,omitempty"`
+	// PublicColumns are the key columns of the design's frame: they are public, and
+	// a neighbour keeps them.
+	PublicColumns []string `json:"public_columns,omitempty"`
 	Verdict         string             `json:"verdict,omitempty"`
 	Guarantee       Guarantee          `json:"guarantee"`
 	Releases        []string           `json:"releases"`
