@@ -33,6 +33,11 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 			return r, err
 		}
 		r.Draws = append(r.Draws, entry)
+		for _, c := range entry.PublicColumns {
+			if !contains(r.Dataset.PublicColumns, c) {
+				r.Dataset.PublicColumns = append(r.Dataset.PublicColumns, c)
+			}
+		}
 		for _, rel := range d.releases {
 			entry, err := rel.describe(d, wrap)
 			if err != nil {

@@ -58,7 +58,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		fmt.Fprintln(b)
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
-	line(b, 0, "meaning", meaning(o.Report.Guarantee, o.Report.Dataset.Unit))
+	line(b, 0, "meaning", meaning(o.Report.Guarantee, o.Report.Dataset))
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, reportFile))
 	return b.Flush()

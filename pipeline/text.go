@@ -129,7 +129,7 @@ func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
 		}
 		line(b, 2, "limit of the budget", text)
 	}
-	line(b, 2, "meaning", meaning(r.Guarantee, r.Dataset.Unit))
+	line(b, 2, "meaning", meaning(r.Guarantee, r.Dataset))
 }
 
 func charge(g report.Guarantee) string {
@@ -137,13 +137,16 @@ func charge(g report.Guarantee) string {
 }
 
 // meaning says a guarantee in one sentence.
-func meaning(g report.Guarantee, unit string) string {
+func meaning(g report.Guarantee, d report.Dataset) string {
 	change := "is in the table or not"
 	if g.Relation == privacy.ReplaceOne {
 		change = "has the values it has or any others"
+		if len(d.PublicColumns) > 0 {
+			change += " (but for its " + strings.Join(d.PublicColumns, " and ") + ", which are public)"
+		}
 	}
 	text := fmt.Sprintf("whether any one %s %s changes the chance of any result by at most a factor %s",
-		unit, change, spent(math.Exp(g.Epsilon)))
+		d.Unit, change, spent(math.Exp(g.Epsilon)))
 	if g.Delta > 0 {
 		text += ", but for a probability of " + spent(g.Delta)
 	}

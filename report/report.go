@@ -41,6 +41,8 @@ type Dataset struct {
 	Unit       string           `json:"unit"`
 	Population int64            `json:"population,omitempty"`
 	Collected  string           `json:"collected,omitempty"`
+	// PublicColumns are the columns that a neighbour keeps: key columns of frames.
+	PublicColumns []string `json:"public_columns,omitempty"`
 }
 
 // Guarantee is one charged guarantee and how it was found.
