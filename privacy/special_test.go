@@ -292,3 +292,45 @@ func TestMirrorPairs(t *testing.T) {
 		}
 	}
 }
+
+// Samples of samples: nested Poisson rates multiply, nested simple random samples are one.
+func TestSamplesOfSamples(t *testing.T) {
+	for _, c := range []struct {
+		nested, flat Event
+		rel          Relation
+	}{
+		{Repeat{10, Poisson{.5, Poisson{.25, Gaussian{Sigma: 1}}}}, Repeat{10, Poisson{.125, Gaussian{Sigma: 1}}}, AddRemove},
+		{Repeat{10, WithoutReplacement{50, 100, WithoutReplacement{10, 50, Laplace{Scale: 1}}}}, Repeat{10, WithoutReplacement{10, 100, Laplace{Scale: 1}}}, ReplaceOne},
+		{WithoutReplacement{50, 100, WithoutReplacement{10, 50, Pure{1}}}, WithoutReplacement{10, 100, Pure{1}}, AddRemove},
+	} {
+		a, b := mustEpsilon(t, c.nested, c.rel, 1e-6), mustEpsilon(t, c.flat, c.rel, 1e-6)
+		if len(a.Methods) != len(b.Methods) || math.Abs(a.Epsilon-b.Epsilon) > 1e-9*b.Epsilon {
+			t.Errorf("%#v: %+v, flat %+v", c.nested, a.Methods, b.Methods)
+		}
+	}
+	// A Poisson sample of a sample of fixed size: two phases, not one design. Enumerated: 2 of 4, then each with probability ½.
+	m := discreteLaplaceSum(ratio07, signedS)
+	var design []outcome
+	for _, o := range fixedDesign(2, 4) {
+		for _, p := range poissonDesign(.5, .5) {
+			x := outcome{p: o.p * p.p}
+			for _, i := range p.members {
+				x.members = append(x.members, o.members[i])
+			}
+			design = append(design, x)
+		}
+	}
+	s := scenario{"", ReplaceOne, signed, 4, nil, func(int) []outcome { return design }, nil}
+	truth := s.truth(m)
+	for i, eps := range epsilons {
+		a, err := DeltaAt(WithoutReplacement{2, 4, Poisson{.5, m.event}}, ReplaceOne, eps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for method, b := range a.Methods {
+			if b.Delta < truth[i]-1e-12 {
+				t.Errorf("two phases, %s at %g: %g, the truth is %g", method, eps, b.Delta, truth[i])
+			}
+		}
+	}
+}

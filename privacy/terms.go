@@ -40,8 +40,11 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 		g.add(x.Event, join(at, x.Kind())+".event", runs*x.N)
 		return
 	}
-	if p, ok := e.(Poisson); ok {
-		e, at = thinned(p, at)
+	switch x := e.(type) {
+	case Poisson:
+		e, at = thinned(x, at)
+	case WithoutReplacement:
+		e, at = redrawn(x, at)
 	}
 	if len(g.terms) == 0 {
 		// The usual case is a single term: put off writing its key.
@@ -74,6 +77,18 @@ func thinned(p Poisson, at string) (Event, string) {
 			rate = math.Min(1, math.Nextafter(rate, 1))
 		}
 		p, at = Poisson{rate, inner.Event}, join(at, p.Kind())+".event"
+	}
+}
+
+// redrawn joins simple random samples of simple random samples: n of N, and then m
+// of those n, are m of N.
+func redrawn(w WithoutReplacement, at string) (Event, string) {
+	for {
+		inner, ok := w.Event.(WithoutReplacement)
+		if !ok || inner.Of != w.Take {
+			return w, at
+		}
+		w, at = WithoutReplacement{inner.Take, w.Of, inner.Event}, join(at, w.Kind())+".event"
 	}
 }
 
