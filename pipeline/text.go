@@ -19,9 +19,9 @@ func spent(x float64) string {
 }
 
 // allowed prints a limit or a target with four significant digits, rounded down.
-// A float that lies just below a short decimal is that decimal.
+// What was kept back for rounding (a billionth) is shown as part of it.
 func allowed(x float64) string {
-	return digits(x, func(steps float64) float64 { return math.Floor(steps * (1 + 1e-12)) })
+	return digits(x, func(steps float64) float64 { return math.Floor(steps * (2 - keptBack + 1e-12)) })
 }
 
 func digits(x float64, to func(float64) float64) string {
