@@ -42,6 +42,12 @@ func (q *question) answer() (Interval, error) {
 		if err != nil {
 			return Interval{}, err
 		}
+		if math.IsNaN(iv.Upper) {
+			return Interval{}, fmt.Errorf("%w: the losses overflow", ErrNotCertified)
+		}
+		if math.IsNaN(iv.Lower) {
+			iv.Lower = 0
+		}
 		out.Lower, out.Upper = math.Max(out.Lower, iv.Lower), math.Max(out.Upper, iv.Upper)
 	}
 	if q.o.UpperOnly {

@@ -67,6 +67,9 @@ func (d *discreteLaplace) measure(r request) (measure, error) {
 			m.add(math.Min(hi, math.Max(lo, math.Log(p/q)))-4e-16*top, p)
 		default:
 			up := math.Min(p, math.Max(0, (p-q*math.Exp(lo))/-math.Expm1(lo-hi)+1e-15*p/math.Min(1, hi-lo)))
+			if math.IsNaN(up) {
+				up = p // e^lo overflows: the higher loss is on the safe side
+			}
 			m.add(lo, p-up+1e-15*p)
 			m.add(hi, up)
 		}

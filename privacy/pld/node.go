@@ -118,6 +118,9 @@ func discretise(c continuum, lo, hi float64, r request) (measure, error) {
 		p, q := c.above(last)
 		if r.side == upper {
 			atom := math.Min(p, q*math.Exp(last))
+			if !(atom >= 0) {
+				atom = 0 // e^last overflows: all of the tail counts as infinite
+			}
 			out.add(last, carry+atom)
 			out.infP = (p-atom)*(1+1e-12) + p*1e-12
 		} else if p > 0 && q > 0 {
