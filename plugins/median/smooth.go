@@ -2,14 +2,14 @@ package median
 
 import "math"
 
-// Rounding (smooth.proof.md, 4): the computed sensitivity lies within a factor
-// 1 ± 2^-41 of the real one for a beta that is smaller by betaGuard, and is raised
-// by 2^-40.
+// Rounding (smooth.proof.md, 4): the search works with a beta that is smaller by
+// guard(beta), and its result is raised.
 const (
-	betaGuard = 0x1p-38
-	raise     = 1 + 0x1p-40
-	minBeta   = 0x1p-30
+	raise   = 1 + 0x1p-40
+	minBeta = 0x1p-17
 )
+
+func guard(beta float64) float64 { return 0x1p-38 * (2 + 1/beta) }
 
 // table is the sorted values with what stands before and after them.
 type table struct {
@@ -33,15 +33,15 @@ func (t table) at(j int) float64 {
 // # Contract
 //
 // The sorted values lie in [lower, upper]; floor is public and positive, at least
-// (upper − lower)·2^-42. The result is max(floor, S·(1 + ε)) with 0 < ε < 2^-39
-// and S the (β − 2^-38)-smooth sensitivity of P13,
+// (upper − lower)·2^-42; beta ≥ 2^-17. The result bounds the local sensitivity of the
+// quantile from above and is β-smooth, under both relations. But for rounding it
+// is max(floor, S), S the smooth sensitivity of P13,
 //
-//	S = max_k e^{−kβ'}·max_{t=0..k+1} (y_{m+t} − y_{m+t−k−1}),  β' = β − 2^-38,
+//	S = max_k e^{−kβ}·max_{t=0..k+1} (y_{m+t} − y_{m+t−k−1}).
 //
-// so that it is an upper bound on the local sensitivity and β-smooth, under both
-// relations. Proof: smooth.proof.md.
+// Proof: smooth.proof.md.
 func (t table) smoothSensitivity(m int, beta, floor float64) float64 {
-	s := search{table: t, m: m, beta: beta - betaGuard, best: floor / raise}
+	s := search{table: t, m: m, beta: beta - guard(beta), best: floor / raise}
 	s.prune()
 	s.weigh()
 	s.divide(0, s.right, 0, s.left)
