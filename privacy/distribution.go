@@ -31,6 +31,9 @@ func runDistribution(e Event, rel Relation, at Point, q query, o Options) (brack
 	b := bracket{lower: i.Lower, upper: i.Upper}
 	if !d.attained {
 		b.lower = 0
+		if d.witness != nil && !o.Quick {
+			b.lower = certifiedBelow(d.witness, at, q)
+		}
 	}
 	switch {
 	case errors.Is(err, pld.ErrWide):
@@ -41,12 +44,30 @@ func runDistribution(e Event, rel Relation, at Point, q query, o Options) (brack
 	return b, nil
 }
 
+// certifiedBelow is the lower bound of a pair that some neighbours have.
+func certifiedBelow(m pld.Mechanism, at Point, q query) float64 {
+	var i pld.Interval
+	var err error
+	if q == epsilonQuery {
+		i, err = pld.Epsilon(m, at.Delta, pld.Options{})
+	} else {
+		i, err = pld.Delta(m, at.Epsilon, pld.Options{})
+	}
+	if err != nil && !errors.Is(err, pld.ErrWide) || !(i.Lower >= 0) {
+		return 0
+	}
+	return i.Lower * (1 - 1e-9) // the rate was rounded up
+}
+
 // lossPair is a pair of privacy-loss distributions that dominates the event.
 type lossPair struct {
 	mech pld.Mechanism
 	// attained says that one pair of neighbours has exactly this pair, so that its
 	// lower bound is one on the truth.
 	attained bool
+	// witness is a pair that some neighbours have exactly, where mech is only known
+	// to dominate: its lower bound is one on the truth. Nil where none is known.
+	witness pld.Mechanism
 	// profiled says that the pair was built from a profile that method basic
 	// evaluates directly, so that it is of use only in a composition.
 	profiled bool
@@ -61,7 +82,7 @@ const maxInner = 10_000
 // distribution builds the pair of e; inside says that a sample is drawn around it.
 func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Unsupported) {
 	out := lossPair{attained: true}
-	var parts []pld.Mechanism
+	var parts, witnesses []pld.Mechanism
 	var squares []float64
 	ts := terms(e, at)
 	for _, t := range ts {
@@ -80,13 +101,26 @@ func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Uns
 		if inside && t.runs > maxInner {
 			return lossPair{}, refuse(t.path(), "too many runs on one draw of a sample")
 		}
+		if p.attained && !p.alone {
+			p.witness = p.mech
+		}
 		if t.runs > 1 {
 			p.mech = pld.Repeat(t.runs, p.mech)
+			if p.witness != nil {
+				p.witness = pld.Repeat(t.runs, p.witness)
+			}
 		}
 		parts = append(parts, p.mech)
+		if p.witness != nil {
+			witnesses = append(witnesses, p.witness)
+		}
 	}
 	if len(squares) > 0 {
-		parts = append(parts, pld.Gaussian(below(1/norm(squares))))
+		g := pld.Gaussian(below(1 / norm(squares)))
+		parts, witnesses = append(parts, g), append(witnesses, g)
+	}
+	if len(witnesses) == len(parts) {
+		out.witness = pld.Compose(witnesses...)
 	}
 	if len(parts) == 1 {
 		out.mech = parts[0]
@@ -200,7 +234,13 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 		// One run attains it where everybody but the changed record is equal; the two
 		// halves of the profile belong to different neighbours, so that a composition
 		// need not. Under add-remove the true rate is below Take/Of.
-		return lossPair{mech: m, attained: p.attained && rel == ReplaceOne, alone: true}, nil
+		out := lossPair{mech: m, attained: p.attained && rel == ReplaceOne, alone: true}
+		if out.attained {
+			// Everybody but the changed record is equal: the mixture against the plain
+			// mechanism, as under Poisson sampling.
+			out.witness = pld.Poisson(amplify.Rate(s.Take, s.Of), p.mech)
+		}
+		return out, nil
 	case Multistage:
 		d := design(s)
 		p, u := distribution(s.Event, ReplaceOne, inner, true)
