@@ -30,8 +30,8 @@ const (
 // gradient sums the clipped gradients of records, on the lattice.
 //
 // A record with row k and residual r moves the sum by m·k, with m the residual in
-// units of clip/coefficientSteps, cut off to a whole number and to the limit of the
-// row: ‖m·k‖ <= normSteps. All is in whole numbers and exact: the sum does not
+// units of clip/coefficientSteps, rounded to a whole number and cut off at the limit
+// of the row: ‖m·k‖ <= normSteps. All is in whole numbers and exact: the sum does not
 // depend on the order of the records, nor on how many workers there are.
 type gradient struct {
 	e       *encoder
@@ -135,8 +135,8 @@ func (o *worker) multiply(g *gradient, rows []float64, n int, w []float64) {
 		if g.e.logistic {
 			p = 1 / (1 + math.Exp(-p))
 		}
-		// Cut off towards zero, so that the limit holds after it.
-		m := math.Trunc(math.Max(-limit, math.Min(limit, (p-y)*perUnit)))
+		// Rounded first: the limit is a whole number, and holds after it.
+		m := math.Max(-limit, math.Min(limit, math.RoundToEven((p-y)*perUnit)))
 		o.units[i] = m
 		whole += m
 	}

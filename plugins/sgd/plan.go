@@ -2,8 +2,10 @@ package sgd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"reflect"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -35,20 +37,41 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
+	if err := l.calibrate(req); err != nil {
+		return sdk.Plan{}, err
+	}
 	return sdk.Plan{
 		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.names()) + len(l.facts())), Errors: l.expected(),
 	}, nil
 }
 
-// layout is everything a release needs to know; it follows from public facts
-// alone, so Release derives it again instead of trusting a copy.
+// layout is everything a release needs to know. It follows from public facts
+// alone, so Release derives it again, but for the noise, which it takes from the
+// plan: what the host will draw.
 type layout struct {
 	params   params
 	encoder  *encoder
 	schedule schedule
 	clip     float64
 	noise    privacy.DiscreteGaussian // of one step
-	stepSize float64
+}
+
+var errOtherPlan = errors.New("the plan is not one of this mechanism's")
+
+// planned takes the noise from a plan that was made from the same request.
+func (l *layout) planned(e privacy.Event) error {
+	r, ok := e.(privacy.Repeat)
+	if !ok {
+		return errOtherPlan
+	}
+	inner := r.Event
+	if p, ok := inner.(privacy.Poisson); ok {
+		inner = p.Event
+	}
+	if l.noise, ok = inner.(privacy.DiscreteGaussian); !ok || !reflect.DeepEqual(l.event(), e) || l.noise != l.gaussian(l.multiplier()) {
+		return errOtherPlan
+	}
+	return nil
 }
 
 // maxMultiplier is more noise than any model survives, and keeps sums with noise
@@ -76,13 +99,6 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	}
 	if p.Clip != nil {
 		l.clip = *p.Clip
-	}
-	if err := l.calibrate(req); err != nil {
-		return nil, err
-	}
-	l.stepSize = l.defaultStep()
-	if p.StepSize != nil {
-		l.stepSize = *p.StepSize
 	}
 	return l, nil
 }
@@ -147,4 +163,10 @@ func (l *layout) curvature() float64 {
 	return 1
 }
 
-func (l *layout) defaultStep() float64 { return 1 / l.curvature() }
+// stepSize is how far a step goes along the mean gradient.
+func (l *layout) stepSize() float64 {
+	if l.params.StepSize != nil {
+		return *l.params.StepSize
+	}
+	return 1 / l.curvature()
+}

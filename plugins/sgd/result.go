@@ -63,7 +63,7 @@ func (l *layout) facts() []fact {
 		{"expected_batch", l.schedule.expected()},
 		{"clip", l.clip},
 		{"noise_multiplier", l.multiplier()},
-		{"step_size", l.stepSize},
+		{"step_size", l.stepSize()},
 		{"l2", l.params.L2},
 	}
 }

@@ -14,6 +14,9 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
+	if err := l.planned(req.Plan.Event); err != nil {
+		return sdk.Result{}, err
+	}
 	m, err := l.encoder.read(rows)
 	if err != nil {
 		return sdk.Result{}, err
@@ -70,7 +73,7 @@ type descent struct {
 
 func newDescent(l *layout) *descent {
 	n := l.encoder.width + 1
-	d := &descent{at: make([]float64, n), mean: make([]float64, n), unit: l.unit(), stepSize: l.stepSize, l2: l.params.L2}
+	d := &descent{at: make([]float64, n), mean: make([]float64, n), unit: l.unit(), stepSize: l.stepSize(), l2: l.params.L2}
 	d.from = l.schedule.steps - 1
 	if l.params.Average == nil || *l.params.Average {
 		d.from = l.schedule.steps / 2
