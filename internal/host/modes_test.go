@@ -138,6 +138,27 @@ func allModes() map[string]func(args []string) {
 				return r, nil
 			}})
 		},
+		// Calls that are planned and cannot be carried out.
+		"off-lattice": once(privacy.Approx{Eps: 1}, func(ctx context.Context, h sdk.Host) error {
+			_, err := h.SmoothLaplace(ctx, privacy.Approx{Eps: 1}, 12.3, 2, 0.25) // the plan says 0.5
+			return err
+		}),
+		"negative-scale": once(privacy.Approx{Eps: 1}, func(ctx context.Context, h sdk.Host) error {
+			_, err := h.SmoothLaplace(ctx, privacy.Approx{Eps: 1}, 12.3, -2, 0.5)
+			return err
+		}),
+		"few-users": once(privacy.Shuffled{N: 5, Event: privacy.RandomizedResponse{K: 4, Eps0: 2}}, func(ctx context.Context, h sdk.Host) error {
+			_, err := h.RandomizeCategories(ctx, privacy.RandomizedResponse{K: 4, Eps0: 2}, []int32{0, 1, 2, 3})
+			return err
+		}),
+		"no-category": once(privacy.RandomizedResponse{K: 4, Eps0: 2}, func(ctx context.Context, h sdk.Host) error {
+			_, err := h.RandomizeCategories(ctx, privacy.RandomizedResponse{K: 4, Eps0: 2}, []int32{4})
+			return err
+		}),
+		"early-sample": once(privacy.Poisson{Rate: 0.5, Event: laplace}, func(ctx context.Context, h sdk.Host) error {
+			_, err := h.NextSample(ctx, privacy.Poisson{Rate: 0.5, Event: laplace})
+			return err
+		}),
 		"wide": func([]string) { // a vector that no message of 4 MiB can hold
 			sdk.Serve(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				if _, _, err := tally(rows); err != nil {
@@ -178,6 +199,17 @@ func allModes() map[string]func(args []string) {
 		"bench":     func([]string) { sdk.Serve(benchSum) },
 		"steps":     func([]string) { sdk.Serve(stepping) },
 		"host":      hostMode,
+	}
+}
+
+// once makes one call before it has read a row, and ends as if all were well.
+func once(event privacy.Event, call func(context.Context, sdk.Host) error) func([]string) {
+	return func([]string) {
+		sdk.Serve(sum{event: event, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+			_ = call(ctx, h)
+			_, _, err := tally(rows)
+			return good(1, 2, 3), err
+		}})
 	}
 }
 

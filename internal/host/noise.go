@@ -141,12 +141,12 @@ func (s *noiseServer) RandomizeCategories(_ context.Context, req *wire.Randomize
 				return errNoise
 			}
 		}
-		if err := s.drawer.Randomize(req.GetCodes(), ev.K, ev.Eps0); err != nil || shuffled == 0 {
-			return err
-		}
 		// P8: fewer users than planned hide less.
 		if int64(len(req.GetCodes())) < shuffled {
 			return errNoise
+		}
+		if err := s.drawer.Randomize(req.GetCodes(), ev.K, ev.Eps0); err != nil || shuffled == 0 {
+			return err
 		}
 		return s.drawer.Shuffle(req.GetCodes())
 	})

@@ -124,8 +124,8 @@ func good(total, n, m int64) sdk.Result {
 
 // fakeDrawer adds fixed amounts, so that what comes back can be told.
 type fakeDrawer struct {
-	laplace, gaussian, samples int
-	err                        error
+	laplace, gaussian, samples, others int
+	err                                error
 }
 
 func (d *fakeDrawer) AddLaplace(v []int64, scale float64) error {
@@ -145,6 +145,7 @@ func (d *fakeDrawer) AddGaussian(v []int64, sigma float64) error {
 }
 
 func (d *fakeDrawer) SmoothLaplace(value, scale, granularity float64) (float64, error) {
+	d.others++
 	return math.Round(value/granularity) * granularity, d.err
 }
 
@@ -153,6 +154,7 @@ func (d *fakeDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) {
 }
 
 func (d *fakeDrawer) Randomize(codes []int32, k int, eps0 float64) error {
+	d.others++
 	for i := range codes {
 		codes[i] = (codes[i] + 1) % int32(k)
 	}

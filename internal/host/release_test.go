@@ -246,6 +246,38 @@ func TestRealNoise(t *testing.T) {
 	}
 }
 
+// A call that is planned but cannot be carried out fails the release, and nothing is
+// drawn for it.
+func TestImpossibleCalls(t *testing.T) {
+	for _, mode := range []string{"off-lattice", "negative-scale", "few-users", "no-category", "early-sample"} {
+		t.Run(mode, func(t *testing.T) {
+			p := start(t, mode, Limits{})
+			x, g := make([]float64, 1<<20), make([]int32, 1<<20) // more than a socket holds
+			dr := &fakeDrawer{}
+			_, _, err := p.Release(context.Background(), planned(t, p), func(_ context.Context, w RowWriter) error {
+				return w.Write(Batch{Rows: len(x), Columns: []Values{{Float64: x}, {Codes: g}}})
+			}, dr)
+			checkCode(t, err, CodeNoiseFailed)
+			if dr.samples+dr.others > 0 {
+				t.Errorf("drawn: %+v", dr)
+			}
+		})
+	}
+}
+
+// Nothing is drawn for a call that is not planned.
+func TestNothingDrawn(t *testing.T) {
+	for _, mode := range []string{"noise-order", "noise-scale", "noise-sensitivity", "noise-method", "noise-event-missing", "noise-sample"} {
+		p := start(t, "raw", Limits{}, mode)
+		dr := &fakeDrawer{}
+		_, happened, err := p.Release(context.Background(), planned(t, p), rows, dr)
+		checkCode(t, err, CodeNoiseMismatch)
+		if *dr != (fakeDrawer{}) || happened != nil {
+			t.Errorf("%s: drawn %+v, happened %v", mode, dr, happened)
+		}
+	}
+}
+
 func TestWideNoise(t *testing.T) {
 	p := start(t, "wide", Limits{})
 	got, _, err := p.Release(context.Background(), planned(t, p), rows, &fakeDrawer{})

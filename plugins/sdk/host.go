@@ -17,7 +17,8 @@ type Host interface {
 	// to each. ev.Sensitivity is the L2 sensitivity of the whole vector.
 	AddGaussian(ctx context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error)
 	// SmoothLaplace returns value + scale·Lap(1) on the lattice of the given
-	// granularity. The scale is private: it depends on the data.
+	// granularity, which must be that of a planned output column and a power of two.
+	// The scale is private: it depends on the data.
 	SmoothLaplace(ctx context.Context, ev privacy.Approx, value, scale, granularity float64) (float64, error)
 	// Select draws a lattice point with probability ∝ exp(−rate·score); pieces
 	// tile the public range.
@@ -25,7 +26,8 @@ type Host interface {
 	// RandomizeCategories runs every category through randomized response.
 	RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error)
 	// NextSample draws a fresh sample of the streamed rows: their indices in
-	// ascending order. The noise calls of ev's inner event must follow.
+	// ascending order. It comes after the last row has been read; the noise calls of
+	// ev's inner event must follow. Only Poisson samples can be drawn.
 	NextSample(ctx context.Context, ev privacy.Sampling) ([]int64, error)
 }
 
