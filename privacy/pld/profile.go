@@ -143,7 +143,10 @@ func (vs vertices) hull() measure {
 	var st vertices
 	// slope of the chord a-b in units of 1/α of the point at.
 	slope := func(a, b, at vertex) float64 {
-		return (b.v - a.v) / (math.Exp(b.l-at.l) - math.Exp(a.l-at.l))
+		if math.IsInf(a.l, -1) {
+			return (b.v - a.v) / math.Exp(b.l-at.l)
+		}
+		return (b.v - a.v) / (math.Exp(a.l-at.l) * math.Expm1(b.l-a.l))
 	}
 	least := 1.0
 	for _, p := range vs {
@@ -179,12 +182,41 @@ func (vs vertices) hull() measure {
 // larger is an upper measure for the larger of two profiles: chords of their maximum
 // over all losses of either.
 func larger(a, b measure) measure {
+	at := append(append([]float64(nil), a.loss...), b.loss...)
+	sort.Sort(sort.Reverse(sort.Float64Slice(at)))
+	x, y := a.profiles(at), b.profiles(at)
 	v := vertices{{math.Inf(-1), 1}}
-	for _, l := range append(append([]float64(nil), a.loss...), b.loss...) {
-		x := math.Max(sumProfile(a.loss, a.mass, a.infP, l), sumProfile(b.loss, b.mass, b.infP, l))
-		v = append(v, vertex{l, math.Min(1, x*(1+1e-12))})
+	last := math.Inf(1)
+	for i, l := range at {
+		if last-l < 1e-11*(1e-6+math.Abs(l)) {
+			continue // a chord over two cells lies higher still
+		}
+		last = l
+		v = append(v, vertex{l, math.Min(1, math.Max(x[i], y[i])*(1+1e-12))})
 	}
 	m := v.hull()
 	m.infQ = math.Max(m.infQ, math.Max(a.infQ, b.infQ))
 	return m
+}
+
+// profiles is the profile of m at falling values of eps, in one walk down.
+func (m measure) profiles(at []float64) []float64 {
+	out := make([]float64, len(at))
+	mass, sum, here := 0.0, 0.0, math.Inf(1)
+	move := func(to float64) {
+		if mass > 0 {
+			sum = -mass*math.Expm1(to-here) + math.Exp(to-here)*sum
+		}
+		here = to
+	}
+	i := len(m.loss) - 1
+	for k, eps := range at {
+		for ; i >= 0 && m.loss[i] > eps; i-- {
+			move(m.loss[i])
+			mass += m.mass[i]
+		}
+		move(eps)
+		out[k] = sum + m.infP
+	}
+	return out
 }

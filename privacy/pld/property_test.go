@@ -68,6 +68,7 @@ func TestIdentities(t *testing.T) {
 		{"replace laplace near rate 1", Repeat(5, PoissonReplaceLaplace(1-1e-9, 2)), Repeat(5, Laplace(1))},
 		{"mixture 1", Repeat(5, Mixture(1, Laplace(1))), Repeat(5, Laplace(1))},
 		{"nested", Repeat(20, Poisson(0.1, Compose(Gaussian(2), Gaussian(2)))), Repeat(20, Poisson(0.1, Gaussian(math.Sqrt(2))))},
+		{"asymmetric inner", Repeat(3, WithoutReplacement(0.999999999, Poisson(0.1, Gaussian(1)))), Repeat(3, Poisson(0.1, Gaussian(1)))},
 		{"nested repeat", Repeat(20, Poisson(0.1, Repeat(4, Poisson(0.999999999, Gaussian(4))))), Repeat(20, Poisson(0.1, Gaussian(2)))},
 	} {
 		a, b := mustEpsilon(t, c.a, 1e-6), mustEpsilon(t, c.b, 1e-6)
