@@ -151,8 +151,12 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 		pure = math.Min(pure, d.Pure(unit.pure, true))
 	}
 	knee, floor := d.Conditioned(one.knee), d.ConditionedDelta(one.floor)
-	if e := amplify.Epsilon(d.Inclusion(), many.knee); both && e < knee {
-		knee, floor = e, d.GroupDelta(many.knee, many.floor, unit.floor)
+	if both {
+		// The group form is flat earlier, and takes over where it is no higher.
+		e, f := amplify.Epsilon(d.Inclusion(), many.knee), d.GroupDelta(many.knee, many.floor, unit.floor)
+		if e < knee && f <= floor {
+			knee, floor = e, f
+		}
 	}
 	return profile{
 		at: func(eps float64) float64 {

@@ -150,6 +150,12 @@ func TestSampleBudget(t *testing.T) {
 			if err != nil || a.Epsilon > target.Epsilon {
 				t.Errorf("%#v %v: %v on the sample costs %.17g (%v)", s.s, target, b, a.Epsilon, err)
 			}
+			if target.Delta > 0 { // a mechanism with half the delta must not lose its bound
+				a, err := EpsilonWith(s.s.With(Approx{b.Epsilon, b.Delta / 2}), s.rel, target.Delta, Options{Methods: []string{"basic"}})
+				if err != nil || a.Epsilon > target.Epsilon {
+					t.Errorf("%#v %v: half the delta costs %g (%v)", s.s, target, a.Epsilon, err)
+				}
+			}
 			f, err := Efficiency(s.s, s.rel, target)
 			if err != nil || !(f > 0 && f <= 1) {
 				t.Errorf("%#v %v: efficiency %g (%v)", s.s, target, f, err)
