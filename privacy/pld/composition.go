@@ -162,6 +162,13 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int, work 
 	if err != nil {
 		return lattice{}, err
 	}
+	total := m.infP + m.infQ
+	for i, p := range m.mass {
+		total += p + m.loss[i]
+	}
+	if math.IsNaN(total) {
+		return lattice{}, fmt.Errorf("%w: a mass is not a number", ErrNotCertified)
+	}
 	if s == upper {
 		return m.spread(o, h, maxCells)
 	}
