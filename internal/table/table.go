@@ -57,6 +57,10 @@ type dataFile interface {
 	// sources returns the pieces in which the columns are decoded, in row order; base is the table's row at which the
 	// file begins.
 	sources(cols []int, base int64, digest bool) []source
+	// extents are where the stored bytes of a column lie, in row order; storage says how they are to be read.
+	extents(col int) []extent
+	storage(col int) string
+	readAt(b []byte, off int64) (int, error)
 	changed() error
 	close() error
 }

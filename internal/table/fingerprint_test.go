@@ -1,0 +1,131 @@
+package table
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func fingerprint(t *testing.T, path string, key byte, columns ...string) Fingerprint {
+	t.Helper()
+	tab, err := Open(context.Background(), Spec{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	f, err := tab.Fingerprint(context.Background(), columns, Key{key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func released(t *testing.T, write func(w *os.File, r Release) error, name string, x, y []float64, s []string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Release{Columns: []ReleaseColumn{{Name: "x", Float64: x}, {Name: "y", Float64: y}, {Name: "s", Text: s}}}
+	if err := write(f, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A fingerprint is that of the columns it is asked about: it does not change with
+// the place of the file, the order of the names, or other columns, and it changes
+// with every value, every column, and the key.
+func TestFingerprint(t *testing.T) {
+	for name, write := range map[string]func(*os.File, Release) error{
+		"t.parquet": func(f *os.File, r Release) error { return WriteParquet(f, r) },
+		"t.arrow":   func(f *os.File, r Release) error { return WriteArrow(f, r) },
+	} {
+		x, y, s := make([]float64, 3000), make([]float64, 3000), make([]string, 3000)
+		for i := range x {
+			x[i], y[i], s[i] = float64(i), float64(-i), string(rune('a'+i%20))
+		}
+		first := released(t, write, name, x, y, s)
+		want := fingerprint(t, first, 1, "x", "s")
+		if got := fingerprint(t, released(t, write, name, x, y, s), 1, "s", "x"); got != want {
+			t.Errorf("%s: another file with the same content, named in another order, differs", name)
+		}
+		if fingerprint(t, first, 2, "x", "s") == want || fingerprint(t, first, 1, "x") == want || fingerprint(t, first, 1, "y", "s") == want {
+			t.Errorf("%s: the key or the columns make no difference", name)
+		}
+		for i := range x {
+			if i%500 != 0 && i != len(x)-1 {
+				continue
+			}
+			x[i] += 0.5
+			if fingerprint(t, released(t, write, name, x, y, s), 1, "x", "s") == want {
+				t.Errorf("%s: row %d of x makes no difference", name, i)
+			}
+			x[i] -= 0.5
+		}
+		s[77] = "z"
+		if fingerprint(t, released(t, write, name, x, y, s), 1, "x", "s") == want {
+			t.Errorf("%s: a text makes no difference", name)
+		}
+		s[77] = string(rune('a' + 77%20))
+		y[5]++
+		if name == "t.parquet" && fingerprint(t, released(t, write, name, x, y, s), 1, "x", "s") != want {
+			t.Errorf("%s: a column that was not asked for makes a difference", name)
+		}
+	}
+}
+
+// Every byte of the columns' chunks counts.
+func TestFingerprintSeesEveryByte(t *testing.T) {
+	x, s := make([]float64, 200), make([]string, 200)
+	for i := range x {
+		x[i], s[i] = float64(i*i), "t"
+	}
+	path := released(t, func(f *os.File, r Release) error { return WriteParquet(f, r) }, "t.parquet", x, x, s)
+	want := fingerprint(t, path, 1, "x")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := Open(context.Background(), Spec{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := tab.files[0].extents(0)
+	tab.Close()
+	if len(at) != 1 || at[0].size < 200 {
+		t.Fatalf("extents %v", at)
+	}
+	for off := at[0].off; off < at[0].off+at[0].size; off += 7 {
+		b := append([]byte(nil), whole...)
+		b[off] ^= 0x10
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if fingerprint(t, path, 1, "x") == want {
+			t.Fatalf("byte %d makes no difference", off)
+		}
+	}
+}
+
+// BenchmarkFingerprint is what content addressing adds to a run. Reference:
+// BenchmarkScanSum, beside which it runs.
+func BenchmarkFingerprint(b *testing.B) {
+	path := benchFile(b)
+	for b.Loop() {
+		t, err := Open(context.Background(), Spec{Path: path})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := t.Fingerprint(context.Background(), nil, Key{1}); err != nil {
+			b.Fatal(err)
+		}
+		t.Close()
+	}
+	perRow(b)
+}
