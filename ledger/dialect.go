@@ -1,0 +1,241 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// dialect is all in which the two databases differ.
+type dialect struct {
+	driver     string
+	beginWrite string // begins a transaction that may write, alone or up to lockHead
+	beginRead  string // begins a transaction that sees one state
+	forUpdate  string // after the selection of the head: one writer at a time
+	blob       string
+	numbered   bool   // placeholders are $1, $2
+	exists     string // counts the tables of a given name
+	settings   []string
+	checks     []check // what must hold for a commit to be durable
+}
+
+type check struct {
+	query string
+	want  []string
+	why   string
+}
+
+const lockWait = 20 * time.Second
+
+var sqliteDialect = dialect{
+	driver:     "sqlite",
+	beginWrite: "BEGIN IMMEDIATE",
+	beginRead:  "BEGIN",
+	blob:       "BLOB",
+	exists:     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
+	settings: []string{
+		"PRAGMA busy_timeout = " + strconv.Itoa(int(lockWait/time.Millisecond)),
+		"PRAGMA foreign_keys = ON",
+		"PRAGMA synchronous = FULL",
+	},
+	checks: []check{{"PRAGMA synchronous", []string{"2", "3"}, "synchronous is off"}},
+}
+
+var postgresDialect = dialect{
+	driver:     "pgx",
+	beginWrite: "BEGIN ISOLATION LEVEL READ COMMITTED",
+	beginRead:  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+	forUpdate:  " FOR UPDATE",
+	blob:       "BYTEA",
+	numbered:   true,
+	exists:     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
+	settings: []string{
+		"SET lock_timeout = '" + strconv.Itoa(int(lockWait/time.Second)) + "s'",
+		// A client that vanished in mid-transaction must not hold the head for ever.
+		"SET idle_in_transaction_session_timeout = '60s'",
+		"SET synchronous_commit = on",
+	},
+	checks: []check{
+		{"SHOW fsync", []string{"on"}, "the server runs with fsync = off"},
+		{"SHOW synchronous_commit", []string{"on", "remote_apply"}, "synchronous_commit is off"},
+	},
+}
+
+func (a Address) dialect() *dialect {
+	if a.postgres != "" {
+		return &postgresDialect
+	}
+	return &sqliteDialect
+}
+
+// dsn is what the driver is opened with.
+func (a Address) dsn() string {
+	if a.postgres != "" {
+		return a.postgres
+	}
+	return "file:" + (&url.URL{Path: a.sqlite}).EscapedPath()
+}
+
+// bind writes placeholders as the database wants them. No statement of this
+// package holds a question mark in a text.
+func (d *dialect) bind(query string) string {
+	if !d.numbered {
+		return query
+	}
+	var b strings.Builder
+	n := 0
+	for _, part := range strings.SplitAfter(query, "?") {
+		if s, ok := strings.CutSuffix(part, "?"); ok {
+			n++
+			b.WriteString(s + "$" + strconv.Itoa(n))
+			continue
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// prepareFile makes the file of a new SQLite ledger, durably and for its owner
+// alone, and refuses to make one where none is wanted.
+func (a Address) prepareFile(create bool) error {
+	if a.sqlite == "" {
+		return nil
+	}
+	info, err := os.Stat(a.sqlite)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return refuse(CodeUnreadable, "%s is not a file", a)
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return refuse(CodeUnreadable, "%s cannot be examined", a)
+	case !create:
+		return refuse(CodeMissing, "there is no ledger at %s", a)
+	}
+	dir := filepath.Dir(a.sqlite)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return a.creation(err)
+	}
+	f, err := os.OpenFile(a.sqlite, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return a.creation(err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return a.creation(err)
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return a.creation(err)
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return a.creation(err)
+	}
+	return nil
+}
+
+func (a Address) creation(err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return refuse(CodeFull, "%s cannot be made: the disk is full", a)
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return refuse(CodeReadOnly, "%s cannot be made: its folder cannot be written", a)
+	}
+	return refuse(CodeUnreadable, "%s cannot be made", a)
+}
+
+// busy reports that a transaction could not begin because others held the lock.
+func busy(err error) bool {
+	var s *sqlite.Error
+	var p *pgconn.PgError
+	switch {
+	case errors.As(err, &s):
+		return s.Code()&0xff == sqlite3.SQLITE_BUSY
+	case errors.As(err, &p):
+		return p.Code == "55P03" // lock_not_available
+	}
+	return false
+}
+
+// classify turns a driver's error into one of the fixed codes; its text is dropped,
+// because a driver may quote what it was given.
+func (a Address) classify(err error) *Error {
+	var known *Error
+	var s *sqlite.Error
+	var p *pgconn.PgError
+	switch {
+	case errors.As(err, &known):
+		return known
+	case busy(err):
+		return poison(CodeLocked, "%s is locked by another process", a)
+	case errors.Is(err, syscall.ENOSPC):
+		return poison(CodeFull, "the disk of %s is full", a)
+	case errors.As(err, &s):
+		switch s.Code() & 0xff {
+		case sqlite3.SQLITE_FULL:
+			return poison(CodeFull, "the disk of %s is full", a)
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+			return poison(CodeReadOnly, "%s cannot be written", a)
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return poison(CodeUnreadable, "%s is damaged, or is not a ledger", a)
+		case sqlite3.SQLITE_IOERR:
+			return poison(CodeUnreadable, "the disk of %s failed", a)
+		}
+	case errors.As(err, &p):
+		switch {
+		case p.Code == "53100":
+			return poison(CodeFull, "the disk of %s is full", a)
+		case p.Code == "25006" || p.Code == "42501":
+			return poison(CodeReadOnly, "%s cannot be written by this user", a)
+		case strings.HasPrefix(p.Code, "28"):
+			return poison(CodeUnreadable, "%s refuses this user", a)
+		case p.Code == "3D000":
+			return poison(CodeMissing, "there is no such database: %s", a)
+		}
+	}
+	return poison(CodeUnreadable, "%s cannot be used: the connection or the disk failed", a)
+}
+
+// prepare makes a new connection safe to use.
+func (d *dialect) prepare(ctx context.Context, a Address, c *sql.Conn, readOnly bool) error {
+	for _, s := range d.settings {
+		if _, err := c.ExecContext(ctx, s); err != nil {
+			return a.classify(err)
+		}
+	}
+	if d == &sqliteDialect && !readOnly {
+		var mode string
+		if err := c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+			return a.classify(err)
+		}
+		if mode != "wal" {
+			return refuse(CodeUnsafe, "%s is on a file system that cannot keep a write-ahead log", a)
+		}
+	}
+	for _, k := range d.checks {
+		var got string
+		if err := c.QueryRowContext(ctx, k.query).Scan(&got); err != nil {
+			return a.classify(err)
+		}
+		ok := false
+		for _, w := range k.want {
+			ok = ok || got == w
+		}
+		if !ok && !readOnly {
+			return refuse(CodeUnsafe, "%s would lose commits in a crash: %s", a, k.why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package ledger
+
+import "fmt"
+
+// The fixed codes of an [Error].
+const (
+	CodeAddress    = "LEDGER_ADDRESS"    // the address is not one
+	CodeMissing    = "LEDGER_MISSING"    // there is no ledger at the address
+	CodeUnreadable = "LEDGER_UNREADABLE" // it cannot be opened, reached or read
+	CodeUnsafe     = "LEDGER_UNSAFE"     // the database does not make commits durable
+	CodeVersion    = "LEDGER_VERSION"    // it was written by a newer program
+	CodeLocked     = "LEDGER_LOCKED"     // another process kept it locked for too long
+	CodeReadOnly   = "LEDGER_READ_ONLY"  // it cannot be written
+	CodeFull       = "LEDGER_FULL"       // the disk is full
+	CodeBroken     = "LEDGER_BROKEN"     // an earlier error made this handle useless
+	CodeUnknown    = "LEDGER_UNKNOWN"    // a commit failed, its outcome is not known
+	CodeClock      = "LEDGER_CLOCK"      // the clock went backwards
+	CodeTampered   = "LEDGER_TAMPERED"   // its tables and its chain disagree
+	CodeRolledBack = "LEDGER_ROLLED_BACK"
+	CodeExhausted  = "BUDGET_EXCEEDED"
+	CodeFilter     = "BUDGET_FILTER"  // the account's filter cannot charge this job
+	CodeAccount    = "BUDGET_ACCOUNT" // the account is not there, or is there already
+	CodeLimit      = "BUDGET_LIMIT"   // a limit that may not be set in this way
+	CodeUnfinished = "RUN_UNFINISHED" // an earlier run was cut off after its debit
+	CodeLease      = "RUN_FENCED"     // this run has lost its lease
+	CodeReleased   = "RUN_RELEASED"   // the same releases of the same data are there already
+	CodeChanged    = "DATA_CHANGED"   // the data changed during the run
+	CodeTooLarge   = "OUTPUT_TOO_LARGE"
+)
+
+// Error is a refusal of the ledger. Its text is fixed but for names, amounts and
+// addresses without their passwords: no part of it depends on a row (P20).
+type Error struct {
+	Code    string
+	Message string
+
+	poison bool
+}
+
+// Error is the code and the message.
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+func refuse(code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+func poison(code, format string, args ...any) *Error {
+	e := refuse(code, format, args...)
+	e.poison = true
+	return e
+}

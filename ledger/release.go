@@ -1,0 +1,376 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/big"
+	"time"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// The states of a release.
+const (
+	Debited   = "debited"   // spent; nothing is durable yet but the debit
+	Sealed    = "sealed"    // its bytes are durable in the ledger
+	Published = "published" // its bytes stand in an output folder
+	Abandoned = "abandoned" // cut off after the debit, and given up by a later run
+)
+
+// Charge is what one release of a job costs on its own, for people.
+type Charge struct {
+	Name    string  `json:"name"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+}
+
+// Release is one run of a job, as the ledger knows it.
+type Release struct {
+	ID      int64 // the record of its debit
+	Account int64
+	Plan    string // digest of what was asked
+	Content string // keyed digest of the columns that were read, "" while it is not known
+	State   string
+
+	holder string
+	token  int64
+	until  time.Time
+}
+
+// released says that the release has bytes.
+func (r *Release) released() bool { return r.State == Sealed || r.State == Published }
+
+// Request asks for a debit.
+type Request struct {
+	Account Key
+	Opening Opening // used where the account is not open yet
+	Own     *Limit  // the job's own limit; the smaller of it and the account's holds
+	Plan    string
+	Content string // "" where the data have not been read: only allowed for a plan without a release
+	Again   bool   // spend again after a run that was cut off
+	Event   privacy.Event
+	Charged privacy.Point
+	Job     string
+	Digest  string
+	Charges []Charge
+	Lease   time.Duration // 0: DefaultLease
+	_       struct{}
+}
+
+// DefaultLease is for how long a run is believed to be alive without a sign of it.
+const DefaultLease = 30 * time.Second
+
+// Standing is what the ledger knows of a plan, or did with a request. At most one
+// of Ticket, Found and Busy is set.
+type Standing struct {
+	Ticket     *Ticket  // the debit is durable: go on
+	Found      *Release // released already from the same data: publish its bytes
+	Busy       bool     // another run of the same plan is at work: wait for it
+	Compare    bool     // there are releases of this plan: say what the data are
+	Unfinished bool     // a run of this plan was cut off after its debit
+}
+
+// Ticket is the right to seal one release.
+type Ticket struct {
+	Ledger  string
+	Release int64
+	Seq     int64  // of the debit
+	Head    string // its hash: what a release carries
+	Account Account
+	Cost    privacy.Cost
+
+	token   int64
+	content string
+	lease   time.Duration
+}
+
+// Look says how things stand for a plan, without changing anything.
+func (l *Ledger) Look(ctx context.Context, plan, content string) (s Standing, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		if t.at, err = t.now(t.ctx); err != nil {
+			return err
+		}
+		var rs []*Release
+		if rs, err = t.releasesOf(plan); err == nil {
+			s = standing(rs, content, t.at)
+		}
+		return err
+	})
+	return s, err
+}
+
+func standing(rs []*Release, content string, now time.Time) (s Standing) {
+	for _, r := range rs {
+		switch {
+		case r.released() && content != "" && r.Content == content:
+			return Standing{Found: r}
+		case r.released() && content == "":
+			s.Compare = true
+		case r.State == Debited && r.alive(now):
+			s.Busy = true
+		case r.State == Debited:
+			s.Unfinished = true
+		}
+	}
+	return s
+}
+
+// Debit makes a spend durable, or says why there is none. Nothing may be drawn
+// before it returned a ticket (P21).
+//
+// # Contract
+//
+// A ticket means that the cost is part of what the account has spent, durably and
+// for ever, that the sum keeps within the limit of the account, and that no other
+// run holds a ticket for the plan. Proof: ledger.proof.md.
+func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		if t.state.refused != "" {
+			return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", l.address, t.state.refused)
+		}
+		rs, err := t.releasesOf(q.Plan)
+		if err != nil {
+			return err
+		}
+		s = standing(rs, q.Content, t.at)
+		if s.Found != nil || s.Busy || s.Compare {
+			return nil
+		}
+		if s.Unfinished && !q.Again {
+			return refuse(CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+		}
+		for _, r := range rs {
+			if r.State == Debited {
+				if err := t.abandon(r); err != nil {
+					return err
+				}
+			}
+		}
+		s = Standing{}
+		s.Ticket, err = t.debit(&q)
+		return err
+	})
+	return s, err
+}
+
+// abandon takes a debited release out of the hands of a run that died.
+func (t *tx) abandon(r *Release) error {
+	if _, err := t.append(kindAbandon, &abandonBody{Release: r.ID}); err != nil {
+		return err
+	}
+	return t.exec("UPDATE dprelease_releases SET state = ?, token = token + 1 WHERE id = ?", Abandoned, r.ID)
+}
+
+func (t *tx) debit(q *Request) (*Ticket, error) {
+	a, err := t.account(q.Account)
+	if err == nil && a == nil {
+		a, err = t.open(q.Account, q.Opening)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cost, err := a.Cost(q.Event, q.Charged)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Admit(cost, q.Own); err != nil {
+		return nil, err
+	}
+	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
+		Epsilon: q.Charged.Epsilon, Delta: q.Charged.Delta, Cost: ratTexts(cost), Releases: q.Charges})
+	if err != nil {
+		return nil, err
+	}
+	a.Debits++
+	for i := range a.Spent {
+		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
+	}
+	spent, err := encode(ratTexts(a.Spent))
+	if err != nil {
+		return nil, err
+	}
+	if err := t.exec("UPDATE dprelease_accounts SET spent = ?, debits = ? WHERE id = ?", spent, a.Debits, a.ID); err != nil {
+		return nil, err
+	}
+	k := &Ticket{Ledger: t.state.ledger, Release: r.Seq, Seq: r.Seq, Head: r.Hash, Account: *a, Cost: cost, token: 1, content: q.Content, lease: q.Lease}
+	if k.lease <= 0 {
+		k.lease = DefaultLease
+	}
+	return k, t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		r.Seq, a.ID, q.Plan, Debited, thisProcess(), k.token, t.at.Add(k.lease).UnixMicro())
+}
+
+const releaseColumns = "id, account, plan, content, state, holder, token, lease_until"
+
+func scanRelease(s scanner) (*Release, error) {
+	var r Release
+	var content sql.NullString
+	var until int64
+	if err := s.Scan(&r.ID, &r.Account, &r.Plan, &content, &r.State, &r.holder, &r.token, &until); err != nil {
+		return nil, err
+	}
+	r.Content, r.until = content.String, time.UnixMicro(until)
+	return &r, nil
+}
+
+func (t *tx) releasesOf(plan string) ([]*Release, error) {
+	rows, err := t.rows("SELECT "+releaseColumns+" FROM dprelease_releases WHERE plan = ? ORDER BY id", plan)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []*Release
+	for rows.Next() {
+		r, err := scanRelease(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, errors.Join(rows.Err(), rows.Close())
+}
+
+// held reads the release of a ticket and refuses a holder that was overtaken.
+func (t *tx) held(k *Ticket) (*Release, error) {
+	r, err := scanRelease(t.row("SELECT "+releaseColumns+" FROM dprelease_releases WHERE id = ?", k.Release))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, refuse(CodeRolledBack, "the debit of this run is gone from %s", t.l.address)
+	case err != nil:
+		return nil, err
+	case r.State != Debited || r.token != k.token:
+		return nil, refuse(CodeLease, "this run was taken for dead and another one has taken its place; it publishes nothing")
+	}
+	return r, nil
+}
+
+// Renew says that the run is alive.
+func (l *Ledger) Renew(ctx context.Context, k *Ticket) error {
+	return l.write(ctx, func(t *tx) error {
+		if _, err := t.held(k); err != nil {
+			return err
+		}
+		return t.exec("UPDATE dprelease_releases SET lease_until = ? WHERE id = ?", t.at.Add(k.lease).UnixMicro(), k.Release)
+	})
+}
+
+// Keep renews the ticket's lease until stop is called. The context that it
+// returns ends when the lease is lost.
+func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(k.lease / 3)
+		defer tick.Stop()
+		failing := time.Time{}
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := l.Renew(ctx, k)
+			var known *Error
+			switch {
+			case err == nil:
+				failing = time.Time{}
+				continue
+			case ctx.Err() != nil:
+				return
+			case errors.As(err, &known) && known.Code == CodeLocked && (failing.IsZero() || time.Since(failing) < k.lease):
+				if failing.IsZero() {
+					failing = time.Now()
+				}
+				continue
+			}
+			cancel(err)
+			return
+		}
+	}()
+	return ctx, func() { cancel(context.Canceled); <-done }
+}
+
+// Seal makes the bytes of a release durable, under the content that was read.
+//
+// # Contract
+//
+// Afterwards these bytes, and no others, are what this plan released from this
+// content. It fails for a holder that was overtaken, and where the same plan was
+// released from the same content already. Proof: ledger.proof.md.
+func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []File) error {
+	if content == "" || k.content != "" && k.content != content {
+		return refuse(CodeChanged, "the table changed while it was read; nothing was published, and the budget is spent")
+	}
+	archive, err := pack(files)
+	if err != nil {
+		return err
+	}
+	digest := digestOf(archive)
+	return l.write(ctx, func(t *tx) error {
+		r, err := t.held(k)
+		if err != nil {
+			return err
+		}
+		others, err := t.releasesOf(r.Plan)
+		if err != nil {
+			return err
+		}
+		for _, o := range others {
+			if o.Content == content {
+				return refuse(CodeReleased, "the same releases were made from the same data already; these are not published, and their budget is spent")
+			}
+		}
+		sums := make([]Sum, len(files))
+		for i, f := range files {
+			sums[i] = Sum{Path: f.Path, SHA256: digestOf(f.Data)}
+		}
+		if _, err := t.append(kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums}); err != nil {
+			return err
+		}
+		return t.exec("UPDATE dprelease_releases SET state = ?, content = ?, archive_digest = ?, archive = ? WHERE id = ?",
+			Sealed, content, digest, archive, k.Release)
+	})
+}
+
+// Output returns the bytes of a release that was sealed.
+func (l *Ledger) Output(ctx context.Context, release int64) (files []File, err error) {
+	var archive []byte
+	var digest sql.NullString
+	err = l.read(ctx, func(t *tx) error {
+		err := t.row("SELECT archive_digest, archive FROM dprelease_releases WHERE id = ?", release).Scan(&digest, &archive)
+		if errors.Is(err, sql.ErrNoRows) {
+			return refuse(CodeTampered, "%s has no release %d", l.address, release)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if digest.String == "" || digestOf(archive) != digest.String {
+		return nil, refuse(CodeTampered, "the stored bytes of release %d are not those that were sealed", release)
+	}
+	return unpack(archive)
+}
+
+// Publish records that the bytes of a release stand in an output folder.
+func (l *Ledger) Publish(ctx context.Context, release int64) error {
+	return l.write(ctx, func(t *tx) error {
+		r, err := scanRelease(t.row("SELECT "+releaseColumns+" FROM dprelease_releases WHERE id = ?", release))
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return refuse(CodeTampered, "%s has no release %d", l.address, release)
+		case err != nil:
+			return err
+		case r.State == Published:
+			return nil
+		case r.State != Sealed:
+			return refuse(CodeLease, "release %d has no bytes to publish", release)
+		}
+		if _, err := t.append(kindPublish, &publishBody{Release: release}); err != nil {
+			return err
+		}
+		return t.exec("UPDATE dprelease_releases SET state = ? WHERE id = ?", Published, release)
+	})
+}

@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// step is one version of the tables: what turns the version before it into it.
+// BLOB stands for the database's own type for bytes. A step never touches a
+// record of the chain.
+type step []string
+
+// schema are all steps, the first one from nothing. A program of this version
+// reads ledgers of every earlier version, after bringing them up to date.
+var schema = []step{{
+	`CREATE TABLE dprelease_head (
+		one BIGINT PRIMARY KEY CHECK (one = 1),
+		ledger TEXT NOT NULL,
+		content_key TEXT NOT NULL,
+		seq BIGINT NOT NULL,
+		hash TEXT NOT NULL,
+		at BIGINT NOT NULL,
+		refused TEXT NOT NULL
+	)`,
+	`CREATE TABLE dprelease_records (
+		seq BIGINT PRIMARY KEY,
+		kind TEXT NOT NULL,
+		body TEXT NOT NULL,
+		prev TEXT NOT NULL,
+		hash TEXT NOT NULL
+	)`,
+	`CREATE TABLE dprelease_accounts (
+		id BIGINT PRIMARY KEY,
+		dataset TEXT NOT NULL,
+		unit TEXT NOT NULL,
+		relation TEXT NOT NULL,
+		filter TEXT NOT NULL,
+		orders TEXT NOT NULL,
+		limit_epsilon TEXT NOT NULL,
+		limit_delta TEXT NOT NULL,
+		spent TEXT NOT NULL,
+		debits BIGINT NOT NULL,
+		UNIQUE (dataset, unit, relation)
+	)`,
+	`CREATE TABLE dprelease_releases (
+		id BIGINT PRIMARY KEY,
+		account BIGINT NOT NULL,
+		plan TEXT NOT NULL,
+		content TEXT,
+		state TEXT NOT NULL,
+		holder TEXT NOT NULL,
+		token BIGINT NOT NULL,
+		lease_until BIGINT NOT NULL,
+		archive_digest TEXT,
+		archive BLOB,
+		UNIQUE (plan, content)
+	)`,
+	`CREATE INDEX dprelease_releases_plan ON dprelease_releases (plan)`,
+	`CREATE INDEX dprelease_releases_account ON dprelease_releases (account)`,
+}}
+
+const versionTable = "dprelease_version"
+
+// migrate brings the tables up to the newest of steps, in the caller's
+// transaction: a failure leaves the version that was there. It reports whether
+// the tables are new.
+func migrate(ctx context.Context, t *tx, steps []step) (fresh bool, err error) {
+	version, err := tableVersion(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	if version > len(steps) {
+		return false, refuse(CodeVersion, "%s was written by a newer program (version %d of its tables, this program knows %d); use that program",
+			t.l.address, version, len(steps))
+	}
+	if version < 0 {
+		if err := t.exec("CREATE TABLE " + versionTable + " (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"); err != nil {
+			return false, err
+		}
+		if err := t.exec("INSERT INTO " + versionTable + " (one, version) VALUES (1, 0)"); err != nil {
+			return false, err
+		}
+		version = 0
+	}
+	fresh = version == 0
+	for ; version < len(steps); version++ {
+		for _, s := range steps[version] {
+			if err := t.exec(strings.ReplaceAll(s, "BLOB", t.l.dialect.blob)); err != nil {
+				return false, err
+			}
+		}
+		if err := t.exec(fmt.Sprintf("UPDATE "+versionTable+" SET version = %d", version+1)); err != nil {
+			return false, err
+		}
+	}
+	return fresh, nil
+}
+
+// tableVersion is the version of the tables that are there, -1 where there are none.
+func tableVersion(ctx context.Context, t *tx) (int, error) {
+	var n, version int
+	if err := t.row(t.l.dialect.exists, versionTable).Scan(&n); err != nil {
+		return 0, err
+	}
+	if n == 0 {
+		return -1, nil
+	}
+	err := t.row("SELECT version FROM " + versionTable).Scan(&version)
+	return version, err
+}

@@ -1,0 +1,163 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// tx is a running transaction on the ledger's connection.
+type tx struct {
+	l     *Ledger
+	ctx   context.Context
+	state *head // locked; only in a write
+	at    time.Time
+}
+
+// head is the end of the chain.
+type head struct {
+	ledger, key string
+	seq         int64
+	hash        string
+	at          time.Time
+	refused     string
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	_, err := t.l.conn.ExecContext(t.ctx, t.l.dialect.bind(query), args...)
+	return err
+}
+
+func (t *tx) row(query string, args ...any) *sql.Row {
+	return t.l.conn.QueryRowContext(t.ctx, t.l.dialect.bind(query), args...)
+}
+
+func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
+	return t.l.conn.QueryContext(t.ctx, t.l.dialect.bind(query), args...)
+}
+
+func (t *tx) head(context.Context) (*head, error) { return t.readHead("") }
+
+func (t *tx) readHead(suffix string) (*head, error) {
+	var h head
+	var at int64
+	err := t.row("SELECT ledger, content_key, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
+		Scan(&h.ledger, &h.key, &h.seq, &h.hash, &at, &h.refused)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, refuse(CodeTampered, "%s has no head", t.l.address)
+	}
+	h.at = time.UnixMicro(at).UTC()
+	return &h, err
+}
+
+// clockSlack is how far a clock may go backwards without a refusal: time servers
+// step clocks a little. Times in the chain never go backwards.
+const clockSlack = 5 * time.Second
+
+// now is the time by the clock that all users of the ledger share.
+func (t *tx) now(context.Context) (time.Time, error) {
+	if t.l.options.clock != nil {
+		return t.l.options.clock().UTC().Truncate(time.Microsecond), nil
+	}
+	if t.l.dialect != &postgresDialect {
+		return time.Now().UTC().Truncate(time.Microsecond), nil
+	}
+	var at time.Time
+	err := t.row("SELECT clock_timestamp()").Scan(&at)
+	return at.UTC().Truncate(time.Microsecond), err
+}
+
+// lock makes this transaction the only writer, and reads the head and the clock.
+func (t *tx) lock(ctx context.Context) error {
+	var err error
+	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
+		return err
+	}
+	if t.at, err = t.now(ctx); err != nil {
+		return err
+	}
+	switch back := t.state.at.Sub(t.at); {
+	case back > clockSlack:
+		return refuse(CodeClock, "the clock is %s behind the newest record of %s; set it right", back.Round(time.Second), t.l.address)
+	case back > 0:
+		t.at = t.state.at
+	}
+	return nil
+}
+
+// write carries out f alone, on the newest state, and makes it durable. A refusal
+// of f undoes it and leaves the ledger usable; any other error poisons it.
+func (l *Ledger) write(ctx context.Context, f func(t *tx) error) error {
+	return l.change(ctx, func(t *tx) error {
+		if err := t.lock(t.ctx); err != nil {
+			return err
+		}
+		return f(t)
+	})
+}
+
+func (l *Ledger) change(ctx context.Context, f func(t *tx) error) error {
+	return l.transaction(ctx, l.dialect.beginWrite, f)
+}
+
+// read carries out f on one state of the database.
+func (l *Ledger) read(ctx context.Context, f func(t *tx) error) error {
+	return l.transaction(ctx, l.dialect.beginRead, f)
+}
+
+// transaction is not cut off by the caller's context: a transaction that is
+// cancelled half way has an outcome that nobody knows.
+func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return refuse(CodeBroken, "an earlier error (%s) made this handle of %s useless", l.broken.Code, l.address)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer cancel()
+	t := &tx{l: l, ctx: ctx}
+	if err := t.exec(begin); err != nil {
+		if busy(err) { // nothing has begun
+			return refuse(CodeLocked, "%s is locked by another process", l.address)
+		}
+		return l.poison(err)
+	}
+	if err := f(t); err != nil {
+		return l.undo(t, err)
+	}
+	if err := t.exec("COMMIT"); err != nil {
+		c := l.poison(err)
+		return &Error{Code: CodeUnknown, Message: "a commit to " + l.address.String() + " failed (" + c.Code + "): whether it took effect is not known; run the job again to find out"}
+	}
+	return nil
+}
+
+// undo ends a transaction that failed.
+func (l *Ledger) undo(t *tx, cause error) error {
+	var known *Error
+	ours := errors.As(cause, &known) && !known.poison
+	locked := busy(cause)
+	if err := t.exec("ROLLBACK"); err != nil && (ours || locked) {
+		return l.poison(err)
+	}
+	switch {
+	case ours:
+		return known
+	case locked:
+		return refuse(CodeLocked, "%s is locked by another process", l.address)
+	}
+	return l.poison(cause)
+}
+
+// poison makes every later call fail.
+func (l *Ledger) poison(err error) *Error {
+	e := l.address.classify(err)
+	if l.broken == nil {
+		l.broken = e
+	}
+	return e
+}
