@@ -117,7 +117,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 
 // proved are the packages whose rules need a proof beside the code.
 var proved = []string{"samplers", "internal/noise", "privacy", "privacy/amplify", "privacy/rdp", "privacy/pld",
-	"privacy/shuffle", "privacy/iterate", "plugins/mean", "plugins/median", "plugins/count"}
+	"privacy/shuffle", "privacy/iterate", "plugins/mean", "plugins/median", "plugins/count", "plugins/randomizedresponse"}
 
 func TestProofsStandBesideTheCode(t *testing.T) {
 	for _, p := range proved {
