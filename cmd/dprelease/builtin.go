@@ -9,6 +9,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/randomizedresponse"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
@@ -16,10 +17,11 @@ import (
 // builtins are the mechanisms that come with this program. They run as its child
 // process, over the same protocol as anybody's.
 var builtins = map[string]sdk.Mechanism{
-	"count":  count.Mechanism{},
-	"mean":   mean.Mechanism{},
-	"median": median.Mechanism{},
-	"sgd":    sgd.Mechanism{},
+	"count":               count.Mechanism{},
+	"mean":                mean.Mechanism{},
+	"median":              median.Mechanism{},
+	"randomized-response": randomizedresponse.Mechanism{},
+	"sgd":                 sgd.Mechanism{},
 }
 
 func builtinNames() []string {
