@@ -46,6 +46,8 @@ type worker struct {
 	dots  []float64
 	sum   []float64 // exact whole numbers
 	total []int64   // the intercept, then the coordinates
+
+	touched float64 // keeps the loads of gather alive
 }
 
 func newGradient(e *encoder, m *matrix, clip float64) *gradient {
@@ -105,9 +107,7 @@ func (o *worker) run(g *gradient, sample []int64, from, to int64, w []float64) {
 			at := int(from&(1<<blockBits-1)) * g.m.stride
 			rows = g.m.blocks[from>>blockBits][at : at+n*g.m.stride]
 		} else {
-			for i, r := range sample[from : from+int64(n)] {
-				copy(rows[i*g.m.stride:], g.m.row(r))
-			}
+			o.gather(g.m, sample[from:from+int64(n)], rows)
 		}
 		o.multiply(g, rows, n, w)
 		from += int64(n)
@@ -117,6 +117,24 @@ func (o *worker) run(g *gradient, sample []int64, from, to int64, w []float64) {
 		}
 	}
 	o.settle()
+}
+
+// gather copies records side by side. It loads a value of every cache line of all
+// records first: loads that do not wait for each other reach the memory together,
+// while a copy waits for its own.
+func (o *worker) gather(m *matrix, sample []int64, rows []float64) {
+	var touched float64
+	for _, i := range sample {
+		r := m.row(i)
+		for j := 0; j < len(r); j += 8 {
+			touched += r[j]
+		}
+		touched += r[len(r)-1]
+	}
+	o.touched = touched
+	for i, r := range sample {
+		copy(rows[i*m.stride:], m.row(r))
+	}
 }
 
 // multiply adds m·k for n rows.
@@ -136,7 +154,7 @@ func (o *worker) multiply(g *gradient, rows []float64, n int, w []float64) {
 			p = 1 / (1 + math.Exp(-p))
 		}
 		// Rounded first: the limit is a whole number, and holds after it.
-		m := math.Max(-limit, math.Min(limit, math.RoundToEven((p-y)*perUnit)))
+		m := max(-limit, min(limit, math.RoundToEven((p-y)*perUnit)))
 		o.units[i] = m
 		whole += m
 	}
