@@ -313,7 +313,13 @@ func TestHostKilled(t *testing.T) {
 	for _, mode := range []string{"good", "silent-after"} {
 		t.Run(mode, func(t *testing.T) {
 			m := marker()
+			tmp, err := os.MkdirTemp("/tmp", "killed-") // a host that is killed leaves its directory
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(tmp)
 			host := exec.Command(self(t), "plugin", "host", "wait", mode, m)
+			host.Env = append(os.Environ(), "TMPDIR="+tmp)
 			out, err := host.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
