@@ -114,7 +114,7 @@ func public(j *job.Job, d *draw) sdk.Public {
 		},
 	}
 	for _, c := range j.Dataset.Columns {
-		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable, Missing: missing(c)}
+		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.design), Missing: missing(c)}
 		if c.Type == job.Number {
 			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
 		} else {
@@ -123,6 +123,13 @@ func public(j *job.Job, d *draw) sdk.Public {
 		p.Columns = append(p.Columns, col)
 	}
 	return p
+}
+
+// sameUnit reports whether a neighbour of the sample differs in the values of one
+// and the same unit. In a sample of fixed size any other unit takes its place (P3,
+// the trap), with that unit's values in columns that nobody can change (P11).
+func sameUnit(j *job.Job, d samplers.Design) bool {
+	return j.Dataset.Collected == nil && (d.Kind() == "full" || d.Kind() == "poisson")
 }
 
 // missing is the rule that a mechanism sees: a category whose foreign values are
