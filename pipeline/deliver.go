@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 
@@ -9,12 +10,19 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// reportFile is the name of the report in an output folder.
-const reportFile = "report.json"
+// The names of the report in an output folder: for programs, for the statistician
+// who signs the release, and for the public.
+const (
+	reportFile = "report.json"
+	pageFile   = "report.html"
+	publicFile = "report-public.html"
+)
 
-// publish writes all files of all releases into the folder and puts it in place.
-func (r *running) publish(out *folder) (*Outcome, error) {
+// deliver makes all files of all releases, has them stored, and puts the folder
+// that holds them in place.
+func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome, error) {
 	rep := r.plan.report
+	rep.Budget = b.account()
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]
@@ -28,10 +36,41 @@ func (r *running) publish(out *folder) (*Outcome, error) {
 	if _, err := out.write(reportFile, 0o644, rep.WriteJSON); err != nil {
 		return nil, err
 	}
-	if err := out.publish(); err != nil {
+	if err := writePages(out, r.page, &rep, r.values()); err != nil {
 		return nil, err
 	}
+	if err := b.seal(ctx, out.files); err != nil {
+		return nil, err
+	}
+	if err := out.publish(); err != nil {
+		return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+	}
 	return &Outcome{Dir: out.final, Report: rep, results: r.results}, nil
+}
+
+// writePages writes both pages. Released values stand in them, and nothing else
+// that follows from data (P19).
+func writePages(out *folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {
+	for _, name := range []string{pageFile, publicFile} {
+		_, err := out.write(name, 0o644, func(w io.Writer) error { return page.WriteHTML(w, rep, values, name == publicFile) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// values are the released tables.
+func (r *running) values() map[string]report.Table {
+	all := make(map[string]report.Table, len(r.results))
+	for name, result := range r.results {
+		var t report.Table
+		for _, c := range result.Columns {
+			t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String})
+		}
+		all[name] = t
+	}
+	return all
 }
 
 // writeRelease writes one release in every format of the job.

@@ -79,6 +79,7 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 			entry.Efficiency = eff
 			entry.Verdict = verdict(eff)
 		}
+		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
 	}
 	return entry, nil
 }

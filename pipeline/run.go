@@ -10,7 +10,9 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -26,36 +28,47 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	}
 	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
-	budget, err := openBudget(plan)
+	budget, err := openBudget(ctx, plan, o)
 	if err != nil {
 		return nil, err
 	}
-	if done, err := budget.released(); done != nil || err != nil {
-		return done, err
-	}
+	defer budget.close()
 	t, err := openTable(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
 	defer t.close()
-	out, err := newFolder(j.Output.Dir)
+	if done, err := budget.released(ctx, t); done != nil || err != nil {
+		return done, err
+	}
+	// Whatever can go wrong with the page's figures goes wrong before the debit.
+	page, err := report.NewPage(&plan.report)
+	if err != nil {
+		return nil, fail(ExitBug, "REPORT", "%v; nothing was drawn", err)
+	}
+	out, err := newFolder(j.Output.Dir, o.disk)
 	if err != nil {
 		return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.discard()
-	if err := budget.debit(); err != nil {
-		return nil, err
+	if done, err := budget.debit(ctx, t); done != nil || err != nil {
+		return done, err
 	}
 	// From here on a failure is one of a fixed set of codes (P20).
-	run := &running{plan: plan, table: t, options: o, results: map[string]sdk.Result{}}
-	if err := run.draws(ctx); err != nil {
-		return nil, codeOf(ctx, err)
+	leased, release := budget.ledger.Keep(ctx, budget.ticket)
+	defer release()
+	run := &running{plan: plan, table: t, options: o, page: page, results: map[string]sdk.Result{}}
+	content := budget.beside(leased, t)
+	if err := content(run.draws(leased)); err != nil {
+		return nil, codeOf(leased, err)
 	}
-	outcome, err := run.publish(out)
+	// Too late for an interrupt: what is left takes no time and must not be cut.
+	ctx = context.WithoutCancel(ctx)
+	outcome, err := run.deliver(ctx, out, budget)
 	if err != nil {
 		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 	}
-	if err := budget.published(); err != nil {
+	if err := budget.published(ctx, budget.ticket.Release); err != nil {
 		return nil, err
 	}
 	o.observe(Event{Kind: "published"})
@@ -67,6 +80,7 @@ type running struct {
 	plan    *Plan
 	table   *openedTable
 	options Options
+	page    *report.Page
 
 	mu      sync.Mutex
 	results map[string]sdk.Result
@@ -208,9 +222,12 @@ func codeOf(ctx context.Context, err error) error {
 	var plugin *host.Error
 	var source *table.Error
 	var sampler *samplers.Error
+	var lost *ledger.Error
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(context.Cause(ctx), &lost):
+		return fail(ExitLedger, lost.Code, "%s; nothing was published, and the budget is spent", lost.Message)
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
 	case errors.As(err, &sampler):

@@ -83,10 +83,11 @@ type Draw struct {
 	Efficiency      float64            `json:"efficiency,omitempty"`
 	// PublicColumns are the key columns of the design's frame: they are public, and
 	// a neighbour keeps them.
-	PublicColumns []string `json:"public_columns,omitempty"`
-	Verdict         string             `json:"verdict,omitempty"`
-	Guarantee       Guarantee          `json:"guarantee"`
-	Releases        []string           `json:"releases"`
+	PublicColumns []string       `json:"public_columns,omitempty"`
+	Amplification *Amplification `json:"amplification,omitempty"`
+	Verdict       string         `json:"verdict,omitempty"`
+	Guarantee     Guarantee      `json:"guarantee"`
+	Releases      []string       `json:"releases"`
 }
 
 // Release is one release.
@@ -134,13 +135,25 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Budget is the state of the data set's budget account around this job.
+// Budget is the state of the data set's budget account after this job, and the
+// place of its debit in the ledger's chain.
 type Budget struct {
-	Ledger       string `json:"ledger"`
-	LimitEpsilon string `json:"limit_epsilon"`
-	LimitDelta   string `json:"limit_delta"`
-	SpentEpsilon string `json:"spent_epsilon"`
-	SpentDelta   string `json:"spent_delta"`
+	Ledger       string   `json:"ledger"`   // the ledger's id
+	Sequence     int64    `json:"sequence"` // the record of the debit, 0 in a plan
+	Head         string   `json:"head"`     // the hash of that record, "" in a plan
+	Filter       string   `json:"filter"`
+	LimitEpsilon string   `json:"limit_epsilon"`
+	LimitDelta   string   `json:"limit_delta"`
+	Amounts      []Amount `json:"amounts"`
+}
+
+// Amount is one part of an account's arithmetic: spends rounded up, limits down.
+type Amount struct {
+	Unit  string `json:"unit"`
+	Cost  string `json:"cost"`
+	Spent string `json:"spent"` // this job included
+	Limit string `json:"limit"`
+	Left  string `json:"left"`
 }
 
 // WriteJSON writes report.json.

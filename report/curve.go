@@ -1,0 +1,126 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// curve is δ at some ε, rising: an upper bound on a privacy profile.
+type curve struct{ eps, del []float64 }
+
+// points is how many evaluations a curve costs, and fewPoints how many where the
+// event is so large that each is slow.
+const (
+	points     = 25
+	fewPoints  = 9
+	largeEvent = 32 << 10 // bytes of its JSON
+)
+
+// trace evaluates the profile of an event up to right, and closely around the
+// point where it is charged. It knows nothing but the event: what it draws does
+// not depend on data.
+func trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float64, n int) (curve, bool) {
+	grid := make([]float64, 0, n+4)
+	for i := range n {
+		grid = append(grid, right*float64(i)/float64(n-1))
+	}
+	// On a logarithmic axis the left end is what is wide.
+	for _, f := range []float64{0.03, 0.1, 0.3, 0.9, 0.99, 0.999, 1} {
+		grid = append(grid, f*at.Epsilon)
+	}
+	slices.Sort(grid)
+	grid = slices.Compact(grid)
+	c := curve{eps: grid, del: make([]float64, len(grid))}
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, 2)
+	for i, eps := range grid {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			c.del[i] = deltaAt(e, rel, eps)
+		})
+	}
+	wait.Wait()
+	for i := range c.del {
+		if grid[i] >= at.Epsilon {
+			c.del[i] = math.Min(c.del[i], at.Delta) // what was charged holds, too
+		}
+		if i > 0 {
+			c.del[i] = math.Min(c.del[i], c.del[i-1]) // a profile never rises
+		}
+	}
+	return c, c.del[len(c.del)-1] < 1
+}
+
+// deltaAt is the smallest δ that any method certifies; where none says anything,
+// 1 is what any mechanism guarantees.
+func deltaAt(e privacy.Event, rel privacy.Relation, eps float64) float64 {
+	a, err := privacy.DeltaWith(e, rel, eps, privacy.Options{Quick: true})
+	if err != nil || !(a.Delta <= 1) {
+		return 1
+	}
+	return a.Delta
+}
+
+// detection is the largest chance with which an attacker detects a unit who may
+// raise a false alarm with chance alpha. The profile holds in both directions, so
+// every one of its points bounds it twice:
+//
+//	detection ≤ δ + e^ε·alpha  and  1 − alpha ≤ δ + e^ε·(1 − detection).
+func (c curve) detection(alpha float64) float64 {
+	best := 1.0
+	for i, eps := range c.eps {
+		d := c.del[i]
+		best = math.Min(best, d+math.Exp(eps)*alpha)
+		best = math.Min(best, 1-math.Exp(-eps)*(1-d-alpha))
+	}
+	return math.Min(math.Max(best, alpha), 1)
+}
+
+// near is a bound on δ at eps: that of the next evaluated point to the left, or
+// the chord's, which bounds it too: δ is convex in e^ε.
+func (c curve) near(eps float64) float64 {
+	for i, e := range c.eps {
+		switch {
+		case e == eps:
+			return c.del[i]
+		case e > eps && i > 0:
+			l, r := math.Exp(c.eps[i-1]), math.Exp(e)
+			t := (math.Exp(eps) - l) / (r - l)
+			if !(t >= 0 && t <= 1) {
+				return c.del[i-1]
+			}
+			return c.del[i-1] + t*(c.del[i]-c.del[i-1])
+		}
+	}
+	return c.del[len(c.del)-1]
+}
+
+// withoutSampling is the event had everybody been in every sample, and had
+// every report been seen with its sender.
+func withoutSampling(e privacy.Event) (privacy.Event, bool) {
+	switch e := e.(type) {
+	case privacy.Sampling:
+		inner, _ := withoutSampling(e.Inner())
+		return inner, true
+	case privacy.Shuffled:
+		inner, _ := withoutSampling(e.Event)
+		return inner, true
+	case privacy.Repeat:
+		inner, changed := withoutSampling(e.Event)
+		e.Event = inner
+		return e, changed
+	case privacy.Compose:
+		out := privacy.Compose{Events: make([]privacy.Event, len(e.Events))}
+		any := false
+		for i, item := range e.Events {
+			inner, changed := withoutSampling(item)
+			out.Events[i], any = inner, any || changed
+		}
+		return out, any
+	}
+	return e, false
+}

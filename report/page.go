@@ -1,0 +1,193 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+
+	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Page is the human-readable report, with everything in place that can be known
+// without data: figures are drawn from the events alone.
+type Page struct {
+	whole    figures
+	draws    map[string]figures
+	onePass  []positionView
+	local    []localView
+	profiles bool
+}
+
+// figures are the pictures and data tables of one guarantee.
+type figures struct {
+	Profile, Attack, Efficiency template.HTML
+	Points                      []profilePoint
+	Powers                      []powerPoint
+	Sampled                     bool
+	Title                       string
+}
+
+type profilePoint struct{ Epsilon, After, Before string }
+
+type powerPoint struct{ Alarm, After, Before string }
+
+// The limits of a page: jobs of thousands of releases still give one that can be
+// opened and printed. What is left out stands in report.json, and the page says so.
+const (
+	maxDrawFigures = 3
+	maxReleases    = 200
+	maxDraws       = 50
+	maxRows        = 40
+	maxAllRows     = 2000
+	maxFiles       = 600
+)
+
+// NewPage draws the figures of a report. It reads no data, so a run does it
+// before anything is spent.
+func NewPage(r *Report) (*Page, error) {
+	p := &Page{draws: map[string]figures{}}
+	var err error
+	var before float64
+	for _, d := range r.Draws {
+		before += d.Sample.Epsilon
+	}
+	if p.whole, err = newFigures("job", r.Guarantee, r.Guarantee.Relation, before, "everything that this job released"); err != nil {
+		return nil, err
+	}
+	if len(r.Draws) > 1 {
+		for _, d := range r.Draws {
+			if d.Design == "full" || len(p.draws) >= maxDrawFigures {
+				continue
+			}
+			title := "everything released from the sample " + d.Name
+			f, err := newFigures(fmt.Sprintf("draw%d", len(p.draws)), d.Guarantee, sampleRelation(d), d.Sample.Epsilon, title)
+			if err != nil {
+				return nil, err
+			}
+			p.draws[d.Name] = f
+		}
+	}
+	for _, d := range r.Draws {
+		if a := d.Amplification; a != nil && a.Bound > 0 {
+			f := p.draws[d.Name]
+			if f.Efficiency, err = efficiencyFigure(d, fmt.Sprintf("eff%d", len(p.draws))); err != nil {
+				return nil, err
+			}
+			if len(p.draws) < maxDrawFigures || f.Profile != "" {
+				p.draws[d.Name] = f
+			}
+		}
+	}
+	if err := p.special(r); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// sampleRelation is the relation under which the sample's own profile is shown:
+// the population's, where the mechanisms hold under it, else the one they hold
+// under.
+func sampleRelation(d Draw) privacy.Relation {
+	for _, r := range d.SampleRelations {
+		if r == d.Guarantee.Relation {
+			return r
+		}
+	}
+	if len(d.SampleRelations) > 0 {
+		return d.SampleRelations[0]
+	}
+	return d.Guarantee.Relation
+}
+
+// newFigures evaluates a guarantee's event with and without its sampling, once,
+// and draws everything from those evaluations.
+func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, what string) (figures, error) {
+	event, problems := expr.Parse(g.Event, "event")
+	if len(problems) > 0 {
+		return figures{}, fmt.Errorf("the report's event cannot be read: %w", problems)
+	}
+	n := points
+	if len(g.Event) > largeEvent {
+		n = fewPoints
+	}
+	at := privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}
+	plainEvent, sampled := withoutSampling(event)
+	right := g.Epsilon * 1.25
+	if sampled {
+		right = max(right, 1.1*sample)
+	}
+	if !(right > 0) {
+		right = 1
+	}
+	after, ok := trace(event, g.Relation, at, right, n)
+	if !ok {
+		return figures{}, nil
+	}
+	var before curve
+	if sampled {
+		before, sampled = trace(plainEvent, inner, privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right, n)
+	}
+	f := figures{Sampled: sampled, Title: what}
+	shape := profileFigure{after: after, before: before, sampled: sampled, charged: privacy64{g.Epsilon, g.Delta}}
+	var err error
+	title := "Privacy profile of " + what
+	desc := fmt.Sprintf("The smallest δ that is guaranteed at each ε. The curve of the population falls to δ %s at the charged ε %s.", Spent(g.Delta), Spent(g.Epsilon))
+	if sampled {
+		desc += " The broken curve of the sample, before amplification, lies above it."
+	}
+	if f.Profile, err = shape.render(id+"-profile", title, desc); err != nil {
+		return f, err
+	}
+	title = "What an attacker can achieve against " + what
+	desc = fmt.Sprintf("The largest chance of detecting a unit against the chance of a false alarm. At 5 %% false alarms at most %s are detected.", roundedUp(after.detection(0.05)))
+	if f.Attack, err = attackFigure(after, before, sampled, id+"-attack", title, desc); err != nil {
+		return f, err
+	}
+	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
+		eps := share * g.Epsilon
+		p := profilePoint{Epsilon: Spent(eps), After: Spent(after.near(eps))}
+		if sampled {
+			p.Before = Spent(before.near(eps))
+		}
+		f.Points = append(f.Points, p)
+	}
+	for _, alarm := range []float64{0.001, 0.01, 0.05, 0.1, 0.5} {
+		p := powerPoint{Alarm: percent(alarm), After: roundedUp(after.detection(alarm))}
+		if sampled {
+			p.Before = roundedUp(before.detection(alarm))
+		}
+		f.Powers = append(f.Powers, p)
+	}
+	return f, nil
+}
+
+//go:embed page.html.tmpl
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+var pageTemplate = template.Must(template.New("report").Parse(pageText))
+
+// policy lets the page's own style sheet in and nothing else: no script, no
+// picture, no font, no form, no address.
+func policy() string {
+	sum := sha256.Sum256([]byte(pageStyle))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// WriteHTML writes the page of a report that NewPage has seen, with the released
+// values. The page for the public leaves out the ledger.
+func (p *Page) WriteHTML(w io.Writer, r *Report, values map[string]Table, public bool) error {
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, newView(p, r, values, public)); err != nil {
+		return err
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

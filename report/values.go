@@ -1,0 +1,83 @@
+package report
+
+import "strconv"
+
+// Table is a released table, for the page. Values stand in no report.json: two
+// runs of one job give the same report.
+type Table struct{ Columns []Column }
+
+// Column is one column of a released table; one of the three is set.
+type Column struct {
+	Name    string
+	Float64 []float64
+	Int64   []int64
+	Text    []string
+}
+
+func (c Column) len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
+
+func (c Column) numeric() bool { return c.Text == nil }
+
+// cell prints one value with seven significant digits; the files have them all.
+func (c Column) cell(i int) string {
+	switch {
+	case i < len(c.Float64):
+		return plain(c.Float64[i], 7)
+	case i < len(c.Int64):
+		return strconv.FormatInt(c.Int64[i], 10)
+	case i < len(c.Text):
+		return c.Text[i]
+	}
+	return ""
+}
+
+// rows is the length of the longest column.
+func (t Table) rows() int {
+	n := 0
+	for _, c := range t.Columns {
+		n = max(n, c.len())
+	}
+	return n
+}
+
+// gridView is a table as the page shows it: its first rows.
+type gridView struct {
+	Head []headView
+	Rows [][]cellView
+	More int
+}
+
+type headView struct {
+	Name, Doc string
+	Number    bool
+}
+
+type cellView struct {
+	Text   string
+	Number bool
+}
+
+// grid shows at most so many rows.
+func (t Table) grid(fields []Field, limit int) *gridView {
+	if len(t.Columns) == 0 {
+		return nil
+	}
+	doc := map[string]string{}
+	for _, f := range fields {
+		doc[f.Name] = f.Doc
+	}
+	var g gridView
+	for _, c := range t.Columns {
+		g.Head = append(g.Head, headView{Name: c.Name, Doc: doc[c.Name], Number: c.numeric()})
+	}
+	n := t.rows()
+	for i := range min(n, limit) {
+		row := make([]cellView, len(t.Columns))
+		for k, c := range t.Columns {
+			row[k] = cellView{Text: c.cell(i), Number: c.numeric()}
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	g.More = n - len(g.Rows)
+	return &g
+}

@@ -1,0 +1,336 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"maps"
+	"slices"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// view is what the template prints: words and numbers only, nothing to decide.
+type view struct {
+	Policy string
+	Style  template.CSS
+	Public bool
+
+	Job, Dataset, Relation, RelationMeans, Unit, Population, Collected string
+	Tool, Digest                                                       string
+	Charged, Meaning                                                   string
+
+	Releases     []releaseView
+	MoreReleases int
+	Draws        []drawView
+	MoreDraws    int
+	Whole        figures
+	Methods      []string
+	Bounds       []boundView
+	Unsupported  []reasonView
+	Claims       []claimView
+	Sampled      []drawView
+	Verdicts     []verdictView
+	OnePass      []positionView
+	Local        []localView
+	Budget       []factView
+	Files        []fileView
+	MoreFiles    int
+	Mechanisms   []mechanismView
+	Events       []factView
+}
+
+type releaseView struct {
+	Name, From, Mechanism, Version string
+	Sampled                        bool
+	SelfNoising                    bool
+	Meaning, Charged               string
+	Expected                       []string
+	Values                         *gridView
+	Fields                         []Field
+	File                           string
+}
+
+type drawView struct {
+	Name, Design, Target, Charged, Sample, SampleRelations string
+	Sampled                                                bool
+	Rate, Rule, Source                                     string
+	C, Epsilon, SampleEpsilon, Efficiency, Bound, Verdict  string
+	Figures                                                figures
+}
+
+type boundView struct {
+	What  string
+	Delta string
+	Cells []boundCell
+}
+
+type boundCell struct {
+	Text    string
+	Charged bool
+}
+
+type reasonView struct{ Method, Reason, Where string }
+
+type claimView struct{ Where, Source, Point, Charged, Why string }
+
+type verdictView struct{ Release, Text string }
+
+type factView struct{ Name, Value string }
+
+type fileView struct{ Release, Path, SHA256 string }
+
+type mechanismView struct{ Name, Version, Origin, SHA256 string }
+
+// methodWords are the methods in the order of the table, with what they are.
+var methodWords = []struct{ name, words string }{
+	{"basic", "closed forms and composition of (ε, δ) points"},
+	{"rdp", "Rényi divergences at many orders"},
+	{"pld", "privacy-loss distributions, rounded up"},
+	{"shuffle", "shuffling of local reports"},
+	{"iterate", "only the last iterate is released"},
+	{"split", "the shares of the sample’s budget that the releases were held to, composed and amplified once"},
+}
+
+// designWords say what a design does.
+var designWords = map[string]string{
+	"full": "the whole table", "poisson": "a Poisson sample: every unit on its own coin", "srswor": "a simple random sample without replacement",
+	"multistage": "a multistage sample without replacement", "stratified": "a stratified sample",
+}
+
+func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
+	v := &view{
+		Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
+		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), Unit: r.Dataset.Unit,
+		RelationMeans: relationWords(r.Dataset.Relation, r.Dataset.Unit), Collected: r.Dataset.Collected,
+		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,
+		Charged: charge(r.Guarantee), Meaning: sentence(Meaning(r.Guarantee, r.Dataset)),
+		Whole: p.whole, OnePass: p.onePass, Local: p.local,
+	}
+	if r.Dataset.Population > 0 {
+		v.Population = grouped(r.Dataset.Population)
+	}
+	v.addReleases(r, values)
+	v.addDraws(p, r)
+	v.addBounds(r)
+	v.addClaims(r)
+	v.addProvenance(r)
+	if !public {
+		v.Budget = r.Budget.facts()
+	}
+	return v
+}
+
+func relationWords(r privacy.Relation, unit string) string {
+	if r == privacy.ReplaceOne {
+		return "the number of units is public; what is hidden is the values of any one " + unit
+	}
+	return "the number of units is secret; what is hidden is whether any one " + unit + " is in the table at all"
+}
+
+func point(epsilon, delta float64, number func(float64) string) string {
+	return "ε " + number(epsilon) + ", δ " + number(delta)
+}
+
+// charge never quotes an ε without its δ (P2).
+func charge(g Guarantee) string { return point(g.Epsilon, g.Delta, Spent) }
+
+func (v *view) addReleases(r *Report, values map[string]Table) {
+	rows := maxAllRows
+	for i, e := range r.Releases {
+		if i == maxReleases {
+			v.MoreReleases = len(r.Releases) - maxReleases
+			break
+		}
+		one := releaseView{
+			Name: e.Name, From: e.From, Mechanism: e.Mechanism.Name, Version: e.Mechanism.Version, SelfNoising: e.Mechanism.SelfNoising,
+			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.Dataset)), Charged: charge(e.Guarantee), Fields: e.Fields,
+		}
+		for _, x := range e.Expected {
+			one.Expected = append(one.Expected, expected(x))
+		}
+		if len(e.Files) > 0 {
+			one.File = e.Files[0].Path
+		}
+		if t, ok := values[e.Name]; ok {
+			one.Values = t.grid(e.Fields, min(maxRows, rows))
+			rows -= min(t.rows(), maxRows, rows)
+		}
+		v.Releases = append(v.Releases, one)
+		if e.Verdict != "" {
+			v.Verdicts = append(v.Verdicts, verdictView{e.Name, sentence(e.Verdict)})
+		}
+	}
+}
+
+// expected says what was known of the noise before any data was read.
+func expected(e ExpectedError) string {
+	text := e.Field
+	if e.Note != "" {
+		text += " (" + e.Note + ")"
+	}
+	if e.NoiseSD > 0 {
+		text += fmt.Sprintf(": noise of standard deviation %s", plain(e.NoiseSD, 4))
+	}
+	if e.Half95 > 0 {
+		text += fmt.Sprintf(", ± %s in 95 of 100 cases", plain(e.Half95, 4))
+	}
+	return text
+}
+
+func (v *view) addDraws(p *Page, r *Report) {
+	for i, d := range r.Draws {
+		if i == maxDraws {
+			v.MoreDraws = len(r.Draws) - maxDraws
+			break
+		}
+		one := drawView{
+			Name: d.Name, Design: designWords[d.Design], Sampled: d.Design != "full",
+			Target: point(d.Target.Epsilon, d.Target.Delta, Allowed), Charged: charge(d.Guarantee),
+			Sample: point(d.Sample.Epsilon, d.Sample.Delta, Allowed), Figures: p.draws[d.Name],
+			Epsilon: Allowed(d.Target.Epsilon), SampleEpsilon: Allowed(d.Sample.Epsilon), Verdict: sentence(d.Verdict),
+		}
+		for k, rel := range d.SampleRelations {
+			if k > 0 {
+				one.SampleRelations += " and "
+			}
+			one.SampleRelations += rel.String()
+		}
+		if d.Efficiency > 0 {
+			one.Efficiency = trim(d.Efficiency)
+		}
+		if a := d.Amplification; a != nil {
+			one.Rate, one.Rule, one.Source = percent(a.Rate), a.Rule, a.Source
+			if a.Bound > 0 {
+				one.Bound, one.C = trim(a.Bound), trim(d.Target.Epsilon/a.Rate)
+			}
+		}
+		v.Draws = append(v.Draws, one)
+		if one.Sampled {
+			v.Sampled = append(v.Sampled, one)
+		}
+	}
+}
+
+func (v *view) addBounds(r *Report) {
+	used := map[string]bool{}
+	add := func(what string, g Guarantee) {
+		for m := range g.Methods {
+			used[m] = true
+		}
+		v.Bounds = append(v.Bounds, boundView{What: what, Delta: Spent(g.Delta)})
+	}
+	all := []Guarantee{r.Guarantee}
+	add("the whole job", r.Guarantee)
+	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
+		add("draw "+d.Name, d.Guarantee)
+		all = append(all, d.Guarantee)
+	}
+	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
+		add("release "+e.Name, e.Guarantee)
+		all = append(all, e.Guarantee)
+	}
+	for _, m := range methodWords {
+		if used[m.name] {
+			v.Methods = append(v.Methods, m.name)
+			delete(used, m.name)
+		}
+	}
+	v.Methods = append(v.Methods, slices.Sorted(maps.Keys(used))...)
+	for i, g := range all {
+		for _, m := range v.Methods {
+			c := boundCell{Text: "–"}
+			if eps, ok := g.Methods[m]; ok {
+				c = boundCell{Text: Spent(eps), Charged: m == g.Method}
+			}
+			v.Bounds[i].Cells = append(v.Bounds[i].Cells, c)
+		}
+	}
+	v.addReasons(r)
+}
+
+// addReasons says once for each method and reason where it had no bound.
+func (v *view) addReasons(r *Report) {
+	at := map[[2]string]int{}
+	add := func(where string, g Guarantee) {
+		for _, u := range g.Unsupported {
+			key := [2]string{u.Method, u.Reason}
+			if k, ok := at[key]; ok {
+				if len(v.Unsupported[k].Where) < 120 {
+					v.Unsupported[k].Where += ", " + where
+				}
+				continue
+			}
+			if len(v.Unsupported) < 40 {
+				at[key] = len(v.Unsupported)
+				v.Unsupported = append(v.Unsupported, reasonView{u.Method, u.Reason, where})
+			}
+		}
+	}
+	add("the whole job", r.Guarantee)
+	for _, d := range r.Draws {
+		add("draw "+d.Name, d.Guarantee)
+	}
+}
+
+// addClaims gathers the published figures that are not charged, each once.
+func (v *view) addClaims(r *Report) {
+	seen := map[string]bool{}
+	add := func(where string, g Guarantee) {
+		for _, c := range g.Claimed {
+			key := fmt.Sprint(c.Source, c.Epsilon, c.Delta)
+			if seen[key] || len(v.Claims) >= 40 {
+				continue
+			}
+			seen[key] = true
+			v.Claims = append(v.Claims, claimView{where, c.Source, point(c.Epsilon, c.Delta, Allowed), charge(g), c.Why})
+		}
+	}
+	add("everything this job released", r.Guarantee)
+	for _, d := range r.Draws {
+		add("draw "+d.Name, d.Guarantee)
+	}
+	for _, e := range r.Releases {
+		add("release "+e.Name, e.Guarantee)
+	}
+}
+
+func (v *view) addProvenance(r *Report) {
+	known := map[Mechanism]bool{}
+	for _, e := range r.Releases {
+		if m := e.Mechanism; !known[m] {
+			known[m] = true
+			one := mechanismView{Name: m.Name, Version: m.Version, Origin: "plugin of a third party", SHA256: m.SHA256}
+			if m.Builtin {
+				one.Origin = "built in"
+			}
+			v.Mechanisms = append(v.Mechanisms, one)
+		}
+		for _, f := range e.Files {
+			if len(v.Files) == maxFiles {
+				v.MoreFiles++
+				continue
+			}
+			v.Files = append(v.Files, fileView{e.Name, f.Path, f.SHA256})
+		}
+	}
+	v.Events = append(v.Events, factView{"the whole job", r.Guarantee.EventText})
+	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
+		v.Events = append(v.Events, factView{"draw " + d.Name, d.Guarantee.EventText})
+	}
+}
+
+// facts are the lines about the budget.
+func (b *Budget) facts() []factView {
+	if b == nil {
+		return nil
+	}
+	facts := []factView{
+		{"Ledger", b.Ledger},
+		{"Record of the debit", fmt.Sprintf("%d, %s", b.Sequence, b.Head)},
+		{"Limit", "ε " + b.LimitEpsilon + ", δ " + b.LimitDelta},
+	}
+	for _, a := range b.Amounts[:min(len(b.Amounts), 2)] {
+		facts = append(facts, factView{"Spent after this job, " + a.Unit, a.Spent + " of " + a.Limit})
+	}
+	return facts
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Spent prints a charged figure with four significant digits, rounded up (P17).
+func Spent(x float64) string { return digits(x, math.Ceil) }
+
+// Allowed prints a limit or a target with four significant digits, rounded down.
+// The billionth that a plan keeps back for rounding is shown as part of it.
+func Allowed(x float64) string {
+	return digits(x, func(steps float64) float64 { return math.Floor(steps * (1 + 1.001e-9)) })
+}
+
+func digits(x float64, to func(float64) float64) string {
+	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	exponent := int(math.Floor(math.Log10(math.Abs(x)))) - 3
+	return strconv.FormatFloat(to(x/math.Pow10(exponent))*math.Pow10(exponent), 'g', 4, 64)
+}
+
+// factor prints e^ε, rounded up; beyond the floats it is only said to be vast.
+func factor(eps float64) string {
+	f := math.Exp(eps)
+	if math.IsInf(f, 1) {
+		return "e^" + Spent(eps)
+	}
+	return Spent(f)
+}
+
+// Meaning says a guarantee in one sentence, without its full stop.
+func Meaning(g Guarantee, d Dataset) string {
+	change := "is in the table or not"
+	if g.Relation == privacy.ReplaceOne {
+		change = "has the values it has or any others"
+		if len(d.PublicColumns) > 0 {
+			change += " (but for its " + strings.Join(d.PublicColumns, " and ") + ", which are public)"
+		}
+	}
+	text := fmt.Sprintf("whether any one %s %s changes the chance of any result by at most a factor %s", d.Unit, change, factor(g.Epsilon))
+	if g.Delta > 0 {
+		text += ", but for a probability of " + Spent(g.Delta)
+	}
+	return text
+}
+
+// sentence begins with a capital letter and ends with a full stop.
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// percent prints a share of 1.
+func percent(x float64) string { return trim(100*x) + " %" }
+
+// trim prints a figure that is not charged with three significant digits.
+func trim(x float64) string { return plain(x, 3) }
+
+// plain prints a number with so many significant digits, without an exponent
+// where people do not use one.
+func plain(x float64, significant int) string {
+	if a := math.Abs(x); x != 0 && (a < 1e-4 || a >= 1e15) || math.IsNaN(x) || math.IsInf(x, 0) {
+		return strconv.FormatFloat(x, 'g', significant, 64)
+	}
+	decimals := significant
+	if x != 0 {
+		decimals = significant - 1 - int(math.Floor(math.Log10(math.Abs(x))))
+	}
+	text := strconv.FormatFloat(x, 'f', max(decimals, 0), 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// grouped prints a count with thin spaces between the thousands.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "−", text[1:]
+	}
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "\u202f" + text[i:]
+	}
+	return sign + text
+}
+
+// roundedUp prints a chance that is an upper bound, rounded up to a tenth of a
+// percent.
+func roundedUp(x float64) string {
+	return strconv.FormatFloat(math.Min(math.Ceil(x*1000-1e-9)/10, 100), 'f', -1, 64) + " %"
+}
