@@ -65,7 +65,7 @@ func checkAfterKill(t *testing.T, dir string) bool {
 	if !debited {
 		t.Error("an output without a debit")
 	}
-	if len(files) != 3*5+1 {
+	if len(files) != 3*5+3 {
 		t.Errorf("%d files: the output is not whole", len(files))
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
