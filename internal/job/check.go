@@ -173,6 +173,7 @@ func (k *checker) column(c *Column) {
 	default:
 		k.wrong(path, "say lower and upper for a number, domain for a category", "has neither bounds nor a domain")
 	}
+	k.assume(path, c)
 }
 
 func (k *checker) number(path string, c *Column) {

@@ -56,6 +56,8 @@ func column() kind[Column] {
 			"What becomes of a value of a category that is not in its domain", otherwise(string(Refuse)), example("{impute: other}")),
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
 			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart", otherwise("false")),
+		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
+			"What is publicly assumed about the values, for the planner alone. It changes no release, and must not be taken from the data"),
 	)
 }
 

@@ -14,7 +14,8 @@ import (
 // The order of keys, comments, white space, aliases and the spelling of numbers
 // (0.5, "0.50", 5e-1) make no difference; neither do defaults that are written
 // out. Also outside are the keys that change what happens to the releases but
-// not the releases: the whole of output and budget, a plugin's path and timeout.
+// not the releases: the whole of output and budget, a plugin's path and timeout;
+// and what a column is assumed to hold, which is for the planner.
 // Paths enter as they are written, with variables replaced and not joined to the
 // job's folder, so that a job may be moved together with its data.
 //

@@ -80,6 +80,8 @@ type Column struct {
 	// Immutable says that the column is public and that a neighbour cannot
 	// change it (P11).
 	Immutable bool
+	// Assume is for the planner alone, nil where nothing is assumed.
+	Assume *Assume
 }
 
 // Rule says what becomes of a value that cannot be used. The zero value is
