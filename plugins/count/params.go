@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -41,6 +43,9 @@ func (n *names) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(n))
 }
 
+// own are the names of the released columns beside the groups.
+var own = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent"}
+
 // maxCells bounds the table of a release.
 const maxCells = 1 << 20
 
@@ -71,6 +76,8 @@ func parse(raw json.RawMessage, pub sdk.Public) (*shape, error) {
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("by: %q is not declared in dataset.columns", name)
+		case slices.Contains(own, name):
+			return nil, fmt.Errorf("by: a column of the release is named %q too; rename the column of the table", name)
 		case c.Type != sdk.Category || len(c.Domain) == 0:
 			return nil, fmt.Errorf("by: %q needs a public domain", name)
 		case len(c.Domain) > maxCells/s.cells:
@@ -81,8 +88,8 @@ func parse(raw json.RawMessage, pub sdk.Public) (*shape, error) {
 	}
 	if s.Sum != "" {
 		c, ok := pub.Column(s.Sum)
-		if !ok || c.Type != sdk.Number || !(c.Lower < c.Upper) {
-			return nil, fmt.Errorf("sum: %q must be a declared number with lower below upper", s.Sum)
+		if !ok || c.Type != sdk.Number || !(c.Lower < c.Upper) || math.Max(-c.Lower, c.Upper) > 1e200 || c.Upper-c.Lower < 1e-200 {
+			return nil, fmt.Errorf("sum: %q must be a declared number with lower below upper, of ordinary size", s.Sum)
 		}
 		s.sum = c
 	}
@@ -92,16 +99,27 @@ func parse(raw json.RawMessage, pub sdk.Public) (*shape, error) {
 // secret refuses what is public already: under replace-one the number of records,
 // and the number of records in groups that a neighbour cannot change.
 func (s *shape) secret(pub sdk.Public) error {
-	if pub.Population == 0 || s.Sum != "" || s.moves() {
+	if pub.Population == 0 || s.Sum != "" || s.switches() || s.leaves() {
 		return nil
 	}
 	return fmt.Errorf("these counts are public under replace-one: a neighbour changes neither the number of records nor their groups")
 }
 
-// moves reports whether a replaced record may enter or leave a cell.
-func (s *shape) moves() bool {
+// switches reports whether a replaced record may leave one cell and enter another
+// (P11).
+func (s *shape) switches() bool {
 	for _, g := range s.groups {
-		if !g.Immutable || g.Missing == sdk.MissingDrop {
+		if !g.Immutable {
+			return true
+		}
+	}
+	return false
+}
+
+// leaves reports whether a record may be in no cell.
+func (s *shape) leaves() bool {
+	for _, g := range s.groups {
+		if g.Missing == sdk.MissingDrop {
 			return true
 		}
 	}

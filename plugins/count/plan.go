@@ -49,6 +49,15 @@ type layout struct {
 }
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
+	l, err := newQuery(req)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.addNoise(req)
+}
+
+// newQuery is the layout without its noise.
+func newQuery(req sdk.PlanRequest) (*layout, error) {
 	s, err := parse(req.Params, req.Public)
 	if err != nil {
 		return nil, err
@@ -62,7 +71,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, fmt.Errorf("a total of the population needs its public size or a poisson sample: the size is secret, so a sample of fixed size cannot be scaled up")
 	}
 	l.choose(req.Target.Epsilon)
-	return l, l.addNoise(req)
+	return l, nil
 }
 
 // noiseSteps is about how many lattice steps the noise spans where values are not
@@ -76,15 +85,28 @@ func (l *layout) choose(epsilon float64) {
 	if l.Sum == "" && l.maxWeight == 1 {
 		return
 	}
-	largest := l.maxWeight
+	// How far one record can move the sums, before rounding.
+	low, high := 0.0, l.maxWeight
 	if l.Sum != "" {
-		largest *= math.Max(math.Abs(l.sum.Lower), math.Abs(l.sum.Upper))
+		low, high = l.maxWeight*l.sum.Lower, l.maxWeight*l.sum.Upper
 	}
-	g := math.Exp2(math.Floor(math.Log2(largest/epsilon)) - math.Log2(noiseSteps))
-	for largest/g > 1<<42 {
+	most := math.Max(math.Max(-low, high), math.Max(-high, low))
+	moves := most
+	if len(l.public.SampleRelations) == 1 && l.public.SampleRelations[0] == privacy.ReplaceOne && l.stays() {
+		moves = high - low
+	}
+	// Where the noise is huge, one record still spans a thousand steps.
+	g := math.Exp2(math.Floor(math.Min(math.Log2(moves/epsilon)-math.Log2(noiseSteps), math.Log2(moves)-10)))
+	for most/g > 1<<42 {
 		g *= 2
 	}
 	l.granularity = g
+}
+
+// stays reports whether a replaced record changes one and the same cell by the
+// difference of two values of weight 1.
+func (l *layout) stays() bool {
+	return l.Sum != "" && l.maxWeight == 1 && !l.switches() && !l.leaves()
 }
 
 // value is the lattice value of one record; division by a power of two is exact.
@@ -92,7 +114,8 @@ func (l *layout) value(y, weight float64) int64 {
 	return int64(math.RoundToEven(y * weight / l.granularity))
 }
 
-// extremes are the lattice values between which every record lies.
+// extremes are the lattice values between which what a record adds to its cell
+// lies, 0 among them.
 func (l *layout) extremes() (low, high int64) {
 	if l.Sum == "" {
 		return 0, l.value(1, l.maxWeight)
@@ -100,44 +123,54 @@ func (l *layout) extremes() (low, high int64) {
 	return min(0, l.value(l.sum.Lower, l.maxWeight)), max(0, l.value(l.sum.Upper, l.maxWeight))
 }
 
-func (l *layout) addNoise(req sdk.PlanRequest) error {
+// sensitivity is how far the cells move in L1 norm (count.proof.md), and in L2
+// norm with the number of cells that may change.
+func (l *layout) sensitivity() (l1, l2 privacy.Sensitivity, cells int64) {
 	low, high := l.extremes()
-	most := float64(max(-low, high))
-	span := float64(high - low) // a record that stays in its cell
+	most, span := float64(max(-low, high)), float64(high-low)
+	if l.stays() {
+		span = float64(max(1, l.value(l.sum.Upper, 1)-l.value(l.sum.Lower, 1)))
+	}
+	l1 = privacy.Sensitivity{AddRemove: most, ReplaceOne: span}
+	if !l.switches() {
+		return l1, l1, 1
+	}
+	// P11: a record that leaves one cell for another moves two.
+	l2 = privacy.Sensitivity{AddRemove: most, ReplaceOne: math.Max(span, math.Nextafter(math.Sqrt2*most, math.Inf(1)))}
+	l1.ReplaceOne = 2 * most
+	return l1, l2, 2
+}
+
+func (l *layout) addNoise(req sdk.PlanRequest) error {
+	l1, l2, cells := l.sensitivity()
 	under := req.Public.SampleRelations
 	if l.Noise == "laplace" {
-		// A record in another cell moves two cells (P11). Where groups cannot change
-		// it stays in its own.
-		s := privacy.Sensitivity{AddRemove: most, ReplaceOne: span}
-		if len(l.groups) > 0 && l.moves() {
-			s.ReplaceOne = 2 * most
-		}
-		scale, err := sdk.LaplaceScale(sdk.Largest(s, under), req.Target.Epsilon)
-		l.event, l.sd, l.tail = privacy.DiscreteLaplace{Scale: scale, Sensitivity: s}, laplaceSD(scale), scale*math.Log(20)
+		scale, err := sdk.LaplaceScale(sdk.Largest(l1, under), req.Target.Epsilon)
+		l.event, l.sd, l.tail = privacy.DiscreteLaplace{Scale: scale, Sensitivity: l1}, laplaceSD(scale), laplaceTail(scale)
 		return err
 	}
-	s := privacy.Sensitivity{AddRemove: most, ReplaceOne: span}
-	coordinates := int64(1)
-	if len(l.groups) > 0 && l.moves() {
-		s.ReplaceOne = math.Max(span, math.Nextafter(math.Sqrt2*most, math.Inf(1)))
-		coordinates = 2
-	}
 	event := func(x float64) privacy.DiscreteGaussian {
-		sigma := math.Ceil(x*sdk.Largest(s, under)*1024) / 1024
-		return privacy.DiscreteGaussian{Sigma: sigma, Sensitivity: s, Coordinates: coordinates}
+		sigma := math.Ceil(x*sdk.Largest(l2, under)*1024) / 1024
+		return privacy.DiscreteGaussian{Sigma: sigma, Sensitivity: l2, Coordinates: cells}
 	}
 	x, err := sdk.GaussianMultiplier(func(x float64) privacy.Event { return event(x) }, under, req.Target)
 	if err != nil {
 		return fmt.Errorf("noise: %w", err)
 	}
 	ev := event(x)
-	l.event, l.sd, l.tail = ev, ev.Sigma, 1.959963984540054*ev.Sigma
+	l.event, l.sd, l.tail = ev, ev.Sigma, math.Ceil(1.959963984540054*ev.Sigma-0.5)
 	return nil
 }
 
 // laplaceSD is the standard deviation of discrete Laplace noise.
 func laplaceSD(scale float64) float64 {
 	return math.Sqrt2 * math.Exp(-0.5/scale) / -math.Expm1(-1/scale)
+}
+
+// laplaceTail is the smallest whole number that discrete Laplace noise exceeds in
+// magnitude with at most 5 % probability: P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
+func laplaceTail(scale float64) float64 {
+	return math.Max(0, math.Ceil(scale*math.Log(40/(1+math.Exp(-1/scale)))-1))
 }
 
 // names are the columns that Release reads: the groups, then the summed column.

@@ -17,7 +17,7 @@ func (l *layout) output() []sdk.Field {
 		what = "the sum of " + l.Sum + ", with noise"
 	}
 	fields = append(fields,
-		sdk.Field{Name: "estimate", Type: sdk.Float64, Doc: what + ", scaled to the population"},
+		sdk.Field{Name: "estimate", Type: sdk.Float64, Granularity: l.unit(), Doc: what + ", scaled to the population"},
 		sdk.Field{Name: "noise_sd", Type: sdk.Float64, Doc: "standard deviation of the noise in the estimate"},
 		sdk.Field{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the noise alone"},
 		sdk.Field{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the noise alone"},
