@@ -37,11 +37,9 @@ func TestExamplesRun(t *testing.T) {
 			// What a developer's own run left behind is not part of the example.
 			out := filepath.Join(filepath.Dir(job), "out")
 			os.RemoveAll(out)
-			for _, pattern := range []string{"*.db*", "*.record.jsonl"} {
-				left, _ := filepath.Glob(filepath.Join(filepath.Dir(job), pattern))
-				for _, l := range left {
-					os.Remove(l)
-				}
+			left, _ := filepath.Glob(filepath.Join(filepath.Dir(job), "*.db*"))
+			for _, l := range left {
+				os.Remove(l)
 			}
 			for _, args := range [][]string{{"check", job}, {"plan", job}, {"run", job}, {"run", job}} {
 				text, err := exec.Command(bin, args...).CombinedOutput()

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Format is the version of the records of the chain.
@@ -113,7 +112,7 @@ type abandonBody struct {
 
 // append adds a record to the chain. The head is locked by this transaction.
 func (t *tx) append(kind string, b body) (*Record, error) {
-	b.setTime(t.at.Format(time.RFC3339Nano))
+	b.setTime(t.at.UTC().Format(timeForm))
 	text, err := encode(b)
 	if err != nil {
 		return nil, err

@@ -1,92 +1,213 @@
 package pipeline
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
+	"context"
+	"errors"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
 )
 
-// account keeps a job from being drawn twice and from spending what it has not
-// got. Its steps come in this order: released, debit, published (P21).
-type account interface {
-	// released returns the outcome of an earlier run of the same job, or nil.
-	released() (*Outcome, error)
-	// debit makes the spend durable; nothing is drawn before it returns.
-	debit() error
-	// published makes it durable that the output is in place.
-	published() error
+// budget is the ledger as one run of one job uses it. Its steps come in this
+// order: released, debit, seal, published (P21).
+type budget struct {
+	plan    *Plan
+	options Options
+	ledger  *ledger.Ledger
+	key     string             // what is asked
+	content *table.Fingerprint // what it is asked of, once that is known
+	ticket  *ledger.Ticket
 }
 
-// openBudget opens the account that a job spends from: the plain record beside
-// the output folder.
-func openBudget(p *Plan) (account, error) {
-	return &plainAccount{plan: p, record: recordOf(p.job.Output.Dir)}, nil
-}
+// defaultWait is how long a run waits for another one of the same job.
+const defaultWait = 10 * time.Minute
 
-type plainAccount struct {
-	plan   *Plan
-	record record
-}
-
-func (a *plainAccount) entry(state string) entry {
-	g := a.plan.guaranteed()
-	r := a.plan.report
-	return entry{State: state, Job: r.Job.Name, Digest: r.Job.Digest, Dataset: r.Dataset.ID, Epsilon: g.Epsilon, Delta: g.Delta}
-}
-
-func (a *plainAccount) released() (*Outcome, error) {
-	j := a.plan.job
-	state, err := a.record.last(a.plan.report.Job.Digest)
+// addressOf is where the job's ledger is: the one it names, or the default one in
+// its folder.
+func addressOf(j *job.Job) (ledger.Address, error) {
+	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
 	if err != nil {
-		return nil, fail(ExitLedger, "RECORD_UNUSABLE", "%s cannot be read as a record of runs; move it away to start a new one", a.record.path)
+		return a, oneProblem(j, "budget.ledger", messageOf(err), "")
 	}
-	taken, err := inspectOutput(j.Output.Dir)
+	return a, nil
+}
+
+func messageOf(err error) string {
+	var known *ledger.Error
+	if errors.As(err, &known) {
+		return known.Message
+	}
+	return "cannot be used"
+}
+
+// openBudget opens the ledger that a job spends from, and makes it where there is
+// none.
+func openBudget(ctx context.Context, p *Plan, o Options) (*budget, error) {
+	a, err := addressOf(p.job)
 	if err != nil {
-		return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", j.Output.Dir)
+		return nil, err
 	}
-	if taken == outputTaken {
-		if r, ok := storedReport(j.Output.Dir); ok && r.Job.Digest == a.plan.report.Job.Digest {
-			return &Outcome{Already: true, Dir: j.Output.Dir, Report: r}, nil
-		}
-		return nil, oneProblem(j, "output.dir", "already holds something else, which is never overwritten", "name another folder")
+	key, err := p.key()
+	if err != nil {
+		return nil, err
 	}
-	switch state {
-	case stateDebited:
-		return nil, fail(ExitLedger, "RUN_UNFINISHED", "an earlier run of this job was cut off after its debit, which stays spent; to spend again, give the job another name")
-	case statePublished:
-		return nil, fail(ExitLedger, "OUTPUT_GONE", "this job was released to %s and its output is gone; to spend again, give the job another name", j.Output.Dir)
+	l, err := ledger.Open(ctx, a, ledger.Options{Create: true})
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
 	}
+	b := &budget{plan: p, options: o, ledger: l, key: key}
+	if err := b.witness(ctx); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *budget) close() { b.ledger.Close() }
+
+// released returns the outcome of an earlier run of the same job on the same data,
+// published again, or nil where there is none. It waits for a run that is at work.
+func (b *budget) released(ctx context.Context, t *openedTable) (*Outcome, error) {
+	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
+		return b.ledger.Look(ctx, b.key, b.contentText())
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Found != nil:
+		return b.again(ctx, s.Found)
+	case s.Unfinished && !b.options.Again:
+		return nil, fail(ExitLedger, ledger.CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+	}
+	return nil, b.free()
+}
+
+// free refuses an output folder that holds anything.
+func (b *budget) free() error {
+	taken, err := inspectOutput(b.plan.job.Output.Dir)
+	switch {
+	case err != nil:
+		return fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", b.plan.job.Output.Dir)
+	case taken == outputTaken:
+		return oneProblem(b.plan.job, "output.dir", "already holds something else, which is never overwritten", "name another folder")
+	}
+	return nil
+}
+
+// debit makes the spend durable; nothing is drawn before it returns. It returns an
+// outcome where another run was faster.
+func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
+	q := b.request()
+	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
+		q.Content = b.contentText()
+		return b.ledger.Debit(ctx, q)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Found != nil:
+		return b.again(ctx, s.Found)
+	}
+	b.ticket = s.Ticket
 	return nil, nil
 }
 
-func (a *plainAccount) debit() error {
-	if err := a.record.append(a.entry(stateDebited)); err != nil {
-		return fail(ExitLedger, "RECORD_UNUSABLE", "%s cannot be written; nothing was drawn", a.record.path)
+// request is the plan in the words of the ledger.
+func (b *budget) request() ledger.Request {
+	r := &b.plan.report
+	limit := limitOf(b.plan.job)
+	q := ledger.Request{
+		Account: accountOf(b.plan.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
+		Plan: b.key, Again: b.options.Again, Event: b.plan.event, Charged: b.plan.guaranteed(),
+		Job: r.Job.Name, Digest: r.Job.Digest, Lease: b.options.lease,
 	}
-	return nil
+	for _, rel := range r.Releases {
+		q.Charges = append(q.Charges, ledger.Charge{Name: rel.Name, Epsilon: rel.Guarantee.Epsilon, Delta: rel.Guarantee.Delta})
+	}
+	return q
 }
 
-func (a *plainAccount) published() error {
-	if err := a.record.append(a.entry(statePublished)); err != nil {
-		return fail(ExitLedger, "RECORD_UNUSABLE", "the releases are published, and %s cannot be written", a.record.path)
-	}
-	return nil
+func accountOf(j *job.Job) ledger.Key {
+	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
 }
 
-// storedReport reads the report in an output folder.
-func storedReport(dir string) (report.Report, bool) {
-	var r report.Report
-	b, err := os.ReadFile(filepath.Join(dir, reportFile))
-	if err != nil || json.Unmarshal(b, &r) != nil {
-		return r, false
-	}
-	return r, true
+func limitOf(j *job.Job) ledger.Limit {
+	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
 }
 
-// problems makes a single problem of a job.
-func oneProblem(j *job.Job, path, message, hint string) error {
-	return job.Problems{j.Problem(path, message, hint)}
+// wait asks until the answer is final: it finds out what the data are where the
+// ledger has to compare them, and waits while another run is at work.
+func (b *budget) wait(ctx context.Context, t *openedTable, ask func() (ledger.Standing, error)) (ledger.Standing, error) {
+	limit := b.options.Wait
+	if limit == 0 {
+		limit = defaultWait
+	}
+	start, pause := time.Now(), 20*time.Millisecond
+	for {
+		s, err := ask()
+		switch {
+		case err != nil:
+			return s, ledgerFailure(ctx, err)
+		case s.Busy:
+			b.options.observe(Event{Kind: "waiting"})
+			if time.Since(start) >= limit {
+				return s, fail(ExitLedger, "RUN_ELSEWHERE", "another run of this job is at work and did not finish in %s; nothing was drawn and nothing debited", limit)
+			}
+			if err := sleep(ctx, pause); err != nil {
+				return s, err
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		case s.Compare && b.content == nil:
+			if err := b.fingerprint(ctx, t); err != nil {
+				return s, sourceFailure(ctx, b.plan.job, err)
+			}
+			continue
+		}
+		return s, nil
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
+}
+
+// ledgerFailure gives an error of the ledger its exit code.
+func ledgerFailure(ctx context.Context, err error) error {
+	var known *ledger.Error
+	var f *Failure
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(err, &known):
+		exit := ExitLedger
+		switch known.Code {
+		case ledger.CodeExhausted, ledger.CodeFilter:
+			exit = ExitBudget
+		case ledger.CodeChanged:
+			exit = ExitSource
+		}
+		return fail(exit, known.Code, "%s", known.Message)
+	case ctx.Err() != nil:
+		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
+	return fail(ExitLedger, ledger.CodeUnreadable, "the ledger cannot be used")
+}
+
+// account is the state of the account around this job, for the report.
+func (b *budget) account() *report.Budget {
+	k := b.ticket
+	out := budgetReport(&k.Account, k.Cost, limitOf(b.plan.job))
+	out.Ledger, out.Sequence, out.Head = k.Ledger, k.Seq, k.Head
+	return out
 }

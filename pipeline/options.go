@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
 )
@@ -17,6 +18,15 @@ type Options struct {
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
 	SoleParent bool
+	// Again spends a second time after a run that was cut off between its debit and
+	// its releases.
+	Again bool
+	// Wait is for how long to wait for another run of the same job; 0 means ten
+	// minutes.
+	Wait time.Duration
+
+	lease time.Duration // of a run; 0: the ledger's
+	disk  disk          // nil: the real one
 
 	_ struct{}
 }

@@ -98,6 +98,11 @@ func cell(c sdk.ResultColumn, i int) string {
 	return c.String[i]
 }
 
+// oneProblem makes a single problem of a job.
+func oneProblem(j *job.Job, path, message, hint string) error {
+	return job.Problems{j.Problem(path, message, hint)}
+}
+
 // guaranteed is the point that a budget is debited with.
 func (p *Plan) guaranteed() privacy.Point {
 	return privacy.Point{Epsilon: p.report.Guarantee.Epsilon, Delta: p.report.Guarantee.Delta}

@@ -19,6 +19,7 @@ import (
 // made without data and does not change any more.
 type Plan struct {
 	job    *job.Job
+	event  privacy.Event // everything that the job does to the population
 	draws  []*draw
 	report report.Report
 }
@@ -302,6 +303,7 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation, whole job.
 		promised[i] = privacy.Approx{Eps: onTable.Epsilon, Delta: onTable.Delta}
 	}
 	event := wrap(compose(events))
+	p.event = event
 	answer, err := charged(event, wrap(compose(promised)), relation, point(whole))
 	if err != nil {
 		return fail(ExitBug, "PLAN_UNSOUND", "job: %v", err)

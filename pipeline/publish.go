@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/ledger"
 )
 
 // folder is an output folder in the making: built under another name beside its
@@ -23,6 +26,8 @@ import (
 type folder struct {
 	final, temp string
 	lock        *os.File
+	disk        disk
+	files       []ledger.File // what it will hold
 }
 
 // outputState says what stands at the place of an output folder.
@@ -50,7 +55,10 @@ func inspectOutput(dir string) (outputState, error) {
 }
 
 // newFolder starts a folder that will stand at dir.
-func newFolder(dir string) (*folder, error) {
+func newFolder(dir string, on disk) (*folder, error) {
+	if on == nil {
+		on = osDisk{}
+	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
@@ -61,7 +69,7 @@ func newFolder(dir string) (*folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{final: dir, temp: temp}
+	f := &folder{final: dir, temp: temp, disk: on}
 	if f.lock, err = lockDir(temp); err == nil {
 		err = os.Chmod(temp, 0o755)
 	}
@@ -106,37 +114,34 @@ func removeStale(parent, prefix string) {
 	}
 }
 
-// write makes one durable file and returns the SHA-256 of its content.
+// write adds one file and returns the SHA-256 of its content. Nothing is on disk
+// before publish.
 func (f *folder) write(name string, mode fs.FileMode, content func(io.Writer) error) (string, error) {
-	file, err := os.OpenFile(filepath.Join(f.temp, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
+	var b bytes.Buffer
+	if err := content(&b); err != nil {
 		return "", err
 	}
-	digest := sha256.New()
-	if err := content(io.MultiWriter(file, digest)); err != nil {
-		file.Close()
-		return "", err
-	}
-	if err := file.Sync(); err != nil {
-		file.Close()
-		return "", err
-	}
-	if err := file.Close(); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(digest.Sum(nil)), nil
+	f.files = append(f.files, ledger.File{Path: name, Mode: mode, Data: b.Bytes()})
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:]), nil
 }
 
-// publish makes the folder durable and renames it into place. Renaming over
-// anything but an empty folder fails, so nothing is ever overwritten.
+// publish makes the files and the folder durable and renames it into place.
+// Renaming over anything but an empty folder fails, so nothing is ever
+// overwritten.
 func (f *folder) publish() error {
-	if err := syncDir(f.temp); err != nil {
+	for _, file := range f.files {
+		if err := f.disk.write(filepath.Join(f.temp, file.Path), file.Mode, file.Data); err != nil {
+			return err
+		}
+	}
+	if err := f.disk.syncDir(f.temp); err != nil {
 		return err
 	}
-	if err := os.Rename(f.temp, f.final); err != nil {
+	if err := f.disk.rename(f.temp, f.final); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(f.final))
+	return f.disk.syncDir(filepath.Dir(f.final))
 }
 
 // discard removes what was not published, and gives up the lock.
@@ -145,13 +150,4 @@ func (f *folder) discard() {
 	if f.lock != nil {
 		f.lock.Close()
 	}
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

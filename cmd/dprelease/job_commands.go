@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,13 +61,16 @@ is worth it. It never opens the table.`,
 }
 
 func (e *environment) run() *cobra.Command {
-	var diagnostics bool
+	var diagnostics, again bool
+	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Make the releases of a job",
 		Long: `run plans a job, spends its budget, draws the samples, makes the releases and
-writes them, all of them or none. A job that was already released is not released
-again: the answer is the same and nothing is spent.
+writes them, all of them or none. A job that was already released from the same
+data is not released again: the stored releases are published once more and nothing
+is spent. The budget is kept in the ledger that the job names, or in dprelease.db
+beside the job.
 
 With --json standard output holds one JSON object a line: the events of the run,
 and last {"event":"done",…} or {"event":"failed",…}.`,
@@ -77,7 +81,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
-				o.Diagnostics = diagnostics
+				o.Diagnostics, o.Again, o.Wait = diagnostics, again, wait
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
 				outcome, err := e.jobs.run(ctx, j, o)
@@ -90,6 +94,8 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 		},
 	}
 	e.outputFlags(c, "print events as JSON, one a line")
+	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
+	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }

@@ -54,6 +54,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
   dprelease plan job.yaml           what it would cost, without reading the data
   dprelease run job.yaml            make the releases
   dprelease run --json job.yaml     one JSON line for each event, for schedulers
+  dprelease ledger show job.yaml    what is left of the budget, and who spent what
   dprelease schema > job.json       completion in editors
   dprelease account 'relation: add-remove
   event: {gaussian: {sigma: 2}}
@@ -70,12 +71,12 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 			return fmt.Errorf("unknown command %q", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: run, check, plan, account, schema or version")
+			return errors.New("a command is missing: run, check, plan, account, ledger, schema or version")
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.account(), e.schema(), e.version(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.account(), e.ledger(), e.schema(), e.version(), e.mechanism())
 	return root
 }
 

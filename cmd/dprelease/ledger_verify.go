@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+func (e *environment) ledgerVerify() *cobra.Command {
+	var folders []string
+	var chain string
+	c := &cobra.Command{
+		Use:   "verify [LEDGER] [--releases DIR]...",
+		Short: "Check the chain of a ledger against its tables and against releases",
+		Long: `verify replays every record of a ledger and compares the result with its tables,
+with the bytes that it stores, and with the releases below the folders that are
+named. It finds a ledger that was cut off, edited, rolled back to an old copy, or
+copied and written to in two places, and releases that were changed or have no
+debit. Against releases it can only find what they show: keep them, or an export.
+` + whichLedger,
+		Example: `  dprelease ledger verify job.yaml --releases /srv/releases
+  dprelease ledger verify --chain exported.jsonl`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			seen, err := pipeline.ReadReleases(folders)
+			if err != nil {
+				return e.fail(c.Context(), err)
+			}
+			if chain != "" {
+				f, err := os.Open(chain)
+				if err != nil {
+					return fmt.Errorf("--chain: %s cannot be read", chain)
+				}
+				defer f.Close()
+				v, err := ledger.ReadChain(f)
+				if err != nil {
+					return e.fail(c.Context(), &pipeline.Failure{Exit: pipeline.ExitLedger, Code: ledger.CodeUnreadable, Message: "the file is not an exported ledger"})
+				}
+				v.Compare(seen)
+				return e.verdict(v, len(seen))
+			}
+			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: true}, func(l *ledger.Ledger) error {
+				v, err := l.Verify(c.Context(), seen)
+				if err != nil {
+					return err
+				}
+				return e.verdict(v, len(seen))
+			})
+		},
+	}
+	c.Flags().StringArrayVar(&folders, "releases", nil, "a folder below which releases stand; may be repeated")
+	c.Flags().StringVar(&chain, "chain", "", "verify an exported chain instead of a ledger")
+	e.outputFlags(c, "print one JSON object")
+	return c
+}
+
+// verdict prints what an audit found; anything at all is exit code 7.
+func (e *environment) verdict(v *ledger.Auditor, releases int) error {
+	head, found := v.Head(), v.Findings()
+	exit := exitDone
+	if len(found) > 0 {
+		exit = pipeline.ExitLedger
+	}
+	if e.json {
+		if err := e.printed(e.line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
+			"head": head.Head, "releases": releases, "findings": append([]ledger.Finding{}, found...)})); err != nil {
+			return err
+		}
+	} else {
+		for _, f := range found {
+			fmt.Fprintf(e.errw, "dprelease: LEDGER_%s: %s: %s\n", f.Code, f.Where, f.What)
+		}
+		if len(found) == 0 {
+			if err := e.say(nil, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases); err != nil {
+				return err
+			}
+		}
+	}
+	if exit != exitDone {
+		return failed{exit}
+	}
+	return nil
+}
+
+func (e *environment) ledgerExport() *cobra.Command {
+	var asCSV bool
+	c := &cobra.Command{
+		Use:   "export [LEDGER]",
+		Short: "Print every record of the chain, one JSON object a line",
+		Long: `export prints the chain of a ledger: everything that verify --chain needs to check
+it elsewhere. The stored bytes and the key of the content are no part of it.
+` + whichLedger,
+		Example: `  dprelease ledger export job.yaml > chain.jsonl
+  dprelease ledger export --csv > chain.csv`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: true}, func(l *ledger.Ledger) error {
+				var all []ledger.Record
+				if err := l.Records(c.Context(), func(r ledger.Record) error { all = append(all, r); return nil }); err != nil {
+					return err
+				}
+				if asCSV {
+					w := csv.NewWriter(e.out)
+					lines := [][]string{{"seq", "kind", "body", "prev", "hash"}}
+					for _, r := range all {
+						lines = append(lines, []string{strconv.FormatInt(r.Seq, 10), r.Kind, r.Body, r.Prev, r.Hash})
+					}
+					return e.printed(w.WriteAll(lines))
+				}
+				out := json.NewEncoder(e.out)
+				for _, r := range all {
+					if err := out.Encode(r); err != nil {
+						return e.printed(err)
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&asCSV, "csv", false, "print CSV instead")
+	return c
+}

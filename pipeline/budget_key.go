@@ -1,0 +1,70 @@
+package pipeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// key is the digest of what the plan asks for: the job's meaning, the mechanisms
+// that carry it out, the events that they and the draws cause, the relation, and
+// the public frame. What a price was found to be is no part of it: a better
+// accountant does not make another release.
+func (p *Plan) key() (string, error) {
+	type draw struct {
+		Name, Design string
+		Event        json.RawMessage
+		Releases     []string
+	}
+	type release struct {
+		Name, From string
+		Mechanism  report.Mechanism
+		Params     json.RawMessage
+		Fields     []report.Field
+	}
+	var k struct {
+		Job      string
+		Relation privacy.Relation
+		Frame    string
+		Event    json.RawMessage
+		Draws    []draw
+		Releases []release
+	}
+	k.Job, k.Relation, k.Event = p.report.Job.Digest, p.report.Dataset.Relation, p.report.Guarantee.Event
+	if f := p.job.Dataset.Frame; f != nil {
+		var err error
+		if k.Frame, err = fileDigest(f.Path); err != nil {
+			return "", oneProblem(p.job, "dataset.frame.path", "cannot be read: "+reasonOf(err), "")
+		}
+	}
+	for _, d := range p.report.Draws {
+		k.Draws = append(k.Draws, draw{d.Name, d.Design, d.Guarantee.Event, d.Releases})
+	}
+	for _, r := range p.report.Releases {
+		k.Releases = append(k.Releases, release{r.Name, r.From, r.Mechanism, r.Params, r.Fields})
+	}
+	b, err := json.Marshal(k)
+	if err != nil {
+		return "", fail(ExitBug, "PLAN_UNSOUND", "the plan has no digest")
+	}
+	sum := sha256.Sum256(append([]byte("dprelease plan 1\n"), b...))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,116 @@
+package pipeline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/report"
+)
+
+// seal makes the bytes of the releases durable before anybody can see them.
+func (b *budget) seal(ctx context.Context, files []ledger.File) error {
+	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files); err != nil {
+		return ledgerFailure(ctx, err)
+	}
+	return nil
+}
+
+// published makes it durable that the output is in place.
+func (b *budget) published(ctx context.Context, release int64) error {
+	if err := b.ledger.Publish(ctx, release); err != nil {
+		f := ledgerFailure(ctx, err)
+		return fail(ExitLedger, f.(*Failure).Code, "the releases are published, and the ledger does not know it yet; run the job again: %s", messageOf(err))
+	}
+	return nil
+}
+
+// again publishes the bytes of a release that was made before.
+func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error) {
+	files, err := b.ledger.Output(ctx, r.ID)
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
+	}
+	rep, ok := reportIn(files)
+	if !ok {
+		return nil, fail(ExitLedger, ledger.CodeTampered, "the stored releases hold no report")
+	}
+	dir := b.plan.job.Output.Dir
+	if !holds(dir, files) {
+		if err := b.free(); err != nil {
+			return nil, err
+		}
+		out, err := newFolder(dir, b.options.disk)
+		if err != nil {
+			return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
+		}
+		defer out.discard()
+		out.files = files
+		if err := out.publish(); err != nil && !holds(dir, files) {
+			return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+		}
+	}
+	if err := b.published(ctx, r.ID); err != nil {
+		return nil, err
+	}
+	b.options.observe(Event{Kind: "published"})
+	return &Outcome{Already: true, Dir: dir, Report: rep}, nil
+}
+
+// holds says that a folder holds these files, byte for byte.
+func holds(dir string, files []ledger.File) bool {
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Path))
+		if err != nil || !bytes.Equal(b, f.Data) {
+			return false
+		}
+	}
+	return len(files) > 0
+}
+
+func reportIn(files []ledger.File) (report.Report, bool) {
+	var r report.Report
+	for _, f := range files {
+		if f.Path == reportFile {
+			return r, json.Unmarshal(f.Data, &r) == nil
+		}
+	}
+	return r, false
+}
+
+// storedReport reads the report in an output folder.
+func storedReport(dir string) (report.Report, bool) {
+	var r report.Report
+	b, err := os.ReadFile(filepath.Join(dir, reportFile))
+	return r, err == nil && json.Unmarshal(b, &r) == nil
+}
+
+// maxWitnesses bounds the folders beside an output that are looked at.
+const maxWitnesses = 1000
+
+// witness compares the ledger with the releases that stand at and beside the job's
+// output folder: one that is newer than the ledger shows that an old copy of it
+// was put back.
+func (b *budget) witness(ctx context.Context) error {
+	dir := b.plan.job.Output.Dir
+	folders := []string{dir}
+	entries, _ := os.ReadDir(filepath.Dir(dir))
+	for _, e := range entries {
+		if e.IsDir() && len(folders) < maxWitnesses {
+			folders = append(folders, filepath.Join(filepath.Dir(dir), e.Name()))
+		}
+	}
+	for _, f := range folders {
+		r, ok := storedReport(f)
+		if !ok || r.Budget == nil {
+			continue
+		}
+		if err := b.ledger.Witness(ctx, ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}); err != nil {
+			return ledgerFailure(ctx, err)
+		}
+	}
+	return nil
+}
