@@ -31,6 +31,11 @@ check:
 bench: build
 	./bench/run.sh
 
+# What privacy costs the example regressions: the table and plot of docs/sgd-accuracy.md.
+.PHONY: sgd-accuracy
+sgd-accuracy:
+	$(GO) run ./examples/accuracy -out docs examples
+
 generate:
 	$(GO) generate ./...
 

@@ -74,9 +74,9 @@ func (l *layout) planned(e privacy.Event) error {
 	return nil
 }
 
-// maxMultiplier is more noise than any model survives, and keeps sums with noise
-// inside an int64.
-const maxMultiplier = 1 << 20
+// maxMultiplier is more noise than any model survives; it keeps sigma and sums with
+// noise inside what the host draws and an int64 holds.
+const maxMultiplier = 1 << 15
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
 	p, err := parseParams(req.Params)
@@ -163,10 +163,22 @@ func (l *layout) curvature() float64 {
 	return 1
 }
 
-// stepSize is how far a step goes along the mean gradient.
+// reach is about how far from zero the scaled coefficients of a useful model lie, in
+// radii of the rows. It is a convention, and not taken from any data.
+func (l *layout) reach() float64 {
+	if l.encoder.logistic {
+		return 4
+	}
+	return 0.25
+}
+
+// stepSize is how far a step goes along the mean gradient: by default the inverse
+// of the curvature, which no smaller step improves on without noise, or what keeps
+// the noise of all steps together, a random walk, within reach.
 func (l *layout) stepSize() float64 {
 	if l.params.StepSize != nil {
 		return *l.params.StepSize
 	}
-	return 1 / l.curvature()
+	walk := l.unit() * l.noise.Sigma * math.Sqrt(float64(l.schedule.steps)*float64(l.encoder.width+1))
+	return math.Min(1/l.curvature(), l.reach()*l.encoder.radius/walk)
 }

@@ -100,18 +100,20 @@ func (l *layout) unscaled(w []float64) []float64 {
 		gain, shift = e.target.half/e.radius, e.target.middle
 	}
 	out := make([]float64, len(w))
-	out[0] = w[0]*gain + shift
+	out[0] = finite(w[0]*gain + shift)
 	for _, f := range e.features {
 		for j := f.first + 1; j <= f.first+f.width; j++ {
-			out[j] = w[j] * gain
+			out[j] = finite(w[j] * gain)
 			if f.column.Type == sdk.Number {
-				out[j] /= f.half
-				out[0] -= out[j] * f.middle
+				out[j] = finite(out[j] / f.half)
+				out[0] = finite(out[0] - finite(out[j]*f.middle))
 			}
 		}
 	}
-	for i, x := range out {
-		out[i] = math.Max(-math.MaxFloat64, math.Min(math.MaxFloat64, x))
-	}
 	return out
+}
+
+// finite replaces an infinity, which bounds beyond all measure could make.
+func finite(x float64) float64 {
+	return math.Max(-math.MaxFloat64, math.Min(math.MaxFloat64, x))
 }

@@ -44,7 +44,7 @@ func TestLinearIsLeastSquares(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := sdktest.Run(Mechanism{}, request(privacy.ReplaceOne, n,
-		`{"model":"linear","target":"y","features":["x1","x2","c"],"log":["x2"],"rate":1,"steps":4000,"clip":8,"average":false}`), table(records), nil)
+		`{"model":"linear","target":"y","features":["x1","x2","c"],"log":["x2"],"rate":1,"steps":4000,"clip":8,"average":false,"step_size":1}`), table(records), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestLogisticSolvesItsEquations(t *testing.T) {
 	}
 	fit := func(target, more string) map[string]float64 {
 		out, err := sdktest.Run(Mechanism{}, request(privacy.ReplaceOne, n,
-			`{"model":"logistic","target":%q,"features":["x1","c"],"rate":1,"steps":4000,"average":false%s}`, target, more), table(records), nil)
+			`{"model":"logistic","target":%q,"features":["x1","c"],"rate":1,"steps":4000,"average":false,"step_size":4%s}`, target, more), table(records), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestNothingIsSpecial(t *testing.T) {
 		records[i] = record{x1: -3 + 0.1*float64(i), x2: 10 + 9.9*float64(i), x2ok: true, y: 0.1 * float64(i)}
 	}
 	out, err := sdktest.Run(Mechanism{}, request(privacy.ReplaceOne, 100,
-		`{"model":"linear","target":"y","features":["x1","x2"],"rate":1,"steps":4000,"clip":8}`), table(records), nil)
+		`{"model":"linear","target":"y","features":["x1","x2"],"rate":1,"steps":4000,"clip":8,"step_size":1}`), table(records), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package sgd
 
 import (
 	"context"
+	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -81,6 +82,9 @@ func newDescent(l *layout) *descent {
 	return d
 }
 
+// farthest keeps coefficients, and all that is computed from them, finite.
+const farthest = 1e100
+
 // step moves against the noisy gradient; the penalty is applied at the end of the
 // move, which is stable for every weight, and spares the intercept.
 func (d *descent) step(sum []int64) {
@@ -90,6 +94,7 @@ func (d *descent) step(sum []int64) {
 		if j > 0 {
 			d.at[j] *= shrink
 		}
+		d.at[j] = math.Max(-farthest, math.Min(farthest, d.at[j]))
 	}
 	if d.taken >= d.from {
 		n := float64(d.taken - d.from + 1)

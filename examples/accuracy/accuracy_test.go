@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// The page tells what the program measures: the fits without privacy are those in
+// it, releases at a large epsilon come close to them, and none is better.
+func TestPageIsOfThisProgram(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sgd-accuracy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"sgd-schools", "sgd-income"} {
+		s, err := newStudy("../"+name+"/job.yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.measure(8, 5); err != nil {
+			t.Fatal(err)
+		}
+		p := s.points[0]
+		if p.low < s.free || p.median > 1.01*s.free || p.median > s.null {
+			t.Errorf("%s: loss %+v, without privacy %v, without features %v", name, p, s.free, s.null)
+		}
+		if want := fmt.Sprintf("Without privacy %.5f; without features %.5f.", s.free, s.null); !strings.Contains(string(page), want) {
+			t.Errorf("%s: the page does not say %q: run make sgd-accuracy", name, want)
+		}
+		if _, err := figure([]study{*s}); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, e := range epsilons {
+		if strings.Count(string(page), fmt.Sprintf("\n| %g |", e)) != 2 {
+			t.Errorf("the page has not two lines for epsilon %g", e)
+		}
+	}
+	if got := string(insert("a\n"+begin+"old"+end+"b", "new")); got != "a\n"+begin+"\nnew\n"+end+"b" {
+		t.Errorf("inserted: %q", got)
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// simulated is a host whose noise comes from a fixed seed: for measuring, private
+// in no way.
+type simulated struct {
+	sdktest.NoNoise
+	rng  *rand.Rand
+	rows int
+}
+
+func newSimulated(seed uint64, rows int) *simulated {
+	return &simulated{rng: rand.New(rand.NewPCG(seed, 2000)), rows: rows}
+}
+
+// NextSample draws a Poisson sample by the skips between records.
+func (s *simulated) NextSample(_ context.Context, ev privacy.Sampling) ([]int64, error) {
+	rate := ev.(privacy.Poisson).Rate
+	out := []int64{}
+	for i := -1; ; {
+		skip := math.Log1p(-s.rng.Float64()) / math.Log1p(-rate)
+		if skip >= float64(s.rows-i-1) {
+			return out, nil
+		}
+		i += 1 + int(skip)
+		out = append(out, int64(i))
+	}
+}
+
+// AddGaussian adds rounded normal noise.
+func (s *simulated) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error) {
+	for i := range values {
+		values[i] += int64(math.Round(ev.Sigma * s.rng.NormFloat64()))
+	}
+	return values, nil
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sgd"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// study is one job's regression.
+type study struct {
+	title   string
+	request sdk.PlanRequest
+	table   sdktest.Table
+	model   model
+	free    float64 // loss of the fit without privacy
+	null    float64 // loss of the model that knows no feature
+	points  []point
+}
+
+// point is what was measured at one epsilon.
+type point struct {
+	epsilon, multiplier float64
+	low, median, high   float64 // loss: a tenth of the releases lie below low, a tenth above high
+}
+
+// params are those of the mechanism that the study has to understand.
+type params struct {
+	Model, Target string
+	Features, Log []string
+}
+
+func newStudy(path string, changed map[string]any) (*study, error) {
+	j, err := job.Read(path, job.Options{})
+	if err != nil {
+		return nil, err
+	}
+	r := j.Releases[0]
+	merged := map[string]any{}
+	if err := json.Unmarshal(r.Params, &merged); err != nil {
+		return nil, err
+	}
+	for k, v := range changed {
+		merged[k] = v
+	}
+	raw, err := json.Marshal(merged)
+	if err != nil {
+		return nil, err
+	}
+	s := &study{title: r.Name, request: sdk.PlanRequest{
+		Params: raw,
+		Public: sdk.Public{
+			Relation: j.Dataset.Relation, SampleRelations: []privacy.Relation{j.Dataset.Relation}, Population: j.Dataset.Size,
+			Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: j.Dataset.Size, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
+		},
+		Target: privacy.Point{Delta: job.Down(r.Guarantee.Delta)},
+	}}
+	for _, c := range j.Dataset.Columns {
+		col := sdk.Column{Name: c.Name, Type: sdk.Category, Domain: c.Domain, Missing: sdk.MissingRefuse}
+		if c.Type == job.Number {
+			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
+		}
+		s.request.Public.Columns = append(s.request.Public.Columns, col)
+	}
+	source := strings.TrimSuffix(j.Dataset.Source.Path, ".parquet") + ".csv"
+	if s.table, err = read(source, s.request.Public.Columns); err != nil {
+		return nil, err
+	}
+	var p params
+	if err := json.Unmarshal(raw, &p); err != nil {
+		return nil, err
+	}
+	if s.model, err = newModel(p, s.request.Public, s.table); err != nil {
+		return nil, err
+	}
+	w, err := s.model.fit()
+	if err != nil {
+		return nil, err
+	}
+	s.free, s.null = s.model.loss(w), s.model.nullLoss()
+	return s, nil
+}
+
+// read reads the declared columns of a CSV file, clipped to their bounds.
+func read(path string, columns []sdk.Column) (sdktest.Table, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return sdktest.Table{}, err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return sdktest.Table{}, err
+	}
+	t := sdktest.Table{Rows: len(rows) - 1, Columns: map[string]sdk.Values{}}
+	for _, c := range columns {
+		at := slices.Index(rows[0], c.Name)
+		if at < 0 {
+			return t, fmt.Errorf("%s has no column %s", path, c.Name)
+		}
+		var v sdk.Values
+		for _, r := range rows[1:] {
+			if c.Type == sdk.Category {
+				v.Codes = append(v.Codes, int32(slices.Index(c.Domain, r[at])))
+				continue
+			}
+			x, err := strconv.ParseFloat(r[at], 64)
+			if err != nil {
+				return t, fmt.Errorf("%s: column %s holds something else than numbers", path, c.Name)
+			}
+			v.Float64 = append(v.Float64, math.Max(c.Lower, math.Min(c.Upper, x)))
+		}
+		t.Columns[c.Name] = v
+	}
+	return t, nil
+}
+
+// once is the mechanism with a plan that was made before: a plan takes longer than
+// a release.
+type once struct {
+	sgd.Mechanism
+	plan sdk.Plan
+}
+
+func (o once) Plan(sdk.PlanRequest) (sdk.Plan, error) { return o.plan, nil }
+
+// measure releases the model many times at one epsilon.
+func (s *study) measure(eps float64, runs int) error {
+	req := s.request
+	req.Target.Epsilon = eps
+	plan, err := sgd.Mechanism{}.Plan(req)
+	if err != nil {
+		return err
+	}
+	losses := make([]float64, runs)
+	p := point{epsilon: eps}
+	for i := range losses {
+		out, err := sdktest.Run(once{plan: plan}, req, s.table, newSimulated(uint64(i), s.table.Rows))
+		if err != nil {
+			return err
+		}
+		w := make([]float64, 0, len(s.model.names))
+		for k, name := range out.Result.Columns[1].String {
+			switch v := out.Result.Columns[2].Float64[k]; {
+			case out.Result.Columns[0].String[k] == "coefficient":
+				w = append(w, v)
+			case name == "noise_multiplier":
+				p.multiplier = v
+			}
+		}
+		losses[i] = s.model.loss(w)
+	}
+	slices.Sort(losses)
+	p.low, p.median, p.high = losses[runs/10], losses[runs/2], losses[runs-1-runs/10]
+	s.points = append(s.points, p)
+	return nil
+}
