@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestExamples runs the jobs of examples/ on their real tables, as a user would.
+func TestExamples(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/examples",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			return copyExamples("../../examples", filepath.Join(e.WorkDir, "examples"))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// copyExamples copies jobs and data, and nothing that an earlier run left behind.
+func copyExamples(from, to string) error {
+	jobs := 0
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if d.Name() == "out" {
+				return fs.SkipDir
+			}
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		switch filepath.Ext(path) {
+		case ".yaml":
+			jobs++
+		case ".csv", ".parquet":
+		default:
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o644)
+	})
+	if err == nil && jobs == 0 {
+		err = errors.New("there are no examples")
+	}
+	return err
+}
