@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -14,38 +15,29 @@ type curve struct{ eps, del []float64 }
 // points is how many evaluations a curve costs, and fewPoints how many where the
 // event is so large that each is slow.
 const (
-	points     = 25
+	points     = 17
 	fewPoints  = 9
 	largeEvent = 32 << 10 // bytes of its JSON
 )
 
-// trace evaluates the profile of an event up to right, and closely around the
-// point where it is charged. It knows nothing but the event: what it draws does
-// not depend on data.
+// trace evaluates the profile of an event up to right, more finely where it is
+// charged. It knows nothing but the event: what it draws does not depend on data.
 func trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float64, n int) (curve, bool) {
-	grid := make([]float64, 0, n+4)
-	for i := range n {
-		grid = append(grid, right*float64(i)/float64(n-1))
-	}
-	// On a logarithmic axis the left end is what is wide.
-	for _, f := range []float64{0.03, 0.1, 0.3, 0.9, 0.99, 0.999, 1} {
-		grid = append(grid, f*at.Epsilon)
-	}
-	slices.Sort(grid)
-	grid = slices.Compact(grid)
-	c := curve{eps: grid, del: make([]float64, len(grid))}
+	c := curve{eps: grid(at.Epsilon, right, n)}
+	c.del = make([]float64, len(c.eps))
+	methods := methodsFor(e, rel, at.Epsilon)
 	var wait sync.WaitGroup
-	slots := make(chan struct{}, 2)
-	for i, eps := range grid {
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, eps := range c.eps {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			c.del[i] = deltaAt(e, rel, eps)
+			c.del[i] = deltaAt(e, rel, eps, methods)
 		})
 	}
 	wait.Wait()
 	for i := range c.del {
-		if grid[i] >= at.Epsilon {
+		if c.eps[i] >= at.Epsilon {
 			c.del[i] = math.Min(c.del[i], at.Delta) // what was charged holds, too
 		}
 		if i > 0 {
@@ -55,10 +47,42 @@ func trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float6
 	return c, c.del[len(c.del)-1] < 1
 }
 
-// deltaAt is the smallest δ that any method certifies; where none says anything,
-// 1 is what any mechanism guarantees.
-func deltaAt(e privacy.Event, rel privacy.Relation, eps float64) float64 {
-	a, err := privacy.DeltaWith(e, rel, eps, privacy.Options{Quick: true})
+// grid is where a curve is evaluated: evenly a little beyond the charged point,
+// closely around it, and coarsely up to the right end.
+func grid(charged, right float64, n int) []float64 {
+	near := math.Min(1.35*charged, right)
+	if !(near > 0) {
+		near = right
+	}
+	out := make([]float64, 0, n+12)
+	for i := range n {
+		out = append(out, near*float64(i)/float64(n-1))
+	}
+	for i := range 5 {
+		out = append(out, near+(right-near)*float64(i)/4)
+	}
+	for _, f := range []float64{0.03, 0.1, 0.97, 0.99, 0.999, 1} {
+		out = append(out, f*charged)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// exactMethods are those that are never far from the truth. Rényi bounds, which
+// cost more, are asked only where none of these has one.
+var exactMethods = []string{"basic", "pld", "shuffle", "iterate"}
+
+func methodsFor(e privacy.Event, rel privacy.Relation, eps float64) []string {
+	if deltaAt(e, rel, eps, exactMethods) < 1 {
+		return exactMethods
+	}
+	return nil
+}
+
+// deltaAt is the smallest δ that any of the methods certifies; where none says
+// anything, 1 is what any mechanism guarantees.
+func deltaAt(e privacy.Event, rel privacy.Relation, eps float64, methods []string) float64 {
+	a, err := privacy.DeltaWith(e, rel, eps, privacy.Options{Quick: true, Methods: methods})
 	if err != nil || !(a.Delta <= 1) {
 		return 1
 	}

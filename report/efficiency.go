@@ -19,7 +19,6 @@ func efficiencyFigure(d Draw, id string) (template.HTML, error) {
 	left := math.Pow(10, math.Floor(math.Log10(math.Max(d.Amplification.Rate, 1e-280)))-1)
 	left = math.Min(left, 1e-3)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = left, 1, 0, 1
-	p.Legend.Top, p.Legend.Left = true, true
 	var exact, bound plotter.XYs
 	const steps = 48
 	for i := range steps + 1 {

@@ -29,7 +29,7 @@ var (
 )
 
 // width and height are small enough to be read on a narrow phone.
-const width, height = 360 * vg.Length(1), 270 * vg.Length(1)
+const width, height = 360 * vg.Length(1), 300 * vg.Length(1)
 
 // newFigure is an empty plot in the report's style.
 func newFigure(x, y string) *plot.Plot {
@@ -53,7 +53,7 @@ func newFigure(x, y string) *plot.Plot {
 	p.Legend.TextStyle.Color = ink
 	p.Legend.ThumbnailWidth = vg.Points(26)
 	p.Legend.Padding = vg.Points(3)
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(-4), vg.Points(6)
+	p.Legend.Top, p.Legend.Left = true, true
 	return p
 }
 
@@ -79,16 +79,35 @@ func ring(p *plot.Plot, name string, x, y float64) {
 	if err != nil {
 		return
 	}
-	s.GlyphStyle = draw.GlyphStyle{Color: mainTone, Radius: vg.Points(4), Shape: draw.RingGlyph{}}
+	s.GlyphStyle = draw.GlyphStyle{Color: mainTone, Radius: vg.Points(4), Shape: heavyRing{}}
 	p.Add(s)
 	p.Legend.Add(name, s)
 }
 
-// render draws a plot as a part of the page.
+// heavyRing is a ring that can be seen on a line.
+type heavyRing struct{}
+
+// DrawGlyph draws the ring.
+func (heavyRing) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	c.SetLineStyle(draw.LineStyle{Color: style.Color, Width: vg.Points(1.6)})
+	var ring vg.Path
+	ring.Move(vg.Point{X: at.X + style.Radius, Y: at.Y})
+	ring.Arc(at, style.Radius, 0, 2*math.Pi)
+	ring.Close()
+	c.Stroke(ring)
+}
+
+// render draws a plot as a part of the page, its legend above it, where it
+// covers no curve.
 func render(p *plot.Plot, id, title, description string) (template.HTML, error) {
 	p.TextHandler = text.Plain{Fonts: font.DefaultCache}
+	legend := p.Legend
+	p.Legend = plot.NewLegend()
 	c := vgsvg.New(width, height)
-	p.Draw(draw.Crop(draw.New(c), vg.Points(2), -vg.Points(8), vg.Points(2), -vg.Points(6)))
+	page := draw.Crop(draw.New(c), vg.Points(2), -vg.Points(10), vg.Points(2), -vg.Points(4))
+	used := legend.Rectangle(page).Size().Y + vg.Points(8)
+	p.Draw(draw.Crop(page, 0, 0, 0, -used))
+	legend.Draw(draw.Crop(page, vg.Points(30), 0, 0, 0))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", err
@@ -113,9 +132,16 @@ func (even) Ticks(lo, hi float64) []plot.Tick {
 	}
 	var out []plot.Tick
 	for i := math.Ceil(lo/step - 1e-9); i*step <= hi*(1+1e-9) && len(out) < 12; i++ {
-		out = append(out, plot.Tick{Value: i * step, Label: plain(i*step, 6)})
+		out = append(out, plot.Tick{Value: i*step + 0, Label: plain(math.Abs(i)*step*sign(i), 6)})
 	}
 	return out
+}
+
+func sign(x float64) float64 {
+	if x < 0 {
+		return -1
+	}
+	return 1
 }
 
 // decades labels powers of ten, at most about six of them.
@@ -168,8 +194,6 @@ func (f profileFigure) render(id, title, description string) (template.HTML, err
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
 		p.X.Min = f.charged.eps / 30
 	}
-	p.Legend.Left = true
-	p.Legend.XOffs = vg.Points(6)
 	if f.sampled {
 		line(p, "population (amplified)", f.after.visible(p), mainTone, 2, nil)
 		line(p, "sample (before)", f.before.visible(p), otherTone, 1.4, broken)
@@ -198,7 +222,12 @@ func (c curve) visible(p *plot.Plot) plotter.XYs {
 		}
 		if d < p.Y.Min {
 			if len(out) > 0 {
-				out = append(out, plotter.XY{X: c.eps[i], Y: p.Y.Min})
+				// Along the chord on these axes; straight down where δ vanishes at once.
+				x := c.eps[i]
+				if last := out[len(out)-1]; d > 0 && last.Y > d {
+					x = last.X + (x-last.X)*math.Log(last.Y/p.Y.Min)/math.Log(last.Y/d)
+				}
+				out = append(out, plotter.XY{X: x, Y: p.Y.Min})
 			}
 			break
 		}

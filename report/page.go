@@ -172,7 +172,7 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("report").Parse(pageText))
+var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths}).Parse(pageText))
 
 // policy lets the page's own style sheet in and nothing else: no script, no
 // picture, no font, no form, no address.

@@ -124,7 +124,6 @@ func byPosition(d Draw, e privacy.LastIterate, k int) (*positionView, error) {
 	}
 	p.X.Min, p.X.Max = 1, math.Max(float64(e.N), 2)
 	p.Y.Min = 0
-	p.Legend.Top, p.Legend.Left = true, true
 	line(p, "ε of the record", xy, mainTone, 2, nil)
 	v.Figure, err = render(p, fmt.Sprintf("pass%d", k), "Privacy of a record by its position in the pass",
 		"The ε of a record rises with its position: records seen early are the more private, because later steps add their noise on top.")

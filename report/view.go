@@ -21,6 +21,7 @@ type view struct {
 
 	Releases     []releaseView
 	MoreReleases int
+	Columns      []columnView
 	Draws        []drawView
 	MoreDraws    int
 	Whole        figures
@@ -32,7 +33,7 @@ type view struct {
 	Verdicts     []verdictView
 	OnePass      []positionView
 	Local        []localView
-	Budget       []factView
+	Budget       *budgetView
 	Files        []fileView
 	MoreFiles    int
 	Mechanisms   []mechanismView
@@ -46,9 +47,11 @@ type releaseView struct {
 	Meaning, Charged               string
 	Expected                       []string
 	Values                         *gridView
-	Fields                         []Field
 	File                           string
 }
+
+// columnView is what a column of the released tables means.
+type columnView struct{ Name, Doc, Releases string }
 
 type drawView struct {
 	Name, Design, Target, Charged, Sample, SampleRelations string
@@ -115,7 +118,7 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	v.addClaims(r)
 	v.addProvenance(r)
 	if !public {
-		v.Budget = r.Budget.facts()
+		v.Budget = newBudgetView(r.Budget)
 	}
 	return v
 }
@@ -128,7 +131,7 @@ func relationWords(r privacy.Relation, unit string) string {
 }
 
 func point(epsilon, delta float64, number func(float64) string) string {
-	return "ε " + number(epsilon) + ", δ " + number(delta)
+	return "ε\u00a0" + number(epsilon) + ", δ\u00a0" + number(delta)
 }
 
 // charge never quotes an ε without its δ (P2).
@@ -143,7 +146,7 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 		}
 		one := releaseView{
 			Name: e.Name, From: e.From, Mechanism: e.Mechanism.Name, Version: e.Mechanism.Version, SelfNoising: e.Mechanism.SelfNoising,
-			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.Dataset)), Charged: charge(e.Guarantee), Fields: e.Fields,
+			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.Dataset)), Charged: charge(e.Guarantee),
 		}
 		for _, x := range e.Expected {
 			one.Expected = append(one.Expected, expected(x))
@@ -156,8 +159,25 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 			rows -= min(t.rows(), maxRows, rows)
 		}
 		v.Releases = append(v.Releases, one)
+		v.addColumns(e)
 		if e.Verdict != "" {
 			v.Verdicts = append(v.Verdicts, verdictView{e.Name, sentence(e.Verdict)})
+		}
+	}
+}
+
+// addColumns says once what columns of the same name and meaning mean.
+func (v *view) addColumns(e Release) {
+	for _, f := range e.Fields {
+		if f.Doc == "" {
+			continue
+		}
+		k := slices.IndexFunc(v.Columns, func(c columnView) bool { return c.Name == f.Name && c.Doc == f.Doc })
+		switch {
+		case k < 0:
+			v.Columns = append(v.Columns, columnView{f.Name, f.Doc, e.Name})
+		case len(v.Columns[k].Releases) < 120:
+			v.Columns[k].Releases += ", " + e.Name
 		}
 	}
 }
@@ -317,20 +337,4 @@ func (v *view) addProvenance(r *Report) {
 	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
 		v.Events = append(v.Events, factView{"draw " + d.Name, d.Guarantee.EventText})
 	}
-}
-
-// facts are the lines about the budget.
-func (b *Budget) facts() []factView {
-	if b == nil {
-		return nil
-	}
-	facts := []factView{
-		{"Ledger", b.Ledger},
-		{"Record of the debit", fmt.Sprintf("%d, %s", b.Sequence, b.Head)},
-		{"Limit", "ε " + b.LimitEpsilon + ", δ " + b.LimitDelta},
-	}
-	for _, a := range b.Amounts[:min(len(b.Amounts), 2)] {
-		facts = append(facts, factView{"Spent after this job, " + a.Unit, a.Spent + " of " + a.Limit})
-	}
-	return facts
 }

@@ -2,7 +2,10 @@ package report
 
 import (
 	"fmt"
+	"html"
+	"html/template"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,9 +16,9 @@ import (
 func Spent(x float64) string { return digits(x, math.Ceil) }
 
 // Allowed prints a limit or a target with four significant digits, rounded down.
-// The billionth that a plan keeps back for rounding is shown as part of it.
+// The billionths that a plan keeps back for rounding are shown as part of it.
 func Allowed(x float64) string {
-	return digits(x, func(steps float64) float64 { return math.Floor(steps * (1 + 1.001e-9)) })
+	return digits(x, func(steps float64) float64 { return math.Floor(steps * (1 + 3e-9)) })
 }
 
 func digits(x float64, to func(float64) float64) string {
@@ -23,7 +26,12 @@ func digits(x float64, to func(float64) float64) string {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	exponent := int(math.Floor(math.Log10(math.Abs(x)))) - 3
-	return strconv.FormatFloat(to(x/math.Pow10(exponent))*math.Pow10(exponent), 'g', 4, 64)
+	return short(strconv.FormatFloat(to(x/math.Pow10(exponent))*math.Pow10(exponent), 'g', 4, 64))
+}
+
+// short writes 1e-06 as 1e-6.
+func short(s string) string {
+	return strings.Replace(strings.Replace(s, "e-0", "e-", 1), "e+0", "e+", 1)
 }
 
 // factor prints e^ε, rounded up; beyond the floats it is only said to be vast.
@@ -69,7 +77,7 @@ func trim(x float64) string { return plain(x, 3) }
 // where people do not use one.
 func plain(x float64, significant int) string {
 	if a := math.Abs(x); x != 0 && (a < 1e-4 || a >= 1e15) || math.IsNaN(x) || math.IsInf(x, 0) {
-		return strconv.FormatFloat(x, 'g', significant, 64)
+		return short(strconv.FormatFloat(x, 'g', significant, 64))
 	}
 	decimals := significant
 	if x != 0 {
@@ -99,4 +107,16 @@ func grouped(n int64) string {
 // percent.
 func roundedUp(x float64) string {
 	return strconv.FormatFloat(math.Min(math.Ceil(x*1000-1e-9)/10, 100), 'f', -1, 64) + " %"
+}
+
+// raised is ^x or ^(…) of a formula, with one level of brackets inside.
+var raised = regexp.MustCompile(`\^(?:\(((?:[^()]|\([^()]*\))*)\)|([\pL\pN′]+))`)
+
+// maths sets a formula's powers high.
+func maths(s string) template.HTML {
+	if strings.HasPrefix(s, "the ") {
+		s = "T" + s[1:]
+	}
+	s = html.EscapeString(s)
+	return template.HTML(raised.ReplaceAllString(s, "<sup>$1$2</sup>")) //nolint:gosec // escaped above
 }

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"math"
+	"math/big"
+)
+
+// budgetView is the account before and after the job.
+type budgetView struct {
+	Ledger, Filter string
+	Sequence       int64
+	Head           string
+	Limit          string
+	Rows           []budgetRow
+}
+
+type budgetRow struct{ Unit, Before, Cost, After, Limit, Left string }
+
+func newBudgetView(b *Budget) *budgetView {
+	if b == nil {
+		return nil
+	}
+	v := &budgetView{
+		Ledger: b.Ledger, Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
+		Limit: "ε\u00a0" + b.LimitEpsilon + ", δ\u00a0" + b.LimitDelta,
+	}
+	for _, a := range b.Amounts {
+		v.Rows = append(v.Rows, budgetRow{
+			Unit: a.Unit, Before: before(a), Cost: amount(a.Cost, true), After: amount(a.Spent, true),
+			Limit: amount(a.Limit, false), Left: amount(a.Left, false),
+		})
+	}
+	return v
+}
+
+// amount prints an exact decimal shortly: a spend rounded up, a limit down (P17).
+func amount(text string, up bool) string {
+	x, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return text
+	}
+	f, exact := x.Float64()
+	switch {
+	case !exact && !up:
+		f = below(f, x)
+	case !exact:
+		f = -below(-f, new(big.Rat).Neg(x))
+	}
+	if up {
+		return Spent(f)
+	}
+	return Allowed(f)
+}
+
+// before is what was spent when the job began.
+func before(a Amount) string {
+	spent, ok1 := new(big.Rat).SetString(a.Spent)
+	cost, ok2 := new(big.Rat).SetString(a.Cost)
+	if !ok1 || !ok2 {
+		return "–"
+	}
+	rest := spent.Sub(spent, cost)
+	if rest.Sign() <= 0 {
+		return "0"
+	}
+	return amount(rest.RatString(), true)
+}
+
+// below is the largest float that does not exceed x, from the nearest one.
+func below(f float64, x *big.Rat) float64 {
+	y := new(big.Rat)
+	if y.SetFloat64(f) != nil && y.Cmp(x) > 0 {
+		return math.Nextafter(f, math.Inf(-1))
+	}
+	return f
+}
