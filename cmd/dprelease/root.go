@@ -71,12 +71,12 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 			return fmt.Errorf("unknown command %q", args[0])
 		},
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: run, check, plan, account, ledger, schema or version")
+			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema or version")
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.account(), e.ledger(), e.schema(), e.version(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.schema(), e.version(), e.mechanism())
 	return root
 }
 

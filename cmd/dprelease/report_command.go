@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+func (e *environment) pages() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Write the report of a run again as HTML",
+		Long: `report reads report.json and the releases in the output folder of a run, and
+writes report.html and report-public.html again. It touches neither the private
+table nor the ledger and spends nothing. A file whose digest is not the one in
+report.json is refused.`,
+		Example: `  dprelease report out
+  dprelease report --json out`,
+		Args: cobra.ExactArgs(1),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.writePages(c.Context(), args[0])
+		},
+	}
+	e.outputFlags(c, "print the outcome as one JSON object")
+	return c
+}
+
+func (e *environment) writePages(ctx context.Context, dir string) error {
+	if err := pipeline.WritePages(ctx, dir); err != nil {
+		return e.fail(ctx, err)
+	}
+	page, public := filepath.Join(dir, "report.html"), filepath.Join(dir, "report-public.html")
+	return e.say(map[string]any{"event": "done", "exit": exitDone, "report": page, "public": public}, "%s\n%s\n", page, public)
+}
