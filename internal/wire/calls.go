@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -144,6 +145,11 @@ func (c *Calls) next() (privacy.Event, *frame) {
 			default:
 				c.pop()
 			}
+		case privacy.LastIterate:
+			if f.at < e.Calls() {
+				return e.Step(), f
+			}
+			c.pop()
 		default:
 			if f.at == 0 {
 				return e, f
@@ -193,6 +199,12 @@ func partial(f frame, did []privacy.Event) privacy.Event {
 			return nil // a draw from which nothing was released
 		}
 		return e.With(did[0])
+	case privacy.LastIterate:
+		// Steps were taken and no last iterate came of them: they count one by one.
+		if f.at > 0 {
+			return privacy.Repeat{N: f.at, Event: e.Step()}
+		}
+		return nil
 	}
 	if f.at == 0 {
 		return nil
@@ -251,6 +263,8 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 			return 0, fmt.Errorf("shuffled must hold a randomized_response of at least one user")
 		}
 		return countCalls(e.Event, depth)
+	case privacy.LastIterate:
+		return countSteps(e)
 	case privacy.Sampling:
 		n, err := countCalls(e.Inner(), depth)
 		if err == nil && n == 0 {
@@ -259,6 +273,23 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 		return n + 1, err
 	}
 	return 0, fmt.Errorf("%s is no event that the host can cause", e.Kind())
+}
+
+// countSteps is the number of calls of a last iterate. Only full batches can be
+// drawn: the bounds for cyclic batches do not cover the rounding in steps that a
+// record is no part of.
+func countSteps(e privacy.LastIterate) (int64, error) {
+	switch {
+	case e.Variant != "full-batch-strongly-convex" && e.Variant != "full-batch-convex":
+		return 0, fmt.Errorf("last_iterate must be of full batches")
+	case e.N < 1 || e.Batch != 0 && e.Batch != e.N || e.Epochs != 0 || e.Steps < 1 || e.Steps > MaxCalls:
+		return 0, fmt.Errorf("last_iterate must have records, and between 1 and %d steps", int64(MaxCalls))
+	}
+	step := e.Step()
+	if s := step.Sensitivity.ReplaceOne; !(s > 0) || math.IsInf(s, 1) {
+		return 0, fmt.Errorf("last_iterate must have a positive sigma and sensitivity")
+	}
+	return e.Steps, nil
 }
 
 func positive(what string, x float64) error {

@@ -15,6 +15,9 @@ var (
 	step  = privacy.Poisson{Rate: 0.1, Event: privacy.Compose{Events: []privacy.Event{gauss, lap}}}
 )
 
+var descent = privacy.LastIterate{Variant: "full-batch-strongly-convex", Sigma: 0.5, Sensitivity: 2, N: 10, Steps: 3,
+	StepSize: 1, Smooth: 1, StrongConvexity: 0.1}
+
 func all(events ...privacy.Event) privacy.Compose { return privacy.Compose{Events: events} }
 
 func TestCallsInOrder(t *testing.T) {
@@ -32,8 +35,9 @@ func TestCallsInOrder(t *testing.T) {
 			[]privacy.Event{privacy.Poisson{Rate: 0.5, Event: step}, step, gauss, lap}},
 		"stages": {privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}}, Event: lap},
 			[]privacy.Event{privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}}, Event: lap}, lap}},
-		"shuffled": {privacy.Shuffled{N: 9, Event: rr}, []privacy.Event{rr}},
-		"others":   {all(privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr), []privacy.Event{privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr}},
+		"shuffled":     {privacy.Shuffled{N: 9, Event: rr}, []privacy.Event{rr}},
+		"last-iterate": {all(descent, lap), []privacy.Event{descent.Step(), descent.Step(), descent.Step(), lap}},
+		"others":       {all(privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr), []privacy.Event{privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, err := NewCalls(c.plan)
@@ -122,6 +126,54 @@ func TestCallsPartial(t *testing.T) {
 		}
 		if w.Done() == nil {
 			t.Errorf("done after %d", n)
+		}
+	}
+}
+
+// Steps from which no last iterate came count one by one, and no step may have
+// another noise.
+func TestCallsLastIterate(t *testing.T) {
+	w, err := NewCalls(descent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := descent.Step(); s.Sigma != 1<<40 || s.Sensitivity.ReplaceOne != 1<<40*2/10./0.5 {
+		t.Errorf("step %+v", s)
+	}
+	for range 2 {
+		if _, err := w.Next(descent.Step()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := w.Happened(), (privacy.Repeat{N: 2, Event: descent.Step()}); !reflect.DeepEqual(got, privacy.Event(want)) || w.Done() == nil {
+		t.Errorf("happened %+v", got)
+	}
+	less := descent.Step()
+	less.Sigma /= 2
+	if _, err := w.Next(less); err != ErrCall {
+		t.Error("a step with less noise is accepted")
+	}
+	w, _ = NewCalls(descent)
+	if _, err := w.Next(descent); err != ErrCall {
+		t.Error("the whole descent is accepted as a call")
+	}
+	for name, change := range map[string]func(e *privacy.LastIterate){
+		"cyclic": func(e *privacy.LastIterate) {
+			e.Variant, e.Batch, e.Steps, e.Epochs = "cyclic-strongly-convex", 5, 0, 3
+		},
+		"batch":   func(e *privacy.LastIterate) { e.Batch = 5 },
+		"steps":   func(e *privacy.LastIterate) { e.Steps = 0 },
+		"many":    func(e *privacy.LastIterate) { e.Steps = MaxCalls + 1 },
+		"epochs":  func(e *privacy.LastIterate) { e.Epochs = 2 },
+		"n":       func(e *privacy.LastIterate) { e.N = 0 },
+		"sigma":   func(e *privacy.LastIterate) { e.Sigma = 0 },
+		"l":       func(e *privacy.LastIterate) { e.Sensitivity = 0 },
+		"variant": func(e *privacy.LastIterate) { e.Variant = "" },
+	} {
+		e := descent
+		change(&e)
+		if _, err := NewCalls(e); err == nil {
+			t.Errorf("%s is accepted", name)
 		}
 	}
 }
