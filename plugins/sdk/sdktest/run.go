@@ -7,7 +7,6 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -48,49 +47,31 @@ func Run(m sdk.Mechanism, req sdk.PlanRequest, table Table, noise sdk.Host) (Out
 	if noise == nil {
 		noise = NoNoise{Rows: table.Rows}
 	}
-	var out Outcome
-	var err error
-	if out.Description, out.Plan, err = Plan(m, req); err != nil {
-		return out, err
-	}
-	rows, err := newRows(table, out.Plan)
+	d, plan, err := Plan(m, req)
 	if err != nil {
-		return out, err
+		return Outcome{Description: d, Plan: plan}, err
 	}
-	h := &recorder{to: noise, rows: rows}
-	if !out.Description.SelfNoising {
-		if h.calls, err = wire.NewCalls(out.Plan.Event); err != nil {
-			return out, fmt.Errorf("plan: %w", err)
-		}
+	return InProcess(m).Release(context.Background(), req, plan, table, noise)
+}
+
+func describe(m sdk.Mechanism) (sdk.Description, error) {
+	d := m.Describe()
+	if !reflect.DeepEqual(d, m.Describe()) {
+		return d, errors.New("describe answers differently when asked twice")
 	}
-	out.Result, err = m.Release(context.Background(), sdk.ReleaseRequest{
-		Params: req.Params, Public: req.Public, Target: req.Target, Plan: out.Plan,
-	}, rows, h)
-	out.Calls = h.made
-	switch {
-	case h.err != nil:
-		return out, h.err // the host's verdict comes before what the mechanism made of it
-	case err != nil:
-		return out, fmt.Errorf("release: %w", err)
-	case h.calls != nil && h.calls.Done() != nil:
-		return out, fmt.Errorf("release made %d noise calls, fewer than its plan", len(h.made))
-	}
-	return out, out.Result.Check(out.Plan)
+	return d, d.Check()
 }
 
 // Plan describes and plans twice and returns both answers if they are the same
-// each time, well formed, and survive the wire.
+// each time, well formed, and survive the wire. A refusal is ErrRefused.
 func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, error) {
-	d := m.Describe()
-	if !reflect.DeepEqual(d, m.Describe()) {
-		return d, sdk.Plan{}, errors.New("describe answers differently when asked twice")
-	}
-	if err := d.Check(); err != nil {
+	d, err := describe(m)
+	if err != nil {
 		return d, sdk.Plan{}, err
 	}
 	plan, err := m.Plan(req)
 	if err != nil {
-		return d, plan, err
+		return d, plan, refusal{err}
 	}
 	again, err := m.Plan(req)
 	if err != nil || !reflect.DeepEqual(plan, again) {
@@ -111,6 +92,12 @@ func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, erro
 	var back sdk.Plan
 	return d, plan, back.UnmarshalBinary(b)
 }
+
+// refusal is a mechanism's own error of Plan.
+type refusal struct{ error }
+
+func (r refusal) Is(target error) bool { return target == ErrRefused }
+func (r refusal) Unwrap() error        { return r.error }
 
 // rows feeds a table.
 type rows struct {

@@ -1,0 +1,259 @@
+package sdktest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// patience is how long a release may take to notice that it was given up.
+const patience = 5 * time.Second
+
+// largestBatch is the most rows that a host puts into one batch (plugin-v1).
+const largestBatch = 32768
+
+// behaviour looks at all that one plan promises beside its query: that failures of
+// the host end a release, and that a release can be given up.
+func (r *replayer) behaviour(ctx context.Context, out *Report, g *generator) {
+	rows := g.table(g.size(), mixed)
+	if v := r.refused(ctx, rows); v != nil {
+		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
+	}
+	if v := r.canceled(ctx, rows); v != nil {
+		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
+	}
+	if p, ok := r.subject.(inProcess); ok {
+		if v := r.cutOff(ctx, p.m, rows); v != nil {
+			out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
+		}
+	}
+}
+
+// endurance looks at what takes many rows or many releases.
+func (r *replayer) endurance(ctx context.Context, out *Report, g *generator, cfg Config) {
+	if v := r.large(ctx, g); v != nil {
+		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
+	}
+	if cfg.Releases > 0 {
+		if v := r.memory(ctx, g.table(g.size(), mixed), cfg.Releases); v != nil {
+			out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
+		}
+	}
+}
+
+// errNoNoise is what the host answers when it cannot draw.
+var errNoNoise = errors.New("the host could not draw the noise")
+
+// refusing is a host whose every call fails.
+type refusing struct{ NoNoise }
+
+func (refusing) AddLaplace(context.Context, privacy.DiscreteLaplace, []int64) ([]int64, error) {
+	return nil, errNoNoise
+}
+
+func (refusing) AddGaussian(context.Context, privacy.DiscreteGaussian, []int64) ([]int64, error) {
+	return nil, errNoNoise
+}
+
+func (refusing) SmoothLaplace(context.Context, privacy.Approx, float64, float64, float64) (float64, error) {
+	return 0, errNoNoise
+}
+
+func (refusing) Select(context.Context, privacy.Pure, []sdk.Piece, float64) (int64, error) {
+	return 0, errNoNoise
+}
+
+func (refusing) RandomizeCategories(context.Context, privacy.RandomizedResponse, []int32) ([]int32, error) {
+	return nil, errNoNoise
+}
+
+func (refusing) NextSample(context.Context, privacy.Sampling) ([]int64, error) {
+	return nil, errNoNoise
+}
+
+// refused: when the host refuses a noise call, a result without its noise must not
+// be returned.
+func (r *replayer) refused(ctx context.Context, rows []record) *violation {
+	out, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0), refusing{})
+	switch {
+	case len(out.Calls) == 0 || out.Description.SelfNoising:
+		return nil // nothing was refused
+	case err == nil || out.Result.Columns != nil:
+		return broken("host-refusal", "the host refused a noise call, and a result was returned all the same")
+	}
+	return nil
+}
+
+// waiting is a host that answers no more. It says when it was first asked.
+type waiting struct {
+	NoNoise
+	once  *sync.Once
+	asked chan struct{}
+}
+
+func (w waiting) hang(ctx context.Context) error {
+	w.once.Do(func() { close(w.asked) })
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (w waiting) AddLaplace(ctx context.Context, _ privacy.DiscreteLaplace, _ []int64) ([]int64, error) {
+	return nil, w.hang(ctx)
+}
+
+func (w waiting) AddGaussian(ctx context.Context, _ privacy.DiscreteGaussian, _ []int64) ([]int64, error) {
+	return nil, w.hang(ctx)
+}
+
+func (w waiting) SmoothLaplace(ctx context.Context, _ privacy.Approx, _, _, _ float64) (float64, error) {
+	return 0, w.hang(ctx)
+}
+
+func (w waiting) Select(ctx context.Context, _ privacy.Pure, _ []sdk.Piece, _ float64) (int64, error) {
+	return 0, w.hang(ctx)
+}
+
+func (w waiting) RandomizeCategories(ctx context.Context, _ privacy.RandomizedResponse, _ []int32) ([]int32, error) {
+	return nil, w.hang(ctx)
+}
+
+func (w waiting) NextSample(ctx context.Context, _ privacy.Sampling) ([]int64, error) {
+	return nil, w.hang(ctx)
+}
+
+// canceled: a release that is given up while it waits for noise must end soon.
+func (r *replayer) canceled(ctx context.Context, rows []record) *violation {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type end struct {
+		out Outcome
+		err error
+	}
+	done := make(chan end, 1)
+	host := waiting{once: new(sync.Once), asked: make(chan struct{})}
+	go func() {
+		out, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0), host)
+		done <- end{out, err}
+	}()
+	select {
+	case <-host.asked:
+	case <-done: // it made no call, which other checks have an opinion about
+		return nil
+	}
+	cancel()
+	select {
+	case e := <-done:
+		if e.err == nil {
+			return broken("cancel", "the release was given up during a noise call, and a result was returned all the same")
+		}
+	case <-time.After(patience):
+		return broken("cancel", "the release still runs %v after it was given up; hand the context to the noise calls and look at it in long loops", patience)
+	}
+	return nil
+}
+
+// errCut is the end of a row stream that lacks its end mark.
+var errCut = errors.New("the row stream was cut off")
+
+// cut is a stream that breaks off after its first batch.
+type cut struct{ rows }
+
+func (c *cut) Next() (*sdk.Batch, error) {
+	b, err := c.rows.Next()
+	if err == io.EOF {
+		err = errCut
+	}
+	return b, err
+}
+
+// cutOff: a release that has not seen every row must fail.
+func (r *replayer) cutOff(ctx context.Context, m sdk.Mechanism, table []record) (v *violation) {
+	rows, err := newRows(r.layout.table(table, 0), r.plan)
+	if err != nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			v = broken("panic", "when the row stream is cut off: %v", p)
+		}
+	}()
+	_, err = m.Release(ctx, sdk.ReleaseRequest{Params: r.req.Params, Public: r.req.Public, Target: r.req.Target, Plan: r.plan},
+		&cut{*rows}, NoNoise{Rows: len(table)})
+	if err == nil {
+		return broken("rows-error", "the row stream broke off, and a result was returned all the same")
+	}
+	return nil
+}
+
+// large runs a table of many batches of the largest size, where the size of the
+// sample is free.
+func (r *replayer) large(ctx context.Context, g *generator) *violation {
+	if g.design.SampleSize > 0 || g.design.LargestCount > 0 {
+		return nil
+	}
+	base := g.table(64, mixed)
+	rows := make([]record, 0, 2*largestBatch+5)
+	for i := range cap(rows) {
+		rows = append(rows, base[i%len(base)])
+		rows[i].id = i
+	}
+	t := newTape(g.rng, 0)
+	t.rows, t.fill = rows, -1
+	if _, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, largestBatch), t); err != nil {
+		return failure("of 65541 rows", err)
+	}
+	return nil
+}
+
+// Memory that may be gained over the second nine tenths of the releases: per release,
+// and what the runtime may take for itself.
+const (
+	growthEach  = 256
+	growthSlack = 256 << 10
+)
+
+// memory runs the same release many times and compares what is in use.
+func (r *replayer) memory(ctx context.Context, rows []record, n int) *violation {
+	table := r.layout.table(rows, 0)
+	gauge, ok := r.subject.(interface{ Memory() (uint64, error) })
+	var before uint64
+	for i := range n + 1 {
+		if i == n/10 || i == n {
+			now := heap()
+			if ok {
+				var err error
+				if now, err = gauge.Memory(); err != nil {
+					return nil
+				}
+			}
+			if i == n && now > before+growthSlack+growthEach*uint64(n) {
+				return broken("memory", "memory grew by %d bytes over %d releases", now-before, n-n/10)
+			}
+			before = now
+		}
+		if i == n || ctx.Err() != nil {
+			break
+		}
+		seen, err := r.subject.Release(ctx, r.req, r.plan, table, NoNoise{Rows: len(rows)})
+		if err != nil {
+			return nil // other checks say so
+		}
+		if i == 0 && len(seen.Calls) > 0 {
+			n = min(n, max(100, 50_000/len(seen.Calls))) // releases of very many calls
+		}
+	}
+	return nil
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}

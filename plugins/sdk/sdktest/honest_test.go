@@ -1,0 +1,95 @@
+package sdktest_test
+
+import (
+	"context"
+	"testing"
+
+	counts "github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
+	"github.com/dprelease/dprelease/plugins/sgd"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+func unrefuted(t *testing.T, m sdk.Mechanism, cfg sdktest.Config) *sdktest.Report {
+	t.Helper()
+	r, err := sdktest.Check(context.Background(), sdktest.InProcess(m), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		t.Errorf("seed %d: %s: %s\n%s\n%s", cfg.Seed, f.Check, f.Detail, f.Request, f.Tables)
+	}
+	return r
+}
+
+// TestHonest: mechanisms that keep their promises are left alone, and the suite sees
+// nearly all that they declare being used up: it looks where it matters.
+func TestHonest(t *testing.T) {
+	for _, c := range []struct {
+		mechanism sdk.Mechanism
+		tight     string
+	}{
+		{insecureshelf.Sound(), "l1-sensitivity"}, {insecureshelf.SoundDescent(), "l2-sensitivity"}, {insecureshelf.SoundOwnNoise(), ""},
+		{mean.Mechanism{}, "l1-sensitivity"}, {counts.Mechanism{}, "l1-sensitivity"},
+		{median.Mechanism{}, "scores"}, {sgd.Mechanism{}, "l2-sensitivity"},
+	} {
+		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
+			r := unrefuted(t, c.mechanism, sdktest.Config{Seed: 1})
+			t.Logf("%d requests, %d pairs, %d calls, used %v", r.Requests, r.Pairs, r.Calls, r.Used)
+			if c.tight != "" && r.Used[c.tight] < 0.99 {
+				t.Errorf("%s: only %v of what is declared was seen", c.tight, r.Used[c.tight])
+			}
+			for _, s := range r.Statistics {
+				t.Logf("%+v", s)
+			}
+		})
+	}
+}
+
+// TestHonestOverSeeds: no seed of 200 makes tables on which they look dishonest.
+func TestHonestOverSeeds(t *testing.T) {
+	for _, c := range []struct {
+		mechanism       sdk.Mechanism
+		requests, pairs int
+	}{
+		{insecureshelf.Sound(), 12, 12}, {insecureshelf.SoundDescent(), 2, 12}, {mean.Mechanism{}, 28, 12}, {counts.Mechanism{}, 28, 12},
+		{median.Mechanism{}, 10, 6}, {sgd.Mechanism{}, 1, 2}, // sgd calibrates its noise again in every release
+	} {
+		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
+			requests, err := sdktest.Requests(context.Background(), sdktest.InProcess(c.mechanism), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			requests = few(c.mechanism, requests, c.requests)
+			if len(requests) == 0 {
+				t.Fatal("no requests")
+			}
+			r := unrefuted(t, c.mechanism, sdktest.Config{Seed: 1000, Seeds: 200, Requests: requests, Pairs: c.pairs, Releases: -1})
+			if least := 200 * len(requests) * c.pairs; r.Pairs < least {
+				t.Errorf("%d pairs, want %d", r.Pairs, least)
+			}
+		})
+	}
+}
+
+// few takes requests that have few calls.
+func few(m sdk.Mechanism, all []sdk.PlanRequest, most int) []sdk.PlanRequest {
+	var out []sdk.PlanRequest
+	for _, req := range all {
+		plan, err := m.Plan(req)
+		if err != nil {
+			continue
+		}
+		if r, ok := plan.Event.(privacy.Repeat); ok && r.N > 12 {
+			continue
+		}
+		if out = append(out, req); len(out) == most {
+			break
+		}
+	}
+	return out
+}

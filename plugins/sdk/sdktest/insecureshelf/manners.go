@@ -1,0 +1,110 @@
+package insecureshelf
+
+import (
+	"context"
+	"io"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// kept is what the leaking specimen never gives back.
+var kept [][]byte
+
+func manners() []Specimen {
+	return []Specimen{
+		specimen("refusal-ignored", "host-refusal", "returns the sum without noise when there is none",
+			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				s := total(must(req), x)
+				out, err := noisy(ctx, req, host, s)
+				if err != nil {
+					out = []int64{s}
+				}
+				return released(must(req), out), nil
+			}}),
+		specimen("cut-off-ignored", "rows-error", "takes every end of the rows for their end",
+			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				var x []float64
+				for {
+					b, err := rows.Next()
+					if err != nil {
+						break
+					}
+					for i, v := range b.Float64(0) {
+						if b.IsValid(0, i) {
+							x = append(x, v)
+						}
+					}
+				}
+				out, err := noisy(ctx, req, host, total(must(req), x))
+				return released(must(req), out), err
+			}}),
+		specimen("plan-by-clock", "plan", "plans by the time of day",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				plan, err := laplace(one, req)
+				plan.Errors = []sdk.ExpectedError{{Field: "estimate", Note: time.Now().String()}}
+				return plan, err
+			}, release: sum(total, plain)}),
+		specimen("overspent", "price", "plans noise for twice the epsilon",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				req.Target.Epsilon *= 2
+				return laplace(one, req)
+			}, release: sum(total, plain)}),
+		specimen("leak", "memory", "keeps something of every release",
+			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				kept = append(kept, make([]byte, 4096))
+				return sum(total, plain)(ctx, req, rows, host)
+			}}),
+		specimen("random-result", "result", "adds a little noise of its own without saying so",
+			mechanism{plan: planLaplace(one), release: sum(total, func(noisy float64, _ sdk.Column, _ []float64) float64 {
+				return noisy + rand.Float64()
+			})}),
+		specimen("own-noise-small", "epsilon", "draws its own noise, at a third of the scale that it claims",
+			ownNoise(3)),
+	}
+}
+
+// ownNoise is a sum with noise of its own, less of it than claimed by a factor.
+func ownNoise(factor float64) mechanism {
+	return mechanism{
+		selfish: true,
+		plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+			return sdk.Plan{Event: privacy.Pure{Eps: req.Target.Epsilon}}, nil
+		},
+		release: func(_ context.Context, req sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) ([]float64, error) {
+			c := must(req)
+			s := 0.0
+			for {
+				b, err := rows.Next()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					return nil, err
+				}
+				for i, x := range b.Float64(0) {
+					if b.IsValid(0, i) {
+						s += (x - c.Lower) / (c.Upper - c.Lower)
+					}
+				}
+			}
+			b := 1 / req.Target.Epsilon / factor
+			u := rand.Float64() - 0.5
+			return []float64{s - b*math.Copysign(math.Log1p(-2*math.Abs(u)), u)}, nil
+		},
+	}
+}
+
+// SoundOwnNoise draws the noise that it claims, inexactly, as a float.
+func SoundOwnNoise() sdk.Mechanism {
+	m := ownNoise(1)
+	m.name = "sound-own-noise"
+	return m
+}

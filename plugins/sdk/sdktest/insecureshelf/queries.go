@@ -1,0 +1,178 @@
+package insecureshelf
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+const bins = 8
+
+func queries() []Specimen {
+	histogram := func(edges func(c sdk.Column, x []float64) (lo, hi float64)) release {
+		return func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+			x, err := read(rows)
+			if err != nil {
+				return nil, err
+			}
+			counts := make([]int64, bins)
+			lo, hi := edges(must(req), x)
+			for _, v := range x {
+				counts[max(0, min(bins-1, int((v-lo)/math.Max(hi-lo, 1e-300)*bins)))]++
+			}
+			out, err := noisy(ctx, req, host, counts...)
+			if err != nil {
+				return nil, err
+			}
+			return released(sdk.Column{Upper: steps}, out), nil
+		}
+	}
+	planBins := func(s privacy.Sensitivity) func(sdk.Column, sdk.PlanRequest) (sdk.Plan, error) {
+		return func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+			plan, err := laplace(s, req)
+			plan.Rows = bins
+			return plan, err
+		}
+	}
+	return []Specimen{
+		specimen("data-dependent-bins", "l1-sensitivity", "spreads its bins between the smallest and the largest value there is",
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: histogram(func(_ sdk.Column, x []float64) (float64, float64) {
+				if len(x) == 0 {
+					return 0, 1
+				}
+				return slices.Min(x), slices.Max(x)
+			})}),
+		specimen("parallel-replace", "l1-sensitivity", "charges one group where a replaced record leaves one and enters another",
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}), release: histogram(func(c sdk.Column, _ []float64) (float64, float64) {
+				return c.Lower, c.Upper
+			})}),
+		specimen("bins-seen", "shape", "asks for noise on the bins that are not empty",
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c := must(req)
+				counts := map[int64]int64{}
+				for _, v := range x {
+					counts[min(bins-1, lattice(c, v)*bins/steps)]++
+				}
+				var values []int64
+				for b := range int64(bins) {
+					if counts[b] > 0 {
+						values = append(values, counts[b])
+					}
+				}
+				noisyValues, err := noisy(ctx, req, host, values...)
+				if err != nil {
+					return nil, err
+				}
+				out := make([]float64, bins)
+				for i, v := range noisyValues {
+					out[i] = float64(v)
+				}
+				return out, nil
+			}}),
+		specimen("coordinates", "coordinates", "moves every coordinate a little and declares that it moves one",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				plan, err := gaussian(privacy.Sensitivity{AddRemove: 4, ReplaceOne: 8}, 1, req)
+				plan.Rows = bins
+				return plan, err
+			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				values := make([]int64, bins)
+				for i := range values {
+					values[i] = int64(len(x))
+				}
+				out, err := host.AddGaussian(ctx, req.Plan.Event.(privacy.DiscreteGaussian), values)
+				return released(sdk.Column{Upper: steps}, out), err
+			}, designs: []string{"full"}}),
+		specimen("calls-by-data", "calls", "stops its search early when the data let it",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				req.Target.Epsilon /= 2
+				plan, err := laplace(one, req)
+				plan.Event = privacy.Repeat{N: 2, Event: plan.Event}
+				return plan, err
+			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c := must(req)
+				ev := req.Plan.Event.(privacy.Repeat).Event.(privacy.DiscreteLaplace)
+				out, err := host.AddLaplace(ctx, ev, []int64{total(c, x)})
+				if err == nil && len(x) > 2 {
+					out, err = host.AddLaplace(ctx, ev, []int64{total(c, x)})
+				}
+				return released(c, out), err
+			}}),
+		specimen("score-half", "scores", "draws by the exponential mechanism at twice the rate",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				return sdk.Plan{Event: privacy.Pure{Eps: req.Target.Epsilon}}, nil
+			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c := must(req)
+				var pieces []sdk.Piece
+				for b := range int64(bins) {
+					var below, above int64
+					for _, v := range x {
+						if l := lattice(c, v); l < b*steps/bins {
+							below++
+						} else if l > b*steps/bins {
+							above++
+						}
+					}
+					pieces = append(pieces, sdk.Piece{Lo: b, Hi: b, Score: max(below-above, above-below)})
+				}
+				ev := req.Plan.Event.(privacy.Pure)
+				point, err := host.Select(ctx, ev, pieces, ev.Eps)
+				return []float64{float64(point)}, err
+			}}),
+		specimen("local-for-smooth", "smooth-sensitivity", "adds noise in proportion to the local sensitivity of the median",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				return sdk.Plan{
+					Event:  privacy.Approx{Eps: req.Target.Epsilon, Delta: req.Target.Delta},
+					Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Granularity: 0x1p-20}},
+				}, nil
+			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c := must(req)
+				slices.Sort(x)
+				at := func(j int) float64 {
+					if j < 0 {
+						return c.Lower
+					}
+					if j >= len(x) {
+						return c.Upper
+					}
+					return x[j]
+				}
+				m := (len(x)+1)/2 - 1
+				local := max(at(m)-at(m-1), at(m+1)-at(m), (c.Upper-c.Lower)*0x1p-30)
+				ev := req.Plan.Event.(privacy.Approx)
+				out, err := host.SmoothLaplace(ctx, ev, at(m), 2*local/ev.Eps, 0x1p-20)
+				return []float64{out}, err
+			}}),
+	}
+}
+
+// gaussian is noise for a query of that L2 sensitivity.
+func gaussian(s privacy.Sensitivity, coordinates int64, req sdk.PlanRequest) (sdk.Plan, error) {
+	event := func(x float64) privacy.DiscreteGaussian {
+		return privacy.DiscreteGaussian{Sigma: math.Ceil(x * sdk.Largest(s, req.Public.SampleRelations) * 16), Sensitivity: s, Coordinates: coordinates}
+	}
+	x, err := sdk.GaussianMultiplier(func(x float64) privacy.Event { return event(x) }, req.Public.SampleRelations, req.Target)
+	return sdk.Plan{Event: event(x)}, err
+}

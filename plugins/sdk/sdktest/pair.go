@@ -1,0 +1,156 @@
+package sdktest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// record is one generated row: a cell for each column of the plan. Two tables of a
+// pair share the ids of the records that they share.
+type record struct {
+	id     int
+	cells  []cell
+	weight float64
+}
+
+type cell struct {
+	x     float64 // a number, also where it is missing: then it must not be read
+	code  int32
+	valid bool
+}
+
+// pair is two tables and how far apart they are.
+type pair struct {
+	left, right []record
+	relation    privacy.Relation
+	distance    int // 0, 1 or 2 steps of the relation
+	what        string
+	batch       [2]int // rows to a batch on either side
+	focus       int    // the id of the record that comes, goes or changes
+}
+
+// layout is what a pair's tables look like.
+type layout struct {
+	columns  []sdk.Column
+	weights  bool
+	lightest float64
+}
+
+func newLayout(req sdk.PlanRequest, plan sdk.Plan) layout {
+	l := layout{weights: !req.Public.Design.EqualWeights, lightest: req.Public.Design.MinWeight}
+	for _, name := range plan.Columns {
+		c, _ := req.Public.Column(name)
+		l.columns = append(l.columns, c)
+	}
+	return l
+}
+
+func (l layout) table(rows []record, batch int) Table {
+	t := Table{Rows: len(rows), Columns: map[string]sdk.Values{}, BatchRows: batch}
+	for i, c := range l.columns {
+		v := sdk.Values{}
+		if c.Type == sdk.Category {
+			v.Codes = make([]int32, len(rows))
+		} else {
+			v.Float64 = make([]float64, len(rows))
+		}
+		for r, row := range rows {
+			x := row.cells[i]
+			switch {
+			case c.Type == sdk.Category && x.valid:
+				v.Codes[r] = x.code
+			case c.Type == sdk.Category:
+				v.Codes[r] = -1
+			default:
+				v.Float64[r] = x.x
+			}
+			if c.Type == sdk.Number && !x.valid && v.Valid == nil {
+				v.Valid = make([]byte, (len(rows)+7)/8)
+				for j := range rows {
+					v.Valid[j>>3] |= 1 << (j & 7)
+				}
+			}
+			if c.Type == sdk.Number && !x.valid {
+				v.Valid[r>>3] &^= 1 << (r & 7)
+			}
+		}
+		t.Columns[c.Name] = v
+	}
+	if l.weights {
+		t.Weights = make([]float64, len(rows))
+		for r, row := range rows {
+			t.Weights[r] = row.weight
+		}
+	}
+	return t
+}
+
+// print shows a pair side by side, the records that differ with a mark.
+func (l layout) print(p pair) string {
+	var b strings.Builder
+	header := []string{"  "}
+	for _, c := range l.columns {
+		header = append(header, c.Name)
+	}
+	if l.weights {
+		header = append(header, "weight")
+	}
+	side := func(name string, rows, other []record) {
+		fmt.Fprintf(&b, "%s (%d rows)\n  %s\n", name, len(rows), strings.Join(header, "\t"))
+		for i, r := range rows {
+			mark := "  "
+			if !contains(other, r) || p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
+				mark = "->"
+			}
+			line := []string{mark}
+			for j, c := range l.columns {
+				line = append(line, show(c, r.cells[j]))
+			}
+			if l.weights {
+				line = append(line, fmt.Sprint(r.weight))
+			}
+			fmt.Fprintf(&b, "  %s\n", strings.Join(line, "\t"))
+		}
+	}
+	side("table A", p.left, p.right)
+	side("table B", p.right, p.left)
+	return b.String()
+}
+
+func show(c sdk.Column, x cell) string {
+	switch {
+	case !x.valid:
+		return "null"
+	case c.Type == sdk.Category:
+		return c.Domain[x.code]
+	}
+	return fmt.Sprint(x.x)
+}
+
+func contains(rows []record, r record) bool {
+	for _, o := range rows {
+		if same(o, r) {
+			return true
+		}
+	}
+	return false
+}
+
+func same(a, b record) bool {
+	if a.id != b.id || a.weight != b.weight {
+		return false
+	}
+	for i := range a.cells {
+		if a.cells[i] != b.cells[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// bounded is x inside the bounds of c.
+func bounded(c sdk.Column, x float64) float64 { return math.Min(math.Max(x, c.Lower), c.Upper) }

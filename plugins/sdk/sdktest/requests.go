@@ -1,0 +1,311 @@
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// How far Requests looks.
+const (
+	maxParams   = 12  // different parameters that are kept
+	maxTries    = 600 // parameters that are offered
+	maxRequests = 16
+)
+
+// Columns are the declared columns of the requests that Requests makes: numbers
+// and categories, with and without missing values.
+func Columns() []sdk.Column {
+	return []sdk.Column{
+		{Name: "x", Type: sdk.Number, Lower: -1, Upper: 3, Missing: sdk.MissingRefuse},
+		{Name: "y", Type: sdk.Number, Lower: 0, Upper: 100, Missing: sdk.MissingDrop},
+		{Name: "z", Type: sdk.Number, Lower: 200, Upper: 1000, Missing: sdk.MissingImpute},
+		{Name: "u", Type: sdk.Number, Lower: 0, Upper: 1, Missing: sdk.MissingRefuse},
+		{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c"}, Missing: sdk.MissingDrop},
+		{Name: "h", Type: sdk.Category, Domain: []string{"no", "yes"}, Missing: sdk.MissingRefuse},
+	}
+}
+
+// Requests makes requests that the mechanism accepts: parameters out of its own
+// schema, over Columns, for every design and relation that it claims.
+func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, error) {
+	d, err := s.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	schema, err := compile(d.Params)
+	if err != nil {
+		return nil, fmt.Errorf("the schema of the parameters: %w", err)
+	}
+	publics := publics(d)
+	targets := []privacy.Point{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 4, Delta: 1e-3}}
+	var params []json.RawMessage
+	home := map[int]sdk.PlanRequest{}
+	var all []sdk.PlanRequest
+	tries := 0
+	for _, raw := range candidates(d.Params) {
+		if len(params) == maxParams || tries >= maxTries || ctx.Err() != nil {
+			break
+		}
+		if !schema.accepts(raw) {
+			continue
+		}
+		for i := range 4 { // a refusal may be of the design or the target
+			tries++
+			req := sdk.PlanRequest{Params: raw, Public: publics[(len(params)+i)%len(publics)], Target: targets[i%2]}
+			if _, err := s.Plan(ctx, req); err == nil || !errors.Is(err, ErrRefused) {
+				home[len(params)] = req
+				params = append(params, raw)
+				break
+			}
+		}
+	}
+	if len(params) == 0 {
+		return nil, errors.New("no parameters were found that the mechanism accepts; give a job that uses it")
+	}
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for i := range params {
+		all = append(all, home[i])
+	}
+	for _, i := range rng.Perm(len(publics)) { // every design once, with some parameters
+		for range 6 {
+			req := sdk.PlanRequest{Params: params[rng.IntN(len(params))], Public: publics[i], Target: targets[rng.IntN(len(targets))]}
+			if _, err := s.Plan(ctx, req); !errors.Is(err, ErrRefused) {
+				all = append(all, req)
+				break
+			}
+		}
+	}
+	return all[:min(len(all), maxParams+maxRequests)], ctx.Err()
+}
+
+// publics are small tables of every design and relation that is claimed.
+func publics(d sdk.Description) []sdk.Public {
+	add, replace := []privacy.Relation{privacy.AddRemove}, []privacy.Relation{privacy.ReplaceOne}
+	both := []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+	one := func(x sdk.Design) sdk.Design {
+		x.EqualWeights = true
+		if x.Rate > 0 {
+			x.MinWeight, x.MaxWeight = 1/x.Rate, 1/x.Rate
+		}
+		return x
+	}
+	known := []sdk.Public{
+		{Relation: privacy.AddRemove, SampleRelations: add, Design: one(sdk.Design{Kind: "full", Rate: 1})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 1, Design: one(sdk.Design{Kind: "full", Rate: 1, SampleSize: 1, LargestCount: 1})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 7, Design: one(sdk.Design{Kind: "full", Rate: 1, SampleSize: 7, LargestCount: 7})},
+		{Relation: privacy.AddRemove, SampleRelations: add, Design: one(sdk.Design{Kind: "poisson", Rate: 0.25})},
+		{Relation: privacy.ReplaceOne, SampleRelations: both, Population: 40, Design: one(sdk.Design{Kind: "poisson", Rate: 0.25, LargestCount: 40})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 24, Design: one(sdk.Design{Kind: "srswor", Rate: 0.25, SampleSize: 6, LargestCount: 6})},
+		{Relation: privacy.AddRemove, SampleRelations: replace, Design: one(sdk.Design{Kind: "srswor", SampleSize: 2, LargestCount: 2})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 60, Design: sdk.Design{Kind: "multistage", MinWeight: 1.5, MaxWeight: 7.3, LargestCount: 12}},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 30, Design: one(sdk.Design{Kind: "multistage", Rate: 0.2, SampleSize: 6, LargestCount: 6})},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 60, Design: sdk.Design{Kind: "stratified", SampleSize: 5, MinWeight: 1, MaxWeight: 16, LargestCount: 5}},
+		{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "stratified", MinWeight: 1, MaxWeight: 5}},
+		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 20, Design: one(sdk.Design{Kind: "collected", Rate: 0.25, SampleSize: 5, LargestCount: 5})},
+	}
+	var out []sdk.Public
+	for _, p := range known {
+		ok := slices.Contains(d.Designs, p.Design.Kind)
+		for _, r := range p.SampleRelations {
+			ok = ok && slices.Contains(d.Relations, r)
+		}
+		if ok {
+			p.Columns = Columns()
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 { // an unknown design: offer what there is, and let it refuse
+		out = append(out, known[0], known[2])
+	}
+	return out
+}
+
+// schema is a compiled JSON Schema that refers to nothing outside of itself.
+type schema struct{ s *jsonschema.Schema }
+
+type noLoader struct{}
+
+func (noLoader) Load(url string) (any, error) {
+	return nil, errors.New("a schema may not refer to " + url)
+}
+
+func compile(raw json.RawMessage) (schema, error) {
+	if len(raw) == 0 {
+		return schema{}, nil
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		return schema{}, err
+	}
+	c := jsonschema.NewCompiler()
+	c.UseLoader(noLoader{})
+	if err := c.AddResource("params.json", doc); err != nil {
+		return schema{}, err
+	}
+	s, err := c.Compile("params.json")
+	return schema{s}, err
+}
+
+func (s schema) accepts(raw json.RawMessage) bool {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	return err == nil && (s.s == nil || s.s.Validate(doc) == nil)
+}
+
+// property is the part of a JSON Schema that values are made from.
+type property struct {
+	Type       any                 `json:"type"`
+	Enum       []any               `json:"enum"`
+	Const      any                 `json:"const"`
+	Default    any                 `json:"default"`
+	Minimum    *float64            `json:"minimum"`
+	Above      *float64            `json:"exclusiveMinimum"`
+	Maximum    *float64            `json:"maximum"`
+	Items      *property           `json:"items"`
+	OneOf      []property          `json:"oneOf"`
+	AnyOf      []property          `json:"anyOf"`
+	AllOf      []property          `json:"allOf"`
+	Required   []string            `json:"required"`
+	Properties map[string]property `json:"properties"`
+}
+
+// candidates are parameters that may suit a schema: the required ones, then each
+// optional one beside them.
+func candidates(raw json.RawMessage) []json.RawMessage {
+	var p property
+	if len(raw) == 0 || json.Unmarshal(raw, &p) != nil {
+		return []json.RawMessage{json.RawMessage(`{}`)}
+	}
+	bases := [][]string{p.Required}
+	for _, branch := range slices.Concat(p.OneOf, p.AnyOf, p.AllOf) {
+		if len(branch.Required) > 0 {
+			bases = append(bases, slices.Concat(p.Required, branch.Required))
+		}
+	}
+	var sets [][]string
+	for _, base := range bases {
+		sets = append(sets, base)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
+		for _, base := range bases {
+			if !slices.Contains(base, name) {
+				sets = append(sets, append(slices.Clone(base), name))
+			}
+		}
+	}
+	var per [][]json.RawMessage
+	for _, set := range sets {
+		per = append(per, fillings(p, set))
+	}
+	// One of each set in turn, so that a cut leaves something of every parameter.
+	var out []json.RawMessage
+	for i := 0; ; i++ {
+		found := false
+		for _, list := range per {
+			if i < len(list) {
+				out, found = append(out, list[i]), true
+			}
+		}
+		if !found {
+			return out
+		}
+	}
+}
+
+// fillings are mappings with exactly these keys.
+func fillings(p property, keys []string) []json.RawMessage {
+	const most = 200
+	partial := []map[string]any{{}}
+	for _, k := range keys {
+		var next []map[string]any
+		for _, v := range p.Properties[k].values() {
+			for _, m := range partial {
+				m = maps.Clone(m)
+				m[k] = v
+				if next = append(next, m); len(next) == most {
+					break
+				}
+			}
+		}
+		partial = next[:min(len(next), most)]
+	}
+	var out []json.RawMessage
+	for _, m := range partial {
+		if b, err := json.Marshal(m); err == nil {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// values are some that the property may allow.
+func (p property) values() []any {
+	var out []any
+	if p.Default != nil {
+		out = append(out, p.Default)
+	}
+	if p.Const != nil {
+		out = append(out, p.Const)
+	}
+	out = append(out, p.Enum...)
+	for _, branch := range slices.Concat(p.OneOf, p.AnyOf) {
+		out = append(out, branch.values()...)
+	}
+	if len(p.Enum) > 0 {
+		return out
+	}
+	kinds, _ := p.Type.([]any)
+	if kinds == nil {
+		kinds = []any{p.Type}
+	}
+	for _, kind := range kinds {
+		switch kind {
+		case "boolean":
+			out = append(out, true, false)
+		case "integer", "number":
+			out = append(out, p.numbers(kind == "integer")...)
+		case "string":
+			for _, c := range Columns() {
+				out = append(out, c.Name)
+			}
+		case "array":
+			if p.Items != nil {
+				items := p.Items.values()
+				for _, v := range items {
+					out = append(out, []any{v})
+				}
+				for i := range len(items) - 1 {
+					out = append(out, []any{items[i], items[i+1]})
+				}
+			}
+		case "object":
+			out = append(out, map[string]any{})
+		}
+	}
+	return out
+}
+
+func (p property) numbers(whole bool) []any {
+	var out []any
+	for _, x := range []float64{3, 0.5, 1, 0.1, 2, 10, 0, -1} {
+		if p.Minimum != nil && x < *p.Minimum || p.Above != nil && x <= *p.Above || p.Maximum != nil && x > *p.Maximum || whole && x != float64(int(x)) {
+			continue
+		}
+		if whole {
+			out = append(out, int(x))
+		} else {
+			out = append(out, x)
+		}
+	}
+	return out
+}

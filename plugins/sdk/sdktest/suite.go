@@ -1,0 +1,245 @@
+package sdktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Config says how hard the suite tries. The zero value stands for the defaults.
+type Config struct {
+	// Requests are what the mechanism is to plan and release; empty stands for those
+	// that Requests finds.
+	Requests []sdk.PlanRequest
+	// Seed chooses the tables. The same seed makes the same tables.
+	Seed uint64
+	// Seeds is how many seeds are tried, from Seed on; 1.
+	Seeds int
+	// Pairs is how many pairs of tables a request is tried with for each seed; 150. Fewer are tried
+	// where a release has very many noise calls.
+	Pairs int
+	// Releases is how many releases the growth of memory is watched over; 1000, and
+	// negative for none.
+	Releases int
+	// Runs is how often a mechanism that draws its own noise is run on each table of
+	// a pair; 4000.
+	Runs int
+
+	_ struct{}
+}
+
+func (c Config) filled() Config {
+	if c.Seeds == 0 {
+		c.Seeds = 1
+	}
+	if c.Pairs == 0 {
+		c.Pairs = 150
+	}
+	if c.Releases == 0 {
+		c.Releases = 1000
+	}
+	if c.Runs == 0 {
+		c.Runs = 4000
+	}
+	return c
+}
+
+// Finding is one promise that the mechanism broke.
+type Finding struct {
+	// Check names the promise; specs/conformance-v1.md lists them.
+	Check string `json:"check"`
+	// Detail says what was seen. It holds generated data only.
+	Detail string `json:"detail"`
+	// Request is the request that was planned.
+	Request string `json:"request,omitempty"`
+	// Tables is the counterexample: a pair of generated tables.
+	Tables string `json:"tables,omitempty"`
+}
+
+// Report is what the suite saw. That nothing was found proves nothing.
+type Report struct {
+	Mechanism   string    `json:"mechanism"`
+	Version     string    `json:"version"`
+	SelfNoising bool      `json:"self_noising"`
+	Seed        uint64    `json:"seed"`
+	Requests    int       `json:"requests"`
+	Refused     int       `json:"refused"`
+	Pairs       int       `json:"pairs"`
+	Calls       int       `json:"noise_calls"`
+	Findings    []Finding `json:"findings"`
+	// Used is the largest share of a declared sensitivity that a pair used up.
+	Used map[string]float64 `json:"used"`
+	// Statistics are the lower bounds found for a mechanism that draws its own noise.
+	Statistics []Statistic `json:"statistics,omitempty"`
+}
+
+// Refuted reports whether a promise was seen broken.
+func (r *Report) Refuted() bool { return len(r.Findings) > 0 }
+
+// Verdict is REFUTED or NOT REFUTED. There is no third: no test can pass a
+// mechanism.
+func (r *Report) Verdict() string {
+	if r.Refuted() {
+		return "REFUTED"
+	}
+	return "NOT REFUTED"
+}
+
+// Found reports whether a promise of that name was seen broken.
+func (r *Report) Found(check string) bool {
+	for _, f := range r.Findings {
+		if f.Check == check {
+			return true
+		}
+	}
+	return false
+}
+
+// add keeps the first finding of each check.
+func (r *Report) add(f Finding) {
+	if !r.Found(f.Check) {
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// Check runs the suite. An error means that it could not be run at all; what it
+// finds is in the report.
+func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
+	cfg = cfg.filled()
+	r := &Report{Seed: cfg.Seed, Used: map[string]float64{}, Findings: []Finding{}}
+	d, err := s.Describe(ctx)
+	if err != nil {
+		r.add(Finding{Check: "describe", Detail: err.Error()})
+		return r, ctx.Err()
+	}
+	r.Mechanism, r.Version, r.SelfNoising = d.Name, d.Version, d.SelfNoising
+	requests := cfg.Requests
+	if len(requests) == 0 {
+		if requests, err = Requests(ctx, s, cfg.Seed); err != nil {
+			return r, err
+		}
+	}
+	tried := 0
+	for i, req := range requests {
+		plan, err := s.Plan(ctx, req)
+		if errors.Is(err, ErrRefused) {
+			r.Refused++
+			continue
+		}
+		tried++
+		if err != nil {
+			r.add(Finding{Check: "plan", Detail: err.Error(), Request: describeRequest(req)})
+			continue
+		}
+		if f := price(d, req, plan); f != nil {
+			r.add(*f)
+		}
+		r.checkRequest(ctx, s, d, req, plan, cfg, uint64(i))
+		if ctx.Err() != nil {
+			return r, ctx.Err()
+		}
+	}
+	r.Requests = tried
+	if tried == 0 {
+		return r, errors.New("the mechanism refuses every request that was tried; give requests that it accepts")
+	}
+	return r, nil
+}
+
+// checkRequest runs everything that needs one accepted plan.
+func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description, req sdk.PlanRequest, plan sdk.Plan, cfg Config, index uint64) {
+	rep := &replayer{subject: s, req: req, plan: plan, used: r.Used}
+	if p, ok := s.(inProcess); ok {
+		if c, ok := p.m.(SmoothClaimer); ok {
+			var err error
+			if rep.smooth, err = c.SmoothClaims(req); err != nil {
+				r.add(Finding{Check: "plan", Detail: err.Error(), Request: describeRequest(req)})
+			}
+		}
+	}
+	for seed := cfg.Seed; seed-cfg.Seed < uint64(cfg.Seeds); seed++ {
+		rng := rand.New(rand.NewPCG(seed, index))
+		g := newGenerator(req, plan, d.Relations, rng)
+		if len(g.relations) == 0 {
+			return // no neighbour of this sample that the mechanism claims anything about
+		}
+		rep.layout, rep.seed = g.layout, rng.Uint64()
+		if d.SelfNoising {
+			r.falsify(ctx, rep, g, cfg)
+		} else {
+			rep.pairs(ctx, r, g, cfg.Pairs)
+		}
+		if seed == cfg.Seed {
+			rep.behaviour(ctx, r, g)
+		}
+		if seed == cfg.Seed && index == 0 {
+			rep.endurance(ctx, r, g, cfg)
+		}
+	}
+}
+
+// pairs is record and replay over many pairs, with a counterexample shrunk for each
+// promise that is broken.
+func (r *replayer) pairs(ctx context.Context, out *Report, g *generator, n int) {
+	before := r.calls
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		p := g.pair()
+		seed := g.rng.Uint64()
+		v := r.run(ctx, p, seed)
+		out.Pairs++
+		if made := r.calls - before; i == 0 && made > 0 {
+			n = min(n, max(12, 20_000/made)) // releases of very many calls
+		}
+		if v == nil || out.Found(v.check) {
+			continue
+		}
+		used := r.used
+		r.used = nil
+		p = shrink(r.layout, p, g.design.SampleSize > 0, func(q pair) bool {
+			w := r.run(ctx, q, seed)
+			if w == nil || w.check != v.check {
+				return false
+			}
+			v = w
+			return true
+		})
+		r.used = used
+		out.add(Finding{
+			Check: v.check, Detail: fmt.Sprintf("%s (%s): %s", p.what, p.relation, v.detail),
+			Request: describeRequest(r.req), Tables: r.layout.print(p),
+		})
+	}
+	out.Calls += r.calls - before
+}
+
+// price holds the event to the target under every relation that is asked for. The
+// host does the same before it debits anything.
+func price(d sdk.Description, req sdk.PlanRequest, plan sdk.Plan) *Finding {
+	for _, rel := range req.Public.SampleRelations {
+		a, err := privacy.EpsilonAt(plan.Event, rel, req.Target.Delta)
+		if err == nil && a.Epsilon <= req.Target.Epsilon {
+			continue
+		}
+		detail := fmt.Sprintf("the event costs epsilon %v at delta %v under %v, more than the %v there is", a.Epsilon, req.Target.Delta, rel, req.Target.Epsilon)
+		if err != nil {
+			detail = fmt.Sprintf("the event has no price under %v: %v", rel, err)
+		}
+		return &Finding{Check: "price", Detail: detail, Request: describeRequest(req)}
+	}
+	return nil
+}
+
+// describeRequest is a request on one line.
+func describeRequest(req sdk.PlanRequest) string {
+	var rel []string
+	for _, r := range req.Public.SampleRelations {
+		rel = append(rel, r.String())
+	}
+	return fmt.Sprintf("params %s, design %s, sample relations %s, epsilon %v, delta %v",
+		req.Params, req.Public.Design.Kind, strings.Join(rel, "+"), req.Target.Epsilon, req.Target.Delta)
+}

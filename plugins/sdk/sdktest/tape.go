@@ -1,0 +1,147 @@
+package sdktest
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// answer is what one noise call got.
+type answer struct {
+	values []int64
+	value  float64
+	point  int64
+	codes  []int32
+}
+
+// tape answers noise calls. While it records it makes answers up: any answer is
+// possible, so that whatever a mechanism does with one, it must do on a neighbouring
+// table too. While it replays it gives the same answers again. Samples are drawn by
+// the ids of the records, so that a shared record is in both samples or in neither.
+//
+// It is for tests, and private in no way.
+type tape struct {
+	rng     *rand.Rand
+	loud    float64 // how many times the typical noise; 0 for none
+	focus   int     // the record that is in most samples
+	fill    float64 // how likely the others are in one, if they may be
+	seed    uint64
+	rows    []record
+	answers []answer
+	samples int
+	replay  bool
+	at      int
+}
+
+// errTape says that a replayed run asked for something else than was recorded.
+var errTape = errors.New("the noise calls differ between neighbouring tables")
+
+func newTape(rng *rand.Rand, focus int) *tape {
+	return &tape{
+		rng: rng, focus: focus, seed: rng.Uint64(),
+		loud: []float64{0, 1, 1, 1, 30}[rng.IntN(5)], fill: []float64{-1, 0, 0.5, 1}[rng.IntN(4)],
+	}
+}
+
+func (t *tape) rewind(rows []record) {
+	t.replay, t.rows, t.at, t.samples = true, rows, 0, 0
+}
+
+// next gives the recorded answer, or records the one that is made up.
+func (t *tape) next(invent func() answer) (answer, error) {
+	if !t.replay {
+		a := invent()
+		t.answers = append(t.answers, a)
+		return a, nil
+	}
+	if t.at == len(t.answers) {
+		return answer{}, errTape
+	}
+	t.at++
+	return t.answers[t.at-1], nil
+}
+
+func (t *tape) add(values []int64, scale float64) ([]int64, error) {
+	a, err := t.next(func() answer {
+		out := slices.Clone(values)
+		for i := range out {
+			x := math.Round(scale * t.loud * (t.rng.ExpFloat64() - t.rng.ExpFloat64()))
+			if math.Abs(x) < 1<<60 && out[i] < 1<<60 && out[i] > -1<<60 {
+				out[i] += int64(x)
+			}
+		}
+		return answer{values: out}
+	})
+	if err == nil && len(a.values) != len(values) {
+		return nil, errTape
+	}
+	return slices.Clone(a.values), err
+}
+
+func (t *tape) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, values []int64) ([]int64, error) {
+	return t.add(values, ev.Scale)
+}
+
+func (t *tape) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error) {
+	return t.add(values, ev.Sigma)
+}
+
+func (t *tape) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, granularity float64) (float64, error) {
+	a, err := t.next(func() answer {
+		x := value + scale*t.loud*(t.rng.ExpFloat64()-t.rng.ExpFloat64())
+		return answer{value: math.RoundToEven(x/granularity) * granularity}
+	})
+	return a.value, err
+}
+
+func (t *tape) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, _ float64) (int64, error) {
+	a, err := t.next(func() answer {
+		p := pieces[t.rng.IntN(len(pieces))]
+		if t.loud == 0 {
+			p = slices.MinFunc(pieces, func(a, b sdk.Piece) int { return int(max(-1, min(1, float64(a.Score)-float64(b.Score)))) })
+		}
+		return answer{point: p.Lo + int64(t.rng.Uint64N(uint64(p.Hi-p.Lo)+1))}
+	})
+	return a.point, err
+}
+
+func (t *tape) RandomizeCategories(_ context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error) {
+	a, err := t.next(func() answer {
+		out := slices.Clone(codes)
+		for i := range out {
+			if t.loud > 0 {
+				out[i] = int32(t.rng.IntN(ev.K))
+			}
+		}
+		return answer{codes: out}
+	})
+	if err == nil && len(a.codes) != len(codes) {
+		return nil, errTape
+	}
+	return slices.Clone(a.codes), err
+}
+
+func (t *tape) NextSample(_ context.Context, ev privacy.Sampling) ([]int64, error) {
+	p, ok := ev.(privacy.Poisson)
+	if !ok {
+		return nil, errors.New("only a poisson sample can be drawn during a release")
+	}
+	t.samples++
+	rate := p.Rate
+	if t.fill >= 0 && rate > 0 && rate < 1 {
+		rate = t.fill // every subset is a possible sample
+	}
+	out := []int64{}
+	for i, r := range t.rows {
+		coin := rand.New(rand.NewPCG(t.seed^uint64(t.samples), uint64(r.id))).Float64()
+		if r.id == t.focus && p.Rate > 0 && t.samples%4 != 0 || coin < rate {
+			out = append(out, int64(i))
+		}
+	}
+	return out, nil
+}
