@@ -62,6 +62,10 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err := content(run.draws(leased)); err != nil {
 		return nil, codeOf(leased, err)
 	}
+	// The mechanisms have done their work: their processes end while the files are made.
+	ended := make(chan struct{})
+	go func() { defer close(ended); set.close() }()
+	defer func() { <-ended }()
 	// Too late for an interrupt: what is left takes no time and must not be cut.
 	ctx = context.WithoutCancel(ctx)
 	outcome, err := run.deliver(ctx, out, budget)

@@ -10,6 +10,7 @@ import (
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
+	tuneCollector(os.Args[1:])
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	self, err := os.Executable()
