@@ -36,30 +36,6 @@ plugins that the job names, to check their parameters, and never opens the table
 	return c
 }
 
-func (e *environment) plan() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "plan JOB",
-		Short: "Say what a job would cost and how exact it would be, without reading the data",
-		Long: `plan prints every draw, event and guarantee of a job, what each mechanism may
-spend on its sample, the expected error where it is public, and whether sampling
-is worth it. It never opens the table.`,
-		Example: `  dprelease plan job.yaml
-  dprelease plan --json job.yaml | jq .guarantee`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
-		RunE: func(c *cobra.Command, args []string) error {
-			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
-				p, err := e.jobs.plan(ctx, j, e.options())
-				if err != nil {
-					return e.fail(ctx, err)
-				}
-				return e.print(p)
-			})
-		},
-	}
-	e.outputFlags(c, "print the plan as one JSON object")
-	return c
-}
-
 func (e *environment) run() *cobra.Command {
 	var diagnostics, again bool
 	var wait time.Duration

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+func (e *environment) plan() *cobra.Command {
+	var s study
+	c := &cobra.Command{
+		Use:   "plan JOB",
+		Short: "Say what a job would cost and how exact it would be, without reading the data",
+		Long: `plan prints every draw, event and guarantee of a job, what each mechanism may
+spend on its sample, the expected error where it is public, and whether sampling
+is worth it. It never opens the table.
+
+With --sweep it plans one release at many rates, sample sizes or epsilons, adds
+the sampling error that follows from what the job assumes about its columns
+(assume), finds the best point, and says whether sampling helps. --solve finds
+the smallest epsilon, or sample, that reaches an accuracy: rse (relative standard
+error), se, or noise. --compare puts designs side by side at equal (ε, δ).
+Where the noise depends on the data it is simulated under the assumptions.`,
+		Example: `  dprelease plan job.yaml
+  dprelease plan --json job.yaml | jq .guarantee
+  dprelease plan job.yaml --sweep rate --plot rate.svg
+  dprelease plan job.yaml --solve 'rse<2%'
+  dprelease plan job.yaml --solve 'se<5' --over n
+  dprelease plan job.yaml --compare --html designs.html`,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := s.check(c.Flags().Changed); err != nil {
+				return err
+			}
+			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				if s.kind() != "" {
+					return e.study(ctx, j, &s)
+				}
+				p, err := e.jobs.plan(ctx, j, e.options())
+				if err != nil {
+					return e.fail(ctx, err)
+				}
+				return e.print(p)
+			})
+		},
+	}
+	e.outputFlags(c, "print the plan as one JSON object")
+	f := c.Flags()
+	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")
+	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'se<5' or 'noise<1'")
+	f.StringVar(&s.over, "over", "epsilon", "with --solve: what to find, epsilon or n")
+	f.BoolVar(&s.compare, "compare", false, "compare designs at equal (ε, δ)")
+	f.Int64Var(&s.size, "size", 0, "with --compare: the size of the samples (default: the job's, or a tenth)")
+	f.Int64Var(&s.units, "units", 20, "with --compare: how many strata or first-stage units")
+	f.StringVar(&s.release, "release", "", "the release to study (default: the first one from a sample)")
+	f.Float64Var(&s.span.From, "from", 0, "with --sweep: the first value")
+	f.Float64Var(&s.span.To, "to", 0, "with --sweep: the last value")
+	f.IntVar(&s.span.Points, "points", 0, "with --sweep: how many values (default 12)")
+	f.Float64SliceVar(&s.span.Values, "values", nil, "with --sweep: the values themselves")
+	f.IntVar(&s.repetitions, "repetitions", 400, "of each simulation")
+	f.Uint64Var(&s.seed, "seed", 1, "of the simulations")
+	f.StringVar(&s.plot, "plot", "", "also draw the answer, as .svg or .png")
+	f.StringVar(&s.page, "html", "", "also write the answer as an HTML page")
+	return c
+}
+
+// check finds flags that do not go together.
+func (s *study) check(given func(string) bool) error {
+	n := 0
+	for _, on := range []bool{s.sweep != "", s.solve != "", s.compare} {
+		if on {
+			n++
+		}
+	}
+	if n > 1 {
+		return errors.New("give one of --sweep, --solve and --compare")
+	}
+	needs := map[string]string{"from": "sweep", "to": "sweep", "points": "sweep", "values": "sweep", "over": "solve", "size": "compare", "units": "compare"}
+	for flag, of := range needs {
+		if given(flag) && s.kind() != of {
+			return fmt.Errorf("--%s goes with --%s", flag, of)
+		}
+	}
+	for _, flag := range []string{"release", "repetitions", "seed", "plot", "html"} {
+		if given(flag) && n == 0 {
+			return fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
+		}
+	}
+	if s.plot != "" && s.kind() == "solve" {
+		return errors.New("--plot goes with --sweep or --compare")
+	}
+	if s.repetitions < 8 || s.repetitions > 1_000_000 {
+		return errors.New("--repetitions must lie between 8 and 1000000")
+	}
+	return nil
+}

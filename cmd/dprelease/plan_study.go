@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/planner"
+	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/report"
+)
+
+// study is one question to the planner, as the flags of plan put it.
+type study struct {
+	sweep, solve, over string
+	compare            bool
+	size, units        int64
+	release            string
+	span               planner.Range
+	repetitions        int
+	seed               uint64
+	plot, page         string
+}
+
+func (s *study) kind() string {
+	switch {
+	case s.sweep != "":
+		return "sweep"
+	case s.solve != "":
+		return "solve"
+	case s.compare:
+		return "compare"
+	}
+	return ""
+}
+
+// result is what the planner answers.
+type result interface {
+	answer
+	HTML() ([]byte, error)
+}
+
+// drawn is a result with a figure.
+type drawn interface {
+	Figure() (*figure.Figure, error)
+}
+
+// study asks the planner. Nothing of it opens the table.
+func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
+	progress, stop := e.progress()
+	o := e.options()
+	settings := planner.Settings{
+		Price: func(ctx context.Context, j *job.Job) (report.Report, error) {
+			p, err := pipeline.MakePlan(ctx, j, o)
+			if err != nil {
+				return report.Report{}, err
+			}
+			return p.Report(), nil
+		},
+		Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
+	}
+	r, err := s.ask(ctx, j, settings)
+	stop()
+	if err != nil {
+		return e.studyFailed(ctx, err)
+	}
+	if err := s.files(r); err != nil {
+		fmt.Fprintf(e.errw, "dprelease: OUTPUT: %v\n", err)
+		return failed{exitBug}
+	}
+	return e.print(r)
+}
+
+func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) (result, error) {
+	switch s.kind() {
+	case "sweep":
+		axis, err := planner.ParseAxis(s.sweep)
+		if err != nil {
+			return nil, err
+		}
+		r, err := planner.RunSweep(ctx, j, axis, s.span, settings)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	case "solve":
+		r, err := planner.Solve(ctx, j, s.solve, s.over, settings)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
+	r, err := planner.Compare(ctx, j, planner.Designs{Size: s.size, Units: s.units}, settings)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// studyFailed tells a job that is wrong from a question that has no answer.
+func (e *environment) studyFailed(ctx context.Context, err error) error {
+	var problems job.Problems
+	var failure *pipeline.Failure
+	if ctx.Err() != nil || errors.As(err, &problems) || errors.As(err, &failure) {
+		return e.fail(ctx, err)
+	}
+	return e.fail(ctx, &pipeline.Failure{Exit: pipeline.ExitInvalidJob, Code: "PLAN_REFUSED", Message: err.Error()})
+}
+
+// files writes the plot and the page, whole or not at all.
+func (s *study) files(r result) error {
+	if s.plot != "" {
+		d, ok := r.(drawn)
+		if !ok {
+			return errors.New("this answer has no plot")
+		}
+		f, err := d.Figure()
+		if err != nil {
+			return err
+		}
+		b, err := f.Encode(s.plot)
+		if err != nil {
+			return err
+		}
+		if err := writeWhole(s.plot, b); err != nil {
+			return err
+		}
+	}
+	if s.page == "" {
+		return nil
+	}
+	b, err := r.HTML()
+	if err != nil {
+		return err
+	}
+	return writeWhole(s.page, b)
+}
+
+func writeWhole(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
+	if err != nil {
+		return fmt.Errorf("%s cannot be written", path)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("%s cannot be written", path)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("%s cannot be written", path)
+	}
+	return nil
+}
+
+// progress is a bar on a terminal, and nothing elsewhere.
+func (e *environment) progress() (func(done, total int), func()) {
+	if e.json || e.quiet || !isTerminal(e.errw) {
+		return nil, func() {}
+	}
+	p := mpb.New(mpb.WithOutput(e.errw), mpb.WithWidth(40))
+	bar := p.New(0, mpb.BarStyle(), mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.Name("planning ")), mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d")))
+	return func(done, total int) {
+			bar.SetTotal(int64(total), false)
+			bar.SetCurrent(int64(done))
+		}, func() {
+			bar.Abort(true)
+			p.Wait()
+		}
+}

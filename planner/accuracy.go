@@ -1,0 +1,74 @@
+package planner
+
+import (
+	"context"
+	"math"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// accuracy is the error to expect of a priced variant.
+func (u *subject) accuracy(ctx context.Context, p priced, d design) (Accuracy, error) {
+	if len(p.release.Expected) > 0 && p.release.Expected[0].NoiseSD > 0 {
+		return u.analytic(p.release.Expected[0].NoiseSD, d), nil
+	}
+	switch d.kind {
+	case "full", "poisson", "srswor":
+	default:
+		return Accuracy{Unknown: "the noise depends on the data, and " + d.kind + " samples are not simulated"}, nil
+	}
+	under := p.draw.SampleRelations
+	if len(under) == 0 {
+		under = []privacy.Relation{u.job.Dataset.Relation}
+	}
+	return u.simulate(ctx, p.release.Params, d.public(u.job, u.population(), under), p.release.Sample, d)
+}
+
+// analytic adds the sampling error of a mean to a noise whose size is public.
+func (u *subject) analytic(noise float64, d design) Accuracy {
+	a := Accuracy{NoiseSD: noise}
+	if d.kind == "full" {
+		a.Total = noise
+	} else {
+		v, unknown := u.samplingVariance(d)
+		if a.Unknown = unknown; unknown != "" {
+			return a
+		}
+		a.SamplingSD = math.Sqrt(v)
+		a.Total = math.Hypot(noise, a.SamplingSD)
+	}
+	if u.model != nil && u.model.hasMean && u.model.mean != 0 {
+		a.Relative = a.Total / math.Abs(u.model.mean)
+	}
+	return a
+}
+
+// samplingVariance is that of the estimators of a mean (P12) for an equal
+// probability sample: Σ/n, or under Poisson sampling c + Σ(y−c)/(qN).
+func (u *subject) samplingVariance(d design) (float64, string) {
+	if u.release.Mechanism != "mean" {
+		return 0, "the sampling error is worked out for the mean only"
+	}
+	if u.model == nil {
+		return 0, "the sampling error needs an assumption: assume: {sd: …} for the column"
+	}
+	n, v := float64(u.population()), u.model.sd*u.model.sd
+	switch d.kind {
+	case "srswor":
+		return v * (1 - d.rate) / float64(d.size), ""
+	case "with-replacement":
+		return v / float64(d.size), ""
+	case "poisson":
+		if n == 0 {
+			return 0, "the sampling error needs dataset.size"
+		}
+		lower, upper := number(u.column.Lower), number(u.column.Upper)
+		second := (upper - lower) * (upper - lower) / 4 // the most E(y−c)² can be
+		if u.model.hasMean {
+			c := lower + (upper-lower)/2
+			second = v + (u.model.mean-c)*(u.model.mean-c)
+		}
+		return (1 - d.rate) / (d.rate * n) * second, ""
+	}
+	return 0, "the sampling error of a " + d.kind + " sample is not worked out here; see --compare"
+}

@@ -1,0 +1,63 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+)
+
+// even labels about five multiples of 1, 2 or 5 times a power of ten.
+type even struct{}
+
+// Ticks are the round numbers inside [lo, hi].
+func (even) Ticks(lo, hi float64) []plot.Tick {
+	if !(hi > lo) {
+		return []plot.Tick{{Value: lo, Label: short(lo)}}
+	}
+	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
+	for _, m := range []float64{5, 2} {
+		if (hi-lo)/(m*step) >= 4 {
+			step *= m
+			break
+		}
+	}
+	var out []plot.Tick
+	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step && len(out) < 14; i++ {
+		out = append(out, plot.Tick{Value: i * step, Label: short(i * step)})
+	}
+	return out
+}
+
+// decades labels powers of ten and, where there are few, also 2 and 5 times them.
+type decades struct{}
+
+// Ticks are the labelled numbers inside [lo, hi].
+func (decades) Ticks(lo, hi float64) []plot.Tick {
+	first, last := math.Floor(math.Log10(lo)), math.Ceil(math.Log10(hi))
+	every := math.Max(1, math.Ceil((last-first)/7))
+	var out []plot.Tick
+	for k := first; k <= last; k++ {
+		for _, m := range []float64{1, 2, 5} {
+			x := m * math.Pow(10, k)
+			if x < lo*(1-1e-9) || x > hi*(1+1e-9) {
+				continue
+			}
+			label := ""
+			if m == 1 && math.Mod(k, every) == 0 || m > 1 && last-first <= 2 {
+				label = short(x)
+			}
+			out = append(out, plot.Tick{Value: x, Label: label})
+		}
+	}
+	return out
+}
+
+func short(x float64) string {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if x != 0 && (math.Abs(x) < 1e-3 || math.Abs(x) >= 1e6) {
+		return fmt.Sprintf("%.0e", x)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}

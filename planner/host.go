@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Dice is a host whose noise comes from a fixed seed: for measuring accuracy,
+// private in no way. Quiet, it returns what it was given, so that the query itself
+// is seen.
+type Dice struct {
+	Rand  *rand.Rand
+	Quiet bool
+	// Scales are those of the smooth releases so far. They depend on the values.
+	Scales []float64
+
+	_ struct{}
+}
+
+var _ sdk.Host = (*Dice)(nil)
+
+func (d *Dice) laplace(scale float64) float64 {
+	x := scale * d.Rand.ExpFloat64()
+	if d.Rand.IntN(2) == 0 {
+		return -x
+	}
+	return x
+}
+
+// AddLaplace adds rounded Laplace noise.
+func (d *Dice) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, values []int64) ([]int64, error) {
+	for i := range values {
+		if !d.Quiet {
+			values[i] += int64(math.Round(d.laplace(ev.Scale)))
+		}
+	}
+	return values, nil
+}
+
+// AddGaussian adds rounded normal noise.
+func (d *Dice) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error) {
+	for i := range values {
+		if !d.Quiet {
+			values[i] += int64(math.Round(ev.Sigma * d.Rand.NormFloat64()))
+		}
+	}
+	return values, nil
+}
+
+// SmoothLaplace adds Laplace noise and notes its scale.
+func (d *Dice) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, _ float64) (float64, error) {
+	d.Scales = append(d.Scales, scale)
+	if d.Quiet {
+		return value, nil
+	}
+	return value + d.laplace(scale), nil
+}
+
+// Select draws by the exponential weights; quiet, it takes the middle of the best
+// piece.
+func (d *Dice) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
+	if len(pieces) == 0 {
+		return 0, errors.New("nothing to select from")
+	}
+	best := pieces[0]
+	for _, p := range pieces {
+		if p.Score < best.Score {
+			best = p
+		}
+	}
+	if d.Quiet {
+		return best.Lo + (best.Hi-best.Lo)/2, nil
+	}
+	total := 0.0
+	weight := func(p sdk.Piece) float64 {
+		return float64(p.Hi-p.Lo+1) * math.Exp(-rate*float64(p.Score-best.Score))
+	}
+	for _, p := range pieces {
+		total += weight(p)
+	}
+	at := d.Rand.Float64() * total
+	for _, p := range pieces {
+		if at -= weight(p); at <= 0 {
+			return p.Lo + d.Rand.Int64N(p.Hi-p.Lo+1), nil
+		}
+	}
+	return best.Lo, nil
+}
+
+// RandomizeCategories runs randomized response.
+func (d *Dice) RandomizeCategories(_ context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error) {
+	if d.Quiet {
+		return codes, nil
+	}
+	keep := 1 / (1 + float64(ev.K-1)*math.Exp(-ev.Eps0))
+	for i, c := range codes {
+		if d.Rand.Float64() >= keep {
+			codes[i] = (c + 1 + d.Rand.Int32N(int32(ev.K)-1)) % int32(ev.K)
+		}
+	}
+	return codes, nil
+}
+
+// NextSample is not simulated.
+func (d *Dice) NextSample(context.Context, privacy.Sampling) ([]int64, error) {
+	return nil, errors.New("mechanisms that draw samples of their own are not simulated")
+}

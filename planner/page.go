@@ -1,0 +1,123 @@
+package planner
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"regexp"
+
+	"github.com/dprelease/dprelease/planner/figure"
+)
+
+// page is one answer as an HTML document that loads nothing.
+type page struct {
+	Title, Lead, Alt string
+	Assumptions      []string
+	Header           []string
+	Rows             [][]string
+	Notes            []string
+	Figure           template.HTML
+}
+
+var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{{.Title}}</title>
+<style>
+:root { color-scheme: light dark; --ink: #1b1f24; --paper: #ffffff; --rule: #d5dae0; --panel: #f4f6f8; --main: #1a4f8b; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14171b; --rule: #39424c; --panel: #1d2228; --main: #8fc1ff; } }
+html { font: 100%/1.55 system-ui, "Liberation Sans", Arial, sans-serif; color: var(--ink); background: var(--paper); }
+body { margin: 0 auto; padding: 1.5rem 1.25rem 4rem; max-width: 64rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; }
+.lead { background: var(--panel); border-left: 4px solid var(--main); padding: .8rem 1rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+th:nth-child(2), td:nth-child(2) { text-align: left; }
+figure { margin: 1.5rem 0; max-width: 40rem; background: #ffffff; }
+figure svg { display: block; width: 100%; height: auto; }
+@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .15rem .3rem; white-space: normal; } tr, figure { break-inside: avoid; } }
+</style>
+</head>
+<body>
+<main>
+<h1>{{.Title}}</h1>
+<p class="lead">{{.Lead}}</p>
+{{if .Assumptions}}<h2>Assumed, publicly</h2><ul>{{range .Assumptions}}<li>{{.}}</li>{{end}}</ul>{{end}}
+{{if .Figure}}<figure role="img" aria-label="{{.Alt}}">{{.Figure}}</figure>{{end}}
+{{if .Rows}}<h2>Table</h2>
+<div class="scroll" tabindex="0"><table><thead><tr>{{range .Header}}<th scope="col">{{.}}</th>{{end}}</tr></thead>
+<tbody>{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
+{{range .Notes}}<p>{{.}}</p>{{end}}
+<p>No private table was read for this page.</p>
+</main>
+</body>
+</html>
+`))
+
+var prologue = regexp.MustCompile(`(?s)^.*?<svg`)
+
+// render fills in the page. The figure is the plot library's own SVG; every text in
+// it was escaped there.
+func (p page) render(f *figure.Figure) ([]byte, error) {
+	if f != nil {
+		svg, err := f.SVG()
+		if err != nil {
+			return nil, err
+		}
+		p.Figure = template.HTML(prologue.ReplaceAll(svg, []byte("<svg"))) //nolint:gosec // see above
+	}
+	var b bytes.Buffer
+	err := pageTemplate.Execute(&b, p)
+	return b.Bytes(), err
+}
+
+// HTML is the sweep as a page.
+func (w *Sweep) HTML() ([]byte, error) {
+	f, err := w.Figure()
+	if err != nil {
+		return nil, err
+	}
+	return page{
+		Title:       fmt.Sprintf("%s: sweep of %s over %s", w.Job, w.Release, w.Axis),
+		Lead:        fmt.Sprintf("Does sampling help? %s: %s.", w.Verdict.Kind, w.Verdict.Reason),
+		Alt:         "The standard error of the release and its parts, noise and sampling, along the " + string(w.Axis) + "; the table below has the numbers.",
+		Assumptions: w.Assumptions, Header: w.header(), Rows: w.rows(), Notes: w.notes(),
+	}.render(f)
+}
+
+// HTML is the comparison as a page.
+func (c *Comparison) HTML() ([]byte, error) {
+	lead := "The errors are not known under these assumptions."
+	if c.Best >= 0 {
+		lead = fmt.Sprintf("Most accurate at the same guarantee: %s, with an error of %.4g.", c.Designs[c.Best].Name, c.Designs[c.Best].Total)
+	}
+	f, err := c.Figure()
+	if err != nil {
+		f = nil // no design has a known error: the table says why
+	}
+	return page{
+		Title: fmt.Sprintf("%s: designs for %s at ε %.4g", c.Job, c.Release, c.Target.Epsilon), Lead: lead,
+		Alt:         "The mean squared error of each design, in its parts noise and sampling; the table below has the numbers.",
+		Assumptions: c.Assumptions, Header: c.header(), Rows: c.rows(),
+	}.render(f)
+}
+
+// HTML is the solution as a page.
+func (r *Solution) HTML() ([]byte, error) {
+	var b bytes.Buffer
+	if err := r.WriteText(&b); err != nil {
+		return nil, err
+	}
+	p := r.Point
+	return page{
+		Title: fmt.Sprintf("%s: what reaches %s ≤ %s for %s", r.Job, r.Goal.Measure, r.Goal.limit(), r.Release),
+		Lead:  fmt.Sprintf("%s = %.6g is enough.", r.Over, r.Value), Assumptions: r.Assumptions,
+		Header: []string{"", "design", "n", "ε", "ε on sample", "noise", "sampling", "error", "relative"},
+		Rows: [][]string{{"", p.Design, count(p.Size), cell(p.Target.Epsilon), cell(p.Sample.Epsilon), cell(p.NoiseSD),
+			cell(p.SamplingSD), cell(p.Total), percent(p.Relative)}},
+	}.render(nil)
+}

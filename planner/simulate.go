@@ -1,0 +1,217 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// design is the public side of a draw that is simulated.
+type design struct {
+	kind string // "full", "poisson", "srswor", "with-replacement"
+	rate float64
+	size int64
+}
+
+// public is what a mechanism may know of the table and a draw.
+func (d design) public(j *job.Job, n int64, under []privacy.Relation) sdk.Public {
+	p := sdk.Public{Relation: j.Dataset.Relation, SampleRelations: under, Population: j.Dataset.Size,
+		Design: sdk.Design{Kind: d.kind, EqualWeights: true, MinWeight: 1, MaxWeight: 1}}
+	switch d.kind {
+	case "full":
+		p.Design.Rate, p.Design.SampleSize, p.Design.LargestCount = 1, j.Dataset.Size, n
+	case "poisson":
+		p.Design.Rate = d.rate
+		p.Design.MinWeight, p.Design.MaxWeight = 1/d.rate, 1/d.rate
+	default:
+		p.Design.Kind = "srswor"
+		p.Design.Rate, p.Design.SampleSize, p.Design.LargestCount = d.rate, d.size, d.size
+		p.Design.MinWeight, p.Design.MaxWeight = 1/d.rate, 1/d.rate
+	}
+	for _, c := range j.Dataset.Columns {
+		col := sdk.Column{Name: c.Name, Type: sdk.Category, Domain: c.Domain, Missing: sdk.Missing(c.Missing.Rule)}
+		if c.Type == job.Number {
+			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
+		}
+		p.Columns = append(p.Columns, col)
+	}
+	return p
+}
+
+// draw takes a sample of x; it may reorder x.
+func (d design) draw(x []float64, rng *rand.Rand) []float64 {
+	switch d.kind {
+	case "full":
+		return x
+	case "poisson":
+		var out []float64
+		for _, v := range x {
+			if rng.Float64() < d.rate {
+				out = append(out, v)
+			}
+		}
+		return out
+	case "with-replacement":
+		out := make([]float64, d.size)
+		for i := range out {
+			out[i] = x[rng.IntN(len(x))]
+		}
+		return out
+	}
+	n := int(min(d.size, int64(len(x))))
+	for i := range n {
+		k := i + rng.IntN(len(x)-i)
+		x[i], x[k] = x[k], x[i]
+	}
+	return x[:n]
+}
+
+// oneBatch is a column as the rows of a release.
+type oneBatch struct {
+	values []float64
+	read   bool
+}
+
+func (r *oneBatch) Next() (*sdk.Batch, error) {
+	if r.read {
+		return nil, io.EOF
+	}
+	r.read = true
+	return sdk.NewBatch(len(r.values), []sdk.Values{{Float64: r.values}}, nil)
+}
+
+// Trial is one mechanism with its plan, ready to be run on values.
+type Trial struct {
+	mechanism sdk.Mechanism
+	request   sdk.ReleaseRequest
+	field     string
+}
+
+// NewTrial plans a mechanism on one column of numbers.
+func NewTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target privacy.Point) (*Trial, error) {
+	plan, err := m.Plan(sdk.PlanRequest{Params: params, Public: public, Target: target})
+	if err != nil {
+		return nil, err
+	}
+	if len(plan.Columns) != 1 || len(plan.Errors) == 0 {
+		return nil, errors.New("only releases of one column that state an expected error are simulated")
+	}
+	if c, ok := public.Column(plan.Columns[0]); !ok || c.Type != sdk.Number {
+		return nil, errors.New("only columns of numbers are simulated")
+	}
+	return &Trial{mechanism: m, field: plan.Errors[0].Field,
+		request: sdk.ReleaseRequest{Params: params, Public: public, Target: target, Plan: plan}}, nil
+}
+
+// Run releases from values, with the dice as the host.
+func (t *Trial) Run(ctx context.Context, values []float64, d *Dice) ([]float64, error) {
+	r, err := t.mechanism.Release(ctx, t.request, &oneBatch{values: values}, d)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range r.Columns {
+		if c.Name == t.field && c.Float64 != nil {
+			return c.Float64, nil
+		}
+	}
+	return nil, fmt.Errorf("the result has no column of numbers called %s", t.field)
+}
+
+// populations is how many populations a simulation draws: one alone would decide
+// the answer (the smooth sensitivity of a median differs by a third between them).
+const populations = 8
+
+// simulate measures the error of a release under the assumed distribution.
+func (u *subject) simulate(ctx context.Context, params json.RawMessage, public sdk.Public, target privacy.Point, d design) (Accuracy, error) {
+	m, ok := u.s.Mechanisms[u.release.Mechanism]
+	switch {
+	case !ok:
+		return Accuracy{Unknown: "the noise depends on the data, and only built-in mechanisms are simulated"}, nil
+	case u.model == nil || u.model.draw == nil:
+		return Accuracy{Unknown: "the noise depends on the data: assume a distribution for the column"}, nil
+	case u.population() == 0:
+		return Accuracy{Unknown: "a simulation needs dataset.size or dataset.at_least"}, nil
+	case u.population() > maxSimulated:
+		return Accuracy{Unknown: fmt.Sprintf("populations above %d are not simulated", maxSimulated)}, nil
+	}
+	trial, err := NewTrial(m, params, public, target)
+	if err != nil {
+		return Accuracy{Unknown: err.Error()}, nil
+	}
+	whole := public
+	whole.Design = design{kind: "full"}.public(u.job, u.population(), nil).Design
+	truth, err := NewTrial(m, params, whole, target)
+	if err != nil {
+		return Accuracy{Unknown: err.Error()}, nil
+	}
+	var e errors2
+	for p := range populations {
+		rng := rand.New(rand.NewPCG(u.s.Seed, uint64(p)))
+		x := u.model.population(int(u.population()), rng)
+		want, err := truth.Run(ctx, x, &Dice{Quiet: true})
+		if err != nil {
+			return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+		}
+		want = append([]float64(nil), want...)
+		for range (u.s.Repetitions + populations - 1) / populations {
+			if err := ctx.Err(); err != nil {
+				return Accuracy{}, err
+			}
+			sample := d.draw(x, rng)
+			quiet, err := trial.Run(ctx, sample, &Dice{Quiet: true})
+			if err != nil {
+				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+			}
+			quiet = append([]float64(nil), quiet...)
+			got, err := trial.Run(ctx, sample, &Dice{Rand: rng})
+			if err != nil {
+				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+			}
+			e.add(want, quiet, got)
+		}
+	}
+	return e.accuracy(), nil
+}
+
+// maxSimulated is the largest population that is simulated.
+const maxSimulated = 200_000
+
+// errors2 adds up squared errors, averaged over the rows of a result.
+type errors2 struct {
+	n                          float64
+	noise, sampling, total, t4 float64
+	size                       float64
+}
+
+func (e *errors2) add(want, quiet, got []float64) {
+	rows := float64(len(want))
+	total := 0.0
+	for i := range want {
+		e.noise += (got[i] - quiet[i]) * (got[i] - quiet[i]) / rows
+		e.sampling += (quiet[i] - want[i]) * (quiet[i] - want[i]) / rows
+		total += (got[i] - want[i]) * (got[i] - want[i]) / rows
+		e.size += math.Abs(want[i]) / rows
+	}
+	e.n, e.total, e.t4 = e.n+1, e.total+total, e.t4+total*total
+}
+
+func (e *errors2) accuracy() Accuracy {
+	mse := e.total / e.n
+	a := Accuracy{NoiseSD: math.Sqrt(e.noise / e.n), SamplingSD: math.Sqrt(e.sampling / e.n), Total: math.Sqrt(mse)}
+	if a.Total > 0 {
+		// The standard error of a root is that of the mean square over twice the root.
+		a.MonteCarlo = math.Sqrt(math.Max(0, e.t4/e.n-mse*mse)/e.n) / (2 * a.Total)
+	}
+	if e.size > 0 {
+		a.Relative = a.Total / (e.size / e.n)
+	}
+	return a
+}

@@ -1,0 +1,224 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+// Goal is an accuracy to reach.
+type Goal struct {
+	// Measure is "rse", "se" or "noise".
+	Measure string  `json:"measure"`
+	Limit   float64 `json:"limit"`
+}
+
+var goalPattern = regexp.MustCompile(`^\s*(rse|se|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
+
+// ParseGoal reads "rse<2%", "se<5" or "noise<1".
+func ParseGoal(s string) (Goal, error) {
+	m := goalPattern.FindStringSubmatch(s)
+	if m == nil {
+		return Goal{}, fmt.Errorf("solve: must be rse, se or noise below a number, such as rse<2%%, not %q", s)
+	}
+	x, err := strconv.ParseFloat(m[2], 64)
+	if m[3] == "%" {
+		x /= 100
+	}
+	switch {
+	case err != nil || !(x > 0) || math.IsInf(x, 0):
+		return Goal{}, fmt.Errorf("solve: the limit must be a positive number, not %q", m[2])
+	case (m[1] == "rse") != (m[3] == "%") && m[3] == "%":
+		return Goal{}, errors.New("solve: only rse is a percentage")
+	}
+	return Goal{m[1], x}, nil
+}
+
+// of is the goal's measure of an accuracy, or why it is not known.
+func (g Goal) of(a Accuracy) (float64, error) {
+	x := map[string]float64{"rse": a.Relative, "se": a.Total, "noise": a.NoiseSD}[g.Measure]
+	if x > 0 {
+		return x, nil
+	}
+	switch {
+	case a.Unknown != "":
+		return 0, errors.New("solve: " + a.Unknown)
+	case g.Measure == "rse" && a.Total > 0:
+		return 0, errors.New("solve: rse needs the mean of the column: assume: {mean: …, sd: …}")
+	}
+	return 0, errors.New("solve: this error is not known without data")
+}
+
+// Solution is what reaches a goal.
+type Solution struct {
+	Job         string   `json:"job"`
+	Release     string   `json:"release"`
+	Mechanism   string   `json:"mechanism"`
+	Goal        Goal     `json:"goal"`
+	Over        Axis     `json:"over"`
+	Assumptions []string `json:"assumptions"`
+	Simulated   int      `json:"repetitions,omitempty"`
+	Value       float64  `json:"value"`
+	Point       Point    `json:"point"`
+}
+
+// The widest ε that is tried.
+const (
+	leastEpsilon = 1e-4
+	mostEpsilon  = 100
+)
+
+// Solve finds the smallest ε on the population, or the smallest sample, that
+// reaches a goal ("rse<2%"). The answer is one whose plan was made and found good
+// enough; with three significant digits less it is not.
+func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Solution, error) {
+	g, err := ParseGoal(goal)
+	if err != nil {
+		return nil, err
+	}
+	a := Axis(over)
+	if a != Epsilon && a != Size {
+		return nil, fmt.Errorf("over: must be epsilon or n, not %q", over)
+	}
+	u, err := newSubject(j, s)
+	if err != nil {
+		return nil, err
+	}
+	r := &Solution{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Goal: g, Over: a, Assumptions: u.assumptions()}
+	if a == Size {
+		err = u.solveSize(ctx, r)
+	} else {
+		err = u.solveEpsilon(ctx, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Point.MonteCarlo > 0 {
+		r.Simulated = u.s.Repetitions
+	}
+	return r, nil
+}
+
+func (u *subject) good(ctx context.Context, g Goal, a Axis, method job.Method, x float64) (Point, bool, error) {
+	v, d := variant{from: u.release.From}, u.current()
+	var err error
+	if a == Size {
+		v, d, err = u.at(method, 0, int64(x))
+	} else {
+		v.epsilon = decimal(x)
+	}
+	if err != nil {
+		return Point{}, false, err
+	}
+	p, err := u.plan(ctx, v, d, a, x, Accuracy{})
+	if err != nil || p.Refused != "" {
+		return p, false, err
+	}
+	y, err := g.of(p.Accuracy)
+	return p, err == nil && y <= g.Limit, err
+}
+
+// solveEpsilon searches the three-digit decimals.
+func (u *subject) solveEpsilon(ctx context.Context, r *Solution) error {
+	per := 900 // three-digit numbers in a decade
+	value := func(i int) float64 {
+		k, m := i/per, 100+i%per
+		x, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", m, k-6), 64)
+		return x
+	}
+	last := 0
+	for value(last) < mostEpsilon {
+		last++
+	}
+	return u.bisect(ctx, r, "", 0, last, value,
+		fmt.Sprintf("solve: even ε %d does not reach it%s", mostEpsilon, u.becauseSampling()))
+}
+
+// becauseSampling says that ε cannot help against the sampling error.
+func (u *subject) becauseSampling() string {
+	if u.sample == nil {
+		return ""
+	}
+	return ": the sampling error alone is too large; use --over n, or release from the table"
+}
+
+func (u *subject) solveSize(ctx context.Context, r *Solution) error {
+	m, err := u.method()
+	if err != nil {
+		return err
+	}
+	n := u.population()
+	if n == 0 {
+		return errors.New("solve: n needs dataset.size or dataset.at_least")
+	}
+	return u.bisect(ctx, r, m, 1, int(n), func(i int) float64 { return float64(i) },
+		"solve: even the whole table does not reach it; raise epsilon")
+}
+
+// bisect finds the first good index of a monotone question.
+func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi int, value func(int) float64, hopeless string) error {
+	steps, done := int(math.Ceil(math.Log2(float64(hi-lo+1))))+2, 0
+	try := func(i int) (Point, bool, error) {
+		u.s.progress(done, steps)
+		done++
+		return u.good(ctx, r.Goal, r.Over, m, value(i))
+	}
+	best, ok, err := try(hi)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		if best.Refused != "" {
+			return errors.New("solve: " + best.Refused)
+		}
+		return errors.New(hopeless)
+	}
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		p, ok, err := try(mid)
+		if err != nil {
+			return err
+		}
+		if ok {
+			hi, best = mid, p
+		} else {
+			lo = mid + 1
+		}
+	}
+	r.Value, r.Point = value(hi), best
+	return nil
+}
+
+// WriteText prints the solution for a person.
+func (r *Solution) WriteText(w io.Writer) error {
+	fmt.Fprintf(w, "job %s, release %s (%s): what reaches %s ≤ %s\n", r.Job, r.Release, r.Mechanism, r.Goal.Measure, r.Goal.limit())
+	assumed(w, r.Assumptions, r.Simulated)
+	p := r.Point
+	_, err := fmt.Fprintf(w, "%s = %.6g: %s, ε %.4g on the sample, noise %s, sampling %s, error %s (%s)\n",
+		r.Over, r.Value, p.Design, p.Sample.Epsilon, cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative))
+	return err
+}
+
+func (g Goal) limit() string {
+	if g.Measure == "rse" {
+		return percent(g.Limit)
+	}
+	return fmt.Sprintf("%g", g.Limit)
+}
+
+// MarshalJSON writes the solution with the version of its format.
+func (r *Solution) MarshalJSON() ([]byte, error) {
+	type plain Solution
+	return json.Marshal(struct {
+		Version int    `json:"version"`
+		Kind    string `json:"kind"`
+		*plain
+	}{1, "solution", (*plain)(r)})
+}

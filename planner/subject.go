@@ -1,0 +1,218 @@
+package planner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// invented is the name of a sample that a study adds to a job.
+const invented = "planned"
+
+// subject is the release under study.
+type subject struct {
+	job     *job.Job
+	release job.Release
+	column  *job.Column
+	sample  *job.Sample // that it is made from, nil for the table
+	model   *model      // what is assumed, nil where nothing is
+	s       Settings
+}
+
+func newSubject(j *job.Job, s Settings) (*subject, error) {
+	if s.Repetitions == 0 {
+		s.Repetitions = 400
+	}
+	if s.Price == nil || len(j.Releases) == 0 {
+		return nil, errors.New("a job with a release, and a way to price it, are needed")
+	}
+	u := &subject{job: j, release: j.Releases[0], s: s}
+	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.Table })
+	if s.Release != "" {
+		at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == s.Release })
+		if at < 0 {
+			return nil, fmt.Errorf("release: there is no release %q in the job", s.Release)
+		}
+	}
+	if at >= 0 {
+		u.release = j.Releases[at]
+	}
+	if sample, ok := j.Sample(u.release.From); ok {
+		u.sample = &sample
+	}
+	u.column = column(j, u.release.Params)
+	if u.column != nil && u.column.Assume != nil {
+		var err error
+		if u.model, err = newModel(*u.column); err != nil {
+			return nil, fmt.Errorf("%s: dataset.columns.%s.assume: %w", j.Pos(job.Key("dataset.columns", u.column.Name)), u.column.Name, err)
+		}
+	}
+	return u, nil
+}
+
+// column is the declared column that the parameters name first.
+func column(j *job.Job, params json.RawMessage) *job.Column {
+	var p struct {
+		Column  string   `json:"column"`
+		Columns []string `json:"columns"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return nil
+	}
+	if p.Column == "" && len(p.Columns) > 0 {
+		p.Column = p.Columns[0]
+	}
+	for i, c := range j.Dataset.Columns {
+		if c.Name == p.Column {
+			return &j.Dataset.Columns[i]
+		}
+	}
+	return nil
+}
+
+// variant is a way to make the release.
+type variant struct {
+	from    string      // a sample of the job, job.Table, or invented
+	sample  *job.Sample // with from == invented
+	epsilon *big.Rat    // nil: that of the job
+}
+
+// with is the job with the releases of one draw only (P4: they share its budget),
+// made in another way and without a limit: a sweep asks what would be.
+func (u *subject) with(v variant) *job.Job {
+	j := *u.job
+	j.Budget.Limit = job.Guarantee{Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(999_999, 1_000_000)}
+	j.Budget.Ledger = job.Secret{} // and no account
+	if v.sample != nil {
+		s := *v.sample
+		s.Name = invented
+		j.Samples = append(slices.Clone(j.Samples), s)
+	}
+	j.Releases = nil
+	for _, r := range u.job.Releases {
+		if r.From != u.release.From {
+			continue
+		}
+		r.From = v.from
+		if r.Name == u.release.Name && v.epsilon != nil {
+			r.Guarantee.Epsilon = v.epsilon
+		}
+		j.Releases = append(j.Releases, r)
+	}
+	return &j
+}
+
+// priced is a variant with its plan.
+type priced struct {
+	job     *job.Job
+	release report.Release
+	draw    report.Draw
+}
+
+func (u *subject) price(ctx context.Context, v variant) (priced, error) {
+	p := priced{job: u.with(v)}
+	r, err := u.s.Price(ctx, p.job)
+	if err != nil {
+		return p, err
+	}
+	for _, x := range r.Releases {
+		if x.Name == u.release.Name {
+			p.release = x
+		}
+	}
+	for _, d := range r.Draws {
+		if d.Name == v.from {
+			p.draw = d
+		}
+	}
+	return p, nil
+}
+
+// full is the release from the whole table.
+func (u *subject) full(ctx context.Context, epsilon *big.Rat) (Accuracy, error) {
+	p, err := u.price(ctx, variant{from: job.Table, epsilon: epsilon})
+	if err != nil {
+		return Accuracy{Unknown: "the whole table has no such plan"}, ctx.Err()
+	}
+	return u.accuracy(ctx, p, design{kind: "full"})
+}
+
+// method is how rows are drawn where a study chooses: as in the job, or simple
+// random sampling where the number of units is public, else Poisson.
+func (u *subject) method() (job.Method, error) {
+	if u.sample != nil {
+		if m := u.sample.Method; m == job.SRSWOR || m == job.Poisson {
+			return m, nil
+		}
+		return "", fmt.Errorf("sweep: the rate of a %s sample has more than one part; sweep epsilon, or use --compare", u.sample.Method)
+	}
+	if u.job.Dataset.Relation == privacy.ReplaceOne {
+		return job.SRSWOR, nil
+	}
+	return job.Poisson, nil
+}
+
+// population is the public number of units, or a public lower bound.
+func (u *subject) population() int64 {
+	return max(u.job.Dataset.Size, u.job.Dataset.AtLeast)
+}
+
+// at is the variant of a rate or of a size.
+func (u *subject) at(m job.Method, rate float64, size int64) (variant, design, error) {
+	n := u.population()
+	if m == job.Poisson {
+		if size > 0 && n > 0 {
+			rate = float64(size) / float64(n)
+		}
+		if rate >= 1 {
+			return variant{from: job.Table}, design{kind: "full", rate: 1, size: n}, nil
+		}
+		r := decimal(rate)
+		rate, _ = r.Float64()
+		return variant{from: invented, sample: &job.Sample{Method: job.Poisson, Rate: r}}, design{kind: "poisson", rate: rate}, nil
+	}
+	if n == 0 {
+		return variant{}, design{}, errors.New("sweep: a sample of fixed size needs dataset.size or dataset.at_least")
+	}
+	if size == 0 {
+		size = max(1, int64(math.Round(rate*float64(n))))
+	}
+	if size >= n {
+		return variant{from: job.Table}, design{kind: "full", rate: 1, size: n}, nil
+	}
+	return variant{from: invented, sample: &job.Sample{Method: job.SRSWOR, Size: size}},
+		design{kind: "srswor", rate: float64(size) / float64(n), size: size}, nil
+}
+
+// current is the design of the job itself.
+func (u *subject) current() design {
+	if u.sample == nil {
+		return design{kind: "full", rate: 1, size: u.population()}
+	}
+	switch u.sample.Method {
+	case job.SRSWOR:
+		return design{kind: "srswor", size: u.sample.Size, rate: float64(u.sample.Size) / float64(max(1, u.population()))}
+	case job.Poisson:
+		rate, _ := u.sample.Rate.Float64()
+		return design{kind: "poisson", rate: rate}
+	}
+	return design{kind: string(u.sample.Method)}
+}
+
+// decimal is x to six digits, exactly as it would be written in a job.
+func decimal(x float64) *big.Rat {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(x, 'g', 6, 64))
+	if !ok {
+		return new(big.Rat)
+	}
+	return r
+}

@@ -1,0 +1,183 @@
+package planner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+// Range is where a sweep goes; the zero value chooses.
+type Range struct {
+	From, To float64
+	Points   int
+	// Values, where given, are the points themselves.
+	Values []float64
+
+	_ struct{}
+}
+
+// defaults are wide enough to show the shape.
+func (r Range) values(a Axis, current float64, population int64) ([]float64, error) {
+	if len(r.Values) > 0 {
+		return r.Values, nil
+	}
+	if r.Points == 0 {
+		r.Points = 12
+	}
+	if r.From == 0 && r.To == 0 {
+		switch a {
+		case Rate:
+			r.From, r.To = 0.01, 1
+			if population > 0 {
+				r.From = math.Max(r.From, math.Min(1, 10/float64(population)))
+			}
+		case Size:
+			if population == 0 {
+				return nil, errors.New("sweep: n needs dataset.size or dataset.at_least")
+			}
+			r.From, r.To = math.Max(1, float64(population)/100), float64(population)
+		default:
+			r.From, r.To = current/10, current*10
+		}
+	}
+	if !(r.From > 0) || !(r.To >= r.From) || r.Points < 1 || r.Points > 1000 {
+		return nil, errors.New("sweep: from must be positive and at most to, with 1 to 1000 points")
+	}
+	if a == Rate && r.To > 1 {
+		return nil, errors.New("sweep: a rate is at most 1")
+	}
+	out := make([]float64, r.Points)
+	for i := range out {
+		t := 0.0
+		if r.Points > 1 {
+			t = float64(i) / float64(r.Points-1)
+		}
+		out[i] = r.From * math.Pow(r.To/r.From, t)
+	}
+	out[len(out)-1] = r.To
+	return out, nil
+}
+
+// RunSweep plans the release at every point of an axis.
+func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sweep, error) {
+	u, err := newSubject(j, s)
+	if err != nil {
+		return nil, err
+	}
+	current, _ := u.release.Guarantee.Epsilon.Float64()
+	xs, err := r.values(a, current, u.population())
+	if err != nil {
+		return nil, err
+	}
+	method := job.Method("")
+	if a != Epsilon {
+		if method, err = u.method(); err != nil {
+			return nil, err
+		}
+	}
+	w := &Sweep{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Axis: a, Assumptions: u.assumptions(), Best: -1}
+	var full Accuracy
+	if a != Epsilon {
+		if full, err = u.full(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	for i, x := range xs {
+		u.s.progress(i, len(xs))
+		p, err := u.point(ctx, a, method, x, full)
+		if err != nil {
+			return nil, err
+		}
+		w.Points = append(w.Points, p)
+		if p.MonteCarlo > 0 {
+			w.Simulated = u.s.Repetitions
+		}
+		if p.Total > 0 && (w.Best < 0 || p.Total < w.Points[w.Best].Total) {
+			w.Best = i
+		}
+	}
+	u.s.progress(len(xs), len(xs))
+	w.Verdict = u.verdict(w)
+	return w, nil
+}
+
+func (u *subject) point(ctx context.Context, a Axis, method job.Method, x float64, full Accuracy) (Point, error) {
+	v, d := variant{from: u.release.From}, u.current()
+	var err error
+	switch a {
+	case Rate:
+		if !(x > 0) || x > 1 {
+			return Point{}, fmt.Errorf("sweep: a rate lies in (0, 1], not at %g", x)
+		}
+		v, d, err = u.at(method, x, 0)
+	case Size:
+		if !(x >= 1) {
+			return Point{}, fmt.Errorf("sweep: a size is at least 1, not %g", x)
+		}
+		v, d, err = u.at(method, 0, int64(math.Round(x)))
+	default:
+		if !(x > 0) || math.IsInf(x, 0) {
+			return Point{}, fmt.Errorf("sweep: epsilon must be positive, not %g", x)
+		}
+		v.epsilon = decimal(x)
+		if full, err = u.full(ctx, v.epsilon); err != nil {
+			return Point{}, err
+		}
+	}
+	if err != nil {
+		return Point{}, err
+	}
+	return u.plan(ctx, v, d, a, x, full)
+}
+
+// plan prices one variant and puts its accuracy beside the full table's. A variant
+// that the job language or a mechanism refuses is a point without numbers.
+func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float64, full Accuracy) (Point, error) {
+	p := Point{X: x, Design: d.kind, Rate: d.rate, Size: d.size, Full: full}
+	switch a {
+	case Rate:
+		p.X = d.rate
+	case Size:
+		p.X = math.Round(x)
+	default:
+		p.X, _ = orElse(v.epsilon).Float64()
+	}
+
+	made, err := u.price(ctx, v)
+	if err != nil {
+		if ctx.Err() != nil {
+			return p, ctx.Err()
+		}
+		var problems job.Problems
+		if errors.As(err, &problems) && len(problems) > 0 {
+			p.Refused = problems[0].Message
+			return p, nil
+		}
+		return p, err
+	}
+	p.Target, p.Sample, p.Efficiency = made.release.Target, made.release.Sample, made.draw.Efficiency
+	if d.kind == "full" {
+		p.Efficiency = 1
+	}
+	p.Accuracy, err = u.accuracy(ctx, made, d)
+	return p, err
+}
+
+func orElse(r *big.Rat) *big.Rat {
+	if r == nil {
+		return new(big.Rat)
+	}
+	return r
+}
+
+// assumptions are the public assumptions in words.
+func (u *subject) assumptions() []string {
+	if u.model == nil {
+		return []string{}
+	}
+	return []string{u.model.words}
+}
