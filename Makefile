@@ -34,7 +34,7 @@ bench: build
 # What privacy costs the example regressions: the table and plot of docs/sgd-accuracy.md.
 .PHONY: sgd-accuracy
 sgd-accuracy:
-	$(GO) run ./examples/accuracy -out docs examples
+	$(GO) run ./examples/accuracy -out docs examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
 
 generate:
 	$(GO) generate ./...

@@ -21,7 +21,7 @@ func (e LastIterate) Calls() int64 {
 //
 // The bounds of P9 are about continuous noise and exact steps. Whoever plans a last
 // iterate and draws its noise so must have put into Sensitivity what rounding and
-// the lattice add. Proof of the rule for full batches: plugins/sgd/lastiterate.proof.md.
+// the lattice add. Proof for full batches: iterate/rounding.proof.md.
 func (e LastIterate) Step() DiscreteGaussian {
 	n := e.Batch
 	if n == 0 {

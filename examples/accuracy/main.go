@@ -14,27 +14,24 @@ var epsilons = []float64{0.1, 0.5, 1, 3, 8}
 
 func main() {
 	runs := flag.Int("runs", 51, "releases at each epsilon")
-	more := flag.String("params", "{}", "parameters of the mechanism that replace those of the jobs, as JSON")
+	more := flag.String("params", "{}", "parameters of the mechanism that replace those of the jobs, as JSON; null takes one away")
 	out := flag.String("out", "", "folder for sgd-accuracy.md and its plot; without it the table is printed")
 	flag.Parse()
-	if err := run(flag.Arg(0), *runs, *more, *out); err != nil {
+	if err := run(flag.Args(), *runs, *more, *out); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run measures both examples below the given folder.
-func run(examples string, runs int, more, out string) error {
-	if examples == "" {
-		examples = "examples"
-	}
+// run measures the first release of each job.
+func run(jobs []string, runs int, more, out string) error {
 	changed := map[string]any{}
 	if err := json.Unmarshal([]byte(more), &changed); err != nil {
 		return fmt.Errorf("params: %w", err)
 	}
 	var all []study
-	for _, name := range []string{"sgd-schools", "sgd-income"} {
-		s, err := newStudy(filepath.Join(examples, name, "job.yaml"), changed)
+	for _, name := range jobs {
+		s, err := newStudy(name, changed)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}

@@ -72,7 +72,7 @@ func (s study) panel() (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = s.title, "ε", s.lossName()
 	p.X.Scale = plot.LogScale{}
-	p.Legend.Top = true
+	p.Legend.Top, p.Legend.YOffs = true, -vg.Points(50)
 	var ticks plot.ConstantTicks
 	var middle, around plotter.XYs
 	for _, x := range s.points {

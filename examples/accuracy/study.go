@@ -51,7 +51,9 @@ func newStudy(path string, changed map[string]any) (*study, error) {
 		return nil, err
 	}
 	for k, v := range changed {
-		merged[k] = v
+		if merged[k] = v; v == nil {
+			delete(merged, k)
+		}
 	}
 	raw, err := json.Marshal(merged)
 	if err != nil {
@@ -154,7 +156,7 @@ func (s *study) measure(eps float64, runs int) error {
 			switch v := out.Result.Columns[2].Float64[k]; {
 			case out.Result.Columns[0].String[k] == "coefficient":
 				w = append(w, v)
-			case name == "noise_multiplier":
+			case name == "noise_multiplier", name == "noise_sd":
 				p.multiplier = v
 			}
 		}

@@ -25,6 +25,8 @@ const (
 	flush = 1 << 18
 	// alone is how many rows are not worth a second worker.
 	alone = 1 << 11
+	// mostWorkers bounds how often a sum that rounds is cut.
+	mostWorkers = 64
 )
 
 // gradient sums the clipped gradients of records, on the lattice.
@@ -37,6 +39,7 @@ type gradient struct {
 	e       *encoder
 	m       *matrix
 	clip    float64
+	lattice float64 // where gradients are not clipped: the step of the lattice, else 0
 	workers []*worker
 }
 
@@ -52,7 +55,7 @@ type worker struct {
 
 func newGradient(e *encoder, m *matrix, clip float64) *gradient {
 	g := &gradient{e: e, m: m, clip: clip}
-	for range max(1, runtime.GOMAXPROCS(0)) {
+	for range min(mostWorkers, max(1, runtime.GOMAXPROCS(0))) {
 		g.workers = append(g.workers, &worker{
 			rows: make([]float64, together*m.stride), units: make([]float64, together), dots: make([]float64, together),
 			sum: make([]float64, m.width), total: make([]int64, m.width+1),
@@ -109,7 +112,12 @@ func (o *worker) run(g *gradient, sample []int64, from, to int64, w []float64) {
 		} else {
 			o.gather(g.m, sample[from:from+int64(n)], rows)
 		}
-		o.multiply(g, rows, n, w)
+		o.predict(g, rows, n, w)
+		if g.lattice > 0 {
+			o.unclipped(g, rows, n)
+		} else {
+			o.clipped(g, rows, n)
+		}
 		from += int64(n)
 		if since += n; since > flush-together {
 			o.settle()
@@ -137,29 +145,61 @@ func (o *worker) gather(m *matrix, sample []int64, rows []float64) {
 	}
 }
 
-// multiply adds m·k for n rows.
-func (o *worker) multiply(g *gradient, rows []float64, n int, w []float64) {
-	width, stride := g.m.width, g.m.stride
-	a := blas64.General{Rows: n, Cols: width, Stride: stride, Data: rows[:(n-1)*stride+width]}
+// predict puts the predictions of n rows into dots.
+func (o *worker) predict(g *gradient, rows []float64, n int, w []float64) {
 	dots := blas64.Vector{N: n, Inc: 1, Data: o.dots[:n]}
-	units := blas64.Vector{N: n, Inc: 1, Data: o.units[:n]}
-	blas64.Gemv(blas.NoTrans, 0x1p-18, a, blas64.Vector{N: width, Inc: 1, Data: w[1:]}, 0, dots)
+	blas64.Gemv(blas.NoTrans, 0x1p-18, g.general(rows, n), blas64.Vector{N: g.m.width, Inc: 1, Data: w[1:]}, 0, dots)
 	intercept := w[0] * g.e.constant * 0x1p-18
+	for i, p := range dots.Data {
+		p += intercept
+		if g.e.logistic {
+			p = 1 / (1 + math.Exp(-p))
+		}
+		dots.Data[i] = p
+	}
+}
+
+func (g *gradient) general(rows []float64, n int) blas64.General {
+	return blas64.General{Rows: n, Cols: g.m.width, Stride: g.m.stride, Data: rows[:(n-1)*g.m.stride+g.m.width]}
+}
+
+// clipped adds m·k for n rows whose predictions are in dots.
+func (o *worker) clipped(g *gradient, rows []float64, n int) {
+	width, stride := g.m.width, g.m.stride
 	perUnit := coefficientSteps / g.clip
 	var whole float64
 	for i := range n {
 		y, limit := rows[i*stride+width], rows[i*stride+width+1]
-		p := o.dots[i] + intercept
-		if g.e.logistic {
-			p = 1 / (1 + math.Exp(-p))
-		}
 		// Rounded first: the limit is a whole number, and holds after it.
-		m := max(-limit, min(limit, math.RoundToEven((p-y)*perUnit)))
+		m := max(-limit, min(limit, math.RoundToEven((o.dots[i]-y)*perUnit)))
 		o.units[i] = m
 		whole += m
 	}
 	o.total[0] += int64(whole) * int64(g.e.constant)
-	blas64.Gemv(blas.Trans, 1, a, units, 1, blas64.Vector{N: width, Inc: 1, Data: o.sum})
+	units := blas64.Vector{N: n, Inc: 1, Data: o.units[:n]}
+	blas64.Gemv(blas.Trans, 1, g.general(rows, n), units, 1, blas64.Vector{N: width, Inc: 1, Data: o.sum})
+}
+
+// unclipped adds the gradients of n rows themselves, rounded once to the lattice.
+func (o *worker) unclipped(g *gradient, rows []float64, n int) {
+	width, stride := g.m.width, g.m.stride
+	scale := 0x1p-18 / g.lattice
+	var whole float64
+	for i := range n {
+		r := 0.0
+		if rows[i*stride+width+1] > 0 { // else the empty row
+			r = (o.dots[i] - rows[i*stride+width]) * scale
+		}
+		o.units[i] = r
+		whole += r
+	}
+	o.total[0] += int64(math.RoundToEven(whole * g.e.constant))
+	units := blas64.Vector{N: n, Inc: 1, Data: o.units[:n]}
+	blas64.Gemv(blas.Trans, 1, g.general(rows, n), units, 0, blas64.Vector{N: width, Inc: 1, Data: o.sum})
+	for j, v := range o.sum {
+		o.sum[j] = math.RoundToEven(v)
+	}
+	o.settle()
 }
 
 // settle moves the sums to whole numbers.

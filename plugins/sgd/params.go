@@ -32,10 +32,15 @@ const schema = `{
     "clip":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
     "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units; by default the inverse of the curvature of the loss, less where the noise is large"},
     "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0, "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
+    "accounting": {"enum": ["steps", "last-iterate"], "default": "steps", "description": "steps: every step is paid for. last-iterate: all records in every step, and only the last iterate is paid for; needs replace-one and a radius"},
+    "radius":   {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "of the ball that the scaled coefficients are confined to; for last-iterate"},
     "average":  {"type": "boolean", "default": true, "description": "release the mean of the second half of the steps instead of the last"}
   },
   "allOf": [{"not": {"required": ["epochs", "steps"]}}, {"not": {"required": ["rate", "batch_size"]}}]
 }`
+
+// last reports whether only the last iterate is paid for.
+func (p params) last() bool { return p.Accounting == "last-iterate" }
 
 // Limits of what a job may ask for.
 const (
@@ -59,6 +64,9 @@ type params struct {
 	StepSize  *float64 `json:"step_size"`
 	L2        float64  `json:"l2"`
 	Average   *bool    `json:"average"`
+
+	Accounting string   `json:"accounting"`
+	Radius     *float64 `json:"radius"`
 }
 
 func parseParams(raw json.RawMessage) (params, error) {
@@ -94,6 +102,19 @@ func parseParams(raw json.RawMessage) (params, error) {
 	case p.Positive != nil && p.Model != "logistic":
 		return p, fmt.Errorf("positive: is for a logistic model")
 	}
+	switch p.Accounting {
+	case "", "steps":
+		if p.Radius != nil {
+			return p, fmt.Errorf("radius: is for accounting: last-iterate")
+		}
+	case "last-iterate":
+		if p.Rate == nil && p.BatchSize == nil {
+			one := 1.0
+			p.Rate = &one
+		}
+	default:
+		return p, fmt.Errorf("accounting: must be steps or last-iterate")
+	}
 	return p, p.checkNumbers()
 }
 
@@ -102,7 +123,7 @@ func (p params) checkNumbers() error {
 		name  string
 		value *float64
 		most  float64
-	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000}, {"step_size", p.StepSize, 1e6}} {
+	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000}, {"step_size", p.StepSize, 1e6}, {"radius", p.Radius, 1e6}} {
 		if v := x.value; v != nil && !(*v > 0 && *v <= x.most) {
 			return fmt.Errorf("%s: must be positive and at most %g", x.name, x.most)
 		}

@@ -54,14 +54,22 @@ type layout struct {
 	schedule schedule
 	clip     float64
 	noise    privacy.DiscreteGaussian // of one step
+	iterate  privacy.LastIterate      // where only the last iterate is paid for
 }
 
 var errOtherPlan = errors.New("the plan is not one of this mechanism's")
 
 // planned takes the noise from a plan that was made from the same request.
 func (l *layout) planned(e privacy.Event) error {
+	if last, ok := e.(privacy.LastIterate); ok && l.params.last() {
+		if l.iterate = l.bound(last.Sigma); l.iterate != last {
+			return errOtherPlan
+		}
+		l.noise = last.Step()
+		return nil
+	}
 	r, ok := e.(privacy.Repeat)
-	if !ok {
+	if !ok || l.params.last() {
 		return errOtherPlan
 	}
 	inner := r.Event
@@ -100,11 +108,17 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if p.Clip != nil {
 		l.clip = *p.Clip
 	}
+	if p.last() {
+		return l, l.lastIterate(req)
+	}
 	return l, nil
 }
 
 // calibrate finds the smallest noise with which all steps together meet the target.
 func (l *layout) calibrate(req sdk.PlanRequest) error {
+	if l.params.last() {
+		return l.calibrateLast(req)
+	}
 	multiplier, err := sdk.GaussianMultiplier(func(x float64) privacy.Event {
 		probe := *l
 		probe.noise = probe.gaussian(x)
@@ -139,8 +153,11 @@ func (l *layout) batch() privacy.Sampling {
 	return privacy.Poisson{Rate: l.schedule.rate, Event: l.noise}
 }
 
-// event is what all steps amount to (P14).
+// event is what all steps amount to (P14, P9).
 func (l *layout) event() privacy.Event {
+	if l.params.last() {
+		return l.iterate
+	}
 	if b := l.batch(); b != nil {
 		return privacy.Repeat{N: l.schedule.steps, Event: b}
 	}
@@ -176,6 +193,9 @@ func (l *layout) reach() float64 {
 // of the curvature, which no smaller step improves on without noise, or what keeps
 // the noise of all steps together, a random walk, within reach.
 func (l *layout) stepSize() float64 {
+	if l.params.last() {
+		return l.iterate.StepSize
+	}
 	if l.params.StepSize != nil {
 		return *l.params.StepSize
 	}

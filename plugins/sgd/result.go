@@ -57,6 +57,15 @@ type fact struct {
 
 // facts are public: they follow from the plan.
 func (l *layout) facts() []fact {
+	if l.params.last() {
+		return []fact{
+			{"steps", float64(l.schedule.steps)},
+			{"noise_sd", l.iterate.Sigma},
+			{"radius", *l.params.Radius},
+			{"step_size", l.stepSize()},
+			{"l2", l.params.L2},
+		}
+	}
 	return []fact{
 		{"steps", float64(l.schedule.steps)},
 		{"rate", l.schedule.rate},
@@ -71,6 +80,10 @@ func (l *layout) facts() []fact {
 // expected says what is known of the noise without data: that of a step. How far
 // it reaches a coefficient depends on how the features lie.
 func (l *layout) expected() []sdk.ExpectedError {
+	if l.params.last() {
+		return []sdk.ExpectedError{{Field: "value", Note: fmt.Sprintf(
+			"σ = %.4g on each coordinate of a step's mean gradient, %d steps over all records, of which only the last iterate is released", l.iterate.Sigma, l.schedule.steps)}}
+	}
 	return []sdk.ExpectedError{{Field: "value", Note: fmt.Sprintf(
 		"noise multiplier σ = %.4g at clip %g, %d steps at rate %g: noise of %.4g on each coordinate of a step's mean gradient",
 		l.multiplier(), l.clip, l.schedule.steps, l.schedule.rate, l.unit()*l.noise.Sigma)}}

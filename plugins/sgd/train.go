@@ -33,6 +33,10 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 func (l *layout) train(ctx context.Context, m *matrix, host sdk.Host) ([]float64, error) {
 	g := newGradient(l.encoder, m, l.clip)
 	d := newDescent(l)
+	if l.params.last() {
+		g.lattice = l.lattice()
+		return l.trainInside(ctx, g, d, host)
+	}
 	draw := l.batch()
 	for range l.schedule.steps {
 		sum, err := l.noisy(ctx, g, draw, d.at, host)
@@ -42,6 +46,19 @@ func (l *layout) train(ctx context.Context, m *matrix, host sdk.Host) ([]float64
 		d.step(sum)
 	}
 	return d.answer(), nil
+}
+
+// trainInside takes the steps of which only the last iterate is paid for: nothing
+// else of them is kept.
+func (l *layout) trainInside(ctx context.Context, g *gradient, d *descent, host sdk.Host) ([]float64, error) {
+	for range l.schedule.steps {
+		sum, err := l.noisy(ctx, g, nil, d.at, host)
+		if err != nil {
+			return nil, err
+		}
+		d.stepInside(sum, l.lattice()/l.schedule.rows, *l.params.Radius)
+	}
+	return d.at, nil
 }
 
 // noisy is the sum of one batch with noise. An empty batch is a batch like any

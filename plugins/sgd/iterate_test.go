@@ -1,0 +1,261 @@
+package sgd
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+var lastModels = []string{
+	`"model":"linear","target":"y","features":["x1","x2","c"],"log":["x2"],"radius":3,"l2":0.1`,
+	`"model":"linear","target":"y","features":["x1"],"radius":0.05`,
+	`"model":"logistic","target":"yes","features":["x2","c","x1"],"radius":5,"l2":0.02`,
+	`"model":"logistic","target":"two","features":["c"],"radius":0.1`,
+}
+
+// The gradient queries of the last-iterate descent move by at most what its event
+// says, wherever in the ball the iterates are.
+func TestLastIterateSensitivity(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	m := planOnce{plans: map[string]sdk.Plan{}}
+	largest := 0.0
+	for trial := range 200 {
+		records := make([]record, 20)
+		for i := range records {
+			records[i] = anyRecord(rng)
+		}
+		other := slices.Clone(records)
+		other[trial%20] = anyRecord(rng)
+		req := request(privacy.ReplaceOne, 20, `{%s,"accounting":"last-iterate","steps":40}`, lastModels[trial%len(lastModels)])
+		far := math.Exp2(float64(25 + rng.IntN(20)))
+		left := script{noise: func(int) int64 { return int64(rng.NormFloat64() * far) }}
+		a, err := sdktest.Run(m, req, table(records), &left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := script{answers: left.gave}
+		b, err := sdktest.Run(m, req, table(other), &right)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := a.Plan.Event.(privacy.LastIterate)
+		bound := e.Step().Sensitivity.ReplaceOne
+		qa, qb := queries(a.Calls), queries(b.Calls)
+		if len(qa) != 40 || len(qb) != 40 {
+			t.Fatal("the calls differ")
+		}
+		for i := range qa {
+			f, _ := new(big.Float).SetInt(norm2(qa[i], qb[i])).Float64()
+			if largest = math.Max(largest, math.Sqrt(f)/bound); math.Sqrt(f) > bound {
+				t.Fatalf("trial %d, step %d: moved by %g, %g is declared", trial, i, math.Sqrt(f), bound)
+			}
+		}
+	}
+	if largest < 0.5 {
+		t.Errorf("the largest move is %.3g of the bound", largest)
+	}
+}
+
+// The computed sum is the exact one, in rationals, to what is allowed for it.
+func TestUnclippedIsTheGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	e, m := random(rng, 3000, 9, false)
+	req := request(privacy.ReplaceOne, 3000, `{"model":"linear","target":"y","features":["x1"],"radius":2,"l2":0.1,"accounting":"last-iterate","steps":10}`)
+	l, err := newLayout(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.encoder, l.iterate = e, privacy.LastIterate{Sigma: 0.01, N: 3000, StepSize: 1, Sensitivity: 4}
+	g := newGradient(e, m, 1)
+	g.lattice = l.lattice()
+	w := make([]float64, 10)
+	exactW := make([]*big.Rat, 10)
+	for j := range w {
+		w[j] = rng.NormFloat64() / 3
+		exactW[j] = new(big.Rat).SetFloat64(w[j])
+	}
+	want := make([]*big.Rat, 10)
+	for j := range want {
+		want[j] = new(big.Rat)
+	}
+	unit := big.NewRat(1, 1<<rowBits)
+	for i := range m.n {
+		r := m.row(i)
+		if r[m.width+1] == 0 {
+			continue
+		}
+		k := []*big.Rat{new(big.Rat).Mul(new(big.Rat).SetFloat64(e.constant), unit)}
+		for _, x := range r[:m.width] {
+			k = append(k, new(big.Rat).Mul(new(big.Rat).SetFloat64(x), unit))
+		}
+		res := new(big.Rat).Neg(new(big.Rat).SetFloat64(r[m.width]))
+		for j := range k {
+			res.Add(res, new(big.Rat).Mul(k[j], exactW[j]))
+		}
+		for j := range k {
+			want[j].Add(want[j], k[j].Mul(k[j], res))
+		}
+	}
+	h := new(big.Rat).SetFloat64(g.lattice)
+	squares := 0.0
+	for j, v := range g.over(nil, w) {
+		d, _ := new(big.Rat).Sub(new(big.Rat).SetInt64(v), want[j].Quo(want[j], h)).Float64()
+		squares += d * d
+	}
+	rounded := (3000./together + 2*mostWorkers) * math.Sqrt(10) / 2
+	if got := math.Sqrt(squares); got > rounded || got == 0 {
+		t.Errorf("the sum is off by %g steps of the lattice, %g are allowed", got, rounded)
+	}
+}
+
+// A step without noise brings two iterates together by at least the factor that the
+// bound charges for, and leaves none outside the ball.
+func TestStepContracts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(25, 26))
+	records := make([]record, 50)
+	for i := range records {
+		records[i] = anyRecord(rng)
+	}
+	for _, model := range lastModels {
+		req := request(privacy.ReplaceOne, 50, `{%s,"accounting":"last-iterate","steps":40}`, model)
+		plan, err := Mechanism{}.Plan(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := newLayout(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.planned(plan.Event); err != nil {
+			t.Fatal(err)
+		}
+		all := table(records)
+		var cols []sdk.Values
+		for _, name := range plan.Columns {
+			cols = append(cols, all.Columns[name])
+		}
+		b, err := sdk.NewBatch(50, cols, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := newMatrix(l.encoder.width)
+		rows := make([]float64, 50*m.stride)
+		l.encoder.encode(b, rows, m.stride, make([]bool, 50))
+		m.add(rows)
+		g := newGradient(l.encoder, m, l.clip)
+		g.lattice = l.lattice()
+		e, radius := l.iterate, *l.params.Radius
+		c := math.Max(math.Abs(1-e.StepSize*e.StrongConvexity), math.Abs(1-e.StepSize*e.Smooth))
+		for range 200 {
+			var at [2][]float64
+			for i := range at {
+				d := newDescent(l)
+				for j := range d.at {
+					d.at[j] = rng.NormFloat64() * radius
+				}
+				d.confine(radius)
+				at[i] = slices.Clone(d.at)
+			}
+			before := distance(at[0], at[1])
+			for i := range at {
+				d := newDescent(l)
+				d.at = at[i]
+				d.stepInside(g.over(nil, at[i]), l.lattice()/50, radius)
+				if distance(d.at, make([]float64, len(d.at))) > radius*(1+1e-12) {
+					t.Fatal("outside the ball")
+				}
+			}
+			if after := distance(at[0], at[1]); after > c*before*(1+1e-9)+1e-9 {
+				t.Fatalf("%s: two iterates at %g are at %g after a step, c = %g", model, before, after, c)
+			}
+		}
+	}
+}
+
+func distance(a, b []float64) float64 {
+	s := 0.0
+	for i := range a {
+		s += (a[i] - b[i]) * (a[i] - b[i])
+	}
+	return math.Sqrt(s)
+}
+
+// Many steps cost no more than the bound for infinitely many: less noise than
+// paying for each.
+func TestLastIterateCostsLess(t *testing.T) {
+	sigma := func(steps int) float64 {
+		req := request(privacy.ReplaceOne, 1000, `{"model":"logistic","target":"yes","features":["x1"],"radius":5,"l2":0.1,"accounting":"last-iterate","steps":%d}`, steps)
+		_, plan, err := sdktest.Plan(Mechanism{}, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := privacy.EpsilonAt(plan.Event, privacy.ReplaceOne, req.Target.Delta)
+		if err != nil || a.Epsilon > req.Target.Epsilon || a.Epsilon < 0.999*req.Target.Epsilon {
+			t.Errorf("%d steps: epsilon %v, %v", steps, a.Epsilon, err)
+		}
+		if _, err := privacy.EpsilonAt(plan.Event, privacy.AddRemove, req.Target.Delta); err == nil {
+			t.Error("the bound is charged under add-remove")
+		}
+		return plan.Event.(privacy.LastIterate).Sigma
+	}
+	few, many := sigma(1000), sigma(100_000)
+	near(t, "noise of 100,000 steps", many, few, 1e-6)
+	if plain := sigma(1) * math.Sqrt(1000); few > plain/5 {
+		t.Errorf("1000 steps need noise %g, %g if each is paid for", few, plain)
+	}
+}
+
+func TestLastIterateRefusals(t *testing.T) {
+	const model = `"model":"logistic","target":"yes","features":["x1"],"accounting":"last-iterate"`
+	good := func(more string) sdk.PlanRequest { return request(privacy.ReplaceOne, 100, "{%s%s}", model, more) }
+	both := good(`,"radius":1,"l2":0.1,"steps":10`)
+	both.Public.SampleRelations = []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+	for name, c := range map[string]struct {
+		req  sdk.PlanRequest
+		want string
+	}{
+		"add-remove":  {request(privacy.AddRemove, 0, `{%s,"rows":100,"radius":1,"l2":0.1,"steps":10}`, model), "replace-one"},
+		"both":        {both, "replace-one only"},
+		"batches":     {good(`,"radius":1,"l2":0.1,"steps":10,"rate":0.5`), "rate 1"},
+		"clip":        {good(`,"radius":1,"l2":0.1,"steps":10,"clip":1`), "clip"},
+		"average":     {good(`,"radius":1,"l2":0.1,"steps":10,"average":true`), "average"},
+		"no ball":     {good(`,"l2":0.1,"steps":10`), "radius"},
+		"long step":   {good(`,"radius":1,"l2":0.1,"steps":10,"step_size":20`), "step_size"},
+		"few steps":   {good(`,"radius":5,"steps":10`), "steps: must be at least"},
+		"ball alone":  {request(privacy.ReplaceOne, 100, `{"model":"logistic","target":"yes","features":["x1"],"radius":1}`), "radius"},
+		"other":       {request(privacy.ReplaceOne, 100, `{"model":"logistic","target":"yes","features":["x1"],"accounting":"none"}`), "accounting"},
+		"no delta":    {noDelta(good(`,"radius":1,"l2":0.1,"steps":10`)), "delta"},
+		"astronomic":  {request(privacy.ReplaceOne, 1<<50, "{%s%s}", model, `,"radius":1,"l2":0.1,"steps":10`), "precision"},
+		"wide circle": {good(`,"radius":1e9,"l2":0.1,"steps":10`), "radius"},
+	} {
+		if _, err := (Mechanism{}).Plan(c.req); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// A plan that is another's, or has another noise, is not carried out.
+	req := good(`,"radius":1,"l2":0.1,"steps":10`)
+	l, err := newLayout(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := l.bound(1)
+	other.Steps++
+	for _, e := range []privacy.Event{other, privacy.Repeat{N: 10, Event: l.gaussian(1)}, privacy.Pure{Eps: 1}} {
+		if err := l.planned(e); err == nil {
+			t.Errorf("%s is carried out", fmt.Sprintf("%+v", e))
+		}
+	}
+}
+
+func noDelta(r sdk.PlanRequest) sdk.PlanRequest {
+	r.Target.Delta = 0
+	return r
+}
