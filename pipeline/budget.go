@@ -207,7 +207,7 @@ func ledgerFailure(ctx context.Context, err error) error {
 // account is the state of the account around this job, for the report.
 func (b *budget) account() *report.Budget {
 	k := b.ticket
-	out := budgetReport(&k.Account, k.Cost, limitOf(b.plan.job))
+	out := budgetReport(&k.Account, k.Cost)
 	out.Ledger, out.Sequence, out.Head = k.Ledger, k.Seq, k.Head
 	return out
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // budgetReport is an account with a cost spent, or not yet spent, on it.
-func budgetReport(a *ledger.Account, cost privacy.Cost, own ledger.Limit) *report.Budget {
+func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
 	out := &report.Budget{Filter: a.Filter, LimitEpsilon: job.FormatAmount(a.Limit.Epsilon), LimitDelta: job.FormatAmount(a.Limit.Delta)}
 	units := a.Units()
 	costOf := map[string]*big.Rat{}

@@ -1,15 +1,206 @@
 package pipeline_test
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/pipeline"
 )
+
+func child(self, job string, env ...string) *exec.Cmd {
+	cmd := exec.Command(self)
+	cmd.Env = append(append(os.Environ(), "PIPELINE_TEST_RUN="+job), env...)
+	return cmd
+}
+
+// openLedger opens the default ledger beside a job.
+func openLedger(t *testing.T, dir string) *ledger.Ledger {
+	t.Helper()
+	a, err := ledger.ParseAddress("", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(background, a, ledger.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// spends are the debits that a recovered ledger knows of.
+func spends(t *testing.T, dir string) []ledger.Spend {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dir, ledger.DefaultName)); err != nil {
+		return nil
+	}
+	a, err := ledger.ParseAddress("", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(background, a, ledger.Options{ReadOnly: true})
+	var known *ledger.Error
+	if errors.As(err, &known) && known.Code == ledger.CodeMissing {
+		return nil // killed before its first commit
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	s, err := l.Spends(background, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// verified holds the ledger to its chain and to everything that is visible.
+func verified(t *testing.T, dir string) {
+	t.Helper()
+	seen, err := pipeline.ReadReleases([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := openLedger(t, dir)
+	defer l.Close()
+	v, err := l.Verify(background, seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range v.Findings() {
+		t.Errorf("%s: %s: %s", f.Code, f.Where, f.What)
+	}
+}
+
+// checkAfterKill reports whether an output is there; then it is whole and debited.
+func checkAfterKill(t *testing.T, dir string) bool {
+	t.Helper()
+	debits := spends(t, dir)
+	files, err := os.ReadDir(filepath.Join(dir, "out"))
+	if err != nil {
+		return false
+	}
+	if len(debits) == 0 {
+		t.Error("an output without a debit")
+	}
+	if len(files) != 2+3 {
+		t.Errorf("%d files: the output is not whole", len(files))
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
+	if err != nil || !json.Valid(b) {
+		t.Errorf("the report is not whole: %v", err)
+	}
+	verified(t, dir)
+	return true
+}
+
+// contents are all files of an output folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[d.Name()] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// points are the named points of a run, and what the next run does after a kill
+// there: it makes the releases, refuses until it is told to spend again, or
+// publishes what was sealed.
+var points = []struct {
+	name   string
+	debits int
+	then   string
+}{
+	{"opened", 0, "runs"},
+	{"debited", 1, "refuses"},
+	{"drawn", 1, "refuses"},
+	{"sealed", 1, "publishes"},
+	{"writing", 1, "publishes"},
+	{"renaming", 1, "publishes"},
+	{"syncing", 1, "publishes"},
+	{"visible", 1, "publishes"},
+	{"published", 1, "publishes"},
+}
+
+// A run that is killed at a named point leaves nothing that is not debited, and
+// the next runs end with one output.
+func TestKillAtEveryPoint(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range points {
+		t.Run(p.name, func(t *testing.T) {
+			path := write(t, tinyJob, "TABLE", good(t), "limit: {epsilon: 1}", "limit: {epsilon: 5}")
+			dir := filepath.Dir(path)
+			started := time.Now()
+			err := child(self, path, "PIPELINE_TEST_KILL="+p.name).Run()
+			var exit *exec.ExitError
+			if !asExit(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+				t.Fatalf("the run was not killed: %v", err)
+			}
+			if n := len(spends(t, dir)); n != p.debits {
+				t.Fatalf("%d debits, want %d", n, p.debits)
+			}
+			_, before := os.Stat(filepath.Join(dir, "out"))
+			o, err := run(t, path)
+			if p.then == "refuses" {
+				if exit, code := exitOf(err); exit != 7 || code != "RUN_UNFINISHED" {
+					t.Fatalf("exit %d, code %s", exit, code)
+				}
+				if _, err := os.Stat(filepath.Join(dir, "out")); err == nil || before == nil {
+					t.Error("an output appeared")
+				}
+				o, err = runWith(t, path, func(o *pipeline.Options) { o.Again = true })
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := p.debits
+			if p.then != "publishes" {
+				want++
+			}
+			if o.Already != (p.then == "publishes") || len(spends(t, dir)) != want {
+				t.Errorf("already %v, %d debits, want %d", o.Already, len(spends(t, dir)), want)
+			}
+			verified(t, dir)
+			first := contents(t, o.Dir)
+			if err := os.RemoveAll(o.Dir); err != nil {
+				t.Fatal(err)
+			}
+			if o, err = run(t, path); err != nil || !o.Already || len(spends(t, dir)) != want {
+				t.Fatalf("a retry: %v, already %v", err, o.Already)
+			}
+			for name, b := range contents(t, o.Dir) {
+				if first[name] != b {
+					t.Errorf("%s of the retry differs", name)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, ".out*")); len(left) > 0 && time.Since(started) > 2*time.Second {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
 
 // A run that is killed at any moment leaves either the whole output or none of
 // it, and never an output without a debit (P21).
@@ -18,21 +209,25 @@ func TestKillAtAnyMoment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := write(t, schoolsJob)
+	table := good(t)
+	path := write(t, tinyJob, "TABLE", table)
 	start := time.Now()
 	if out, err := child(self, path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	whole := time.Since(start)
-	const kills = 40
+	kills := 40
+	if testing.Short() {
+		kills = 10
+	}
 	published, killed := 0, 0
 	for i := range kills {
-		path := write(t, schoolsJob)
+		path := write(t, tinyJob, "TABLE", table)
 		cmd := child(self, path)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(whole * time.Duration(i) / kills)
+		time.Sleep(whole * time.Duration(i) / time.Duration(kills))
 		cmd.Process.Kill()
 		if cmd.Wait() != nil {
 			killed++
@@ -47,87 +242,138 @@ func TestKillAtAnyMoment(t *testing.T) {
 	t.Logf("%d runs killed, %d outputs published", killed, published)
 }
 
-func child(self, job string) *exec.Cmd {
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), "PIPELINE_TEST_RUN="+job)
-	return cmd
-}
-
-// checkAfterKill reports whether an output is there; then it is whole and debited.
-func checkAfterKill(t *testing.T, dir string) bool {
-	t.Helper()
-	record, _ := os.ReadFile(filepath.Join(dir, "out.record.jsonl"))
-	debited := strings.Contains(string(record), `"debited"`)
-	files, err := os.ReadDir(filepath.Join(dir, "out"))
-	if err != nil {
-		return false
-	}
-	if !debited {
-		t.Error("an output without a debit")
-	}
-	if len(files) != 3*5+3 {
-		t.Errorf("%d files: the output is not whole", len(files))
-	}
-	b, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
-	if err != nil || !json.Valid(b) {
-		t.Errorf("the report is not whole: %v", err)
-	}
-	return true
-}
-
-// After a run was cut off between its debit and its output, the next one does not
-// draw again, says so, and cleans up.
-func TestRunAfterACutOffRunDoesNotDrawAgain(t *testing.T) {
-	path := write(t, schoolsJob)
-	o, err := run(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record := o.Dir + ".record.jsonl"
-	b, err := os.ReadFile(record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(b, []byte("}\n"))
-	// As if killed right after the debit, with half a line of the next record.
-	if err := os.WriteFile(record, append(lines[0], `{"state":"publ`...), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(o.Dir, filepath.Join(filepath.Dir(o.Dir), ".out.partial-123")); err != nil {
-		t.Fatal(err)
-	}
-	if exit, code := exitOf(second(run(t, path))); exit != 7 || code != "RUN_UNFINISHED" {
-		t.Fatalf("exit %d, code %s", exit, code)
-	}
-	if _, err := os.Stat(o.Dir); err == nil {
-		t.Error("an output appeared")
-	}
-}
-
 func second[T any](_ T, err error) error { return err }
 
-// A disk that fills up while the output is written costs the budget and shows
-// nothing: no folder, no partial file.
+// A disk that fills up while the output is written shows nothing: no folder, no
+// partial file. What was sealed is published when there is room again.
 func TestFullDisk(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	path := write(t, tinyJob, "TABLE", good(t))
+	dir := filepath.Dir(path)
+	full := &faultyDisk{fail: 3, with: syscall.ENOSPC, short: true}
+	_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, full, 0) })
+	if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" {
+		t.Fatalf("%v", err)
 	}
-	path := write(t, schoolsJob, "column: api00}, guarantee: {epsilon: \"0.5\"}}\n  - {name: some", "column: api00}, guarantee: {epsilon: \"0.4\"}}\n  - {name: some")
-	// No file may grow beyond 1,024 bytes: the record fits, the report does not.
-	cmd := exec.Command("bash", "-c", `ulimit -f 1; exec "$0"`, self)
-	cmd.Env = append(os.Environ(), "PIPELINE_TEST_RUN="+path)
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		t.Fatal("the run succeeded on a full disk")
-	}
-	if !strings.Contains(string(out), "NOT_PUBLISHED") {
-		t.Errorf("says %s", out)
-	}
-	left, _ := os.ReadDir(filepath.Dir(path))
+	left, _ := os.ReadDir(dir)
 	for _, e := range left {
-		if e.Name() != "job.yaml" && e.Name() != "out.record.jsonl" {
+		if e.Name() != "job.yaml" && !strings.HasPrefix(e.Name(), ledger.DefaultName) {
 			t.Errorf("left behind: %s", e.Name())
 		}
 	}
+	if o, err := run(t, path); err != nil || !o.Already || len(spends(t, dir)) != 1 {
+		t.Fatalf("%v", err)
+	}
+	verified(t, dir)
+}
+
+// faultyDisk fails at its n-th step, and at none where n is 0.
+type faultyDisk struct {
+	pipeline.RealDisk
+	fail  int
+	with  error
+	short bool // half of the bytes are written first
+	steps int
+}
+
+func (d *faultyDisk) next() bool { d.steps++; return d.steps == d.fail }
+
+func (d *faultyDisk) Write(path string, mode fs.FileMode, data []byte) error {
+	if d.next() {
+		if d.short {
+			os.WriteFile(path, data[:len(data)/2], mode)
+		}
+		return d.with
+	}
+	return d.RealDisk.Write(path, mode, data)
+}
+
+func (d *faultyDisk) Rename(from, to string) error {
+	if d.next() {
+		return d.with
+	}
+	return d.RealDisk.Rename(from, to)
+}
+
+func (d *faultyDisk) SyncDir(path string) error {
+	if d.next() {
+		return d.with
+	}
+	return d.RealDisk.SyncDir(path)
+}
+
+// Every step of publishing fails in every way; afterwards the same bytes come out.
+func TestEveryStepOfPublishingFails(t *testing.T) {
+	count := &faultyDisk{}
+	if _, err := runWith(t, write(t, tinyJob, "TABLE", good(t)), func(o *pipeline.Options) { *o = pipeline.With(*o, nil, count, 0) }); err != nil {
+		t.Fatal(err)
+	}
+	if count.steps < 6 {
+		t.Fatalf("only %d steps", count.steps)
+	}
+	table := good(t)
+	for n := 1; n <= count.steps; n++ {
+		for _, fault := range []faultyDisk{{with: syscall.EIO}, {with: syscall.ENOSPC, short: true}} {
+			fault.fail = n
+			path := write(t, tinyJob, "TABLE", table)
+			dir := filepath.Dir(path)
+			_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, &fault, 0) })
+			if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" {
+				t.Fatalf("step %d, %v: %v", n, fault.with, err)
+			}
+			o, err := run(t, path)
+			if err != nil || !o.Already || len(spends(t, dir)) != 1 {
+				t.Fatalf("step %d, %v: then %v", n, fault.with, err)
+			}
+			verified(t, dir)
+		}
+	}
+}
+
+func asExit(err error, to **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError)
+	*to = e
+	return ok
+}
+
+// killer ends this process at a named point of a run.
+func killer(point string) pipeline.Options {
+	die := func() { syscall.Kill(os.Getpid(), syscall.SIGKILL); select {} }
+	at := func(p string) {
+		if p == point {
+			die()
+		}
+	}
+	return pipeline.With(options(), at, &lethalDisk{point: point, die: die}, 0)
+}
+
+// lethalDisk ends the process half way through publishing.
+type lethalDisk struct {
+	pipeline.RealDisk
+	point string
+	die   func()
+	steps []string
+}
+
+func (d *lethalDisk) Write(path string, mode fs.FileMode, data []byte) error {
+	if d.point == "writing" && len(d.steps) > 0 {
+		os.WriteFile(path, data[:len(data)/2], mode)
+		d.die()
+	}
+	d.steps = append(d.steps, path)
+	return d.RealDisk.Write(path, mode, data)
+}
+
+func (d *lethalDisk) Rename(from, to string) error {
+	if d.point == "renaming" {
+		d.die()
+	}
+	d.steps = append(d.steps, "renamed")
+	return d.RealDisk.Rename(from, to)
+}
+
+func (d *lethalDisk) SyncDir(path string) error {
+	if d.point == "syncing" && slices.Contains(d.steps, "renamed") {
+		d.die()
+	}
+	return d.RealDisk.SyncDir(path)
 }

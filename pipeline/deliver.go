@@ -42,6 +42,7 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 	if err := b.seal(ctx, out.files); err != nil {
 		return nil, err
 	}
+	b.options.reach("sealed")
 	if err := out.publish(); err != nil {
 		return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
 	}

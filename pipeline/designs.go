@@ -33,6 +33,9 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 		}
 		d, ok := byName[r.From]
 		if !ok {
+			if keeps(j, r.From) {
+				problems = append(problems, j.Problem(job.Key(job.Key("samples", r.From), "keep"), "kept samples are not carried out yet: a later job that used one would have to be composed inside its amplification", "remove keep, and make all releases from the sample in this job"))
+			}
 			design, err := newDesign(j, r.From)
 			if err != nil {
 				problems = append(problems, sampleProblem(j, r.From, err))
@@ -45,6 +48,16 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 		d.releases = append(d.releases, &release{index: i, job: r, mech: mech})
 	}
 	return draws, problems, broken
+}
+
+// keeps reports that a job wants a sample kept.
+func keeps(j *job.Job, name string) bool {
+	for _, s := range j.Samples {
+		if s.Name == name {
+			return s.Keep
+		}
+	}
+	return false
 }
 
 // pluginFault reports whether a plugin is to blame, rather than the job: it did

@@ -53,11 +53,18 @@ func write(t *testing.T, text string, replace ...string) string {
 
 func run(t *testing.T, path string) (*pipeline.Outcome, error) {
 	t.Helper()
+	return runWith(t, path, func(*pipeline.Options) {})
+}
+
+func runWith(t *testing.T, path string, set func(*pipeline.Options)) (*pipeline.Outcome, error) {
+	t.Helper()
 	j, err := pipeline.Load(path, func(string) (string, bool) { return "", false })
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Run(background, j, options())
+	o := options()
+	set(&o)
+	return pipeline.Run(background, j, o)
 }
 
 // estimates reads a column of a released CSV file.

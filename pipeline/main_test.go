@@ -29,7 +29,11 @@ func TestMain(m *testing.M) {
 func runJob(path string) int {
 	j, err := pipeline.Load(path, os.LookupEnv)
 	if err == nil {
-		_, err = pipeline.Run(background, j, options())
+		o := options()
+		if point := os.Getenv("PIPELINE_TEST_KILL"); point != "" {
+			o = killer(point)
+		}
+		_, err = pipeline.Run(background, j, o)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

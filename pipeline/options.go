@@ -27,8 +27,16 @@ type Options struct {
 
 	lease time.Duration // of a run; 0: the ledger's
 	disk  disk          // nil: the real one
+	// at is told when a run gets to a named point, so that a test can end it there.
+	at func(point string)
 
 	_ struct{}
+}
+
+func (o Options) reach(point string) {
+	if o.at != nil {
+		o.at(point)
+	}
 }
 
 func (o Options) observe(e Event) {
@@ -51,6 +59,8 @@ func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
 // Check finds everything that is wrong with a job and can be known without
 // data. It starts the plugins that the job names.
 func Check(ctx context.Context, j *job.Job, o Options) error {
-	_, err := MakePlan(ctx, j, o)
+	set := newMechanisms(j, o)
+	defer set.close()
+	_, err := makePlan(ctx, j, o, set)
 	return err
 }

@@ -55,7 +55,11 @@ func (r *release) path() string { return job.Item("releases", r.index) }
 func MakePlan(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
 	set := newMechanisms(j, o)
 	defer set.close()
-	return makePlan(ctx, j, o, set)
+	p, err := makePlan(ctx, j, o, set)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.forecast(ctx)
 }
 
 func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Plan, error) {

@@ -38,6 +38,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	defer t.close()
+	o.reach("opened")
 	if done, err := budget.released(ctx, t); done != nil || err != nil {
 		return done, err
 	}
@@ -55,6 +56,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return done, err
 	}
 	// From here on a failure is one of a fixed set of codes (P20).
+	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer release()
 	run := &running{plan: plan, table: t, options: o, page: page, results: map[string]sdk.Result{}}
@@ -62,6 +64,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err := content(run.draws(leased)); err != nil {
 		return nil, codeOf(leased, err)
 	}
+	o.reach("drawn")
 	// The mechanisms have done their work: their processes end while the files are made.
 	ended := make(chan struct{})
 	go func() { defer close(ended); set.close() }()
@@ -72,9 +75,11 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 	}
+	o.reach("visible")
 	if err := budget.published(ctx, budget.ticket.Release); err != nil {
 		return nil, err
 	}
+	o.reach("published")
 	o.observe(Event{Kind: "published"})
 	return outcome, nil
 }

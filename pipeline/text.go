@@ -130,6 +130,7 @@ func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
 		line(b, 2, "limit of the budget", text)
 	}
 	line(b, 2, "meaning", meaning(r.Guarantee, r.Dataset))
+	writeAccount(b, r.Budget)
 }
 
 func charge(g report.Guarantee) string {

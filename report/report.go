@@ -145,6 +145,7 @@ type Budget struct {
 	LimitEpsilon string   `json:"limit_epsilon"`
 	LimitDelta   string   `json:"limit_delta"`
 	Amounts      []Amount `json:"amounts"`
+	Note         string   `json:"note,omitempty"`
 }
 
 // Amount is one part of an account's arithmetic: spends rounded up, limits down.
