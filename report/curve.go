@@ -123,6 +123,15 @@ func (c curve) near(eps float64) float64 {
 	return c.del[len(c.del)-1]
 }
 
+// reach is the ε of an event at δ, or what it was allowed where none is certified.
+func reach(e privacy.Event, rel privacy.Relation, delta, allowed float64) float64 {
+	a, err := privacy.EpsilonWith(e, rel, delta, privacy.Options{Quick: true, Methods: exactMethods})
+	if err != nil || !(a.Epsilon > 0) {
+		return allowed
+	}
+	return a.Epsilon
+}
+
 // withoutSampling is the event had everybody been in every sample, and had
 // every report been seen with its sender.
 func withoutSampling(e privacy.Event) (privacy.Event, bool) {

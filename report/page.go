@@ -16,11 +16,11 @@ import (
 // Page is the human-readable report, with everything in place that can be known
 // without data: figures are drawn from the events alone.
 type Page struct {
-	whole    figures
-	draws    map[string]figures
-	onePass  []positionView
-	local    []localView
-	profiles bool
+	whole   figures
+	draws   map[string]figures
+	onePass []positionView
+	local   []localView
+	rules   []ruleView
 }
 
 // figures are the pictures and data tables of one guarantee.
@@ -119,6 +119,8 @@ func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, 
 	plainEvent, sampled := withoutSampling(event)
 	right := g.Epsilon * 1.25
 	if sampled {
+		// As far as the unamplified event takes to get to the same δ.
+		sample = reach(plainEvent, inner, g.Delta, sample)
 		right = max(right, 1.1*sample)
 	}
 	if !(right > 0) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
@@ -65,6 +66,44 @@ func NewAmplification(s privacy.Sampling, rel privacy.Relation, target privacy.P
 	}
 	return &a
 }
+
+// ruleView is one amplification of a draw as the page cites it.
+type ruleView struct{ Title, Rule, Source string }
+
+// rules are the amplifications in a draw's event: of the sample itself, of the
+// batches that a mechanism draws from it, and of shuffling.
+func rules(d Draw, event privacy.Event) []ruleView {
+	var out []ruleView
+	add := func(v ruleView) {
+		if len(out) < maxSpecial && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	outer := d.Design != "full"
+	walk(event, func(e privacy.Event, _ *privacy.Shuffled) {
+		switch e := e.(type) {
+		case privacy.Sampling:
+			a := NewAmplification(e, d.Guarantee.Relation, d.Target)
+			title := "The rule for the sample " + d.Name
+			if !outer {
+				title = "The rule for the batches that a mechanism draws from " + d.Name
+			}
+			outer = false
+			if a != nil {
+				add(ruleView{title + " (rate " + percent(a.Rate) + ")", a.Rule, a.Source})
+			}
+		case privacy.Shuffled:
+			add(ruleView{"The rule for shuffling " + grouped(e.N) + " reports", shuffleRule, shuffleSource})
+		}
+	})
+	return out
+}
+
+const (
+	shuffleRule   = "the numeric bound of hiding each report among the clones that the other users’ noise makes of it; for randomized response also the privacy blanket, summed exactly"
+	shuffleSource = "Feldman, McMillan and Talwar, “Hiding Among the Clones: A Simple and Nearly Optimal Analysis of Privacy Amplification by Shuffling” (2021); " +
+		"Balle, Bell, Gascón and Nissim, “The Privacy Blanket of the Shuffle Model” (2019)"
+)
 
 // inclusion is the product of the stages' rates.
 func inclusion(stages []privacy.Stage) float64 {

@@ -43,6 +43,9 @@ func (p *Page) special(r *Report) error {
 		if len(problems) > 0 {
 			return fmt.Errorf("the report's event cannot be read: %w", problems)
 		}
+		if len(p.rules) < maxDraws {
+			p.rules = append(p.rules, rules(d, event)...)
+		}
 		var failed error
 		walk(event, func(e privacy.Event, shuffled *privacy.Shuffled) {
 			switch e := e.(type) {

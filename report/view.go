@@ -31,6 +31,7 @@ type view struct {
 	Claims       []claimView
 	Sampled      []drawView
 	Verdicts     []verdictView
+	Rules        []ruleView
 	OnePass      []positionView
 	Local        []localView
 	Budget       *budgetView
@@ -107,7 +108,7 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 		RelationMeans: relationWords(r.Dataset.Relation, r.Dataset.Unit), Collected: r.Dataset.Collected,
 		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,
 		Charged: charge(r.Guarantee), Meaning: sentence(Meaning(r.Guarantee, r.Dataset)),
-		Whole: p.whole, OnePass: p.onePass, Local: p.local,
+		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local,
 	}
 	if r.Dataset.Population > 0 {
 		v.Population = grouped(r.Dataset.Population)
@@ -219,7 +220,7 @@ func (v *view) addDraws(p *Page, r *Report) {
 			one.Efficiency = trim(d.Efficiency)
 		}
 		if a := d.Amplification; a != nil {
-			one.Rate, one.Rule, one.Source = percent(a.Rate), a.Rule, a.Source
+			one.Rate = percent(a.Rate)
 			if a.Bound > 0 {
 				one.Bound, one.C = trim(a.Bound), trim(d.Target.Epsilon/a.Rate)
 			}

@@ -1,0 +1,202 @@
+package report_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dprelease/dprelease/report"
+)
+
+var update = flag.Bool("update", false, "write the golden pages again")
+
+// fixtures are reports of real runs, and one made by hand for the events that no
+// built-in mechanism has.
+var fixtures = []string{"schools", "response", "descent", "onepass"}
+
+func load(t testing.TB, name string) (*report.Report, map[string]report.Table) {
+	t.Helper()
+	var r report.Report
+	var values map[string]report.Table
+	for file, into := range map[string]any{"report.json": &r, "values.json": &values} {
+		b, err := os.ReadFile(filepath.Join("testdata", name, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(b, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &r, values
+}
+
+// drawn are the pages of the fixtures, whose figures take most of the time.
+var drawn = map[string]func() (*report.Page, error){}
+
+func pageOf(t testing.TB, name string, r *report.Report) *report.Page {
+	t.Helper()
+	if drawn[name] == nil {
+		drawn[name] = sync.OnceValues(func() (*report.Page, error) { return report.NewPage(r) })
+	}
+	p, err := drawn[name]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func html(t testing.TB, p *report.Page, r *report.Report, values map[string]report.Table, public bool) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.WriteHTML(&b, r, values, public); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func draw(t testing.TB, r *report.Report) *report.Page {
+	t.Helper()
+	p, err := report.NewPage(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The page of a fixed report is fixed, to the byte.
+func TestGoldenPages(t *testing.T) {
+	for _, name := range fixtures {
+		t.Run(name, func(t *testing.T) {
+			r, values := load(t, name)
+			got := html(t, pageOf(t, name, r), r, values, false)
+			fresh, err := report.NewPage(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again := html(t, fresh, r, values, false); again != got {
+				t.Fatal("two pages of one report differ")
+			}
+			golden := filepath.Join("testdata", name, "report.html")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the page differs from %s; if that is meant, run go test ./report -update", golden)
+			}
+		})
+	}
+}
+
+// What the page must say, in this order.
+func TestPageSaysEverything(t *testing.T) {
+	r, values := load(t, "schools")
+	inOrder(t, html(t, pageOf(t, "schools", r), r, values, false),
+		"Everything released here together: ε\u00a01.9, δ\u00a00",
+		"changes the chance of any result by at most a factor 6.686",
+		`id="released"`, "by at most a factor 1.492", "api_multistage",
+		`id="numbers"`, "estimate", "noise of standard deviation",
+		`id="guarantee"`, "12.9 %", "ε\u00a00.5, δ\u00a00", "ε\u00a01.795, δ\u00a00", "Subsampling: Tight Analyses",
+		`id="profile"`, "<svg", `id="bounds"`, "(charged)",
+		`id="claims"`, "Claimed by the paper, not sound here:", "Theorem 3", "reveal which unit was drawn",
+		`id="efficiency"`, "0.464", "3.87", "0.409", "2.16 times", "<svg",
+		`id="attacker"`, "<svg", "Any attacker",
+		`id="budget"`, "Spent before", `id="provenance"`, r.Job.Digest, r.Releases[0].Files[0].SHA256, "No seed")
+	r, values = load(t, "response")
+	inOrder(t, html(t, pageOf(t, "response", r), r, values, false), "Hiding Among the Clones", `id="local"`, "Local ε₀", "not shuffled", "14\u202f827")
+	r, values = load(t, "onepass")
+	inOrder(t, html(t, pageOf(t, "onepass", r), r, values, false), `id="positions"`, "<svg", "1\u202f000")
+	r, values = load(t, "descent")
+	inOrder(t, html(t, pageOf(t, "descent", r), r, values, false), "batches that a mechanism draws from table (rate 10 %)", "sample (before)")
+}
+
+func inOrder(t *testing.T, page string, parts ...string) {
+	t.Helper()
+	rest := page
+	for _, p := range parts {
+		_, after, ok := strings.Cut(rest, p)
+		if !ok {
+			t.Errorf("%q is missing (there at all: %v)", p, strings.Contains(page, p))
+			continue
+		}
+		rest = after
+	}
+}
+
+// The public page has no ledger; neither page runs a script or asks for anything
+// on a network, and the policy fits the style sheet that is there.
+func TestPagesAreSelfContained(t *testing.T) {
+	for _, name := range fixtures {
+		r, values := load(t, name)
+		r.Budget = &report.Budget{Ledger: "LEDGER-CANARY", Head: "HEAD-CANARY", Filter: "FILTER-CANARY", LimitEpsilon: "3",
+			Amounts: []report.Amount{{Unit: "epsilon", Cost: "0.5", Spent: "1.25", Limit: "3", Left: "1.75"}}}
+		internal, public := html(t, pageOf(t, name, r), r, values, false), html(t, pageOf(t, name, r), r, values, true)
+		inOrder(t, internal, `id="budget"`, ">0.75<", ">0.5<", ">1.25<", ">3<", ">1.75<", "LEDGER-CANARY")
+		if strings.Contains(public, "CANARY") || strings.Contains(public, `id="budget"`) {
+			t.Errorf("%s: the public page shows the ledger", name)
+		}
+		for _, page := range []string{internal, public} {
+			if m := regexp.MustCompile(`(?i)<script|<link|<iframe|<img|\ssrc=|\sstyle=|url\(|\son\w+=|https?://|javascript:`).FindString(page); m != "" {
+				t.Errorf("%s: the page holds %q", name, m)
+			}
+		}
+	}
+}
+
+// A hostile name or value stays text.
+func TestPageEscapes(t *testing.T) {
+	r, values := load(t, "schools")
+	evil := `</style><script>alert(1)</script>" onload="x`
+	r.Job.Name, r.Dataset.ID, r.Draws[1].Name, r.Releases[0].Name = evil, evil, evil, evil
+	r.Draws[1].Verdict, r.Releases[0].Expected[0].Note, r.Releases[0].Files[0].Path = evil, evil, evil
+	values[evil] = report.Table{Columns: []report.Column{{Name: evil, Text: []string{evil}}}}
+	if page := html(t, draw(t, r), r, values, false); strings.Contains(page, "<script") || strings.Contains(page, `" onload`) {
+		t.Error("a text became markup")
+	}
+}
+
+// A job of ten thousand releases still has a page that can be opened.
+func TestPageOfManyReleases(t *testing.T) {
+	r, values := load(t, "schools")
+	release, sample := r.Releases[0], r.Draws[1]
+	table := report.Table{Columns: []report.Column{{Name: "estimate"}}}
+	for i := range 5000 {
+		table.Columns[0].Float64 = append(table.Columns[0].Float64, float64(i))
+	}
+	r.Releases, r.Draws = nil, nil
+	for i := range 10_000 {
+		e, d := release, sample
+		e.Name, d.Name = fmt.Sprintf("release_%d", i), fmt.Sprintf("draw_%d", i)
+		r.Releases, r.Draws = append(r.Releases, e), append(r.Draws, d)
+		values[e.Name] = table
+	}
+	start := time.Now()
+	page := html(t, draw(t, r), r, values, false)
+	if len(page) > 2<<20 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("the page took %v", d)
+	}
+	inOrder(t, page, "9800 more releases", "9950 more draws")
+}
+
+func BenchmarkPage(b *testing.B) {
+	r, values := load(b, "schools")
+	for b.Loop() {
+		html(b, draw(b, r), r, values, false)
+	}
+}
