@@ -1,0 +1,3 @@
+package ledger
+
+func work(string) int { return 1 }
