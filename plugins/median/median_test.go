@@ -182,6 +182,7 @@ func TestDefaultMethodAndRefusals(t *testing.T) {
 		"decimals":           {`{"column":"x","quantile":0.12345}`, nil, "four decimals"},
 		"both":               {`{"column":"x","quantile":0.5,"quantiles":[0.5]}`, nil, "either"},
 		"bound":              {`{"column":"x","quantile":1}`, nil, "between 0 and 1"},
+		"share":              {`{"column":"x","noise_share":1e-300}`, nil, "between 0.01 and 0.99"},
 		"no range":           {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Public.Columns[0].Upper = 0 }, "lower below upper"},
 		"unknown weights": {`{"column":"x"}`, func(r *sdk.PlanRequest) {
 			r.Public.Design = sdk.Design{Kind: "multistage", MaxWeight: math.Inf(1)}
@@ -286,4 +287,33 @@ func (l *layout) rankErrorOrNoise(sorted []float64) func(float64) bool {
 	t := table{sorted: sorted, lower: l.column.Lower, upper: l.column.Upper}
 	tail := math.Log(20) * t.smoothSensitivity(m, l.smoothing.beta, l.step) / l.smoothing.shift
 	return func(e float64) bool { return math.Abs(e-sorted[m-1]) > tail }
+}
+
+// far answers with a value far outside of the bounds.
+type far struct {
+	sdk.Host
+	value float64
+}
+
+func (f far) SmoothLaplace(_ context.Context, _ privacy.Approx, _, _, granularity float64) (float64, error) {
+	return math.RoundToEven(f.value/granularity) * granularity, nil
+}
+
+// What leaves lies within the bounds and on the lattice, also where the bounds
+// themselves do not.
+func TestEstimatesStayWithinTheBounds(t *testing.T) {
+	for _, b := range [][2]float64{{0.1, 0.3}, {-1. / 3, 1. / 3}, {1e15 + 1, 1e15 + 3}, {-7e-200, -1e-200}} {
+		req := request(`{"column":"x"}`, privacy.AddRemove)
+		req.Public.Columns[0].Lower, req.Public.Columns[0].Upper = b[0], b[1]
+		for _, value := range []float64{b[0] - 9*(b[1]-b[0]), b[1] + 9*(b[1]-b[0])} {
+			out, err := sdktest.Run(Mechanism{}, req, numbers([]float64{b[0], b[1]}), far{value: value})
+			if err != nil {
+				t.Fatal(b, err)
+			}
+			e := column(out, "estimate")[0]
+			if e < b[0] || e > b[1] || e-b[0] > 0x1p-40*(b[1]-b[0]) && b[1]-e > 0x1p-40*(b[1]-b[0]) {
+				t.Errorf("%v in %v becomes %v", value, b, e)
+			}
+		}
+	}
 }

@@ -24,7 +24,7 @@ const schema = `{
                   "description": "default: smooth-laplace where the guarantee has a delta and all weights are equal, else exponential"},
     "calibration": {"enum": ["exact", "published"], "default": "exact",
                   "description": "of smooth-laplace: published reproduces the papers' smaller beta, which is refused where it is not private enough"},
-    "noise_share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1, "default": 0.5,
+    "noise_share": {"type": "number", "minimum": 0.01, "maximum": 0.99, "default": 0.5,
                   "description": "of smooth-laplace: the part of epsilon that pays for moving the quantile; the rest pays for the change of the noise scale"},
     "points":    {"type": "integer", "minimum": 2, "maximum": 1048577, "default": 65537,
                   "description": "of exponential: how many evenly spaced points from lower to upper may be released"}
@@ -59,7 +59,11 @@ type rank struct {
 const maxDen = 10000
 
 func parseRank(n json.Number) (rank, error) {
-	r, ok := new(big.Rat).SetString(n.String())
+	r, ok := new(big.Rat), false
+	// An exponent out of all bounds is not expanded.
+	if f, err := n.Float64(); err == nil && f > 0.5/maxDen && len(n) < 64 {
+		r, ok = r.SetString(n.String())
+	}
 	if !ok || r.Sign() <= 0 || r.Cmp(big.NewRat(1, 1)) >= 0 || !r.Denom().IsInt64() || r.Denom().Int64() > maxDen {
 		return rank{}, fmt.Errorf("quantile: must lie between 0 and 1 and have at most four decimals")
 	}
@@ -104,8 +108,8 @@ func parseParams(raw json.RawMessage) (params, []rank, error) {
 		return p, nil, fmt.Errorf("method: must be smooth-laplace or exponential")
 	case p.Calibration != "exact" && p.Calibration != published:
 		return p, nil, fmt.Errorf("calibration: must be exact or published")
-	case !(p.NoiseShare > 0 && p.NoiseShare < 1):
-		return p, nil, fmt.Errorf("noise_share: must lie between 0 and 1")
+	case !(p.NoiseShare >= 0.01 && p.NoiseShare <= 0.99): // so that no scale overflows
+		return p, nil, fmt.Errorf("noise_share: must lie between 0.01 and 0.99")
 	case p.Calibration == published && p.NoiseShare != 0.5:
 		return p, nil, fmt.Errorf("noise_share: the published calibration is the one with half of epsilon")
 	case p.Points < 2 || p.Points > 1<<20+1:

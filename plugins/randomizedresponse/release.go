@@ -58,9 +58,9 @@ func (l *layout) output() []sdk.Field {
 // trust says whom the guarantee rests on.
 func (l *layout) trust() string {
 	if l.Shuffle {
-		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; against the shuffler itself each user has ε0 %.6g only", l.local.Eps0)
+		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; against whoever sees a report with a name on it a user has ε0 %.6g only", l.local.Eps0)
 	}
-	return fmt.Sprintf("local model: each report is randomized by itself with ε0 %.6g, and the guarantee holds against whoever sees the reports, names included", l.local.Eps0)
+	return fmt.Sprintf("local model: each report is randomized by itself, and ε0 %.6g holds against whoever sees it with a name on it; what sampling adds to that trusts the sample to stay secret", l.local.Eps0)
 }
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.

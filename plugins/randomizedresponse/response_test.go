@@ -77,7 +77,7 @@ func TestLocalPlan(t *testing.T) {
 	if want := (privacy.RandomizedResponse{K: 3, Eps0: 1}); !reflect.DeepEqual(plan.Event, want) {
 		t.Errorf("event %+v, want %+v", plan.Event, want)
 	}
-	if note := plan.Errors[1].Note; !strings.Contains(note, "trust") || !strings.Contains(note, "local model") {
+	if note := plan.Errors[1].Note; !strings.Contains(note, "trust: ") || !strings.Contains(note, "local model") {
 		t.Errorf("the trust assumption is not said: %q", note)
 	}
 }
