@@ -30,6 +30,7 @@ type replayer struct {
 	smooth  []SmoothClaim
 	used    map[string]float64
 	calls   int
+	tries   int // to shrink a counterexample
 	seed    uint64
 }
 
@@ -64,9 +65,12 @@ func (r *replayer) run(ctx context.Context, p pair, seed uint64) *violation {
 // failure names what an error of a release breaks. A release may not fail on a
 // table that its plan admits: that it failed would say something about the rows.
 func failure(table string, err error) *violation {
-	var p errPanic
 	switch {
-	case errors.As(err, &p):
+	case errors.Is(err, ErrDeadline):
+		return broken("deadline", "on table %s: %v", table, err)
+	case errors.Is(err, ErrProtocol):
+		return broken("protocol", "on table %s: %v", table, err)
+	case errors.Is(err, ErrPanic):
 		return broken("panic", "on table %s: %v", table, err)
 	case errors.Is(err, sdk.ErrNonFinite):
 		return broken("nonfinite", "on table %s: %v", table, err)

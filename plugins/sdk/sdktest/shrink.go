@@ -6,15 +6,12 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// shrinkTries bounds the pairs that are tried for a smaller counterexample.
-const shrinkTries = 400
-
 // shrink looks for a smaller pair that breaks the same promise: fewer records, then
-// simpler ones.
-func shrink(l layout, p pair, fixed bool, fails func(pair) bool) pair {
+// simpler ones. It tries at most so many pairs.
+func shrink(l layout, p pair, fixed bool, most int, fails func(pair) bool) pair {
 	tries := 0
 	try := func(q pair) bool {
-		if tries++; tries > shrinkTries || !fails(q) {
+		if tries++; tries > most || !fails(q) {
 			return false
 		}
 		p = q
@@ -23,7 +20,7 @@ func shrink(l layout, p pair, fixed bool, fails func(pair) bool) pair {
 	q := p
 	q.batch = [2]int{}
 	try(q)
-	for changed := true; changed && tries <= shrinkTries; {
+	for changed := true; changed && tries <= most; {
 		changed = false
 		for i := 0; !fixed && i < len(p.left); i++ {
 			if q, ok := without(p, p.left[i].id); ok && try(q) {

@@ -21,8 +21,17 @@ type Subject interface {
 	Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table Table, noise sdk.Host) (Outcome, error)
 }
 
-// ErrRefused says that a mechanism refused to plan: it made no mistake.
-var ErrRefused = errors.New("refused")
+// What a Subject's errors may wrap. The checks are named after them.
+var (
+	// ErrRefused says that a mechanism refused to plan: it made no mistake.
+	ErrRefused = errors.New("refused")
+	// ErrPanic says that a mechanism panicked, or that its process ended.
+	ErrPanic = errors.New("panic")
+	// ErrDeadline says that a mechanism did not answer in time.
+	ErrDeadline = errors.New("deadline passed")
+	// ErrProtocol says that a process does not speak plugin-v1.
+	ErrProtocol = errors.New("not plugin-v1")
+)
 
 // InProcess is a mechanism that is called directly.
 func InProcess(m sdk.Mechanism) Subject { return inProcess{m} }
@@ -74,14 +83,10 @@ func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pl
 	return out, out.Result.Check(plan)
 }
 
-// errPanic is what a panic of the mechanism becomes. All data here is generated,
-// so the panic may speak.
-type errPanic struct{ value any }
-
-func (e errPanic) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
+// panicked turns a panic into an error. All data here is generated, so that its
+// value may be shown.
 func panicked(err *error) {
 	if r := recover(); r != nil {
-		*err = errPanic{r}
+		*err = fmt.Errorf("%w: %v", ErrPanic, r)
 	}
 }

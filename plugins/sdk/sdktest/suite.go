@@ -29,6 +29,8 @@ type Config struct {
 	// Runs is how often a mechanism that draws its own noise is run on each table of
 	// a pair; 4000.
 	Runs int
+	// Shrink is how many pairs are tried to make a counterexample smaller; 400.
+	Shrink int
 
 	_ struct{}
 }
@@ -42,6 +44,9 @@ func (c Config) filled() Config {
 	}
 	if c.Releases == 0 {
 		c.Releases = 1000
+	}
+	if c.Shrink == 0 {
+		c.Shrink = 400
 	}
 	if c.Runs == 0 {
 		c.Runs = 4000
@@ -153,7 +158,7 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 
 // checkRequest runs everything that needs one accepted plan.
 func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description, req sdk.PlanRequest, plan sdk.Plan, cfg Config, index uint64) {
-	rep := &replayer{subject: s, req: req, plan: plan, used: r.Used}
+	rep := &replayer{subject: s, req: req, plan: plan, used: r.Used, tries: cfg.Shrink}
 	if p, ok := s.(inProcess); ok {
 		if c, ok := p.m.(SmoothClaimer); ok {
 			var err error
@@ -200,7 +205,7 @@ func (r *replayer) pairs(ctx context.Context, out *Report, g *generator, n int) 
 		}
 		used := r.used
 		r.used = nil
-		p = shrink(r.layout, p, g.design.SampleSize > 0, func(q pair) bool {
+		p = shrink(r.layout, p, g.design.SampleSize > 0, r.tries, func(q pair) bool {
 			w := r.run(ctx, q, seed)
 			if w == nil || w.check != v.check {
 				return false

@@ -1,0 +1,103 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+)
+
+// Check runs the suite and the checks of the process on the plugin that cmd names.
+// An error means that it could not be run at all; what it finds is in the report.
+func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.Report, error) {
+	p := NewProcess(cmd, false)
+	defer p.Close()
+	if cfg.Shrink == 0 {
+		cfg.Shrink = 60 // a process that fails has to be started again
+	}
+	if cfg.Runs == 0 {
+		cfg.Runs = 1500
+	}
+	if len(cfg.Requests) == 0 {
+		var err error
+		cfg.Requests, err = sdktest.Requests(ctx, p, cfg.Seed)
+		if err != nil && !starts(ctx, p) {
+			return notStarted(err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r, err := sdktest.Check(ctx, p, cfg)
+	if err != nil {
+		return r, err
+	}
+	if said := p.Said(); said != "" {
+		r.Findings = append(r.Findings, sdktest.Finding{Check: "output",
+			Detail: fmt.Sprintf("it prints: %.200q; a plugin must not write rows, or anything derived from them, anywhere", said)})
+	}
+	accepted, plan, err := first(ctx, p, cfg.Requests)
+	if err != nil {
+		return r, err
+	}
+	found, err := manners(ctx, cmd, r.Mechanism, accepted, endLimit)
+	r.Findings = append(r.Findings, found...)
+	if err != nil {
+		return r, err
+	}
+	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
+		r.Findings = append(r.Findings, *f)
+	}
+	return r, ctx.Err()
+}
+
+// starts reports whether the plugin describes itself.
+func starts(ctx context.Context, p *Process) bool {
+	_, err := p.Describe(ctx)
+	return err == nil
+}
+
+// notStarted is the report on a plugin that does not even describe itself.
+func notStarted(err error) (*sdktest.Report, error) {
+	var e *host.Error
+	if !errors.As(err, &e) {
+		return nil, err
+	}
+	return &sdktest.Report{Used: map[string]float64{}, Findings: []sdktest.Finding{{Check: "describe", Detail: err.Error()}}}, nil
+}
+
+// first is the first request that the plugin accepts.
+func first(ctx context.Context, p *Process, all []sdk.PlanRequest) (sdk.PlanRequest, sdk.Plan, error) {
+	var last error
+	for _, req := range all {
+		plan, err := p.Plan(ctx, req)
+		if err == nil {
+			return req, plan, nil
+		}
+		last = err
+	}
+	return sdk.PlanRequest{}, sdk.Plan{}, last
+}
+
+// slowLane makes one release over the lane of messages, which every plugin must
+// support, and gives one up on each lane: the host must be rid of it soon.
+func slowLane(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan) *sdktest.Finding {
+	p := NewProcess(cmd, true)
+	defer p.Close()
+	table, n := sdktest.Example(req, plan)
+	if _, err := p.Release(ctx, req, plan, table, sdktest.NoNoise{Rows: n}); err != nil {
+		return &sdktest.Finding{Check: "protocol", Detail: fmt.Sprintf("over the lane of messages: %v", err)}
+	}
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	begun := time.Now()
+	_, err := p.Release(gone, req, plan, table, sdktest.NoNoise{Rows: n})
+	if took := time.Since(begun); err == nil || took > endLimit+releaseLimit {
+		return &sdktest.Finding{Check: "cancel", Detail: fmt.Sprintf("a release that was given up took %v", took.Round(time.Millisecond))}
+	}
+	return nil
+}

@@ -1,0 +1,165 @@
+//go:build linux
+
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
+)
+
+// The test binary is also every plugin that the tests start: "plugin NAME".
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == "plugin" {
+		serve(os.Args[2])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func serve(name string) {
+	switch name {
+	case "mean":
+		sdk.Serve(mean.Mechanism{})
+	case "median":
+		sdk.Serve(median.Mechanism{})
+	case "sound":
+		sdk.Serve(insecureshelf.Sound())
+	case "sound-descent":
+		sdk.Serve(insecureshelf.SoundDescent())
+	case "deaf": // shakes hands with anybody, and never ends
+		fmt.Println("1|1|unix|/tmp/nowhere|grpc|")
+		time.Sleep(time.Minute)
+	case "ghost": // claims whatever version it is offered
+		fmt.Printf("1|%s|unix|%s/s|grpc|\n", os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
+		time.Sleep(time.Minute)
+	case "chatty":
+		sdk.Serve(chatty{insecureshelf.Sound()})
+	case "dying":
+		sdk.Serve(dying{insecureshelf.Sound()})
+	default:
+		for _, s := range insecureshelf.All() {
+			if s.Name == name {
+				sdk.Serve(s.Mechanism)
+			}
+		}
+		os.Exit(64)
+	}
+}
+
+// chatty prints what it sees.
+type chatty struct{ sdk.Mechanism }
+
+func (c chatty) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+	fmt.Fprintln(os.Stderr, "releasing", req.Plan.Columns)
+	return c.Mechanism.Release(ctx, req, rows, h)
+}
+
+// dying ends its process in the middle of a release.
+type dying struct{ sdk.Mechanism }
+
+func (d dying) Release(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
+	os.Exit(3)
+	return sdk.Result{}, nil
+}
+
+func command(t *testing.T, name string) host.Command {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return host.Command{Name: name, Path: self, Args: []string{"plugin", name}}
+}
+
+func TestHonestProcesses(t *testing.T) {
+	for _, name := range []string{"sound-descent", "mean"} {
+		t.Run(name, func(t *testing.T) {
+			r, err := Check(t.Context(), command(t, name), sdktest.Config{Seed: 7, Pairs: 4, Releases: 200})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range r.Findings {
+				t.Errorf("%s: %s\n%s\n%s", f.Check, f.Detail, f.Request, f.Tables)
+			}
+			if r.Pairs < 20 || r.Calls < r.Pairs/2 {
+				t.Errorf("only %d pairs and %d calls", r.Pairs, r.Calls)
+			}
+			t.Logf("%d requests, %d pairs, used %v", r.Requests, r.Pairs, r.Used)
+		})
+	}
+}
+
+// TestBrokenProcesses: what the suite finds in a process it finds behind the host.
+func TestBrokenProcesses(t *testing.T) {
+	for name, want := range map[string]string{
+		"half-sensitivity": "l1-sensitivity", "realised-n": "result", "local-for-smooth": "smooth-sensitivity",
+		"realised-batch": "l2-sensitivity", "nan": "nonfinite", "crash": "error", "plan-by-clock": "plan", "score-half": "scores",
+		"calls-by-data": "calls", "own-noise-small": "epsilon", "chatty": "output", "dying": "panic",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := NewProcess(command(t, name), false)
+			defer p.Close()
+			requests, err := sdktest.Requests(t.Context(), p, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// One request is enough here: all of them are tried in the process of the suite.
+			cfg := sdktest.Config{Seed: 1, Requests: requests[:1], Pairs: 25, Releases: -1, Runs: 800, Shrink: 4}
+			r, err := sdktest.Check(t.Context(), p, cfg)
+			if err != nil && len(r.Findings) == 0 {
+				t.Fatal(err)
+			}
+			if said := p.Said(); said != "" && name == "chatty" {
+				r.Findings = append(r.Findings, sdktest.Finding{Check: "output", Detail: said})
+			}
+			if !r.Found(want) {
+				t.Errorf("not caught by %s: %+v", want, r.Findings)
+			}
+		})
+	}
+}
+
+func TestManners(t *testing.T) {
+	sound, err := sdktest.Requests(t.Context(), sdktest.InProcess(insecureshelf.Sound()), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"sound": "", "deaf": "cookie", "ghost": "version"} {
+		found, err := manners(t.Context(), command(t, name), name, sound[0], time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var checks []string
+		for _, f := range found {
+			checks = append(checks, f.Check)
+		}
+		all := strings.Join(checks, " ")
+		if want == "" && all != "" || !strings.Contains(all, want) {
+			t.Errorf("%s: found %q, want %q: %+v", name, all, want, found)
+		}
+	}
+}
+
+func TestNotAPlugin(t *testing.T) {
+	r, err := Check(t.Context(), command(t, "no-such-mode"), sdktest.Config{})
+	if err != nil || !r.Found("describe") {
+		t.Errorf("a program that is no plugin: %+v, %v", r, err)
+	}
+	if _, err := Check(t.Context(), host.Command{Name: "x", Path: "/nonexistent"}, sdktest.Config{}); err != nil && errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,179 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+)
+
+// releaseLimit is how long one release of a dozen rows may take.
+const releaseLimit = 20 * time.Second
+
+// Process is a plugin process as a Subject. A process that failed is replaced by a
+// new one. Close must be called.
+type Process struct {
+	cmd    host.Command
+	limits host.Limits
+	said   *transcript
+
+	mu     sync.Mutex
+	plugin *host.Plugin
+	pid    int
+}
+
+var (
+	_ sdktest.Subject = (*Process)(nil)
+	_ sdktest.Gauge   = (*Process)(nil)
+)
+
+// NewProcess returns the plugin that cmd names; it is started when it is needed.
+// Rows go over the lane of messages where messagesOnly is set.
+func NewProcess(cmd host.Command, messagesOnly bool) *Process {
+	said := &transcript{}
+	cmd.AllowSelfNoising = true // it is the suite that judges its noise
+	return &Process{cmd: cmd, said: said, limits: host.Limits{Release: releaseLimit, Quarantine: said, MessagesOnly: messagesOnly}}
+}
+
+// Close ends the process.
+func (p *Process) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.plugin != nil {
+		p.plugin.Close()
+		p.plugin = nil
+	}
+}
+
+// Said is what the plugin printed, up to a limit.
+func (p *Process) Said() string { return p.said.String() }
+
+// start returns the running plugin, or a new one.
+func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.plugin != nil {
+		return p.plugin, nil
+	}
+	before := children()
+	plugin, err := host.Start(ctx, p.cmd, p.limits)
+	if err != nil {
+		return nil, translate(err)
+	}
+	p.pid = 0
+	for pid := range children() {
+		if !before[pid] {
+			p.pid = pid
+		}
+	}
+	p.plugin = plugin
+	return plugin, nil
+}
+
+// after drops a process that the host has killed.
+func (p *Process) after(err error) error {
+	if err != nil && !errors.Is(err, &host.Error{Code: host.CodeRefused}) {
+		p.Close()
+	}
+	return translate(err)
+}
+
+// Describe asks twice, as the host does.
+func (p *Process) Describe(ctx context.Context) (sdk.Description, error) {
+	plugin, err := p.start(ctx)
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	d, err := plugin.Describe(ctx)
+	return d, p.after(err)
+}
+
+// Plan asks twice, as the host does.
+func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
+	plugin, err := p.start(ctx)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	plan, err := plugin.Plan(ctx, req)
+	return plan, p.after(err)
+}
+
+// Release hands the table over and has noise answer the noise calls.
+func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table sdktest.Table, noise sdk.Host) (out sdktest.Outcome, err error) {
+	plugin, err := p.start(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Plan = plan
+	if out.Description, err = plugin.Describe(ctx); err != nil {
+		return out, p.after(err)
+	}
+	b := newBridge(ctx, plan.Event, noise)
+	defer b.stop()
+	out.Result, _, err = plugin.Release(ctx, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
+		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
+	out.Calls = b.made
+	if err != nil {
+		out.Result = sdk.Result{}
+		err = p.after(err)
+		if b.err != nil { // the host of the test is the cause
+			err = b.err
+		}
+	}
+	return out, err
+}
+
+// feed writes the table in its batches, none larger than the protocol allows.
+func feed(w host.RowWriter, plan sdk.Plan, t sdktest.Table) error {
+	step := t.BatchRows
+	if step <= 0 || step > wire.BatchRows {
+		step = wire.BatchRows
+	}
+	for at := 0; at < t.Rows; at += step {
+		end := min(t.Rows, at+step)
+		b := host.Batch{Rows: end - at}
+		for _, name := range plan.Columns {
+			v := t.Columns[name]
+			h := host.Values{}
+			if v.Codes != nil {
+				h.Codes = v.Codes[at:end]
+			} else {
+				h.Float64 = v.Float64[at:end]
+			}
+			if v.Valid != nil {
+				h.Valid = v.Valid[at/8 : (end+7)/8]
+			}
+			b.Columns = append(b.Columns, h)
+		}
+		if t.Weights != nil {
+			b.Weights = t.Weights[at:end]
+		}
+		if err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// translate names a host's code in the words of the suite.
+func translate(err error) error {
+	var e *host.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	known := map[string]error{
+		host.CodeRefused: sdktest.ErrRefused, host.CodeCrash: sdktest.ErrPanic, host.CodeTimeout: sdktest.ErrDeadline,
+		host.CodeProtocol: sdktest.ErrProtocol, host.CodeStart: sdktest.ErrProtocol, host.CodeOversize: sdktest.ErrProtocol,
+		host.CodeShape: sdk.ErrShape, host.CodeNonfinite: sdk.ErrNonFinite, host.CodeLattice: sdk.ErrLattice, host.CodeNoiseMismatch: wire.ErrCall,
+	}
+	if as := known[e.Code]; as != nil {
+		return fmt.Errorf("%w: %w", as, err)
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package conformance
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+)
+
+// Limits of plugin-v1 for the start and the end of a process, with some room for a
+// machine that is busy.
+const (
+	startLimit = 10 * time.Second
+	endLimit   = 5 * time.Second
+)
+
+// rawProcess is a plugin that was started without a host, to see what it does when
+// something is not as it should be.
+type rawProcess struct {
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	line   string // the first line, "" where it printed none
+	exited chan struct{}
+	dir    string
+}
+
+// launch starts the plugin with these variables and waits for its first line or its
+// end.
+func launch(ctx context.Context, c host.Command, env ...string) (*rawProcess, error) {
+	dir, err := os.MkdirTemp("", "dprelease-check-")
+	if err != nil {
+		return nil, err
+	}
+	p := &rawProcess{cmd: exec.CommandContext(ctx, c.Path, c.Args...), dir: dir, exited: make(chan struct{})}
+	p.cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "PLUGIN_UNIX_SOCKET_DIR=" + dir}, env...)
+	p.cmd.Dir = dir
+	p.cmd.WaitDelay = time.Second
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	first := make(chan string, 1)
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		r := bufio.NewReader(io.LimitReader(out, 1<<20))
+		line, _ := r.ReadString('\n')
+		first <- strings.TrimSpace(line)
+		_, _ = io.Copy(io.Discard, r)
+	}()
+	go func() {
+		<-drained
+		_ = p.cmd.Wait()
+		close(p.exited)
+	}()
+	select {
+	case p.line = <-first:
+	case <-time.After(startLimit):
+	}
+	return p, nil
+}
+
+// ended waits for the end of the process.
+func (p *rawProcess) ended(within time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+func (p *rawProcess) close() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+	_ = os.RemoveAll(p.dir)
+}
+
+// handshake is the address in the first line, if that is a handshake of plugin-v1.
+func (p *rawProcess) handshake() (address string, ok bool) {
+	f := strings.Split(p.line, "|")
+	if len(f) < 5 || f[0] != "1" || f[1] != "1" || f[2] != "unix" || f[4] != "grpc" || len(f) > 5 && f[5] != "" {
+		return "", false
+	}
+	return f[3], true
+}
+
+const cookie = wire.CookieKey + "=" + wire.CookieValue
+
+// manners are the checks of the process itself. Req is a request that the plugin
+// accepts; within is how long it may take to end.
+func manners(ctx context.Context, c host.Command, mechanism string, req sdk.PlanRequest, within time.Duration) ([]sdktest.Finding, error) {
+	var out []sdktest.Finding
+	found := func(check, format string, args ...any) {
+		out = append(out, sdktest.Finding{Check: check, Detail: fmt.Sprintf(format, args...)})
+	}
+	p, err := launch(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	switch _, shook := p.handshake(); {
+	case shook:
+		found("cookie", "without the variable %s it shakes hands; it should say that it is not to be run by hand, and exit", wire.CookieKey)
+	case !p.ended(within):
+		found("cookie", "without the variable %s it does not exit", wire.CookieKey)
+	}
+	p.close()
+
+	if p, err = launch(ctx, c, cookie, "PLUGIN_PROTOCOL_VERSIONS=7"); err != nil {
+		return out, err
+	}
+	if f := strings.Split(p.line, "|"); len(f) > 1 && f[1] == "7" {
+		found("version", "offered version 7 alone, it claims to speak it")
+	}
+	p.close()
+
+	if p, err = launch(ctx, c, cookie, "PLUGIN_PROTOCOL_VERSIONS=1,7"); err != nil {
+		return out, err
+	}
+	defer p.close()
+	address, ok := p.handshake()
+	if !ok {
+		found("handshake", "offered versions 1 and 7, the first line on standard output is no handshake of version 1")
+		return out, nil
+	}
+	if err := unknown(ctx, address, mechanism, req); err != nil {
+		found("unknown-fields", "%v", err)
+	}
+	_ = p.stdin.Close()
+	if !p.ended(within) {
+		found("lifeline", "it still runs %v after the end of its standard input; the host was gone", within)
+	}
+	return out, nil
+}
+
+// unknown sends the same request with and without fields that version 1 does not
+// have.
+func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	conn, err := grpc.NewClient("unix://"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	b, err := req.MarshalBinary()
+	if err != nil {
+		return err
+	}
+	client := wire.NewMechanismClient(conn)
+	extra := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1)
+	for _, spoil := range []func(*wire.PlanRequest){
+		nil,
+		func(m *wire.PlanRequest) { m.ProtoReflect().SetUnknown(extra) },
+		func(m *wire.PlanRequest) { m.GetPublic().ProtoReflect().SetUnknown(extra) },
+	} {
+		m := &wire.PlanRequest{}
+		if err := proto.Unmarshal(b, m); err != nil {
+			return err
+		}
+		m.Mechanism = mechanism
+		if spoil != nil {
+			spoil(m)
+		}
+		answer, err := client.Plan(ctx, m)
+		planned := err == nil && answer.GetPlan() != nil
+		switch {
+		case spoil == nil && !planned:
+			return errors.New("over a connection of its own it does not plan what it planned before")
+		case spoil != nil && planned:
+			return errors.New("it plans a request with a field that version 1 does not have; a field that is dropped could be the one that makes a claim true")
+		}
+	}
+	return nil
+}
