@@ -341,6 +341,29 @@ func TestPlanSpendsTheTarget(t *testing.T) {
 	}
 }
 
+// No table that the design allows overflows a cell.
+func TestLatticeHoldsTheLargestTable(t *testing.T) {
+	for _, c := range []struct {
+		largest int64
+		epsilon float64
+	}{{0, 1}, {0, 1e9}, {1 << 40, 1}, {1 << 50, 0.01}, {7, 1e12}} {
+		req := request(`{"sum":"x"}`, 0, sdk.Column{Name: "x", Type: sdk.Number, Lower: -5, Upper: 3, Missing: sdk.MissingRefuse})
+		req.Public.Design.LargestCount, req.Target.Epsilon = c.largest, c.epsilon
+		l, err := newQuery(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		low, _ := l.extremes()
+		records := float64(c.largest)
+		if c.largest == 0 {
+			records = 0x1p32
+		}
+		if total := -float64(low) * records; total > 0x1p62 || low == 0 {
+			t.Errorf("%+v: a record is %d steps, all records are %g", c, low, total)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	fixed, named := category("g", "a", "b"), category("estimate", "a", "b")
 	fixed.Immutable = true

@@ -97,7 +97,12 @@ func (l *layout) choose(epsilon float64) {
 	}
 	// Where the noise is huge, one record still spans a thousand steps.
 	g := math.Exp2(math.Floor(math.Min(math.Log2(moves/epsilon)-math.Log2(noiseSteps), math.Log2(moves)-10)))
-	for most/g > 1<<42 {
+	// A table of 2^32 records, or of as many as are known to be, fits an int64.
+	records := 0x1p32
+	if n := l.public.Design.LargestCount; n > 0 {
+		records = float64(n)
+	}
+	for limit := math.Min(0x1p42, 0x1p62/records); most/g > limit; {
 		g *= 2
 	}
 	l.granularity = g
