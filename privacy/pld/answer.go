@@ -117,7 +117,7 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 				break
 			}
 		}
-		if q.spent > q.budget() {
+		if q.spent > q.budget() || q.work > 0.5*maxWork || errors.Is(err, errSpent) {
 			break
 		}
 		h *= factor
@@ -158,8 +158,9 @@ func (q *question) step(l *look, other float64) error {
 		before := l.h
 		l.h = l.next * 6
 		next, err := q.improve(l)
-		if err == errTooFine {
+		if err == errTooFine || errors.Is(err, errSpent) {
 			l.h = before
+			l.next = l.h
 			break
 		}
 		if err != nil {
@@ -220,7 +221,11 @@ func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
 		return q.kept, nil
 	}
 	q.theta = l.theta
-	out, err := q.c.discretise(l.d, s, q.c.align(l.d, h), l.tail, q.o.MaxCells, &q.effort)
+	c := q.c
+	if s == lower {
+		c = q.below
+	}
+	out, err := c.discretise(l.d, s, c.align(l.d, h), l.tail, q.o.MaxCells, &q.effort)
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +357,7 @@ func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, er
 		}
 	}
 	q.spent += best.cells
-	t, err := s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.work)
+	t, err := s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.space)
 	if err != nil {
 		return nil, err
 	}

@@ -123,9 +123,12 @@ func (c composition) steps() float64 {
 
 // discretise puts every part on the lattice of step h.
 func (c composition) discretise(d direction, s side, h, tail float64, maxCells int, work *effort) (*sum, error) {
-	out := &sum{h: h}
+	out := &sum{h: h, work: work}
 	left := maxCells
 	for _, t := range c.terms {
+		if err := work.add(2000); err != nil {
+			return nil, err
+		}
 		l, err := onLattice(t.node, d, s, h, tail/c.steps(), left, work)
 		if err != nil {
 			return nil, err
@@ -160,6 +163,9 @@ func onLattice(n node, d direction, s side, h, tail float64, maxCells int, work 
 	r := request{side: s, grid: newGrid(o, fine), tail: math.Max(tail, 1e-307), maxCells: maxCells * int(h/fine), work: work}
 	m, err := n.measure(d, r)
 	if err != nil {
+		return lattice{}, err
+	}
+	if err := work.add(100 * float64(len(m.mass))); err != nil {
 		return lattice{}, err
 	}
 	total := m.infP + m.infQ
@@ -203,8 +209,18 @@ func (c composition) measure(d direction, r request) (measure, error) {
 		h *= fineness
 	}
 	w := &workspace{}
+	// A step that was too fine before is not tried again.
+	key := c.key()
+	h = math.Max(h, 0.7*r.work.fits[key])
+	first := h
 	for range 80 {
 		m, err := c.compose(d, r, c.align(d, h), w)
+		if err == nil && h > first {
+			if r.work.fits == nil {
+				r.work.fits = map[string]float64{}
+			}
+			r.work.fits[key] = h
+		}
 		if err != errTooFine {
 			return m, err
 		}
@@ -217,8 +233,19 @@ func (c composition) measure(d direction, r request) (measure, error) {
 // computed under many tilts.
 const innerCells = 1 << 16
 
+// innerCells is less in a deep nest: every draw around it works through as many.
+func (c composition) innerCells() int {
+	switch d := c.depth(); {
+	case d > 16:
+		return innerCells >> 4
+	case d > 6:
+		return innerCells >> 2
+	}
+	return innerCells
+}
+
 func (c composition) compose(d direction, r request, h float64, w *workspace) (measure, error) {
-	cells := min(r.maxCells, innerCells)
+	cells := min(r.maxCells, c.innerCells())
 	s, err := c.discretise(d, r.side, h, r.tail, cells, r.work)
 	if err != nil {
 		return measure{}, err

@@ -6,6 +6,7 @@ import "math"
 type sum struct {
 	parts []lattice
 	h     float64
+	work  *effort
 }
 
 // cumulants are k(θ) = log Σ p·e^(θl) of one part and its first two derivatives.
@@ -60,6 +61,9 @@ func (l *lattice) cumulants(theta float64) (k, mean, variance float64) {
 
 // cumulants of the sum.
 func (s *sum) cumulants(theta float64) (k, mean, variance float64) {
+	if s.work != nil {
+		s.work.work += 3 * float64(s.cells())
+	}
 	for i := range s.parts {
 		a, b, c := s.parts[i].cumulants(theta)
 		n := s.parts[i].n

@@ -28,5 +28,10 @@
 // independent. It is no privacy filter: the plan must be fixed before data are
 // seen (P10).
 //
-// It imports the standard library and gonum only, and nothing of this project.
+// A composition of more than a hundred different mechanisms is bounded by joining
+// those that are nearly equal: by their worst for the upper bound, by their mildest
+// for the lower one. The work of a query is counted and bounded, on no clock.
+//
+// It imports the standard library and gonum only, and of this project what groups
+// numbers.
 package pld

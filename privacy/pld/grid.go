@@ -2,6 +2,7 @@ package pld
 
 import (
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -61,4 +62,25 @@ func (r request) nodes(lo, hi float64) ([]float64, error) {
 
 // effort is what a query has worked through, in cells, and the tilt at which its
 // measures are going to be read.
-type effort struct{ spent, theta float64 }
+type effort struct {
+	spent, theta float64
+	// work is about the nanoseconds that went into it, counted from the sizes of what
+	// was computed: an answer depends on no clock.
+	work float64
+	// fits is the finest step at which an inner composition was found to fit.
+	fits map[string]float64
+}
+
+// maxWork is where a query gives up: about a second of one processor.
+const maxWork = 7e8
+
+// errSpent is returned where a query has worked through all that it may.
+var errSpent = fmt.Errorf("%w: the work allowed to one query is spent", ErrNotCertified)
+
+// add counts work, and says whether there is some left.
+func (e *effort) add(work float64) error {
+	if e.work += work; e.work > maxWork {
+		return errSpent
+	}
+	return nil
+}

@@ -9,6 +9,8 @@ import (
 type points struct {
 	loss, mass []float64
 	inf        float64 // mass of infinite loss
+	k          int     // categories of randomized response; 0 for an (eps, delta) point
+	eps        float64
 }
 
 // RandomizedResponse is k-ary randomized response: the true category with
@@ -23,14 +25,18 @@ func RandomizedResponse(k int, eps0 float64) Mechanism {
 	if err == nil {
 		err = check(eps0 > 0 && eps0 < 1e150, "randomized response: eps0 must be positive and finite (%v)", eps0)
 	}
+	return leaf{responsePoints(k, eps0), err}
+}
+
+func responsePoints(k int, eps0 float64) *points {
 	// e^eps0 cancels: truth is 1/(1+(k-1)e^-eps0).
 	truth := 1 / (1 + float64(k-1)*math.Exp(-eps0))
 	lie := truth * math.Exp(-eps0)
-	p := &points{loss: []float64{-eps0, eps0}, mass: []float64{lie, truth}}
+	p := &points{loss: []float64{-eps0, eps0}, mass: []float64{lie, truth}, k: k, eps: eps0}
 	if k > 2 {
-		p = &points{loss: []float64{-eps0, 0, eps0}, mass: []float64{lie, float64(k-2) * lie, truth}}
+		p.loss, p.mass = []float64{-eps0, 0, eps0}, []float64{lie, float64(k-2) * lie, truth}
 	}
-	return leaf{p, err}
+	return p
 }
 
 // Approx is the worst pair of all mechanisms with the guarantee (eps, delta):
@@ -41,7 +47,11 @@ func Approx(eps, delta float64) Mechanism {
 	if err == nil {
 		err = check(delta >= 0 && delta <= 1, "approx: delta must lie in [0, 1] (%v)", delta)
 	}
-	p := &points{inf: delta}
+	return leaf{pointPoints(eps, delta), err}
+}
+
+func pointPoints(eps, delta float64) *points {
+	p := &points{inf: delta, eps: eps}
 	if eps > 0 {
 		top := 1 / (1 + math.Exp(-eps))
 		p.loss = []float64{-eps, eps}
@@ -49,7 +59,7 @@ func Approx(eps, delta float64) Mechanism {
 	} else {
 		p.loss, p.mass = []float64{0}, []float64{1 - delta}
 	}
-	return leaf{p, err}
+	return p
 }
 
 func (p *points) measure(r request) (measure, error) {
@@ -93,3 +103,14 @@ func (p *points) gaps() []gap {
 }
 
 func (p *points) key() string { return fmt.Sprintf("points(%x,%x,%x)", p.loss, p.mass, p.inf) }
+
+// pointsShape is the family of randomized response with k categories, or that of
+// (eps, delta) points.
+func pointsShape(p *points) (shape, bool) {
+	if p.k > 0 {
+		return shape{fmt.Sprintf("randomized response %d", p.k), []float64{p.eps},
+			func(at []float64) node { return leaf{responsePoints(p.k, at[0]), nil} }}, true
+	}
+	return shape{"approx", []float64{p.eps, p.inf},
+		func(at []float64) node { return leaf{pointPoints(at[0], at[1]), nil} }}, true
+}

@@ -43,10 +43,11 @@ func (o Options) filled() (Options, error) {
 // question is a query of one mechanism.
 type question struct {
 	c       composition
+	below   composition // dominated by c, for the lower bound: c itself unless it was too long
 	o       Options
 	epsilon bool    // asked for: epsilon at a delta, or delta at an epsilon
 	at      float64 // the given one
-	work    *workspace
+	space   *workspace
 
 	effort
 	kept               *sum
@@ -92,7 +93,11 @@ func ask(m Mechanism, o Options, epsilon bool, at float64) (Interval, error) {
 	if !ok {
 		c = composition{[]term{{n, 1}}}
 	}
-	q := &question{c: c, o: o, epsilon: epsilon, at: at, work: &workspace{}}
+	c, below, err := join(c)
+	if err != nil {
+		return Interval{}, err
+	}
+	q := &question{c: c, below: below, o: o, epsilon: epsilon, at: at, space: &workspace{}}
 	return q.answer()
 }
 

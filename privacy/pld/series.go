@@ -27,17 +27,20 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 	f := newFlat(s, theta)
 	out := &series{theta: theta, k: f.k, h: s.h, n: n, beyond: massHi, wrapped: massLo + massHi}
 	// The cost of a Fourier transform of length n, in the same units.
-	limit := math.Min(60*n, 4e8)
+	limit := math.Min(60*n, 1.5e8)
 	m := math.Ceil(6.5 / math.Sqrt(v) * n * s.h / (2 * math.Pi))
 	var rest float64
 	for try := 0; ; try++ {
-		if try == 12 || !(m*float64(s.cells()+500) < limit) || m > 1<<17 || m > n/2 || m < 1 {
+		if try == 12 || !(m*float64(s.cells()+4000) < limit) || m > 1<<17 || m > n/2 || m < 1 {
 			return nil
 		}
 		if rest = f.rest(m, n, s.h); rest < 1e-11/n {
 			break
 		}
 		m = math.Ceil(m * 1.4)
+	}
+	if s.work != nil && s.work.add(1.5*m*float64(s.cells()+4000)) != nil {
+		return nil
 	}
 	origin := 0.0
 	for i := range s.parts {

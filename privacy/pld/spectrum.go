@@ -106,6 +106,11 @@ func (s *sum) transform(theta, lo, hi, massLo, massHi float64, maxCells int, w *
 	relative := make([]float64, len(w.all))
 	for i := range s.parts {
 		p := &s.parts[i]
+		if s.work != nil {
+			if err := s.work.add(50*float64(n) + 10*float64(len(p.p))); err != nil {
+				return nil, err
+			}
+		}
 		k, _, _ := p.cumulants(theta)
 		out.k += p.n * k
 		steps += p.n
