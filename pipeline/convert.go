@@ -86,12 +86,15 @@ func (p *preparer) fromTexts(codes []int32, v table.Values) error {
 		for i, text := range v.Dict {
 			c, ok := p.texts[text]
 			if !ok {
-				c = p.outsideCode
+				c = foreign
 			}
 			p.mapped[i] = c
 		}
 	}
-	return p.each(codes, v, func(i int) (int32, bool) { return p.mapped[v.Codes[i]], true })
+	return p.each(codes, v, func(i int) (int32, bool) {
+		c := p.mapped[v.Codes[i]]
+		return c, c != foreign
+	})
 }
 
 // each fills codes, applying the rules for missing and foreign values.
@@ -99,10 +102,13 @@ func (p *preparer) each(codes []int32, v table.Values, code func(i int) (int32, 
 	for i := range codes {
 		c := p.missingCode
 		null := v.Null(i) || v.Float64 != nil && v.Float64[i] != v.Float64[i]
-		if !null {
+		if null {
+			p.facts.Missing++
+		} else {
 			var ok bool
 			if c, ok = code(i); !ok {
 				c = p.outsideCode
+				p.facts.Outside++
 			}
 		}
 		if c == refused {

@@ -43,6 +43,9 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 		return nil, err
 	}
 	b.options.reach("sealed")
+	if err := r.private.write(out, rep.Job, r.table.rows()); err != nil {
+		return nil, err
+	}
 	if err := out.publish(); err != nil {
 		return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
 	}

@@ -35,6 +35,7 @@ type preparer struct {
 	missingCode  int32
 	outsideCode  int32
 	out          prepared
+	facts        columnFacts // private (P19)
 
 	dictID   uint64  // the dictionary that mapped belongs to
 	mapped   []int32 // its entries as codes
@@ -43,8 +44,11 @@ type preparer struct {
 	validBuf []byte
 }
 
-// refused marks a code that must not occur.
-const refused = -2
+// refused marks a code that must not occur, foreign a text outside the domain.
+const (
+	refused = -2
+	foreign = -3
+)
 
 func newPreparer(c job.Column) *preparer {
 	p := &preparer{column: c}
@@ -116,8 +120,10 @@ func (p *preparer) clip(x []float64) bool {
 		switch {
 		case f < lo:
 			x[i] = lo
+			p.facts.Clipped++
 		case f > hi:
 			x[i] = hi
+			p.facts.Clipped++
 		default:
 			nans = true
 		}
@@ -134,6 +140,7 @@ func (p *preparer) missing(x []float64, valid []byte) error {
 			bitmap[i>>3] |= 1 << (i & 7)
 			continue
 		}
+		p.facts.Missing++
 		switch p.column.Missing.Rule {
 		case job.Impute:
 			x[i] = p.impute

@@ -59,7 +59,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer release()
-	run := &running{plan: plan, table: t, options: o, page: page, results: map[string]sdk.Result{}}
+	run := &running{plan: plan, table: t, options: o, page: page, private: newDiagnostics(o), results: map[string]sdk.Result{}}
 	content := budget.beside(leased, t)
 	if err := content(run.draws(leased)); err != nil {
 		return nil, codeOf(leased, err)
@@ -90,6 +90,7 @@ type running struct {
 	table   *openedTable
 	options Options
 	page    *report.Page
+	private *diagnostics // nil unless asked for
 
 	mu      sync.Mutex
 	results map[string]sdk.Result
@@ -130,7 +131,7 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
 		batch := d.releases[i*together : min((i+1)*together, len(d.releases))]
-		if err := r.feed(ctx, batch, picks, src, r.progress(d, i, scans)); err != nil {
+		if err := r.feed(ctx, d.name, batch, picks, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
 	}
@@ -138,10 +139,11 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 }
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *running) feed(ctx context.Context, batch []*release, picks *picker, src *noise.Source, progress func(int64)) error {
+func (r *running) feed(ctx context.Context, draw string, batch []*release, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{table: r.table.table, job: r.plan.job, picker: picks, progress: progress}
+	s := &sample{table: r.table.table, job: r.plan.job, picker: picks, progress: progress,
+		done: func(rows int64, columns []*preparer) { r.private.scanned(draw, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
 	finished := make(chan struct{}) // closed when the scan has ended, well or not

@@ -67,6 +67,7 @@ type sample struct {
 	columns  []string // the union of what the releases read
 	picker   *picker
 	progress func(rows int64)
+	done     func(rows int64, columns []*preparer) // told what the scan saw
 }
 
 // sink is where one release's rows go: which of the prepared columns it wants,
@@ -105,7 +106,9 @@ func (s *sample) run(ctx context.Context, sinks []sink) error {
 		preparers[i] = newPreparer(c)
 	}
 	ready := make([]host.Values, len(s.columns))
+	rows := int64(0)
 	visit := func(b table.Batch) error {
+		rows += int64(b.Rows)
 		for i, p := range preparers {
 			v, err := p.prepare(b.Columns[i], b.Rows)
 			if err != nil {
@@ -116,7 +119,11 @@ func (s *sample) run(ctx context.Context, sinks []sink) error {
 		weights := s.picker.weights(b.Block)
 		return fanOut(sinks, b.Rows, ready, weights)
 	}
-	return s.table.Scan(ctx, table.ScanOptions{Columns: s.columns, Pick: s.picker.pick, Progress: s.progress}, visit)
+	err := s.table.Scan(ctx, table.ScanOptions{Columns: s.columns, Pick: s.picker.pick, Progress: s.progress}, visit)
+	if err == nil {
+		s.done(rows, preparers)
+	}
+	return err
 }
 
 // fanOut writes one block to every sink at once and waits for all of them.
