@@ -36,7 +36,8 @@ type Limits struct {
 	ResultRows  int64 // rows of a result; 10 million
 	ResultBytes int64 // bytes of a result; 256 MiB
 
-	// MessagesOnly keeps rows off the socket: the slow lane that always works.
+	// MessagesOnly keeps rows off sockets and shared memory: the slow lane that
+	// always works.
 	MessagesOnly bool
 	// SoleParent says that this process starts no children except plugins, so that
 	// any other process left with it as parent is a plugin's orphan and is killed,

@@ -36,6 +36,8 @@ func privateDir() (string, *os.File, error) { return "", nil, errPlatform }
 
 func dialOwn(context.Context, *process, string, string) (net.Conn, error) { return nil, errPlatform }
 
+func newMemoryLane(*Plugin, int) (*socketLane, error) { return nil, errPlatform }
+
 type ownListener struct{ net.Listener }
 
 func newOwnListener(l net.Listener, _ *process, _ int32) *ownListener { return &ownListener{l} }

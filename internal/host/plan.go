@@ -56,6 +56,7 @@ func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
 func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
 	for _, lane := range m.GetLanes() {
 		p.socket = p.socket || lane == wire.Lane_LANE_SOCKET
+		p.memory = p.memory || lane == wire.Lane_LANE_MEMORY
 	}
 	all := m.GetMechanisms()
 	for i, d := range all {

@@ -35,6 +35,7 @@ type Plugin struct {
 	call   sync.Mutex
 	desc   *sdk.Description
 	socket bool // the plugin supports LANE_SOCKET
+	memory bool // and LANE_MEMORY
 
 	stopOnce sync.Once
 	stopped  chan struct{}

@@ -85,6 +85,9 @@ func (r *raw) Describe(context.Context, *wire.DescribeRequest) (*wire.DescribeRe
 	if r.mode == "messages" {
 		lanes = nil
 	}
+	if strings.HasPrefix(r.mode, "memory") {
+		lanes = append(lanes, wire.Lane_LANE_MEMORY)
+	}
 	return &wire.DescribeResponse{Mechanisms: []*wire.Description{m}, Lanes: lanes}, nil
 }
 
@@ -163,6 +166,11 @@ func (r *raw) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.Re
 		}
 		defer conn.Close()
 		src = conn
+	}
+	if start.GetLane() == wire.Lane_LANE_MEMORY {
+		if src, err = rawMemory(r.mode, start.GetSocket()); err != nil {
+			return err
+		}
 	}
 	noise, err := r.broker.Dial(start.GetNoise())
 	if err != nil {

@@ -188,6 +188,11 @@ func (r *release) exchange(ctx context.Context, feed func(context.Context, RowWr
 }
 
 func (r *release) openLane(stream grpc.BidiStreamingClient[wire.ReleaseInput, wire.ReleaseOutput]) (lane, error) {
+	if r.p.memory && !r.p.limits.MessagesOnly {
+		if l, err := newMemoryLane(r.p, len(r.specs)); err == nil {
+			return l, nil
+		} // a system without sealed memory: the next best lane
+	}
 	if r.p.socket && !r.p.limits.MessagesOnly {
 		return newSocketLane(r.p)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -70,15 +71,38 @@ func (f *frames) Message() (*ipc.Message, error) {
 	if size < 0 || size > f.maxBody {
 		return nil, errFrame
 	}
-	body := memory.NewResizableBuffer(f.mem)
-	defer body.Release()
 	f.Release() // first, so that its memory can be used again
-	body.Resize(int(size))
-	if err := f.full(body.Bytes()); err != nil {
+	body, err := f.body(int(size))
+	if err != nil {
 		return nil, err
 	}
+	defer body.Release()
 	f.msg = ipc.NewMessage(memory.NewBufferBytes(meta), body)
 	return f.msg, nil
+}
+
+// body reads a message's body, or looks at it where it lies.
+func (f *frames) body(size int) (*memory.Buffer, error) {
+	if v, ok := f.r.(viewer); ok {
+		b, err := v.view(size)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		// Values are read in place, which wants them aligned.
+		if err != nil || b != nil && uintptr(unsafe.Pointer(&b[0]))%8 == 0 {
+			return memory.NewBufferBytes(b), err
+		}
+		if b != nil {
+			return memory.NewBufferBytes(append([]byte(nil), b...)), nil
+		}
+	}
+	body := memory.NewResizableBuffer(f.mem)
+	body.Resize(size)
+	if err := f.full(body.Bytes()); err != nil {
+		body.Release()
+		return nil, err
+	}
+	return body, nil
 }
 
 func (f *frames) full(b []byte) error {

@@ -84,7 +84,7 @@ func (Relation) EnumDescriptor() ([]byte, []int) {
 	return file_mechanism_proto_rawDescGZIP(), []int{0}
 }
 
-// Lane is a way for rows to reach the plugin. Both carry the same Arrow IPC
+// Lane is a way for rows to reach the plugin. All carry the same Arrow IPC
 // stream.
 type Lane int32
 
@@ -94,6 +94,8 @@ const (
 	Lane_LANE_MESSAGES Lane = 1
 	// LANE_SOCKET: a unix socket that the plugin connects to once. Faster.
 	Lane_LANE_SOCKET Lane = 2
+	// LANE_MEMORY: memory that the host shares over such a socket. Fastest; Linux.
+	Lane_LANE_MEMORY Lane = 3
 )
 
 // Enum value maps for Lane.
@@ -102,11 +104,13 @@ var (
 		0: "LANE_UNSPECIFIED",
 		1: "LANE_MESSAGES",
 		2: "LANE_SOCKET",
+		3: "LANE_MEMORY",
 	}
 	Lane_value = map[string]int32{
 		"LANE_UNSPECIFIED": 0,
 		"LANE_MESSAGES":    1,
 		"LANE_SOCKET":      2,
+		"LANE_MEMORY":      3,
 	}
 )
 
@@ -1256,7 +1260,7 @@ type ReleaseStart struct {
 	// The plan that the plugin made from the four fields above.
 	Plan *Plan `protobuf:"bytes,5,opt,name=plan,proto3" json:"plan,omitempty"`
 	Lane Lane  `protobuf:"varint,6,opt,name=lane,proto3,enum=dprelease.plugin.v1.Lane" json:"lane,omitempty"`
-	// LANE_SOCKET: the path of the unix socket to connect to.
+	// LANE_SOCKET, LANE_MEMORY: the path of the unix socket to connect to.
 	Socket string `protobuf:"bytes,7,opt,name=socket,proto3" json:"socket,omitempty"`
 	// The broker id under which the host serves Noise for this release.
 	Noise         uint32 `protobuf:"varint,8,opt,name=noise,proto3" json:"noise,omitempty"`
@@ -3622,11 +3626,12 @@ const file_mechanism_proto_rawDesc = "" +
 	"\bRelation\x12\x18\n" +
 	"\x14RELATION_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RELATION_ADD_REMOVE\x10\x01\x12\x18\n" +
-	"\x14RELATION_REPLACE_ONE\x10\x02*@\n" +
+	"\x14RELATION_REPLACE_ONE\x10\x02*Q\n" +
 	"\x04Lane\x12\x14\n" +
 	"\x10LANE_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rLANE_MESSAGES\x10\x01\x12\x0f\n" +
-	"\vLANE_SOCKET\x10\x02*[\n" +
+	"\vLANE_SOCKET\x10\x02\x12\x0f\n" +
+	"\vLANE_MEMORY\x10\x03*[\n" +
 	"\n" +
 	"ColumnType\x12\x1b\n" +
 	"\x17COLUMN_TYPE_UNSPECIFIED\x10\x00\x12\x16\n" +

@@ -52,7 +52,7 @@ type MechanismClient interface {
 	Plan(ctx context.Context, in *PlanRequest, opts ...grpc.CallOption) (*PlanResponse, error)
 	// Release reads rows and returns a result. The first message of the request
 	// stream is a ReleaseStart. Where its lane is LANE_MESSAGES, chunks of the
-	// row stream follow, the last of them marked; where it is LANE_SOCKET, none.
+	// row stream follow, the last of them marked; where it is another, none.
 	// The plugin MUST read the row stream to its end before the first ReleaseOutput.
 	Release(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ReleaseInput, ReleaseOutput], error)
 }
@@ -113,7 +113,7 @@ type MechanismServer interface {
 	Plan(context.Context, *PlanRequest) (*PlanResponse, error)
 	// Release reads rows and returns a result. The first message of the request
 	// stream is a ReleaseStart. Where its lane is LANE_MESSAGES, chunks of the
-	// row stream follow, the last of them marked; where it is LANE_SOCKET, none.
+	// row stream follow, the last of them marked; where it is another, none.
 	// The plugin MUST read the row stream to its end before the first ReleaseOutput.
 	Release(grpc.BidiStreamingServer[ReleaseInput, ReleaseOutput]) error
 	mustEmbedUnimplementedMechanismServer()

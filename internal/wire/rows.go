@@ -148,7 +148,18 @@ func (w *RowsWriter) piece(b Batch, at, n int) error {
 	}
 	rec := array.NewRecord(w.schema, cols, int64(n))
 	defer rec.Release()
-	return w.w.Write(rec)
+	if err := w.w.Write(rec); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// flush tells the destination that a message has ended, if it wants to know.
+func (w *RowsWriter) flush() error {
+	if f, ok := w.out.(flusher); ok {
+		return f.Flush()
+	}
+	return nil
 }
 
 // Close writes the end of the stream. It does not close the underlying writer.
@@ -156,7 +167,10 @@ func (w *RowsWriter) Close() error {
 	if w.w == nil {
 		w.start(false)
 	}
-	return w.w.Close()
+	if err := w.w.Close(); err != nil {
+		return err
+	}
+	return w.flush()
 }
 
 func makeArray(t arrow.DataType, n int, valid, values []byte) arrow.Array {

@@ -44,7 +44,8 @@ type Rows interface {
 	Next() (*Batch, error)
 }
 
-// Batch is some rows of the columns that the plan asked for.
+// Batch is some rows of the columns that the plan asked for. Its slices may be
+// memory that cannot be written: a mechanism that changes values copies them first.
 type Batch struct {
 	n       int
 	columns []batchColumn

@@ -33,7 +33,7 @@ func (s *server) Describe(_ context.Context, req *wire.DescribeRequest) (_ *wire
 	if err := wire.Known(req); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	out := &wire.DescribeResponse{Lanes: []wire.Lane{wire.Lane_LANE_SOCKET}}
+	out := &wire.DescribeResponse{Lanes: lanes}
 	for _, m := range s.order {
 		d, err := fromDescription(m.Describe())
 		if err != nil {
@@ -119,6 +119,8 @@ func openLane(start *wire.ReleaseStart, stream grpc.BidiStreamingServer[wire.Rel
 			return nil, nil, err
 		}
 		return conn, conn.Close, nil
+	case wire.Lane_LANE_MEMORY:
+		return openMemory(start.GetSocket())
 	case wire.Lane_LANE_MESSAGES:
 		return &chunkReader{recv: stream.Recv}, func() error { return nil }, nil
 	}
