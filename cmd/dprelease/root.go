@@ -76,7 +76,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.schema(), e.version(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.version(), e.mechanism())
 	return root
 }
 

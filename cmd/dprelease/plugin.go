@@ -1,0 +1,61 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// plugins are the commands for those who write or choose mechanisms.
+func (e *environment) plugins() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "plugin",
+		Short: "Write, check and list mechanisms",
+		Long: `plugin holds the commands for those who write a mechanism of their own, or who
+want to know more about one before they let it at their data.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("a command is missing: check, list or new")
+		},
+	}
+	c.AddCommand(e.pluginCheck(), e.pluginList(), e.pluginNew())
+	return c
+}
+
+// listed is one line of plugin list.
+type listed struct {
+	Name        string   `json:"name"`
+	Version     string   `json:"version"`
+	Summary     string   `json:"summary"`
+	Relations   []string `json:"relations"`
+	Designs     []string `json:"designs"`
+	SelfNoising bool     `json:"self_noising"`
+}
+
+func (e *environment) pluginList() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the mechanisms that come with this program",
+		Example: "  dprelease plugin list --json",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var text strings.Builder
+			all := []listed{}
+			for _, name := range builtinNames() {
+				d := builtins[name].Describe()
+				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising}
+				for _, r := range d.Relations {
+					l.Relations = append(l.Relations, r.String())
+				}
+				all = append(all, l)
+				fmt.Fprintf(&text, "%-20s %-8s %s\n%-29s relations: %s; samples: %s\n", l.Name, l.Version, l.Summary, "",
+					strings.Join(l.Relations, ", "), strings.Join(l.Designs, ", "))
+			}
+			return e.say(all, "%s", text.String())
+		},
+	}
+	c.Flags().BoolVar(&e.json, "json", false, "print one JSON array")
+	return c
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"text/template"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed skeleton
+var skeleton embed.FS
+
+// files of a new plugin, by the template that makes them.
+func skeletonFiles(name string) map[string]string {
+	return map[string]string{
+		"go.mod.tmpl": "go.mod", "main.go.tmpl": "main.go", "mechanism.go.tmpl": "mechanism.go",
+		"mechanism_test.go.tmpl": "mechanism_test.go", "proof.md.tmpl": name + ".proof.md",
+	}
+}
+
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+func (e *environment) pluginNew() *cobra.Command {
+	var replace, dir string
+	c := &cobra.Command{
+		Use:   "new NAME",
+		Short: "Write the Go module of a new mechanism",
+		Long: `new writes a folder with a complete mechanism, the total of a column, to be changed
+into yours: a Go module of its own with a test that runs the conformance suite, and
+a proof. It never overwrites anything.`,
+		Example: `  dprelease plugin new trimmed-mean
+  cd trimmed-mean && go mod tidy && go build && dprelease plugin check ./trimmed-mean`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 || !pluginName.MatchString(args[0]) {
+				return errors.New("give one name: lower-case letters, digits and dashes, a letter first")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if dir == "" {
+				dir = args[0]
+			}
+			if err := writeSkeleton(dir, args[0], replace); err != nil {
+				fmt.Fprintf(e.errw, "dprelease: %v\n", err)
+				return failed{exitUsage}
+			}
+			next := "go mod tidy && go test && go build"
+			if replace != "" {
+				next = "go test && go build"
+			}
+			return e.say(map[string]string{"event": "done", "dir": dir}, "wrote %s; next: cd %s && %s && dprelease plugin check ./%s\n", dir, dir, next, args[0])
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "", "the folder to write; by default NAME")
+	c.Flags().StringVar(&replace, "replace", "", "use the dprelease in this folder instead of a published version")
+	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	return c
+}
+
+// writeSkeleton writes the module. With replace it takes over the requirements of the
+// module there, so that it builds with what has been downloaded already.
+func writeSkeleton(dir, name, replace string) error {
+	with := struct{ Name, Go, Version, Replace, Requires string }{Name: name, Go: "1.26.0", Version: version().Version}
+	if !strings.HasPrefix(with.Version, "v") {
+		with.Version = "v0.0.0"
+	}
+	var sums []byte
+	if replace != "" {
+		mod, err := os.ReadFile(filepath.Join(replace, "go.mod"))
+		if err != nil || !bytes.Contains(mod, []byte("module github.com/dprelease/dprelease\n")) {
+			return errors.New("--replace must name a folder with the source of dprelease")
+		}
+		if sums, err = os.ReadFile(filepath.Join(replace, "go.sum")); err != nil {
+			return errors.New("--replace must name a folder with a go.sum")
+		}
+		with.Requires = requirements(string(mod))
+		if with.Replace, err = relative(dir, replace); err != nil {
+			return err
+		}
+		with.Version = "v0.0.0"
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("%s exists; nothing was written", dir)
+		}
+		return err
+	}
+	t, err := template.ParseFS(skeleton, "skeleton/*.tmpl")
+	if err != nil {
+		return err
+	}
+	for from, to := range skeletonFiles(name) {
+		var text bytes.Buffer
+		if err := t.ExecuteTemplate(&text, from, with); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, to), text.Bytes(), 0o644); err != nil {
+			return err
+		}
+	}
+	if sums != nil {
+		return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644)
+	}
+	return nil
+}
+
+// requirements are the require blocks of a go.mod.
+func requirements(mod string) string {
+	var out []string
+	inside := false
+	for line := range strings.Lines(mod) {
+		line = strings.TrimRight(line, "\n")
+		if strings.HasPrefix(line, "require ") {
+			inside = strings.HasSuffix(line, "(")
+			out = append(out, line)
+			continue
+		}
+		if inside {
+			out = append(out, line)
+			inside = line != ")"
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// relative is the path of the source as go.mod of dir names it.
+func relative(dir, source string) (string, error) {
+	if filepath.IsAbs(source) {
+		return source, nil
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(source)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(abs, to)
+	if err == nil && !strings.HasPrefix(rel, ".") {
+		rel = "./" + rel
+	}
+	return rel, err
+}
