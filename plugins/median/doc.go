@@ -11,8 +11,9 @@
 //     β-smooth sensitivity S (P13). An event approx{ε, δ} a quantile. S depends on
 //     the data and is private (P19): it goes to the host with the noise call and
 //     nowhere else. The lattice of the result and the floor under S are public.
-//     All values of the sample are held in memory, 8 bytes each, and sorted once;
-//     the maximisation behind S needs at most 16 bytes a value more.
+//     All values of the sample are held in memory, 8 bytes each (up to 20 while they
+//     arrive, where their number is secret), and sorted once; the maximisation
+//     behind S needs at most 8 bytes a value more.
 //   - exponential: the values are rounded to a public lattice and a point of it is
 //     drawn by the exponential mechanism with the distance in (weighted) rank as
 //     its score. An event pure{ε} a quantile. Memory follows the lattice, not the
