@@ -14,7 +14,7 @@ import (
 // efficiencyFigure draws q·ε_n/ε against the rate q at a draw's own ε, with its
 // lower bound log(1+c)/c, and marks the draw.
 func efficiencyFigure(d Draw, id string) (template.HTML, error) {
-	p := newFigure("sampling rate q", "efficiency q·ε_n/ε")
+	p := newFigure("sampling rate q", "efficiency")
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
 	left := math.Pow(10, math.Floor(math.Log10(math.Max(d.Amplification.Rate, 1e-280)))-1)
 	left = math.Min(left, 1e-3)

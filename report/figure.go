@@ -195,8 +195,8 @@ func (f profileFigure) render(id, title, description string) (template.HTML, err
 		p.X.Min = f.charged.eps / 30
 	}
 	if f.sampled {
-		line(p, "population (amplified)", f.after.visible(p), mainTone, 2, nil)
-		line(p, "sample (before)", f.before.visible(p), otherTone, 1.4, broken)
+		line(p, "population", f.after.visible(p), mainTone, 2, nil)
+		line(p, "before amplification", f.before.visible(p), otherTone, 1.4, broken)
 	} else {
 		line(p, "guarantee", f.after.visible(p), mainTone, 2, nil)
 	}
@@ -242,7 +242,7 @@ func attackFigure(after, before curve, sampled bool, id, title, description stri
 	p := newFigure("false alarm", "detection")
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1
 	if sampled {
-		line(p, "knows who was drawn", before.power(), otherTone, 1.4, broken)
+		line(p, "without amplification", before.power(), otherTone, 1.4, broken)
 	}
 	line(p, "any attacker, at most", after.power(), mainTone, 2, nil)
 	line(p, "guessing", plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}}, axisTone, 1.2, dotted)
