@@ -113,7 +113,7 @@ func startServer() {
 		return
 	}
 	for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(50 * time.Millisecond) {
-		db, err := sql.Open("pgx", serverURL("postgres"))
+		db, err := sql.Open("pgx", serverURL("public"))
 		if err == nil {
 			err = db.Ping()
 			db.Close()
@@ -136,11 +136,11 @@ func stopServer() {
 	}
 }
 
-func serverURL(database string) string {
-	return fmt.Sprintf("postgres://ledger@127.0.0.1:%d/%s?sslmode=disable", server.port, database)
+func serverURL(schema string) string {
+	return fmt.Sprintf("postgres://ledger@127.0.0.1:%d/postgres?sslmode=disable&search_path=%s", server.port, schema)
 }
 
-// newPostgres makes an empty database, or skips the test visibly.
+// newPostgres makes an empty schema, or skips the test visibly.
 func newPostgres(t testing.TB) string {
 	t.Helper()
 	server.once.Do(startServer)
@@ -150,16 +150,23 @@ func newPostgres(t testing.TB) string {
 		}
 		t.Skip(server.missing)
 	}
-	db, err := sql.Open("pgx", serverURL("postgres"))
+	name := fmt.Sprintf("ledger%d", server.n.Add(1))
+	onServer(t, "CREATE SCHEMA "+name)
+	return serverURL(name)
+}
+
+func onServer(t testing.TB, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("pgx", serverURL("public"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	name := fmt.Sprintf("ledger%d", server.n.Add(1))
-	if _, err := db.Exec("CREATE DATABASE " + name); err != nil {
-		t.Fatal(err)
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return serverURL(name)
 }
 
 // onBoth runs a test on both databases.
