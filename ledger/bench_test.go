@@ -1,0 +1,81 @@
+package ledger
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkTenThousand is a debit, a look and an audit of an account with 10,000
+// releases. Reference: 50 ms for a debit and for a look.
+func BenchmarkTenThousand(b *testing.B) {
+	for _, name := range []string{"sqlite", "postgres"} {
+		b.Run(name, func(b *testing.B) {
+			at := "sqlite:" + filepath.Join(b.TempDir(), "ledger.db")
+			if name == "postgres" {
+				at = newPostgres(b)
+			}
+			l := open(b, at)
+			fill(b, l, 10_000)
+			n := 0
+			b.Run("debit", func(b *testing.B) {
+				for b.Loop() {
+					n++
+					debit(b, l, request(fmt.Sprint("more", n), 1e-9))
+				}
+			})
+			b.Run("open-and-look", func(b *testing.B) {
+				for b.Loop() {
+					l := open(b, at)
+					if _, err := l.Look(background, "p77", "c"); err != nil {
+						b.Fatal(err)
+					}
+					if _, err := l.Account(background, people); err != nil {
+						b.Fatal(err)
+					}
+					l.Close()
+				}
+			})
+			b.Run("show", func(b *testing.B) {
+				for b.Loop() {
+					if s, err := l.Spends(background, 0); err != nil || len(s) < 10_000 {
+						b.Fatal(len(s), err)
+					}
+				}
+			})
+			b.Run("verify", func(b *testing.B) {
+				for b.Loop() {
+					verified(b, l)
+				}
+			})
+		})
+	}
+}
+
+// fill makes many releases in one transaction: what is measured comes after them.
+func fill(b *testing.B, l *Ledger, n int) {
+	b.Helper()
+	archive, err := pack(someFiles)
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = l.write(background, func(t *tx) error {
+		for i := range n {
+			q := request(fmt.Sprint("p", i), 1e-6/3)
+			k, err := t.debit(&q)
+			if err != nil {
+				return err
+			}
+			if _, err := t.append(kindSeal, &sealBody{Release: k.Release, Content: "c", Archive: digestOf(archive)}); err != nil {
+				return err
+			}
+			if err := t.exec("UPDATE dprelease_releases SET state = ?, content = ?, archive_digest = ?, archive = ? WHERE id = ?", Sealed, "c", digestOf(archive), archive, k.Release); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

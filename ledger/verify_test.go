@@ -1,0 +1,223 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// released makes a ledger with three releases and returns what stands on disk.
+func released(t *testing.T, l *Ledger, plans ...string) (seen []Seen) {
+	t.Helper()
+	for _, p := range plans {
+		k := debit(t, l, request(p, 0.125))
+		if err := l.Seal(background, k, "c", someFiles); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Publish(background, k.Release); err != nil {
+			t.Fatal(err)
+		}
+		s := Seen{Where: "out/" + p, Mark: Mark{k.Ledger, k.Seq, k.Head}}
+		for _, f := range someFiles {
+			s.Files = append(s.Files, Sum{f.Path, digestOf(f.Data)})
+		}
+		seen = append(seen, s)
+	}
+	return seen
+}
+
+// Every way in which a ledger or a release can be tampered with is found, and
+// nothing is found where nothing was.
+func TestVerifyFinds(t *testing.T) {
+	statements := func(all ...string) func(t *testing.T, at string, seen []Seen) []Seen {
+		return func(t *testing.T, at string, seen []Seen) []Seen {
+			db := rawDB(t, at)
+			for _, s := range all {
+				if _, err := db.Exec(s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return seen
+		}
+	}
+	onDisk := func(f func(s *Seen)) func(t *testing.T, at string, seen []Seen) []Seen {
+		return func(_ *testing.T, _ string, seen []Seen) []Seen { f(&seen[1]); return seen }
+	}
+	for _, c := range []struct {
+		name, code string
+		tamper     func(t *testing.T, at string, seen []Seen) []Seen
+	}{
+		{"nothing", "", onDisk(func(*Seen) {})},
+		{"a cost is lowered", FoundChain, statements(`UPDATE dprelease_records SET body = REPLACE(body, '"cost":["1/8"', '"cost":["1/9"') WHERE kind = 'debit'`)},
+		{"a record is taken out", FoundChain, statements("DELETE FROM dprelease_records WHERE seq = 5")},
+		{"the end is cut off", FoundTables, statements("DELETE FROM dprelease_records WHERE seq > 8")},
+		{"the end is cut off with the head", FoundTables, statements("DELETE FROM dprelease_records WHERE seq > 8", "UPDATE dprelease_head SET seq = 8, hash = (SELECT hash FROM dprelease_records WHERE seq = 8)")},
+		{"the end is cut off everywhere", FoundRolledBack, statements("DELETE FROM dprelease_records WHERE seq > 8", "DELETE FROM dprelease_releases WHERE id > 8",
+			`UPDATE dprelease_accounts SET debits = 2, spent = '["1/4","0"]'`, "UPDATE dprelease_head SET seq = 8, hash = (SELECT hash FROM dprelease_records WHERE seq = 8)")},
+		{"a spend is lowered", FoundTables, statements(`UPDATE dprelease_accounts SET spent = '["0","0"]'`)},
+		{"a limit is raised without a record", FoundTables, statements("UPDATE dprelease_accounts SET limit_epsilon = '100'")},
+		{"a release is put in", FoundTables, statements("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (999, 2, 'x', 'sealed', '', 1, 0)")},
+		{"a state is changed", FoundTables, statements("UPDATE dprelease_releases SET state = 'abandoned' WHERE id = 3")},
+		{"stored bytes are changed", FoundStored, statements("UPDATE dprelease_releases SET archive = (SELECT archive FROM dprelease_releases WHERE id = 3) WHERE id = 6",
+			"UPDATE dprelease_releases SET archive = NULL WHERE id = 9")},
+		{"a file is changed", FoundAltered, onDisk(func(s *Seen) { s.Files[0].SHA256 = digestOf([]byte("other")) })},
+		{"a file is gone", FoundAltered, onDisk(func(s *Seen) { s.Files = s.Files[1:] })},
+		{"a release of another ledger", FoundUndebited, onDisk(func(s *Seen) { s.Ledger = strings.Repeat("0", 32) })},
+		{"a release without a ledger", FoundUndebited, onDisk(func(s *Seen) { s.Mark = Mark{} })},
+		{"a release of a copy", FoundForked, onDisk(func(s *Seen) { s.Head = strings.Repeat("0", 64) })},
+		{"a release on no debit", FoundUndebited, onDisk(func(s *Seen) { s.Seq = 2; s.Head = "" })},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, at string) {
+				l := open(t, at)
+				seen := released(t, l, "p", "q", "r")
+				if c.name == "a release on no debit" {
+					l.Records(background, func(r Record) error {
+						if r.Seq == 2 {
+							seen[1].Head = r.Hash
+						}
+						return nil
+					})
+					seen[1].Seq = 2
+				} else {
+					l.Close()
+					seen = c.tamper(t, at, seen)
+				}
+				l = open(t, at)
+				v, err := l.Verify(background, seen)
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := joined(v.Findings())
+				if c.code == "" && found != "" || c.code != "" && !strings.Contains(found, c.code+":") {
+					t.Errorf("found %q, want %q", found, c.code)
+				}
+			})
+		})
+	}
+}
+
+// A ledger that was copied and written to in two places is found from either.
+func TestVerifyFindsCopies(t *testing.T) {
+	at := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, at)
+	seen := released(t, l, "p")
+	b := save(t, at)
+	seen = append(seen, released(t, l, "q")...)
+	other := open(t, "sqlite:"+b.copy)
+	time.Sleep(time.Millisecond)
+	more := released(t, other, "r")
+	for _, led := range []*Ledger{l, other} {
+		v, err := led.Verify(background, append(append([]Seen{}, seen...), more...))
+		if err != nil || !strings.Contains(joined(v.Findings()), FoundForked) {
+			t.Errorf("found %v, %v", v.Findings(), err)
+		}
+	}
+	if err := other.Witness(background, seen[1].Mark); codeOf(err) != CodeRolledBack {
+		t.Errorf("the copy: %v", err)
+	}
+	if _, err := other.Debit(background, request("s", 0.001)); codeOf(err) != CodeRolledBack {
+		t.Errorf("the copy goes on: %v", err)
+	}
+}
+
+// An exported chain is checked without its ledger, and every change of a byte of
+// it is found.
+func TestExportedChain(t *testing.T) {
+	l := open(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	seen := released(t, l, "p", "q")
+	if _, err := l.SetLimit(background, people, limit("5", "1/1000"), true, "why"); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	if err := l.Records(background, func(r Record) error { return e.Encode(r) }); err != nil {
+		t.Fatal(err)
+	}
+	v, err := ReadChain(bytes.NewReader(b.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Compare(seen)
+	if len(v.Findings()) > 0 || v.Head().Ledger != l.ID() {
+		t.Fatalf("%v", v.Findings())
+	}
+	for i := range b.Bytes() {
+		changed := bytes.Clone(b.Bytes())
+		if changed[i] == '\n' {
+			continue
+		}
+		changed[i] ^= 1
+		v, err := ReadChain(bytes.NewReader(changed))
+		if err == nil && len(v.Findings()) == 0 {
+			t.Fatalf("byte %d makes no difference: %q", i, changed[max(0, i-20):i+20])
+		}
+	}
+}
+
+func FuzzReadChain(f *testing.F) {
+	l := open(f, "sqlite:"+filepath.Join(f.TempDir(), "ledger.db"))
+	debit(f, l, request("p", 0.5))
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	if err := l.Records(background, func(r Record) error { return e.Encode(r) }); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes())
+	f.Add([]byte(`{"seq":1,"kind":"debit","body":"{}","prev":"","hash":""}`))
+	f.Add([]byte(`{"seq":-5,"kind":"account","body":"{\"filter\":\"rdp\",\"orders\":[1e308]}"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v, err := ReadChain(bytes.NewReader(b)); err == nil {
+			v.Compare([]Seen{{Mark: Mark{v.Head().Ledger, v.Head().Seq, v.Head().Head}}})
+		}
+	})
+}
+
+// Read-only folders and files: a fixed error, and nothing is written.
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	at := "sqlite:" + filepath.Join(dir, "ledger.db")
+	l := open(t, at)
+	released(t, l, "p")
+	l.Close()
+	l = open(t, at)
+	if _, err := l.conn.ExecContext(background, "PRAGMA query_only = ON"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Debit(background, request("q", 0.1)); codeOf(err) != CodeReadOnly {
+		t.Errorf("a debit on a read-only ledger: %v", err)
+	}
+	if _, err := l.Debit(background, request("q", 0.1)); codeOf(err) != CodeBroken {
+		t.Errorf("and again: %v", err)
+	}
+	before, err := os.ReadFile(filepath.Join(dir, "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := Open(background, address(t, at), Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Close()
+	if all, err := shown.Accounts(background); err != nil || len(all) != 1 {
+		t.Errorf("%v, %v", all, err)
+	}
+	after, _ := os.ReadFile(filepath.Join(dir, "ledger.db"))
+	if !bytes.Equal(before, after) {
+		t.Error("reading changed the file")
+	}
+}
+
+func ExampleAccount_Admit() {
+	a := &Account{Key: people, Opening: Opening{Filter: Basic, Limit: limit("3", "1/1000000")}}
+	a.Spent = append(a.Spent, limit("5/2", "0").Epsilon, limit("0", "0").Epsilon)
+	fmt.Println(a.Admit(privacy.Cost{limit("1", "0").Epsilon, limit("0", "0").Epsilon}, nil))
+	// Output: BUDGET_EXCEEDED: the account of data set people (row, replace-one) allows ε 3, δ 0.000001: the job needs epsilon 1 and 0.5 is left, 0.5 too little; a job that costs at most 0.5 times as much would fit
+}
