@@ -47,7 +47,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		writeValues(b, o.results[r.Name])
 		line(b, 2, "charged on the population", charge(r.Guarantee))
 		if r.From != job.Table {
-			line(b, 2, "allowed on the sample", pointText(r.Sample, allowed))
+			line(b, 2, "allowed on the sample", pointText(r.Sample, report.Allowed))
 		}
 		for _, e := range r.Expected {
 			line(b, 2, "expected error", expectedText(e))
@@ -58,9 +58,9 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		fmt.Fprintln(b)
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
-	line(b, 0, "meaning", meaning(o.Report.Guarantee, o.Report.Dataset))
+	line(b, 0, "meaning", report.Meaning(o.Report.Guarantee, o.Report.Dataset))
 	line(b, 0, "releases", o.Dir)
-	line(b, 0, "report", filepath.Join(o.Dir, reportFile))
+	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()
 }
 
