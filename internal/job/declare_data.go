@@ -55,7 +55,7 @@ func column() kind[Column] {
 		key("outside", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Outside },
 			"What becomes of a value of a category that is not in its domain", otherwise(string(Refuse)), example("{impute: other}")),
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
-			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart", otherwise("false")),
+			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
 			"What is publicly assumed about the values, for the planner alone. It changes no release, and must not be taken from the data"),
 	)
