@@ -4,6 +4,10 @@ package privacy
 // lattice steps: the step of the lattice follows from it.
 const stepSigma = 1 << 40
 
+// stepCoordinates is more than a noise call can carry: how many there are, an event
+// does not say.
+const stepCoordinates = 1 << 26
+
 // Calls is how many times noise is drawn: once for each step.
 func (e LastIterate) Calls() int64 {
 	if b := e.Batch; b > 0 && e.Epochs > 0 {
@@ -27,5 +31,7 @@ func (e LastIterate) Step() DiscreteGaussian {
 	if n == 0 {
 		n = e.N
 	}
-	return DiscreteGaussian{Sigma: stepSigma, Sensitivity: Sensitivity{ReplaceOne: e.Sensitivity / float64(n) / e.Sigma * stepSigma}}
+	return DiscreteGaussian{
+		Sigma: stepSigma, Sensitivity: Sensitivity{ReplaceOne: e.Sensitivity / float64(n) / e.Sigma * stepSigma}, Coordinates: stepCoordinates,
+	}
 }

@@ -259,3 +259,15 @@ func noDelta(r sdk.PlanRequest) sdk.PlanRequest {
 	r.Target.Delta = 0
 	return r
 }
+
+// The conformance suite finds nothing, under either accounting.
+func TestConformance(t *testing.T) {
+	requests := []sdk.PlanRequest{
+		request(privacy.AddRemove, 0, `{%s,"rows":9,"rate":0.4,"steps":3}`, models[0]),
+		request(privacy.ReplaceOne, 9, `{%s,"rate":1,"steps":3}`, models[2]),
+	}
+	for _, m := range lastModels {
+		requests = append(requests, request(privacy.ReplaceOne, 9, `{%s,"accounting":"last-iterate","steps":40}`, m))
+	}
+	sdktest.Test(t, Mechanism{}, sdktest.Config{Requests: requests, Seed: 5, Pairs: 60, Releases: 100})
+}
