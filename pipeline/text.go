@@ -4,33 +4,12 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
-
-// spent prints a charged figure with four significant digits, rounded up (P17).
-func spent(x float64) string {
-	return digits(x, math.Ceil)
-}
-
-// allowed prints a limit or a target with four significant digits, rounded down.
-// What was kept back for rounding (a billionth) is shown as part of it.
-func allowed(x float64) string {
-	return digits(x, func(steps float64) float64 { return math.Floor(steps * (2 - keptBack + 1e-12)) })
-}
-
-func digits(x float64, to func(float64) float64) string {
-	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return strconv.FormatFloat(x, 'g', -1, 64)
-	}
-	exponent := int(math.Floor(math.Log10(math.Abs(x)))) - 3
-	return strconv.FormatFloat(to(x/math.Pow10(exponent))*math.Pow10(exponent), 'g', 4, 64)
-}
 
 func pointText(p privacy.Point, number func(float64) string) string {
 	if p.Delta == 0 {
@@ -61,16 +40,16 @@ func (p *Plan) WriteText(w io.Writer) error {
 func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 	fmt.Fprintf(b, "\ndraw %s: %s\n", d.Name, d.Design)
 	line(b, 2, "event", d.Guarantee.EventText)
-	line(b, 2, "target on the population", pointText(d.Target, allowed))
+	line(b, 2, "target on the population", pointText(d.Target, report.Allowed))
 	if d.Design != "full" {
-		line(b, 2, "allowed on the sample", pointText(d.Sample, allowed)+" under "+relations(d.SampleRelations))
+		line(b, 2, "allowed on the sample", pointText(d.Sample, report.Allowed)+" under "+relations(d.SampleRelations))
 	}
 	line(b, 2, "charged on the population", charge(d.Guarantee))
 	if len(d.PublicColumns) > 0 {
 		line(b, 2, "public", strings.Join(d.PublicColumns, ", ")+": a neighbour keeps them")
 	}
 	for _, c := range d.Guarantee.Claimed {
-		line(b, 2, "claimed, not charged", fmt.Sprintf("ε %s by %s: %s", allowed(c.Epsilon), c.Source, c.Why))
+		line(b, 2, "claimed, not charged", fmt.Sprintf("ε %s by %s: %s", report.Allowed(c.Epsilon), c.Source, c.Why))
 	}
 	if d.Verdict != "" {
 		line(b, 2, "verdict", d.Verdict)
@@ -84,9 +63,9 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 
 func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	fmt.Fprintf(b, "  release %s: %s %s\n", r.Name, r.Mechanism.Name, r.Mechanism.Version)
-	line(b, 4, "target on the population", pointText(r.Target, allowed))
+	line(b, 4, "target on the population", pointText(r.Target, report.Allowed))
 	if d.Design != "full" {
-		line(b, 4, "allowed on the sample", pointText(r.Sample, allowed))
+		line(b, 4, "allowed on the sample", pointText(r.Sample, report.Allowed))
 	}
 	line(b, 4, "charged on the population", charge(r.Guarantee))
 	line(b, 4, "event", r.Guarantee.EventText)
@@ -129,29 +108,12 @@ func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
 		}
 		line(b, 2, "limit of the budget", text)
 	}
-	line(b, 2, "meaning", meaning(r.Guarantee, r.Dataset))
+	line(b, 2, "meaning", report.Meaning(r.Guarantee, r.Dataset))
 	writeAccount(b, r.Budget)
 }
 
 func charge(g report.Guarantee) string {
-	return pointText(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}, spent) + " (" + g.Method + ")"
-}
-
-// meaning says a guarantee in one sentence.
-func meaning(g report.Guarantee, d report.Dataset) string {
-	change := "is in the table or not"
-	if g.Relation == privacy.ReplaceOne {
-		change = "has the values it has or any others"
-		if len(d.PublicColumns) > 0 {
-			change += " (but for its " + strings.Join(d.PublicColumns, " and ") + ", which are public)"
-		}
-	}
-	text := fmt.Sprintf("whether any one %s %s changes the chance of any result by at most a factor %s",
-		d.Unit, change, spent(math.Exp(g.Epsilon)))
-	if g.Delta > 0 {
-		text += ", but for a probability of " + spent(g.Delta)
-	}
-	return text
+	return pointText(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}, report.Spent) + " (" + g.Method + ")"
 }
 
 func relations(rs []privacy.Relation) string {
