@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// goRun runs the go command without a network in a module of its own.
+func goRun(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// command runs one command line of the program in this process; built-in mechanisms
+// are served by this test binary.
+func command(t *testing.T, args ...string) (exit int, stdout, stderr string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errw bytes.Buffer
+	e := &environment{in: strings.NewReader(""), out: &out, errw: &errw, getenv: os.LookupEnv, self: self, jobs: pipelineJobs{}}
+	exit = e.execute(context.Background(), args)
+	return exit, out.String(), errw.String()
+}
+
+// TestThirdParty is the story of a mechanism from elsewhere: built in its own module,
+// pinned in a job by its digest, run, and checked.
+func TestThirdParty(t *testing.T) {
+	const source = root + "/examples/plugins/trimmed-mean"
+	dir := t.TempDir()
+	bin := filepath.Join(dir, "trimmed-mean")
+	goRun(t, source, "build", "-o", bin, ".")
+	goRun(t, source, "test", ".")
+
+	pinned, err := pluginFile(bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := filepath.Join(dir, "job.yaml")
+	write := func(digest string) {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(source, "job.yaml.tmpl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := filepath.Abs(root + "/examples/data/schools.parquet")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := strings.NewReplacer("sha256: SHA256}", "sha256: "+digest+"}", "../../data/schools.parquet", data).Replace(string(text))
+		if !strings.Contains(s, digest) || !strings.Contains(s, data) {
+			t.Fatal("the template has no place for the digest or the data")
+		}
+		if err := os.WriteFile(job, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	write(strings.Repeat("0", 64))
+	if exit, _, stderr := command(t, "run", job); exit != 5 || !strings.Contains(stderr, "PLUGIN_CHECKSUM") {
+		t.Errorf("another digest: exit %d: %s", exit, stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "out")); err == nil {
+		t.Error("another digest: something was released")
+	}
+
+	write(pinned.SHA256)
+	if exit, _, stderr := command(t, "run", job); exit != 0 {
+		t.Fatalf("run: exit %d: %s", exit, stderr)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "out", "api_trimmed.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(text))
+	if len(lines) != 2 || lines[0] != "estimate" {
+		t.Fatalf("the release: %q", text)
+	}
+	// The mean of the middle 90 % is 664.6; the noise has a scale of 0.29 and exceeds
+	// 12 with a probability below 1e-17.
+	if x, err := strconv.ParseFloat(lines[1], 64); err != nil || x < 652 || x > 677 {
+		t.Errorf("estimate %v, %v", x, err)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
+	if err != nil || !bytes.Contains(report, []byte(pinned.SHA256)) {
+		t.Errorf("the report does not name the plugin's digest: %v", err)
+	}
+
+	for _, args := range [][]string{{"--job", job}, nil} {
+		exit, stdout, stderr := command(t, append([]string{"plugin", "check", bin, "--pairs", "5", "--releases", "120"}, args...)...)
+		if exit != 0 || !strings.Contains(stdout, "\nNOT REFUTED") || !strings.Contains(stdout, pinned.SHA256) {
+			t.Errorf("check %v: exit %d\n%s%s", args, exit, stdout, stderr)
+		}
+		if strings.Contains(strings.ToLower(stdout), "passed") {
+			t.Errorf("the suite passes nothing: %s", stdout)
+		}
+	}
+}
+
+// TestPluginNew: what new writes builds and is not refuted; broken, it is.
+func TestPluginNew(t *testing.T) {
+	source, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "my-total")
+	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir, "--replace", source); exit != 0 {
+		t.Fatalf("new: exit %d: %s", exit, stderr)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	if out, err := exec.Command("gofmt", append([]string{"-l"}, files...)...).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("gofmt: %s, %v", out, err)
+	}
+	goRun(t, dir, "vet", ".") // compiles the test too, which the third party's story runs
+	goRun(t, dir, "build")
+	bin := filepath.Join(dir, "my-total")
+	check := []string{"plugin", "check", bin, "--pairs", "5", "--releases", "120"}
+	if exit, stdout, stderr := command(t, check...); exit != 0 {
+		t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
+	}
+	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir, "--replace", source); exit != 2 || !strings.Contains(stderr, "exists") {
+		t.Errorf("new on top of it: exit %d: %s", exit, stderr)
+	}
+
+	// Half of what one record can do.
+	file := filepath.Join(dir, "mechanism.go")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := strings.Replace(string(text), "AddRemove: float64(max(-low, high))", "AddRemove: float64(max(-low, high) / 2)", 1)
+	if broken == string(text) {
+		t.Fatal("there is no sensitivity to break")
+	}
+	if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	goRun(t, dir, "build")
+	exit, stdout, stderr := command(t, append(check, "--json")...)
+	var v struct {
+		Verdict  string
+		SHA256   string
+		Findings []struct{ Check, Tables string }
+	}
+	if err := json.Unmarshal([]byte(stdout), &v); err != nil || exit != 5 || v.Verdict != "REFUTED" {
+		t.Fatalf("broken: exit %d, %v\n%s%s", exit, err, stdout, stderr)
+	}
+	small := false
+	for _, f := range v.Findings {
+		small = small || f.Check == "l1-sensitivity" && strings.Contains(f.Tables, "(0 rows)") && strings.Contains(f.Tables, "(1 rows)")
+	}
+	if !small {
+		t.Errorf("no smallest counterexample: %+v", v.Findings)
+	}
+}
+
+func TestPluginCheckBuiltin(t *testing.T) {
+	for _, args := range [][]string{{"mean"}, {"mean", "--job", root + "/examples/schools/job.yaml"}} {
+		exit, stdout, stderr := command(t, append([]string{"plugin", "check", "--pairs", "3", "--releases", "-1", "--builtin"}, args...)...)
+		if exit != 0 || !strings.Contains(stdout, "NOT REFUTED") {
+			t.Errorf("%v: exit %d\n%s%s", args, exit, stdout, stderr)
+		}
+	}
+}
+
+func TestPluginUsage(t *testing.T) {
+	for _, c := range []struct {
+		exit int
+		want string
+		args []string
+	}{
+		{2, "either the path", []string{"plugin", "check"}},
+		{2, "either the path", []string{"plugin", "check", "x", "--builtin", "mean"}},
+		{2, "no built-in mechanism", []string{"plugin", "check", "--builtin", "nobody"}},
+		{2, "a command is missing", []string{"plugin"}},
+		{2, "one name", []string{"plugin", "new", "../escape"}},
+		{2, "source of dprelease", []string{"plugin", "new", "x", "--replace", t.TempDir()}},
+		{5, "cannot be checked", []string{"plugin", "check", "/nonexistent"}},
+	} {
+		if exit, stdout, stderr := command(t, c.args...); exit != c.exit || stdout != "" || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: exit %d\n%s%s", c.args, exit, stdout, stderr)
+		}
+	}
+	exit, stdout, _ := command(t, "plugin", "check", "/bin/true")
+	if exit != 5 || !strings.Contains(stdout, "describe:") {
+		t.Errorf("a program that is no plugin: exit %d: %s", exit, stdout)
+	}
+	exit, stdout, _ = command(t, "plugin", "list", "--json")
+	var all []listed
+	if err := json.Unmarshal([]byte(stdout), &all); err != nil || exit != 0 || len(all) != len(builtins) {
+		t.Errorf("list: exit %d, %v: %s", exit, err, stdout)
+	}
+}

@@ -1,0 +1,6 @@
+// Command trimmed-mean is a mechanism plugin for dprelease.
+package main
+
+import "github.com/dprelease/dprelease/plugins/sdk"
+
+func main() { sdk.Serve(Mechanism{}) }
