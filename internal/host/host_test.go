@@ -76,12 +76,16 @@ func rows(_ context.Context, w RowWriter) error {
 }
 
 func TestRelease(t *testing.T) {
-	for name, l := range map[string]Limits{"socket": {}, "messages": {MessagesOnly: true}} {
+	for name, l := range map[string]Limits{"memory": {}, "socket": {}, "messages": {MessagesOnly: true}} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "good", l)
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 			defer cancel()
 			d, err := p.Describe(ctx)
+			if !p.memory || !p.socket {
+				t.Error("the SDK does not offer every lane")
+			}
+			p.memory = name == "memory"
 			if err != nil || d.Name != "sum" || d.Version != "1.0.0" || len(d.Relations) != 2 {
 				t.Fatalf("Describe: %+v, %v", d, err)
 			}

@@ -28,10 +28,10 @@ var errMemory = errors.New("memory lane is not as announced")
 // MemoryLayout is what the host announces: how many slots of which size.
 type MemoryLayout struct{ Slots, SlotSize int }
 
-// NewMemoryLayout has room for a whole record batch of these columns, and a weight,
-// in each slot, unless there are very many.
+// NewMemoryLayout has room for two whole record batches of these columns, and a
+// weight, in each slot, unless there are very many.
 func NewMemoryLayout(columns int) MemoryLayout {
-	size := 16<<10 + (columns+1)*bodyPerColumn
+	size := 16<<10 + 2*(columns+1)*bodyPerColumn
 	return MemoryLayout{Slots: MemorySlots, SlotSize: min(maxSlotSize, (size+4095)&^4095)}
 }
 
@@ -78,6 +78,7 @@ type MemoryWriter struct {
 	mem   []byte     // nil once given back
 	slot  int
 	used  int
+	whole int // bytes of the slot that are whole messages
 	inUse int
 	acks  [maxSlots]byte
 }
@@ -127,10 +128,16 @@ func (w *MemoryWriter) acquire() error {
 	return nil
 }
 
-// Flush hands over the slot that is being filled.
+// Flush says that a message has ended. The slot is handed over if another one of
+// its size does not fit.
 func (w *MemoryWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	size := w.used - w.whole
+	w.whole = w.used
+	if w.used+size <= w.layout.SlotSize {
+		return nil
+	}
 	return w.flush()
 }
 
@@ -140,7 +147,7 @@ func (w *MemoryWriter) flush() error {
 	}
 	var n [4]byte
 	binary.LittleEndian.PutUint32(n[:], uint32(w.used))
-	w.slot, w.used = (w.slot+1)%w.layout.Slots, 0
+	w.slot, w.used, w.whole = (w.slot+1)%w.layout.Slots, 0, 0
 	w.inUse++
 	_, err := w.conn.Write(n[:])
 	return err
@@ -150,7 +157,9 @@ func (w *MemoryWriter) flush() error {
 // stays open for what the other end has yet to say: closed over bytes that were not
 // read, it would break off for the other end, too. Detach closes it.
 func (w *MemoryWriter) Close() error {
-	err := w.Flush()
+	w.mu.Lock()
+	err := w.flush()
+	w.mu.Unlock()
 	if e := w.conn.CloseWrite(); err == nil {
 		err = e
 	}
