@@ -4,7 +4,7 @@ BIN     := bin/dprelease
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-.PHONY: all build demo test bench check generate clean
+.PHONY: papers all build demo test bench check generate clean
 
 all: build
 
@@ -35,6 +35,10 @@ bench: build
 .PHONY: sgd-accuracy
 sgd-accuracy:
 	$(GO) run ./examples/accuracy -out docs examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
+
+# The papers' figures from our own accountant and mechanisms: docs/papers.md.
+papers:
+	$(GO) run ./examples/papers
 
 generate:
 	$(GO) generate ./...
