@@ -135,7 +135,7 @@ var methods = []struct {
 }{
 	{"basic", runBasic},
 	{"rdp", orSmoothed(runRenyi)},
-	{"pld", unlessHopeless(orSmoothed(runDistribution))},
+	{"pld", orSmoothed(runDistribution)},
 	{"shuffle", runShuffle},
 	{"iterate", runIterate},
 }
@@ -149,11 +149,18 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 	}
 	a := Answer{Relation: rel, Epsilon: at.Epsilon, Delta: at.Delta, Methods: map[string]Bound{}}
 	best := math.Inf(1)
+	var known probe
 	for _, m := range methods {
 		if !o.wants(m.name) {
 			continue
 		}
-		b, u := m.run(e, rel, at, q, o)
+		var b bracket
+		var u *Unsupported
+		if m.name == "pld" && known.hopeless(e, rel, at, q, o) {
+			u = refuse("", tooHopeless)
+		} else if b, u = m.run(e, rel, at, q, o); u == nil && q == epsilonQuery {
+			known.note(m.name, b.upper)
+		}
 		if u == nil && !(b.upper >= 0 && !math.IsInf(b.upper, 1)) {
 			u = &Unsupported{Reason: fmt.Sprintf("certifies no finite epsilon at delta %g", at.Delta)}
 		}
@@ -190,7 +197,7 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 	}
 	a.Lower = math.Min(a.Lower, a.Upper)
 	if !o.Quick {
-		a.Claimed = claims(e, rel, at, q)
+		a.Claimed = compared(claims(e, rel, at, q), a.Upper)
 	}
 	if a.Method == "" {
 		return a, unbounded(a.Unsupported)

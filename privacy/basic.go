@@ -43,7 +43,11 @@ func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) 
 	var parts []part
 	var squares, steps, rounded []float64
 	var near closeness
-	for _, t := range terms(e, at) {
+	ts, joined, u := worst(terms(e, at), math.MaxInt)
+	if u != nil {
+		return profile{}, u
+	}
+	for _, t := range ts {
 		if g, ok := t.event.(DiscreteGaussian); ok {
 			if mu := lattice(g, rel); mu > 0 {
 				steps = append(steps, mu*math.Sqrt(float64(t.runs)))
@@ -69,7 +73,9 @@ func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) 
 	if len(steps) > 0 {
 		parts = append(parts, part{discreteProfile(amplify.GroupEpsilon(k, norm(steps)), amplify.GroupEpsilon(k, norm(rounded)), near), 1})
 	}
-	return composeProfiles(parts), nil
+	out := composeProfiles(parts)
+	out.exact = out.exact && !joined
+	return out, nil
 }
 
 // add accounts for runs more discrete Gaussian draws on each coordinate of g.

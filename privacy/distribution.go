@@ -85,6 +85,12 @@ func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Uns
 	var parts, witnesses []pld.Mechanism
 	var squares []float64
 	ts := terms(e, at)
+	// Package pld joins the others itself, on both sides.
+	ts, joined, u := worst(ts, math.MaxInt)
+	if u != nil {
+		return lossPair{}, u
+	}
+	out.attained = !joined
 	for _, t := range ts {
 		if mu := spread(t.event, rel); mu > 0 {
 			squares = append(squares, mu*math.Sqrt(float64(t.runs)))
@@ -119,7 +125,7 @@ func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Uns
 		g := pld.Gaussian(below(1 / norm(squares)))
 		parts, witnesses = append(parts, g), append(witnesses, g)
 	}
-	if len(witnesses) == len(parts) {
+	if len(witnesses) == len(parts) && !joined {
 		out.witness = pld.Compose(witnesses...)
 	}
 	if len(parts) == 1 {

@@ -40,7 +40,11 @@ func renyi(e Event, rel Relation, at string) (renyiBound, *Unsupported) {
 	out := renyiBound{mirror: true}
 	var curves []rdp.Curve
 	var squares []float64
-	for _, t := range terms(e, at) {
+	ts, _, u := worst(terms(e, at), maxDistinct)
+	if u != nil {
+		return renyiBound{}, u
+	}
+	for _, t := range ts {
 		if mu := lattice(t.event, rel); mu > 0 {
 			squares = append(squares, mu*math.Sqrt(float64(t.runs)))
 			continue

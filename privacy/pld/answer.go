@@ -89,8 +89,21 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 		return iv, err
 	}
 	h, factor := l.h, 0.5
+	defer func() { q.limit = 0 }()
 	for range 8 {
+		// Something is left for the lower bound.
+		if q.limit = 0; !q.o.UpperOnly {
+			q.limit = 0.6 * maxWork
+		}
 		up, err := q.bound(l, upper, h)
+		q.limit = 0
+		if errors.Is(err, errSpent) && !q.o.UpperOnly && iv.Lower == 0 {
+			// A lower bound on the coarse lattice is better than none.
+			if low, err := q.bound(l, lower, math.Max(l.coarse, h)); err == nil {
+				iv.Lower = low
+			}
+			break
+		}
 		if err != nil && err != errTooFine && !errors.Is(err, ErrNotCertified) {
 			return Interval{}, err
 		}

@@ -67,19 +67,25 @@ type effort struct {
 	// work is about the nanoseconds that went into it, counted from the sizes of what
 	// was computed: an answer depends on no clock.
 	work float64
+	// limit is how much of it may be spent by now; 0 stands for maxWork.
+	limit float64
 	// fits is the finest step at which an inner composition was found to fit.
 	fits map[string]float64
 }
 
 // maxWork is where a query gives up: about a second of one processor.
-const maxWork = 7e8
+const maxWork = 6e8
 
 // errSpent is returned where a query has worked through all that it may.
 var errSpent = fmt.Errorf("%w: the work allowed to one query is spent", ErrNotCertified)
 
 // add counts work, and says whether there is some left.
 func (e *effort) add(work float64) error {
-	if e.work += work; e.work > maxWork {
+	limit := e.limit
+	if limit == 0 {
+		limit = maxWork
+	}
+	if e.work += work; e.work > limit {
 		return errSpent
 	}
 	return nil

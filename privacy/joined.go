@@ -1,0 +1,176 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	groups "github.com/dprelease/dprelease/privacy/internal/cluster"
+)
+
+// maxDistinct is how many different draws a Rényi curve sums as they are; of more,
+// those that are nearly equal are joined to the worst of them.
+const maxDistinct = 96
+
+// shape is an event as a member of a family: of two members, one that has no smaller
+// parameter dominates the other (joined.proof.md).
+type shape struct {
+	family string
+	at     []float64
+	build  func(at []float64) Event
+}
+
+// shapeOf is the family of e; ok is false where no order is proven.
+func shapeOf(e Event) (shape, bool) {
+	one := func(family string, x float64, build func(x float64) Event) (shape, bool) {
+		return shape{family, []float64{x}, func(at []float64) Event { return build(at[0]) }}, true
+	}
+	switch e := e.(type) {
+	case Gaussian:
+		return one(fmt.Sprintf("gaussian %v", e.Sensitivity), -e.Sigma, func(x float64) Event { return Gaussian{-x, e.Sensitivity} })
+	case Laplace:
+		return one(fmt.Sprintf("laplace %v", e.Sensitivity), -e.Scale, func(x float64) Event { return Laplace{-x, e.Sensitivity} })
+	case DiscreteLaplace:
+		return one(fmt.Sprintf("discrete laplace %v", e.Sensitivity), -e.Scale, func(x float64) Event { return DiscreteLaplace{-x, e.Sensitivity} })
+	case Pure:
+		return one("pure", e.Eps, func(x float64) Event { return Pure{x} })
+	case ZCDP:
+		return one("zcdp", e.Rho, func(x float64) Event { return ZCDP{x} })
+	case Approx:
+		return shape{"approx", []float64{e.Eps, e.Delta}, func(at []float64) Event { return Approx{at[0], at[1]} }}, true
+	case RandomizedResponse:
+		return one(fmt.Sprintf("randomized response %d", e.K), e.Eps0, func(x float64) Event { return RandomizedResponse{e.K, x} })
+	case Repeat:
+		return around(fmt.Sprintf("repeat %d", e.N), nil, e.Event, func(_ []float64, in Event) Event { return Repeat{e.N, in} })
+	case Poisson:
+		return around("poisson", []float64{e.Rate}, e.Event, func(at []float64, in Event) Event { return Poisson{at[0], in} })
+	case WithoutReplacement:
+		if e.Of >= 1<<53 {
+			return shape{}, false
+		}
+		return around("without replacement", []float64{float64(e.Take), -float64(e.Of)}, e.Event, func(at []float64, in Event) Event {
+			of := int64(-at[1])
+			return WithoutReplacement{min(int64(at[0]), of), of, in}
+		})
+	case Shuffled:
+		if e.N >= 1<<53 {
+			return shape{}, false
+		}
+		// The local randomizer must be the same one: a family of one.
+		return one("shuffled "+key(e.Event), -float64(e.N), func(x float64) Event { return Shuffled{int64(-x), e.Event} })
+	case Compose:
+		return composedShape(e)
+	}
+	return shape{}, false
+}
+
+// around is the family of a draw around an event.
+func around(kind string, at []float64, inner Event, build func(at []float64, inner Event) Event) (shape, bool) {
+	in, ok := shapeOf(inner)
+	if !ok {
+		return in, false
+	}
+	own := len(at)
+	return shape{kind + "(" + in.family + ")", append(slices.Clone(at), in.at...),
+		func(at []float64) Event { return build(at[:own], in.build(at[own:])) }}, true
+}
+
+func composedShape(c Compose) (shape, bool) {
+	out := shape{family: "compose("}
+	var parts []shape
+	for _, e := range c.Events {
+		s, ok := shapeOf(e)
+		if !ok {
+			return s, false
+		}
+		out.family += s.family + ","
+		out.at = append(out.at, s.at...)
+		parts = append(parts, s)
+	}
+	out.family += ")"
+	out.build = func(at []float64) Event {
+		events := make([]Event, len(parts))
+		for i, s := range parts {
+			events[i] = s.build(at[:len(s.at)])
+			at = at[len(s.at):]
+		}
+		return Compose{events}
+	}
+	return out, true
+}
+
+// worst joins the terms of a composition that is too long: each group of nearly equal
+// ones runs as often as before, with the parameters that dominate all of them. joined
+// says that this happened, so that the result is no longer attained.
+func worst(ts []term, maxPlain int) (out []term, joined bool, u *Unsupported) {
+	var cheap, plain, costly, apart []term
+	for _, t := range ts {
+		switch t.event.(type) {
+		case Shuffled:
+			costly = append(costly, t)
+		case Sampling, ZCDP, LastIterate:
+			plain = append(plain, t)
+		default:
+			// Noise on its own costs little, and Gaussians and pure events add up exactly.
+			cheap = append(cheap, t)
+		}
+	}
+	if len(plain) <= maxPlain && len(costly) <= maxCostly {
+		return ts, false, nil
+	}
+	plain, left, u := joinTerms(plain, maxPlain)
+	if u != nil {
+		return nil, false, u
+	}
+	costly, apart, u = joinTerms(costly, maxCostly)
+	if u != nil {
+		return nil, false, u
+	}
+	costly = append(costly, apart...)
+	if len(costly) > maxCostly {
+		return nil, false, refuse(costly[maxCostly].path(), fmt.Sprintf("more than %d different parts whose rule is a long sum", maxCostly))
+	}
+	return slices.Concat(cheap, plain, left, costly), true, nil
+}
+
+// maxCostly is how many different events a composition may hold whose profile is
+// itself a long sum.
+const maxCostly = 12
+
+// joinTerms joins terms to at most limit; those that have no family are apart.
+func joinTerms(ts []term, limit int) (joined, apart []term, u *Unsupported) {
+	if len(ts) <= limit {
+		return ts, nil, nil
+	}
+	var shapes []shape
+	var of []term
+	var items []groups.Item
+	for _, t := range ts {
+		s, ok := shapeOf(t.event)
+		if !ok {
+			apart = append(apart, t)
+			continue
+		}
+		shapes, of = append(shapes, s), append(of, t)
+		items = append(items, groups.Item{Family: s.family, At: s.at, Weight: float64(t.runs)})
+	}
+	for _, g := range groups.Groups(items, limit) {
+		t := of[g[0]]
+		if len(g) > 1 {
+			at := slices.Clone(items[g[0]].At)
+			t.runs = 0
+			for _, i := range g {
+				for x, v := range items[i].At {
+					at[x] = math.Max(at[x], v)
+				}
+				if t.runs > maxRuns-of[i].runs {
+					return nil, nil, refuse(of[i].path(), "too many runs in all")
+				}
+				t.runs += of[i].runs
+			}
+			t.event = shapes[g[0]].build(at)
+		}
+		joined = append(joined, t)
+	}
+	return joined, apart, nil
+}
