@@ -1,0 +1,34 @@
+// Package ledger keeps privacy budgets durably: accounts, debits, and the bytes of
+// releases. The format and its rules are in specs/ledger-v1.md.
+//
+// A ledger is a database, SQLite for one machine or PostgreSQL for many, with one
+// chain of hashed records and tables that follow from it. A run of a job goes
+// through three states: debited (the cost is durable before the first random bit
+// is drawn), sealed (the bytes of the output are durable before anybody can see
+// them), published. Whoever asks the same of the same data gets the same bytes.
+//
+// # What it may import
+//
+// Package privacy for the filters, internal/job for exact amounts, and the two
+// database drivers.
+//
+// # What it promises
+//
+// The sum of all debits of an account keeps within its limit, under its filter and
+// under every interleaving of processes and machines. Nothing is refunded. Of one
+// plan and one content there is at most one output. A run that was taken for dead
+// cannot seal. After any error that leaves it open what the database holds, the
+// handle does nothing more. An audit finds every record that was changed, left out
+// or put in, tables that do not follow from the chain, and releases on disk that
+// are newer than the ledger, of another line of its history, or changed.
+//
+// # What it does not protect against
+//
+// Whoever can write to the database can write a new chain from the beginning:
+// hashes are not signatures. That is found only against releases or an export that
+// lie elsewhere. A ledger that was rolled back is found when a later release is
+// seen, not before. Two ledgers for one data set know nothing of each other. The
+// database must keep what it committed: disks that lie about flushing, and file
+// systems without locks (some network shares), are outside. The keyed digest of
+// the data and the stored outputs are private to the ledger's owner.
+package ledger
