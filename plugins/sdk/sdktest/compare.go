@@ -207,6 +207,7 @@ func (c *comparison) codes(a, b Call) *violation {
 			moved++
 		}
 	}
+	c.note("codes", float64(moved))
 	if moved > c.pair.distance {
 		return broken("codes", "%d codes differ, where one user changed%s", moved, c.times())
 	}
