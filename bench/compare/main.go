@@ -52,7 +52,7 @@ func compare(bin, table string, rows, runs int) error {
 		return err
 	}
 	sources := []string{"table", "one", "few"}
-	wall := map[string][]float64{}
+	wall, work := map[string][]float64{}, map[string][]float64{}
 	var peer []float64
 	var peak int64
 	for i := range runs {
@@ -62,43 +62,53 @@ func compare(bin, table string, rows, runs int) error {
 		}
 		peer = append(peer, ns*float64(rows)/1e6)
 		for _, from := range sources {
-			ms, kb, err := once(bin, fmt.Sprintf(job, i, table, rows, from))
+			r, err := once(bin, fmt.Sprintf(job, i, table, rows, from))
 			if err != nil {
 				return err
 			}
-			wall[from] = append(wall[from], ms)
-			peak = max(peak, kb)
+			wall[from], work[from] = append(wall[from], r.wall), append(work[from], r.work)
+			peak = max(peak, r.kb)
 		}
 	}
 	base := median(peer)
 	fmt.Printf("%-44s %8.1f ms  %6s\n", "DuckDB avg, one thread (query alone)", base, "1.00")
 	for k, name := range []string{"dprelease run, mean of the full table", "dprelease run, Poisson 1 %", "dprelease run, SRSWOR 10,000"} {
 		m := median(wall[sources[k]])
-		fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table\n", name, m, m/base, m/median(wall["table"]))
+		fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table; %.0f ms of processor time, %.2f of the full table's\n",
+			name, m, m/base, m/median(wall["table"]), median(work[sources[k]]), median(work[sources[k]])/median(work["table"]))
 	}
 	fmt.Printf("%-44s %8.0f MB\n", "largest process", float64(peak)/1024)
 	return nil
 }
 
-// once runs one job in a fresh folder and returns its wall time and peak memory.
-func once(bin, text string) (ms float64, kb int64, err error) {
+// measured is one run: its wall time, the processor time of its processes, which a
+// busy machine changes less, and the peak memory of the largest of them.
+type measured struct {
+	wall, work float64 // milliseconds
+	kb         int64
+}
+
+// once runs one job in a fresh folder.
+func once(bin, text string) (measured, error) {
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
-		return 0, 0, err
+		return measured{}, err
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "job.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return 0, 0, err
+		return measured{}, err
 	}
 	cmd := exec.Command(bin, "run", "-q", path)
 	start := time.Now()
 	out, err := cmd.CombinedOutput()
-	ms = float64(time.Since(start).Microseconds()) / 1e3
+	wall := time.Since(start)
 	if err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, out)
+		return measured{}, fmt.Errorf("%w: %s", err, out)
 	}
-	return ms, cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss, nil
+	state := cmd.ProcessState
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+	return measured{ms(wall), ms(state.UserTime() + state.SystemTime()), state.SysUsage().(*syscall.Rusage).Maxrss}, nil
 }
 
 // duckdb returns the median nanoseconds a row of DuckDB's average.
