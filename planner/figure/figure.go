@@ -141,8 +141,17 @@ func (f *Figure) line(name string, xy plotter.XYs, tone color.Color, dash []vg.L
 	}
 }
 
-// Points adds marks without a line.
+// Points adds marks without a line; each call has a shape of its own.
 func (f *Figure) Points(name string, x, y []float64) {
+	shapes := []draw.GlyphDrawer{draw.RingGlyph{}, draw.CrossGlyph{}, draw.TriangleGlyph{}, draw.BoxGlyph{}}
+	f.marks(name, x, y, shapes[f.lines%len(shapes)])
+	f.lines++
+}
+
+// Marks adds rings without a line, of the same shape in every call.
+func (f *Figure) Marks(name string, x, y []float64) { f.marks(name, x, y, draw.RingGlyph{}) }
+
+func (f *Figure) marks(name string, x, y []float64, shape draw.GlyphDrawer) {
 	xy := f.drawable(x, y)
 	if len(xy) == 0 {
 		return
@@ -151,9 +160,7 @@ func (f *Figure) Points(name string, x, y []float64) {
 	if err != nil {
 		return
 	}
-	shapes := []draw.GlyphDrawer{draw.RingGlyph{}, draw.CrossGlyph{}, draw.TriangleGlyph{}, draw.BoxGlyph{}}
-	s.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.5), Shape: shapes[f.lines%len(shapes)]}
-	f.lines++
+	s.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.5), Shape: shape}
 	f.plot.Add(s)
 	if name != "" {
 		f.plot.Legend.Add(name, s)
