@@ -24,7 +24,7 @@ const (
 )
 
 // Columns are the declared columns of the requests that Requests makes: numbers
-// and categories, with and without missing values.
+// and categories, with and without missing values, one that no neighbour changes.
 func Columns() []sdk.Column {
 	return []sdk.Column{
 		{Name: "x", Type: sdk.Number, Lower: -1, Upper: 3, Missing: sdk.MissingRefuse},
@@ -33,6 +33,7 @@ func Columns() []sdk.Column {
 		{Name: "u", Type: sdk.Number, Lower: 0, Upper: 1, Missing: sdk.MissingRefuse},
 		{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c"}, Missing: sdk.MissingDrop},
 		{Name: "h", Type: sdk.Category, Domain: []string{"no", "yes"}, Missing: sdk.MissingRefuse},
+		{Name: "i", Type: sdk.Category, Domain: []string{"p", "q"}, Missing: sdk.MissingRefuse, Immutable: true},
 	}
 }
 
@@ -192,10 +193,7 @@ func candidates(raw json.RawMessage) []json.RawMessage {
 			bases = append(bases, slices.Concat(p.Required, branch.Required))
 		}
 	}
-	var sets [][]string
-	for _, base := range bases {
-		sets = append(sets, base)
-	}
+	sets := slices.Clone(bases)
 	for _, name := range slices.Sorted(maps.Keys(p.Properties)) {
 		for _, base := range bases {
 			if !slices.Contains(base, name) {
