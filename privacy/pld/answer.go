@@ -92,7 +92,7 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 	defer func() { q.limit = 0 }()
 	for range 8 {
 		// Something is left for the lower bound.
-		if q.limit = 0; !q.o.UpperOnly {
+		if q.limit = 0; !q.o.UpperOnly && len(q.c.terms) > 16 {
 			q.limit = 0.6 * maxWork
 		}
 		up, err := q.bound(l, upper, h)

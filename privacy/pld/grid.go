@@ -74,7 +74,7 @@ type effort struct {
 }
 
 // maxWork is where a query gives up: about a second of one processor.
-const maxWork = 6e8
+const maxWork = 7e8
 
 // errSpent is returned where a query has worked through all that it may.
 var errSpent = fmt.Errorf("%w: the work allowed to one query is spent", ErrNotCertified)
