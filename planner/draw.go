@@ -10,7 +10,7 @@ import (
 func (w *Sweep) Figure() (*figure.Figure, error) {
 	labels := map[Axis]string{Rate: "sampling rate", Size: "size of the sample", Epsilon: "ε on the population"}
 	f := figure.New(figure.Axes{
-		Title: fmt.Sprintf("%s: %s", w.Release, w.Mechanism), X: labels[w.Axis], Y: "standard error",
+		Title: fmt.Sprintf("release %s (%s)", w.Release, w.Mechanism), X: labels[w.Axis], Y: "standard error",
 		LogX: true, LogY: true, LegendTop: true,
 	})
 	var x, total, noise, sampling, full []float64
@@ -29,21 +29,21 @@ func (w *Sweep) Figure() (*figure.Figure, error) {
 	return f, nil
 }
 
-// Figure draws the designs' errors as bars: squared, so that the parts add up.
+// Figure draws the designs' errors and their parts.
 func (c *Comparison) Figure() (*figure.Figure, error) {
-	f := figure.New(figure.Axes{Title: fmt.Sprintf("%s at ε %.4g: mean squared error", c.Release, c.Target.Epsilon), X: "squared error"})
+	f := figure.New(figure.Axes{Title: fmt.Sprintf("%s at ε %.4g", c.Release, c.Target.Epsilon), X: "standard error", LogX: true, LegendTop: true})
 	var names []string
-	var noise, sampling []float64
+	var total, noise, sampling []float64
 	for _, d := range c.Designs {
 		if d.Total == 0 {
 			continue
 		}
 		names = append(names, d.Name)
-		noise, sampling = append(noise, d.NoiseSD*d.NoiseSD), append(sampling, d.SamplingSD*d.SamplingSD)
+		total, noise, sampling = append(total, d.Total), append(noise, d.NoiseSD), append(sampling, d.SamplingSD)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("no design has a known error; assume: {sd: …} for the column")
 	}
-	f.Bars(names, []string{"noise", "sampling"}, [][]float64{noise, sampling})
+	f.Dots(names, []string{"error", "noise", "sampling"}, [][]float64{total, noise, sampling})
 	return f, nil
 }

@@ -16,6 +16,9 @@ import (
 type Dice struct {
 	Rand  *rand.Rand
 	Quiet bool
+	// Share, where positive, places the next smooth release's noise: at that quantile
+	// of its magnitude.
+	Share float64
 	// Scales are those of the smooth releases so far. They depend on the values.
 	Scales []float64
 
@@ -26,6 +29,10 @@ var _ sdk.Host = (*Dice)(nil)
 
 func (d *Dice) laplace(scale float64) float64 {
 	x := scale * d.Rand.ExpFloat64()
+	if d.Share > 0 {
+		x = -scale * math.Log1p(-d.Share)
+		d.Share = 0
+	}
 	if d.Rand.IntN(2) == 0 {
 		return -x
 	}

@@ -9,6 +9,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -152,7 +154,7 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
-	var e errors2
+	var e tally
 	for p := range populations {
 		rng := rand.New(rand.NewPCG(u.s.Seed, uint64(p)))
 		x := u.model.population(int(u.population()), rng)
@@ -161,7 +163,8 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 			return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
 		}
 		want = append([]float64(nil), want...)
-		for range (u.s.Repetitions + populations - 1) / populations {
+		draws := (u.s.Repetitions + populations - 1) / populations
+		for k := range draws {
 			if err := ctx.Err(); err != nil {
 				return Accuracy{}, err
 			}
@@ -171,12 +174,15 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
 			}
 			quiet = append([]float64(nil), quiet...)
-			got, err := trial.Run(ctx, sample, &Dice{Rand: rng})
+			// The magnitudes of the noise are spread evenly over its law, so that designs are
+			// compared at the same luck.
+			got, err := trial.Run(ctx, sample, &Dice{Rand: rng, Share: (float64(k) + rng.Float64()) / float64(draws)})
 			if err != nil {
 				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
 			}
 			e.add(want, quiet, got)
 		}
+		e.close()
 	}
 	return e.accuracy(), nil
 }
@@ -184,34 +190,46 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 // maxSimulated is the largest population that is simulated.
 const maxSimulated = 200_000
 
-// errors2 adds up squared errors, averaged over the rows of a result.
-type errors2 struct {
-	n                          float64
-	noise, sampling, total, t4 float64
-	size                       float64
+// tally adds up squared errors, averaged over the rows of a result.
+type tally struct {
+	n, noise, sampling, total, size float64
+	since, before                   float64   // draws and squared error of earlier populations
+	each                            []float64 // mean squared error of each population
 }
 
-func (e *errors2) add(want, quiet, got []float64) {
+func (e *tally) add(want, quiet, got []float64) {
 	rows := float64(len(want))
-	total := 0.0
 	for i := range want {
 		e.noise += (got[i] - quiet[i]) * (got[i] - quiet[i]) / rows
 		e.sampling += (quiet[i] - want[i]) * (quiet[i] - want[i]) / rows
-		total += (got[i] - want[i]) * (got[i] - want[i]) / rows
+		e.total += (got[i] - want[i]) * (got[i] - want[i]) / rows
 		e.size += math.Abs(want[i]) / rows
 	}
-	e.n, e.total, e.t4 = e.n+1, e.total+total, e.t4+total*total
+	e.n++
 }
 
-func (e *errors2) accuracy() Accuracy {
-	mse := e.total / e.n
-	a := Accuracy{NoiseSD: math.Sqrt(e.noise / e.n), SamplingSD: math.Sqrt(e.sampling / e.n), Total: math.Sqrt(mse)}
+// close ends a population.
+func (e *tally) close() {
+	e.each = append(e.each, (e.total-e.before)/(e.n-e.since))
+	e.since, e.before = e.n, e.total
+}
+
+func (e *tally) accuracy() Accuracy {
+	a := Accuracy{NoiseSD: math.Sqrt(e.noise / e.n), SamplingSD: math.Sqrt(e.sampling / e.n), Total: math.Sqrt(e.total / e.n), each: e.each}
 	if a.Total > 0 {
 		// The standard error of a root is that of the mean square over twice the root.
-		a.MonteCarlo = math.Sqrt(math.Max(0, e.t4/e.n-mse*mse)/e.n) / (2 * a.Total)
+		a.MonteCarlo = standardError(e.each) / (2 * a.Total)
 	}
 	if e.size > 0 {
 		a.Relative = a.Total / (e.size / e.n)
 	}
 	return a
+}
+
+// standardError is that of the mean of independent values.
+func standardError(x []float64) float64 {
+	if len(x) < 2 {
+		return 0
+	}
+	return stat.StdDev(x, nil) / math.Sqrt(float64(len(x)))
 }

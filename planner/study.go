@@ -70,6 +70,8 @@ type Accuracy struct {
 	// MonteCarlo is the standard error of Total, where it was simulated.
 	MonteCarlo float64 `json:"monte_carlo_se,omitempty"`
 	Unknown    string  `json:"unknown,omitempty"`
+
+	each []float64 // mean squared error of each simulated population
 }
 
 // Point is one plan of a sweep.

@@ -34,11 +34,10 @@ func (u *subject) verdict(w *Sweep) Verdict {
 			continue
 		}
 		known = append(known, p)
-		margin := sure * (p.MonteCarlo + p.Full.MonteCarlo)
-		switch {
-		case p.Total < p.Full.Total-margin:
+		switch d, margin := p.against(); {
+		case d < -margin:
 			gains = append(gains, p)
-		case p.Total > p.Full.Total+margin:
+		case d > margin:
 			losses = append(losses, p)
 		}
 	}
@@ -62,4 +61,19 @@ func (u *subject) verdict(w *Sweep) Verdict {
 		return Verdict{"loss", "the full table is more accurate at every point" + under}
 	}
 	return Verdict{"undecided", fmt.Sprintf("the full table is more accurate at %d of %d points%s; at the others the difference is smaller than the simulation can tell", len(losses), len(known), under)}
+}
+
+// against is how much larger the squared error of a point is than the full
+// table's, and how large a difference must be to count. Both are simulated on the
+// same populations, so that they are compared population by population.
+func (p Point) against() (difference, margin float64) {
+	difference = p.Total*p.Total - p.Full.Total*p.Full.Total
+	if len(p.each) != len(p.Full.each) {
+		return difference, 0
+	}
+	d := make([]float64, len(p.each))
+	for i := range d {
+		d[i] = p.each[i] - p.Full.each[i]
+	}
+	return difference, sure * standardError(d)
 }

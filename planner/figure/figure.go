@@ -167,35 +167,23 @@ func (f *Figure) marks(name string, x, y []float64, shape draw.GlyphDrawer) {
 	}
 }
 
-// Bars adds horizontal stacked bars, one for each name from the top: parts[k] is
-// the k-th part of every bar.
-func (f *Figure) Bars(names []string, labels []string, parts [][]float64) {
+// Dots puts one row for each name, from the top, with a mark for each value of it;
+// all marks of one label share a shape. The horizontal axis should be logarithmic.
+func (f *Figure) Dots(names, labels []string, values [][]float64) {
 	n := len(names)
 	reversed := make([]string, n)
-	var below *plotter.BarChart
-	for k, part := range parts {
-		v := make(plotter.Values, n)
-		for i := range n {
-			v[n-1-i] = part[i]
-			reversed[n-1-i] = names[i]
-		}
-		b, err := plotter.NewBarChart(v, vg.Points(14))
-		if err != nil {
-			return
-		}
-		b.Horizontal, b.LineStyle.Width = true, 0
-		b.Color = []color.Color{color.Gray{Y: 0x30}, color.Gray{Y: 0xb0}}[k%2]
-		if below != nil {
-			b.StackOn(below)
-		}
-		below = b
-		f.plot.Add(b)
-		f.plot.Legend.Add(labels[k], b)
+	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.CrossGlyph{}, draw.TriangleGlyph{}}
+	rows := make([]float64, n)
+	for i, name := range names {
+		reversed[n-1-i], rows[i] = name, float64(n-1-i)
+	}
+	for k, label := range labels {
+		f.marks(label, values[k], rows, shapes[k%len(shapes)])
 	}
 	f.plot.NominalY(reversed...)
-	f.plot.X.Min = 0
-	f.plot.X.Tick.Marker = even{}
-	f.height = vg.Length(n)*22 + 110
+	f.plot.Y.Min, f.plot.Y.Max = -0.6, float64(n)-0.4
+	f.plot.X.Min, f.plot.X.Max = snapped(f.plot.X.Min, f.plot.X.Max)
+	f.width, f.height = 17*vg.Centimeter, vg.Length(n)*26+130
 }
 
 // SVG is the figure as an SVG document.
@@ -218,6 +206,9 @@ func (f *Figure) Encode(path string) ([]byte, error) {
 }
 
 func (f *Figure) write(to vg.CanvasWriterTo) ([]byte, error) {
+	if f.logY {
+		f.plot.Y.Min, f.plot.Y.Max = snapped(f.plot.Y.Min, f.plot.Y.Max)
+	}
 	page := draw.New(to)
 	page.SetColor(color.White)
 	page.Fill(page.Path())
