@@ -231,6 +231,22 @@ func (a *Account) Admit(c privacy.Cost, own *Limit) error {
 	return nil
 }
 
+// Within refuses a guarantee above a job's own limit, and says by how much and what
+// would fit.
+func Within(limit Limit, charged privacy.Point) error {
+	a := &Account{Opening: Opening{Filter: Basic, Limit: limit}, Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
+	a.Relation = privacy.AddRemove // of no consequence for adding up
+	cost, err := a.Cost(nil, charged)
+	if err != nil {
+		return err
+	}
+	left, units, err := a.admit(cost, limit)
+	if errors.Is(err, privacy.ErrExhausted) {
+		return refuse(CodeExhausted, "budget.limit of the job allows %s: %s", limit, shortfall(units, cost, left, false))
+	}
+	return err
+}
+
 func (a *Account) places(limit Limit) []int {
 	_, places, _ := a.filter(a.Relation, limit)
 	return places

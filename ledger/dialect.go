@@ -38,6 +38,8 @@ type check struct {
 	why   string
 }
 
+const oldestPostgres = 140000
+
 const lockWait = 20 * time.Second
 
 var sqliteDialect = dialect{
@@ -222,6 +224,15 @@ func (d *dialect) prepare(ctx context.Context, a Address, c *sql.Conn, readOnly 
 		}
 		if mode != "wal" {
 			return refuse(CodeUnsafe, "%s is on a file system that cannot keep a write-ahead log", a)
+		}
+	}
+	if d.numbered {
+		var version int
+		if err := c.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int").Scan(&version); err != nil {
+			return a.classify(err)
+		}
+		if version < oldestPostgres {
+			return refuse(CodeUnsafe, "%s is a PostgreSQL older than version %d", a, oldestPostgres/10000)
 		}
 	}
 	for _, k := range d.checks {

@@ -102,6 +102,12 @@ func TestLimitIsExact(t *testing.T) {
 		}
 		// The handle is as good as before.
 		debit(t, l, request("rest", 0.0625))
+		if err := Within(limit("1/10", "0"), privacy.Point{Epsilon: 0.1}); codeOf(err) != CodeExhausted {
+			t.Errorf("the float 0.1 is above the decimal 0.1: %v", err)
+		}
+		if err := Within(limit("1/8", "0"), privacy.Point{Epsilon: 0.125}); err != nil {
+			t.Error(err)
+		}
 		own := limit("1/2", "0")
 		q := request("own", 0.001)
 		q.Own = &own
@@ -159,6 +165,16 @@ func TestLeaseIsKept(t *testing.T) {
 		k := debit(t, l, q)
 		ctx, stop := l.Keep(background, k)
 		other := open(t, at)
+		defer func() {
+			// A run that ends without a seal gives up its lease at once.
+			k := debit(t, l, request("q", 0.25))
+			if err := l.Drop(background, k); err != nil {
+				t.Error(err)
+			}
+			if s, err := other.Look(background, "q", ""); err != nil || s.Busy || !s.Unfinished {
+				t.Errorf("%+v, %v", s, err)
+			}
+		}()
 		for start := time.Now(); time.Since(start) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
 			if s, err := other.Look(background, "p", ""); err != nil || !s.Busy {
 				t.Fatalf("%+v, %v", s, err)

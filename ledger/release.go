@@ -255,6 +255,16 @@ func (l *Ledger) Renew(ctx context.Context, k *Ticket) error {
 	})
 }
 
+// Drop says that the run has ended without a seal. The debit stays.
+func (l *Ledger) Drop(ctx context.Context, k *Ticket) error {
+	return l.write(ctx, func(t *tx) error {
+		if _, err := t.held(k); err != nil {
+			return err
+		}
+		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
+	})
+}
+
 // Keep renews the ticket's lease until stop is called. The context that it
 // returns ends when the lease is lost.
 func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) {

@@ -42,9 +42,3 @@ func share(budget float64, part, whole *big.Rat) float64 {
 	}
 	return job.Down(b.Mul(b, part).Quo(b, whole))
 }
-
-// atMost compares a charged figure with an exact limit, with no tolerance (P17).
-func atMost(charged float64, limit *big.Rat) bool {
-	c := new(big.Rat).SetFloat64(charged)
-	return c != nil && c.Cmp(limit) <= 0
-}

@@ -52,13 +52,3 @@ func TestPortionOfAWholeTargetIsTheBudget(t *testing.T) {
 		t.Fatalf("got %v, want %v", got, b)
 	}
 }
-
-func TestAtMostHasNoTolerance(t *testing.T) {
-	g := amount(t, "0.1", "0")
-	if atMost(0.1, g.Epsilon) {
-		t.Fatal("the float 0.1 is above the decimal 0.1")
-	}
-	if !atMost(job.Down(g.Epsilon), g.Epsilon) {
-		t.Fatal("a limit rounded down must fit")
-	}
-}

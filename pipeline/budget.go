@@ -20,6 +20,7 @@ type budget struct {
 	key     string             // what is asked
 	content *table.Fingerprint // what it is asked of, once that is known
 	ticket  *ledger.Ticket
+	sealed  bool
 }
 
 // defaultWait is how long a run waits for another one of the same job.
@@ -179,6 +180,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
+}
+
+// end gives up the lease of a run that did not get to its seal, so that the next
+// one need not wait to find that out.
+func (b *budget) end(ctx context.Context) {
+	if !b.sealed {
+		_ = b.ledger.Drop(context.WithoutCancel(ctx), b.ticket) // it runs out by itself
 	}
 }
 

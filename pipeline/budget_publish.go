@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
@@ -16,6 +19,7 @@ func (b *budget) seal(ctx context.Context, files []ledger.File) error {
 	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files); err != nil {
 		return ledgerFailure(ctx, err)
 	}
+	b.sealed = true
 	return nil
 }
 
@@ -91,23 +95,33 @@ func storedReport(dir string) (report.Report, bool) {
 	return r, err == nil && json.Unmarshal(b, &r) == nil
 }
 
-// maxWitnesses bounds the folders beside an output that are looked at.
-const maxWitnesses = 1000
+// maxWitnesses bounds the folders beside an output that are looked at: the newest.
+const maxWitnesses = 50
+
+// globQuote makes a path match itself alone.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
+}
 
 // witness compares the ledger with the releases that stand at and beside the job's
 // output folder: one that is newer than the ledger shows that an old copy of it
 // was put back.
 func (b *budget) witness(ctx context.Context) error {
 	dir := b.plan.job.Output.Dir
-	folders := []string{dir}
-	entries, _ := os.ReadDir(filepath.Dir(dir))
-	for _, e := range entries {
-		if e.IsDir() && len(folders) < maxWitnesses {
-			folders = append(folders, filepath.Join(filepath.Dir(dir), e.Name()))
+	found, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(dir)), "*", reportFile))
+	if err != nil {
+		found = nil
+	}
+	age := map[string]time.Time{}
+	for _, f := range found {
+		if info, err := os.Stat(f); err == nil {
+			age[f] = info.ModTime()
 		}
 	}
-	for _, f := range folders {
-		r, ok := storedReport(f)
+	slices.SortFunc(found, func(a, b string) int { return age[b].Compare(age[a]) })
+	found = append([]string{filepath.Join(dir, reportFile)}, found[:min(len(found), maxWitnesses)]...)
+	for _, f := range found {
+		r, ok := storedReport(filepath.Dir(f))
 		if !ok || r.Budget == nil {
 			continue
 		}

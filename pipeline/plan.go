@@ -9,6 +9,7 @@ import (
 	"maps"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -348,14 +349,8 @@ func charged(event, shares privacy.Event, r privacy.Relation, target privacy.Poi
 // withinLimit compares the price with the job's own limit; what earlier jobs
 // spent is the ledger's business.
 func (p *Plan) withinLimit() error {
-	limit := p.job.Budget.Limit
-	g := p.report.Guarantee
-	if limit.Epsilon == nil {
-		return nil
-	}
-	if !atMost(g.Epsilon, limit.Epsilon) || limit.Delta != nil && !atMost(g.Delta, limit.Delta) {
-		return fail(ExitBudget, "BUDGET_EXCEEDED", "the job needs (ε %.6g, δ %.3g) and budget.limit allows (ε %s, δ %s); lower the releases' guarantees",
-			g.Epsilon, g.Delta, job.FormatAmount(limit.Epsilon), job.FormatAmount(limit.Delta))
+	if err := ledger.Within(limitOf(p.job), p.guaranteed()); err != nil {
+		return ledgerFailure(context.Background(), err)
 	}
 	return nil
 }

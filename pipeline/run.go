@@ -58,7 +58,10 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	// From here on a failure is one of a fixed set of codes (P20).
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
-	defer release()
+	defer func() {
+		release()
+		budget.end(ctx)
+	}()
 	run := &running{plan: plan, table: t, options: o, page: page, private: newDiagnostics(o), results: map[string]sdk.Result{}}
 	content := budget.beside(leased, t)
 	if err := content(run.draws(leased)); err != nil {
