@@ -66,8 +66,8 @@ func manners() []Specimen {
 			mechanism{plan: planLaplace(one), release: sum(total, func(noisy float64, _ sdk.Column, _ []float64) float64 {
 				return noisy + rand.Float64()
 			})}),
-		specimen("own-noise-small", "epsilon", "draws its own noise, at a third of the scale that it claims",
-			ownNoise(3)),
+		specimen("own-noise-small", "epsilon", "draws its own noise, at a tenth of the scale that it claims",
+			ownNoise(10)),
 	}
 }
 
