@@ -114,6 +114,7 @@ func TestBadInput(t *testing.T) {
 		{"unknown mechanism", good(t), []string{"mechanism: mean", "mechanism: meen"}, pipeline.ExitInvalidJob, "meen"},
 		{"unknown parameter", good(t), []string{"{column: x}", "{colum: x}"}, pipeline.ExitInvalidJob, "colum"},
 		{"over the limit", good(t), []string{"limit: {epsilon: 1}", "limit: {epsilon: 0.5}"}, pipeline.ExitBudget, ""},
+		{"ledger of an unknown kind", good(t), []string{"budget: {", "budget: {ledger: 'mysql://h/d', "}, pipeline.ExitInvalidJob, "budget.ledger"},
 		{"frame missing", good(t), []string{"releases:", "samples: {s: {method: multistage, stages: [{unit: g, take: 1}, {take: 1}]}}\nreleases:", "{name: r,", "{name: r, from: s,"}, pipeline.ExitInvalidJob, "frame"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

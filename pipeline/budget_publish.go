@@ -62,7 +62,7 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 		return nil, err
 	}
 	b.options.observe(Event{Kind: "published"})
-	return &Outcome{Already: true, Dir: dir, Report: rep}, nil
+	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files)}, nil
 }
 
 // holds says that a folder holds these files, byte for byte; the pages may have

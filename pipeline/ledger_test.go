@@ -262,3 +262,24 @@ func BenchmarkRetry(b *testing.B) {
 		}
 	}
 }
+
+// A run that makes nothing new shows the same values, from whichever format has them.
+func TestAlreadyReleasedShowsTheValues(t *testing.T) {
+	for _, format := range []string{"csv", "json"} {
+		path := manyJob(t, good(t), "formats: [csv]", "formats: ["+format+"]", "column: x}", "column: x, by: g}")
+		var texts [2]strings.Builder
+		for i := range texts {
+			o, err := run(t, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := o.WriteText(&texts[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first, ok := strings.CutPrefix(texts[1].String(), "already released: nothing was drawn and nothing was debited\n\n")
+		if !ok || first != texts[0].String() || !strings.Contains(first, "estimate") {
+			t.Errorf("%s:\n%s\nthen\n%s", format, texts[0].String(), texts[1].String())
+		}
+	}
+}

@@ -61,6 +61,9 @@ func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
 func Check(ctx context.Context, j *job.Job, o Options) error {
 	set := newMechanisms(j, o)
 	defer set.close()
-	_, err := makePlan(ctx, j, o, set)
+	if _, err := makePlan(ctx, j, o, set); err != nil {
+		return err
+	}
+	_, err := addressOf(j)
 	return err
 }

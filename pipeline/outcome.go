@@ -21,7 +21,7 @@ type Outcome struct {
 	Already bool
 	Dir     string
 	Report  report.Report
-	results map[string]sdk.Result // empty where Already
+	results map[string]sdk.Result // where Already, what could be read back
 }
 
 // MarshalJSON is the outcome for programs.
