@@ -59,7 +59,7 @@ func medianGains(id, title, text string, p population, eps []float64, claim func
 		last := map[string]float64{} // the largest ε of the grid with a gain
 		var each []fact
 		for _, cal := range []string{"published", "exact"} {
-			f := figure.New(figure.Axes{Title: cal + " calibration", X: "ε on the population", Y: "error of table / error of sample", LogX: true, LogY: true, LegendLeft: true})
+			f := figure.New(figure.Axes{Title: cal + " calibration", X: "ε on the population", Y: "error of table / error of sample", LogX: true, LogY: true, LegendTop: true})
 			for _, n := range gainSizes {
 				var x, y []float64
 				own := 0.0
@@ -121,7 +121,7 @@ func otherQuantiles(o options) (exhibit, error) {
 	e := exhibit{id: "quantiles", title: "Quantiles other than the median (left open by the paper)",
 		text: "Lognormal(5, 0.5), smooth sensitivity with exact calibration, n = 1,001. Same measure: above 1 sampling wins.",
 		alt:  "Error of the full table over that of the sample against epsilon, for five quantiles"}
-	f := figure.New(figure.Axes{X: "ε on the population", Y: "error of table / error of sample", LogX: true, LogY: true, LegendLeft: true})
+	f := figure.New(figure.Axes{X: "ε on the population", Y: "error of table / error of sample", LogX: true, LogY: true, LegendTop: true})
 	eps := logs(0.02, 3, 9)
 	for _, q := range []float64{0.1, 0.25, 0.5, 0.75, 0.9} {
 		var y []float64

@@ -90,7 +90,7 @@ func exponentialMedian(o options) (exhibit, error) {
 	eps := logs(0.003, 3, 8)
 	for _, p := range []population{lognormal, bimodal} {
 		p.upper = 1000
-		f := figure.New(figure.Axes{Title: p.name, X: "ε on the population", Y: "error of table / error of sample", LogX: true, LogY: true, LegendLeft: true})
+		f := figure.New(figure.Axes{Title: p.name, X: "ε on the population", Y: "error of table / error of sample", LogX: true, LogY: true, LegendTop: true})
 		for _, n := range []int64{101, 1001, 5001} {
 			var y []float64
 			last := 0.0

@@ -97,6 +97,9 @@ func allHold(facts []fact) string {
 			}
 		}
 	}
+	if known == 1 && holds == 1 {
+		return "What is stated agrees."
+	}
 	if known == holds {
 		return fmt.Sprintf("All %d stated numbers agree.", known)
 	}

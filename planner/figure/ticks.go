@@ -76,7 +76,7 @@ func snapped(lo, hi float64) (float64, float64) {
 			}
 		}
 	}
-	return down, up
+	return down * (1 - 1e-12), up * (1 + 1e-12) // no label falls outside by rounding
 }
 
 func short(x float64) string {
