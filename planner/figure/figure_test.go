@@ -1,0 +1,48 @@
+package figure
+
+import (
+	"bytes"
+	"math"
+	"testing"
+)
+
+// Both ends of a logarithmic axis carry a label, and nothing lies outside.
+func TestSnapped(t *testing.T) {
+	for _, c := range [][2]float64{{0.3, 40}, {1e-9, 1}, {0.11, 0.19}, {1, 1000}, {2.1, 2.2}} {
+		lo, hi := snapped(c[0], c[1])
+		if lo > c[0] || hi < c[1] {
+			t.Errorf("%v became [%g, %g]", c, lo, hi)
+		}
+		ticks := decades{}.Ticks(lo, hi)
+		if len(ticks) < 2 || ticks[len(ticks)-1].Label == "" || math.Abs(ticks[len(ticks)-1].Value/hi-1) > 1e-9 || math.Abs(ticks[0].Value/lo-1) > 1e-9 {
+			t.Errorf("%v: ticks %v in [%g, %g]", c, ticks, lo, hi)
+		}
+	}
+	for _, x := range (even{}).Ticks(-1, 1) {
+		if x.Label == "-0" {
+			t.Error("a tick says −0")
+		}
+	}
+}
+
+// What cannot be drawn is left out, and what is left is drawn the same each time.
+func TestPointsThatCannotBeDrawn(t *testing.T) {
+	draw := func() []byte {
+		f := New(Axes{X: "x", Y: "y", LogX: true, LogY: true})
+		f.Line("a", []float64{1, 2, 3, 4}, []float64{1, 0, math.NaN(), math.Inf(1)})
+		f.Line("b", []float64{0, 1, 2, 3}, []float64{1, 2, 4, 8})
+		f.Points("c", []float64{-1}, []float64{1})
+		b, err := f.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	one := draw()
+	if !bytes.Equal(one, draw()) || bytes.Contains(one, []byte("NaN")) {
+		t.Error("the drawing changes, or holds NaN")
+	}
+	if bytes.Contains(one, []byte(">a<")) || !bytes.Contains(one, []byte(">b<")) {
+		t.Error("the legend names a line that is not there, or leaves one out")
+	}
+}
