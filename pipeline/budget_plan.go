@@ -57,17 +57,23 @@ func (p *Plan) fits(ctx context.Context, a *ledger.Account, id string, s ledger.
 	own := limitOf(p.job)
 	// A plan that was released may cost nothing: that depends on the data, which a
 	// plan does not read.
-	if err := a.Admit(cost, &own); err != nil && !s.Compare {
-		return ledgerFailure(ctx, err)
+	refused := a.Admit(cost, &own)
+	if refused != nil && !s.Compare {
+		return ledgerFailure(ctx, refused)
 	}
 	for i := range cost {
+		if s.Compare {
+			cost[i] = new(big.Rat)
+		}
 		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
 	}
 	b := budgetReport(a, cost)
 	b.Ledger = id
 	switch {
+	case s.Compare && refused != nil:
+		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would not fit"
 	case s.Compare:
-		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing"
+		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would spend again"
 	case s.Busy:
 		b.Note = "a run of this plan is at work"
 	case s.Unfinished:
