@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -29,6 +31,10 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	stopServer()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	if server.missing != "" {
 		fmt.Fprintf(os.Stderr, "ledger: the tests on PostgreSQL were left out: %s\n", server.missing)
 	}

@@ -102,6 +102,12 @@ func (p *proxy) serve(client net.Conn) {
 	_, _ = io.Copy(io.Discard, client)
 }
 
+func (p *proxy) reached() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.done
+}
+
 // now counts a commit and says whether it is the one to cut at.
 func (p *proxy) now() bool {
 	p.mu.Lock()
@@ -128,7 +134,7 @@ func TestCutInMidCommit(t *testing.T) {
 			var visible []output
 			show := func(o output) { visible = append(visible, o) }
 			how, err := life(address(t, far), nil, false, "first", show)
-			if !p.done {
+			if !p.reached() {
 				if err != nil || how != "made" || cut < 4 {
 					t.Fatalf("cut %d was not reached: %s, %v", cut, how, err)
 				}
