@@ -21,6 +21,8 @@ test:
 	$(GO) test -shuffle=on -timeout 30m ./...
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
+	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
+		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
 
 race:
 	$(GO) test -race -shuffle=on -timeout 60m ./...
