@@ -58,7 +58,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		fmt.Fprintln(b)
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
-	line(b, 0, "meaning", report.Meaning(o.Report.Guarantee, o.Report.Dataset))
+	writeMeaning(b, 0, &o.Report)
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()

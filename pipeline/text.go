@@ -24,7 +24,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	r := &p.report
 	fmt.Fprintf(b, "job %s on %s: %s", r.Job.Name, r.Dataset.ID, r.Dataset.Relation)
 	if r.Dataset.Population > 0 {
-		fmt.Fprintf(b, ", %d %ss", r.Dataset.Population, r.Dataset.Unit)
+		fmt.Fprintf(b, ", %d %s", r.Dataset.Population, r.Dataset.Many())
 	}
 	fmt.Fprintln(b)
 	if r.Dataset.Collected != "" {
@@ -108,8 +108,16 @@ func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
 		}
 		line(b, 2, "limit of the budget", text)
 	}
-	line(b, 2, "meaning", report.Meaning(r.Guarantee, r.Dataset))
+	writeMeaning(b, 2, r)
 	writeAccount(b, r.Budget)
+}
+
+// writeMeaning says the guarantee of everything in words, and where it is weak.
+func writeMeaning(b *bufio.Writer, indent int, r *report.Report) {
+	line(b, indent, "meaning", report.Meaning(r.Guarantee, r.Dataset))
+	if weak := report.Caution(r.Guarantee, r.Dataset); weak != "" {
+		line(b, indent, "caution", weak)
+	}
 }
 
 func charge(g report.Guarantee) string {

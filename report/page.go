@@ -17,6 +17,7 @@ import (
 // without data: figures are drawn from the events alone.
 type Page struct {
 	whole   figures
+	caught  float64 // what an attacker with one false alarm in twenty can detect
 	draws   map[string]figures
 	onePass []positionView
 	local   []localView
@@ -30,6 +31,8 @@ type figures struct {
 	Powers                      []powerPoint
 	Sampled                     bool
 	Title                       string
+
+	caught float64
 }
 
 type profilePoint struct{ Epsilon, After, Before string }
@@ -58,6 +61,9 @@ func NewPage(r *Report) (*Page, error) {
 	}
 	if p.whole, err = newFigures("job", r.Guarantee, r.Guarantee.Relation, before, "everything that this job released"); err != nil {
 		return nil, err
+	}
+	if p.caught = detection(r.Guarantee, 0.05); len(p.whole.Powers) > 0 {
+		p.caught = min(p.caught, p.whole.caught)
 	}
 	if len(r.Draws) > 1 {
 		for _, d := range r.Draws {
@@ -134,7 +140,7 @@ func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, 
 	if sampled {
 		before, sampled = trace(plainEvent, inner, privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right, n)
 	}
-	f := figures{Sampled: sampled, Title: what}
+	f := figures{Sampled: sampled, Title: what, caught: after.detection(0.05)}
 	shape := profileFigure{after: after, before: before, sampled: sampled, charged: privacy64{g.Epsilon, g.Delta}}
 	var err error
 	title := "Privacy profile of " + what

@@ -36,11 +36,14 @@ type Job struct {
 
 // Dataset is what is public about the table.
 type Dataset struct {
-	ID         string           `json:"id"`
-	Relation   privacy.Relation `json:"relation"`
-	Unit       string           `json:"unit"`
-	Population int64            `json:"population,omitempty"`
-	Collected  string           `json:"collected,omitempty"`
+	ID       string           `json:"id"`
+	Relation privacy.Relation `json:"relation"`
+	Unit     string           `json:"unit"`
+	// UnitName and UnitPlural are what people call a unit, "" where the job does not say.
+	UnitName   string `json:"unit_name,omitempty"`
+	UnitPlural string `json:"unit_plural,omitempty"`
+	Population int64  `json:"population,omitempty"`
+	Collected  string `json:"collected,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames.
 	PublicColumns []string `json:"public_columns,omitempty"`
 }

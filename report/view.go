@@ -16,7 +16,8 @@ type view struct {
 
 	Job, Dataset, Relation, RelationMeans, Unit, Population, Collected string
 	Tool, Digest                                                       string
-	Charged, Meaning                                                   string
+	Charged, Meaning, Caution                                          string
+	One, Many                                                          string
 
 	Releases     []releaseView
 	MoreReleases int
@@ -104,7 +105,8 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	v := &view{
 		Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
 		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), Unit: r.Dataset.Unit,
-		RelationMeans: relationWords(r.Dataset.Relation, r.Dataset.Unit), Collected: r.Dataset.Collected,
+		One: r.Dataset.One(), Many: r.Dataset.Many(), Caution: sentence(caution(r.Guarantee, r.Dataset, p.caught)),
+		RelationMeans: relationWords(r.Dataset), Collected: r.Dataset.Collected,
 		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,
 		Charged: charge(r.Guarantee), Meaning: sentence(Meaning(r.Guarantee, r.Dataset)),
 		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local,
@@ -123,11 +125,11 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	return v
 }
 
-func relationWords(r privacy.Relation, unit string) string {
-	if r == privacy.ReplaceOne {
-		return "the number of units is public; what is hidden is the values of any one " + unit
+func relationWords(d Dataset) string {
+	if d.Relation == privacy.ReplaceOne {
+		return "the number of " + d.Many() + " is public; what is hidden is the values of any one " + d.One()
 	}
-	return "the number of units is secret; what is hidden is whether any one " + unit + " is in the table at all"
+	return "the number of " + d.Many() + " is secret; what is hidden is whether any one " + d.One() + " is in the table at all"
 }
 
 func point(epsilon, delta float64, number func(float64) string) string {

@@ -1,15 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"html"
 	"html/template"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Spent prints a charged figure with four significant digits, rounded up (P17).
@@ -41,22 +38,6 @@ func factor(eps float64) string {
 		return "e^" + Spent(eps)
 	}
 	return Spent(f)
-}
-
-// Meaning says a guarantee in one sentence, without its full stop.
-func Meaning(g Guarantee, d Dataset) string {
-	change := "is in the table or not"
-	if g.Relation == privacy.ReplaceOne {
-		change = "has the values it has or any others"
-		if len(d.PublicColumns) > 0 {
-			change += " (but for its " + strings.Join(d.PublicColumns, " and ") + ", which are public)"
-		}
-	}
-	text := fmt.Sprintf("whether any one %s %s changes the chance of any result by at most a factor %s", d.Unit, change, factor(g.Epsilon))
-	if g.Delta > 0 {
-		text += ", but for a probability of " + Spent(g.Delta)
-	}
-	return text
 }
 
 // sentence begins with a capital letter and ends with a full stop.

@@ -3,8 +3,8 @@ package job
 import "math/big"
 
 // Assume is what is publicly assumed about the values of a column, for the planner
-// alone: it changes no release and no guarantee. Nothing in it may be taken from
-// the private table.
+// and for what the report says of the error of sampling: it changes no release and
+// no guarantee. Nothing in it may be taken from the private table.
 type Assume struct {
 	Distribution Shape    // "" where only moments are assumed
 	Mean, SD     *big.Rat // moments

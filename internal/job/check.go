@@ -24,6 +24,9 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 func check(j *Job, o Options) Problems {
 	k := &checker{j: j}
 	k.dataset()
+	if d := j.Dataset; d.UnitPlural != "" && d.UnitName == "" {
+		k.wrong("dataset.unit_plural", "say unit_name, too", "is the plural of a name that is not given")
+	}
 	k.columns()
 	for i := range j.Samples {
 		k.sample(&j.Samples[i])

@@ -21,6 +21,10 @@ func dataset() kind[Dataset] {
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
 		key("unit", choice(UnitRow), func(d *Dataset) *string { return &d.Unit },
 			"The unit of privacy. One row is one unit", otherwise(UnitRow)),
+		key("unit_name", unitName(), func(d *Dataset) *string { return &d.UnitName },
+			"What one unit is, in a word that people use: the report then says “any one school” and not “any one row”. It changes no release", example("school")),
+		key("unit_plural", unitName(), func(d *Dataset) *string { return &d.UnitPlural },
+			"The plural of unit_name, where it is more than an added s", example("schools")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
 			"The columns that mechanisms may use, by name: numbers with bounds, categories with a domain", required()),
@@ -29,6 +33,11 @@ func dataset() kind[Dataset] {
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
 			"Says that the table is itself a simple random sample. Nothing is drawn; the privacy that the collection bought is counted"),
 	)
+}
+
+// unitName is a word or a few that stand in the middle of a sentence.
+func unitName() kind[string] {
+	return pattern("1 to 40 letters, digits, spaces, - and ’, a letter first and no space last", `^\p{L}([\p{L}0-9 ’'-]{0,38}[\p{L}0-9])?$`)
 }
 
 func source() kind[Source] {
@@ -57,7 +66,7 @@ func column() kind[Column] {
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
 			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"What is publicly assumed about the values, for the planner alone. It changes no release, and must not be taken from the data"),
+			"What is publicly assumed about the values, for the planner and for what the report says of the error of sampling. It changes no release, and must not be taken from the data"),
 	)
 }
 

@@ -15,7 +15,8 @@ import (
 // (0.5, "0.50", 5e-1) make no difference; neither do defaults that are written
 // out. Also outside are the keys that change what happens to the releases but
 // not the releases: the whole of output and budget, a plugin's path and timeout;
-// and what a column is assumed to hold, which is for the planner.
+// and what only changes words and forecasts: what people call a unit, and what a
+// column is assumed to hold.
 // Paths enter as they are written, with variables replaced and not joined to the
 // job's folder, so that a job may be moved together with its data.
 //

@@ -40,7 +40,11 @@ type Dataset struct {
 	Size     int64 // public number of units, 0 under add-remove
 	AtLeast  int64 // public lower bound on the number of units under add-remove, 0 where none is known
 	Unit     string
-	Columns  []Column // in the order of the file
+	// UnitName and UnitPlural are what people call a unit, "" where the job does not
+	// say.
+	UnitName, UnitPlural string
+
+	Columns []Column // in the order of the file
 	// Frame is the public list of units that multistage and stratified samples
 	// draw from, nil where there is none.
 	Frame *Frame
@@ -80,7 +84,8 @@ type Column struct {
 	// Immutable says that the column is public and that a neighbour cannot
 	// change it (P11).
 	Immutable bool
-	// Assume is for the planner alone, nil where nothing is assumed.
+	// Assume is for the planner and the report's forecast, nil where nothing is
+	// assumed.
 	Assume *Assume
 }
 

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// One is what people call one unit.
+func (d Dataset) One() string {
+	if d.UnitName != "" {
+		return d.UnitName
+	}
+	return d.Unit
+}
+
+// Many is the plural of One.
+func (d Dataset) Many() string {
+	switch {
+	case d.UnitPlural != "":
+		return d.UnitPlural
+	case d.UnitName != "":
+		return d.UnitName + "s"
+	}
+	return d.Unit + "s"
+}
+
+// Meaning says a guarantee in one sentence, without its full stop: what may change,
+// and that the probability of any set of results is then at most e^ε times what it
+// was, plus δ.
+func Meaning(g Guarantee, d Dataset) string {
+	change := "whether or not any one " + d.One() + " is in the table changes"
+	if g.Relation == privacy.ReplaceOne {
+		change = "changing any one " + d.One() + "’s record"
+		if d.UnitName == "" {
+			change = "changing the values in any one " + d.Unit
+		}
+		if len(d.PublicColumns) > 0 {
+			change += " (but for " + strings.Join(d.PublicColumns, " and ") + ", which are public)"
+			if len(d.PublicColumns) == 1 {
+				change = strings.Replace(change, "which are", "which is", 1)
+			}
+		}
+		change += " changes"
+	}
+	text := fmt.Sprintf("%s the chance of any result by at most a factor %s", change, factor(g.Epsilon))
+	if g.Delta > 0 {
+		text += ", and by a further " + Spent(g.Delta) + oneIn(g.Delta)
+	}
+	return text
+}
+
+// oneIn is a small chance in words, never smaller than it is.
+func oneIn(p float64) string {
+	n := math.Floor(1 / p * (1 + 1e-12))
+	if !(n >= 2) || n > 1e15 {
+		return " at most"
+	}
+	if step := math.Pow10(int(math.Floor(math.Log10(n))) - 2); step > 1 {
+		n = math.Floor(n/step*(1+1e-12)) * step
+	}
+	return " at most (1 in " + grouped(int64(n)) + ")"
+}
+
+// detection is the largest chance with which who accepts a false alarm in one of
+// 1/alarm cases recognises the truth, by the charged point alone.
+func detection(g Guarantee, alarm float64) float64 {
+	most := math.Min(g.Delta+math.Exp(g.Epsilon)*alarm, 1-math.Exp(-g.Epsilon)*(1-g.Delta-alarm))
+	return math.Min(math.Max(most, 0), 1)
+}
+
+// Caution says plainly where a guarantee is weak, and "" where it is not. The
+// measure is an attacker who knows every other unit and accepts one false alarm in
+// twenty: weak is a guarantee under which he may be right more often than not, very
+// weak one under which he may be right in nine of ten cases. A δ that allows one of
+// ten tables of this size to give one unit away is a weakness of its own.
+func Caution(g Guarantee, d Dataset) string { return caution(g, d, detection(g, 0.05)) }
+
+// caution is Caution with what is known of the attacker from the whole profile.
+func caution(g Guarantee, d Dataset, caught float64) string {
+	var all []string
+	if caught > 0.5 {
+		word := "weak"
+		if caught > 0.9 {
+			word = "very weak"
+		}
+		all = append(all, fmt.Sprintf("this is a %s guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in twenty, is right about this one in %s of cases",
+			word, d.One(), roundedUp(caught)))
+	}
+	if n := float64(d.Population); n > 0 && g.Delta*n > 0.1 {
+		all = append(all, fmt.Sprintf("δ is large for a table of %s %s: it should be far below 1 in %s",
+			grouped(d.Population), d.Many(), grouped(d.Population)))
+	}
+	return strings.Join(all, "; ")
+}
