@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/postgrestest"
 )
 
 // BenchmarkTenThousand is a debit, a look and an audit of an account with 10,000
@@ -13,7 +15,7 @@ func BenchmarkTenThousand(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			at := "sqlite:" + filepath.Join(b.TempDir(), "ledger.db")
 			if name == "postgres" {
-				at = newPostgres(b)
+				at = postgrestest.New(b)
 			}
 			l := open(b, at)
 			fill(b, l, 10_000)

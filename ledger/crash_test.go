@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/ledgercheck"
 )
 
 // start begins a task in a process of its own.
@@ -50,7 +52,7 @@ func newWorld(t *testing.T, at string) world {
 }
 
 // visible are the outputs that anybody can see.
-func (w world) visible(t testing.TB) (out []output) {
+func (w world) visible(t testing.TB) (out []ledgercheck.Output) {
 	t.Helper()
 	entries, err := os.ReadDir(w.out)
 	if err != nil {
@@ -62,23 +64,23 @@ func (w world) visible(t testing.TB) (out []output) {
 		}
 		value, err := os.ReadFile(filepath.Join(w.out, e.Name(), "value"))
 		mark, err2 := os.ReadFile(filepath.Join(w.out, e.Name(), "mark"))
-		var o output
-		if _, err3 := fmt.Sscanf(string(mark), "%s %s %d %s", &o.plan, &o.content, &o.seq, &o.head); err != nil || err2 != nil || err3 != nil {
+		var o ledgercheck.Output
+		if _, err3 := fmt.Sscanf(string(mark), "%s %s %d %s", &o.Plan, &o.Content, &o.Seq, &o.Head); err != nil || err2 != nil || err3 != nil {
 			t.Fatalf("half an output: %s", e.Name())
 		}
-		o.value = string(value)
+		o.Value = string(value)
 		out = append(out, o)
 	}
 	return out
 }
 
 // recovered is what a ledger says after a crash.
-func recovered(t testing.TB, at string) state {
+func recovered(t testing.TB, at string) ledgercheck.State {
 	t.Helper()
 	l := open(t, at)
 	defer l.Close()
 	verified(t, l)
-	s := state{ledger: l.ID(), spent: new(big.Rat), limit: new(big.Rat), debits: map[int64]debitSeen{}}
+	s := ledgercheck.State{Spent: new(big.Rat), Limit: new(big.Rat), Debits: map[int64]ledgercheck.Debit{}}
 	a, err := l.Account(background, people)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +88,7 @@ func recovered(t testing.TB, at string) state {
 	if a == nil {
 		return s
 	}
-	s.spent, s.limit = a.Spent[0], a.Limit.Epsilon
+	s.Spent, s.Limit = a.Spent[0], a.Limit.Epsilon
 	err = l.Records(background, func(r Record) error {
 		if r.Kind != kindDebit {
 			return nil
@@ -99,7 +101,7 @@ func recovered(t testing.TB, at string) state {
 		if err != nil {
 			return err
 		}
-		s.debits[r.Seq] = debitSeen{plan: b.Plan, hash: r.Hash, cost: cost[0]}
+		s.Debits[r.Seq] = ledgercheck.Debit{Plan: b.Plan, Hash: r.Hash, Cost: cost[0]}
 		return nil
 	})
 	if err != nil {
@@ -122,10 +124,10 @@ func TestKillAtNamedPoints(t *testing.T) {
 				t.Fatalf("%s: not killed", point)
 			}
 			s := recovered(t, at)
-			for _, wrong := range audit(s, w.visible(t), before) {
+			for _, wrong := range ledgercheck.Check(s, w.visible(t), before) {
 				t.Errorf("%s: %s", point, wrong)
 			}
-			before = s.spent
+			before = s.Spent
 			want := map[string]string{"opened": "made", "debited": CodeUnfinished, "drawn": CodeUnfinished}[point]
 			if want == "" {
 				want = "found"
@@ -141,7 +143,7 @@ func TestKillAtNamedPoints(t *testing.T) {
 				t.Fatalf("%s: at last %q, %v", point, out.String(), err)
 			}
 		}
-		for _, wrong := range audit(recovered(t, at), w.visible(t), before) {
+		for _, wrong := range ledgercheck.Check(recovered(t, at), w.visible(t), before) {
 			t.Error(wrong)
 		}
 	})
@@ -197,15 +199,15 @@ func TestKillAtRandomMoments(t *testing.T) {
 			wg.Wait()
 			if done%20 == 0 || killed >= kills {
 				s := recovered(t, at)
-				for _, wrong := range audit(s, w.visible(t), before) {
+				for _, wrong := range ledgercheck.Check(s, w.visible(t), before) {
 					t.Fatal(wrong)
 				}
-				before = s.spent
+				before = s.Spent
 			}
 		}
 		if killed < kills {
 			t.Errorf("only %d of %d runs were killed: the test shows little", killed, done)
 		}
-		t.Logf("%d runs, %d killed, %d outputs visible, %d debits", done, killed, len(w.visible(t)), len(recovered(t, at).debits))
+		t.Logf("%d runs, %d killed, %d outputs visible, %d debits", done, killed, len(w.visible(t)), len(recovered(t, at).Debits))
 	})
 }

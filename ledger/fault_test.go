@@ -13,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/postgrestest"
 )
 
 // fault fails one step of a database driver.
@@ -120,7 +123,7 @@ func faulty(f *fault) func(*Options) {
 }
 
 // life is a whole run in this process; what becomes visible goes to show.
-func life(at Address, f *fault, again bool, value string, show func(output)) (how string, err error) {
+func life(at Address, f *fault, again bool, value string, show func(ledgercheck.Output)) (how string, err error) {
 	o := Options{Create: true}
 	if f != nil {
 		faulty(f)(&o)
@@ -167,8 +170,8 @@ func life(at Address, f *fault, again bool, value string, show func(output)) (ho
 	default:
 		return "busy", nil
 	}
-	out := output{plan: "p", content: "c", value: string(files[0].Data)}
-	if _, err := fmt.Sscanf(string(files[1].Data), "%d %s", &out.seq, &out.head); err != nil {
+	out := ledgercheck.Output{Plan: "p", Content: "c", Value: string(files[0].Data)}
+	if _, err := fmt.Sscanf(string(files[1].Data), "%d %s", &out.Seq, &out.Head); err != nil {
 		return "", err
 	}
 	show(out)
@@ -194,7 +197,7 @@ func TestEveryStepFails(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		fresh := copies(t, at)
 		count := &fault{}
-		if how, err := life(address(t, fresh()), count, false, "v", func(output) {}); err != nil || how != "made" {
+		if how, err := life(address(t, fresh()), count, false, "v", func(ledgercheck.Output) {}); err != nil || how != "made" {
 			t.Fatalf("%s, %v", how, err)
 		}
 		if count.steps < 30 {
@@ -212,8 +215,8 @@ func TestEveryStepFails(t *testing.T) {
 			for _, f := range kinds {
 				f.n = n
 				at := fresh()
-				var visible []output
-				show := func(o output) { visible = append(visible, o) }
+				var visible []ledgercheck.Output
+				show := func(o ledgercheck.Output) { visible = append(visible, o) }
 				_, err := life(address(t, at), &f, false, "first", show)
 				if err != nil {
 					failed++
@@ -222,7 +225,7 @@ func TestEveryStepFails(t *testing.T) {
 					}
 				}
 				if before, ok := tryRecovered(t, at); ok {
-					for _, wrong := range audit(before, visible, nil) {
+					for _, wrong := range ledgercheck.Check(before, visible, nil) {
 						t.Fatalf("step %d, %v: %s", n, f, wrong)
 					}
 					die(t, at)
@@ -230,7 +233,7 @@ func TestEveryStepFails(t *testing.T) {
 					if err != nil && codeOf(err) != CodeUnfinished {
 						t.Fatalf("step %d, %v: then %v", n, f, err)
 					}
-					if how == "made" && len(before.debits) > 1 { // one is of another plan
+					if how == "made" && len(before.Debits) > 1 { // one is of another plan
 						t.Fatalf("step %d, %v: drawn again without being told to", n, f)
 					}
 					if _, err = life(address(t, at), nil, true, "third", show); err != nil {
@@ -239,7 +242,7 @@ func TestEveryStepFails(t *testing.T) {
 					if len(visible) == 0 {
 						t.Fatalf("step %d, %v: no output", n, f)
 					}
-					for _, wrong := range audit(recovered(t, at), visible, before.spent) {
+					for _, wrong := range ledgercheck.Check(recovered(t, at), visible, before.Spent) {
 						t.Fatalf("step %d, %v: %s", n, f, wrong)
 					}
 				}
@@ -253,11 +256,11 @@ func TestEveryStepFails(t *testing.T) {
 }
 
 // tryRecovered is recovered, where there is a ledger.
-func tryRecovered(t testing.TB, at string) (state, bool) {
+func tryRecovered(t testing.TB, at string) (ledgercheck.State, bool) {
 	t.Helper()
 	l, err := Open(background, address(t, at), Options{ReadOnly: true})
 	if codeOf(err) == CodeMissing {
-		return state{spent: new(big.Rat), limit: new(big.Rat)}, true
+		return ledgercheck.State{Spent: new(big.Rat), Limit: new(big.Rat)}, true
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -293,15 +296,20 @@ func copies(t *testing.T, at string) func() string {
 // clone copies a schema of the server.
 func clone(t testing.TB, at string) string {
 	t.Helper()
-	_, from, _ := strings.Cut(at, "search_path=")
-	name := fmt.Sprintf("ledger%d", server.n.Add(1))
-	statements := []string{"CREATE SCHEMA " + name}
+	to := postgrestest.New(t)
+	var statements []string
 	for _, table := range []string{"version", "head", "records", "accounts", "releases"} {
-		statements = append(statements, fmt.Sprintf("CREATE TABLE %s.dprelease_%s (LIKE %s.dprelease_%s INCLUDING ALL)", name, table, from, table),
-			fmt.Sprintf("INSERT INTO %s.dprelease_%s SELECT * FROM %s.dprelease_%s", name, table, from, table))
+		statements = append(statements, fmt.Sprintf("CREATE TABLE %[1]s.dprelease_%[3]s (LIKE %[2]s.dprelease_%[3]s INCLUDING ALL)", schemaOf(to), schemaOf(at), table),
+			fmt.Sprintf("INSERT INTO %[1]s.dprelease_%[3]s SELECT * FROM %[2]s.dprelease_%[3]s", schemaOf(to), schemaOf(at), table))
 	}
 	onServer(t, statements...)
-	return serverURL(name)
+	return to
+}
+
+// schemaOf is the schema that an address names.
+func schemaOf(at string) string {
+	_, name, _ := strings.Cut(at, "search_path=")
+	return name
 }
 
 // The stored bytes are those that were sealed, whatever they are.

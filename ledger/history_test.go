@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/ledgercheck"
 )
 
 // Histories of runs, retries, kills, restored backups and changed data, by eight
@@ -44,10 +46,10 @@ func TestHistories(t *testing.T) {
 			}
 			wg.Wait()
 			s := recovered(t, at)
-			for _, wrong := range audit(s, w.visible(t), before) {
+			for _, wrong := range ledgercheck.Check(s, w.visible(t), before) {
 				t.Fatalf("round %d: %s", round, wrong)
 			}
-			before = s.spent
+			before = s.Spent
 			switch {
 			case old == nil:
 				old = save(t, at)
@@ -118,9 +120,9 @@ func (w world) act(t *testing.T, r *rand.Rand) string {
 }
 
 // newer are the visible outputs with a debit after seq.
-func newer(all []output, seq int64) (out []output) {
+func newer(all []ledgercheck.Output, seq int64) (out []ledgercheck.Output) {
 	for _, o := range all {
-		if o.seq > seq {
+		if o.Seq > seq {
 			out = append(out, o)
 		}
 	}
@@ -129,8 +131,8 @@ func newer(all []output, seq int64) (out []output) {
 
 func seenOf(t *testing.T, w world, ledger string) (out []Seen) {
 	for _, o := range w.visible(t) {
-		out = append(out, Seen{Where: o.plan, Mark: Mark{Ledger: ledger, Seq: o.seq, Head: o.head},
-			Files: []Sum{{"value", digestOf([]byte(o.value))}, {"mark", digestOf(fmt.Appendf(nil, "%s %s %d %s", o.plan, o.content, o.seq, o.head))}}})
+		out = append(out, Seen{Where: o.Plan, Mark: Mark{Ledger: ledger, Seq: o.Seq, Head: o.Head},
+			Files: []Sum{{"value", digestOf([]byte(o.Value))}, {"mark", digestOf(fmt.Appendf(nil, "%s %s %d %s", o.Plan, o.Content, o.Seq, o.Head))}}})
 	}
 	return out
 }
@@ -177,8 +179,7 @@ func (b *backup) restore(t *testing.T) {
 		}
 		return
 	}
-	_, to, _ := strings.Cut(b.at, "search_path=")
-	_, from, _ := strings.Cut(b.copy, "search_path=")
+	to, from := schemaOf(b.at), schemaOf(b.copy)
 	for _, table := range []string{"head", "records", "accounts", "releases"} {
 		onServer(t, fmt.Sprintf("DELETE FROM %s.dprelease_%s", to, table), fmt.Sprintf("INSERT INTO %s.dprelease_%s SELECT * FROM %s.dprelease_%s", to, table, from, table))
 	}

@@ -2,12 +2,14 @@ package ledger
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/postgrestest"
 )
 
 // proxy stands between two machines, on an address of its own, and cuts the
@@ -30,7 +32,7 @@ func newProxy(t *testing.T, cut int, after bool) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{listener: l, to: fmt.Sprintf("127.0.0.1:%d", server.port), cut: cut, after: after}
+	p := &proxy{listener: l, to: postgrestest.Shared(t).Address(), cut: cut, after: after}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -124,15 +126,15 @@ func (p *proxy) now() bool {
 // of each of its commits. The outcome is not known to it; the other finds out by
 // the key.
 func TestCutInMidCommit(t *testing.T) {
-	at := newPostgres(t)
+	at := postgrestest.New(t)
 	fresh := copies(t, at)
 	for _, after := range []bool{false, true} {
 		for cut := 1; ; cut++ {
 			at := fresh()
 			p := newProxy(t, cut, after)
-			far := strings.Replace(at, fmt.Sprintf("127.0.0.1:%d", server.port), p.listener.Addr().String(), 1)
-			var visible []output
-			show := func(o output) { visible = append(visible, o) }
+			far := strings.Replace(at, postgrestest.Shared(t).Address(), p.listener.Addr().String(), 1)
+			var visible []ledgercheck.Output
+			show := func(o ledgercheck.Output) { visible = append(visible, o) }
 			how, err := life(address(t, far), nil, false, "first", show)
 			if !p.reached() {
 				if err != nil || how != "made" || cut < 4 {
@@ -141,7 +143,7 @@ func TestCutInMidCommit(t *testing.T) {
 				break
 			}
 			before := recovered(t, at)
-			for _, wrong := range audit(before, visible, nil) {
+			for _, wrong := range ledgercheck.Check(before, visible, nil) {
 				t.Fatalf("cut %d, after %v: %s", cut, after, wrong)
 			}
 			if err == nil {
@@ -149,13 +151,13 @@ func TestCutInMidCommit(t *testing.T) {
 			}
 			die(t, at)
 			how, err = life(address(t, at), nil, false, "second", show)
-			if err != nil && codeOf(err) != CodeUnfinished || how == "made" && len(before.debits) > 1 {
+			if err != nil && codeOf(err) != CodeUnfinished || how == "made" && len(before.Debits) > 1 {
 				t.Fatalf("cut %d, after %v: then %s, %v", cut, after, how, err)
 			}
 			if _, err := life(address(t, at), nil, true, "third", show); err != nil {
 				t.Fatalf("cut %d, after %v: at last %v", cut, after, err)
 			}
-			for _, wrong := range audit(recovered(t, at), visible, before.spent) {
+			for _, wrong := range ledgercheck.Check(recovered(t, at), visible, before.Spent) {
 				t.Fatalf("cut %d, after %v: %s", cut, after, wrong)
 			}
 		}

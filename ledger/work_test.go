@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/ledgercheck"
 )
 
 // task is what a child process of the tests does: what a run of a job does, with
@@ -108,11 +110,11 @@ func (w *task) witness(l *Ledger) error {
 		if err != nil {
 			return err
 		}
-		var o output
-		if _, err := fmt.Sscanf(string(b), "%s %s %d %s", &o.plan, &o.content, &o.seq, &o.head); err != nil {
+		var o ledgercheck.Output
+		if _, err := fmt.Sscanf(string(b), "%s %s %d %s", &o.Plan, &o.Content, &o.Seq, &o.Head); err != nil {
 			return err
 		}
-		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: o.seq, Head: o.head}); err != nil {
+		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: o.Seq, Head: o.Head}); err != nil {
 			return err
 		}
 	}
