@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -16,10 +15,10 @@ func (b *budget) contentText() string {
 	return hex.EncodeToString(b.content[:])
 }
 
-// fingerprint finds out what the data are. It reads the stored bytes of every
-// column that the job reads, and decodes none of them.
+// fingerprint finds out what the data are: every stored byte of the columns that the
+// job reads. It reads those that no scan has read, and decodes none of them.
 func (b *budget) fingerprint(ctx context.Context, t *openedTable) error {
-	f, err := t.table.Fingerprint(ctx, b.plan.columns(), table.Key(b.ledger.ContentKey()))
+	f, err := t.content.Fingerprint(ctx, table.Key(b.ledger.ContentKey()))
 	if err != nil {
 		return err
 	}
@@ -27,26 +26,28 @@ func (b *budget) fingerprint(ctx context.Context, t *openedTable) error {
 	return nil
 }
 
-// beside finds out what the data are while they are drawn from: the bytes that the
-// one reads are still in memory when the other wants them, so that a first run
-// reads the disk once. stop waits for the end.
+// beside finds out what the data are while they are drawn from: scans take note of
+// what they read, so that a first run reads the table once. stop waits for the end.
 func (b *budget) beside(ctx context.Context, t *openedTable) (stop func(err error) error) {
 	if b.content != nil {
-		// Known from before the debit; the table itself notices a change since.
+		// Known from before the debit; the scans notice a change since.
 		return func(err error) error { return err }
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	inner, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- b.fingerprint(ctx, t) }()
+	go func() { done <- t.content.Ahead(inner) }()
 	return func(err error) error {
 		if err != nil {
 			cancel()
 		}
 		mine := <-done
 		cancel()
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case mine != nil:
+			return mine
 		}
-		return errors.Join(mine)
+		return b.fingerprint(ctx, t)
 	}
 }

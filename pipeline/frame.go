@@ -131,7 +131,7 @@ func (o *openedTable) findUnits(ctx context.Context, j *job.Job, d *draw) ([]int
 	columns := frame.Columns()
 	units := make([]int32, 0, o.rows())
 	finder := unitFinder{frame: frame, key: make([]string, len(columns)), known: map[string]int32{}}
-	err := o.table.Scan(ctx, table.ScanOptions{Columns: columns}, func(b table.Batch) error {
+	err := o.table.Scan(ctx, table.ScanOptions{Columns: columns, Content: o.content}, func(b table.Batch) error {
 		for row := range b.Rows {
 			units = append(units, finder.find(b.Columns, row))
 		}

@@ -145,7 +145,7 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 func (r *running) feed(ctx context.Context, draw string, batch []*release, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{table: r.table.table, job: r.plan.job, picker: picks, progress: progress,
+	s := &sample{table: r.table.table, content: r.table.content, job: r.plan.job, picker: picks, progress: progress,
 		done: func(rows int64, columns []*preparer) { r.private.scanned(draw, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))

@@ -63,6 +63,7 @@ func (p *picker) weights(b table.Block) []float64 {
 // once and handed to all sinks.
 type sample struct {
 	table    *table.Table
+	content  *table.Content
 	job      *job.Job
 	columns  []string // the union of what the releases read
 	picker   *picker
@@ -119,7 +120,7 @@ func (s *sample) run(ctx context.Context, sinks []sink) error {
 		weights := s.picker.weights(b.Block)
 		return fanOut(sinks, b.Rows, ready, weights)
 	}
-	err := s.table.Scan(ctx, table.ScanOptions{Columns: s.columns, Pick: s.picker.pick, Progress: s.progress}, visit)
+	err := s.table.Scan(ctx, table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}, visit)
 	if err == nil {
 		s.done(rows, preparers)
 	}

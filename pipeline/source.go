@@ -11,8 +11,9 @@ import (
 
 // openedTable is the table of a job, opened and held to what the job says of it.
 type openedTable struct {
-	table *table.Table
-	units map[string][]int32 // for each framed draw the unit of every row
+	table   *table.Table
+	content *table.Content     // what was read of it
+	units   map[string][]int32 // for each framed draw the unit of every row
 }
 
 func (t *openedTable) close()      { t.table.Close() }
@@ -76,7 +77,8 @@ func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) erro
 		return oneProblem(j, "dataset.size", "is not the number of rows of the table",
 			"under replace-one the size is public: count the rows and say it")
 	}
-	if err := o.table.Verify(ctx, columns); err != nil {
+	var err error
+	if o.content, err = o.table.Content(ctx, columns); err != nil { // verifies them
 		return sourceFailure(ctx, j, err)
 	}
 	for _, d := range p.draws {

@@ -144,7 +144,7 @@ func (f *arrowFile) verify(ctx context.Context, _ []int, _ int) error { return c
 
 // sources returns one lane for each column. A batch that is not compressed is read in pieces of a block each; a
 // compressed one has to be unpacked whole.
-func (f *arrowFile) sources(cols []int, base int64, digest bool) []source {
+func (f *arrowFile) sources(cols []int, base int64, _ *Content) []source {
 	out := make([]source, len(cols))
 	cache := &dictCache{}
 	for i, col := range cols {
@@ -157,7 +157,7 @@ func (f *arrowFile) sources(cols []int, base int64, digest bool) []source {
 				}
 				for from := int64(0); from < b.rows; from += step {
 					n := min(step, b.rows-from)
-					if !yield(f.piece(col, b, first+from, from, n, cache, digest)) {
+					if !yield(f.piece(col, b, first+from, from, n, cache)) {
 						return
 					}
 				}
@@ -168,7 +168,7 @@ func (f *arrowFile) sources(cols []int, base int64, digest bool) []source {
 	return out
 }
 
-func (f *arrowFile) piece(col int, b *arrowBatch, first, from, n int64, cache *dictCache, digest bool) *piece {
+func (f *arrowFile) piece(col int, b *arrowBatch, first, from, n int64, cache *dictCache) *piece {
 	field := &f.schema.fields[col]
 	p := &piece{first: first, rows: int(n), cost: n * 9}
 	if field.store.typ != arrowInt {
@@ -180,9 +180,6 @@ func (f *arrowFile) piece(col int, b *arrowBatch, first, from, n int64, cache *d
 	p.decode = func(w *worker, p *piece) error {
 		p.data = make([]vec, 1)
 		d := arrowDecoder{w: w, file: f, field: field, batch: b, column: &b.columns[col], dict: b.dicts[col], cache: cache, out: &p.data[0]}
-		if digest {
-			d.digest = &p.digest
-		}
 		err := guarded(func() error { return d.decode(from, int(n)) })
 		return about(err, f.path, "column "+field.column.Name)
 	}

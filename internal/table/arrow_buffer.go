@@ -1,9 +1,6 @@
 package table
 
-import (
-	"crypto/sha256"
-	"encoding/binary"
-)
+import "encoding/binary"
 
 // part reads size bytes of a buffer, beginning at off. Of a compressed buffer off is always 0, and the rest of what it
 // unpacks to must be padding.
@@ -19,7 +16,6 @@ func (d *arrowDecoder) part(k int, off, size int64) ([]byte, error) {
 		if _, err := d.file.f.ReadAt(b, e.off+off); err != nil {
 			return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
 		}
-		d.hash(b)
 		return b, nil
 	}
 	b, err := d.unpacked(k, size+64+size/8)
@@ -42,7 +38,6 @@ func (d *arrowDecoder) unpacked(k int, limit int64) ([]byte, error) {
 	if _, err := d.file.f.ReadAt(src, e.off); err != nil {
 		return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
 	}
-	d.hash(src)
 	size := int64(binary.LittleEndian.Uint64(src))
 	src = src[8:]
 	stored := size == -1 // not worth compressing
@@ -59,14 +54,4 @@ func (d *arrowDecoder) unpacked(k int, limit int64) ([]byte, error) {
 		return dst, nil
 	}
 	return dst, d.w.unpack.unpackArrow(d.batch.codec, dst, src)
-}
-
-func (d *arrowDecoder) hash(b []byte) {
-	if d.digest == nil {
-		return
-	}
-	h := sha256.New()
-	h.Write(d.digest[:])
-	h.Write(b)
-	h.Sum(d.digest[:0])
 }

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"math"
 
@@ -28,7 +27,6 @@ type arrowDecoder struct {
 	dict   *arrowDict
 	cache  *dictCache
 	out    *vec
-	digest *[sha256.Size]byte
 }
 
 func (d *arrowDecoder) decode(from int64, n int) error {

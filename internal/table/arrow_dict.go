@@ -105,9 +105,6 @@ func (d *arrowDecoder) dictionary(of *arrowDict) (*dictionary, error) {
 			a := parts[i]
 			var v vec
 			sub := arrowDecoder{w: d.w, file: d.file, field: &a.field, batch: a.batch, column: &a.batch.columns[0], out: &v}
-			if d.digest != nil {
-				sub.digest = &out.digest
-			}
 			n := int(a.batch.rows)
 			if err := sub.decode(0, n); err != nil {
 				v.release(d.w.pool)
@@ -152,7 +149,6 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 			return err
 		}
 	}
-	d.hash(dict.digest[:])
 	shape := d.field.values.shape
 	size := int64(dict.size(shape))
 	if dict.anyNull && d.out.valid == nil {

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"sync/atomic"
 	"unsafe"
@@ -19,7 +18,6 @@ type dictionary struct {
 	// Arrow allows null entries.
 	nulls   []bool
 	anyNull bool
-	digest  [sha256.Size]byte // of what it was read from, when a scan hashes
 }
 
 var dictionaries atomic.Uint64
@@ -40,7 +38,6 @@ func (d *dictionary) size(s shape) int {
 
 // dictionaryOf decodes the dictionary page of a chunk once, whichever page needs it first.
 func (w *worker) dictionaryOf(c *chunk) (*dictionary, error) {
-	w.usedDict = true
 	c.once.Do(func() {
 		c.dictErr = errPageSize // stands if decoding panics
 		c.dict, c.dictErr = w.readDictionary(c)
@@ -53,15 +50,9 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	if p == nil {
 		return nil, errPageSize
 	}
-	var (
-		v      vec
-		digest *[sha256.Size]byte
-	)
-	if c.digest {
-		digest = &c.dictHash
-	}
+	var v vec
 	defer v.release(w.pool)
-	_, b, err := w.body(c, p, &v, digest)
+	_, b, err := w.body(c, p, c.marks.at(0), &v)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,8 @@
 //
 // # What it does not protect against
 //
-// Most files carry no checksums: there, a flipped bit in a value is a different value. ScanOptions.Hash identifies what
-// was read. Annotations that a footer states only once (a decimal's scale where the deprecated field is left out) are
+// Most files carry no checksums: there, a flipped bit in a value is a different value. Content identifies what was
+// read. Annotations that a footer states only once (a decimal's scale where the deprecated field is left out) are
 // believed. A file that is written to during a scan is noticed by its size and time stamp only at the end; pages with
 // checksums are compared when they are decoded. Errors of Scan may depend on which pages a secret sample touched; Verify
 // finds most of them beforehand, for all pages. Values taken from directory names (year=2020/) are not columns.

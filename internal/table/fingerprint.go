@@ -2,15 +2,11 @@ package table
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"sync"
 )
 
 // Key is the secret under which content is fingerprinted.
@@ -19,65 +15,41 @@ type Key [32]byte
 // Fingerprint is a keyed digest of all stored bytes of some columns.
 type Fingerprint [32]byte
 
-// fingerprintBytes is how much is hashed at once: little enough to stay in a core's cache.
-const fingerprintBytes = 1 << 18
+// fingerprintVersion is part of every fingerprint: those of different versions never agree. Version 1 hashed stretches
+// of 256 KiB, page headers among them, with GMAC.
+const fingerprintVersion = "dprelease fingerprint 2\n"
 
-// Fingerprint reads the stored bytes of the named columns (nil: every usable one), of all rows, and returns their
-// digest under the key. It decodes nothing. The order of the names makes no difference; how the rows are laid out in
-// files, row groups and pages does, and so do the columns' descriptions.
+// Fingerprint reads what no scan has, and returns the digest of everything under the key. The order of the columns'
+// names makes no difference; how the rows are laid out in files, row groups and pages does, and so do the columns'
+// descriptions.
 //
-// Two tables that were chosen without knowing the key have the same fingerprint with a probability below 2^-64 times
-// their number of segments: each segment is hashed by GMAC, a universal hash of the bytes, and the tags by HMAC. Without
-// the key a fingerprint says nothing about the data; with it, it is as private as they are. // P19
-func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fingerprint, error) {
-	cols, err := t.scanned(columns)
+// Each segment is hashed by XXH3 to 128 bits, and the digests, with a description of what they are of, by HMAC-SHA-256.
+// So a fingerprint says nothing about the data without the key (with it, it is as private as they are: P19), and two
+// tables that were not made to collide have different ones. XXH3 is no cryptographic hash: who may write the table and
+// wants to can make two that agree. All he gains is that a release of the first stands for the second, which draws
+// nothing and tells nothing of the second.
+func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error) {
+	if err := c.rest(ctx, func(dataFile) bool { return true }); err != nil {
+		return Fingerprint{}, err
+	}
+	mac := hmac.New(sha256.New, key[:])
+	_, _ = mac.Write([]byte(fingerprintVersion))
+	head, err := c.describe()
 	if err != nil {
 		return Fingerprint{}, err
 	}
-	slices.Sort(cols)
-	cols = slices.Compact(cols)
-	gcm, mac, err := keyed(key)
-	if err != nil {
-		return Fingerprint{}, err
+	_, _ = mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head))))
+	_, _ = mac.Write(head)
+	b := make([]byte, 0, 24)
+	c.mu.Lock()
+	for i := range c.segments {
+		s := &c.segments[i]
+		b = binary.LittleEndian.AppendUint64(b[:0], uint64(s.size))
+		b = binary.LittleEndian.AppendUint64(b, s.sum.Lo)
+		_, _ = mac.Write(binary.LittleEndian.AppendUint64(b, s.sum.Hi))
 	}
-	type segment struct {
-		file dataFile
-		at   extent
-	}
-	var segments []segment
-	for _, c := range cols {
-		for _, f := range t.files {
-			for _, e := range f.extents(c) {
-				for ; e.size > 0; e.off, e.size = e.off+fingerprintBytes, e.size-fingerprintBytes {
-					segments = append(segments, segment{f, extent{e.off, min(e.size, fingerprintBytes)}})
-				}
-			}
-		}
-	}
-	tags := make([]byte, len(segments)*gcm.Overhead())
-	buffers := sync.Pool{New: func() any { return new([fingerprintBytes]byte) }}
-	err = parallel(ctx, workersOr(0), len(segments), func(_ context.Context, i int) error {
-		buf := buffers.Get().(*[fingerprintBytes]byte)
-		defer buffers.Put(buf)
-		s := segments[i]
-		b := buf[:s.at.size]
-		if _, err := s.file.readAt(b, s.at.off); err != nil {
-			return fail(CodeUnreadable, s.file.name(), "cannot be read")
-		}
-		var nonce [12]byte
-		binary.LittleEndian.PutUint64(nonce[:], uint64(i))
-		at := i * gcm.Overhead()
-		gcm.Seal(tags[at:at:at+gcm.Overhead()], nonce[:], nil, b)
-		return nil
-	})
-	if err != nil {
-		return Fingerprint{}, err
-	}
-	if err := t.describe(mac.Write, cols); err != nil {
-		return Fingerprint{}, err
-	}
-	mac.Write(tags)
-	for _, f := range t.files {
+	c.mu.Unlock()
+	for _, f := range c.table.files {
 		if err := f.changed(); err != nil {
 			return Fingerprint{}, err
 		}
@@ -85,108 +57,106 @@ func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fin
 	return Fingerprint(mac.Sum(nil)), nil
 }
 
-// keyed derives the keys of the two hashes.
-func keyed(key Key) (cipher.AEAD, interface {
-	Write([]byte) (int, error)
-	Sum([]byte) []byte
-}, error) {
-	derive := func(purpose string) []byte {
-		m := hmac.New(sha256.New, key[:])
-		m.Write([]byte(purpose))
-		return m.Sum(nil)
-	}
-	block, err := aes.NewCipher(derive("dprelease fingerprint segments"))
+// Fingerprint is that of a Content which has seen no scan: it reads the stored bytes of the named columns (nil: every
+// usable one), of all rows, and decodes nothing.
+func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fingerprint, error) {
+	c, err := t.Content(ctx, columns)
 	if err != nil {
-		return nil, nil, fail(CodeUnsupported, "", "no cipher to hash with")
+		return Fingerprint{}, err
 	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		return nil, nil, fail(CodeUnsupported, "", "no cipher to hash with")
-	}
-	return gcm, hmac.New(sha256.New, derive("dprelease fingerprint")), nil
+	return c.Fingerprint(ctx, key)
 }
 
-// describe writes what the bytes mean: the columns, and the layout of every file, in a form that can be read in one
-// way only.
-func (t *Table) describe(write func([]byte) (int, error), cols []int) error {
-	type layout struct {
-		Rows    []int64
-		Storage []string
-		Extents [][]int64
+// describe says what the segments are of: the columns, the layout of every file, and how many segments are whose. With
+// it the segments can be read in one way only.
+func (c *Content) describe() ([]byte, error) {
+	type stored struct {
+		Storage  string
+		Segments int
 	}
 	var d struct {
 		Columns []Column
-		Files   []layout
+		Rows    [][]int64
+		Stored  []stored
 	}
-	for _, c := range cols {
-		d.Columns = append(d.Columns, t.columns[c])
+	for _, col := range c.cols {
+		d.Columns = append(d.Columns, c.table.columns[col])
 	}
-	for _, f := range t.files {
-		l := layout{Rows: f.groups()}
-		for _, c := range cols {
-			var sizes []int64
-			for _, e := range f.extents(c) {
-				sizes = append(sizes, e.size)
-			}
-			l.Extents = append(l.Extents, sizes)
-			l.Storage = append(l.Storage, f.storage(c))
-		}
-		d.Files = append(d.Files, l)
+	for _, f := range c.table.files {
+		d.Rows = append(d.Rows, f.groups())
+	}
+	for _, r := range c.runs {
+		d.Stored = append(d.Stored, stored{r.file.storage(r.col), r.to - r.from})
 	}
 	b, err := json.Marshal(d)
 	if err != nil {
-		return fail(CodeUsage, "", "the table cannot be described")
+		return nil, fail(CodeUsage, "", "the table cannot be described")
 	}
-	var n [8]byte
-	binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
-	_, err = write(append(n[:], b...))
-	return err
+	return b, nil
 }
 
 func (o *opened) readAt(b []byte, off int64) (int, error) { return o.f.ReadAt(b, off) }
 
-// extents are the stored bytes of a column: its chunks, with page headers and dictionaries.
-func (f *parquetFile) extents(col int) []extent {
+// pagesOf returns where the pages of a chunk lie: the dictionary if there is one, the pages with rows, and the others.
+// Their headers are part of storage.
+func (f *parquetFile) pagesOf(group, col int) []extent {
 	var out []extent
-	for g := range f.footer.Groups {
-		k := &f.footer.Groups[g].Chunks[col]
-		if k.Values > 0 {
-			out = append(out, extent{k.Start, k.Len})
-		}
+	l := f.layout(group, col)
+	if l.Dict != nil {
+		out = append(out, extent{l.Dict.Off, int64(l.Dict.Stored)})
+	}
+	for i := range l.Data {
+		out = append(out, extent{l.Data[i].Off, int64(l.Data[i].Stored)})
+	}
+	for i := range l.Other {
+		out = append(out, extent{l.Other[i].Off, int64(l.Other[i].Stored)})
 	}
 	return out
 }
 
-// extents are the stored bytes of a column: its buffers in every batch, and those of the dictionaries that the batches
-// refer to.
-func (f *arrowFile) extents(col int) []extent {
+// segments are a column's buffers in every batch, and those of the dictionaries that the batches refer to, cut so that
+// several goroutines can share a large one.
+func (f *arrowFile) segments(col int) []extent {
 	var out []extent
+	add := func(parts []extent) {
+		for _, e := range parts {
+			for ; e.size > 0; e.off, e.size = e.off+segmentBytes, e.size-segmentBytes {
+				out = append(out, extent{e.off, min(e.size, segmentBytes)})
+			}
+		}
+	}
 	seen := map[*arrowDict]bool{}
 	for _, b := range f.batches {
 		for d := b.dicts[col]; d != nil && !seen[d]; d = d.prev {
 			seen[d] = true
-			out = append(out, d.batch.columns[0].parts...)
+			add(d.batch.columns[0].parts)
 		}
-		out = append(out, b.columns[col].parts...)
+		add(b.columns[col].parts)
 	}
 	return out
 }
 
-// storage says how the bytes of a column are to be read.
+// storage says how the bytes of a column are to be read: its type, and by chunk the codec and the page headers.
 func (f *parquetFile) storage(col int) string {
 	leaf := &f.footer.Leaves[col]
-	codecs := make([]int8, len(f.footer.Groups))
-	for g := range codecs {
-		codecs[g] = f.footer.Groups[g].Chunks[col].Codec
+	h := sha256.New()
+	for g := range f.footer.Groups {
+		_, _ = h.Write([]byte{byte(f.footer.Groups[g].Chunks[col].Codec)})
+		headers := f.layout(g, col).Headers
+		_, _ = h.Write(headers[:])
 	}
-	return fmt.Sprint("parquet", leaf.Type, leaf.TypeLen, leaf.MaxDef, codecs)
+	return fmt.Sprintf("parquet %v %d %d %x", leaf.Type, leaf.TypeLen, leaf.MaxDef, h.Sum(nil))
 }
 
 func (f *arrowFile) storage(col int) string {
 	field := &f.schema.fields[col]
 	codecs := make([]int8, len(f.batches))
+	sizes := make([][]int64, len(f.batches))
 	for i, b := range f.batches {
 		codecs[i] = b.codec
+		for _, e := range b.columns[col].parts {
+			sizes[i] = append(sizes[i], e.size)
+		}
 	}
-	return fmt.Sprint("arrow", field.store, field.values, field.hasDict, codecs)
+	return fmt.Sprint("arrow", field.store, field.values, field.hasDict, codecs, sizes)
 }

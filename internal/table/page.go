@@ -1,7 +1,6 @@
 package table
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 	"io"
@@ -38,13 +37,19 @@ type chunk struct {
 	facts  *pagewalk.Chunk
 	layout *pagewalk.Layout
 	shape  shape
-	digest bool // hash what is read
+	marks  marks
 
-	once     sync.Once
-	dict     *dictionary
-	dictErr  error
-	dictHash [sha256.Size]byte
-	counted  bool // the dictionary's hash went into the scan's; consumer only
+	once    sync.Once
+	dict    *dictionary
+	dictErr error
+}
+
+// dataAt is the place of the i-th page with rows among the chunk's pages, as pagesOf counts them.
+func (c *chunk) dataAt(i int) int {
+	if c.layout.Dict != nil {
+		i++
+	}
+	return i
 }
 
 var (
@@ -54,8 +59,8 @@ var (
 )
 
 // page decodes one data page. Exactly p.Values rows come out of it, or an error.
-func (w *worker) page(c *chunk, p *pagewalk.Page, out *vec, digest *[sha256.Size]byte) error {
-	data, values, err := w.body(c, p, out, digest)
+func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
+	data, values, err := w.body(c, p, to, out)
 	if err != nil {
 		return err
 	}
@@ -100,9 +105,9 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, out *vec, digest *[sha256.Size
 	return nil
 }
 
-// body reads a page, checks its checksum and unpacks it into a buffer that out holds. data starts with the levels of
-// a v2 page; values is what follows them (for v1, everything).
-func (w *worker) body(c *chunk, p *pagewalk.Page, out *vec, digest *[sha256.Size]byte) (data, values []byte, err error) {
+// body reads a page, notes what it read, checks its checksum and unpacks it into a buffer that out holds. data starts
+// with the levels of a v2 page; values is what follows them (for v1, everything).
+func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, out *vec) (data, values []byte, err error) {
 	front := int(p.DefLen) + int(p.RepLen)
 	prefix := front
 	if !p.V2 && c.leaf.MaxDef > 0 {
@@ -123,8 +128,8 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, out *vec, digest *[sha256.Size
 	if p.HasCRC && crc32.ChecksumIEEE(src) != p.CRC {
 		return nil, nil, errChecksum
 	}
-	if digest != nil {
-		*digest = sha256.Sum256(src)
+	if err := to.note(src); err != nil {
+		return nil, nil, err
 	}
 	if packed {
 		copy(data, src[:front])

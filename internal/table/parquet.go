@@ -65,7 +65,7 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.pages += len(l.Data); f.pages > maxPages {
+		if f.pages += len(l.Data) + len(l.Other); f.pages > maxPages {
 			return fail(CodeLimit, f.path, "the file has too many pages")
 		}
 		f.layouts[key] = l
@@ -74,28 +74,27 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 }
 
 // sources returns one lane for each column.
-func (f *parquetFile) sources(cols []int, base int64, digest bool) []source {
+func (f *parquetFile) sources(cols []int, base int64, content *Content) []source {
 	out := make([]source, len(cols))
 	for i, col := range cols {
-		out[i] = source{cols: []int{i}, pieces: func(yield func(*piece) bool) { f.lane(col, base, digest, yield) }}
+		out[i] = source{cols: []int{i}, pieces: func(yield func(*piece) bool) { f.lane(col, base, content, yield) }}
 	}
 	return out
 }
 
 // lane yields the pages of one column in row order.
-func (f *parquetFile) lane(col int, base int64, digest bool, yield func(*piece) bool) {
+func (f *parquetFile) lane(col int, base int64, content *Content, yield func(*piece) bool) {
 	leaf := &f.footer.Leaves[col]
 	for g := range f.footer.Groups {
 		group := &f.footer.Groups[g]
-		f.mu.Lock()
-		layout := f.layouts[[2]int{g, col}]
-		f.mu.Unlock()
+		layout := f.layout(g, col)
 		if layout == nil {
 			return // not verified; the scan stops when rows are missing
 		}
-		c := &chunk{r: f.f, leaf: leaf, facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col]), digest: digest}
+		c := &chunk{r: f.f, leaf: leaf, facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col])}
+		c.marks = content.of(f, g, col)
 		for i := range layout.Data {
-			if !yield(f.piece(c, &layout.Data[i], base)) {
+			if !yield(f.piece(c, i, base)) {
 				return
 			}
 		}
@@ -103,21 +102,23 @@ func (f *parquetFile) lane(col int, base int64, digest bool, yield func(*piece) 
 	}
 }
 
-func (f *parquetFile) piece(c *chunk, page *pagewalk.Page, base int64) *piece {
-	p := &piece{first: base + page.First, rows: int(page.Values), chunk: c}
+// layout is nil for a chunk that was not walked.
+func (f *parquetFile) layout(group, col int) *pagewalk.Layout {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.layouts[[2]int{group, col}]
+}
+
+func (f *parquetFile) piece(c *chunk, i int, base int64) *piece {
+	page := &c.layout.Data[i]
+	p := &piece{first: base + page.First, rows: int(page.Values)}
 	p.cost = max(int64(page.Unpacked), int64(page.Values)*9)
 	if c.shape == asCodes {
 		p.cost = 2*int64(page.Unpacked) + int64(page.Values)*20
 	}
 	p.decode = func(w *worker, p *piece) error {
 		p.data = make([]vec, 1)
-		var digest *[32]byte
-		if c.digest {
-			digest = &p.digest
-		}
-		w.usedDict = false
-		err := guarded(func() error { return w.page(c, page, &p.data[0], digest) })
-		p.dict = w.usedDict
+		err := guarded(func() error { return w.page(c, page, c.marks.at(c.dataAt(i)), &p.data[0]) })
 		return about(err, f.path, "column "+c.leaf.Name)
 	}
 	return p

@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"crypto/sha256"
 	"iter"
 )
 
@@ -15,14 +14,10 @@ type piece struct {
 
 	decode func(w *worker, p *piece) error // fills data with exactly rows rows
 	data   []vec                           // one for each column of the lane
-	chunk  *chunk                          // Parquet only
-	digest [sha256.Size]byte
-	dict   bool // the chunk's dictionary was needed
 
-	done   chan struct{} // made when the piece is handed to the workers, closed when it is decoded
-	err    error
-	refs   int // planned blocks that need it, and the lane while it may be needed again
-	hashed bool
+	done chan struct{} // made when the piece is handed to the workers, closed when it is decoded
+	err  error
+	refs int // planned blocks that need it, and the lane while it may be needed again
 }
 
 func (p *piece) end() int64 { return p.first + int64(p.rows) }
@@ -42,11 +37,11 @@ type source struct {
 }
 
 // lanes joins the files' sources end to end. All files of a table have one format, and so the same lanes.
-func (t *Table) lanes(cols []int, digest bool) []*lane {
+func (t *Table) lanes(cols []int, content *Content) []*lane {
 	var perFile [][]source
 	base := int64(0)
 	for _, f := range t.files {
-		perFile = append(perFile, f.sources(cols, base, digest))
+		perFile = append(perFile, f.sources(cols, base, content))
 		for _, rows := range f.groups() {
 			base += rows
 		}

@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"hash"
 	"sync"
 )
 
@@ -15,10 +14,8 @@ type ScanOptions struct {
 	Pick func(b Block) (Pick, error)
 	// Workers is the number of goroutines that decode; 0 means one for each processor.
 	Workers int
-	// Hash receives a SHA-256 digest of each stored page (or record batch) that is decoded, in a fixed order: the same
-	// columns and picks of the same files give the same sum whatever Workers is. It costs about as much as the rest of
-	// the scan. The sum identifies the data and is as private as they are. // P19
-	Hash hash.Hash
+	// Content takes note of the stored bytes that are read, and fails the scan where they are not what it saw before.
+	Content *Content
 	// Progress is called with the number of table rows passed, after each block.
 	Progress func(rows int64)
 	_        struct{}
@@ -89,7 +86,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 		return nil
 	}
 	inner, cancel := context.WithCancel(ctx)
-	s := &scan{table: t, options: o, lanes: t.lanes(cols, o.Hash != nil), pool: &pool{}, tasks: make(chan *piece, 64)}
+	s := &scan{table: t, options: o, lanes: t.lanes(cols, o.Content), pool: &pool{}, tasks: make(chan *piece, 64)}
 	s.ahead = len(s.lanes) * (2*workers + 2)
 	s.assembler.init(t, cols)
 	var wg sync.WaitGroup
@@ -201,16 +198,5 @@ func (s *scan) wait(ctx context.Context, p *piece) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if p.err != nil {
-		return p.err
-	}
-	if s.options.Hash != nil && !p.hashed {
-		p.hashed = true
-		if c := p.chunk; p.dict && !c.counted {
-			c.counted = true
-			s.options.Hash.Write(c.dictHash[:])
-		}
-		s.options.Hash.Write(p.digest[:])
-	}
-	return nil
+	return p.err
 }

@@ -56,9 +56,9 @@ type dataFile interface {
 	verify(ctx context.Context, cols []int, workers int) error
 	// sources returns the pieces in which the columns are decoded, in row order; base is the table's row at which the
 	// file begins.
-	sources(cols []int, base int64, digest bool) []source
-	// extents are where the stored bytes of a column lie, in row order; storage says how they are to be read.
-	extents(col int) []extent
+	// What is read goes by content, unless that is nil.
+	sources(cols []int, base int64, content *Content) []source
+	// storage says how the stored bytes of a column are to be read; it comes after verify.
 	storage(col int) string
 	readAt(b []byte, off int64) (int, error)
 	changed() error

@@ -12,8 +12,6 @@ type worker struct {
 	library library
 	raw     []byte
 	prefix  int // bytes in front of the values of the last page
-	// usedDict is set when the current piece needed its chunk's dictionary.
-	usedDict bool
 }
 
 func newWorker(p *pool) *worker { return &worker{pool: p} }

@@ -2,6 +2,7 @@ package pagewalk
 
 import (
 	"context"
+	"crypto/sha256"
 	"hash/crc32"
 	"io"
 )
@@ -10,6 +11,10 @@ import (
 type Layout struct {
 	Dict *Page // nil when the chunk has none
 	Data []Page
+	// Other pages hold no row: an index, or a data page without a value. Nothing of them but their place is of use.
+	Other []Page
+	// Headers is the digest of the stored bytes of all page headers.
+	Headers [sha256.Size]byte
 }
 
 // Walk reads the page headers of a chunk and checks that the pages tile it exactly, fit their column and the caps,
@@ -20,19 +25,21 @@ func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) 
 		return l, nil
 	}
 	w := window{r: r, end: k.Start + k.Len}
+	headers := sha256.New()
 	var sum int64
 	for off := k.Start; off < w.end; {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, n, err := w.header(off, leaf, lim)
+		p, raw, err := w.header(off, leaf, lim)
 		if err != nil {
 			return nil, err
 		}
+		headers.Write(raw)
 		if err := p.check(leaf, k, lim); err != nil {
 			return nil, err
 		}
-		p.Off, p.First = off+int64(n), sum
+		p.Off, p.First = off+int64(len(raw)), sum
 		if int64(p.Stored) > w.end-p.Off {
 			return nil, corrupt("column %s: a page runs over the end of its chunk", leaf)
 		}
@@ -52,10 +59,14 @@ func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) 
 	if sum != k.Values {
 		return nil, corrupt("column %s: the pages of a chunk do not sum to its values", leaf)
 	}
+	headers.Sum(l.Headers[:0])
 	return l, nil
 }
 
 func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk, lim Limits) error {
+	if len(l.Data)+len(l.Other) >= lim.Pages {
+		return tooBig("column %s: more than %d pages in one chunk", leaf, lim.Pages)
+	}
 	switch p.kind {
 	case dictionaryPage:
 		if l.Dict != nil || len(l.Data) > 0 || off != k.Start {
@@ -64,6 +75,7 @@ func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk, lim Limits) error 
 		l.Dict = &p
 		return nil
 	case indexPage:
+		l.Other = append(l.Other, p)
 		return nil
 	}
 	if len(l.Data) == 0 {
@@ -78,11 +90,10 @@ func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk, lim Limits) error 
 	if l.Dict == nil && (p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary) {
 		return corrupt("column %s: a page refers to a dictionary that is not there", leaf)
 	}
-	if len(l.Data) >= lim.Pages {
-		return tooBig("column %s: more than %d pages in one chunk", leaf, lim.Pages)
-	}
 	if p.Values > 0 {
 		l.Data = append(l.Data, p)
+	} else {
+		l.Other = append(l.Other, p)
 	}
 	return nil
 }
@@ -98,23 +109,24 @@ type window struct {
 
 const windowBytes = 8 << 10
 
-func (w *window) header(off int64, leaf *Leaf, lim Limits) (Page, int, error) {
+// header returns the page header at off, and the bytes it takes, which stay until the next call.
+func (w *window) header(off int64, leaf *Leaf, lim Limits) (Page, []byte, error) {
 	want := windowBytes
 	for {
 		b, err := w.at(off, want)
 		if err != nil {
-			return Page{}, 0, &Fault{ReadFailed, "column " + leaf.String() + ": a page header cannot be read"}
+			return Page{}, nil, &Fault{ReadFailed, "column " + leaf.String() + ": a page header cannot be read"}
 		}
 		p, n, more, err := parseHeader(b)
 		switch {
 		case err != nil:
-			return p, 0, corrupt("column %s: %s", leaf, err)
+			return p, nil, corrupt("column %s: %s", leaf, err)
 		case !more:
-			return p, n, nil
+			return p, b[:n], nil
 		case int64(len(b)) == w.end-off:
-			return p, 0, corrupt("column %s: a page header runs over the end of its chunk", leaf)
+			return p, nil, corrupt("column %s: a page header runs over the end of its chunk", leaf)
 		case len(b) >= lim.HeaderBytes:
-			return p, 0, tooBig("column %s: a page header is longer than %d bytes", leaf, lim.HeaderBytes)
+			return p, nil, tooBig("column %s: a page header is longer than %d bytes", leaf, lim.HeaderBytes)
 		case len(b) >= want:
 			want *= 8
 		}
