@@ -75,11 +75,15 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 		entry.Releases = append(entry.Releases, r.job.Name)
 	}
 	if s := sampling(d.design); s != nil {
+		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
 		if eff, err := privacy.Efficiency(s, relation, entry.Target); err == nil {
+			if d.arrival != nil {
+				eff = entry.Amplification.Rate * d.sample.Epsilon / entry.Target.Epsilon
+			}
 			entry.Efficiency = eff
 			entry.Verdict = verdict(eff)
 		}
-		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
+		entry.SampleArrival = d.arrival
 	}
 	return entry, nil
 }
@@ -88,7 +92,10 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 // that a sampled sum needs is 1/efficiency times that of the full table.
 func verdict(efficiency float64) string {
 	times := 1 / efficiency
-	if times < 1.005 {
+	switch {
+	case times < 0.995:
+		return fmt.Sprintf("amplification more than makes up for the smaller sample: the noise of a total is %.3g times that of the full table", times)
+	case times < 1.005:
 		return "amplification makes up for the smaller sample: the noise of a total is that of the full table"
 	}
 	return fmt.Sprintf("amplification does not make up for the smaller sample: the noise of a total is at least %.3g times that of the full table", times)

@@ -10,15 +10,21 @@ import (
 
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sgd"
 )
+
+var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}}
 
 // The test binary is also the program that runs the built-in mechanisms, as the
 // real one is, and a whole run of a job that can be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "__mechanism" && os.Args[2] == "mean" {
-		sdk.Serve(mean.Mechanism{})
-		return
+	if len(os.Args) > 2 && os.Args[1] == "__mechanism" {
+		if m, ok := builtins[os.Args[2]]; ok {
+			sdk.Serve(m)
+			return
+		}
 	}
 	if job := os.Getenv("PIPELINE_TEST_RUN"); job != "" {
 		os.Exit(runJob(job))
@@ -47,7 +53,7 @@ func options() pipeline.Options {
 	if err != nil {
 		panic(err)
 	}
-	return pipeline.Options{Self: self, Builtins: []string{"mean"}, Version: "test"}
+	return pipeline.Options{Self: self, Builtins: []string{"mean", "median", "sgd"}, Version: "test"}
 }
 
 // example is a table of the examples.

@@ -33,6 +33,7 @@ type draw struct {
 	budget    privacy.Point      // the same on the table, where the table is itself a sample
 	sample    privacy.Point      // what all releases together may spend on the sample
 	relations []privacy.Relation // under which they must
+	arrival   *privacy.Point     // what it costs under add-remove, where more was allowed for that (raise)
 	releases  []*release
 	event     privacy.Event
 	answer    privacy.Answer
@@ -153,6 +154,20 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 	if d.sample, err = onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
 		return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}, nil
 	}
+	problems, broken := d.planReleases(ctx, j)
+	if len(problems) > 0 || broken != nil {
+		return problems, broken
+	}
+	if s != nil {
+		for _, r := range d.releases {
+			r.full = r.withoutSampling(ctx, j, relation)
+		}
+	}
+	return nil, d.raise(ctx, j, s, relation)
+}
+
+// planReleases has every mechanism plan its part of what the sample may spend.
+func (d *draw) planReleases(ctx context.Context, j *job.Job) (job.Problems, error) {
 	var problems job.Problems
 	var broken error
 	events := make([]privacy.Event, 0, len(d.releases))
@@ -168,9 +183,6 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 			continue
 		}
 		events = append(events, r.plan.Event)
-		if s != nil {
-			r.full = r.withoutSampling(ctx, j, relation)
-		}
 	}
 	d.event = d.design.Event(compose(events))
 	return problems, broken
@@ -289,19 +301,23 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation, whole job.
 		shares := make([]privacy.Event, len(d.releases))
 		for k, r := range d.releases {
 			shares[k] = privacy.Approx{Eps: r.share.Epsilon, Delta: r.share.Delta}
-			var err error
-			r.answer, err = charged(wrap(d.design.Event(r.plan.Event)), wrap(d.design.Event(shares[k])), relation, point(r.job.Guarantee))
+			together, err := d.promise(r.event(d), shares[k], outer, inside, d.own(r))
+			if err == nil {
+				r.answer, err = charged(wrap(r.event(d)), wrap(together), relation, point(r.job.Guarantee))
+			}
 			if err != nil {
 				return fail(ExitBug, "PLAN_UNSOUND", "release %s: %v", r.job.Name, err)
 			}
 		}
-		together := d.design.Event(compose(shares))
-		var err error
+		together, err := d.promise(d.event, compose(shares), outer, inside, d.onTable())
+		if err != nil {
+			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
+		}
 		if d.answer, err = charged(wrap(d.event), wrap(together), relation, point(d.target)); err != nil {
 			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
 		}
 		// What the draw costs on the table is what the draws compose with.
-		onTable, err := charged(d.event, together, inside, privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * keptBack})
+		onTable, err := charged(d.event, together, inside, d.onTable())
 		if err != nil {
 			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
 		}
@@ -325,20 +341,23 @@ const bySplit = "split"
 // charged is the accountant's answer at the target's δ: the smaller of what the
 // events cost together, and what the shares that the releases were held to cost
 // together (basic composition, then one amplification). The second never exceeds
-// the target; that is what the budget was split for.
+// the target; that is what the budget was split for. It is nil for events that stand
+// for themselves.
 func charged(event, shares privacy.Event, r privacy.Relation, target privacy.Point) (privacy.Answer, error) {
 	a, err := privacy.EpsilonAt(event, r, target.Delta)
 	if err != nil {
 		return a, err
 	}
-	b, err := privacy.EpsilonAt(shares, r, target.Delta)
-	if err != nil {
-		return b, err
-	}
-	a.Methods = maps.Clone(a.Methods)
-	a.Methods[bySplit] = privacy.Bound{Epsilon: b.Epsilon, Delta: b.Delta}
-	if b.Epsilon < a.Epsilon {
-		a.Epsilon, a.Delta, a.Upper, a.Method = b.Epsilon, b.Delta, b.Epsilon, bySplit
+	if shares != nil {
+		b, err := privacy.EpsilonAt(shares, r, target.Delta)
+		if err != nil {
+			return b, err
+		}
+		a.Methods = maps.Clone(a.Methods)
+		a.Methods[bySplit] = privacy.Bound{Epsilon: b.Epsilon, Delta: b.Delta}
+		if b.Epsilon < a.Epsilon {
+			a.Epsilon, a.Delta, a.Upper, a.Method = b.Epsilon, b.Delta, b.Epsilon, bySplit
+		}
 	}
 	if !(a.Epsilon <= target.Epsilon) {
 		return a, fmt.Errorf("the events cost ε %.9g, more than the target %.9g", a.Epsilon, target.Epsilon)

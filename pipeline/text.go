@@ -42,7 +42,7 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 	line(b, 2, "event", d.Guarantee.EventText)
 	line(b, 2, "target on the population", pointText(d.Target, report.Allowed))
 	if d.Design != "full" {
-		line(b, 2, "allowed on the sample", pointText(d.Sample, report.Allowed)+" under "+relations(d.SampleRelations))
+		line(b, 2, "allowed on the sample", allowedText(d))
 	}
 	line(b, 2, "charged on the population", charge(d.Guarantee))
 	if len(d.PublicColumns) > 0 {
@@ -59,6 +59,14 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 			writeRelease(b, rel, d)
 		}
 	}
+}
+
+// allowedText says what may be spent on the sample, and under which relations.
+func allowedText(d report.Draw) string {
+	if a := d.SampleArrival; a != nil {
+		return fmt.Sprintf("%s under replace-one, %s under add-remove: the noise is added", pointText(d.Sample, report.Allowed), pointText(*a, report.Spent))
+	}
+	return pointText(d.Sample, report.Allowed) + " under " + relations(d.SampleRelations)
 }
 
 func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {

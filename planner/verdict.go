@@ -3,12 +3,17 @@ package planner
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 const concavity = "the noise of a mean over a sample is larger by ε/(q·ε_n), and q·ε_n < ε at every rate below 1 " +
 	"because x ↦ log(1 + x(e^ε_n − 1)) is concave (docs/sampling.md); the sampling error comes on top"
+
+const addedNoise = "noise that is added to a sum of a Poisson sample is, under replace-one, never smaller than the full table's at " +
+	"rates up to one half (docs/sampling.md); the sampling error comes on top"
 
 // provenNever reports whether P18's argument covers the release: Laplace noise on
 // a sum, divided by a public constant, from a simple random or Poisson sample.
@@ -26,7 +31,13 @@ const sure = 3
 // verdict says whether sampling helps, over all points of a sweep.
 func (u *subject) verdict(w *Sweep) Verdict {
 	if u.provenNever() {
-		return Verdict{"never", concavity}
+		if u.sample == nil || u.sample.Method != job.Poisson || u.job.Dataset.Relation != privacy.ReplaceOne {
+			return Verdict{"never", concavity}
+		}
+		// There the accountant gives additive noise more than log(1 + (e^ε − 1)/q).
+		if !slices.ContainsFunc(w.Points, func(p Point) bool { return p.Design == "poisson" && p.Rate > 0.5 }) {
+			return Verdict{"never", addedNoise}
+		}
 	}
 	var gains, losses, known []Point
 	for _, p := range w.Points {

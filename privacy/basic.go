@@ -222,18 +222,19 @@ func zcdpProfile(rho float64) profile {
 // curve rho·α, min over α of e^{(α−1)(αρ−ε)}·(1−1/α)^α/(α−1): its logarithm has the
 // derivative (2α−1)ρ − ε + log(1−1/α), which grows with α. Any α is sound.
 func zcdpDelta(rho, eps float64) float64 {
-	// Search for a = α − 1 in logarithms.
-	slope := func(a float64) float64 { return (2*a+1)*rho - eps - math.Log1p(1/a) }
-	lo, hi := math.Log(1e-8), math.Log(1e300)
-	for range 60 {
-		mid := (lo + hi) / 2
-		if slope(math.Exp(mid)) > 0 {
-			hi = mid
-		} else {
-			lo = mid
-		}
+	// The slope grows with a = α − 1 and is concave, so Newton's steps from the left of
+	// its zero stay there. log(1+1/a) > 1/(a+½) gives a start that is.
+	a := (eps+math.Sqrt(eps*eps+8*rho))/(4*rho) - 0.5
+	if a = math.Min(1e300, math.Max(1e-8, a)); math.IsNaN(a) { // no noise at all is needed for rho 0
+		a = 1e300
 	}
-	a := math.Exp(lo)
+	for range 40 {
+		step := -((2*a+1)*rho - eps - math.Log1p(1/a)) / (2*rho + 1/(a*(a+1)))
+		if !(step > 1e-9*a) || math.IsInf(step, 1) {
+			break
+		}
+		a += step
+	}
 	l := a*((a+1)*rho-eps) - (a+1)*math.Log1p(1/a) - math.Log(a)
 	l += 4e-16 * (a*((a+1)*rho+eps) + 1000)
 	if !(l < 0) {

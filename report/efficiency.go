@@ -18,7 +18,7 @@ func efficiencyFigure(d Draw, id string) (template.HTML, error) {
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
 	left := math.Pow(10, math.Floor(math.Log10(math.Max(d.Amplification.Rate, 1e-280)))-1)
 	left = math.Min(left, 1e-3)
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = left, 1, 0, 1
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = left, 1, 0, math.Max(1, d.Efficiency)
 	var exact, bound plotter.XYs
 	const steps = 48
 	for i := range steps + 1 {
@@ -26,7 +26,11 @@ func efficiencyFigure(d Draw, id string) (template.HTML, error) {
 		exact = append(exact, plotter.XY{X: q, Y: amplify.Efficiency(q, d.Target.Epsilon)})
 		bound = append(bound, plotter.XY{X: q, Y: amplify.EfficiencyBound(d.Target.Epsilon / q)})
 	}
-	line(p, "efficiency", exact, mainTone, 2, nil)
+	name := "efficiency"
+	if d.SampleArrival != nil {
+		name = "efficiency, any mechanism" // this draw's, where noise is added, lies above it
+	}
+	line(p, name, exact, mainTone, 2, nil)
 	line(p, "its bound log(1+c)/c", bound, otherTone, 1.4, broken)
 	ring(p, "this draw", d.Amplification.Rate, d.Efficiency)
 	title := "Efficiency of sampling at the ε of the draw " + d.Name

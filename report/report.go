@@ -83,7 +83,10 @@ type Draw struct {
 	Target          privacy.Point      `json:"target"`
 	Sample          privacy.Point      `json:"sample_budget"`
 	SampleRelations []privacy.Relation `json:"sample_relations"`
-	Efficiency      float64            `json:"efficiency,omitempty"`
+	// SampleArrival is what the releases cost on the sample under add-remove, where
+	// they may spend SampleBudget under replace-one because it is less.
+	SampleArrival *privacy.Point `json:"sample_arrival,omitempty"`
+	Efficiency    float64        `json:"efficiency,omitempty"`
 	// PublicColumns are the key columns of the design's frame: they are public, and
 	// a neighbour keeps them.
 	PublicColumns []string       `json:"public_columns,omitempty"`

@@ -217,6 +217,9 @@ func (v *view) addDraws(p *Page, r *Report) {
 			}
 			one.SampleRelations += rel.String()
 		}
+		if a := d.SampleArrival; a != nil {
+			one.SampleRelations = fmt.Sprintf("replace-one (%s under add-remove, because the noise is added)", point(a.Epsilon, a.Delta, Spent))
+		}
 		if d.Efficiency > 0 {
 			one.Efficiency = trim(d.Efficiency)
 		}
