@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -39,7 +40,7 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 			}
 		}
 		for _, rel := range d.releases {
-			entry, err := rel.describe(d, wrap)
+			entry, err := rel.describe(j, d, wrap)
 			if err != nil {
 				return r, err
 			}
@@ -118,7 +119,7 @@ func (r *release) compared() string {
 	return ""
 }
 
-func (r *release) describe(d *draw, wrap func(privacy.Event) privacy.Event) (report.Release, error) {
+func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy.Event) (report.Release, error) {
 	g, err := guarantee(wrap(d.design.Event(r.plan.Event)), r.answer)
 	if err != nil {
 		return report.Release{}, err
@@ -133,7 +134,7 @@ func (r *release) describe(d *draw, wrap func(privacy.Event) privacy.Event) (rep
 		Verdict: r.compared(),
 	}
 	for _, e := range r.plan.Errors {
-		entry.Expected = append(entry.Expected, report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note})
+		entry.Expected = append(entry.Expected, expectedError(j, d, e))
 	}
 	for _, f := range r.plan.Output {
 		entry.Fields = append(entry.Fields, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})

@@ -49,9 +49,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		if r.From != job.Table {
 			line(b, 2, "allowed on the sample", pointText(r.Sample, report.Allowed))
 		}
-		for _, e := range r.Expected {
-			line(b, 2, "expected error", expectedText(e))
-		}
+		writeExpected(b, 2, r)
 		if r.Verdict != "" {
 			line(b, 2, "verdict", r.Verdict)
 		}

@@ -77,9 +77,7 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	}
 	line(b, 4, "charged on the population", charge(r.Guarantee))
 	line(b, 4, "event", r.Guarantee.EventText)
-	for _, e := range r.Expected {
-		line(b, 4, "expected error", expectedText(e))
-	}
+	writeExpected(b, 4, r)
 	if r.Verdict != "" {
 		line(b, 4, "verdict", r.Verdict)
 	}
@@ -88,22 +86,15 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	}
 }
 
-func expectedText(e report.ExpectedError) string {
-	var parts []string
-	if e.NoiseSD > 0 {
-		parts = append(parts, fmt.Sprintf("noise of standard deviation %.4g", e.NoiseSD))
+// writeExpected prints what was known of a release's errors before any data was read.
+func writeExpected(b *bufio.Writer, indent int, r report.Release) {
+	for _, e := range r.Expected {
+		label := "expected error"
+		for _, text := range e.Text() {
+			line(b, indent, label, text)
+			label = ""
+		}
 	}
-	if e.Half95 > 0 {
-		parts = append(parts, fmt.Sprintf("±%.4g at 95 %%", e.Half95))
-	}
-	text := strings.Join(parts, ", ")
-	switch {
-	case text == "":
-		return e.Note
-	case e.Note == "":
-		return e.Field + ": " + text
-	}
-	return e.Note + ": " + text
 }
 
 func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {

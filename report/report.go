@@ -120,12 +120,14 @@ type Mechanism struct {
 	SelfNoising bool   `json:"self_noising,omitempty"`
 }
 
-// ExpectedError is what was known of the noise before any data was read.
+// ExpectedError is what was known of an error before any data was read.
 type ExpectedError struct {
 	Field   string  `json:"field"`
 	NoiseSD float64 `json:"noise_sd,omitempty"`
 	Half95  float64 `json:"half_95,omitempty"`
 	Note    string  `json:"note,omitempty"`
+	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
+	Sampling *Sampling `json:"sampling,omitempty"`
 }
 
 // Field is one column of a release.

@@ -46,7 +46,7 @@ type releaseView struct {
 	Sampled                        bool
 	SelfNoising                    bool
 	Meaning, Charged               string
-	Expected                       []string
+	Errors                         []errorView
 	Values                         *gridView
 	File                           string
 }
@@ -151,7 +151,7 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.Dataset)), Charged: charge(e.Guarantee),
 		}
 		for _, x := range e.Expected {
-			one.Expected = append(one.Expected, expected(x))
+			one.Errors = append(one.Errors, newErrorView(x))
 		}
 		if len(e.Files) > 0 {
 			one.File = e.Files[0].Path
@@ -182,21 +182,6 @@ func (v *view) addColumns(e Release) {
 			v.Columns[k].Releases += ", " + e.Name
 		}
 	}
-}
-
-// expected says what was known of the noise before any data was read.
-func expected(e ExpectedError) string {
-	text := e.Field
-	if e.Note != "" {
-		text += " (" + e.Note + ")"
-	}
-	if e.NoiseSD > 0 {
-		text += fmt.Sprintf(": noise of standard deviation %s", plain(e.NoiseSD, 4))
-	}
-	if e.Half95 > 0 {
-		text += fmt.Sprintf(", ± %s in 95 of 100 cases", plain(e.Half95, 4))
-	}
-	return text
 }
 
 func (v *view) addDraws(p *Page, r *Report) {

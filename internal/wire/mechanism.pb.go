@@ -1102,11 +1102,17 @@ func (x *Field) GetDoc() string {
 }
 
 type ExpectedError struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Field         string                 `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	NoiseSd       float64                `protobuf:"fixed64,2,opt,name=noise_sd,json=noiseSd,proto3" json:"noise_sd,omitempty"`
-	Half95        float64                `protobuf:"fixed64,3,opt,name=half95,proto3" json:"half95,omitempty"`
-	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Field   string                 `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
+	NoiseSd float64                `protobuf:"fixed64,2,opt,name=noise_sd,json=noiseSd,proto3" json:"noise_sd,omitempty"`
+	Half95  float64                `protobuf:"fixed64,3,opt,name=half95,proto3" json:"half95,omitempty"`
+	Note    string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	// Where present: what the value is without its noise. The host derives from it,
+	// and from the design, how far drawing the sample can move the value.
+	Linear *Linear `protobuf:"bytes,5,opt,name=linear,proto3" json:"linear,omitempty"`
+	// Where linear is absent: why it is not public how far drawing the sample can
+	// move the value, in words for the report.
+	SamplingNote  string `protobuf:"bytes,6,opt,name=sampling_note,json=samplingNote,proto3" json:"sampling_note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1169,6 +1175,93 @@ func (x *ExpectedError) GetNote() string {
 	return ""
 }
 
+func (x *ExpectedError) GetLinear() *Linear {
+	if x != nil {
+		return x.Linear
+	}
+	return nil
+}
+
+func (x *ExpectedError) GetSamplingNote() string {
+	if x != nil {
+		return x.SamplingNote
+	}
+	return ""
+}
+
+// Without its noise the value is c + scale * sum(w * z) over the rows of the
+// sample, where w is the row's weight, or 1 where the design has equal weights,
+// and z, from low to high, depends on that row alone; c is public.
+type Linear struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where not empty: z is the value of this number column but for a public
+	// constant, in every row.
+	Column        string  `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
+	Low           float64 `protobuf:"fixed64,2,opt,name=low,proto3" json:"low,omitempty"`
+	High          float64 `protobuf:"fixed64,3,opt,name=high,proto3" json:"high,omitempty"`
+	Scale         float64 `protobuf:"fixed64,4,opt,name=scale,proto3" json:"scale,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Linear) Reset() {
+	*x = Linear{}
+	mi := &file_mechanism_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Linear) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Linear) ProtoMessage() {}
+
+func (x *Linear) ProtoReflect() protoreflect.Message {
+	mi := &file_mechanism_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Linear.ProtoReflect.Descriptor instead.
+func (*Linear) Descriptor() ([]byte, []int) {
+	return file_mechanism_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Linear) GetColumn() string {
+	if x != nil {
+		return x.Column
+	}
+	return ""
+}
+
+func (x *Linear) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *Linear) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *Linear) GetScale() float64 {
+	if x != nil {
+		return x.Scale
+	}
+	return 0
+}
+
 type ReleaseInput struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Part:
@@ -1182,7 +1275,7 @@ type ReleaseInput struct {
 
 func (x *ReleaseInput) Reset() {
 	*x = ReleaseInput{}
-	mi := &file_mechanism_proto_msgTypes[12]
+	mi := &file_mechanism_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1287,7 @@ func (x *ReleaseInput) String() string {
 func (*ReleaseInput) ProtoMessage() {}
 
 func (x *ReleaseInput) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[12]
+	mi := &file_mechanism_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1300,7 @@ func (x *ReleaseInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseInput.ProtoReflect.Descriptor instead.
 func (*ReleaseInput) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{12}
+	return file_mechanism_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReleaseInput) GetPart() isReleaseInput_Part {
@@ -1270,7 +1363,7 @@ type ReleaseStart struct {
 
 func (x *ReleaseStart) Reset() {
 	*x = ReleaseStart{}
-	mi := &file_mechanism_proto_msgTypes[13]
+	mi := &file_mechanism_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1375,7 @@ func (x *ReleaseStart) String() string {
 func (*ReleaseStart) ProtoMessage() {}
 
 func (x *ReleaseStart) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[13]
+	mi := &file_mechanism_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1388,7 @@ func (x *ReleaseStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseStart.ProtoReflect.Descriptor instead.
 func (*ReleaseStart) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{13}
+	return file_mechanism_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReleaseStart) GetMechanism() string {
@@ -1365,7 +1458,7 @@ type RowsChunk struct {
 
 func (x *RowsChunk) Reset() {
 	*x = RowsChunk{}
-	mi := &file_mechanism_proto_msgTypes[14]
+	mi := &file_mechanism_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1377,7 +1470,7 @@ func (x *RowsChunk) String() string {
 func (*RowsChunk) ProtoMessage() {}
 
 func (x *RowsChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[14]
+	mi := &file_mechanism_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1390,7 +1483,7 @@ func (x *RowsChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsChunk.ProtoReflect.Descriptor instead.
 func (*RowsChunk) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{14}
+	return file_mechanism_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RowsChunk) GetData() []byte {
@@ -1418,7 +1511,7 @@ type ReleaseOutput struct {
 
 func (x *ReleaseOutput) Reset() {
 	*x = ReleaseOutput{}
-	mi := &file_mechanism_proto_msgTypes[15]
+	mi := &file_mechanism_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1430,7 +1523,7 @@ func (x *ReleaseOutput) String() string {
 func (*ReleaseOutput) ProtoMessage() {}
 
 func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[15]
+	mi := &file_mechanism_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1443,7 +1536,7 @@ func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseOutput.ProtoReflect.Descriptor instead.
 func (*ReleaseOutput) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{15}
+	return file_mechanism_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReleaseOutput) GetColumns() []*ResultColumn {
@@ -1466,7 +1559,7 @@ type ResultColumn struct {
 
 func (x *ResultColumn) Reset() {
 	*x = ResultColumn{}
-	mi := &file_mechanism_proto_msgTypes[16]
+	mi := &file_mechanism_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1571,7 @@ func (x *ResultColumn) String() string {
 func (*ResultColumn) ProtoMessage() {}
 
 func (x *ResultColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[16]
+	mi := &file_mechanism_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1584,7 @@ func (x *ResultColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultColumn.ProtoReflect.Descriptor instead.
 func (*ResultColumn) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{16}
+	return file_mechanism_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ResultColumn) GetName() string {
@@ -1533,7 +1626,7 @@ type AddNoiseRequest struct {
 
 func (x *AddNoiseRequest) Reset() {
 	*x = AddNoiseRequest{}
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1638,7 @@ func (x *AddNoiseRequest) String() string {
 func (*AddNoiseRequest) ProtoMessage() {}
 
 func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1651,7 @@ func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseRequest.ProtoReflect.Descriptor instead.
 func (*AddNoiseRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{17}
+	return file_mechanism_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AddNoiseRequest) GetEvent() *Event {
@@ -1584,7 +1677,7 @@ type AddNoiseResponse struct {
 
 func (x *AddNoiseResponse) Reset() {
 	*x = AddNoiseResponse{}
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1596,7 +1689,7 @@ func (x *AddNoiseResponse) String() string {
 func (*AddNoiseResponse) ProtoMessage() {}
 
 func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1609,7 +1702,7 @@ func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseResponse.ProtoReflect.Descriptor instead.
 func (*AddNoiseResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{18}
+	return file_mechanism_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AddNoiseResponse) GetValues() []int64 {
@@ -1631,7 +1724,7 @@ type SmoothLaplaceRequest struct {
 
 func (x *SmoothLaplaceRequest) Reset() {
 	*x = SmoothLaplaceRequest{}
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1736,7 @@ func (x *SmoothLaplaceRequest) String() string {
 func (*SmoothLaplaceRequest) ProtoMessage() {}
 
 func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1749,7 @@ func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceRequest.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{19}
+	return file_mechanism_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SmoothLaplaceRequest) GetEvent() *Event {
@@ -1696,7 +1789,7 @@ type SmoothLaplaceResponse struct {
 
 func (x *SmoothLaplaceResponse) Reset() {
 	*x = SmoothLaplaceResponse{}
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1708,7 +1801,7 @@ func (x *SmoothLaplaceResponse) String() string {
 func (*SmoothLaplaceResponse) ProtoMessage() {}
 
 func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1721,7 +1814,7 @@ func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceResponse.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{20}
+	return file_mechanism_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SmoothLaplaceResponse) GetValue() float64 {
@@ -1742,7 +1835,7 @@ type Piece struct {
 
 func (x *Piece) Reset() {
 	*x = Piece{}
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1754,7 +1847,7 @@ func (x *Piece) String() string {
 func (*Piece) ProtoMessage() {}
 
 func (x *Piece) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1767,7 +1860,7 @@ func (x *Piece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Piece.ProtoReflect.Descriptor instead.
 func (*Piece) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{21}
+	return file_mechanism_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Piece) GetLo() int64 {
@@ -1802,7 +1895,7 @@ type SelectRequest struct {
 
 func (x *SelectRequest) Reset() {
 	*x = SelectRequest{}
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1814,7 +1907,7 @@ func (x *SelectRequest) String() string {
 func (*SelectRequest) ProtoMessage() {}
 
 func (x *SelectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1827,7 +1920,7 @@ func (x *SelectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectRequest.ProtoReflect.Descriptor instead.
 func (*SelectRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{22}
+	return file_mechanism_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SelectRequest) GetEvent() *Event {
@@ -1860,7 +1953,7 @@ type SelectResponse struct {
 
 func (x *SelectResponse) Reset() {
 	*x = SelectResponse{}
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +1965,7 @@ func (x *SelectResponse) String() string {
 func (*SelectResponse) ProtoMessage() {}
 
 func (x *SelectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +1978,7 @@ func (x *SelectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectResponse.ProtoReflect.Descriptor instead.
 func (*SelectResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{23}
+	return file_mechanism_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SelectResponse) GetPoint() int64 {
@@ -1905,7 +1998,7 @@ type RandomizeRequest struct {
 
 func (x *RandomizeRequest) Reset() {
 	*x = RandomizeRequest{}
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2010,7 @@ func (x *RandomizeRequest) String() string {
 func (*RandomizeRequest) ProtoMessage() {}
 
 func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2023,7 @@ func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeRequest.ProtoReflect.Descriptor instead.
 func (*RandomizeRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{24}
+	return file_mechanism_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RandomizeRequest) GetEvent() *Event {
@@ -1956,7 +2049,7 @@ type RandomizeResponse struct {
 
 func (x *RandomizeResponse) Reset() {
 	*x = RandomizeResponse{}
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1968,7 +2061,7 @@ func (x *RandomizeResponse) String() string {
 func (*RandomizeResponse) ProtoMessage() {}
 
 func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1981,7 +2074,7 @@ func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeResponse.ProtoReflect.Descriptor instead.
 func (*RandomizeResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{25}
+	return file_mechanism_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RandomizeResponse) GetCodes() []int32 {
@@ -2000,7 +2093,7 @@ type NextSampleRequest struct {
 
 func (x *NextSampleRequest) Reset() {
 	*x = NextSampleRequest{}
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2012,7 +2105,7 @@ func (x *NextSampleRequest) String() string {
 func (*NextSampleRequest) ProtoMessage() {}
 
 func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2025,7 +2118,7 @@ func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleRequest.ProtoReflect.Descriptor instead.
 func (*NextSampleRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{26}
+	return file_mechanism_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *NextSampleRequest) GetEvent() *Event {
@@ -2046,7 +2139,7 @@ type NextSampleResponse struct {
 
 func (x *NextSampleResponse) Reset() {
 	*x = NextSampleResponse{}
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2058,7 +2151,7 @@ func (x *NextSampleResponse) String() string {
 func (*NextSampleResponse) ProtoMessage() {}
 
 func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2071,7 +2164,7 @@ func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleResponse.ProtoReflect.Descriptor instead.
 func (*NextSampleResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{27}
+	return file_mechanism_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NextSampleResponse) GetGaps() []uint64 {
@@ -2109,7 +2202,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2214,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2227,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{28}
+	return file_mechanism_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Event) GetKind() isEvent_Kind {
@@ -2400,7 +2493,7 @@ type Sensitivity struct {
 
 func (x *Sensitivity) Reset() {
 	*x = Sensitivity{}
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2412,7 +2505,7 @@ func (x *Sensitivity) String() string {
 func (*Sensitivity) ProtoMessage() {}
 
 func (x *Sensitivity) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2425,7 +2518,7 @@ func (x *Sensitivity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sensitivity.ProtoReflect.Descriptor instead.
 func (*Sensitivity) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{29}
+	return file_mechanism_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Sensitivity) GetAddRemove() float64 {
@@ -2452,7 +2545,7 @@ type Gaussian struct {
 
 func (x *Gaussian) Reset() {
 	*x = Gaussian{}
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2464,7 +2557,7 @@ func (x *Gaussian) String() string {
 func (*Gaussian) ProtoMessage() {}
 
 func (x *Gaussian) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2477,7 +2570,7 @@ func (x *Gaussian) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaussian.ProtoReflect.Descriptor instead.
 func (*Gaussian) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{30}
+	return file_mechanism_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Gaussian) GetSigma() float64 {
@@ -2504,7 +2597,7 @@ type Laplace struct {
 
 func (x *Laplace) Reset() {
 	*x = Laplace{}
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2516,7 +2609,7 @@ func (x *Laplace) String() string {
 func (*Laplace) ProtoMessage() {}
 
 func (x *Laplace) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2529,7 +2622,7 @@ func (x *Laplace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Laplace.ProtoReflect.Descriptor instead.
 func (*Laplace) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{31}
+	return file_mechanism_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Laplace) GetScale() float64 {
@@ -2557,7 +2650,7 @@ type DiscreteGaussian struct {
 
 func (x *DiscreteGaussian) Reset() {
 	*x = DiscreteGaussian{}
-	mi := &file_mechanism_proto_msgTypes[32]
+	mi := &file_mechanism_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2569,7 +2662,7 @@ func (x *DiscreteGaussian) String() string {
 func (*DiscreteGaussian) ProtoMessage() {}
 
 func (x *DiscreteGaussian) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[32]
+	mi := &file_mechanism_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2582,7 +2675,7 @@ func (x *DiscreteGaussian) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscreteGaussian.ProtoReflect.Descriptor instead.
 func (*DiscreteGaussian) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{32}
+	return file_mechanism_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DiscreteGaussian) GetSigma() float64 {
@@ -2616,7 +2709,7 @@ type DiscreteLaplace struct {
 
 func (x *DiscreteLaplace) Reset() {
 	*x = DiscreteLaplace{}
-	mi := &file_mechanism_proto_msgTypes[33]
+	mi := &file_mechanism_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2628,7 +2721,7 @@ func (x *DiscreteLaplace) String() string {
 func (*DiscreteLaplace) ProtoMessage() {}
 
 func (x *DiscreteLaplace) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[33]
+	mi := &file_mechanism_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2641,7 +2734,7 @@ func (x *DiscreteLaplace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscreteLaplace.ProtoReflect.Descriptor instead.
 func (*DiscreteLaplace) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{33}
+	return file_mechanism_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DiscreteLaplace) GetScale() float64 {
@@ -2667,7 +2760,7 @@ type Pure struct {
 
 func (x *Pure) Reset() {
 	*x = Pure{}
-	mi := &file_mechanism_proto_msgTypes[34]
+	mi := &file_mechanism_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2679,7 +2772,7 @@ func (x *Pure) String() string {
 func (*Pure) ProtoMessage() {}
 
 func (x *Pure) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[34]
+	mi := &file_mechanism_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2692,7 +2785,7 @@ func (x *Pure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pure.ProtoReflect.Descriptor instead.
 func (*Pure) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{34}
+	return file_mechanism_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Pure) GetEps() float64 {
@@ -2712,7 +2805,7 @@ type Approx struct {
 
 func (x *Approx) Reset() {
 	*x = Approx{}
-	mi := &file_mechanism_proto_msgTypes[35]
+	mi := &file_mechanism_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2724,7 +2817,7 @@ func (x *Approx) String() string {
 func (*Approx) ProtoMessage() {}
 
 func (x *Approx) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[35]
+	mi := &file_mechanism_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2737,7 +2830,7 @@ func (x *Approx) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approx.ProtoReflect.Descriptor instead.
 func (*Approx) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{35}
+	return file_mechanism_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Approx) GetEps() float64 {
@@ -2763,7 +2856,7 @@ type ZCDP struct {
 
 func (x *ZCDP) Reset() {
 	*x = ZCDP{}
-	mi := &file_mechanism_proto_msgTypes[36]
+	mi := &file_mechanism_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2868,7 @@ func (x *ZCDP) String() string {
 func (*ZCDP) ProtoMessage() {}
 
 func (x *ZCDP) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[36]
+	mi := &file_mechanism_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2881,7 @@ func (x *ZCDP) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ZCDP.ProtoReflect.Descriptor instead.
 func (*ZCDP) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{36}
+	return file_mechanism_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ZCDP) GetRho() float64 {
@@ -2808,7 +2901,7 @@ type RandomizedResponse struct {
 
 func (x *RandomizedResponse) Reset() {
 	*x = RandomizedResponse{}
-	mi := &file_mechanism_proto_msgTypes[37]
+	mi := &file_mechanism_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +2913,7 @@ func (x *RandomizedResponse) String() string {
 func (*RandomizedResponse) ProtoMessage() {}
 
 func (x *RandomizedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[37]
+	mi := &file_mechanism_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +2926,7 @@ func (x *RandomizedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizedResponse.ProtoReflect.Descriptor instead.
 func (*RandomizedResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{37}
+	return file_mechanism_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RandomizedResponse) GetK() int64 {
@@ -2859,7 +2952,7 @@ type Compose struct {
 
 func (x *Compose) Reset() {
 	*x = Compose{}
-	mi := &file_mechanism_proto_msgTypes[38]
+	mi := &file_mechanism_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +2964,7 @@ func (x *Compose) String() string {
 func (*Compose) ProtoMessage() {}
 
 func (x *Compose) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[38]
+	mi := &file_mechanism_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +2977,7 @@ func (x *Compose) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compose.ProtoReflect.Descriptor instead.
 func (*Compose) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{38}
+	return file_mechanism_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Compose) GetEvents() []*Event {
@@ -2904,7 +2997,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_mechanism_proto_msgTypes[39]
+	mi := &file_mechanism_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3009,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[39]
+	mi := &file_mechanism_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3022,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{39}
+	return file_mechanism_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Repeat) GetN() int64 {
@@ -2956,7 +3049,7 @@ type Poisson struct {
 
 func (x *Poisson) Reset() {
 	*x = Poisson{}
-	mi := &file_mechanism_proto_msgTypes[40]
+	mi := &file_mechanism_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2968,7 +3061,7 @@ func (x *Poisson) String() string {
 func (*Poisson) ProtoMessage() {}
 
 func (x *Poisson) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[40]
+	mi := &file_mechanism_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2981,7 +3074,7 @@ func (x *Poisson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poisson.ProtoReflect.Descriptor instead.
 func (*Poisson) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{40}
+	return file_mechanism_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Poisson) GetRate() float64 {
@@ -3009,7 +3102,7 @@ type WithoutReplacement struct {
 
 func (x *WithoutReplacement) Reset() {
 	*x = WithoutReplacement{}
-	mi := &file_mechanism_proto_msgTypes[41]
+	mi := &file_mechanism_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3114,7 @@ func (x *WithoutReplacement) String() string {
 func (*WithoutReplacement) ProtoMessage() {}
 
 func (x *WithoutReplacement) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[41]
+	mi := &file_mechanism_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3127,7 @@ func (x *WithoutReplacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithoutReplacement.ProtoReflect.Descriptor instead.
 func (*WithoutReplacement) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{41}
+	return file_mechanism_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *WithoutReplacement) GetTake() int64 {
@@ -3069,7 +3162,7 @@ type WithReplacement struct {
 
 func (x *WithReplacement) Reset() {
 	*x = WithReplacement{}
-	mi := &file_mechanism_proto_msgTypes[42]
+	mi := &file_mechanism_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3081,7 +3174,7 @@ func (x *WithReplacement) String() string {
 func (*WithReplacement) ProtoMessage() {}
 
 func (x *WithReplacement) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[42]
+	mi := &file_mechanism_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3094,7 +3187,7 @@ func (x *WithReplacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithReplacement.ProtoReflect.Descriptor instead.
 func (*WithReplacement) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{42}
+	return file_mechanism_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WithReplacement) GetTake() int64 {
@@ -3129,7 +3222,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_mechanism_proto_msgTypes[43]
+	mi := &file_mechanism_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3141,7 +3234,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[43]
+	mi := &file_mechanism_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3154,7 +3247,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{43}
+	return file_mechanism_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Stage) GetTake() int64 {
@@ -3188,7 +3281,7 @@ type Multistage struct {
 
 func (x *Multistage) Reset() {
 	*x = Multistage{}
-	mi := &file_mechanism_proto_msgTypes[44]
+	mi := &file_mechanism_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3200,7 +3293,7 @@ func (x *Multistage) String() string {
 func (*Multistage) ProtoMessage() {}
 
 func (x *Multistage) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[44]
+	mi := &file_mechanism_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3213,7 +3306,7 @@ func (x *Multistage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Multistage.ProtoReflect.Descriptor instead.
 func (*Multistage) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{44}
+	return file_mechanism_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Multistage) GetStages() []*Stage {
@@ -3240,7 +3333,7 @@ type Shuffled struct {
 
 func (x *Shuffled) Reset() {
 	*x = Shuffled{}
-	mi := &file_mechanism_proto_msgTypes[45]
+	mi := &file_mechanism_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3252,7 +3345,7 @@ func (x *Shuffled) String() string {
 func (*Shuffled) ProtoMessage() {}
 
 func (x *Shuffled) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[45]
+	mi := &file_mechanism_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3265,7 +3358,7 @@ func (x *Shuffled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shuffled.ProtoReflect.Descriptor instead.
 func (*Shuffled) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{45}
+	return file_mechanism_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Shuffled) GetN() int64 {
@@ -3301,7 +3394,7 @@ type LastIterate struct {
 
 func (x *LastIterate) Reset() {
 	*x = LastIterate{}
-	mi := &file_mechanism_proto_msgTypes[46]
+	mi := &file_mechanism_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3406,7 @@ func (x *LastIterate) String() string {
 func (*LastIterate) ProtoMessage() {}
 
 func (x *LastIterate) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[46]
+	mi := &file_mechanism_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3419,7 @@ func (x *LastIterate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastIterate.ProtoReflect.Descriptor instead.
 func (*LastIterate) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{46}
+	return file_mechanism_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LastIterate) GetVariant() string {
@@ -3474,12 +3567,19 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x1e.dprelease.plugin.v1.FieldTypeR\x04type\x12 \n" +
 	"\vgranularity\x18\x03 \x01(\x01R\vgranularity\x12\x10\n" +
-	"\x03doc\x18\x04 \x01(\tR\x03doc\"l\n" +
+	"\x03doc\x18\x04 \x01(\tR\x03doc\"\xc6\x01\n" +
 	"\rExpectedError\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
 	"\bnoise_sd\x18\x02 \x01(\x01R\anoiseSd\x12\x16\n" +
 	"\x06half95\x18\x03 \x01(\x01R\x06half95\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\x87\x01\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x123\n" +
+	"\x06linear\x18\x05 \x01(\v2\x1b.dprelease.plugin.v1.LinearR\x06linear\x12#\n" +
+	"\rsampling_note\x18\x06 \x01(\tR\fsamplingNote\"\\\n" +
+	"\x06Linear\x12\x16\n" +
+	"\x06column\x18\x01 \x01(\tR\x06column\x12\x10\n" +
+	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x03 \x01(\x01R\x04high\x12\x14\n" +
+	"\x05scale\x18\x04 \x01(\x01R\x05scale\"\x87\x01\n" +
 	"\fReleaseInput\x129\n" +
 	"\x05start\x18\x01 \x01(\v2!.dprelease.plugin.v1.ReleaseStartH\x00R\x05start\x124\n" +
 	"\x04rows\x18\x02 \x01(\v2\x1e.dprelease.plugin.v1.RowsChunkH\x00R\x04rowsB\x06\n" +
@@ -3674,7 +3774,7 @@ func file_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_mechanism_proto_goTypes = []any{
 	(Relation)(0),                 // 0: dprelease.plugin.v1.Relation
 	(Lane)(0),                     // 1: dprelease.plugin.v1.Lane
@@ -3693,41 +3793,42 @@ var file_mechanism_proto_goTypes = []any{
 	(*Plan)(nil),                  // 14: dprelease.plugin.v1.Plan
 	(*Field)(nil),                 // 15: dprelease.plugin.v1.Field
 	(*ExpectedError)(nil),         // 16: dprelease.plugin.v1.ExpectedError
-	(*ReleaseInput)(nil),          // 17: dprelease.plugin.v1.ReleaseInput
-	(*ReleaseStart)(nil),          // 18: dprelease.plugin.v1.ReleaseStart
-	(*RowsChunk)(nil),             // 19: dprelease.plugin.v1.RowsChunk
-	(*ReleaseOutput)(nil),         // 20: dprelease.plugin.v1.ReleaseOutput
-	(*ResultColumn)(nil),          // 21: dprelease.plugin.v1.ResultColumn
-	(*AddNoiseRequest)(nil),       // 22: dprelease.plugin.v1.AddNoiseRequest
-	(*AddNoiseResponse)(nil),      // 23: dprelease.plugin.v1.AddNoiseResponse
-	(*SmoothLaplaceRequest)(nil),  // 24: dprelease.plugin.v1.SmoothLaplaceRequest
-	(*SmoothLaplaceResponse)(nil), // 25: dprelease.plugin.v1.SmoothLaplaceResponse
-	(*Piece)(nil),                 // 26: dprelease.plugin.v1.Piece
-	(*SelectRequest)(nil),         // 27: dprelease.plugin.v1.SelectRequest
-	(*SelectResponse)(nil),        // 28: dprelease.plugin.v1.SelectResponse
-	(*RandomizeRequest)(nil),      // 29: dprelease.plugin.v1.RandomizeRequest
-	(*RandomizeResponse)(nil),     // 30: dprelease.plugin.v1.RandomizeResponse
-	(*NextSampleRequest)(nil),     // 31: dprelease.plugin.v1.NextSampleRequest
-	(*NextSampleResponse)(nil),    // 32: dprelease.plugin.v1.NextSampleResponse
-	(*Event)(nil),                 // 33: dprelease.plugin.v1.Event
-	(*Sensitivity)(nil),           // 34: dprelease.plugin.v1.Sensitivity
-	(*Gaussian)(nil),              // 35: dprelease.plugin.v1.Gaussian
-	(*Laplace)(nil),               // 36: dprelease.plugin.v1.Laplace
-	(*DiscreteGaussian)(nil),      // 37: dprelease.plugin.v1.DiscreteGaussian
-	(*DiscreteLaplace)(nil),       // 38: dprelease.plugin.v1.DiscreteLaplace
-	(*Pure)(nil),                  // 39: dprelease.plugin.v1.Pure
-	(*Approx)(nil),                // 40: dprelease.plugin.v1.Approx
-	(*ZCDP)(nil),                  // 41: dprelease.plugin.v1.ZCDP
-	(*RandomizedResponse)(nil),    // 42: dprelease.plugin.v1.RandomizedResponse
-	(*Compose)(nil),               // 43: dprelease.plugin.v1.Compose
-	(*Repeat)(nil),                // 44: dprelease.plugin.v1.Repeat
-	(*Poisson)(nil),               // 45: dprelease.plugin.v1.Poisson
-	(*WithoutReplacement)(nil),    // 46: dprelease.plugin.v1.WithoutReplacement
-	(*WithReplacement)(nil),       // 47: dprelease.plugin.v1.WithReplacement
-	(*Stage)(nil),                 // 48: dprelease.plugin.v1.Stage
-	(*Multistage)(nil),            // 49: dprelease.plugin.v1.Multistage
-	(*Shuffled)(nil),              // 50: dprelease.plugin.v1.Shuffled
-	(*LastIterate)(nil),           // 51: dprelease.plugin.v1.LastIterate
+	(*Linear)(nil),                // 17: dprelease.plugin.v1.Linear
+	(*ReleaseInput)(nil),          // 18: dprelease.plugin.v1.ReleaseInput
+	(*ReleaseStart)(nil),          // 19: dprelease.plugin.v1.ReleaseStart
+	(*RowsChunk)(nil),             // 20: dprelease.plugin.v1.RowsChunk
+	(*ReleaseOutput)(nil),         // 21: dprelease.plugin.v1.ReleaseOutput
+	(*ResultColumn)(nil),          // 22: dprelease.plugin.v1.ResultColumn
+	(*AddNoiseRequest)(nil),       // 23: dprelease.plugin.v1.AddNoiseRequest
+	(*AddNoiseResponse)(nil),      // 24: dprelease.plugin.v1.AddNoiseResponse
+	(*SmoothLaplaceRequest)(nil),  // 25: dprelease.plugin.v1.SmoothLaplaceRequest
+	(*SmoothLaplaceResponse)(nil), // 26: dprelease.plugin.v1.SmoothLaplaceResponse
+	(*Piece)(nil),                 // 27: dprelease.plugin.v1.Piece
+	(*SelectRequest)(nil),         // 28: dprelease.plugin.v1.SelectRequest
+	(*SelectResponse)(nil),        // 29: dprelease.plugin.v1.SelectResponse
+	(*RandomizeRequest)(nil),      // 30: dprelease.plugin.v1.RandomizeRequest
+	(*RandomizeResponse)(nil),     // 31: dprelease.plugin.v1.RandomizeResponse
+	(*NextSampleRequest)(nil),     // 32: dprelease.plugin.v1.NextSampleRequest
+	(*NextSampleResponse)(nil),    // 33: dprelease.plugin.v1.NextSampleResponse
+	(*Event)(nil),                 // 34: dprelease.plugin.v1.Event
+	(*Sensitivity)(nil),           // 35: dprelease.plugin.v1.Sensitivity
+	(*Gaussian)(nil),              // 36: dprelease.plugin.v1.Gaussian
+	(*Laplace)(nil),               // 37: dprelease.plugin.v1.Laplace
+	(*DiscreteGaussian)(nil),      // 38: dprelease.plugin.v1.DiscreteGaussian
+	(*DiscreteLaplace)(nil),       // 39: dprelease.plugin.v1.DiscreteLaplace
+	(*Pure)(nil),                  // 40: dprelease.plugin.v1.Pure
+	(*Approx)(nil),                // 41: dprelease.plugin.v1.Approx
+	(*ZCDP)(nil),                  // 42: dprelease.plugin.v1.ZCDP
+	(*RandomizedResponse)(nil),    // 43: dprelease.plugin.v1.RandomizedResponse
+	(*Compose)(nil),               // 44: dprelease.plugin.v1.Compose
+	(*Repeat)(nil),                // 45: dprelease.plugin.v1.Repeat
+	(*Poisson)(nil),               // 46: dprelease.plugin.v1.Poisson
+	(*WithoutReplacement)(nil),    // 47: dprelease.plugin.v1.WithoutReplacement
+	(*WithReplacement)(nil),       // 48: dprelease.plugin.v1.WithReplacement
+	(*Stage)(nil),                 // 49: dprelease.plugin.v1.Stage
+	(*Multistage)(nil),            // 50: dprelease.plugin.v1.Multistage
+	(*Shuffled)(nil),              // 51: dprelease.plugin.v1.Shuffled
+	(*LastIterate)(nil),           // 52: dprelease.plugin.v1.LastIterate
 }
 var file_mechanism_proto_depIdxs = []int32{
 	8,  // 0: dprelease.plugin.v1.DescribeResponse.mechanisms:type_name -> dprelease.plugin.v1.Description
@@ -3742,74 +3843,75 @@ var file_mechanism_proto_depIdxs = []int32{
 	2,  // 9: dprelease.plugin.v1.Column.type:type_name -> dprelease.plugin.v1.ColumnType
 	3,  // 10: dprelease.plugin.v1.Column.missing:type_name -> dprelease.plugin.v1.Missing
 	14, // 11: dprelease.plugin.v1.PlanResponse.plan:type_name -> dprelease.plugin.v1.Plan
-	33, // 12: dprelease.plugin.v1.Plan.event:type_name -> dprelease.plugin.v1.Event
+	34, // 12: dprelease.plugin.v1.Plan.event:type_name -> dprelease.plugin.v1.Event
 	15, // 13: dprelease.plugin.v1.Plan.output:type_name -> dprelease.plugin.v1.Field
 	16, // 14: dprelease.plugin.v1.Plan.errors:type_name -> dprelease.plugin.v1.ExpectedError
 	4,  // 15: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
-	18, // 16: dprelease.plugin.v1.ReleaseInput.start:type_name -> dprelease.plugin.v1.ReleaseStart
-	19, // 17: dprelease.plugin.v1.ReleaseInput.rows:type_name -> dprelease.plugin.v1.RowsChunk
-	10, // 18: dprelease.plugin.v1.ReleaseStart.public:type_name -> dprelease.plugin.v1.Public
-	5,  // 19: dprelease.plugin.v1.ReleaseStart.target:type_name -> dprelease.plugin.v1.Point
-	14, // 20: dprelease.plugin.v1.ReleaseStart.plan:type_name -> dprelease.plugin.v1.Plan
-	1,  // 21: dprelease.plugin.v1.ReleaseStart.lane:type_name -> dprelease.plugin.v1.Lane
-	21, // 22: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
-	33, // 23: dprelease.plugin.v1.AddNoiseRequest.event:type_name -> dprelease.plugin.v1.Event
-	33, // 24: dprelease.plugin.v1.SmoothLaplaceRequest.event:type_name -> dprelease.plugin.v1.Event
-	33, // 25: dprelease.plugin.v1.SelectRequest.event:type_name -> dprelease.plugin.v1.Event
-	26, // 26: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
-	33, // 27: dprelease.plugin.v1.RandomizeRequest.event:type_name -> dprelease.plugin.v1.Event
-	33, // 28: dprelease.plugin.v1.NextSampleRequest.event:type_name -> dprelease.plugin.v1.Event
-	35, // 29: dprelease.plugin.v1.Event.gaussian:type_name -> dprelease.plugin.v1.Gaussian
-	36, // 30: dprelease.plugin.v1.Event.laplace:type_name -> dprelease.plugin.v1.Laplace
-	37, // 31: dprelease.plugin.v1.Event.discrete_gaussian:type_name -> dprelease.plugin.v1.DiscreteGaussian
-	38, // 32: dprelease.plugin.v1.Event.discrete_laplace:type_name -> dprelease.plugin.v1.DiscreteLaplace
-	39, // 33: dprelease.plugin.v1.Event.pure:type_name -> dprelease.plugin.v1.Pure
-	40, // 34: dprelease.plugin.v1.Event.approx:type_name -> dprelease.plugin.v1.Approx
-	41, // 35: dprelease.plugin.v1.Event.zcdp:type_name -> dprelease.plugin.v1.ZCDP
-	42, // 36: dprelease.plugin.v1.Event.randomized_response:type_name -> dprelease.plugin.v1.RandomizedResponse
-	43, // 37: dprelease.plugin.v1.Event.compose:type_name -> dprelease.plugin.v1.Compose
-	44, // 38: dprelease.plugin.v1.Event.repeat:type_name -> dprelease.plugin.v1.Repeat
-	45, // 39: dprelease.plugin.v1.Event.poisson:type_name -> dprelease.plugin.v1.Poisson
-	46, // 40: dprelease.plugin.v1.Event.without_replacement:type_name -> dprelease.plugin.v1.WithoutReplacement
-	47, // 41: dprelease.plugin.v1.Event.with_replacement:type_name -> dprelease.plugin.v1.WithReplacement
-	49, // 42: dprelease.plugin.v1.Event.multistage:type_name -> dprelease.plugin.v1.Multistage
-	50, // 43: dprelease.plugin.v1.Event.shuffled:type_name -> dprelease.plugin.v1.Shuffled
-	51, // 44: dprelease.plugin.v1.Event.last_iterate:type_name -> dprelease.plugin.v1.LastIterate
-	34, // 45: dprelease.plugin.v1.Gaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	34, // 46: dprelease.plugin.v1.Laplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	34, // 47: dprelease.plugin.v1.DiscreteGaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	34, // 48: dprelease.plugin.v1.DiscreteLaplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	33, // 49: dprelease.plugin.v1.Compose.events:type_name -> dprelease.plugin.v1.Event
-	33, // 50: dprelease.plugin.v1.Repeat.event:type_name -> dprelease.plugin.v1.Event
-	33, // 51: dprelease.plugin.v1.Poisson.event:type_name -> dprelease.plugin.v1.Event
-	33, // 52: dprelease.plugin.v1.WithoutReplacement.event:type_name -> dprelease.plugin.v1.Event
-	33, // 53: dprelease.plugin.v1.WithReplacement.event:type_name -> dprelease.plugin.v1.Event
-	48, // 54: dprelease.plugin.v1.Multistage.stages:type_name -> dprelease.plugin.v1.Stage
-	33, // 55: dprelease.plugin.v1.Multistage.event:type_name -> dprelease.plugin.v1.Event
-	33, // 56: dprelease.plugin.v1.Shuffled.event:type_name -> dprelease.plugin.v1.Event
-	6,  // 57: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
-	9,  // 58: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
-	17, // 59: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseInput
-	22, // 60: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	22, // 61: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	24, // 62: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
-	27, // 63: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
-	29, // 64: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
-	31, // 65: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
-	7,  // 66: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
-	13, // 67: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
-	20, // 68: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
-	23, // 69: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	23, // 70: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	25, // 71: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
-	28, // 72: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
-	30, // 73: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
-	32, // 74: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
-	66, // [66:75] is the sub-list for method output_type
-	57, // [57:66] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	17, // 16: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
+	19, // 17: dprelease.plugin.v1.ReleaseInput.start:type_name -> dprelease.plugin.v1.ReleaseStart
+	20, // 18: dprelease.plugin.v1.ReleaseInput.rows:type_name -> dprelease.plugin.v1.RowsChunk
+	10, // 19: dprelease.plugin.v1.ReleaseStart.public:type_name -> dprelease.plugin.v1.Public
+	5,  // 20: dprelease.plugin.v1.ReleaseStart.target:type_name -> dprelease.plugin.v1.Point
+	14, // 21: dprelease.plugin.v1.ReleaseStart.plan:type_name -> dprelease.plugin.v1.Plan
+	1,  // 22: dprelease.plugin.v1.ReleaseStart.lane:type_name -> dprelease.plugin.v1.Lane
+	22, // 23: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
+	34, // 24: dprelease.plugin.v1.AddNoiseRequest.event:type_name -> dprelease.plugin.v1.Event
+	34, // 25: dprelease.plugin.v1.SmoothLaplaceRequest.event:type_name -> dprelease.plugin.v1.Event
+	34, // 26: dprelease.plugin.v1.SelectRequest.event:type_name -> dprelease.plugin.v1.Event
+	27, // 27: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
+	34, // 28: dprelease.plugin.v1.RandomizeRequest.event:type_name -> dprelease.plugin.v1.Event
+	34, // 29: dprelease.plugin.v1.NextSampleRequest.event:type_name -> dprelease.plugin.v1.Event
+	36, // 30: dprelease.plugin.v1.Event.gaussian:type_name -> dprelease.plugin.v1.Gaussian
+	37, // 31: dprelease.plugin.v1.Event.laplace:type_name -> dprelease.plugin.v1.Laplace
+	38, // 32: dprelease.plugin.v1.Event.discrete_gaussian:type_name -> dprelease.plugin.v1.DiscreteGaussian
+	39, // 33: dprelease.plugin.v1.Event.discrete_laplace:type_name -> dprelease.plugin.v1.DiscreteLaplace
+	40, // 34: dprelease.plugin.v1.Event.pure:type_name -> dprelease.plugin.v1.Pure
+	41, // 35: dprelease.plugin.v1.Event.approx:type_name -> dprelease.plugin.v1.Approx
+	42, // 36: dprelease.plugin.v1.Event.zcdp:type_name -> dprelease.plugin.v1.ZCDP
+	43, // 37: dprelease.plugin.v1.Event.randomized_response:type_name -> dprelease.plugin.v1.RandomizedResponse
+	44, // 38: dprelease.plugin.v1.Event.compose:type_name -> dprelease.plugin.v1.Compose
+	45, // 39: dprelease.plugin.v1.Event.repeat:type_name -> dprelease.plugin.v1.Repeat
+	46, // 40: dprelease.plugin.v1.Event.poisson:type_name -> dprelease.plugin.v1.Poisson
+	47, // 41: dprelease.plugin.v1.Event.without_replacement:type_name -> dprelease.plugin.v1.WithoutReplacement
+	48, // 42: dprelease.plugin.v1.Event.with_replacement:type_name -> dprelease.plugin.v1.WithReplacement
+	50, // 43: dprelease.plugin.v1.Event.multistage:type_name -> dprelease.plugin.v1.Multistage
+	51, // 44: dprelease.plugin.v1.Event.shuffled:type_name -> dprelease.plugin.v1.Shuffled
+	52, // 45: dprelease.plugin.v1.Event.last_iterate:type_name -> dprelease.plugin.v1.LastIterate
+	35, // 46: dprelease.plugin.v1.Gaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	35, // 47: dprelease.plugin.v1.Laplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	35, // 48: dprelease.plugin.v1.DiscreteGaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	35, // 49: dprelease.plugin.v1.DiscreteLaplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	34, // 50: dprelease.plugin.v1.Compose.events:type_name -> dprelease.plugin.v1.Event
+	34, // 51: dprelease.plugin.v1.Repeat.event:type_name -> dprelease.plugin.v1.Event
+	34, // 52: dprelease.plugin.v1.Poisson.event:type_name -> dprelease.plugin.v1.Event
+	34, // 53: dprelease.plugin.v1.WithoutReplacement.event:type_name -> dprelease.plugin.v1.Event
+	34, // 54: dprelease.plugin.v1.WithReplacement.event:type_name -> dprelease.plugin.v1.Event
+	49, // 55: dprelease.plugin.v1.Multistage.stages:type_name -> dprelease.plugin.v1.Stage
+	34, // 56: dprelease.plugin.v1.Multistage.event:type_name -> dprelease.plugin.v1.Event
+	34, // 57: dprelease.plugin.v1.Shuffled.event:type_name -> dprelease.plugin.v1.Event
+	6,  // 58: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
+	9,  // 59: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
+	18, // 60: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseInput
+	23, // 61: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	23, // 62: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	25, // 63: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
+	28, // 64: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
+	30, // 65: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
+	32, // 66: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
+	7,  // 67: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
+	13, // 68: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
+	21, // 69: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
+	24, // 70: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	24, // 71: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	26, // 72: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
+	29, // 73: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
+	31, // 74: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
+	33, // 75: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
+	67, // [67:76] is the sub-list for method output_type
+	58, // [58:67] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_mechanism_proto_init() }
@@ -3821,11 +3923,11 @@ func file_mechanism_proto_init() {
 		(*PlanResponse_Plan)(nil),
 		(*PlanResponse_Refusal)(nil),
 	}
-	file_mechanism_proto_msgTypes[12].OneofWrappers = []any{
+	file_mechanism_proto_msgTypes[13].OneofWrappers = []any{
 		(*ReleaseInput_Start)(nil),
 		(*ReleaseInput_Rows)(nil),
 	}
-	file_mechanism_proto_msgTypes[28].OneofWrappers = []any{
+	file_mechanism_proto_msgTypes[29].OneofWrappers = []any{
 		(*Event_Gaussian)(nil),
 		(*Event_Laplace)(nil),
 		(*Event_DiscreteGaussian)(nil),
@@ -3849,7 +3951,7 @@ func file_mechanism_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mechanism_proto_rawDesc), len(file_mechanism_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

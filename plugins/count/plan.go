@@ -193,5 +193,14 @@ func (l *layout) names() []string {
 func (l *layout) unit() float64 { return l.granularity * l.weight }
 
 func (l *layout) expected() []sdk.ExpectedError {
-	return []sdk.ExpectedError{{Field: "estimate", NoiseSD: l.unit() * l.sd, Half95: l.unit() * l.tail, Note: "each cell"}}
+	// Without noise a cell is weight·Σ w·z, z the part of one row in that cell: 1 or
+	// 0 in a count, its value or 0 in a sum.
+	linear := &sdk.Linear{Low: 0, High: 1, Scale: l.weight}
+	if l.Sum != "" {
+		linear.Low, linear.High = math.Min(0, l.sum.Lower), math.Max(0, l.sum.Upper)
+		if len(l.groups) == 0 && l.sum.Missing != sdk.MissingDrop {
+			linear.Column, linear.Low, linear.High = l.Sum, l.sum.Lower, l.sum.Upper
+		}
+	}
+	return []sdk.ExpectedError{{Field: "estimate", NoiseSD: l.unit() * l.sd, Half95: l.unit() * l.tail, Note: "each cell", Linear: linear}}
 }

@@ -35,9 +35,15 @@ func (l *layout) expected() []sdk.ExpectedError {
 			e.NoiseSD = q.granularity * n.sd / l.divisor
 			e.Half95 = q.granularity * n.tail / l.divisor
 			e.Note = q.column.Name
+			// Without noise it is c + Σ w(y−c)/T.
+			e.Linear = &sdk.Linear{Column: q.column.Name, Low: q.column.Lower - q.centre, High: q.column.Upper - q.centre, Scale: 1 / l.divisor}
 		} else {
 			per := (q.column.Upper - q.column.Lower) * n.sd / float64(q.high) * q.maxWeight
 			e.Note = fmt.Sprintf("%s: noise of at most %.4g divided by the number of values", q.column.Name, per)
+			e.SamplingNote = "it depends on how many values of " + q.column.Name + " the sample holds, which is secret; the more of them, the smaller it is"
+			if l.params.By != "" {
+				e.SamplingNote = "it depends on how many rows of each group the sample holds, which is secret; the more of them, the smaller it is"
+			}
 		}
 		all = append(all, e)
 	}

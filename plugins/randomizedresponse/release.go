@@ -68,10 +68,12 @@ const normal95 = 1.959963984540054
 
 func (l *layout) expected() []sdk.ExpectedError {
 	worst := l.weight * math.Max(l.spread(0), l.spread(float64(l.reports)))
-	return []sdk.ExpectedError{
-		{Field: "estimate", NoiseSD: worst, Half95: normal95 * worst, Note: "each category, at most"},
-		{Field: "reports", Note: "trust: " + l.trust()},
+	estimate := sdk.ExpectedError{Field: "estimate", NoiseSD: worst, Half95: normal95 * worst, Note: "each category, at most"}
+	if l.weight > 0 {
+		// On average over the noise it is weight times the count of the category.
+		estimate.Linear = &sdk.Linear{Low: 0, High: 1, Scale: l.weight}
 	}
+	return []sdk.ExpectedError{estimate, {Field: "reports", Note: "trust: " + l.trust()}}
 }
 
 // result is post-processing of the reports.

@@ -74,9 +74,30 @@ func (p Plan) Check(req PlanRequest) error {
 		if fields[e.Field] == "" || !(e.NoiseSD >= 0) || !(e.Half95 >= 0) {
 			return fmt.Errorf("plan: an expected error must be of an output column and not negative")
 		}
+		if err := e.checkLinear(req); err != nil {
+			return err
+		}
 	}
 	if p.Event == nil {
 		return fmt.Errorf("plan: event is missing")
+	}
+	return nil
+}
+
+// checkLinear holds what a plan says of sampling to its form; whether it is true is
+// the mechanism's word.
+func (e ExpectedError) checkLinear(req PlanRequest) error {
+	l := e.Linear
+	switch {
+	case l == nil && len(e.SamplingNote) <= 500:
+		return nil
+	case l == nil || e.SamplingNote != "":
+		return fmt.Errorf("plan: what an expected error says of sampling must be linear or a short note, not both")
+	case !(l.Low <= l.High) || l.Scale == 0 || math.IsNaN(l.Scale) || math.IsInf(l.Low, 0) || math.IsInf(l.High, 0) || math.IsInf(l.Scale, 0):
+		return fmt.Errorf("plan: a linear value needs finite low and high, low at most high, and a scale that is not 0")
+	}
+	if c, ok := req.Public.Column(l.Column); l.Column != "" && (!ok || c.Type != Number) {
+		return fmt.Errorf("plan: a linear value must name a declared column of numbers, or none")
 	}
 	return nil
 }

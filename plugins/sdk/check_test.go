@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,10 @@ func TestDescriptionCheck(t *testing.T) {
 }
 
 func TestPlanCheck(t *testing.T) {
-	if err := somePlan.Check(someRequest); err != nil {
+	base := somePlan
+	base.Errors = slices.Clone(base.Errors)
+	base.Errors[0].SamplingNote = "" // it is linear
+	if err := base.Check(someRequest); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Plan){
@@ -41,17 +45,27 @@ func TestPlanCheck(t *testing.T) {
 		"type":        func(p *Plan) { p.Output = []Field{{Name: "n"}}; p.Errors = nil },
 		"granularity": func(p *Plan) { p.Output = []Field{{Name: "n", Type: Int64, Granularity: 1}}; p.Errors = nil },
 		"error-field": func(p *Plan) { p.Errors = []ExpectedError{{Field: "m"}} },
-		"error-sign":  func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", NoiseSD: -1}} },
+		"linear-note": func(p *Plan) {
+			p.Errors = []ExpectedError{{Field: "n", SamplingNote: "why", Linear: &Linear{High: 1, Scale: 1}}}
+		},
+		"linear-order":  func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", Linear: &Linear{Low: 1, Scale: 1}}} },
+		"linear-scale":  func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", Linear: &Linear{High: 1}}} },
+		"linear-finite": func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", Linear: &Linear{High: math.Inf(1), Scale: 1}}} },
+		"linear-column": func(p *Plan) {
+			p.Errors = []ExpectedError{{Field: "n", Linear: &Linear{Column: "nobody", High: 1, Scale: 1}}}
+		},
+		"note-long":  func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", SamplingNote: strings.Repeat("x", 501)}} },
+		"error-sign": func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", NoiseSD: -1}} },
 	} {
-		p := somePlan
+		p := base
 		change(&p)
 		if p.Check(someRequest) == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	p := somePlan
+	p := base
 	p.Event = privacy.Gaussian{Sigma: 1}
-	if p.CheckCalls() == nil || somePlan.CheckCalls() != nil {
+	if p.CheckCalls() == nil || base.CheckCalls() != nil {
 		t.Error("calls that the host cannot answer")
 	}
 }

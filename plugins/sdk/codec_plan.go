@@ -155,7 +155,14 @@ func fromPlan(p Plan) (*wire.Plan, error) {
 		if err := finite(e.NoiseSD, e.Half95); err != nil {
 			return nil, err
 		}
-		out.Errors = append(out.Errors, &wire.ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note})
+		one := &wire.ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote}
+		if l := e.Linear; l != nil {
+			if err := finite(l.Low, l.High, l.Scale); err != nil {
+				return nil, err
+			}
+			one.Linear = &wire.Linear{Column: l.Column, Low: l.Low, High: l.High, Scale: l.Scale}
+		}
+		out.Errors = append(out.Errors, one)
 	}
 	return out, nil
 }
@@ -180,7 +187,14 @@ func toPlan(m *wire.Plan) (Plan, error) {
 		if err := finite(e.GetNoiseSd(), e.GetHalf95()); err != nil {
 			return Plan{}, err
 		}
-		out.Errors = append(out.Errors, ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote()})
+		one := ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote()}
+		if l := e.GetLinear(); l != nil {
+			if err := finite(l.GetLow(), l.GetHigh(), l.GetScale()); err != nil {
+				return Plan{}, err
+			}
+			one.Linear = &Linear{Column: l.GetColumn(), Low: l.GetLow(), High: l.GetHigh(), Scale: l.GetScale()}
+		}
+		out.Errors = append(out.Errors, one)
 	}
 	return out, nil
 }

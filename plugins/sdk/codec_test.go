@@ -33,7 +33,8 @@ var (
 		Columns: []string{"x", "g"}, Rows: 3,
 		Event:  privacy.Compose{Events: []privacy.Event{privacy.DiscreteLaplace{Scale: 3}, privacy.DiscreteGaussian{Sigma: 4, Coordinates: 2}}},
 		Output: []Field{{Name: "estimate", Type: Float64, Granularity: 0.25, Doc: "what it is"}, {Name: "n", Type: Int64}, {Name: "g", Type: String}},
-		Errors: []ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only"}},
+		Errors: []ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only",
+			Linear: &Linear{Column: "x", Low: -1, High: 2, Scale: 0.5}, SamplingNote: "never both, but both are carried"}},
 	}
 	someRelease = ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan}
 )
@@ -112,7 +113,10 @@ func TestNotEncoded(t *testing.T) {
 		"event":       func(r *ReleaseRequest) { r.Plan.Event = nil },
 		"field-type":  func(r *ReleaseRequest) { r.Plan.Output = []Field{{Name: "x", Type: "bool"}} },
 		"granularity": func(r *ReleaseRequest) { r.Plan.Output = []Field{{Name: "x", Type: Float64, Granularity: math.NaN()}} },
-		"error":       func(r *ReleaseRequest) { r.Plan.Errors = []ExpectedError{{Field: "x", NoiseSD: math.Inf(1)}} },
+		"linear": func(r *ReleaseRequest) {
+			r.Plan.Errors = []ExpectedError{{Field: "x", Linear: &Linear{High: math.NaN()}}}
+		},
+		"error": func(r *ReleaseRequest) { r.Plan.Errors = []ExpectedError{{Field: "x", NoiseSD: math.Inf(1)}} },
 	} {
 		r := someRelease
 		change(&r)

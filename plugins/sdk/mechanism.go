@@ -178,6 +178,26 @@ type ExpectedError struct {
 	// Half95 is half the width of the 95 % interval of the noise alone.
 	Half95 float64
 	Note   string
+	// Linear, where given, is what the value is without its noise: the host derives
+	// from it how far drawing the sample can move the value.
+	Linear *Linear
+	// SamplingNote, where Linear is nil, says why that is not public.
+	SamplingNote string
+
+	_ struct{}
+}
+
+// Linear says that a released value without its noise is c + Scale·Σ w·z over the
+// rows of the sample, where w is the row's weight, or 1 where the design has equal
+// weights, z lies between Low and High and depends on that row alone, and c is
+// public. It must hold in every table. A mean of a public number of rows is linear,
+// and so is a count; a ratio of two sums and an order statistic are not.
+type Linear struct {
+	// Column, where not "", is the number column that z is the value of, but for a
+	// public constant, in every row.
+	Column    string
+	Low, High float64
+	Scale     float64
 
 	_ struct{}
 }

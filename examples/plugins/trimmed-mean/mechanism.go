@@ -94,7 +94,8 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	return sdk.Plan{
 		Columns: []string{l.column.Name}, Event: l.noise, Rows: 1,
 		Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Doc: fmt.Sprintf("mean of the middle %d values, with noise", l.rest)}},
-		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: math.Sqrt2 * unit, Half95: math.Log(20) * unit}},
+		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: math.Sqrt2 * unit, Half95: math.Log(20) * unit,
+			SamplingNote: "it depends on which values are trimmed, and so on the private table"}},
 	}, nil
 }
 

@@ -1,0 +1,68 @@
+package report
+
+// errorView is one expected error as the page shows it: a table of its parts, and
+// what has no number.
+type errorView struct {
+	Title string
+	Rows  []errorRow
+	Notes []string
+}
+
+// errorRow is one part of an error: its standard deviation, half the interval that
+// holds it in 95 of 100 cases, and what that rests on.
+type errorRow struct{ What, SD, Half, Basis string }
+
+func newErrorView(e ExpectedError) errorView {
+	v := errorView{Title: e.Field}
+	switch known := e.NoiseSD > 0 || e.Half95 > 0; {
+	case known && e.Note != "":
+		v.Title += " (" + e.Note + ")"
+	case e.Note != "":
+		v.Notes = append(v.Notes, sentence(e.Note))
+	}
+	if e.NoiseSD > 0 || e.Half95 > 0 {
+		v.Rows = append(v.Rows, errorRow{"noise alone", figure(e.NoiseSD), half(e.Half95), "the law of the noise"})
+	}
+	s := e.Sampling
+	switch {
+	case s == nil:
+		return v
+	case s.BoundSD == nil:
+		v.Notes = append(v.Notes, "Sampling: how far drawing the sample moves the value is not public: "+s.Unknown+".")
+		return v
+	case *s.BoundSD == 0:
+		v.Rows = append(v.Rows, errorRow{"sampling", "0", "±\u202f0", "the whole table was read"})
+		return v
+	}
+	v.Rows = append(v.Rows, errorRow{"sampling alone, at worst", figure(*s.BoundSD), "", "whatever the table holds within its public bounds"})
+	if s.Assumption != "" {
+		v.Rows = append(v.Rows, errorRow{"sampling alone, assumed", figure(s.AssumedSD), "", s.Assumption})
+	}
+	v.add("noise and sampling, at worst", s.Worst)
+	v.add("noise and sampling, assumed", s.Assumed)
+	return v
+}
+
+func (v *errorView) add(what string, c *Combined) {
+	switch {
+	case c == nil:
+	case c.Half95 == 0:
+		v.Rows = append(v.Rows, errorRow{what, figure(c.SD), half(c.Half95Any), "Chebyshev’s inequality"})
+	default:
+		v.Rows = append(v.Rows, errorRow{what, figure(c.SD), half(c.Half95), "normal approximation; " + half(c.Half95Any) + " without it (Chebyshev’s inequality)"})
+	}
+}
+
+func figure(x float64) string {
+	if x == 0 {
+		return "–"
+	}
+	return plain(x, 4)
+}
+
+func half(x float64) string {
+	if x == 0 {
+		return "–"
+	}
+	return "±\u202f" + plain(x, 4)
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"fmt"
+	"math"
+)
+
+// Sampling is what drawing the sample adds to the error of a released value. It
+// follows from the design, the public bounds and what the job assumes, never from
+// data (P19).
+type Sampling struct {
+	// BoundSD is the largest standard deviation over the draws that any table within
+	// the public bounds can have, 0 where the whole table is read; nil where no such
+	// number is public.
+	BoundSD *float64 `json:"sd_bound,omitempty"`
+	// AssumedSD is the one to expect under Assumption, what the job assumes.
+	AssumedSD  float64 `json:"sd_assumed,omitempty"`
+	Assumption string  `json:"assumption,omitempty"`
+	// Unknown is why there is no BoundSD.
+	Unknown string `json:"unknown,omitempty"`
+	// Worst and Assumed are noise and sampling together.
+	Worst   *Combined `json:"with_noise_at_worst,omitempty"`
+	Assumed *Combined `json:"with_noise_assumed,omitempty"`
+}
+
+// Combined is an error of two independent parts that are both right on average: the
+// noise, and what drawing the sample adds.
+type Combined struct {
+	SD float64 `json:"sd"`
+	// Half95 is half of an interval that holds the error in 95 of 100 cases, where
+	// the sampling error is nearly normal, as it is in samples that are not small.
+	Half95 float64 `json:"half_95_normal,omitempty"`
+	// Half95Any needs no such condition: Chebyshev's inequality, √20 times SD.
+	Half95Any float64 `json:"half_95_chebyshev"`
+}
+
+// normal95 is the 97.5 % point of the standard normal distribution.
+const normal95 = 1.959963984540054
+
+// Combine adds a sampling error of standard deviation sd to the noise of e. The
+// variances add up, because the noise is drawn independently of the sample, or at
+// least is right on average whatever the sample. The interval of the normal
+// approximation takes as many standard deviations as the more pointed of the two
+// parts needs: that of a sum lies in between.
+func Combine(e ExpectedError, sd float64) *Combined {
+	c := &Combined{SD: math.Hypot(e.NoiseSD, sd)}
+	c.Half95Any = math.Sqrt(20) * c.SD
+	if e.Half95 > 0 && e.NoiseSD > 0 {
+		c.Half95 = math.Min(math.Max(normal95, e.Half95/e.NoiseSD)*c.SD, c.Half95Any)
+	}
+	return c
+}
+
+// Text says what is known of an error before any data is read, one statement each:
+// of the noise alone, of sampling, and of both.
+func (e ExpectedError) Text() []string {
+	var out []string
+	name := e.Field
+	if e.Note != "" {
+		name += " (" + e.Note + ")"
+	}
+	switch {
+	case e.NoiseSD > 0 && e.Half95 > 0:
+		out = append(out, fmt.Sprintf("%s: noise alone has standard deviation %s, ±%s in 95 of 100 cases", name, plain(e.NoiseSD, 4), plain(e.Half95, 4)))
+	case e.NoiseSD > 0:
+		out = append(out, fmt.Sprintf("%s: noise alone has standard deviation %s", name, plain(e.NoiseSD, 4)))
+	case e.Half95 > 0:
+		out = append(out, fmt.Sprintf("%s: noise alone is within ±%s in 95 of 100 cases", name, plain(e.Half95, 4)))
+	case e.Note != "":
+		out = append(out, e.Field+": "+e.Note)
+	}
+	if s := e.Sampling; s != nil {
+		out = append(out, s.text()...)
+	}
+	return out
+}
+
+func (s *Sampling) text() []string {
+	if s.BoundSD == nil {
+		return []string{"sampling: how far drawing the sample moves the value is not public: " + s.Unknown}
+	}
+	if *s.BoundSD == 0 {
+		return []string{"sampling: nothing, the whole table was read"}
+	}
+	text := "sampling alone has standard deviation at most " + plain(*s.BoundSD, 4) + ", whatever the table holds within the public bounds"
+	if s.Assumption != "" {
+		text += fmt.Sprintf("; %s where %s", plain(s.AssumedSD, 4), s.Assumption)
+	}
+	out := []string{text}
+	if s.Worst != nil {
+		out = append(out, "noise and sampling, at worst: "+s.Worst.text())
+	}
+	if s.Assumed != nil {
+		out = append(out, "noise and sampling, under the assumption: "+s.Assumed.text())
+	}
+	return out
+}
+
+func (c *Combined) text() string {
+	if c.Half95 == 0 {
+		return fmt.Sprintf("standard deviation %s, ±%s in at least 95 of 100 cases (Chebyshev’s inequality)", plain(c.SD, 4), plain(c.Half95Any, 4))
+	}
+	return fmt.Sprintf("standard deviation %s, ±%s in 95 of 100 cases by the normal approximation, ±%s without it (Chebyshev’s inequality)",
+		plain(c.SD, 4), plain(c.Half95, 4), plain(c.Half95Any, 4))
+}
