@@ -125,6 +125,10 @@ func (d *NoiseDrawer) Sample(ev privacy.Sampling, rows int64) ([]int64, error) {
 		}
 		d.rate = p.Rate
 	}
+	// Room for all but one draw in a billion, so that it is not copied as it grows.
+	if mean := p.Rate * float64(rows); mean < 1<<26 {
+		out = make([]int64, 0, int(mean+6*math.Sqrt(mean))+16)
+	}
 	for at := uint64(0); ; at++ {
 		skip := d.skips.Draw(d.src)
 		if d.src.Err() != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"google.golang.org/grpc"
 
@@ -100,6 +101,7 @@ func (h *remoteHost) NextSample(ctx context.Context, ev privacy.Sampling) ([]int
 		if err != nil {
 			return nil, ErrHost
 		}
+		rows = slices.Grow(rows, len(m.GetGaps()))
 		for _, gap := range m.GetGaps() {
 			at += 1 + int64(gap)
 			rows = append(rows, at)

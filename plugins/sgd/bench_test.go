@@ -39,10 +39,8 @@ var benchBatches = sync.OnceValue(func() [][]int64 {
 
 // BenchmarkEpoch is one epoch of a logistic model without the host. Reference:
 // BenchmarkEpochMemory, which loads every cache line of the same records on the
-// same number of cores and does nothing with them. The goal is 1.5 times that plus
-// the host calls, some 80 ms an epoch (100 draws of 10,000 records and 100 vectors
-// of noise, of a whole run). Alone it is 2.3 times: of 57 ns a record on one core
-// 25 are the memory's.
+// same number of cores and does nothing with them. bench/epoch measures the goal,
+// which is about this plus the calls to the host.
 func BenchmarkEpoch(b *testing.B) {
 	e, m := benchTable()
 	batches := benchBatches()

@@ -4,6 +4,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -20,6 +21,8 @@ const coefficientSteps = normSteps >> rowBits
 const (
 	// together is how many rows are gathered before they are multiplied.
 	together = 64
+	// piece is how many records a worker takes at a time.
+	piece = 4 * together
 	// flush: sums of that many rows, each of at most normSteps, are whole numbers
 	// below 2^53, so that float64 adds them without rounding, in any order.
 	flush = 1 << 18
@@ -49,8 +52,6 @@ type worker struct {
 	dots  []float64
 	sum   []float64 // exact whole numbers
 	total []int64   // the intercept, then the coordinates
-
-	touched float64 // keeps the loads of gather alive
 }
 
 func newGradient(e *encoder, m *matrix, clip float64) *gradient {
@@ -76,17 +77,14 @@ func (g *gradient) over(sample []int64, w []float64) []int64 {
 	if n <= alone {
 		workers = workers[:1]
 	}
+	// Workers take pieces as they come free: one that is late, because its core had
+	// to be woken, takes fewer. Where the pieces lie depends on nothing else.
+	var next atomic.Int64
 	var wg sync.WaitGroup
-	share := (n + int64(len(workers)) - 1) / int64(len(workers))
-	for i, one := range workers {
-		clear(one.total)
-		from, to := min(n, int64(i)*share), min(n, int64(i+1)*share)
-		if i == len(workers)-1 {
-			one.run(g, sample, from, to, w)
-			break
-		}
-		wg.Go(func() { one.run(g, sample, from, to, w) })
+	for _, one := range workers[1:] {
+		wg.Go(func() { one.run(g, sample, &next, n, w) })
 	}
+	workers[0].run(g, sample, &next, n, w)
 	wg.Wait()
 	out := workers[0].total
 	for _, one := range workers[1:] {
@@ -97,51 +95,67 @@ func (g *gradient) over(sample []int64, w []float64) []int64 {
 	return out
 }
 
-// run adds the records from..to of the sample.
-func (o *worker) run(g *gradient, sample []int64, from, to int64, w []float64) {
+// run adds pieces of the n records until none is left. It takes a piece before it
+// is done with the last, so that the memory is always asked for the next records
+// while these are worked on.
+func (o *worker) run(g *gradient, sample []int64, next *atomic.Int64, n int64, w []float64) {
+	clear(o.total)
 	since := 0
-	for from < to {
-		n := int(min(to-from, together))
-		rows := o.rows[:n*g.m.stride]
-		if sample == nil {
-			// Consecutive records do not leave their block within a gathering: a block
-			// holds a multiple of together, and the first is cut to begin one.
-			n = min(n, together-int(from&(together-1)))
-			at := int(from&(1<<blockBits-1)) * g.m.stride
-			rows = g.m.blocks[from>>blockBits][at : at+n*g.m.stride]
-		} else {
-			o.gather(g.m, sample[from:from+int64(n)], rows)
+	from := next.Add(piece) - piece
+	g.m.prefetch(part(sample, from, n))
+	for from < n {
+		then := next.Add(piece) - piece
+		for at := from; at < min(n, from+piece); at += together {
+			ahead := at + together
+			if ahead == from+piece {
+				ahead = then
+			}
+			k := int(min(n-at, together))
+			rows := o.side(g.m, sample, at, k, part(sample, ahead, n))
+			o.add(g, rows, k, w)
 		}
-		o.predict(g, rows, n, w)
-		if g.lattice > 0 {
-			o.unclipped(g, rows, n)
-		} else {
-			o.clipped(g, rows, n)
-		}
-		from += int64(n)
-		if since += n; since > flush-together {
+		if since += piece; since > flush-piece {
 			o.settle()
 			since = 0
 		}
+		from = then
 	}
 	o.settle()
 }
 
-// gather copies records side by side. It loads a value of every cache line of all
-// records first: loads that do not wait for each other reach the memory together,
-// while a copy waits for its own.
-func (o *worker) gather(m *matrix, sample []int64, rows []float64) {
-	var touched float64
-	for _, i := range sample {
-		r := m.row(i)
-		for j := 0; j < len(r); j += 8 {
-			touched += r[j]
-		}
-		touched += r[len(r)-1]
+// part is what is gathered at once of a sample of n records, from the given one on.
+func part(sample []int64, from, n int64) []int64 {
+	if sample == nil || from >= n {
+		return nil
 	}
-	o.touched = touched
-	for i, r := range sample {
+	return sample[from:min(n, from+together)]
+}
+
+// side returns k records of the sample, from the given one on, side by side, and
+// has the memory fetch those that come after.
+func (o *worker) side(m *matrix, sample []int64, from int64, k int, ahead []int64) []float64 {
+	if sample == nil {
+		// Consecutive records do not leave their block: it holds a multiple of together.
+		at := int(from&(1<<blockBits-1)) * m.stride
+		return m.blocks[from>>blockBits][at : at+k*m.stride]
+	}
+	rows := o.rows[:k*m.stride]
+	for i, r := range sample[from : from+int64(k)] {
+		if i < len(ahead) {
+			m.prefetch(ahead[i : i+1])
+		}
 		copy(rows[i*m.stride:], m.row(r))
+	}
+	return rows
+}
+
+// add adds the gradients of n rows that lie side by side.
+func (o *worker) add(g *gradient, rows []float64, n int, w []float64) {
+	o.predict(g, rows, n, w)
+	if g.lattice > 0 {
+		o.unclipped(g, rows, n)
+	} else {
+		o.clipped(g, rows, n)
 	}
 }
 

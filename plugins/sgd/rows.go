@@ -33,6 +33,13 @@ func (m *matrix) row(i int64) []float64 {
 	return m.blocks[i>>blockBits][at : at+m.stride : at+m.stride]
 }
 
+// prefetch has the memory fetch records without waiting for them.
+func (m *matrix) prefetch(sample []int64) {
+	for _, i := range sample {
+		prefetch(&m.row(i)[0], 8*m.stride)
+	}
+}
+
 // read encodes all rows of the stream.
 func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
 	m := newMatrix(e.width)
