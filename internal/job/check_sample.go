@@ -13,7 +13,38 @@ func (k *checker) sample(s *Sample) {
 		k.multistage(path, s)
 	case Stratified:
 		k.stratified(path, s)
+	case Kept:
+		k.kept(path, s)
 	}
+	if s.Keep && !k.used(s.Name) {
+		k.wrong(Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")
+	}
+	if (s.Keep || s.Method == Kept) && k.j.Dataset.Collected != nil {
+		k.wrong(path, "draw a new sample in every job", "a draw from a table that is itself a sample cannot be kept: the two amplifications would have to be composed across jobs")
+	}
+}
+
+// kept finds two names for one draw: all that a job releases from it is composed
+// in one place.
+func (k *checker) kept(path string, s *Sample) {
+	for i := range k.j.Samples {
+		other := &k.j.Samples[i]
+		if other == s {
+			return
+		}
+		if other.Method == Kept && other.ID == s.ID && s.ID != "" {
+			k.wrong(Key(path, "id"), "make the releases from "+other.Name, "%s is the same draw", shown(other.Name))
+		}
+	}
+}
+
+func (k *checker) used(sample string) bool {
+	for _, r := range k.j.Releases {
+		if r.From == sample {
+			return true
+		}
+	}
+	return false
 }
 
 func (k *checker) srswor(path string, s *Sample) {

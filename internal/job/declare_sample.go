@@ -3,6 +3,7 @@ package job
 import (
 	"fmt"
 	"math/big"
+	"strings"
 )
 
 // refusedMethods are sampling methods that do not amplify (P3), with the reason.
@@ -26,7 +27,7 @@ func checkSampleName(s string) (string, error) {
 func sample() kind[Sample] {
 	rate := amount(span{lo: "0", hi: "1", loOpen: true})
 	keep := key("keep", flag(), func(s *Sample) *bool { return &s.Keep },
-		"Keep the draw, so that a later job can use the same one", otherwise("false"))
+		"Keep the draw in the ledger, sealed, so that later jobs can use the same one: they then pay the difference that they make to what the draw costs in all. The run prints its id", otherwise("false"))
 	return oneOf("method", func(s *Sample) *Method { return &s.Method }, "How the sample is drawn", refusedMethods,
 		variant[Sample]{string(Poisson), "Every unit is kept with the same probability, each on its own coin", []field[Sample]{
 			key("rate", rate, func(s *Sample) **big.Rat { return &s.Rate },
@@ -51,6 +52,10 @@ func sample() kind[Sample] {
 				func(s *Sample) *[]StratumTake { return &s.Takes },
 				"The number of rows from each stratum, or all: a sample without replacement in each", example("{E: 200, H: all, M: 100}")),
 			keep}},
+		variant[Sample]{string(Kept), "The draw of an earlier job that kept it", []field[Sample]{
+			key("id", sampleID(), func(s *Sample) *string { return &s.ID },
+				"The id of the draw, from the report of the job that kept it. The job must use the same ledger, data set, relation and unit, and the table must not have changed", required(),
+				example("5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"))}},
 	)
 }
 
@@ -71,4 +76,11 @@ func rateOf(rate kind[*big.Rat]) kind[StratumRate] {
 
 func takeOf() kind[StratumTake] {
 	return transform(take(), func(t Take) (StratumTake, error) { return StratumTake{Take: t}, nil })
+}
+
+// sampleID is the id of a kept draw.
+func sampleID() kind[string] {
+	return transform(pattern("32 hexadecimal digits", `^[0-9A-Fa-f]{32}$`), func(s string) (string, error) {
+		return strings.ToLower(s), nil
+	})
 }

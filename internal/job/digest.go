@@ -94,6 +94,9 @@ func (s *Sample) canonical() canon {
 	for _, t := range s.Takes {
 		takes[t.Stratum] = t.Take.canonical()
 	}
+	if s.Method == Kept {
+		return canon{"method": s.Method, "id": s.ID}
+	}
 	return canon{
 		"method": s.Method, "rate": exact(s.Rate), "size": s.Size, "stages": stages,
 		"strata": s.Strata, "rates": rates, "take": takes, "keep": s.Keep,

@@ -11,6 +11,7 @@ const (
 	SRSWOR     Method = "srswor"
 	Multistage Method = "multistage"
 	Stratified Method = "stratified"
+	Kept       Method = "kept"
 )
 
 // Sample is one declared draw. Which fields are set depends on the method.
@@ -23,7 +24,8 @@ type Sample struct {
 	Strata string        // stratified: the column
 	Rates  []StratumRate // stratified, Poisson in each stratum
 	Takes  []StratumTake // stratified, without replacement in each stratum
-	Keep   bool
+	Keep   bool          // store the draw for later jobs
+	ID     string        // kept: the draw of an earlier job
 }
 
 // Stage is one stage of a multistage sample.
