@@ -40,6 +40,7 @@ type Auditor struct {
 	keys     map[Key]bool
 	releases map[int64]*audited
 	sealed   map[[2]string]int64
+	samples  map[string]*heldSample
 	open     map[string]int64 // the debit of a plan that is neither sealed nor given up
 	found    []Finding
 }
@@ -57,7 +58,7 @@ const maxFindings = 1000
 // NewAuditor starts a replay.
 func NewAuditor() *Auditor {
 	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]privacy.Cost{}, places: map[int64][]int{},
-		keys: map[Key]bool{}, releases: map[int64]*audited{}, sealed: map[[2]string]int64{}, open: map[string]int64{}}
+		keys: map[Key]bool{}, releases: map[int64]*audited{}, sealed: map[[2]string]int64{}, samples: map[string]*heldSample{}, open: map[string]int64{}}
 }
 
 // Findings are what was wrong so far.
@@ -212,6 +213,9 @@ func (v *Auditor) debit(r *Record) error {
 		}
 		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
 	}
+	if err := v.draws(r.Seq, a, b.Draws, cost); err != nil {
+		return err
+	}
 	a.Debits++
 	if v.open[b.Plan] != 0 {
 		return fmt.Errorf("a debit beside one of the same plan that was not given up")
@@ -244,6 +248,9 @@ func (v *Auditor) seal(r *Record) error {
 		return fmt.Errorf("a seal without content or bytes")
 	case v.sealed[[2]string{rel.Plan, b.Content}] != 0:
 		return fmt.Errorf("a second release of the same plan from the same content")
+	}
+	if err := v.keeps(rel.ID, b.Samples); err != nil {
+		return err
 	}
 	v.sealed[[2]string{rel.Plan, b.Content}] = rel.ID
 	delete(v.open, rel.Plan)

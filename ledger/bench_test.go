@@ -64,7 +64,7 @@ func fill(b *testing.B, l *Ledger, n int) {
 	err = l.write(background, func(t *tx) error {
 		for i := range n {
 			q := request(fmt.Sprint("p", i), 1e-6/3)
-			k, err := t.debit(&q)
+			k, err := t.debit(&q, nil)
 			if err != nil {
 				return err
 			}

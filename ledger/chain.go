@@ -90,14 +90,38 @@ type debitBody struct {
 	Delta    float64  `json:"delta"`
 	Cost     []string `json:"cost"`
 	Releases []Charge `json:"releases"`
+	Draws    []Draw   `json:"draws,omitempty"`
+}
+
+// Draw is what a debit says of one kept sample. Amounts are exact.
+type Draw struct {
+	Sample  string `json:"sample"`
+	Name    string `json:"name,omitempty"`   // set by the job that drew it, as are the next two
+	Event   string `json:"event,omitempty"`  // the design
+	Design  string `json:"design,omitempty"` // what else is public of it
+	Epsilon string `json:"sample_epsilon"`   // what this job spends on the sample
+	Delta   string `json:"sample_delta"`
+	// What the draw costs the population in all, this job included, and what of it
+	// this job is charged, in the account's units.
+	ChargedEpsilon string   `json:"charged_epsilon"`
+	ChargedDelta   string   `json:"charged_delta"`
+	Cost           []string `json:"cost"`
 }
 
 type sealBody struct {
 	stamp
-	Release int64  `json:"release"`
+	Release int64        `json:"release"`
+	Content string       `json:"content"`
+	Archive string       `json:"archive"`
+	Files   []Sum        `json:"files"`
+	Samples []sealedRows `json:"samples,omitempty"`
+}
+
+// sealedRows says which bytes hold the rows of a kept sample, and of which table.
+type sealedRows struct {
+	Sample  string `json:"sample"`
 	Content string `json:"content"`
-	Archive string `json:"archive"`
-	Files   []Sum  `json:"files"`
+	SHA256  string `json:"sha256"` // of the encrypted rows
 }
 
 type publishBody struct {

@@ -20,6 +20,7 @@ const (
 	CodeExhausted  = "BUDGET_EXCEEDED"
 	CodeFilter     = "BUDGET_FILTER"  // the account's filter cannot charge this job
 	CodeAccount    = "BUDGET_ACCOUNT" // the account is not there, or is there already
+	CodeSample     = "LEDGER_SAMPLE"  // a kept sample is not there, or not for this job
 	CodeLimit      = "BUDGET_LIMIT"   // a limit that may not be set in this way
 	CodeUnfinished = "RUN_UNFINISHED" // an earlier run was cut off after its debit
 	CodeLease      = "RUN_FENCED"     // this run has lost its lease

@@ -108,6 +108,7 @@ type Spend struct {
 	Delta   float64  `json:"delta"`
 	Cost    []string `json:"cost"` // exact, in the account's units
 	Charges []Charge `json:"releases"`
+	Draws   []Draw   `json:"draws,omitempty"` // the kept samples that it made or used
 }
 
 // Spends returns the debits of an account, the oldest first; of all accounts where
@@ -129,7 +130,7 @@ func (l *Ledger) Spends(ctx context.Context, account int64) (out []Spend, err er
 			if decode(text, &b) != nil {
 				return refuse(CodeTampered, "the debit %d cannot be read", s.Release)
 			}
-			s.At, s.Job, s.Digest, s.Again, s.Epsilon, s.Delta, s.Cost, s.Charges = b.At, b.Job, b.Digest, b.Again, b.Epsilon, b.Delta, b.Cost, b.Releases
+			s.At, s.Job, s.Digest, s.Again, s.Epsilon, s.Delta, s.Cost, s.Charges, s.Draws = b.At, b.Job, b.Digest, b.Again, b.Epsilon, b.Delta, b.Cost, b.Releases, b.Draws
 			out = append(out, s)
 		}
 		return errors.Join(rows.Err(), rows.Close())

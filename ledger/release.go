@@ -54,8 +54,11 @@ type Request struct {
 	Job     string
 	Digest  string
 	Charges []Charge
-	Lease   time.Duration // 0: DefaultLease
-	_       struct{}
+	// Draws are the kept samples that the job makes or uses. Event and Charged are
+	// then of everything else, and Event is nil where there is nothing else.
+	Draws []Step
+	Lease time.Duration // 0: DefaultLease
+	_     struct{}
 }
 
 // DefaultLease is for how long a run is believed to be alive without a sign of it.
@@ -69,6 +72,7 @@ type Standing struct {
 	Busy       bool     // another run of the same plan is at work: wait for it
 	Compare    bool     // there are releases of this plan: say what the data are
 	Unfinished bool     // a run of this plan was cut off after its debit
+	Moved      bool     // another job used a kept sample since the plan was made: plan again
 }
 
 // Ticket is the right to seal one release.
@@ -79,9 +83,11 @@ type Ticket struct {
 	Head    string // its hash: what a release carries
 	Account Account
 	Cost    privacy.Cost
+	Uses    []*Use // of kept samples
 
 	token   int64
 	content string
+	keeps   []string // samples whose rows the seal must bring
 	lease   time.Duration
 }
 
@@ -140,6 +146,11 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if s.Unfinished && !q.Again {
 			return refuse(CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
 		}
+		samples, moved, err := t.drawn(&q)
+		if err != nil || moved {
+			s = Standing{Moved: moved}
+			return err
+		}
 		for _, r := range rs {
 			if r.State == Debited {
 				if err := t.abandon(r); err != nil {
@@ -148,7 +159,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 			}
 		}
 		s = Standing{}
-		s.Ticket, err = t.debit(&q)
+		s.Ticket, err = t.debit(&q, samples)
 		return err
 	})
 	return s, err
@@ -162,7 +173,29 @@ func (t *tx) abandon(r *Release) error {
 	return t.exec("UPDATE dprelease_releases SET state = ?, token = token + 1 WHERE id = ?", Abandoned, r.ID)
 }
 
-func (t *tx) debit(q *Request) (*Ticket, error) {
+// drawn reads the kept samples that a job uses, in the transaction of its debit,
+// and says whether one of them has moved since the job was planned.
+func (t *tx) drawn(q *Request) (samples map[string]*Sample, moved bool, err error) {
+	samples = map[string]*Sample{}
+	for _, step := range q.Draws {
+		s, err := t.sample(step.Sample)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case step.New != nil && s != nil:
+			return nil, false, refuse(CodeSample, "there is a sample %s already", step.Sample)
+		case step.New != nil:
+			continue
+		case s == nil:
+			return nil, false, refuse(CodeSample, "%s has no sample %s", t.l.address, step.Sample)
+		}
+		samples[s.ID] = s
+		moved = moved || !s.same(step.Spent)
+	}
+	return samples, moved, nil
+}
+
+func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	a, err := t.account(q.Account)
 	if err == nil && a == nil {
 		a, err = t.open(q.Account, q.Opening)
@@ -170,16 +203,29 @@ func (t *tx) debit(q *Request) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	cost, err := a.Cost(q.Event, q.Charged)
+	for _, s := range samples {
+		if err := s.usable(a.ID); err != nil {
+			return nil, err
+		}
+	}
+	cost, uses, err := a.Price(q, samples)
 	if err != nil {
 		return nil, err
 	}
 	if err := a.Admit(cost, q.Own); err != nil {
 		return nil, err
 	}
-	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: q.Charged.Epsilon, Delta: q.Charged.Delta, Cost: ratTexts(cost), Releases: q.Charges})
+	whole := together(q, uses)
+	draws, err := drawsOf(q, uses)
 	if err != nil {
+		return nil, err
+	}
+	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.use(a.ID, r.Seq, draws, uses); err != nil {
 		return nil, err
 	}
 	a.Debits++
@@ -193,9 +239,14 @@ func (t *tx) debit(q *Request) (*Ticket, error) {
 	if err := t.exec("UPDATE dprelease_accounts SET spent = ?, debits = ? WHERE id = ?", spent, a.Debits, a.ID); err != nil {
 		return nil, err
 	}
-	k := &Ticket{Ledger: t.state.ledger, Release: r.Seq, Seq: r.Seq, Head: r.Hash, Account: *a, Cost: cost, token: 1, content: q.Content, lease: q.Lease}
+	k := &Ticket{Ledger: t.state.ledger, Release: r.Seq, Seq: r.Seq, Head: r.Hash, Account: *a, Cost: cost, Uses: uses, token: 1, content: q.Content, lease: q.Lease}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
+	}
+	for _, step := range q.Draws {
+		if step.New != nil {
+			k.keeps = append(k.keeps, step.Sample)
+		}
 	}
 	return k, t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		r.Seq, a.ID, q.Plan, Debited, thisProcess(), k.token, t.at.Add(k.lease).UnixMicro())
@@ -309,7 +360,10 @@ func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) 
 // Afterwards these bytes, and no others, are what this plan released from this
 // content. It fails for a holder that was overtaken, and where the same plan was
 // released from the same content already. Proof: ledger.proof.md.
-func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []File) error {
+//
+// The rows of every sample that the release keeps must be given; they become
+// durable, and the samples usable, in the same transaction.
+func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []File, kept ...Rows) error {
 	if content == "" || k.content != "" && k.content != content {
 		return refuse(CodeChanged, "the table changed while it was read; nothing was published, and the budget is spent")
 	}
@@ -336,7 +390,11 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 		for i, f := range files {
 			sums[i] = Sum{Path: f.Path, SHA256: digestOf(f.Data)}
 		}
-		if _, err := t.append(kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums}); err != nil {
+		rows, err := t.keep(k, kept)
+		if err != nil {
+			return err
+		}
+		if _, err := t.append(kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: rows}); err != nil {
 			return err
 		}
 		return t.exec("UPDATE dprelease_releases SET state = ?, content = ?, archive_digest = ?, archive = ? WHERE id = ?",

@@ -58,6 +58,25 @@ var schema = []step{{
 	)`,
 	`CREATE INDEX dprelease_releases_plan ON dprelease_releases (plan)`,
 	`CREATE INDEX dprelease_releases_account ON dprelease_releases (account)`,
+}, {
+	// Kept samples: the rows are encrypted (vault.go).
+	`CREATE TABLE dprelease_samples (
+		id TEXT PRIMARY KEY,
+		account BIGINT NOT NULL,
+		debit BIGINT NOT NULL,
+		name TEXT NOT NULL,
+		event TEXT NOT NULL,
+		design TEXT NOT NULL,
+		uses BIGINT NOT NULL,
+		spent_epsilon TEXT NOT NULL,
+		spent_delta TEXT NOT NULL,
+		charged_epsilon TEXT NOT NULL,
+		charged_delta TEXT NOT NULL,
+		content TEXT,
+		digest TEXT,
+		sealed BLOB
+	)`,
+	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
 }}
 
 const versionTable = "dprelease_version"

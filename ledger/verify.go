@@ -82,6 +82,9 @@ func (v *Auditor) tables(t *tx) error {
 	if len(accounts) != len(v.accounts) {
 		v.find(FoundTables, "accounts", "%d accounts stand in the table, %d in the chain", len(accounts), len(v.accounts))
 	}
+	if err := v.matchSamples(t); err != nil {
+		return err
+	}
 	return v.matchReleases(t)
 }
 

@@ -107,6 +107,8 @@ func newDesign(j *job.Job, name string) (samplers.Design, error) {
 		} else {
 			design, err = samplers.NewSRSWORAtLeast(s.Size, d.AtLeast)
 		}
+	case job.Kept:
+		return nil, fmt.Errorf("a kept sample is not used yet")
 	default:
 		design, err = newFramed(j, s)
 	}

@@ -1,0 +1,348 @@
+package ledger
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// panel is the draw that these tests keep.
+var panel = privacy.WithoutReplacement{Take: 2, Of: 20}
+
+func sampleID(n int) string { return fmt.Sprintf("%032x", n) }
+
+// keeping asks to draw a sample, to spend eps on it, and to keep it.
+func keeping(plan, id string, eps, delta float64) Request {
+	q := request(plan, 0)
+	q.Event, q.Opening.Limit = nil, limit("4", "1/100")
+	q.Draws = []Step{{Sample: id, New: &NewSample{Name: "panel", Event: panel, Design: `{"kind":"srswor"}`}, Spent: zero(), Epsilon: eps, Delta: delta}}
+	return q
+}
+
+// using asks to spend eps on a sample in its present state.
+func using(t testing.TB, l *Ledger, plan, id string, eps, delta float64) Request {
+	t.Helper()
+	q := keeping(plan, id, eps, delta)
+	s, err := l.Sample(background, id)
+	if err != nil || s == nil {
+		t.Fatalf("sample %v, %v", s, err)
+	}
+	q.Draws[0].New, q.Draws[0].Spent = nil, s.Spent
+	return q
+}
+
+// secret stands for the rows of a draw.
+var secret = []byte("rows 3 and 14, and nobody is to know")
+
+func sealKept(t testing.TB, l *Ledger, k *Ticket, id string) {
+	t.Helper()
+	if err := l.Seal(background, k, "c", someFiles, Rows{Sample: id, Content: "whole", Data: secret}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// amplified is what a draw costs in all.
+func amplified(t testing.TB, spent float64) *big.Rat {
+	t.Helper()
+	r, err := privacy.NewReuse(panel, privacy.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := r.Epsilon(spent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return new(big.Rat).SetFloat64(e)
+}
+
+// The life of a kept sample: drawn and paid for, usable once its rows are stored
+// with the release, and charged the difference by every later job (P4).
+func TestLifeOfAKeptSample(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l, other := open(t, at), open(t, at)
+		id := sampleID(1)
+		k := debit(t, l, keeping("p", id, 1, 0))
+		if len(k.Uses) != 1 || k.Uses[0].ChargedAfter.Epsilon.Cmp(amplified(t, 1)) != 0 || k.Cost[0].Cmp(amplified(t, 1)) != 0 {
+			t.Fatalf("uses %+v, cost %v", k.Uses[0], k.Cost)
+		}
+		if _, err := other.Debit(background, using(t, other, "q", id, 1, 0)); codeOf(err) != CodeSample {
+			t.Fatalf("used before it was stored: %v", err)
+		}
+		if _, err := other.Rows(background, id); codeOf(err) != CodeSample {
+			t.Fatalf("opened before it was stored: %v", err)
+		}
+		for _, rows := range [][]Rows{nil, {{Sample: sampleID(2), Content: "whole"}}, {{Sample: id}}, {{Sample: id, Content: "w"}, {Sample: id, Content: "w"}}} {
+			if err := l.Seal(background, k, "c", someFiles, rows...); codeOf(err) != CodeSample {
+				t.Fatalf("sealed with rows %v: %v", rows, err)
+			}
+		}
+		sealKept(t, l, k, id)
+		if got, err := other.Rows(background, id); err != nil || !bytes.Equal(got, secret) {
+			t.Fatalf("rows %q, %v", got, err)
+		}
+		k2 := debit(t, other, using(t, other, "q", id, 1.5, 1e-6))
+		total := amplified(t, 2.5)
+		if u := k2.Uses[0]; u.Before.Epsilon.Cmp(big.NewRat(1, 1)) != 0 || u.ChargedAfter.Epsilon.Cmp(total) != 0 || u.Difference().Epsilon.Cmp(k2.Cost[0]) != 0 {
+			t.Errorf("use %+v", u)
+		}
+		if k2.Cost[1].Cmp(new(big.Rat).SetFloat64(2e-6*0.2)) < 0 { // twice the posterior, which is above 0.1·e/(1+0.1(e−1)) > 0.2
+			t.Errorf("δ %v", k2.Cost[1])
+		}
+		a, err := l.Account(background, people)
+		if err != nil || a.Spent[0].Cmp(total) != 0 {
+			t.Errorf("spent %v, want %v, %v", a.Spent, total, err)
+		}
+		// Separately amplified, the two would have cost less: the trap of P4.
+		if apart := new(big.Rat).Add(amplified(t, 1), amplified(t, 1.5)); apart.Cmp(total) >= 0 {
+			t.Error("the test shows nothing")
+		}
+		all, err := l.Samples(background, a.ID)
+		if err != nil || len(all) != 1 || all[0].Uses != 2 || !all[0].Ready || all[0].Name != "panel" {
+			t.Errorf("samples %+v, %v", all, err)
+		}
+		spends, err := l.Spends(background, 0)
+		if err != nil || len(spends) != 2 || spends[1].Draws[0].Sample != id || spends[1].Epsilon <= 0 {
+			t.Errorf("spends %+v, %v", spends, err)
+		}
+		verified(t, l)
+	})
+}
+
+// What cannot be used is refused and costs nothing; a plan that is overtaken is
+// made again.
+func TestKeptSampleRefusals(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		id := sampleID(1)
+		sealKept(t, l, debit(t, l, keeping("p", id, 1, 0)), id)
+		good := func() Request { return using(t, l, "q", id, 0.5, 0) }
+		for name, c := range map[string]struct {
+			change func(q *Request)
+			code   string
+		}{
+			"unknown":       {func(q *Request) { q.Draws[0].Sample = sampleID(9) }, CodeSample},
+			"drawn again":   {func(q *Request) { q.Draws[0].New = keeping("", id, 1, 0).Draws[0].New }, CodeSample},
+			"twice":         {func(q *Request) { q.Draws = append(q.Draws, q.Draws[0]) }, CodeSample},
+			"other account": {func(q *Request) { q.Account.Dataset = "others" }, CodeSample},
+			"negative":      {func(q *Request) { q.Draws[0].Epsilon = -1 }, CodeFilter},
+			"too much":      {func(q *Request) { q.Draws[0].Epsilon = 20 }, CodeExhausted},
+			"a whole table": {func(q *Request) { q.Draws[0] = Step{Sample: sampleID(8), New: &NewSample{}, Epsilon: 1} }, CodeSample},
+			"two stages with δ": {func(q *Request) {
+				q.Draws[0] = Step{Sample: sampleID(7), New: &NewSample{Event: privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 1, Of: 2}}}}, Epsilon: 1, Delta: 1e-9}
+			}, CodeFilter},
+		} {
+			q := good()
+			c.change(&q)
+			if _, err := l.Debit(background, q); codeOf(err) != c.code {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		q := good()
+		q.Draws[0].Spent.Epsilon = big.NewRat(1, 2)
+		if s, err := l.Debit(background, q); err != nil || !s.Moved || s.Ticket != nil {
+			t.Errorf("overtaken: %+v, %v", s, err)
+		}
+		if a, err := l.Account(background, people); err != nil || a.Debits != 1 {
+			t.Errorf("account %+v, %v", a, err)
+		}
+		verified(t, l)
+	})
+}
+
+// Many jobs that use one sample at once add up to what the draw costs in all.
+func TestKeptSampleAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		first := open(t, at)
+		id := sampleID(1)
+		sealKept(t, first, debit(t, first, keeping("p", id, 0.25, 0)), id)
+		const workers, jobs = 4, 5
+		var wg sync.WaitGroup
+		for w := range workers {
+			wg.Go(func() {
+				l, err := Open(background, address(t, at), Options{})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer l.Close()
+				for i := 0; i < jobs; {
+					s, err := l.Sample(background, id)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					q := keeping(fmt.Sprint(w, "-", i), id, 0.125, 1e-9)
+					q.Draws[0].New, q.Draws[0].Spent = nil, s.Spent
+					got, err := l.Debit(background, q)
+					switch {
+					case err != nil:
+						t.Error(err)
+						return
+					case !got.Moved:
+						i++
+					}
+				}
+			})
+		}
+		wg.Wait()
+		a, err := first.Account(background, people)
+		if want := amplified(t, 0.25+workers*jobs*0.125); err != nil || a.Spent[0].Cmp(want) != 0 || a.Debits != 1+workers*jobs {
+			t.Errorf("spent %v, want %v, %v", a.Spent, want, err)
+		}
+		verified(t, first)
+	})
+}
+
+// Other filters are charged the whole of every pure step, and refuse a δ.
+func TestKeptSampleFilters(t *testing.T) {
+	for _, o := range []Opening{{Filter: ZCDP, Limit: limit("8", "1/1000")}, {Filter: RDP, Orders: []float64{2, 8, 32}, Limit: limit("8", "1/1000")}} {
+		l := open(t, "sqlite:"+t.TempDir()+"/ledger.db")
+		if _, err := l.OpenAccount(background, people, o); err != nil {
+			t.Fatal(err)
+		}
+		id := sampleID(1)
+		k := debit(t, l, keeping("p", id, 1, 0))
+		sealKept(t, l, k, id)
+		k2 := debit(t, l, using(t, l, "q", id, 1, 0))
+		f, _ := amplified(t, 2).Float64()
+		orders := map[string][]float64{ZCDP: {1}, RDP: o.Orders}[o.Filter]
+		for i, alpha := range orders {
+			want := alpha * f * f / 2
+			if got, _ := k2.Cost[i].Float64(); got < want || got > want*(1+1e-12) {
+				t.Errorf("%s %g: costs %g, want %g", o.Filter, alpha, got, want)
+			}
+		}
+		if _, err := l.Debit(background, using(t, l, "r", id, 1, 1e-6)); codeOf(err) != CodeFilter {
+			t.Errorf("%s: a δ: %v", o.Filter, err)
+		}
+		verified(t, l)
+	}
+}
+
+// Stored rows that were changed, or put in the place of others, are not opened, and
+// are found; they are in no export.
+func TestKeptRowsAreSealed(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		for i := range 3 {
+			sealKept(t, l, debit(t, l, keeping(fmt.Sprint("p", i), sampleID(i), 0.5, 0)), sampleID(i))
+		}
+		var sealed []byte
+		db := rawDB(t, at)
+		if err := db.QueryRow("SELECT sealed FROM dprelease_samples WHERE id = '" + sampleID(0) + "'").Scan(&sealed); err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(sealed, secret[:6]) || len(sealed) < 4096 {
+			t.Error("the rows are not concealed")
+		}
+		if err := l.Records(background, func(r Record) error {
+			if strings.Contains(r.Body, "nobody") {
+				t.Error("the chain holds rows")
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		l.Close()
+		for _, s := range []string{
+			// Another sample's rows, with their digest: only the cipher notices.
+			"UPDATE dprelease_samples SET sealed = (SELECT sealed FROM dprelease_samples WHERE id = '" + sampleID(0) + "'), digest = (SELECT digest FROM dprelease_samples WHERE id = '" + sampleID(0) + "') WHERE id = '" + sampleID(1) + "'",
+			"UPDATE dprelease_samples SET design = 'x' WHERE id = '" + sampleID(2) + "'",
+			"UPDATE dprelease_samples SET sealed = NULL WHERE id = '" + sampleID(0) + "'",
+		} {
+			if _, err := db.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l = open(t, at)
+		for i := range 3 {
+			if _, err := l.Rows(background, sampleID(i)); codeOf(err) != CodeTampered {
+				t.Errorf("sample %d: %v", i, err)
+			}
+		}
+		v, err := l.Verify(background, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := joined(v.Findings()); strings.Count(found, "sample 0000") != 3 || !strings.Contains(found, FoundStored) || !strings.Contains(found, FoundTables) {
+			t.Errorf("found %q", found)
+		}
+	})
+}
+
+// A chain that charges a sample less than its releases cost together is found, even
+// where its hashes are right.
+func TestAuditOfKeptSamples(t *testing.T) {
+	l := open(t, "sqlite:"+t.TempDir()+"/ledger.db")
+	id := sampleID(1)
+	sealKept(t, l, debit(t, l, keeping("p", id, 1, 0)), id)
+	k := debit(t, l, using(t, l, "q", id, 1, 0))
+	if err := l.Seal(background, k, "c", someFiles); err != nil {
+		t.Fatal(err)
+	}
+	apart := amplified(t, 1).RatString()
+	together := k.Cost[0].RatString()
+	for name, c := range map[string]struct{ kind, old, new, finds string }{
+		"nothing":          {"", "", "", ""},
+		"too little":       {kindDebit, together, apart, FoundOverspent},
+		"a smaller step":   {kindDebit, `"sample_epsilon":"1"`, `"sample_epsilon":"-1"`, FoundBody},
+		"an unknown draw":  {kindDebit, `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},
+		"no rows":          {kindSeal, `,"samples":[`, `,"samples":null,"files":[`, FoundBody},
+		"rows of nothing":  {kindSeal, `"sample":"` + id, `"sample":"` + sampleID(3), FoundBody},
+		"another design":   {kindDebit, `\"n\":2`, `\"n\":19`, FoundOverspent},
+		"a draw of a draw": {kindDebit, `"sample_delta":"0"`, `"event":"{}","sample_delta":"0"`, FoundBody},
+	} {
+		v := NewAuditor()
+		changed, prev := false, genesis
+		if err := l.Records(background, func(r Record) error {
+			if body := strings.ReplaceAll(r.Body, c.old, c.new); c.kind == r.Kind && body != r.Body {
+				r.Body, changed = body, true
+			}
+			r.Prev = prev
+			r.Hash = hashRecord(l.ID(), &r)
+			prev = r.Hash
+			v.Add(r)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		found := joined(v.Findings())
+		if changed != (c.kind != "") || c.finds == "" && found != "" || c.finds != "" && !strings.Contains(found, c.finds+":") {
+			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
+		}
+	}
+}
+
+// A ledger of the version before kept samples is brought up to date, with all that
+// is in it.
+func TestMigrationToKeptSamples(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		old := open(t, at, func(o *Options) { o.steps = schema[:1] })
+		k := debit(t, old, request("p", 0.5))
+		if err := old.Seal(background, k, "c", someFiles); err != nil {
+			t.Fatal(err)
+		}
+		running := debit(t, old, request("q", 0.25))
+		old.Close()
+		if _, err := Open(background, address(t, at), Options{ReadOnly: true}); codeOf(err) != CodeVersion {
+			t.Fatalf("read only: %v", err)
+		}
+		l := open(t, at)
+		verified(t, l)
+		if files, err := l.Output(background, k.Release); err != nil || !reflect.DeepEqual(files, someFiles) {
+			t.Errorf("files %v, %v", files, err)
+		}
+		if err := l.Seal(background, running, "c", someFiles); err != nil {
+			t.Errorf("a run that was at work: %v", err)
+		}
+		id := sampleID(1)
+		sealKept(t, l, debit(t, l, keeping("r", id, 0.5, 0)), id)
+		verified(t, l)
+	})
+}
