@@ -44,31 +44,6 @@ func messageOf(err error) string {
 	return "cannot be used"
 }
 
-// openBudget opens the ledger that a job spends from, and makes it where there is
-// none.
-func openBudget(ctx context.Context, p *Plan, o Options) (*budget, error) {
-	a, err := addressOf(p.job)
-	if err != nil {
-		return nil, err
-	}
-	key, err := p.key()
-	if err != nil {
-		return nil, err
-	}
-	l, err := ledger.Open(ctx, a, ledger.Options{Create: true})
-	if err != nil {
-		return nil, ledgerFailure(ctx, err)
-	}
-	b := &budget{plan: p, options: o, ledger: l, key: key}
-	if err := b.witness(ctx); err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
-}
-
-func (b *budget) close() { b.ledger.Close() }
-
 // released returns the outcome of an earlier run of the same job on the same data,
 // published again, or nil where there is none. It waits for a run that is at work.
 func (b *budget) released(ctx context.Context, t *openedTable) (*Outcome, error) {

@@ -106,8 +106,7 @@ func globQuote(path string) string {
 // witness compares the ledger with the releases that stand at and beside the job's
 // output folder: one that is newer than the ledger shows that an old copy of it
 // was put back.
-func (b *budget) witness(ctx context.Context) error {
-	dir := b.plan.job.Output.Dir
+func witness(ctx context.Context, l *ledger.Ledger, dir string) error {
 	found, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(dir)), "*", reportFile))
 	if err != nil {
 		found = nil
@@ -125,8 +124,8 @@ func (b *budget) witness(ctx context.Context) error {
 		if !ok || r.Budget == nil {
 			continue
 		}
-		if err := b.ledger.Witness(ctx, ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}); err != nil {
-			return ledgerFailure(ctx, err)
+		if err := l.Witness(ctx, ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -272,10 +273,17 @@ type faultyDisk struct {
 	fail  int
 	with  error
 	short bool // half of the bytes are written first
+
+	mu    sync.Mutex // files are written side by side
 	steps int
 }
 
-func (d *faultyDisk) next() bool { d.steps++; return d.steps == d.fail }
+func (d *faultyDisk) next() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps++
+	return d.steps == d.fail
+}
 
 func (d *faultyDisk) Write(path string, mode fs.FileMode, data []byte) error {
 	if d.next() {
@@ -312,11 +320,11 @@ func TestEveryStepOfPublishingFails(t *testing.T) {
 	}
 	table := good(t)
 	for n := 1; n <= count.steps; n++ {
-		for _, fault := range []faultyDisk{{with: syscall.EIO}, {with: syscall.ENOSPC, short: true}} {
+		for _, fault := range []*faultyDisk{{with: syscall.EIO}, {with: syscall.ENOSPC, short: true}} {
 			fault.fail = n
 			path := write(t, tinyJob, "TABLE", table)
 			dir := filepath.Dir(path)
-			_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, &fault, 0) })
+			_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, fault, 0) })
 			if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" {
 				t.Fatalf("step %d, %v: %v", n, fault.with, err)
 			}
@@ -351,15 +359,24 @@ type lethalDisk struct {
 	pipeline.RealDisk
 	point string
 	die   func()
+
+	mu    sync.Mutex
 	steps []string
 }
 
+// step notes a step and returns those before it.
+func (d *lethalDisk) step(name string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.steps = append(d.steps, name)
+	return d.steps[:len(d.steps)-1]
+}
+
 func (d *lethalDisk) Write(path string, mode fs.FileMode, data []byte) error {
-	if d.point == "writing" && len(d.steps) > 0 {
+	if before := d.step(path); d.point == "writing" && len(before) > 0 {
 		os.WriteFile(path, data[:len(data)/2], mode)
 		d.die()
 	}
-	d.steps = append(d.steps, path)
 	return d.RealDisk.Write(path, mode, data)
 }
 
@@ -367,12 +384,12 @@ func (d *lethalDisk) Rename(from, to string) error {
 	if d.point == "renaming" {
 		d.die()
 	}
-	d.steps = append(d.steps, "renamed")
+	d.step("renamed")
 	return d.RealDisk.Rename(from, to)
 }
 
 func (d *lethalDisk) SyncDir(path string) error {
-	if d.point == "syncing" && slices.Contains(d.steps, "renamed") {
+	if d.point == "syncing" && slices.Contains(d.step("synced"), "renamed") {
 		d.die()
 	}
 	return d.RealDisk.SyncDir(path)

@@ -52,6 +52,29 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 	return &Outcome{Dir: out.final, Report: rep, results: r.results}, nil
 }
 
+// paged is the report's page in the making: its figures need the plan alone.
+type paged struct {
+	done chan struct{}
+	page *report.Page
+	err  error
+}
+
+// beginPage starts to make the page of a plan's report, which must not change any
+// more.
+func beginPage(r *report.Report) *paged {
+	p := &paged{done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.page, p.err = report.NewPage(r)
+	}()
+	return p
+}
+
+func (p *paged) wait() (*report.Page, error) {
+	<-p.done
+	return p.page, p.err
+}
+
 // writePages writes both pages. Released values stand in them, and nothing else
 // that follows from data (P19).
 func writePages(out *folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {

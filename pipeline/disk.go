@@ -6,7 +6,7 @@ import (
 )
 
 // disk is what publishing does to the file system, step by step, so that a test
-// can make each step fail.
+// can make each step fail. Files are written side by side.
 type disk interface {
 	write(path string, mode fs.FileMode, data []byte) error // durable, or an error
 	rename(from, to string) error

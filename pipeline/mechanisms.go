@@ -11,15 +11,24 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// mechanisms are the plugin processes of one job. A process is started when it
-// is first needed and used again: a release takes one from the pool and puts it
-// back. A process that failed is not put back.
+// mechanisms are the plugin processes of one job. A process is used again: a
+// release takes one from the pool and puts it back. A process that failed is not
+// put back.
 type mechanisms struct {
 	job     *job.Job
 	options Options
+	begun   sync.WaitGroup
+	cancel  context.CancelFunc // ends the starts that nobody waits for any more
 
 	mu    sync.Mutex
-	known map[string]*mechanism
+	known map[string]*started
+}
+
+// started is a mechanism on its way.
+type started struct {
+	once      sync.Once
+	mechanism *mechanism
+	err       error
 }
 
 // mechanism is one kind of plugin.
@@ -35,17 +44,46 @@ type mechanism struct {
 	idle []*host.Plugin
 }
 
-func newMechanisms(j *job.Job, o Options) *mechanisms {
-	return &mechanisms{job: j, options: o, known: map[string]*mechanism{}}
+// startsAtOnce bounds how many mechanisms start side by side.
+const startsAtOnce = 4
+
+// newMechanisms starts the mechanisms of a job's releases: a process takes longer
+// to start than everything that can be done in the meantime. Whoever asks for one
+// waits for it, and hears then what went wrong.
+func newMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
+	m := &mechanisms{job: j, options: o, known: map[string]*started{}}
+	ctx, m.cancel = context.WithCancel(ctx)
+	places := make(chan struct{}, startsAtOnce)
+	for _, r := range j.Releases {
+		if m.known[r.Mechanism] != nil {
+			continue
+		}
+		s := &started{}
+		m.known[r.Mechanism] = s
+		m.begun.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			s.once.Do(func() { s.mechanism, s.err = m.start(ctx, r.Mechanism) })
+		})
+	}
+	return m
 }
 
 // get returns the mechanism of that name, started and asked what it is.
 func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if k, ok := m.known[name]; ok {
-		return k, nil
+	s := m.known[name]
+	if s == nil {
+		s = &started{}
+		m.known[name] = s
 	}
+	m.mu.Unlock()
+	s.once.Do(func() { s.mechanism, s.err = m.start(ctx, name) })
+	return s.mechanism, s.err
+}
+
+// start starts a mechanism and asks it what it is.
+func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error) {
 	k, err := m.command(name)
 	if err != nil {
 		return nil, err
@@ -63,7 +101,6 @@ func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
 		return nil, err
 	}
 	k.put(p)
-	m.known[name] = k
 	return k, nil
 }
 
@@ -87,14 +124,18 @@ func (m *mechanisms) command(name string) (*mechanism, error) {
 
 // close ends all processes.
 func (m *mechanisms) close() {
+	m.cancel()
+	m.begun.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, k := range m.known {
-		for _, p := range k.idle {
-			wg.Go(p.Close)
+	for _, s := range m.known {
+		if k := s.mechanism; k != nil {
+			for _, p := range k.idle {
+				wg.Go(p.Close)
+			}
+			k.idle = nil
 		}
-		k.idle = nil
 	}
 	wg.Wait()
 }

@@ -59,7 +59,7 @@ func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
 // Check finds everything that is wrong with a job and can be known without
 // data. It starts the plugins that the job names.
 func Check(ctx context.Context, j *job.Job, o Options) error {
-	set := newMechanisms(j, o)
+	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	if _, err := makePlan(ctx, j, o, set); err != nil {
 		return err

@@ -55,7 +55,7 @@ func (r *release) path() string { return job.Item("releases", r.index) }
 
 // MakePlan prices a job. It starts the plugins, and never opens the table.
 func MakePlan(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
-	set := newMechanisms(j, o)
+	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	p, err := makePlan(ctx, j, o, set)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // Requests are what the plan of j asks of one mechanism: parameters, public facts
 // and the target on the sample, for each release that names it. No table is opened.
 func Requests(ctx context.Context, j *job.Job, o Options, mechanism string) ([]sdk.PlanRequest, error) {
-	set := newMechanisms(j, o)
+	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	p, err := makePlan(ctx, j, o, set)
 	if err != nil {

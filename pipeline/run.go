@@ -20,19 +20,22 @@ import (
 // check that the output may be written, the checks of the table's structure, and
 // the debit (P21).
 func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
-	set := newMechanisms(j, o)
+	set := newMechanisms(ctx, j, o)
 	defer set.close()
+	early := beginBudget(ctx, j)
+	defer early.close()
 	plan, err := makePlan(ctx, j, o, set)
 	if err != nil {
 		return nil, err
 	}
+	paged := beginPage(&plan.report)
+	defer paged.wait()
 	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
-	budget, err := openBudget(ctx, plan, o)
+	budget, err := openBudget(ctx, plan, o, early)
 	if err != nil {
 		return nil, err
 	}
-	defer budget.close()
 	t, err := openTable(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return done, err
 	}
 	// Whatever can go wrong with the page's figures goes wrong before the debit.
-	page, err := report.NewPage(&plan.report)
+	page, err := paged.wait()
 	if err != nil {
 		return nil, fail(ExitBug, "REPORT", "%v; nothing was drawn", err)
 	}

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
-	"regexp"
+	"sync"
 
+	"github.com/dprelease/dprelease/internal/lazy"
 	"github.com/dprelease/dprelease/planner/figure"
 )
 
@@ -19,7 +20,12 @@ type page struct {
 	Figure           template.HTML
 }
 
-var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
+// pageTemplate is parsed when the first page is made.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
+
+const pageText = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -56,9 +62,9 @@ figure svg { display: block; width: 100%; height: auto; }
 </main>
 </body>
 </html>
-`))
+`
 
-var prologue = regexp.MustCompile(`(?s)^.*?<svg`)
+var prologue = lazy.Regexp(`(?s)^.*?<svg`)
 
 // render fills in the page. The figure is the plot library's own SVG; every text in
 // it was escaped there.
@@ -68,10 +74,10 @@ func (p page) render(f *figure.Figure) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Figure = template.HTML(prologue.ReplaceAll(svg, []byte("<svg"))) //nolint:gosec // see above
+		p.Figure = template.HTML(prologue().ReplaceAll(svg, []byte("<svg"))) //nolint:gosec // see above
 	}
 	var b bytes.Buffer
-	err := pageTemplate.Execute(&b, p)
+	err := pageTemplate().Execute(&b, p)
 	return b.Bytes(), err
 }
 

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // Goal is an accuracy to reach.
@@ -20,11 +20,11 @@ type Goal struct {
 	Limit   float64 `json:"limit"`
 }
 
-var goalPattern = regexp.MustCompile(`^\s*(rse|se|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
+var goalPattern = lazy.Regexp(`^\s*(rse|se|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
 
 // ParseGoal reads "rse<2%", "se<5" or "noise<1".
 func ParseGoal(s string) (Goal, error) {
-	m := goalPattern.FindStringSubmatch(s)
+	m := goalPattern().FindStringSubmatch(s)
 	if m == nil {
 		return Goal{}, fmt.Errorf("solve: must be rse, se or noise below a number, such as rse<2%%, not %q", s)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/privacy"
@@ -180,7 +181,10 @@ var pageText string
 //go:embed page.css
 var pageStyle string
 
-var pageTemplate = template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths}).Parse(pageText))
+// pageTemplate is parsed when the first page is made: most processes make none.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths}).Parse(pageText))
+})
 
 // policy lets the page's own style sheet in and nothing else: no script, no
 // picture, no font, no form, no address.
@@ -193,7 +197,7 @@ func policy() string {
 // values. The page for the public leaves out the ledger.
 func (p *Page) WriteHTML(w io.Writer, r *Report, values map[string]Table, public bool) error {
 	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, newView(p, r, values, public)); err != nil {
+	if err := pageTemplate().Execute(&b, newView(p, r, values, public)); err != nil {
 		return err
 	}
 	_, err := w.Write(b.Bytes())

@@ -4,9 +4,10 @@ import (
 	"html"
 	"html/template"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // Spent prints a charged figure with four significant digits, rounded up (P17).
@@ -91,7 +92,7 @@ func roundedUp(x float64) string {
 }
 
 // raised is ^x or ^(…) of a formula, with one level of brackets inside.
-var raised = regexp.MustCompile(`\^(?:\(((?:[^()]|\([^()]*\))*)\)|([\pL\pN′]+))`)
+var raised = lazy.Regexp(`\^(?:\(((?:[^()]|\([^()]*\))*)\)|([\pL\pN′]+))`)
 
 // maths sets a formula's powers high.
 func maths(s string) template.HTML {
@@ -99,5 +100,5 @@ func maths(s string) template.HTML {
 		s = "T" + s[1:]
 	}
 	s = html.EscapeString(s)
-	return template.HTML(raised.ReplaceAllString(s, "<sup>$1$2</sup>")) //nolint:gosec // escaped above
+	return template.HTML(raised().ReplaceAllString(s, "<sup>$1$2</sup>")) //nolint:gosec // escaped above
 }

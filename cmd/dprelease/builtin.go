@@ -33,19 +33,27 @@ func builtinNames() []string {
 	return names
 }
 
-// mechanism is the hidden command that serves one built-in mechanism to a host.
+// served is the built-in mechanism that a command line asks this process to serve. A
+// host waits for it: there is no command line to read, nothing to set up.
+func served(args []string) (sdk.Mechanism, bool) {
+	if len(args) != 2 || args[0] != serveCommand {
+		return nil, false
+	}
+	m, ok := builtins[args[1]]
+	return m, ok
+}
+
+const serveCommand = "__mechanism"
+
+// mechanism is the hidden command that serves one built-in mechanism to a host. It
+// gets here only where it is wrong: served answers for the rest.
 func (e *environment) mechanism() *cobra.Command {
 	return &cobra.Command{
-		Use:    "__mechanism NAME",
+		Use:    serveCommand + " NAME",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			m, ok := builtins[args[0]]
-			if !ok {
-				return fmt.Errorf("no built-in mechanism %q", args[0])
-			}
-			sdk.Serve(m)
-			return nil
+			return fmt.Errorf("no built-in mechanism %q", args[0])
 		},
 	}
 }

@@ -13,11 +13,9 @@ const memoryLimit = 160 << 20
 // tuneCollector lets garbage grow to four times what is in use, within the limit:
 // a run is short, and collecting a heap of a few megabytes at every doubling costs
 // it more than the memory is worth. What the user's environment says goes first. A
-// mechanism's process keeps Go's defaults: how much it holds is its own affair.
-func tuneCollector(args []string) {
-	if len(args) > 0 && args[0] == "__mechanism" {
-		return
-	}
+// mechanism's process does not get here and keeps Go's defaults: how much it holds
+// is its own affair.
+func tuneCollector() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
 	}

@@ -5,12 +5,18 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
-	tuneCollector(os.Args[1:])
+	if m, ok := served(os.Args[1:]); ok {
+		sdk.Serve(m)
+		return exitDone
+	}
+	tuneCollector()
 	ctx, stop := interruptible(context.Background())
 	defer stop()
 	self, err := os.Executable()

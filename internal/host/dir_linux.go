@@ -20,13 +20,7 @@ var swept sync.Map
 // lock says that its host lives; a directory whose host was killed may hold what a
 // plugin wrote, and is removed by the next.
 func privateDir() (dir string, lock *os.File, err error) {
-	base := os.TempDir()
-	if len(base) > 40 {
-		base = "/tmp"
-	}
-	if _, again := swept.LoadOrStore(base, true); !again {
-		sweepStale(base, time.Minute)
-	}
+	base := dirBase()
 	if dir, err = os.MkdirTemp(base, dirPrefix); err != nil {
 		return "", nil, err
 	}
@@ -35,6 +29,23 @@ func privateDir() (dir string, lock *os.File, err error) {
 		return "", nil, err
 	}
 	return dir, lock, nil
+}
+
+// dirBase is where private directories are.
+func dirBase() string {
+	if base := os.TempDir(); len(base) <= 40 {
+		return base
+	}
+	return "/tmp"
+}
+
+// sweepOnce removes what hosts that were killed left behind, the first time that it
+// is called.
+func sweepOnce() {
+	base := dirBase()
+	if _, again := swept.LoadOrStore(base, true); !again {
+		sweepStale(base, time.Minute)
+	}
 }
 
 // lockDir takes the lock of a directory, which goes when the process ends.

@@ -19,6 +19,9 @@ type executable struct {
 	file *os.File // nil for the running binary itself
 }
 
+// own reports that this is the running binary itself.
+func (e *executable) own() bool { return e.file == nil }
+
 func (e *executable) close() {
 	if e.file != nil {
 		e.file.Close()

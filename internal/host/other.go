@@ -16,7 +16,8 @@ var errPlatform = errors.New("plugins run on Linux only")
 
 type executable struct{}
 
-func (*executable) close() {}
+func (*executable) close()    {}
+func (*executable) own() bool { return false }
 
 func openExecutable(string, string) (*executable, string) { return nil, CodeStart }
 
@@ -33,6 +34,8 @@ func startProcess(*executable, string, []string, []string, string, bool) (*proce
 func (*process) kill(time.Duration) bool { return true }
 
 func privateDir() (string, *os.File, error) { return "", nil, errPlatform }
+
+func sweepOnce() {}
 
 func dialOwn(context.Context, *process, string, string) (net.Conn, error) { return nil, errPlatform }
 

@@ -37,6 +37,7 @@ type Plugin struct {
 	socket bool // the plugin supports LANE_SOCKET
 	memory bool // and LANE_MEMORY
 
+	swept    sync.WaitGroup // what an earlier host left behind is looked for
 	stopOnce sync.Once
 	stopped  chan struct{}
 }
@@ -54,6 +55,7 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 		p.exe.close()
 		return nil, p.fault(CodeStart)
 	}
+	p.swept.Go(sweepOnce) // while the process starts
 	p.q = newQuarantine(p.limits)
 	p.client = plugin.NewClient(p.config())
 	if err := p.connect(ctx); err != nil {
@@ -135,10 +137,14 @@ func (p *Plugin) connect(ctx context.Context) error {
 }
 
 // Close ends the plugin: it is asked to end, and killed with all its descendants
-// when it has not after Limits.Grace. It returns when no process is left.
+// when it has not after Limits.Grace. A process of the running binary is killed at
+// once: it has nothing to put in order. It returns when no process is left.
 func (p *Plugin) Close() {
 	p.stopOnce.Do(func() {
 		defer close(p.stopped)
+		if pr := p.runner.process(); pr != nil && p.exe.own() {
+			pr.kill(p.limits.Grace)
+		}
 		asked := make(chan struct{})
 		go func() {
 			defer close(asked)
@@ -160,6 +166,7 @@ func (p *Plugin) Close() {
 		p.exe.close()
 		_ = os.RemoveAll(p.base)
 		p.lock.Close()
+		p.swept.Wait()
 	})
 	<-p.stopped
 }

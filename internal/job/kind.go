@@ -2,12 +2,13 @@ package job
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // schema is a piece of JSON Schema.
@@ -103,7 +104,7 @@ func value() kind[string] {
 // namePattern is what a name may look like that becomes part of a file name.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`
 
-var nameGrammar = regexp.MustCompile(namePattern)
+var nameGrammar = lazy.Regexp(namePattern)
 
 // reservedNames cannot be file names on some systems, or are file names that a
 // run writes itself.
@@ -114,7 +115,7 @@ var reservedNames = []string{
 }
 
 func checkName(s string) (string, error) {
-	if !nameGrammar.MatchString(s) {
+	if !nameGrammar().MatchString(s) {
 		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", shown(s))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
@@ -144,9 +145,9 @@ func name() kind[string] {
 
 // pattern is a text of a given form, described by label.
 func pattern(label, expr string) kind[string] {
-	re := regexp.MustCompile(expr)
+	re := lazy.Regexp(expr)
 	return scalar(label, schema{"type": "string", "pattern": expr}, func(s string) (string, error) {
-		if !re.MatchString(s) {
+		if !re().MatchString(s) {
 			return "", fmt.Errorf("must be %s, not %s", label, shown(s))
 		}
 		return s, nil

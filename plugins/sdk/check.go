@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"unicode/utf8"
 
+	"github.com/dprelease/dprelease/internal/lazy"
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
@@ -23,11 +23,11 @@ var (
 // MaxString is the longest string that a result may hold, in bytes.
 const MaxString = 1024
 
-var nameRE = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
+var nameRE = lazy.Regexp(`^[a-z][a-z0-9_-]{0,63}$`)
 
 // Check returns what is wrong with a description, or nil.
 func (d Description) Check() error {
-	if !nameRE.MatchString(d.Name) {
+	if !nameRE().MatchString(d.Name) {
 		return fmt.Errorf("description: name must be a lower-case word of at most 64 characters")
 	}
 	if d.Version == "" || len(d.Version) > 64 || len(d.Summary) > 1024 || !utf8.ValidString(d.Version+d.Summary) {
