@@ -19,6 +19,9 @@ func ReadReleases(folders []string) ([]ledger.Seen, error) {
 			if err != nil {
 				return err
 			}
+			if d.IsDir() && unpublished(d.Name()) {
+				return fs.SkipDir
+			}
 			if d.IsDir() || d.Name() != reportFile {
 				return nil
 			}

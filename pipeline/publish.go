@@ -55,6 +55,15 @@ func inspectOutput(dir string) (outputState, error) {
 	return outputTaken, nil
 }
 
+// partial stands in the name of a folder in the making.
+const partial = ".partial-"
+
+// unpublished says that a folder was never put in its place: a run is at work on it,
+// or was killed there. Nothing in it is a release.
+func unpublished(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, partial)
+}
+
 // newFolder starts a folder that will stand at dir.
 func newFolder(dir string, on disk) (*folder, error) {
 	if on == nil {
@@ -64,7 +73,7 @@ func newFolder(dir string, on disk) (*folder, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
 	}
-	prefix := "." + filepath.Base(dir) + ".partial-"
+	prefix := "." + filepath.Base(dir) + partial
 	removeStale(parent, prefix)
 	temp, err := os.MkdirTemp(parent, prefix)
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dprelease/dprelease/internal/postgrestest"
 )
 
 // TestMain lets this test binary be the program: in the scripts as the command
@@ -13,7 +15,16 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
 		os.Exit(realMain())
 	}
-	testscript.Main(m, map[string]func(){"dprelease": main})
+	testscript.Main(tests{m}, map[string]func(){"dprelease": main})
+}
+
+// tests are all tests of this package, and what must be stopped after them.
+type tests struct{ *testing.M }
+
+// Run runs the tests.
+func (m tests) Run() int {
+	defer postgrestest.Stop()
+	return m.M.Run()
 }
 
 func TestScripts(t *testing.T) {

@@ -98,7 +98,7 @@ func (s *Server) Run() error {
 	}
 	defer log.Close()
 	s.cmd = s.unprivileged("postgres", "-D", s.data(), "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories=", "-c", "max_connections=200", "-c", "shared_buffers=16MB")
+		"-c", "unix_socket_directories=", "-c", "max_connections=200", "-c", "shared_buffers=16MB", "-c", "recovery_init_sync_method=syncfs")
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	if err := s.cmd.Start(); err != nil {
 		return err
