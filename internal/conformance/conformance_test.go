@@ -6,14 +6,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 
 	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -150,6 +154,60 @@ func TestManners(t *testing.T) {
 		all := strings.Join(checks, " ")
 		if want == "" && all != "" || !strings.Contains(all, want) {
 			t.Errorf("%s: found %q, want %q: %+v", name, all, want, found)
+		}
+	}
+}
+
+// planner answers plan requests over a socket without the SDK: as another language
+// would.
+type planner struct {
+	wire.UnimplementedMechanismServer
+	plan func(*wire.PlanRequest) (*wire.PlanResponse, error)
+}
+
+func (p planner) Plan(_ context.Context, req *wire.PlanRequest) (*wire.PlanResponse, error) {
+	return p.plan(req)
+}
+
+// A plugin that refuses what a later host says, or is led astray by it, is caught.
+func TestUnknownFields(t *testing.T) {
+	requests, err := sdktest.Requests(t.Context(), sdktest.InProcess(insecureshelf.Sound()), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := func(n int64) *wire.PlanResponse {
+		return &wire.PlanResponse{Answer: &wire.PlanResponse_Plan{Plan: &wire.Plan{Rows: n}}}
+	}
+	for name, c := range map[string]struct {
+		plan func(*wire.PlanRequest) (*wire.PlanResponse, error)
+		says string
+	}{
+		"tolerant": {func(*wire.PlanRequest) (*wire.PlanResponse, error) { return rows(1), nil }, ""},
+		"strict":   {func(m *wire.PlanRequest) (*wire.PlanResponse, error) { return rows(1), wire.Known(m) }, "refuses"},
+		"astray": {func(m *wire.PlanRequest) (*wire.PlanResponse, error) {
+			if wire.Known(m) != nil {
+				return rows(2), nil
+			}
+			return rows(1), nil
+		}, "otherwise"},
+	} {
+		address := filepath.Join(t.TempDir(), "s")
+		l, err := net.Listen("unix", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := grpc.NewServer()
+		wire.RegisterMechanismServer(s, planner{plan: c.plan})
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = s.Serve(l)
+		}()
+		err = unknown(t.Context(), address, "a", requests[0])
+		s.Stop()
+		<-served
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 }
 
 // unknown sends the same request with and without fields that version 1 does not
-// have.
+// have: the plan must be the same.
 func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -171,8 +171,9 @@ func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest
 	}
 	client := wire.NewMechanismClient(conn)
 	extra := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1)
-	for _, spoil := range []func(*wire.PlanRequest){
-		nil,
+	var plain *wire.Plan
+	for _, add := range []func(*wire.PlanRequest){
+		func(*wire.PlanRequest) {},
 		func(m *wire.PlanRequest) { m.ProtoReflect().SetUnknown(extra) },
 		func(m *wire.PlanRequest) { m.GetPublic().ProtoReflect().SetUnknown(extra) },
 	} {
@@ -181,16 +182,18 @@ func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest
 			return err
 		}
 		m.Mechanism = mechanism
-		if spoil != nil {
-			spoil(m)
-		}
+		add(m)
 		answer, err := client.Plan(ctx, m)
 		planned := err == nil && answer.GetPlan() != nil
 		switch {
-		case spoil == nil && !planned:
+		case plain == nil && !planned:
 			return errors.New("over a connection of its own it does not plan what it planned before")
-		case spoil != nil && planned:
-			return errors.New("it plans a request with a field that version 1 does not have; a field that is dropped could be the one that makes a claim true")
+		case plain == nil:
+			plain = answer.GetPlan()
+		case !planned:
+			return errors.New("it refuses a request with a field that version 1 does not have; a later host may say more")
+		case !proto.Equal(plain, answer.GetPlan()):
+			return errors.New("it plans otherwise when a request has a field that version 1 does not have")
 		}
 	}
 	return nil

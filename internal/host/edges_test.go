@@ -148,7 +148,8 @@ func TestRawEdges(t *testing.T) {
 		"noise-none": CodeNoiseMismatch, "noise-fewer": CodeNoiseMismatch, "noise-more": CodeNoiseMismatch,
 		"noise-order": CodeNoiseMismatch, "noise-scale": CodeNoiseMismatch, "noise-sensitivity": CodeNoiseMismatch,
 		"noise-method": CodeNoiseMismatch, "noise-event-missing": CodeNoiseMismatch, "noise-sample": CodeNoiseMismatch,
-		"noise-retry": CodeNoiseMismatch, "noise-parallel": CodeNoiseMismatch,
+		"noise-unknown-field": CodeNoiseMismatch,
+		"noise-retry":         CodeNoiseMismatch, "noise-parallel": CodeNoiseMismatch,
 		"broker-flood": CodeProtocol,
 		"ok":           "", "messages": "", "header-value": "",
 	} {

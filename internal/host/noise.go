@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -34,14 +35,24 @@ type noiseServer struct {
 	failed bool
 }
 
+// noiseCall is a call of the Noise service.
+type noiseCall interface {
+	proto.Message
+	GetEvent() *wire.Event
+}
+
+// extra reports whether a message has fields that this version does not know. What
+// is inside it looks for itself.
+func extra(m proto.Message) bool { return len(m.ProtoReflect().GetUnknown()) > 0 }
+
 // take checks one call and runs draw under the lock. In good order, nothing is
 // drawn before it is known to be planned.
-func take[E privacy.Event](s *noiseServer, m *wire.Event, draw func(ev E, shuffled int64) error) error {
-	ev, err := wire.ToEvent(m)
+func take[E privacy.Event](s *noiseServer, m noiseCall, draw func(ev E, shuffled int64) error) error {
+	ev, err := wire.ToEvent(m.GetEvent())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := ev.(E)
-	if err != nil || !ok || s.failed || s.calls == nil {
+	if err != nil || !ok || extra(m) || s.failed || s.calls == nil {
 		return s.stop(CodeNoiseMismatch)
 	}
 	shuffled, err := s.calls.Next(ev)
@@ -82,14 +93,14 @@ func (s *noiseServer) finish() (privacy.Event, bool) {
 }
 
 func (s *noiseServer) AddLaplace(_ context.Context, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
-	err := take(s, req.GetEvent(), func(ev privacy.DiscreteLaplace, _ int64) error {
+	err := take(s, req, func(ev privacy.DiscreteLaplace, _ int64) error {
 		return s.drawer.AddLaplace(req.GetValues(), ev.Scale)
 	})
 	return &wire.AddNoiseResponse{Values: req.GetValues()}, err
 }
 
 func (s *noiseServer) AddGaussian(_ context.Context, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
-	err := take(s, req.GetEvent(), func(ev privacy.DiscreteGaussian, _ int64) error {
+	err := take(s, req, func(ev privacy.DiscreteGaussian, _ int64) error {
 		return s.drawer.AddGaussian(req.GetValues(), ev.Sigma)
 	})
 	return &wire.AddNoiseResponse{Values: req.GetValues()}, err
@@ -97,7 +108,7 @@ func (s *noiseServer) AddGaussian(_ context.Context, req *wire.AddNoiseRequest) 
 
 func (s *noiseServer) SmoothLaplace(_ context.Context, req *wire.SmoothLaplaceRequest) (*wire.SmoothLaplaceResponse, error) {
 	out := &wire.SmoothLaplaceResponse{}
-	err := take(s, req.GetEvent(), func(_ privacy.Approx, _ int64) (err error) {
+	err := take(s, req, func(_ privacy.Approx, _ int64) (err error) {
 		if !finiteAll(req.GetValue(), req.GetScale()) || req.GetScale() < 0 || !s.public(req.GetGranularity()) {
 			return errNoise
 		}
@@ -120,12 +131,15 @@ func (s *noiseServer) public(g float64) bool {
 
 func (s *noiseServer) Select(_ context.Context, req *wire.SelectRequest) (*wire.SelectResponse, error) {
 	out := &wire.SelectResponse{}
-	err := take(s, req.GetEvent(), func(_ privacy.Pure, _ int64) (err error) {
+	err := take(s, req, func(_ privacy.Pure, _ int64) (err error) {
 		if !finiteAll(req.GetRate()) {
 			return errNoise
 		}
 		pieces := make([]sdk.Piece, len(req.GetPieces()))
 		for i, p := range req.GetPieces() {
+			if extra(p) {
+				return errNoise
+			}
 			pieces[i] = sdk.Piece{Lo: p.GetLo(), Hi: p.GetHi(), Score: p.GetScore()}
 		}
 		out.Point, err = s.drawer.Select(pieces, req.GetRate())
@@ -135,7 +149,7 @@ func (s *noiseServer) Select(_ context.Context, req *wire.SelectRequest) (*wire.
 }
 
 func (s *noiseServer) RandomizeCategories(_ context.Context, req *wire.RandomizeRequest) (*wire.RandomizeResponse, error) {
-	err := take(s, req.GetEvent(), func(ev privacy.RandomizedResponse, shuffled int64) error {
+	err := take(s, req, func(ev privacy.RandomizedResponse, shuffled int64) error {
 		for _, c := range req.GetCodes() {
 			if c < 0 || int(c) >= ev.K {
 				return errNoise
@@ -155,7 +169,7 @@ func (s *noiseServer) RandomizeCategories(_ context.Context, req *wire.Randomize
 
 func (s *noiseServer) NextSample(req *wire.NextSampleRequest, stream grpc.ServerStreamingServer[wire.NextSampleResponse]) error {
 	var rows []int64
-	err := take(s, req.GetEvent(), func(ev privacy.Sampling, _ int64) (err error) {
+	err := take(s, req, func(ev privacy.Sampling, _ int64) (err error) {
 		if !s.read {
 			return errNoise
 		}

@@ -257,6 +257,11 @@ func (r *raw) noise(ctx context.Context, c wire.NoiseClient) {
 	switch r.mode {
 	case "noise-none":
 		return
+	case "noise-unknown-field":
+		l.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+		lap(l)
+		gau(g)
+		return
 	case "noise-fewer":
 		lap(l)
 		gau(g)

@@ -42,18 +42,38 @@ const (
 var errUnknownField = errors.New("message has a field that version 1 of the protocol does not know")
 
 // Known returns an error if m, or a message inside it, carries a field that this
-// version of the protocol does not have. A field that is silently dropped could
-// be the one that makes a claim true, so it is refused instead.
+// version of the protocol does not have. The host asks it of what a plugin says: a
+// field of a claim that is silently dropped could be the one that makes it true.
 func Known(m proto.Message) error {
-	return known(m.ProtoReflect(), 0)
+	return walk(m.ProtoReflect(), 0, func(m protoreflect.Message) error {
+		if len(m.GetUnknown()) > 0 {
+			return errUnknownField
+		}
+		return nil
+	})
 }
 
-func known(m protoreflect.Message, depth int) error {
+// Forget removes the fields that this version of the protocol does not have from m
+// and the messages inside it. A plugin does so with what the host says: whatever
+// changes what a request means comes with a new version, so that what is left out
+// here is nothing that a claim could depend on. It fails on nothing but a message
+// that is nested too deeply.
+func Forget(m proto.Message) error {
+	return walk(m.ProtoReflect(), 0, func(m protoreflect.Message) error {
+		if len(m.GetUnknown()) > 0 {
+			m.SetUnknown(nil)
+		}
+		return nil
+	})
+}
+
+// walk visits m and the messages inside it.
+func walk(m protoreflect.Message, depth int, visit func(protoreflect.Message) error) error {
 	if depth > 4*MaxDepth {
 		return fmt.Errorf("message is nested too deeply")
 	}
-	if len(m.GetUnknown()) > 0 {
-		return errUnknownField
+	if err := visit(m); err != nil {
+		return err
 	}
 	var err error
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -61,11 +81,11 @@ func known(m protoreflect.Message, depth int) error {
 			return true
 		}
 		if !fd.IsList() {
-			err = known(v.Message(), depth+1)
+			err = walk(v.Message(), depth+1, visit)
 			return err == nil
 		}
 		for i, l := 0, v.List(); i < l.Len() && err == nil; i++ {
-			err = known(l.Get(i).Message(), depth+1)
+			err = walk(l.Get(i).Message(), depth+1, visit)
 		}
 		return err == nil
 	})

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/wire"
@@ -42,6 +44,54 @@ func TestNewServer(t *testing.T) {
 		t.Error(err)
 	} else if m, err := s.Describe(context.Background(), &wire.DescribeRequest{}); err != nil || len(m.GetMechanisms()) != 2 || m.GetMechanisms()[0].GetName() != "b" {
 		t.Errorf("described %v, %v", m, err)
+	}
+}
+
+// A later host may say more, at any depth: what is left out is not missed.
+func TestServerIgnoresUnknownFields(t *testing.T) {
+	b, err := someRequest.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &wire.PlanRequest{}
+	if err := proto.Unmarshal(b, req); err != nil {
+		t.Fatal(err)
+	}
+	req.Mechanism = "a"
+	extra := protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1)
+	for _, m := range []proto.Message{req, req.GetPublic(), req.GetPublic().GetDesign(), req.GetPublic().GetColumns()[0], req.GetTarget()} {
+		m.ProtoReflect().SetUnknown(extra)
+	}
+	if wire.Known(req) == nil {
+		t.Fatal("the host would not notice a field that it does not know")
+	}
+	s, err := newServer([]Mechanism{fake{"a", func(got PlanRequest) (Plan, error) {
+		if !reflect.DeepEqual(got, someRequest) {
+			t.Errorf("got %+v", got)
+		}
+		return somePlan, nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.Plan(context.Background(), req); err != nil || r.GetPlan() == nil {
+		t.Errorf("%v, %v", r, err)
+	}
+	start := &wire.ReleaseStart{}
+	if b, err = (ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan}).MarshalBinary(); err != nil {
+		t.Fatal(err)
+	}
+	if err := proto.Unmarshal(b, start); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []proto.Message{start, start.GetPlan(), start.GetPlan().GetEvent(), start.GetPlan().GetOutput()[0]} {
+		m.ProtoReflect().SetUnknown(extra)
+	}
+	if err := wire.Forget(start); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := toReleaseRequest(start); err != nil || !reflect.DeepEqual(got.Plan, somePlan) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -28,11 +28,8 @@ type server struct {
 	dial   func(id uint32) (*grpc.ClientConn, error)
 }
 
-func (s *server) Describe(_ context.Context, req *wire.DescribeRequest) (_ *wire.DescribeResponse, err error) {
+func (s *server) Describe(context.Context, *wire.DescribeRequest) (_ *wire.DescribeResponse, err error) {
 	defer recovered(&err)
-	if err := wire.Known(req); err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
-	}
 	out := &wire.DescribeResponse{Lanes: lanes}
 	for _, m := range s.order {
 		d, err := fromDescription(m.Describe())
@@ -50,7 +47,7 @@ func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanRespo
 	if mech == nil {
 		return nil, status.Error(codes.NotFound, "no such mechanism")
 	}
-	if err := wire.Known(m); err != nil {
+	if err := wire.Forget(m); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	req, err := toPlanRequest(m)
@@ -76,7 +73,7 @@ func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire
 	}
 	start := in.GetStart()
 	mech := s.byName[start.GetMechanism()]
-	if start == nil || mech == nil || wire.Known(start) != nil {
+	if start == nil || mech == nil || wire.Forget(start) != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
 	req, err := toReleaseRequest(start)
