@@ -27,6 +27,8 @@ type frames struct {
 	mem     *pool
 	maxBody int64
 	msg     *ipc.Message
+	prefix  [8]byte
+	meta    []byte
 }
 
 func newFrames(r io.Reader, columns int) *frames {
@@ -46,39 +48,47 @@ func (f *frames) Release() {
 
 // Message returns the next message, which is valid until the next call.
 func (f *frames) Message() (*ipc.Message, error) {
-	var head [8]byte
-	if err := f.full(head[:]); err != nil {
+	meta, size, err := f.head()
+	if err != nil {
 		return nil, err
-	}
-	if binary.LittleEndian.Uint32(head[:]) != 0xffffffff {
-		return nil, errFrame
-	}
-	n := binary.LittleEndian.Uint32(head[4:])
-	if n == 0 {
-		return nil, io.EOF
-	}
-	if n < 8 || n > maxMeta {
-		return nil, errFrame
-	}
-	meta := make([]byte, n)
-	if err := f.full(meta); err != nil {
-		return nil, err
-	}
-	empty := memory.NewBufferBytes(nil)
-	peek := ipc.NewMessage(memory.NewBufferBytes(meta), empty)
-	size := peek.BodyLen()
-	peek.Release()
-	if size < 0 || size > f.maxBody {
-		return nil, errFrame
 	}
 	f.Release() // first, so that its memory can be used again
-	body, err := f.body(int(size))
+	body, err := f.body(size)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Release()
 	f.msg = ipc.NewMessage(memory.NewBufferBytes(meta), body)
 	return f.msg, nil
+}
+
+// head reads what stands in front of a message's body, and the size of that. The bytes stay until the next call.
+func (f *frames) head() (meta []byte, body int, err error) {
+	if err := f.full(f.prefix[:]); err != nil {
+		return nil, 0, err
+	}
+	if binary.LittleEndian.Uint32(f.prefix[:]) != 0xffffffff {
+		return nil, 0, errFrame
+	}
+	n := binary.LittleEndian.Uint32(f.prefix[4:])
+	if n == 0 {
+		return nil, 0, io.EOF
+	}
+	if n < 8 || n > maxMeta {
+		return nil, 0, errFrame
+	}
+	if cap(f.meta) < int(n) {
+		f.meta = make([]byte, n)
+	}
+	meta = f.meta[:n]
+	if err := f.full(meta); err != nil {
+		return nil, 0, err
+	}
+	size, err := bodyLength(meta)
+	if err != nil || size < 0 || size > f.maxBody {
+		return nil, 0, errFrame
+	}
+	return meta, int(size), nil
 }
 
 // body reads a message's body, or looks at it where it lies.

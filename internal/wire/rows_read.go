@@ -5,17 +5,19 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
 // RowsReader reads what a RowsWriter wrote.
 type RowsReader struct {
-	src   *frames
-	specs []ColumnSpec
-	r     *ipc.Reader
-	batch Batch
-	err   error
+	src     *frames
+	specs   []ColumnSpec
+	started bool
+	weights bool
+	body    *memory.Buffer // of the batch
+	batch   Batch
+	err     error
 }
 
 // NewRowsReader returns a reader of these columns.
@@ -38,33 +40,53 @@ func (r *RowsReader) Next() (*Batch, error) {
 
 // Close releases the reader's memory. The last batch is then no longer valid.
 func (r *RowsReader) Close() {
-	if r.r != nil {
-		r.r.Release()
-		r.r = nil
-	}
+	r.release()
+	r.src.Release()
 	if r.err == nil {
 		r.err = io.ErrClosedPipe
 	}
 }
 
+func (r *RowsReader) release() {
+	if r.body != nil {
+		r.body.Release()
+		r.body = nil
+	}
+}
+
 func (r *RowsReader) next() error {
-	if r.r == nil {
-		rd, err := ipc.NewReaderFromMessageReader(r.src, ipc.WithAllocator(r.src.mem))
-		if err != nil {
-			return fmt.Errorf("row stream: cannot read its schema: %w", err)
-		}
-		r.r = rd
-		if err := r.checkSchema(rd.Schema()); err != nil {
+	if !r.started {
+		if err := r.start(); err != nil {
 			return err
 		}
 	}
-	if !r.r.Next() {
-		if err := r.r.Err(); err != nil {
-			return fmt.Errorf("row stream: %w", err)
-		}
-		return io.EOF
+	r.release()
+	meta, size, err := r.src.head()
+	if err != nil {
+		return frameError(err)
 	}
-	return r.load(r.r.Record())
+	if r.body, err = r.src.body(size); err != nil {
+		return frameError(err)
+	}
+	return r.load(meta, r.body.Bytes())
+}
+
+func frameError(err error) error {
+	if err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("row stream: %w", err)
+}
+
+// start reads the schema, with the library's reader.
+func (r *RowsReader) start() error {
+	rd, err := ipc.NewReaderFromMessageReader(r.src, ipc.WithAllocator(r.src.mem))
+	if err != nil {
+		return fmt.Errorf("row stream: cannot read its schema: %w", err)
+	}
+	defer rd.Release()
+	r.started = true
+	return r.checkSchema(rd.Schema())
 }
 
 func (r *RowsReader) checkSchema(s *arrow.Schema) error {
@@ -88,35 +110,39 @@ func (r *RowsReader) checkSchema(s *arrow.Schema) error {
 		if role != roleWeight || f.Type.ID() != arrow.FLOAT64 {
 			return errRowShape
 		}
+		r.weights = true
 	}
 	return nil
 }
 
-func (r *RowsReader) load(rec arrow.Record) error {
-	r.batch.Rows = int(rec.NumRows())
-	for i := range r.specs {
-		switch a := rec.Column(i).(type) {
-		case *array.Float64:
-			r.batch.Columns[i] = Values{Float64: a.Float64Values()}
-			if a.NullN() > 0 {
-				r.batch.Columns[i].Valid = a.NullBitmapBytes()
-			}
-		case *array.Int32:
-			r.batch.Columns[i] = Values{Codes: a.Int32Values()}
-			if a.NullN() > 0 {
-				r.batch.Columns[i].Valid = a.NullBitmapBytes()
-			}
-		default:
-			return errRowShape
-		}
+// load looks at a batch where it lies.
+func (r *RowsReader) load(meta, body []byte) error {
+	columns := len(r.specs)
+	if r.weights {
+		columns++
 	}
-	r.batch.Weights = nil
-	if int(rec.NumCols()) > len(r.specs) {
-		a, ok := rec.Column(len(r.specs)).(*array.Float64)
-		if !ok {
-			return errRowShape
+	b, err := parseBatch(meta, columns)
+	if err != nil {
+		return err
+	}
+	r.batch.Rows, r.batch.Weights = b.rows, nil
+	for i := range columns {
+		width := 8
+		if i < len(r.specs) && r.specs[i].Categories > 0 {
+			width = 4
 		}
-		r.batch.Weights = a.Float64Values()
+		values, valid, err := b.column(i, width, body)
+		if err != nil {
+			return err
+		}
+		switch {
+		case i == len(r.specs):
+			r.batch.Weights = arrow.Float64Traits.CastFromBytes(values)
+		case width == 4:
+			r.batch.Columns[i] = Values{Codes: arrow.Int32Traits.CastFromBytes(values), Valid: valid}
+		default:
+			r.batch.Columns[i] = Values{Float64: arrow.Float64Traits.CastFromBytes(values), Valid: valid}
+		}
 	}
 	return nil
 }
