@@ -3,6 +3,7 @@ package pipeline
 import (
 	"math"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -96,11 +97,15 @@ func (p *preparer) prepare(v table.Values, rows int) (*prepared, error) {
 }
 
 func (p *preparer) number(v table.Values, rows int) error {
+	if v.Adjusted {
+		p.out = prepared{floats: v.Float64[:rows]}
+		return nil
+	}
 	floats, err := p.asFloats(v, rows)
 	if err != nil {
 		return err
 	}
-	nans := p.clip(floats)
+	nans := p.clip(floats, v.Valid)
 	p.out = prepared{floats: floats}
 	if !nans && v.Valid == nil {
 		return nil
@@ -108,11 +113,16 @@ func (p *preparer) number(v table.Values, rows int) error {
 	return p.missing(floats, v.Valid)
 }
 
+// adjust is table.ScanOptions.Adjust for this column: it may be called by several
+// goroutines at once. It leaves NaN for prepare to see.
+func (p *preparer) adjust(x []float64) bool { return !p.clip(x, nil) }
+
 // clip moves every value into the bounds, ±Inf included, and reports whether it
 // met a NaN.
-func (p *preparer) clip(x []float64) bool {
+func (p *preparer) clip(x []float64, valid []byte) bool {
 	lo, hi := p.lower, p.upper
 	nans := false
+	clipped := int64(0)
 	for i, f := range x {
 		if f >= lo && f <= hi {
 			continue // the usual case, and the only one worth being fast in
@@ -120,13 +130,18 @@ func (p *preparer) clip(x []float64) bool {
 		switch {
 		case f < lo:
 			x[i] = lo
-			p.facts.Clipped++
 		case f > hi:
 			x[i] = hi
-			p.facts.Clipped++
 		default:
 			nans = true
+			continue
 		}
+		if valid == nil || valid[i>>3]>>(i&7)&1 == 1 {
+			clipped++
+		}
+	}
+	if clipped > 0 {
+		atomic.AddInt64(&p.facts.Clipped, clipped)
 	}
 	return nans
 }

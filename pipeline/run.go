@@ -134,6 +134,9 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 		return err
 	}
 	picks := newPicker(selector, units, len(d.releases) > together)
+	if err := picks.takeAll(d.design, r.table.rows()); err != nil {
+		return err
+	}
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
 		batch := d.releases[i*together : min((i+1)*together, len(d.releases))]

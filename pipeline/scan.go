@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -18,6 +19,7 @@ import (
 type picker struct {
 	selector samplers.Selector
 	units    []int32 // the ultimate unit of every row, nil where the design has none
+	every    bool    // of the table; nothing is left to pick
 	keep     bool    // remember the picks for another scan
 	picks    map[int64]samplers.Selection
 	next     map[int64][]float64 // weights of blocks on their way
@@ -25,6 +27,27 @@ type picker struct {
 
 func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
 	return &picker{selector: s, units: units, keep: keep, picks: map[int64]samplers.Selection{}, next: map[int64][]float64{}}
+}
+
+// takeAll walks the table at once for a design that takes all of it, so that no
+// block has to be asked about.
+func (p *picker) takeAll(d samplers.Design, rows int64) error {
+	if kind := d.Kind(); kind != "full" && kind != "collected" {
+		return nil
+	}
+	for left := rows; left > 0; {
+		n := min(left, math.MaxInt32)
+		sel, err := p.selector.Next(int(n))
+		if err != nil {
+			return err
+		}
+		if !sel.All {
+			return &samplers.Error{Code: samplers.Misuse}
+		}
+		left -= n
+	}
+	p.every = true
+	return nil
 }
 
 func (p *picker) pick(b table.Block) (table.Pick, error) {
@@ -120,7 +143,15 @@ func (s *sample) run(ctx context.Context, sinks []sink) error {
 		weights := s.picker.weights(b.Block)
 		return fanOut(sinks, b.Rows, ready, weights)
 	}
-	err := s.table.Scan(ctx, table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}, visit)
+	o := table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
+	if s.picker.every {
+		o.Pick = nil
+		o.Adjust = func(column int, x []float64) bool {
+			p := preparers[column]
+			return p.column.Type == job.Number && p.adjust(x)
+		}
+	}
+	err := s.table.Scan(ctx, o, visit)
 	if err == nil {
 		s.done(rows, preparers)
 	}

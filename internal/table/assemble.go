@@ -33,7 +33,7 @@ func (a *assembler) init(t *Table, cols []int) {
 func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
 	out := &a.columns[col]
 	mem := &a.memory[col]
-	out.Float64, out.Int64, out.Codes, out.Valid = nil, nil, nil, nil
+	out.Float64, out.Int64, out.Codes, out.Valid, out.Adjusted = nil, nil, nil, nil, false
 	if p.pick.All && len(parts) == 1 {
 		a.view(out, mem, a.shapes[col], &parts[0].data[k], int(p.block.First-parts[0].first), rows)
 		return
@@ -47,7 +47,10 @@ func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
 	switch a.shapes[col] {
 	case asFloat64:
 		mem.f64 = gather(mem.f64, spans, rows, func(p *piece) []float64 { return p.data[k].f64 })
-		out.Float64 = mem.f64
+		out.Float64, out.Adjusted = mem.f64, true
+		for i := range spans {
+			out.Adjusted = out.Adjusted && spans[i].p.data[k].adjusted
+		}
 	case asInt64:
 		mem.i64 = gather(mem.i64, spans, rows, func(p *piece) []int64 { return p.data[k].i64 })
 		out.Int64 = mem.i64
@@ -61,7 +64,7 @@ func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
 func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, rows int) {
 	switch s {
 	case asFloat64:
-		out.Float64 = v.f64[from : from+rows]
+		out.Float64, out.Adjusted = v.f64[from:from+rows], v.adjusted
 	case asInt64:
 		out.Int64 = v.i64[from : from+rows]
 	default:

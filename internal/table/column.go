@@ -121,6 +121,8 @@ type Values struct {
 	Valid   []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
 	Scale   int
 	Unit    Unit
+	// Adjusted says that ScanOptions.Adjust was called for all of Float64 and returned true.
+	Adjusted bool
 }
 
 // Null says whether row i is null.

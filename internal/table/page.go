@@ -20,7 +20,8 @@ type vec struct {
 	valid []byte // nil: no nulls
 	hold  []*buffer
 
-	inPlace bool // the values are the first buffer's own memory
+	adjusted bool // ScanOptions.Adjust is done with it
+	inPlace  bool // the values are the first buffer's own memory
 }
 
 func (v *vec) release(p *pool) {

@@ -14,6 +14,7 @@ type piece struct {
 
 	decode func(w *worker, p *piece) error // fills data with exactly rows rows
 	data   []vec                           // one for each column of the lane
+	cols   []int                           // the lane's
 
 	done chan struct{} // made when the piece is handed to the workers, closed when it is decoded
 	err  error
@@ -64,7 +65,7 @@ func (t *Table) lanes(cols []int, content *Content) []*lane {
 }
 
 // run decodes one piece. It is called once, by the worker that took it.
-func (p *piece) run(ctx context.Context, w *worker) {
+func (p *piece) run(ctx context.Context, w *worker, adjust func(int, []float64) bool) {
 	defer close(p.done)
 	if p.err = ctx.Err(); p.err != nil {
 		return
@@ -77,6 +78,10 @@ func (p *piece) run(ctx context.Context, w *worker) {
 		v := &p.data[i]
 		if max(len(v.f64), len(v.i64), len(v.codes)) != p.rows || v.valid != nil && len(v.valid)*8 < p.rows {
 			p.err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
+			return
+		}
+		if adjust != nil && v.f64 != nil && v.valid == nil {
+			v.adjusted = adjust(p.cols[i], v.f64)
 		}
 	}
 }

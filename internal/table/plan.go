@@ -1,12 +1,58 @@
 package table
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // plan is a block that is on its way.
 type plan struct {
 	block Block
 	pick  Pick
 	parts [][]*piece // for each lane the pieces that overlap the block; those without a picked row were not decoded
+}
+
+// partRows is how many rows a part of a block has at least, on average: less is not worth a visit of its own.
+const partRows = 1 << 13
+
+// split cuts a block of which every row is wanted where a page ends, so that each part is a view of the pages and
+// nothing is copied.
+func (p *plan) split() []plan {
+	whole := []plan{*p}
+	if !p.pick.All {
+		return whole
+	}
+	end := p.block.First + int64(p.block.Rows)
+	cuts := []int64{end}
+	for _, pieces := range p.parts {
+		for _, part := range pieces {
+			if e := part.end(); e > p.block.First && e < end {
+				cuts = append(cuts, e)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	if len(cuts) == 1 || len(cuts)*partRows > p.block.Rows {
+		return whole
+	}
+	var out []plan
+	first := p.block.First
+	for _, cut := range cuts {
+		b := p.block
+		b.First, b.Rows = first, int(cut-first)
+		part := plan{block: b, pick: p.pick, parts: make([][]*piece, len(p.parts))}
+		for i, pieces := range p.parts {
+			for _, q := range pieces {
+				if q.first < cut && q.end() > first {
+					part.parts[i] = append(part.parts[i], q)
+				}
+			}
+		}
+		out = append(out, part)
+		first = cut
+	}
+	return out
 }
 
 // room says whether another block may be planned. One always may, so that a page of any permitted size gets through.
@@ -95,7 +141,7 @@ func (s *scan) advance(l *lane, b Block) error {
 		if p.end() <= b.First {
 			continue // blocks in between had no picked row
 		}
-		p.refs = 1
+		p.refs, p.cols = 1, l.cols
 		l.window = append(l.window, p)
 		last = p.end()
 	}

@@ -12,6 +12,10 @@ type ScanOptions struct {
 	// blocks ahead of visit. Nil picks every row. A block without a picked row is neither decoded nor visited, and a
 	// page without one is not decoded either.
 	Pick func(b Block) (Pick, error)
+	// Adjust may change the floats of a column in place before they are delivered, on the goroutine that decoded them:
+	// several at once. It is called once for every row, and only where Pick is nil and there is no null. Where it returns
+	// true the values arrive marked as Adjusted.
+	Adjust func(column int, x []float64) bool
 	// Workers is the number of goroutines that decode; 0 means one for each processor.
 	Workers int
 	// Content takes note of the stored bytes that are read, and fails the scan where they are not what it saw before.
@@ -27,9 +31,9 @@ type Pick struct {
 	Rows []uint32 // offsets in the block, ascending; copied, so the caller may use the memory again
 }
 
-// Batch holds the picked rows of one block. It is valid until visit returns.
+// Batch holds the picked rows of a block, or all rows of a part of one. It is valid until visit returns.
 type Batch struct {
-	Block   Block
+	Block   Block // what it is of; a part of a block is one of its own
 	Picked  Pick
 	Rows    int
 	Columns []Values // in the order of ScanOptions.Columns
@@ -103,7 +107,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 			w := newWorker(s.pool)
 			defer w.close()
 			for p := range s.tasks {
-				p.run(inner, w)
+				p.run(inner, w, s.adjust())
 			}
 		})
 	}
@@ -152,13 +156,17 @@ func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
 	}
 }
 
-// deliver waits for the pieces of a block, puts its batch together, and gives it to visit.
-func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) error {
-	batch := Batch{Block: p.block, Picked: p.pick, Rows: p.block.Rows}
-	if !p.pick.All {
-		batch.Rows = len(p.pick.Rows)
+// adjust is what is done to a piece all of whose rows are wanted.
+func (s *scan) adjust() func(int, []float64) bool {
+	if s.options.Pick != nil {
+		return nil
 	}
-	if batch.Rows > 0 {
+	return s.options.Adjust
+}
+
+// deliver waits for the pieces of a block, puts its batches together, and gives them to visit.
+func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) error {
+	if p.pick.All && p.block.Rows > 0 || len(p.pick.Rows) > 0 {
 		for i := range p.parts {
 			for _, part := range p.parts[i] {
 				if part.done == nil {
@@ -169,14 +177,10 @@ func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) 
 				}
 			}
 		}
-		batch.Columns = s.assembler.columns
-		for i, l := range s.lanes {
-			for k, col := range l.cols {
-				s.assembler.column(col, k, p, p.parts[i], batch.Rows)
+		for _, part := range p.split() {
+			if err := visit(s.batch(&part)); err != nil {
+				return err
 			}
-		}
-		if err := visit(batch); err != nil {
-			return err
 		}
 		for i := range p.parts {
 			for _, part := range p.parts[i] {
@@ -190,6 +194,19 @@ func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) 
 		s.options.Progress(p.block.First + int64(p.block.Rows))
 	}
 	return nil
+}
+
+func (s *scan) batch(p *plan) Batch {
+	b := Batch{Block: p.block, Picked: p.pick, Rows: p.block.Rows, Columns: s.assembler.columns}
+	if !p.pick.All {
+		b.Rows = len(p.pick.Rows)
+	}
+	for i, l := range s.lanes {
+		for k, col := range l.cols {
+			s.assembler.column(col, k, p, p.parts[i], b.Rows)
+		}
+	}
+	return b
 }
 
 func (s *scan) wait(ctx context.Context, p *piece) error {
