@@ -83,6 +83,10 @@ func sampleProblem(j *job.Job, name string, err error) job.Problem {
 	return j.Problem(job.Key("samples", name), err.Error(), "")
 }
 
+// Design makes the design that executes and accounts for a sample of the job. It
+// reads the public frame, and never the table.
+func Design(j *job.Job, sample string) (samplers.Design, error) { return newDesign(j, sample) }
+
 // newDesign makes the design that executes and accounts for a sample.
 func newDesign(j *job.Job, name string) (samplers.Design, error) {
 	d := j.Dataset

@@ -53,6 +53,9 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 		return 0, "the sampling error needs an assumption: assume: {sd: …} for the column"
 	}
 	n, v := float64(u.population()), u.model.sd*u.model.sd
+	if d.spread != nil {
+		return d.spread.Mean(v, u.model.icc, u.offset()-v), ""
+	}
 	switch d.kind {
 	case "srswor":
 		return v * (1 - d.rate) / float64(d.size), ""
@@ -62,13 +65,25 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 		if n == 0 {
 			return 0, "the sampling error needs dataset.size"
 		}
-		lower, upper := number(u.column.Lower), number(u.column.Upper)
-		second := (upper - lower) * (upper - lower) / 4 // the most E(y−c)² can be
-		if u.model.hasMean {
-			c := lower + (upper-lower)/2
-			second = v + (u.model.mean-c)*(u.model.mean-c)
-		}
-		return (1 - d.rate) / (d.rate * n) * second, ""
+		return (1 - d.rate) / (d.rate * n) * u.offset(), ""
 	}
-	return 0, "the sampling error of a " + d.kind + " sample is not worked out here; see --compare"
+	if d.kind == "stratified" {
+		if d.facts.EqualWeights && n > 0 {
+			return (1 - d.rate) / (d.rate * n) * u.offset(), ""
+		}
+		return 0, "the sampling error of unequal rates needs the sizes of the strata, which are secret"
+	}
+	return 0, "the sampling error of a " + d.kind + " sample is not worked out"
+}
+
+// offset is E(y − c)² about the middle c of the bounds, or where the mean is not
+// assumed the most that it can be.
+func (u *subject) offset() float64 {
+	v := u.model.sd * u.model.sd
+	lower, upper := number(u.column.Lower), number(u.column.Upper)
+	if !u.model.hasMean {
+		return math.Max(v, (upper-lower)*(upper-lower)/4)
+	}
+	c := lower + (upper-lower)/2
+	return v + (u.model.mean-c)*(u.model.mean-c)
 }

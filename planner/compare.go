@@ -13,11 +13,12 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Designs says which hypothetical designs to compare.
+// Designs says which designs to compare.
 type Designs struct {
 	// Size of every sample; 0 stands for the job's, or a tenth of the population.
 	Size int64
-	// Units is how many strata, or first-stage units, of equal size there are.
+	// Units is how many strata, or first-stage units, of equal size there are; 0 stands
+	// for those of the job's public frame, or for 20 where it has none.
 	Units int64
 
 	_ struct{}
@@ -47,42 +48,23 @@ type Comparison struct {
 	Best        int           `json:"best"`
 }
 
-// candidate is a design with its event and its sampling variance for sd = 1.
-type candidate struct {
-	name       string
-	executable bool
-	draw       privacy.Sampling // nil: the whole table
-	public     design
-	variance   float64
-	note       string
-}
-
 // Compare puts designs of one size side by side at the release's (ε, δ). Nobody
-// but the release spends from the draw.
+// but the release spends from the draw. Designs that the job could name are planned as
+// it would; the others are inverted here.
 func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Comparison, error) {
 	u, err := newSubject(j, s)
 	if err != nil {
 		return nil, err
 	}
-	n := j.Dataset.Size
-	if n == 0 || j.Dataset.Relation != privacy.ReplaceOne {
-		return nil, errors.New("compare: designs of fixed size are compared under replace-one, where the number of units is public")
-	}
-	if o.Size == 0 {
-		o.Size = max(1, n/10)
-		if u.sample != nil && u.sample.Size > 0 {
-			o.Size = u.sample.Size
-		}
-	}
-	if o.Size < 1 || o.Size > n {
-		return nil, fmt.Errorf("compare: the size must lie between 1 and %d", n)
-	}
-	if o.Units < 2 || o.Units > o.Size || o.Units > n/2 {
-		return nil, errors.New("compare: units must be at least 2, and no more than the size of the samples")
+	if o, err = u.sized(o); err != nil {
+		return nil, err
 	}
 	c := &Comparison{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Best: -1, Assumptions: u.assumptions(),
 		Target: privacy.Point{Epsilon: job.Down(u.release.Guarantee.Epsilon), Delta: job.Down(u.release.Guarantee.Delta)}}
-	all := u.candidates(o)
+	all, err := u.candidates(o)
+	if err != nil {
+		return nil, err
+	}
 	for i, k := range all {
 		u.s.progress(i, len(all))
 		x, err := u.option(ctx, k, c.Target)
@@ -101,73 +83,57 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 	return c, nil
 }
 
-// candidates are the designs. Strata and clusters are hypothetical and equal; the
-// sampling variances are those of the usual estimators with the assumed
-// correlation within units.
-func (u *subject) candidates(o Designs) []candidate {
-	n, size := u.job.Dataset.Size, o.Size
-	rate := float64(size) / float64(n)
-	icc := 0.0
-	if u.model != nil {
-		icc = u.model.icc
+// sized fills in the sizes.
+func (u *subject) sized(o Designs) (Designs, error) {
+	n := u.population()
+	if n == 0 {
+		return o, u.wrong("dataset.size", "is needed to compare designs of one size", "or give dataset.at_least, a public lower bound")
 	}
-	out := []candidate{
-		{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}},
-		{name: "Poisson", executable: true, draw: privacy.Poisson{Rate: rate}, public: design{kind: "poisson", rate: rate}},
-		{name: "SRSWOR", executable: true, draw: privacy.WithoutReplacement{Take: size, Of: n},
-			public: design{kind: "srswor", rate: rate, size: size}, variance: (1 - rate) / float64(size)},
+	if o.Size == 0 {
+		o.Size = max(1, n/10)
+		if d := u.current(); u.sample != nil && d.size > 0 {
+			o.Size = d.size
+		} else if d.kind == "poisson" {
+			o.Size = max(1, int64(math.Round(d.rate*float64(n))))
+		}
 	}
-	// Strata of N/H units, n/H from each: as many as fit evenly, never more than size.
-	inStratum, take := n/o.Units, size/o.Units
-	got := take * o.Units
-	out = append(out, candidate{name: fmt.Sprintf("stratified, %d strata", o.Units), executable: true,
-		draw:     privacy.Multistage{Stages: []privacy.Stage{{Take: o.Units, Of: o.Units}, {Take: take, Of: inStratum}}},
-		public:   design{kind: "srswor", rate: float64(got) / float64(n), size: got},
-		variance: (1 - icc) * (1 - float64(take)/float64(inStratum)) / float64(got), note: "hypothetical equal strata"})
-	// Half of the clusters, and as many rows in each as give the same size.
-	units := max(1, o.Units/2)
-	below := min(inStratum, max(1, size/units))
-	h1, h2 := float64(units)/float64(o.Units), float64(below)/float64(inStratum)
-	got = units * below
-	out = append(out, candidate{name: fmt.Sprintf("multistage, %d of %d units", units, o.Units), executable: true,
-		draw:     privacy.Multistage{Stages: []privacy.Stage{{Take: units, Of: o.Units}, {Take: below, Of: inStratum}}},
-		public:   design{kind: "srswor", rate: float64(got) / float64(n), size: got},
-		variance: icc*(1-h1)/float64(units) + (1-icc)*(1-h2)/float64(got), note: "hypothetical equal units"})
-	return append(out, candidate{name: "with replacement", draw: privacy.WithReplacement{Take: size, Of: n},
-		public: design{kind: "with-replacement", rate: rate, size: size}, variance: 1 / float64(size),
-		note: "accounted for, not executable"})
+	if o.Size < 1 || o.Size >= n {
+		return o, fmt.Errorf("compare: the size must lie between 1 and %d", n-1)
+	}
+	if o.Units != 0 && (o.Units < 2 || o.Units > o.Size || o.Units > n/2) {
+		return o, errors.New("compare: units must be at least 2, and no more than the size of the samples")
+	}
+	return o, nil
 }
 
 // keptBack leaves a billionth to outward rounding, as a plan does.
 const keptBack = 1 - 1e-9
 
 func (u *subject) option(ctx context.Context, k candidate, target privacy.Point) (Option, error) {
-	x := Option{Name: k.name, Executable: k.executable, Size: k.public.size, Sample: target, Efficiency: 1, Note: k.note}
-	relation := u.job.Dataset.Relation
-	under := []privacy.Relation{relation}
+	x := Option{Name: k.name, Executable: k.executable, Size: k.public.size, Note: k.note}
+	if k.refused != "" {
+		x.Unknown = "not possible: " + k.refused
+		return x, nil
+	}
 	if k.public.kind == "poisson" {
-		x.Size = int64(math.Round(k.public.rate * float64(u.job.Dataset.Size)))
+		x.Size = int64(math.Round(k.public.rate * float64(u.population())))
 	}
-	if k.draw != nil {
-		var err error
-		kept := privacy.Point{Epsilon: target.Epsilon * keptBack, Delta: target.Delta * keptBack}
-		if x.Sample, err = privacy.SampleBudget(k.draw, relation, kept); err == nil {
-			x.Efficiency, err = privacy.Efficiency(k.draw, relation, kept)
-		}
-		if err == nil {
-			under, err = privacy.SampleRelations(k.draw, relation)
-		}
-		if err != nil {
-			x.Unknown = err.Error()
-			return x, nil
-		}
+	if k.made != nil {
+		return u.planned(ctx, k, x)
 	}
+	var err error
+	var under []privacy.Relation
+	if x.Sample, under, err = k.budget(privacy.Point{Epsilon: target.Epsilon * keptBack, Delta: target.Delta * keptBack}); err != nil {
+		x.Unknown = "not possible: " + err.Error()
+		return x, nil
+	}
+	x.Efficiency = math.Min(1, k.public.rate*x.Sample.Epsilon/target.Epsilon)
 	m, ok := u.s.Mechanisms[u.release.Mechanism]
 	if !ok {
 		x.Unknown = "only built-in mechanisms are compared"
 		return x, nil
 	}
-	public := k.public.public(u.job, u.job.Dataset.Size, under)
+	public := k.public.public(u.job, u.population(), under)
 	trial, err := NewTrial(m, u.release.Params, public, x.Sample)
 	if err != nil {
 		x.Unknown = err.Error()
@@ -179,14 +145,29 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 		return x, err
 	}
 	x.Accuracy = u.analytic(noise, k.public)
-	if k.variance > 0 && x.Unknown == "" {
-		x.SamplingSD = math.Sqrt(k.variance) * u.model.sd
-		x.Total = math.Hypot(noise, x.SamplingSD)
-		if u.model.hasMean && u.model.mean != 0 {
-			x.Relative = x.Total / math.Abs(u.model.mean)
-		}
-	}
 	return x, nil
+}
+
+// planned is an option that the job could name.
+func (u *subject) planned(ctx context.Context, k candidate, x Option) (Option, error) {
+	p, err := u.price(ctx, *k.made)
+	if err != nil {
+		if ctx.Err() != nil {
+			return x, ctx.Err()
+		}
+		var problems job.Problems
+		if errors.As(err, &problems) && len(problems) > 0 {
+			x.Unknown = "not possible: " + problems[0].Message
+			return x, nil
+		}
+		return x, err
+	}
+	x.Sample, x.Efficiency = p.release.Sample, p.draw.Efficiency
+	if k.public.kind == "full" {
+		x.Efficiency = 1
+	}
+	x.Accuracy, err = u.accuracy(ctx, p, k.public)
+	return x, err
 }
 
 func (c *Comparison) header() []string {
@@ -196,25 +177,38 @@ func (c *Comparison) header() []string {
 func (c *Comparison) rows() [][]string {
 	var out [][]string
 	for i, d := range c.Designs {
-		mark, note := "", d.Note
+		mark := ""
 		if i == c.Best {
 			mark = "best"
 		}
-		if d.Unknown != "" {
-			note = d.Unknown
-		}
 		out = append(out, []string{mark, d.Name, count(d.Size), cell(d.Sample.Epsilon), cell(d.Sample.Delta), cell(d.Efficiency),
-			cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total), percent(d.Relative), note})
+			cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total), percent(d.Relative), d.remark()})
 	}
 	return out
+}
+
+// remark is what the table must say of a design.
+func (d Option) remark() string {
+	if d.Unknown != "" {
+		return d.Unknown
+	}
+	return d.Note
 }
 
 // WriteText prints the comparison for a person.
 func (c *Comparison) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "job %s, release %s (%s): designs that give the population ε %.4g, δ %.3g\n", c.Job, c.Release, c.Mechanism, c.Target.Epsilon, c.Target.Delta)
+	fmt.Fprintf(b, "job %s, release %s (%s): designs that give the population %s\n", c.Job, c.Release, c.Mechanism, budget(c.Target))
 	assumed(b, c.Assumptions, c.Simulated)
-	table(b, c.header(), c.rows())
+	table(b, c.header(), c.rows(), "δ on sample", "relative", "note")
+	if c.Best >= 0 {
+		fmt.Fprintf(b, "best: %s, error %.4g\n", c.Designs[c.Best].Name, c.Designs[c.Best].Total)
+	}
+	for _, d := range c.Designs {
+		if r := d.remark(); r != "" {
+			paragraph(b, d.Name+": "+r)
+		}
+	}
 	return b.Flush()
 }
 

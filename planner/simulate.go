@@ -14,13 +14,17 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // design is the public side of a draw that is simulated.
 type design struct {
-	kind string // "full", "poisson", "srswor", "with-replacement"
-	rate float64
+	kind string  // "full", "poisson", "srswor", "with-replacement", "multistage", "stratified"
+	rate float64 // in expectation
 	size int64
+	// spread is known of designs over a public frame, facts of those that were made.
+	spread *samplers.Dispersion
+	facts  samplers.Facts
 }
 
 // public is what a mechanism may know of the table and a draw.

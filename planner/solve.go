@@ -15,18 +15,18 @@ import (
 
 // Goal is an accuracy to reach.
 type Goal struct {
-	// Measure is "rse", "se" or "noise".
+	// Measure is "rse", "se", "rmse" (the same as se) or "noise".
 	Measure string  `json:"measure"`
 	Limit   float64 `json:"limit"`
 }
 
-var goalPattern = lazy.Regexp(`^\s*(rse|se|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
+var goalPattern = lazy.Regexp(`^\s*(rse|se|rmse|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
 
-// ParseGoal reads "rse<2%", "se<5" or "noise<1".
+// ParseGoal reads "rse<2%", "se<5", "rmse<5" or "noise<1".
 func ParseGoal(s string) (Goal, error) {
 	m := goalPattern().FindStringSubmatch(s)
 	if m == nil {
-		return Goal{}, fmt.Errorf("solve: must be rse, se or noise below a number, such as rse<2%%, not %q", s)
+		return Goal{}, fmt.Errorf("solve: must be rse, se, rmse or noise below a number, such as rse<2%%, not %q", s)
 	}
 	x, err := strconv.ParseFloat(m[2], 64)
 	if m[3] == "%" {
@@ -41,19 +41,41 @@ func ParseGoal(s string) (Goal, error) {
 	return Goal{m[1], x}, nil
 }
 
-// of is the goal's measure of an accuracy, or why it is not known.
-func (g Goal) of(a Accuracy) (float64, error) {
-	x := map[string]float64{"rse": a.Relative, "se": a.Total, "noise": a.NoiseSD}[g.Measure]
-	if x > 0 {
-		return x, nil
+// ParseOver checks what is to be found.
+func ParseOver(over string) error {
+	if a := Axis(over); a != Epsilon && a != Size {
+		return fmt.Errorf("over: must be epsilon or n, not %q", over)
 	}
-	switch {
-	case a.Unknown != "":
-		return 0, errors.New("solve: " + a.Unknown)
-	case g.Measure == "rse" && a.Total > 0:
-		return 0, errors.New("solve: rse needs the mean of the column: assume: {mean: …, sd: …}")
+	return nil
+}
+
+// of is the goal's measure of an accuracy, 0 where it is not known.
+func (g Goal) of(a Accuracy) float64 {
+	switch g.Measure {
+	case "rse":
+		return a.Relative
+	case "noise":
+		return a.NoiseSD
 	}
-	return 0, errors.New("solve: this error is not known without data")
+	return a.Total
+}
+
+// unknown says why a goal's measure is not known, and where in the job to help it.
+func (u *subject) unknown(g Goal, a Accuracy) error {
+	if u.column != nil && g.Measure != "noise" {
+		at := job.Key("dataset.columns", u.column.Name)
+		switch {
+		case u.model == nil:
+			return u.wrong(at, "nothing is assumed of the column, so the error that "+g.Measure+" is about is not known",
+				"add what is publicly known, such as assume: {mean: 40, sd: 20}, or solve for noise")
+		case g.Measure == "rse" && a.Total > 0:
+			return u.wrong(at+".assume", "has no mean, which rse is relative to", "add mean, or solve for se")
+		}
+	}
+	if a.Unknown != "" {
+		return errors.New("solve: " + a.Unknown)
+	}
+	return errors.New("solve: this error is not known without data")
 }
 
 // Solution is what reaches a goal.
@@ -84,8 +106,8 @@ func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Sol
 		return nil, err
 	}
 	a := Axis(over)
-	if a != Epsilon && a != Size {
-		return nil, fmt.Errorf("over: must be epsilon or n, not %q", over)
+	if err := ParseOver(over); err != nil {
+		return nil, err
 	}
 	u, err := newSubject(j, s)
 	if err != nil {
@@ -121,8 +143,11 @@ func (u *subject) good(ctx context.Context, g Goal, a Axis, method job.Method, x
 	if err != nil || p.Refused != "" {
 		return p, false, err
 	}
-	y, err := g.of(p.Accuracy)
-	return p, err == nil && y <= g.Limit, err
+	y := g.of(p.Accuracy)
+	if !(y > 0) {
+		return p, false, u.unknown(g, p.Accuracy)
+	}
+	return p, y <= g.Limit, nil
 }
 
 // solveEpsilon searches the three-digit decimals.
@@ -137,33 +162,41 @@ func (u *subject) solveEpsilon(ctx context.Context, r *Solution) error {
 	for value(last) < mostEpsilon {
 		last++
 	}
-	return u.bisect(ctx, r, "", 0, last, value,
-		fmt.Sprintf("solve: even ε %d does not reach it%s", mostEpsilon, u.becauseSampling()))
+	return u.bisect(ctx, r, "", 0, last, value, func(p Point) error {
+		if p.SamplingSD > p.NoiseSD && r.Goal.Measure != "noise" {
+			return fmt.Errorf("solve: no ε reaches it: at ε %d %s, and nearly all of that is sampling error (%.4g), which no ε makes smaller; use --over n, or release from the table",
+				mostEpsilon, r.Goal.reached(p.Accuracy), p.SamplingSD)
+		}
+		return fmt.Errorf("solve: even ε %d does not reach it: %s, of which noise is %.4g", mostEpsilon, r.Goal.reached(p.Accuracy), p.NoiseSD)
+	})
 }
 
-// becauseSampling says that ε cannot help against the sampling error.
-func (u *subject) becauseSampling() string {
-	if u.sample == nil {
-		return ""
+// reached is what the goal's measure comes to, in words.
+func (g Goal) reached(a Accuracy) string {
+	if g.Measure == "rse" {
+		return "rse is " + percent(a.Relative)
 	}
-	return ": the sampling error alone is too large; use --over n, or release from the table"
+	return fmt.Sprintf("%s is %.4g", g.Measure, g.of(a))
 }
 
 func (u *subject) solveSize(ctx context.Context, r *Solution) error {
-	m, err := u.method()
-	if err != nil {
-		return err
-	}
-	n := u.population()
+	m, n := u.method(), u.population()
 	if n == 0 {
-		return errors.New("solve: n needs dataset.size or dataset.at_least")
+		return u.wrong("dataset.size", "is needed to solve for the size of a sample", "or give dataset.at_least, a public lower bound")
 	}
-	return u.bisect(ctx, r, m, 1, int(n), func(i int) float64 { return float64(i) },
-		"solve: even the whole table does not reach it; raise epsilon")
+	err := u.bisect(ctx, r, m, 1, int(n), func(i int) float64 { return float64(i) }, func(p Point) error {
+		epsilon := u.release.Guarantee.Epsilon
+		return fmt.Errorf("solve: no sample reaches it: even from the whole table %s at ε %s, all of it noise; raise the release's epsilon",
+			r.Goal.reached(p.Accuracy), job.FormatAmount(epsilon))
+	})
+	if r.Point.Size > 0 && (m == job.Multistage || m == job.Stratified) {
+		r.Value = float64(r.Point.Size) // the expected size of the design that was found
+	}
+	return err
 }
 
 // bisect finds the first good index of a monotone question.
-func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi int, value func(int) float64, hopeless string) error {
+func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi int, value func(int) float64, hopeless func(Point) error) error {
 	steps, done := int(math.Ceil(math.Log2(float64(hi-lo+1))))+2, 0
 	try := func(i int) (Point, bool, error) {
 		u.s.progress(done, steps)
@@ -178,7 +211,7 @@ func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi 
 		if best.Refused != "" {
 			return errors.New("solve: " + best.Refused)
 		}
-		return errors.New(hopeless)
+		return hopeless(best)
 	}
 	for lo < hi {
 		mid := lo + (hi-lo)/2
@@ -201,9 +234,9 @@ func (r *Solution) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "job %s, release %s (%s): what reaches %s ≤ %s\n", r.Job, r.Release, r.Mechanism, r.Goal.Measure, r.Goal.limit())
 	assumed(w, r.Assumptions, r.Simulated)
 	p := r.Point
-	_, err := fmt.Fprintf(w, "%s = %.6g: %s, ε %.4g on the sample, noise %s, sampling %s, error %s (%s)\n",
-		r.Over, r.Value, p.Design, p.Sample.Epsilon, cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative))
-	return err
+	paragraph(w, fmt.Sprintf("%s = %.6g: %s, %s on the sample, noise %s, sampling %s, error %s (%s)",
+		r.Over, r.Value, p.Design, budget(p.Sample), cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative)))
+	return nil
 }
 
 func (g Goal) limit() string {

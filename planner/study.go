@@ -8,14 +8,20 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // Pricer plans a job without data.
 type Pricer func(ctx context.Context, j *job.Job) (report.Report, error)
 
+// Designer makes the design that executes and accounts for a sample of a job.
+type Designer func(j *job.Job, sample string) (samplers.Design, error)
+
 // Settings are what a study needs beside the job.
 type Settings struct {
 	Price Pricer
+	// Design is needed for samples over a public frame.
+	Design Designer
 	// Mechanisms can be simulated; others only where their noise is public.
 	Mechanisms map[string]sdk.Mechanism
 	// Release is the name of the release to study; "" the first one from a sample,

@@ -23,8 +23,9 @@ type subject struct {
 	job     *job.Job
 	release job.Release
 	column  *job.Column
-	sample  *job.Sample // that it is made from, nil for the table
-	model   *model      // what is assumed, nil where nothing is
+	sample  *job.Sample      // that it is made from, nil for the table
+	model   *model           // what is assumed, nil where nothing is
+	strata  map[string]int64 // records of the largest units of the public frame, once it was read
 	s       Settings
 }
 
@@ -84,6 +85,7 @@ type variant struct {
 	from    string      // a sample of the job, job.Table, or invented
 	sample  *job.Sample // with from == invented
 	epsilon *big.Rat    // nil: that of the job
+	alone   bool        // nothing else is released from the draw
 }
 
 // with is the job with the releases of one draw only (P4: they share its budget),
@@ -99,7 +101,7 @@ func (u *subject) with(v variant) *job.Job {
 	}
 	j.Releases = nil
 	for _, r := range u.job.Releases {
-		if r.From != u.release.From {
+		if r.From != u.release.From || v.alone && r.Name != u.release.Name {
 			continue
 		}
 		r.From = v.from
@@ -148,17 +150,14 @@ func (u *subject) full(ctx context.Context, epsilon *big.Rat) (Accuracy, error) 
 
 // method is how rows are drawn where a study chooses: as in the job, or simple
 // random sampling where the number of units is public, else Poisson.
-func (u *subject) method() (job.Method, error) {
-	if u.sample != nil {
-		if m := u.sample.Method; m == job.SRSWOR || m == job.Poisson {
-			return m, nil
-		}
-		return "", fmt.Errorf("sweep: the rate of a %s sample has more than one part; sweep epsilon, or use --compare", u.sample.Method)
+func (u *subject) method() job.Method {
+	switch {
+	case u.sample != nil:
+		return u.sample.Method
+	case u.job.Dataset.Relation == privacy.ReplaceOne:
+		return job.SRSWOR
 	}
-	if u.job.Dataset.Relation == privacy.ReplaceOne {
-		return job.SRSWOR, nil
-	}
-	return job.Poisson, nil
+	return job.Poisson
 }
 
 // population is the public number of units, or a public lower bound.
@@ -169,6 +168,15 @@ func (u *subject) population() int64 {
 // at is the variant of a rate or of a size.
 func (u *subject) at(m job.Method, rate float64, size int64) (variant, design, error) {
 	n := u.population()
+	if m == job.Multistage || m == job.Stratified {
+		if size > 0 {
+			if n == 0 {
+				return variant{}, design{}, u.wrong("dataset.size", "is needed to sweep the size of a sample", "or sweep the rate")
+			}
+			rate = float64(size) / float64(n)
+		}
+		return u.scaled(rate)
+	}
 	if m == job.Poisson {
 		if size > 0 && n > 0 {
 			rate = float64(size) / float64(n)
@@ -181,7 +189,7 @@ func (u *subject) at(m job.Method, rate float64, size int64) (variant, design, e
 		return variant{from: invented, sample: &job.Sample{Method: job.Poisson, Rate: r}}, design{kind: "poisson", rate: rate}, nil
 	}
 	if n == 0 {
-		return variant{}, design{}, errors.New("sweep: a sample of fixed size needs dataset.size or dataset.at_least")
+		return variant{}, design{}, u.wrong("dataset.size", "is needed for a sample of fixed size", "or give dataset.at_least, a public lower bound")
 	}
 	if size == 0 {
 		size = max(1, int64(math.Round(rate*float64(n))))
@@ -205,7 +213,16 @@ func (u *subject) current() design {
 		rate, _ := u.sample.Rate.Float64()
 		return design{kind: "poisson", rate: rate}
 	}
-	return design{kind: string(u.sample.Method)}
+	d, err := u.framed(*u.sample)
+	if err != nil {
+		return design{kind: string(u.sample.Method)}
+	}
+	return d
+}
+
+// wrong is a problem of the job, with its place in the file.
+func (u *subject) wrong(path, message, hint string) error {
+	return job.Problems{u.job.Problem(path, message, hint)}
 }
 
 // decimal is x to six digits, exactly as it would be written in a job.

@@ -36,9 +36,6 @@ func (r Range) values(a Axis, current float64, population int64) ([]float64, err
 				r.From = math.Max(r.From, math.Min(1, 10/float64(population)))
 			}
 		case Size:
-			if population == 0 {
-				return nil, errors.New("sweep: n needs dataset.size or dataset.at_least")
-			}
 			r.From, r.To = math.Max(1, float64(population)/100), float64(population)
 		default:
 			r.From, r.To = current/10, current*10
@@ -69,16 +66,14 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 		return nil, err
 	}
 	current, _ := u.release.Guarantee.Epsilon.Float64()
+	if a == Size && u.population() == 0 {
+		return nil, u.wrong("dataset.size", "is needed to sweep the size of a sample", "or give dataset.at_least, a public lower bound; or sweep the rate")
+	}
 	xs, err := r.values(a, current, u.population())
 	if err != nil {
 		return nil, err
 	}
-	method := job.Method("")
-	if a != Epsilon {
-		if method, err = u.method(); err != nil {
-			return nil, err
-		}
-	}
+	method := u.method()
 	w := &Sweep{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Axis: a, Assumptions: u.assumptions(), Best: -1}
 	var full Accuracy
 	if a != Epsilon {
@@ -92,12 +87,15 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 		if err != nil {
 			return nil, err
 		}
+		if n := len(w.Points); n > 0 && a != Epsilon && p.Refused == "" && p.Rate == w.Points[n-1].Rate && p.Size == w.Points[n-1].Size {
+			continue // whole numbers of units allow no design in between
+		}
 		w.Points = append(w.Points, p)
 		if p.MonteCarlo > 0 {
 			w.Simulated = u.s.Repetitions
 		}
 		if p.Total > 0 && (w.Best < 0 || p.Total < w.Points[w.Best].Total) {
-			w.Best = i
+			w.Best = len(w.Points) - 1
 		}
 	}
 	u.s.progress(len(xs), len(xs))
@@ -142,7 +140,9 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 	case Rate:
 		p.X = d.rate
 	case Size:
-		p.X = math.Round(x)
+		if p.X = math.Round(x); d.spread != nil {
+			p.X = float64(d.size)
+		}
 	default:
 		p.X, _ = orElse(v.epsilon).Float64()
 	}

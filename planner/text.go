@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // cell is a number for a table, a dash where there is none.
@@ -32,36 +36,102 @@ func percent(x float64) string {
 	return fmt.Sprintf("%.3g %%", 100*x)
 }
 
+// columns of a terminal that a table must fit in.
+const columns = 80
+
 // WriteText prints the sweep for a person.
 func (w *Sweep) WriteText(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	fmt.Fprintf(b, "job %s, release %s (%s): sweep over %s\n", w.Job, w.Release, w.Mechanism, w.Axis)
+	leave := []string{"δ on sample"} // δ/q, the rate's inverse times δ
+	if w.Axis == Epsilon {
+		leave = append(leave, "design", "rate", "n", "δ")
+	} else if p := w.planned(); p != nil {
+		leave = append(leave, "ε", "δ", "full table")
+		paragraph(b, fmt.Sprintf("at %s on the population, where the full table's error is %s", budget(p.Target), cell(p.Full.Total)))
+	}
 	assumed(b, w.Assumptions, w.Simulated)
-	table(b, w.header(), w.rows())
+	table(b, w.header(), w.rows(), leave...)
 	for _, n := range w.notes() {
-		fmt.Fprintf(b, "%s\n", n)
+		paragraph(b, n)
 	}
 	if w.Best >= 0 {
 		fmt.Fprintf(b, "best: %s %.4g, error %.4g\n", w.Axis, w.Points[w.Best].X, w.Points[w.Best].Total)
 	}
-	fmt.Fprintf(b, "does sampling help? %s: %s\n", w.Verdict.Kind, w.Verdict.Reason)
+	paragraph(b, fmt.Sprintf("does sampling help? %s: %s", w.Verdict.Kind, w.Verdict.Reason))
 	return b.Flush()
+}
+
+// planned is a point that has a plan.
+func (w *Sweep) planned() *Point {
+	for i := range w.Points {
+		if w.Points[i].Refused == "" {
+			return &w.Points[i]
+		}
+	}
+	return nil
+}
+
+func budget(p privacy.Point) string {
+	if p.Delta == 0 {
+		return fmt.Sprintf("ε %.4g", p.Epsilon)
+	}
+	return fmt.Sprintf("ε %.4g, δ %.3g", p.Epsilon, p.Delta)
 }
 
 func assumed(b io.Writer, assumptions []string, repetitions int) {
 	for _, a := range assumptions {
-		fmt.Fprintf(b, "assumed: %s\n", a)
+		paragraph(b, "assumed: "+a)
 	}
 	if repetitions > 0 {
 		fmt.Fprintf(b, "simulated: %d repetitions, %d populations\n", repetitions, populations)
 	}
 }
 
-func table(out io.Writer, header []string, rows [][]string) {
+// paragraph prints text in lines that fit the terminal, the later ones indented.
+func paragraph(out io.Writer, text string) {
+	width := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i == 0:
+		case width+1+n > columns:
+			fmt.Fprint(out, "\n  ")
+			width = 2
+		default:
+			fmt.Fprint(out, " ")
+			width++
+		}
+		fmt.Fprint(out, word)
+		width += n
+	}
+	fmt.Fprintln(out)
+}
+
+// table prints the columns that are not left out and have a number in some row.
+func table(out io.Writer, header []string, rows [][]string, leave ...string) {
+	short := map[string]string{"ε on sample": "ε_n", "efficiency": "eff.", "best": "*"}
+	var keep []int
+	for i, h := range header {
+		some := slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "–" })
+		if some && !slices.Contains(leave, h) {
+			keep = append(keep, i)
+		}
+	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, strings.Join(header, "\t")+"\t")
+	line := func(cells []string) {
+		for _, i := range keep {
+			cell := cells[i]
+			if s, ok := short[cell]; ok {
+				cell = s
+			}
+			fmt.Fprint(t, cell+"\t")
+		}
+		fmt.Fprintln(t)
+	}
+	line(header)
 	for _, r := range rows {
-		fmt.Fprintln(t, strings.Join(r, "\t")+"\t")
+		line(r)
 	}
 	t.Flush()
 }
@@ -77,7 +147,11 @@ func (w *Sweep) rows() [][]string {
 		if i == w.Best {
 			mark = "best"
 		}
-		r := []string{mark, p.Design, percent(p.Rate), count(p.Size), cell(p.Target.Epsilon), cell(p.Target.Delta),
+		size := p.Size
+		if w.Axis == Size {
+			size = int64(p.X)
+		}
+		r := []string{mark, p.Design, percent(p.Rate), count(size), cell(p.Target.Epsilon), cell(p.Target.Delta),
 			cell(p.Sample.Epsilon), cell(p.Sample.Delta), cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative), cell(p.Full.Total)}
 		out = append(out, r)
 	}

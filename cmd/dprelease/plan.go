@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/planner"
 )
 
 func (e *environment) plan() *cobra.Command {
@@ -23,7 +24,7 @@ With --sweep it plans one release at many rates, sample sizes or epsilons, adds
 the sampling error that follows from what the job assumes about its columns
 (assume), finds the best point, and says whether sampling helps. --solve finds
 the smallest epsilon, or sample, that reaches an accuracy: rse (relative standard
-error), se, or noise. --compare puts designs side by side at equal (ε, δ).
+error), se or rmse (the same), or noise. --compare puts designs side by side at equal (ε, δ).
 Where the noise depends on the data it is simulated under the assumptions.`,
 		Example: `  dprelease plan job.yaml
   dprelease plan --json job.yaml | jq .guarantee
@@ -51,11 +52,11 @@ Where the noise depends on the data it is simulated under the assumptions.`,
 	e.outputFlags(c, "print the plan as one JSON object")
 	f := c.Flags()
 	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")
-	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'se<5' or 'noise<1'")
+	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'se<5', 'rmse<5' or 'noise<1'")
 	f.StringVar(&s.over, "over", "epsilon", "with --solve: what to find, epsilon or n")
 	f.BoolVar(&s.compare, "compare", false, "compare designs at equal (ε, δ)")
 	f.Int64Var(&s.size, "size", 0, "with --compare: the size of the samples (default: the job's, or a tenth)")
-	f.Int64Var(&s.units, "units", 20, "with --compare: how many strata or first-stage units")
+	f.Int64Var(&s.units, "units", 0, "with --compare: how many hypothetical strata or units (default: the public frame's, or 20)")
 	f.StringVar(&s.release, "release", "", "the release to study (default: the first one from a sample)")
 	f.Float64Var(&s.span.From, "from", 0, "with --sweep: the first value")
 	f.Float64Var(&s.span.To, "to", 0, "with --sweep: the last value")
@@ -90,11 +91,29 @@ func (s *study) check(given func(string) bool) error {
 			return fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
 		}
 	}
+	if err := s.question(); err != nil {
+		return err
+	}
 	if s.plot != "" && s.kind() == "solve" {
 		return errors.New("--plot goes with --sweep or --compare")
 	}
 	if s.repetitions < 8 || s.repetitions > 1_000_000 {
 		return errors.New("--repetitions must lie between 8 and 1000000")
+	}
+	return nil
+}
+
+// question finds what is no question at all.
+func (s *study) question() error {
+	switch s.kind() {
+	case "sweep":
+		_, err := planner.ParseAxis(s.sweep)
+		return err
+	case "solve":
+		if _, err := planner.ParseGoal(s.solve); err != nil {
+			return err
+		}
+		return planner.ParseOver(s.over)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 			}
 			return p.Report(), nil
 		},
-		Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
+		Design: pipeline.Design, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
 	}
 	r, err := s.ask(ctx, j, settings)
 	stop()

@@ -1,0 +1,272 @@
+package planner
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/amplify"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// candidate is a design to compare.
+type candidate struct {
+	name       string
+	executable bool
+	public     design
+	made       *variant // that the job could name; nil where budget inverts the design
+	budget     func(target privacy.Point) (privacy.Point, []privacy.Relation, error)
+	note       string
+	refused    string // why there is no such design under the job's relation
+}
+
+// someUnits is how many strata or units there are where nobody says.
+const someUnits = 20
+
+// candidates are the designs, in the order of the table of docs/sampling.md.
+func (u *subject) candidates(o Designs) ([]candidate, error) {
+	n := u.population()
+	fixed := u.job.Dataset.Relation == privacy.ReplaceOne
+	out := []candidate{{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.Table, alone: true}}}
+	for _, m := range []struct {
+		name   string
+		method job.Method
+	}{{"Poisson", job.Poisson}, {"SRSWOR", job.SRSWOR}} {
+		v, d, err := u.at(m.method, 0, o.Size)
+		if err != nil {
+			return nil, err
+		}
+		v.alone = true
+		out = append(out, candidate{name: m.name, executable: true, public: d, made: &v})
+	}
+	columns := u.frameColumns()
+	var more []candidate
+	var err error
+	switch {
+	case o.Units == 0 && fixed && len(columns) > 0:
+		more, err = u.overFrame(o.Size, columns)
+	case fixed:
+		more = u.hypothetical(o)
+	default:
+		const known = "the public number of records of every unit would fix N, which is secret under add-remove"
+		more = []candidate{
+			{name: "stratified, fixed numbers", refused: known},
+			{name: "multistage", refused: known},
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, more...)
+	out = append(out, u.ratesByStratum(o), u.twoStagePoisson(o))
+	replaced := candidate{name: "with replacement", note: "accounted for, not executable"}
+	if !fixed {
+		replaced.refused = "its rule is proved under replace-one, where N is public"
+		return append(out, replaced), nil
+	}
+	replaced.public = design{kind: "with-replacement", rate: float64(o.Size) / float64(n), size: o.Size}
+	replaced.budget = u.inverted(privacy.WithReplacement{Take: o.Size, Of: n})
+	return append(out, replaced), nil
+}
+
+// inverted is the budget that any mechanism may spend on a draw.
+func (u *subject) inverted(s privacy.Sampling) func(privacy.Point) (privacy.Point, []privacy.Relation, error) {
+	return func(target privacy.Point) (privacy.Point, []privacy.Relation, error) {
+		relation := u.job.Dataset.Relation
+		under, err := privacy.SampleRelations(s, relation)
+		if err != nil {
+			return privacy.Point{}, nil, err
+		}
+		b, err := privacy.SampleBudget(s, relation, target)
+		return b, under, err
+	}
+}
+
+// frameColumns are the key columns of the job's public frame, from the top.
+func (u *subject) frameColumns() []string {
+	if u.job.Dataset.Frame == nil {
+		return nil
+	}
+	for _, s := range u.job.Samples {
+		var out []string
+		for _, st := range s.Stages {
+			if st.Unit != "" {
+				out = append(out, st.Unit)
+			}
+		}
+		if s.Strata != "" {
+			out = []string{s.Strata}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	f, err := os.Open(u.job.Dataset.Frame.Path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	header, err := csv.NewReader(f).Read()
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, h := range header {
+		if h != u.job.Dataset.Frame.Records {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// overFrame are the stratified and the multistage design over the real public frame:
+// numbers in proportion to the strata, which are public here, or where units lie in
+// units the same number in each of the smallest; and the job's own stages, or half of
+// the largest units, with as many records as give the size.
+func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
+	// All units of every stage, and of each ultimate unit the same number of records:
+	// stratification by ultimate units.
+	within := job.Sample{Method: job.Multistage}
+	for _, c := range columns {
+		within.Stages = append(within.Stages, job.Stage{Unit: c, Take: job.Take{All: true}})
+	}
+	within.Stages = append(within.Stages, job.Stage{Take: job.Take{Count: 1}, Short: job.ShortAll})
+	if _, err := u.framed(within); err != nil {
+		return nil, fmt.Errorf("%s: dataset.frame: %w", u.job.Pos("dataset.frame"), err)
+	}
+	n, units := u.population(), int64(len(u.strata))
+	stages := within
+	stages.Stages = slices.Clone(within.Stages)
+	stages.Stages[0].Take = job.Take{Count: max(1, units/2)}
+	note := fmt.Sprintf("over the public frame: half of the %d units of %s, as many records of each unit below", units, columns[0])
+	for _, s := range u.job.Samples {
+		if s.Method == job.Multistage {
+			stages, note = s, "over the public frame, the stages of the sample "+s.Name+" scaled to the size"
+			break
+		}
+	}
+	var out []candidate
+	add := func(name, note string, s job.Sample, d design, err error) {
+		c := candidate{name: name, note: note, executable: true, public: d, made: &variant{from: invented, sample: &s, alone: true}}
+		if err != nil {
+			c = candidate{name: name, refused: err.Error()}
+		}
+		out = append(out, c)
+	}
+	rate := float64(size) / float64(n)
+	if len(columns) == 1 {
+		strat := u.proportional(columns[0], size)
+		d, err := u.framed(strat)
+		add(fmt.Sprintf("stratified, %d strata", units), "over the public frame: numbers in proportion to the records of "+columns[0], strat, d, err)
+	} else {
+		strat, d, err := u.scaledStages(within, rate)
+		add("stratified", "over the public frame: every unit of "+columns[len(columns)-1]+" is a stratum, with as many records of each", strat, d, err)
+	}
+	s, d, err := u.scaledStages(stages, rate)
+	add("multistage", note, s, d, err)
+	return out, nil
+}
+
+// proportional takes public numbers in proportion to the public sizes of the strata.
+func (u *subject) proportional(column string, size int64) job.Sample {
+	s := job.Sample{Method: job.Stratified, Strata: column}
+	for _, key := range slices.Sorted(maps.Keys(u.strata)) {
+		of := u.strata[key]
+		take := max(1, int64(math.Round(float64(size)*float64(of)/float64(u.population()))))
+		s.Takes = append(s.Takes, job.StratumTake{Stratum: key, Take: job.Take{Count: take}})
+	}
+	u.capTakes(s.Takes)
+	return s
+}
+
+// hypothetical are the same two with equal strata and units, of which there is no
+// frame. With correlation icc, their errors are those of the usual estimators.
+func (u *subject) hypothetical(o Designs) []candidate {
+	n := u.population()
+	if o.Units == 0 {
+		o.Units = max(2, min(someUnits, o.Size, n/2))
+	}
+	h := float64(o.Units)
+	inStratum, take := n/o.Units, max(1, o.Size/o.Units)
+	got := take * o.Units
+	rate := func(records int64) design {
+		return design{kind: "srswor", rate: float64(records) / float64(n), size: records}
+	}
+	strat := candidate{name: fmt.Sprintf("stratified, %d strata", o.Units), executable: true, public: rate(got), note: "hypothetical equal strata",
+		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: o.Units, Of: o.Units}, {Take: take, Of: inStratum}}})}
+	strat.public.spread = &samplers.Dispersion{Records: 1/float64(got) - 1/float64(inStratum*o.Units)}
+	// Half of the units, and as many rows in each as give the same size.
+	units := max(1, o.Units/2)
+	below := min(inStratum, max(1, o.Size/units))
+	got = units * below
+	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", units, o.Units), executable: true, public: rate(got), note: "hypothetical equal units",
+		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: units, Of: o.Units}, {Take: below, Of: inStratum}}})}
+	stages.public.spread = &samplers.Dispersion{Units: 1/float64(units) - 1/h, Records: 1/float64(got) - 1/float64(inStratum*o.Units)}
+	return []candidate{strat, stages}
+}
+
+// ratesByStratum is Poisson sampling with a public rate in each stratum. What it
+// spends depends on the largest rate alone.
+func (u *subject) ratesByStratum(o Designs) candidate {
+	c := candidate{name: "stratified Poisson", executable: true}
+	if u.job.Dataset.Relation != privacy.AddRemove {
+		c.refused = "rates by stratum are proved under add-remove only"
+		return c
+	}
+	for _, s := range u.job.Samples {
+		if len(s.Rates) == 0 {
+			continue
+		}
+		if scaled, d, err := u.scaledRates(s, float64(o.Size)/float64(u.population())); err == nil {
+			c.public, c.made = d, &variant{from: invented, sample: &scaled, alone: true}
+			c.note = "the rates of the sample " + s.Name + " scaled so that the largest gives the size; the realised size is smaller"
+			return c
+		}
+	}
+	rate := float64(o.Size) / float64(u.population())
+	c.public, c.budget = design{kind: "poisson", rate: rate}, u.inverted(privacy.Poisson{Rate: rate})
+	c.note = "one rate in all strata: the same as Poisson"
+	return c
+}
+
+// twoStagePoisson keeps half of the clusters and then records, each by its own coin
+// (P5). No sampler draws it.
+func (u *subject) twoStagePoisson(o Designs) candidate {
+	c := candidate{name: "two-stage Poisson"}
+	if u.job.Dataset.Relation != privacy.AddRemove {
+		c.refused = "its rule is proved under add-remove only"
+		return c
+	}
+	n := u.population()
+	if o.Units == 0 {
+		o.Units = max(2, min(someUnits, o.Size, n/2))
+	}
+	largest := (n + o.Units - 1) / o.Units
+	rate := float64(o.Size) / float64(n)
+	p := math.Max(0.5, rate)
+	c.public = design{kind: "poisson", rate: rate}
+	c.note = fmt.Sprintf("clusters kept with %.3g, records with %.3g, at most %d records in a cluster; accounted for, not executable", p, rate/p, largest)
+	if icc := u.icc(); icc > 0 {
+		c.note += "; the sampling error leaves the correlation within clusters out"
+	}
+	c.budget = func(target privacy.Point) (privacy.Point, []privacy.Relation, error) {
+		if target.Delta > 0 {
+			return privacy.Point{}, nil, errors.New("its rule is for pure ε, and this target has a δ")
+		}
+		return privacy.Point{Epsilon: amplify.PoissonPoissonSample(p, rate/p, largest, target.Epsilon)}, []privacy.Relation{privacy.AddRemove}, nil
+	}
+	return c
+}
+
+func (u *subject) icc() float64 {
+	if u.model == nil {
+		return 0
+	}
+	return u.model.icc
+}
