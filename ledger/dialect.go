@@ -182,7 +182,7 @@ func (a Address) classify(err error) *Error {
 		return known
 	case busy(err):
 		return poison(CodeLocked, "%s is locked by another process", a)
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.As(err, &s) && s.Code()&0xff == sqlite3.SQLITE_IOERR && crowded(a.sqlite):
 		return poison(CodeFull, "the disk of %s is full", a)
 	case errors.As(err, &s):
 		switch s.Code() & 0xff {
@@ -192,6 +192,8 @@ func (a Address) classify(err error) *Error {
 			return poison(CodeReadOnly, "%s cannot be written", a)
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 			return poison(CodeUnreadable, "%s is damaged, or is not a ledger", a)
+		case sqlite3.SQLITE_CANTOPEN:
+			return poison(CodeUnreadable, "%s cannot be opened by this user: its file must be readable, and its folder writable, because SQLite keeps two files beside it; to look at a ledger on a read-only disk, copy it", a)
 		case sqlite3.SQLITE_IOERR:
 			return poison(CodeUnreadable, "the disk of %s failed", a)
 		}

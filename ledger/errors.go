@@ -12,6 +12,7 @@ const (
 	CodeLocked     = "LEDGER_LOCKED"     // another process kept it locked for too long
 	CodeReadOnly   = "LEDGER_READ_ONLY"  // it cannot be written
 	CodeFull       = "LEDGER_FULL"       // the disk is full
+	CodeMoved      = "LEDGER_MOVED"      // its file was moved or replaced while it was open
 	CodeBroken     = "LEDGER_BROKEN"     // an earlier error made this handle useless
 	CodeUnknown    = "LEDGER_UNKNOWN"    // a commit failed, its outcome is not known
 	CodeClock      = "LEDGER_CLOCK"      // the clock went backwards

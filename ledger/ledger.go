@@ -21,6 +21,7 @@ type Ledger struct {
 	options Options
 	id      string
 	content [32]byte
+	place   *place // of a SQLite ledger
 
 	mu     sync.Mutex
 	db     *sql.DB
@@ -53,9 +54,12 @@ func Open(ctx context.Context, a Address, o Options) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{address: a, dialect: a.dialect(), options: o}
+	var err error
+	if l.place, err = a.findPlace(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	var err error
 	if o.database != nil {
 		l.db, err = o.database(a)
 	} else {

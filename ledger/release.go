@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math/big"
+	"strings"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -162,7 +163,10 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		s.Ticket, err = t.debit(&q, samples)
 		return err
 	})
-	return s, err
+	if err != nil {
+		return Standing{}, err // what was in the making counts for nothing
+	}
+	return s, nil
 }
 
 // abandon takes a debited release out of the hands of a run that died.
@@ -249,7 +253,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		}
 	}
 	return k, t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.Seq, a.ID, q.Plan, Debited, thisProcess(), k.token, t.at.Add(k.lease).UnixMicro())
+		r.Seq, a.ID, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro())
 }
 
 const releaseColumns = "id, account, plan, content, state, holder, token, lease_until"
@@ -302,8 +306,18 @@ func (l *Ledger) Renew(ctx context.Context, k *Ticket) error {
 		if _, err := t.held(k); err != nil {
 			return err
 		}
-		return t.exec("UPDATE dprelease_releases SET lease_until = ? WHERE id = ?", t.at.Add(k.lease).UnixMicro(), k.Release)
+		return t.exec("UPDATE dprelease_releases SET holder = ?, lease_until = ? WHERE id = ?", t.holding(k.lease), t.at.Add(k.lease).UnixMicro(), k.Release)
 	})
+}
+
+// holding names the holder of a lease. A test that sets the clock sets that of the
+// lease as well.
+func (t *tx) holding(lease time.Duration) string {
+	if t.l.options.clock != nil {
+		name, _, _ := strings.Cut(holding(lease), "@")
+		return name
+	}
+	return holding(lease)
 }
 
 // Drop says that the run has ended without a seal. The debit stays.

@@ -131,7 +131,10 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	}
 	if err := t.exec("COMMIT"); err != nil {
 		c := l.poison(err)
-		return &Error{Code: CodeUnknown, Message: "a commit to " + l.address.String() + " failed (" + c.Code + "): whether it took effect is not known; run the job again to find out"}
+		return &Error{Code: CodeUnknown, Message: c.Message + "; whether the last commit took effect is not known: run the job again to find out"}
+	}
+	if begin == l.dialect.beginWrite && !l.place.stays() {
+		return l.poison(poison(CodeMoved, "%s was moved, deleted or replaced while it was open: what was written now may be lost; put the file back and run the job again", l.address))
 	}
 	return nil
 }
