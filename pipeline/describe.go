@@ -102,21 +102,39 @@ func verdict(efficiency float64) string {
 	return fmt.Sprintf("amplification does not make up for the smaller sample: the noise of a total is at least %.3g times that of the full table", times)
 }
 
-// compared says what sampling did to one release's noise.
-func (r *release) compared() string {
+// compared says what sampling did to the accuracy of one release: expected are its
+// errors, in the order of the plan's.
+func (r *release) compared(rate float64, expected []report.ExpectedError) string {
 	for i, e := range r.plan.Errors {
 		if i >= len(r.full) || !(e.NoiseSD > 0) || !(r.full[i].NoiseSD > 0) {
 			continue
 		}
-		switch times := e.NoiseSD / r.full[i].NoiseSD; {
-		case times > 1.005:
-			return fmt.Sprintf("sampling made the noise %.3g times larger than the full table would have needed (%.4g), and adds its own error", times, r.full[i].NoiseSD)
-		case times < 0.995:
-			return fmt.Sprintf("sampling made the noise %.3g times smaller than the full table would have needed (%.4g); it adds its own error", 1/times, r.full[i].NoiseSD)
+		sampling := "sampling"
+		if rate > 0 {
+			sampling += fmt.Sprintf(" at %.3g %%", 100*rate)
 		}
-		return "sampling left the noise as the full table would have needed it, and adds its own error"
+		own, times := ownError(expected[i].Sampling), e.NoiseSD/r.full[i].NoiseSD
+		switch {
+		case times > 1.005:
+			return fmt.Sprintf("%s made the noise %.3g times larger than the full table would have needed (%.4g), and adds %s: the full table would have been more accurate",
+				sampling, times, r.full[i].NoiseSD, own)
+		case times < 0.995:
+			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.full[i].NoiseSD, own)
+		}
+		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own)
 	}
 	return ""
+}
+
+// ownError is the error of drawing a sample, in words.
+func ownError(s *report.Sampling) string {
+	switch {
+	case s == nil || s.BoundSD == nil:
+		return "an error of its own"
+	case s.Assumption != "":
+		return fmt.Sprintf("an error of its own (standard deviation at most %.4g, %.4g as assumed)", *s.BoundSD, s.AssumedSD)
+	}
+	return fmt.Sprintf("an error of its own (standard deviation at most %.4g)", *s.BoundSD)
 }
 
 func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy.Event) (report.Release, error) {
@@ -131,11 +149,17 @@ func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy
 			SHA256: r.mech.sha256, SelfNoising: r.mech.about.SelfNoising,
 		},
 		Params: r.job.Params, Target: point(r.job.Guarantee), Sample: r.share, Guarantee: g,
-		Verdict: r.compared(),
 	}
 	for _, e := range r.plan.Errors {
 		entry.Expected = append(entry.Expected, expectedError(j, d, e))
 	}
+	rate := 0.0
+	if s := sampling(d.design); s != nil {
+		if a := report.NewAmplification(s, j.Dataset.Relation, point(d.target)); a != nil {
+			rate = a.Rate
+		}
+	}
+	entry.Verdict = r.compared(rate, entry.Expected)
 	for _, f := range r.plan.Output {
 		entry.Fields = append(entry.Fields, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})
 	}

@@ -1,9 +1,6 @@
 package report
 
-import (
-	"math"
-	"math/big"
-)
+import "math/big"
 
 // budgetView is the account before and after the job.
 type budgetView struct {
@@ -22,7 +19,7 @@ func newBudgetView(b *Budget) *budgetView {
 	}
 	v := &budgetView{
 		Ledger: b.Ledger, Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
-		Limit: "ε\u00a0" + b.LimitEpsilon + ", δ\u00a0" + b.LimitDelta,
+		Limit: "ε\u00a0" + amount(b.LimitEpsilon, false) + ", δ\u00a0" + amount(b.LimitDelta, false),
 	}
 	for _, a := range b.Amounts {
 		v.Rows = append(v.Rows, budgetRow{
@@ -39,17 +36,10 @@ func amount(text string, up bool) string {
 	if !ok {
 		return text
 	}
-	f, exact := x.Float64()
-	switch {
-	case !exact && !up:
-		f = below(f, x)
-	case !exact:
-		f = -below(-f, new(big.Rat).Neg(x))
+	if !up {
+		x.Mul(x, keptBack)
 	}
-	if up {
-		return Spent(f)
-	}
-	return Allowed(f)
+	return fourDigits(x, up)
 }
 
 // before is what was spent when the job began.
@@ -64,13 +54,4 @@ func before(a Amount) string {
 		return "0"
 	}
 	return amount(rest.RatString(), true)
-}
-
-// below is the largest float that does not exceed x, from the nearest one.
-func below(f float64, x *big.Rat) float64 {
-	y := new(big.Rat)
-	if y.SetFloat64(f) != nil && y.Cmp(x) > 0 {
-		return math.Nextafter(f, math.Inf(-1))
-	}
-	return f
 }

@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // errorView is one expected error as the page shows it: a table of its parts, and
 // what has no number.
 type errorView struct {
@@ -11,6 +13,41 @@ type errorView struct {
 // errorRow is one part of an error: its standard deviation, half the interval that
 // holds it in 95 of 100 cases, and what that rests on.
 type errorRow struct{ What, SD, Half, Basis string }
+
+// errorViews are the expected errors of a release; those that differ in their title
+// alone are one, and what has no number is said once.
+func errorViews(all []ExpectedError) (views []errorView, notes []string) {
+	note := func(text string) {
+		if !slices.Contains(notes, text) {
+			notes = append(notes, text)
+		}
+	}
+	numbers, whole := false, false
+	for _, e := range all {
+		v := newErrorView(e)
+		numbers = numbers || e.NoiseSD > 0 || e.Half95 > 0
+		whole = whole || e.Sampling != nil && e.Sampling.BoundSD != nil && *e.Sampling.BoundSD == 0
+		for _, n := range v.Notes {
+			note(n)
+		}
+		if len(v.Rows) == 0 {
+			continue
+		}
+		k := slices.IndexFunc(views, func(w errorView) bool { return slices.Equal(w.Rows, v.Rows) })
+		if k < 0 {
+			views = append(views, v)
+		} else if len(views[k].Title) < 200 {
+			views[k].Title += ", " + v.Title
+		}
+	}
+	if !numbers {
+		note("How large the error of a released value is cannot be said without the data.")
+		if whole {
+			note("Sampling adds nothing: the whole table was read.")
+		}
+	}
+	return views, notes
+}
 
 func newErrorView(e ExpectedError) errorView {
 	v := errorView{Title: e.Field}
@@ -29,6 +66,8 @@ func newErrorView(e ExpectedError) errorView {
 		return v
 	case s.BoundSD == nil:
 		v.Notes = append(v.Notes, "Sampling: how far drawing the sample moves the value is not public: "+s.Unknown+".")
+		return v
+	case *s.BoundSD == 0 && len(v.Rows) == 0:
 		return v
 	case *s.BoundSD == 0:
 		v.Rows = append(v.Rows, errorRow{"sampling", "0", "±\u202f0", "the whole table was read"})

@@ -1,6 +1,9 @@
 package report_test
 
 import (
+	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +54,30 @@ func TestCaution(t *testing.T) {
 		got := report.Caution(report.Guarantee{Epsilon: c.eps, Delta: c.delta, Relation: privacy.AddRemove}, people)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("ε %g, δ %g: %q, want %q", c.eps, c.delta, got, c.want)
+		}
+	}
+}
+
+// What is printed of a charge is never below it and hardly above, and of a limit the
+// other way round; a short decimal is printed as it is.
+func TestPrintedFigures(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 20_000 {
+		x := math.Exp(60*rng.Float64() - 40)
+		up, err1 := strconv.ParseFloat(report.Spent(x), 64)
+		down, err2 := strconv.ParseFloat(report.Allowed(x), 64)
+		if err1 != nil || err2 != nil || up < x || up > x*1.001001 || down > x*(1+4e-9) || down < x/1.001001 {
+			t.Fatalf("%v is printed as %s and %s", x, report.Spent(x), report.Allowed(x))
+		}
+		short := float64(1+rng.IntN(9999)) * math.Pow10(rng.IntN(12)-9)
+		short, _ = strconv.ParseFloat(strconv.FormatFloat(short, 'g', 4, 64), 64)
+		if back, err := strconv.ParseFloat(report.Spent(short), 64); err != nil || back != short {
+			t.Fatalf("%v is printed as %s", short, report.Spent(short))
+		}
+	}
+	for x, want := range map[float64]string{0: "0", 2e-6: "2e-6", 0.1: "0.1", 1.00001: "1.001", math.Inf(1): "+Inf"} {
+		if got := report.Spent(x); got != want {
+			t.Errorf("%v is printed as %s, not %s", x, got, want)
 		}
 	}
 }

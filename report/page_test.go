@@ -106,14 +106,16 @@ func TestPageSaysEverything(t *testing.T) {
 	r, values := load(t, "schools")
 	inOrder(t, html(t, pageOf(t, "schools", r), r, values, false),
 		"Everything released here together: ε\u00a01.9, δ\u00a00",
-		"changes the chance of any result by at most a factor 6.686",
-		`id="released"`, "by at most a factor 1.492", "api_multistage",
-		`id="numbers"`, "estimate", "noise of standard deviation",
+		"Changing any one school’s record (but for county and district, which are public) changes the chance of any result by at most a factor 6.686",
+		`id="released"`, "column: api00", "Changing any one school’s record changes the chance of any result by at most a factor 1.136", "api_multistage", "county and district",
+		`id="numbers"`, "estimate (api99), estimate (api00)", "noise alone", "the whole table was read",
+		"sampling alone, at worst", "sampling alone, assumed", "noise and sampling, at worst", "Chebyshev’s inequality",
+		"is not public: it depends on how many rows of each group",
 		`id="guarantee"`, "12.9 %", "ε\u00a00.5, δ\u00a00", "ε\u00a01.795, δ\u00a00", "Subsampling: Tight Analyses",
 		`id="profile"`, "<svg", `id="bounds"`, "(charged)",
 		`id="claims"`, "Claimed by the paper, not sound here:", "Theorem 3", "reveal which unit was drawn",
-		`id="efficiency"`, "0.464", "3.87", "0.409", "2.16 times", "<svg",
-		`id="attacker"`, "<svg", "Any attacker",
+		`id="efficiency"`, "0.464", "3.87", "0.409", "2.16 times", "Sampling at 12.9 % made the noise 2.16 times larger", "the full table would have been more accurate", "<svg",
+		`id="attacker"`, "where guessing detects 5 %", "<svg", "Any attacker",
 		`id="budget"`, "Spent before", `id="provenance"`, r.Job.Digest, r.Releases[0].Files[0].SHA256, "No seed")
 	r, values = load(t, "response")
 	inOrder(t, html(t, pageOf(t, "response", r), r, values, false), "Hiding Among the Clones", `id="local"`, "Local ε₀", "not shuffled", "14\u202f827")

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -17,11 +20,12 @@ type view struct {
 	Job, Dataset, Relation, RelationMeans, Unit, Population, Collected string
 	Tool, Digest                                                       string
 	Charged, Meaning, Caution                                          string
-	One, Many                                                          string
+	One, Many, Caught                                                  string
 
 	Releases     []releaseView
 	MoreReleases int
 	Columns      []columnView
+	Intervals    bool // a release has intervals for its noise
 	Draws        []drawView
 	MoreDraws    int
 	Whole        figures
@@ -46,7 +50,9 @@ type releaseView struct {
 	Sampled                        bool
 	SelfNoising                    bool
 	Meaning, Charged               string
+	Params                         string
 	Errors                         []errorView
+	Notes                          []string
 	Values                         *gridView
 	File                           string
 }
@@ -114,6 +120,9 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	if r.Dataset.Population > 0 {
 		v.Population = grouped(r.Dataset.Population)
 	}
+	if len(p.whole.Powers) > 0 {
+		v.Caught = roundedUp(p.whole.caught)
+	}
 	v.addReleases(r, values)
 	v.addDraws(p, r)
 	v.addBounds(r)
@@ -148,11 +157,10 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 		}
 		one := releaseView{
 			Name: e.Name, From: e.From, Mechanism: e.Mechanism.Name, Version: e.Mechanism.Version, SelfNoising: e.Mechanism.SelfNoising,
-			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.Dataset)), Charged: charge(e.Guarantee),
+			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.seenFrom(e.From))), Charged: charge(e.Guarantee),
+			Params: paramsText(e.Params),
 		}
-		for _, x := range e.Expected {
-			one.Errors = append(one.Errors, newErrorView(x))
-		}
+		one.Errors, one.Notes = errorViews(e.Expected)
 		if len(e.Files) > 0 {
 			one.File = e.Files[0].Path
 		}
@@ -168,9 +176,47 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 	}
 }
 
+// seenFrom is the data set with what is public of it for one draw: only the frame of
+// that draw has columns that a neighbour keeps.
+func (r *Report) seenFrom(draw string) Dataset {
+	d := r.Dataset
+	d.PublicColumns = nil
+	for _, e := range r.Draws {
+		if e.Name == draw {
+			d.PublicColumns = e.PublicColumns
+		}
+	}
+	return d
+}
+
+// paramsText are the parameters of a mechanism in a line.
+func paramsText(raw json.RawMessage) string {
+	var params map[string]any
+	if json.Unmarshal(raw, &params) != nil {
+		return ""
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		text := fmt.Sprint(params[name])
+		if list, ok := params[name].([]any); ok {
+			words := make([]string, len(list))
+			for i, w := range list {
+				words[i] = fmt.Sprint(w)
+			}
+			text = strings.Join(words, ", ")
+		}
+		if len(text) > 200 {
+			text = "see report.json"
+		}
+		parts = append(parts, name+": "+text)
+	}
+	return strings.Join(parts, "; ")
+}
+
 // addColumns says once what columns of the same name and meaning mean.
 func (v *view) addColumns(e Release) {
 	for _, f := range e.Fields {
+		v.Intervals = v.Intervals || f.Name == "noise_low"
 		if f.Doc == "" {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -11,20 +12,48 @@ import (
 )
 
 // Spent prints a charged figure with four significant digits, rounded up (P17).
-func Spent(x float64) string { return digits(x, math.Ceil) }
+func Spent(x float64) string { return digits(x, true) }
 
 // Allowed prints a limit or a target with four significant digits, rounded down.
 // The billionths that a plan keeps back for rounding are shown as part of it.
-func Allowed(x float64) string {
-	return digits(x, func(steps float64) float64 { return math.Floor(steps * (1 + 3e-9)) })
+func Allowed(x float64) string { return digits(x, false) }
+
+func digits(x float64, up bool) string {
+	text := strconv.FormatFloat(x, 'g', -1, 64)
+	r, ok := new(big.Rat).SetString(text) // the number as it is written, not its bits
+	if !ok {
+		return text
+	}
+	if !up {
+		r.Mul(r, keptBack)
+	}
+	return fourDigits(r, up)
 }
 
-func digits(x float64, to func(float64) float64) string {
-	if x == 0 || math.IsInf(x, 0) || math.IsNaN(x) {
-		return strconv.FormatFloat(x, 'g', -1, 64)
+// keptBack shows what a plan leaves to rounding as part of the target.
+var keptBack = big.NewRat(1_000_000_003, 1_000_000_000)
+
+// fourDigits rounds an exact number to four significant digits, up or down.
+func fourDigits(r *big.Rat, up bool) string {
+	f, _ := r.Float64()
+	if f == 0 || math.IsInf(f, 0) {
+		return short(strconv.FormatFloat(f, 'g', 4, 64))
 	}
-	exponent := int(math.Floor(math.Log10(math.Abs(x)))) - 3
-	return short(strconv.FormatFloat(to(x/math.Pow10(exponent))*math.Pow10(exponent), 'g', 4, 64))
+	exponent := int(math.Floor(math.Log10(math.Abs(f)))) - 3
+	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exponent, -exponent))), nil))
+	if exponent > 0 {
+		scale.Inv(scale)
+	}
+	scaled := scale.Mul(scale, r)
+	steps, rest := new(big.Int).DivMod(scaled.Num(), scaled.Denom(), new(big.Int)) // rounded down
+	if up && rest.Sign() > 0 {
+		steps.Add(steps, big.NewInt(1))
+	}
+	rounded, err := strconv.ParseFloat(steps.String()+"e"+strconv.Itoa(exponent), 64)
+	if err != nil {
+		return short(strconv.FormatFloat(f, 'g', 4, 64))
+	}
+	return short(strconv.FormatFloat(rounded, 'g', 4, 64))
 }
 
 // short writes 1e-06 as 1e-6.
@@ -46,7 +75,10 @@ func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+	if first := s[0]; 'a' <= first && first <= 'z' { // not σ
+		s = string(first-'a'+'A') + s[1:]
+	}
+	return s + "."
 }
 
 // percent prints a share of 1.

@@ -3,6 +3,7 @@ package mean
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -39,7 +40,7 @@ func (l *layout) expected() []sdk.ExpectedError {
 			e.Linear = &sdk.Linear{Column: q.column.Name, Low: q.column.Lower - q.centre, High: q.column.Upper - q.centre, Scale: 1 / l.divisor}
 		} else {
 			per := (q.column.Upper - q.column.Lower) * n.sd / float64(q.high) * q.maxWeight
-			e.Note = fmt.Sprintf("%s: noise of at most %.4g divided by the number of values", q.column.Name, per)
+			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", q.column.Name, figure(per))
 			e.SamplingNote = "it depends on how many values of " + q.column.Name + " the sample holds, which is secret; the more of them, the smaller it is"
 			if l.params.By != "" {
 				e.SamplingNote = "it depends on how many rows of each group the sample holds, which is secret; the more of them, the smaller it is"
@@ -48,6 +49,14 @@ func (l *layout) expected() []sdk.ExpectedError {
 		all = append(all, e)
 	}
 	return all
+}
+
+// figure prints four digits, and no exponent where people use none.
+func figure(x float64) string {
+	if x >= 1000 && x < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
 }
 
 // result turns noisy sums into the released table. It is post-processing: it

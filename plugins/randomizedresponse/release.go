@@ -60,7 +60,11 @@ func (l *layout) trust() string {
 	if l.Shuffle {
 		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; against whoever sees a report with a name on it a user has ε0 %.6g only", l.local.Eps0)
 	}
-	return fmt.Sprintf("local model: each report is randomized by itself, and ε0 %.6g holds against whoever sees it with a name on it; what sampling adds to that trusts the sample to stay secret", l.local.Eps0)
+	text := fmt.Sprintf("local model: each report is randomized by itself, and ε0 %.6g holds against whoever sees it with a name on it", l.local.Eps0)
+	if l.weight != 1 {
+		text += "; what sampling adds to that trusts the sample to stay secret"
+	}
+	return text
 }
 
 // normal95 is the two-sided 95 % quantile of the normal distribution.
