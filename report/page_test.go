@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,6 +171,17 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
+// used is the processor time of this process so far: it does not depend on what else
+// the machine does.
+func used(t testing.TB) time.Duration {
+	t.Helper()
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
+}
+
 // A job of ten thousand releases still has a page that can be opened.
 func TestPageOfManyReleases(t *testing.T) {
 	r, values := load(t, "schools")
@@ -185,12 +197,12 @@ func TestPageOfManyReleases(t *testing.T) {
 		r.Releases, r.Draws = append(r.Releases, e), append(r.Draws, d)
 		values[e.Name] = table
 	}
-	start := time.Now()
+	start := used(t)
 	page := html(t, draw(t, r), r, values, false)
 	if len(page) > 2<<20 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
-	if d := time.Since(start); d > 20*time.Second {
+	if d := used(t) - start; d > 20*time.Second {
 		t.Errorf("the page took %v", d)
 	}
 	inOrder(t, page, "9800 more releases", "9950 more draws")
