@@ -1,6 +1,10 @@
 package table
 
-import "github.com/apache/arrow-go/v18/arrow/bitutil"
+import (
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+)
 
 // assembler puts the columns of a batch together from decoded pieces. A block that lies inside one piece is a view of
 // it; one that straddles pieces, or of which only some rows are picked, is copied into memory that is used again for
@@ -34,7 +38,7 @@ func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
 	out := &a.columns[col]
 	mem := &a.memory[col]
 	out.Float64, out.Int64, out.Codes, out.Valid, out.Adjusted = nil, nil, nil, nil, false
-	if p.pick.All && len(parts) == 1 {
+	if p.pick.All && len(parts) == 1 && parts[0].data[k].lazy == nil {
 		a.view(out, mem, a.shapes[col], &parts[0].data[k], int(p.block.First-parts[0].first), rows)
 		return
 	}
@@ -46,16 +50,16 @@ func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
 	}
 	switch a.shapes[col] {
 	case asFloat64:
-		mem.f64 = gather(mem.f64, spans, rows, func(p *piece) []float64 { return p.data[k].f64 })
+		mem.f64 = gather(mem.f64, spans, k, rows, func(v *vec) []float64 { return v.f64 }, math.Float64frombits)
 		out.Float64, out.Adjusted = mem.f64, true
 		for i := range spans {
 			out.Adjusted = out.Adjusted && spans[i].p.data[k].adjusted
 		}
 	case asInt64:
-		mem.i64 = gather(mem.i64, spans, rows, func(p *piece) []int64 { return p.data[k].i64 })
+		mem.i64 = gather(mem.i64, spans, k, rows, func(v *vec) []int64 { return v.i64 }, func(b uint64) int64 { return int64(b) })
 		out.Int64 = mem.i64
 	default:
-		mem.codes = gather(mem.codes, spans, rows, func(p *piece) []int32 { return p.data[k].codes })
+		mem.codes = gather(mem.codes, spans, k, rows, func(v *vec) []int32 { return v.codes }, nil)
 		out.Codes = mem.codes
 		joinDictionaries(out, spans, k)
 	}
@@ -120,20 +124,31 @@ func cut(p *plan, parts []*piece) []span {
 	return spans
 }
 
-func gather[T any](dst []T, spans []span, rows int, values func(p *piece) []T) []T {
+// gather copies the rows of the spans; from is a value of a page that was not unpacked.
+func gather[T any](dst []T, spans []span, k, rows int, values func(v *vec) []T, from func(bits uint64) T) []T {
 	if cap(dst) < rows {
 		dst = make([]T, 0, max(rows, 1024))
 	}
 	dst = dst[:0]
 	for i := range spans {
 		s := &spans[i]
-		v := values(s.p)
-		if s.rows == nil {
+		vec := &s.p.data[k]
+		v, lazy := values(vec), vec.lazy
+		switch {
+		case lazy != nil && s.rows == nil:
+			for row := s.from; row < s.to; row++ {
+				dst = append(dst, from(lazy.bits(row)))
+			}
+		case lazy != nil:
+			for _, row := range s.rows {
+				dst = append(dst, from(lazy.bits(int(int64(row)+s.shift))))
+			}
+		case s.rows == nil:
 			dst = append(dst, v[s.from:s.to]...)
-			continue
-		}
-		for _, row := range s.rows {
-			dst = append(dst, v[int64(row)+s.shift])
+		default:
+			for _, row := range s.rows {
+				dst = append(dst, v[int64(row)+s.shift])
+			}
 		}
 	}
 	return dst

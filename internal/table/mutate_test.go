@@ -100,10 +100,27 @@ func scanExact(path string, want []wantColumn, n int) (scanned bool, err error) 
 	}
 	rows := 0
 	var wrong error
+	// Two rows, which may be read where they lie.
+	sparse := ScanOptions{Columns: names, Workers: 1, Pick: func(b Block) (Pick, error) {
+		return Pick{Rows: []uint32{uint32(b.Rows / 3), uint32(b.Rows - 1)}}, nil
+	}}
+	if n > 64 {
+		err = tab.Scan(ctx, sparse, func(b Batch) error {
+			for i := range have {
+				if wrong == nil {
+					wrong = have[i].same(&b.Columns[i], int(b.Block.First), b.Picked.Rows, b.Rows)
+				}
+			}
+			return wrong
+		})
+		if wrong != nil || onlyOurs(err) != nil {
+			return false, errors.Join(wrong, onlyOurs(err))
+		}
+	}
 	err = tab.Scan(ctx, ScanOptions{Columns: names, Workers: 1}, func(b Batch) error {
 		rows += b.Rows
 		for i := range have {
-			if err := have[i].same(&b.Columns[i], int(b.Block.First), b.Rows); err != nil {
+			if err := have[i].same(&b.Columns[i], int(b.Block.First), nil, b.Rows); err != nil {
 				wrong = err
 				return err
 			}
@@ -121,11 +138,11 @@ func scanExact(path string, want []wantColumn, n int) (scanned bool, err error) 
 
 // same is check, after making sure that the values came in the same shape: a damaged annotation that turns numbers
 // into text is as wrong as a wrong number, unless it is noticed as another Kind.
-func (w *wantColumn) same(v *Values, at, n int) error {
+func (w *wantColumn) same(v *Values, at int, rows []uint32, n int) error {
 	if (w.f64 != nil) != (v.Float64 != nil) || (w.i64 != nil) != (v.Int64 != nil) {
 		return fmt.Errorf("%s: arrived in another shape", w.name)
 	}
-	return w.check(v, at, nil, n)
+	return w.check(v, at, rows, n)
 }
 
 func onlyOurs(err error) error {

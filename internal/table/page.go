@@ -2,9 +2,9 @@ package table
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
@@ -20,8 +20,17 @@ type vec struct {
 	valid []byte // nil: no nulls
 	hold  []*buffer
 
+	lazy *literalView // instead of f64 or i64: the page as it is stored
+
 	adjusted bool // ScanOptions.Adjust is done with it
 	inPlace  bool // the values are the first buffer's own memory
+}
+
+func (v *vec) rows() int {
+	if v.lazy != nil {
+		return v.lazy.rows
+	}
+	return max(len(v.f64), len(v.i64), len(v.codes))
 }
 
 func (v *vec) release(p *pool) {
@@ -43,6 +52,8 @@ type chunk struct {
 	once    sync.Once
 	dict    *dictionary
 	dictErr error
+
+	whole atomic.Bool // a page was met that has to be unpacked as a whole; the others are taken to be like it
 }
 
 // dataAt is the place of the i-th page with rows among the chunk's pages, as pagesOf counts them.
@@ -61,7 +72,10 @@ var (
 
 // page decodes one data page. Exactly p.Values rows come out of it, or an error.
 func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
-	data, values, err := w.body(c, p, to, out)
+	data, values, err := w.stream(c, p, to, out)
+	if err == errWhole {
+		data, values, err = w.body(c, p, to, out)
+	}
 	if err != nil {
 		return err
 	}
@@ -109,27 +123,14 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
 // body reads a page, notes what it read, checks its checksum and unpacks it into a buffer that out holds. data starts
 // with the levels of a v2 page; values is what follows them (for v1, everything).
 func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, out *vec) (data, values []byte, err error) {
-	front := int(p.DefLen) + int(p.RepLen)
-	prefix := front
-	if !p.V2 && c.leaf.MaxDef > 0 {
-		prefix = w.prefix // levels are as long as those of the page before, mostly
-	}
-	shift := -prefix & 7 // then the values begin at a multiple of 8 and need not be moved
-	buf := w.pool.get(int(p.Unpacked) + 8)
-	out.hold = append(out.hold, buf)
-	data = buf.bytes()[shift : shift+int(p.Unpacked)]
+	front := p.Front()
+	data = w.room(c, p, out)
 	packed := p.Packed && c.facts.Codec != pagewalk.Uncompressed
 	src := data
 	if packed {
 		src = w.scratch(int(p.Stored))
 	}
-	if _, err := c.r.ReadAt(src, p.Off); err != nil {
-		return nil, nil, errPageRead
-	}
-	if p.HasCRC && crc32.ChecksumIEEE(src) != p.CRC {
-		return nil, nil, errChecksum
-	}
-	if err := to.note(src); err != nil {
+	if err := w.read(c, p, to, src); err != nil {
 		return nil, nil, err
 	}
 	if packed {
@@ -139,6 +140,18 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, out *vec) (data, valu
 		}
 	}
 	return data, data[front:], nil
+}
+
+// room is a buffer for an unpacked page, which out holds.
+func (w *worker) room(c *chunk, p *pagewalk.Page, out *vec) []byte {
+	prefix := p.Front()
+	if !p.V2 && c.leaf.MaxDef > 0 {
+		prefix = w.prefix // levels are as long as those of the page before, mostly
+	}
+	shift := -prefix & 7 // then the values begin at a multiple of 8 and need not be moved
+	buf := w.pool.get(int(p.Unpacked) + 8)
+	out.hold = append(out.hold, buf)
+	return buf.bytes()[shift : shift+int(p.Unpacked)]
 }
 
 // values decodes the present values of a page and puts zeros in the places of nulls.

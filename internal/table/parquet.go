@@ -118,7 +118,15 @@ func (f *parquetFile) piece(c *chunk, i int, base int64) *piece {
 	}
 	p.decode = func(w *worker, p *piece) error {
 		p.data = make([]vec, 1)
-		err := guarded(func() error { return w.page(c, page, c.marks.at(c.dataAt(i)), &p.data[0]) })
+		err := guarded(func() error {
+			to := c.marks.at(c.dataAt(i))
+			if p.sparse {
+				if err := w.view(c, page, to, &p.data[0]); err != errWhole {
+					return err
+				}
+			}
+			return w.page(c, page, to, &p.data[0])
+		})
 		return about(err, f.path, "column "+c.leaf.Name)
 	}
 	return p

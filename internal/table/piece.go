@@ -16,6 +16,8 @@ type piece struct {
 	data   []vec                           // one for each column of the lane
 	cols   []int                           // the lane's
 
+	sparse bool // few of its rows are wanted; set with done
+
 	done chan struct{} // made when the piece is handed to the workers, closed when it is decoded
 	err  error
 	refs int // planned blocks that need it, and the lane while it may be needed again
@@ -76,7 +78,7 @@ func (p *piece) run(ctx context.Context, w *worker, adjust func(int, []float64) 
 	}
 	for i := range p.data {
 		v := &p.data[i]
-		if max(len(v.f64), len(v.i64), len(v.codes)) != p.rows || v.valid != nil && len(v.valid)*8 < p.rows {
+		if v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows {
 			p.err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
 			return
 		}

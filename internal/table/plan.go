@@ -95,7 +95,7 @@ func (s *scan) plan(ctx context.Context) error {
 			p.parts[i] = append(p.parts[i], l.window...)
 			for _, part := range l.window {
 				if p.pick.touches(b, part) {
-					s.need(part)
+					s.need(part, p.sparse())
 				}
 			}
 		}
@@ -103,6 +103,9 @@ func (s *scan) plan(ctx context.Context) error {
 	s.planned = append(s.planned, p)
 	return nil
 }
+
+// sparse says that reading values one by one costs less than unpacking pages.
+func (p *plan) sparse() bool { return !p.pick.All && len(p.pick.Rows) <= p.block.Rows/32 }
 
 // touches says whether a row of b that lies in the piece is picked.
 func (p *Pick) touches(b Block, part *piece) bool {
@@ -149,12 +152,12 @@ func (s *scan) advance(l *lane, b Block) error {
 }
 
 // need hands a piece to the workers, once, and counts the block that asked.
-func (s *scan) need(p *piece) {
+func (s *scan) need(p *piece, sparse bool) {
 	p.refs++
 	if p.done != nil {
 		return
 	}
-	p.done = make(chan struct{})
+	p.done, p.sparse = make(chan struct{}), sparse
 	s.live++
 	s.bytes += p.cost
 	s.tasks <- p

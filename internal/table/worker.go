@@ -11,6 +11,7 @@ type worker struct {
 	unpack  unpacker
 	library library
 	raw     []byte
+	digest  digester
 	prefix  int // bytes in front of the values of the last page
 }
 

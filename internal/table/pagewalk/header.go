@@ -48,6 +48,9 @@ type Page struct {
 	kind             int8
 }
 
+// Front is how many bytes of levels stand in front of what a v2 page compresses.
+func (p *Page) Front() int { return int(p.DefLen) + int(p.RepLen) }
+
 // parseHeader reads one page header at the start of b and returns its length. more is true when b is too short.
 func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 	c := &compact{b: b}
