@@ -47,13 +47,17 @@ var bimodal = population{"two scaled Beta(2, 10)", 0, 1000, func(rng *rand.Rand)
 	return x
 }}
 
-// trial plans one quantile of a sample of n at a population ε.
+// trial plans one quantile of a sample of n at a population ε, with the papers'
+// method unless another is given.
 func (p population) trial(n int64, eps float64, params map[string]any) (*planner.Trial, privacy.Point, error) {
 	on, err := onSample(n, eps)
 	if err != nil {
 		return nil, on, err
 	}
-	if params["method"] == "exponential" {
+	switch params["method"] {
+	case nil:
+		params["method"] = "smooth-laplace"
+	case "exponential":
 		on.Delta = 0
 	}
 	params["column"] = "x"

@@ -5,7 +5,7 @@
 //
 // The host hands over values clipped to the column's public bounds [L, U]. The
 // quantile of rank p of n values is the one in place ⌈pn⌉; L stands before the
-// first value and U after the last. Two methods:
+// first value and U after the last. Two methods, the second by default:
 //
 //   - smooth-laplace: the quantile plus Laplace noise in proportion to its
 //     β-smooth sensitivity S (P13). An event approx{ε, δ} a quantile. S depends on

@@ -70,7 +70,7 @@ func BenchmarkError(b *testing.B) {
 	api := schoolColumn(b, "api00")
 	for _, epsilon := range []float64{0.1, 0.3, 1, 3} {
 		for name, params := range map[string]string{
-			"smooth":      `{"column":"x"}`,
+			"smooth":      `{"column":"x","method":"smooth-laplace"}`,
 			"published":   `{"column":"x","calibration":"published"}`,
 			"exponential": `{"column":"x","method":"exponential","points":801}`,
 		} {

@@ -60,11 +60,11 @@ func TestQuantilesOfKnownValues(t *testing.T) {
 		table  sdktest.Table
 		want   []float64
 	}{
-		"median":       {`{"column":"x"}`, numbers(values), []float64{50}},
-		"quartiles":    {`{"column":"x","quantiles":[0.25,0.5,0.75]}`, numbers(values), []float64{30, 50, 80}},
-		"any order":    {`{"column":"x","quantiles":[0.9,0.1]}`, numbers(values), []float64{90, 10}},
-		"missing":      {`{"column":"x"}`, numbers(values, 1, 3, 4, 5), []float64{70}}, // of 40 60 70 80 90 100
-		"nothing":      {`{"column":"x"}`, numbers(nil), []float64{0}},
+		"median":       {`{"column":"x","method":"smooth-laplace"}`, numbers(values), []float64{50}},
+		"quartiles":    {`{"column":"x","method":"smooth-laplace","quantiles":[0.25,0.5,0.75]}`, numbers(values), []float64{30, 50, 80}},
+		"any order":    {`{"column":"x","method":"smooth-laplace","quantiles":[0.9,0.1]}`, numbers(values), []float64{90, 10}},
+		"missing":      {`{"column":"x","method":"smooth-laplace"}`, numbers(values, 1, 3, 4, 5), []float64{70}}, // of 40 60 70 80 90 100
+		"nothing":      {`{"column":"x","method":"smooth-laplace"}`, numbers(nil), []float64{0}},
 		"points":       {`{"column":"x","method":"exponential","points":101}`, numbers(values), []float64{50}},
 		"two selected": {`{"column":"x","method":"exponential","quantiles":[0.25,0.75],"points":101}`, numbers(values), []float64{30, 80}},
 		"all missing":  {`{"column":"x","method":"exponential","points":11}`, numbers([]float64{5}, 0), []float64{0}},
@@ -80,7 +80,7 @@ func TestQuantilesOfKnownValues(t *testing.T) {
 // target under every relation.
 func TestPlanSpendsTheTarget(t *testing.T) {
 	for _, p := range []string{
-		`{"column":"x"}`, `{"column":"x","quantiles":[0.1,0.2,0.3,0.5,0.7,0.8,0.9]}`, `{"column":"x","noise_share":0.3}`,
+		`{"column":"x","method":"smooth-laplace"}`, `{"column":"x","method":"smooth-laplace","quantiles":[0.1,0.2,0.3,0.5,0.7,0.8,0.9]}`, `{"column":"x","noise_share":0.3}`,
 		`{"column":"x","method":"exponential","quantiles":[0.1,0.2,0.3]}`, `{"column":"x","calibration":"published"}`,
 	} {
 		for _, target := range []privacy.Point{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 3.3, Delta: 0.001}} {
@@ -103,7 +103,7 @@ func TestPlanSpendsTheTarget(t *testing.T) {
 // The scale of the noise is private: between two tables with the same quantile
 // and different spread, nothing but the argument of the noise call differs.
 func TestNothingRevealsTheScale(t *testing.T) {
-	req := request(`{"column":"x"}`, privacy.AddRemove)
+	req := request(`{"column":"x","method":"smooth-laplace"}`, privacy.AddRemove)
 	narrow, wide := make([]float64, 101), make([]float64, 101)
 	for i := range narrow {
 		narrow[i], wide[i] = 50, float64(i)
@@ -131,7 +131,7 @@ func TestNothingRevealsTheScale(t *testing.T) {
 func TestReplayOnNeighbours(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for range 300 {
-		req := request(`{"column":"x","quantiles":[0.1,0.5,0.75]}`, privacy.AddRemove, privacy.ReplaceOne)
+		req := request(`{"column":"x","method":"smooth-laplace","quantiles":[0.1,0.5,0.75]}`, privacy.AddRemove, privacy.ReplaceOne)
 		l, err := newLayout(req)
 		if err != nil {
 			t.Fatal(err)
@@ -171,7 +171,11 @@ func TestDefaultMethodAndRefusals(t *testing.T) {
 		change func(*sdk.PlanRequest)
 		want   string // kind of event, or part of the refusal
 	}{
-		"a delta":            {`{"column":"x"}`, nil, "approx"},
+		"a delta":            {`{"column":"x"}`, nil, "pure"},
+		"smooth":             {`{"column":"x","method":"smooth-laplace"}`, nil, "approx"},
+		"calibration alone":  {`{"column":"x","calibration":"published"}`, nil, "approx"},
+		"share alone":        {`{"column":"x","noise_share":0.6}`, nil, "approx"},
+		"share, pure":        {`{"column":"x","noise_share":0.6,"method":"exponential"}`, nil, "belongs to method"},
 		"no delta":           {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Target.Delta = 0 }, "pure"},
 		"weights":            {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Public.Design = weighted }, "pure"},
 		"smooth weights":     {`{"column":"x","method":"smooth-laplace"}`, func(r *sdk.PlanRequest) { r.Public.Design = weighted }, "unequal weight"},
@@ -303,7 +307,7 @@ func (f far) SmoothLaplace(_ context.Context, _ privacy.Approx, _, _, granularit
 // themselves do not.
 func TestEstimatesStayWithinTheBounds(t *testing.T) {
 	for _, b := range [][2]float64{{0.1, 0.3}, {-1. / 3, 1. / 3}, {1e15 + 1, 1e15 + 3}, {-7e-200, -1e-200}} {
-		req := request(`{"column":"x"}`, privacy.AddRemove)
+		req := request(`{"column":"x","method":"smooth-laplace"}`, privacy.AddRemove)
 		req.Public.Columns[0].Lower, req.Public.Columns[0].Upper = b[0], b[1]
 		for _, value := range []float64{b[0] - 9*(b[1]-b[0]), b[1] + 9*(b[1]-b[0])} {
 			out, err := sdktest.Run(Mechanism{}, req, numbers([]float64{b[0], b[1]}), far{value: value})

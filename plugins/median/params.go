@@ -21,7 +21,8 @@ const schema = `{
     "quantiles": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}, "minItems": 1, "maxItems": 100, "uniqueItems": true,
                   "description": "several ranks; the budget is shared equally"},
     "method":    {"enum": ["smooth-laplace", "exponential"],
-                  "description": "default: smooth-laplace where the guarantee has a delta and all weights are equal, else exponential"},
+                  "default": "exponential",
+                  "description": "exponential: pure epsilon, on a public lattice. smooth-laplace: needs a delta and equal weights; also meant where its calibration or noise_share is given"},
     "calibration": {"enum": ["exact", "published"], "default": "exact",
                   "description": "of smooth-laplace: published reproduces the papers' smaller beta, which is refused where it is not private enough"},
     "noise_share": {"type": "number", "minimum": 0.01, "maximum": 0.99, "default": 0.5,
@@ -112,8 +113,18 @@ func parseParams(raw json.RawMessage) (params, []rank, error) {
 		return p, nil, fmt.Errorf("noise_share: must lie between 0.01 and 0.99")
 	case p.Calibration == published && p.NoiseShare != 0.5:
 		return p, nil, fmt.Errorf("noise_share: the published calibration is the one with half of epsilon")
+	case p.Method == exponential && p.Calibration == published:
+		return p, nil, fmt.Errorf("calibration: published belongs to method: smooth-laplace")
+	case p.Method == exponential && p.NoiseShare != 0.5:
+		return p, nil, fmt.Errorf("noise_share: belongs to method: smooth-laplace")
 	case p.Points < 2 || p.Points > 1<<20+1:
 		return p, nil, fmt.Errorf("points: must lie between 2 and 1048577")
+	}
+	if p.Method == "" {
+		p.Method = exponential
+		if p.Calibration == published || p.NoiseShare != 0.5 {
+			p.Method = smoothLaplace // which alone these belong to
+		}
 	}
 	return p, ranks, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // Version is the version of the mechanism; it changes when a release of the same
 // job would.
-const Version = "1.0.0"
+const Version = "1.1.0"
 
 // Mechanism is the median and any other quantile. Its zero value is ready for use.
 type Mechanism struct{}
@@ -67,12 +67,6 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	}
 	l := &layout{params: p, ranks: ranks, column: c, design: req.Public.Design, under: req.Public.SampleRelations}
 	l.share = privacy.Point{Epsilon: part(req.Target.Epsilon, len(ranks)), Delta: part(req.Target.Delta, len(ranks))}
-	if l.Method == "" {
-		l.Method = exponential
-		if l.share.Delta > 0 && l.design.EqualWeights {
-			l.Method = smoothLaplace
-		}
-	}
 	if l.Method == smoothLaplace {
 		return l, l.planSmooth()
 	}
@@ -104,9 +98,6 @@ func (l *layout) planSmooth() error {
 }
 
 func (l *layout) planExponential() error {
-	if l.Calibration == published {
-		return fmt.Errorf("calibration: published belongs to method: smooth-laplace")
-	}
 	weight := 1.0
 	if !l.design.EqualWeights {
 		weight = l.design.MaxWeight

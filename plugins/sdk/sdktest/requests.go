@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -172,6 +173,7 @@ type property struct {
 	Minimum    *float64            `json:"minimum"`
 	Above      *float64            `json:"exclusiveMinimum"`
 	Maximum    *float64            `json:"maximum"`
+	Below      *float64            `json:"exclusiveMaximum"`
 	Items      *property           `json:"items"`
 	OneOf      []property          `json:"oneOf"`
 	AnyOf      []property          `json:"anyOf"`
@@ -246,12 +248,19 @@ func fillings(p property, keys []string) []json.RawMessage {
 	return out
 }
 
-// values are some that the property may allow.
+// values are some that the property may allow, its default last: what says the same
+// as saying nothing is tried where nothing is said.
 func (p property) values() []any {
-	var out []any
-	if p.Default != nil {
-		out = append(out, p.Default)
+	if p.Default == nil {
+		return p.others()
 	}
+	out := slices.DeleteFunc(p.others(), func(v any) bool { return reflect.DeepEqual(v, p.Default) })
+	return append(out, p.Default)
+}
+
+// others are some values that the property may allow, besides its default.
+func (p property) others() []any {
+	var out []any
 	if p.Const != nil {
 		out = append(out, p.Const)
 	}
@@ -296,7 +305,8 @@ func (p property) values() []any {
 func (p property) numbers(whole bool) []any {
 	var out []any
 	for _, x := range []float64{3, 0.5, 1, 0.1, 2, 10, 0, -1} {
-		if p.Minimum != nil && x < *p.Minimum || p.Above != nil && x <= *p.Above || p.Maximum != nil && x > *p.Maximum || whole && x != float64(int(x)) {
+		if p.Minimum != nil && x < *p.Minimum || p.Above != nil && x <= *p.Above || p.Maximum != nil && x > *p.Maximum ||
+			p.Below != nil && x >= *p.Below || whole && x != float64(int(x)) {
 			continue
 		}
 		if whole {

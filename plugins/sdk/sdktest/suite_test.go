@@ -91,7 +91,7 @@ func TestSmoothClaims(t *testing.T) {
 	}
 	var smooth []sdk.PlanRequest
 	for _, req := range all {
-		if req.Target.Delta > 0 && req.Public.Design.EqualWeights && req.Target.Epsilon == 1 && string(req.Params) == `{"column":"x"}` {
+		if req.Target.Delta > 0 && req.Public.Design.EqualWeights && req.Target.Epsilon == 1 && string(req.Params) == `{"column":"x","method":"smooth-laplace"}` {
 			smooth = append(smooth, req)
 		}
 	}
