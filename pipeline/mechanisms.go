@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -38,7 +39,7 @@ type mechanism struct {
 	builtin bool
 	sha256  string
 	about   sdk.Description
-	params  *paramSchema
+	params  *params.Schema
 
 	mu   sync.Mutex
 	idle []*host.Plugin
@@ -96,7 +97,7 @@ func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 		p.Close()
 		return nil, err
 	}
-	if k.params, err = compileParams(k.about.Params); err != nil {
+	if k.params, err = params.Compile(k.about.Params); err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -168,4 +169,4 @@ func (k *mechanism) plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	return plan, err
 }
 
-func (k *mechanism) validate(params json.RawMessage) error { return k.params.validate(params) }
+func (k *mechanism) validate(raw json.RawMessage) error { return validateParams(k.params, raw) }

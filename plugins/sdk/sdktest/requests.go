@@ -1,7 +1,6 @@
 package sdktest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +10,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -45,7 +43,7 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	if err != nil {
 		return nil, err
 	}
-	schema, err := compile(d.Params)
+	accepts, err := accepter(d.Params)
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the parameters: %w", err)
 	}
@@ -59,7 +57,7 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 		if len(params) == maxParams || tries >= maxTries || ctx.Err() != nil {
 			break
 		}
-		if !schema.accepts(raw) {
+		if !accepts(raw) {
 			continue
 		}
 		for i := range 4 { // a refusal may be of the design or the target
@@ -133,35 +131,16 @@ func publics(d sdk.Description) []sdk.Public {
 	return out
 }
 
-// schema is a compiled JSON Schema that refers to nothing outside of itself.
-type schema struct{ s *jsonschema.Schema }
-
-type noLoader struct{}
-
-func (noLoader) Load(url string) (any, error) {
-	return nil, errors.New("a schema may not refer to " + url)
-}
-
-func compile(raw json.RawMessage) (schema, error) {
-	if len(raw) == 0 {
-		return schema{}, nil
+// accepter says which parameters a schema accepts; none at all accepts everything.
+func accepter(schema json.RawMessage) (func(json.RawMessage) bool, error) {
+	if len(schema) == 0 {
+		return func(raw json.RawMessage) bool { return json.Valid(raw) }, nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	s, err := params.Compile(schema)
 	if err != nil {
-		return schema{}, err
+		return nil, err
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	if err := c.AddResource("params.json", doc); err != nil {
-		return schema{}, err
-	}
-	s, err := c.Compile("params.json")
-	return schema{s}, err
-}
-
-func (s schema) accepts(raw json.RawMessage) bool {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	return err == nil && (s.s == nil || s.s.Validate(doc) == nil)
+	return func(raw json.RawMessage) bool { return s.Validate(raw) == nil }, nil
 }
 
 // property is the part of a JSON Schema that values are made from.
