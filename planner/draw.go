@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dprelease/dprelease/planner/figure"
 )
@@ -21,6 +22,9 @@ func (w *Sweep) Figure() (*figure.Figure, error) {
 		x = append(x, p.X)
 		total, noise, sampling = append(total, p.Total), append(noise, p.NoiseSD), append(sampling, p.SamplingSD)
 		full = append(full, p.Full.Total)
+	}
+	if slices.Max(slices.Concat([]float64{0}, total, noise, sampling, full)) == 0 {
+		return nil, fmt.Errorf("no point has a known error; assume: {sd: …}, or a distribution, for the column")
 	}
 	f.Line("error", x, total)
 	f.Line("noise", x, noise)

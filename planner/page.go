@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"strings"
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/lazy"
@@ -43,6 +44,8 @@ h1 { font-size: 1.5rem; line-height: 1.25; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+.scroll:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
 figure { margin: 1.5rem 0; max-width: 40rem; background: #ffffff; }
 figure svg { display: block; width: 100%; height: auto; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .15rem .3rem; white-space: normal; } tr, figure { break-inside: avoid; } }
@@ -53,9 +56,9 @@ figure svg { display: block; width: 100%; height: auto; }
 <h1>{{.Title}}</h1>
 <p class="lead">{{.Lead}}</p>
 {{if .Assumptions}}<h2>Assumed, publicly</h2><ul>{{range .Assumptions}}<li>{{.}}</li>{{end}}</ul>{{end}}
-{{if .Figure}}<figure role="img" aria-label="{{.Alt}}">{{.Figure}}</figure>{{end}}
+{{if .Figure}}<figure>{{.Figure}}</figure>{{end}}
 {{if .Rows}}<h2>Table</h2>
-<div class="scroll" tabindex="0"><table><thead><tr>{{range .Header}}<th scope="col">{{.}}</th>{{end}}</tr></thead>
+<div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>{{range .Header}}<th scope="col">{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
 <tbody>{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
 {{range .Notes}}<p>{{.}}</p>{{end}}
 <p>No private table was read for this page.</p>
@@ -74,7 +77,10 @@ func (p page) render(f *figure.Figure) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Figure = template.HTML(prologue().ReplaceAll(svg, []byte("<svg"))) //nolint:gosec // see above
+		text := string(prologue().ReplaceAll(svg, []byte("<svg role=\"img\"")))
+		open, rest, _ := strings.Cut(text, ">")
+		p.Figure = template.HTML(open + "><title>" + template.HTMLEscapeString(p.Title) + "</title><desc>" + //nolint:gosec // see above
+			template.HTMLEscapeString(p.Alt) + "</desc>" + rest)
 	}
 	var b bytes.Buffer
 	err := pageTemplate().Execute(&b, p)
@@ -85,7 +91,7 @@ func (p page) render(f *figure.Figure) ([]byte, error) {
 func (w *Sweep) HTML() ([]byte, error) {
 	f, err := w.Figure()
 	if err != nil {
-		return nil, err
+		f = nil // no point has a known error: the table says why
 	}
 	return page{
 		Title:       fmt.Sprintf("%s: sweep of %s over %s", w.Job, w.Release, w.Axis),

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/dprelease/dprelease/specs"
+)
+
+// studySchema is the embedded schema of the planner's answers.
+func studySchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	text, err := specs.FS.ReadFile("study-v1.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("study.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("study.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// What the planner prints for programs follows specs/study-v1.md: every kind of
+// study, with and without assumptions, of every mechanism of the examples.
+func TestStudiesFollowTheirSchema(t *testing.T) {
+	schema := studySchema(t)
+	dir := t.TempDir()
+	if err := copyExamples("../../examples", dir); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(t.TempDir(), "dprelease")
+	if err := os.Symlink(self, program); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, args := range []string{
+		"schools/job.yaml --sweep rate --points 4",
+		"schools/job.yaml --sweep epsilon --points 3 --release api_multistage",
+		"schools/job.yaml --sweep n --points 3 --release enrolment_by_type",
+		"schools/job.yaml --solve rse<2%",
+		"schools/job.yaml --solve noise<1 --over n",
+		"schools/job.yaml --compare",
+		"counts/job.yaml --sweep rate --points 3",
+		"median/job.yaml --sweep rate --points 3 --release api_median_sampled",
+		"median/job.yaml --compare --release api_median_sampled",
+		"randomized-response/job.yaml --sweep epsilon --points 3",
+		"sgd-schools/job.yaml --sweep epsilon --points 2",
+		"papers/study.yaml --sweep rate --points 3 --repetitions 16",
+		"papers/study.yaml --compare --repetitions 16",
+	} {
+		cmd := exec.Command(program, append([]string{"plan", "--json"}, strings.Fields(args)...)...)
+		cmd.Dir = dir
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil {
+			t.Errorf("plan %s: %v\n%s%s", args, err, out.String(), errs.String())
+			continue
+		}
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(out.Bytes()))
+		if err != nil {
+			t.Errorf("plan %s: %v", args, err)
+			continue
+		}
+		if err := schema.Validate(doc); err != nil {
+			t.Errorf("plan %s: %v", args, err)
+		}
+		kinds[doc.(map[string]any)["kind"].(string)]++
+
+		// The schema is not so wide that anything fits it.
+		var study map[string]any
+		if err := json.Unmarshal(out.Bytes(), &study); err != nil {
+			t.Fatal(err)
+		}
+		study["private"] = 1
+		if schema.Validate(study) == nil {
+			t.Errorf("plan %s: a key that the specification does not know is valid", args)
+		}
+		delete(study, "private")
+		delete(study, "assumptions")
+		if schema.Validate(study) == nil {
+			t.Errorf("plan %s: a study without assumptions is valid", args)
+		}
+	}
+	if len(kinds) != 3 {
+		t.Errorf("kinds of studies seen: %v", kinds)
+	}
+}
