@@ -19,6 +19,8 @@ type budget struct {
 	ledger  *ledger.Ledger
 	key     string             // what is asked
 	content *table.Fingerprint // what it is asked of, once that is known
+	whole   string             // the content of the whole table, for kept draws
+	rows    []ledger.Rows      // of the draws that this run keeps
 	ticket  *ledger.Ticket
 	sealed  bool
 }
@@ -76,7 +78,11 @@ func (b *budget) free() error {
 // debit makes the spend durable; nothing is drawn before it returns. It returns an
 // outcome where another run was faster.
 func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
-	q := b.request()
+	q, err := b.plan.request()
+	if err != nil {
+		return nil, err
+	}
+	q.Plan, q.Again, q.Lease = b.key, b.options.Again, b.options.lease
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
 		q.Content = b.contentText()
 		return b.ledger.Debit(ctx, q)
@@ -86,24 +92,34 @@ func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
 		return nil, err
 	case s.Found != nil:
 		return b.again(ctx, s.Found)
+	case s.Moved:
+		return nil, errMoved
 	}
 	b.ticket = s.Ticket
 	return nil, nil
 }
 
 // request is the plan in the words of the ledger.
-func (b *budget) request() ledger.Request {
-	r := &b.plan.report
-	limit := limitOf(b.plan.job)
+func (p *Plan) request() (ledger.Request, error) {
+	r := &p.report
+	limit := limitOf(p.job)
 	q := ledger.Request{
-		Account: accountOf(b.plan.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
-		Plan: b.key, Again: b.options.Again, Event: b.plan.event, Charged: b.plan.guaranteed(),
-		Job: r.Job.Name, Digest: r.Job.Digest, Lease: b.options.lease,
+		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
+		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest,
+	}
+	for _, d := range p.draws {
+		if d.kept != nil {
+			step, err := d.ledgerStep(d.kept.step)
+			if err != nil {
+				return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
+			}
+			q.Draws = append(q.Draws, step)
+		}
 	}
 	for _, rel := range r.Releases {
 		q.Charges = append(q.Charges, ledger.Charge{Name: rel.Name, Epsilon: rel.Guarantee.Epsilon, Delta: rel.Guarantee.Delta})
 	}
-	return q
+	return q, nil
 }
 
 func accountOf(j *job.Job) ledger.Key {

@@ -36,14 +36,24 @@ func (p *Plan) key() (string, error) {
 		Releases []release
 	}
 	k.Job, k.Relation, k.Event = p.report.Job.Digest, p.report.Dataset.Relation, p.report.Guarantee.Event
+	// How much noise a release from a kept draw of another job gets depends on what
+	// was spent on the draw: a retry is planned after its own debit. The job, which
+	// names the draw, says what is asked for.
+	if p.reuses() {
+		k.Event = nil
+	}
 	if f := p.job.Dataset.Frame; f != nil {
 		var err error
 		if k.Frame, err = fileDigest(f.Path); err != nil {
 			return "", oneProblem(p.job, "dataset.frame.path", "cannot be read: "+reasonOf(err), "")
 		}
 	}
-	for _, d := range p.report.Draws {
-		k.Draws = append(k.Draws, draw{d.Name, d.Design, d.Guarantee.Event, d.Releases})
+	for i, d := range p.report.Draws {
+		event := d.Guarantee.Event
+		if p.draws[i].kept.reused() {
+			event = nil
+		}
+		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})
 	}
 	for _, r := range p.report.Releases {
 		k.Releases = append(k.Releases, release{r.Name, r.From, r.Mechanism, r.Params, r.Fields})

@@ -50,7 +50,11 @@ func (p *Plan) forecast(ctx context.Context) error {
 
 // fits spends the plan on a copy of an account.
 func (p *Plan) fits(ctx context.Context, a *ledger.Account, id string, s ledger.Standing) error {
-	cost, err := a.Cost(p.event, p.guaranteed())
+	q, err := p.request()
+	if err != nil {
+		return err
+	}
+	cost, _, err := a.Price(&q, p.samples())
 	if err != nil {
 		return ledgerFailure(ctx, err)
 	}

@@ -16,7 +16,7 @@ import (
 
 // seal makes the bytes of the releases durable before anybody can see them.
 func (b *budget) seal(ctx context.Context, files []ledger.File) error {
-	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files); err != nil {
+	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files, b.rows...); err != nil {
 		return ledgerFailure(ctx, err)
 	}
 	b.sealed = true

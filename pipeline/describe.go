@@ -9,6 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // newReport writes down a priced plan.
@@ -75,10 +76,14 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 	for _, r := range d.releases {
 		entry.Releases = append(entry.Releases, r.job.Name)
 	}
+	if k, ok := d.design.(*samplers.Kept); ok {
+		entry.PublicColumns = k.PublicColumns()
+	}
+	entry.Kept = d.kept.describe()
 	if s := sampling(d.design); s != nil {
 		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
 		if eff, err := privacy.Efficiency(s, relation, entry.Target); err == nil {
-			if d.arrival != nil {
+			if entry.Amplification != nil && (d.arrival != nil || d.kept != nil) {
 				eff = entry.Amplification.Rate * d.sample.Epsilon / entry.Target.Epsilon
 			}
 			entry.Efficiency = eff

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
@@ -17,7 +18,10 @@ import (
 // table itself, in the order of the job. It starts the mechanisms.
 func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Problems, error) {
 	var draws []*draw
-	var problems job.Problems
+	samples, problems, err := findSamples(ctx, j)
+	if err != nil || len(problems) > 0 {
+		return nil, problems, err
+	}
 	var broken error
 	byName := map[string]*draw{}
 	refused := map[string]bool{}
@@ -33,14 +37,14 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 		}
 		d, ok := byName[r.From]
 		if !ok {
-			if keeps(j, r.From) {
-				problems = append(problems, j.Problem(job.Key(job.Key("samples", r.From), "keep"), "kept samples are not carried out yet: a later job that used one would have to be composed inside its amplification", "remove keep, and make all releases from the sample in this job"))
+			design, err := newDesign(j, r.From, samples)
+			d = &draw{name: r.From, design: design, target: sum()}
+			if err == nil {
+				d.kept, err = newKept(j, r.From, design, samples)
 			}
-			design, err := newDesign(j, r.From)
 			if err != nil {
 				problems = append(problems, sampleProblem(j, r.From, err))
 			}
-			d = &draw{name: r.From, design: design, target: sum()}
 			byName[r.From] = d
 			draws = append(draws, d)
 		}
@@ -48,16 +52,6 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 		d.releases = append(d.releases, &release{index: i, job: r, mech: mech})
 	}
 	return draws, problems, broken
-}
-
-// keeps reports that a job wants a sample kept.
-func keeps(j *job.Job, name string) bool {
-	for _, s := range j.Samples {
-		if s.Name == name {
-			return s.Keep
-		}
-	}
-	return false
 }
 
 // pluginFault reports whether a plugin is to blame, rather than the job: it did
@@ -84,11 +78,13 @@ func sampleProblem(j *job.Job, name string, err error) job.Problem {
 }
 
 // Design makes the design that executes and accounts for a sample of the job. It
-// reads the public frame, and never the table.
-func Design(j *job.Job, sample string) (samplers.Design, error) { return newDesign(j, sample) }
+// reads the public frame, and never the table or the ledger: a kept sample of an
+// earlier job is refused.
+func Design(j *job.Job, sample string) (samplers.Design, error) { return newDesign(j, sample, nil) }
 
-// newDesign makes the design that executes and accounts for a sample.
-func newDesign(j *job.Job, name string) (samplers.Design, error) {
+// newDesign makes the design that executes and accounts for a sample. samples are
+// the draws of earlier jobs, by the names that this one gives them.
+func newDesign(j *job.Job, name string, samples map[string]*ledger.Sample) (samplers.Design, error) {
 	d := j.Dataset
 	if name == job.Table {
 		return samplers.NewFull(d.Size)
@@ -112,7 +108,7 @@ func newDesign(j *job.Job, name string) (samplers.Design, error) {
 			design, err = samplers.NewSRSWORAtLeast(s.Size, d.AtLeast)
 		}
 	case job.Kept:
-		return nil, fmt.Errorf("a kept sample is not used yet")
+		design, err = restored(j, samples[name])
 	default:
 		design, err = newFramed(j, s)
 	}

@@ -40,7 +40,7 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		design, err := newDesign(j, c.sample)
+		design, err := newDesign(j, c.sample, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

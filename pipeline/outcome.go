@@ -55,6 +55,13 @@ func (o *Outcome) WriteText(w io.Writer) error {
 		}
 		fmt.Fprintln(b)
 	}
+	for _, d := range o.Report.Draws {
+		if d.Kept != nil {
+			fmt.Fprintf(b, "sample %s\n", d.Name)
+			writeKept(b, d.Kept)
+			fmt.Fprintln(b)
+		}
+	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	writeMeaning(b, 0, &o.Report)
 	line(b, 0, "releases", o.Dir)

@@ -20,7 +20,8 @@ import (
 // made without data and does not change any more.
 type Plan struct {
 	job    *job.Job
-	event  privacy.Event // everything that the job does to the population
+	event  privacy.Event // what the job does to the population, but for kept draws; nil for nothing
+	fresh  privacy.Point // what that costs
 	draws  []*draw
 	report report.Report
 }
@@ -35,6 +36,7 @@ type draw struct {
 	relations []privacy.Relation // under which they must
 	arrival   *privacy.Point     // what it costs under add-remove, where more was allowed for that (raise)
 	releases  []*release
+	kept      *keptDraw // nil where no other job uses the draw
 	event     privacy.Event
 	answer    privacy.Answer
 }
@@ -100,7 +102,7 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 	if broken != nil {
 		return nil, broken
 	}
-	if err := p.price(outer, relation, whole); err != nil {
+	if err := p.price(outer, relation); err != nil {
 		return nil, err
 	}
 	p.report.Tool.Version = o.Version
@@ -151,7 +153,7 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 	}
 	var err error
 	d.budget = budget
-	if d.sample, err = onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
+	if d.sample, err = d.onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
 		return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}, nil
 	}
 	problems, broken := d.planReleases(ctx, j)
@@ -163,7 +165,19 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 			r.full = r.withoutSampling(ctx, j, relation)
 		}
 	}
+	if d.kept != nil {
+		return nil, nil // its rule leaves nothing over
+	}
 	return nil, d.raise(ctx, j, s, relation)
+}
+
+// onSample inverts the draw's amplification, or of a kept draw what one more step
+// adds to it.
+func (d *draw) onSample(s privacy.Sampling, r privacy.Relation, target privacy.Point) (privacy.Point, error) {
+	if d.kept != nil {
+		return d.kept.rule.Step(d.kept.before(), target)
+	}
+	return onSample(s, r, target)
 }
 
 // planReleases has every mechanism plan its part of what the sample may spend.
@@ -184,7 +198,9 @@ func (d *draw) planReleases(ctx context.Context, j *job.Job) (job.Problems, erro
 		}
 		events = append(events, r.plan.Event)
 	}
-	d.event = d.design.Event(compose(events))
+	if len(events) > 0 {
+		d.event = d.design.Event(compose(append(d.kept.earlier(), events...)))
+	}
 	return problems, broken
 }
 
@@ -287,7 +303,7 @@ func planProblem(j *job.Job, r *release, err error) job.Problem {
 
 // price evaluates the events on the population: of each release, of each draw,
 // and of the whole job, which is what is charged.
-func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation, whole job.Guarantee) error {
+func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 	wrap := func(e privacy.Event) privacy.Event {
 		if outer == nil {
 			return e
@@ -295,9 +311,17 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation, whole job.
 		return outer.With(e)
 	}
 	relation := p.job.Dataset.Relation
-	events, promised := make([]privacy.Event, len(p.draws)), make([]privacy.Event, len(p.draws))
-	for i, d := range p.draws {
-		events[i] = d.event
+	var events, fresh, promised []privacy.Event
+	var targets []job.Guarantee // of the fresh draws
+	for _, d := range p.draws {
+		events = append(events, d.event)
+		if d.kept != nil {
+			if err := d.priceKept(p.job); err != nil {
+				return asPlanError(err, "draw %s: %v", d.name, err)
+			}
+			continue
+		}
+		fresh, targets = append(fresh, d.event), append(targets, d.target)
 		shares := make([]privacy.Event, len(d.releases))
 		for k, r := range d.releases {
 			shares[k] = privacy.Approx{Eps: r.share.Epsilon, Delta: r.share.Delta}
@@ -321,15 +345,21 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation, whole job.
 		if err != nil {
 			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
 		}
-		promised[i] = privacy.Approx{Eps: onTable.Epsilon, Delta: onTable.Delta}
+		promised = append(promised, privacy.Approx{Eps: onTable.Epsilon, Delta: onTable.Delta})
 	}
-	event := wrap(compose(events))
-	p.event = event
-	answer, err := charged(event, wrap(compose(promised)), relation, point(whole))
-	if err != nil {
-		return fail(ExitBug, "PLAN_UNSOUND", "job: %v", err)
+	answer := privacy.Answer{Relation: relation}
+	var err error
+	if len(fresh) > 0 {
+		p.event = wrap(compose(fresh))
+		if answer, err = charged(p.event, wrap(compose(promised)), relation, point(sum(targets...))); err != nil {
+			return fail(ExitBug, "PLAN_UNSOUND", "job: %v", err)
+		}
+		p.fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
 	}
-	p.report, err = newReport(p, wrap, event, answer)
+	if len(fresh) < len(p.draws) {
+		answer = plus(answer, p.draws)
+	}
+	p.report, err = newReport(p, wrap, wrap(compose(events)), answer)
 	return err
 }
 
@@ -359,10 +389,23 @@ func charged(event, shares privacy.Event, r privacy.Relation, target privacy.Poi
 			a.Epsilon, a.Delta, a.Upper, a.Method = b.Epsilon, b.Delta, b.Epsilon, bySplit
 		}
 	}
+	return a, within(a, target)
+}
+
+func within(a privacy.Answer, target privacy.Point) error {
 	if !(a.Epsilon <= target.Epsilon) {
-		return a, fmt.Errorf("the events cost ε %.9g, more than the target %.9g", a.Epsilon, target.Epsilon)
+		return fmt.Errorf("the events cost ε %.9g, more than the target %.9g", a.Epsilon, target.Epsilon)
 	}
-	return a, nil
+	return nil
+}
+
+// asPlanError is a refusal of the ledger, or a plan that was priced wrongly.
+func asPlanError(err error, format string, args ...any) error {
+	var known *ledger.Error
+	if errors.As(err, &known) {
+		return fail(ExitBudget, known.Code, "%s", known.Message)
+	}
+	return fail(ExitBug, "PLAN_UNSOUND", format, args...)
 }
 
 // withinLimit compares the price with the job's own limit; what earlier jobs

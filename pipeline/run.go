@@ -19,13 +19,28 @@ import (
 // Run carries a job out. What is left of the table's first row: the plan, the
 // check that the output may be written, the checks of the table's structure, and
 // the debit (P21).
+//
+// A job that uses a kept draw is planned again where another job was faster at it:
+// what it may spend depends on what was spent.
 func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
+	for range mostPlans {
+		if done, err := runOnce(ctx, j, o); !errors.Is(err, errMoved) {
+			return done, err
+		}
+	}
+	return nil, errMoved
+}
+
+func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	early := beginBudget(ctx, j)
 	defer early.close()
 	plan, err := makePlan(ctx, j, o, set)
 	if err != nil {
+		return nil, err
+	}
+	if err := plan.nameSamples(); err != nil {
 		return nil, err
 	}
 	paged := beginPage(&plan.report)
@@ -44,6 +59,9 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	o.reach("opened")
 	if done, err := budget.released(ctx, t); done != nil || err != nil {
 		return done, err
+	}
+	if err := budget.openSamples(ctx, t); err != nil {
+		return nil, err
 	}
 	// Whatever can go wrong with the page's figures goes wrong before the debit.
 	page, err := paged.wait()
@@ -66,8 +84,8 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		budget.end(ctx)
 	}()
 	run := &running{plan: plan, table: t, options: o, page: page, private: newDiagnostics(o), results: map[string]sdk.Result{}}
-	content := budget.beside(leased, t)
-	if err := content(run.draws(leased)); err != nil {
+	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
+	if err := whole(content(run.draws(leased))); err != nil {
 		return nil, codeOf(leased, err)
 	}
 	o.reach("drawn")
@@ -136,6 +154,9 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	picks := newPicker(selector, units, len(d.releases) > together)
 	if err := picks.takeAll(d.design, r.table.rows()); err != nil {
 		return err
+	}
+	if d.kept != nil && !d.kept.reused() {
+		picks.recorder = &d.kept.recorder
 	}
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {

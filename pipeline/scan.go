@@ -23,6 +23,7 @@ type picker struct {
 	keep     bool    // remember the picks for another scan
 	picks    map[int64]samplers.Selection
 	next     map[int64][]float64 // weights of blocks on their way
+	recorder *samplers.Recorder  // writes the draw down where it is kept for other jobs
 }
 
 func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
@@ -56,6 +57,11 @@ func (p *picker) pick(b table.Block) (table.Pick, error) {
 		var err error
 		if sel, err = p.draw(b); err != nil {
 			return table.Pick{}, err
+		}
+		if p.recorder != nil {
+			if err := p.recorder.Add(b.Rows, sel); err != nil {
+				return table.Pick{}, err
+			}
 		}
 		if p.keep {
 			sel = samplers.Selection{All: sel.All, Rows: append([]uint32(nil), sel.Rows...), Weights: append([]float64(nil), sel.Weights...)}

@@ -51,6 +51,7 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 	for _, c := range d.Guarantee.Claimed {
 		line(b, 2, "claimed, not charged", fmt.Sprintf("ε %s by %s: %s", report.Allowed(c.Epsilon), c.Source, c.Why))
 	}
+	writeKept(b, d.Kept)
 	if d.Verdict != "" {
 		line(b, 2, "verdict", d.Verdict)
 	}
@@ -84,6 +85,31 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	if r.Mechanism.SelfNoising {
 		line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
 	}
+}
+
+// writeKept prints the account of a draw that several jobs use.
+func writeKept(b *bufio.Writer, k *report.Kept) {
+	if k == nil {
+		return
+	}
+	switch {
+	case k.Reused:
+		line(b, 2, "kept sample", fmt.Sprintf("%s, used by %d earlier %s", k.ID, k.Jobs, plural(k.Jobs, "job", "jobs")))
+	case k.ID == "":
+		line(b, 2, "kept sample", "its id is chosen by the run")
+	default:
+		line(b, 2, "kept sample", k.ID)
+	}
+	line(b, 2, "spent on the sample", pointText(k.SampleBefore, report.Spent)+" before, "+pointText(k.SampleAfter, report.Spent)+" with this job")
+	line(b, 2, "costs the population in all", pointText(k.Before, report.Spent)+" before, "+pointText(k.After, report.Spent)+" with this job")
+	line(b, 2, "difference, which is charged", pointText(k.Charged, report.Spent))
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // writeExpected prints what was known of a release's errors before any data was read.

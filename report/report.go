@@ -94,6 +94,24 @@ type Draw struct {
 	Verdict       string         `json:"verdict,omitempty"`
 	Guarantee     Guarantee      `json:"guarantee"`
 	Releases      []string       `json:"releases"`
+	// Kept is set for a draw that more than one job uses.
+	Kept *Kept `json:"kept,omitempty"`
+}
+
+// Kept says what a draw that several jobs use has cost so far: everything released
+// from it is composed on the sample and amplified once, and each job is charged the
+// difference that it makes (P4). Figures are rounded up.
+type Kept struct {
+	ID     string `json:"id,omitempty"` // "" in the plan of a draw that was not made yet
+	Reused bool   `json:"reused"`       // an earlier job made the draw
+	Jobs   int64  `json:"earlier_jobs"`
+	// What was spent on the sample before this job and with it.
+	SampleBefore privacy.Point `json:"sample_before"`
+	SampleAfter  privacy.Point `json:"sample_after"`
+	// What the draw costs the population in all, before and after.
+	Before  privacy.Point `json:"before"`
+	After   privacy.Point `json:"after"`
+	Charged privacy.Point `json:"charged"` // the difference
 }
 
 // Release is one release.

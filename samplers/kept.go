@@ -74,6 +74,27 @@ func (d *Kept) Supports(rel privacy.Relation) error {
 	return onlyUnder("kept "+d.kind, d.relation, rel, "the draw was made for that relation")
 }
 
+// variance is that of the design that made the draw, where the event and the facts
+// say all of it; a frame is not kept with a draw.
+func (d *Kept) variance(v Values) (float64, error) {
+	switch e := d.event.(type) {
+	case privacy.WithoutReplacement:
+		if d.kind == "srswor" && d.facts.Population > 0 {
+			return Variance(&SRSWOR{size: e.Take, population: e.Of}, v)
+		} else if d.kind == "srswor" {
+			return Variance(&SRSWOR{size: e.Take, atLeast: e.Of}, v)
+		}
+	case privacy.Poisson:
+		if d.kind == "poisson" && d.facts.Population == 0 {
+			return 0, ErrSecretSize
+		} else if d.kind == "poisson" {
+			q := d.facts.Rate
+			return q * (1 - q) * float64(d.facts.Population) * v.square(), nil
+		}
+	}
+	return 0, errors.New("the frame of the design is not at hand: the report of the job that drew the sample says it")
+}
+
 func (d *Kept) begin(_ *noise.Source, rows int64) (Selector, error) {
 	s := &replay{}
 	if d.rows == nil {

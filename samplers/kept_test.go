@@ -107,6 +107,12 @@ func TestKeptIsTheSameDraw(t *testing.T) {
 			if !slices.Equal(drawn, drawn2) || !slices.Equal(weights, weights2) || !bytes.Equal(b, b2) {
 				t.Fatalf("%s: another draw", d.Kind())
 			}
+			bounds := Values{Low: -1, High: 1}
+			want, err1 := Variance(d, bounds)
+			got, err2 := Variance(k, bounds)
+			if known := d.Kind() == "srswor" || d.Kind() == "poisson"; known && (got != want || errors.Is(err1, ErrSecretSize) != errors.Is(err2, ErrSecretSize)) || !known && err2 == nil {
+				t.Errorf("%s: variance %g, %v; was %g, %v", d.Kind(), got, err2, want, err1)
+			}
 			if k.Kind() != d.Kind() || k.Facts().UnitColumns != nil || !slices.Equal(k.PublicColumns(), d.Facts().UnitColumns) || k.Supports(r) != nil {
 				t.Errorf("%s: described as %+v", d.Kind(), k)
 			}

@@ -62,6 +62,8 @@ func Variance(d Design, v Values) (float64, error) {
 		}
 		q := d.rate.Float()
 		return q * (1 - q) * float64(d.population) * v.square(), nil
+	case *Kept:
+		return d.variance(v)
 	case *StratifiedTake:
 		sum := 0.0
 		for u, n := range d.take {

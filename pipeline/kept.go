@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// keptDraw is what a draw has that more than one job uses: it is composed with
+// what earlier jobs released from it, and amplified once for all of them (P4).
+type keptDraw struct {
+	sample *ledger.Sample // of an earlier job; nil where this job makes the draw
+	id     string         // chosen before the debit
+	rule   *privacy.Reuse
+	step   privacy.Point // what this job may have spent on the sample: what is debited
+	use    *ledger.Use   // what that costs, in the units of a basic account
+
+	recorder samplers.Recorder // what was drawn, where this job makes the draw
+}
+
+// reused says that an earlier job made the draw.
+func (k *keptDraw) reused() bool { return k != nil && k.sample != nil }
+
+// spent is the state of the draw that the plan begins with.
+func (k *keptDraw) spent() ledger.Limit {
+	if k.sample != nil {
+		return k.sample.Spent
+	}
+	return noLimit()
+}
+
+// before is the ε that earlier jobs spent on the sample, rounded up.
+func (k *keptDraw) before() float64 { return job.Up(k.spent().Epsilon) }
+
+// wanted are the kept samples that the releases of a job use, by their names.
+func wanted(j *job.Job) map[string]job.Sample {
+	out := map[string]job.Sample{}
+	for _, r := range j.Releases {
+		if s, ok := j.Sample(r.From); ok && s.Method == job.Kept {
+			out[s.Name] = s
+		}
+	}
+	return out
+}
+
+// findSamples asks the ledger for the kept samples that a job uses: their designs,
+// and what was spent on them. It changes nothing.
+func findSamples(ctx context.Context, j *job.Job) (map[string]*ledger.Sample, job.Problems, error) {
+	want := wanted(j)
+	if len(want) == 0 {
+		return nil, nil, nil
+	}
+	a, err := addressOf(j)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := map[string]*ledger.Sample{}
+	l, err := ledger.Open(ctx, a, ledger.Options{ReadOnly: true})
+	var known *ledger.Error
+	switch {
+	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
+		// None of them is there.
+	case err != nil:
+		return nil, nil, ledgerFailure(ctx, err)
+	default:
+		defer l.Close()
+		account, err := l.Account(ctx, accountOf(j))
+		if err != nil {
+			return nil, nil, ledgerFailure(ctx, err)
+		}
+		for name, s := range want {
+			k, err := l.Sample(ctx, s.ID)
+			if err != nil {
+				return nil, nil, ledgerFailure(ctx, err)
+			}
+			if k != nil && account != nil && k.Account == account.ID {
+				found[name] = k
+			}
+		}
+	}
+	var problems job.Problems
+	for name := range want {
+		at := job.Key(job.Key("samples", name), "id")
+		switch k := found[name]; {
+		case k == nil:
+			problems = append(problems, j.Problem(at, "is no sample that was kept of this data set in this ledger", "dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
+		case !k.Ready:
+			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not get to its end", "run that job with --again, which draws another sample"))
+		}
+	}
+	return found, problems, nil
+}
+
+// designText is what a kept sample's design is for a later job that plans with it.
+type designText struct {
+	Kind  string         `json:"kind"`
+	Facts samplers.Facts `json:"facts"`
+}
+
+func describeDesign(d samplers.Design) (string, error) {
+	b, err := json.Marshal(designText{d.Kind(), d.Facts()})
+	return string(b), err
+}
+
+// restored is the design of a kept sample.
+func restored(j *job.Job, s *ledger.Sample) (samplers.Design, error) {
+	if s == nil {
+		return nil, errors.New("its design stands in the ledger, with the job that drew it")
+	}
+	event, err := s.Sampling()
+	if err != nil {
+		return nil, err
+	}
+	var d designText
+	if err := json.Unmarshal([]byte(s.Design), &d); err != nil {
+		return nil, errors.New("its design cannot be read")
+	}
+	if n := d.Facts.Population; n != j.Dataset.Size {
+		return nil, errors.New("it was drawn when dataset.size was another number")
+	}
+	return samplers.NewKept(d.Kind, event, d.Facts, j.Dataset.Relation)
+}
+
+// newKept begins the accounting of a draw that is kept or was. It is nil for one
+// that is neither.
+func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*ledger.Sample) (*keptDraw, error) {
+	s, ok := j.Sample(name)
+	if !ok || !s.Keep && s.Method != job.Kept {
+		return nil, nil
+	}
+	rule, err := privacy.NewReuse(sampling(d), j.Dataset.Relation)
+	if err != nil {
+		return nil, err
+	}
+	return &keptDraw{sample: samples[name], rule: rule}, nil
+}
+
+// earlier is what was released from the draw before, as an event.
+func (k *keptDraw) earlier() []privacy.Event {
+	if !k.reused() {
+		return nil
+	}
+	s := k.spent()
+	return []privacy.Event{privacy.Approx{Eps: job.Up(s.Epsilon), Delta: job.Up(s.Delta)}}
+}
+
+// eventKey is the event in the key of a release.
+func eventKey(e privacy.Event) json.RawMessage {
+	b, err := expr.Encode(e)
+	if err != nil {
+		return nil
+	}
+	return b
+}

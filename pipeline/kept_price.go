@@ -1,0 +1,158 @@
+package pipeline
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// byKept is the method that charges a kept draw: what all its releases of all jobs
+// cost together, less what earlier jobs were charged.
+const byKept = "kept"
+
+func noLimit() ledger.Limit { return ledger.Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
+
+// planStep is what some releases of the draw spend together on the sample: the
+// events that they planned, or the shares that they were held to, whichever is
+// less. A δ is asked for only where no release works without.
+func (d *draw) planStep(releases []*release) (privacy.Point, error) {
+	share := sum()
+	events := make([]privacy.Event, len(releases))
+	for i, r := range releases {
+		events[i] = r.plan.Event
+		share.Epsilon.Add(share.Epsilon, new(big.Rat).SetFloat64(r.share.Epsilon))
+		share.Delta.Add(share.Delta, new(big.Rat).SetFloat64(r.share.Delta))
+	}
+	most := privacy.Point{Epsilon: job.Up(share.Epsilon), Delta: job.Up(share.Delta)}
+	all := compose(events)
+	at := func(delta float64) (float64, error) {
+		worst := 0.0
+		for _, rel := range d.relations {
+			a, err := privacy.EpsilonAt(all, rel, delta)
+			if err != nil {
+				return 0, err
+			}
+			worst = math.Max(worst, a.Epsilon)
+		}
+		return worst, nil
+	}
+	pure, err := at(0)
+	if err != nil || pure <= most.Epsilon {
+		return privacy.Point{Epsilon: pure}, err
+	}
+	// Each release was held to its share under every relation, and shares add up.
+	eps, err := at(most.Delta)
+	return privacy.Point{Epsilon: math.Min(eps, most.Epsilon), Delta: most.Delta}, err
+}
+
+// useOf is what a step on a kept draw costs, in the units of a basic account: the
+// arithmetic of the debit.
+func (d *draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
+	a := &ledger.Account{Key: accountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
+	s, err := d.ledgerStep(step)
+	if err != nil {
+		return nil, err
+	}
+	samples := map[string]*ledger.Sample{}
+	if d.kept.sample != nil {
+		samples[d.kept.sample.ID] = d.kept.sample
+	}
+	_, uses, err := a.Price(&ledger.Request{Draws: []ledger.Step{s}}, samples)
+	if err != nil {
+		return nil, err
+	}
+	return uses[0], nil
+}
+
+// ledgerStep is a step in the words of the ledger.
+func (d *draw) ledgerStep(step privacy.Point) (ledger.Step, error) {
+	k := d.kept
+	s := ledger.Step{Sample: k.id, Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
+	if k.sample != nil {
+		s.Sample = k.sample.ID
+		return s, nil
+	}
+	if s.Sample == "" {
+		s.Sample = d.name // in a plan
+	}
+	design, err := describeDesign(d.design)
+	s.New = &ledger.NewSample{Name: d.name, Event: sampling(d.design), Design: design}
+	return s, err
+}
+
+// priceKept finds what the releases of a kept draw cost, together and each alone.
+func (d *draw) priceKept(j *job.Job) error {
+	step, err := d.planStep(d.releases)
+	if err != nil {
+		return err
+	}
+	d.kept.step = step
+	if d.kept.use, err = d.useOf(j, step); err != nil {
+		return err
+	}
+	d.answer = differenceOf(j, d.kept.use)
+	if err := within(d.answer, point(d.target)); err != nil {
+		return err
+	}
+	if d.answer.Delta > job.Up(d.target.Delta) {
+		return fmt.Errorf("the events cost δ %.9g, more than the target", d.answer.Delta)
+	}
+	for _, r := range d.releases {
+		step, err := d.planStep([]*release{r})
+		if err != nil {
+			return err
+		}
+		u, err := d.useOf(j, step)
+		if err != nil {
+			return err
+		}
+		r.answer = differenceOf(j, u)
+	}
+	return nil
+}
+
+// differenceOf is what a use adds on the population, as an answer.
+func differenceOf(j *job.Job, u *ledger.Use) privacy.Answer {
+	d := u.Difference()
+	p := privacy.Point{Epsilon: job.Up(d.Epsilon), Delta: job.Up(d.Delta)}
+	return privacy.Answer{Relation: j.Dataset.Relation, Epsilon: p.Epsilon, Delta: p.Delta, Upper: p.Epsilon, Method: byKept,
+		Methods: map[string]privacy.Bound{byKept: {Epsilon: p.Epsilon, Delta: p.Delta}}}
+}
+
+// plus adds what kept draws cost to what everything else does.
+func plus(a privacy.Answer, draws []*draw) privacy.Answer {
+	eps, delta := new(big.Rat).SetFloat64(a.Epsilon), new(big.Rat).SetFloat64(a.Delta)
+	for _, d := range draws {
+		if d.kept != nil {
+			m := d.kept.use.Difference()
+			eps.Add(eps, m.Epsilon)
+			delta.Add(delta, m.Delta)
+		}
+	}
+	a.Epsilon, a.Delta = job.Up(eps), job.Up(delta)
+	a.Upper, a.Method = a.Epsilon, byKept
+	a.Methods = map[string]privacy.Bound{byKept: {Epsilon: a.Epsilon, Delta: a.Delta}}
+	return a
+}
+
+// describe is the draw's account, for the report.
+func (k *keptDraw) describe() *report.Kept {
+	if k == nil {
+		return nil
+	}
+	up := func(l ledger.Limit) privacy.Point {
+		return privacy.Point{Epsilon: job.Up(l.Epsilon), Delta: job.Up(l.Delta)}
+	}
+	u := k.use
+	out := &report.Kept{Reused: k.reused(), SampleBefore: up(u.Before), SampleAfter: up(u.After), Before: up(u.ChargedBefore),
+		After: up(u.ChargedAfter), Charged: up(u.Difference())}
+	if k.sample != nil {
+		out.ID, out.Jobs = k.sample.ID, k.sample.Uses
+	}
+	return out
+}
