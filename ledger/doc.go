@@ -9,7 +9,8 @@
 //
 // # What it may import
 //
-// Package privacy for the filters, internal/job for exact amounts, and the two
+// Package privacy for the filters, internal/expr for the designs of kept samples,
+// internal/job for exact amounts, and the two
 // database drivers.
 //
 // # What it promises
@@ -21,6 +22,9 @@
 // handle does nothing more. An audit finds every record that was changed, left out
 // or put in, tables that do not follow from the chain, and releases on disk that
 // are newer than the ledger, of another line of its history, or changed.
+//
+// The rows of a kept sample are stored encrypted, become usable with the seal of the
+// release that drew them, and are never part of the chain.
 //
 // # What it does not protect against
 //

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -19,8 +20,25 @@ func TestExamples(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			return copyExamples("../../examples", filepath.Join(e.WorkDir, "examples"))
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "kept": putKept},
 	})
+}
+
+// putKept puts the id of the sample that a report names into a job.
+func putKept(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: kept REPORT JOB")
+	}
+	_, id, ok := strings.Cut(ts.ReadFile(args[0]), `"id": "`)
+	for ok && strings.Index(id, `"`) != 32 {
+		_, id, ok = strings.Cut(id, `"id": "`)
+	}
+	if !ok {
+		ts.Fatalf("%s names no kept sample", args[0])
+	}
+	path := ts.MkAbs(args[1])
+	text := strings.ReplaceAll(ts.ReadFile(args[1]), strings.Repeat("0", 32), id[:32])
+	ts.Check(os.WriteFile(path, []byte(text), 0o644))
 }
 
 // copyExamples copies jobs and data, and nothing that an earlier run left behind.

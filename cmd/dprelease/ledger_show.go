@@ -28,6 +28,7 @@ type shownAccount struct {
 	Amounts  []shownAmount  `json:"amounts"`
 	Debits   int64          `json:"debits"`
 	Spends   []ledger.Spend `json:"spends,omitempty"`
+	Samples  []shownSample  `json:"samples,omitempty"`
 }
 
 type shownAmount struct {
@@ -100,6 +101,13 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 		if shown.Spends, err = l.Spends(ctx, a.ID); err != nil {
 			return nil, err
 		}
+		samples, err := l.Samples(ctx, a.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range samples {
+			shown.Samples = append(shown.Samples, showSample(k))
+		}
 		s.Accounts = append(s.Accounts, shown)
 	}
 	return s, nil
@@ -126,6 +134,9 @@ func (s *shownLedger) writeText(w io.Writer) error {
 			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\tε %s, δ %s\t%s\n", d.Release, d.At, d.Job, d.State, rise(d.Epsilon), rise(d.Delta), strings.Join(names, " "))
 		}
 		if err := t.Flush(); err != nil {
+			return err
+		}
+		if err := writeSamples(w, a.Samples); err != nil {
 			return err
 		}
 	}

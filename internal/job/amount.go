@@ -59,7 +59,7 @@ func Down(r *big.Rat) float64 {
 
 // Up is the smallest float64 that is at least r: how a spend is rounded (P17).
 func Up(r *big.Rat) float64 {
-	return -Down(new(big.Rat).Neg(r))
+	return 0 - Down(new(big.Rat).Neg(r)) // 0 of 0, not −0
 }
 
 // ratOf is the exact value of f, or one beyond every float64 where f is infinite.

@@ -112,3 +112,12 @@ func TestDeclarations(t *testing.T) {
 		}
 	}
 }
+
+// Nothing is nothing, in every direction.
+func TestRoundingOfNothing(t *testing.T) {
+	for _, f := range []float64{Up(new(big.Rat)), Down(new(big.Rat))} {
+		if f != 0 || math.Signbit(f) {
+			t.Errorf("0 is rounded to %v", f)
+		}
+	}
+}

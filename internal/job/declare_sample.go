@@ -55,7 +55,7 @@ func sample() kind[Sample] {
 		variant[Sample]{string(Kept), "The draw of an earlier job that kept it", []field[Sample]{
 			key("id", sampleID(), func(s *Sample) *string { return &s.ID },
 				"The id of the draw, from the report of the job that kept it. The job must use the same ledger, data set, relation and unit, and the table must not have changed", required(),
-				example("5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"))}},
+				example(`"5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"`))}},
 	)
 }
 
