@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -148,13 +147,4 @@ func (k *keptDraw) earlier() []privacy.Event {
 	}
 	s := k.spent()
 	return []privacy.Event{privacy.Approx{Eps: job.Up(s.Epsilon), Delta: job.Up(s.Delta)}}
-}
-
-// eventKey is the event in the key of a release.
-func eventKey(e privacy.Event) json.RawMessage {
-	b, err := expr.Encode(e)
-	if err != nil {
-		return nil
-	}
-	return b
 }
