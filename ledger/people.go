@@ -2,9 +2,10 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // OpenAccount opens an account; it is an error where it is open already.
@@ -168,29 +169,56 @@ type Mark struct {
 	Head   string
 }
 
-// Witness compares the ledger with a release that was seen. A release that is
+// Witness compares the ledger with releases that were seen. A release that is
 // newer than the ledger, or of another line of its history, shows that this is an
-// old or copied ledger: that is remembered, and it never debits again.
-func (l *Ledger) Witness(ctx context.Context, seen Mark) error {
-	if seen.Ledger != l.id || seen.Seq <= 0 {
+// old or copied ledger: that is remembered, and it never debits again. Releases of
+// other ledgers say nothing.
+func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
+	heads := map[int64]string{}
+	var marks []Mark
+	for _, m := range seen {
+		if m.Ledger == l.id && m.Seq > 0 {
+			marks = append(marks, m)
+			heads[m.Seq] = ""
+		}
+	}
+	if len(marks) == 0 {
 		return nil
 	}
-	var hash string
-	look := func(t *tx) error {
-		err := t.row("SELECT hash FROM dprelease_records WHERE seq = ?", seen.Seq).Scan(&hash)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
+	if err := l.read(ctx, func(t *tx) error { return t.hashes(heads) }); err != nil {
 		return err
 	}
-	if err := l.read(ctx, look); err != nil || hash == seen.Head {
-		return err
+	at := slices.IndexFunc(marks, func(m Mark) bool { return heads[m.Seq] != m.Head })
+	if at < 0 {
+		return nil
 	}
-	why := "release " + strconv.FormatInt(seen.Seq, 10)
+	why := "release " + strconv.FormatInt(marks[at].Seq, 10)
 	if err := l.write(ctx, func(t *tx) error {
 		return t.exec("UPDATE dprelease_head SET refused = ? WHERE one = 1 AND refused = ''", why)
 	}); err != nil {
 		return err
 	}
 	return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", l.address, why)
+}
+
+// hashes fills in the hashes of records; those that are not there stay empty.
+func (t *tx) hashes(of map[int64]string) error {
+	args := make([]any, 0, len(of))
+	for seq := range of {
+		args = append(args, seq)
+	}
+	rows, err := t.rows("SELECT seq, hash FROM dprelease_records WHERE seq IN (?"+strings.Repeat(", ?", len(of)-1)+")", args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var seq int64
+		var hash string
+		if err := rows.Scan(&seq, &hash); err != nil {
+			return err
+		}
+		of[seq] = hash
+	}
+	return errors.Join(rows.Err(), rows.Close())
 }

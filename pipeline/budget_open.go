@@ -35,7 +35,7 @@ func beginBudget(ctx context.Context, j *job.Job) *opening {
 func (o *opening) open(ctx context.Context, j *job.Job, a ledger.Address, how ledger.Options) {
 	o.ledger, o.err = ledger.Open(ctx, a, how)
 	if o.err == nil {
-		o.err = witness(ctx, o.ledger, j.Output.Dir)
+		o.err = witness(ctx, o.ledger, j)
 	}
 }
 

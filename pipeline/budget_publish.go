@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
@@ -93,40 +90,4 @@ func storedReport(dir string) (report.Report, bool) {
 	var r report.Report
 	b, err := os.ReadFile(filepath.Join(dir, reportFile))
 	return r, err == nil && json.Unmarshal(b, &r) == nil
-}
-
-// maxWitnesses bounds the folders beside an output that are looked at: the newest.
-const maxWitnesses = 50
-
-// globQuote makes a path match itself alone.
-func globQuote(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(path)
-}
-
-// witness compares the ledger with the releases that stand at and beside the job's
-// output folder: one that is newer than the ledger shows that an old copy of it
-// was put back.
-func witness(ctx context.Context, l *ledger.Ledger, dir string) error {
-	found, err := filepath.Glob(filepath.Join(globQuote(filepath.Dir(dir)), "*", reportFile))
-	if err != nil {
-		found = nil
-	}
-	age := map[string]time.Time{}
-	for _, f := range found {
-		if info, err := os.Stat(f); err == nil {
-			age[f] = info.ModTime()
-		}
-	}
-	slices.SortFunc(found, func(a, b string) int { return age[b].Compare(age[a]) })
-	found = append([]string{filepath.Join(dir, reportFile)}, found[:min(len(found), maxWitnesses)]...)
-	for _, f := range found {
-		r, ok := storedReport(filepath.Dir(f))
-		if !ok || r.Budget == nil {
-			continue
-		}
-		if err := l.Witness(ctx, ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -112,8 +112,11 @@ func removeStale(parent, prefix string) {
 		return
 	}
 	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
 		info, err := e.Info()
-		if err != nil || !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) || time.Since(info.ModTime()) < time.Second {
+		if err != nil || time.Since(info.ModTime()) < time.Second {
 			continue
 		}
 		path := filepath.Join(parent, e.Name())
@@ -144,6 +147,9 @@ const writesAtOnce = 8
 // Renaming over anything but an empty folder fails, so nothing is ever
 // overwritten.
 func (f *folder) publish() error {
+	if err := f.remember(); err != nil {
+		return err
+	}
 	var files errgroup.Group
 	files.SetLimit(writesAtOnce)
 	for _, file := range f.files {
