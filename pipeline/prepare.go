@@ -118,26 +118,35 @@ func (p *preparer) number(v table.Values, rows int) error {
 func (p *preparer) adjust(x []float64) bool { return !p.clip(x, nil) }
 
 // clip moves every value into the bounds, ±Inf included, and reports whether it
-// met a NaN.
+// met a NaN. Values inside the bounds are the usual case: four of them are passed
+// over at once.
 func (p *preparer) clip(x []float64, valid []byte) bool {
 	lo, hi := p.lower, p.upper
 	nans := false
 	clipped := int64(0)
-	for i, f := range x {
-		if f >= lo && f <= hi {
-			continue // the usual case, and the only one worth being fast in
+	for i := 0; i < len(x); {
+		if i+4 <= len(x) {
+			v := x[i : i+4 : i+4]
+			if v[0] >= lo && v[0] <= hi && v[1] >= lo && v[1] <= hi && v[2] >= lo && v[2] <= hi && v[3] >= lo && v[3] <= hi {
+				i += 4
+				continue
+			}
 		}
-		switch {
-		case f < lo:
-			x[i] = lo
-		case f > hi:
-			x[i] = hi
-		default:
-			nans = true
-			continue
-		}
-		if valid == nil || valid[i>>3]>>(i&7)&1 == 1 {
-			clipped++
+		for end := min(i+4, len(x)); i < end; i++ {
+			switch f := x[i]; {
+			case f >= lo && f <= hi:
+				continue
+			case f < lo:
+				x[i] = lo
+			case f > hi:
+				x[i] = hi
+			default:
+				nans = true
+				continue
+			}
+			if valid == nil || valid[i>>3]>>(i&7)&1 == 1 {
+				clipped++
+			}
 		}
 	}
 	if clipped > 0 {

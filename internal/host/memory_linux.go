@@ -38,7 +38,7 @@ func newMemoryLane(p *Plugin, columns int) (_ *memoryLane, err error) {
 	if err = unix.Fallocate(l.fd, 0, 0, int64(l.layout.Size())); err != nil {
 		return nil, err
 	}
-	if l.mem, err = unix.Mmap(l.fd, 0, l.layout.Size(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+	if l.mem, err = unix.Mmap(l.fd, 0, l.layout.Size(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
 		return nil, err
 	}
 	// Our mapping is older than the seal and stays writable; there will be no other.

@@ -133,13 +133,13 @@ func gather[T any](dst []T, spans []span, k, rows int, values func(v *vec) []T, 
 	for i := range spans {
 		s := &spans[i]
 		vec := &s.p.data[k]
-		v, lazy := values(vec), vec.lazy
+		v, lazy := values(vec), viewReader{literalView: vec.lazy}
 		switch {
-		case lazy != nil && s.rows == nil:
+		case vec.lazy != nil && s.rows == nil:
 			for row := s.from; row < s.to; row++ {
 				dst = append(dst, from(lazy.bits(row)))
 			}
-		case lazy != nil:
+		case vec.lazy != nil:
 			for _, row := range s.rows {
 				dst = append(dst, from(lazy.bits(int(int64(row)+s.shift))))
 			}

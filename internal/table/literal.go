@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
@@ -121,13 +120,19 @@ func (v *literalView) front(n int) ([]byte, bool) {
 	return v.b[v.at[0].stored : v.at[0].stored+n], true
 }
 
+// viewReader reads single values of a page in ascending order of their rows.
+type viewReader struct {
+	*literalView
+	i int // stretch of the last value
+}
+
 // bits is the value of a row.
-func (v *literalView) bits(row int) uint64 {
+func (v *viewReader) bits(row int) uint64 {
 	off := v.values + 8*row
-	i, found := slices.BinarySearchFunc(v.at, off, func(s stretch, off int) int { return s.unpacked - off })
-	if !found {
-		i--
+	for v.i+1 < len(v.at) && off >= v.at[v.i+1].unpacked {
+		v.i++
 	}
+	i := v.i
 	src := v.at[i].stored + off - v.at[i].unpacked
 	if i+1 == len(v.at) || off+8 <= v.at[i+1].unpacked {
 		return binary.LittleEndian.Uint64(v.b[src:])

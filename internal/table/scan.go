@@ -91,7 +91,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	}
 	inner, cancel := context.WithCancel(ctx)
 	s := &scan{table: t, options: o, lanes: t.lanes(cols, o.Content), pool: &pool{}, tasks: make(chan *piece, 64)}
-	s.ahead = len(s.lanes) * (2*workers + 2)
+	s.ahead = len(s.lanes) * (workers + 2)
 	s.assembler.init(t, cols)
 	var wg sync.WaitGroup
 	defer func() { // also when visit panics

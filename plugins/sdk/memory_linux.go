@@ -62,6 +62,6 @@ func receiveMemory(conn *net.UnixConn) ([]byte, wire.MemoryLayout, error) {
 	if err := unix.Fstat(fds[0], &st); err != nil || st.Size != int64(layout.Size()) {
 		return nil, none, errMemory
 	}
-	mem, err := unix.Mmap(fds[0], 0, layout.Size(), unix.PROT_READ, unix.MAP_SHARED)
+	mem, err := unix.Mmap(fds[0], 0, layout.Size(), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
 	return mem, layout, err
 }
