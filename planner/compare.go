@@ -204,12 +204,21 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	if c.Best >= 0 {
 		fmt.Fprintf(b, "best: %s, error %.4g\n", c.Designs[c.Best].Name, c.Designs[c.Best].Total)
 	}
-	for _, d := range c.Designs {
-		if r := d.remark(); r != "" {
-			paragraph(b, d.Name+": "+r)
-		}
+	for _, r := range c.remarks() {
+		paragraph(b, r)
 	}
 	return b.Flush()
+}
+
+// remarks are those of all designs.
+func (c *Comparison) remarks() []string {
+	var out []string
+	for _, d := range c.Designs {
+		if r := d.remark(); r != "" {
+			out = append(out, d.Name+": "+r)
+		}
+	}
+	return out
 }
 
 // MarshalJSON writes the comparison with the version of its format.

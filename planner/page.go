@@ -41,13 +41,15 @@ body { margin: 0 auto; padding: 1.5rem 1.25rem 4rem; max-width: 64rem; }
 h1 { font-size: 1.5rem; line-height: 1.25; }
 .lead { background: var(--panel); border-left: 4px solid var(--main); padding: .8rem 1rem; }
 .scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .3rem .45rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
+td:first-child { font-weight: 700; color: var(--main); }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .scroll:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
 figure { margin: 1.5rem 0; max-width: 40rem; background: #ffffff; }
 figure svg { display: block; width: 100%; height: auto; }
+figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 @media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .15rem .3rem; white-space: normal; } tr, figure { break-inside: avoid; } }
 </style>
 </head>
@@ -56,11 +58,11 @@ figure svg { display: block; width: 100%; height: auto; }
 <h1>{{.Title}}</h1>
 <p class="lead">{{.Lead}}</p>
 {{if .Assumptions}}<h2>Assumed, publicly</h2><ul>{{range .Assumptions}}<li>{{.}}</li>{{end}}</ul>{{end}}
-{{if .Figure}}<figure>{{.Figure}}</figure>{{end}}
+{{if .Figure}}<figure>{{.Figure}}<figcaption>{{.Alt}}</figcaption></figure>{{end}}
 {{if .Rows}}<h2>Table</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>{{range .Header}}<th scope="col">{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
 <tbody>{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
-{{range .Notes}}<p>{{.}}</p>{{end}}
+{{if .Notes}}<ul>{{range .Notes}}<li>{{.}}</li>{{end}}</ul>{{end}}
 <p>No private table was read for this page.</p>
 </main>
 </body>
@@ -82,6 +84,7 @@ func (p page) render(f *figure.Figure) ([]byte, error) {
 		p.Figure = template.HTML(open + "><title>" + template.HTMLEscapeString(p.Title) + "</title><desc>" + //nolint:gosec // see above
 			template.HTMLEscapeString(p.Alt) + "</desc>" + rest)
 	}
+	p.Header, p.Rows = filled(p.Header, p.Rows)
 	var b bytes.Buffer
 	err := pageTemplate().Execute(&b, p)
 	return b.Bytes(), err
@@ -107,14 +110,18 @@ func (c *Comparison) HTML() ([]byte, error) {
 	if c.Best >= 0 {
 		lead = fmt.Sprintf("Most accurate at the same guarantee: %s, with an error of %.4g.", c.Designs[c.Best].Name, c.Designs[c.Best].Total)
 	}
+	header, rows := c.header(), c.rows()
+	for i := range rows {
+		rows[i] = rows[i][:len(header)-1] // the notes stand below
+	}
 	f, err := c.Figure()
 	if err != nil {
 		f = nil // no design has a known error: the table says why
 	}
 	return page{
 		Title: fmt.Sprintf("%s: designs for %s at ε %.4g", c.Job, c.Release, c.Target.Epsilon), Lead: lead,
-		Alt:         "The mean squared error of each design, in its parts noise and sampling; the table below has the numbers.",
-		Assumptions: c.Assumptions, Header: c.header(), Rows: c.rows(),
+		Alt:         "The standard error of each design, and its parts noise and sampling; the table below has the numbers.",
+		Assumptions: c.Assumptions, Header: header[:len(header)-1], Rows: rows, Notes: c.remarks(),
 	}.render(f)
 }
 

@@ -108,9 +108,8 @@ func paragraph(out io.Writer, text string) {
 	fmt.Fprintln(out)
 }
 
-// table prints the columns that are not left out and have a number in some row.
-func table(out io.Writer, header []string, rows [][]string, leave ...string) {
-	short := map[string]string{"ε on sample": "ε_n", "efficiency": "eff.", "best": "*"}
+// filled are the columns that are not left out and have something in some row.
+func filled(header []string, rows [][]string, leave ...string) ([]string, [][]string) {
 	var keep []int
 	for i, h := range header {
 		some := slices.ContainsFunc(rows, func(r []string) bool { return r[i] != "–" })
@@ -118,10 +117,27 @@ func table(out io.Writer, header []string, rows [][]string, leave ...string) {
 			keep = append(keep, i)
 		}
 	}
+	of := func(cells []string) []string {
+		out := make([]string, len(keep))
+		for k, i := range keep {
+			out[k] = cells[i]
+		}
+		return out
+	}
+	out := make([][]string, len(rows))
+	for i, r := range rows {
+		out[i] = of(r)
+	}
+	return of(header), out
+}
+
+// table prints the filled columns.
+func table(out io.Writer, header []string, rows [][]string, leave ...string) {
+	short := map[string]string{"ε on sample": "ε_n", "efficiency": "eff.", "best": "*"}
+	header, rows = filled(header, rows, leave...)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	line := func(cells []string) {
-		for _, i := range keep {
-			cell := cells[i]
+		for _, cell := range cells {
 			if s, ok := short[cell]; ok {
 				cell = s
 			}
