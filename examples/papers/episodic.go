@@ -98,7 +98,7 @@ func episodicTruth(options) (exhibit, error) {
 		text: "The true δ(ε) of one pair of neighbours: two clusters of 20 records, one drawn, 19 of its records, Laplace noise of scale 1 on their sum (ε = 1). The clusters lie far apart, so the " +
 			"output tells which was drawn. If Theorem 3 held, δ would be 0 from ε = 0.597 on.",
 		alt: "The true delta is still 0.08 where Theorem 3 claims 0, and reaches 0 at the sound bound"}
-	f := figure.New(figure.Axes{X: "ε", Y: "δ of this pair", LegendTop: true})
+	f := figure.New(figure.Axes{X: "ε", Y: "δ of this pair", LegendLeft: true})
 	d := twoClusters(20, 19)
 	claim, sound := d.PublishedEpsilon(1), d.Pure(1, true)
 	var x, y []float64

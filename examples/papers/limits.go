@@ -11,7 +11,7 @@ func limitsByRate(options) (exhibit, error) {
 	e := exhibit{id: "limits-rate", title: "The ratio p·ε_p/ε against the rate",
 		text: "ε_p = log(1 + (e^ε − 1)/p) is what a sample at rate p may spend. A sum over the sample needs noise that is ε/(p·ε_p) times that of the full table.",
 		alt:  "For each epsilon the ratio falls from 1 at rate 1 towards 0 as the rate falls, the earlier the larger epsilon is"}
-	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_p / ε", LogX: true})
+	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_p / ε", LogX: true, LegendLeft: true, LegendTop: true})
 	p := logs(1e-4, 1, 200)
 	top := 0.0
 	for _, eps := range []float64{0.01, 0.1, 1, 3, 8} {
@@ -56,7 +56,7 @@ func limitsProportional(options) (exhibit, error) {
 	e := exhibit{id: "limits-proportional", title: "ε in proportion to the rate: ε = c·p, and the limit log(1+c)/c",
 		text: "If ε shrinks with the rate, the ratio tends to log(1+c)/c (grey) as p → 0 and never falls below it.",
 		alt:  "For each c the ratio approaches its limit log(1+c)/c from above as the rate falls"}
-	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_p / ε at ε = c·p", LogX: true})
+	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_p / ε at ε = c·p", LogX: true, LegendLeft: true, LegendTop: true})
 	p := logs(1e-6, 1, 200)
 	name := "limit log(1+c)/c"
 	for _, c := range []float64{0.1, 1, 3, 10} {
@@ -73,7 +73,7 @@ func limitsProportional(options) (exhibit, error) {
 		e.facts = append(e.facts, fact{what: fmt.Sprintf("c = %g, p = 1e-6", c), stated: fmt.Sprintf("log(1+c)/c = %.6f", limit), ours: fmt.Sprintf("%.6f", far),
 			holds: worst > 1-1e-9 && far/limit-1 < 1e-4, known: true})
 	}
-	f.Range("y", 0, 1.02)
+	f.Range("y", 0, 1.5)
 	e.figures = []panel{{e.id, f}}
 	e.agreement = allHold(e.facts) + " No point lies below its limit."
 	return e, nil

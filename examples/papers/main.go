@@ -18,6 +18,7 @@ type exhibit struct {
 	text      string // what is drawn, and how
 	alt       string
 	figures   []panel
+	table     string // in Markdown, after the figures
 	facts     []fact
 	agreement string
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -45,9 +46,15 @@ func anchor(title string) string {
 }
 
 func (e exhibit) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n### %s\n\n%s\n", e.title, e.text)
+	fmt.Fprintf(b, "\n### %s%s\n\n%s\n", e.numbers(), e.title, e.text)
 	for _, p := range e.figures {
 		fmt.Fprintf(b, "\n![%s](papers/%s.svg)\n", e.alt, p.name)
+		if n := numbered[p.name]; n != "" && len(e.figures) > 1 {
+			fmt.Fprintf(b, "\n*%s*\n", n)
+		}
+	}
+	if e.table != "" {
+		fmt.Fprintf(b, "\n%s", e.table)
 	}
 	if len(e.facts) > 0 {
 		b.WriteString("\n| | stated | ours | |\n|---|---:|---:|---|\n")
@@ -69,6 +76,33 @@ func (e exhibit) write(b *strings.Builder) {
 	if e.agreement != "" {
 		fmt.Fprintf(b, "\n%s\n", e.agreement)
 	}
+}
+
+// numbered are the figures and the table of our reconstruction of "Accuracy Gains…",
+// by the name of the panel or the exhibit.
+var numbered = map[string]string{
+	"gains-table": "T1", "gains-budget": "F1", "gains-saving": "F2", "mean-never-1": "F3", "mean-never-2": "F4",
+	"gains-figure5": "F5a", "gains-figure5-crossing": "F5b", "median-sensitivity-published": "F6", "median-sensitivity-exact": "F7",
+	"median-lognormal-published": "F8", "median-lognormal-exact": "F9", "median-bimodal-published": "F10", "median-bimodal-exact": "F11",
+	"quantiles": "F12", "mean-gaussian": "F13a", "median-exponential-1": "F13b", "median-exponential-2": "F13c",
+}
+
+// numbers are those of an exhibit's figures, for its heading.
+func (e exhibit) numbers() string {
+	names := []string{e.id}
+	for _, p := range e.figures {
+		names = append(names, p.name)
+	}
+	var all []string
+	for _, n := range names {
+		if x := numbered[n]; x != "" && !slices.Contains(all, x) {
+			all = append(all, x)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return strings.Join(all, ", ") + ". "
 }
 
 // stated compares one of our numbers with one that was stated to some digits: they

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -11,7 +14,7 @@ import (
 func TestStatedFacts(t *testing.T) {
 	known := 0
 	for _, draw := range []func(options) (exhibit, error){
-		limitsByRate, limitsByEpsilon, limitsProportional, gainsBudget, gainsSaving, gainsFigure5, meanNever, gaussianMean,
+		limitsByRate, limitsByEpsilon, limitsProportional, limitsAdditive, gainsBudget, gainsSaving, gainsFigure5, meanNever, gaussianMean,
 		renyi(5), episodicTake, episodicSize, episodicTruth, lectureResponse, lectureShuffle, lectureIteration,
 	} {
 		e, err := draw(options{populations: 2, repetitions: 4})
@@ -37,6 +40,34 @@ func TestStatedFacts(t *testing.T) {
 	}
 	if known < 20 {
 		t.Errorf("only %d stated facts were compared", known)
+	}
+}
+
+// Our reconstruction has every number from F1 to F13, and T1, each once.
+func TestNumbersOfTheReconstruction(t *testing.T) {
+	seen := map[string]int{}
+	for _, n := range numbered {
+		seen[strings.TrimRight(n, "abc")]++
+		if n != strings.TrimRight(n, "abc") {
+			seen[n]++
+		}
+	}
+	for i := 1; i <= 13; i++ {
+		if seen[fmt.Sprintf("F%d", i)] == 0 {
+			t.Errorf("F%d is missing", i)
+		}
+	}
+	if seen["T1"] != 1 || seen["F5a"] != 1 || seen["F14"] != 0 {
+		t.Errorf("%v", seen)
+	}
+	page, err := os.ReadFile("../../docs/papers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, n := range numbered {
+		if !strings.Contains(string(page), n+". ") && !strings.Contains(string(page), n+", ") || name != "gains-table" && !strings.Contains(string(page), "papers/"+name+".svg") {
+			t.Errorf("the page does not show %s (%s)", n, name)
+		}
 	}
 }
 
