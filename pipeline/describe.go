@@ -154,6 +154,7 @@ func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy
 			SHA256: r.mech.sha256, SelfNoising: r.mech.about.SelfNoising,
 		},
 		Params: r.job.Params, Target: point(r.job.Guarantee), Sample: r.share, Guarantee: g,
+		Positions: report.NewPositions(wrap(d.design.Event(r.plan.Event)), g.Delta),
 	}
 	for _, e := range r.plan.Errors {
 		entry.Expected = append(entry.Expected, expectedError(j, d, e))

@@ -113,6 +113,11 @@ func (d *Dice) RandomizeCategories(_ context.Context, ev privacy.RandomizedRespo
 	return codes, nil
 }
 
+// NextBatch is not simulated.
+func (d *Dice) NextBatch(ctx context.Context, _ privacy.LastIterate) ([]int64, error) {
+	return d.NextSample(ctx, nil)
+}
+
 // NextSample is not simulated.
 func (d *Dice) NextSample(context.Context, privacy.Sampling) ([]int64, error) {
 	return nil, errors.New("mechanisms that draw samples of their own are not simulated")

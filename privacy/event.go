@@ -153,12 +153,16 @@ type Shuffled struct {
 
 // LastIterate is noisy gradient descent of which only the last iterate is
 // released (P9). Variant names the bound: "full-batch-strongly-convex",
-// "full-batch-convex", "cyclic-strongly-convex" or "cyclic-convex".
+// "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex" or "one-pass".
+// In a cyclic run and in one pass a record is in one batch, which does not depend
+// on any value.
 type LastIterate struct {
 	Variant         string
 	Sigma           float64 // standard deviation of the noise added to the averaged gradient
 	Sensitivity     float64 // L: sup‖∇f_i − ∇f_i'‖
-	N, Batch        int64   // records, and records in a batch (Batch 0: all)
+	Early           float64 // noise of all steps but the last, as a share of Sigma (one pass; 0: 1)
+	Rounding        float64 // what rounding adds to the distance of two runs in a step, divided by η (0: exact)
+	N, Batch        int64   // records, and the most in a batch, which its sum is divided by (Batch 0: all)
 	Steps           int64   // steps (full batch)
 	Epochs          int64   // passes (cyclic)
 	StepSize        float64 // η

@@ -13,6 +13,7 @@ var variants = map[string]iterate.Kind{
 	"full-batch-convex":          iterate.FullConvex,
 	"cyclic-strongly-convex":     iterate.CyclicStronglyConvex,
 	"cyclic-convex":              iterate.CyclicConvex,
+	"one-pass":                   iterate.OnePass,
 }
 
 // runIterate answers for an expression that is one last iterate (P9).
@@ -50,7 +51,7 @@ func iterateShift(e LastIterate, rel Relation, here string) (float64, *Unsupport
 // params are e's in the terms of the numeric package.
 func (e LastIterate) params() iterate.Params {
 	return iterate.Params{
-		Kind: variants[e.Variant], Sensitivity: e.Sensitivity, Sigma: e.Sigma, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
+		Kind: variants[e.Variant], Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
 		Eta: e.StepSize, StrongConvexity: e.StrongConvexity, Smoothness: e.Smooth, Diameter: e.Diameter,
 	}
 }
@@ -58,14 +59,14 @@ func (e LastIterate) params() iterate.Params {
 // iterateFields names the event's fields as users write them.
 var iterateFields = map[string]string{
 	"Kind": "variant", "Sensitivity": "sensitivity", "Sigma": "sigma", "N": "n", "Batch": "batch", "Steps": "steps", "Epochs": "epochs",
-	"Eta": "step_size", "StrongConvexity": "strong_convexity", "Smoothness": "smooth", "Diameter": "diameter",
+	"Early": "early", "Rounding": "rounding", "Eta": "step_size", "StrongConvexity": "strong_convexity", "Smoothness": "smooth", "Diameter": "diameter",
 }
 
 // iteration checks a last-iterate event. Conditions of the theorems that fail are
 // errors only where plain composition does not hold either.
 func iteration(e LastIterate, here string) error {
 	if _, ok := variants[e.Variant]; !ok {
-		return wrong(here+".variant", "must be full-batch-strongly-convex, full-batch-convex, cyclic-strongly-convex or cyclic-convex (%q)", e.Variant)
+		return wrong(here+".variant", "must be full-batch-strongly-convex, full-batch-convex, cyclic-strongly-convex, cyclic-convex or one-pass (%q)", e.Variant)
 	}
 	_, _, err := iterate.Best(e.params())
 	var r *iterate.Refusal
@@ -81,4 +82,28 @@ func iteration(e LastIterate, here string) error {
 		}
 	}
 	return nil
+}
+
+// ByPosition is the privacy of the records of each batch, at no more than the given
+// number of batches from the first to the last: in a pass, records that are used
+// early are the more private (P9). It is nil where every step uses all records.
+func (e LastIterate) ByPosition(delta float64, points int) ([]iterate.Position, error) {
+	if e.Full() {
+		return nil, nil
+	}
+	return iterate.Curve(e.params(), delta, points)
+}
+
+// Full reports whether every step uses all records.
+func (e LastIterate) Full() bool {
+	k := variants[e.Variant]
+	return k == iterate.FullStronglyConvex || k == iterate.FullConvex
+}
+
+// Holds says whether the conditions of the event's bound hold: nil, or an
+// [iterate.Refusal] that names the one that fails. Where it fails, plain composition
+// is all that is charged.
+func (e LastIterate) Holds() error {
+	_, err := iterate.Mu(e.params())
+	return err
 }

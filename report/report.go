@@ -125,6 +125,7 @@ type Release struct {
 	Guarantee Guarantee       `json:"guarantee"`
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
 	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise
+	Positions *Positions      `json:"positions,omitempty"`
 	Fields    []Field         `json:"fields"`
 	Files     []File          `json:"files,omitempty"`
 }

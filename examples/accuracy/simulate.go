@@ -13,8 +13,10 @@ import (
 // in no way.
 type simulated struct {
 	sdktest.NoNoise
-	rng  *rand.Rand
-	rows int
+	rng   *rand.Rand
+	rows  int
+	order []int // the rows in the order in which batches take them
+	turn  int64
 }
 
 func newSimulated(seed uint64, rows int) *simulated {
@@ -33,6 +35,20 @@ func (s *simulated) NextSample(_ context.Context, ev privacy.Sampling) ([]int64,
 		i += 1 + int(skip)
 		out = append(out, int64(i))
 	}
+}
+
+// NextBatch takes the rows in turn, in an order drawn for the release.
+func (s *simulated) NextBatch(_ context.Context, ev privacy.LastIterate) ([]int64, error) {
+	if s.order == nil {
+		s.order = s.rng.Perm(s.rows)
+	}
+	from := s.turn % ev.Batches() * ev.Batch
+	s.turn++
+	out := []int64{}
+	for _, r := range s.order[from:min(ev.N, from+ev.Batch)] {
+		out = append(out, int64(r))
+	}
+	return out, nil
 }
 
 // AddGaussian adds rounded normal noise.

@@ -50,6 +50,13 @@ func leaves(e privacy.Event, yield func(privacy.Event) bool) bool {
 		return true
 	case privacy.Shuffled:
 		return leaves(e.Event, yield)
+	case privacy.LastIterate:
+		for k := range e.Calls() {
+			if !e.Full() && !yield(e) || !yield(e.StepAt(k)) {
+				return false
+			}
+		}
+		return true
 	case privacy.Sampling:
 		return yield(e) && leaves(e.Inner(), yield)
 	}
@@ -125,6 +132,14 @@ func (b *bridge) Shuffle([]int32) error { return nil }
 func (b *bridge) Sample(ev privacy.Sampling, _ int64) (out []int64, err error) {
 	err = call(b, sdktest.Call{Method: "NextSample"}, func(privacy.Sampling) (err error) {
 		out, err = b.to.NextSample(b.ctx, ev)
+		return err
+	})
+	return out, err
+}
+
+func (b *bridge) Batch(ev privacy.LastIterate, _, _ int64) (out []int64, err error) {
+	err = call(b, sdktest.Call{Method: "NextBatch"}, func(privacy.LastIterate) (err error) {
+		out, err = b.to.NextBatch(b.ctx, ev)
 		return err
 	})
 	return out, err

@@ -105,6 +105,9 @@ func (d *describer) event(e privacy.Event, depth int) {
 		if e.Epochs > 0 {
 			d.printf(", epochs=%d", e.Epochs)
 		}
+		if e.Early > 0 {
+			d.printf(", early=%s", number(e.Early))
+		}
 		d.b.WriteString(")")
 	default:
 		d.b.WriteString(e.Kind())

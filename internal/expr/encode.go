@@ -174,7 +174,8 @@ func pairsOf(e privacy.Event) ([]pair, bool) {
 		return []pair{{"kind", e.Variant, false}, {"sigma", e.Sigma, false}, {"sensitivity", e.Sensitivity, false},
 			{"n", e.N, false}, {"step_size", e.StepSize, false}, {"smooth", e.Smooth, false},
 			{"steps", e.Steps, true}, {"batch", e.Batch, true}, {"epochs", e.Epochs, true},
-			{"strong_convexity", e.StrongConvexity, true}, {"diameter", e.Diameter, true}}, true
+			{"strong_convexity", e.StrongConvexity, true}, {"diameter", e.Diameter, true},
+			{"early", e.Early, true}, {"rounding", e.Rounding, true}}, true
 	}
 	return nil, false
 }

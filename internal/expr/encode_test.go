@@ -27,9 +27,9 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		}
 		return privacy.Sensitivity{}
 	}
-	choice := r.IntN(17)
+	choice := r.IntN(18)
 	if depth <= 0 {
-		choice = r.IntN(10)
+		choice = r.IntN(11)
 	}
 	switch choice {
 	case 0:
@@ -53,21 +53,23 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 	case 9:
 		return privacy.LastIterate{Variant: "cyclic-strongly-convex", Sigma: x(), Sensitivity: x(), N: 1000, Batch: []int64{1, 8, 125, 1000}[r.IntN(4)], Epochs: whole(), StepSize: 0.5, Smooth: 1, StrongConvexity: r.Float64()}
 	case 10:
+		return privacy.LastIterate{Variant: "one-pass", Sigma: x(), Sensitivity: x(), N: 1000, Batch: 1 + r.Int64N(1000), StepSize: 0.5, Smooth: 1, Early: 1 - r.Float64(), Rounding: x()}
+	case 11:
 		events := make([]privacy.Event, 1+r.IntN(4))
 		for i := range events {
 			events[i] = inner()
 		}
 		return privacy.Compose{Events: events}
-	case 11:
-		return privacy.Repeat{N: 1 + r.Int64N(1000), Event: inner()}
 	case 12:
-		return privacy.Poisson{Rate: 1 - r.Float64(), Event: inner()}
+		return privacy.Repeat{N: 1 + r.Int64N(1000), Event: inner()}
 	case 13:
+		return privacy.Poisson{Rate: 1 - r.Float64(), Event: inner()}
+	case 14:
 		n := whole()
 		return privacy.WithoutReplacement{Take: n, Of: n + r.Int64N(1000), Event: inner()}
-	case 14:
-		return privacy.WithReplacement{Take: whole(), Of: whole(), Event: inner()}
 	case 15:
+		return privacy.WithReplacement{Take: whole(), Of: whole(), Event: inner()}
+	case 16:
 		return privacy.Multistage{Stages: []privacy.Stage{{Take: 2, Of: 2 + r.Int64N(10)}, {Take: 5, Of: 10, MaxTake: 5 + r.Int64N(3)}}, Event: inner()}
 	}
 	return privacy.Shuffled{N: whole(), Event: inner()}
@@ -159,6 +161,7 @@ func TestDescribe(t *testing.T) {
 		{privacy.WithoutReplacement{Take: 1, Of: 2, Event: g}, "without_replacement(1 of 2, gaussian(σ=1))"},
 		{privacy.WithReplacement{Take: 1, Of: 2}, "with_replacement(1 of 2, ?)"},
 		{privacy.LastIterate{Variant: "cyclic-convex", Sigma: 3, N: 100, Batch: 5, Epochs: 2}, "last_iterate(cyclic-convex, σ=3, n=100, batch=5, epochs=2)"},
+		{privacy.LastIterate{Variant: "one-pass", Sigma: 3, N: 100, Batch: 5, Early: 0.1}, "last_iterate(one-pass, σ=3, n=100, batch=5, early=0.1)"},
 		{many, strings.Repeat("gaussian(σ=1) + ", 8) + "… (20 events)"},
 	} {
 		if got := Describe(c.e); got != c.want {

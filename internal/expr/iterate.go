@@ -6,8 +6,10 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// variants are the four bounds of P9.
-var variants = []string{"full-batch-strongly-convex", "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex"}
+// variants are the bounds of P9.
+var variants = []string{"full-batch-strongly-convex", "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex", onePass}
+
+const onePass = "one-pass"
 
 // lastIterate reads the fields of last_iterate. Which are required follows
 // from kind; a field that the kind does not use is refused, so that nobody
@@ -28,18 +30,30 @@ func lastIterate(f *fields) privacy.Event {
 	e.N = f.whole("n", 1)
 	e.StepSize = f.number("step_size", positive)
 	e.Smooth = f.number("smooth", positive)
-	if strings.HasPrefix(e.Variant, "cyclic") {
+	e.Rounding = f.optional("rounding", positive)
+	if e.Variant == onePass || strings.HasPrefix(e.Variant, "cyclic") {
 		e.Batch = f.whole("batch", 1)
 		f.atMost("batch", e.Batch, "n", e.N)
-		e.Epochs = f.whole("epochs", 1)
 	} else {
 		e.Steps = f.whole("steps", 1)
 	}
-	if strings.HasSuffix(e.Variant, "-strongly-convex") {
+	switch {
+	case e.Variant == onePass:
+		e.Early = f.optional("early", positive)
+		e.StrongConvexity = f.optional("strong_convexity", positive)
+	case strings.HasPrefix(e.Variant, "cyclic"):
+		e.Epochs = f.whole("epochs", 1)
+	}
+	switch {
+	case e.Variant == onePass:
+	case strings.HasSuffix(e.Variant, "-strongly-convex"):
 		e.StrongConvexity = f.number("strong_convexity", positive)
 		e.Diameter = f.optional("diameter", positive)
-	} else {
+	default:
 		e.Diameter = f.number("diameter", positive)
+	}
+	if e.Early > 1 {
+		f.wrong(f.at.get("early"), "early", "", "must be at most 1: the share of the noise that all steps but the last have")
 	}
 	if e.Smooth > 0 && e.StepSize > 2/e.Smooth {
 		f.wrong(f.at.get("step_size"), "step_size", "a longer step is no contraction", "must be at most 2/smooth = %s", number(2/e.Smooth))

@@ -75,7 +75,8 @@ func candidates(n *node, path string, trail []int, depth int) []candidate {
 func usesField(body *node, field string) bool {
 	kind := body.get("kind")
 	cyclic := kind != nil && strings.HasPrefix(kind.text, "cyclic")
-	return !(field == "steps" && cyclic || field == "epochs" && !cyclic)
+	full := kind == nil || strings.HasPrefix(kind.text, "full-batch")
+	return !(field == "steps" && !full || field == "epochs" && !cyclic)
 }
 
 // resolve finds the one parameter that a name or path means; what is wrong

@@ -40,6 +40,8 @@ var accepted = []struct {
 		privacy.Shuffled{N: 100000, Event: privacy.RandomizedResponse{K: 2, Eps0: 4}}},
 	{`{last_iterate: {kind: full-batch-strongly-convex, sigma: 8, sensitivity: 1, n: 100, steps: 50, step_size: 0.1, smooth: 1, strong_convexity: 0.1}}`,
 		privacy.LastIterate{Variant: "full-batch-strongly-convex", Sigma: 8, Sensitivity: 1, N: 100, Steps: 50, StepSize: 0.1, Smooth: 1, StrongConvexity: 0.1}},
+	{`{last_iterate: {kind: one-pass, sigma: 3, sensitivity: 1, n: 103, batch: 5, step_size: 0.02, smooth: 1, early: 0.1, rounding: 1e-6}}`,
+		privacy.LastIterate{Variant: "one-pass", Sigma: 3, Sensitivity: 1, N: 103, Batch: 5, StepSize: 0.02, Smooth: 1, Early: 0.1, Rounding: 1e-6}},
 	{`{last_iterate: {kind: cyclic-convex, sigma: 3, sensitivity: 1, n: 100, batch: 5, epochs: 50, step_size: 0.02, smooth: 1, diameter: 1}}`,
 		privacy.LastIterate{Variant: "cyclic-convex", Sigma: 3, Sensitivity: 1, N: 100, Batch: 5, Epochs: 50, StepSize: 0.02, Smooth: 1, Diameter: 1}},
 	{"{\"gaussian\":\n {\"sigma\": 1,}}", privacy.Gaussian{Sigma: 1}}, // YAML, though not JSON
@@ -129,6 +131,8 @@ var refused = []struct {
 	{`{multistage: {stages: [3], event: {pure: {eps: 1}}}}`, []string{`multistage.stages[0]: a stage must be a mapping`}},
 	{`{repeat: {n: 1e13, event: {pure: {eps: 1}}}}`, []string{`f:1:14: repeat.n: must lie between 1 and 1e+12`}},
 	{`{gaussian: {sigma: 1, sensitivity: {add-remove: 1, replace-one: 3}}}`, []string{`f:1:65: gaussian.sensitivity.replace-one: cannot exceed twice the add-remove sensitivity`}},
+	{`{last_iterate: {kind: one-pass, sigma: 3, sensitivity: 1, n: 100, batch: 5, epochs: 1, step_size: 1, smooth: 1, diameter: 1, early: 2}}`,
+		[]string{`early: must be at most 1`, `epochs: unknown field`, `diameter: unknown field`}},
 	{`{last_iterate: {kind: sgd}}`, []string{`must be one of full-batch-strongly-convex,`}},
 	{`{last_iterate: {kind: cyclic-convex, sigma: 3, sensitivity: 1, n: 100, batch: 500, epochs: 50, step_size: 5, smooth: 1, diameter: 1, steps: 3}}`,
 		[]string{`batch: must be at most n (500 > 100)`, `step_size: must be at most 2/smooth = 2`, `steps: unknown field`}},

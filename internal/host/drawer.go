@@ -24,4 +24,7 @@ type Drawer interface {
 	Shuffle(codes []int32) error
 	// Sample draws a fresh sample of rows, as indices in [0, rows), ascending.
 	Sample(ev privacy.Sampling, rows int64) ([]int64, error)
+	// Batch gives the rows of one step of a last iterate, counted from 0, as indices in
+	// [0, rows), ascending. Step 0 draws the assignment of rows to batches.
+	Batch(ev privacy.LastIterate, rows, step int64) ([]int64, error)
 }

@@ -31,7 +31,8 @@ type noiseServer struct {
 	mu     sync.Mutex
 	calls  *wire.Calls // nil: a self-noising plugin, which has no calls to make
 	rows   int64
-	read   bool // the last row has been handed over
+	steps  int64 // batches given
+	read   bool  // the last row has been handed over
 	failed bool
 }
 
@@ -169,13 +170,28 @@ func (s *noiseServer) RandomizeCategories(_ context.Context, req *wire.Randomize
 
 func (s *noiseServer) NextSample(req *wire.NextSampleRequest, stream grpc.ServerStreamingServer[wire.NextSampleResponse]) error {
 	var rows []int64
-	err := take(s, req, func(ev privacy.Sampling, _ int64) (err error) {
+	sample := func(ev privacy.Sampling, _ int64) (err error) {
 		if !s.read {
 			return errNoise
 		}
 		rows, err = s.drawer.Sample(ev, s.rows)
 		return err
-	})
+	}
+	batch := func(ev privacy.LastIterate, _ int64) (err error) {
+		// P9: the bound is about this many records, and these batches of them.
+		if !s.read || s.rows != ev.N {
+			return errNoise
+		}
+		rows, err = s.drawer.Batch(ev, s.rows, s.steps%ev.Calls())
+		s.steps++
+		return err
+	}
+	var err error
+	if _, ok := req.GetEvent().GetKind().(*wire.Event_LastIterate); ok {
+		err = take(s, req, batch)
+	} else {
+		err = take(s, req, sample)
+	}
 	if err != nil {
 		return err
 	}

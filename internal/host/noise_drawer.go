@@ -18,6 +18,7 @@ type NoiseDrawer struct {
 	// times, and preparing a rate costs more than a draw.
 	rate  float64
 	skips *noise.Geometric
+	order []int32 // the rows in the order in which batches take them
 }
 
 var _ Drawer = (*NoiseDrawer)(nil)

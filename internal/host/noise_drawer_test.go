@@ -5,6 +5,7 @@ package host
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise"
@@ -191,5 +192,56 @@ func TestDrawerSelect(t *testing.T) {
 	}
 	if x, err := d.SmoothLaplace(12.3, 1e-9, 0.5); err != nil || x != 12.5 {
 		t.Errorf("got %v, %v", x, err)
+	}
+}
+
+// Every row is in one batch of a pass, in the same one in every pass, and is as
+// often in the last of them as any other.
+func TestBatches(t *testing.T) {
+	d := newDrawer(t)
+	ev := privacy.LastIterate{Variant: "cyclic-convex", N: 11, Batch: 4, Epochs: 2}
+	const runs = 6000
+	var last [11]float64
+	for range runs {
+		var first [3][]int64
+		seen := map[int64]bool{}
+		for step := range int64(6) {
+			rows, err := d.Batch(ev, 11, step)
+			if err != nil || !slices.IsSorted(rows) {
+				t.Fatal(rows, err)
+			}
+			if step >= 3 {
+				if !slices.Equal(rows, first[step-3]) {
+					t.Fatalf("step %d takes %v, its batch was %v", step, rows, first[step-3])
+				}
+				continue
+			}
+			first[step] = rows
+			for _, r := range rows {
+				if seen[r] || r < 0 || r >= 11 {
+					t.Fatalf("row %d is taken twice, or is none", r)
+				}
+				seen[r] = true
+			}
+		}
+		if len(seen) != 11 || len(first[0]) != 4 || len(first[2]) != 3 {
+			t.Fatalf("batches %v", first)
+		}
+		for _, r := range first[2] {
+			last[r]++
+		}
+	}
+	// Each count is binomial: 6 standard deviations for 11 rows are a false alarm in
+	// fewer than one of 10^7 runs.
+	for r, n := range last {
+		if sd := math.Sqrt(runs * 3 / 11. * 8 / 11.); math.Abs(n-runs*3/11.) > 6*sd {
+			t.Errorf("row %d is in the last batch %v times of %d", r, n, runs)
+		}
+	}
+	fresh := newDrawer(t)
+	for _, bad := range []struct{ rows, step int64 }{{10, 0}, {11, 1}, {11, -1}} {
+		if rows, err := fresh.Batch(ev, bad.rows, bad.step); err == nil {
+			t.Errorf("%+v: %v", bad, rows)
+		}
 	}
 }

@@ -176,3 +176,12 @@ func (d *fakeDrawer) Sample(ev privacy.Sampling, rows int64) ([]int64, error) {
 	}
 	return out, d.err
 }
+
+func (d *fakeDrawer) Batch(ev privacy.LastIterate, rows, step int64) ([]int64, error) {
+	d.samples++
+	var out []int64
+	for i := step % ev.Batches() * ev.Batch; i < rows && int64(len(out)) < ev.Batch; i++ {
+		out = append(out, i)
+	}
+	return out, d.err
+}

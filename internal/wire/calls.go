@@ -17,7 +17,8 @@ var ErrCall = errors.New("noise call differs from the plan")
 
 // Calls walks through a plan's event and compares every noise call with the next
 // leaf: from left to right, repeats unrolled, a sampling node first as the call
-// that draws it. After one call that differs, every further call is refused.
+// that draws it. A last iterate is its steps; where they do not use all records, each
+// step is the call for its batch, and then its noise. After one call that differs, every further call is refused.
 // Calls is not safe for concurrent use.
 type Calls struct {
 	stack  []frame
@@ -146,8 +147,11 @@ func (c *Calls) next() (privacy.Event, *frame) {
 				c.pop()
 			}
 		case privacy.LastIterate:
-			if f.at < e.Calls() {
-				return e.Step(), f
+			if k, batch := stepOf(e, f.at); k < e.Calls() {
+				if batch {
+					return e, f
+				}
+				return e.StepAt(k), f
 			}
 			c.pop()
 		default:
@@ -200,11 +204,9 @@ func partial(f frame, did []privacy.Event) privacy.Event {
 		}
 		return e.With(did[0])
 	case privacy.LastIterate:
-		// Steps were taken and no last iterate came of them: they count one by one.
-		if f.at > 0 {
-			return privacy.Repeat{N: f.at, Event: e.Step()}
-		}
-		return nil
+		// Steps were taken and no last iterate came of them.
+		k, _ := stepOf(e, f.at)
+		return e.Began(k)
 	}
 	if f.at == 0 {
 		return nil
@@ -275,19 +277,45 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 	return 0, fmt.Errorf("%s is no event that the host can cause", e.Kind())
 }
 
-// countSteps is the number of calls of a last iterate. Only full batches can be
-// drawn: the bounds for cyclic batches do not cover the rounding in steps that a
-// record is no part of.
+// stepOf is the step that call at belongs to, and whether it asks for its batch.
+func stepOf(e privacy.LastIterate, at int64) (step int64, batch bool) {
+	if e.Full() {
+		return at, false
+	}
+	return at / 2, at%2 == 0
+}
+
+// leastEarly is the smallest share of the noise that steps may have: the closeness of
+// discrete and continuous noise needs noise of many lattice steps.
+const leastEarly = 0x1p-20
+
+// countSteps is the number of calls of a last iterate.
 func countSteps(e privacy.LastIterate) (int64, error) {
+	onePass := e.Variant == "one-pass"
+	cyclic := e.Variant == "cyclic-strongly-convex" || e.Variant == "cyclic-convex"
 	switch {
+	case onePass || cyclic:
+		if e.N < 1 || e.Batch < 1 || e.Batch > e.N || e.Steps != 0 || onePass != (e.Epochs == 0) || e.Epochs < 0 ||
+			e.Batches() > MaxCalls/2/max(e.Epochs, 1) {
+			return 0, fmt.Errorf("last_iterate must have batches of records, epochs unless it is one pass, and at most %d steps", int64(MaxCalls)/2)
+		}
+		if e.Early != 0 && !(onePass && e.Early >= leastEarly && e.Early <= 1) {
+			return 0, fmt.Errorf("last_iterate can have less noise in early steps only in one pass, and at least 2^-20 of it")
+		}
+		if !(e.Rounding > 0) {
+			return 0, fmt.Errorf("last_iterate must say what rounding adds: steps that a host draws are not exact")
+		}
 	case e.Variant != "full-batch-strongly-convex" && e.Variant != "full-batch-convex":
-		return 0, fmt.Errorf("last_iterate must be of full batches")
-	case e.N < 1 || e.Batch != 0 && e.Batch != e.N || e.Epochs != 0 || e.Steps < 1 || e.Steps > MaxCalls:
+		return 0, fmt.Errorf("last_iterate has no variant %q", e.Variant)
+	case e.N < 1 || e.Batch != 0 && e.Batch != e.N || e.Epochs != 0 || e.Steps < 1 || e.Steps > MaxCalls || e.Early != 0:
 		return 0, fmt.Errorf("last_iterate must have records, and between 1 and %d steps", int64(MaxCalls))
 	}
 	step := e.Step()
 	if s := step.Sensitivity.ReplaceOne; !(s > 0) || math.IsInf(s, 1) {
 		return 0, fmt.Errorf("last_iterate must have a positive sigma and sensitivity")
+	}
+	if !e.Full() {
+		return 2 * e.Calls(), nil
 	}
 	return e.Steps, nil
 }

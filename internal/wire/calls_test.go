@@ -158,7 +158,7 @@ func TestCallsLastIterate(t *testing.T) {
 		t.Error("the whole descent is accepted as a call")
 	}
 	for name, change := range map[string]func(e *privacy.LastIterate){
-		"cyclic": func(e *privacy.LastIterate) {
+		"exact cycle": func(e *privacy.LastIterate) {
 			e.Variant, e.Batch, e.Steps, e.Epochs = "cyclic-strongly-convex", 5, 0, 3
 		},
 		"batch":   func(e *privacy.LastIterate) { e.Batch = 5 },
@@ -175,6 +175,82 @@ func TestCallsLastIterate(t *testing.T) {
 		if _, err := NewCalls(e); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+}
+
+// Where records are taken in turn, each step asks for its batch and then for its
+// noise; a run that ends early is paid for by how often a record was used.
+func TestCallsInTurn(t *testing.T) {
+	cyclic := privacy.LastIterate{Variant: "cyclic-strongly-convex", Sigma: 0.5, Sensitivity: 2, N: 10, Batch: 4, Epochs: 2,
+		StepSize: 1, Smooth: 1, StrongConvexity: 0.1, Rounding: 1e-9}
+	pass := cyclic
+	pass.Variant, pass.Epochs, pass.Early = "one-pass", 0, 0.25
+	for _, e := range []privacy.LastIterate{cyclic, pass} {
+		w, err := NewCalls(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range e.Calls() {
+			if _, err := w.Next(e); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Next(e.StepAt(k)); err != nil {
+				t.Fatal(err)
+			}
+			want := e.Began(k + 1)
+			if k+1 == e.Calls() {
+				want = e
+			}
+			if got := w.Happened(); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: after %d steps %+v, want %+v", e.Variant, k+1, got, want)
+			}
+		}
+		if w.Done() != nil {
+			t.Error("not done")
+		}
+		for name, wrong := range map[string]func(w *Calls) error{
+			"noise first": func(w *Calls) error { _, err := w.Next(e.StepAt(0)); return err },
+			"two batches": func(w *Calls) error {
+				if _, err := w.Next(e); err != nil {
+					return nil
+				}
+				_, err := w.Next(e)
+				return err
+			},
+			"another run": func(w *Calls) error { other := e; other.Sigma *= 2; _, err := w.Next(other); return err },
+		} {
+			w, _ := NewCalls(e)
+			if wrong(w) != ErrCall {
+				t.Errorf("%s: %s is accepted", e.Variant, name)
+			}
+		}
+	}
+	// Three batches a pass: the fourth step is a record's second use.
+	if got := cyclic.Began(4); !reflect.DeepEqual(got, privacy.Event(privacy.Repeat{N: 2, Event: cyclic.Step()})) {
+		t.Errorf("four steps are %+v", got)
+	}
+	// The least noise of those taken is that of an early step.
+	if g := pass.Began(1).(privacy.Repeat).Event.(privacy.DiscreteGaussian); g.Sigma != 1<<38 {
+		t.Errorf("an early step has noise %g", g.Sigma)
+	}
+	for name, change := range map[string]func(e *privacy.LastIterate){
+		"exact steps": func(e *privacy.LastIterate) { e.Rounding = 0 },
+		"no batch":    func(e *privacy.LastIterate) { e.Batch = 0 },
+		"wide batch":  func(e *privacy.LastIterate) { e.Batch = 11 },
+		"steps":       func(e *privacy.LastIterate) { e.Steps = 3 },
+		"no epochs":   func(e *privacy.LastIterate) { e.Epochs = 0 },
+		"early":       func(e *privacy.LastIterate) { e.Early = 0.5 },
+		"many":        func(e *privacy.LastIterate) { e.Epochs = MaxCalls },
+	} {
+		e := cyclic
+		change(&e)
+		if _, err := NewCalls(e); err == nil {
+			t.Errorf("%s is accepted", name)
+		}
+	}
+	pass.Early = 0x1p-21
+	if _, err := NewCalls(pass); err == nil {
+		t.Error("next to no noise is accepted")
 	}
 }
 

@@ -137,7 +137,7 @@ func (c *codec) from(e privacy.Event, depth int) *Event {
 		return &Event{Kind: &Event_LastIterate{&LastIterate{
 			Variant: e.Variant, Sigma: f(e.Sigma), Sensitivity: f(e.Sensitivity), N: e.N, Batch: e.Batch,
 			Steps: e.Steps, Epochs: e.Epochs, StepSize: f(e.StepSize), Smooth: f(e.Smooth),
-			StrongConvexity: f(e.StrongConvexity), Diameter: f(e.Diameter)}}}
+			StrongConvexity: f(e.StrongConvexity), Diameter: f(e.Diameter), Early: f(e.Early), Rounding: f(e.Rounding)}}}
 	default:
 		c.fail(fmt.Errorf("event %q has no form in version 1 of the protocol", e.Kind()))
 	}
@@ -204,7 +204,7 @@ func (c *codec) to(e *Event, depth int) privacy.Event {
 		return privacy.LastIterate{
 			Variant: l.GetVariant(), Sigma: f(l.GetSigma()), Sensitivity: f(l.GetSensitivity()), N: l.GetN(), Batch: l.GetBatch(),
 			Steps: l.GetSteps(), Epochs: l.GetEpochs(), StepSize: f(l.GetStepSize()), Smooth: f(l.GetSmooth()),
-			StrongConvexity: f(l.GetStrongConvexity()), Diameter: f(l.GetDiameter())}
+			StrongConvexity: f(l.GetStrongConvexity()), Diameter: f(l.GetDiameter()), Early: f(l.GetEarly()), Rounding: f(l.GetRounding())}
 	}
 	c.fail(errEventMissing)
 	return nil

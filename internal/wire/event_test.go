@@ -28,7 +28,7 @@ var everyEvent = privacy.Compose{Events: []privacy.Event{
 	privacy.WithReplacement{Take: 4, Of: 8, Event: privacy.Pure{Eps: 1}},
 	privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2, MaxTake: 3}, {Take: 4, Of: 5}}, Event: privacy.Pure{Eps: 1}},
 	privacy.Shuffled{N: 1000, Event: privacy.RandomizedResponse{K: 2, Eps0: 1}},
-	privacy.LastIterate{Variant: "cyclic-convex", Sigma: 1, Sensitivity: 2, N: 3, Batch: 4, Steps: 5, Epochs: 6,
+	privacy.LastIterate{Variant: "cyclic-convex", Early: 0.5, Rounding: 0.25, Sigma: 1, Sensitivity: 2, N: 3, Batch: 4, Steps: 5, Epochs: 6,
 		StepSize: 7, Smooth: 8, StrongConvexity: 9, Diameter: 10},
 }}
 

@@ -2086,7 +2086,7 @@ func (x *RandomizeResponse) GetCodes() []int32 {
 
 type NextSampleRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"` // a sampling event with its inner event
+	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"` // a sampling event with its inner event, or a last_iterate
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3388,6 +3388,8 @@ type LastIterate struct {
 	Smooth          float64                `protobuf:"fixed64,9,opt,name=smooth,proto3" json:"smooth,omitempty"`
 	StrongConvexity float64                `protobuf:"fixed64,10,opt,name=strong_convexity,json=strongConvexity,proto3" json:"strong_convexity,omitempty"`
 	Diameter        float64                `protobuf:"fixed64,11,opt,name=diameter,proto3" json:"diameter,omitempty"`
+	Early           float64                `protobuf:"fixed64,12,opt,name=early,proto3" json:"early,omitempty"`
+	Rounding        float64                `protobuf:"fixed64,13,opt,name=rounding,proto3" json:"rounding,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -3495,6 +3497,20 @@ func (x *LastIterate) GetStrongConvexity() float64 {
 func (x *LastIterate) GetDiameter() float64 {
 	if x != nil {
 		return x.Diameter
+	}
+	return 0
+}
+
+func (x *LastIterate) GetEarly() float64 {
+	if x != nil {
+		return x.Early
+	}
+	return 0
+}
+
+func (x *LastIterate) GetRounding() float64 {
+	if x != nil {
+		return x.Rounding
 	}
 	return 0
 }
@@ -3709,7 +3725,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x05event\x18\x02 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\"J\n" +
 	"\bShuffled\x12\f\n" +
 	"\x01n\x18\x01 \x01(\x03R\x01n\x120\n" +
-	"\x05event\x18\x02 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\"\xad\x02\n" +
+	"\x05event\x18\x02 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\"\xdf\x02\n" +
 	"\vLastIterate\x12\x18\n" +
 	"\avariant\x18\x01 \x01(\tR\avariant\x12\x14\n" +
 	"\x05sigma\x18\x02 \x01(\x01R\x05sigma\x12 \n" +
@@ -3722,7 +3738,9 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x06smooth\x18\t \x01(\x01R\x06smooth\x12)\n" +
 	"\x10strong_convexity\x18\n" +
 	" \x01(\x01R\x0fstrongConvexity\x12\x1a\n" +
-	"\bdiameter\x18\v \x01(\x01R\bdiameter*W\n" +
+	"\bdiameter\x18\v \x01(\x01R\bdiameter\x12\x14\n" +
+	"\x05early\x18\f \x01(\x01R\x05early\x12\x1a\n" +
+	"\brounding\x18\r \x01(\x01R\brounding*W\n" +
 	"\bRelation\x12\x18\n" +
 	"\x14RELATION_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RELATION_ADD_REMOVE\x10\x01\x12\x18\n" +

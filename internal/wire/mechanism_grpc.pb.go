@@ -248,7 +248,8 @@ type NoiseClient interface {
 	SmoothLaplace(ctx context.Context, in *SmoothLaplaceRequest, opts ...grpc.CallOption) (*SmoothLaplaceResponse, error)
 	Select(ctx context.Context, in *SelectRequest, opts ...grpc.CallOption) (*SelectResponse, error)
 	RandomizeCategories(ctx context.Context, in *RandomizeRequest, opts ...grpc.CallOption) (*RandomizeResponse, error)
-	// NextSample draws a fresh sample of the rows of this release. It MUST NOT be
+	// NextSample draws a fresh sample of the rows of this release or, for a
+	// last_iterate that is not of full batches, gives the rows of its next batch. It MUST NOT be
 	// called before the row stream has been read to its end. The response stream
 	// holds the indices in ascending order.
 	NextSample(ctx context.Context, in *NextSampleRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[NextSampleResponse], error)
@@ -344,7 +345,8 @@ type NoiseServer interface {
 	SmoothLaplace(context.Context, *SmoothLaplaceRequest) (*SmoothLaplaceResponse, error)
 	Select(context.Context, *SelectRequest) (*SelectResponse, error)
 	RandomizeCategories(context.Context, *RandomizeRequest) (*RandomizeResponse, error)
-	// NextSample draws a fresh sample of the rows of this release. It MUST NOT be
+	// NextSample draws a fresh sample of the rows of this release or, for a
+	// last_iterate that is not of full batches, gives the rows of its next batch. It MUST NOT be
 	// called before the row stream has been read to its end. The response stream
 	// holds the indices in ascending order.
 	NextSample(*NextSampleRequest, grpc.ServerStreamingServer[NextSampleResponse]) error

@@ -84,6 +84,15 @@ func (h *remoteHost) RandomizeCategories(ctx context.Context, ev privacy.Randomi
 }
 
 func (h *remoteHost) NextSample(ctx context.Context, ev privacy.Sampling) ([]int64, error) {
+	return h.rows(ctx, ev)
+}
+
+func (h *remoteHost) NextBatch(ctx context.Context, ev privacy.LastIterate) ([]int64, error) {
+	return h.rows(ctx, ev)
+}
+
+// rows asks for rows by their indices.
+func (h *remoteHost) rows(ctx context.Context, ev privacy.Event) ([]int64, error) {
 	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return nil, err

@@ -22,10 +22,12 @@
 // that is asked for. All that follows the noise, the step, the penalty, the mean of
 // the iterates and the return to the columns' units, is post-processing.
 //
-// With accounting: last-iterate every step takes all records, nothing is clipped,
-// the iterates stay in a public ball, and only the last of them leaves: the event is
-// last_iterate (P9), under replace-one, or the plan is refused with the condition
-// that fails. Proof: lastiterate.proof.md.
+// With accounting: last-iterate every step takes all records, or the records are put
+// into batches once by the host, at random, and taken in turn, in several passes or
+// in one; nothing is clipped, the iterates stay in a public ball and on the lattice of
+// the noise, and only the last of them leaves: the event is last_iterate (P9), under
+// replace-one, or the plan is refused with the condition that fails. Proof:
+// lastiterate.proof.md.
 //
 // The caller must meet: values clipped by the host, one record a unit, the whole
 // table (a batch is drawn from all of it). Proof: sgd.proof.md.

@@ -10,15 +10,19 @@ import (
 	"github.com/dprelease/dprelease/privacy/iterate"
 )
 
-// slack is what is added, as a share, to the sensitivity for rounding: of it a
-// quarter is what all errors of a step may amount to, once for each neighbour.
-const slack = 0x1p-16
+// What is charged for rounding, as a share of what a record moves a step by: of it a
+// quarter is what all errors of a step may amount to, once for each neighbour. Full
+// batches have it in their sensitivity. Batches in turn have it in every step, those
+// that the record is no part of too, so that a finer share pays.
+const (
+	slack     = 0x1p-16
+	turnSlack = 0x1p-20
+)
 
-// lastIterate prepares noisy gradient descent on all records of which only the last
-// iterate is released (P9): no clipping, no mean of iterates, a ball of a public
-// radius. The penalty includes the intercept, so that it makes the loss strongly
-// convex.
-func (l *layout) lastIterate(req sdk.PlanRequest) error {
+// prepareLast prepares noisy gradient descent of which only the last iterate is
+// released (P9): no clipping, no mean of iterates, a ball of a public radius. The
+// penalty includes the intercept, so that it makes the loss strongly convex.
+func (l *layout) prepareLast(req sdk.PlanRequest) error {
 	p := l.params
 	for _, c := range []struct {
 		fails bool
@@ -26,7 +30,7 @@ func (l *layout) lastIterate(req sdk.PlanRequest) error {
 	}{
 		{req.Public.Relation != privacy.ReplaceOne || req.Public.Population == 0, "the bound is about a public number of records; use relation: replace-one, or accounting: steps"},
 		{len(req.Public.SampleRelations) != 1 || req.Public.SampleRelations[0] != privacy.ReplaceOne, "the bound holds under replace-one only"},
-		{l.schedule.rate != 1, "every step must take all records: rate 1. Random batches have accounting: steps; batches in a fixed cycle are not offered, because their bound does not cover rounding"},
+		{!p.inTurn() && l.schedule.rate != 1, "every step must take all records: rate 1. Random batches have accounting: steps; batches: cyclic and one-pass take the records in turn"},
 		{p.Clip != nil, "clip: a clipped gradient is not that of a convex smooth loss; leave clip out"},
 		{p.Average != nil && *p.Average, "average: only the last iterate may leave; leave average out"},
 		{p.Radius == nil, "radius: the iterates must be confined to a ball; give its radius, in scaled units"},
@@ -59,13 +63,34 @@ func (l *layout) bound(sigma float64) privacy.LastIterate {
 	if l.encoder.logistic {
 		curvature = 0.25
 	}
+	strong := l.params.L2 > 0
 	e := privacy.LastIterate{
-		Variant: "full-batch-convex", Sigma: sigma, N: int64(l.schedule.rows), Steps: l.schedule.steps,
-		Sensitivity: 2 * l.residual() * norm * (1 + slack), Diameter: 2 * *l.params.Radius * (1 + slack),
+		Sigma: sigma, N: int64(l.schedule.rows), Sensitivity: 2 * l.residual() * norm,
 		Smooth: (curvature*norm*norm + l.params.L2) * (1 + 0x1p-40), StrongConvexity: l.params.L2,
 	}
-	if l.params.L2 > 0 {
+	switch {
+	case l.params.Batches == onePass:
+		e.Variant, e.Early = "one-pass", l.params.early()
+	case l.params.Batches == cyclicBatches && strong:
+		e.Variant = "cyclic-strongly-convex"
+	case l.params.Batches == cyclicBatches:
+		e.Variant = "cyclic-convex"
+	case strong:
 		e.Variant = "full-batch-strongly-convex"
+	default:
+		e.Variant = "full-batch-convex"
+	}
+	if l.params.inTurn() {
+		e.Batch, e.Sensitivity = l.schedule.batch, e.Sensitivity*(1+0x1p-36)
+		e.Rounding = e.Sensitivity / float64(e.Batch) * turnSlack
+	} else {
+		e.Steps, e.Sensitivity = l.schedule.steps, e.Sensitivity*(1+slack)
+	}
+	if l.params.Batches == cyclicBatches {
+		e.Epochs = l.schedule.epochs
+	}
+	if l.params.Batches != onePass {
+		e.Diameter = 2 * *l.params.Radius * (1 + slack)
 	}
 	e.StepSize = 1 / e.Smooth
 	if l.params.StepSize != nil {
@@ -77,15 +102,8 @@ func (l *layout) bound(sigma float64) privacy.LastIterate {
 // calibrateLast finds the noise for the last iterate, or says which condition of
 // the bound fails.
 func (l *layout) calibrateLast(req sdk.PlanRequest) error {
-	kind := iterate.FullConvex
-	if l.params.L2 > 0 {
-		kind = iterate.FullStronglyConvex
-	}
 	e := l.iterate
-	_, err := iterate.Mu(iterate.Params{
-		Kind: kind, Sensitivity: e.Sensitivity, Sigma: e.Sigma, N: e.N, Steps: e.Steps,
-		Eta: e.StepSize, StrongConvexity: e.StrongConvexity, Smoothness: e.Smooth, Diameter: e.Diameter,
-	})
+	err := e.Holds()
 	var r *iterate.Refusal
 	if errors.As(err, &r) {
 		return fmt.Errorf("accounting: last-iterate: %s: %s", inJob[r.Field], r.Condition)
@@ -93,7 +111,7 @@ func (l *layout) calibrateLast(req sdk.PlanRequest) error {
 	if err != nil {
 		return err
 	}
-	one := e.Sensitivity / float64(e.N)
+	one := e.Sensitivity / l.divisor()
 	multiplier, err := sdk.GaussianMultiplier(func(x float64) privacy.Event { return l.bound(x * one) }, req.Public.SampleRelations, req.Target)
 	if err != nil {
 		return fmt.Errorf("noise: %w", err)
@@ -103,49 +121,38 @@ func (l *layout) calibrateLast(req sdk.PlanRequest) error {
 }
 
 // inJob names the conditions of the bound as jobs do.
-var inJob = map[string]string{"Eta": "step_size", "Steps": "steps", "StrongConvexity": "l2", "Smoothness": "l2", "Diameter": "radius", "N": "size", "Sensitivity": "radius"}
+var inJob = map[string]string{"Eta": "step_size", "Steps": "steps", "Epochs": "epochs", "Batch": "batch_size", "Early": "early_noise", "StrongConvexity": "l2", "Smoothness": "l2", "Diameter": "radius", "N": "size", "Sensitivity": "radius"}
+
+// divisor is what the sum of a step is divided by: the number of records, or the
+// public size of a batch, also for the last of a pass, which may hold fewer.
+func (l *layout) divisor() float64 {
+	if l.params.inTurn() {
+		return float64(l.schedule.batch)
+	}
+	return l.schedule.rows
+}
 
 // lattice is the step of the lattice on which the sum of the gradients is given to
 // the host.
 func (l *layout) lattice() float64 {
-	return l.iterate.Sigma * float64(l.iterate.N) / l.iterate.Step().Sigma
+	return l.iterate.Sigma * l.divisor() / l.iterate.Step().Sigma
 }
 
 // precise checks that rounding stays within the slack, by bounds that are far from
 // sharp (iterate/rounding.proof.md, lastiterate.proof.md): κ in steps of the lattice.
 func (l *layout) precise() error {
-	n, d := float64(l.iterate.N), float64(l.encoder.width+1)
+	n, d := l.divisor(), float64(l.encoder.width+1)
 	norm, reach := l.encoder.rowNorm(), 1+*l.params.Radius*l.encoder.rowNorm()
-	h := l.lattice()
+	h, steps := l.lattice(), *l.params.Radius/l.walkStep()
 	computed := n * norm * l.residual() * reach * (d + 100) * 0x1p-50 / h
 	rounded := (n/together + 2*mostWorkers) * math.Sqrt(d) / 2
-	after := math.Sqrt(d) * (1.5 + 0x1p-48*(*l.params.Radius/l.iterate.StepSize*n/h+n*norm*l.residual()/h))
-	most := l.iterate.Step().Sensitivity.ReplaceOne
-	if !(computed+rounded+after <= slack/4*most) || !(n*norm*l.residual()/h < 0x1p61) {
-		return fmt.Errorf("accounting: last-iterate: %.0f records are too many for the precision that the bound needs; use accounting: steps", n)
+	after := math.Sqrt(d) * (2 + 0x1p-48*steps)
+	allowed := slack / 4 * l.iterate.Step().Sensitivity.ReplaceOne
+	if l.params.inTurn() {
+		allowed = turnSlack / 4 * l.iterate.Step().Sensitivity.ReplaceOne * (1 - turnSlack)
+	}
+	if !(computed+rounded+after <= allowed) || !(n*norm*l.residual()/h < 0x1p61) || !(steps < 0x1p60) {
+		return fmt.Errorf("accounting: last-iterate: %.0f records in a step are too many for the precision that the bound needs; use smaller batches, or accounting: steps", n)
 	}
 	return nil
-}
-
-// confine projects on the ball of the given radius.
-func (d *descent) confine(radius float64) {
-	squares := 0.0
-	for _, x := range d.at {
-		squares += x * x
-	}
-	if norm := math.Sqrt(squares); norm > radius {
-		for j := range d.at {
-			d.at[j] *= radius / norm
-		}
-	}
-}
-
-// stepInside is a step of the last-iterate descent: the penalty is part of the
-// gradient, and the iterate is projected on the ball.
-func (d *descent) stepInside(sum []int64, unit, radius float64) {
-	for j, v := range sum {
-		d.at[j] -= d.stepSize * (unit*float64(v) + d.l2*d.at[j])
-		d.at[j] = math.Max(-farthest, math.Min(farthest, d.at[j]))
-	}
-	d.confine(radius)
 }

@@ -21,20 +21,34 @@ var lastModels = []string{
 	`"model":"logistic","target":"two","features":["c"],"radius":0.1`,
 }
 
+// inTurn are models that take their records in turn, with as many batches as 40 full
+// steps leave room for.
+var inTurn = []string{
+	`"model":"linear","target":"y","features":["x1","x2","c"],"log":["x2"],"radius":3,"l2":0.1,"batches":"cyclic","batch_size":7,"epochs":13`,
+	`"model":"linear","target":"y","features":["x1"],"radius":0.05,"batches":"cyclic","batch_size":3,"epochs":40`,
+	`"model":"logistic","target":"yes","features":["x2","c","x1"],"radius":5,"batches":"one-pass","batch_size":2,"early_noise":0.1`,
+	`"model":"linear","target":"y","features":["x1"],"radius":0.5,"l2":0.02,"batches":"one-pass","batch_size":6`,
+}
+
 // The gradient queries of the last-iterate descent move by at most what its event
 // says, wherever in the ball the iterates are.
 func TestLastIterateSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	m := planOnce{plans: map[string]sdk.Plan{}}
 	largest := 0.0
-	for trial := range 200 {
+	for trial := range 320 {
 		records := make([]record, 20)
 		for i := range records {
 			records[i] = anyRecord(rng)
 		}
 		other := slices.Clone(records)
-		other[trial%20] = anyRecord(rng)
-		req := request(privacy.ReplaceOne, 20, `{%s,"accounting":"last-iterate","steps":40}`, lastModels[trial%len(lastModels)])
+		changed := trial % 20
+		other[changed] = anyRecord(rng)
+		model := (lastModels[trial%len(lastModels)]) + `,"accounting":"last-iterate","steps":40`
+		if trial%2 == 1 {
+			model = inTurn[trial/2%len(inTurn)]
+		}
+		req := request(privacy.ReplaceOne, 20, `{%s}`, model)
 		far := math.Exp2(float64(25 + rng.IntN(20)))
 		left := script{noise: func(int) int64 { return int64(rng.NormFloat64() * far) }}
 		a, err := sdktest.Run(m, req, table(records), &left)
@@ -49,11 +63,14 @@ func TestLastIterateSensitivity(t *testing.T) {
 		e := a.Plan.Event.(privacy.LastIterate)
 		bound := e.Step().Sensitivity.ReplaceOne
 		qa, qb := queries(a.Calls), queries(b.Calls)
-		if len(qa) != 40 || len(qb) != 40 {
+		if int64(len(qa)) != e.Calls() || int64(len(qb)) != e.Calls() {
 			t.Fatal("the calls differ")
 		}
 		for i := range qa {
 			f, _ := new(big.Float).SetInt(norm2(qa[i], qb[i])).Float64()
+			if e.Batch > 0 && int64(i)%e.Batches() != int64(changed)/e.Batch && f != 0 {
+				t.Fatalf("trial %d, step %d: moved by %g, and the record is no part of it", trial, i, math.Sqrt(f))
+			}
 			if largest = math.Max(largest, math.Sqrt(f)/bound); math.Sqrt(f) > bound {
 				t.Fatalf("trial %d, step %d: moved by %g, %g is declared", trial, i, math.Sqrt(f), bound)
 			}
@@ -124,8 +141,12 @@ func TestStepContracts(t *testing.T) {
 	for i := range records {
 		records[i] = anyRecord(rng)
 	}
+	all := slices.Clone(inTurn)
 	for _, model := range lastModels {
-		req := request(privacy.ReplaceOne, 50, `{%s,"accounting":"last-iterate","steps":40}`, model)
+		all = append(all, model+`,"accounting":"last-iterate","steps":40`)
+	}
+	for _, model := range all {
+		req := request(privacy.ReplaceOne, 50, `{%s}`, model)
 		plan, err := Mechanism{}.Plan(req)
 		if err != nil {
 			t.Fatal(err)
@@ -137,48 +158,89 @@ func TestStepContracts(t *testing.T) {
 		if err := l.planned(plan.Event); err != nil {
 			t.Fatal(err)
 		}
-		all := table(records)
+		rows := table(records)
 		var cols []sdk.Values
 		for _, name := range plan.Columns {
-			cols = append(cols, all.Columns[name])
+			cols = append(cols, rows.Columns[name])
 		}
 		b, err := sdk.NewBatch(50, cols, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := newMatrix(l.encoder.width)
-		rows := make([]float64, 50*m.stride)
-		l.encoder.encode(b, rows, m.stride, make([]bool, 50))
-		m.add(rows)
+		encoded := make([]float64, 50*m.stride)
+		l.encoder.encode(b, encoded, m.stride, make([]bool, 50))
+		m.add(encoded)
 		g := newGradient(l.encoder, m, l.clip)
 		g.lattice = l.lattice()
 		e, radius := l.iterate, *l.params.Radius
 		c := math.Max(math.Abs(1-e.StepSize*e.StrongConvexity), math.Abs(1-e.StepSize*e.Smooth))
 		for range 200 {
-			var at [2][]float64
+			var at [2]*walk
 			for i := range at {
-				d := newDescent(l)
-				for j := range d.at {
-					d.at[j] = rng.NormFloat64() * radius
+				w := l.newWalk()
+				for j := range w.at {
+					w.at[j] = int64(rng.NormFloat64() * radius / w.step)
 				}
-				d.confine(radius)
-				at[i] = slices.Clone(d.at)
+				w.move(make([]int64, len(w.at))) // into the ball
+				at[i] = w
 			}
-			before := distance(at[0], at[1])
-			for i := range at {
-				d := newDescent(l)
-				d.at = at[i]
-				d.stepInside(g.over(nil, at[i]), l.lattice()/50, radius)
-				if distance(d.at, make([]float64, len(d.at))) > radius*(1+1e-12) {
+			before := distance(at[0].float, at[1].float)
+			var batch []int64
+			if l.params.inTurn() {
+				batch = []int64{}
+				for i := range l.schedule.batch {
+					batch = append(batch, i)
+				}
+			}
+			for _, w := range at {
+				w.move(slices.Clone(g.over(batch, w.float)))
+				if distance(w.float, make([]float64, len(w.at))) > radius*(1+1e-12) {
 					t.Fatal("outside the ball")
 				}
 			}
-			if after := distance(at[0], at[1]); after > c*before*(1+1e-9)+1e-9 {
+			if after := distance(at[0].float, at[1].float); after > c*before*(1+1e-9)+1e-9 {
 				t.Fatalf("%s: two iterates at %g are at %g after a step, c = %g", model, before, after, c)
 			}
 		}
 	}
 }
+
+// The next iterate is a function of where the noise puts it: two iterates, sums and
+// noises that lead to the same place leave the same, and it is a whole number of steps.
+func TestWalkStaysOnTheLattice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 28))
+	for _, model := range inTurn {
+		l, err := newLayout(request(privacy.ReplaceOne, 50, `{%s}`, model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.iterate = l.bound(0.5)
+		for range 200 {
+			a, b := l.newWalk(), l.newWalk()
+			sumA, sumB := make([]int64, len(a.at)), make([]int64, len(a.at))
+			for j := range a.at {
+				a.at[j], b.at[j] = rng.Int64N(1<<30), rng.Int64N(1<<30)
+				to := int64(rng.NormFloat64() * l.walkRange())
+				sumA[j] = a.at[j] - int64(math.RoundToEven(a.shrink*float64(a.at[j]))) - to
+				sumB[j] = b.at[j] - int64(math.RoundToEven(b.shrink*float64(b.at[j]))) - to
+			}
+			a.move(sumA)
+			b.move(sumB)
+			if !slices.Equal(a.at, b.at) || !slices.Equal(a.float, b.float) {
+				t.Fatalf("%v and %v from one place", a.at, b.at)
+			}
+			for j, x := range a.float {
+				if x != float64(a.at[j])*a.step {
+					t.Fatalf("coordinate %d is %g, %d steps of %g", j, x, a.at[j], a.step)
+				}
+			}
+		}
+	}
+}
+
+// walkRange is the radius in steps.
+func (l *layout) walkRange() float64 { return *l.params.Radius / l.walkStep() }
 
 func distance(a, b []float64) float64 {
 	s := 0.0
@@ -225,6 +287,20 @@ func TestLastIterateRefusals(t *testing.T) {
 		"add-remove":  {request(privacy.AddRemove, 0, `{%s,"rows":100,"radius":1,"l2":0.1,"steps":10}`, model), "replace-one"},
 		"both":        {both, "replace-one only"},
 		"batches":     {good(`,"radius":1,"l2":0.1,"steps":10,"rate":0.5`), "rate 1"},
+		"poisson":     {good(`,"radius":1,"l2":0.1,"batches":"poisson"`), "drawn afresh"},
+		"paid twice":  {request(privacy.ReplaceOne, 100, `{"model":"logistic","target":"yes","features":["x1"],"accounting":"steps","batches":"cyclic"}`), "last iterate"},
+		"few cycles":  {good(`,"radius":5,"batches":"cyclic","epochs":2`), "epochs: must be at least"},
+		"no ball 2":   {good(`,"l2":0.1,"batches":"one-pass"`), "radius"},
+		"long step 2": {good(`,"radius":1,"batches":"one-pass","step_size":20`), "step_size"},
+		"two passes":  {good(`,"radius":1,"batches":"one-pass","epochs":2`), "epochs"},
+		"part pass":   {good(`,"radius":1,"l2":0.1,"batches":"cyclic","epochs":2.5`), "epochs"},
+		"steps":       {good(`,"radius":1,"l2":0.1,"batches":"cyclic","steps":7`), "steps"},
+		"half record": {good(`,"radius":1,"l2":0.1,"batches":"cyclic","batch_size":2.5`), "batch_size"},
+		"early":       {good(`,"radius":1,"l2":0.1,"batches":"cyclic","early_noise":0.5`), "early_noise"},
+		"no noise":    {good(`,"radius":1,"batches":"one-pass","early_noise":0.0001`), "early_noise"},
+		"clip 2":      {good(`,"radius":1,"batches":"one-pass","clip":1`), "clip"},
+		"add-remove2": {request(privacy.AddRemove, 0, `{%s,"rows":100,"radius":1,"batches":"one-pass"}`, model), "replace-one"},
+		"unknown":     {good(`,"radius":1,"batches":"shuffled"`), "batches"},
 		"clip":        {good(`,"radius":1,"l2":0.1,"steps":10,"clip":1`), "clip"},
 		"average":     {good(`,"radius":1,"l2":0.1,"steps":10,"average":true`), "average"},
 		"no ball":     {good(`,"l2":0.1,"steps":10`), "radius"},
@@ -268,6 +344,9 @@ func TestConformance(t *testing.T) {
 	}
 	for _, m := range lastModels {
 		requests = append(requests, request(privacy.ReplaceOne, 9, `{%s,"accounting":"last-iterate","steps":40}`, m))
+	}
+	for _, m := range inTurn {
+		requests = append(requests, request(privacy.ReplaceOne, 9, `{%s}`, m))
 	}
 	sdktest.Test(t, Mechanism{}, sdktest.Config{Requests: requests, Seed: 5, Pairs: 60, Releases: 100})
 }

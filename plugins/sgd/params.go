@@ -32,7 +32,9 @@ const schema = `{
     "clip":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
     "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units; by default the inverse of the curvature of the loss, less where the noise is large"},
     "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0, "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
-    "accounting": {"enum": ["steps", "last-iterate"], "default": "steps", "description": "steps: every step is paid for. last-iterate: all records in every step, and only the last iterate is paid for; needs replace-one and a radius"},
+    "batches":  {"enum": ["poisson", "full", "cyclic", "one-pass"], "description": "poisson: each step draws its own. full: all records in every step. cyclic: the records are put into batches once, at random, and taken in turn. one-pass: the same, each once. The last two are for last-iterate"},
+    "accounting": {"enum": ["steps", "last-iterate"], "description": "steps: every step is paid for. last-iterate: only the last iterate is paid for; needs replace-one, a radius, and batches that are not drawn afresh. By default what the batches allow"},
+    "early_noise": {"type": "number", "minimum": 0.001, "maximum": 1, "default": 1, "description": "one-pass only: the noise of every step but the last, as a share of that of the last"},
     "radius":   {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "of the ball that the scaled coefficients are confined to; for last-iterate"},
     "average":  {"type": "boolean", "default": true, "description": "release the mean of the second half of the steps instead of the last"}
   },
@@ -40,7 +42,10 @@ const schema = `{
 }`
 
 // last reports whether only the last iterate is paid for.
-func (p params) last() bool { return p.Accounting == "last-iterate" }
+func (p params) last() bool { return p.Accounting == lastIterate }
+
+// lastIterate is the accounting of P9.
+const lastIterate = "last-iterate"
 
 // Limits of what a job may ask for.
 const (
@@ -66,6 +71,8 @@ type params struct {
 	Average   *bool    `json:"average"`
 
 	Accounting string   `json:"accounting"`
+	Batches    string   `json:"batches"`
+	EarlyNoise *float64 `json:"early_noise"`
 	Radius     *float64 `json:"radius"`
 }
 
@@ -102,18 +109,11 @@ func parseParams(raw json.RawMessage) (params, error) {
 	case p.Positive != nil && p.Model != "logistic":
 		return p, fmt.Errorf("positive: is for a logistic model")
 	}
-	switch p.Accounting {
-	case "", "steps":
-		if p.Radius != nil {
-			return p, fmt.Errorf("radius: is for accounting: last-iterate")
-		}
-	case "last-iterate":
-		if p.Rate == nil && p.BatchSize == nil {
-			one := 1.0
-			p.Rate = &one
-		}
-	default:
-		return p, fmt.Errorf("accounting: must be steps or last-iterate")
+	if err := p.chooseBatches(); err != nil {
+		return p, err
+	}
+	if p.Radius != nil && !p.last() {
+		return p, fmt.Errorf("radius: is for accounting: last-iterate")
 	}
 	return p, p.checkNumbers()
 }
@@ -123,10 +123,13 @@ func (p params) checkNumbers() error {
 		name  string
 		value *float64
 		most  float64
-	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000}, {"step_size", p.StepSize, 1e6}, {"radius", p.Radius, 1e6}} {
+	}{{"epochs", p.Epochs, 1e5}, {"rate", p.Rate, 1}, {"batch_size", p.BatchSize, 1e15}, {"clip", p.Clip, 1000}, {"step_size", p.StepSize, 1e6}, {"radius", p.Radius, 1e6}, {"early_noise", p.EarlyNoise, 1}} {
 		if v := x.value; v != nil && !(*v > 0 && *v <= x.most) {
 			return fmt.Errorf("%s: must be positive and at most %g", x.name, x.most)
 		}
+	}
+	if e := p.EarlyNoise; e != nil && *e < 0.001 {
+		return fmt.Errorf("early_noise: must be at least 0.001")
 	}
 	if !(p.L2 >= 0 && p.L2 <= 1000) {
 		return fmt.Errorf("l2: must be between 0 and 1000")
@@ -142,6 +145,8 @@ type schedule struct {
 	rows  float64 // the public number of records, or the public guess of it
 	rate  float64
 	steps int64
+
+	batch, epochs int64 // where records are taken in turn, else 0
 }
 
 // expected is the expected size of a batch, the divisor of every step (P14).
@@ -158,6 +163,9 @@ func (p params) schedule(pub sdk.Public) (schedule, error) {
 		return s, fmt.Errorf("rows: must be at least 1")
 	case pub.Population == 0:
 		s.rows = float64(*p.Rows)
+	}
+	if p.inTurn() {
+		return p.turns(s)
 	}
 	switch {
 	case p.Rate != nil:

@@ -109,7 +109,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		l.clip = *p.Clip
 	}
 	if p.last() {
-		return l, l.lastIterate(req)
+		return l, l.prepareLast(req)
 	}
 	return l, nil
 }

@@ -58,13 +58,15 @@ type fact struct {
 // facts are public: they follow from the plan.
 func (l *layout) facts() []fact {
 	if l.params.last() {
-		return []fact{
-			{"steps", float64(l.schedule.steps)},
-			{"noise_sd", l.iterate.Sigma},
-			{"radius", *l.params.Radius},
-			{"step_size", l.stepSize()},
-			{"l2", l.params.L2},
+		all := []fact{{"steps", float64(l.schedule.steps)}}
+		if l.params.inTurn() {
+			all = append(all, fact{"batch_size", float64(l.schedule.batch)})
 		}
+		all = append(all, fact{"noise_sd", l.iterate.Sigma})
+		if l.iterate.Early > 0 {
+			all = append(all, fact{"early_noise", l.iterate.Early})
+		}
+		return append(all, fact{"radius", *l.params.Radius}, fact{"step_size", l.stepSize()}, fact{"l2", l.params.L2})
 	}
 	return []fact{
 		{"steps", float64(l.schedule.steps)},
@@ -81,12 +83,24 @@ func (l *layout) facts() []fact {
 // it reaches a coefficient depends on how the features lie.
 func (l *layout) expected() []sdk.ExpectedError {
 	if l.params.last() {
-		return []sdk.ExpectedError{{Field: "value", Note: fmt.Sprintf(
-			"σ = %.4g on each coordinate of a step's mean gradient, %d steps over all records, of which only the last iterate is released", l.iterate.Sigma, l.schedule.steps)}}
+		note := fmt.Sprintf("σ = %.4g on each coordinate of a step's mean gradient, %d steps over %s, of which only the last iterate is released",
+			l.iterate.Sigma, l.schedule.steps, l.taken())
+		if l.iterate.Early > 0 {
+			note += fmt.Sprintf("; all steps but the last have %g of that noise", l.iterate.Early)
+		}
+		return []sdk.ExpectedError{{Field: "value", Note: note}}
 	}
 	return []sdk.ExpectedError{{Field: "value", Note: fmt.Sprintf(
 		"noise multiplier σ = %.4g at clip %g, %d steps at rate %g: noise of %.4g on each coordinate of a step's mean gradient",
 		l.multiplier(), l.clip, l.schedule.steps, l.schedule.rate, l.unit()*l.noise.Sigma)}}
+}
+
+// taken says which records the steps take.
+func (l *layout) taken() string {
+	if !l.params.inTurn() {
+		return "all records"
+	}
+	return fmt.Sprintf("batches of %d records in turn", l.schedule.batch)
 }
 
 // result turns scaled coefficients into the released table.

@@ -92,6 +92,7 @@ type script struct {
 	answers [][]int64
 	noise   func(coordinate int) int64
 	drawn   int
+	turn    int64
 	added   int
 	gave    [][]int64
 }
@@ -99,6 +100,17 @@ type script struct {
 func (s *script) NextSample(context.Context, privacy.Sampling) ([]int64, error) {
 	s.drawn++
 	return s.batches[s.drawn-1], nil
+}
+
+// NextBatch takes the rows in the order of the table.
+func (s *script) NextBatch(_ context.Context, ev privacy.LastIterate) ([]int64, error) {
+	from := s.turn % ev.Batches() * ev.Batch
+	s.turn++
+	out := []int64{}
+	for i := from; i < min(ev.N, from+ev.Batch); i++ {
+		out = append(out, i)
+	}
+	return out, nil
 }
 
 func (s *script) AddGaussian(_ context.Context, _ privacy.DiscreteGaussian, v []int64) ([]int64, error) {

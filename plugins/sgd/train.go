@@ -32,12 +32,11 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 // train returns the scaled coefficients, the intercept first.
 func (l *layout) train(ctx context.Context, m *matrix, host sdk.Host) ([]float64, error) {
 	g := newGradient(l.encoder, m, l.clip)
-	d := newDescent(l)
 	if l.params.last() {
 		g.lattice = l.lattice()
-		return l.trainInside(ctx, g, d, host)
+		return l.trainInside(ctx, g, l.newWalk(), host)
 	}
-	draw := l.batch()
+	d, draw := newDescent(l), l.batch()
 	for range l.schedule.steps {
 		sum, err := l.noisy(ctx, g, draw, d.at, host)
 		if err != nil {
@@ -50,15 +49,25 @@ func (l *layout) train(ctx context.Context, m *matrix, host sdk.Host) ([]float64
 
 // trainInside takes the steps of which only the last iterate is paid for: nothing
 // else of them is kept.
-func (l *layout) trainInside(ctx context.Context, g *gradient, d *descent, host sdk.Host) ([]float64, error) {
-	for range l.schedule.steps {
-		sum, err := l.noisy(ctx, g, nil, d.at, host)
+func (l *layout) trainInside(ctx context.Context, g *gradient, w *walk, host sdk.Host) ([]float64, error) {
+	for k := range l.schedule.steps {
+		var batch []int64
+		if l.params.inTurn() {
+			var err error
+			if batch, err = host.NextBatch(ctx, l.iterate); err != nil {
+				return nil, err
+			}
+			if batch == nil {
+				batch = []int64{}
+			}
+		}
+		sum, err := host.AddGaussian(ctx, l.iterate.StepAt(k), g.over(batch, w.float))
 		if err != nil {
 			return nil, err
 		}
-		d.stepInside(sum, l.lattice()/l.schedule.rows, *l.params.Radius)
+		w.move(sum)
 	}
-	return d.at, nil
+	return w.float, nil
 }
 
 // noisy is the sum of one batch with noise. An empty batch is a batch like any

@@ -22,6 +22,7 @@
 // # What it does not protect against
 //
 // Conditions that cannot be checked from parameters are the caller's: losses that are convex and smooth as stated, no clipping, no
-// momentum, projection on a convex set that does not depend on data, no intermediate iterate, gradient or loss published, cyclic order of
-// the batches fixed in advance. The relation is replace-one: N is public.
+// momentum, projection on a convex set that does not depend on data, no intermediate iterate, gradient or loss published, batches that do
+// not depend on any value and are the same in every pass, iterates on the lattice of the noise where that is discrete. The relation is
+// replace-one: N is public.
 package iterate

@@ -111,7 +111,9 @@ func TestRefusals(t *testing.T) {
 		"Sensitivity":     with(good, func(p *Params) { p.Sensitivity = 0 }),
 		"Sigma":           with(good, func(p *Params) { p.Sigma = math.NaN() }),
 		"N":               with(strong, func(p *Params) { p.N = 0 }),
-		"Batch":           with(good, func(p *Params) { p.Batch = 7 }),
+		"Batch":           with(good, func(p *Params) { p.Batch = 201 }),
+		"Early":           with(good, func(p *Params) { p.Early = 0.5 }),
+		"Rounding":        with(good, func(p *Params) { p.Rounding = -1 }),
 		"Epochs":          with(good, func(p *Params) { p.Epochs = 99 }),
 		"Steps":           with(strong, func(p *Params) { p.Steps = 0 }),
 		"Eta":             with(good, func(p *Params) { p.Eta = 2.1 }),
@@ -200,38 +202,8 @@ func TestProfile(t *testing.T) {
 	near(t, "analytic Gaussian", Epsilon(1/0.8, 1e-5), 5.679586855097566, 1e-10)
 }
 
-func TestOnePass(t *testing.T) {
-	p := OnePass{Lipschitz: 1, Sigma: 4, N: 1000, Eta: 0.1, Smoothness: 5}
-	curve, err := p.Curve(1e-6, 11)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(curve) != 11 || curve[0].At != 1 || curve[10].At != 1000 {
-		t.Fatalf("positions: %+v", curve)
-	}
-	for i := 1; i < len(curve); i++ {
-		if curve[i].Rho <= curve[i-1].Rho || curve[i].Epsilon <= curve[i-1].Epsilon {
-			t.Errorf("a record seen later must be less private: %+v then %+v", curve[i-1], curve[i])
-		}
-	}
-	near(t, "first", curve[0].Rho, 2./16/1000, 1e-12)
-	// The last record has one Gaussian step of sensitivity 2L: α(2L)²/(2σ²).
-	near(t, "last", curve[10].Rho, 4./2/16, 1e-12)
-	if exact := Epsilon(2./4, 1e-6); curve[10].Epsilon < exact {
-		t.Errorf("epsilon %g below the exact %g of one step", curve[10].Epsilon, exact)
-	}
-	for _, bad := range []OnePass{{}, {Lipschitz: 1, Sigma: 1, N: 10, Eta: 3, Smoothness: 1}} {
-		if _, err := bad.Rho(1); err == nil {
-			t.Errorf("%+v must be refused", bad)
-		}
-	}
-	if _, err := p.Rho(1001); err == nil {
-		t.Error("a position past the end must be refused")
-	}
-}
-
 func TestParseKind(t *testing.T) {
-	for k := FullStronglyConvex; k <= CyclicConvex; k++ {
+	for k := FullStronglyConvex; k <= OnePass; k++ {
 		if got, err := ParseKind(k.String()); err != nil || got != k {
 			t.Errorf("%v: %v %v", k, got, err)
 		}
@@ -246,8 +218,12 @@ func FuzzMu(f *testing.F) {
 	f.Add(int8(2), 5.0, 8.0, int64(10), int64(0), int64(1000), 0.1, 0.0, 1.0, 1.0, 1e-9)
 	f.Add(int8(3), 1.0, 1.0, int64(100), int64(5), int64(50), 1.0, 1.0, 1.0, 0.0, 1e-300)
 	f.Add(int8(4), 5.0, 3.0, int64(200), int64(10), int64(1000), 0.02, 0.0, 1.0, 1.0, 0.5)
+	f.Add(int8(5), 5.0, 3.0, int64(200), int64(10), int64(0), 0.02, 0.5, 1.0, 0.5, 1e-6)
 	f.Fuzz(func(t *testing.T, kind int8, l, sigma float64, n, b, steps int64, eta, m, big, d, delta float64) {
 		p := Params{Kind: Kind(kind), Sensitivity: l, Sigma: sigma, N: n, Batch: b, Steps: steps, Epochs: steps, Eta: eta, StrongConvexity: m, Smoothness: big, Diameter: d}
+		if p.Kind == OnePass {
+			p.Early, p.Rounding, p.Epochs = d, delta, 1
+		}
 		mu, _, err := Best(p)
 		if err != nil {
 			return

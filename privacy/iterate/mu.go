@@ -26,10 +26,10 @@ func Mu(p Params) (float64, error) {
 		mu = p.unit() * math.Sqrt(geometric(p.defect(), float64(p.Steps)))
 	case FullConvex:
 		mu, err = p.fullConvex()
-	case CyclicStronglyConvex:
-		mu = p.cyclicStrong()
+	case OnePass:
+		return p.worstPosition(), nil
 	default:
-		mu, err = p.cyclicConvex()
+		mu, err = p.cyclic()
 	}
 	if err != nil {
 		return 0, err
@@ -37,7 +37,8 @@ func Mu(p Params) (float64, error) {
 	return outward(mu), nil
 }
 
-// Composition is the mu of publishing every iterate: L/(bσ)·√(number of steps that use one record). It needs no convexity, and the
+// Composition is the mu of publishing every iterate: (L/b + rounding)/σ·√(number of steps that use one record), σ that of the step with
+// the least noise. It needs no convexity, and the
 // smaller of it and [Mu] is to be charged.
 //
 // # Contract
@@ -49,10 +50,17 @@ func Composition(p Params) (float64, error) {
 		return 0, err
 	}
 	uses := p.Epochs
-	if p.Kind.full() {
+	switch {
+	case p.Kind.full():
 		uses = p.Steps
+	case p.Kind == OnePass:
+		uses = 1
 	}
-	return outward(p.unit() * math.Sqrt(float64(uses))), nil
+	least := p.Sigma
+	if p.batches() > 1 {
+		least *= p.Early
+	}
+	return outward((p.unit() + p.Rounding/p.Sigma) * (p.Sigma / least) * math.Sqrt(float64(uses))), nil
 }
 
 // Best is the smaller of [Mu] and [Composition]; refused says why the first is not available, if it is not. It fails only when the
@@ -73,28 +81,16 @@ func Best(p Params) (mu float64, refused *Refusal, err error) {
 // unit is L/(bσ), the mu of one step.
 func (p Params) unit() float64 { return p.Sensitivity / float64(p.Batch) / p.Sigma }
 
-// geometric is (1−c^t)(1+c)/((1+c^t)(1−c)) with d = 1 − c in (0, 1]: tanh(t·s/2)/tanh(s/2), s = −log c.
+// geometric is (1−c^t)(1+c)/((1+c^t)(1−c)) with d = 1 − c in [0, 1]: tanh(t·s/2)/tanh(s/2), s = −log c, and t for c = 1.
 func geometric(d, t float64) float64 {
 	s := -math.Log1p(-d)
-	if math.IsInf(s, 1) {
+	switch {
+	case math.IsInf(s, 1):
 		return 1
+	case s == 0:
+		return t
 	}
 	return math.Tanh(t*s/2) / math.Tanh(s/2)
-}
-
-// cyclicStrong is (L/(bσ))·√[1 + c^{2l−2}(1−c²)/(1−c^l)²·(1−c^{l(E−1)})/(1+c^{l(E−1)})].
-func (p Params) cyclicStrong() float64 {
-	l, e := float64(p.N/p.Batch), float64(p.Epochs-1)
-	s := -math.Log1p(-p.defect())
-	if math.IsInf(s, 1) {
-		// c = 0: the limit is 1 for one batch and no more epochs, 1 + [l = 1 and E > 1] otherwise.
-		if l == 1 && e > 0 {
-			return p.unit() * math.Sqrt2
-		}
-		return p.unit()
-	}
-	forget := -math.Expm1(-l * s)
-	return p.unit() * math.Sqrt(1+math.Exp(-(2*l-2)*s)*-math.Expm1(-2*s)/forget/forget*math.Tanh(l*e*s/2))
 }
 
 // fullConvex is (1/σ)·√[3LD/(ηn) + (L/n)²⌈Dn/(ηL)⌉], valid from t >= Dn/(ηL).
@@ -105,17 +101,6 @@ func (p Params) fullConvex() (float64, error) {
 		return 0, refuse("Steps", "must be at least Diameter·N/(Eta·Sensitivity), rounded up %d (got %d)", reach, p.Steps)
 	}
 	return math.Sqrt(3*step*(p.Diameter/p.Eta)+step*step*float64(reach)) / p.Sigma, nil
-}
-
-// cyclicConvex is (1/σ)·√[(L/b)² + 3LD/(ηbl) + (L²/(b²l))⌈Db/(ηL)⌉], valid from E >= Db/(ηL).
-func (p Params) cyclicConvex() (float64, error) {
-	step := p.Sensitivity / float64(p.Batch)
-	l := float64(p.N / p.Batch)
-	reach := p.reach()
-	if p.Epochs < reach {
-		return 0, refuse("Epochs", "must be at least Diameter·Batch/(Eta·Sensitivity), rounded up %d (got %d)", reach, p.Epochs)
-	}
-	return math.Sqrt(step*step+3*step*(p.Diameter/p.Eta)/l+step*step/l*float64(reach)) / p.Sigma, nil
 }
 
 // reach is ⌈D·b/(ηL)⌉ in exact arithmetic on the parameters as given, so that neither the validity of the theorem nor the rounding up

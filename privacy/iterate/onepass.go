@@ -2,54 +2,73 @@ package iterate
 
 import "math"
 
-// OnePass describes one pass of noisy projected stochastic gradient descent over N records, one record a step, in an order fixed in
-// advance, of which only the last iterate is released (Feldman, Mironov, Talwar and Thakurta 2018).
-type OnePass struct {
-	// Lipschitz is the Lipschitz constant of each loss (not the gradient sensitivity, which is up to twice that).
-	Lipschitz float64
-	// Sigma is the standard deviation, in each coordinate, of the noise added to the gradient of a step.
-	Sigma float64
-	// N is the number of records, public.
-	N int64
-	// Eta is the step size, at most 2/Smoothness.
-	Eta, Smoothness float64
-	_               struct{}
-}
-
-// Rho is the privacy of the record at position t in 1..N: its Rényi divergence of every order α is at most Rho·α, that is
-// 2αL²/(σ²(N+1−t)). Records seen early are the more private; the last one has what a single step gives.
+// PositionMu is the privacy of the records of one batch: those that are used in the step at position t of a pass, from 1 to the number of
+// batches. They are told apart no better than N(0, 1) from N(mu, 1). Later steps add their noise on top, so records seen early are the
+// more private; [Mu] is the largest over all positions. For one pass it is
+//
+//	μ_t = (c^j·(L/b) + R·Σ_{i<=j} c^i) / (σ·√[1 + x²·Σ_{1<=i<=j} c^{2i}]),    j = l − t, R the rounding, x the share of noise in early steps
+//
+// Without rounding, contraction and less noise this is 2αL²/(σ²(l + 1 − t)) of Feldman, Mironov, Talwar and Thakurta (2018), L twice their
+// Lipschitz constant, stated for a whole profile. In a cycle it is the last use of a record that is spread over later steps.
 //
 // # Contract
 //
-// Replace-one, for the record at that position; convex smooth losses, projection on a public convex set, no clipping, one pass, only the
-// last iterate released. Proof: onepass.proof.md.
-func (p OnePass) Rho(t int64) (float64, error) {
-	for _, x := range []struct {
-		field string
-		value float64
-	}{{"Lipschitz", p.Lipschitz}, {"Sigma", p.Sigma}, {"Eta", p.Eta}, {"Smoothness", p.Smoothness}} {
-		if err := positive(x.field, x.value); err != nil {
-			return 0, err
-		}
+// Kind [OnePass] or a cyclic kind; replace-one, for records of that batch. Otherwise as for [Composition] and [Mu]. Proof: onepass.proof.md,
+// cyclic.proof.md.
+func PositionMu(p Params, t int64) (float64, error) {
+	p, err := p.byPosition()
+	if err != nil {
+		return 0, err
 	}
-	switch {
-	case p.N < 1:
-		return 0, refuse("N", "must be at least 1 (got %d)", p.N)
-	case p.Eta*p.Smoothness > 2:
-		return 0, refuse("Eta", "must be at most 2/Smoothness = %g for a step not to expand distances (got %g)", 2/p.Smoothness, p.Eta)
-	case t < 1 || t > p.N:
-		return 0, refuse("position", "must be between 1 and N = %d (got %d)", p.N, t)
+	if t < 1 || t > p.batches() {
+		return 0, refuse("position", "must be between 1 and the number of batches = %d (got %d)", p.batches(), t)
 	}
-	r := p.Lipschitz / p.Sigma
-	return outward(2 * r * r / float64(p.N-t+1)), nil
+	return p.atAge(p.batches() - t), nil
 }
 
-// Position is one point of the curve of privacy by position in the pass.
+func (p Params) byPosition() (Params, error) {
+	if p.Kind.full() {
+		return p, refuse("Kind", "all records are used in every step, so that no position is more private (got %s)", p.Kind)
+	}
+	return p.normal()
+}
+
+// worstPosition is the largest mu of one pass. It is that of the last batch or, where rounding is coarse, of the first: onepass.proof.md.
+func (p Params) worstPosition() float64 {
+	return math.Max(p.atAge(0), p.atAge(p.batches()-1))
+}
+
+// atAge is the mu of records that are used j steps before the end of every pass.
+func (p Params) atAge(j int64) float64 {
+	if p.Kind != OnePass {
+		return p.cyclicAt(j)
+	}
+	kept, rounds, later := p.ages(j)
+	mu := outward((kept*p.unit() + p.Rounding/p.Sigma*rounds) / math.Sqrt(1+p.Early*p.Early*later))
+	return math.Max(mu, math.SmallestNonzeroFloat64)
+}
+
+// ages are c^j, Σ_{i<=j} c^i and Σ_{1<=i<=j} c^{2i}.
+func (p Params) ages(j int64) (kept, rounds, later float64) {
+	d, age := p.contraction(), float64(j)
+	s := -math.Log1p(-d)
+	switch {
+	case j == 0:
+		return 1, 1, 0
+	case s == 0:
+		return 1, age + 1, age
+	case math.IsInf(s, 1):
+		return 0, 1, 0
+	}
+	return math.Exp(-s * age), -math.Expm1(-s*(age+1)) / d, (1 - d) * (1 - d) * -math.Expm1(-2*s*age) / (d * (2 - d))
+}
+
+// Position is one point of the curve of privacy by position in a pass.
 type Position struct {
-	// At is the position of the record, from 1.
+	// At is the position of the batch, from 1.
 	At int64
-	// Rho bounds the record's Rényi divergence of order α by Rho·α.
-	Rho float64
+	// Mu is the records' privacy, as [PositionMu] has it.
+	Mu float64
 	// Epsilon is what that means at the delta asked for.
 	Epsilon float64
 }
@@ -59,52 +78,28 @@ type Position struct {
 //
 // # Contract
 //
-// As for [OnePass.Rho]; 0 < delta < 1. Proof: onepass.proof.md.
-func (p OnePass) Curve(delta float64, points int) ([]Position, error) {
+// As for [PositionMu]; 0 < delta < 1. Proof: onepass.proof.md.
+func Curve(p Params, delta float64, points int) ([]Position, error) {
 	if !(delta > 0 && delta < 1) {
 		return nil, refuse("delta", "must be between 0 and 1 (got %g)", delta)
 	}
 	if points < 2 {
 		return nil, refuse("points", "must be at least 2 (got %d)", points)
 	}
-	if int64(points) > p.N {
-		points = int(max(p.N, 1))
+	p, err := p.byPosition()
+	if err != nil {
+		return nil, err
 	}
+	l := p.batches()
+	points = int(min(int64(points), l))
 	out := make([]Position, 0, points)
-	for i := 0; i < points; i++ {
+	for i := range points {
 		at := int64(1)
 		if points > 1 {
-			at += int64(math.Round(float64(i) / float64(points-1) * float64(p.N-1)))
+			at += int64(math.Round(float64(i) / float64(points-1) * float64(l-1)))
 		}
-		rho, err := p.Rho(at)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Position{At: at, Rho: rho, Epsilon: concentrated(rho, delta)})
+		mu := p.atAge(l - at)
+		out = append(out, Position{At: at, Mu: mu, Epsilon: Epsilon(mu, delta)})
 	}
 	return out, nil
-}
-
-// concentrated converts ρ-zCDP by the improved conversion, minimised over the order around its known neighbourhood: any order is sound.
-func concentrated(rho, delta float64) float64 {
-	at := func(x float64) float64 { // x = log(α−1)
-		a := math.Exp(x)
-		alpha := 1 + a
-		return rho*alpha - math.Log(alpha/a) - (math.Log(delta)+math.Log(alpha))/a
-	}
-	centre := 0.5 * math.Log(-math.Log(delta)/rho)
-	lo, hi := centre-3, centre+3
-	const r = 0.6180339887498949
-	for i := 0; i < 60; i++ {
-		if x1, x2 := hi-r*(hi-lo), lo+r*(hi-lo); at(x1) <= at(x2) {
-			hi = x2
-		} else {
-			lo = x1
-		}
-	}
-	eps := at((lo + hi) / 2)
-	if !(eps > 0) {
-		return 0
-	}
-	return eps * (1 + 1e-12)
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Kind names the four settings for which a bound is known. The zero value is invalid.
+// Kind names the five settings for which a bound is known. The zero value is invalid.
 type Kind int
 
 // The settings of P9.
@@ -19,6 +19,8 @@ const (
 	CyclicStronglyConvex
 	// CyclicConvex: batches in a fixed cyclic order, losses convex, iterates confined, enough epochs.
 	CyclicConvex
+	// OnePass: batches in a fixed order, each used once, with the same noise in every step or less of it in all but the last.
+	OnePass
 )
 
 var kindNames = map[Kind]string{
@@ -26,6 +28,7 @@ var kindNames = map[Kind]string{
 	FullConvex:           "full_convex",
 	CyclicStronglyConvex: "cyclic_strongly_convex",
 	CyclicConvex:         "cyclic_convex",
+	OnePass:              "one_pass",
 }
 
 // String is the name of the kind in an event.
@@ -43,7 +46,7 @@ func ParseKind(s string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return 0, fmt.Errorf("iterate: kind: must be full_strongly_convex, full_convex, cyclic_strongly_convex or cyclic_convex (got %q)", s)
+	return 0, fmt.Errorf("iterate: kind: must be full_strongly_convex, full_convex, cyclic_strongly_convex, cyclic_convex or one_pass (got %q)", s)
 }
 
 func (k Kind) full() bool { return k == FullStronglyConvex || k == FullConvex }
@@ -58,15 +61,21 @@ type Params struct {
 	Sensitivity float64
 	// Sigma is the standard deviation, in each coordinate, of the noise that is added to the mean gradient.
 	Sigma float64
+	// Early is the noise of all steps but the last of a one-pass run, as a share of Sigma in (0, 1]; 0 stands for 1.
+	Early float64
+	// Rounding bounds what rounding adds in one step to the distance of two runs, divided by Eta; 0 for exact steps.
+	Rounding float64
 	// N is the number of records, public.
 	N int64
-	// Batch is the number of records in a batch and divides N; it is N for the full-batch kinds, where 0 stands for N.
+	// Batch is the largest number of records in a batch, and what their sum is divided by; the last batch of a pass may hold fewer.
+	// It is N for the full-batch kinds, where 0 stands for N.
 	Batch int64
-	// Steps is the number of steps of a full-batch run; Epochs the number of passes of a cyclic run.
+	// Steps is the number of steps of a full-batch run; Epochs the number of passes of a cyclic run, at most 1 for one pass.
 	Steps, Epochs int64
 	// Eta is the step size η, at most 2/Smoothness.
 	Eta float64
-	// StrongConvexity is m, Smoothness is M: the losses satisfy m·I <= ∇²f <= M·I. StrongConvexity is used by the strongly convex kinds.
+	// StrongConvexity is m, Smoothness is M: the losses satisfy m·I <= ∇²f <= M·I. StrongConvexity is used by the strongly convex kinds,
+	// and by one pass where it is positive.
 	StrongConvexity, Smoothness float64
 	// Diameter is that of the set on which iterates are projected; used by the convex kinds.
 	Diameter float64
@@ -99,7 +108,7 @@ func positive(field string, x float64) error {
 // normal checks everything but the number of steps and returns the parameters with Batch filled in.
 func (p Params) normal() (Params, error) {
 	if _, ok := kindNames[p.Kind]; !ok {
-		return p, refuse("Kind", "must be one of the four settings (got %s)", p.Kind)
+		return p, refuse("Kind", "must be one of the five settings (got %s)", p.Kind)
 	}
 	for _, x := range []struct {
 		field string
@@ -115,8 +124,20 @@ func (p Params) normal() (Params, error) {
 	if err := p.checkBatch(); err != nil {
 		return p, err
 	}
+	if !(p.Rounding >= 0) || math.IsInf(p.Rounding, 1) {
+		return p, refuse("Rounding", "must be finite and not negative (got %g)", p.Rounding)
+	}
 	if p.Kind.full() {
+		// Every step uses the record, so what rounding adds is added to what the record adds.
 		p.Batch = p.N
+		p.Sensitivity += p.Rounding * float64(p.N) * (1 + margin)
+		p.Rounding = 0
+	}
+	if err := p.checkEarly(); err != nil {
+		return p, err
+	}
+	if p.Early == 0 {
+		p.Early = 1
 	}
 	if p.Eta*p.Smoothness > 2 {
 		return p, refuse("Eta", "must be at most 2/Smoothness = %g for a step not to expand distances (got %g)", 2/p.Smoothness, p.Eta)
@@ -124,7 +145,27 @@ func (p Params) normal() (Params, error) {
 	if p.Kind.strong() {
 		return p, p.checkStrong()
 	}
+	if p.Kind == OnePass {
+		return p, p.checkModulus()
+	}
 	return p, positive("Diameter", p.Diameter)
+}
+
+func (p Params) checkEarly() error {
+	switch {
+	case p.Early == 0 || p.Kind == OnePass && p.Early > 0 && p.Early <= 1:
+		return nil
+	case p.Kind == OnePass:
+		return refuse("Early", "must be above 0 and at most 1 (got %g)", p.Early)
+	}
+	return refuse("Early", "less noise in early steps has a bound for one pass only (got %g)", p.Early)
+}
+
+func (p Params) checkModulus() error {
+	if !(p.StrongConvexity >= 0 && p.StrongConvexity <= p.Smoothness) {
+		return refuse("StrongConvexity", "must be between 0 and Smoothness = %g (got %g)", p.Smoothness, p.StrongConvexity)
+	}
+	return nil
 }
 
 func (p Params) checkBatch() error {
@@ -140,9 +181,9 @@ func (p Params) checkBatch() error {
 	switch {
 	case p.Batch < 1 || p.Batch > p.N:
 		return refuse("Batch", "must be between 1 and N = %d (got %d)", p.N, p.Batch)
-	case p.N%p.Batch != 0:
-		return refuse("Batch", "must divide N = %d, so that all batches of the cycle have the same size (got %d)", p.N, p.Batch)
-	case p.Epochs < 1:
+	case p.Kind == OnePass && (p.Epochs < 0 || p.Epochs > 1):
+		return refuse("Epochs", "one pass is one epoch (got %d)", p.Epochs)
+	case p.Kind != OnePass && p.Epochs < 1:
 		return refuse("Epochs", "must be at least 1 (got %d)", p.Epochs)
 	}
 	return nil
@@ -160,6 +201,9 @@ func (p Params) checkStrong() error {
 	}
 	return nil
 }
+
+// batches is how many steps a pass has, ⌈N/Batch⌉.
+func (p Params) batches() int64 { return (p.N-1)/p.Batch + 1 }
 
 // defect is 1 − c, c = max{|1 − ηm|, |1 − ηM|} the contraction factor of a step, rounded down and without cancellation for c close
 // to 1: an ηm above 1 leaves the second term the smaller.

@@ -73,6 +73,10 @@ func (refusing) RandomizeCategories(context.Context, privacy.RandomizedResponse,
 	return nil, errNoNoise
 }
 
+func (refusing) NextBatch(context.Context, privacy.LastIterate) ([]int64, error) {
+	return nil, errNoNoise
+}
+
 func (refusing) NextSample(context.Context, privacy.Sampling) ([]int64, error) {
 	return nil, errNoNoise
 }
@@ -120,6 +124,10 @@ func (w waiting) Select(ctx context.Context, _ privacy.Pure, _ []sdk.Piece, _ fl
 }
 
 func (w waiting) RandomizeCategories(ctx context.Context, _ privacy.RandomizedResponse, _ []int32) ([]int32, error) {
+	return nil, w.hang(ctx)
+}
+
+func (w waiting) NextBatch(ctx context.Context, _ privacy.LastIterate) ([]int64, error) {
 	return nil, w.hang(ctx)
 }
 

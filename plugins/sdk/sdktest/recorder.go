@@ -100,12 +100,28 @@ func (r *recorder) NextSample(ctx context.Context, ev privacy.Sampling) ([]int64
 	return r.to.NextSample(ctx, ev)
 }
 
+func (r *recorder) NextBatch(ctx context.Context, ev privacy.LastIterate) ([]int64, error) {
+	if err := r.take(Call{Method: "NextBatch", Event: ev}); err != nil {
+		return nil, err
+	}
+	if !r.rows.read {
+		r.err = errors.New("NextBatch comes after the last row")
+		return nil, r.err
+	}
+	return r.to.NextBatch(ctx, ev)
+}
+
 // NoNoise answers every call without noise: what went in comes back, Select takes
 // the first of the best points, and every sample is all rows. It is for tests of a
 // query, and private in no way.
 type NoNoise struct{ Rows int }
 
 var _ sdk.Host = NoNoise{}
+
+// NextBatch returns all rows, as if a batch held them all.
+func (n NoNoise) NextBatch(ctx context.Context, _ privacy.LastIterate) ([]int64, error) {
+	return n.NextSample(ctx, nil)
+}
 
 // AddLaplace returns the values.
 func (NoNoise) AddLaplace(_ context.Context, _ privacy.DiscreteLaplace, values []int64) ([]int64, error) {

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -34,6 +35,8 @@ type tape struct {
 	rows    []record
 	answers []answer
 	samples int
+	order   []int64 // the rows by the batch that they are in
+	batches int64
 	replay  bool
 	at      int
 }
@@ -49,7 +52,7 @@ func newTape(rng *rand.Rand, focus int) *tape {
 }
 
 func (t *tape) rewind(rows []record) {
-	t.replay, t.rows, t.at, t.samples = true, rows, 0, 0
+	t.replay, t.rows, t.at, t.samples, t.batches = true, rows, 0, 0, 0
 }
 
 // next gives the recorded answer, or records the one that is made up.
@@ -125,6 +128,29 @@ func (t *tape) RandomizeCategories(_ context.Context, ev privacy.RandomizedRespo
 	}
 	return slices.Clone(a.codes), err
 }
+
+// NextBatch puts the records into batches in an order of their ids, so that two
+// neighbours that share a record have it in the same batch.
+func (t *tape) NextBatch(_ context.Context, ev privacy.LastIterate) ([]int64, error) {
+	if t.batches%max(ev.Calls(), 1) == 0 || len(t.order) != len(t.rows) {
+		t.order = make([]int64, len(t.rows))
+		for i := range t.order {
+			t.order[i] = int64(i)
+		}
+		slices.SortStableFunc(t.order, func(a, b int64) int {
+			return cmp.Compare(t.hash(t.rows[a].id), t.hash(t.rows[b].id))
+		})
+	}
+	n, size := int64(len(t.order)), max(ev.Batch, 1)
+	from := min(n, t.batches%max(ev.Batches(), 1)*size)
+	t.batches++
+	out := slices.Clone(t.order[from:min(n, from+size)])
+	slices.Sort(out)
+	return out, nil
+}
+
+// hash is a number that goes with an id.
+func (t *tape) hash(id int) uint64 { return rand.NewPCG(t.seed, uint64(id)).Uint64() }
 
 func (t *tape) NextSample(_ context.Context, ev privacy.Sampling) ([]int64, error) {
 	p, ok := ev.(privacy.Poisson)

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Positions is the privacy of records by their position in a pass over the data,
+// where only the last iterate is released: later steps hide those that were used
+// early. What is charged is the largest.
+type Positions struct {
+	Delta   float64    `json:"delta"`
+	Batches int64      `json:"batches"` // positions of a pass
+	Points  []Position `json:"points"`
+}
+
+// Position is the privacy of the records of one batch.
+type Position struct {
+	At      int64   `json:"at"` // from 1
+	Epsilon float64 `json:"epsilon"`
+}
+
+// positionPoints is how many positions a report holds at most.
+const positionPoints = 80
+
+// NewPositions is the curve of an event that is one last iterate over batches, at the
+// delta that was charged, and nil for any other (P9).
+func NewPositions(e privacy.Event, delta float64) *Positions {
+	l, ok := e.(privacy.LastIterate)
+	if !ok || !(delta > 0) || l.Batches() < 2 {
+		return nil
+	}
+	curve, err := l.ByPosition(delta, positionPoints)
+	if err != nil {
+		return nil // a condition of the bound does not hold: there is nothing to show
+	}
+	out := &Positions{Delta: delta, Batches: l.Batches()}
+	for _, at := range curve {
+		out.Points = append(out.Points, Position{At: at.At, Epsilon: at.Epsilon})
+	}
+	return out
+}
+
+// positionView is the curve of one release.
+type positionView struct {
+	Release     string
+	Delta       string
+	First, Last string
+	Figure      template.HTML
+	Rows        []positionRow
+	Batches     string
+}
+
+type positionRow struct{ Position, Epsilon string }
+
+// byPosition draws the privacy of records by position, where a release has it.
+func (p *Page) byPosition(r *Report) error {
+	for _, rel := range r.Releases {
+		if rel.Positions == nil || len(rel.Positions.Points) < 2 || len(p.onePass) == maxSpecial {
+			continue
+		}
+		v, err := rel.Positions.view(rel.Name, len(p.onePass))
+		if err != nil {
+			return err
+		}
+		p.onePass = append(p.onePass, v)
+	}
+	return nil
+}
+
+func (c *Positions) view(release string, k int) (positionView, error) {
+	last := len(c.Points) - 1
+	v := positionView{
+		Release: release, Delta: Spent(c.Delta), Batches: grouped(c.Batches),
+		First: Spent(c.Points[0].Epsilon), Last: Spent(c.Points[last].Epsilon),
+	}
+	p := newFigure("position of the record’s batch in the pass", "ε")
+	var xy plotter.XYs
+	for i, at := range c.Points {
+		xy = append(xy, plotter.XY{X: float64(at.At), Y: at.Epsilon})
+		if i%16 == 0 || i == last {
+			v.Rows = append(v.Rows, positionRow{grouped(at.At), Spent(at.Epsilon)})
+		}
+	}
+	p.X.Min, p.X.Max = 1, math.Max(float64(c.Batches), 2)
+	p.Y.Min = 0
+	line(p, "ε of the record", xy, mainTone, 2, nil)
+	figure, err := render(p, fmt.Sprintf("pass%d", k), "Privacy of a record by the position of its batch in the pass",
+		fmt.Sprintf("The ε of a record at δ %s goes from %s in the first batch to %s in the last: later steps add their noise on top.", v.Delta, v.First, v.Last))
+	v.Figure = figure
+	return v, err
+}
