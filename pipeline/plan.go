@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -48,6 +49,7 @@ type release struct {
 	mech   *mechanism
 	public sdk.Public
 	share  privacy.Point
+	cost   float64 // the ε of the plan at the share's δ, at most the share's
 	plan   sdk.Plan
 	full   []sdk.ExpectedError // what the full table would have had, where this is a sample
 	answer privacy.Answer      // of this release alone, on the population
@@ -248,6 +250,7 @@ func (r *release) makePlan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.cost = 0
 	for _, rel := range r.public.SampleRelations {
 		a, err := privacy.EpsilonAt(plan.Event, rel, r.share.Delta)
 		if err != nil {
@@ -256,6 +259,7 @@ func (r *release) makePlan(ctx context.Context) error {
 		if a.Epsilon > r.share.Epsilon {
 			return fmt.Errorf("the plan of %s spends more than its share under %s (ε %.6g of %.6g)", r.job.Mechanism, rel, a.Epsilon, r.share.Epsilon)
 		}
+		r.cost = math.Max(r.cost, a.Epsilon)
 	}
 	for _, name := range plan.Columns {
 		if _, ok := r.public.Column(name); !ok {
@@ -324,7 +328,7 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 		fresh, targets = append(fresh, d.event), append(targets, d.target)
 		shares := make([]privacy.Event, len(d.releases))
 		for k, r := range d.releases {
-			shares[k] = privacy.Approx{Eps: r.share.Epsilon, Delta: r.share.Delta}
+			shares[k] = privacy.Approx{Eps: r.cost, Delta: r.share.Delta}
 			together, err := d.promise(r.event(d), shares[k], outer, inside, d.own(r))
 			if err == nil {
 				r.answer, err = charged(wrap(r.event(d)), wrap(together), relation, point(r.job.Guarantee))
@@ -363,9 +367,9 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 	return err
 }
 
-// bySplit is the method that charges what the releases were allowed: each was held
-// to its share of the sample's budget by whichever method is best for it alone,
-// and shares compose.
+// bySplit is the method that charges what the releases cost one by one: each was
+// held to its share of the sample's budget by whichever method is best for it alone,
+// and what they need of their shares composes.
 const bySplit = "split"
 
 // charged is the accountant's answer at the target's δ: the smaller of what the

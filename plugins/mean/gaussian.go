@@ -1,6 +1,7 @@
 package mean
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -21,7 +22,9 @@ func (l *layout) calibrateGaussian(req sdk.PlanRequest) error {
 	events := func(multiplier float64) []noiseScale {
 		all := make([]noiseScale, len(l.queries))
 		for i, q := range l.queries {
-			all[i] = l.gaussian(q, req.Public.SampleRelations, multiplier)
+			ev := l.gaussian(q)
+			ev.Sigma = math.Ceil(multiplier * sdk.Largest(ev.Sensitivity, req.Public.SampleRelations))
+			all[i] = q.gaussianScale(ev)
 		}
 		return all
 	}
@@ -36,9 +39,31 @@ func (l *layout) calibrateGaussian(req sdk.PlanRequest) error {
 	return nil
 }
 
-// gaussian is noise of the given multiple of the L2 sensitivity. Two records of
-// a ratio query lie in a triangle whose longest side is √2 times its height.
-func (l *layout) gaussian(q query, under []privacy.Relation, multiplier float64) noiseScale {
+var errOtherPlan = errors.New("the plan is not one of this mechanism's")
+
+// planned takes the noise from a plan that was made from the same request.
+func (l *layout) planned(e privacy.Event) error {
+	events := []privacy.Event{e}
+	if all, ok := e.(privacy.Compose); ok {
+		events = all.Events
+	}
+	if len(events) != len(l.queries) {
+		return errOtherPlan
+	}
+	for i, q := range l.queries {
+		ev, ok := events[i].(privacy.DiscreteGaussian)
+		own := l.gaussian(q)
+		if own.Sigma = ev.Sigma; !ok || own != ev {
+			return errOtherPlan
+		}
+		l.noise = append(l.noise, q.gaussianScale(ev))
+	}
+	return nil
+}
+
+// gaussian is the noise of a query but for its size. Two records of a ratio query
+// lie in a triangle whose longest side is √2 times its height.
+func (l *layout) gaussian(q query) privacy.DiscreteGaussian {
 	s := privacy.Sensitivity{AddRemove: float64(q.addRemove()), ReplaceOne: float64(q.replaceOne())}
 	coordinates := int64(1)
 	if q.ratio {
@@ -48,14 +73,14 @@ func (l *layout) gaussian(q query, under []privacy.Relation, multiplier float64)
 			coordinates = 4 // a record may leave one group and enter another (P11)
 		}
 	}
-	sigma := math.Ceil(multiplier * sdk.Largest(s, under))
+	return privacy.DiscreteGaussian{Sensitivity: s, Coordinates: coordinates}
+}
+
+// gaussianScale is noise of a known size.
+func (q query) gaussianScale(ev privacy.DiscreteGaussian) noiseScale {
 	quantile := gaussianQuantile95
 	if q.ratio {
 		quantile = gaussianQuantile975
 	}
-	return noiseScale{
-		event: privacy.DiscreteGaussian{Sigma: sigma, Sensitivity: s, Coordinates: coordinates},
-		sd:    sigma,
-		tail:  sigma * quantile,
-	}
+	return noiseScale{event: ev, sd: ev.Sigma, tail: ev.Sigma * quantile}
 }

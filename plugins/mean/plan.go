@@ -34,12 +34,18 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
+	if l.params.Noise == "gaussian" {
+		if err := l.calibrateGaussian(req); err != nil {
+			return sdk.Plan{}, err
+		}
+	}
 	plan := sdk.Plan{Columns: l.names(), Event: l.event(), Output: l.output(), Rows: l.rows(), Errors: l.expected()}
 	return plan, nil
 }
 
 // layout is everything a release needs to know; it follows from public facts
-// alone, so Release derives it again instead of trusting a copy.
+// alone, so Release derives it again instead of trusting a copy, but for the size of
+// gaussian noise, which takes a calibration: that is the plan's, as the host draws it.
 type layout struct {
 	params  params
 	public  sdk.Public
@@ -92,7 +98,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		l.queries = append(l.queries, q)
 	}
 	if p.Noise == "gaussian" {
-		return l, l.calibrateGaussian(req)
+		return l, nil // calibrated by Plan, planned in Release
 	}
 	for _, q := range l.queries {
 		n, err := laplace(q, req.Public.SampleRelations, share.Epsilon)

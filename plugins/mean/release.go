@@ -20,6 +20,11 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
+	if l.params.Noise == "gaussian" {
+		if err := l.planned(req.Plan.Event); err != nil {
+			return sdk.Result{}, err
+		}
+	}
 	sums, err := l.sum(rows)
 	if err != nil {
 		return sdk.Result{}, err

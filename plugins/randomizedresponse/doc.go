@@ -13,7 +13,8 @@
 // whoever sees the reports with the users' names on them, and trusts nobody but
 // the randomizer. With shuffle: true the charged guarantee is that of the shuffled
 // reports (P8), for which ε0 may be much larger: it trusts a shuffler, here the host,
-// to forget who sent what. The release says which of the two it is.
+// to forget who sent what; local_epsilon gives ε0, and charged is what follows from it,
+// or ε0 is the largest that the guarantee allows. The release says which of the two it is.
 //
 // The number of reports is public: the relation on the sample must be replace-one,
 // every row must be in a category, and the sample must have a fixed size. Codes of

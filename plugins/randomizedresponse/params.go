@@ -16,7 +16,9 @@ const schema = `{
   "properties": {
     "column":  {"type": "string", "description": "a category column with a public domain"},
     "shuffle": {"type": "boolean", "default": false,
-                "description": "charge the guarantee of the shuffled reports, which trusts the shuffler; needs a delta"}
+                "description": "charge the guarantee of the shuffled reports, which trusts the shuffler; needs a delta"},
+    "local_epsilon": {"type": "number", "minimum": 1e-6, "maximum": 50,
+                "description": "with shuffle: the epsilon of every single report; charged is what the shuffled reports cost, and the guarantee is the most that may be. By default the largest that meets the guarantee"}
   },
   "required": ["column"]
 }`
@@ -24,6 +26,8 @@ const schema = `{
 type params struct {
 	Column  string `json:"column"`
 	Shuffle bool   `json:"shuffle"`
+	// Local is nil where ε0 follows from the guarantee.
+	Local *float64 `json:"local_epsilon"`
 }
 
 func parseParams(raw json.RawMessage) (params, error) {
@@ -33,6 +37,13 @@ func parseParams(raw json.RawMessage) (params, error) {
 	if err := d.Decode(&p); err != nil {
 		return p, fmt.Errorf("parameters: %w", err)
 	}
+	switch {
+	case p.Local == nil:
+	case !p.Shuffle:
+		return p, fmt.Errorf("local_epsilon: is for shuffle: true; without it the guarantee is that of every single report")
+	case !(*p.Local >= minEps0 && *p.Local <= maxEps0):
+		return p, fmt.Errorf("local_epsilon: must be between %g and %g", minEps0, float64(maxEps0))
+	}
 	return p, nil
 }
 
@@ -40,6 +51,7 @@ func parseParams(raw json.RawMessage) (params, error) {
 const (
 	maxCategories = 1 << 20
 	minEps0       = 1e-6
+	maxEps0       = 50
 	maxBytes      = 60 << 20 // of one noise call
 )
 

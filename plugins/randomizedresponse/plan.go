@@ -2,6 +2,7 @@ package randomizedresponse
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 
@@ -12,7 +13,7 @@ import (
 
 // Version is the version of the mechanism; it changes when a release of the same
 // job would.
-const Version = "1.0.0"
+const Version = "1.1.0"
 
 // Mechanism is k-ary randomized response. Its zero value is ready for use.
 type Mechanism struct{}
@@ -64,10 +65,14 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	}
 	l := &layout{params: p, column: c, reports: req.Public.Design.SampleSize, weight: req.Public.Design.MaxWeight, target: req.Target}
 	l.local = privacy.RandomizedResponse{K: len(c.Domain), Eps0: req.Target.Epsilon}
-	if p.Shuffle {
-		if l.local.Eps0, err = l.invert(); err != nil {
-			return nil, err
-		}
+	switch {
+	case p.Local != nil:
+		err = l.within(*p.Local)
+	case p.Shuffle:
+		l.local.Eps0, err = l.invert()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if l.local.Eps0 < minEps0 {
 		return nil, fmt.Errorf("guarantee: epsilon must be at least %g for randomized response", minEps0)
@@ -75,12 +80,42 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	return l, nil
 }
 
+// errNoDelta refuses to shuffle for a pure guarantee.
+var errNoDelta = errors.New("shuffle: needs a guarantee with a delta; without one a shuffled report is worth no more than a single one")
+
+// shuffled is what the shuffled reports cost with that ε0, by the accountant (P8).
+func (l *layout) shuffled(eps0 float64) (float64, error) {
+	at := privacy.Shuffled{N: l.reports, Event: privacy.RandomizedResponse{K: len(l.column.Domain), Eps0: eps0}}
+	a, err := privacy.EpsilonAt(at, privacy.ReplaceOne, l.target.Delta)
+	if err != nil {
+		return 0, fmt.Errorf("shuffle: %w", err)
+	}
+	return a.Epsilon, nil
+}
+
+// within takes the ε0 that the job gives, if the shuffled reports meet the target.
+func (l *layout) within(eps0 float64) error {
+	if !(l.target.Delta > 0) {
+		return errNoDelta
+	}
+	cost, err := l.shuffled(eps0)
+	if err != nil {
+		return err
+	}
+	if cost > l.target.Epsilon {
+		return fmt.Errorf("local_epsilon: %d shuffled reports of %g each cost epsilon %.4g at delta %.4g on the sample, and %.4g is what there is; raise guarantee.epsilon, or lower local_epsilon",
+			l.reports, eps0, cost, l.target.Delta, l.target.Epsilon)
+	}
+	l.local.Eps0 = eps0
+	return nil
+}
+
 // invert is the largest ε0 with which the shuffled reports meet the target (P8): by
 // the blanket of k-ary randomized response or by the clones, whichever allows more.
 // What is returned was charged by the accountant and found within the target.
 func (l *layout) invert() (float64, error) {
 	if !(l.target.Delta > 0) {
-		return 0, fmt.Errorf("shuffle: needs a guarantee with a delta; without one a shuffled report is worth no more than a single one")
+		return 0, errNoDelta
 	}
 	k, n := len(l.column.Domain), l.reports
 	clones, err := shuffle.LargestLocal(n, l.target.Epsilon, l.target.Delta)
@@ -94,12 +129,11 @@ func (l *layout) invert() (float64, error) {
 	// The local guarantee stands whatever the shuffler does.
 	eps0 := math.Max(l.target.Epsilon, math.Max(clones, blanket))
 	for step := 1e-7; step < 1; step *= 4 {
-		at := privacy.Shuffled{N: n, Event: privacy.RandomizedResponse{K: k, Eps0: eps0}}
-		a, err := privacy.EpsilonAt(at, privacy.ReplaceOne, l.target.Delta)
+		cost, err := l.shuffled(eps0)
 		if err != nil {
-			return 0, fmt.Errorf("shuffle: %w", err)
+			return 0, err
 		}
-		if a.Epsilon <= l.target.Epsilon {
+		if cost <= l.target.Epsilon {
 			return eps0, nil
 		}
 		eps0 *= 1 - step

@@ -274,3 +274,46 @@ func TestCodeBytes(t *testing.T) {
 		}
 	}
 }
+
+// From a local ε0: charged is what the shuffled reports cost, by the accountant, and
+// the guarantee is a limit.
+func TestFromLocal(t *testing.T) {
+	req := request(`{"column":"c","shuffle":true,"local_epsilon":2}`, 2000, "a", "b", "c")
+	_, plan, err := sdktest.Plan(Mechanism{}, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := privacy.Shuffled{N: 2000, Event: privacy.RandomizedResponse{K: 3, Eps0: 2}}
+	if !reflect.DeepEqual(plan.Event, want) {
+		t.Fatalf("event %+v", plan.Event)
+	}
+	a, err := privacy.EpsilonAt(want, privacy.ReplaceOne, req.Target.Delta)
+	if err != nil || a.Epsilon > 0.6 {
+		t.Fatalf("costs %v, %v", a.Epsilon, err)
+	}
+	// At exactly its cost it is accepted, below refused.
+	req.Target.Epsilon = a.Epsilon
+	if _, err := (Mechanism{}).Plan(req); err != nil {
+		t.Error(err)
+	}
+	req.Target.Epsilon = math.Nextafter(a.Epsilon, 0)
+	if _, err := (Mechanism{}).Plan(req); err == nil || !strings.Contains(err.Error(), "local_epsilon: 2000 shuffled reports") {
+		t.Errorf("above the target: %v", err)
+	}
+	for _, c := range []struct {
+		params string
+		delta  float64
+		want   string
+	}{
+		{`{"column":"c","local_epsilon":2}`, 1e-6, "is for shuffle"},
+		{`{"column":"c","shuffle":true,"local_epsilon":0}`, 1e-6, "must be between"},
+		{`{"column":"c","shuffle":true,"local_epsilon":51}`, 1e-6, "must be between"},
+		{`{"column":"c","shuffle":true,"local_epsilon":2}`, 0, "needs a guarantee with a delta"},
+	} {
+		bad := request(c.params, 2000, "a", "b", "c")
+		bad.Target.Delta = c.delta
+		if _, err := (Mechanism{}).Plan(bad); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.params, err, c.want)
+		}
+	}
+}
