@@ -269,14 +269,22 @@ func shortfall(units []string, cost, left privacy.Cost, any bool) string {
 			best = f
 		}
 		if d := new(big.Rat).Sub(cost[i], l); d.Sign() > 0 && (!any || len(over) == 0) {
-			over = append(over, fmt.Sprintf("the job needs %s %s and %s is left, %s too little", units[i], Up(cost[i]), Down(l), Up(d)))
+			over = append(over, fmt.Sprintf("the job needs %s %s and %s is left, %s too little", symbol(units[i]), Up(cost[i]), Down(l), Up(d)))
 		}
 	}
 	text := strings.Join(over, "; ")
 	if best == nil || best.Sign() <= 0 {
 		return text + "; nothing is left for any job, unless the limit is raised"
 	}
-	return text + fmt.Sprintf("; a job that costs at most %s times as much would fit", Down(best))
+	return text + fmt.Sprintf("; a job that costs at most %s times as much would fit, for example this one with all its guarantees multiplied by that", Down(best))
+}
+
+// symbol is how people write a unit.
+func symbol(unit string) string {
+	if s, ok := map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[unit]; ok {
+		return s
+	}
+	return unit
 }
 
 // Up prints an amount with six significant digits, rounded up: spends are.
@@ -306,8 +314,15 @@ func rounded(r *big.Rat, mode big.RoundingMode) string {
 	if mode == big.ToPositiveInf && rem.Sign() > 0 {
 		q.Add(q, big.NewInt(1))
 	}
-	return job.FormatAmount(new(big.Rat).Quo(new(big.Rat).SetInt(q), scale))
+	out := new(big.Rat).Quo(new(big.Rat).SetInt(q), scale)
+	if n, exact := out.FloatPrec(); exact && n > 0 && n <= plainDecimals {
+		return out.FloatString(n)
+	}
+	return job.FormatAmount(out)
 }
+
+// plainDecimals is how many decimals people read without an exponent.
+const plainDecimals = 9
 
 func abs(n int) int {
 	if n < 0 {

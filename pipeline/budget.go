@@ -70,9 +70,26 @@ func (b *budget) free() error {
 	case err != nil:
 		return fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", b.plan.job.Output.Dir)
 	case taken == outputTaken:
-		return oneProblem(b.plan.job, "output.dir", "already holds something else, which is never overwritten", "name another folder")
+		return b.taken(nil)
 	}
 	return nil
+}
+
+// taken says what stands at the place of the output folder: these releases, but not
+// as they were made; other ones of this program; or anything else.
+func (b *budget) taken(files []ledger.File) error {
+	dir := b.plan.job.Output.Dir
+	problem := func(message, hint string) error { return oneProblem(b.plan.job, "output.dir", message, hint) }
+	r, ok := storedReport(dir)
+	switch {
+	case len(files) > 0 && ok && r.Job.Digest == b.plan.report.Job.Digest:
+		return problem("holds these releases, but "+difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
+	case ok && r.Job.Digest == b.plan.report.Job.Digest:
+		return problem("holds what this job released before, from other data or with another version of a mechanism; it is never overwritten", "move that folder away, or name another; the run is a new release and spends again")
+	case ok && r.Job.Digest != "":
+		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
+	}
+	return problem("already holds something else, which is never overwritten", "name another folder")
 }
 
 // debit makes the spend durable; nothing is drawn before it returns. It returns an

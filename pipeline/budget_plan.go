@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"strings"
 
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
@@ -38,14 +39,27 @@ func (p *Plan) forecast(ctx context.Context) error {
 	if err != nil {
 		return ledgerFailure(ctx, err)
 	}
-	found, err := l.Account(ctx, accountOf(p.job))
+	all, err := l.Accounts(ctx)
 	if err != nil {
 		return ledgerFailure(ctx, err)
 	}
-	if found != nil {
-		account = found
+	others := 0
+	for _, a := range all {
+		switch {
+		case a.Key == account.Key:
+			account = a
+		case a.Dataset == account.Dataset && a.Debits > 0:
+			others++
+		}
 	}
-	return p.fits(ctx, account, l.ID(), standing)
+	if err := p.fits(ctx, account, l.ID(), standing); err != nil {
+		return err
+	}
+	if others > 0 {
+		b := p.report.Budget
+		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
+	}
+	return nil
 }
 
 // fits spends the plan on a copy of an account.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -41,8 +43,10 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 	}
 	dir := b.plan.job.Output.Dir
 	if !holds(dir, files) {
-		if err := b.free(); err != nil {
-			return nil, err
+		if taken, err := inspectOutput(dir); err == nil && taken == outputTaken {
+			return nil, b.taken(files)
+		} else if err != nil {
+			return nil, b.free()
 		}
 		out, err := newFolder(dir, b.options.disk)
 		if err != nil {
@@ -59,20 +63,30 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 		return nil, err
 	}
 	b.options.observe(Event{Kind: "published"})
-	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files)}, nil
+	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files), asked: b.plan.job.Output.Formats}, nil
 }
 
 // holds says that a folder holds these files, byte for byte; the pages may have
 // been written again by another version of this program.
 func holds(dir string, files []ledger.File) bool {
+	return len(files) > 0 && difference(dir, files) == ""
+}
+
+// difference names the first file of a folder that is not as it was released.
+func difference(dir string, files []ledger.File) string {
 	for _, f := range files {
 		b, err := os.ReadFile(filepath.Join(dir, f.Path))
 		page := f.Path == pageFile || f.Path == publicFile
-		if err != nil || !page && !bytes.Equal(b, f.Data) {
-			return false
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return f.Path + " is missing"
+		case err != nil:
+			return f.Path + " cannot be read"
+		case !page && !bytes.Equal(b, f.Data):
+			return f.Path + " was changed"
 		}
 	}
-	return len(files) > 0
+	return ""
 }
 
 func reportIn(files []ledger.File) (report.Report, bool) {

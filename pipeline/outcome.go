@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -22,6 +24,7 @@ type Outcome struct {
 	Dir     string
 	Report  report.Report
 	results map[string]sdk.Result // where Already, what could be read back
+	asked   []string              // where Already, the formats of the job
 }
 
 // MarshalJSON is the outcome for programs.
@@ -40,7 +43,7 @@ const shownRows = 12
 func (o *Outcome) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if o.Already {
-		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n\n")
+		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s\n", o.unmade())
 	}
 	for _, r := range o.Report.Releases {
 		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
@@ -67,6 +70,23 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()
+}
+
+// unmade says which formats the job asks for that were not made when it first ran.
+func (o *Outcome) unmade() string {
+	var missing []string
+	for _, f := range o.asked {
+		for _, r := range o.Report.Releases {
+			if !slices.ContainsFunc(r.Files, func(file report.File) bool { return file.Path == r.Name+"."+f }) {
+				missing = append(missing, f)
+				break
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	return "the files are those of the first run: output.formats now asks for " + strings.Join(missing, " and ") + ", which was not made\n"
 }
 
 // writeValues prints the first rows of a release.

@@ -50,7 +50,7 @@ func TestKillWholeRuns(t *testing.T) {
 			}
 			begun := time.Now()
 			victim := w.run(t, name, out, flags...)
-			timer := time.AfterFunc(moment(r, whole[sampled]), func() { victim.Process.Kill() })
+			timer := time.AfterFunc(whenever(r, whole[sampled]), func() { victim.Process.Kill() })
 			if r.IntN(8) == 0 {
 				beside := w.run(t, name, out+"b", flags...)
 				count["beside: "+beside.end(t)]++
@@ -100,9 +100,9 @@ func TestKillWholeRuns(t *testing.T) {
 	})
 }
 
-// moment is a random moment of a run: half of them lie anywhere in it, the others in
+// whenever is a random moment of a run: half of them lie anywhere in it, the others in
 // the part that comes after most of the planning, and a little beyond its end.
-func moment(r *rand.Rand, whole time.Duration) time.Duration {
+func whenever(r *rand.Rand, whole time.Duration) time.Duration {
 	u := r.Float64()
 	if r.IntN(2) == 0 {
 		u = 0.6 + u/2

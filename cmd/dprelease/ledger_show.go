@@ -8,8 +8,8 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -118,29 +118,46 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "  \tspent\tleft\tof")
+		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
 		for _, m := range a.Amounts {
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.Unit, ledger.Up(m.spent), ledger.Down(m.left), ledger.Down(m.limit))
 		}
-		if len(a.Spends) > 0 {
-			fmt.Fprintln(t, "  \t\t\t\t\t")
-			fmt.Fprintln(t, "  record\ttime\tjob\tstate\tcharged\treleases")
+		if err := t.Flush(); err != nil {
+			return err
 		}
+		if len(a.Spends) == 0 {
+			continue
+		}
+		fmt.Fprintln(w)
+		fmt.Fprintln(t, "  record\ttime\tjob, releases\tstate\tcharged")
+		unfinished := false
 		for _, d := range a.Spends {
-			names := make([]string, len(d.Charges))
-			for i, r := range d.Charges {
-				names[i] = r.Name
+			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\tε %s, δ %s\n", d.Release, moment(d.At), d.Job, d.State, rise(d.Epsilon), rise(d.Delta))
+			for _, r := range d.Charges {
+				fmt.Fprintf(t, "  \t\t  %s\t\tε %s, δ %s on its own\n", r.Name, rise(r.Epsilon), rise(r.Delta))
 			}
-			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\tε %s, δ %s\t%s\n", d.Release, d.At, d.Job, d.State, rise(d.Epsilon), rise(d.Delta), strings.Join(names, " "))
+			unfinished = unfinished || d.State == ledger.Debited || d.State == ledger.Abandoned
 		}
 		if err := t.Flush(); err != nil {
 			return err
+		}
+		if unfinished {
+			fmt.Fprintln(w, "  debited: at work now, or cut off before its releases were stored; abandoned: cut off, and run again since. Both stay spent.")
 		}
 		if err := writeSamples(w, a.Samples); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// moment is a time of the chain without the parts of a second.
+func moment(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return at
+	}
+	return t.UTC().Format("2006-01-02 15:04:05Z")
 }
 
 // rise prints a charged figure, rounded up (P17).
