@@ -45,12 +45,13 @@ table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabu
 th, td { text-align: right; padding: .3rem .45rem; border-bottom: 1px solid var(--rule); white-space: nowrap; }
 td:first-child { font-weight: 700; color: var(--main); }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
+th.note, td.note { text-align: left; white-space: normal; min-width: 14rem; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .scroll:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
 figure { margin: 1.5rem 0; max-width: 40rem; background: #ffffff; }
 figure svg { display: block; width: 100%; height: auto; }
 figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
-@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .15rem .3rem; white-space: normal; } tr, figure { break-inside: avoid; } }
+@media print { body { max-width: none; padding: 0; } .scroll { overflow: visible; } table { font-size: 7.5pt; } th, td { padding: .15rem .3rem; white-space: normal; } th.note, td.note { min-width: 0; } tr, figure { break-inside: avoid; } }
 </style>
 </head>
 <body>
@@ -60,8 +61,8 @@ figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 {{if .Assumptions}}<h2>Assumed, publicly</h2><ul>{{range .Assumptions}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{if .Figure}}<figure>{{.Figure}}<figcaption>{{.Alt}}</figcaption></figure>{{end}}
 {{if .Rows}}<h2>Table</h2>
-<div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>{{range .Header}}<th scope="col">{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
-<tbody>{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
+<div class="scroll" tabindex="0" role="region" aria-label="The numbers"><table><thead><tr>{{range .Header}}<th scope="col"{{if eq . "note"}} class="note"{{end}}>{{if .}}{{.}}{{else}}<span class="unseen">the best</span>{{end}}</th>{{end}}</tr></thead>
+<tbody>{{range .Rows}}<tr>{{range $i, $cell := .}}<td{{if eq (index $.Header $i) "note"}} class="note"{{end}}>{{$cell}}</td>{{end}}</tr>{{end}}</tbody></table></div>{{end}}
 {{if .Notes}}<ul>{{range .Notes}}<li>{{.}}</li>{{end}}</ul>{{end}}
 <p>No private table was read for this page.</p>
 </main>
@@ -90,6 +91,9 @@ func (p page) render(f *figure.Figure) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// capital begins a sentence with a word of this package.
+func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
+
 // HTML is the sweep as a page.
 func (w *Sweep) HTML() ([]byte, error) {
 	f, err := w.Figure()
@@ -98,7 +102,7 @@ func (w *Sweep) HTML() ([]byte, error) {
 	}
 	return page{
 		Title:       fmt.Sprintf("%s: sweep of %s over %s", w.Job, w.Release, w.Axis),
-		Lead:        fmt.Sprintf("Does sampling help? %s: %s.", w.Verdict.Kind, w.Verdict.Reason),
+		Lead:        fmt.Sprintf("Does sampling help? %s: %s.", capital(w.Verdict.Kind), w.Verdict.Reason),
 		Alt:         "The standard error of the release and its parts, noise and sampling, along the " + string(w.Axis) + "; the table below has the numbers.",
 		Assumptions: w.Assumptions, Header: w.header(), Rows: w.rows(), Notes: w.notes(),
 	}.render(f)

@@ -22,16 +22,61 @@ const (
 	canaryText   = "CANARY-7f3a"
 )
 
-// privateJobs are jobs over the same columns under each relation; SIZE is the
-// public size, where there is one.
-var privateJobs = map[string]string{
-	"replace-one": `
-  relation: replace-one
-  size: 400
-`,
-	"add-remove": `
-  relation: add-remove
-`,
+// privateCase is a job that runs on tables that differ.
+type privateCase struct {
+	relation string // with its public facts
+	samples  string
+	releases []string
+	secret   bool // the number of rows is: a neighbour has one fewer
+	words    bool // run for people, and a second time; else once, for programs
+}
+
+// privateCases have every mechanism, with each of its ways to add noise, and every
+// design, under each relation.
+var privateCases = map[string]privateCase{
+	"replace-one": {
+		relation: "replace-one\n  size: 400",
+		samples:  "some: {method: srswor, size: 100}\n  geo: {method: multistage, stages: [{unit: u, take: 5}, {take: 10}]}\n  strata: {method: stratified, strata: u, take: {%s}}",
+		releases: []string{
+			"{name: mean_all, mechanism: mean, params: {column: x}",
+			"{name: mean_groups, from: some, mechanism: mean, params: {column: x, by: g, noise: gaussian}",
+			"{name: mean_geo, from: geo, mechanism: mean, params: {column: z}",
+			"{name: mean_strata, from: strata, mechanism: mean, params: {column: z}",
+			"{name: counts, from: some, mechanism: count, params: {by: [g, h]}",
+			"{name: sums, mechanism: count, params: {sum: x, by: h, noise: gaussian}",
+			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
+			"{name: quartiles, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
+			"{name: answers, mechanism: randomized-response, params: {column: h}",
+			"{name: answers_shuffled, from: some, mechanism: randomized-response, params: {column: h, shuffle: true}",
+			"{name: line, mechanism: sgd, params: {model: linear, target: z, features: [h], epochs: 2}",
+			"{name: line_last, mechanism: sgd, params: {model: logistic, target: y, features: [h], accounting: last-iterate, steps: 20, step_size: 1, l2: 0.1, radius: 5}",
+		},
+	},
+	"in words": {
+		relation: "replace-one\n  size: 400",
+		samples:  "some: {method: srswor, size: 100}\n  strata: {method: stratified, strata: u, take: {%s}}",
+		words:    true,
+		releases: []string{
+			"{name: mean_groups, from: some, mechanism: mean, params: {column: x, by: g}",
+			"{name: counts, from: strata, mechanism: count, params: {by: h}",
+			"{name: quartiles, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
+		},
+	},
+	"add-remove": {
+		relation: "add-remove\n  at_least: 300",
+		samples:  "some: {method: poisson, rate: 0.25}\n  fixed: {method: srswor, size: 100}\n  strata: {method: stratified, strata: u, rates: {%s}}",
+		secret:   true,
+		releases: []string{
+			"{name: mean_all, mechanism: mean, params: {column: x, noise: gaussian}",
+			"{name: mean_groups, from: some, mechanism: mean, params: {column: x, by: g}",
+			"{name: mean_fixed, from: fixed, mechanism: mean, params: {column: z}",
+			"{name: counts, from: strata, mechanism: count, params: {by: g}",
+			"{name: sums, mechanism: count, params: {sum: x, by: [g, h]}",
+			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
+			"{name: quartiles, from: strata, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
+			"{name: line, mechanism: sgd, params: {model: logistic, target: y, features: [z, h], rows: 400, batch_size: 50, epochs: 2}",
+		},
+	},
 }
 
 const privateJob = `version: 1
@@ -39,36 +84,76 @@ job: private
 dataset:
   id: private
   source: {path: table.parquet}
-  unit: row%s  columns:
+  unit: row
+  unit_name: person
+  relation: %s
+  columns:
     x: {lower: 0, upper: 10, missing: drop}
+    z: {lower: 0, upper: 10, missing: {impute: 5}, assume: {mean: 5, sd: 3}}
+    y: {lower: 0, upper: 1, missing: {impute: 0}}
     g: {domain: [a, b], missing: drop, outside: drop}
-budget: {limit: {epsilon: 3}}
+    h: {domain: [a, b, c], missing: {impute: c}, outside: {impute: c}}
+    u: {domain: [u0, u1, u2, u3, u4, u5, u6, u7]}
+  frame: {path: frame.csv, records: rows}
+budget: {limit: {epsilon: 100, delta: 1e-3}}
 samples:
-  some: {method: %s}
+  %s
 releases:
-  - {name: all, mechanism: mean, params: {column: x}, guarantee: {epsilon: 1}}
-  - {name: groups, from: some, mechanism: mean, params: {column: x, by: g}, guarantee: {epsilon: 1}}
-output: {dir: out, formats: [csv, json, arrow]}
+%s
+output: {dir: out, formats: [csv, json, arrow, parquet]}
 `
 
-var sampleOf = map[string]string{"replace-one": "srswor, size: 100", "add-remove": "poisson, rate: 0.25"}
+// text is the job file of a case.
+func (c privateCase) text() string {
+	var strata, releases []string
+	for u := range 8 {
+		amount := "10"
+		if c.secret {
+			amount = []string{"0.5", "0.25"}[u%2]
+		}
+		strata = append(strata, fmt.Sprintf("u%d: %s", u, amount))
+	}
+	for _, r := range c.releases {
+		releases = append(releases, "  - "+r+", guarantee: {epsilon: 1, delta: 1e-6}}")
+	}
+	return fmt.Sprintf(privateJob, c.relation, fmt.Sprintf(c.samples, strings.Join(strata, ", ")), strings.Join(releases, "\n"))
+}
+
+// frame lists eight units of fifty rows.
+func frame() string {
+	lines := []string{"u,rows"}
+	for u := range 8 {
+		lines = append(lines, fmt.Sprintf("u%d,50", u))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// person is one row of the private table.
+type person struct {
+	x, z, y float64
+	g, h    string
+	present bool // x, z, g and h are
+}
 
 // people makes a table of n rows; some of them are changed.
-func people(n int, change func(i int, x *float64, g *string, present *bool)) table.Release {
-	x, g, valid := make([]float64, n), make([]string, n), make([]bool, n)
+func people(n int, change func(i int, p *person)) table.Release {
+	x, z, y, g, h, u := make([]float64, n), make([]float64, n), make([]float64, n), make([]string, n), make([]string, n), make([]string, n)
+	valid := make([]bool, n)
 	for i := range n {
-		x[i], g[i], valid[i] = float64(i%11), []string{"a", "b"}[i%2], true
+		p := person{x: float64(i % 11), z: float64(i % 7), y: float64(i % 2), g: []string{"a", "b"}[i%2], h: []string{"a", "b", "c"}[i%3], present: true}
 		if change != nil {
-			change(i, &x[i], &g[i], &valid[i])
+			change(i, &p)
 		}
+		x[i], z[i], y[i], g[i], h[i], valid[i], u[i] = p.x, p.z, p.y, p.g, p.h, p.present, fmt.Sprint("u", i%8)
 	}
-	return table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: x, Valid: valid}, {Name: "g", Text: g},
+	return table.Release{Columns: []table.ReleaseColumn{{Name: "x", Float64: x, Valid: valid}, {Name: "z", Float64: z, Valid: valid},
+		{Name: "y", Float64: y}, {Name: "g", Text: g}, {Name: "h", Text: h}, {Name: "u", Text: u},
 		{Name: "secret", Text: slices.Repeat([]string{canaryText}, n)}}}
 }
 
 // seen is all that leaves a run but the released values.
 type seen struct {
-	output string            // exit code, standard output and error
+	output string            // exit code, standard output and error, of every run
 	files  map[string]string // what is in the job's folder, values masked
 	raw    []byte            // everything, for the search for canaries
 }
@@ -76,19 +161,20 @@ type seen struct {
 var (
 	// Digests and the ledger's own marks follow from the released bytes or from chance.
 	marks = regexp.MustCompile(`[0-9a-f]{16,}|"ledger":\s*"[^"]*"|<dt>Ledger</dt><dd class="digest">[^<]*`)
+	// The released values on a terminal: between the line of a release and its charge.
+	printedValues = regexp.MustCompile(`(?ms)(^\w+: [\w-]+ from \w+\n).*?(\n  charged on)`)
 	// The released values stand in these cells of a page.
 	valueCells = regexp.MustCompile(`(?s)(aria-label="Values of [^"]*">.*?<tbody>).*?(</tbody>)`)
 )
 
-func observe(t *testing.T, relation string, content table.Release) seen {
+func observe(t *testing.T, c privateCase, content table.Release) seen {
 	t.Helper()
 	dir := t.TempDir()
 	var b bytes.Buffer
 	if err := table.WriteParquet(&b, content); err != nil {
 		t.Fatal(err)
 	}
-	job := fmt.Sprintf(privateJob, privateJobs[relation], sampleOf[relation])
-	for name, text := range map[string][]byte{"table.parquet": b.Bytes(), "job.yaml": []byte(job)} {
+	for name, text := range map[string][]byte{"table.parquet": b.Bytes(), "job.yaml": []byte(c.text()), "frame.csv": []byte(frame())} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -101,21 +187,29 @@ func observe(t *testing.T, relation string, content table.Release) seen {
 	if err := os.Symlink(self, program); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(program, "run", "--json", "job.yaml")
-	cmd.Dir = dir
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	err = cmd.Run()
-	if err != nil {
-		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+	s := seen{files: map[string]string{}}
+	runs := [][]string{{"run", "--json", "job.yaml"}}
+	if c.words { // the second run finds the releases there
+		runs = [][]string{{"run", "job.yaml"}, {"run", "job.yaml"}, {"run", "--json", "job.yaml"}}
 	}
-	lines := strings.Split(out.String(), "\n")
-	slices.Sort(lines) // releases of one draw run side by side
-	s := seen{output: mask(strings.Join(lines, "\n")+errs.String(), dir), files: map[string]string{}}
-	s.raw = append(out.Bytes(), errs.Bytes()...)
+	for _, args := range runs {
+		cmd := exec.Command(program, args...)
+		cmd.Dir = dir
+		var out, errs bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+		}
+		lines := strings.Split(printedValues.ReplaceAllString(out.String(), "$1$2"), "\n")
+		if args[1] == "--json" {
+			slices.Sort(lines) // releases of one draw run side by side
+		}
+		s.output += mask(fmt.Sprint(cmd.ProcessState.ExitCode(), "\n", strings.Join(lines, "\n"), errs.String()), dir)
+		s.raw = append(s.raw, append(out.Bytes(), errs.Bytes()...)...)
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path)
-		if err != nil || d.IsDir() || name == "table.parquet" || name == "job.yaml" {
+		if err != nil || d.IsDir() || name == "table.parquet" || name == "job.yaml" || name == "frame.csv" {
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -133,7 +227,11 @@ func observe(t *testing.T, relation string, content table.Release) seen {
 				s.files[name] = fmt.Sprint(bytes.Count(b, []byte("\n")), " lines")
 			}
 		default:
-			s.files[name] = "there" // the ledger, which no one publishes
+			s.files[name] = "there" // the ledger, which no one publishes, and parquet, whose size follows the values
+		}
+		info, err := d.Info()
+		if err == nil {
+			s.files[name] += fmt.Sprint(" mode ", info.Mode())
 		}
 		return err
 	})
@@ -151,29 +249,37 @@ func mask(s, dir string) string {
 // released values and in nothing else: not in a page, a message, the progress, a
 // file's name or size, or the exit code (P19).
 func TestNothingButTheReleasesDependsOnData(t *testing.T) {
-	for relation := range privateJobs {
-		t.Run(relation, func(t *testing.T) {
-			base := observe(t, relation, people(400, nil))
-			if len(base.files) < 10 || !strings.Contains(base.output, `"progress"`) {
-				t.Fatalf("the run shows too little: %d files\n%s", len(base.files), base.output)
+	used := ""
+	for name, c := range privateCases {
+		used += c.text()
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			base := observe(t, c, people(400, nil))
+			// Each release in four formats with its sidecar, the report and its two pages.
+			shown := `"progress"`
+			if c.words {
+				shown = "already released"
 			}
-			neighbour := people(400, func(i int, x *float64, g *string, _ *bool) {
+			if want := 5*len(c.releases) + 3; len(base.files) < want || !strings.Contains(base.output, shown) {
+				t.Fatalf("the run shows too little: %d files, not %d\n%s", len(base.files), want, base.output)
+			}
+			neighbour := people(400, func(i int, p *person) {
 				if i == 17 {
-					*x, *g = 10, "b"
+					*p = person{x: 10, z: 10, y: 1 - p.y, g: "b", h: "c", present: true}
 				}
 			})
-			if relation == "add-remove" {
+			if c.secret {
 				neighbour = people(399, nil)
 			}
-			same(t, "a neighbour", base, observe(t, relation, neighbour))
-			canaries := observe(t, relation, people(400, func(i int, x *float64, g *string, present *bool) {
+			same(t, "a neighbour", base, observe(t, c, neighbour))
+			canaries := observe(t, c, people(400, func(i int, p *person) {
 				switch i % 4 {
 				case 0:
-					*x = canaryNumber
+					p.x, p.z = canaryNumber, -canaryNumber
 				case 1:
-					*g = canaryText
+					p.g, p.h = canaryText, canaryText
 				case 2:
-					*present = false
+					p.present = false
 				}
 			}))
 			same(t, "canaries", base, canaries)
@@ -183,6 +289,11 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 				}
 			}
 		})
+	}
+	for name := range builtins {
+		if !strings.Contains(used, "mechanism: "+name+",") {
+			t.Errorf("no case has the mechanism %s", name)
+		}
 	}
 }
 

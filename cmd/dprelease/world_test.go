@@ -88,7 +88,7 @@ func onBothAtOnce(t *testing.T, f func(t *testing.T, w *world)) {
 func (w *world) change(t testing.TB, version int) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := table.WriteParquet(&b, people(400, func(i int, x *float64, _ *string, _ *bool) { *x = float64((i + version) % 11) })); err != nil {
+	if err := table.WriteParquet(&b, people(400, func(i int, p *person) { p.x = float64((i + version) % 11) })); err != nil {
 		t.Fatal(err)
 	}
 	temp, err := os.CreateTemp(w.dir, ".people-")
