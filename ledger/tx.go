@@ -79,7 +79,7 @@ func (t *tx) lock(ctx context.Context) error {
 	}
 	switch back := t.state.at.Sub(t.at); {
 	case back > clockSlack:
-		return refuse(CodeClock, "the clock is %s behind the newest record of %s; set it right", back.Round(time.Second), t.l.address)
+		return refuse(CodeClock, "the clock is %s behind the newest record of %s: set it right (if it is, that record was written while a clock was ahead, and nothing can be spent before its time)", back.Round(time.Second), t.l.address)
 	case back > 0:
 		t.at = t.state.at
 	}

@@ -59,8 +59,12 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 			return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
 		}
 	}
-	if err := b.published(ctx, r.ID); err != nil {
-		return nil, err
+	// A release that is known to stand somewhere asks nothing more of the ledger: a
+	// retry works where that cannot be written.
+	if r.State != ledger.Published {
+		if err := b.published(ctx, r.ID); err != nil {
+			return nil, err
+		}
 	}
 	b.options.observe(Event{Kind: "published"})
 	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files), asked: b.plan.job.Output.Formats}, nil

@@ -151,7 +151,7 @@ func (p *process) end(t testing.TB) string {
 	}
 	code, _, _ := strings.Cut(strings.TrimPrefix(p.errs.String(), "dprelease: "), ":")
 	known := map[string]int{ledger.CodeUnfinished: 7, "RUN_ELSEWHERE": 7, ledger.CodeRolledBack: 7, ledger.CodeReleased: 7, ledger.CodeLease: 7,
-		ledger.CodeChanged: 6, ledger.CodeExhausted: 4}
+		ledger.CodeClock: 7, ledger.CodeChanged: 6, ledger.CodeExhausted: 4}
 	if known[code] != exit.ExitCode() || strings.Count(p.errs.String(), "\n") != 1 {
 		t.Errorf("exit %d: %s", exit.ExitCode(), p.errs.String())
 	}
