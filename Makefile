@@ -39,6 +39,8 @@ bench: build
 .PHONY: sgd-accuracy
 sgd-accuracy:
 	$(GO) run ./examples/accuracy -out docs examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
+	$(GO) run ./examples/accuracy -out docs -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
+		examples/sgd-batches/job.yaml#one_pass examples/sgd-batches/job.yaml#one_pass_rising
 
 # The papers' figures from our own accountant and mechanisms: docs/papers.md.
 papers:

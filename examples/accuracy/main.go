@@ -15,16 +15,17 @@ var epsilons = []float64{0.1, 0.5, 1, 3, 8}
 func main() {
 	runs := flag.Int("runs", 51, "releases at each epsilon")
 	more := flag.String("params", "{}", "parameters of the mechanism that replace those of the jobs, as JSON; null takes one away")
+	side := flag.Bool("side", false, "the releases are of one model: one table for all, side by side, and no plot")
 	out := flag.String("out", "", "folder for sgd-accuracy.md and its plot; without it the table is printed")
 	flag.Parse()
-	if err := run(flag.Args(), *runs, *more, *out); err != nil {
+	if err := run(flag.Args(), *runs, *more, *out, *side); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-// run measures the first release of each job.
-func run(jobs []string, runs int, more, out string) error {
+// run measures the first or the named release of each job.
+func run(jobs []string, runs int, more, out string, side bool) error {
 	changed := map[string]any{}
 	if err := json.Unmarshal([]byte(more), &changed); err != nil {
 		return fmt.Errorf("params: %w", err)
@@ -42,9 +43,16 @@ func run(jobs []string, runs int, more, out string) error {
 		}
 		all = append(all, *s)
 	}
+	text := tables(all)
+	if side {
+		text = together(all)
+	}
 	if out == "" {
-		fmt.Print(tables(all))
+		fmt.Print(text)
 		return nil
+	}
+	if side {
+		return rewrite(filepath.Join(out, "sgd-accuracy.md"), text, sideMark)
 	}
 	picture, err := figure(all)
 	if err != nil {
@@ -53,22 +61,27 @@ func run(jobs []string, runs int, more, out string) error {
 	if err := os.WriteFile(filepath.Join(out, "sgd-accuracy.svg"), picture, 0o644); err != nil {
 		return err
 	}
-	page := filepath.Join(out, "sgd-accuracy.md")
+	return rewrite(filepath.Join(out, "sgd-accuracy.md"), text, begin)
+}
+
+// rewrite puts a table in its place on the page.
+func rewrite(page, table, mark string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(page, insert(string(text), tables(all)), 0o644)
+	return os.WriteFile(page, insert(string(text), table, mark), 0o644)
 }
 
-// The table stands in the page between these marks.
+// The tables stand in the page between these marks.
 const (
-	begin = "<!-- begin generated table: make sgd-accuracy -->\n"
-	end   = "<!-- end generated table -->\n"
+	begin    = "<!-- begin generated table: make sgd-accuracy -->\n"
+	sideMark = "<!-- begin generated table of last iterates: make sgd-accuracy -->\n"
+	end      = "<!-- end generated table -->\n"
 )
 
-func insert(page, table string) []byte {
-	before, rest, _ := strings.Cut(page, begin)
+func insert(page, table, mark string) []byte {
+	before, rest, _ := strings.Cut(page, mark)
 	_, after, _ := strings.Cut(rest, end)
-	return []byte(before + begin + "\n" + table + "\n" + end + after)
+	return []byte(before + mark + "\n" + table + "\n" + end + after)
 }

@@ -38,6 +38,24 @@ func tables(all []study) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// together is one table of what each release explains, for releases of one model.
+func together(all []study) string {
+	var b strings.Builder
+	b.WriteString("| release | records read |")
+	for _, e := range epsilons {
+		fmt.Fprintf(&b, " ε = %g |", e)
+	}
+	b.WriteString("\n|:---|---:|" + strings.Repeat("---:|", len(epsilons)) + "\n")
+	for _, s := range all {
+		fmt.Fprintf(&b, "| `%s` | %d |", s.title, s.reads)
+		for _, p := range s.points {
+			fmt.Fprintf(&b, " %.1f %% |", 100*(s.null-p.median)/(s.null-s.free))
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 var (
 	ink   = color.Gray{Y: 0x20}
 	shade = color.Gray{Y: 0x90}

@@ -26,6 +26,7 @@ type study struct {
 	free    float64 // loss of the fit without privacy
 	null    float64 // loss of the model that knows no feature
 	points  []point
+	reads   int64 // how many records all steps take, where that is fixed
 }
 
 // point is what was measured at one epsilon.
@@ -40,12 +41,21 @@ type params struct {
 	Features, Log []string
 }
 
-func newStudy(path string, changed map[string]any) (*study, error) {
+// newStudy is the study of a job's first release, or of the one that is named after
+// a # behind the path.
+func newStudy(name string, changed map[string]any) (*study, error) {
+	path, release, _ := strings.Cut(name, "#")
 	j, err := job.Read(path, job.Options{})
 	if err != nil {
 		return nil, err
 	}
-	r := j.Releases[0]
+	at := 0
+	if release != "" {
+		if at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == release }); at < 0 {
+			return nil, fmt.Errorf("%s has no release %s", path, release)
+		}
+	}
+	r := j.Releases[at]
 	merged := map[string]any{}
 	if err := json.Unmarshal(r.Params, &merged); err != nil {
 		return nil, err
@@ -136,6 +146,15 @@ type once struct {
 
 func (o once) Plan(sdk.PlanRequest) (sdk.Plan, error) { return o.plan, nil }
 
+// reads is how many records all steps of a last iterate take, and 0 for other events.
+func reads(e privacy.Event) int64 {
+	l, ok := e.(privacy.LastIterate)
+	if !ok {
+		return 0
+	}
+	return l.N * l.Calls() / l.Batches()
+}
+
 // measure releases the model many times at one epsilon.
 func (s *study) measure(eps float64, runs int) error {
 	req := s.request
@@ -144,6 +163,7 @@ func (s *study) measure(eps float64, runs int) error {
 	if err != nil {
 		return err
 	}
+	s.reads = reads(plan.Event)
 	losses := make([]float64, runs)
 	p := point{epsilon: eps}
 	for i := range losses {
