@@ -23,9 +23,9 @@ import (
 // touched, and nothing is spent. A release that is not the one that was reported
 // is refused.
 func WritePages(ctx context.Context, dir string) error {
-	r, ok := storedReport(dir)
-	if !ok || r.Version != report.Version {
-		return fail(ExitUsage, "REPORT_UNREADABLE", "%s holds no report.json of this version; name the output folder of a run", dir)
+	r, err := readReport(dir)
+	if err != nil {
+		return err
 	}
 	values := map[string]report.Table{}
 	for _, e := range r.Releases {

@@ -1,0 +1,78 @@
+package pipeline
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/specs"
+)
+
+// reportSchema is the JSON Schema of report.json.
+var reportSchema = sync.OnceValues(func() (*params.Schema, error) {
+	text, err := specs.FS.ReadFile("report-v1.schema.json")
+	if err != nil {
+		return nil, err
+	}
+	return params.Compile(text)
+})
+
+// readReport reads the report of an output folder, and says what is wrong with it.
+func readReport(dir string) (report.Report, error) {
+	var r report.Report
+	path := filepath.Join(dir, reportFile)
+	unreadable := func(format string, args ...any) error {
+		return fail(ExitUsage, "REPORT_UNREADABLE", format, args...)
+	}
+	text, err := os.ReadFile(path)
+	switch info, gone := os.Stat(dir); {
+	case errors.Is(gone, fs.ErrNotExist):
+		return r, unreadable("%s does not exist; name the output folder of a run", dir)
+	case gone == nil && !info.IsDir():
+		return r, unreadable("%s is not a folder; name the output folder of a run", dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return r, unreadable("%s holds no report.json; name the output folder of a run", dir)
+	case errors.Is(err, syscall.EISDIR) || err != nil:
+		return r, unreadable("%s cannot be read", path)
+	}
+	var head struct {
+		Version *int `json:"version"`
+		Tool    report.Tool
+	}
+	const restore = "the stored one comes back when the job is run again without this folder; nothing is spent by that"
+	switch err := json.Unmarshal(text, &head); {
+	case err != nil && !json.Valid(text):
+		return r, unreadable("%s is not whole, or not JSON: %v; %s", path, err, restore)
+	case head.Version == nil:
+		return r, unreadable("%s is not a report: it has no version; %s", path, restore)
+	case *head.Version != report.Version:
+		return r, unreadable("%s is of version %d, and this program reads version %d; use the dprelease that wrote it", path, *head.Version, report.Version)
+	}
+	schema, err := reportSchema()
+	if err != nil {
+		return r, fail(ExitBug, "REPORT", "%v", err)
+	}
+	if err := schema.Validate(text); err != nil {
+		return r, unreadable("%s does not follow specs/report-v1.md: %s; was it changed, or written by a later dprelease?", path, invalidity(err))
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, unreadable("%s cannot be read as a report: %v", path, err)
+	}
+	return r, nil
+}
+
+// invalidity is the place and the words of a violation of the schema.
+func invalidity(err error) string {
+	var p *params.Problem
+	if !errors.As(err, &p) {
+		return err.Error()
+	}
+	return "/" + strings.Join(p.Path, "/") + ": " + p.Message
+}
