@@ -140,6 +140,7 @@ func (b *bridge) Sample(ev privacy.Sampling, _ int64) (out []int64, err error) {
 func (b *bridge) Batch(ev privacy.LastIterate, _, _ int64) (out []int64, err error) {
 	err = call(b, sdktest.Call{Method: "NextBatch"}, func(privacy.LastIterate) (err error) {
 		out, err = b.to.NextBatch(b.ctx, ev)
+		b.made[len(b.made)-1].Rows = slices.Clone(out)
 		return err
 	})
 	return out, err

@@ -34,7 +34,7 @@ func TestHonest(t *testing.T) {
 		mechanism sdk.Mechanism
 		tight     string
 	}{
-		{insecureshelf.Sound(), "l1-sensitivity"}, {insecureshelf.SoundDescent(), "l2-sensitivity"}, {insecureshelf.SoundOwnNoise(), ""},
+		{insecureshelf.Sound(), "l1-sensitivity"}, {insecureshelf.SoundDescent(), "l2-sensitivity"}, {insecureshelf.SoundTurns(), ""}, {insecureshelf.SoundOwnNoise(), ""},
 		{mean.Mechanism{}, "l1-sensitivity"}, {counts.Mechanism{}, "l1-sensitivity"},
 		{median.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {

@@ -108,7 +108,9 @@ func (r *recorder) NextBatch(ctx context.Context, ev privacy.LastIterate) ([]int
 		r.err = errors.New("NextBatch comes after the last row")
 		return nil, r.err
 	}
-	return r.to.NextBatch(ctx, ev)
+	rows, err := r.to.NextBatch(ctx, ev)
+	r.made[len(r.made)-1].Rows = slices.Clone(rows)
+	return rows, err
 }
 
 // NoNoise answers every call without noise: what went in comes back, Select takes

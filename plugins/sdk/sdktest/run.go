@@ -31,6 +31,7 @@ type Call struct {
 	Pieces                    []sdk.Piece
 	Rate                      float64 // Select
 	Codes                     []int32 // RandomizeCategories: before the randomizer
+	Rows                      []int64 // NextBatch: what was given
 }
 
 // Outcome is all that was seen of a run.
