@@ -66,7 +66,7 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 		return nil, err
 	}
 	for i, k := range all {
-		u.s.progress(i, len(all))
+		u.begin(i, len(all))
 		x, err := u.option(ctx, k, c.Target)
 		if err != nil {
 			return nil, err
@@ -79,7 +79,7 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 		}
 		c.Designs = append(c.Designs, x)
 	}
-	u.s.progress(len(all), len(all))
+	u.begin(len(all), len(all))
 	return c, nil
 }
 

@@ -187,6 +187,7 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 			e.add(want, quiet, got)
 		}
 		e.close()
+		u.simulated(p + 1)
 	}
 	return e.accuracy(), nil
 }

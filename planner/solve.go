@@ -199,7 +199,7 @@ func (u *subject) solveSize(ctx context.Context, r *Solution) error {
 func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi int, value func(int) float64, hopeless func(Point) error) error {
 	steps, done := int(math.Ceil(math.Log2(float64(hi-lo+1))))+2, 0
 	try := func(i int) (Point, bool, error) {
-		u.s.progress(done, steps)
+		u.begin(done, steps)
 		done++
 		return u.good(ctx, r.Goal, r.Over, m, value(i))
 	}

@@ -37,9 +37,19 @@ type Settings struct {
 	_ struct{}
 }
 
-func (s Settings) progress(done, total int) {
-	if s.Progress != nil {
-		s.Progress(done, total)
+// begin tells that a step of the study begins; a simulation in it tells of its
+// populations.
+func (u *subject) begin(step, steps int) {
+	u.step, u.steps = step, steps
+	u.simulated(0)
+}
+
+// simulated tells how many populations of a step are done. A step that simulates
+// twice, the full table for itself, tells of the first time.
+func (u *subject) simulated(population int) {
+	if done := u.step*populations + population; u.s.Progress != nil && u.steps > 0 && done >= u.told {
+		u.told = done
+		u.s.Progress(done, u.steps*populations)
 	}
 }
 

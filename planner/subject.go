@@ -27,6 +27,8 @@ type subject struct {
 	model   *model           // what is assumed, nil where nothing is
 	strata  map[string]int64 // records of the largest units of the public frame, once it was read
 	s       Settings
+
+	step, steps, told int // of the study, for the progress that simulations add to
 }
 
 func newSubject(j *job.Job, s Settings) (*subject, error) {
@@ -54,7 +56,7 @@ func newSubject(j *job.Job, s Settings) (*subject, error) {
 	if u.column != nil && u.column.Assume != nil {
 		var err error
 		if u.model, err = newModel(*u.column); err != nil {
-			return nil, fmt.Errorf("%s: dataset.columns.%s.assume: %w", j.Pos(job.Key("dataset.columns", u.column.Name)), u.column.Name, err)
+			return nil, u.wrong(job.Key("dataset.columns", u.column.Name)+".assume", err.Error(), "a pilot is a public CSV file with a header line")
 		}
 	}
 	return u, nil

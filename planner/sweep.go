@@ -76,13 +76,14 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 	method := u.method()
 	w := &Sweep{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Axis: a, Assumptions: u.assumptions(), Best: -1}
 	var full Accuracy
+	u.begin(0, len(xs)+1)
 	if a != Epsilon {
 		if full, err = u.full(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
 	for i, x := range xs {
-		u.s.progress(i, len(xs))
+		u.begin(i+1, len(xs)+1)
 		p, err := u.point(ctx, a, method, x, full)
 		if err != nil {
 			return nil, err
@@ -98,7 +99,7 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 			w.Best = len(w.Points) - 1
 		}
 	}
-	u.s.progress(len(xs), len(xs))
+	u.begin(len(xs)+1, len(xs)+1)
 	w.Verdict = u.verdict(w)
 	return w, nil
 }

@@ -166,7 +166,7 @@ func (e *environment) progress() (func(done, total int), func()) {
 	}
 	p := mpb.New(mpb.WithOutput(e.errw), mpb.WithWidth(40))
 	bar := p.New(0, mpb.BarStyle(), mpb.BarRemoveOnComplete(),
-		mpb.PrependDecorators(decor.Name("planning ")), mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d")))
+		mpb.PrependDecorators(decor.Name("planning ")), mpb.AppendDecorators(decor.Percentage()))
 	return func(done, total int) {
 			bar.SetTotal(int64(total), false)
 			bar.SetCurrent(int64(done))
