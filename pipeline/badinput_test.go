@@ -18,7 +18,7 @@ import (
 const canary = 31337.25
 
 // tableOf writes a small table and returns its path.
-func tableOf(t *testing.T, columns ...table.ReleaseColumn) string {
+func tableOf(t testing.TB, columns ...table.ReleaseColumn) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := table.WriteParquet(&b, table.Release{Columns: columns}); err != nil {
@@ -48,7 +48,7 @@ releases:
 output: {dir: out, formats: [csv]}
 `
 
-func good(t *testing.T) string {
+func good(t testing.TB) string {
 	return tableOf(t, table.ReleaseColumn{Name: "x", Float64: []float64{1, 2, 3, canary}}, table.ReleaseColumn{Name: "g", Text: []string{"a", "b", "a", "b"}})
 }
 

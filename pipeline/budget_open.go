@@ -9,12 +9,14 @@ import (
 )
 
 // opening is a ledger that is being opened while the job is planned. A ledger that
-// is there is opened and looked at; one that is not is made later, when the plan
-// stands: a job that is refused leaves nothing behind.
+// is there is opened and looked at; one that is not is made in memory, and put in its
+// place when the plan stands: a job that is refused leaves nothing behind.
 type opening struct {
-	done   chan struct{}
-	ledger *ledger.Ledger
-	err    error
+	done    chan struct{}
+	address ledger.Address
+	ledger  *ledger.Ledger
+	seed    *ledger.Seed // nil: none is wanted, or Open has to make the ledger
+	err     error
 }
 
 // beginBudget starts to open the ledger that a job spends from.
@@ -22,18 +24,32 @@ func beginBudget(ctx context.Context, j *job.Job) *opening {
 	o := &opening{done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		a, err := addressOf(j)
-		if err != nil {
-			o.err = err
+		if o.address, o.err = addressOf(j); o.err != nil {
 			return
 		}
-		o.open(ctx, j, a, ledger.Options{})
+		if o.open(ctx, j, ledger.Options{}); o.missing() {
+			o.seed, _ = ledger.NewSeed(ctx, o.address)
+		}
 	}()
 	return o
 }
 
-func (o *opening) open(ctx context.Context, j *job.Job, a ledger.Address, how ledger.Options) {
-	o.ledger, o.err = ledger.Open(ctx, a, how)
+// missing says that there is no ledger yet.
+func (o *opening) missing() bool {
+	var known *ledger.Error
+	return o.ledger == nil && errors.As(o.err, &known) && known.Code == ledger.CodeMissing
+}
+
+// found makes the ledger.
+func (o *opening) found(ctx context.Context, j *job.Job) {
+	if o.seed != nil {
+		_ = o.seed.Place() // where it fails, Open does the same or says why it cannot
+	}
+	o.open(ctx, j, ledger.Options{Create: true})
+}
+
+func (o *opening) open(ctx context.Context, j *job.Job, how ledger.Options) {
+	o.ledger, o.err = ledger.Open(ctx, o.address, how)
 	if o.err == nil {
 		o.err = witness(ctx, o.ledger, j)
 	}
@@ -54,13 +70,8 @@ func openBudget(ctx context.Context, p *Plan, o Options, early *opening) (*budge
 		return nil, err
 	}
 	<-early.done
-	var known *ledger.Error
-	if early.ledger == nil && errors.As(early.err, &known) && known.Code == ledger.CodeMissing {
-		a, err := addressOf(p.job)
-		if err != nil {
-			return nil, err
-		}
-		early.open(ctx, p.job, a, ledger.Options{Create: true})
+	if early.missing() {
+		early.found(ctx, p.job)
 	}
 	var problems job.Problems
 	switch {

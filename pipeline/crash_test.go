@@ -131,6 +131,8 @@ var points = []struct {
 	debits int
 	then   string
 }{
+	{"planned", 0, "runs"},
+	{"ledger", 0, "runs"},
 	{"opened", 0, "runs"},
 	{"debited", 1, "refuses"},
 	{"drawn", 1, "refuses"},

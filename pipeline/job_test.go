@@ -41,7 +41,7 @@ output: {dir: out, formats: [csv, json, parquet, arrow]}
 `
 
 // write puts a job with some parts replaced into a new folder.
-func write(t *testing.T, text string, replace ...string) string {
+func write(t testing.TB, text string, replace ...string) string {
 	t.Helper()
 	text = strings.NewReplacer(append(replace, "TABLE", example(t, "schools.parquet"))...).Replace(text)
 	path := filepath.Join(t.TempDir(), "job.yaml")

@@ -57,7 +57,7 @@ func options() pipeline.Options {
 }
 
 // example is a table of the examples.
-func example(t *testing.T, name string) string {
+func example(t testing.TB, name string) string {
 	t.Helper()
 	p, err := filepath.Abs(filepath.Join("../examples/data", name))
 	if err != nil {

@@ -47,10 +47,12 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	defer paged.wait()
 	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
+	o.reach("planned")
 	budget, err := openBudget(ctx, plan, o, early)
 	if err != nil {
 		return nil, err
 	}
+	o.reach("ledger")
 	t, err := openTable(ctx, plan)
 	if err != nil {
 		return nil, err
