@@ -76,6 +76,7 @@ func (v *Auditor) drawnBy(seq int64, a *Account, d Draw) (*heldSample, error) {
 		return nil, fmt.Errorf("sample %s is drawn twice", d.Sample)
 	case d.Event != "":
 		s = &heldSample{Sample: Sample{ID: d.Sample, Account: a.ID, Debit: seq, Name: d.Name, Event: d.Event, Design: d.Design, Spent: zero(), Charged: zero()}}
+		s.Ready = d.Collected
 		v.samples[d.Sample] = s
 		return s, nil
 	case s == nil:
@@ -91,7 +92,7 @@ func (v *Auditor) drawnBy(seq int64, a *Account, d Draw) (*heldSample, error) {
 func (v *Auditor) keeps(debit int64, rows []sealedRows) error {
 	missing := 0
 	for _, s := range v.samples {
-		if s.Debit == debit {
+		if s.Debit == debit && !s.Ready {
 			missing++
 		}
 	}
@@ -133,7 +134,9 @@ func (v *Auditor) matchSamples(t *tx) error {
 			w.Ready != s.Ready || w.Uses != s.Uses || w.Content != s.Content || w.digest != digest.String ||
 			!s.same(w.Spent) || !w.Charged.AtMost(s.Charged) || !s.Charged.AtMost(w.Charged):
 			v.find(FoundTables, where, "its state does not follow from the chain")
-		case s.Ready && digestOf(sealed) != w.digest:
+		case s.Collected() && (sealed != nil || digest.Valid):
+			v.find(FoundTables, where, "has rows, which nobody stored")
+		case s.Ready && !s.Collected() && digestOf(sealed) != w.digest:
 			v.find(FoundStored, where, "its stored rows are not those that were sealed")
 		}
 	}

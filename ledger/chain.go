@@ -95,12 +95,14 @@ type debitBody struct {
 
 // Draw is what a debit says of one kept sample. Amounts are exact.
 type Draw struct {
-	Sample  string `json:"sample"`
-	Name    string `json:"name,omitempty"`   // set by the job that drew it, as are the next two
-	Event   string `json:"event,omitempty"`  // the design
-	Design  string `json:"design,omitempty"` // what else is public of it
-	Epsilon string `json:"sample_epsilon"`   // what this job spends on the sample
-	Delta   string `json:"sample_delta"`
+	Sample string `json:"sample"`
+	Name   string `json:"name,omitempty"`   // set by the job that drew it, as are the next two
+	Event  string `json:"event,omitempty"`  // the design
+	Design string `json:"design,omitempty"` // what else is public of it
+	// Collected says that the draw made the table, and has no rows of its own.
+	Collected bool   `json:"collected,omitempty"`
+	Epsilon   string `json:"sample_epsilon"` // what this job spends on the sample
+	Delta     string `json:"sample_delta"`
 	// What the draw costs the population in all, this job included, and what of it
 	// this job is charged, in the account's units.
 	ChargedEpsilon string   `json:"charged_epsilon"`

@@ -12,7 +12,7 @@ func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 			if d.Event, err = eventText(step.New.Event); err != nil {
 				return nil, err
 			}
-			d.Name, d.Design = step.New.Name, step.New.Design
+			d.Name, d.Design, d.Collected = step.New.Name, step.New.Design, step.New.Collected
 		}
 		out = append(out, d)
 	}
@@ -32,8 +32,12 @@ func (t *tx) use(account, debit int64, draws []Draw, uses []*Use) error {
 		amounts := []any{spent.Epsilon.RatString(), spent.Delta.RatString(), charged.Epsilon.RatString(), charged.Delta.RatString()}
 		var err error
 		if d := draws[i]; d.Event != "" {
-			err = t.exec("INSERT INTO dprelease_samples (id, account, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
-				append([]any{u.Sample, account, debit, d.Name, d.Event, d.Design}, amounts...)...)
+			var content any // none until the rows are stored
+			if d.Collected {
+				content = ""
+			}
+			err = t.exec("INSERT INTO dprelease_samples (id, account, debit, name, event, design, content, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
+				append([]any{u.Sample, account, debit, d.Name, d.Event, d.Design, content}, amounts...)...)
 		} else {
 			err = t.exec("UPDATE dprelease_samples SET uses = uses + 1, spent_epsilon = ?, spent_delta = ?, charged_epsilon = ?, charged_delta = ? WHERE id = ?",
 				append(amounts, u.Sample)...)

@@ -186,6 +186,9 @@ func (t *tx) drawn(q *Request) (samples map[string]*Sample, moved bool, err erro
 		switch {
 		case err != nil:
 			return nil, false, err
+		case step.New != nil && s != nil && step.New.Collected:
+			moved = true // another job was the first
+			continue
 		case step.New != nil && s != nil:
 			return nil, false, refuse(CodeSample, "there is a sample %s already", step.Sample)
 		case step.New != nil:
@@ -205,6 +208,9 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		a, err = t.open(q.Account, q.Opening)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := t.collectedOnly(a, q); err != nil {
 		return nil, err
 	}
 	for _, s := range samples {
@@ -248,7 +254,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		k.lease = DefaultLease
 	}
 	for _, step := range q.Draws {
-		if step.New != nil {
+		if step.New != nil && !step.New.Collected {
 			k.keeps = append(k.keeps, step.Sample)
 		}
 	}

@@ -323,16 +323,28 @@ func TestAuditOfKeptSamples(t *testing.T) {
 // is in it.
 func TestMigrationToKeptSamples(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
-		old := open(t, at, func(o *Options) { o.steps = schema[:1] })
+		old := open(t, at)
 		k := debit(t, old, request("p", 0.5))
 		if err := old.Seal(background, k, "c", someFiles); err != nil {
 			t.Fatal(err)
 		}
 		running := debit(t, old, request("q", 0.25))
 		old.Close()
+		// What the version before had not: the table, its index, the number.
+		raw := rawDB(t, at)
+		for _, s := range []string{"DROP TABLE dprelease_samples", "UPDATE dprelease_version SET version = 1"} {
+			if _, err := raw.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if _, err := Open(background, address(t, at), Options{ReadOnly: true}); codeOf(err) != CodeVersion {
 			t.Fatalf("read only: %v", err)
 		}
+		before, err := Open(background, address(t, at), Options{steps: schema[:1], ReadOnly: true})
+		if err != nil {
+			t.Fatalf("by the program of that version: %v", err)
+		}
+		before.Close()
 		l := open(t, at)
 		verified(t, l)
 		if files, err := l.Output(background, k.Release); err != nil || !reflect.DeepEqual(files, someFiles) {
@@ -343,6 +355,48 @@ func TestMigrationToKeptSamples(t *testing.T) {
 		}
 		id := sampleID(1)
 		sealKept(t, l, debit(t, l, keeping("r", id, 0.5, 0)), id)
+		verified(t, l)
+	})
+}
+
+// A table that is itself a sample is one draw for all jobs of the account: they are
+// charged what they cost together, and none may treat it otherwise.
+func TestCollectedIsOneDraw(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l, other := open(t, at), open(t, at)
+		id := CollectedID(people)
+		first := func(plan string) Request {
+			q := keeping(plan, id, 1, 0)
+			q.Draws[0].New.Collected = true
+			return q
+		}
+		k := debit(t, l, first("p"))
+		if s, err := other.Debit(background, first("q")); err != nil || !s.Moved {
+			t.Fatalf("first as well: %+v, %v", s, err)
+		}
+		debit(t, other, using(t, other, "q", id, 1, 0))
+		if err := l.Seal(background, k, "c", someFiles); err != nil {
+			t.Fatal(err)
+		}
+		a, err := l.Account(background, people)
+		if err != nil || a.Spent[0].Cmp(amplified(t, 2)) != 0 {
+			t.Errorf("spent %v, %v", a.Spent, err)
+		}
+		if _, err := l.Debit(background, request("r", 0.1)); codeOf(err) != CodeSample {
+			t.Errorf("a job that treats it as the population: %v", err)
+		}
+		if _, err := l.Rows(background, id); codeOf(err) != CodeSample {
+			t.Errorf("rows of it: %v", err)
+		}
+		q := request("other", 0.1)
+		q.Account.Dataset = "others"
+		debit(t, l, q)
+		q = first("late")
+		q.Account.Dataset = "others"
+		q.Draws[0].Sample = CollectedID(q.Account)
+		if _, err := l.Debit(background, q); codeOf(err) != CodeSample {
+			t.Errorf("a job that treats a population as collected: %v", err)
+		}
 		verified(t, l)
 	})
 }

@@ -27,6 +27,9 @@ type NewSample struct {
 	Name   string
 	Event  privacy.Sampling
 	Design string // JSON, public
+	// Collected says that the draw made the table: it has no rows to be stored, and
+	// other jobs may use it at once.
+	Collected bool
 }
 
 // Use is one step as it was charged.

@@ -90,7 +90,7 @@ func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 		if s, err = t.sample(id); err != nil {
 			return err
 		}
-		if s == nil || !s.Ready {
+		if s == nil || !s.Ready || s.Collected() {
 			return refuse(CodeSample, "sample %s is not there", id)
 		}
 		err := t.row("SELECT digest, sealed FROM dprelease_samples WHERE id = ?", id).Scan(&digest, &sealed)

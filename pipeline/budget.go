@@ -124,14 +124,12 @@ func (p *Plan) request() (ledger.Request, error) {
 		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
 		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest,
 	}
-	for _, d := range p.draws {
-		if d.kept != nil {
-			step, err := d.ledgerStep(d.kept.step)
-			if err != nil {
-				return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
-			}
-			q.Draws = append(q.Draws, step)
+	for _, d := range p.allKept() {
+		step, err := d.ledgerStep(d.kept.step)
+		if err != nil {
+			return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
 		}
+		q.Draws = append(q.Draws, step)
 	}
 	for _, rel := range r.Releases {
 		q.Charges = append(q.Charges, ledger.Charge{Name: rel.Name, Epsilon: rel.Guarantee.Epsilon, Delta: rel.Guarantee.Delta})

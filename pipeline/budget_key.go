@@ -38,8 +38,9 @@ func (p *Plan) key() (string, error) {
 	k.Job, k.Relation, k.Event = p.report.Job.Digest, p.report.Dataset.Relation, p.report.Guarantee.Event
 	// How much noise a release from a kept draw of another job gets depends on what
 	// was spent on the draw: a retry is planned after its own debit. The job, which
-	// names the draw, says what is asked for.
-	if p.reuses() {
+	// names the draw, says what is asked for. So does what is released from a table
+	// that is itself a sample, which is one draw for all jobs.
+	if p.reuses() || p.table != nil {
 		k.Event = nil
 	}
 	if f := p.job.Dataset.Frame; f != nil {
@@ -50,7 +51,7 @@ func (p *Plan) key() (string, error) {
 	}
 	for i, d := range p.report.Draws {
 		event := d.Guarantee.Event
-		if p.draws[i].kept.reused() {
+		if p.draws[i].kept.reused() || p.table != nil {
 			event = nil
 		}
 		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})

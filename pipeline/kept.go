@@ -55,33 +55,21 @@ func findSamples(ctx context.Context, j *job.Job) (map[string]*ledger.Sample, jo
 	if len(want) == 0 {
 		return nil, nil, nil
 	}
-	a, err := addressOf(j)
-	if err != nil {
-		return nil, nil, err
-	}
 	found := map[string]*ledger.Sample{}
-	l, err := ledger.Open(ctx, a, ledger.Options{ReadOnly: true})
-	var known *ledger.Error
-	switch {
-	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		// None of them is there.
-	case err != nil:
-		return nil, nil, ledgerFailure(ctx, err)
-	default:
-		defer l.Close()
-		account, err := l.Account(ctx, accountOf(j))
-		if err != nil {
-			return nil, nil, ledgerFailure(ctx, err)
-		}
+	err := withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
 		for name, s := range want {
 			k, err := l.Sample(ctx, s.ID)
 			if err != nil {
-				return nil, nil, ledgerFailure(ctx, err)
+				return err
 			}
-			if k != nil && account != nil && k.Account == account.ID {
+			if k != nil && k.Account == a.ID && !k.Collected() {
 				found[name] = k
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	var problems job.Problems
 	for name := range want {

@@ -42,8 +42,8 @@ func (d *draw) planStep(releases []*release) (privacy.Point, error) {
 		return worst, nil
 	}
 	pure, err := at(0)
-	if err != nil || pure <= most.Epsilon {
-		return privacy.Point{Epsilon: pure}, err
+	if err == nil && pure <= most.Epsilon || most.Delta == 0 {
+		return privacy.Point{Epsilon: math.Min(pure, most.Epsilon)}, err
 	}
 	// Each release was held to its share under every relation, and shares add up.
 	eps, err := at(most.Delta)
@@ -81,7 +81,7 @@ func (d *draw) ledgerStep(step privacy.Point) (ledger.Step, error) {
 		s.Sample = d.name // in a plan
 	}
 	design, err := describeDesign(d.design)
-	s.New = &ledger.NewSample{Name: d.name, Event: sampling(d.design), Design: design}
+	s.New = &ledger.NewSample{Name: d.name, Event: sampling(d.design), Design: design, Collected: d.design.Kind() == "collected"}
 	return s, err
 }
 

@@ -27,10 +27,25 @@ func (p *Plan) reuses() bool {
 	return false
 }
 
+// allKept are the draws that more than one job uses, the one that made the table
+// among them.
+func (p *Plan) allKept() []*draw {
+	var out []*draw
+	if p.table != nil {
+		out = append(out, p.table)
+	}
+	for _, d := range p.draws {
+		if d.kept != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // samples are the states of the kept samples that the plan began with, by id.
 func (p *Plan) samples() map[string]*ledger.Sample {
 	out := map[string]*ledger.Sample{}
-	for _, d := range p.draws {
+	for _, d := range p.allKept() {
 		if d.kept.reused() {
 			out[d.kept.sample.ID] = d.kept.sample
 		}

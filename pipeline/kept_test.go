@@ -315,3 +315,39 @@ func TestKeptSampleAfterACrash(t *testing.T) {
 		}
 	}
 }
+
+// Releases that need a δ have one, in the first job and in later ones.
+func TestKeptSampleWithDelta(t *testing.T) {
+	for _, sample := range []string{"method: srswor, size: 800", "method: poisson, rate: 0.1"} {
+		gaussian := []string{"{column: api00}", "{column: api00, noise: gaussian}", "{column: enrolled}", "{column: enrolled, noise: gaussian}", "epsilon: \"0.5\"}", "epsilon: \"0.5\", delta: 1e-6}", "method: srswor, size: 800", sample}
+		first, at, later := keeping(t, gaussian...)
+		o, err := run(t, first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := o.Report.Draws[0].Kept
+		o2, err := run(t, later(k.ID, "second"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k2 := o2.Report.Draws[0].Kept
+		for _, c := range []privacy.Point{k.Charged, k2.Charged} {
+			if c.Delta <= .9e-6 || c.Delta > 1e-6 || c.Epsilon > .5 || c.Epsilon < .3 {
+				t.Errorf("%s: charged %+v", sample, c)
+			}
+		}
+		// Who saw the first release knows more of who was drawn: the same δ buys less.
+		if first, later := k.SampleAfter.Delta, k2.SampleAfter.Delta-k2.SampleBefore.Delta; later <= 0 || later > .9*first {
+			t.Errorf("%s: δ on the sample %g, then %g", sample, first, later)
+		}
+		l := openAt(t, at)
+		a, err := l.Accounts(background)
+		if err != nil || a[0].Spent[1].Sign() <= 0 || a[0].Spent[1].Cmp(rat(t, 2e-6)) > 0 {
+			t.Errorf("spent %v, %v", a[0].Spent, err)
+		}
+		v, err := l.Verify(background, nil)
+		if err != nil || len(v.Findings()) > 0 {
+			t.Errorf("%v, %v", v.Findings(), err)
+		}
+	}
+}

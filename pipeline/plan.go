@@ -24,6 +24,7 @@ type Plan struct {
 	event  privacy.Event // what the job does to the population, but for kept draws; nil for nothing
 	fresh  privacy.Point // what that costs
 	draws  []*draw
+	table  *draw // the draw that made the table, where that is itself a sample: one for all jobs (P4)
 	report report.Report
 }
 
@@ -85,9 +86,16 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 		targets[i] = d.target
 	}
 	whole := sum(targets...)
-	budget, err := onSample(outer, j.Dataset.Relation, point(whole))
-	if err != nil {
-		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+	budget, err := point(whole), error(nil)
+	if outer != nil {
+		if p.table, problems, err = collection(ctx, j, outer); err != nil {
+			return nil, err
+		} else if len(problems) > 0 {
+			return nil, problems
+		}
+		if budget, err = p.table.onSample(outer, j.Dataset.Relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack}); err != nil {
+			return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+		}
 	}
 	for _, d := range draws {
 		mine := point(d.target)
@@ -312,7 +320,7 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 		if outer == nil {
 			return e
 		}
-		return outer.With(e)
+		return outer.With(compose(append(p.table.kept.earlier(), e)))
 	}
 	relation := p.job.Dataset.Relation
 	var events, fresh, promised []privacy.Event
@@ -331,7 +339,7 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 			shares[k] = privacy.Approx{Eps: r.cost, Delta: r.share.Delta}
 			together, err := d.promise(r.event(d), shares[k], outer, inside, d.own(r))
 			if err == nil {
-				r.answer, err = charged(wrap(r.event(d)), wrap(together), relation, point(r.job.Guarantee))
+				r.answer, err = p.cost(r.event(d), together, inside, d.own(r), point(r.job.Guarantee))
 			}
 			if err != nil {
 				return fail(ExitBug, "PLAN_UNSOUND", "release %s: %v", r.job.Name, err)
@@ -341,7 +349,7 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 		if err != nil {
 			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
 		}
-		if d.answer, err = charged(wrap(d.event), wrap(together), relation, point(d.target)); err != nil {
+		if d.answer, err = p.cost(d.event, together, inside, d.onTable(), point(d.target)); err != nil {
 			return fail(ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.name, err)
 		}
 		// What the draw costs on the table is what the draws compose with.
@@ -353,17 +361,24 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 	}
 	answer := privacy.Answer{Relation: relation}
 	var err error
-	if len(fresh) > 0 {
-		p.event = wrap(compose(fresh))
-		if answer, err = charged(p.event, wrap(compose(promised)), relation, point(sum(targets...))); err != nil {
-			return fail(ExitBug, "PLAN_UNSOUND", "job: %v", err)
-		}
+	switch {
+	case p.table != nil:
+		answer, err = p.priceTable(events, promised, inside)
+	case len(fresh) > 0:
+		p.event = compose(fresh)
+		answer, err = charged(p.event, compose(promised), relation, point(sum(targets...)))
 		p.fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
+	}
+	if err != nil {
+		return asPlanError(err, "job: %v", err)
 	}
 	if len(fresh) < len(p.draws) {
 		answer = plus(answer, p.draws)
 	}
-	p.report, err = newReport(p, wrap, wrap(compose(events)), answer)
+	if p.report, err = newReport(p, wrap, wrap(compose(events)), answer); err == nil && p.table != nil {
+		p.report.Collection = p.table.kept.describe()
+		p.report.Collection.ID = p.table.kept.id
+	}
 	return err
 }
 

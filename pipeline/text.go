@@ -29,6 +29,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	fmt.Fprintln(b)
 	if r.Dataset.Collected != "" {
 		fmt.Fprintf(b, "the table is itself a sample: %s\n", r.Dataset.Collected)
+		writeKept(b, r.Collection)
 	}
 	for _, d := range r.Draws {
 		writeDraw(b, r, d)
@@ -94,11 +95,11 @@ func writeKept(b *bufio.Writer, k *report.Kept) {
 	}
 	switch {
 	case k.Reused:
-		line(b, 2, "kept sample", fmt.Sprintf("%s, used by %d earlier %s", k.ID, k.Jobs, plural(k.Jobs, "job", "jobs")))
+		line(b, 2, "sample", fmt.Sprintf("%s, used by %d earlier %s", k.ID, k.Jobs, plural(k.Jobs, "job", "jobs")))
 	case k.ID == "":
-		line(b, 2, "kept sample", "its id is chosen by the run")
+		line(b, 2, "sample", "its id is chosen by the run")
 	default:
-		line(b, 2, "kept sample", k.ID)
+		line(b, 2, "sample", k.ID)
 	}
 	line(b, 2, "spent on the sample", pointText(k.SampleBefore, report.Spent)+" before, "+pointText(k.SampleAfter, report.Spent)+" with this job")
 	line(b, 2, "costs the population in all", pointText(k.Before, report.Spent)+" before, "+pointText(k.After, report.Spent)+" with this job")

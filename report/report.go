@@ -20,6 +20,8 @@ type Report struct {
 	Draws     []Draw    `json:"draws"`
 	Releases  []Release `json:"releases"`
 	Budget    *Budget   `json:"budget,omitempty"`
+	// Collection is set where the table is itself a sample: one draw for all jobs.
+	Collection *Kept `json:"collection,omitempty"`
 }
 
 // Tool is the program that made the releases.
