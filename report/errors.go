@@ -16,7 +16,7 @@ type errorRow struct{ What, SD, Half, Basis string }
 
 // errorViews are the expected errors of a release; those that differ in their title
 // alone are one, and what has no number is said once.
-func errorViews(all []ExpectedError) (views []errorView, notes []string) {
+func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes []string) {
 	note := func(text string) {
 		if !slices.Contains(notes, text) {
 			notes = append(notes, text)
@@ -41,7 +41,11 @@ func errorViews(all []ExpectedError) (views []errorView, notes []string) {
 		}
 	}
 	if !numbers {
-		note("How large the error of a released value is cannot be said without the data.")
+		if slices.ContainsFunc(fields, func(f Field) bool { return f.Name == "noise_sd" }) {
+			note("The columns noise_sd, noise_low and noise_high say how large the noise in each value is; they follow from released values alone.")
+		} else {
+			note("How large the error of a released value is cannot be said without the data.")
+		}
 		if whole {
 			note("Sampling adds nothing: the whole table was read.")
 		}

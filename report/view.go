@@ -160,7 +160,7 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.seenFrom(e.From))), Charged: charge(e.Guarantee),
 			Params: paramsText(e.Params),
 		}
-		one.Errors, one.Notes = errorViews(e.Expected)
+		one.Errors, one.Notes = errorViews(e.Expected, e.Fields)
 		if len(e.Files) > 0 {
 			one.File = e.Files[0].Path
 		}
