@@ -81,9 +81,10 @@ func (c *Positions) view(release string, k int) (positionView, error) {
 	}
 	p := newFigure("position of the record’s batch in the pass", "ε")
 	var xy plotter.XYs
+	every := max(1, (last+4)/5)
 	for i, at := range c.Points {
 		xy = append(xy, plotter.XY{X: float64(at.At), Y: at.Epsilon})
-		if i%16 == 0 || i == last {
+		if i%every == 0 || i == last {
 			v.Rows = append(v.Rows, positionRow{grouped(at.At), Spent(at.Epsilon)})
 		}
 	}

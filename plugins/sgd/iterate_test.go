@@ -206,6 +206,30 @@ func TestStepContracts(t *testing.T) {
 	}
 }
 
+// What is charged for rounding is a small part of a percent, also of the most steps
+// that can be planned.
+func TestRoundingCostsLittle(t *testing.T) {
+	for model, most := range map[string]float64{
+		inTurn[0]: 1e-4, inTurn[2]: 1e-4, inTurn[3]: 1e-4,
+		`"model":"logistic","target":"yes","features":["x1"],"radius":5,"l2":0.001,"batches":"cyclic","batch_size":10,"epochs":100`: 1e-3,
+		`"model":"logistic","target":"yes","features":["x1"],"radius":5,"batches":"one-pass","batch_size":1,"early_noise":0.01`:     1e-4,
+	} {
+		req := request(privacy.ReplaceOne, 10_000, `{%s}`, model)
+		_, plan, err := sdktest.Plan(Mechanism{}, req)
+		if err != nil {
+			t.Fatalf("%s: %v", model, err)
+		}
+		with := plan.Event.(privacy.LastIterate)
+		exact := with
+		exact.Rounding = 0
+		a, err1 := privacy.EpsilonAt(with, privacy.ReplaceOne, 1e-6)
+		b, err2 := privacy.EpsilonAt(exact, privacy.ReplaceOne, 1e-6)
+		if err1 != nil || err2 != nil || a.Epsilon < b.Epsilon || a.Epsilon > b.Epsilon*(1+most) {
+			t.Errorf("%s: epsilon %v, %v of exact steps (%v, %v)", model, a.Epsilon, b.Epsilon, err1, err2)
+		}
+	}
+}
+
 // The next iterate is a function of where the noise puts it: two iterates, sums and
 // noises that lead to the same place leave the same, and it is a whole number of steps.
 func TestWalkStaysOnTheLattice(t *testing.T) {

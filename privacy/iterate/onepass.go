@@ -1,6 +1,9 @@
 package iterate
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // PositionMu is the privacy of the records of one batch: those that are used in the step at position t of a pass, from 1 to the number of
 // batches. They are told apart no better than N(0, 1) from N(mu, 1). Later steps add their noise on top, so records seen early are the
@@ -73,8 +76,8 @@ type Position struct {
 	Epsilon float64
 }
 
-// Curve is the privacy of records by position, at no more than the given number of positions spread evenly from the first to the last,
-// for the report to plot.
+// Curve is the privacy of records by position, at no more than the given number of positions from the first to the last, denser
+// towards the last, for the report to plot.
 //
 // # Contract
 //
@@ -91,15 +94,35 @@ func Curve(p Params, delta float64, points int) ([]Position, error) {
 		return nil, err
 	}
 	l := p.batches()
-	points = int(min(int64(points), l))
-	out := make([]Position, 0, points)
-	for i := range points {
-		at := int64(1)
-		if points > 1 {
-			at += int64(math.Round(float64(i) / float64(points-1) * float64(l-1)))
-		}
+	var out []Position
+	for _, at := range spread(l, int64(points)) {
 		mu := p.atAge(l - at)
 		out = append(out, Position{At: at, Mu: mu, Epsilon: Epsilon(mu, delta)})
 	}
 	return out, nil
+}
+
+// spread is at most so many of the positions 1..l, the first and the last among them: half of them evenly, and half ever denser towards
+// the last, where privacy changes most.
+func spread(l, points int64) []int64 {
+	if l <= points {
+		points = l
+	}
+	var all []int64
+	even := max(2, (points+1)/2)
+	for i := range even {
+		all = append(all, 1+int64(math.Round(float64(i)/float64(even-1)*float64(l-1))))
+	}
+	dense := points - even
+	for i := range dense {
+		all = append(all, max(1, l-int64(math.Round(math.Pow(float64(l)/2, float64(i)/float64(max(1, dense)))))))
+	}
+	if points == l {
+		all = all[:0]
+		for at := range l {
+			all = append(all, at+1)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

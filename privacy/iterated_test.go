@@ -1,0 +1,76 @@
+package privacy
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/dprelease/dprelease/privacy/iterate"
+)
+
+var (
+	inTurn = LastIterate{Variant: "cyclic-strongly-convex", Sigma: 0.5, Sensitivity: 2, N: 103, Batch: 10, Epochs: 7, StepSize: 1, Smooth: 1,
+		StrongConvexity: 0.05, Rounding: 1e-7}
+	once = LastIterate{Variant: "one-pass", Sigma: 0.5, Sensitivity: 2, N: 103, Batch: 10, StepSize: 1, Smooth: 1, Early: 0.1, Rounding: 1e-7}
+)
+
+// Batches in turn are charged by the bound of their worst position, under
+// replace-one alone, and every method that knows them says the same or more.
+func TestBatchesInTurn(t *testing.T) {
+	for _, e := range []LastIterate{inTurn, once} {
+		if e.Batches() != 11 || e.Full() || e.Holds() != nil {
+			t.Fatalf("%+v: %d batches, %v", e, e.Batches(), e.Holds())
+		}
+		a, err := EpsilonAt(e, ReplaceOne, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu, err := iterate.Mu(e.params())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := iterate.Epsilon(mu, 1e-6); math.Abs(a.Epsilon-want) > 1e-6*want {
+			t.Errorf("%s: epsilon %v, want %v", e.Variant, a.Epsilon, want)
+		}
+		if _, err := EpsilonAt(e, AddRemove, 1e-6); err == nil {
+			t.Errorf("%s is charged under add-remove", e.Variant)
+		}
+		curve, err := e.ByPosition(1e-6, 80)
+		if err != nil || len(curve) != 11 || curve[0].Epsilon >= curve[10].Epsilon || curve[10].Epsilon > iterate.Epsilon(mu, 1e-6)*(1+1e-12) {
+			t.Errorf("%s: %+v, %v", e.Variant, curve, err)
+		}
+	}
+	long := once
+	long.StepSize = 3
+	var r *iterate.Refusal
+	if err := long.Holds(); !errors.As(err, &r) || r.Field != "Eta" {
+		t.Errorf("a long step: %v", err)
+	}
+}
+
+// A run that ended early is charged for the uses of a record, at the least noise
+// among the steps taken, which is never less than what the whole run is charged.
+func TestBegan(t *testing.T) {
+	if inTurn.Calls() != 77 || once.Calls() != 11 || inTurn.Began(0) != nil {
+		t.Fatal("steps")
+	}
+	for k, want := range map[int64]int64{1: 1, 11: 1, 12: 2, 76: 7} {
+		if got := inTurn.Began(k); !reflect.DeepEqual(got, Event(Repeat{N: want, Event: inTurn.Step()})) {
+			t.Errorf("%d steps are %+v", k, got)
+		}
+	}
+	if once.StepAt(10).Sigma != 1<<40 || math.Abs(once.StepAt(9).Sigma/(1<<40)-0.1) > 1e-15 || once.StepAt(9).Sensitivity != once.Step().Sensitivity {
+		t.Errorf("steps %+v, %+v", once.StepAt(9), once.StepAt(10))
+	}
+	for _, e := range []LastIterate{inTurn, once} {
+		whole, err := EpsilonAt(e, ReplaceOne, 1e-6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := EpsilonAt(e.Began(e.Calls()), ReplaceOne, 1e-6)
+		if err != nil || part.Epsilon < whole.Epsilon {
+			t.Errorf("%s: all steps cost %v, the last iterate %v (%v)", e.Variant, part.Epsilon, whole.Epsilon, err)
+		}
+	}
+}
