@@ -14,7 +14,7 @@ var errOverflow = errors.New("a cell does not fit the lattice")
 
 // Release adds up the cells and has the host add the noise to all of them.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(sdk.PlanRequest{Params: req.Params, Public: req.Public, Target: req.Target})
+	l, err := newLayout(req.PlanRequest())
 	if err != nil {
 		return sdk.Result{}, err
 	}

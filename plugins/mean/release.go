@@ -16,7 +16,7 @@ var errOverflow = errors.New("the sum does not fit the lattice")
 // Release sums every column on its lattice, has the host add the noise, and
 // divides once by public constants.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(sdk.PlanRequest{Params: req.Params, Public: req.Public, Target: req.Target})
+	l, err := newLayout(req.PlanRequest())
 	if err != nil {
 		return sdk.Result{}, err
 	}

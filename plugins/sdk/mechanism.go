@@ -212,6 +212,12 @@ type ReleaseRequest struct {
 	_ struct{}
 }
 
+// PlanRequest is the request that the plan was made from, for a mechanism that
+// derives again in Release what it derived in Plan.
+func (r ReleaseRequest) PlanRequest() PlanRequest {
+	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target}
+}
+
 // Result is what a release returns; its columns are those of the plan's Output.
 type Result struct {
 	Columns []ResultColumn

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -68,13 +67,12 @@ func newLayout(req sdk.PlanRequest) (l layout, err error) {
 		return l, fmt.Errorf("column: how many values of %q are left must be public; impute missing ones", p.Column)
 	case n < 1 || n > 1<<30:
 		return l, fmt.Errorf("the number of records must be public, and at most 2^30")
-	case !(req.Target.Epsilon > 0 && req.Target.Epsilon < 1000):
+	}
+	if l.step = sdk.LaplaceStep(c.Upper-c.Lower, req.Target.Epsilon); !(l.step > 0 && req.Target.Epsilon < 1000) {
 		return l, fmt.Errorf("guarantee: epsilon must be positive, and below 1000")
 	}
 	l.column, l.k = c, int64(p.Trim*float64(n))
 	l.rest = n - 2*l.k
-	// Some 2^20 lattice steps to the scale of the noise: rounding does not matter.
-	l.step = math.Exp2(math.Floor(math.Log2((c.Upper-c.Lower)/req.Target.Epsilon)) - 20)
 	s := privacy.Sensitivity{AddRemove: float64(l.value(c.Upper)), ReplaceOne: float64(l.value(c.Upper))}
 	l.noise = privacy.DiscreteLaplace{Sensitivity: s}
 	l.noise.Scale, err = sdk.LaplaceScale(s.ReplaceOne, req.Target.Epsilon)
@@ -90,33 +88,30 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	unit := l.noise.Scale * l.step / float64(l.rest)
+	noise := sdk.LaplaceError("estimate", l.noise.Scale*l.step/float64(l.rest))
+	noise.SamplingNote = "it depends on which values are trimmed, and so on the private table"
 	return sdk.Plan{
 		Columns: []string{l.column.Name}, Event: l.noise, Rows: 1,
 		Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Doc: fmt.Sprintf("mean of the middle %d values, with noise", l.rest)}},
-		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: math.Sqrt2 * unit, Half95: math.Log(20) * unit,
-			SamplingNote: "it depends on which values are trimmed, and so on the private table"}},
+		Errors: []sdk.ExpectedError{noise},
 	}, nil
 }
 
 // Release sorts, sums the middle, and has the host add the noise.
 func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	l, err := newLayout(sdk.PlanRequest{Params: req.Params, Public: req.Public, Target: req.Target})
+	l, err := newLayout(req.PlanRequest())
 	if err != nil {
 		return sdk.Result{}, err
 	}
 	var values []int64
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return sdk.Result{}, err
-		}
+	err = sdk.Each(rows, func(b *sdk.Batch) error {
 		for _, y := range b.Float64(0) {
 			values = append(values, l.value(y))
 		}
+		return nil
+	})
+	if err != nil {
+		return sdk.Result{}, err
 	}
 	if int64(len(values)) != l.k*2+l.rest {
 		return sdk.Result{}, fmt.Errorf("the host handed over another number of records than is public")
