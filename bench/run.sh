@@ -10,7 +10,7 @@ if ! command -v npm >/dev/null; then
   echo "NOT MEASURED: whole runs against DuckDB (npm is missing)"
   exit 0
 fi
-(cd bench && npm ci --silent)
+(cd bench && npm install --no-save --silent) # ci would want the packages of every platform in the lock
 mkdir -p bench/data
 table=bench/data/floats-20m.parquet
 [ -e "$table" ] || go run ./bench/genfloats -rows 20000000 "$table"

@@ -118,7 +118,7 @@ func duckdb(table string) (float64, error) {
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("node bench/duckdb-avg.mjs (run npm ci in bench/ first): %w", err)
+		return 0, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
 	}
 	var r struct {
 		Median float64 `json:"median_ns_per_row"`
