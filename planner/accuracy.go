@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // accuracy is the error to expect of a priced variant.
@@ -53,8 +54,8 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 		return 0, "the sampling error needs an assumption: assume: {sd: …} for the column"
 	}
 	n, v := float64(u.population()), u.model.sd*u.model.sd
-	if d.spread != nil {
-		return d.spread.Mean(v, u.model.icc, u.offset()-v), ""
+	if d.made != nil {
+		return u.framedVariance(d.made)
 	}
 	switch d.kind {
 	case "srswor":
@@ -74,6 +75,24 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 		return 0, "the sampling error of unequal rates needs the sizes of the strata, which are secret"
 	}
 	return 0, "the sampling error of a " + d.kind + " sample is not worked out"
+}
+
+// framedVariance is that of c + Σ w(y−c)/N over a design with a public frame.
+func (u *subject) framedVariance(d samplers.Design) (float64, string) {
+	lower, upper := number(u.column.Lower), number(u.column.Upper)
+	c := lower + (upper-lower)/2
+	total, err := samplers.Variance(d, samplers.Values{Low: lower - c, High: upper - c, Assumed: &samplers.Moments{
+		Mean: u.model.mean - c, SD: u.model.sd, ICC: u.model.icc, KnownMean: u.model.hasMean,
+	}})
+	if err != nil {
+		return 0, err.Error()
+	}
+	f := d.Facts()
+	if f.EqualWeights { // of the plain sum
+		total *= f.MaxWeight * f.MaxWeight
+	}
+	n := float64(f.Population)
+	return total / (n * n), ""
 }
 
 // offset is E(y − c)² about the middle c of the bounds, or where the mean is not

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
@@ -52,7 +53,7 @@ func (u *subject) candidates(o Designs) ([]candidate, error) {
 	case o.Units == 0 && fixed && len(columns) > 0:
 		more, err = u.overFrame(o.Size, columns)
 	case fixed:
-		more = u.hypothetical(o)
+		more, err = u.hypothetical(o)
 	default:
 		const known = "the public number of records of every unit would fix N, which is secret under add-remove"
 		more = []candidate{
@@ -187,28 +188,39 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 
 // hypothetical are the same two with equal strata and units, of which there is no
 // frame. With correlation icc, their errors are those of the usual estimators.
-func (u *subject) hypothetical(o Designs) []candidate {
+func (u *subject) hypothetical(o Designs) ([]candidate, error) {
 	n := u.population()
 	if o.Units == 0 {
 		o.Units = max(2, min(someUnits, o.Size, n/2))
 	}
-	h := float64(o.Units)
 	inStratum, take := n/o.Units, max(1, o.Size/o.Units)
-	got := take * o.Units
-	rate := func(records int64) design {
-		return design{kind: "srswor", rate: float64(records) / float64(n), size: records}
+	all := make([]samplers.Unit, o.Units)
+	for i := range all {
+		all[i] = samplers.Unit{Key: []string{strconv.Itoa(i)}, Records: inStratum}
 	}
-	strat := candidate{name: fmt.Sprintf("stratified, %d strata", o.Units), executable: true, public: rate(got), note: "hypothetical equal strata",
-		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: o.Units, Of: o.Units}, {Take: take, Of: inStratum}}})}
-	strat.public.spread = &samplers.Dispersion{Records: 1/float64(got) - 1/float64(inStratum*o.Units)}
+	frame, err := samplers.NewFrame([]string{"unit"}, all)
+	if err != nil {
+		return nil, err
+	}
+	public := func(records int64, d samplers.Design) design {
+		return design{kind: "srswor", rate: float64(records) / float64(n), size: records, made: d}
+	}
+	strata, err := samplers.NewStratifiedTake(frame, slices.Repeat([]int64{take}, int(o.Units)))
+	if err != nil {
+		return nil, err
+	}
+	strat := candidate{name: fmt.Sprintf("stratified, %d strata", o.Units), executable: true, public: public(take*o.Units, strata), note: "hypothetical equal strata",
+		budget: u.inverted(privacy.WithoutReplacement{Take: take, Of: inStratum})}
 	// Half of the units, and as many rows in each as give the same size.
 	units := max(1, o.Units/2)
 	below := min(inStratum, max(1, o.Size/units))
-	got = units * below
-	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", units, o.Units), executable: true, public: rate(got), note: "hypothetical equal units",
+	staged, err := samplers.NewMultistage(frame, []samplers.Stage{{Unit: "unit", Take: units}, {Take: below}})
+	if err != nil {
+		return nil, err
+	}
+	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", units, o.Units), executable: true, public: public(units*below, staged), note: "hypothetical equal units",
 		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: units, Of: o.Units}, {Take: below, Of: inStratum}}})}
-	stages.public.spread = &samplers.Dispersion{Units: 1/float64(units) - 1/h, Records: 1/float64(got) - 1/float64(inStratum*o.Units)}
-	return []candidate{strat, stages}
+	return []candidate{strat, stages}, nil
 }
 
 // ratesByStratum is Poisson sampling with a public rate in each stratum. What it

@@ -25,8 +25,11 @@ func (u *subject) framed(s job.Sample) (design, error) {
 	}
 	d := design{kind: string(s.Method)}
 	d.facts = made.Facts()
-	x, ok := made.(samplers.Disperses)
-	if !ok {
+	x, ok := made.(interface {
+		Frame() *samplers.Frame
+		Weight(u int32) float64
+	})
+	if !ok || x.Frame().Records() == 0 {
 		// Rates by stratum, without the strata's sizes: the largest rate stands for them.
 		d.rate = 1 / d.facts.MinWeight
 		return d, nil
@@ -38,8 +41,7 @@ func (u *subject) framed(s job.Sample) (design, error) {
 		n += float64(unit.Records) / x.Weight(i)
 		u.strata[unit.Key[0]] += unit.Records
 	}
-	scatter := x.Dispersion()
-	d.spread = &scatter
+	d.made = made
 	d.rate = math.Min(1, n/float64(x.Frame().Records()))
 	d.size = int64(math.Round(n))
 	return d, nil

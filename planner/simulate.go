@@ -22,9 +22,10 @@ type design struct {
 	kind string  // "full", "poisson", "srswor", "with-replacement", "multistage", "stratified"
 	rate float64 // in expectation
 	size int64
-	// spread is known of designs over a public frame, facts of those that were made.
-	spread *samplers.Dispersion
-	facts  samplers.Facts
+	// made is a design over a public frame with its numbers of records, facts are those
+	// of any that was made.
+	made  samplers.Design
+	facts samplers.Facts
 }
 
 // public is what a mechanism may know of the table and a draw.

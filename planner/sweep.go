@@ -141,7 +141,7 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 	case Rate:
 		p.X = d.rate
 	case Size:
-		if p.X = math.Round(x); d.spread != nil {
+		if p.X = math.Round(x); d.made != nil {
 			p.X = float64(d.size)
 		}
 	default:
