@@ -154,11 +154,11 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 		return err
 	}
 	picks := newPicker(selector, units, len(d.releases) > together)
-	if err := picks.takeAll(d.design, r.table.rows()); err != nil {
-		return err
-	}
 	if d.kept != nil && !d.kept.reused() {
 		picks.recorder = &d.kept.recorder
+	}
+	if err := picks.takeAll(d.design, r.table.rows()); err != nil {
+		return err
 	}
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {

@@ -33,7 +33,7 @@ func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
 // takeAll walks the table at once for a design that takes all of it, so that no
 // block has to be asked about.
 func (p *picker) takeAll(d samplers.Design, rows int64) error {
-	if kind := d.Kind(); kind != "full" && kind != "collected" {
+	if kind := d.Kind(); kind != "full" && kind != "collected" || p.recorder != nil {
 		return nil
 	}
 	for left := rows; left > 0; {
