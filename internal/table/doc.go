@@ -13,7 +13,8 @@
 // The library is not given the file itself: it binds columns to chunks by position, allocates by what a footer
 // declares, does not look at checksums, and returns short without an error. The levels and indices are read here
 // because every byte of a page must be accounted for: that is what notices a damaged header, which no checksum covers.
-// Its pqarrow package is not used: it dies on corrupt files in goroutines where no caller can recover.
+// Snappy pages of plain values that hold no copy are unpacked while they are read, or, for few rows, not at all (literal.go);
+// everything unusual goes the long way. Its pqarrow package is not used: it dies on corrupt files in goroutines where no caller can recover.
 //
 // # How Arrow is read
 //
@@ -24,7 +25,7 @@
 //
 // # What it may import
 //
-// Arrow's IPC writer (v15), arrow-go v18's parquet/file, the codecs, and the flatbuffers runtime. No Arrow type appears
+// Arrow's IPC writer (v15), arrow-go v18's parquet/file, the codecs, the flatbuffers runtime, and XXH3. No Arrow type appears
 // in an exported signature. 64-bit little-endian machines only.
 //
 // # What it promises
