@@ -2,7 +2,7 @@
 // of plugin-v1 (generated), the codec of events, the Arrow framing of rows, the
 // order of noise calls, and the limits.
 //
-// It imports the standard library, privacy, Arrow, gRPC and protobuf. Generated
+// It imports the standard library, privacy, Arrow, flatbuffers, gRPC and protobuf. Generated
 // and Arrow types stop here and in the two ends; neither appears in what a
 // mechanism's author sees.
 //
