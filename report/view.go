@@ -28,6 +28,7 @@ type view struct {
 	Intervals    bool // a release has intervals for its noise
 	Draws        []drawView
 	MoreDraws    int
+	Kept         []string
 	Whole        figures
 	Methods      []string
 	Bounds       []boundView
@@ -99,6 +100,7 @@ var methodWords = []struct{ name, words string }{
 	{"shuffle", "shuffling of local reports"},
 	{"iterate", "only the last iterate is released"},
 	{"split", "the shares of the sample’s budget that the releases were held to, composed and amplified once"},
+	{"kept", "what a draw that several jobs use costs in all, less what it did before this job"},
 }
 
 // designWords say what a design does.
@@ -125,6 +127,7 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	}
 	v.addReleases(r, values)
 	v.addDraws(p, r)
+	v.addKept(r)
 	v.addBounds(r)
 	v.addClaims(r)
 	v.addProvenance(r)
