@@ -14,4 +14,6 @@ fi
 mkdir -p bench/data
 table=bench/data/floats-20m.parquet
 [ -e "$table" ] || go run ./bench/genfloats -rows 20000000 "$table"
-go run ./bench/compare -bin bin/dprelease "$table"
+small=bench/data/floats-1k.parquet
+[ -e "$small" ] || go run ./bench/genfloats -rows 1000 "$small"
+go run ./bench/compare -bin bin/dprelease -small "$small" "$table"

@@ -24,7 +24,7 @@ dataset:
 budget: {limit: {epsilon: 2}}
 samples:
   one: {method: poisson, rate: 0.01}
-  few: {method: srswor, size: 10000}
+  few: {method: srswor, size: %[5]d}
 releases:
   - {name: m, from: %[4]s, mechanism: mean, params: {column: x}, guarantee: {epsilon: 1}}
 output: {dir: out, formats: [csv]}
@@ -34,22 +34,31 @@ func main() {
 	rows := flag.Int("rows", 20_000_000, "rows of the table")
 	runs := flag.Int("runs", 9, "runs of each")
 	bin := flag.String("bin", "bin/dprelease", "the program")
+	small := flag.String("small", "", "a table of 1,000 rows, for what a run costs besides rows")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: compare [-rows N] [-runs N] [-bin PROGRAM] TABLE")
+		fmt.Fprintln(os.Stderr, "usage: compare [-rows N] [-runs N] [-bin PROGRAM] [-small TABLE] TABLE")
 		os.Exit(2)
 	}
-	if err := compare(*bin, flag.Arg(0), *rows, *runs); err != nil {
+	if err := compare(*bin, flag.Arg(0), *small, *rows, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
 }
 
+// smallRows is the size of the small table.
+const smallRows = 1000
+
 // compare takes turns, so that a change of the machine's speed hits all alike.
-func compare(bin, table string, rows, runs int) error {
+func compare(bin, table, small string, rows, runs int) error {
 	table, err := filepath.Abs(table)
 	if err != nil {
 		return err
+	}
+	if small != "" {
+		if small, err = filepath.Abs(small); err != nil {
+			return err
+		}
 	}
 	sources := []string{"table", "one", "few"}
 	wall, work := map[string][]float64{}, map[string][]float64{}
@@ -62,12 +71,19 @@ func compare(bin, table string, rows, runs int) error {
 		}
 		peer = append(peer, ns*float64(rows)/1e6)
 		for _, from := range sources {
-			r, err := once(bin, fmt.Sprintf(job, i, table, rows, from))
+			r, err := once(bin, fmt.Sprintf(job, i, table, rows, from, 10_000))
 			if err != nil {
 				return err
 			}
 			wall[from], work[from] = append(wall[from], r.wall), append(work[from], r.work)
 			peak = max(peak, r.kb)
+		}
+		if small != "" {
+			r, err := once(bin, fmt.Sprintf(job, i, small, smallRows, "table", smallRows/10))
+			if err != nil {
+				return err
+			}
+			wall["small"], work["small"] = append(wall["small"], r.wall), append(work["small"], r.work)
 		}
 	}
 	base := median(peer)
@@ -76,6 +92,9 @@ func compare(bin, table string, rows, runs int) error {
 		m := median(wall[sources[k]])
 		fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table; %.0f ms of processor time, %.2f of the full table's\n",
 			name, m, m/base, m/median(wall["table"]), median(work[sources[k]]), median(work[sources[k]])/median(work["table"]))
+	}
+	if small != "" {
+		fmt.Printf("%-44s %8.1f ms; %.0f ms of processor time\n", "dprelease run, 1,000 rows", median(wall["small"]), median(work["small"]))
 	}
 	fmt.Printf("%-44s %8.0f MB\n", "largest process", float64(peak)/1024)
 	return nil

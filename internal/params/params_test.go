@@ -171,7 +171,7 @@ func TestAgainstAnotherImplementation(t *testing.T) {
 		`["a", "a"]`, `["a", 1]`, `["a", "b", "c", "d"]`, `{}`, `{"in/ner": true}`, `{"in/ner": 1}`, `{"x": "y", "in/ner": false}`}
 	keys := []string{"model", "columns", "rate", "steps", "by", "box", "other"}
 	accepted := 0
-	for range 4000 {
+	for range 1500 {
 		var parts []string
 		for i, k := range keys {
 			if rng.IntN(3) == 0 || i == 0 && rng.IntN(10) > 0 {
@@ -197,8 +197,8 @@ func TestAgainstAnotherImplementation(t *testing.T) {
 			t.Fatalf("%s: %v, and then %v", params, mine, again)
 		}
 	}
-	if accepted < 20 || accepted > 3900 {
-		t.Errorf("%d of 4000 accepted: the test shows little", accepted)
+	if accepted < 10 || accepted > 1400 {
+		t.Errorf("%d of 1500 accepted: the test shows little", accepted)
 	}
 }
 
