@@ -28,6 +28,10 @@ func (d *NoiseDrawer) Batch(ev privacy.LastIterate, rows, step int64) ([]int64, 
 		if err := d.Shuffle(d.order); err != nil {
 			return nil, err
 		}
+		// Sorted once: later passes only copy.
+		for part := range slices.Chunk(d.order, int(ev.Batch)) {
+			slices.Sort(part)
+		}
 	}
 	if int64(len(d.order)) != rows {
 		return nil, errors.New("the first batch of a run comes first")
@@ -38,6 +42,5 @@ func (d *NoiseDrawer) Batch(ev privacy.LastIterate, rows, step int64) ([]int64, 
 	for i, r := range part {
 		out[i] = int64(r)
 	}
-	slices.Sort(out)
 	return out, nil
 }
