@@ -213,6 +213,9 @@ func observe(t *testing.T, c privateCase, content table.Release) seen {
 			return err
 		}
 		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
 		s.raw = append(s.raw, b...)
 		switch filepath.Ext(name) {
 		case ".html":
