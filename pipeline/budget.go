@@ -46,6 +46,12 @@ func messageOf(err error) string {
 	return "cannot be used"
 }
 
+// before says that this plan was released before, from whatever data.
+func (b *budget) before(ctx context.Context) bool {
+	s, err := b.ledger.Look(ctx, b.key, "")
+	return err == nil && s.Compare
+}
+
 // released returns the outcome of an earlier run of the same job on the same data,
 // published again, or nil where there is none. It waits for a run that is at work.
 func (b *budget) released(ctx context.Context, t *openedTable) (*Outcome, error) {

@@ -230,6 +230,24 @@ func TestRestoredBackupIsRefused(t *testing.T) {
 	}
 }
 
+// A retry makes nothing that only a new release needs: the page takes most of the
+// time of a small run.
+func TestRetryMakesNoPage(t *testing.T) {
+	path := manyJob(t, good(t))
+	for i, want := range []bool{true, false} {
+		var reached sync.Map
+		o, err := runWith(t, path, func(o *pipeline.Options) {
+			*o = pipeline.With(*o, func(point string) { reached.Store(point, true) }, nil, 0)
+		})
+		if err != nil || o.Already != (i == 1) {
+			t.Fatalf("run %d: %v", i, err)
+		}
+		if _, made := reached.Load("paging"); made != want {
+			t.Errorf("run %d: a page was made: %v", i, made)
+		}
+	}
+}
+
 // A retry of the example is quick. Reference: 200 ms.
 func BenchmarkRetry(b *testing.B) {
 	text, err := os.ReadFile("../examples/schools/job.yaml")

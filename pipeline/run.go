@@ -43,8 +43,6 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err := plan.nameSamples(); err != nil {
 		return nil, err
 	}
-	paged := beginPage(&plan.report)
-	defer paged.wait()
 	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
@@ -53,6 +51,13 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	o.reach("ledger")
+	// A job that was released before most likely is again, and needs no new page.
+	var making *paged
+	if !budget.before(ctx) {
+		o.reach("paging")
+		making = beginPage(&plan.report)
+		defer making.wait()
+	}
 	t, err := openTable(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,11 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	// Whatever can go wrong with the page's figures goes wrong before the debit.
-	page, err := paged.wait()
+	if making == nil {
+		o.reach("paging")
+		making = beginPage(&plan.report)
+	}
+	page, err := making.wait()
 	if err != nil {
 		return nil, fail(ExitBug, "REPORT", "%v; nothing was drawn", err)
 	}
