@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -22,6 +23,10 @@ func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a 
 	}
 	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
+	// A run brings an older ledger up to date while it is planned.
+	for n := 0; n < 20 && errors.As(err, &known) && known.Code == ledger.CodeVersion && sleep(ctx, 25*time.Millisecond) == nil; n++ {
+		l, err = ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
+	}
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
 		return nil
