@@ -60,3 +60,66 @@ func TestNextBatch(t *testing.T) {
 		}
 	}
 }
+
+// keeper takes the rows of a batch and counts how often it saw each.
+type keeper struct {
+	grpc.ServerStreamingServer[wire.NextSampleResponse]
+	seen map[int64]int
+}
+
+func (k *keeper) Send(m *wire.NextSampleResponse) error {
+	last := int64(-1)
+	for _, gap := range m.GetGaps() {
+		last += int64(gap) + 1
+		k.seen[last]++
+	}
+	return nil
+}
+
+// A plan of several last iterates puts the rows in order anew for each: every pass
+// takes every row once, however many steps the passes before it had (P9).
+func TestBatchesOfSeveralRuns(t *testing.T) {
+	long := privacy.LastIterate{Variant: "one-pass", Sigma: 1, Sensitivity: 2, N: 30, Batch: 3, StepSize: 1, Smooth: 1, Rounding: 1e-9}
+	short := long
+	short.Batch = 5
+	cycle := long
+	cycle.Variant, cycle.Batch, cycle.Epochs, cycle.StrongConvexity = "cyclic-strongly-convex", 4, 2, 0.5
+	runs := []privacy.LastIterate{long, short, cycle, long}
+	plan := privacy.Compose{}
+	for _, r := range runs {
+		plan.Events = append(plan.Events, r)
+	}
+	calls, err := wire.NewCalls(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &noiseServer{drawer: newDrawer(t), calls: calls, rows: 30, read: true, fail: func(c string) { t.Fatalf("failed: %s", c) }}
+	for i, r := range runs {
+		ev, err := wire.FromEvent(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := &keeper{seen: map[int64]int{}}
+		for k := range r.Calls() {
+			if err := s.NextSample(&wire.NextSampleRequest{Event: ev}, to); err != nil {
+				t.Fatal(err)
+			}
+			noise, err := wire.FromEvent(r.StepAt(k))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.AddGaussian(t.Context(), &wire.AddNoiseRequest{Event: noise, Values: []int64{0}}); err != nil {
+				t.Fatal(err)
+			}
+			if (k+1)%r.Batches() != 0 {
+				continue
+			}
+			for row := range r.N {
+				if to.seen[row] != 1 {
+					t.Errorf("run %d, step %d: row %d was taken %d times in a pass", i, k, row, to.seen[row])
+				}
+			}
+			to.seen = map[int64]int{}
+		}
+	}
+}

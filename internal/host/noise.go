@@ -31,8 +31,7 @@ type noiseServer struct {
 	mu     sync.Mutex
 	calls  *wire.Calls // nil: a self-noising plugin, which has no calls to make
 	rows   int64
-	steps  int64 // batches given
-	read   bool  // the last row has been handed over
+	read   bool // the last row has been handed over
 	failed bool
 }
 
@@ -182,8 +181,7 @@ func (s *noiseServer) NextSample(req *wire.NextSampleRequest, stream grpc.Server
 		if !s.read || s.rows != ev.N {
 			return errNoise
 		}
-		rows, err = s.drawer.Batch(ev, s.rows, s.steps%ev.Calls())
-		s.steps++
+		rows, err = s.drawer.Batch(ev, s.rows, s.calls.Step())
 		return err
 	}
 	var err error

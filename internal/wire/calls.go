@@ -23,6 +23,7 @@ var ErrCall = errors.New("noise call differs from the plan")
 type Calls struct {
 	stack  []frame
 	failed bool
+	step   int64         // of the last iterate that the last call belongs to
 	top    privacy.Event // what the finished root amounted to
 }
 
@@ -51,6 +52,9 @@ func (c *Calls) Next(e privacy.Event) (shuffled int64, err error) {
 		c.failed = true
 		return 0, ErrCall
 	}
+	if l, ok := f.event.(privacy.LastIterate); ok {
+		c.step, _ = stepOf(l, f.at)
+	}
 	f.at++
 	if n := len(c.stack); n > 1 {
 		if s, ok := c.stack[n-2].event.(privacy.Shuffled); ok {
@@ -59,6 +63,10 @@ func (c *Calls) Next(e privacy.Event) (shuffled int64, err error) {
 	}
 	return 0, nil
 }
+
+// Step is the step of its own last iterate, from 0, that the last call belongs to: a
+// plan may hold several, and the batches of one say nothing of those of the next (P9).
+func (c *Calls) Step() int64 { return c.step }
 
 // Done returns an error unless exactly the planned calls were made.
 func (c *Calls) Done() error {
