@@ -10,44 +10,71 @@ import (
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
-// memoryLane is memory that the plugin maps, named over a socket lane. The host
-// never reads what it wrote there, so nothing that a plugin does to it could matter;
-// all the same it can only read: the file is sealed against writing through any
-// descriptor or new mapping, against truncation, under which a write of the host
-// would be a fault, and against growth, which would be memory that nobody counts.
-type memoryLane struct {
-	*socketLane
+// laneMemory is memory that a plugin is to map. The host never reads what it wrote
+// there, so nothing that a plugin does to it could matter; all the same it can only
+// read: the file is sealed against writing through any descriptor or new mapping,
+// against truncation, under which a write of the host would be a fault, and against
+// growth, which would be memory that nobody counts.
+type laneMemory struct {
 	fd     int
 	mem    []byte
 	layout wire.MemoryLayout
-	w      *wire.MemoryWriter
 }
 
-// newMemoryLane returns an error where the system has no sealed memory.
-func newMemoryLane(p *Plugin, columns int) (_ *memoryLane, err error) {
-	l := &memoryLane{fd: -1, layout: wire.NewMemoryLayout(columns)}
+// newLaneMemory returns an error where the system has no sealed memory.
+func newLaneMemory(layout wire.MemoryLayout) (_ *laneMemory, err error) {
+	m := &laneMemory{fd: -1, layout: layout}
 	defer func() {
 		if err != nil {
-			l.free(l.mem)
+			m.free(m.mem)
 		}
 	}()
-	if l.fd, err = unix.MemfdCreate("dprelease-rows", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
+	if m.fd, err = unix.MemfdCreate("dprelease-rows", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
 		return nil, err
 	}
 	// All of it now: a page that cannot be had later would be a fault.
-	if err = unix.Fallocate(l.fd, 0, 0, int64(l.layout.Size())); err != nil {
+	if err = unix.Fallocate(m.fd, 0, 0, int64(layout.Size())); err != nil {
 		return nil, err
 	}
-	if l.mem, err = unix.Mmap(l.fd, 0, l.layout.Size(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
+	if m.mem, err = unix.Mmap(m.fd, 0, layout.Size(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
 		return nil, err
 	}
 	// Our mapping is older than the seal and stays writable; there will be no other.
 	const seals = unix.F_SEAL_FUTURE_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	if _, err = unix.FcntlInt(uintptr(l.fd), unix.F_ADD_SEALS, seals); err != nil {
+	if _, err = unix.FcntlInt(uintptr(m.fd), unix.F_ADD_SEALS, seals); err != nil {
 		return nil, err
 	}
-	l.socketLane, err = newSocketLane(p)
-	return l, err
+	return m, nil
+}
+
+// free gives the memory back, once. What is mapped is named, because a writer may
+// have handed it back already.
+func (m *laneMemory) free(mem []byte) {
+	m.mem = nil
+	if mem != nil {
+		_ = unix.Munmap(mem)
+	}
+	if m.fd >= 0 {
+		_ = unix.Close(m.fd)
+		m.fd = -1
+	}
+}
+
+// memoryLane is such memory, named over a socket lane.
+type memoryLane struct {
+	*socketLane
+	*laneMemory
+	w *wire.MemoryWriter
+}
+
+// newMemoryLane takes the memory over, also where it fails.
+func newMemoryLane(p *Plugin, m *laneMemory) (lane, error) {
+	s, err := newSocketLane(p)
+	if err != nil {
+		m.free(m.mem)
+		return nil, err
+	}
+	return &memoryLane{socketLane: s, laneMemory: m}, nil
 }
 
 func (l *memoryLane) describe(m *wire.ReleaseStart) {
@@ -93,16 +120,4 @@ func (l *memoryLane) close() {
 		mem = l.w.Detach() // a write that still hangs ends first
 	}
 	l.free(mem)
-}
-
-// free gives the memory back, once.
-func (l *memoryLane) free(mem []byte) {
-	l.mem = nil
-	if mem != nil {
-		_ = unix.Munmap(mem)
-	}
-	if l.fd >= 0 {
-		_ = unix.Close(l.fd)
-		l.fd = -1
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/wire"
 )
 
 // The promises of this package rest on Linux: sealed memory files, parent-death
@@ -39,7 +41,16 @@ func sweepOnce() {}
 
 func dialOwn(context.Context, *process, string, string) (net.Conn, error) { return nil, errPlatform }
 
-func newMemoryLane(*Plugin, int) (*socketLane, error) { return nil, errPlatform }
+type laneMemory struct {
+	mem    []byte
+	layout wire.MemoryLayout
+}
+
+func newLaneMemory(wire.MemoryLayout) (*laneMemory, error) { return nil, errPlatform }
+
+func (*laneMemory) free([]byte) {}
+
+func newMemoryLane(*Plugin, *laneMemory) (lane, error) { return nil, errPlatform }
 
 type ownListener struct{ net.Listener }
 

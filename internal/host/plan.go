@@ -127,6 +127,9 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 		out, err = p.checkPlan(first.GetPlan(), req, desc)
 		return err
 	})
+	if err == nil && p.memory && !p.limits.MessagesOnly {
+		p.ahead.begin(memoryLayout(sdk.ReleaseRequest{Public: req.Public, Plan: out}))
+	}
 	return out, err
 }
 

@@ -36,6 +36,7 @@ type Plugin struct {
 	desc   *sdk.Description
 	socket bool // the plugin supports LANE_SOCKET
 	memory bool // and LANE_MEMORY
+	ahead  ahead
 
 	swept    sync.WaitGroup // what an earlier host left behind is looked for
 	stopOnce sync.Once
@@ -163,6 +164,7 @@ func (p *Plugin) Close() {
 		}
 		p.runner.stop()
 		p.q.close()
+		p.ahead.drop()
 		p.exe.close()
 		_ = os.RemoveAll(p.base)
 		p.lock.Close()

@@ -189,8 +189,8 @@ func (r *release) exchange(ctx context.Context, feed func(context.Context, RowWr
 
 func (r *release) openLane(stream grpc.BidiStreamingClient[wire.ReleaseInput, wire.ReleaseOutput]) (lane, error) {
 	if r.p.memory && !r.p.limits.MessagesOnly {
-		if l, err := newMemoryLane(r.p, len(r.specs)); err == nil {
-			return l, nil
+		if m, err := r.p.ahead.take(memoryLayout(r.req)); err == nil {
+			return newMemoryLane(r.p, m)
 		} // a system without sealed memory: the next best lane
 	}
 	if r.p.socket && !r.p.limits.MessagesOnly {

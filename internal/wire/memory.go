@@ -28,10 +28,16 @@ var errMemory = errors.New("memory lane is not as announced")
 // MemoryLayout is what the host announces: how many slots of which size.
 type MemoryLayout struct{ Slots, SlotSize int }
 
-// NewMemoryLayout has room for two whole record batches of these columns, and a
-// weight, in each slot, unless there are very many.
-func NewMemoryLayout(columns int) MemoryLayout {
-	size := 16<<10 + 2*(columns+1)*bodyPerColumn
+// NewMemoryLayout has room for two whole record batches of these columns in each
+// slot, unless there are very many columns, or so few rows that they need less: all
+// of it is had before the first row comes. Rows is what is publicly known of how many
+// there will be, 0 for nothing; where it is wrong, slots change hands more often.
+func NewMemoryLayout(columns int, rows int64) MemoryLayout {
+	batch := int64(bodyPerColumn)
+	if rows > 0 && rows < BatchRows {
+		batch = rows*9 + 1024
+	}
+	size := 16<<10 + 2*max(columns, 1)*int(batch)
 	return MemoryLayout{Slots: MemorySlots, SlotSize: min(maxSlotSize, (size+4095)&^4095)}
 }
 

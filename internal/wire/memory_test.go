@@ -31,7 +31,7 @@ func sockets(t testing.TB) (a, b *net.UnixConn) {
 
 // Whatever the slots are, the rows are those of the plain stream.
 func TestMemory(t *testing.T) {
-	for _, layout := range []MemoryLayout{NewMemoryLayout(2), {1, 4096}, {2, 4096}, {3, 1 << 16}, {64, 4104}} {
+	for _, layout := range []MemoryLayout{NewMemoryLayout(2, 0), NewMemoryLayout(1, 10), {1, 4096}, {2, 4096}, {3, 1 << 16}, {64, 4104}} {
 		in, in2 := random(3*BatchRows+77, true, true), random(5, true, true)
 		host, plugin := sockets(t)
 		mem := make([]byte, layout.Size())
@@ -150,7 +150,7 @@ func TestMemoryLengths(t *testing.T) {
 
 func TestMemoryLayout(t *testing.T) {
 	for columns := range 200 {
-		l := NewMemoryLayout(columns)
+		l := NewMemoryLayout(columns, int64(columns)*997)
 		got, err := ParseMemoryLayout(l.Bytes())
 		if err != nil || got != l || l.Size() > 16<<20 {
 			t.Fatalf("%d columns: %+v, %+v, %v", columns, l, got, err)
