@@ -131,29 +131,3 @@ func reach(e privacy.Event, rel privacy.Relation, delta, allowed float64) float6
 	}
 	return a.Epsilon
 }
-
-// withoutSampling is the event had everybody been in every sample, and had
-// every report been seen with its sender.
-func withoutSampling(e privacy.Event) (privacy.Event, bool) {
-	switch e := e.(type) {
-	case privacy.Sampling:
-		inner, _ := withoutSampling(e.Inner())
-		return inner, true
-	case privacy.Shuffled:
-		inner, _ := withoutSampling(e.Event)
-		return inner, true
-	case privacy.Repeat:
-		inner, changed := withoutSampling(e.Event)
-		e.Event = inner
-		return e, changed
-	case privacy.Compose:
-		out := privacy.Compose{Events: make([]privacy.Event, len(e.Events))}
-		any := false
-		for i, item := range e.Events {
-			inner, changed := withoutSampling(item)
-			out.Events[i], any = inner, any || changed
-		}
-		return out, any
-	}
-	return e, false
-}

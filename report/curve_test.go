@@ -61,7 +61,7 @@ func TestWithoutSampling(t *testing.T) {
 		privacy.Repeat{N: 3, Event: privacy.Poisson{Rate: 0.1, Event: g}},
 		privacy.Shuffled{N: 100, Event: privacy.RandomizedResponse{K: 3, Eps0: 1}}, g,
 	}}
-	got, changed := withoutSampling(e)
+	got, changed := privacy.WithoutSampling(e)
 	want := privacy.Compose{Events: []privacy.Event{privacy.Repeat{N: 3, Event: g}, privacy.RandomizedResponse{K: 3, Eps0: 1}, g}}
 	a, err := privacy.EpsilonAt(got, privacy.ReplaceOne, 1e-5)
 	if err != nil {
@@ -71,7 +71,7 @@ func TestWithoutSampling(t *testing.T) {
 	if err != nil || !changed || a.Epsilon != b.Epsilon {
 		t.Errorf("%#v (changed: %v), %v", got, changed, err)
 	}
-	if _, changed := withoutSampling(g); changed {
+	if _, changed := privacy.WithoutSampling(g); changed {
 		t.Error("an event without sampling was changed")
 	}
 }

@@ -15,7 +15,7 @@ import (
 // lower bound log(1+c)/c, and marks the draw.
 func efficiencyFigure(d Draw, id string) (template.HTML, error) {
 	p := newFigure("sampling rate q", "efficiency")
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades
 	left := math.Pow(10, math.Floor(math.Log10(math.Max(d.Amplification.Rate, 1e-280)))-1)
 	left = math.Min(left, 1e-3)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = left, 1, 0, math.Max(1, d.Efficiency)

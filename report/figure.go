@@ -42,7 +42,7 @@ func newFigure(x, y string) *plot.Plot {
 		a.Label.TextStyle.Color, a.Tick.Label.Color = ink, ink
 		a.Tick.Label.Font.Size = vg.Points(10)
 		a.Padding = 0
-		a.Tick.Marker = even{}
+		a.Tick.Marker = even
 	}
 	g := plotter.NewGrid()
 	g.Horizontal.Color, g.Vertical.Color = faint, faint

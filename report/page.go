@@ -123,7 +123,7 @@ func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, 
 		n = fewPoints
 	}
 	at := privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}
-	plainEvent, sampled := withoutSampling(event)
+	plainEvent, sampled := privacy.WithoutSampling(event)
 	right := g.Epsilon * 1.25
 	if sampled {
 		// As far as the unamplified event takes to get to the same δ.

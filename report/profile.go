@@ -21,12 +21,12 @@ type privacy64 struct{ eps, del float64 }
 func (f profileFigure) render(id, title, description string) (template.HTML, error) {
 	p := newFigure("ε", "δ")
 	right := f.after.eps[len(f.after.eps)-1]
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades
 	p.Y.Min, p.Y.Max = f.floor(), 1
 	p.X.Min, p.X.Max = 0, right
 	logarithmic := f.sampled && right > 5*f.charged.eps
 	if logarithmic {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades
 		p.X.Min = f.charged.eps / 30
 	}
 	if f.sampled {

@@ -22,32 +22,6 @@ type curve struct {
 // curvePoints is how many points a curve has.
 const curvePoints = 60
 
-// withoutSampling is the event had everybody been in every sample, and had
-// every report been seen with its sender.
-func withoutSampling(e privacy.Event) (privacy.Event, bool) {
-	switch e := e.(type) {
-	case privacy.Sampling:
-		inner, _ := withoutSampling(e.Inner())
-		return inner, true
-	case privacy.Shuffled:
-		inner, _ := withoutSampling(e.Event)
-		return inner, true
-	case privacy.Repeat:
-		inner, changed := withoutSampling(e.Event)
-		e.Event = inner
-		return e, changed
-	case privacy.Compose:
-		out := privacy.Compose{Events: make([]privacy.Event, len(e.Events))}
-		any := false
-		for i, item := range e.Events {
-			inner, changed := withoutSampling(item)
-			out.Events[i], any = inner, any || changed
-		}
-		return out, any
-	}
-	return e, false
-}
-
 // extent is the part of the plane that is drawn.
 type extent struct {
 	left, right float64 // ε
@@ -112,7 +86,7 @@ func (x extent) grid() []float64 {
 // trace evaluates every method that supports either expression along the grid,
 // on all processors.
 func trace(q *expr.Query, a *answer) ([]curve, extent, error) {
-	plain, sampled := withoutSampling(a.event)
+	plain, sampled := privacy.WithoutSampling(a.event)
 	x := span(q, a, plain, sampled)
 	var curves []curve
 	for _, v := range []struct {

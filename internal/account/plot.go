@@ -76,12 +76,12 @@ func figure(a *answer, curves []curve, x extent) *plot.Plot {
 	p.Title.TextStyle.Font.Size = vg.Points(10)
 	p.Title.Padding = vg.Points(8)
 	p.X.Label.Text, p.Y.Label.Text = "ε", "δ"
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades
 	p.Y.Min, p.Y.Max = x.floor, 1
 	p.X.Min, p.X.Max = x.left, x.right
-	p.X.Tick.Marker = round{}
+	p.X.Tick.Marker = round
 	if x.logEps {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades{}
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades
 	}
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 		axis.LineStyle.Color, axis.Tick.LineStyle.Color = shade, shade

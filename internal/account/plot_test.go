@@ -151,7 +151,7 @@ func TestWithoutSampling(t *testing.T) {
 		{privacy.Compose{Events: []privacy.Event{g, privacy.WithoutReplacement{Event: g}}}, privacy.Compose{Events: []privacy.Event{g, g}}, true},
 		{privacy.Shuffled{N: 10, Event: privacy.Pure{Eps: 1}}, privacy.Pure{Eps: 1}, true},
 	} {
-		if got, changed := withoutSampling(c.e); !reflect.DeepEqual(got, c.want) || changed != c.changed {
+		if got, changed := privacy.WithoutSampling(c.e); !reflect.DeepEqual(got, c.want) || changed != c.changed {
 			t.Errorf("%v: got %v %v", c.e, got, changed)
 		}
 	}
@@ -159,13 +159,13 @@ func TestWithoutSampling(t *testing.T) {
 
 func TestTicks(t *testing.T) {
 	for _, c := range [][2]float64{{1e-10, 1}, {1e-300, 1}, {0.01, 3}, {0.3, 0.9}, {1e-30, 1e-3}} {
-		if n := len(labels(decades{}, c[0], c[1])); n < 2 || n > 14 {
+		if n := len(labels(decades, c[0], c[1])); n < 2 || n > 14 {
 			t.Errorf("%v: %d labels", c, n)
 		}
 	}
 	for _, c := range [][2]float64{{0, 1}, {0, 2.12}, {0, 1e-9}, {0, 7e8}} {
-		if n := len(labels(round{}, c[0], c[1])); n < 3 || n > 12 {
-			t.Errorf("%v: labels %v", c, labels(round{}, c[0], c[1]))
+		if n := len(labels(round, c[0], c[1])); n < 3 || n > 12 {
+			t.Errorf("%v: labels %v", c, labels(round, c[0], c[1]))
 		}
 	}
 }

@@ -65,7 +65,7 @@ func New(a Axes) *Figure {
 		x.Label.TextStyle.Font, x.Tick.Label.Font = sans, sans
 		x.Tick.Label.Font.Size = vg.Points(10)
 		x.Padding = 0
-		x.Tick.Marker = even{}
+		x.Tick.Marker = even
 	}
 	g := plotter.NewGrid()
 	g.Horizontal.Color, g.Vertical.Color = faint, faint

@@ -18,7 +18,7 @@ func TestSnapped(t *testing.T) {
 			t.Errorf("%v: ticks %v in [%g, %g]", c, ticks, lo, hi)
 		}
 	}
-	for _, x := range (even{}).Ticks(-1, 1) {
+	for _, x := range even.Ticks(-1, 1) {
 		if x.Label == "-0" {
 			t.Error("a tick says −0")
 		}

@@ -6,29 +6,12 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
+
+	"github.com/dprelease/dprelease/internal/marks"
 )
 
-// even labels about five multiples of 1, 2 or 5 times a power of ten.
-type even struct{}
-
-// Ticks are the round numbers inside [lo, hi].
-func (even) Ticks(lo, hi float64) []plot.Tick {
-	if !(hi > lo) {
-		return []plot.Tick{{Value: lo, Label: short(lo)}}
-	}
-	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
-	for _, m := range []float64{5, 2} {
-		if (hi-lo)/(m*step) >= 4 {
-			step *= m
-			break
-		}
-	}
-	var out []plot.Tick
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+1e-9*step && len(out) < 14; i++ {
-		out = append(out, plot.Tick{Value: i * step, Label: short(i * step)})
-	}
-	return out
-}
+// even marks round numbers.
+var even = marks.Even(short)
 
 // decades labels powers of ten and, where there are few, also 2 and 5 times them.
 type decades struct{}
