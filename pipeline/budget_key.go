@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -57,7 +58,11 @@ func (p *Plan) key() (string, error) {
 		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})
 	}
 	for _, r := range p.report.Releases {
-		k.Releases = append(k.Releases, release{r.Name, r.From, r.Mechanism, r.Params, r.Fields})
+		fields := r.Fields
+		if p.reuses() || p.table != nil {
+			fields = withoutDoc(fields) // which may say how much noise there is
+		}
+		k.Releases = append(k.Releases, release{r.Name, r.From, r.Mechanism, r.Params, fields})
 	}
 	b, err := json.Marshal(k)
 	if err != nil {
@@ -65,6 +70,15 @@ func (p *Plan) key() (string, error) {
 	}
 	sum := sha256.Sum256(append([]byte("dprelease plan 1\n"), b...))
 	return hex.EncodeToString(sum[:]), nil
+}
+
+// withoutDoc are the fields by name and type alone.
+func withoutDoc(fields []report.Field) []report.Field {
+	out := slices.Clone(fields)
+	for i := range out {
+		out[i].Doc = ""
+	}
+	return out
 }
 
 func fileDigest(path string) (string, error) {

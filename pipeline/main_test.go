@@ -11,11 +11,12 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/randomizedresponse"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
-var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}}
+var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}}
 
 // The test binary is also the program that runs the built-in mechanisms, as the
 // real one is, and a whole run of a job that can be killed.
@@ -53,7 +54,7 @@ func options() pipeline.Options {
 	if err != nil {
 		panic(err)
 	}
-	return pipeline.Options{Self: self, Builtins: []string{"mean", "median", "sgd"}, Version: "test"}
+	return pipeline.Options{Self: self, Builtins: []string{"mean", "median", "randomized-response", "sgd"}, Version: "test"}
 }
 
 // example is a table of the examples.
