@@ -55,7 +55,7 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 		defer out.discard()
 		out.files = files
 		b.options.reach("stored")
-		if err := out.publish(); err != nil && !holds(dir, files) {
+		if err := out.publish(); err != nil {
 			return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
 		}
 	}

@@ -46,8 +46,7 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 	if err := r.private.write(out, rep.Job, r.table.rows()); err != nil {
 		return nil, err
 	}
-	// A run that waited for this one may have put the same files there first.
-	if err := out.publish(); err != nil && !holds(out.final, out.files) {
+	if err := out.publish(); err != nil {
 		return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
 	}
 	return &Outcome{Dir: out.final, Report: rep, results: r.results}, nil

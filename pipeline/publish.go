@@ -143,10 +143,21 @@ func (f *folder) write(name string, mode fs.FileMode, content func(io.Writer) er
 // many at once in the time of one.
 const writesAtOnce = 8
 
-// publish makes the files and the folder durable and renames it into place.
+// publish puts the folder in place. Another run with the same files, one that waited
+// for this one, may have been there first; after any other failure the files may stand
+// there and still be lost with the next power cut.
+func (f *folder) publish() error {
+	err := f.settle()
+	if errors.Is(err, fs.ErrExist) && holds(f.final, f.files) {
+		return nil
+	}
+	return err
+}
+
+// settle makes the files and the folder durable and renames it into place.
 // Renaming over anything but an empty folder fails, so nothing is ever
 // overwritten.
-func (f *folder) publish() error {
+func (f *folder) settle() error {
 	if err := f.remember(); err != nil {
 		return err
 	}
