@@ -150,13 +150,22 @@ func (f *parquetFile) storage(col int) string {
 
 func (f *arrowFile) storage(col int) string {
 	field := &f.schema.fields[col]
-	codecs := make([]int8, len(f.batches))
-	sizes := make([][]int64, len(f.batches))
-	for i, b := range f.batches {
-		codecs[i] = b.codec
-		for _, e := range b.columns[col].parts {
-			sizes[i] = append(sizes[i], e.size)
+	// How many nulls a batch says that it has decides whether its validity is read.
+	var batches, dicts [][]int64
+	add := func(to *[][]int64, b *arrowBatch, c *batchColumn) {
+		facts := []int64{b.rows, int64(b.codec), c.nulls}
+		for _, e := range c.parts {
+			facts = append(facts, e.size)
 		}
+		*to = append(*to, facts)
 	}
-	return fmt.Sprint("arrow", field.store, field.values, field.hasDict, codecs, sizes)
+	seen := map[*arrowDict]bool{}
+	for _, b := range f.batches {
+		for d := b.dicts[col]; d != nil && !seen[d]; d = d.prev {
+			seen[d] = true
+			add(&dicts, d.batch, &d.batch.columns[0])
+		}
+		add(&batches, b, &b.columns[col])
+	}
+	return fmt.Sprint("arrow", field.store, field.values, field.hasDict, batches, dicts)
 }

@@ -125,6 +125,60 @@ func TestFingerprintSeesEveryByte(t *testing.T) {
 	}
 }
 
+// The same bytes are other values where a batch, or a dictionary, says that it has
+// another number of nulls: without any, its validity is not read.
+func TestFingerprintSeesNullCounts(t *testing.T) {
+	x, s, valid := make([]float64, 300), make([]string, 300), make([]bool, 300)
+	for i := range x {
+		x[i], s[i], valid[i] = float64(i), string(rune('a'+i%20)), i%7 != 0
+	}
+	path := filepath.Join(t.TempDir(), "t.arrow")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteArrow(f, Release{Columns: []ReleaseColumn{{Name: "x", Float64: x, Valid: valid}, {Name: "s", Text: s}}}); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	tab, err := Open(t.Context(), Spec{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tab.Close()
+	of := func() Fingerprint {
+		f, err := tab.Fingerprint(t.Context(), []string{"x", "s"}, Key{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	want := of()
+	for i, b := range tab.files[0].(*arrowFile).batches {
+		for k := range b.columns {
+			before := b.columns[k].nulls
+			if k == 0 && before == 0 {
+				t.Fatal("no nulls were written")
+			}
+			b.columns[k].nulls = 1 - min(1, before)
+			if of() == want {
+				t.Errorf("batch %d, column %d: the number of nulls makes no difference", i, k)
+			}
+			b.columns[k].nulls = before
+			if d := b.dicts[k]; d != nil {
+				d.batch.columns[0].nulls++
+				if of() == want {
+					t.Errorf("column %d: the number of nulls of a dictionary makes no difference", k)
+				}
+				d.batch.columns[0].nulls--
+			}
+		}
+	}
+	if of() != want {
+		t.Error("the same table has two fingerprints")
+	}
+}
+
 // BenchmarkFingerprint is what content addressing adds to a run. Reference:
 // BenchmarkScanSum, beside which it runs.
 func BenchmarkFingerprint(b *testing.B) {
