@@ -166,6 +166,9 @@ func (d *draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 	if d.sample, err = d.onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
 		return job.Problems{j.Problem(job.Key("samples", d.name), err.Error(), "")}, nil
 	}
+	if d.sample.Delta >= math.Nextafter(1, 0) {
+		return job.Problems{j.Problem(job.Key("samples", d.name), fmt.Sprintf("the delta of what is released from it is %.3g: as large as the probability that a unit is drawn at all, so that it would allow to publish the sample", d.budget.Delta), "ask for a smaller delta in guarantee")}, nil
+	}
 	problems, broken := d.planReleases(ctx, j)
 	if len(problems) > 0 || broken != nil {
 		return problems, broken
