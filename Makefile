@@ -51,4 +51,4 @@ generate:
 	$(GO) generate ./...
 
 clean:
-	rm -rf bin examples/*/out examples/*/dprelease.db*
+	rm -rf bin examples/*/out examples/*/dprelease.db* examples/*/.dprelease-releases

@@ -125,7 +125,7 @@ func (a Address) prepareFile(create bool) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return refuse(CodeUnreadable, "%s cannot be examined", a)
 	case !create:
-		return refuse(CodeMissing, "there is no ledger at %s", a)
+		return refuse(CodeMissing, "there is no ledger at %s; the first run of a job makes it, or ledger init", a)
 	}
 	dir := filepath.Dir(a.sqlite)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -97,7 +97,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 	if head == nil {
 		switch {
 		case version < 0 && (!l.options.Create || l.options.ReadOnly):
-			return refuse(CodeMissing, "there is no ledger at %s", l.address)
+			return refuse(CodeMissing, "there is no ledger at %s; the first run of a job makes it, or ledger init", l.address)
 		case version > len(l.options.steps):
 			return refuse(CodeVersion, "%s was written by a newer program; use that program", l.address)
 		case l.options.ReadOnly:

@@ -93,7 +93,7 @@ func TestLimitIsExact(t *testing.T) {
 				if codeOf(err) != CodeExhausted {
 					t.Fatalf("ten times more than a tenth: %v", err)
 				}
-				for _, want := range []string{"the job needs epsilon", "too little", "would fit"} {
+				for _, want := range []string{"the job needs ε", "too little", "would fit"} {
 					if !strings.Contains(err.Error(), want) {
 						t.Errorf("says %q, want %q", err, want)
 					}

@@ -95,6 +95,9 @@ func (b *budget) taken(files []ledger.File) error {
 	case ok && r.Job.Digest != "":
 		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
 	}
+	if what := irreplaceable(dir); what != "" {
+		return problem("is "+what+", and the run makes the folder", "name a folder that is not there yet, or one inside it")
+	}
 	return problem("already holds something else, which is never overwritten", "name another folder")
 }
 

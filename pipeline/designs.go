@@ -30,7 +30,7 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 		if err != nil && !refused[r.Mechanism] {
 			refused[r.Mechanism] = true
 			if at := job.Item("releases", i) + ".mechanism"; pluginFault(err) {
-				broken = cmp.Or(broken, pluginFailure(j, at, err))
+				broken = cmp.Or(broken, pluginFailure(ctx, j, at, err))
 			} else {
 				problems = append(problems, j.Problem(at, err.Error(), ""))
 			}
@@ -62,8 +62,12 @@ func pluginFault(err error) bool {
 	return errors.As(err, &p) && p.Code != host.CodeRefused
 }
 
-// pluginFailure places the failure of a plugin before any data was read.
-func pluginFailure(j *job.Job, path string, err error) error {
+// pluginFailure places the failure of a plugin before any data was read. What ends
+// because the caller gave up is an interrupt, however it shows.
+func pluginFailure(ctx context.Context, j *job.Job, path string, err error) error {
+	if ctx.Err() != nil {
+		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
 	var p *host.Error
 	errors.As(err, &p)
 	return fail(ExitPlugin, p.Code, "%s: %s: %s; nothing was read and nothing debited", j.Pos(path), path, p.Error())

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -41,4 +42,10 @@ func With(o Options, at func(string), d Disk, lease time.Duration) Options {
 		o.disk = seam{d}
 	}
 	return o
+}
+
+// Mounted says that another file system begins at a folder.
+func Mounted(dir string) bool {
+	info, err := os.Lstat(dir)
+	return err == nil && mounted(dir, info)
 }

@@ -69,6 +69,13 @@ func MakePlan(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
 	return p, p.forecast(ctx)
 }
 
+// Price prices a job as MakePlan does, and leaves out whether its account allows it.
+func Price(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
+	set := newMechanisms(ctx, j, o)
+	defer set.close()
+	return makePlan(ctx, j, o, set)
+}
+
 func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Plan, error) {
 	p := &Plan{job: j}
 	outer, relation, problems := collected(j)
@@ -203,7 +210,7 @@ func (d *draw) planReleases(ctx context.Context, j *job.Job) (job.Problems, erro
 		r.public = public(j, d)
 		if err := r.makePlan(ctx); err != nil {
 			if pluginFault(err) {
-				broken = cmp.Or(broken, pluginFailure(j, r.path()+".mechanism", err))
+				broken = cmp.Or(broken, pluginFailure(ctx, j, r.path()+".mechanism", err))
 			} else {
 				problems = append(problems, planProblem(j, r, err))
 			}

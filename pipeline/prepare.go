@@ -9,11 +9,14 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
+// spentOnly ends what is said of a failure after the debit.
+const spentOnly = "; nothing was published, and the budget is spent"
+
 // Failures after the first row: fixed texts, nothing of the data (P20).
 var (
-	errMissing = fail(ExitSource, "DATA_MISSING", "a column that is declared without missing values holds one; say missing: drop or missing: {impute: VALUE}")
-	errOutside = fail(ExitSource, "DATA_OUTSIDE", "a category column holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
-	errType    = fail(ExitSource, "DATA_TYPE", "a column cannot be read as its declared type")
+	errMissing = fail(ExitSource, "DATA_MISSING", "a column that is declared without missing values holds one; say missing: drop or missing: {impute: VALUE}"+spentOnly)
+	errOutside = fail(ExitSource, "DATA_OUTSIDE", "a category column holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}"+spentOnly)
+	errType    = fail(ExitSource, "DATA_TYPE", "a column cannot be read as its declared type"+spentOnly)
 )
 
 // prepared is one column of a batch as a mechanism sees it: clipped numbers or

@@ -39,9 +39,11 @@ const (
 	outputTaken
 )
 
-// inspectOutput looks whether a folder may be published at dir.
+// inspectOutput looks whether a folder may be published at dir: nothing stands there,
+// or an empty folder that a folder can take the place of. Anything else would be
+// found out after the budget is spent.
 func inspectOutput(dir string) (outputState, error) {
-	entries, err := os.ReadDir(dir)
+	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return outputFree, nil
@@ -49,10 +51,43 @@ func inspectOutput(dir string) (outputState, error) {
 		return outputTaken, nil
 	case err != nil:
 		return outputTaken, err
-	case len(entries) == 0:
+	case !info.IsDir(), mounted(dir, info):
+		return outputTaken, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) == 0 {
 		return outputFree, nil
 	}
-	return outputTaken, nil
+	return outputTaken, err
+}
+
+// irreplaceable says what stands in the place of an output folder that is no folder,
+// or not one that another can take the place of.
+func irreplaceable(dir string) string {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return ""
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case !info.IsDir():
+		return "a file"
+	case mounted(dir, info):
+		return "the root of a mounted file system"
+	}
+	return ""
+}
+
+// mounted says that another file system begins at a folder, as where a container is
+// given one for its output: it can be filled, but not replaced.
+func mounted(dir string, info fs.FileInfo) bool {
+	parent, err := os.Stat(filepath.Dir(dir))
+	if err != nil {
+		return false
+	}
+	here, ok := info.Sys().(*syscall.Stat_t)
+	above, also := parent.Sys().(*syscall.Stat_t)
+	return ok && also && here.Dev != above.Dev
 }
 
 // partial stands in the name of a folder in the making.

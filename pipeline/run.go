@@ -285,7 +285,7 @@ func codeOf(ctx context.Context, err error) error {
 	case errors.As(err, &sampler):
 		return fail(ExitSource, "SAMPLE_"+string(sampler.Code), "%s; nothing was published, and the budget is spent", sampler.Error())
 	case errors.As(err, &source):
-		return fail(ExitSource, "SOURCE_"+source.Code, "%s; nothing was published, and the budget is spent", source.Error())
+		return fail(ExitSource, sourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
 	case errors.As(err, &plugin):
 		return fail(ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
 	}

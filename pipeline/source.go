@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -91,6 +92,11 @@ func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) erro
 	return nil
 }
 
+// sourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
+func sourceCode(e *table.Error) string {
+	return "SOURCE_" + strings.ToUpper(strings.ReplaceAll(e.Code, "-", "_"))
+}
+
 // sourceFailure places what is wrong with the table before a row was read.
 func sourceFailure(ctx context.Context, j *job.Job, err error) error {
 	var e *table.Error
@@ -98,11 +104,11 @@ func sourceFailure(ctx context.Context, j *job.Job, err error) error {
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
 	case !errors.As(err, &e):
-		return fail(ExitSource, "SOURCE_unreadable", "the table cannot be read; nothing was drawn and nothing debited")
+		return fail(ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
 	}
 	key := "dataset.source.path"
 	if e.Code == table.CodeColumn {
 		key = "dataset.columns"
 	}
-	return fail(ExitSource, "SOURCE_"+e.Code, "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
+	return fail(ExitSource, sourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
 }

@@ -95,7 +95,6 @@ type variant struct {
 func (u *subject) with(v variant) *job.Job {
 	j := *u.job
 	j.Budget.Limit = job.Guarantee{Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(999_999, 1_000_000)}
-	j.Budget.Ledger = job.Secret{} // and no account
 	if v.sample != nil {
 		s := *v.sample
 		s.Name = invented

@@ -58,7 +58,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 	o := e.options()
 	settings := planner.Settings{
 		Price: func(ctx context.Context, j *job.Job) (report.Report, error) {
-			p, err := pipeline.MakePlan(ctx, j, o)
+			p, err := pipeline.Price(ctx, j, o)
 			if err != nil {
 				return report.Report{}, err
 			}

@@ -54,7 +54,7 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	var err error
 	if p.base, p.lock, err = privateDir(); err != nil {
 		p.exe.close()
-		return nil, p.fault(CodeStart)
+		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + dirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
 	}
 	p.swept.Go(sweepOnce) // while the process starts
 	p.q = newQuarantine(p.limits)

@@ -1,0 +1,76 @@
+package pipeline_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// A folder that is there and empty becomes the output; what a folder cannot take the
+// place of is refused before the budget is spent.
+func TestOutputFolder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		make func(out string) error
+		says string
+	}{
+		{"nothing", func(string) error { return nil }, ""},
+		{"an empty folder", func(out string) error { return os.Mkdir(out, 0o700) }, ""},
+		{"a file", func(out string) error { return os.WriteFile(out, nil, 0o600) }, "is a file"},
+		{"a link to an empty folder", func(out string) error { return os.Symlink(t.TempDir(), out) }, "is a symbolic link"},
+		{"a link to nothing", func(out string) error { return os.Symlink("nowhere", out) }, "is a symbolic link"},
+		{"a folder in use", func(out string) error { return os.MkdirAll(filepath.Join(out, "x"), 0o700) }, "already holds something else"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := write(t, tinyJob, "TABLE", good(t))
+			dir := filepath.Dir(path)
+			if err := c.make(filepath.Join(dir, "out")); err != nil {
+				t.Fatal(err)
+			}
+			_, err := run(t, path)
+			if c.says == "" {
+				if _, missing := os.Stat(filepath.Join(dir, "out", "report.json")); err != nil || missing != nil {
+					t.Fatal(err, missing)
+				}
+				return
+			}
+			if exit, _ := exitOf(err); exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q in it", err, c.says)
+			}
+			if len(spends(t, dir)) != 0 {
+				t.Error("the budget was spent")
+			}
+		})
+	}
+}
+
+// The mount of a container's output folder cannot be replaced.
+func TestOutputIsMounted(t *testing.T) {
+	if !pipeline.Mounted("/proc") || pipeline.Mounted(t.TempDir()) {
+		t.Error("/proc is mounted, and a new folder is not")
+	}
+}
+
+// Who gives up while the plugins start is told of an interrupt, not of a plugin.
+func TestInterruptedPlan(t *testing.T) {
+	j, err := pipeline.Load(write(t, tinyJob, "TABLE", good(t)), func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	var f *pipeline.Failure
+	for name, err := range map[string]error{
+		"plan": func() error { _, err := pipeline.MakePlan(ctx, j, options()); return err }(),
+		"run":  func() error { _, err := pipeline.Run(ctx, j, options()); return err }(),
+	} {
+		if !errors.As(err, &f) || f.Exit != pipeline.ExitInterrupted || f.Code != "INTERRUPTED" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
