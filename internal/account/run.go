@@ -49,7 +49,7 @@ func Run(in io.Reader, out, errw io.Writer, o Options) int {
 		name = o.File
 		f, err := os.Open(o.File)
 		if err != nil {
-			return complain(errw, ExitUsage, readError(o.File, err))
+			return refuse(out, errw, o, ExitUsage, readError(o.File, err))
 		}
 		defer f.Close() //nolint:errcheck // read only
 		in = f
@@ -65,7 +65,7 @@ func Run(in io.Reader, out, errw io.Writer, o Options) int {
 		// just fits; the rest of it is never read.
 		var err error
 		if text, err = io.ReadAll(io.LimitReader(in, expr.MaxBytes+1)); err != nil {
-			return complain(errw, ExitUsage, readError(name, err))
+			return refuse(out, errw, o, ExitUsage, readError(name, err))
 		}
 	}
 	q, problems := expr.ParseQuery(text, name)

@@ -236,3 +236,13 @@ func TestQuestionThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// A program that asked for JSON gets JSON where the file cannot be read, too.
+func TestUnreadableFileAsJSON(t *testing.T) {
+	var out, errw bytes.Buffer
+	code := Run(strings.NewReader(""), &out, &errw, Options{File: filepath.Join(t.TempDir(), "nowhere.yaml"), JSON: true})
+	var answer struct{ Error string }
+	if err := json.Unmarshal(out.Bytes(), &answer); err != nil || code != ExitUsage || errw.Len() > 0 || !strings.Contains(answer.Error, "nowhere.yaml") {
+		t.Errorf("exit %d, %q, %q, %v", code, out.String(), errw.String(), err)
+	}
+}
