@@ -34,6 +34,7 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 		if err != nil {
 			return r, err
 		}
+		entry.PublicColumns = d.publicColumns(j)
 		r.Draws = append(r.Draws, entry)
 		for _, c := range entry.PublicColumns {
 			if !contains(r.Dataset.PublicColumns, c) {
@@ -64,6 +65,27 @@ func (p *Plan) order(name string) int {
 	return -1
 }
 
+// publicColumns are the columns in which a neighbour is the same, or else what is
+// charged does not hold: those of the design's frame (P5), and those that are declared
+// immutable where a release reads them and may count on it (P11).
+func (d *draw) publicColumns(j *job.Job) []string {
+	out := slices.Clone(d.design.Facts().UnitColumns)
+	if k, ok := d.design.(*samplers.Kept); ok {
+		out = k.PublicColumns()
+	}
+	if j.Dataset.Relation != privacy.ReplaceOne {
+		return out
+	}
+	for _, r := range d.releases {
+		for _, name := range r.plan.Columns {
+			if c, ok := r.public.Column(name); ok && c.Immutable && !contains(out, name) {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
 func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy.Relation) (report.Draw, error) {
 	g, err := guarantee(wrap(d.event), d.answer)
 	if err != nil {
@@ -71,13 +93,10 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 	}
 	entry := report.Draw{
 		Name: d.name, Design: d.design.Kind(), Target: point(d.target), Sample: d.sample,
-		SampleRelations: d.relations, Guarantee: g, PublicColumns: d.design.Facts().UnitColumns,
+		SampleRelations: d.relations, Guarantee: g,
 	}
 	for _, r := range d.releases {
 		entry.Releases = append(entry.Releases, r.job.Name)
-	}
-	if k, ok := d.design.(*samplers.Kept); ok {
-		entry.PublicColumns = k.PublicColumns()
 	}
 	entry.Kept = d.kept.describe()
 	if s := sampling(d.design); s != nil {

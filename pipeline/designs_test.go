@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -136,5 +137,23 @@ func TestWrongPlugin(t *testing.T) {
 				t.Errorf("exit %d, code %s: %v", exit, code, err)
 			}
 		})
+	}
+}
+
+// What a neighbour keeps is said wherever a charge rests on it: a column that is
+// declared immutable, where groups by it are charged apart, and not where the design
+// brings in other units (P11).
+func TestImmutableColumnsAreSaid(t *testing.T) {
+	releases := `  - {name: m, from: s, mechanism: mean, params: {column: enrolled, by: school_type}, guarantee: {epsilon: "0.5"}}` + "\n"
+	for sample, want := range map[string]bool{"poisson, rate: 0.2": true, "srswor, size: 800": false} {
+		r := planned(t, design(t, "samples: {s: {method: "+sample+"}}\n", releases, "domain: [E, M, H]}", "domain: [E, M, H], immutable: true}"))
+		said := strings.Contains(report.Meaning(r.Guarantee, r.Dataset), "but for school_type, which is public")
+		if said != want || (len(r.Draws[0].PublicColumns) == 1) != want {
+			t.Errorf("%s: %q, %v", sample, report.Meaning(r.Guarantee, r.Dataset), r.Draws[0].PublicColumns)
+		}
+		r = planned(t, design(t, "samples: {s: {method: "+sample+"}}\n", releases))
+		if len(r.Dataset.PublicColumns) > 0 {
+			t.Errorf("%s: %v without a declaration", sample, r.Dataset.PublicColumns)
+		}
 	}
 }

@@ -46,7 +46,8 @@ type Dataset struct {
 	UnitPlural string `json:"unit_plural,omitempty"`
 	Population int64  `json:"population,omitempty"`
 	Collected  string `json:"collected,omitempty"`
-	// PublicColumns are the columns that a neighbour keeps: key columns of frames.
+	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
+	// immutable ones that releases count on.
 	PublicColumns []string `json:"public_columns,omitempty"`
 }
 
@@ -89,8 +90,9 @@ type Draw struct {
 	// they may spend SampleBudget under replace-one because it is less.
 	SampleArrival *privacy.Point `json:"sample_arrival,omitempty"`
 	Efficiency    float64        `json:"efficiency,omitempty"`
-	// PublicColumns are the key columns of the design's frame: they are public, and
-	// a neighbour keeps them.
+	// PublicColumns are the key columns of the design's frame, and the columns that the
+	// job declares immutable, where a release reads them and the design lets it count on
+	// that: they are public, and a neighbour keeps them.
 	PublicColumns []string       `json:"public_columns,omitempty"`
 	Amplification *Amplification `json:"amplification,omitempty"`
 	Verdict       string         `json:"verdict,omitempty"`
