@@ -46,6 +46,13 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
+	// A table that cannot be read leaves nothing behind, not even a new ledger.
+	t, err := openTable(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	o.reach("opened")
 	budget, err := openBudget(ctx, plan, o, early)
 	if err != nil {
 		return nil, err
@@ -58,12 +65,6 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		making = beginPage(&plan.report)
 		defer making.wait()
 	}
-	t, err := openTable(ctx, plan)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	o.reach("opened")
 	if done, err := budget.released(ctx, t); done != nil || err != nil {
 		return done, err
 	}

