@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/pipeline"
-	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
 )
 
 // design replaces the samples and releases of the schools job.

@@ -11,10 +11,8 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
+// pointText never gives an ε without its δ (P2).
 func pointText(p privacy.Point, number func(float64) string) string {
-	if p.Delta == 0 {
-		return "ε " + number(p.Epsilon)
-	}
 	return "ε " + number(p.Epsilon) + ", δ " + number(p.Delta)
 }
 

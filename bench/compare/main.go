@@ -62,14 +62,18 @@ func compare(bin, table, small string, rows, runs int) error {
 	}
 	sources := []string{"table", "one", "few"}
 	wall, work := map[string][]float64{}, map[string][]float64{}
-	var peer []float64
+	var warm, first, whole []float64
 	var peak int64
 	for i := range runs {
-		ns, err := duckdb(table)
+		q, err := duckdb(table, 9)
 		if err != nil {
 			return err
 		}
-		peer = append(peer, ns*float64(rows)/1e6)
+		warm, first = append(warm, q.Median*float64(rows)/1e6), append(first, q.First*float64(rows)/1e6)
+		if q, err = duckdb(table, 1); err != nil {
+			return err
+		}
+		whole = append(whole, q.wall)
 		for _, from := range sources {
 			r, err := once(bin, fmt.Sprintf(job, i, table, rows, from, 10_000))
 			if err != nil {
@@ -86,8 +90,10 @@ func compare(bin, table, small string, rows, runs int) error {
 			wall["small"], work["small"] = append(wall["small"], r.wall), append(work["small"], r.work)
 		}
 	}
-	base := median(peer)
-	fmt.Printf("%-44s %8.1f ms  %6s\n", "DuckDB avg, one thread (query alone)", base, "1.00")
+	base := median(warm)
+	fmt.Printf("%-44s %8.1f ms  %6s\n", "DuckDB avg, one thread (query alone, warm)", base, "1.00")
+	fmt.Printf("%-44s %8.1f ms  %6.2f\n", "the same, the first query of a process", median(first), median(first)/base)
+	fmt.Printf("%-44s %8.1f ms  %6.2f\n", "the same, a whole process of Node.js", median(whole), median(whole)/base)
 	for k, name := range []string{"dprelease run, mean of the full table", "dprelease run, Poisson 1 %", "dprelease run, SRSWOR 10,000"} {
 		m := median(wall[sources[k]])
 		fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table; %.0f ms of processor time, %.2f of the full table's\n",
@@ -136,22 +142,25 @@ func once(bin, text string) (measured, error) {
 	return measured{ms(wall), ms(state.UserTime() + state.SystemTime()), state.SysUsage().(*syscall.Rusage).Maxrss}, nil
 }
 
-// duckdb returns the median nanoseconds a row of DuckDB's average.
-func duckdb(table string) (float64, error) {
-	cmd := exec.Command("node", "duckdb-avg.mjs", table, "x")
+// peer is DuckDB's average, in nanoseconds a row: the median of some queries and the
+// first one of the process, which took wall milliseconds.
+type peer struct {
+	Median float64 `json:"median_ns_per_row"`
+	First  float64 `json:"first_ns_per_row"`
+	wall   float64
+}
+
+func duckdb(table string, queries int) (peer, error) {
+	cmd := exec.Command("node", "duckdb-avg.mjs", table, "x", fmt.Sprint(queries))
 	cmd.Dir = "bench"
 	cmd.Stderr = os.Stderr
+	start := time.Now()
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
+		return peer{}, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
 	}
-	var r struct {
-		Median float64 `json:"median_ns_per_row"`
-	}
-	if err := json.Unmarshal(out, &r); err != nil {
-		return 0, err
-	}
-	return r.Median, nil
+	p := peer{wall: float64(time.Since(start).Microseconds()) / 1e3}
+	return p, json.Unmarshal(out, &p)
 }
 
 func median(x []float64) float64 {
