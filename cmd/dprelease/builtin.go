@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,15 @@ func served(args []string) (sdk.Mechanism, bool) {
 	}
 	m, ok := builtins[args[1]]
 	return m, ok
+}
+
+// serve serves a built-in mechanism. But for sgd they compute on one core; looking for
+// work on the others would take them from the host, which decodes rows meanwhile.
+func serve(name string, m sdk.Mechanism) {
+	if name != "sgd" {
+		runtime.GOMAXPROCS(1)
+	}
+	sdk.Serve(m)
 }
 
 const serveCommand = "__mechanism"

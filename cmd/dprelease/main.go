@@ -5,15 +5,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
 	if m, ok := served(os.Args[1:]); ok {
-		sdk.Serve(m)
+		serve(os.Args[2], m)
 		return exitDone
 	}
 	tuneCollector()
