@@ -85,10 +85,25 @@ func (d *draw) ledgerStep(step privacy.Point) (ledger.Step, error) {
 	return s, err
 }
 
+// stands refuses events that have no rule on the draw they are run on, such as one
+// about more units than the sample holds. A kept draw is charged by what its steps cost
+// on the sample, where nobody asks for that.
+func (d *draw) stands(relation privacy.Relation, events []privacy.Event, delta float64) error {
+	_, err := privacy.EpsilonWith(d.design.Event(compose(events)), relation, delta, privacy.Options{Quick: true})
+	return err
+}
+
 // priceKept finds what the releases of a kept draw cost, together and each alone.
 func (d *draw) priceKept(j *job.Job) error {
 	step, err := d.planStep(d.releases)
 	if err != nil {
+		return err
+	}
+	events := make([]privacy.Event, len(d.releases))
+	for i, r := range d.releases {
+		events[i] = r.plan.Event
+	}
+	if err := d.stands(j.Dataset.Relation, events, point(d.target).Delta); err != nil {
 		return err
 	}
 	d.kept.step = step

@@ -343,6 +343,11 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 			}
 			continue
 		}
+		if p.table != nil {
+			if err := p.table.stands(relation, []privacy.Event{d.event}, point(d.target).Delta); err != nil {
+				return asPlanError(err, "draw %s: %v", d.name, err)
+			}
+		}
 		fresh, targets = append(fresh, d.event), append(targets, d.target)
 		shares := make([]privacy.Event, len(d.releases))
 		for k, r := range d.releases {

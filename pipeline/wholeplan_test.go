@@ -21,7 +21,7 @@ func randomReleases(r *rand.Rand, n int) string {
 		if strings.Contains(params, "gaussian") || r.IntN(3) == 0 {
 			delta = ", delta: " + pick(r, "1e-9", "1e-5", "1e-3", "0.02")
 		}
-		fmt.Fprintf(&b, "  - {name: r%d, from: s, mechanism: %s, guarantee: {epsilon: %s%s}}\n", i, params, pick(r, "0.001", "0.05", "0.3", "1", "3", "8"), delta)
+		fmt.Fprintf(&b, "  - {name: r%d, from: s, mechanism: %s, guarantee: {epsilon: %s%s}}\n", i, params, pick(r, "0.000001", "0.001", "0.05", "0.3", "1", "3", "8", "20"), delta)
 	}
 	return b.String()
 }
@@ -33,11 +33,11 @@ var secretSize = []string{"relation: replace-one\n  size: 6194", "relation: add-
 // told by, whichever method priced it: events, shares, or a raised budget.
 func TestRandomPlansAgainstAttacks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
-	tries := 15
+	tries := 20
 	raised, tight, plans := 0, 0, 0
 	for range tries {
-		sample := pick(rng, "poisson, rate: 0.0001", "poisson, rate: 0.05", "poisson, rate: 0.4", "poisson, rate: 0.7", "poisson, rate: 0.99", "poisson, rate: 1",
-			"srswor, size: 2", "srswor, size: 600", "srswor, size: 6193", "srswor, size: 6194")
+		sample := pick(rng, "poisson, rate: 0.000001", "poisson, rate: 0.0001", "poisson, rate: 0.05", "poisson, rate: 0.4", "poisson, rate: 0.7", "poisson, rate: 0.99", "poisson, rate: 1",
+			"srswor, size: 1", "srswor, size: 2", "srswor, size: 600", "srswor, size: 6193", "srswor, size: 6194")
 		replace := []string{"limit: {epsilon: 2}", "limit: {epsilon: 99, delta: 0.2}"}
 		relation := privacy.ReplaceOne
 		if rng.IntN(3) == 0 {
