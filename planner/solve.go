@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/lazy"
@@ -20,13 +22,23 @@ type Goal struct {
 	Limit   float64 `json:"limit"`
 }
 
+var measures = []string{"rse", "se", "rmse", "noise"}
+
 var goalPattern = lazy.Regexp(`^\s*(rse|se|rmse|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
 
 // ParseGoal reads "rse<2%", "se<5", "rmse<5" or "noise<1".
 func ParseGoal(s string) (Goal, error) {
 	m := goalPattern().FindStringSubmatch(s)
 	if m == nil {
-		return Goal{}, fmt.Errorf("solve: must be rse, se, rmse or noise below a number, such as rse<2%%, not %q", s)
+		word := strings.TrimSpace(s)
+		if at := strings.IndexAny(word, "<=>"); at >= 0 {
+			word = strings.TrimSpace(word[:at])
+		}
+		hint := ""
+		if !slices.Contains(measures, word) {
+			hint = meant(word, measures...)
+		}
+		return Goal{}, fmt.Errorf("solve: must be rse, se, rmse or noise below a number, such as rse<2%%, not %q%s", s, hint)
 	}
 	x, err := strconv.ParseFloat(m[2], 64)
 	if m[3] == "%" {
@@ -44,7 +56,7 @@ func ParseGoal(s string) (Goal, error) {
 // ParseOver checks what is to be found.
 func ParseOver(over string) error {
 	if a := Axis(over); a != Epsilon && a != Size {
-		return fmt.Errorf("over: must be epsilon or n, not %q", over)
+		return fmt.Errorf("over: must be epsilon or n, not %q%s", over, meant(over, string(Epsilon), string(Size)))
 	}
 	return nil
 }
@@ -62,9 +74,13 @@ func (g Goal) of(a Accuracy) float64 {
 
 // unknown says why a goal's measure is not known, and where in the job to help it.
 func (u *subject) unknown(g Goal, a Accuracy) error {
-	if u.column != nil && g.Measure != "noise" {
+	if u.numeric() {
 		at := job.Key("dataset.columns", u.column.Name)
 		switch {
+		case g.Measure == "noise" && a.NoiseSD > 0:
+		case u.model == nil && a.NoiseSD == 0:
+			return u.wrong(at, "the noise depends on the data, and no distribution is assumed of the column",
+				"add what is publicly known, such as assume: {distribution: normal, mean: 40, sd: 20}")
 		case u.model == nil:
 			return u.wrong(at, "nothing is assumed of the column, so the error that "+g.Measure+" is about is not known",
 				"add what is publicly known, such as assume: {mean: 40, sd: 20}, or solve for noise")
@@ -72,10 +88,27 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 			return u.wrong(at+".assume", "has no mean, which rse is relative to", "add mean, or solve for se")
 		}
 	}
-	if a.Unknown != "" {
-		return errors.New("solve: " + a.Unknown)
+	return u.unknownRelease(g, a)
+}
+
+// numeric reports whether the release is about a column of numbers, of which
+// something could be assumed.
+func (u *subject) numeric() bool { return u.column != nil && u.column.Type == job.Number }
+
+// unknownRelease says why a release has no such measure, and what to ask instead.
+func (u *subject) unknownRelease(g Goal, a Accuracy) error {
+	switch {
+	case a.NoiseSD == 0 && !u.numeric():
+		return u.wrong(u.path, fmt.Sprintf("the error of a release by %s is not known before it is made, so there is nothing to solve for", u.release.Mechanism),
+			"choose another release with --release")
+	case a.NoiseSD == 0:
+		return u.wrong(u.path, a.Unknown, "choose another release with --release")
+	case a.Unknown != "" && u.sample != nil:
+		return u.wrong(u.path, a.Unknown, "solve for noise, such as noise<5, or release from the table")
+	case g.Measure == "rse":
+		return u.wrong(u.path, "rse is relative to a value, and nothing is assumed of what "+u.release.Mechanism+" releases", "solve for se, such as se<5, or for noise")
 	}
-	return errors.New("solve: this error is not known without data")
+	return u.wrong(u.path, "this error is not known without data", "solve for noise, such as noise<5")
 }
 
 // Solution is what reaches a goal.

@@ -71,7 +71,15 @@ func ParseAxis(s string) (Axis, error) {
 	case Rate, Size, Epsilon:
 		return a, nil
 	}
-	return "", fmt.Errorf("sweep: must be rate, epsilon or n, not %q", s)
+	return "", fmt.Errorf("sweep: must be rate, epsilon or n, not %q%s", s, meant(s, string(Rate), string(Epsilon), string(Size)))
+}
+
+// meant ends an error with the word that was probably meant, if there is one.
+func meant(word string, known ...string) string {
+	if near := job.Nearest(word, known); near != "" {
+		return " (did you mean " + near + "?)"
+	}
+	return ""
 }
 
 // Accuracy is the error to expect, in the units of the released value. A part that

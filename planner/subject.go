@@ -22,6 +22,7 @@ const invented = "planned"
 type subject struct {
 	job     *job.Job
 	release job.Release
+	path    string // of the release in the job
 	column  *job.Column
 	sample  *job.Sample      // that it is made from, nil for the table
 	model   *model           // what is assumed, nil where nothing is
@@ -38,17 +39,20 @@ func newSubject(j *job.Job, s Settings) (*subject, error) {
 	if s.Price == nil || len(j.Releases) == 0 {
 		return nil, errors.New("a job with a release, and a way to price it, are needed")
 	}
-	u := &subject{job: j, release: j.Releases[0], s: s}
+	u := &subject{job: j, s: s}
 	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.Table })
 	if s.Release != "" {
 		at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == s.Release })
 		if at < 0 {
-			return nil, fmt.Errorf("release: there is no release %q in the job", s.Release)
+			names := make([]string, len(j.Releases))
+			for i, r := range j.Releases {
+				names[i] = r.Name
+			}
+			return nil, fmt.Errorf("release: there is no release %q in the job%s", s.Release, meant(s.Release, names...))
 		}
 	}
-	if at >= 0 {
-		u.release = j.Releases[at]
-	}
+	at = max(at, 0)
+	u.release, u.path = j.Releases[at], job.Item("releases", at)
 	if sample, ok := j.Sample(u.release.From); ok {
 		u.sample = &sample
 	}

@@ -27,7 +27,7 @@ func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
 		Short: "Look after the budget: show, verify, init, raise, lower, export",
-		Args:  cobra.NoArgs,
+		Args:  unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("a command is missing: show, verify, init, raise, lower or export")
 		},
@@ -93,7 +93,8 @@ func (a *accountFlags) key() (ledger.Key, error) {
 	case a.dataset == "":
 		return ledger.Key{}, errors.New("--dataset is missing")
 	case err != nil:
-		return ledger.Key{}, fmt.Errorf("--relation: %w", err)
+		known := []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
+		return ledger.Key{}, fmt.Errorf("--relation: %w%s", err, didYouMean("", a.relation, known))
 	}
 	return ledger.Key{Dataset: a.dataset, Unit: a.unit, Relation: rel}, nil
 }
@@ -138,7 +139,10 @@ data set without an account opens a basic one with its own limit.
 		RunE: func(c *cobra.Command, args []string) error {
 			var key ledger.Key
 			var limit ledger.Limit
-			var err error
+			err := oneOf("--filter", filter, []string{ledger.Basic, ledger.ZCDP, ledger.RDP})
+			if err != nil {
+				return err
+			}
 			if k.dataset != "" {
 				if key, err = k.key(); err != nil {
 					return err

@@ -65,7 +65,12 @@ func (e *environment) schema() *cobra.Command {
 		Long:      "schema prints the JSON Schema (2020-12) of a file format; without a name, that of the job file.",
 		Example:   "  dprelease schema > job.schema.json",
 		ValidArgs: schemas(),
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), cobra.OnlyValidArgs),
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return oneOf("schema", args[0], schemas())
+		}),
 		RunE: func(_ *cobra.Command, args []string) error {
 			name := "job"
 			if len(args) == 1 {

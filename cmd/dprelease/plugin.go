@@ -15,7 +15,7 @@ func (e *environment) plugins() *cobra.Command {
 		Short: "Write, check and list mechanisms",
 		Long: `plugin holds the commands for those who write a mechanism of their own, or who
 want to know more about one before they let it at their data.`,
-		Args: cobra.NoArgs,
+		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("a command is missing: check, list or new")
 		},

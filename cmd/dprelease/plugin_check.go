@@ -56,7 +56,7 @@ was not refuted is not proved.`,
 				return errors.New("give either the path of a plugin or --builtin NAME")
 			}
 			if x.builtin != "" && builtins[x.builtin] == nil {
-				return fmt.Errorf("no built-in mechanism %q; see dprelease plugin list", x.builtin)
+				return fmt.Errorf("no built-in mechanism %q%s; see dprelease plugin list", x.builtin, didYouMean("", x.builtin, builtinNames()))
 			}
 			return nil
 		},

@@ -61,20 +61,12 @@ itself, and writes the releases with a report of what they cost in privacy.`,
   query: {delta: 1e-6}'`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			for _, near := range c.SuggestionsFor(args[0]) {
-				return fmt.Errorf("unknown command %q (did you mean %s?)", args[0], near)
-			}
-			return fmt.Errorf("unknown command %q", args[0])
-		},
+		Args:          unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema or version")
 		},
 	}
-	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(unknownFlag)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.version(), e.mechanism())
 	return root

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/dprelease/dprelease/internal/job"
+)
+
+// meant is the known word that was probably meant: the nearest one, or the first
+// that begins in the same way.
+func meant(word string, known []string) string {
+	if near := job.Nearest(word, known); near != "" {
+		return near
+	}
+	for _, k := range known {
+		if len(word) > 1 && strings.HasPrefix(k, strings.ToLower(word)) {
+			return k
+		}
+	}
+	return ""
+}
+
+// didYouMean ends an error about a word that is not known, with mark in front of
+// the word that is.
+func didYouMean(mark, word string, known []string) string {
+	if near := meant(word, known); near != "" {
+		return " (did you mean " + mark + near + "?)"
+	}
+	return ""
+}
+
+// oneOf refuses a value that is none of the known ones.
+func oneOf(what, word string, known []string) error {
+	for _, k := range known {
+		if word == k {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: must be %s, not %q%s", what, enumerated(known), word, didYouMean("", word, known))
+}
+
+// enumerated is "a, b or c".
+func enumerated(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// unknownFlag adds the flag that was probably meant to cobra's error.
+func unknownFlag(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	if c.HasSubCommands() && c.Flags().NArg() > 0 {
+		return unknownCommand(c, c.Flags().Args()) // whose flags nobody knows
+	}
+	word := unknown.GetSpecifiedName()
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		if len(letters) == 1 {
+			return err
+		}
+		word = letters // -json
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, f.Name)
+		}
+	})
+	return fmt.Errorf("%w%s", err, didYouMean("--", word, known))
+}
+
+// unknownCommand refuses the arguments of a command that only has commands below it.
+func unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() || sub.Name() == "help" {
+			known = append(known, sub.Name())
+		}
+	}
+	of := ""
+	if c.HasParent() {
+		of = " of " + c.Name()
+	}
+	return fmt.Errorf("unknown command %q%s%s", args[0], of, didYouMean("", args[0], known))
+}
