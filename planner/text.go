@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -35,9 +34,6 @@ func percent(x float64) string {
 	}
 	return fmt.Sprintf("%.3g %%", 100*x)
 }
-
-// columns of a terminal that a table must fit in.
-const columns = 80
 
 // WriteText prints the sweep for a person.
 func (w *Sweep) WriteText(out io.Writer) error {
@@ -88,24 +84,9 @@ func assumed(b io.Writer, assumptions []string, repetitions int) {
 	}
 }
 
-// paragraph prints text in lines that fit the terminal, the later ones indented.
+// paragraph prints text on one line, whatever it is made from; a terminal breaks it.
 func paragraph(out io.Writer, text string) {
-	width := 0
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case width+1+n > columns:
-			fmt.Fprint(out, "\n  ")
-			width = 2
-		default:
-			fmt.Fprint(out, " ")
-			width++
-		}
-		fmt.Fprint(out, word)
-		width += n
-	}
-	fmt.Fprintln(out)
+	fmt.Fprintln(out, strings.Join(strings.Fields(text), " "))
 }
 
 // filled are the columns that are not left out and have something in some row.

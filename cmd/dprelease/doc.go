@@ -7,7 +7,8 @@
 // a child process of this same program (the hidden command __mechanism).
 //
 // It promises that standard output holds the answer and nothing else, that an
-// error is one line for each problem and never a stack trace or a cell value
+// error is one line for each problem (laid out on a terminal, package internal/prose)
+// and never a stack trace or a cell value
 // (P20), that a closed pipe does not end a run whose budget is spent, and that an
 // interrupt cancels the run in an orderly way.
 //

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,9 +105,9 @@ func (e *environment) fail(ctx context.Context, err error) error {
 		return failed{f.Exit}
 	}
 	if len(problems) > 0 {
-		fmt.Fprintln(e.errw, problems.Error())
+		e.tell(e.errw, "%s\n", problems.Error())
 	} else {
-		fmt.Fprintf(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
+		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
 	return failed{f.Exit}
 }
@@ -120,7 +119,7 @@ func (e *environment) say(object any, format string, args ...any) error {
 	case e.json:
 		err = e.line(object)
 	case !e.quiet:
-		_, err = fmt.Fprintf(e.out, format, args...)
+		err = e.tell(e.out, format, args...)
 	}
 	return e.printed(err)
 }
@@ -132,7 +131,7 @@ func (e *environment) print(a answer) error {
 	case e.json:
 		err = e.line(a)
 	case !e.quiet:
-		err = a.WriteText(e.out)
+		err = e.people(e.out, a.WriteText)
 	}
 	return e.printed(err)
 }
@@ -149,10 +148,10 @@ func (e *environment) report(a answer) error {
 			Outcome answer `json:"outcome"`
 		}{"done", exitDone, a})
 	case !e.quiet:
-		err = a.WriteText(e.out)
+		err = e.people(e.out, a.WriteText)
 	}
 	if err != nil {
-		fmt.Fprintln(e.errw, "dprelease: the releases are made, but the summary cannot be written")
+		e.tell(e.errw, "dprelease: the releases are made, but the summary cannot be written\n")
 	}
 	return nil
 }
@@ -162,7 +161,7 @@ func (e *environment) printed(err error) error {
 	if err == nil {
 		return nil
 	}
-	fmt.Fprintln(e.errw, "dprelease: OUTPUT: the answer cannot be written")
+	e.tell(e.errw, "dprelease: OUTPUT: the answer cannot be written\n")
 	return failed{exitBug}
 }
 

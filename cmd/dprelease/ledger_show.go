@@ -77,7 +77,7 @@ func (e *environment) ledgerShow() *cobra.Command {
 				case asCSV:
 					return e.printed(s.writeCSV(e.out))
 				}
-				return e.printed(s.writeText(e.out))
+				return e.printed(e.people(e.out, s.writeText))
 			})
 		},
 	}

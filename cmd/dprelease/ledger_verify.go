@@ -77,7 +77,7 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	} else {
 		for _, f := range found {
 			code := strings.ToUpper(strings.ReplaceAll(f.Code, "-", "_"))
-			fmt.Fprintf(e.errw, "dprelease: LEDGER_%s: %s: %s\n", code, f.Where, f.What)
+			e.tell(e.errw, "dprelease: LEDGER_%s: %s: %s\n", code, f.Where, f.What)
 		}
 		if len(found) == 0 {
 			if err := e.say(nil, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"io/fs"
 	"runtime"
 	"runtime/debug"
@@ -31,10 +32,20 @@ argument, a file or standard input, and answers with the guarantee.`,
 			if len(args) == 1 {
 				o.Expr = args[0]
 			}
-			if exit := account.Run(e.in, e.out, e.errw, o); exit != exitDone {
-				return failed{exit}
+			if o.JSON || o.JSONL {
+				return exited(account.Run(e.in, e.out, e.errw, o))
 			}
-			return nil
+			exit := exitDone
+			err := e.people(e.errw, func(errw io.Writer) error {
+				return e.people(e.out, func(out io.Writer) error {
+					exit = account.Run(e.in, out, errw, o)
+					return nil
+				})
+			})
+			if err != nil {
+				return e.printed(err)
+			}
+			return exited(exit)
 		},
 	}
 	c.Flags().StringVarP(&o.File, "file", "f", "", "the file that holds the question; - is standard input")
@@ -42,6 +53,14 @@ argument, a file or standard input, and answers with the guarantee.`,
 	c.Flags().BoolVar(&o.JSONL, "jsonl", false, "read one question a line and answer each on a line")
 	c.Flags().StringVar(&o.Plot, "plot", "", "draw δ against ε into this .svg or .png file")
 	return c
+}
+
+// exited is what a command returns that knows its exit code.
+func exited(exit int) error {
+	if exit == exitDone {
+		return nil
+	}
+	return failed{exit}
 }
 
 const schemaSuffix = "-v1.schema.json"

@@ -148,7 +148,7 @@ func (e *environment) unchecked(err error) error {
 	if e.json {
 		_ = e.line(failure{"failed", pipeline.ExitPlugin, "PLUGIN_UNCHECKED", err.Error()})
 	} else {
-		fmt.Fprintf(e.errw, "dprelease: the plugin cannot be checked: %v\n", err)
+		e.tell(e.errw, "dprelease: the plugin cannot be checked: %v\n", err)
 	}
 	return failed{pipeline.ExitPlugin}
 }

@@ -50,7 +50,7 @@ a proof. It never overwrites anything.`,
 				dir = args[0]
 			}
 			if err := writeSkeleton(dir, args[0], replace); err != nil {
-				fmt.Fprintf(e.errw, "dprelease: %v\n", err)
+				e.tell(e.errw, "dprelease: %v\n", err)
 				return failed{exitUsage}
 			}
 			next := "go mod tidy && go test && go build"

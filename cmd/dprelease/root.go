@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 			return done.exit
 		}
 		// Every other error is cobra's: the command line itself is wrong.
-		fmt.Fprintf(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
+		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
 		return exitUsage
 	})
 }
