@@ -2,8 +2,10 @@ package pipeline_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -21,11 +23,9 @@ var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": medi
 // The test binary is also the program that runs the built-in mechanisms, as the
 // real one is, and a whole run of a job that can be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 2 && os.Args[1] == "__mechanism" {
-		if m, ok := builtins[os.Args[2]]; ok {
-			sdk.Serve(m)
-			return
-		}
+	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
+		sdk.Serve(slices.Collect(maps.Values(builtins))...)
+		return
 	}
 	if job := os.Getenv("PIPELINE_TEST_RUN"); job != "" {
 		os.Exit(runJob(job))

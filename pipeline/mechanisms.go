@@ -8,6 +8,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/launch"
 	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -55,9 +56,13 @@ func newMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 	m := &mechanisms{job: j, options: o, known: map[string]*started{}}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
+	builtin := false
 	for _, r := range j.Releases {
 		if m.known[r.Mechanism] != nil {
 			continue
+		}
+		if _, foreign := j.Plugin(r.Mechanism); !foreign {
+			builtin = true
 		}
 		s := &started{}
 		m.known[r.Mechanism] = s
@@ -66,6 +71,9 @@ func newMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 			defer func() { <-places }()
 			s.once.Do(func() { s.mechanism, s.err = m.start(ctx, r.Mechanism) })
 		})
+	}
+	if !builtin {
+		m.begun.Go(launch.Drop) // a process that was started early is of no use here
 	}
 	return m
 }
@@ -117,7 +125,7 @@ func (m *mechanisms) command(name string) (*mechanism, error) {
 		return nil, fmt.Errorf("no mechanism of the name %q", name)
 	}
 	return &mechanism{
-		command: host.Command{Name: name, Path: m.options.Self, Args: []string{"__mechanism", name}, Mechanism: name},
+		command: host.Command{Name: name, Path: m.options.Self, Args: []string{"__mechanism"}, Mechanism: name},
 		limits:  host.Limits{SoleParent: m.options.SoleParent},
 		builtin: true,
 	}, nil

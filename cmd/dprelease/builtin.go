@@ -1,12 +1,13 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/cmd/dprelease/early"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -34,36 +35,40 @@ func builtinNames() []string {
 	return names
 }
 
-// served is the built-in mechanism that a command line asks this process to serve. A
-// host waits for it: there is no command line to read, nothing to set up.
-func served(args []string) (sdk.Mechanism, bool) {
-	if len(args) != 2 || args[0] != serveCommand {
-		return nil, false
+// serving says that a command line asks this process to serve the built-in mechanisms.
+// A host waits for it: there is no command line to read, nothing to set up.
+func serving(args []string) bool { return len(args) == 1 && args[0] == early.Serve }
+
+// serve serves the built-in mechanisms. A host uses a process for one of them.
+func serve() {
+	var all []sdk.Mechanism
+	for _, name := range builtinNames() {
+		m := builtins[name]
+		if name != "sgd" {
+			m = onOneCore{m}
+		}
+		all = append(all, m)
 	}
-	m, ok := builtins[args[1]]
-	return m, ok
+	sdk.Serve(all...)
 }
 
-// serve serves a built-in mechanism. But for sgd they compute on one core; looking for
-// work on the others would take them from the host, which decodes rows meanwhile.
-func serve(name string, m sdk.Mechanism) {
-	if name != "sgd" {
-		runtime.GOMAXPROCS(1)
-	}
-	sdk.Serve(m)
+// onOneCore is a mechanism that computes on one core: looking for work on the others
+// would take them from the host, which decodes rows meanwhile.
+type onOneCore struct{ sdk.Mechanism }
+
+func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {
+	runtime.GOMAXPROCS(1)
+	return m.Mechanism.Plan(r)
 }
 
-const serveCommand = "__mechanism"
-
-// mechanism is the hidden command that serves one built-in mechanism to a host. It
-// gets here only where it is wrong: served answers for the rest.
+// mechanism is the hidden command that serves the built-in mechanisms to a host. It
+// gets here only where it is wrong: serving answers for the rest.
 func (e *environment) mechanism() *cobra.Command {
 	return &cobra.Command{
-		Use:    serveCommand + " NAME",
+		Use:    early.Serve,
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("no built-in mechanism %q", args[0])
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("this command is for the program itself")
 		},
 	}
 }

@@ -5,15 +5,18 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/dprelease/dprelease/internal/launch"
 )
 
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
-	if m, ok := served(os.Args[1:]); ok {
-		serve(os.Args[2], m)
+	if serving(os.Args[1:]) {
+		serve()
 		return exitDone
 	}
+	defer launch.Drop()
 	tuneCollector()
 	ctx, stop := interruptible(context.Background())
 	defer stop()

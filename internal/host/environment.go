@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"os/exec"
-	"strings"
 
 	"google.golang.org/grpc"
 
@@ -13,19 +12,6 @@ import (
 )
 
 type execCmd = exec.Cmd
-
-// environment is all that a plugin finds in its environment: what the handshake
-// needs, and a few fixed values. Nothing of the host's own leaks (secrets do live
-// there), and nothing of it can change what a mechanism computes.
-func environment(fromGoPlugin []string, base string) []string {
-	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=" + base, "TMPDIR=" + base}
-	for _, kv := range fromGoPlugin {
-		if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, wire.CookieKey+"=") {
-			env = append(env, kv)
-		}
-	}
-	return env
-}
 
 // brokerStream is the stream on which a plugin could announce sockets of its own to
 // the host. It has none to announce, and each would cost memory: the first ends it.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/launch"
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
@@ -35,7 +36,7 @@ func startProcess(*executable, string, []string, []string, string, bool) (*proce
 
 func (*process) kill(time.Duration) bool { return true }
 
-func privateDir() (string, *os.File, error) { return "", nil, errPlatform }
+func adopt(*launch.Early, bool) (*process, error) { return nil, errPlatform }
 
 func sweepOnce() {}
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dprelease/dprelease/internal/launch"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -25,7 +26,8 @@ type Plugin struct {
 	cmd    Command
 	limits Limits
 	exe    *executable
-	base   string // private directory, 0700
+	early  *launch.Early // nil: the process is started when it is needed
+	base   string        // private directory, 0700
 	lock   *os.File
 	q      *quarantine
 	client *plugin.Client
@@ -51,10 +53,12 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	if p.exe, code = openExecutable(cmd.Path, cmd.SHA256); code != "" {
 		return nil, p.fault(code)
 	}
-	var err error
-	if p.base, p.lock, err = privateDir(); err != nil {
-		p.exe.close()
-		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + dirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
+	if !p.begun() {
+		var err error
+		if p.base, p.lock, err = launch.PrivateDir(); err != nil {
+			p.exe.close()
+			return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + launch.DirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
+		}
 	}
 	p.swept.Go(sweepOnce) // while the process starts
 	p.q = newQuarantine(p.limits)
@@ -64,6 +68,18 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// begun says that a process like the one that is wanted runs already, and takes it.
+func (p *Plugin) begun() bool {
+	if !p.exe.own() {
+		return false
+	}
+	if p.early = launch.Take(p.cmd.Args); p.early == nil {
+		return false
+	}
+	p.base, p.lock = p.early.Base, p.early.Lock
+	return true
 }
 
 // config is go-plugin's part: it may parse a handshake that has been checked, dial
@@ -78,9 +94,18 @@ func (p *Plugin) config() *plugin.ClientConfig {
 		},
 		Plugins: plugin.PluginSet{wire.PluginName: &clientPlugin{}},
 		RunnerFunc: func(_ hclog.Logger, c *execCmd, dir string) (runner.Runner, error) {
-			p.runner.env, p.runner.dir = environment(c.Env, p.base), dir
-			p.runner.start = func(env []string, _ string) (*process, error) {
+			env := launch.Environment(p.base, c.Env)
+			p.runner.dir, p.runner.start = dir, func() (*process, error) {
 				return startProcess(p.exe, p.cmd.Path, p.cmd.Args, env, p.base, p.limits.SoleParent)
+			}
+			if e := p.early; e != nil && e.Fits(env) {
+				p.runner.dir, p.runner.start = e.Sockets, func() (*process, error) {
+					pr, err := adopt(e, p.limits.SoleParent)
+					if err == nil {
+						p.early = nil // from here on it ends as every other does
+					}
+					return pr, err
+				}
 			}
 			return p.runner, nil
 		},
@@ -163,6 +188,9 @@ func (p *Plugin) Close() {
 		case <-time.After(5 * time.Second): // a process that the kernel will not let die
 		}
 		p.runner.stop()
+		if p.early != nil {
+			p.early.End()
+		}
 		p.q.close()
 		p.ahead.drop()
 		p.exe.close()

@@ -1,20 +1,13 @@
 package host
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"os"
-	"os/exec"
-	"runtime"
-	"strconv"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
-)
 
-// tokenKey names the environment variable that marks a plugin's processes.
-const tokenKey = "DPRELEASE_PLUGIN_ID"
+	"github.com/dprelease/dprelease/internal/launch"
+)
 
 // process is a plugin's first process and all that descends from it.
 //
@@ -51,74 +44,41 @@ func startProcess(exe *executable, name string, args, env []string, dir string, 
 	if err := subreaper(); err != nil {
 		return nil, err
 	}
-	var mark [16]byte
-	if _, err := rand.Read(mark[:]); err != nil {
+	leaders.Lock()
+	defer leaders.Unlock()
+	c, err := launch.Spawn(launch.Command{Path: exe.path, Args: append([]string{name}, args...), Env: env, Dir: dir, File: exe.file})
+	if err != nil {
 		return nil, err
 	}
-	p := &process{token: hex.EncodeToString(mark[:]), soleParent: soleParent, doomed: map[int]bool{}, done: make(chan struct{})}
-	var ends [3]*os.File
-	fail := func(err error) (*process, error) {
-		for _, f := range append(ends[:], p.lifeline, p.stdout, p.stderr) {
-			if f != nil {
-				f.Close()
-			}
-		}
-		return nil, err
-	}
-	var err error
-	if ends[0], p.lifeline, err = os.Pipe(); err != nil {
-		return fail(err)
-	}
-	if p.stdout, ends[1], err = os.Pipe(); err != nil {
-		return fail(err)
-	}
-	if p.stderr, ends[2], err = os.Pipe(); err != nil {
-		return fail(err)
-	}
-	cmd := &exec.Cmd{
-		Path: exe.path, Args: append([]string{name}, args...), Env: append(env, tokenKey+"="+p.token), Dir: dir,
-		Stdin: ends[0], Stdout: ends[1], Stderr: ends[2],
-		// A session of its own, so that a terminal's signals do not reach it and its
-		// descendants can be told; killed with us.
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
-	}
-	if exe.file != nil {
-		cmd.ExtraFiles = []*os.File{exe.file}
-	}
-	started := make(chan error, 1)
-	go p.run(cmd, started)
-	if err := <-started; err != nil {
-		return fail(err)
-	}
-	for _, f := range ends {
-		f.Close()
-	}
-	return p, nil
+	return newProcess(c, soleParent), nil
 }
 
-// run starts the process and stays on its thread until the process has ended: the
-// parent-death signal goes off when the thread that forked ends, not only when the
-// whole host does.
-func (p *process) run(cmd *exec.Cmd, started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	leaders.Lock()
-	closeOnExec()
-	err := cmd.Start()
-	if err != nil {
-		leaders.Unlock()
-		started <- err
-		return
+// adopt makes an early process the plugin's.
+func adopt(e *launch.Early, soleParent bool) (*process, error) {
+	if err := subreaper(); err != nil {
+		return nil, err
 	}
-	p.pid = cmd.Process.Pid
+	leaders.Lock()
+	defer leaders.Unlock()
+	return newProcess(e.Process, soleParent), nil
+}
+
+// newProcess enters a process among the leaders, whose lock is held.
+func newProcess(c *launch.Process, soleParent bool) *process {
+	p := &process{pid: c.Pid, token: c.Mark, soleParent: soleParent, doomed: map[int]bool{},
+		lifeline: c.Lifeline, stdout: c.Stdout, stderr: c.Stderr, done: make(chan struct{})}
 	leaders.pids[p.pid] = true
 	if s, ok := readStat(p.pid); ok {
 		p.started = s.started
 	}
-	leaders.Unlock()
 	// A core dump would hold rows. The limit 1 stops a file and, unlike 0, a pipe.
 	_ = unix.Prlimit(p.pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil)
-	started <- nil
+	c.Run(p.reap)
+	return p
+}
+
+// reap waits until the process has ended, and ends what is left of its group.
+func (p *process) reap() {
 	for {
 		var info unix.Siginfo
 		if err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
@@ -128,23 +88,8 @@ func (p *process) run(cmd *exec.Cmd, started chan<- error) {
 	// Not reaped yet, so that the number of the group cannot have been reused.
 	_ = unix.Kill(-p.pid, unix.SIGKILL)
 	leaders.Lock()
-	_ = cmd.Wait()
+	launch.Reap(p.pid)
 	delete(leaders.pids, p.pid)
 	leaders.Unlock()
 	close(p.done)
-}
-
-// closeOnExec keeps every descriptor of this process to itself. Go opens files that
-// way, but what the process itself inherited may not be so. The standard streams
-// and the executable are passed on by duplicates.
-func closeOnExec() {
-	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
-		return
-	}
-	names, _ := os.ReadDir("/proc/self/fd") // a kernel before 5.11
-	for _, n := range names {
-		if fd, err := strconv.Atoi(n.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
 }

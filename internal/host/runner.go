@@ -15,8 +15,7 @@ import (
 // pluginRunner is the process as go-plugin sees it: one good handshake line on
 // stdout and nothing else. What the process really prints never reaches go-plugin.
 type pluginRunner struct {
-	start func(env []string, dir string) (*process, error)
-	env   []string
+	start func() (*process, error)
 	dir   string // where the plugin makes its sockets
 	q     *quarantine
 
@@ -32,7 +31,7 @@ type pluginRunner struct {
 var _ runner.Runner = (*pluginRunner)(nil)
 
 func (r *pluginRunner) Start(context.Context) error {
-	p, err := r.start(r.env, r.dir)
+	p, err := r.start()
 	if err != nil {
 		return err
 	}

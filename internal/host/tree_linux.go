@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/internal/launch"
 )
 
 // procStat is what /proc says of a process.
@@ -112,11 +114,11 @@ func (p *process) sweep() int {
 // mark, orphans if there can be no others, and the descendants of all those. A child
 // that is older than the plugin came with this process, across an exec.
 func (p *process) members(all map[int]procStat) map[int]bool {
-	self := os.Getpid()
+	self, waiting := os.Getpid(), launch.Waiting()
 	mine := map[int]bool{p.pid: true}
 	for pid, s := range all {
 		switch {
-		case pid == self || leaders.pids[pid]:
+		case pid == self || pid == waiting || leaders.pids[pid]:
 		case s.session == p.pid,
 			s.state != 'Z' && marked(pid, p.token),
 			p.soleParent && s.ppid == self && s.started >= p.started:
@@ -200,5 +202,5 @@ func readStat(pid int) (procStat, bool) {
 // other users cannot be read and are not ours.
 func marked(pid int, token string) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(b, []byte(tokenKey+"="+token))
+	return err == nil && bytes.Contains(b, []byte(launch.MarkKey+"="+token))
 }
