@@ -27,15 +27,20 @@ func beginBudget(ctx context.Context, j *job.Job) *opening {
 		if o.address, o.err = addressOf(j); o.err != nil {
 			return
 		}
-		if o.open(ctx, j, ledger.Options{}); o.missing() {
+		if o.open(ctx, j, ledger.Options{}); o.unfound() {
 			o.seed, _ = ledger.NewSeed(ctx, o.address)
 		}
 	}()
 	return o
 }
 
-// missing says that there is no ledger yet.
+// missing waits, and says that there is no ledger yet.
 func (o *opening) missing() bool {
+	<-o.done
+	return o.unfound()
+}
+
+func (o *opening) unfound() bool {
 	var known *ledger.Error
 	return o.ledger == nil && errors.As(o.err, &known) && known.Code == ledger.CodeMissing
 }
@@ -69,7 +74,6 @@ func openBudget(ctx context.Context, p *Plan, o Options, early *opening) (*budge
 	if err != nil {
 		return nil, err
 	}
-	<-early.done
 	if early.missing() {
 		early.found(ctx, p.job)
 	}

@@ -33,10 +33,7 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 			return nil, err
 		}
 	}
-	if _, err := out.write(reportFile, 0o644, rep.WriteJSON); err != nil {
-		return nil, err
-	}
-	if err := writePages(out, r.page, &rep, r.values()); err != nil {
+	if err := writeReports(out, r.page, &rep, r.values()); err != nil {
 		return nil, err
 	}
 	if err := b.seal(ctx, out.files); err != nil {
@@ -70,21 +67,23 @@ func beginPage(r *report.Report) *paged {
 	return p
 }
 
+// wait waits for the page, where one is made.
 func (p *paged) wait() (*report.Page, error) {
+	if p == nil {
+		return nil, nil
+	}
 	<-p.done
 	return p.page, p.err
 }
 
-// writePages writes both pages. Released values stand in them, and nothing else
-// that follows from data (P19).
-func writePages(out *folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {
-	for _, name := range []string{pageFile, publicFile} {
-		_, err := out.write(name, 0o644, func(w io.Writer) error { return page.WriteHTML(w, rep, values, name == publicFile) })
-		if err != nil {
-			return err
-		}
+// writeReports writes the report in its three forms, side by side. Released values
+// stand in the pages, and nothing else that follows from data (P19).
+func writeReports(out *folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {
+	html := func(public bool) func(io.Writer) error {
+		return func(w io.Writer) error { return page.WriteHTML(w, rep, values, public) }
 	}
-	return nil
+	return out.writeAll(0o644, []string{reportFile, pageFile, publicFile},
+		[]func(io.Writer) error{rep.WriteJSON, html(false), html(true)})
 }
 
 // values are the released tables.

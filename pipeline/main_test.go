@@ -54,7 +54,11 @@ func options() pipeline.Options {
 	if err != nil {
 		panic(err)
 	}
-	return pipeline.Options{Self: self, Builtins: []string{"mean", "median", "randomized-response", "sgd"}, Version: "test"}
+	var descriptions []sdk.Description
+	for _, m := range builtins {
+		descriptions = append(descriptions, m.Describe())
+	}
+	return pipeline.Options{Self: self, Builtins: descriptions, Version: "test"}
 }
 
 // example is a table of the examples.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,6 +98,7 @@ func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 	if err != nil {
 		return nil, err
 	}
+	known := m.compileAhead(k)
 	p, err := host.Start(ctx, k.command, k.limits)
 	if err != nil {
 		return nil, err
@@ -105,12 +107,31 @@ func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 		p.Close()
 		return nil, err
 	}
-	if k.params, err = params.Compile(k.about.Params); err != nil {
+	if k.params, err = known(k.about.Params); err != nil {
 		p.Close()
 		return nil, err
 	}
 	k.put(p)
 	return k, nil
+}
+
+// compileAhead compiles the schema that a built-in mechanism has for its parameters
+// while its process starts. What is returned compiles the one that the process names,
+// if it is another.
+func (m *mechanisms) compileAhead(k *mechanism) func(json.RawMessage) (*params.Schema, error) {
+	i := m.options.builtin(k.command.Mechanism)
+	if !k.builtin || i < 0 {
+		return params.Compile
+	}
+	ours := m.options.Builtins[i].Params
+	compiled := sync.OnceValues(func() (*params.Schema, error) { return params.Compile(ours) })
+	m.begun.Go(func() { _, _ = compiled() })
+	return func(theirs json.RawMessage) (*params.Schema, error) {
+		if bytes.Equal(ours, theirs) {
+			return compiled()
+		}
+		return params.Compile(theirs)
+	}
 }
 
 func (m *mechanisms) command(name string) (*mechanism, error) {
@@ -121,7 +142,7 @@ func (m *mechanisms) command(name string) (*mechanism, error) {
 			sha256:  p.SHA256,
 		}, nil
 	}
-	if !contains(m.options.Builtins, name) {
+	if m.options.builtin(name) < 0 {
 		return nil, fmt.Errorf("no mechanism of the name %q", name)
 	}
 	return &mechanism{

@@ -3,18 +3,20 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // Options are what the command line gives a job.
 type Options struct {
 	Observer    Observer
-	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
-	Self        string   // the path of this program, which runs the built-in mechanisms
-	Builtins    []string // their names
-	Version     string   // of this program
+	Diagnostics bool              // write CONFIDENTIAL-diagnostics.json
+	Self        string            // the path of this program, which runs the built-in mechanisms
+	Builtins    []sdk.Description // what they are
+	Version     string            // of this program
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
 	SoleParent bool
@@ -31,6 +33,12 @@ type Options struct {
 	at func(point string)
 
 	_ struct{}
+}
+
+// builtin is the place of a built-in mechanism in the list, -1 where there is none of
+// that name.
+func (o Options) builtin(name string) int {
+	return slices.IndexFunc(o.Builtins, func(d sdk.Description) bool { return d.Name == name })
 }
 
 func (o Options) reach(point string) {

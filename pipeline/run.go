@@ -53,17 +53,26 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	}
 	defer t.close()
 	o.reach("opened")
+	// A job that was released before most likely is again, and needs no new page. In a
+	// new ledger there is none.
+	var making *paged
+	page := func() {
+		if making == nil {
+			o.reach("paging")
+			making = beginPage(&plan.report)
+		}
+	}
+	defer func() { making.wait() }()
+	if early.missing() {
+		page()
+	}
 	budget, err := openBudget(ctx, plan, o, early)
 	if err != nil {
 		return nil, err
 	}
 	o.reach("ledger")
-	// A job that was released before most likely is again, and needs no new page.
-	var making *paged
 	if !budget.before(ctx) {
-		o.reach("paging")
-		making = beginPage(&plan.report)
-		defer making.wait()
+		page()
 	}
 	if done, err := budget.released(ctx, t); done != nil || err != nil {
 		return done, err
@@ -72,11 +81,8 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	// Whatever can go wrong with the page's figures goes wrong before the debit.
-	if making == nil {
-		o.reach("paging")
-		making = beginPage(&plan.report)
-	}
-	page, err := making.wait()
+	page()
+	pages, err := making.wait()
 	if err != nil {
 		return nil, fail(ExitBug, "REPORT", "%v; nothing was drawn", err)
 	}
@@ -95,7 +101,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		release()
 		budget.end(ctx)
 	}()
-	run := &running{plan: plan, table: t, options: o, page: page, private: newDiagnostics(o), results: map[string]sdk.Result{}}
+	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}}
 	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
 	if err := whole(content(run.draws(leased))); err != nil {
 		return nil, codeOf(leased, err)

@@ -35,6 +35,15 @@ func builtinNames() []string {
 	return names
 }
 
+// describeBuiltins says what the built-in mechanisms are.
+func describeBuiltins() []sdk.Description {
+	var all []sdk.Description
+	for _, name := range builtinNames() {
+		all = append(all, builtins[name].Describe())
+	}
+	return all
+}
+
 // serving says that a command line asks this process to serve the built-in mechanisms.
 // A host waits for it: there is no command line to read, nothing to set up.
 func serving(args []string) bool { return len(args) == 1 && args[0] == early.Serve }

@@ -90,7 +90,7 @@ func (e *environment) job(ctx context.Context, path string, f func(context.Conte
 }
 
 func (e *environment) options() pipeline.Options {
-	return pipeline.Options{Self: e.self, Builtins: builtinNames(), Version: version().Version, SoleParent: true}
+	return pipeline.Options{Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
 }
 
 // fail prints an error, one line for each problem, and gives its exit code.
