@@ -164,33 +164,42 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	r.options.observe(Event{Kind: "draw", Draw: d.name})
-	units := r.table.units[d.name]
-	selector, err := samplers.Begin(d.design, src.Child(), r.table.rows())
-	if err != nil {
-		return err
-	}
-	picks := newPicker(selector, units, len(d.releases) > together)
-	if d.kept != nil && !d.kept.reused() {
-		picks.recorder = &d.kept.recorder
-	}
-	if err := picks.takeAll(d.design, r.table.rows()); err != nil {
-		return err
-	}
+	own := src.Child()
+	// The mechanisms get ready beside the draw.
+	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d, own) })
+	go begin()
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
 		batch := d.releases[i*together : min((i+1)*together, len(d.releases))]
-		if err := r.feed(ctx, d.name, batch, picks, src, r.progress(d, i, scans)); err != nil {
+		if err := r.feed(ctx, d.name, batch, begin, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
 	}
-	return selector.Done()
+	picks, err := begin()
+	if err != nil {
+		return err
+	}
+	return picks.selector.Done()
+}
+
+// begin begins to draw a sample.
+func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
+	selector, err := samplers.Begin(d.design, src, r.table.rows())
+	if err != nil {
+		return nil, err
+	}
+	picks := newPicker(selector, r.table.units[d.name], len(d.releases) > together)
+	if d.kept != nil && !d.kept.reused() {
+		picks.recorder = &d.kept.recorder
+	}
+	return picks, picks.takeAll(d.design, r.table.rows())
 }
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *running) feed(ctx context.Context, draw string, batch []*release, picks *picker, src *noise.Source, progress func(int64)) error {
+func (r *running) feed(ctx context.Context, draw string, batch []*release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{table: r.table.table, content: r.table.content, job: r.plan.job, picker: picks, progress: progress,
+	s := &sample{table: r.table.table, content: r.table.content, job: r.plan.job, progress: progress,
 		done: func(rows int64, columns []*preparer) { r.private.scanned(draw, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
@@ -212,9 +221,9 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, picks
 			done <- err
 		}()
 	}
-	scanErr := waitAll(ctx, ready, len(batch))
-	if scanErr == nil {
-		scanErr = s.run(ctx, sinks)
+	var scanErr error
+	if s.picker, scanErr = begin(); scanErr == nil {
+		scanErr = s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) })
 	}
 	if scanErr != nil {
 		cancel(scanErr)

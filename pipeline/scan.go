@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
@@ -22,12 +23,12 @@ type picker struct {
 	every    bool    // of the table; nothing is left to pick
 	keep     bool    // remember the picks for another scan
 	picks    map[int64]samplers.Selection
-	next     map[int64][]float64 // weights of blocks on their way
-	recorder *samplers.Recorder  // writes the draw down where it is kept for other jobs
+	next     []weighted         // blocks on their way
+	recorder *samplers.Recorder // writes the draw down where it is kept for other jobs
 }
 
 func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
-	return &picker{selector: s, units: units, keep: keep, picks: map[int64]samplers.Selection{}, next: map[int64][]float64{}}
+	return &picker{selector: s, units: units, keep: keep, picks: map[int64]samplers.Selection{}}
 }
 
 // takeAll walks the table at once for a design that takes all of it, so that no
@@ -69,7 +70,7 @@ func (p *picker) pick(b table.Block) (table.Pick, error) {
 		}
 	}
 	if len(sel.Weights) > 0 {
-		p.next[b.First] = append([]float64(nil), sel.Weights...)
+		p.next = append(p.next, weighted{b.First, append([]float64(nil), sel.Weights...)})
 	}
 	return table.Pick{All: sel.All, Rows: sel.Rows}, nil
 }
@@ -81,11 +82,26 @@ func (p *picker) draw(b table.Block) (samplers.Selection, error) {
 	return p.selector.Next(b.Rows)
 }
 
-// weights returns the design weights of a delivered block, once.
+// weighted is the design weights of the rows picked of a block.
+type weighted struct {
+	first   int64 // row of the table
+	weights []float64
+}
+
+// weights returns the design weights of a delivered block, or of several in a row,
+// once. Blocks are delivered in the order in which they were picked.
 func (p *picker) weights(b table.Block) []float64 {
-	w := p.next[b.First]
-	delete(p.next, b.First)
-	return w
+	var all []float64
+	for len(p.next) > 0 && p.next[0].first < b.First+int64(b.Rows) {
+		if all == nil {
+			all = p.next[0].weights
+		} else {
+			all = append(all, p.next[0].weights...)
+		}
+		p.next[0] = weighted{}
+		p.next = p.next[1:]
+	}
+	return all
 }
 
 // sample is one scan of the rows of a draw: every block's columns are prepared
@@ -129,7 +145,10 @@ func (s sink) write(rows int, ready []host.Values, weights []float64) error {
 	return s.rows.Write(host.Batch{Rows: rows, Columns: some, Weights: weights})
 }
 
-func (s *sample) run(ctx context.Context, sinks []sink) error {
+// run scans the sample. It waits for the sinks to be ready with the first rows in
+// its hands: what is read until then costs no time.
+func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error {
+	wait = sync.OnceValue(wait)
 	preparers := make([]*preparer, len(s.columns))
 	for i, name := range s.columns {
 		c, _ := s.job.Dataset.Column(name)
@@ -138,6 +157,9 @@ func (s *sample) run(ctx context.Context, sinks []sink) error {
 	ready := make([]host.Values, len(s.columns))
 	rows := int64(0)
 	visit := func(b table.Batch) error {
+		if err := wait(); err != nil {
+			return err
+		}
 		rows += int64(b.Rows)
 		for i, p := range preparers {
 			v, err := p.prepare(b.Columns[i], b.Rows)
@@ -158,6 +180,9 @@ func (s *sample) run(ctx context.Context, sinks []sink) error {
 		}
 	}
 	err := s.table.Scan(ctx, o, visit)
+	if err == nil {
+		err = wait() // a sample may be empty
+	}
 	if err == nil {
 		s.done(rows, preparers)
 	}

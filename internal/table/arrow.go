@@ -170,7 +170,7 @@ func (f *arrowFile) sources(cols []int, base int64, _ *Content) []source {
 
 func (f *arrowFile) piece(col int, b *arrowBatch, first, from, n int64, cache *dictCache) *piece {
 	field := &f.schema.fields[col]
-	p := &piece{first: first, rows: int(n), cost: n * 9}
+	p := &piece{first: first, rows: int(n), cost: n * 9, light: field.store.shape != asCodes && !field.hasDict}
 	if field.store.typ != arrowInt {
 		p.cost += n * int64(field.store.width)
 	}

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"math"
-
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
@@ -13,6 +11,7 @@ type assembler struct {
 	columns []Values
 	shapes  []shape
 	memory  []columnMemory
+	coded   bool // one of the columns is codes
 }
 
 type columnMemory struct {
@@ -30,19 +29,19 @@ func (a *assembler) init(t *Table, cols []int) {
 		col := &t.columns[c]
 		a.columns[i] = Values{Kind: col.Kind, Scale: col.Scale, Unit: col.Unit}
 		a.shapes[i] = shapeOf(col)
+		a.coded = a.coded || a.shapes[i] == asCodes
 	}
 }
 
-// column fills columns[col] with the picked rows of a plan; k is the column's place in the pieces.
-func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
+// column fills columns[col] with the rows of the spans; k is the column's place in the pieces.
+func (a *assembler) column(col, k int, spans []span, rows int) {
 	out := &a.columns[col]
 	mem := &a.memory[col]
 	out.Float64, out.Int64, out.Codes, out.Valid, out.Adjusted = nil, nil, nil, nil, false
-	if p.pick.All && len(parts) == 1 && parts[0].data[k].lazy == nil {
-		a.view(out, mem, a.shapes[col], &parts[0].data[k], int(p.block.First-parts[0].first), rows)
+	if len(spans) == 1 && spans[0].rows == nil {
+		a.view(out, mem, a.shapes[col], &spans[0].p.data[k], spans[0].from, rows)
 		return
 	}
-	spans := cut(p, parts)
 	mem.valid = gatherValid(mem.valid, spans, k, rows)
 	out.Valid = mem.valid
 	if len(mem.valid) == 0 {
@@ -50,16 +49,16 @@ func (a *assembler) column(col, k int, p *plan, parts []*piece, rows int) {
 	}
 	switch a.shapes[col] {
 	case asFloat64:
-		mem.f64 = gather(mem.f64, spans, k, rows, func(v *vec) []float64 { return v.f64 }, math.Float64frombits)
+		mem.f64 = gather(mem.f64, spans, k, rows, func(v *vec) []float64 { return v.f64 })
 		out.Float64, out.Adjusted = mem.f64, true
 		for i := range spans {
 			out.Adjusted = out.Adjusted && spans[i].p.data[k].adjusted
 		}
 	case asInt64:
-		mem.i64 = gather(mem.i64, spans, k, rows, func(v *vec) []int64 { return v.i64 }, func(b uint64) int64 { return int64(b) })
+		mem.i64 = gather(mem.i64, spans, k, rows, func(v *vec) []int64 { return v.i64 })
 		out.Int64 = mem.i64
 	default:
-		mem.codes = gather(mem.codes, spans, k, rows, func(v *vec) []int32 { return v.codes }, nil)
+		mem.codes = gather(mem.codes, spans, k, rows, func(v *vec) []int32 { return v.codes })
 		out.Codes = mem.codes
 		joinDictionaries(out, spans, k)
 	}
@@ -89,7 +88,7 @@ func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, 
 // span is what a block takes from one piece: a range of rows, or single ones.
 type span struct {
 	p        *piece
-	from, to int      // rows of the piece, when rows is nil
+	from, to int      // rows of the piece, or of those wanted of it, when rows is nil
 	rows     []uint32 // offsets in the block
 	shift    int64    // row of the piece = offset in the block + shift
 }
@@ -101,54 +100,49 @@ func (s *span) len() int {
 	return s.to - s.from
 }
 
-func cut(p *plan, parts []*piece) []span {
-	spans := make([]span, 0, len(parts))
-	left := p.pick.Rows
-	for _, part := range parts {
-		s := span{p: part, shift: p.block.First - part.first}
-		if p.pick.All {
-			s.from = int(max(0, s.shift))
-			s.to = int(min(int64(part.rows), s.shift+int64(p.block.Rows)))
-		} else {
-			n := 0
-			for n < len(left) && int64(left[n])+s.shift < int64(part.rows) {
-				n++
-			}
-			if n == 0 {
+// cut appends what some blocks take from the pieces of a lane. What two blocks in a row take from a piece of which only
+// the wanted rows are there is one range of them.
+func cut(spans []span, group []plan, lane int) []span {
+	for i := range group {
+		p := &group[i]
+		for _, part := range p.parts[lane] {
+			s := span{p: part.piece, shift: p.block.First - part.piece.first}
+			switch {
+			case part.rows == 0:
 				continue
+			case p.pick.All:
+				s.from = int(max(0, s.shift))
+				s.to = int(min(int64(part.piece.rows), s.shift+int64(p.block.Rows)))
+			case part.want != nil:
+				s.from, s.to = part.at, part.at+part.rows
+				if n := len(spans); n > 0 && spans[n-1].p == s.p && spans[n-1].to == s.from {
+					spans[n-1].to = s.to
+					continue
+				}
+			default:
+				s.rows = p.pick.Rows[part.first : part.first+part.rows]
 			}
-			s.rows, left = left[:n], left[n:]
+			spans = append(spans, s)
 		}
-		spans = append(spans, s)
 	}
 	return spans
 }
 
-// gather copies the rows of the spans; from is a value of a page that was not unpacked.
-func gather[T any](dst []T, spans []span, k, rows int, values func(v *vec) []T, from func(bits uint64) T) []T {
+// gather copies the rows of the spans.
+func gather[T any](dst []T, spans []span, k, rows int, values func(v *vec) []T) []T {
 	if cap(dst) < rows {
 		dst = make([]T, 0, max(rows, 1024))
 	}
 	dst = dst[:0]
 	for i := range spans {
 		s := &spans[i]
-		vec := &s.p.data[k]
-		v, lazy := values(vec), viewReader{literalView: vec.lazy}
-		switch {
-		case vec.lazy != nil && s.rows == nil:
-			for row := s.from; row < s.to; row++ {
-				dst = append(dst, from(lazy.bits(row)))
-			}
-		case vec.lazy != nil:
-			for _, row := range s.rows {
-				dst = append(dst, from(lazy.bits(int(int64(row)+s.shift))))
-			}
-		case s.rows == nil:
+		v := values(&s.p.data[k])
+		if s.rows == nil {
 			dst = append(dst, v[s.from:s.to]...)
-		default:
-			for _, row := range s.rows {
-				dst = append(dst, v[int64(row)+s.shift])
-			}
+			continue
+		}
+		for _, row := range s.rows {
+			dst = append(dst, v[int64(row)+s.shift])
 		}
 	}
 	return dst

@@ -13,8 +13,8 @@
 // The library is not given the file itself: it binds columns to chunks by position, allocates by what a footer
 // declares, does not look at checksums, and returns short without an error. The levels and indices are read here
 // because every byte of a page must be accounted for: that is what notices a damaged header, which no checksum covers.
-// Snappy pages of plain values that hold no copy are unpacked while they are read, or, for few rows, not at all (literal.go);
-// everything unusual goes the long way. The library's pqarrow package is not used: it dies on corrupt files in
+// Snappy pages of plain values that hold no copy are unpacked while they are read, or, where rows are picked, not at all
+// (literal.go); everything unusual goes the long way. The library's pqarrow package is not used: it dies on corrupt files in
 // goroutines where no caller can recover.
 //
 // # How Arrow is read

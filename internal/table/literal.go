@@ -12,11 +12,12 @@ import (
 // What is here reads tags and nothing else; at the first copy, and at anything unusual, it gives up and leaves the page
 // to the library.
 
-// literals unpacks a block piece by piece into memory of exactly the declared size.
+// literals walks through a block piece by piece. What it unpacks to goes to put, in order, and is exactly size bytes.
 type literals struct {
-	dst  []byte
-	at   int // bytes of dst that are there
-	left int // bytes of the current literal that are still to come
+	size int
+	put  func(b []byte) bool // false: give up
+	at   int                 // bytes that were put
+	left int                 // bytes of the current literal that are still to come
 	head bool
 }
 
@@ -52,7 +53,7 @@ func (l *literals) feed(b []byte) (rest []byte, ok bool) {
 		switch {
 		case k == 0 && len(b) < 5:
 			return b, true
-		case k <= 0 || size != uint64(len(l.dst)):
+		case k <= 0 || size != uint64(l.size):
 			return nil, false
 		}
 		l.head, b = true, b[k:]
@@ -60,7 +61,7 @@ func (l *literals) feed(b []byte) (rest []byte, ok bool) {
 	for len(b) > 0 {
 		if l.left == 0 {
 			length, size, ok := literal(b)
-			if !ok || length > len(l.dst)-l.at {
+			if !ok || length > l.size-l.at {
 				return nil, false
 			}
 			if size == 0 {
@@ -68,88 +69,57 @@ func (l *literals) feed(b []byte) (rest []byte, ok bool) {
 			}
 			l.left, b = length, b[size:]
 		}
-		n := copy(l.dst[l.at:l.at+l.left], b)
+		n := min(l.left, len(b))
+		if !l.put(b[:n]) {
+			return nil, false
+		}
 		l.at, l.left, b = l.at+n, l.left-n, b[n:]
 	}
 	return nil, true
 }
 
 // done says whether the whole block was there.
-func (l *literals) done() bool { return l.head && l.left == 0 && l.at == len(l.dst) }
+func (l *literals) done() bool { return l.head && l.left == 0 && l.at == l.size }
 
-// stretch is a run of unpacked bytes that lies in one piece in the stored ones.
-type stretch struct{ unpacked, stored int }
-
-// literalView is a page of values of eight bytes that was not unpacked: single values are read where they lie.
-type literalView struct {
-	b      []byte
-	at     []stretch // ascending, the first at 0
-	values int       // where the first value begins, unpacked
-	rows   int
+// picks takes single values of eight bytes out of a page as its unpacked bytes go by.
+type picks struct {
+	rows []uint32 // ascending
+	out  []uint64 // one for each of them
+	done int      // how many are there
+	from int      // where the first value of the page begins, unpacked
+	at   int      // bytes gone by
+	over [8]byte  // a value that begins in one stretch of bytes and ends in another
 }
 
-// stretches finds the literals of a snappy block that unpacks to size bytes, at offset from in b. ok is false when there
-// is anything else, or so many of them that unpacking is better.
-func stretches(b []byte, from, size int) (out []stretch, ok bool) {
-	declared, k := binary.Uvarint(b[from:min(len(b), from+5)])
-	if k <= 0 || declared != uint64(size) {
-		return nil, false
-	}
-	most := 64 + size/4096
-	src, dst := from+k, 0
-	for src < len(b) {
-		length, tag, ok := literal(b[src:])
-		if !ok || tag == 0 || length > size-dst || length > len(b)-src-tag || len(out) == most {
-			return nil, false
+// take looks at the next bytes.
+func (g *picks) take(b []byte) {
+	first := g.from - g.at // where the first value of the page would begin in b
+	g.at += len(b)
+	rows, out := g.rows[g.done:], g.out[g.done:len(g.rows)]
+	n := 0
+	if len(rows) > 0 && first+8*int(rows[0]) < 0 {
+		off := first + 8*int(rows[0])
+		copy(g.over[-off:], b)
+		if off+8 > len(b) {
+			return
 		}
-		out = append(out, stretch{dst, src + tag})
-		src, dst = src+tag+length, dst+length
+		out[0], n = binary.LittleEndian.Uint64(g.over[:]), 1
 	}
-	return out, dst == size
-}
-
-// front is the first n unpacked bytes, if they lie in one piece.
-func (v *literalView) front(n int) ([]byte, bool) {
-	end := len(v.b)
-	if len(v.at) > 1 {
-		end = v.at[0].stored + v.at[1].unpacked
-	}
-	if len(v.at) == 0 || n > end-v.at[0].stored {
-		return nil, false
-	}
-	return v.b[v.at[0].stored : v.at[0].stored+n], true
-}
-
-// viewReader reads single values of a page in ascending order of their rows.
-type viewReader struct {
-	*literalView
-	i int // stretch of the last value
-}
-
-// bits is the value of a row.
-func (v *viewReader) bits(row int) uint64 {
-	off := v.values + 8*row
-	for v.i+1 < len(v.at) && off >= v.at[v.i+1].unpacked {
-		v.i++
-	}
-	i := v.i
-	src := v.at[i].stored + off - v.at[i].unpacked
-	if i+1 == len(v.at) || off+8 <= v.at[i+1].unpacked {
-		return binary.LittleEndian.Uint64(v.b[src:])
-	}
-	var value [8]byte // over the end of a literal
-	for k := range value {
-		if i+1 < len(v.at) && off+k == v.at[i+1].unpacked {
-			i++
-			src = v.at[i].stored - k
+	for ; n < len(rows); n++ {
+		off := first + 8*int(rows[n])
+		if off > len(b)-8 {
+			if off < len(b) {
+				copy(g.over[:], b[off:])
+			}
+			break
 		}
-		value[k] = v.b[src+k]
+		out[n] = binary.LittleEndian.Uint64(b[off:])
 	}
-	return binary.LittleEndian.Uint64(value[:])
+	g.done += n
 }
 
-// viewable says whether a page may be all literals of eight bytes that are the values themselves.
-func (c *chunk) viewable(p *pagewalk.Page) bool {
+// pickable says whether a page may be all literals of eight bytes that are the values themselves.
+func (c *chunk) pickable(p *pagewalk.Page) bool {
 	l := c.leaf
 	if p.Encoding != pagewalk.EncPlain || p.Nulls > 0 || c.facts.Codec != pagewalk.Snappy && c.facts.Codec != pagewalk.Uncompressed {
 		return false

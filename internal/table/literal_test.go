@@ -13,25 +13,23 @@ import (
 	"github.com/klauspost/compress/snappy"
 )
 
-// unliteral unpacks a block in pieces of random sizes; nil where that gives up.
-func unliteral(b []byte, size int, r *rand.Rand) []byte {
-	l := literals{dst: make([]byte, size)}
+// unliteral walks through a block in pieces of random sizes; ok is false where that gives up.
+func unliteral(b []byte, size int, put func([]byte), r *rand.Rand) (ok bool) {
+	l := literals{size: size, put: func(b []byte) bool { put(b); return true }}
 	var carry []byte
 	for len(b) > 0 {
 		n := 1 + r.IntN(min(len(b), 1+r.IntN(100)))
 		rest, ok := l.feed(append(carry, b[:n]...))
 		if !ok {
-			return nil
+			return false
 		}
 		carry, b = slices.Clone(rest), b[n:]
 	}
-	if len(carry) > 0 || !l.done() {
-		return nil
-	}
-	return l.dst
+	return len(carry) == 0 && l.done()
 }
 
-// agrees holds both short ways of reading a block to the library: they give up, or give what it gives.
+// agrees holds both short ways of reading a block, all of it and some values, to the library: they give up, or give what
+// it gives.
 func agrees(t *testing.T, b []byte, r *rand.Rand) (short bool) {
 	t.Helper()
 	size, err := snappy.DecodedLen(b)
@@ -39,34 +37,34 @@ func agrees(t *testing.T, b []byte, r *rand.Rand) (short bool) {
 		size = 8
 	}
 	want, wantErr := snappy.Decode(nil, b)
-	got := unliteral(b, size, r)
-	if got != nil && (wantErr != nil || !bytes.Equal(got, want)) {
+	var got []byte
+	ok := unliteral(b, size, func(b []byte) { got = append(got, b...) }, r)
+	if ok && (wantErr != nil || !bytes.Equal(got, want)) {
 		t.Fatalf("unpacked to something else than the library does (%v)", wantErr)
 	}
-	from := r.IntN(9)
-	at, ok := stretches(append(make([]byte, from), b...), from, size)
-	if !ok {
-		return false
-	}
-	if wantErr != nil || len(want) != size {
-		t.Fatalf("a view of what the library refuses: %v", wantErr)
-	}
-	if size >= 8 && got == nil {
-		t.Fatal("a view of what cannot be unpacked")
-	}
 	for _, first := range []int{0, r.IntN(8)} {
-		v := literalView{b: append(make([]byte, from), b...), at: at, values: first, rows: (size - first) / 8}
-		one := viewReader{literalView: &v}
-		for row := r.IntN(3); row < v.rows; row += 1 + r.IntN(2) {
-			if one.bits(row) != binary.LittleEndian.Uint64(want[first+8*row:]) {
+		g := picks{from: first}
+		var rows []uint32
+		for row := r.IntN(3); first+8*row+8 <= size; row += 1 + r.IntN(2) {
+			rows = append(rows, uint32(row))
+		}
+		g.rows, g.out = rows, make([]uint64, len(rows))
+		if again := unliteral(b, size, g.take, r); again != ok {
+			t.Fatalf("a block was read once, and not another time, in other pieces")
+		}
+		if !ok {
+			continue
+		}
+		if g.done != len(rows) {
+			t.Fatalf("%d values of %d", g.done, len(rows))
+		}
+		for i, row := range rows {
+			if g.out[i] != binary.LittleEndian.Uint64(want[first+8*int(row):]) {
 				t.Fatalf("another value in row %d from byte %d", row, first)
 			}
 		}
-		if f, ok := v.front(min(5, size)); ok && !bytes.Equal(f, want[:min(5, size)]) {
-			t.Fatal("another beginning")
-		}
 	}
-	return true
+	return ok
 }
 
 // block makes a valid snappy block of literals with lengths of every kind, and now and then a copy.
@@ -219,13 +217,13 @@ func TestShortWaysReadTheSame(t *testing.T) {
 				w := newWorker(&pool{})
 				var out, other vec
 				page := &k.layout.Data[0]
-				viewed := w.view(k, page, mark{}, &out) == nil
+				picked := w.pick(k, page, mark{}, []uint32{0, 9, 10}, &out) == nil
 				k.whole.Store(false)
 				_, _, err := w.stream(k, page, mark{}, &other)
 				name := want[c].name
 				plain := name == "f" || name == "fn" || name == "i" || name == "in"
-				if viewed != (plain && codec != compress.Codecs.Zstd || name == "r" && codec == compress.Codecs.Uncompressed) {
-					t.Errorf("%v v2=%v column %s: viewed %v", codec, v2, name, viewed)
+				if picked != (plain && codec != compress.Codecs.Zstd || name == "r" && codec == compress.Codecs.Uncompressed) {
+					t.Errorf("%v v2=%v column %s: picked %v", codec, v2, name, picked)
 				}
 				if streamed := err == nil; codec == compress.Codecs.Snappy && plain != streamed && name != "fs" || codec != compress.Codecs.Snappy && streamed {
 					t.Errorf("%v v2=%v column %s: streamed %v", codec, v2, name, streamed)

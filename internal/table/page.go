@@ -20,16 +20,12 @@ type vec struct {
 	valid []byte // nil: no nulls
 	hold  []*buffer
 
-	lazy *literalView // instead of f64 or i64: the page as it is stored
-
+	picked   bool // it holds the wanted rows of its piece, and no others
 	adjusted bool // ScanOptions.Adjust is done with it
 	inPlace  bool // the values are the first buffer's own memory
 }
 
 func (v *vec) rows() int {
-	if v.lazy != nil {
-		return v.lazy.rows
-	}
 	return max(len(v.f64), len(v.i64), len(v.codes))
 }
 

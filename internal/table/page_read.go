@@ -57,7 +57,8 @@ func (w *worker) stream(c *chunk, p *pagewalk.Page, to mark, out *vec) (data, va
 	front := p.Front()
 	data = w.room(c, p, out)
 	src := w.scratch(segmentBytes + binary.MaxVarintLen32)
-	l := literals{dst: data[front:]}
+	l := literals{size: len(data) - front}
+	l.put = func(b []byte) bool { copy(data[front+l.at:], b); return true }
 	carry, first := 0, true
 	err = w.pieces(c, p, to, func(_, n int) ([]byte, error) { return src[carry : carry+n], nil }, func(b []byte) error {
 		if first {
@@ -87,59 +88,97 @@ func (w *worker) stream(c *chunk, p *pagewalk.Page, to mark, out *vec) (data, va
 	return data, data[front:], err
 }
 
-// view is page for a few values of a page: it keeps what is stored and unpacks nothing. With errWhole page has to do it.
-func (w *worker) view(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
-	if !c.viewable(p) || c.whole.Load() {
+// pick is page for some rows of a page, which it takes out of the stored bytes as they go by: nothing is unpacked, and
+// out holds those rows alone. With errWhole page has to do it.
+func (w *worker) pick(c *chunk, p *pagewalk.Page, to mark, rows []uint32, out *vec) error {
+	if !c.pickable(p) || c.whole.Load() {
 		return errWhole
 	}
-	buf := w.pool.get(int(p.Stored))
+	buf := w.pool.get(8 * len(rows))
 	out.hold = append(out.hold, buf)
-	b := buf.bytes()[:p.Stored]
-	if err := w.read(c, p, to, b); err != nil {
+	err := w.pickValues(c, p, to, &picks{rows: rows, out: buf.words})
+	if err != nil {
+		if err == errWhole {
+			c.whole.Store(true)
+		}
+		out.release(w.pool)
 		return err
 	}
-	if out.lazy = viewOf(c, p, b); out.lazy == nil {
-		c.whole.Store(true)
-		out.release(w.pool)
+	out.picked = true
+	if c.shape == asFloat64 {
+		out.f64 = viewFloat64(buf.bytes(), len(rows))
+	} else {
+		out.i64 = viewInt64(buf.bytes(), len(rows))
+	}
+	return nil
+}
+
+// pickValues holds the page to all that viewing it as a whole would: it is literals without a null, of exactly the size
+// and the number of values that are declared.
+func (w *worker) pickValues(c *chunk, p *pagewalk.Page, to mark, g *picks) error {
+	front := p.Front()
+	size := int(p.Unpacked) - front
+	packed := p.Packed && c.facts.Codec == pagewalk.Snappy
+	if !packed && int(p.Stored) != int(p.Unpacked) {
+		return errWhole
+	}
+	levels := c.leaf.MaxDef > 0 && !p.V2 // in front of the values
+	l := literals{size: size}
+	l.put = func(b []byte) bool {
+		if levels {
+			var ok bool
+			if g.from, ok = presentFront(b, int(p.Values)); !ok {
+				return false
+			}
+			levels = false
+		}
+		g.take(b)
+		return true
+	}
+	src := w.scratch(segmentBytes + binary.MaxVarintLen32)
+	carry, first := 0, true
+	err := w.pieces(c, p, to, func(_, n int) ([]byte, error) { return src[carry : carry+n], nil }, func(b []byte) error {
+		if first {
+			first = false
+			if len(b) < front || p.V2 && c.leaf.MaxDef > 0 && !allPresent(b[p.RepLen:p.RepLen+p.DefLen], int(p.Values)) {
+				return errWhole
+			}
+			b = b[front:]
+		} else {
+			b = src[:carry+len(b)]
+		}
+		if !packed {
+			if !l.put(b) {
+				return errWhole
+			}
+			l.at += len(b)
+			return nil
+		}
+		rest, ok := l.feed(b)
+		if !ok {
+			return errWhole
+		}
+		carry = copy(src, rest)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case carry > 0 || packed && !l.done() || l.at != size || levels || g.done != len(g.rows) || g.from+8*int(p.Values) != size:
 		return errWhole
 	}
 	return nil
 }
 
-// viewOf returns nil for a page that is not literals without a null.
-func viewOf(c *chunk, p *pagewalk.Page, b []byte) *literalView {
-	front, n := p.Front(), int(p.Values)
-	size := int(p.Unpacked) - front
-	v := &literalView{b: b, rows: n}
-	if p.Packed && c.facts.Codec == pagewalk.Snappy {
-		var ok bool
-		if v.at, ok = stretches(b, front, size); !ok {
-			return nil
-		}
-	} else if len(b) != int(p.Unpacked) {
-		return nil
-	} else {
-		v.at = []stretch{{0, front}}
+// presentFront reads the levels in front of the values of a page, which must lie in b and say that there is no null. It
+// returns where the values begin.
+func presentFront(b []byte, n int) (values int, ok bool) {
+	if len(b) < 4 {
+		return 0, false
 	}
-	if c.leaf.MaxDef > 0 {
-		levels := b[p.RepLen : p.RepLen+p.DefLen]
-		if !p.V2 {
-			head, ok := v.front(4)
-			if !ok {
-				return nil
-			}
-			v.values = 4 + int(min(binary.LittleEndian.Uint32(head), uint32(size)))
-			if levels, ok = v.front(v.values); !ok {
-				return nil
-			}
-			levels = levels[4:]
-		}
-		if !allPresent(levels, n) {
-			return nil
-		}
+	size := int64(binary.LittleEndian.Uint32(b))
+	if size > int64(len(b)-4) || !allPresent(b[4:4+size], n) {
+		return 0, false
 	}
-	if n == 0 || v.values+8*n != size {
-		return nil
-	}
-	return v
+	return 4 + int(size), true
 }

@@ -111,7 +111,7 @@ func (f *parquetFile) layout(group, col int) *pagewalk.Layout {
 
 func (f *parquetFile) piece(c *chunk, i int, base int64) *piece {
 	page := &c.layout.Data[i]
-	p := &piece{first: base + page.First, rows: int(page.Values)}
+	p := &piece{first: base + page.First, rows: int(page.Values), light: c.shape != asCodes}
 	p.cost = max(int64(page.Unpacked), int64(page.Values)*9)
 	if c.shape == asCodes {
 		p.cost = 2*int64(page.Unpacked) + int64(page.Values)*20
@@ -120,8 +120,8 @@ func (f *parquetFile) piece(c *chunk, i int, base int64) *piece {
 		p.data = make([]vec, 1)
 		err := guarded(func() error {
 			to := c.marks.at(c.dataAt(i))
-			if p.sparse {
-				if err := w.view(c, page, to, &p.data[0]); err != errWhole {
+			if p.want != nil {
+				if err := w.pick(c, page, to, p.want, &p.data[0]); err != errWhole {
 					return err
 				}
 			}

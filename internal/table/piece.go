@@ -16,7 +16,9 @@ type piece struct {
 	data   []vec                           // one for each column of the lane
 	cols   []int                           // the lane's
 
-	sparse bool // few of its rows are wanted; set with done
+	light bool     // the values of some rows can stand for it: they refer to nothing else
+	whole bool     // a block wants all of its rows
+	want  []uint32 // its rows that are wanted, where it is light and not whole; complete when it is handed out
 
 	done chan struct{} // made when the piece is handed to the workers, closed when it is decoded
 	err  error
@@ -24,6 +26,17 @@ type piece struct {
 }
 
 func (p *piece) end() int64 { return p.first + int64(p.rows) }
+
+// heavy is the cost of a piece that is not to be decoded beside others, unless they are counted.
+const heavy = 8 << 20
+
+// held is what it costs while it is alive.
+func (p *piece) held() int64 {
+	if p.want != nil {
+		return min(p.cost, int64(len(p.want))*13+256)
+	}
+	return p.cost
+}
 
 // lane is a sequence of pieces that together carry some of the scanned columns through the whole table.
 type lane struct {
@@ -72,15 +85,27 @@ func (p *piece) run(ctx context.Context, w *worker, adjust func(int, []float64) 
 	if p.err = ctx.Err(); p.err != nil {
 		return
 	}
+	if p.want != nil && p.cost > heavy {
+		// What is alive is counted by the rows that are wanted: large pages are then unpacked one at a time.
+		w.pool.heavy.Lock()
+		defer w.pool.heavy.Unlock()
+	}
 	p.err = guarded(func() error { return p.decode(w, p) })
 	if p.err != nil {
 		return
 	}
 	for i := range p.data {
 		v := &p.data[i]
+		if p.want != nil && v.picked {
+			continue
+		}
 		if v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows {
 			p.err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
 			return
+		}
+		if p.want != nil {
+			v.pick(p.want, w.pool)
+			continue
 		}
 		if adjust != nil && v.f64 != nil && v.valid == nil {
 			v.adjusted = adjust(p.cols[i], v.f64)

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -9,7 +10,22 @@ import (
 type plan struct {
 	block Block
 	pick  Pick
-	parts [][]*piece // for each lane the pieces that overlap the block; those without a picked row were not decoded
+	parts [][]part // for each lane the pieces that overlap the block
+}
+
+// part is what a block takes from one piece.
+type part struct {
+	*piece
+	first int // among the block's picked rows, the first that lies in the piece
+	rows  int // how many do; of a block of which all rows are wanted, 1
+	at    int // the first one's place among the piece's wanted rows
+}
+
+func (p *plan) rows() int {
+	if p.pick.All {
+		return p.block.Rows
+	}
+	return len(p.pick.Rows)
 }
 
 // partRows is how many rows a part of a block has at least, on average: less is not worth a visit of its own.
@@ -24,8 +40,8 @@ func (p *plan) split() []plan {
 	}
 	end := p.block.First + int64(p.block.Rows)
 	cuts := []int64{end}
-	for _, pieces := range p.parts {
-		for _, part := range pieces {
+	for _, parts := range p.parts {
+		for _, part := range parts {
 			if e := part.end(); e > p.block.First && e < end {
 				cuts = append(cuts, e)
 			}
@@ -41,15 +57,15 @@ func (p *plan) split() []plan {
 	for _, cut := range cuts {
 		b := p.block
 		b.First, b.Rows = first, int(cut-first)
-		part := plan{block: b, pick: p.pick, parts: make([][]*piece, len(p.parts))}
-		for i, pieces := range p.parts {
-			for _, q := range pieces {
-				if q.first < cut && q.end() > first {
-					part.parts[i] = append(part.parts[i], q)
+		some := plan{block: b, pick: p.pick, parts: make([][]part, len(p.parts))}
+		for i, parts := range p.parts {
+			for _, q := range parts {
+				if q.piece.first < cut && q.end() > first {
+					some.parts[i] = append(some.parts[i], q)
 				}
 			}
 		}
-		out = append(out, part)
+		out = append(out, some)
 		first = cut
 	}
 	return out
@@ -60,10 +76,14 @@ func (s *scan) room() bool {
 	if len(s.planned) == 0 {
 		return true
 	}
-	return s.live < s.ahead && s.bytes < s.table.budget && len(s.planned) < 1024
+	return s.live < s.ahead && s.light < max(s.ahead, lightPieces) && s.bytes < s.table.budget && len(s.planned) < 1024
 }
 
-// plan picks the rows of the next block and hands the pieces it needs to the workers.
+// lightPieces is how many pieces may be on their way of which little will stay: enough that the workers find more of
+// them while a batch of many is delivered.
+const lightPieces = 128
+
+// plan picks the rows of the next block and hands the pieces that nothing more will be asked of to the workers.
 func (s *scan) plan(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -86,42 +106,54 @@ func (s *scan) plan(ctx context.Context) error {
 		}
 		p.pick = pick
 	}
-	if p.pick.All || len(p.pick.Rows) > 0 {
-		p.parts = make([][]*piece, len(s.lanes))
-		for i, l := range s.lanes {
-			if err := s.advance(l, b); err != nil {
-				return err
-			}
-			p.parts[i] = append(p.parts[i], l.window...)
-			for _, part := range l.window {
-				if p.pick.touches(b, part) {
-					s.need(part, p.sparse())
-				}
-			}
+	// Also where nothing was picked: with this block a piece may end of which others want rows.
+	p.parts = make([][]part, len(s.lanes))
+	for i, l := range s.lanes {
+		if err := s.advance(l, b); err != nil {
+			return err
 		}
+		p.parts[i] = s.take(l, &p)
 	}
 	s.planned = append(s.planned, p)
 	return nil
 }
 
-// sparse says that reading values one by one costs less than unpacking pages.
-func (p *plan) sparse() bool { return !p.pick.All && len(p.pick.Rows) <= p.block.Rows/32 }
-
-// touches says whether a row of b that lies in the piece is picked.
-func (p *Pick) touches(b Block, part *piece) bool {
-	if p.All {
-		return true
-	}
-	from, to := part.first-b.First, part.end()-b.First
-	lo, hi := 0, len(p.Rows)
-	for lo < hi {
-		if mid := (lo + hi) / 2; int64(p.Rows[mid]) < from {
-			lo = mid + 1
-		} else {
-			hi = mid
+// take asks the pieces in a lane's window for the rows of a block.
+func (s *scan) take(l *lane, p *plan) []part {
+	parts := make([]part, 0, len(l.window))
+	end := p.block.First + int64(p.block.Rows)
+	next := 0 // of the picked rows
+	for _, q := range l.window {
+		t := part{piece: q, first: next, at: len(q.want)}
+		shift := p.block.First - q.first
+		switch {
+		case p.pick.All:
+			t.rows = 1
+			if q.done == nil { // what was handed out stays as it is
+				q.whole, q.want = true, nil
+			}
+		default:
+			rows := p.pick.Rows[next:]
+			limit := int64(q.rows) - shift // above 0
+			n, _ := slices.BinarySearchFunc(rows, limit, func(row uint32, limit int64) int { return cmp.Compare(int64(row), limit) })
+			if t.rows = n; n > 0 && q.light && q.done == nil && !q.whole {
+				q.want = slices.Grow(q.want, n)
+				for _, row := range rows[:n] {
+					q.want = append(q.want, uint32(int64(row)+shift))
+				}
+			}
+			next += n
 		}
+		if t.rows > 0 {
+			q.refs++
+		}
+		// What a later block will want of a light piece is not known yet.
+		if q.done == nil && (t.rows > 0 && (!q.light || q.whole) || len(q.want) > 0 && q.end() <= end) {
+			s.hand(q)
+		}
+		parts = append(parts, t)
 	}
-	return lo < len(p.Rows) && int64(p.Rows[lo]) < to
+	return parts
 }
 
 // advance moves a lane's window to the pieces that overlap b.
@@ -141,9 +173,6 @@ func (s *scan) advance(l *lane, b Block) error {
 		if !ok {
 			return fail(CodeCorrupt, s.table.files[b.File].name(), "the pages end before the rows do")
 		}
-		if p.end() <= b.First {
-			continue // blocks in between had no picked row
-		}
 		p.refs, p.cols = 1, l.cols
 		l.window = append(l.window, p)
 		last = p.end()
@@ -151,15 +180,15 @@ func (s *scan) advance(l *lane, b Block) error {
 	return nil
 }
 
-// need hands a piece to the workers, once, and counts the block that asked.
-func (s *scan) need(p *piece, sparse bool) {
-	p.refs++
-	if p.done != nil {
-		return
+// hand gives a piece to the workers.
+func (s *scan) hand(p *piece) {
+	p.done = make(chan struct{})
+	if p.want != nil {
+		s.light++
+	} else {
+		s.live++
 	}
-	p.done, p.sparse = make(chan struct{}), sparse
-	s.live++
-	s.bytes += p.cost
+	s.bytes += p.held()
 	s.tasks <- p
 }
 
@@ -168,8 +197,12 @@ func (s *scan) drop(p *piece) {
 	if p.refs--; p.refs > 0 || p.done == nil {
 		return
 	}
-	s.live--
-	s.bytes -= p.cost
+	if p.want != nil {
+		s.light--
+	} else {
+		s.live--
+	}
+	s.bytes -= p.held()
 	for i := range p.data {
 		p.data[i].release(s.pool)
 	}

@@ -24,6 +24,8 @@ type pool struct {
 	held int // words in free
 
 	largest int // words of the largest buffer that was asked for
+
+	heavy sync.Mutex // held while a large page is decoded of which little will stay
 }
 
 // pooledWords is how much may lie unused: 32 MiB, or one buffer of the largest size that was asked for, so that a page

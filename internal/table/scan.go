@@ -10,7 +10,7 @@ type ScanOptions struct {
 	Columns []string // nil: every usable column
 	// Pick chooses the rows of a block. It is called once for each block, in row order, from one goroutine, some
 	// blocks ahead of visit. Nil picks every row. A block without a picked row is neither decoded nor visited, and a
-	// page without one is not decoded either.
+	// page without one is not decoded either. Few rows of several blocks are visited together.
 	Pick func(b Block) (Pick, error)
 	// Adjust may change the floats of a column in place before they are delivered, on the goroutine that decoded them:
 	// several at once. It is called once for every row, and only where Pick is nil and there is no null. Where it returns
@@ -20,7 +20,7 @@ type ScanOptions struct {
 	Workers int
 	// Content takes note of the stored bytes that are read, and fails the scan where they are not what it saw before.
 	Content *Content
-	// Progress is called with the number of table rows passed, after each block.
+	// Progress is called with the number of table rows passed, after each visit.
 	Progress func(rows int64)
 	_        struct{}
 }
@@ -31,9 +31,10 @@ type Pick struct {
 	Rows []uint32 // offsets in the block, ascending; copied, so the caller may use the memory again
 }
 
-// Batch holds the picked rows of a block, or all rows of a part of one. It is valid until visit returns.
+// Batch holds the picked rows of a block or of several in a row, or all rows of a part of one. It is valid until visit
+// returns.
 type Batch struct {
-	Block   Block // what it is of; a part of a block is one of its own
+	Block   Block // what it is of; a part of a block, and several blocks, are one of their own
 	Picked  Pick
 	Rows    int
 	Columns []Values // in the order of ScanOptions.Columns
@@ -90,7 +91,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 		return nil
 	}
 	inner, cancel := context.WithCancel(ctx)
-	s := &scan{table: t, options: o, lanes: t.lanes(cols, o.Content), pool: &pool{}, tasks: make(chan *piece, 64)}
+	s := &scan{table: t, options: o, lanes: t.lanes(cols, o.Content), pool: &pool{}, tasks: make(chan *piece, lightPieces)}
 	s.ahead = len(s.lanes) * (workers + 2)
 	s.assembler.init(t, cols)
 	var wg sync.WaitGroup
@@ -132,9 +133,12 @@ type scan struct {
 	planned   []plan
 	block     int   // next block to plan
 	live      int   // pieces handed out and not yet released
+	light     int   // the same of those of which only the wanted rows stay
 	bytes     int64 // their cost
 	ahead     int
 	assembler assembler
+	picked    []uint32 // of several blocks
+	spans     []span
 }
 
 func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
@@ -147,10 +151,7 @@ func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
 		if len(s.planned) == 0 {
 			return ctx.Err()
 		}
-		p := s.planned[0]
-		s.planned[0] = plan{}
-		s.planned = s.planned[1:]
-		if err := s.deliver(ctx, &p, visit); err != nil {
+		if err := s.deliver(ctx, s.together(), visit); err != nil {
 			return err
 		}
 	}
@@ -162,58 +163,4 @@ func (s *scan) adjust() func(int, []float64) bool {
 		return nil
 	}
 	return s.options.Adjust
-}
-
-// deliver waits for the pieces of a block, puts its batches together, and gives them to visit.
-func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) error {
-	if p.pick.All && p.block.Rows > 0 || len(p.pick.Rows) > 0 {
-		for i := range p.parts {
-			for _, part := range p.parts[i] {
-				if part.done == nil {
-					continue
-				}
-				if err := s.wait(ctx, part); err != nil {
-					return err
-				}
-			}
-		}
-		for _, part := range p.split() {
-			if err := visit(s.batch(&part)); err != nil {
-				return err
-			}
-		}
-		for i := range p.parts {
-			for _, part := range p.parts[i] {
-				if p.pick.touches(p.block, part) {
-					s.drop(part)
-				}
-			}
-		}
-	}
-	if s.options.Progress != nil {
-		s.options.Progress(p.block.First + int64(p.block.Rows))
-	}
-	return nil
-}
-
-func (s *scan) batch(p *plan) Batch {
-	b := Batch{Block: p.block, Picked: p.pick, Rows: p.block.Rows, Columns: s.assembler.columns}
-	if !p.pick.All {
-		b.Rows = len(p.pick.Rows)
-	}
-	for i, l := range s.lanes {
-		for k, col := range l.cols {
-			s.assembler.column(col, k, p, p.parts[i], b.Rows)
-		}
-	}
-	return b
-}
-
-func (s *scan) wait(ctx context.Context, p *piece) error {
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return p.err
 }
