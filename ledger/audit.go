@@ -42,6 +42,7 @@ type Auditor struct {
 	sealed   map[[2]string]int64
 	samples  map[string]*heldSample
 	open     map[string]int64 // the debit of a plan that is neither sealed nor given up
+	turns    []Turn
 	found    []Finding
 }
 
@@ -119,6 +120,8 @@ func (v *Auditor) replay(r *Record) error {
 		return v.seal(r)
 	case kindPublish, kindAbandon:
 		return v.end(r)
+	case kindClock:
+		return v.clock(r)
 	default:
 		return fmt.Errorf("a record of an unknown kind")
 	}

@@ -51,6 +51,7 @@ const (
 	kindSeal    = "seal"
 	kindPublish = "publish"
 	kindAbandon = "abandon"
+	kindClock   = "clock"
 )
 
 type ledgerBody struct {
@@ -134,6 +135,13 @@ type publishBody struct {
 type abandonBody struct {
 	stamp
 	Release int64 `json:"release"`
+}
+
+type clockBody struct {
+	stamp
+	Was    string `json:"was"` // the time of the record before it
+	By     string `json:"by"`
+	Reason string `json:"reason"`
 }
 
 // append adds a record to the chain. The head is locked by this transaction.

@@ -134,7 +134,7 @@ func standing(rs []*Release, content string, now time.Time) (s Standing) {
 func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		if t.state.refused != "" {
-			return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", l.address, t.state.refused)
+			return t.rolledBack()
 		}
 		rs, err := t.releasesOf(q.Plan)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -68,22 +69,41 @@ func (t *tx) now(context.Context) (time.Time, error) {
 	return at.UTC().Truncate(time.Microsecond), err
 }
 
-// lock makes this transaction the only writer, and reads the head and the clock.
-func (t *tx) lock(ctx context.Context) error {
-	var err error
+// latch makes this transaction the only writer, and reads the head and the clock.
+func (t *tx) latch(ctx context.Context) (err error) {
 	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
 		return err
 	}
-	if t.at, err = t.now(ctx); err != nil {
+	t.at, err = t.now(ctx)
+	return err
+}
+
+// lock makes this transaction the only writer, at a time that is not before that of
+// the newest record.
+func (t *tx) lock(ctx context.Context) error {
+	if err := t.latch(ctx); err != nil {
 		return err
 	}
 	switch back := t.state.at.Sub(t.at); {
 	case back > clockSlack:
-		return refuse(CodeClock, "the clock is %s behind the newest record of %s: set it right (if it is, that record was written while a clock was ahead, and nothing can be spent before its time)", back.Round(time.Second), t.l.address)
+		return refuse(CodeClock, "the clock is %s behind the newest record of %s: set it right; if it is right, that record was written while a clock was ahead: dprelease ledger clock shows which, and with --accept records that its time is passed over", lasting(back), t.l.address)
 	case back > 0:
 		t.at = t.state.at
 	}
 	return nil
+}
+
+// lasting is a time for people.
+func lasting(d time.Duration) string {
+	if day := 24 * time.Hour; d >= 2*day {
+		return fmt.Sprintf("%d days", d/day)
+	}
+	return d.Round(time.Second).String()
+}
+
+// rolledBack refuses a ledger that a newer release was seen of.
+func (t *tx) rolledBack() *Error {
+	return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", t.l.address, t.state.refused)
 }
 
 // write carries out f alone, on the newest state, and makes it durable. A refusal

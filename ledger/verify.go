@@ -72,6 +72,9 @@ func (v *Auditor) tables(t *tx) error {
 	if h.ledger != v.ledger {
 		v.find(FoundTables, "head", "the ledger has another name than its first record")
 	}
+	if h.seq == v.seq && h.at.Format(timeForm) != v.at {
+		v.find(FoundTables, "head", "its time is not that of the newest record")
+	}
 	accounts, err := t.accounts()
 	if err != nil {
 		return err

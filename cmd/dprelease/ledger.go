@@ -26,13 +26,13 @@ dprelease.db in this folder.`
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the budget: show, verify, init, raise, lower, export",
+		Short: "Look after the budget: show, verify, init, raise, lower, export, clock",
 		Args:  unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: show, verify, init, raise, lower or export")
+			return errors.New("a command is missing: show, verify, init, raise, lower, export or clock")
 		},
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerExport())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerExport(), e.ledgerClock())
 	return c
 }
 

@@ -53,6 +53,7 @@ func showAccount(a *ledger.Account) shownAccount {
 type shownLedger struct {
 	Ledger   string         `json:"ledger"`
 	Address  string         `json:"address"`
+	Clocks   []ledger.Turn  `json:"clocks,omitempty"` // that were accepted
 	Accounts []shownAccount `json:"accounts"`
 }
 
@@ -93,6 +94,9 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 	if err != nil {
 		return nil, err
 	}
+	if s.Clocks, err = l.Turns(ctx); err != nil {
+		return nil, err
+	}
 	for _, a := range accounts {
 		if dataset != "" && a.Dataset != dataset {
 			continue
@@ -115,6 +119,7 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 
 func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
+	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -71,13 +71,18 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 	}
 	if e.json {
 		if err := e.printed(e.line(map[string]any{"event": "verified", "exit": exit, "ledger": head.Ledger, "records": head.Seq,
-			"head": head.Head, "releases": releases, "findings": append([]ledger.Finding{}, found...)})); err != nil {
+			"head": head.Head, "releases": releases, "clocks": append([]ledger.Turn{}, v.Turns()...), "findings": append([]ledger.Finding{}, found...)})); err != nil {
 			return err
 		}
 	} else {
 		for _, f := range found {
 			code := strings.ToUpper(strings.ReplaceAll(f.Code, "-", "_"))
 			e.tell(e.errw, "dprelease: LEDGER_%s: %s: %s\n", code, f.Where, f.What)
+		}
+		for _, t := range v.Turns() {
+			if err := e.say(nil, "%s\n", turnText(t)); err != nil {
+				return err
+			}
 		}
 		if len(found) == 0 {
 			if err := e.say(nil, "ledger %s: %d records up to %s and %d releases agree\n", head.Ledger, head.Seq, head.Head, releases); err != nil {

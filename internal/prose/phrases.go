@@ -47,6 +47,8 @@ func together(phrase, word, next string) bool {
 	switch {
 	case strings.HasPrefix(next, "%"): // 12.9 %
 		return number(bare)
+	case number(bare) && number(next) && strings.Contains(next, ":"): // 2030-01-02 15:04:05Z
+		return true
 	case next == "&&": // a shell goes on after it
 		return true
 	case symbol(bare), between(next): // ε 0.5, σ = 2

@@ -38,6 +38,7 @@ func TestWrap(t *testing.T) {
 			"                                  enrolment_by_type             ε 0.223266, δ 0 on its own\n"},
 		{"a comparison", 40, "samples.srs.size: must be at most (8000 > 6194)\n", "samples.srs.size: must be at most\n  (8000 > 6194)\n"},
 		{"a row with tabs", 30, "  ->\t2000.125\ta category of the table\t1.000000001\n", "  ->\t2000.125\ta category of the table\t1.000000001\n"},
+		{"a day and its time", 40, "and nothing can be spent be 2030-01-02 15:04:05Z\n", "and nothing can be spent be\n  2030-01-02 15:04:05Z\n"},
 		{"commands in turn", 40, "wrote a; next: cd a && go mod download && go test\n", "wrote a; next: cd a && go mod\n  download && go test\n"},
 		{"a long word is not broken", 40, "ledger 7da9649943343c95dc66925976d55ee3: 5 records up to cfb60840a9839732855a4efd38c21ffb6383ba4e00e66c5fc6c35d36c543fa37 agree\n",
 			"ledger 7da9649943343c95dc66925976d55ee3:\n  5 records up to\n  cfb60840a9839732855a4efd38c21ffb6383ba4e00e66c5fc6c35d36c543fa37\n  agree\n"},

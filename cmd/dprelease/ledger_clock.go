@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/ledger"
+)
+
+func (e *environment) ledgerClock() *cobra.Command {
+	var accept bool
+	var by, reason string
+	c := &cobra.Command{
+		Use:   "clock [LEDGER] [--accept --reason TEXT]",
+		Short: "Compare the clock with the records, and accept one that is behind them",
+		Long: `clock compares the clock (that of the machine, or of the PostgreSQL server) with the
+time of the newest record. A record that was written while a clock was ahead keeps
+every later one from being written before its time. Where the clock is right by now,
+--accept records that such times are passed over: who says so, when and why become
+a part of the chain, and times go on from the clock of now. What was spent stays
+spent, and records stay in their order.
+` + whichLedger,
+		Example: `  dprelease ledger clock job.yaml
+  dprelease ledger clock job.yaml --accept --reason "the time server was a year ahead, ticket 4711"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			reason, by = oneLine(reason), oneLine(by)
+			switch {
+			case !accept && (c.Flags().Changed("reason") || c.Flags().Changed("by")):
+				return errors.New("--reason and --by go with --accept")
+			case accept && reason == "":
+				return errors.New("--reason is missing; it is recorded")
+			case by == "":
+				by = whoami()
+			}
+			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: !accept}, func(l *ledger.Ledger) error {
+				if !accept {
+					return e.clock(c.Context(), l)
+				}
+				turn, err := l.AcceptClock(c.Context(), by, reason)
+				if err != nil {
+					return err
+				}
+				return e.say(turn, "%s\n", turnText(turn))
+			})
+		},
+	}
+	c.Flags().BoolVar(&accept, "accept", false, "record that the clock is right, and that times after it are passed over")
+	c.Flags().StringVar(&reason, "reason", "", "with --accept: why; it is recorded")
+	c.Flags().StringVar(&by, "by", "", "with --accept: who; it is recorded (default: user@machine)")
+	e.outputFlags(c, "print one JSON object")
+	return c
+}
+
+// oneLine is a text without line ends.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// shownClock is what ledger clock answers.
+type shownClock struct {
+	Ledger string        `json:"ledger"`
+	Now    string        `json:"now"`
+	Newest string        `json:"newest"`
+	Record int64         `json:"record"`
+	Kind   string        `json:"kind"`
+	Ahead  int64         `json:"ahead"` // the first record with a time after now, 0 for none
+	Behind float64       `json:"behind_seconds"`
+	Turns  []ledger.Turn `json:"clocks"`
+}
+
+func (e *environment) clock(ctx context.Context, l *ledger.Ledger) error {
+	k, err := l.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	turns, err := l.Turns(ctx)
+	if err != nil {
+		return err
+	}
+	s := shownClock{Ledger: l.ID(), Now: k.Now.Format(time.RFC3339Nano), Newest: k.Newest.Format(time.RFC3339Nano),
+		Record: k.Record, Kind: k.Kind, Ahead: k.Ahead, Behind: k.Behind().Seconds(), Turns: append([]ledger.Turn{}, turns...)}
+	switch {
+	case e.json:
+		return e.printed(e.line(s))
+	case e.quiet:
+		return nil
+	}
+	return e.printed(e.people(e.out, func(w io.Writer) error {
+		var b strings.Builder
+		fmt.Fprintf(&b, "ledger %s at %s\n", s.Ledger, l.Address())
+		fmt.Fprintf(&b, "newest record  %d (%s), of %s\n", k.Record, k.Kind, moment(s.Newest))
+		fmt.Fprintf(&b, "clock          %s\n", moment(s.Now))
+		writeTurns(&b, turns)
+		if k.Behind() == 0 {
+			b.WriteString("the clock is not behind the newest record: there is nothing to accept\n")
+		} else {
+			which := fmt.Sprintf("records %d to %d have times", k.Ahead, k.Record)
+			if k.Ahead == k.Record {
+				which = fmt.Sprintf("record %d has a time", k.Record)
+			}
+			fmt.Fprintf(&b, "%s after that of the clock: nothing can be spent before %s\n", which, moment(s.Newest))
+			b.WriteString("if the clock is wrong, set it right; if it is right by now, give this command again with --accept --reason TEXT\n")
+		}
+		_, err := io.WriteString(w, b.String())
+		return err
+	}))
+}
+
+// turnText is one accepted clock, for people.
+func turnText(t ledger.Turn) string {
+	return fmt.Sprintf("record %d: at %s %s accepted the clock, and passed over times up to %s: %s", t.Record, moment(t.At), t.By, moment(t.Was), t.Reason)
+}
+
+func writeTurns(w io.Writer, turns []ledger.Turn) {
+	for _, t := range turns {
+		fmt.Fprintln(w, turnText(t))
+	}
+}
+
+// whoami names who gives a command, as far as the machine knows.
+func whoami() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}

@@ -1,0 +1,146 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Clock is how the clock that all users of a ledger share stands to its records.
+type Clock struct {
+	Now    time.Time // by that clock
+	Newest time.Time // of the newest record
+	Record int64     // its number
+	Kind   string
+	// Ahead is the first of the records at the end that have a later time than Now, 0
+	// where there is none.
+	Ahead int64
+}
+
+// Behind is how far the clock is behind the newest record, 0 where it is near enough
+// to write another one.
+func (c Clock) Behind() time.Duration {
+	if back := c.Newest.Sub(c.Now); back > clockSlack {
+		return back
+	}
+	return 0
+}
+
+// Clock says how the clock stands, without changing anything.
+func (l *Ledger) Clock(ctx context.Context) (c Clock, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		if c.Now, err = t.now(t.ctx); err != nil {
+			return err
+		}
+		return t.records(func(r Record) error {
+			at, err := timeOf(r.Body)
+			if err != nil {
+				return refuse(CodeTampered, "record %d has no time", r.Seq)
+			}
+			switch {
+			case !at.After(c.Now):
+				c.Ahead = 0
+			case c.Ahead == 0:
+				c.Ahead = r.Seq
+			}
+			c.Newest, c.Record, c.Kind = at, r.Seq, r.Kind
+			return nil
+		})
+	})
+	return c, err
+}
+
+// timeOf is the time of a record.
+func timeOf(body string) (time.Time, error) {
+	var s stamp
+	if err := json.Unmarshal([]byte(body), &s); err != nil {
+		return time.Time{}, err
+	}
+	at, err := time.Parse(time.RFC3339Nano, s.At)
+	return at.UTC(), err
+}
+
+// Turn is the act of somebody who accepted a clock that is behind the newest record,
+// because a clock was ahead when that was written.
+type Turn struct {
+	Record int64  `json:"record"`
+	At     string `json:"at"`  // by the clock that was accepted
+	Was    string `json:"was"` // the time of the record before it
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+// AcceptClock records that the times of records that are ahead of the clock are
+// passed over: times go on from the clock of now. Who says so and why become a part
+// of the chain.
+//
+// # Contract
+//
+// Nothing but times changes: no spend, limit, state or token, and no order of
+// records. It is refused where the clock is not behind, and on an old copy. The
+// lease of a run elsewhere, which was given by the clock that was ahead, ends no
+// later than a lease that is given now. Proof: ledger.proof.md.
+func (l *Ledger) AcceptClock(ctx context.Context, by, reason string) (turn Turn, err error) {
+	if by == "" || reason == "" {
+		return Turn{}, refuse(CodeClock, "to accept a clock needs a name and a reason, which are recorded")
+	}
+	err = l.change(ctx, func(t *tx) error {
+		if err := t.latch(t.ctx); err != nil {
+			return err
+		}
+		if t.state.refused != "" {
+			return t.rolledBack()
+		}
+		if t.state.at.Sub(t.at) <= clockSlack {
+			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)
+		}
+		var text string
+		if err := t.row("SELECT body FROM dprelease_records WHERE seq = ?", t.state.seq).Scan(&text); err != nil {
+			return err
+		}
+		if at, err := timeOf(text); err != nil || !at.Equal(t.state.at) {
+			return refuse(CodeTampered, "the newest record of %s has another time than its head", l.address)
+		}
+		b := &clockBody{Was: t.state.at.Format(timeForm), By: by, Reason: reason}
+		r, err := t.append(kindClock, b)
+		if err != nil {
+			return err
+		}
+		turn = Turn{Record: r.Seq, At: b.At, Was: b.Was, By: by, Reason: reason}
+		until := t.at.Add(DefaultLease).UnixMicro()
+		return t.exec("UPDATE dprelease_releases SET lease_until = ? WHERE state = ? AND lease_until > ?", until, Debited, until)
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	return turn, nil
+}
+
+// Turns are the acts by which clocks were accepted, the oldest first.
+func (l *Ledger) Turns(ctx context.Context) (out []Turn, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		rows, err := t.rows("SELECT seq, body FROM dprelease_records WHERE kind = ? ORDER BY seq", kindClock)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var seq int64
+			var text string
+			var b clockBody
+			if err := rows.Scan(&seq, &text); err != nil {
+				return err
+			}
+			if decode(text, &b) != nil {
+				return refuse(CodeTampered, "the record %d cannot be read", seq)
+			}
+			out = append(out, b.turn(seq))
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+func (b *clockBody) turn(seq int64) Turn {
+	return Turn{Record: seq, At: b.At, Was: b.Was, By: b.By, Reason: b.Reason}
+}
