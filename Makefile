@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/dprelease
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X main.release=$(VERSION)
 
 .PHONY: papers all build demo test bench check generate clean
 

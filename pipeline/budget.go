@@ -213,6 +213,10 @@ func ledgerFailure(ctx context.Context, err error) error {
 	switch {
 	case errors.As(err, &f):
 		return f
+	case ctx.Err() != nil && (!errors.As(err, &known) || known.Code == ledger.CodeUnreadable):
+		// A call that was cut off looks like a broken connection; a commit that was cut
+		// off is LEDGER_UNKNOWN, and says so.
+		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
 	case errors.As(err, &known):
 		exit := ExitLedger
 		switch known.Code {
@@ -222,8 +226,6 @@ func ledgerFailure(ctx context.Context, err error) error {
 			exit = ExitSource
 		}
 		return fail(exit, known.Code, "%s", known.Message)
-	case ctx.Err() != nil:
-		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
 	}
 	return fail(ExitLedger, ledger.CodeUnreadable, "the ledger cannot be used")
 }

@@ -75,6 +75,13 @@ func openBudget(ctx context.Context, p *Plan, o Options, early *opening) (*budge
 		return nil, err
 	}
 	if early.missing() {
+		// Where the output folder holds anything but releases, the job is refused and no
+		// ledger is made for it. Releases are a matter for the ledger: see witness.
+		if _, releases := storedReport(p.job.Output.Dir); !releases {
+			if err := (&budget{plan: p}).free(); err != nil {
+				return nil, err
+			}
+		}
 		early.found(ctx, p.job)
 	}
 	var problems job.Problems

@@ -35,19 +35,22 @@ func (s *serial) Observe(e Event) {
 	s.to.Observe(e)
 }
 
-// progress reports how much of a draw's scan is done, in hundredths: the number
-// of rows is secret under add-remove, a share of it is not (P19).
+// progress reports how much of a draw's scans is done, in hundredths. Every run
+// reports every hundredth, once and in order, the empty table's too: which ones a scan
+// passes over at once follows from the number of rows, which is secret under
+// add-remove (P19).
 func (r *running) progress(d *draw, scan, scans int) func(rows int64) {
 	total := r.table.rows()
-	last := int64(-1)
+	before, after := 100*int64(scan)/int64(scans), 100*int64(scan+1)/int64(scans)
+	last := before
 	return func(rows int64) {
-		if total == 0 {
-			return
+		share := after
+		if rows < total {
+			share = before + int64(float64(after-before)*float64(rows)/float64(total))
 		}
-		share := (100*int64(scan) + 100*rows/total) / int64(scans)
-		if share != last {
-			last = share
-			r.options.observe(Event{Kind: "progress", Draw: d.name, Done: share, Total: 100})
+		for last < share {
+			last++
+			r.options.observe(Event{Kind: "progress", Draw: d.name, Done: last, Total: 100})
 		}
 	}
 }

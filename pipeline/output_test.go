@@ -42,8 +42,8 @@ func TestOutputFolder(t *testing.T) {
 			if exit, _ := exitOf(err); exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %q in it", err, c.says)
 			}
-			if len(spends(t, dir)) != 0 {
-				t.Error("the budget was spent")
+			if _, err := os.Stat(filepath.Join(dir, "dprelease.db")); err == nil {
+				t.Error("a ledger was made for a job that was refused")
 			}
 		})
 	}
@@ -71,6 +71,41 @@ func TestInterruptedPlan(t *testing.T) {
 	} {
 		if !errors.As(err, &f) || f.Exit != pipeline.ExitInterrupted || f.Code != "INTERRUPTED" {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The same between the plan and the debit: a call that is cut off there is no broken
+// ledger, whether that is there already or not.
+func TestInterruptedBeforeTheDebit(t *testing.T) {
+	for _, point := range []string{"planned", "opened", "ledger", "paging"} {
+		for _, old := range []bool{false, true} {
+			path := write(t, tinyJob, "TABLE", good(t))
+			before := 0
+			if old {
+				if _, err := run(t, write(t, tinyJob, "TABLE", good(t), "budget: {", "budget: {ledger: 'sqlite:"+filepath.Join(filepath.Dir(path), "dprelease.db")+"', ", "id: ", "id: other-")); err != nil {
+					t.Fatal(err)
+				}
+				before = len(spends(t, filepath.Dir(path)))
+			}
+			j, err := pipeline.Load(path, func(string) (string, bool) { return "", false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(background)
+			_, err = pipeline.Run(ctx, j, pipeline.With(options(), func(at string) {
+				if at == point {
+					cancel()
+				}
+			}, nil, 0))
+			cancel()
+			var f *pipeline.Failure
+			if !errors.As(err, &f) || f.Exit != pipeline.ExitInterrupted || f.Code != "INTERRUPTED" {
+				t.Errorf("%s, ledger there %t: %v", point, old, err)
+			}
+			if after := len(spends(t, filepath.Dir(path))); after != before {
+				t.Errorf("%s: %d debits before, %d after", point, before, after)
+			}
 		}
 	}
 }

@@ -225,6 +225,9 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 	if s.picker, scanErr = begin(); scanErr == nil {
 		scanErr = s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) })
 	}
+	if scanErr == nil {
+		progress(r.table.rows())
+	}
 	if scanErr != nil {
 		cancel(scanErr)
 	}

@@ -3,7 +3,9 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -25,9 +27,13 @@ func (t *openedTable) rows() int64 { return t.table.Rows() }
 func openTable(ctx context.Context, p *Plan) (*openedTable, error) {
 	j := p.job
 	columns := p.columns()
-	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format, Columns: columns})
+	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format})
 	if err != nil {
 		return nil, sourceFailure(ctx, j, err)
+	}
+	if err := absentColumns(j, t, columns); err != nil {
+		t.Close()
+		return nil, err
 	}
 	o := &openedTable{table: t, units: map[string][]int32{}}
 	if err := o.check(ctx, p, columns); err != nil {
@@ -92,6 +98,41 @@ func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) erro
 	return nil
 }
 
+// absentColumns refuses a table without some of the columns that the job reads, and
+// names all of them; the place is that of the first.
+func absentColumns(j *job.Job, t *table.Table, columns []string) error {
+	var names, usable, wrong []string
+	for _, c := range t.Columns() {
+		names = append(names, c.Name)
+		if c.Usable {
+			usable = append(usable, c.Name)
+		}
+	}
+	place := ""
+	for _, name := range columns {
+		if contains(usable, name) {
+			continue
+		}
+		why := "no column " + name + " in the table"
+		if i := slices.Index(names, name); i >= 0 {
+			why = "column " + name + " cannot be used: " + t.Columns()[i].Reason
+		} else if near := job.Nearest(name, usable); near != "" && !strings.ContainsFunc(near, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			why += " (did you mean " + near + "?)"
+		}
+		wrong = append(wrong, why)
+		if place == "" {
+			place = job.Key("dataset.columns", name)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	if !j.Has(place) {
+		place = "dataset.columns" // a column of the design, which need not be declared
+	}
+	return fail(ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), place, strings.Join(wrong, "; "))
+}
+
 // sourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
 func sourceCode(e *table.Error) string {
 	return "SOURCE_" + strings.ToUpper(strings.ReplaceAll(e.Code, "-", "_"))
@@ -106,9 +147,6 @@ func sourceFailure(ctx context.Context, j *job.Job, err error) error {
 	case !errors.As(err, &e):
 		return fail(ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
 	}
-	key := "dataset.source.path"
-	if e.Code == table.CodeColumn {
-		key = "dataset.columns"
-	}
+	const key = "dataset.source.path"
 	return fail(ExitSource, sourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
 }

@@ -19,7 +19,7 @@ var rateSyntax = lazy.Regexp(`^(\d{1,20}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,
 // ParseRate reads a decimal ("0.2", "1e-3") or a fraction ("1/3"), exactly.
 func ParseRate(text string) (Rate, error) {
 	if !rateSyntax().MatchString(text) {
-		return Rate{}, fmt.Errorf("rate: write a decimal such as 0.05 or a fraction such as 1/20")
+		return Rate{}, fmt.Errorf("rate: write a decimal such as 0.05, of at most 19 decimals, or a fraction such as 1/20")
 	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {

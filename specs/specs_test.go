@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"path"
+	"reflect"
 	"testing"
 
 	"github.com/dprelease/dprelease/specs"
@@ -40,6 +41,31 @@ func TestEmbedded(t *testing.T) {
 	for _, p := range []string{"job-v1.md", "job-v1.schema.json"} {
 		if _, err := fs.Stat(specs.FS, p); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// A sidecar holds entries of the report, so what the two schemas both define is the
+// same.
+func TestReleaseSchemaIsPartOfReportSchema(t *testing.T) {
+	var report, release struct {
+		Defs map[string]any `json:"$defs"`
+	}
+	for name, into := range map[string]any{"report-v1.schema.json": &report, "release-v1.schema.json": &release} {
+		data, err := specs.FS.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(data, into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(release.Defs) == 0 {
+		t.Fatal("no definitions")
+	}
+	for name, def := range release.Defs {
+		if !reflect.DeepEqual(def, report.Defs[name]) {
+			t.Errorf("%s is not as in the report", name)
 		}
 	}
 }

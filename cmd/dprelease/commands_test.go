@@ -177,6 +177,8 @@ func TestSignals(t *testing.T) {
 	}{
 		{syscall.SIGINT, stopped, 130, "dprelease: INTERRUPTED: stopped\n"},
 		{syscall.SIGTERM, stopped, 143, "dprelease: INTERRUPTED: stopped\n"},
+		{syscall.SIGQUIT, stopped, 131, "dprelease: INTERRUPTED: stopped\n"}, // and no stack, which could hold a value
+		{syscall.SIGHUP, stopped, 129, "dprelease: INTERRUPTED: stopped\n"},
 		{syscall.SIGTERM, lost, 8, "dprelease: NOT_PUBLISHED: lost\n"},
 		{syscall.SIGTERM, cutOff, 143, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
 		{syscall.SIGINT, context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},

@@ -31,26 +31,37 @@ func realMain() int {
 	return e.execute(ctx, os.Args[1:])
 }
 
-// interruptible is cancelled by SIGINT and SIGTERM; the cause says by which. A
-// second signal ends the process at once.
+// interruptible is cancelled by SIGINT and SIGTERM, by SIGQUIT, whose stack dump
+// could hold what was just read (P20), and by SIGHUP unless the run was started with
+// nohup; the cause says by which. A second signal ends the process at once.
 //
 // A closed pipe on standard output must not end a run that has spent its budget:
 // SIGPIPE is caught, so that a write fails instead. It is not ignored, because
 // that would be inherited by the plugins.
 func interruptible(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals, pipes := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) {
+		stops = append(stops, syscall.SIGHUP)
+	}
+	signal.Notify(signals, stops...)
 	signal.Notify(pipes, syscall.SIGPIPE)
+	stopped := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			cancel(interrupted{s})
-		case <-ctx.Done():
+		for second := false; ; second = true {
+			select {
+			case s := <-signals:
+				if second {
+					os.Exit(interrupted{s}.exit())
+				}
+				cancel(interrupted{s})
+			case <-stopped:
+				return
+			}
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); signal.Stop(pipes); cancel(context.Canceled) }
+	return ctx, func() { signal.Stop(signals); signal.Stop(pipes); cancel(context.Canceled); close(stopped) }
 }
 
 // interrupted is the cause of a context that a signal cancelled.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
@@ -22,6 +23,16 @@ const (
 	maxArrowParts  = 1 << 19 // batches times columns
 	maxDictUpdates = 4096
 )
+
+// arrowStart says whether a file of this size can begin like this: with the magic of a file, or with the length of a
+// stream's first message, which older writers put without a mark before it.
+func arrowStart(head []byte, size int64) bool {
+	if len(head) < 8 || string(head[:len(arrowMagic)]) == arrowMagic {
+		return true // too short to say; openArrow says so
+	}
+	length := int32(binary.LittleEndian.Uint32(head))
+	return length == -1 || length >= 0 && int64(length) <= size && length <= maxMessageMeta
+}
 
 func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
 	f := &arrowFile{opened: base, latest: make(map[int64]*arrowDict)}

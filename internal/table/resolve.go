@@ -43,11 +43,12 @@ func resolve(path string) ([]string, error) {
 
 func below(dir string) ([]string, error) {
 	var names []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	root := dir + string(filepath.Separator) // so that a symbolic link to a directory is followed
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return refuse(path, err)
 		}
-		if path != dir && strings.ContainsAny(d.Name()[:1], "._") {
+		if path != root && strings.ContainsAny(d.Name()[:1], "._") {
 			if d.IsDir() {
 				return fs.SkipDir
 			}

@@ -146,6 +146,8 @@ func openFile(ctx context.Context, name, want string) (f dataFile, format string
 		return f, FormatParquet, refuse(name, err)
 	case format == FormatParquet:
 		return nil, "", fail(CodeSchema, name, "a parquet file where arrow files were expected")
+	case want == "" && !arrowStart(head[:n], base.size):
+		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file; a table in another format, such as csv, must be converted first")
 	}
 	err = guarded(func() (err error) { f, err = openArrow(ctx, base); return err })
 	return f, FormatArrow, refuse(name, err)

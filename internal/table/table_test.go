@@ -56,6 +56,11 @@ func TestDirectoryAndGlob(t *testing.T) {
 	checkScan(t, dir, want, 90)
 	checkScan(t, filepath.Join(dir, "[ab].parquet"), want, 60)
 	checkScan(t, filepath.Join(dir, "b.parquet"), shift(want, 30), 30)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	checkScan(t, link, want, 90)
 }
 
 func shift(want []wantColumn, by int) []wantColumn {
@@ -108,6 +113,9 @@ func TestOpenRefusals(t *testing.T) {
 		if err == nil {
 			tab.Close()
 		}
+	}
+	if _, err := Open(context.Background(), Spec{Path: filepath.Join(dir, "text.parquet")}); !strings.Contains(err.Error(), "neither a parquet nor an arrow file") {
+		t.Errorf("a text file: %v", err)
 	}
 }
 

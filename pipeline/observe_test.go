@@ -1,0 +1,46 @@
+package pipeline_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+type events struct{ all []pipeline.Event }
+
+func (e *events) Observe(ev pipeline.Event) { e.all = append(e.all, ev) }
+
+// Under add-remove nothing that is told during a run depends on the number of rows:
+// not how often it is told how much is read, at the end of a block of rows or of an
+// empty table (P19).
+func TestEventsDoNotCountRows(t *testing.T) {
+	told := func(rows int) []pipeline.Event {
+		var e events
+		path := write(t, tinyJob, "TABLE", tableOf(t, table.ReleaseColumn{Name: "x", Float64: make([]float64, rows)}),
+			"replace-one\n  size: 4", "add-remove", "budget:", "samples:\n  s: {method: poisson, rate: 0.01}\nbudget:",
+			"{name: r, ", "{name: q, from: s, mechanism: mean, params: {column: x}, guarantee: {epsilon: 0.1}}\n  - {name: r, ",
+			"guarantee: {epsilon: 1}", "guarantee: {epsilon: 0.1}")
+		if _, err := runWith(t, path, func(o *pipeline.Options) { o.Observer = &e }); err != nil {
+			t.Fatal(err)
+		}
+		return e.all
+	}
+	const block = 1 << 16
+	want := told(block)
+	shares := 0
+	for _, ev := range want {
+		if ev.Kind == "progress" {
+			shares++
+		}
+	}
+	if shares != 200 { // a hundred for each of two draws
+		t.Errorf("%d events of progress", shares)
+	}
+	for _, rows := range []int{0, 1, block - 1, block + 1, 5*block/2 + 3} {
+		if got := told(rows); !slices.Equal(got, want) {
+			t.Errorf("the events of a table of %d rows are not those of one of %d", rows, block)
+		}
+	}
+}
