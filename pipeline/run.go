@@ -208,6 +208,9 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 	for i, rel := range batch {
 		sinks[i].wants = s.want(rel.plan.Columns)
 		own := src.Child()
+		// Before the scan begins: whether it is faster than a process depends on the
+		// number of rows (P19).
+		r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
 		go func() {
 			err := r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
 				sinks[i].rows = w
@@ -265,7 +268,6 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 
 // release runs one mechanism and holds it to its plan.
 func (r *running) release(ctx context.Context, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
-	r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
 	p, err := rel.mech.take(ctx)
 	if err != nil {
 		return err
