@@ -53,10 +53,14 @@ func enumerated(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// unknownFlag adds the flag that was probably meant to cobra's error.
-func unknownFlag(c *cobra.Command, err error) error {
+// wrongFlag says what a flag takes, or which one was probably meant.
+func wrongFlag(c *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	switch {
+	case errors.As(err, &invalid):
+		return fmt.Errorf("--%s: must be %s, not %q", invalid.GetFlag().Name, takes(invalid.GetFlag()), invalid.GetValue())
+	case !errors.As(err, &unknown):
 		return err
 	}
 	if c.HasSubCommands() && c.Flags().NArg() > 0 {
@@ -76,6 +80,25 @@ func unknownFlag(c *cobra.Command, err error) error {
 		}
 	})
 	return fmt.Errorf("%w%s", err, didYouMean("--", word, known))
+}
+
+// takes says what a flag takes.
+func takes(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "bool":
+		return "true or false"
+	case "int", "int64":
+		return "a whole number"
+	case "uint64":
+		return "a whole number of at least 0"
+	case "float64":
+		return "a number"
+	case "float64Slice":
+		return "numbers with commas between them"
+	case "duration":
+		return "a time such as 90s, 10m or 2h"
+	}
+	return "of type " + f.Value.Type()
 }
 
 // unknownCommand refuses the arguments of a command that only has commands below it.

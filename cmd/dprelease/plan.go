@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -93,6 +95,9 @@ func (s *study) check(given func(string) bool) error {
 	}
 	if err := s.question(); err != nil {
 		return err
+	}
+	if ext := strings.ToLower(filepath.Ext(s.plot)); s.plot != "" && ext != ".svg" && ext != ".png" {
+		return errors.New("--plot must end in .svg or .png")
 	}
 	if s.plot != "" && s.kind() == "solve" {
 		return errors.New("--plot goes with --sweep or --compare")

@@ -65,7 +65,8 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema or version")
 		},
 	}
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetFlagErrorFunc(wrongFlag)
+	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.version(), e.mechanism())
 	return root

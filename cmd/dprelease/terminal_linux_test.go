@@ -83,6 +83,26 @@ func TestLinesOfProblems(t *testing.T) {
 	}
 }
 
+// Help fits the terminal, but for what is there to be copied.
+func TestLinesOfHelp(t *testing.T) {
+	as, _ := laid("", &told{}, "plan", "--help")
+	for _, columns := range []int{40, 60, 80, 100} {
+		out, _ := laid(strconv.Itoa(columns), &told{}, "plan", "--help")
+		if strings.Join(strings.Fields(out), " ") != strings.Join(strings.Fields(as), " ") {
+			t.Errorf("%d columns: other words: %s", columns, out)
+		}
+		for line := range strings.Lines(out) {
+			if n := longest(line); n > columns && !strings.HasPrefix(line, "  dprelease ") && !strings.HasPrefix(line, "      --") {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+		}
+	}
+	about, _, _ := strings.Cut(as, "\nUsage:")
+	if out, _ := laid("80", &told{}, "plan", "--help"); !strings.Contains(out, "\n  dprelease plan job.yaml --solve 'se<5' --over n\n") || strings.HasPrefix(out, about) || longest(out) > 80 {
+		t.Errorf("%s", out)
+	}
+}
+
 // On a terminal its own width counts, for standard output and error apart.
 func TestLinesOfTerminals(t *testing.T) {
 	for width, most := range map[int]int{0: 80, 30: 40, 72: 72, 200: 100} {
