@@ -209,11 +209,9 @@ func (f *folder) publish() error {
 // Renaming over anything but an empty folder fails, so nothing is ever
 // overwritten.
 func (f *folder) settle() error {
-	if err := f.remember(); err != nil {
-		return err
-	}
 	var files errgroup.Group
 	files.SetLimit(writesAtOnce)
+	files.Go(f.remember)
 	for _, file := range f.files {
 		files.Go(func() error {
 			return f.disk.write(filepath.Join(f.temp, file.Path), file.Mode, file.Data)

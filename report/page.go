@@ -93,7 +93,9 @@ func NewPage(r *Report) (*Page, error) {
 	if err := p.special(r); err != nil {
 		return nil, err
 	}
-	return p, nil
+	// Once without values: what can go wrong goes wrong before anything is spent, and
+	// the template is parsed and its escaping worked out while there is time.
+	return p, p.WriteHTML(io.Discard, r, nil, false)
 }
 
 // sampleRelation is the relation under which the sample's own profile is shown:
