@@ -36,6 +36,9 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	defer set.close()
 	early := beginBudget(ctx, j)
 	defer early.close()
+	var prepared sync.WaitGroup
+	prepared.Go(report.Prepare) // there is time while the mechanisms start
+	defer prepared.Wait()
 	plan, err := makePlan(ctx, j, o, set)
 	if err != nil {
 		return nil, err

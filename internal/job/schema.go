@@ -3,6 +3,7 @@ package job
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"gopkg.in/yaml.v3"
 )
@@ -51,13 +52,30 @@ func (d decl) property() schema {
 	for k, v := range d.schema {
 		s[k] = v
 	}
-	if v, ok := literal(d.def); ok {
-		s["default"] = v
+	if d.def != "" {
+		s["default"] = written(d.def)
 	}
-	if v, ok := literal(d.example); ok {
-		s["examples"] = []any{v}
+	if d.example != "" {
+		s["examples"] = []written{written(d.example)}
 	}
 	return s
+}
+
+// written is a default or an example as a job would have it. It is read when a schema
+// is printed: the declarations are made for every job that is read.
+type written string
+
+// MarshalJSON is the value that it stands for.
+func (w written) MarshalJSON() ([]byte, error) {
+	v, ok := literal(string(w))
+	if !ok {
+		return nil, fmt.Errorf("job: a declaration holds %q, which is no value", string(w))
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return b.Bytes(), err
 }
 
 // literal reads a default or an example as the JSON value that it stands for.
