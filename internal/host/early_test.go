@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/launch"
 )
@@ -16,6 +17,7 @@ import (
 func TestEarlyProcess(t *testing.T) {
 	m := marker()
 	cmd := command(t, "good", m)
+	t.Cleanup(launch.Drop)
 	launch.Begin(cmd.Args...)
 	early := launch.Waiting()
 	if early == 0 {
@@ -49,6 +51,7 @@ func TestEarlyEnvironment(t *testing.T) {
 	t.Setenv("SECRET", "4815162342")
 	m := marker()
 	early := command(t, "good", m)
+	t.Cleanup(launch.Drop)
 	launch.Begin(early.Args...)
 	pid := launch.Waiting()
 	have := environmentOf(t, pid)
@@ -77,6 +80,7 @@ func TestEarlyEnvironment(t *testing.T) {
 // ends when it is dropped.
 func TestEarlyProcessIsNoOrphan(t *testing.T) {
 	m := marker()
+	t.Cleanup(launch.Drop)
 	launch.Begin(command(t, "good", m).Args...)
 	early := launch.Waiting()
 	base := environmentOf(t, early)["HOME"]
@@ -96,9 +100,12 @@ func TestEarlyProcessIsNoOrphan(t *testing.T) {
 // environmentOf reads the environment that a process was started with.
 func environmentOf(t *testing.T, pid int) map[string]string {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		t.Fatal(err)
+	var b []byte
+	for deadline := time.Now().Add(5 * time.Second); len(b) == 0; time.Sleep(time.Millisecond) {
+		var err error // the kernel shows it some moments after the start
+		if b, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err != nil || time.Now().After(deadline) {
+			t.Fatalf("the environment of process %d: %v", pid, err)
+		}
 	}
 	env := map[string]string{}
 	for kv := range strings.SplitSeq(strings.TrimRight(string(b), "\x00"), "\x00") {

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -46,7 +45,7 @@ func begin(args []string) *Early {
 	if err != nil {
 		return nil
 	}
-	e := &Early{Base: base, Lock: lock, Sockets: filepath.Join(base, "early"), args: args}
+	e := &Early{Base: base, Lock: lock, Sockets: base + "/early", args: args}
 	if err = os.Mkdir(e.Sockets, 0o700); err == nil {
 		e.env = Environment(base, handshake(e.Sockets))
 		e.Process, err = Spawn(Command{Path: Self, Args: append([]string{os.Args[0]}, args...), Env: e.env, Dir: base})

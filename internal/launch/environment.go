@@ -1,7 +1,5 @@
 package launch
 
-import "strings"
-
 // MarkKey names the environment variable that marks a plugin's processes.
 const MarkKey = "DPRELEASE_PLUGIN_ID"
 
@@ -11,7 +9,7 @@ const MarkKey = "DPRELEASE_PLUGIN_ID"
 func Environment(base string, handshake []string) []string {
 	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=" + base, "TMPDIR=" + base}
 	for _, kv := range handshake {
-		if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, cookieKey) {
+		if begins(kv, "PLUGIN_") || begins(kv, cookieKey) {
 			env = append(env, kv)
 		}
 	}
@@ -37,17 +35,16 @@ func fits(have, want []string) bool {
 		return false
 	}
 	for i, kv := range want {
-		key, _, _ := strings.Cut(kv, "=")
-		switch key + "=" {
-		case "HOME=", "TMPDIR=", socketDir:
-			if !strings.HasPrefix(have[i], key+"=") {
-				return false
-			}
-		default:
-			if have[i] != kv {
-				return false
-			}
+		folder := false
+		for _, key := range []string{"HOME=", "TMPDIR=", socketDir} {
+			folder = folder || begins(kv, key) && begins(have[i], key)
+		}
+		if !folder && have[i] != kv {
+			return false
 		}
 	}
 	return true
 }
+
+// begins is strings.HasPrefix, of a package that would be initialised too late.
+func begins(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }

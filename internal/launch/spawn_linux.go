@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"runtime"
-	"strconv"
 	"syscall"
 )
 
@@ -121,8 +120,20 @@ func closeOnExec() {
 	}
 	names, _ := os.ReadDir("/proc/self/fd") // a kernel before 5.11
 	for _, n := range names {
-		if fd, err := strconv.Atoi(n.Name()); err == nil && fd > 2 {
+		if fd := number(n.Name()); fd > 2 {
 			syscall.CloseOnExec(fd)
 		}
 	}
+}
+
+// number is what digits stand for, 0 for anything else.
+func number(s string) int {
+	n := 0
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' || n > 1<<30 {
+			return 0
+		}
+		n = 10*n + int(c-'0')
+	}
+	return n
 }
