@@ -210,7 +210,7 @@ func TestClosedOutput(t *testing.T) {
 	for args, want := range map[string]int{"run j": 0, "run --json j": 0, "check j": 1, "check --json j": 1, "plan j": 1, "plan --json j": 1, "schema": 1, "version": 1} {
 		var errw bytes.Buffer
 		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
-		env := &environment{out: closed{}, errw: &errw, jobs: s}
+		env := &environment{out: closed{}, errw: &errw, getenv: func(string) (string, bool) { return "", false }, jobs: s}
 		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1 {
 			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
 		}
