@@ -1,7 +1,7 @@
 package launch
 
 import (
-	"bytes"
+	"io"
 	"os"
 	"runtime"
 	"syscall"
@@ -102,10 +102,23 @@ func (p *Process) spawn(c Command) (err error) {
 	return err
 }
 
-// newMark is a text that no other process has; the kernel's generator makes it.
+// newMark is a text that no other process has.
 func newMark() (string, error) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/uuid")
-	return string(bytes.TrimSpace(b)), err
+	f, err := os.Open("/dev/urandom")
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var b [16]byte
+	if _, err := io.ReadFull(f, b[:]); err != nil {
+		return "", err
+	}
+	const digits = "0123456789abcdef"
+	mark := make([]byte, 0, 2*len(b))
+	for _, x := range b {
+		mark = append(mark, digits[x>>4], digits[x&15])
+	}
+	return string(mark), nil
 }
 
 // close_range has the same number on every architecture.
