@@ -99,7 +99,7 @@ func (p *Plugin) config() *plugin.ClientConfig {
 				return startProcess(p.exe, p.cmd.Path, p.cmd.Args, env, p.base, p.limits.SoleParent)
 			}
 			if e := p.early; e != nil && e.Fits(env) {
-				p.runner.dir, p.runner.start = e.Sockets, func() (*process, error) {
+				p.runner.dir, p.runner.start = e.Base, func() (*process, error) {
 					pr, err := adopt(e, p.limits.SoleParent)
 					if err == nil {
 						p.early = nil // from here on it ends as every other does

@@ -10,9 +10,8 @@ import (
 // Early is a process that was started before it was needed.
 type Early struct {
 	*Process
-	Base    string   // its private directory
-	Lock    *os.File // of that
-	Sockets string   // where it makes its sockets
+	Base string   // its private directory, where it makes its sockets
+	Lock *os.File // of that
 
 	args, env []string
 }
@@ -45,11 +44,8 @@ func begin(args []string) *Early {
 	if err != nil {
 		return nil
 	}
-	e := &Early{Base: base, Lock: lock, Sockets: base + "/early", args: args}
-	if err = os.Mkdir(e.Sockets, 0o700); err == nil {
-		e.env = Environment(base, handshake(e.Sockets))
-		e.Process, err = Spawn(Command{Path: Self, Args: append([]string{os.Args[0]}, args...), Env: e.env, Dir: base})
-	}
+	e := &Early{Base: base, Lock: lock, args: args, env: Environment(base, handshake(base))}
+	e.Process, err = Spawn(Command{Path: Self, Args: append([]string{os.Args[0]}, args...), Env: e.env, Dir: base})
 	if err != nil {
 		e.remove()
 		return nil

@@ -9,8 +9,8 @@ import (
 
 // Early is a process that was started before it was needed: on Linux only.
 type Early struct {
-	Base, Sockets string
-	Lock          *os.File
+	Base string
+	Lock *os.File
 }
 
 // Begin starts nothing.
