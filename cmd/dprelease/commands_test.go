@@ -59,10 +59,13 @@ func (w words) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"words": string(w)})
 }
 
+// nothingSet is an environment without variables.
+func nothingSet(string) (string, bool) { return "", false }
+
 // try runs one command line.
 func try(ctx context.Context, s *story, args ...string) (exit int, out, errw string) {
 	var o, e bytes.Buffer
-	env := &environment{in: strings.NewReader(""), out: &o, errw: &e, getenv: func(string) (string, bool) { return "", false }, self: "/self", jobs: s}
+	env := &environment{in: strings.NewReader(""), out: &o, errw: &e, getenv: nothingSet, self: "/self", jobs: s}
 	exit = env.execute(ctx, args)
 	return exit, o.String(), e.String()
 }
@@ -210,7 +213,7 @@ func TestClosedOutput(t *testing.T) {
 	for args, want := range map[string]int{"run j": 0, "run --json j": 0, "check j": 1, "check --json j": 1, "plan j": 1, "plan --json j": 1, "schema": 1, "version": 1} {
 		var errw bytes.Buffer
 		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
-		env := &environment{out: closed{}, errw: &errw, getenv: func(string) (string, bool) { return "", false }, jobs: s}
+		env := &environment{out: closed{}, errw: &errw, getenv: nothingSet, jobs: s}
 		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1 {
 			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
 		}

@@ -107,8 +107,7 @@ func TestLinesOfHelp(t *testing.T) {
 func TestLinesOfTerminals(t *testing.T) {
 	for width, most := range map[int]int{0: 80, 30: 40, 72: 72, 200: 100} {
 		screen, terminal := pseudoTerminal(t, width)
-		env := &environment{in: strings.NewReader(""), out: terminal, errw: io.Discard, self: "/self", jobs: &told{},
-			getenv: func(string) (string, bool) { return "", false }}
+		env := &environment{in: strings.NewReader(""), out: terminal, errw: io.Discard, self: "/self", getenv: nothingSet, jobs: &told{}}
 		if exit := env.execute(context.Background(), []string{"plan", "j.yaml"}); exit != exitDone {
 			t.Fatal(exit)
 		}
