@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -307,7 +308,7 @@ func codeOf(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
 	case errors.As(err, &sampler):
-		return fail(ExitSource, "SAMPLE_"+string(sampler.Code), "%s; nothing was published, and the budget is spent", sampler.Error())
+		return fail(ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &source):
 		return fail(ExitSource, sourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
 	case errors.As(err, &plugin):

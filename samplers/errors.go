@@ -33,7 +33,10 @@ var details = map[Code]string{
 type Error struct{ Code Code }
 
 // Error describes the code.
-func (e *Error) Error() string { return "samplers: " + string(e.Code) + ": " + details[e.Code] }
+func (e *Error) Error() string { return "samplers: " + string(e.Code) + ": " + e.Detail() }
+
+// Detail is the description alone.
+func (e *Error) Detail() string { return details[e.Code] }
 
 // Is makes errors with the same code the same.
 func (e *Error) Is(target error) bool {

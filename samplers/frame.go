@@ -49,11 +49,11 @@ func NewFrame(columns []string, units []Unit) (*Frame, error) {
 			return nil, fmt.Errorf("frame: unit %d has %d key values for %d key columns", i+1, len(u.Key), len(columns))
 		}
 		if u.Records < 0 || u.Records > math.MaxInt64-f.records {
-			return nil, fmt.Errorf("frame: unit %d (%s): the number of records is negative or too large", i+1, name(u.Key))
+			return nil, fmt.Errorf("frame: unit %d: the number of records is negative or too large", i+1)
 		}
 		key := join(u.Key)
 		if _, twice := f.index[key]; twice {
-			return nil, fmt.Errorf("frame: unit %d (%s) is listed twice", i+1, name(u.Key))
+			return nil, fmt.Errorf("frame: unit %d is listed twice", i+1)
 		}
 		f.index[key] = int32(i)
 		f.records += u.Records
@@ -65,7 +65,9 @@ func NewFrame(columns []string, units []Unit) (*Frame, error) {
 }
 
 // ReadFrame reads a frame from a CSV file with a header: the key columns and the
-// column with the number of records; others are ignored.
+// column with the number of records; others are ignored. An error names a line or
+// the number of a unit and nothing that stands in the file: it may be the wrong one,
+// and private.
 func ReadFrame(r io.Reader, columns []string, records string) (*Frame, error) {
 	in := csv.NewReader(r)
 	head, err := in.Read()
@@ -100,7 +102,7 @@ func ReadFrame(r io.Reader, columns []string, records string) (*Frame, error) {
 		text := row[at[len(columns)]]
 		if u.Records, err = strconv.ParseInt(strings.TrimSpace(text), 10, 64); err != nil {
 			line, _ := in.FieldPos(at[len(columns)])
-			return nil, fmt.Errorf("frame: line %d: %s: %q is not a whole number of records", line, records, text)
+			return nil, fmt.Errorf("frame: line %d: %s: is not a whole number of records", line, records)
 		}
 		units = append(units, u)
 	}

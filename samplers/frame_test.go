@@ -27,9 +27,15 @@ func TestReadFrame(t *testing.T) {
 		"ragged":         "county,district,schools\n1,2\n",
 		"too many":       "county,district,schools\n1,2,9223372036854775807\n1,3,1\n",
 		"beyond 64 bits": "county,district,schools\n1,2,9223372036854775808\n",
+		"private number": "county,district,schools\n1,2,31337.5\n",
+		"private unit":   "county,district,schools\n1,31337,3\n1,31337,3\n",
+		"private county": "county,district,schools\n1,31337,-3\n",
 	} {
-		if _, err := ReadFrame(strings.NewReader(text), []string{"county", "district"}, "schools"); err == nil || !strings.HasPrefix(err.Error(), "frame: ") {
+		_, err := ReadFrame(strings.NewReader(text), []string{"county", "district"}, "schools")
+		if err == nil || !strings.HasPrefix(err.Error(), "frame: ") {
 			t.Errorf("%s: %v", name, err)
+		} else if strings.Contains(err.Error(), "31337") {
+			t.Errorf("%s: what stands in a file that may be the wrong one is repeated: %v", name, err)
 		}
 	}
 }
