@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -194,13 +195,18 @@ func TestChecksum(t *testing.T) {
 		t.Log(name)
 		checkCode(t, err, CodeChecksum)
 	}
-	for name, bad := range map[string]Command{
-		"absent":    {Name: "x", Path: filepath.Join(dir, "no"), SHA256: c.SHA256},
-		"directory": {Name: "x", Path: dir, SHA256: c.SHA256},
+	pipe, text := filepath.Join(dir, "pipe"), filepath.Join(dir, "text")
+	if err := errors.Join(syscall.Mkfifo(pipe, 0o700), os.WriteFile(text, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, why := range map[string]string{
+		filepath.Join(dir, "no"): "no such file", dir: "a folder", pipe: "not a regular file", text: "not executable",
 	} {
-		_, err := Start(context.Background(), bad, short)
-		t.Log(name)
+		_, err := Start(context.Background(), Command{Name: "x", Path: path, SHA256: c.SHA256}, short)
 		checkCode(t, err, CodeStart)
+		if !strings.Contains(err.Error(), why) {
+			t.Errorf("%v, want %q in it", err, why)
+		}
 	}
 
 	binary := Command{Name: "binary", Path: self(t), Args: []string{"plugin", "good"}, SHA256: digest(t, self(t))}

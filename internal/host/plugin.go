@@ -49,6 +49,11 @@ type Plugin struct {
 // returns; after an error nothing is left.
 func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	p := &Plugin{cmd: cmd, limits: limits.filled(), stopped: make(chan struct{})}
+	if cmd.SHA256 != "" {
+		if why := unusable(cmd.Path); why != "" {
+			return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: why}
+		}
+	}
 	var code string
 	if p.exe, code = openExecutable(cmd.Path, cmd.SHA256); code != "" {
 		return nil, p.fault(code)
