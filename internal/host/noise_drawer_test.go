@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -242,6 +243,22 @@ func TestBatches(t *testing.T) {
 	for _, bad := range []struct{ rows, step int64 }{{10, 0}, {11, 1}, {11, -1}} {
 		if rows, err := fresh.Batch(ev, bad.rows, bad.step); err == nil {
 			t.Errorf("%+v: %v", bad, rows)
+		}
+	}
+}
+
+// What a plan may ask for is what can be drawn.
+func TestScalesOfPlansCanBeDrawn(t *testing.T) {
+	if wire.MinScale != noise.MinScale || wire.MaxScale != noise.MaxScale {
+		t.Errorf("plans may have scales from %g to %g, noise from %g to %g", wire.MinScale, wire.MaxScale, noise.MinScale, float64(noise.MaxScale))
+	}
+	for _, x := range []float64{wire.MinScale, wire.MaxScale} {
+		for range 100 {
+			for i, draw := range []func([]int64, float64) error{newDrawer(t).AddLaplace, newDrawer(t).AddGaussian} {
+				if err := draw([]int64{1 << 60, -1 << 60}, x); err != nil {
+					t.Errorf("%d, scale %g: %v", i, x, err)
+				}
+			}
 		}
 	}
 }

@@ -179,9 +179,30 @@ func (k *checker) column(c *Column) {
 	k.assume(path, c)
 }
 
+// farthest is the largest bound of a number, and its inverse the smallest distance
+// between two: mechanisms multiply and divide them, in float64.
+const farthest = 1e150
+
+// apart checks that there are numbers between the bounds that float64 can tell from
+// them, and arithmetic that does not overflow.
+func (k *checker) apart(path string, c *Column) {
+	low, high := Up(c.Lower), Down(c.Upper)
+	switch {
+	case low < -farthest:
+		k.wrong(Key(path, "lower"), "", "must be at least -1e150")
+	case high > farthest:
+		k.wrong(Key(path, "upper"), "", "must be at most 1e150")
+	case !(high-low >= 1/farthest):
+		k.wrong(Key(path, "lower"), "numbers are float64: take bounds that are further apart, or subtract a constant from the column",
+			"is too close to upper (%s, %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
+	}
+}
+
 func (k *checker) number(path string, c *Column) {
 	if c.Lower != nil && c.Upper != nil && c.Lower.Cmp(c.Upper) >= 0 {
 		k.wrong(Key(path, "lower"), "", "must be less than upper (%s >= %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
+	} else if c.Lower != nil && c.Upper != nil {
+		k.apart(path, c)
 	}
 	if k.j.Has(Key(path, "outside")) {
 		k.wrong(Key(path, "outside"), "leave it out: numbers are clipped to their bounds", "is for categories")

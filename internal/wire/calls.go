@@ -233,9 +233,9 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 	case nil:
 		return 0, errEventMissing
 	case privacy.DiscreteLaplace:
-		return 1, positive("discrete_laplace.scale", e.Scale)
+		return 1, drawable("discrete_laplace.scale", e.Scale)
 	case privacy.DiscreteGaussian:
-		return 1, positive("discrete_gaussian.sigma", e.Sigma)
+		return 1, drawable("discrete_gaussian.sigma", e.Sigma)
 	case privacy.Approx:
 		return 1, positive("approx.eps", e.Eps)
 	case privacy.Pure:
@@ -326,6 +326,21 @@ func countSteps(e privacy.LastIterate) (int64, error) {
 		return 2 * e.Calls(), nil
 	}
 	return e.Steps, nil
+}
+
+// MinScale and MaxScale are the least and the greatest noise that a host draws, in
+// lattice steps: less would be zero for ever, more would leave int64.
+const (
+	MinScale = 0x1p-40
+	MaxScale = 0x1p50
+)
+
+// drawable refuses noise that would fail after the budget was spent.
+func drawable(what string, x float64) error {
+	if !(x >= MinScale && x <= MaxScale) {
+		return fmt.Errorf("%s must lie between 2^-40 and 2^50 lattice steps: choose another lattice, or a guarantee that is less extreme", what)
+	}
+	return nil
 }
 
 func positive(what string, x float64) error {

@@ -72,6 +72,24 @@ func TestCallsInOrder(t *testing.T) {
 	}
 }
 
+// Noise that the host cannot draw is refused with the plan, not after the debit.
+func TestCallsCanBeDrawn(t *testing.T) {
+	for _, x := range []float64{MinScale, 1, MaxScale} {
+		for _, e := range []privacy.Event{privacy.DiscreteLaplace{Scale: x}, privacy.DiscreteGaussian{Sigma: x}} {
+			if _, err := NewCalls(e); err != nil {
+				t.Errorf("%+v: %v", e, err)
+			}
+		}
+	}
+	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), MinScale / 2, math.Nextafter(MaxScale, math.Inf(1))} {
+		for _, e := range []privacy.Event{privacy.DiscreteLaplace{Scale: x}, privacy.Repeat{N: 2, Event: all(lap, privacy.DiscreteGaussian{Sigma: x})}} {
+			if _, err := NewCalls(e); err == nil {
+				t.Errorf("%+v is accepted", e)
+			}
+		}
+	}
+}
+
 func TestCallsDiffer(t *testing.T) {
 	w, err := NewCalls(all(lap, gauss))
 	if err != nil {

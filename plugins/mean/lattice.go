@@ -26,15 +26,19 @@ type query struct {
 	low, high   int64 // lattice values at the bounds, at weight maxWeight
 }
 
+// leastStep is the finest lattice: its inverse is finite and it has all its digits, so
+// that multiplying by the one is dividing by the other.
+const leastStep = 0x1p-1000
+
 // newQuery chooses the lattice so that noise of the given scale, in units of
-// weight·value, spans about noiseSteps steps.
+// weight·value, spans about noiseSteps steps. The width of the bounds is finite.
 func newQuery(c sdk.Column, ratio bool, maxWeight, scale float64) query {
 	q := query{column: c, ratio: ratio, maxWeight: maxWeight}
 	q.centre = c.Lower + (c.Upper-c.Lower)/2
 	if ratio {
 		q.centre = c.Lower
 	}
-	g := math.Exp2(math.Floor(math.Log2(scale)) - math.Log2(noiseSteps))
+	g := math.Max(math.Exp2(math.Floor(math.Log2(scale))-math.Log2(noiseSteps)), leastStep)
 	for maxWeight*(c.Upper-c.Lower)/g > maxSteps {
 		g *= 2
 	}

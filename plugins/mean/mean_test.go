@@ -193,6 +193,32 @@ func TestSumPlainIsSumOfValues(t *testing.T) {
 	}
 }
 
+// At the ends of float64 a lattice is found or the release is refused, at once, and
+// no record counts for more than the sensitivity says: the inverse of a subnormal
+// step would be infinite.
+func TestLatticeAtTheEndsOfFloat64(t *testing.T) {
+	for _, c := range []sdk.Column{
+		{Upper: 1e-308}, {Upper: 5e-324}, {Lower: 1e-320, Upper: 2e-320}, {Lower: -1e-300, Upper: 1e-300},
+		{Lower: 1e100, Upper: math.Nextafter(1e100, 2e100)}, {Upper: 1e300}, {Lower: -1e307, Upper: 1e307},
+	} {
+		c.Name, c.Type = "x", sdk.Number
+		for _, epsilon := range []float64{1e-300, 1e-17, 1, 1e17, 1e300} {
+			width := c.Upper - c.Lower
+			q := newQuery(c, false, 1, width/epsilon)
+			x := []float64{c.Lower, c.Upper, c.Lower + width/2, c.Lower + width/3}
+			for _, y := range x {
+				if v := q.sumPlain([]float64{y}); v != q.value(y, 1) || v < q.low || v > q.high || q.replaceOne() > maxSteps {
+					t.Errorf("%+v, epsilon %g: %g counts for %d, by value %d, beyond [%d, %d]", c, epsilon, y, v, q.value(y, 1), q.low, q.high)
+				}
+			}
+		}
+	}
+	wide := sdk.Column{Name: "x", Type: sdk.Number, Lower: -1e308, Upper: 1e308}
+	if _, err := (Mechanism{}).Plan(request(`{"column":"x"}`, privacy.ReplaceOne, full(4), 4, wide)); err == nil {
+		t.Error("bounds whose distance is infinite are accepted")
+	}
+}
+
 // Two neighbouring tables never differ by more than the declared sensitivity:
 // every relation, estimator, norm, with extremes, groups, weights and nulls.
 func TestSensitivity(t *testing.T) {

@@ -94,6 +94,9 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		if ratio {
 			width *= 2
 		}
+		if math.IsInf(width, 0) {
+			return nil, fmt.Errorf("column: the bounds of %q are too far apart", c.Name)
+		}
 		q := newQuery(c, ratio, weight, width/share.Epsilon)
 		l.queries = append(l.queries, q)
 	}
