@@ -6,7 +6,6 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/dprelease/dprelease/internal/lazy"
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
@@ -23,11 +22,9 @@ var (
 // MaxString is the longest string that a result may hold, in bytes.
 const MaxString = 1024
 
-var nameRE = lazy.Regexp(`^[a-z][a-z0-9_-]{0,63}$`)
-
 // Check returns what is wrong with a description, or nil.
 func (d Description) Check() error {
-	if !nameRE().MatchString(d.Name) {
+	if !isName(d.Name) {
 		return fmt.Errorf("description: name must be a lower-case word of at most 64 characters")
 	}
 	if d.Version == "" || len(d.Version) > 64 || len(d.Summary) > 1024 || !utf8.ValidString(d.Version+d.Summary) {
@@ -42,6 +39,20 @@ func (d Description) Check() error {
 		}
 	}
 	return nil
+}
+
+// isName says that s is a letter and up to 63 letters, digits, - and _, all of them
+// lower case. (An expression for it would be compiled in every mechanism's start.)
+func isName(s string) bool {
+	for i, c := range []byte(s) {
+		switch {
+		case c >= 'a' && c <= 'z':
+		case i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return len(s) >= 1 && len(s) <= 64
 }
 
 // Check returns what is wrong with a plan as the answer to req, or nil. It does

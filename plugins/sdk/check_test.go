@@ -153,3 +153,14 @@ func TestBatch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "mean": true, "randomized-response": true, "x_1": true, strings.Repeat("a", 64): true,
+		"": false, "1a": false, "-a": false, "_a": false, "Mean": false, "a b": false, "ä": false, "a\n": false, strings.Repeat("a", 65): false,
+	} {
+		if isName(name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+}
