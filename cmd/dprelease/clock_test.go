@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,8 +12,9 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
-// behind opens a ledger's database behind its back.
-func (w *world) behind(t *testing.T) *sql.DB {
+// behind opens a ledger's database behind its back, for f alone: a test that moves
+// the file must not find it open.
+func (w *world) behind(t *testing.T, f func(*sql.DB) error) {
 	t.Helper()
 	driver, at := "pgx", w.ledger
 	if path, ok := strings.CutPrefix(w.ledger, "sqlite:"); ok {
@@ -22,29 +24,26 @@ func (w *world) behind(t *testing.T) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { db.Close() })
-	return db
+	if err := errors.Join(f(db), db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // raw carries out a statement.
 func (w *world) raw(t *testing.T, statement string) {
 	t.Helper()
-	if _, err := w.behind(t).Exec(statement); err != nil {
-		t.Fatal(err)
-	}
+	w.behind(t, func(db *sql.DB) error { _, err := db.Exec(statement); return err })
 }
 
 // ahead makes the newest record one that was written while the clock was ahead: as
 // the specification has it, with its hash.
 func (w *world) ahead(t *testing.T, by time.Duration) {
 	t.Helper()
-	db := w.behind(t)
 	var ledger, kind, body, prev string
 	var seq int64
-	err := db.QueryRow("SELECT h.ledger, r.seq, r.kind, r.body, r.prev FROM dprelease_head h JOIN dprelease_records r ON r.seq = h.seq").Scan(&ledger, &seq, &kind, &body, &prev)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.behind(t, func(db *sql.DB) error {
+		return db.QueryRow("SELECT h.ledger, r.seq, r.kind, r.body, r.prev FROM dprelease_head h JOIN dprelease_records r ON r.seq = h.seq").Scan(&ledger, &seq, &kind, &body, &prev)
+	})
 	at := time.Now().UTC().Add(by).Truncate(time.Microsecond)
 	const begin, form = `{"at":"`, "2006-01-02T15:04:05.000000Z"
 	if !strings.HasPrefix(body, begin) {
