@@ -9,25 +9,70 @@ import (
 	"github.com/dprelease/dprelease/internal/params"
 )
 
-// paramError is a parameter that the schema of its mechanism refuses.
+// paramErrors are the parameters that the schema of their mechanism refuses.
+type paramErrors []paramError
+
 type paramError struct{ path, message, hint string }
 
-func (e paramError) Error() string { return e.message }
+func (e paramErrors) Error() string { return e[0].message }
 
-// validateParams returns a paramError for the first parameter that is wrong.
-func validateParams(schema *params.Schema, raw json.RawMessage) error {
-	err := schema.Validate(raw)
-	var p *params.Problem
-	if !errors.As(err, &p) {
-		return err
-	}
-	e := paramError{path: paramPath(p.Path), message: p.Message}
-	if p.Unknown && len(p.Path) == 1 {
-		if near := job.Nearest(p.Path[0], schema.Names()); near != "" {
-			e.hint = "did you mean " + near + "?"
+// ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
+// for a job that has other problems and so no plan. It starts nothing.
+func ParamProblems(j *job.Job, o Options) job.Problems {
+	var problems job.Problems
+	known := map[string]*params.Schema{}
+	for i, r := range j.Releases {
+		k := o.builtin(r.Mechanism)
+		if k < 0 || len(r.Params) == 0 {
+			continue
+		}
+		s, ok := known[r.Mechanism]
+		if !ok {
+			s, _ = params.Compile(o.Builtins[k].Params) // nil: a plan says why
+			known[r.Mechanism] = s
+		}
+		if s == nil {
+			continue
+		}
+		if err := validateParams(s, r.Params); err != nil {
+			problems = append(problems, planProblems(j, &release{index: i, job: r}, err)...)
 		}
 	}
-	return e
+	return problems
+}
+
+// paramProblems are those of the releases of a draw, where the job has other problems
+// and the draw no plan.
+func (d *draw) paramProblems(j *job.Job) job.Problems {
+	var problems job.Problems
+	for _, r := range d.releases {
+		if r.mech == nil {
+			continue
+		}
+		if err := r.mech.validate(r.job.Params); err != nil {
+			problems = append(problems, planProblems(j, r, err)...)
+		}
+	}
+	return problems
+}
+
+// validateParams returns paramErrors for the parameters that are wrong.
+func validateParams(schema *params.Schema, raw json.RawMessage) error {
+	err := schema.Validate(raw)
+	var wrong params.Problems
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	all := make(paramErrors, len(wrong))
+	for i, p := range wrong {
+		all[i] = paramError{path: paramPath(p.Path), message: p.Message}
+		if p.Unknown && len(p.Path) == 1 {
+			if near := job.Nearest(p.Path[0], schema.Names()); near != "" {
+				all[i].hint = "did you mean " + near + "?"
+			}
+		}
+	}
+	return all
 }
 
 // paramPath writes a path as it follows "params".

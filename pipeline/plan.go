@@ -81,6 +81,9 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 	outer, relation, problems := collected(j)
 	draws, more, broken := newDraws(ctx, j, set)
 	if problems = append(problems, more...); len(problems) > 0 {
+		for _, d := range draws {
+			problems = append(problems, d.paramProblems(j)...)
+		}
 		return nil, problems.Sort()
 	}
 	if broken != nil {
@@ -212,7 +215,7 @@ func (d *draw) planReleases(ctx context.Context, j *job.Job) (job.Problems, erro
 			if pluginFault(err) {
 				broken = cmp.Or(broken, pluginFailure(ctx, j, r.path()+".mechanism", err))
 			} else {
-				problems = append(problems, planProblem(j, r, err))
+				problems = append(problems, planProblems(j, r, err)...)
 			}
 			continue
 		}
@@ -313,14 +316,18 @@ func contains[T comparable](all []T, one T) bool {
 	return false
 }
 
-// planProblem places a mechanism's refusal. Before any data is read its words
-// may be shown.
-func planProblem(j *job.Job, r *release, err error) job.Problem {
-	var at paramError
-	if errors.As(err, &at) {
-		return j.Problem(r.path()+".params"+at.path, at.message, at.hint)
+// planProblems places a mechanism's refusal, or the parameters that it cannot take.
+// Before any data is read its words may be shown.
+func planProblems(j *job.Job, r *release, err error) job.Problems {
+	var at paramErrors
+	if !errors.As(err, &at) {
+		return job.Problems{j.Problem(r.path()+".params", err.Error(), "")}
 	}
-	return j.Problem(r.path()+".params", err.Error(), "")
+	var problems job.Problems
+	for _, e := range at {
+		problems = append(problems, j.Problem(r.path()+".params"+e.path, e.message, e.hint))
+	}
+	return problems
 }
 
 // price evaluates the events on the population: of each release, of each draw,

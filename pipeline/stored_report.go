@@ -70,9 +70,9 @@ func readReport(dir string) (report.Report, error) {
 
 // invalidity is the place and the words of a violation of the schema.
 func invalidity(err error) string {
-	var p *params.Problem
+	var p params.Problems
 	if !errors.As(err, &p) {
 		return err.Error()
 	}
-	return "/" + strings.Join(p.Path, "/") + ": " + p.Message
+	return "/" + strings.Join(p[0].Path, "/") + ": " + p[0].Message
 }

@@ -33,7 +33,11 @@ func (pipelineJobs) load(path string, getenv func(string) (string, bool)) (*job.
 	if j == nil || err != nil && problems == nil {
 		return nil, err
 	}
-	return j, append(problems, j.CheckMechanisms(builtinNames())...).Sort().Err()
+	if problems = append(problems, j.CheckMechanisms(builtinNames())...); len(problems) > 0 {
+		// There will be no plan to find these.
+		problems = append(problems, pipeline.ParamProblems(j, pipeline.Options{Builtins: describeBuiltins()})...)
+	}
+	return j, problems.Sort().Err()
 }
 
 func (pipelineJobs) check(ctx context.Context, j *job.Job, o pipeline.Options) error {

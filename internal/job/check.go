@@ -96,7 +96,9 @@ func (k *checker) mechanisms(builtins []string) {
 func (k *checker) releases() {
 	from := []string{Table}
 	for _, s := range k.j.Samples {
-		from = append(from, s.Name)
+		if s.Name != Table {
+			from = append(from, s.Name)
+		}
 	}
 	isFrom := setOf(from)
 	for i, r := range k.j.Releases {

@@ -4,7 +4,7 @@
 //
 // A schema is a plugin's and may be hostile: one that refers outside itself or to
 // something that holds itself is refused, so that a check reads nothing and ends.
-// Which of several problems is reported does not depend on chance.
+// Which problems are reported, and in which order, does not depend on chance.
 //
 // The package imports google/jsonschema-go and the standard library. The library
 // does the checking; it needs no metaschemas, which others compile whenever a

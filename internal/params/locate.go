@@ -23,9 +23,20 @@ type Problem struct {
 // Error is the message.
 func (p *Problem) Error() string { return p.Message }
 
-// locate finds the innermost value that the schema at a place refuses, given that
-// it refuses v.
-func (t *tree) locate(at string, v any, path []string) *Problem {
+// Problems is one or more parameters that a schema refuses, the keys of a mapping in
+// order.
+type Problems []*Problem
+
+// Error is the message of the first.
+func (p Problems) Error() string { return p[0].Message }
+
+// mostProblems bounds how many are looked for: more help nobody, and the schema may be
+// hostile.
+const mostProblems = 20
+
+// locate finds the innermost values that the schema at a place refuses, given that it
+// refuses v. It returns at least one.
+func (t *tree) locate(at string, v any, path []string) Problems {
 	s := t.within[at]
 	if s.Ref != "" {
 		if target, ok := t.follow(s.Ref); ok && !t.accepts(target, v) {
@@ -33,55 +44,69 @@ func (t *tree) locate(at string, v any, path []string) *Problem {
 		}
 	}
 	if p := wrongType(s, v, path); p != nil {
-		return p
+		return Problems{p}
 	}
+	var found Problems
 	switch v := v.(type) {
 	case map[string]any:
-		if p := t.inObject(at, s, v, path); p != nil {
-			return p
-		}
+		found = t.inObject(at, s, v, path)
 	case []any:
-		for i, x := range v {
-			for _, place := range []string{at + "/prefixItems/" + strconv.Itoa(i), at + "/items"} {
-				if t.within[place] == nil || strings.HasSuffix(place, "/items") && i < len(s.PrefixItems) {
-					continue
-				}
-				if !t.accepts(place, x) {
-					return t.locate(place, x, with(path, strconv.Itoa(i)))
-				}
-			}
-		}
+		found = t.inArray(at, s, v, path)
+	}
+	if len(found) > 0 {
+		return found
 	}
 	for i := range s.AllOf {
 		if place := at + "/allOf/" + strconv.Itoa(i); !t.accepts(place, v) {
 			return t.locate(place, v, path)
 		}
 	}
-	return &Problem{Path: path, Message: words(s, v)}
+	return Problems{{Path: path, Message: words(s, v)}}
+}
+
+// inArray looks for what is wrong with the entries of a list.
+func (t *tree) inArray(at string, s *jsonschema.Schema, v []any, path []string) Problems {
+	var found Problems
+	for i, x := range v {
+		for _, place := range []string{at + "/prefixItems/" + strconv.Itoa(i), at + "/items"} {
+			if t.within[place] == nil || strings.HasSuffix(place, "/items") && i < len(s.PrefixItems) {
+				continue
+			}
+			if len(found) < mostProblems && !t.accepts(place, x) {
+				found = append(found, t.locate(place, x, with(path, strconv.Itoa(i)))...)
+			}
+		}
+	}
+	return found
 }
 
 // inObject looks for what is wrong with the keys of a mapping and their values.
-func (t *tree) inObject(at string, s *jsonschema.Schema, v map[string]any, path []string) *Problem {
+func (t *tree) inObject(at string, s *jsonschema.Schema, v map[string]any, path []string) Problems {
+	var found Problems
 	for _, key := range slices.Sorted(maps.Keys(v)) {
+		if len(found) >= mostProblems {
+			return found
+		}
 		place := at + "/properties/" + pointer(key)
 		switch {
 		case t.within[place] != nil:
 			if !t.accepts(place, v[key]) {
-				return t.locate(place, v[key], with(path, key))
+				found = append(found, t.locate(place, v[key], with(path, key))...)
 			}
 		case s.AdditionalProperties != nil && len(s.PatternProperties) == 0 && !t.accepts(at+"/additionalProperties", v[key]):
 			if closed(s.AdditionalProperties) {
-				return &Problem{Path: with(path, key), Message: "unknown parameter", Unknown: true}
+				found = append(found, &Problem{Path: with(path, key), Message: "unknown parameter", Unknown: true})
+			} else {
+				found = append(found, t.locate(at+"/additionalProperties", v[key], with(path, key))...)
 			}
-			return t.locate(at+"/additionalProperties", v[key], with(path, key))
 		}
 	}
 	for _, key := range s.Required {
 		if _, ok := v[key]; !ok {
-			return &Problem{Path: path, Message: "lacks " + key}
+			found = append(found, &Problem{Path: path, Message: "lacks " + key})
 		}
 	}
-	return nil
+	return found
 }
 
 // closed reports that a schema is false: it accepts nothing.

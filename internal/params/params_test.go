@@ -40,7 +40,9 @@ func TestProblems(t *testing.T) {
 		{`{}`, `: lacks model`},
 		{`{"model": "cubic"}`, `model: must be one of linear, logistic`},
 		{`{"model": 1}`, `model: must be one of linear, logistic`},
-		{`{"model": "linear", "zoo": 1, "ape": 2}`, `ape: unknown parameter`},
+		{`{"model": "linear", "zoo": 1, "ape": 2}`, `ape: unknown parameter; zoo: unknown parameter`},
+		{`{"steps": 0, "rate": 7, "columns": ["a", "B", 3], "zoo": 1}`,
+			`columns/1: must match the expression ^[a-z]+$; columns/2: must be of type string, not integer; rate: must be at most 1; steps: must be at least 1; zoo: unknown parameter; : lacks model`},
 		{`{"model": "linear", "columns": "a"}`, `columns: must be of type array, not string`},
 		{`{"model": "linear", "columns": []}`, `columns: must have at least 1 entries`},
 		{`{"model": "linear", "columns": ["a", "b", "c", "d"]}`, `columns: must have at most 3 entries`},
@@ -59,9 +61,14 @@ func TestProblems(t *testing.T) {
 	} {
 		got := ""
 		err := s.Validate(json.RawMessage(c.params))
-		var p *Problem
-		if errors.As(err, &p) {
-			got = strings.Join(p.Path, "/") + ": " + p.Message
+		var all Problems
+		if errors.As(err, &all) {
+			for i, p := range all {
+				if i > 0 {
+					got += "; "
+				}
+				got += strings.Join(p.Path, "/") + ": " + p.Message
+			}
 		} else if err != nil {
 			t.Errorf("%s: %v", c.params, err)
 		}
@@ -212,9 +219,16 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var p *Problem
-		if err := s.Validate(json.RawMessage(params)); errors.As(err, &p) && p.Message == "" {
-			t.Error("a problem without words")
+		var all Problems
+		if err := s.Validate(json.RawMessage(params)); errors.As(err, &all) {
+			for _, p := range all {
+				if p.Message == "" {
+					t.Error("a problem without words")
+				}
+			}
+			if len(all) == 0 || len(all) > 100*mostProblems {
+				t.Errorf("%d problems", len(all))
+			}
 		}
 	})
 }

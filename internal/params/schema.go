@@ -43,12 +43,12 @@ func Compile(raw json.RawMessage) (_ *Schema, err error) {
 	return s, nil
 }
 
-// Validate returns a *Problem for the first parameter that is wrong.
+// Validate returns Problems for the parameters that are wrong.
 func (s *Schema) Validate(params json.RawMessage) (err error) {
 	defer recovered(&err)
 	var v any
 	if json.Unmarshal(params, &v) != nil {
-		return &Problem{Message: "is not a mapping"}
+		return Problems{{Message: "is not a mapping"}}
 	}
 	if s.rules.Validate(v) == nil {
 		return nil
