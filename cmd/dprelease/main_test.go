@@ -15,6 +15,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
 		os.Exit(realMain())
 	}
+	os.Unsetenv("COLUMNS") // of who runs the tests: it would break the lines that they read
 	testscript.Main(tests{m}, map[string]func(){"dprelease": main})
 }
 

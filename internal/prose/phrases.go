@@ -6,6 +6,10 @@ import "strings"
 func phrases(text string) []string {
 	var out []string
 	var before string
+	if place, _, ok := strings.Cut(text, ": "); ok && located(place) {
+		out = append(out, place+":")
+		text = text[len(place)+1:]
+	}
 	for word := range strings.FieldsSeq(text) {
 		n := len(out)
 		switch {
@@ -20,6 +24,19 @@ func phrases(text string) []string {
 		before = word
 	}
 	return out
+}
+
+// located reports that a text is a place in a file, name:line:column, whatever the
+// name.
+func located(text string) bool {
+	for range 2 {
+		colon := strings.LastIndexByte(text, ':')
+		if colon < 1 || colon == len(text)-1 || strings.Trim(text[colon+1:], "0123456789") != "" {
+			return false
+		}
+		text = text[:colon]
+	}
+	return true
 }
 
 // symbol reports that a word stands in front of the number that it is about.
