@@ -130,7 +130,11 @@ func (o *openedTable) findUnits(ctx context.Context, j *job.Job, d *draw) ([]int
 	frame := design.Frame()
 	columns := frame.Columns()
 	units := make([]int32, 0, o.rows())
-	finder := unitFinder{frame: frame, key: make([]string, len(columns)), known: map[string]int32{}}
+	finder := unitFinder{frame: frame, key: make([]string, len(columns)), known: map[string]int32{}, missing: noUnit, outside: noUnit}
+	if frame.Records() == 0 { // rates by stratum: the column is private, and its rules hold
+		strata, _ := j.Dataset.Column(columns[0])
+		finder.missing, finder.outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
+	}
 	err := o.table.Scan(ctx, table.ScanOptions{Columns: columns, Content: o.content}, func(b table.Batch) error {
 		for row := range b.Rows {
 			units = append(units, finder.find(b.Columns, row))
@@ -140,7 +144,26 @@ func (o *openedTable) findUnits(ctx context.Context, j *job.Job, d *draw) ([]int
 	if err != nil {
 		return nil, sourceFailure(ctx, j, err)
 	}
+	o.refused[d.name] = finder.refused
 	return units, matches(j, frame, units)
+}
+
+// noUnit is a row that lies in no unit and is not drawn; refusedUnit one that must not
+// be there.
+const (
+	noUnit      = -1
+	refusedUnit = -2
+)
+
+// ruled is the unit of the rows whose stratum is missing, or not one of the domain.
+func ruled(h job.Handling, frame *samplers.Frame) int32 {
+	switch h.Rule {
+	case job.Drop:
+		return noUnit
+	case job.Impute:
+		return frame.UnitOf(h.Text)
+	}
+	return refusedUnit
 }
 
 // matches checks that every unit has as many rows as the public frame says. A
@@ -171,13 +194,16 @@ type unitFinder struct {
 	key   []string
 	known map[string]int32
 	buf   []byte
+	// What becomes of a row without a key, and of one whose key is not in the frame.
+	missing, outside int32
+	refused          error // the first rule that was broken: told after the debit (P20)
 }
 
 func (f *unitFinder) find(columns []table.Values, row int) int32 {
 	f.buf = f.buf[:0]
 	for i := range columns {
 		if columns[i].Null(row) {
-			return -1
+			return f.settle(f.missing, errMissing)
 		}
 		start := len(f.buf)
 		f.buf = appendText(f.buf, &columns[i], row)
@@ -185,14 +211,25 @@ func (f *unitFinder) find(columns []table.Values, row int) int32 {
 		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
 	}
 	if u, ok := f.known[string(f.buf)]; ok {
-		return u
+		return f.settle(u, errOutside)
 	}
 	for i := range columns {
 		f.key[i] = string(appendText(nil, &columns[i], row))
 	}
 	u := f.frame.UnitOf(f.key...)
+	if u < 0 {
+		u = f.outside
+	}
 	f.known[string(f.buf)] = u
-	return u
+	return f.settle(u, errOutside)
+}
+
+// settle remembers that a rule was broken.
+func (f *unitFinder) settle(u int32, broken error) int32 {
+	if u == refusedUnit && f.refused == nil {
+		f.refused = broken
+	}
+	return max(u, noUnit)
 }
 
 // appendText writes a key as it stands in a frame: the text itself or a number.

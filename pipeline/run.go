@@ -188,6 +188,9 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 
 // begin begins to draw a sample.
 func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
+	if err := r.table.refused[d.name]; err != nil {
+		return nil, err
+	}
 	selector, err := samplers.Begin(d.design, src, r.table.rows())
 	if err != nil {
 		return nil, err

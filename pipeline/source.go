@@ -17,6 +17,7 @@ type openedTable struct {
 	table   *table.Table
 	content *table.Content     // what was read of it
 	units   map[string][]int32 // for each framed draw the unit of every row
+	refused map[string]error   // for each of them what a row may not be, and is
 }
 
 func (t *openedTable) close()      { t.table.Close() }
@@ -35,7 +36,7 @@ func openTable(ctx context.Context, p *Plan) (*openedTable, error) {
 		t.Close()
 		return nil, err
 	}
-	o := &openedTable{table: t, units: map[string][]int32{}}
+	o := &openedTable{table: t, units: map[string][]int32{}, refused: map[string]error{}}
 	if err := o.check(ctx, p, columns); err != nil {
 		t.Close()
 		return nil, err
