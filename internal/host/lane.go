@@ -31,6 +31,15 @@ type RowWriter interface {
 	Write(b Batch) error
 }
 
+// RoomWriter is a RowWriter that may say where rows will lie, so that they need not
+// be copied there.
+type RoomWriter interface {
+	RowWriter
+	// Room returns where the values of the next so many rows belong: see
+	// wire.RowsWriter. They may be put there until feed returns, by anybody.
+	Room(rows int) (parts [][]float64, later bool)
+}
+
 // lane is one way for rows to reach the plugin.
 type lane interface {
 	// describe completes the message that starts the release.
@@ -137,6 +146,14 @@ type rowWriter struct {
 	w    *wire.RowsWriter
 	rows int64
 	err  error
+}
+
+// Room is part of RoomWriter.
+func (w *rowWriter) Room(rows int) ([][]float64, bool) {
+	if w.err != nil {
+		return nil, false
+	}
+	return w.w.Room(rows)
 }
 
 func (w *rowWriter) Write(b Batch) error {

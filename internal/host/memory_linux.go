@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 
@@ -10,11 +11,13 @@ import (
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
-// laneMemory is memory that a plugin is to map. The host never reads what it wrote
-// there, so nothing that a plugin does to it could matter; all the same it can only
-// read: the file is sealed against writing through any descriptor or new mapping,
-// against truncation, under which a write of the host would be a fault, and against
-// growth, which would be memory that nobody counts.
+// laneMemory is memory that a plugin is to map. It may see a slot before it is handed
+// over: what is written there is what it will be given, never a value from before it
+// was clipped. The host never reads what it wrote there, so nothing that a plugin
+// does to it could matter; all the same it can only read: the file is sealed against
+// writing through any descriptor or new mapping, against truncation, under which a
+// write of the host would be a fault, and against growth, which would be memory that
+// nobody counts.
 type laneMemory struct {
 	fd     int
 	mem    []byte
@@ -108,6 +111,22 @@ func (l *memoryLane) open(ctx context.Context) (io.WriteCloser, error) {
 type memoryConn struct {
 	*countedConn
 	socket *net.UnixConn
+}
+
+// Poll reads what is there, and does not wait.
+func (c memoryConn) Poll(b []byte) (n int, err error) {
+	raw, err := c.socket.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	e := raw.Read(func(fd uintptr) bool {
+		n, err = unix.Read(int(fd), b)
+		return true
+	})
+	if err == unix.EAGAIN || err == unix.EINTR {
+		err = nil
+	}
+	return max(n, 0), errors.Join(e, err)
 }
 
 // CloseWrite ends what the host has to say.

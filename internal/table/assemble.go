@@ -35,9 +35,8 @@ func (a *assembler) init(t *Table, cols []int) {
 
 // column fills columns[col] with the rows of the spans; k is the column's place in the pieces.
 func (a *assembler) column(col, k int, spans []span, rows int) {
-	out := &a.columns[col]
+	out := a.clear(col)
 	mem := &a.memory[col]
-	out.Float64, out.Int64, out.Codes, out.Valid, out.Adjusted = nil, nil, nil, nil, false
 	if len(spans) == 1 && spans[0].rows == nil {
 		a.view(out, mem, a.shapes[col], &spans[0].p.data[k], spans[0].from, rows)
 		return
@@ -62,6 +61,13 @@ func (a *assembler) column(col, k int, spans []span, rows int) {
 		out.Codes = mem.codes
 		joinDictionaries(out, spans, k)
 	}
+}
+
+// clear returns a column without values.
+func (a *assembler) clear(col int) *Values {
+	out := &a.columns[col]
+	out.Float64, out.Int64, out.Codes, out.Valid, out.Adjusted, out.Changed = nil, nil, nil, nil, false, 0
+	return out
 }
 
 func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, rows int) {

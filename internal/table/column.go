@@ -123,6 +123,8 @@ type Values struct {
 	Unit    Unit
 	// Adjusted says that ScanOptions.Adjust was called for all of Float64 and returned true.
 	Adjusted bool
+	// Changed is what Direct.Move said of Float64, and of the batches that follow from the same page.
+	Changed int64
 }
 
 // Null says whether row i is null.

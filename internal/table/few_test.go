@@ -13,7 +13,7 @@ func TestFewRowsTogether(t *testing.T) {
 	const n = 700_000
 	cols, want := noisy(n, rand.New(rand.NewPCG(3, 9)))
 	for _, s := range []style{
-		{codec: compress.Codecs.Snappy, pageSize: 3_000_000, groups: []int{500_000, 1, 199_999}, crc: true},
+		{codec: compress.Codecs.Snappy, pageSize: 3_000_000, groups: []int{500_000, 1, 199_999}},
 		{codec: compress.Codecs.Zstd, pageSize: 200_000, groups: []int{n}},
 	} {
 		tab := must(Open(t.Context(), Spec{Path: temp(t, "x.parquet", writeParquet(t, s, cols))}))

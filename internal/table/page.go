@@ -20,6 +20,8 @@ type vec struct {
 	valid []byte // nil: no nulls
 	hold  []*buffer
 
+	moved    bool // its values are where the piece's are to be put, and nowhere else
+	changed  int64
 	picked   bool // it holds the wanted rows of its piece, and no others
 	adjusted bool // ScanOptions.Adjust is done with it
 	inPlace  bool // the values are the first buffer's own memory

@@ -96,7 +96,11 @@ func (w *worker) pick(c *chunk, p *pagewalk.Page, to mark, rows []uint32, out *v
 	}
 	buf := w.pool.get(8 * len(rows))
 	out.hold = append(out.hold, buf)
-	err := w.pickValues(c, p, to, &picks{rows: rows, out: buf.words})
+	g := picks{rows: rows, out: buf.words}
+	err := w.plain(c, p, to, func(from int) { g.from = from }, func(b []byte) bool { g.take(b); return true })
+	if err == nil && g.done != len(rows) {
+		err = errWhole
+	}
 	if err != nil {
 		if err == errWhole {
 			c.whole.Store(true)
@@ -113,9 +117,10 @@ func (w *worker) pick(c *chunk, p *pagewalk.Page, to mark, rows []uint32, out *v
 	return nil
 }
 
-// pickValues holds the page to all that viewing it as a whole would: it is literals without a null, of exactly the size
-// and the number of values that are declared.
-func (w *worker) pickValues(c *chunk, p *pagewalk.Page, to mark, g *picks) error {
+// plain goes through a page of values of eight bytes as it is read. It holds the page to all that unpacking it would: it is
+// literals without a null, of exactly the size and the number of values that are declared. Begin is called with the place
+// of the first value, and then take with all unpacked bytes in order.
+func (w *worker) plain(c *chunk, p *pagewalk.Page, to mark, begin func(from int), take func(b []byte) bool) error {
 	front := p.Front()
 	size := int(p.Unpacked) - front
 	packed := p.Packed && c.facts.Codec == pagewalk.Snappy
@@ -123,17 +128,21 @@ func (w *worker) pickValues(c *chunk, p *pagewalk.Page, to mark, g *picks) error
 		return errWhole
 	}
 	levels := c.leaf.MaxDef > 0 && !p.V2 // in front of the values
+	from := 0
+	if !levels {
+		begin(0)
+	}
 	l := literals{size: size}
 	l.put = func(b []byte) bool {
 		if levels {
 			var ok bool
-			if g.from, ok = presentFront(b, int(p.Values)); !ok {
+			if from, ok = presentFront(b, int(p.Values)); !ok {
 				return false
 			}
 			levels = false
+			begin(from)
 		}
-		g.take(b)
-		return true
+		return take(b)
 	}
 	src := w.scratch(segmentBytes + binary.MaxVarintLen32)
 	carry, first := 0, true
@@ -161,13 +170,10 @@ func (w *worker) pickValues(c *chunk, p *pagewalk.Page, to mark, g *picks) error
 		carry = copy(src, rest)
 		return nil
 	})
-	switch {
-	case err != nil:
-		return err
-	case carry > 0 || packed && !l.done() || l.at != size || levels || g.done != len(g.rows) || g.from+8*int(p.Values) != size:
-		return errWhole
+	if err == nil && (carry > 0 || packed && !l.done() || l.at != size || levels || from+8*int(p.Values) != size) {
+		err = errWhole
 	}
-	return nil
+	return err
 }
 
 // presentFront reads the levels in front of the values of a page, which must lie in b and say that there is no null. It

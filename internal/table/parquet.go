@@ -120,6 +120,11 @@ func (f *parquetFile) piece(c *chunk, i int, base int64) *piece {
 		p.data = make([]vec, 1)
 		err := guarded(func() error {
 			to := c.marks.at(c.dataAt(i))
+			if p.into != nil {
+				if err := w.move(c, page, to, p.move, p.into, &p.data[0]); err != errWhole {
+					return err
+				}
+			}
 			if p.want != nil {
 				if err := w.pick(c, page, to, p.want, &p.data[0]); err != errWhole {
 					return err

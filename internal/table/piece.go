@@ -20,6 +20,9 @@ type piece struct {
 	whole bool     // a block wants all of its rows
 	want  []uint32 // its rows that are wanted, where it is light and not whole; complete when it is handed out
 
+	into [][]float64                                              // where its values are to be put, if they can be
+	move func(dst []float64, src []byte) (changed int64, ok bool) // how
+
 	done chan struct{} // made when the piece is handed to the workers, closed when it is decoded
 	err  error
 	refs int // planned blocks that need it, and the lane while it may be needed again
@@ -96,7 +99,7 @@ func (p *piece) run(ctx context.Context, w *worker, adjust func(int, []float64) 
 	}
 	for i := range p.data {
 		v := &p.data[i]
-		if p.want != nil && v.picked {
+		if p.want != nil && v.picked || p.into != nil && v.moved {
 			continue
 		}
 		if v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows {

@@ -16,6 +16,8 @@ type ScanOptions struct {
 	// several at once. It is called once for every row, and only where Pick is nil and there is no null. Where it returns
 	// true the values arrive marked as Adjusted.
 	Adjust func(column int, x []float64) bool
+	// Direct, where it is set and one column of floats is scanned without Pick, has values put where they are wanted.
+	Direct *Direct
 	// Workers is the number of goroutines that decode; 0 means one for each processor.
 	Workers int
 	// Content takes note of the stored bytes that are read, and fails the scan where they are not what it saw before.
@@ -112,7 +114,11 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 			}
 		})
 	}
-	if err := s.loop(ctx, visit); err != nil {
+	loop := s.loop
+	if o.Direct != nil && o.Pick == nil && len(cols) == 1 && s.assembler.shapes[0] == asFloat64 {
+		loop = s.loopDirect
+	}
+	if err := loop(ctx, visit); err != nil {
 		return err
 	}
 	for _, f := range t.files {

@@ -29,15 +29,15 @@ var errMemory = errors.New("memory lane is not as announced")
 type MemoryLayout struct{ Slots, SlotSize int }
 
 // NewMemoryLayout has room for two whole record batches of these columns in each
-// slot, unless there are very many columns, or so few rows that they need less: all
+// slot, or for four of one column alone, which is what a page of a file often has, unless there are very many columns, or so few rows that they need less: all
 // of it is had before the first row comes. Rows is what is publicly known of how many
 // there will be, 0 for nothing; where it is wrong, slots change hands more often.
 func NewMemoryLayout(columns int, rows int64) MemoryLayout {
-	batch := int64(bodyPerColumn)
+	batch, batches := int64(bodyPerColumn), max(2*columns, 4)
 	if rows > 0 && rows < BatchRows {
-		batch = rows*9 + 1024
+		batch, batches = rows*9+1024, 2*max(columns, 1)
 	}
-	size := 16<<10 + 2*max(columns, 1)*int(batch)
+	size := 16<<10 + batches*int(batch)
 	return MemoryLayout{Slots: MemorySlots, SlotSize: min(maxSlotSize, (size+4095)&^4095)}
 }
 
@@ -87,6 +87,8 @@ type MemoryWriter struct {
 	whole int // bytes of the slot that are whole messages
 	inUse int
 	acks  [maxSlots]byte
+
+	reserved []int // the messages to come in each slot that is kept, w.slot first: see reserve
 }
 
 // NewMemoryWriter returns a writer into mem, which has the layout's size.
@@ -94,7 +96,7 @@ func NewMemoryWriter(conn MemoryConn, mem []byte, layout MemoryLayout) *MemoryWr
 	return &MemoryWriter{conn: conn, mem: mem, layout: layout}
 }
 
-// Write copies p into the slots.
+// Write copies p into the slots, unless that is where it lies.
 func (w *MemoryWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -103,13 +105,24 @@ func (w *MemoryWriter) Write(p []byte) (int, error) {
 		if w.mem == nil {
 			return done, io.ErrClosedPipe
 		}
-		if w.used == 0 {
+		if w.used == 0 && len(w.reserved) == 0 {
 			if err := w.acquire(); err != nil {
 				return done, err
 			}
 		}
 		at := w.slot * w.layout.SlotSize
-		n := copy(w.mem[at+w.used:at+w.layout.SlotSize], p[done:])
+		rest := w.mem[at+w.used : at+w.layout.SlotSize]
+		n := len(p) - done
+		switch {
+		case len(w.reserved) > 0 && n >= len(rest):
+			return done, errMemory // more than room was had for
+		case done == 0 && w.inside(p):
+			if &p[0] != &rest[0] || n > len(rest) {
+				return done, errMemory // never over rows that are still to come
+			}
+		default:
+			n = copy(rest, p[done:])
+		}
 		done += n
 		if w.used += n; w.used == w.layout.SlotSize {
 			if err := w.flush(); err != nil {
@@ -123,22 +136,36 @@ func (w *MemoryWriter) Write(p []byte) (int, error) {
 // acquire waits until the next slot is free.
 func (w *MemoryWriter) acquire() error {
 	for w.inUse == w.layout.Slots {
-		n, err := w.conn.Read(w.acks[:])
-		if n > w.inUse {
-			return errMemory
-		}
-		if w.inUse -= n; err != nil && n == 0 {
+		if err := w.freed(w.conn.Read(w.acks[:])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// freed takes note of n slots that were given back.
+func (w *MemoryWriter) freed(n int, err error) error {
+	if n > w.inUse {
+		return errMemory
+	}
+	w.inUse -= n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
 // Flush says that a message has ended. The slot is handed over if another one of
-// its size does not fit.
+// its size does not fit, or after the last one that it was kept for.
 func (w *MemoryWriter) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if len(w.reserved) > 0 {
+		if w.reserved[0]--; w.reserved[0] > 0 {
+			return nil
+		}
+		return w.flush()
+	}
 	size := w.used - w.whole
 	w.whole = w.used
 	if w.used+size <= w.layout.SlotSize {
@@ -155,6 +182,9 @@ func (w *MemoryWriter) flush() error {
 	binary.LittleEndian.PutUint32(n[:], uint32(w.used))
 	w.slot, w.used, w.whole = (w.slot+1)%w.layout.Slots, 0, 0
 	w.inUse++
+	if len(w.reserved) > 0 {
+		w.reserved = w.reserved[1:]
+	}
 	_, err := w.conn.Write(n[:])
 	return err
 }

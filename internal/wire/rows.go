@@ -55,6 +55,8 @@ type RowsWriter struct {
 	w       *ipc.Writer
 	weights bool
 	bitmaps [][]byte
+	framing *framing // what Room reckons with
+	begun   bool     // the schema was written, or room was kept for it
 }
 
 // NewRowsWriter returns a writer of these columns. Whether the rows carry weights
@@ -146,6 +148,7 @@ func (w *RowsWriter) piece(b Batch, at, n int) error {
 	if w.weights {
 		cols = append(cols, makeArray(arrow.PrimitiveTypes.Float64, n, nil, arrow.Float64Traits.CastToBytes(b.Weights[at:at+n])))
 	}
+	w.begun = true
 	rec := array.NewRecord(w.schema, cols, int64(n))
 	defer rec.Release()
 	if err := w.w.Write(rec); err != nil {
