@@ -23,6 +23,7 @@ type environment struct {
 func (e *environment) execute(ctx context.Context, args []string) int {
 	return guard(e.errw, func() int {
 		root := e.root()
+		strict(root, args)
 		root.SetArgs(args)
 		root.SetIn(e.in)
 		root.SetOut(e.out)
@@ -39,6 +40,34 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
 		return exitUsage
 	})
+}
+
+// strict has the commands that cobra adds refuse what they do not know, like all
+// others: a script that writes a completion file must notice.
+func strict(root *cobra.Command, args []string) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args = unknownCommand
+			c.RunE = func(*cobra.Command, []string) error {
+				return errors.New("a shell is missing: bash, fish, powershell or zsh")
+			}
+		case "help":
+			show := c.Run
+			c.Run, c.RunE = nil, func(c *cobra.Command, args []string) error {
+				about, rest, err := root.Find(args)
+				if err == nil && len(rest) > 0 {
+					err = unknownCommand(about, rest)
+				}
+				if err == nil {
+					show(c, args)
+				}
+				return err
+			}
+		}
+	}
 }
 
 func (e *environment) root() *cobra.Command {
