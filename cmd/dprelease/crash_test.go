@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,14 +52,14 @@ func TestKillWholeRuns(t *testing.T) {
 			}
 			begun := time.Now()
 			victim := w.run(t, name, out, flags...)
-			timer := time.AfterFunc(whenever(r, whole[sampled]), func() { victim.Process.Kill() })
+			spare := w.kill(victim, out, whenever(r, whole[sampled]), r.IntN(16) == 0)
 			if r.IntN(8) == 0 {
 				beside := w.run(t, name, out+"b", flags...)
 				count["beside: "+beside.end(t)]++
 				versions[out+"b"] = version
 			}
 			how := victim.end(t)
-			timer.Stop()
+			spare()
 			if how == "done" { // the machine may be busier or less busy than it was
 				whole[sampled] = (3*whole[sampled] + min(time.Since(begun), 2*whole[sampled])) / 4
 			}
@@ -67,7 +69,11 @@ func TestKillWholeRuns(t *testing.T) {
 			var seen map[string]ledgercheck.Output
 			if before, seen = w.check(t, before); how == killed {
 				_, visible := seen[out]
-				count[where(debits-count["debits"], visible)]++
+				moment := where(debits-count["debits"], visible)
+				count[moment]++
+				if moment == where(0, false) { // perhaps too early: a run takes longer while others are at work
+					whole[sampled] += whole[sampled] / 50
+				}
 			}
 			count["debits"] = debits
 			// The ledger tells contents apart exactly as they are apart.
@@ -109,6 +115,31 @@ func whenever(r *rand.Rand, whole time.Duration) time.Duration {
 		u = 0.6 + 0.8*u
 	}
 	return time.Duration(u * float64(whole))
+}
+
+// kill ends a run at a moment, or as soon as its output is visible: between that and
+// its end lies next to nothing. spare stops waiting for either.
+func (w *world) kill(victim *process, out string, after time.Duration, visible bool) (spare func()) {
+	if !visible {
+		timer := time.AfterFunc(after, func() { victim.Process.Kill() })
+		return func() { timer.Stop() }
+	}
+	spared, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-spared:
+				return
+			case <-time.After(100 * time.Microsecond):
+			}
+			if _, err := os.Stat(filepath.Join(w.dir, "outs", out)); err == nil {
+				victim.Process.Kill()
+				return
+			}
+		}
+	}()
+	return func() { close(spared); <-done }
 }
 
 // where says how far a run got before it was killed.
