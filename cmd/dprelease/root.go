@@ -23,11 +23,11 @@ type environment struct {
 func (e *environment) execute(ctx context.Context, args []string) int {
 	return guard(e.errw, func() int {
 		root := e.root()
-		strict(root, args)
 		root.SetArgs(args)
 		root.SetIn(e.in)
 		root.SetOut(e.out)
 		root.SetErr(e.errw)
+		strict(root, args) // which notes where output goes
 		cmd, err := root.ExecuteContextC(ctx)
 		var done failed
 		switch {
