@@ -28,6 +28,7 @@ type dialect struct {
 	blob       string
 	numbered   bool   // placeholders are $1, $2
 	exists     string // counts the tables of a given name
+	secret     string // an expression that makes 32 random bytes in hex, "" where they are given
 	settings   []string
 	checks     []check // what must hold for a commit to be durable
 }
@@ -64,6 +65,8 @@ var postgresDialect = dialect{
 	blob:       "BYTEA",
 	numbered:   true,
 	exists:     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
+	// 366 bits from the server's own strong randomness, made 256.
+	secret: "encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')), 'hex')",
 	settings: []string{
 		"SET lock_timeout = '" + strconv.Itoa(int(lockWait/time.Second)) + "s'",
 		// A client that vanished in mid-transaction must not hold the head for ever.

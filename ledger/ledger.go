@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -143,12 +144,23 @@ func (l *Ledger) found(ctx context.Context, t *tx) error {
 		return err
 	}
 	h := &head{ledger: hex.EncodeToString(id[:]), key: hex.EncodeToString(key[:]), hash: genesis}
-	if err := t.exec("INSERT INTO dprelease_head (one, ledger, content_key, seq, hash, at, refused) VALUES (1, ?, ?, 0, ?, 0, '')", h.ledger, h.key, h.hash); err != nil {
+	if err := t.insertHead(h); err != nil {
 		return err
 	}
 	t.state, t.at = h, now
 	_, err = t.append(kindLedger, &ledgerBody{Format: Format, Ledger: h.ledger})
 	return err
+}
+
+// insertHead begins the head. A server may write the values of statements into its log,
+// and with them the encrypted rows of kept samples: it makes the secret itself, which so
+// never stands beside them (P19).
+func (t *tx) insertHead(h *head) error {
+	const insert = "INSERT INTO dprelease_head (one, ledger, content_key, seq, hash, at, refused) VALUES (1, ?, %s, 0, ?, 0, '')"
+	if t.l.dialect.secret != "" {
+		return t.exec(fmt.Sprintf(insert, t.l.dialect.secret), h.ledger, h.hash)
+	}
+	return t.exec(fmt.Sprintf(insert, "?"), h.ledger, h.key, h.hash)
 }
 
 // ID names the ledger. A copy has the same.

@@ -182,6 +182,9 @@ func TestSignals(t *testing.T) {
 		{syscall.SIGTERM, stopped, 143, "dprelease: INTERRUPTED: stopped\n"},
 		{syscall.SIGQUIT, stopped, 131, "dprelease: INTERRUPTED: stopped\n"}, // and no stack, which could hold a value
 		{syscall.SIGHUP, stopped, 129, "dprelease: INTERRUPTED: stopped\n"},
+		{syscall.SIGABRT, stopped, 134, "dprelease: INTERRUPTED: stopped\n"}, // a watchdog
+		{syscall.SIGSEGV, stopped, 139, "dprelease: INTERRUPTED: stopped\n"},
+		{syscall.SIGTRAP, stopped, 133, "dprelease: INTERRUPTED: stopped\n"},
 		{syscall.SIGTERM, lost, 8, "dprelease: NOT_PUBLISHED: lost\n"},
 		{syscall.SIGTERM, cutOff, 143, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
 		{syscall.SIGINT, context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},

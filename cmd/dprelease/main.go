@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/dprelease/dprelease/internal/launch"
@@ -17,6 +18,10 @@ func realMain() int {
 		return exitDone
 	}
 	defer launch.Drop()
+	stderr := os.Stderr
+	if slices.Contains(os.Args[1:], "run") { // nothing else reads a private row
+		stderr = apart()
+	}
 	tuneCollector()
 	ctx, stop := interruptible(context.Background())
 	defer stop()
@@ -25,15 +30,21 @@ func realMain() int {
 		self = os.Args[0]
 	}
 	e := &environment{
-		in: os.Stdin, out: os.Stdout, errw: os.Stderr,
+		in: os.Stdin, out: os.Stdout, errw: stderr,
 		getenv: os.LookupEnv, self: self, jobs: pipelineJobs{},
 	}
 	return e.execute(ctx, os.Args[1:])
 }
 
-// interruptible is cancelled by SIGINT and SIGTERM, by SIGQUIT, whose stack dump
-// could hold what was just read (P20), and by SIGHUP unless the run was started with
-// nohup; the cause says by which. A second signal ends the process at once.
+// stops are the signals that end a run in good order. All but the first two would print
+// stacks and registers, which could hold what was just read (P20): a watchdog sends
+// SIGABRT, a shell SIGQUIT. A fault of this program's own is not a signal here, but a
+// panic.
+var stops = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGILL, syscall.SIGTRAP,
+	syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS}
+
+// interruptible is cancelled by the signals in stops, and by SIGHUP unless the run was
+// started with nohup; the cause says by which. A second signal ends the process at once.
 //
 // A closed pipe on standard output must not end a run that has spent its budget:
 // SIGPIPE is caught, so that a write fails instead. It is not ignored, because
@@ -41,11 +52,10 @@ func realMain() int {
 func interruptible(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
-	stops := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) {
-		stops = append(stops, syscall.SIGHUP)
-	}
 	signal.Notify(signals, stops...)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	signal.Notify(pipes, syscall.SIGPIPE)
 	stopped := make(chan struct{})
 	go func() {

@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 		os.Exit(realMain())
 	}
 	os.Unsetenv("COLUMNS") // of who runs the tests: it would break the lines that they read
-	testscript.Main(tests{m}, map[string]func(){"dprelease": main})
+	testscript.Main(tests{m}, map[string]func(){"dprelease": main, crashing: crash})
 }
 
 // tests are all tests of this package, and what must be stopped after them.

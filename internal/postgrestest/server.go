@@ -141,6 +141,9 @@ func (s *Server) URL(schema string) string {
 	return fmt.Sprintf("postgres://ledger@%s/postgres?sslmode=disable&search_path=%s", s.Address(), schema)
 }
 
+// Log is what the server has written into its log since it was started.
+func (s *Server) Log() ([]byte, error) { return os.ReadFile(filepath.Join(s.dir, "log")) }
+
 // Exec carries out statements.
 func (s *Server) Exec(statements ...string) error {
 	db, err := sql.Open("pgx", s.URL("public"))
