@@ -11,14 +11,20 @@ import (
 // scaleSteps is the denominator of the scales that LaplaceScale returns.
 const scaleSteps = 1 << 20
 
+// roundings is the part of epsilon, 2^-46, that is left to those who charge the noise and
+// round outward (P17): some ten additions of a hundred queries. Without it a scale that
+// happens to lie just beyond the exact one is refused for an ε of one digit more.
+var roundings = new(big.Rat).SetFloat64(1 - 0x1p-46)
+
 // LaplaceScale returns the smallest multiple of 2^-20 with sensitivity/scale below
-// epsilon, exactly (P17): what a query of that L1 sensitivity, in lattice steps,
-// needs. From 2^32 on it returns whole numbers.
+// epsilon, exactly (P17), and by 2^-46 of it: what a query of that L1 sensitivity, in
+// lattice steps, needs. From 2^32 on it returns whole numbers.
 func LaplaceScale(sensitivity, epsilon float64) (float64, error) {
 	if !(sensitivity > 0) || !(epsilon > 0) || math.IsInf(sensitivity, 0) || math.IsInf(epsilon, 0) {
 		return 0, fmt.Errorf("laplace noise needs a positive finite sensitivity and epsilon")
 	}
 	ratio := new(big.Rat).SetFloat64(epsilon)
+	ratio.Mul(ratio, roundings)
 	ratio.Quo(new(big.Rat).SetFloat64(sensitivity), ratio)
 	unit := int64(scaleSteps)
 	if ratio.Cmp(big.NewRat(1<<32, 1)) >= 0 {
