@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"encoding/binary"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -158,55 +157,6 @@ func (p *preparer) clip(x []float64, valid []byte) bool {
 		atomic.AddInt64(&p.facts.Clipped, clipped)
 	}
 	return nans
-}
-
-// move is table.Direct.Move for this column: it writes values into the bounds, as clip
-// leaves them, and refuses a NaN. It may be called by several goroutines at once.
-func (p *preparer) move(dst []float64, src []byte) (clipped int64, ok bool) {
-	lo, hi := p.lower, p.upper
-	if math.Signbit(lo) || math.Signbit(hi) || hi < lo {
-		return moveAny(dst, src, lo, hi)
-	}
-	// From 0 on floats are in the order of their bits; whatever is negative or NaN has
-	// larger ones. So one comparison without a sign says that a value is inside.
-	base := math.Float64bits(lo)
-	span := math.Float64bits(hi) - base
-	for len(dst) >= 4 && len(src) >= 32 {
-		a, b := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[8:])
-		c, d := binary.LittleEndian.Uint64(src[16:]), binary.LittleEndian.Uint64(src[24:])
-		if a-base <= span && b-base <= span && c-base <= span && d-base <= span {
-			dst[0], dst[1] = math.Float64frombits(a), math.Float64frombits(b)
-			dst[2], dst[3] = math.Float64frombits(c), math.Float64frombits(d)
-		} else {
-			n, ok := moveAny(dst[:4], src, lo, hi)
-			if clipped += n; !ok {
-				return clipped, false
-			}
-		}
-		dst, src = dst[4:], src[32:]
-	}
-	n, ok := moveAny(dst, src, lo, hi)
-	return clipped + n, ok
-}
-
-// moveAny is move for any bounds.
-func moveAny(dst []float64, src []byte, lo, hi float64) (clipped int64, ok bool) {
-	for i := range dst {
-		f := math.Float64frombits(binary.LittleEndian.Uint64(src[8*i:]))
-		switch {
-		case f >= lo && f <= hi:
-		case f < lo:
-			f = lo
-			clipped++
-		case f > hi:
-			f = hi
-			clipped++
-		default:
-			return clipped, false
-		}
-		dst[i] = f
-	}
-	return clipped, true
 }
 
 // missing applies the column's rule to nulls and NaN.

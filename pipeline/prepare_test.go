@@ -40,7 +40,7 @@ func TestMovedIsClipped(t *testing.T) {
 	for range 300_000 {
 		b := bounds[r.IntN(len(bounds))]
 		p := &preparer{lower: b[0], upper: b[1]}
-		x := make([]float64, r.IntN(12))
+		x := make([]float64, r.IntN(20))
 		nan := false
 		for i := range x {
 			switch r.IntN(6) {
