@@ -1,6 +1,10 @@
 package wire
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
 
 // Rows of one number column need not be copied into the memory lane: RowsWriter.Room says where in a slot they will
 // lie, whoever has them puts them there, and Write finds them in place. Such a slot holds one such stretch of rows and
@@ -45,7 +49,14 @@ type poller interface {
 	Poll(b []byte) (int, error)
 }
 
-// inside says whether p lies in the memory.
+// holds says whether p lies in the memory.
+func (w *MemoryWriter) holds(p []byte) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inside(p)
+}
+
+// inside is holds for who writes already.
 func (w *MemoryWriter) inside(p []byte) bool {
 	if len(p) == 0 || len(w.mem) == 0 {
 		return false
@@ -79,6 +90,49 @@ func framingOf(specs []ColumnSpec) (framing, error) {
 	}
 	batch := c - both
 	return framing{schema: int(both - batch), batch: int(batch) - 8}, nil
+}
+
+// headOnly writes what stands in front of values that are in their place: the same for every batch of so many rows, so that it
+// need not be made again. Done is false where a batch has to be written in the ordinary way.
+func (w *RowsWriter) headOnly(b Batch, at, n int) (done bool, err error) {
+	if w.framing == nil || !w.written || w.weights || b.Columns[0].Valid != nil {
+		return false, nil
+	}
+	m, values := w.out.(*MemoryWriter), arrow.Float64Traits.CastToBytes(b.Columns[0].Float64[at:at+n])
+	if !m.holds(values) {
+		return false, nil
+	}
+	head := w.heads[n]
+	if head == nil {
+		all := keeper{most: w.framing.schema + w.framing.batch}
+		r := NewRowsWriter(&all, w.specs)
+		if err := r.Write(Batch{Rows: n, Columns: []Values{{Float64: b.Columns[0].Float64[at : at+n]}}}); err != nil {
+			return false, err
+		}
+		head = all.kept[w.framing.schema:]
+		if w.heads == nil || len(w.heads) == 64 {
+			w.heads = map[int][]byte{}
+		}
+		w.heads[n] = head
+	}
+	if _, err := m.Write(head); err != nil {
+		return false, err
+	}
+	if _, err := m.Write(values); err != nil {
+		return false, err
+	}
+	return true, m.Flush()
+}
+
+// keeper keeps the beginning of what is written to it.
+type keeper struct {
+	kept []byte
+	most int
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	k.kept = append(k.kept, p[:min(len(p), k.most-len(k.kept))]...)
+	return len(p), nil
 }
 
 // Room returns where the values of the next so many rows of the stream belong, in stretches that are batches of their own.

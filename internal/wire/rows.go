@@ -55,8 +55,10 @@ type RowsWriter struct {
 	w       *ipc.Writer
 	weights bool
 	bitmaps [][]byte
-	framing *framing // what Room reckons with
-	begun   bool     // the schema was written, or room was kept for it
+	framing *framing       // what Room reckons with
+	begun   bool           // the schema was written, or room was kept for it
+	written bool           // it was written
+	heads   map[int][]byte // what stands in front of so many values that are in their place
 }
 
 // NewRowsWriter returns a writer of these columns. Whether the rows carry weights
@@ -125,6 +127,9 @@ func (w *RowsWriter) check(b Batch) error {
 }
 
 func (w *RowsWriter) piece(b Batch, at, n int) error {
+	if done, err := w.headOnly(b, at, n); done || err != nil {
+		return err
+	}
 	cols := make([]arrow.Array, 0, len(w.specs)+1)
 	defer func() {
 		for _, c := range cols {
@@ -154,6 +159,7 @@ func (w *RowsWriter) piece(b Batch, at, n int) error {
 	if err := w.w.Write(rec); err != nil {
 		return err
 	}
+	w.written = true
 	return w.flush()
 }
 
