@@ -129,21 +129,23 @@ func checkedAdd(total []int64, i int, v int64) error {
 const magic = 3 << 51
 
 // sumPlain is the fast lane: one column, all valid, weight one. It computes the
-// same lattice value as query.value, and a test holds the two together.
+// same lattice value as query.value, and a test holds the two together. What magic
+// adds to the bits is taken off at the end: on the way the sums wrap, which whole
+// numbers undo, and the true sum of a batch fits (maxSteps).
 func (q query) sumPlain(values []float64) int64 {
 	inverse := 1 / q.granularity // a power of two: exact
-	offset := int64(math.Float64bits(magic))
+	offset := int64(len(values)) * int64(math.Float64bits(magic))
 	var s0, s1, s2, s3 int64
 	for len(values) >= 4 {
 		v := values[:4:4]
-		s0 += int64(math.Float64bits((v[0]-q.centre)*inverse+magic)) - offset
-		s1 += int64(math.Float64bits((v[1]-q.centre)*inverse+magic)) - offset
-		s2 += int64(math.Float64bits((v[2]-q.centre)*inverse+magic)) - offset
-		s3 += int64(math.Float64bits((v[3]-q.centre)*inverse+magic)) - offset
+		s0 += int64(math.Float64bits((v[0]-q.centre)*inverse + magic))
+		s1 += int64(math.Float64bits((v[1]-q.centre)*inverse + magic))
+		s2 += int64(math.Float64bits((v[2]-q.centre)*inverse + magic))
+		s3 += int64(math.Float64bits((v[3]-q.centre)*inverse + magic))
 		values = values[4:]
 	}
 	for _, y := range values {
-		s0 += int64(math.Float64bits((y-q.centre)*inverse+magic)) - offset
+		s0 += int64(math.Float64bits((y-q.centre)*inverse + magic))
 	}
-	return s0 + s1 + s2 + s3
+	return s0 + s1 + s2 + s3 - offset
 }
