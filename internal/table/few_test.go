@@ -18,7 +18,7 @@ func TestFewRowsTogether(t *testing.T) {
 	} {
 		tab := must(Open(t.Context(), Spec{Path: temp(t, "x.parquet", writeParquet(t, s, cols))}))
 		defer tab.Close()
-		for seed := range uint64(16) {
+		for seed := range uint64(8) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			few, picked, blocks, batches := seed%2 == 0, 0, 0, 0
 			pick := func(b Block) (Pick, error) {
