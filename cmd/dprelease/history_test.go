@@ -78,8 +78,10 @@ func (w *world) act(t *testing.T, r *rand.Rand, out string, whole time.Duration)
 	}
 	p := w.run(t, fmt.Sprint("p", r.IntN(6)), out, flags...)
 	if r.IntN(3) == 0 {
-		// Eight runs share the processors.
-		timer := time.AfterFunc(time.Duration(r.Int64N(4*int64(whole))), func() { p.Process.Kill() })
+		// Eight runs share the processors, with others that were there or not when the
+		// first run was timed.
+		within := int64(whole) / 4 << r.IntN(5)
+		timer := time.AfterFunc(time.Duration(r.Int64N(within)), func() { p.Process.Kill() })
 		defer timer.Stop()
 	}
 	return p.end(t)
