@@ -82,6 +82,28 @@ func Parse(file string, data []byte, o Options) (*Job, error) {
 	return j, c.problems.Sort().Err()
 }
 
+// declared lets the parser read a text that says that it is YAML 1.2, which this
+// language is; the parser knows that directive of 1.1 alone. No position changes.
+func declared(data []byte) []byte {
+	const directive = "%YAML 1.2"
+	for at := 0; at < len(data); {
+		line := data[at:]
+		if i := bytes.IndexByte(line, '\n'); i >= 0 {
+			line = line[:i+1]
+		}
+		switch text := bytes.TrimSpace(line); {
+		case bytes.Equal(bytes.TrimRight(line, "\r\n\t "), []byte(directive)):
+			data = bytes.Clone(data)
+			data[at+len(directive)-1] = '1'
+			return data
+		case len(text) > 0 && text[0] != '#':
+			return data
+		}
+		at += len(line)
+	}
+	return data
+}
+
 // document turns the text into one YAML tree, or says why there is none.
 func (c *cursor) document(data []byte) *yaml.Node {
 	file := place{}
@@ -100,7 +122,7 @@ func (c *cursor) document(data []byte) *yaml.Node {
 		c.wrong(file, "split the job", "has more than %d lines, commas and colons", maxMarks)
 		return nil
 	}
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec := yaml.NewDecoder(bytes.NewReader(declared(data)))
 	root, err := decodeNode(dec)
 	if errors.Is(err, io.EOF) || err == nil && root.Content[0].Tag == "!!null" {
 		c.wrong(file, "see dprelease schema, or the examples", "is empty")
