@@ -182,9 +182,11 @@ func laplaceProfile(eps0 float64) profile {
 // that is spread over several coordinates is dominated (discrete_laplace.proof.md).
 func discreteLaplaceProfile(scale, s float64) profile {
 	return closed(func(eps float64) float64 {
-		j := math.Max(0, math.Floor((s-eps*scale)/2))
-		upper := (s - 2*j) / scale
-		share := math.Expm1(eps-upper) / math.Expm1(-2/scale) // 0 at the upper point, 1 at the lower
+		// One rounding each, so that nothing is lost where ε is many steps of 1/scale and
+		// its distance to a point is a fraction of one.
+		j := math.Max(0, math.Floor(math.FMA(-eps, scale, s)/2))
+		below := math.FMA(eps, scale, 2*j-s) / scale      // ε less the point above it
+		share := math.Expm1(below) / math.Expm1(-2/scale) // 0 at the upper point, 1 at the lower
 		share = math.Min(1, math.Max(0, share))
 		d := -(1-share)*math.Expm1(-j/scale) - share*math.Expm1(-(j+1)/scale)
 		return above(d, 1e-13)

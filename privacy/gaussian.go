@@ -13,19 +13,24 @@ func gaussianDelta(mu, eps float64) float64 {
 	case mu <= 0:
 		return 0
 	}
-	a := eps/mu - mu/2
+	a := distance(mu, eps)
 	b := eps/mu + mu/2
 	if a > 38.6 {
 		// The tail is below the smallest normal number: φ(a)/a bounds it.
 		return math.Min(1, math.Max(5e-324, above(math.Exp(-a*a/2), 1e-9)))
 	}
 	first := tail(a)
-	// e^ε φ(b) = φ(a): the second term is kept in range through its logarithm.
+	// e^ε φ(b) = φ(a): the second term is kept in range through its logarithm, and what
+	// the two have in common is not lost.
 	second := math.Exp(eps + logTail(b))
-	if d := first - second; d > 1e-4*first {
-		return math.Min(1, above(d, 1e-11))
+	if b >= 30 {
+		second = math.Exp(logMills(b) - a*a/2 - math.Log(2*math.Pi)/2)
 	}
-	return math.Min(1, above(shiftIntegral(mu, eps), 1e-11))
+	if d := first - second; d > 1e-2*first {
+		return math.Min(1, above(d, 1e-11)+0x1p-1022)
+	}
+	// What was lost below the smallest normal number is no more than that number.
+	return math.Min(1, above(shiftIntegral(mu, eps), 1e-11)+0x1p-1022)
 }
 
 // tail is P[N(0,1) > x].
@@ -36,10 +41,18 @@ func logTail(x float64) float64 {
 	if x < 30 {
 		return math.Log(tail(x))
 	}
-	// The asymptotic series; the first term left out is 105/x^8, below 1.7e-10.
-	y := 1 / (x * x)
-	return -x*x/2 - math.Log(x*math.Sqrt(2*math.Pi)) + math.Log1p(-y*(1-3*y*(1-5*y)))
+	return -x*x/2 - math.Log(2*math.Pi)/2 + logMills(x)
 }
+
+// logMills is the logarithm of tail over density, for x >= 30: the asymptotic series,
+// of which the first term left out is 105/x^8, below 1.7e-10.
+func logMills(x float64) float64 {
+	y := 1 / (x * x)
+	return math.Log1p(-y*(1-3*y*(1-5*y))) - math.Log(x)
+}
+
+// distance is ε/s − s/2, with the one rounding of a product and sum where they cancel.
+func distance(s, eps float64) float64 { return math.FMA(-s/2, s, eps) / s }
 
 // shiftIntegral is ∫_0^μ φ(ε/s − s/2) ds by Gauss–Legendre panels that shrink
 // towards μ, where the integrand lives.
@@ -49,7 +62,7 @@ func shiftIntegral(mu, eps float64) float64 {
 	// The integrand falls by more than e per (s·dlog): its logarithmic slope in s
 	// at s is (ε/s − s/2)(ε/s² + 1/2).
 	for hi > 0 {
-		a := eps/hi - hi/2
+		a := distance(hi, eps)
 		if a > 39 {
 			break
 		}
@@ -81,7 +94,7 @@ func panel(lo, hi, eps float64) float64 {
 	var sum float64
 	for i, x := range legendreNodes {
 		for _, s := range [2]float64{mid - half*x, mid + half*x} {
-			a := eps/s - s/2
+			a := distance(s, eps)
 			sum += legendreWeights[i] * math.Exp(-a*a/2)
 		}
 	}

@@ -74,7 +74,7 @@ func thinned(p Poisson, at string) (Event, string) {
 		}
 		rate := p.Rate * inner.Rate
 		if p.Rate != 1 && inner.Rate != 1 {
-			rate = math.Min(1, math.Nextafter(rate, 1))
+			rate = math.Min(1, math.Max(math.Nextafter(rate, 1), leastRate))
 		}
 		p, at = Poisson{rate, inner.Event}, join(at, p.Kind())+".event"
 	}

@@ -6,6 +6,10 @@ import (
 )
 
 const (
+	// leastRate is the smallest number that has all its digits: below it math.Log is
+	// off by up to 36, on amd64.
+	leastRate = 0x1p-1022
+
 	maxDepth  = 100         // events inside events
 	maxEvents = 1_000_000   // events in one expression
 	maxRepeat = 1e12        // runs in one repeat
@@ -106,6 +110,9 @@ func draw(s Sampling, here string) error {
 	case Poisson:
 		if !(s.Rate > 0 && s.Rate <= 1) {
 			return wrong(here+".rate", "must lie in (0, 1] (%g)", s.Rate)
+		}
+		if s.Rate < leastRate {
+			return wrong(here+".rate", "is too small to calculate with (%g): a larger one charges more", s.Rate)
 		}
 	case WithoutReplacement:
 		if err := counts(s.Take, s.Of, here); err != nil {

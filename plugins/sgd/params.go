@@ -29,7 +29,7 @@ const schema = `{
     "rate":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 0.1, "description": "the probability with which a record is in the batch of a step; 1 takes all"},
     "batch_size": {"type": "number", "exclusiveMinimum": 0, "description": "the expected size of a batch, instead of rate"},
     "rows":     {"type": "integer", "minimum": 1, "description": "where the number of records is secret: a public guess of it, which scales the steps"},
-    "clip":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
+    "clip":     {"type": "number", "minimum": 1e-9, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
     "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units; by default the inverse of the curvature of the loss, less where the noise is large"},
     "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0, "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
     "batches":  {"enum": ["poisson", "full", "cyclic", "one-pass"], "description": "poisson: each step draws its own. full: all records in every step. cyclic: the records are put into batches once, at random, and taken in turn. one-pass: the same, each once. The last two are for last-iterate"},
@@ -52,6 +52,10 @@ const (
 	maxSteps    = 100_000
 	maxFeatures = 1000
 	maxWidth    = 10_000 // coordinates, the one-hot ones included
+
+	// minClip keeps residuals in units of the clipping norm finite: 0 times an infinite
+	// number of units is no number, and would pass every limit.
+	minClip = 1e-9
 )
 
 type params struct {
@@ -127,6 +131,9 @@ func (p params) checkNumbers() error {
 		if v := x.value; v != nil && !(*v > 0 && *v <= x.most) {
 			return fmt.Errorf("%s: must be positive and at most %g", x.name, x.most)
 		}
+	}
+	if c := p.Clip; c != nil && *c < minClip {
+		return fmt.Errorf("clip: must be at least %g", minClip)
 	}
 	if e := p.EarlyNoise; e != nil && *e < 0.001 {
 		return fmt.Errorf("early_noise: must be at least 0.001")

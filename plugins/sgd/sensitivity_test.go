@@ -148,3 +148,20 @@ func TestLimit(t *testing.T) {
 		}
 	}
 }
+
+// The sharpest clip there is bounds a record whose residual is zero, and one whose
+// residual is a whole range: at 1e-305 the first moved the sum by 2^63 steps.
+func TestSharpestClip(t *testing.T) {
+	for _, value := range []float64{y.Lower, (y.Lower + y.Upper) / 2, y.Upper} {
+		req := request(privacy.ReplaceOne, 3, `{"model":"linear","target":"y","features":["x1"],"steps":2,"rate":1,"clip":%g}`, minClip)
+		a, err := sdktest.Run(Mechanism{}, req, table([]record{{y: value}, {y: value}, {y: value}}), &script{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range queries(a.Calls) {
+			if norm2(q, []int64{0, 0}).Cmp(new(big.Int).Mul(big.NewInt(9*normSteps), big.NewInt(normSteps))) > 0 {
+				t.Errorf("three records at %g have the sum %d", value, q)
+			}
+		}
+	}
+}

@@ -232,6 +232,7 @@ func TestRefusals(t *testing.T) {
 		"large batch":      {good(`{"model":"linear","target":"y","features":["x1"],"batch_size":101}`), "batch_size"},
 		"rate 2":           {good(`{"model":"linear","target":"y","features":["x1"],"rate":2}`), "rate"},
 		"clip 0":           {good(`{"model":"linear","target":"y","features":["x1"],"clip":0}`), "clip"},
+		"clip 1e-305":      {good(`{"model":"linear","target":"y","features":["x1"],"clip":1e-305}`), "clip"},
 		"l2 negative":      {good(`{"model":"linear","target":"y","features":["x1"],"l2":-1}`), "l2"},
 		"steps 0":          {good(`{"model":"linear","target":"y","features":["x1"],"steps":0}`), "steps"},
 		"too many steps":   {good(`{"model":"linear","target":"y","features":["x1"],"rate":1e-6,"epochs":1}`), "epochs"},

@@ -45,7 +45,8 @@ func groupFactor(k, eps float64) float64 {
 		return k * math.Exp(eps)
 	}
 	if eps > 700 {
-		return math.Exp(eps - part - math.Log1p(-math.Exp(-part)))
+		// Half a unit in the last place of eps is worth 2^-53·eps of the factor.
+		return math.Exp(eps-part-math.Log1p(-math.Exp(-part))) * (1 + eps*0x1p-50)
 	}
 	return math.Expm1(eps) / math.Expm1(part)
 }
@@ -62,7 +63,7 @@ func PureDelta(eps0, eps float64) float64 {
 	if math.IsInf(eps0, 1) {
 		return 1
 	}
-	return probability(up(-math.Expm1(eps-eps0) / (1 + math.Exp(-eps0))))
+	return probability(math.Max(up(-math.Expm1(eps-eps0)/(1+math.Exp(-eps0))), least))
 }
 
 // ApproxDelta is the profile of an (eps0, delta0)-differentially private mechanism: with probability delta0 everything is revealed,

@@ -63,7 +63,7 @@ func times(a, b float64) float64 {
 	if b == 1 {
 		return a
 	}
-	return math.Min(1, math.Max(math.Nextafter(a*b, 1), 5e-324))
+	return math.Min(1, math.Max(math.Nextafter(a*b, 1), tiny))
 }
 
 // Below is m_j, the largest number of records drawn below one unit of stage j (stages count from 0, so Below(L−1) is 1).
@@ -160,20 +160,19 @@ func climb(h, e, k float64) float64 {
 	if h == 1 || e == 0 || math.IsInf(e, 1) {
 		return e
 	}
-	if e < 600 && e-k < 600 {
-		odds := h / (h + (1-h)*math.Exp(e-k))
-		return math.Min(e, up(amplified(math.Min(1, odds*(1+slack)), e)))
+	h = math.Max(h, tiny)
+	if e < 600 && e-k < 600 && (k-e < 600 || h > 1e-200) {
+		// Odds that are next to nothing have lost their digits, and so has e^{e−k}.
+		if odds := h / (h + (1-h)*math.Exp(e-k)); odds > 1e-290 {
+			return math.Min(e, math.Max(up(amplified(math.Min(1, odds*(1+slack)), e)), least))
+		}
 	}
 	// The same in logarithms: x = log((e^e − 1)·odds), the answer is log(1 + e^x).
-	x := e + math.Log1p(-math.Exp(-e)) + math.Log(h)
-	if e > k {
-		x -= e - k + math.Log(h*math.Exp(k-e)+1-h)
-	} else {
-		x -= math.Log(h + (1-h)*math.Exp(e-k))
-	}
+	u, v := math.Log(h), math.Log1p(-h)+e-k
+	x := e + math.Log(math.Max(-math.Expm1(-e), tiny)) + u - math.Max(u, v) - math.Log1p(math.Exp(-math.Abs(u-v)))
 	x += 4e-15 * (e + math.Abs(k) + math.Abs(x) + 750)
 	if x < 30 {
-		return math.Min(e, up(math.Log1p(math.Exp(x))))
+		return math.Min(e, math.Max(up(math.Log1p(math.Exp(x))), least))
 	}
 	return math.Min(e, up(x+math.Log1p(math.Exp(-x))))
 }

@@ -12,5 +12,11 @@ func Posterior(q, eps float64) float64 {
 	if !rate(q) || !(eps >= 0) {
 		return 1
 	}
+	q = math.Max(q, tiny)
+	if eps > 600 {
+		// e^{−ε} loses its digits: in logarithms, moved outward by more than they are off.
+		odds := math.Log(q) - math.Log1p(-q) + eps
+		return probability(math.Max(q, up(1/(1+math.Exp(-odds))*(1+1e-12))))
+	}
 	return probability(math.Max(q, up(q/Beta(q, eps))))
 }

@@ -43,7 +43,7 @@ func Epsilon(q, eps float64) float64 {
 	if q == 1 || eps == 0 || math.IsInf(eps, 1) {
 		return eps
 	}
-	return math.Min(eps, up(amplified(q, eps)))
+	return math.Min(eps, math.Max(up(amplified(q, eps)), least))
 }
 
 // amplified is log(1 + q(e^ε − 1)) unrounded.
@@ -51,11 +51,14 @@ func amplified(q, eps float64) float64 {
 	if eps < 700 {
 		return math.Log1p(q * math.Expm1(eps))
 	}
-	// e^{−ε} is below 1e-304 here; if q is smaller still, the direct form is the one that does not cancel.
-	if math.Log(q)+eps < 30 {
-		return math.Log1p(math.Exp(math.Log(q) + eps))
+	// e^{−ε} is below 1e-304 here. Two large logarithms may cancel: their rounding is moved outward.
+	l := math.Log(math.Max(q, tiny))
+	x := l + eps
+	x += 4e-16 * (eps - l)
+	if x < 30 {
+		return math.Log1p(math.Exp(x))
 	}
-	return eps + math.Log(q)
+	return x + math.Log1p(math.Exp(-x))
 }
 
 // SampleEpsilon inverts [Epsilon]: the largest eps a mechanism may spend on the sample, rounded down, so that the population is
@@ -89,7 +92,7 @@ func Delta(q, delta float64) float64 {
 	if q == 1 || delta == 0 {
 		return probability(delta)
 	}
-	return probability(math.Min(delta, math.Max(up(q*delta), 5e-324)))
+	return probability(math.Min(delta, math.Max(up(q*delta), least)))
 }
 
 // SampleDelta inverts [Delta], rounded down and at most 1.
@@ -145,7 +148,7 @@ func PoissonReplaceDelta(q, eps, addRemove, replaceOne float64) float64 {
 	}
 	// 1−β is evaluated as (1−q)(1−e^{−ε}), which does not cancel.
 	d := q * (-(1-q)*math.Expm1(-eps)*addRemove + b*replaceOne)
-	return probability(math.Max(up(d), 5e-324))
+	return probability(math.Max(up(d), least))
 }
 
 // PoissonReplacePure is the pure epsilon of Poisson sampling under replace-one for a mechanism that is addRemove- and

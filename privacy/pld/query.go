@@ -63,6 +63,9 @@ func Epsilon(m Mechanism, delta float64, o Options) (Interval, error) {
 	if !(delta >= 0 && delta < 1) {
 		return Interval{}, fmt.Errorf("pld: delta must lie in [0, 1) (%v)", delta)
 	}
+	if delta < 0x1p-1022 {
+		delta = 0 // numbers that have lost their digits: a stronger guarantee than was asked for
+	}
 	return ask(m, o, true, delta)
 }
 

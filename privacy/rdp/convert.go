@@ -43,7 +43,8 @@ func fixed(orders []float64) minimiser {
 
 func toEpsilon(c Curve, delta float64, minimise minimiser) (eps, order float64) {
 	switch {
-	case delta == 0:
+	case delta >= 0 && delta < 0x1p-1022:
+		// Below the smallest normal number a logarithm is off by up to 36, on amd64.
 		return pureEpsilon(c)
 	case !(delta > 0):
 		return math.Inf(1), 0
