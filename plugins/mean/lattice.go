@@ -38,8 +38,11 @@ func newQuery(c sdk.Column, ratio bool, maxWeight, scale float64) query {
 	if ratio {
 		q.centre = c.Lower
 	}
-	g := math.Max(math.Exp2(math.Floor(math.Log2(scale))-math.Log2(noiseSteps)), leastStep)
-	for maxWeight*(c.Upper-c.Lower)/g > maxSteps {
+	most := maxWeight * (c.Upper - c.Lower)
+	// Where the noise is huge, one record still spans a thousand steps: of none, nothing
+	// would be left but noise.
+	g := math.Exp2(math.Floor(math.Min(math.Log2(scale)-math.Log2(noiseSteps), math.Log2(most)-10)))
+	for g = math.Max(g, leastStep); most/g > maxSteps; {
 		g *= 2
 	}
 	q.granularity = g
