@@ -28,6 +28,31 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
+// A job that comes through a pipe lies in no folder: not in that of the pipe's name,
+// which may be /dev.
+func TestReadPipe(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return // no names for descriptors
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	go func() {
+		w.WriteString(base)
+		w.Close()
+	}()
+	name := fmt.Sprintf("/dev/fd/%d", r.Fd())
+	j, err := job.Read(name, job.Options{Mechanisms: builtins})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.Dataset.Source.Path != "people.parquet" || j.Dir != "." || j.File != name {
+		t.Errorf("source is %s in %s, want it in the current folder", j.Dataset.Source.Path, j.Dir)
+	}
+}
+
 // A file that cannot be opened is not a problem of the job language.
 func TestReadNoFile(t *testing.T) {
 	dir := t.TempDir()

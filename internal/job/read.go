@@ -53,7 +53,11 @@ func Read(path string, o Options) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, data, o)
+	dir := filepath.Dir(path)
+	if !info.Mode().IsRegular() {
+		dir = "." // a pipe lies in no folder that the job could mean
+	}
+	return parse(path, dir, data, o)
 }
 
 func tooLarge(file string) Problems {
@@ -64,7 +68,11 @@ func tooLarge(file string) Problems {
 // Parse reads and checks the text of a job file; file is its name, for messages
 // and for relative paths. The error, if any, is Problems.
 func Parse(file string, data []byte, o Options) (*Job, error) {
-	j := &Job{File: file, Dir: filepath.Dir(file)}
+	return parse(file, filepath.Dir(file), data, o)
+}
+
+func parse(file, dir string, data []byte, o Options) (*Job, error) {
+	j := &Job{File: file, Dir: dir}
 	c := &cursor{file: file, dir: j.Dir, getenv: o.Getenv, pos: map[string]Pos{}}
 	if c.getenv == nil {
 		c.getenv = func(string) (string, bool) { return "", false }
