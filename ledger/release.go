@@ -414,6 +414,7 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 		if err != nil {
 			return err
 		}
+		t.untimed()
 		if _, err := t.append(kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: rows}); err != nil {
 			return err
 		}
@@ -456,6 +457,7 @@ func (l *Ledger) Publish(ctx context.Context, release int64) error {
 		case r.State != Sealed:
 			return refuse(CodeLease, "release %d has no bytes to publish", release)
 		}
+		t.untimed()
 		if _, err := t.append(kindPublish, &publishBody{Release: release}); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ func (f profileFigure) render(id, title, description string) (template.HTML, err
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades
 	p.Y.Min, p.Y.Max = f.floor(), 1
 	p.X.Min, p.X.Max = 0, right
-	logarithmic := f.sampled && right > 5*f.charged.eps
+	logarithmic := f.sampled && f.charged.eps > 0 && right > 5*f.charged.eps
 	if logarithmic {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades
 		p.X.Min = f.charged.eps / 30

@@ -40,7 +40,7 @@ type Decades struct {
 // Ticks are the powers of ten inside [lo, hi].
 func (d Decades) Ticks(lo, hi float64) []plot.Tick {
 	first, last := math.Ceil(math.Log10(lo)-1e-9), math.Floor(math.Log10(hi)+1e-9)
-	if last-first < 1 {
+	if !(last-first >= 1) || math.IsInf(last-first, 0) { // no axis of powers begins at 0
 		return d.Else.Ticks(lo, hi)
 	}
 	step := math.Max(1, math.Ceil((last-first)/d.Most))

@@ -41,3 +41,13 @@ func TestDecades(t *testing.T) {
 		t.Errorf("within a decade: %v", got)
 	}
 }
+
+// An axis that begins at 0, or nowhere, has marks all the same, and few.
+func TestDecadesFromNothing(t *testing.T) {
+	d := Decades{Most: 6, Label: func(k int) string { return fmt.Sprintf("1e%d", k) }, Else: Even(func(x float64) string { return "x" })}
+	for _, c := range [][2]float64{{0, 1}, {-1, 1}, {0, 0}, {1, math.Inf(1)}, {math.NaN(), 1}} {
+		if n := len(d.Ticks(c[0], c[1])); n > 14 {
+			t.Errorf("%v has %d marks", c, n)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package report
+
+import (
+	"testing"
+	"time"
+)
+
+// A charge whose ε is 0, a δ alone, has a figure like any other: an axis of powers
+// cannot begin at 0.
+func TestProfileOfADeltaAlone(t *testing.T) {
+	c := curve{eps: []float64{0, 0.5, 1}, del: []float64{1e-3, 1e-4, 1e-5}}
+	drawn := make(chan error, 1)
+	go func() {
+		_, err := profileFigure{after: c, before: c, sampled: true, charged: privacy64{0, 1e-3}}.render("profile", "t", "d")
+		drawn <- err
+	}()
+	select {
+	case err := <-drawn:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the figure comes to no end")
+	}
+}
