@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
@@ -80,6 +81,8 @@ func refuse(file string, err error) error {
 		return fail(CodeNotFound, file, "no such file")
 	case errors.Is(err, fs.ErrPermission):
 		return fail(CodeUnreadable, file, "permission denied")
+	case errors.Is(err, syscall.EMFILE):
+		return fail(CodeUnreadable, file, "too many open files: all files of a table are open at once; raise the limit (ulimit -n), or put the rows into fewer files")
 	case errors.As(err, &system):
 		return fail(CodeUnreadable, file, "the system cannot open or read it")
 	}

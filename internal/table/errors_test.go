@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
@@ -24,6 +25,9 @@ func TestErrorsNameNoValues(t *testing.T) {
 		if !errors.As(err, &e) || strings.Contains(err.Error(), "42.5") || !strings.HasPrefix(err.Error(), "f: ") {
 			t.Errorf("%v", err)
 		}
+	}
+	if err := refuse("f", &os.PathError{Op: "open", Path: "f", Err: syscall.EMFILE}); !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("%v", err)
 	}
 	if err := fail(CodeCorrupt, "", "a\x1b[31m\nb"); err.Error() != "a?[31m?b" {
 		t.Errorf("%q", err)
