@@ -29,6 +29,9 @@ func runDistribution(e Event, rel Relation, at Point, q query, o Options) (brack
 		i, err = pld.Delta(d.mech, at.Epsilon, opt)
 	}
 	b := bracket{lower: i.Lower, upper: i.Upper}
+	if q == deltaQuery && b.upper == 0 {
+		b.upper = 5e-324 // what underflowed is not 0; method basic knows where δ is
+	}
 	if !d.attained {
 		b.lower = 0
 		if d.witness != nil && !o.Quick {

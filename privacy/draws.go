@@ -163,7 +163,9 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 			e := amplify.SampleEpsilon(d.Last(), eps)
 			best := d.ConditionedDelta(one.delta(e))
 			if both {
-				e := amplify.SampleEpsilon(d.Inclusion(), eps)
+				// Beyond the knee the group's share grows and nothing falls: what holds
+				// at the knee holds for every larger ε.
+				e := math.Min(amplify.SampleEpsilon(d.Inclusion(), eps), many.knee)
 				best = math.Min(best, d.GroupDelta(e, many.delta(e), unit.delta(e)))
 			}
 			return best

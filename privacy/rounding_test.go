@@ -45,3 +45,45 @@ func TestSubnormalDelta(t *testing.T) {
 		t.Error("a subnormal rate is accepted")
 	}
 }
+
+// A rate or a shift whose square underflows still moves the total variation distance,
+// and a probability that underflows is not 0: a Rényi curve, and a distribution, once
+// said that nothing had happened.
+func TestUnderflowIsNotNothing(t *testing.T) {
+	one := Sensitivity{AddRemove: 1}
+	for _, c := range []struct {
+		e     Event
+		eps   float64
+		least float64
+	}{
+		{Poisson{Rate: 1e-300, Event: Gaussian{Sigma: 1, Sensitivity: one}}, 0, 3.8e-301}, // rate·(2Φ(½) − 1)
+		{Poisson{Rate: 1e-170, Event: Laplace{Scale: 1, Sensitivity: one}}, 0, 3.9e-171},  // rate·(1 − e^{−½})
+		{Gaussian{Sigma: 1e170, Sensitivity: one}, 0, 3.9e-171},
+		{Gaussian{Sigma: 1.619, Sensitivity: one}, 25.4, 5e-324}, // 1.8e-366 or so in truth
+	} {
+		a, err := DeltaAt(c.e, AddRemove, c.eps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for m, b := range a.Methods {
+			if !(b.Delta >= c.least) {
+				t.Errorf("%#v, method %s: δ %g at ε %g, at least %g in truth", c.e, m, b.Delta, c.eps, c.least)
+			}
+		}
+	}
+}
+
+// The loss of many answers that are hardly randomized lies next to its end, where what
+// the conversion subtracts is a hair: the figure is from 2,400 bits.
+func TestConversionNextToTheEnd(t *testing.T) {
+	e := Repeat{N: 5, Event: RandomizedResponse{K: 146, Eps0: 0x1.110c1ffcf4c32p-10}}
+	a, err := EpsilonAt(e, ReplaceOne, 0x1.79ca10c924223p-67)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, b := range a.Methods {
+		if !(b.Epsilon > 0x1.554f25268f8eap-08) {
+			t.Errorf("method %s: ε %x, at which δ is 5e-8 of itself above 1e-20", m, b.Epsilon)
+		}
+	}
+}

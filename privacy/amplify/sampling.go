@@ -148,7 +148,8 @@ func PoissonReplaceDelta(q, eps, addRemove, replaceOne float64) float64 {
 	}
 	// 1−β is evaluated as (1−q)(1−e^{−ε}), which does not cancel.
 	d := q * (-(1-q)*math.Expm1(-eps)*addRemove + b*replaceOne)
-	return probability(math.Max(up(d), least))
+	// A mean of two numbers is no more than the larger, whatever rounding says.
+	return math.Min(probability(math.Max(up(d), least)), Delta(q, math.Max(addRemove, replaceOne)))
 }
 
 // PoissonReplacePure is the pure epsilon of Poisson sampling under replace-one for a mechanism that is addRemove- and
@@ -164,5 +165,5 @@ func PoissonReplacePure(q, addRemove, replaceOne float64) float64 {
 	}
 	// Replacing is at most a removal and an addition.
 	r := math.Min(replaceOne, scale(2, addRemove))
-	return climb(q, r, addRemove)
+	return math.Min(climb(q, r, addRemove), Epsilon(q, math.Max(r, addRemove)))
 }

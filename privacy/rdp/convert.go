@@ -51,6 +51,7 @@ func toEpsilon(c Curve, delta float64, minimise minimiser) (eps, order float64) 
 	case delta >= 1:
 		return 0, math.Inf(1)
 	}
+	c = floored(c)
 	smallest, at := math.Inf(1), 0.0
 	eps, order = minimise(func(alpha float64) float64 {
 		r := c(alpha)
@@ -70,6 +71,7 @@ func toDelta(c Curve, eps float64, minimise minimiser) (delta, order float64) {
 	if !(eps >= 0) {
 		return 1, 0
 	}
+	c = floored(c)
 	smallest, at := math.Inf(1), 0.0
 	l, order := minimise(func(alpha float64) float64 {
 		r := c(alpha)
@@ -82,6 +84,15 @@ func toDelta(c Curve, eps float64, minimise minimiser) (delta, order float64) {
 		l, order = tv, at
 	}
 	return deltaFromLog(l, order, c, eps)
+}
+
+// floored is the curve where divergences that underflow count for something: a rate of 1e-170 squared is 0, and its total variation
+// distance is not.
+func floored(c Curve) Curve {
+	if c(math.Inf(1)) == 0 {
+		return c // nothing happened
+	}
+	return func(alpha float64) float64 { return math.Max(c(alpha), 1e-290) }
 }
 
 // pureEpsilon answers for delta = 0, where only the max-divergence says anything.
@@ -102,7 +113,7 @@ func epsilonOf(alpha, r, delta float64) float64 {
 	}
 	a := alpha - 1
 	up := r - math.Log(delta)/a
-	down := math.Log(alpha/a) + math.Log(alpha)/a
+	down := math.Log1p(1/a) + math.Log(alpha)/a // log(α/(α−1)), of which little is left at large orders
 	return up - down + 4e-16*(up+down)
 }
 
@@ -118,7 +129,7 @@ func logDeltaOf(alpha, r, eps float64) float64 {
 		return math.Inf(1)
 	}
 	a := alpha - 1
-	shift := math.Log(alpha / a)
+	shift := math.Log1p(1 / a)
 	l := a*(r-eps-shift) - math.Log(alpha)
 	return l + 4e-16*(a*(r+eps+shift)+math.Log(alpha))
 }
