@@ -97,7 +97,7 @@ func writeValues(b *bufio.Writer, r sdk.Result) {
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	rows := 0
 	for _, c := range r.Columns {
-		fmt.Fprintf(t, "  %s\t", c.Name)
+		fmt.Fprintf(t, "  %s\t", oneLine(c.Name))
 		rows = max(rows, len(c.Float64), len(c.Int64), len(c.String))
 	}
 	fmt.Fprintln(t)
@@ -120,7 +120,17 @@ func cell(c sdk.ResultColumn, i int) string {
 	case c.Int64 != nil:
 		return strconv.FormatInt(c.Int64[i], 10)
 	}
-	return c.String[i]
+	return oneLine(c.String[i])
+}
+
+// oneLine keeps a text from breaking the line that it is shown on.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 // oneProblem makes a single problem of a job.

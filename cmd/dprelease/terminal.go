@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -33,16 +34,27 @@ func (e *environment) columns(w io.Writer) int {
 // people lets write print text for people to w. What programs read must not go
 // through it.
 func (e *environment) people(w io.Writer, write func(io.Writer) error) error {
-	columns := e.columns(w)
-	if columns == 0 {
-		return write(w)
-	}
 	var b strings.Builder
 	if err := write(&b); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, prose.Wrap(b.String(), columns))
+	text := graphic(b.String())
+	if columns := e.columns(w); columns > 0 {
+		text = prose.Wrap(text, columns)
+	}
+	_, err := io.WriteString(w, text)
 	return err
+}
+
+// graphic takes out what a terminal would obey and not show: names, notes and values
+// may be those of a third party's plugin.
+func graphic(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return '?'
+	}, text)
 }
 
 // tell prints text for people.
