@@ -93,8 +93,8 @@ func (g *builder) event(depth int) Event {
 	return Multistage{st, g.event(depth - 1)}
 }
 
-// slow is what no query may take, with a wide allowance for a loaded machine.
-const slow = 8 * time.Second
+// slow is what no query may take, on whatever machine: it is for loops that do not end.
+const slow = time.Minute
 
 func FuzzAnswer(f *testing.F) {
 	for i := range 12 {

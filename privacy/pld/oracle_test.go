@@ -75,6 +75,10 @@ func (c *tally) log(t *testing.T, name string) {
 		name, c.rows, c.wide, c.worst, c.worstID, c.slowest, c.slowestID, c.total)
 }
 
+// endless is how long no answer may take, on whatever machine: it is for loops that do
+// not end. What answers take is for benchmarks to say.
+const endless = time.Minute
+
 // check compares one answer with a row by the rules of the tables.
 func (c *tally) check(t *testing.T, r row, ask func() (Interval, error)) {
 	t.Helper()
@@ -93,7 +97,7 @@ func (c *tally) check(t *testing.T, r row, ask func() (Interval, error)) {
 		t.Errorf("%s: %v", r.ID, err)
 		return
 	}
-	if took > 4*time.Second {
+	if took > endless {
 		t.Errorf("%s: took %v", r.ID, took)
 	}
 	exp := *r.Expected
