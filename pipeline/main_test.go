@@ -18,7 +18,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
-var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}}
+var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}, "dying": dying{}}
 
 // The test binary is also the program that runs the built-in mechanisms, as the
 // real one is, and a whole run of a job that can be killed.

@@ -1,11 +1,13 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
@@ -202,6 +204,9 @@ func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
 	return picks, picks.takeAll(d.design, r.table.rows())
 }
 
+// lastWords is for how long a mechanism that takes no more rows may say why.
+const lastWords = 2 * time.Second
+
 // feed runs some releases side by side on one scan of the sample.
 func (r *running) feed(ctx context.Context, draw string, batch []*release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -212,6 +217,7 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 	ready := make(chan int, len(batch))
 	finished := make(chan struct{}) // closed when the scan has ended, well or not
 	done := make(chan error, len(batch))
+	var scanErr error
 	for i, rel := range batch {
 		sinks[i].wants = s.want(rel.plan.Columns)
 		own := src.Child()
@@ -223,7 +229,7 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 				sinks[i].rows = w
 				ready <- i
 				<-finished
-				return context.Cause(ctx)
+				return cmp.Or(scanErr, context.Cause(ctx))
 			})
 			if err != nil {
 				cancel(err)
@@ -231,14 +237,17 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 			done <- err
 		}()
 	}
-	var scanErr error
 	if s.picker, scanErr = begin(); scanErr == nil {
 		scanErr = s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) })
 	}
-	if scanErr == nil {
+	var sunk *sinkError
+	switch {
+	case scanErr == nil:
 		progress(r.table.rows())
-	}
-	if scanErr != nil {
+	case errors.As(scanErr, &sunk):
+		// Its mechanism knows why it takes no more rows, and is heard before all are ended.
+		defer time.AfterFunc(lastWords, func() { cancel(scanErr) }).Stop()
+	default:
 		cancel(scanErr)
 	}
 	close(finished)

@@ -169,7 +169,10 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 			ready[i] = host.Values{Float64: v.floats, Codes: v.codes, Valid: v.valid}
 		}
 		weights := s.picker.weights(b.Block)
-		return fanOut(sinks, b.Rows, ready, weights)
+		if err := fanOut(sinks, b.Rows, ready, weights); err != nil {
+			return &sinkError{err}
+		}
+		return nil
 	}
 	o := table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
 	if s.picker.every {
@@ -199,6 +202,11 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 	}
 	return err
 }
+
+// sinkError says that a mechanism takes no more rows.
+type sinkError struct{ error }
+
+func (e *sinkError) Unwrap() error { return e.error }
 
 // fanOut writes one block to every sink at once and waits for all of them.
 func fanOut(sinks []sink, rows int, ready []host.Values, weights []float64) error {

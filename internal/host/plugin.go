@@ -149,6 +149,8 @@ func (p *Plugin) connect(ctx context.Context) error {
 			return nil
 		case p.runner.rejected.Load():
 			return p.fault(CodeProtocol)
+		case p.joint != nil && p.ended():
+			return p.fault(CodeCrash)
 		case p.runner.process() != nil && p.joint != nil:
 			return p.fault(CodeProtocol) // it shook hands but serves something else
 		case ctx.Err() == context.DeadlineExceeded:
@@ -164,6 +166,20 @@ func (p *Plugin) connect(ctx context.Context) error {
 			return p.fault(CodeTimeout)
 		}
 		return p.fault(CodeCanceled)
+	}
+}
+
+// ended says that the process has ended by itself, or is just ending.
+func (p *Plugin) ended() bool {
+	pr := p.runner.process()
+	if pr == nil {
+		return false
+	}
+	select {
+	case <-pr.done:
+		return true
+	case <-time.After(50 * time.Millisecond):
+		return false
 	}
 }
 

@@ -314,7 +314,10 @@ func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err e
 		}
 		return 0, nil, ctx.Err()
 	}
-	if a.err != nil {
+	switch {
+	case a.err != nil && r.p.ended():
+		return 0, nil, r.p.fault(CodeCrash)
+	case a.err != nil:
 		return 0, nil, r.p.fault(CodeProtocol)
 	}
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(wire.MaxNoiseMessage), grpc.MaxSendMsgSize(wire.MaxNoiseMessage),

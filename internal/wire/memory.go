@@ -29,9 +29,10 @@ var errMemory = errors.New("memory lane is not as announced")
 type MemoryLayout struct{ Slots, SlotSize int }
 
 // NewMemoryLayout has room for two whole record batches of these columns in each
-// slot, or for four of one column alone, which is what a page of a file often has, unless there are very many columns, or so few rows that they need less: all
-// of it is had before the first row comes. Rows is what is publicly known of how many
-// there will be, 0 for nothing; where it is wrong, slots change hands more often.
+// slot, or for four of one column alone, which is what a page of a file often has,
+// unless there are very many columns, or so few rows that they need less: all of it is
+// had before the first row comes. Rows is what is publicly known of how many there will
+// be, 0 for nothing; where it is wrong, slots change hands more often.
 func NewMemoryLayout(columns int, rows int64) MemoryLayout {
 	batch, batches := int64(bodyPerColumn), max(2*columns, 4)
 	if rows > 0 && rows < BatchRows {
