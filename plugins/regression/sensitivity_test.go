@@ -225,19 +225,25 @@ func (h halved) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	return p, err
 }
 
-type halvedHost struct{ sdk.Host }
+type halvedHost struct {
+	sdk.Host
+	planned privacy.DiscreteGaussian
+}
 
-func (h halvedHost) AddGaussian(ctx context.Context, ev privacy.DiscreteGaussian, v []int64) ([]int64, error) {
-	return h.Host.AddGaussian(ctx, small(ev).(privacy.DiscreteGaussian), v)
+func (h halvedHost) AddGaussian(ctx context.Context, _ privacy.DiscreteGaussian, v []int64) ([]int64, error) {
+	return h.Host.AddGaussian(ctx, h.planned, v)
 }
 
 func (h halved) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
-	own, err := h.Mechanism.Plan(req.PlanRequest())
+	l, err := newLayout(req.PlanRequest())
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	req.Plan = own
-	return h.Mechanism.Release(ctx, req, rows, halvedHost{host})
+	planned := req.Plan.Event.(privacy.DiscreteGaussian)
+	own := planned
+	_, own.Sensitivity = l.sums.sensitivity()
+	req.Plan.Event = own
+	return h.Mechanism.Release(ctx, req, rows, halvedHost{host, planned})
 }
 
 // The conformance suite finds nothing in the mechanism, and finds the twin.
