@@ -102,6 +102,9 @@ func (l *layout) calibrate(req sdk.PlanRequest) (privacy.Event, error) {
 	under := req.Public.SampleRelations
 	if l.params.Noise == "laplace" {
 		scale, err := sdk.LaplaceScale(sdk.Largest(l1, under), req.Target.Epsilon)
+		if err == nil && scale > mostNoise {
+			err = errHidden
+		}
 		return privacy.DiscreteLaplace{Scale: scale, Sensitivity: l1}, err
 	}
 	event := func(x float64) privacy.Event {
@@ -111,12 +114,17 @@ func (l *layout) calibrate(req sdk.PlanRequest) (privacy.Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("noise: %w", err)
 	}
-	// The host draws whole numbers, and noise beyond this hides every table.
-	if !(x*sdk.Largest(l2, under) < 0x1p60) {
-		return nil, fmt.Errorf("noise: the guarantee needs more noise than can be drawn; allow a larger epsilon or delta")
+	if x*sdk.Largest(l2, under) > mostNoise {
+		return nil, errHidden
 	}
 	return event(x), nil
 }
+
+// mostNoise is the largest scale that a host draws, in lattice steps: a million times
+// what one row adds.
+const mostNoise = 1 << 50
+
+var errHidden = errors.New("noise: the guarantee needs noise of a million rows and more in every sum; allow a larger epsilon or delta")
 
 var errOtherPlan = errors.New("the plan is not one of this mechanism's")
 
