@@ -71,7 +71,7 @@ func (l *layout) expected() []sdk.ExpectedError {
 		if l.rows > 0 {
 			slope, per = slope/l.rows, "in all"
 		}
-		out = append(out, sdk.ExpectedError{Field: "value", SamplingNote: hidden, Note: fmt.Sprintf(
+		out = append(out, sdk.ExpectedError{Field: "value", Note: fmt.Sprintf(
 			"%s: noise of about %s %s where its values spread by %s, given the other features; a quarter of that for twice the spread",
 			f.Name(), figure(slope), per, figure(spread*f.Half))})
 	}

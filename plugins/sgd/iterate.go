@@ -45,7 +45,7 @@ func (l *layout) prepareLast(req sdk.PlanRequest) error {
 
 // rowNorm bounds the norm of a row: the intercept and one coordinate of each feature.
 func (e *encoder) rowNorm() float64 {
-	return math.Ldexp(e.constant, -rowBits) * math.Sqrt(1+float64(len(e.features))) * (1 + 0x1p-50)
+	return math.Ldexp(e.constant, -rowBits) * math.Sqrt(1+float64(len(e.Features))) * (1 + 0x1p-50)
 }
 
 // residual bounds what a prediction inside the ball misses its target by.
@@ -141,7 +141,7 @@ func (l *layout) lattice() float64 {
 // precise checks that rounding stays within the slack, by bounds that are far from
 // sharp (iterate/rounding.proof.md, lastiterate.proof.md): κ in steps of the lattice.
 func (l *layout) precise() error {
-	n, d := l.divisor(), float64(l.encoder.width+1)
+	n, d := l.divisor(), float64(l.encoder.Width+1)
 	norm, reach := l.encoder.rowNorm(), 1+*l.params.Radius*l.encoder.rowNorm()
 	h, steps := l.lattice(), *l.params.Radius/l.walkStep()
 	computed := n * norm * l.residual() * reach * (d + 100) * 0x1p-50 / h

@@ -15,7 +15,7 @@ type walk struct {
 }
 
 func (l *layout) newWalk() *walk {
-	n := l.encoder.width + 1
+	n := l.encoder.Width + 1
 	return &walk{
 		at: make([]int64, n), float: make([]float64, n), step: l.walkStep(), shrink: l.iterate.StepSize * l.params.L2, radius: *l.params.Radius,
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -92,18 +91,6 @@ func parseParams(raw json.RawMessage) (params, error) {
 	}
 	if len(p.Features) == 0 || len(p.Features) > maxFeatures {
 		return p, fmt.Errorf("features: name between 1 and %d columns", maxFeatures)
-	}
-	used := map[string]bool{p.Target: true}
-	for _, f := range p.Features {
-		if used[f] {
-			return p, fmt.Errorf("features: %q is named twice, or is the target", f)
-		}
-		used[f] = true
-	}
-	for _, name := range p.Log {
-		if !used[name] {
-			return p, fmt.Errorf("log: %q is neither the target nor a feature", name)
-		}
 	}
 	switch {
 	case p.Epochs != nil && p.Steps != nil:
@@ -199,5 +186,3 @@ func (p params) schedule(pub sdk.Public) (schedule, error) {
 	s.steps = int64(steps)
 	return s, nil
 }
-
-func (p params) logs(name string) bool { return slices.Contains(p.Log, name) }

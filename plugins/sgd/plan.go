@@ -41,7 +41,7 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		return sdk.Plan{}, err
 	}
 	return sdk.Plan{
-		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.names()) + len(l.facts())), Errors: l.expected(),
+		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.encoder.Names()) + len(l.facts())), Errors: l.expected(),
 	}, nil
 }
 
@@ -141,7 +141,7 @@ func (l *layout) gaussian(multiplier float64) privacy.DiscreteGaussian {
 	return privacy.DiscreteGaussian{
 		Sigma:       math.Ceil(multiplier * normSteps),
 		Sensitivity: privacy.Sensitivity{AddRemove: normSteps, ReplaceOne: 2 * normSteps},
-		Coordinates: int64(l.encoder.width + 1),
+		Coordinates: int64(l.encoder.Width + 1),
 	}
 }
 
@@ -199,6 +199,6 @@ func (l *layout) stepSize() float64 {
 	if l.params.StepSize != nil {
 		return *l.params.StepSize
 	}
-	walk := l.unit() * l.noise.Sigma * math.Sqrt(float64(l.schedule.steps)*float64(l.encoder.width+1))
+	walk := l.unit() * l.noise.Sigma * math.Sqrt(float64(l.schedule.steps)*float64(l.encoder.Width+1))
 	return math.Min(1/l.curvature(), l.reach()*l.encoder.radius/walk)
 }

@@ -2,8 +2,8 @@ package sgd
 
 import (
 	"fmt"
-	"math"
 
+	"github.com/dprelease/dprelease/plugins/features"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -19,35 +19,6 @@ var output = []sdk.Field{
 	{Name: "kind", Type: sdk.String, Doc: "coefficient, or training: a public fact about how it was found"},
 	{Name: "name", Type: sdk.String, Doc: "(intercept), a column, or column=value against the first value of its domain"},
 	{Name: "value", Type: sdk.Float64, Doc: "in the column's own units, with noise; of log(column) for a number with a logarithm; log-odds for a logistic model"},
-}
-
-// interceptName is the name of the coefficient that stands alone.
-const interceptName = "(intercept)"
-
-// names are those of the coefficients, the intercept first.
-func (l *layout) names() []string {
-	all := []string{interceptName}
-	for _, f := range l.encoder.features {
-		switch {
-		case f.column.Type == sdk.Category:
-			for _, v := range f.column.Domain[1:] {
-				all = append(all, shorten(f.column.Name+"="+v))
-			}
-		case f.log:
-			all = append(all, "log("+f.column.Name+")")
-		default:
-			all = append(all, f.column.Name)
-		}
-	}
-	return all
-}
-
-// shorten keeps a name within what a result may hold.
-func shorten(s string) string {
-	if len(s) <= sdk.MaxString {
-		return s
-	}
-	return fmt.Sprintf("%.200s…", s)
 }
 
 type fact struct {
@@ -108,7 +79,7 @@ func (l *layout) result(w []float64) sdk.Result {
 	var kind, name []string
 	var value []float64
 	for i, c := range l.unscaled(w) {
-		kind, name, value = append(kind, kindCoefficient), append(name, l.names()[i]), append(value, c)
+		kind, name, value = append(kind, kindCoefficient), append(name, l.encoder.Names()[i]), append(value, c)
 	}
 	for _, f := range l.facts() {
 		kind, name, value = append(kind, kindTraining), append(name, f.name), append(value, f.value)
@@ -124,23 +95,13 @@ func (l *layout) unscaled(w []float64) []float64 {
 	e := l.encoder
 	gain, shift := 1/e.radius, 0.0
 	if !e.logistic {
-		gain, shift = e.target.half/e.radius, e.target.middle
+		gain, shift = e.target.Half/e.radius, e.target.Middle
 	}
-	out := make([]float64, len(w))
-	out[0] = finite(w[0]*gain + shift)
-	for _, f := range e.features {
-		for j := f.first + 1; j <= f.first+f.width; j++ {
-			out[j] = finite(w[j] * gain)
-			if f.column.Type == sdk.Number {
-				out[j] = finite(out[j] / f.half)
-				out[0] = finite(out[0] - finite(out[j]*f.middle))
-			}
-		}
+	scaled := make([]float64, len(w))
+	for j, x := range w {
+		scaled[j] = features.Finite(x * gain)
 	}
+	out := e.Unscale(scaled)
+	out[0] = features.Finite(out[0] + shift)
 	return out
-}
-
-// finite replaces an infinity, which bounds beyond all measure could make.
-func finite(x float64) float64 {
-	return math.Max(-math.MaxFloat64, math.Min(math.MaxFloat64, x))
 }

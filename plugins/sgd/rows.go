@@ -42,7 +42,7 @@ func (m *matrix) prefetch(sample []int64) {
 
 // read encodes all rows of the stream.
 func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
-	m := newMatrix(e.width)
+	m := newMatrix(e.Width)
 	var present []bool
 	var whole []float64
 	for {

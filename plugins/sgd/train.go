@@ -99,7 +99,7 @@ type descent struct {
 }
 
 func newDescent(l *layout) *descent {
-	n := l.encoder.width + 1
+	n := l.encoder.Width + 1
 	d := &descent{at: make([]float64, n), mean: make([]float64, n), unit: l.unit(), stepSize: l.stepSize(), l2: l.params.L2}
 	d.from = l.schedule.steps - 1
 	if l.params.Average == nil || *l.params.Average {
