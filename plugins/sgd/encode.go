@@ -13,8 +13,8 @@ import (
 // 2^-rowBits.
 const rowBits = 18
 
-// encoder turns records into rows: what a record becomes depends on that record
-// and on public facts alone.
+// encoder turns records into rows. A row depends on its own record and on public facts,
+// and on nothing else.
 type encoder struct {
 	features.Set
 	radius   float64 // √(1 + features): rows are divided by it
@@ -137,11 +137,10 @@ func absent(b *sdk.Batch, column int, present []bool) {
 	}
 }
 
-// limit is the largest multiple of a row that is within the clipping norm: the
-// largest whole m, or one less, with m·‖k‖ <= normSteps for the row k with its
-// intercept. The squares are whole numbers below 2^53 and their sum is exact; the
-// root and the quotient are off by a few parts in 2^53, less than what is taken
-// off, so the bound holds exactly.
+// limit returns how many times a row fits into the clipping norm: the largest whole m,
+// or one less, with m·‖k‖ <= normSteps for the row k with its intercept. The squares are
+// whole numbers below 2^53, so their sum is exact. The root and the quotient are off by
+// a few parts in 2^53; the factor takes off more than that, so the bound holds exactly.
 func (e *encoder) limit(k []float64) float64 {
 	squares := e.constant * e.constant
 	for _, x := range k {

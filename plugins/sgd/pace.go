@@ -154,21 +154,24 @@ const (
 
 // chooseSteps chooses the number of full-batch steps for a job that leaves it open:
 // enough for a table whose features spread as usual, so that what the descent leaves
-// of the way is less than what the noise moves. More steps need no more noise in all:
-// the noise of each grows with the root of their number.
+// of the way is at most half of what the noise moves. More steps need no more noise in
+// all: the noise of each grows with the root of their number. Where twice the steps
+// come hardly further, it is the noise that keeps the descent from going there.
 func (l *layout) chooseSteps(req sdk.PlanRequest) {
 	// The noise of a single step, by its zero-concentrated bound, which is close enough.
 	root := math.Sqrt(math.Log(1 / req.Target.Delta))
 	one := 1 / (math.Sqrt2 * (math.Sqrt(root*root+req.Target.Epsilon) - root))
 	one *= sdk.Largest(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}, req.Public.SampleRelations) * l.clip / l.schedule.rows
 	l.schedule.rate = 1
-	most := math.Min(mostSteps, math.Max(2*fewestSteps, mostReads/l.schedule.rows))
-	for steps := int64(fewestSteps); ; steps *= 2 {
-		l.schedule.steps = min(steps, int64(most))
-		noise := one * math.Sqrt(float64(l.schedule.steps))
+	most := int64(math.Min(mostSteps, math.Max(2*fewestSteps, mostReads/l.schedule.rows)))
+	before := math.Inf(1)
+	for steps := int64(fewestSteps); steps <= most; steps *= 2 {
+		l.schedule.steps = steps
+		noise := one * math.Sqrt(float64(steps))
 		left, moved := l.newPace(noise).along(l.flat())
-		if left*l.distance() <= moved*noise || l.schedule.steps == int64(most) {
+		if left*l.distance() <= moved*noise/2 || left > 0.9*before {
 			return
 		}
+		before = left
 	}
 }

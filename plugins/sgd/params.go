@@ -52,8 +52,8 @@ const (
 	maxFeatures = 1000
 	maxWidth    = 10_000 // coordinates, the one-hot ones included
 
-	// minClip keeps residuals in units of the clipping norm finite: 0 times an infinite
-	// number of units is no number, and would pass every limit.
+	// minClip keeps the number of units in a residual finite. With an infinite number a
+	// residual of 0 would become NaN, which passes every limit.
 	minClip = 1e-9
 )
 
@@ -78,7 +78,7 @@ type params struct {
 	EarlyNoise *float64 `json:"early_noise"`
 	Radius     *float64 `json:"radius"`
 
-	open bool // the job says nothing of how many steps there are, and what they take
+	open bool // the job leaves the number of steps and their batches to the mechanism
 }
 
 func parseParams(raw json.RawMessage) (params, error) {
@@ -138,13 +138,13 @@ func (p params) checkNumbers() error {
 	return nil
 }
 
-// schedule is how the records are used: all of it is public.
+// schedule says how the steps use the records. All of it is public.
 type schedule struct {
 	rows  float64 // the public number of records, or the public guess of it
 	rate  float64
 	steps int64
 
-	batch, epochs int64 // where records are taken in turn, else 0
+	batch, epochs int64 // for batches in turn, else 0
 }
 
 // expected is the expected size of a batch, the divisor of every step (P14).

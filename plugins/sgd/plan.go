@@ -84,8 +84,8 @@ func (l *layout) planned(e privacy.Event) error {
 	return nil
 }
 
-// maxMultiplier is more noise than any model survives; it keeps sigma and sums with
-// noise inside what the host draws and an int64 holds.
+// maxMultiplier is the largest noise multiplier that a plan accepts. No model survives
+// more, and the host can draw this much without overflowing an int64.
 const maxMultiplier = 1 << 15
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
@@ -139,9 +139,9 @@ func (l *layout) calibrate(req sdk.PlanRequest) error {
 	return nil
 }
 
-// gaussian is the noise of one step, in steps of the lattice. A record that joins
-// moves the sum by at most normSteps, one that is replaced by twice that (P1, P14),
-// in every coordinate there is.
+// gaussian is the noise of one step, in steps of the lattice. A record that joins moves
+// the sum by at most normSteps, and one that is replaced by twice that (P1, P14). It may
+// change every coordinate.
 func (l *layout) gaussian(multiplier float64) privacy.DiscreteGaussian {
 	return privacy.DiscreteGaussian{
 		Sigma:       math.Ceil(multiplier * normSteps),
@@ -158,7 +158,7 @@ func (l *layout) batch() privacy.Sampling {
 	return privacy.Poisson{Rate: l.schedule.rate, Event: l.noise}
 }
 
-// event is what all steps amount to (P14, P9).
+// event is the event of all steps together (P14, P9).
 func (l *layout) event() privacy.Event {
 	if l.params.last() {
 		return l.iterate

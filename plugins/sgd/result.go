@@ -110,7 +110,7 @@ func (l *layout) convergence() []string {
 		if l.params.last() {
 			help = "take more epochs or steps, a larger step_size, or accounting: steps"
 		} else if l.params.open {
-			help = "draw the bounds closer around the values, or set l2"
+			help = "draw the bounds closer around the values, allow a larger epsilon, or set l2"
 		}
 		if !l.encoder.logistic {
 			help += "; or use mechanism regression, which takes no steps"

@@ -49,8 +49,8 @@ func (l *layout) train(ctx context.Context, m *matrix, host sdk.Host) ([]float64
 	return d.mean, l.drift(d), nil
 }
 
-// trainInside takes the steps of which only the last iterate is paid for: nothing
-// else of them is kept.
+// trainInside takes the steps of a descent that pays for its last iterate only. It keeps
+// nothing else of them.
 func (l *layout) trainInside(ctx context.Context, g *gradient, w *walk, host sdk.Host) ([]float64, error) {
 	for k := range l.schedule.steps {
 		var batch []int64
@@ -72,8 +72,8 @@ func (l *layout) trainInside(ctx context.Context, g *gradient, w *walk, host sdk
 	return w.float, nil
 }
 
-// noisy is the sum of one batch with noise. An empty batch is a batch like any
-// other: its sum is zero, and noise is added to it.
+// noisy returns the sum of one batch with noise. The host adds noise to the sum of an
+// empty batch, too.
 func (l *layout) noisy(ctx context.Context, g *gradient, draw privacy.Sampling, at []float64, host sdk.Host) ([]int64, error) {
 	var batch []int64
 	if draw != nil {
@@ -107,7 +107,7 @@ func newDescent(l *layout) *descent {
 	return &descent{pace: l.pace, at: zeros(), look: zeros(), mean: zeros(), gradient: zeros(), latest: zeros(), jumps: zeros(), unit: l.unit()}
 }
 
-// farthest keeps coefficients, and all that is computed from them, finite.
+// farthest bounds coefficients, so that everything computed from them is finite.
 const farthest = 1e100
 
 // step moves against the noisy gradient. The penalty shrinks the result of the move,
