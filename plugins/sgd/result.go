@@ -18,8 +18,8 @@ const (
 
 // What a release says of its descent.
 const (
-	arrived   = "the descent reached the fit, as far as the noise shows"
-	travelled = "the descent stopped before it reached the fit: the coefficients are not those of the model; see the plan's notes"
+	arrived   = "reached the fit, as far as the noise shows"
+	travelled = "stopped before the fit: do not use these coefficients; the plan's notes say what helps"
 )
 
 // output is the shape of the release: a row for each coefficient, one that says whether
