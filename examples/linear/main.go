@@ -13,7 +13,7 @@ import (
 func main() {
 	rows := flag.Int("rows", 3_000_000, "flights to generate")
 	runs := flag.Int("runs", 51, "releases by regression at each epsilon, and by sgd on small tables")
-	few := flag.Int("few", 3, "releases by sgd at each epsilon on tables of more than 100,000 rows")
+	few := flag.Int("few", 1, "releases by sgd at each epsilon on tables of more than 100,000 rows")
 	data := flag.String("data", "examples/data", "folder of the examples' tables")
 	write := flag.String("write", "", "write the generated table to this Parquet file, and compare nothing")
 	out := flag.String("out", "", "folder of linear-models.md; without it the tables are printed")

@@ -198,6 +198,9 @@ func (s *study) measure(c contender, epsilon float64, runs int, w, se []float64,
 			warns = "yes"
 		}
 	}
-	return fmt.Sprintf("| %g | %s | %.4g | %.4g to %.4g | %s | %.3g | %d | %s |\n", epsilon, c.label(), slopes[runs/2], slopes[runs/10], slopes[runs-1-runs/10], noise,
-		errors[runs/2], reads, warns), nil
+	around := "" // of few releases it says nothing
+	if runs >= 10 {
+		around = fmt.Sprintf("%.4g to %.4g", slopes[runs/10], slopes[runs-1-runs/10])
+	}
+	return fmt.Sprintf("| %g | %s | %.4g | %s | %s | %.3g | %d | %s |\n", epsilon, c.label(), slopes[runs/2], around, noise, errors[runs/2], reads, warns), nil
 }

@@ -87,7 +87,7 @@ func TestLargeBudgetIsLeastSquares(t *testing.T) {
 			}
 		}
 		near(t, "rows", got["rows"].value, float64(len(records)), 1e-6)
-		if got["weak_directions"].value != 0 {
+		if got["verdict"].value != 0 {
 			t.Error("a direction is called weak")
 		}
 	}
@@ -230,7 +230,7 @@ func TestWeakDirections(t *testing.T) {
 		for _, noise := range []string{"gaussian", "laplace"} {
 			req := request(privacy.AddRemove, 0, `{"target":"delay","features":["distance","hour","carrier"],"noise":"`+noise+`"}`)
 			got := run(t, req, table(records, false), seeded{rng: rng})
-			if got["weak_directions"].value < 1 {
+			if got["verdict"].value < 1 {
 				t.Errorf("%s: no direction is called weak", name)
 			}
 			if got["distance"].noise < 0.01 { // a range of the target in a range of the column is 0.07

@@ -41,7 +41,7 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		return sdk.Plan{}, err
 	}
 	return sdk.Plan{
-		Columns: l.columns(), Event: l.event, Output: output, Rows: int64(len(l.set.Names()) + len(facts)), Errors: l.expected(),
+		Columns: l.columns(), Event: l.event, Output: output, Rows: int64(len(l.set.Names()) + 1 + len(facts)), Errors: l.expected(),
 	}, nil
 }
 

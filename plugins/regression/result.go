@@ -2,40 +2,46 @@ package regression
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/dprelease/dprelease/plugins/features"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// output is the shape of the release: a row for each coefficient, then the facts.
+// output is the shape of the release: a row for each coefficient, the verdict, then
+// figures about the whole fit.
 var output = []sdk.Field{
-	{Name: "kind", Type: sdk.String, Doc: "coefficient, or fit: a figure about all of them"},
-	{Name: "name", Type: sdk.String, Doc: "(intercept), a column, or column=value against the first value of its domain; or the figure"},
-	{Name: "value", Type: sdk.Float64, Doc: "with noise; in the target's units per unit of the column, or of log(column) where the job says log"},
+	{Name: "kind", Type: sdk.String, Doc: "coefficient; verdict: whether the noise hides some of them; fit: a figure about all of them"},
+	{Name: "name", Type: sdk.String, Doc: "(intercept), a column, or column=value against the first value of its domain; the verdict; or the figure"},
+	{Name: "value", Type: sdk.Float64, Doc: "with noise; in the target's units per unit of the column, or of log(column) where the job says log; for the verdict how many combinations of features the noise hides"},
 	{Name: "noise_se", Type: sdk.Float64, Doc: "standard error from the noise alone: how far the value may lie from least squares on the same rows"},
 	{Name: "standard_error", Type: sdk.Float64, Doc: "standard error from the noise and the scatter of the rows, as if they were drawn from a population with equal scatter everywhere; the scatter does not cover unequal design weights"},
 }
 
-// facts are the rows after the coefficients.
-var facts = []string{"rows", "residual_sd", "r_squared", "noise_sd", "weak_directions"}
+// facts are the rows after the verdict.
+var facts = []string{"rows", "residual_sd", "r_squared", "noise_sd"}
+
+// What a release says of itself.
+const (
+	seen   = "the noise hides no combination of the features"
+	hidden = "the noise hides some combination of the features: use fewer of them, tighter bounds or a larger epsilon"
+)
 
 func (l *layout) result(f fit) sdk.Result {
-	var kind []string
-	names := append(l.set.Names(), facts...)
-	for i := range names {
-		if i < len(f.coefficients) {
-			kind = append(kind, "coefficient")
-		} else {
-			kind = append(kind, "fit")
-		}
+	text := seen
+	if f.weak > 0 {
+		text = hidden
 	}
+	names := append(append(l.set.Names(), text), facts...)
+	kind := slices.Repeat([]string{"coefficient"}, len(f.coefficients))
+	kind = append(append(kind, "verdict"), slices.Repeat([]string{"fit"}, len(facts))...)
 	rowsError := 0.0
 	if l.sums.count {
 		rowsError = l.noise() * l.weight
 	}
-	about := []float64{f.rows, f.residual, f.explained, l.noise() * l.weight, float64(f.weak)}
-	aboutErrors := []float64{rowsError, f.residualError, 0, 0, 0}
+	about := []float64{float64(f.weak), f.rows, f.residual, f.explained, l.noise() * l.weight}
+	aboutErrors := []float64{0, rowsError, f.residualError, 0, 0}
 	column := func(first, second []float64) []float64 {
 		var out []float64
 		for _, x := range append(append(out, first...), second...) {
@@ -58,8 +64,8 @@ const examples = 4
 // coefficient depends on the spread of the columns, which is private. The plan
 // therefore states it for a spread of a tenth of half the bounds.
 func (l *layout) expected() []sdk.ExpectedError {
-	hidden := "it depends on how the columns spread, which is private; the release states it as standard_error"
-	out := []sdk.ExpectedError{{Field: "value", SamplingNote: hidden, Note: fmt.Sprintf(
+	private := "it depends on how the columns spread, which is private; the release states it as standard_error"
+	out := []sdk.ExpectedError{{Field: "value", SamplingNote: private, Note: fmt.Sprintf(
 		"noise of standard deviation %s in each of %d sums of products of columns that are scaled to [-1, 1]", figure(l.noise()), l.sums.n)}}
 	for _, f := range l.set.Features {
 		if f.Column.Type != sdk.Number || len(out) > examples {

@@ -96,6 +96,12 @@ func released(t *testing.T, r sdk.Result) map[string]row {
 		if math.IsNaN(v.value+v.noise+v.all) || math.IsInf(v.value+v.noise+v.all, 0) || v.noise < 0 || v.all < 0 {
 			t.Errorf("%s is %+v", name, v)
 		}
+		if r.Columns[0].String[i] == "verdict" {
+			name = "verdict"
+			if (r.Verdict() == hidden) != (v.value > 0) {
+				t.Errorf("the verdict %q, of %v directions", r.Verdict(), v.value)
+			}
+		}
 		out[name] = v
 	}
 	return out
