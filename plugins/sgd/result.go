@@ -105,6 +105,10 @@ func (l *layout) convergence() []string {
 	place := fmt.Sprintf("where the values of the features spread by a tenth of half their bounds (%s), without noise %s of the way from the start to the fit would be left at the end; noise moves the end by %s of it",
 		l.spreads(), percent(left), percent(noise))
 	all := []string{place}
+	if most := l.clip * l.encoder.target.Half; !l.encoder.logistic && !l.params.last() && l.clip < 2 {
+		all = append(all, fmt.Sprintf("clip %g can cut residuals beyond %.3g; where there are many, the fit is not least squares. Clip 2 cuts none near a fit, at %.3g times the noise",
+			l.clip, most, 2/l.clip))
+	}
 	if left > noise {
 		help := "leave out epochs, steps, rate, batch_size and step_size, so that steps are chosen"
 		if l.params.last() {
