@@ -45,7 +45,7 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 // add returns the sums over all rows.
 func (l *layout) add(rows sdk.Rows) ([]int64, error) {
 	total := make([]int64, l.sums.n)
-	n := 0
+	n := int64(0)
 	for {
 		b, err := rows.Next()
 		if err == io.EOF {
@@ -54,7 +54,7 @@ func (l *layout) add(rows sdk.Rows) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n += b.Len(); n > maxRows {
+		if n += int64(b.Len()); n > maxRows {
 			return nil, errTooLarge
 		}
 		l.addBatch(total, b)
