@@ -234,7 +234,7 @@ func TestFilters(t *testing.T) {
 			if n < 3 || n == 100 {
 				t.Errorf("%s allows %d Gaussian releases", filter, n)
 			}
-			a, err := l.SetLimit(background, k, limit("4", "1/1000000"), true, "a larger study")
+			a, err := l.SetLimit(background, k, change(limit("4", "1/1000000"), true, "a larger study"))
 			if err != nil || len(a.Amounts(a.Limit)) == 0 {
 				t.Fatal(err)
 			}
@@ -268,7 +268,7 @@ func TestLimitsAreRaisedOnlyOnRecord(t *testing.T) {
 			{limit("2", "1/1000"), true, "why", ""},
 			{limit("1/4", "0"), false, "below what is spent", ""},
 		} {
-			if _, err := l.SetLimit(background, people, c.limit, c.raise, c.reason); codeOf(err) != c.code {
+			if _, err := l.SetLimit(background, people, change(c.limit, c.raise, c.reason)); codeOf(err) != c.code {
 				t.Errorf("%s, raise %v, %q: %v, want %q", c.limit, c.raise, c.reason, err, c.code)
 			}
 		}
@@ -277,7 +277,7 @@ func TestLimitsAreRaisedOnlyOnRecord(t *testing.T) {
 		}
 		nobody := people
 		nobody.Dataset = "nobody"
-		if _, err := l.SetLimit(background, nobody, limit("2", "0"), true, "why"); codeOf(err) != CodeAccount {
+		if _, err := l.SetLimit(background, nobody, change(limit("2", "0"), true, "why")); codeOf(err) != CodeAccount {
 			t.Errorf("an account that is not there: %v", err)
 		}
 		verified(t, l)
