@@ -196,13 +196,13 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 }
 
 // admit says whether a cost fits under a limit, after what is spent.
-func (a *Account) admit(c privacy.Cost, limit Limit) (left privacy.Cost, units []string, err error) {
+func (a *Account) admit(c privacy.Cost, limit Limit) (left, whole privacy.Cost, units []string, err error) {
 	f, places, err := a.filter(a.Relation, limit)
 	if err != nil {
-		return nil, nil, refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", limit, a.Filter, err)
+		return nil, nil, nil, refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", limit, a.Filter, err)
 	}
 	units = pick(a.Units(), places)
-	whole := f.Remaining()
+	whole = f.Remaining()
 	spent, cost := pick(a.Spent, places), pick(c, places)
 	together := make(privacy.Cost, len(spent))
 	left = make(privacy.Cost, len(spent))
@@ -210,7 +210,7 @@ func (a *Account) admit(c privacy.Cost, limit Limit) (left privacy.Cost, units [
 		together[i] = new(big.Rat).Add(spent[i], cost[i])
 		left[i] = new(big.Rat).Sub(whole[i], spent[i])
 	}
-	return left, units, f.Spend(together)
+	return left, whole, units, f.Spend(together)
 }
 
 func pick[T any](all []T, places []int) []T {
@@ -228,6 +228,15 @@ func pick[T any](all []T, places []int) []T {
 type Amount struct {
 	Unit               string
 	Limit, Spent, Left *big.Rat // Left is never below 0
+}
+
+// Rest is what is left for people: 0 where it is less than a millionth of the limit, so
+// that an account whose last job was planned to use it up is called spent.
+func (m Amount) Rest() *big.Rat {
+	if new(big.Rat).Mul(m.Left, big.NewRat(1e6, 1)).Cmp(m.Limit) < 0 {
+		return new(big.Rat)
+	}
+	return m.Left
 }
 
 // Amounts is the state of the account under a limit. Of an rdp account, the orders
@@ -258,10 +267,10 @@ func (a *Account) Admit(c privacy.Cost, own *Limit) error {
 		limits, names = append(limits, *own), append(names, "budget.limit of the job")
 	}
 	for i, limit := range limits {
-		left, units, err := a.admit(c, limit)
+		left, whole, units, err := a.admit(c, limit)
 		switch {
 		case errors.Is(err, privacy.ErrExhausted):
-			return refuse(CodeExhausted, "%s allows %s: %s", names[i], limit, shortfall(units, pick(c, a.places(limit)), left, a.Filter == RDP))
+			return refuse(CodeExhausted, "%s allows %s: %s", names[i], limit, shortfall(units, pick(c, a.places(limit)), left, whole, a.Filter == RDP))
 		case err != nil:
 			return err
 		}
@@ -278,9 +287,9 @@ func Within(limit Limit, charged privacy.Point) error {
 	if err != nil {
 		return err
 	}
-	left, units, err := a.admit(cost, limit)
+	left, whole, units, err := a.admit(cost, limit)
 	if errors.Is(err, privacy.ErrExhausted) {
-		return refuse(CodeExhausted, "budget.limit of the job allows %s: %s", limit, shortfall(units, cost, left, false))
+		return refuse(CodeExhausted, "budget.limit of the job allows %s: %s", limit, shortfall(units, cost, left, whole, false))
 	}
 	return err
 }
@@ -291,23 +300,26 @@ func (a *Account) places(limit Limit) []int {
 }
 
 // shortfall says by how much a cost exceeds what is left, and what would fit.
-func shortfall(units []string, cost, left privacy.Cost, any bool) string {
+func shortfall(units []string, cost, left, whole privacy.Cost, any bool) string {
 	var over []string
 	var best *big.Rat // the largest factor at which the job would fit
 	for i := range units {
-		l := left[i]
-		if l.Sign() < 0 {
-			l = new(big.Rat)
-		}
 		if cost[i].Sign() == 0 {
 			continue
 		}
-		f := new(big.Rat).Quo(l, cost[i])
+		rest := Amount{Limit: whole[i], Left: left[i]}.Rest() // 0 where more is spent than allowed
+		f := new(big.Rat).Quo(rest, cost[i])
 		if best == nil || any == (f.Cmp(best) > 0) {
 			best = f
 		}
-		if d := new(big.Rat).Sub(cost[i], l); d.Sign() > 0 && (!any || len(over) == 0) {
-			over = append(over, fmt.Sprintf("the job needs %s %s and %s is left, %s too little", symbol(units[i]), Up(cost[i]), Down(l), Up(d)))
+		switch d := new(big.Rat).Sub(cost[i], left[i]); {
+		case d.Sign() <= 0 || any && len(over) > 0:
+		case whole[i].Sign() == 0:
+			over = append(over, fmt.Sprintf("the job needs %s %s and the limit allows none", symbol(units[i]), Up(cost[i])))
+		case rest.Sign() == 0:
+			over = append(over, fmt.Sprintf("the job needs %s %s and the budget is spent", symbol(units[i]), Up(cost[i])))
+		default:
+			over = append(over, fmt.Sprintf("the job needs %s %s and %s is left, %s too little", symbol(units[i]), Up(cost[i]), Down(rest), Up(d)))
 		}
 	}
 	text := strings.Join(over, "; ")
