@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/big"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
 )
 
 // Proposal is a change of an account that waits for a second person.
@@ -165,8 +167,8 @@ type Act struct {
 	At      string `json:"at"`
 	By      string `json:"by,omitempty"` // empty in records of earlier versions
 	Account int64  `json:"account"`
-	What    string `json:"what"` // account, limit, propose, approve or rule
-	Epsilon string `json:"limit_epsilon,omitempty"`
+	What    string `json:"what"`                    // account, limit, propose, approve or rule
+	Epsilon string `json:"limit_epsilon,omitempty"` // exact
 	Delta   string `json:"limit_delta,omitempty"`
 	EndRule bool   `json:"end_rule,omitempty"`
 	Two     bool   `json:"two_persons,omitempty"`
@@ -185,6 +187,11 @@ func (l *Ledger) Acts(ctx context.Context) (out []Act, err error) {
 				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
 			}
 			a.Record, a.What = r.Seq, r.Kind
+			for _, x := range []*string{&a.Epsilon, &a.Delta} {
+				if amount, err := parseRat(*x); err == nil {
+					*x = job.FormatAmount(amount)
+				}
+			}
 			if r.Kind == kindAccount {
 				a.Account = r.Seq
 			}

@@ -192,7 +192,7 @@ func actText(a ledger.Act) string {
 	if who == "" {
 		who = "somebody"
 	}
-	limit := limitText(a.Epsilon, a.Delta)
+	limit := "ε " + a.Epsilon + ", δ " + a.Delta
 	text := ""
 	switch a.What {
 	case "account":
