@@ -139,7 +139,11 @@ func (a Address) prepareFile(create bool) error {
 
 // missing refuses an address without a ledger.
 func (a Address) missing() error {
-	return refuse(CodeMissing, "there is no ledger at %s; if the address is right, make one with: dprelease ledger init %s", a, a)
+	command := "dprelease ledger init " + a.shown
+	if a.postgres != "" {
+		command = "dprelease ledger init ADDRESS" // what is shown has no user
+	}
+	return refuse(CodeMissing, "there is no ledger at %s; if the address is right, make one with: %s", a, command)
 }
 
 func (a Address) creation(err error) error {

@@ -183,4 +183,13 @@ func TestTree(t *testing.T) {
 	if d, ok := alone.get(alone.root(), "forged"); ok && d != "" {
 		t.Error("a node that no other leads to is believed")
 	}
+	empty := newTree()
+	empty.nodes[pathsOf("new")[treeDepth]] = digestOf([]byte("forged")) + " 2"
+	if d, ok := empty.get("", "new"); !ok || d != "" {
+		t.Errorf("a key of an empty tree: %q, %v", d, ok)
+	}
+	empty.put("new", "1")
+	if strings.Contains(empty.nodes[pathsOf("new")[treeDepth]], " 2") {
+		t.Error("a node that no other led to has entered the tree")
+	}
 }

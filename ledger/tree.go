@@ -48,12 +48,16 @@ func (s *tree) root() string { return hashNode(s.nodes[""]) }
 // the nodes do not lead to the root.
 func (s *tree) get(root, key string) (digest string, ok bool) {
 	leaf, want := digestOf([]byte(key)), root
-	for _, p := range pathsOf(key) {
+	paths := pathsOf(key)
+	for i, p := range paths {
 		text := s.nodes[p]
 		switch lines := strings.Split(text, "\n"); {
 		case hashNode(text) != want:
 			return "", false
 		case text == "":
+			for _, below := range paths[i:] {
+				s.nodes[below] = "" // what lies there without a parent must not enter with put
+			}
 			return "", true
 		case len(p) == treeDepth:
 			for _, line := range lines {
@@ -70,7 +74,7 @@ func (s *tree) get(root, key string) (digest string, ok bool) {
 	return "", true
 }
 
-// put sets the digest of a key whose nodes are loaded.
+// put sets the digest of a key whose nodes get has held to the root.
 func (s *tree) put(key, digest string) {
 	paths, leaf := pathsOf(key), digestOf([]byte(key))
 	last := paths[treeDepth]

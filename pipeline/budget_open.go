@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -60,8 +61,12 @@ func openBudget(ctx context.Context, p *Plan, early *opening) (*budget, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := ""
-	if named := p.job.Budget.Ledger.Reveal() != ""; early.missing() && (!named || early.options.CreateLedger) {
+	made, named := "", p.job.Budget.Ledger.Reveal() != ""
+	switch {
+	case !early.missing():
+	case named && !early.options.CreateLedger:
+		return nil, fail(ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.job, early.address))
+	default:
 		// Where the output folder holds anything but releases, the job is refused and no
 		// ledger is made for it. Releases are a matter for the ledger: see witness.
 		if _, releases := storedReport(p.job.Output.Dir); !releases {
@@ -85,4 +90,10 @@ func openBudget(ctx context.Context, p *Plan, early *opening) (*budget, error) {
 		return nil, ledgerFailure(ctx, early.err)
 	}
 	return &budget{plan: p, options: early.options, ledger: early.ledger, key: key, made: made}, nil
+}
+
+// noLedger says that the ledger which a job names is not there, and the command that
+// makes it.
+func noLedger(j *job.Job, a ledger.Address) string {
+	return fmt.Sprintf("there is no ledger at %s; if the address is right, make one with: dprelease ledger init %s", a, j.File)
 }

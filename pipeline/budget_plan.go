@@ -34,7 +34,7 @@ func (p *Plan) forecast(ctx context.Context) error {
 			return err
 		}
 		if p.job.Budget.Ledger.Reveal() != "" {
-			p.report.Budget.Note = known.Message + "; a run makes none"
+			p.report.Budget.Note = noLedger(p.job, a)
 		}
 		return nil
 	case err != nil:
