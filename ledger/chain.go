@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -304,6 +305,9 @@ func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
 	}
 	why := "release " + strconv.FormatInt(marks[at].Seq, 10)
 	if err := l.write(ctx, func(t *tx) error {
+		if seq := marks[at].Seq; seq <= t.state.seq && heads[seq] == "" {
+			return t.tampered(fmt.Sprintf("record %d, which a release was seen of, is missing", seq))
+		}
 		return t.exec("UPDATE dprelease_head SET refused = ? WHERE one = 1 AND refused = ''", why)
 	}); err != nil {
 		return err
