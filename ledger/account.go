@@ -90,7 +90,9 @@ func (k Key) key() string {
 	return "account\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()
 }
 
-// row is everything that is stored of the account. The tree of digests commits to it.
+// row is everything that is stored of the account. The tree of digests commits to it. A
+// field that a later version adds must be left out where it is empty: the roots in older
+// records are of rows without it.
 func (a *Account) row() any {
 	return struct {
 		Key    string

@@ -50,7 +50,6 @@ type Options struct {
 
 	clock    func() time.Time               // instead of the machine's or the server's
 	database func(Address) (*sql.DB, error) // instead of the driver
-	steps    []step                         // instead of schema
 	_        struct{}
 }
 
@@ -63,8 +62,8 @@ const (
 	writeTimeout = 40 * time.Second
 )
 
-// Login is the login name and the host of this process, as far as the machine knows.
-func Login() string {
+// login is the login name and the host of this process, as far as the machine knows.
+func login() string {
 	name := "uid " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
@@ -77,9 +76,6 @@ func Login() string {
 
 // Open opens a ledger and brings its tables up to date.
 func Open(ctx context.Context, a Address, o Options) (*Ledger, error) {
-	if o.steps == nil {
-		o.steps = schema
-	}
 	if err := a.prepareFile(o.Create && !o.ReadOnly); err != nil {
 		return nil, err
 	}
@@ -88,7 +84,7 @@ func Open(ctx context.Context, a Address, o Options) (*Ledger, error) {
 	}
 	l := &Ledger{address: a, dialect: a.dialect(), options: o, by: strings.Join(strings.Fields(o.By), " ")}
 	if l.by == "" {
-		l.by = Login()
+		l.by = login()
 	}
 	var err error
 	if l.place, err = a.findPlace(); err != nil {
@@ -122,7 +118,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 	version := -1
 	var head *head
 	look := func(t *tx) (err error) {
-		if version, err = tableVersion(ctx, t); err == nil && version == len(l.options.steps) {
+		if version, err = tableVersion(ctx, t); err == nil && version == len(schema) {
 			head, err = t.head(ctx)
 		}
 		return err
@@ -134,7 +130,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 		switch {
 		case version < 0 && (!l.options.Create || l.options.ReadOnly):
 			return l.address.missing()
-		case version > len(l.options.steps):
+		case version > len(schema):
 			return refuse(CodeVersion, "%s was written by a newer program; use that program", l.address)
 		case l.options.ReadOnly:
 			return refuse(CodeVersion, "%s was written by an older program; any run of a job brings it up to date, and so does dprelease ledger init", l.address)
@@ -166,8 +162,8 @@ func (l *Ledger) found(ctx context.Context, t *tx) error {
 			return err
 		}
 	}
-	from, err := migrate(ctx, t, l.options.steps)
-	if err != nil || from == len(l.options.steps) {
+	from, err := migrate(ctx, t)
+	if err != nil || from == len(schema) {
 		return err // somebody else was faster
 	}
 	if from > 0 {
@@ -231,7 +227,7 @@ func (t *tx) upgrade(from int) (err error) {
 	accounts := slices.Collect(maps.Values(v.accounts))
 	slices.SortFunc(accounts, func(a, b *Account) int { return cmp.Compare(a.ID, b.ID) })
 	t.tree.put(secretKey, secretDigest(t.state.key))
-	_, err = t.append(kindUpgrade, &upgradeBody{From: from, To: len(t.l.options.steps), Secret: secretDigest(t.state.key)}, accounts...)
+	_, err = t.append(kindUpgrade, &upgradeBody{From: from, To: len(schema), Secret: secretDigest(t.state.key)}, accounts...)
 	return err
 }
 

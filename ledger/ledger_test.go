@@ -385,12 +385,14 @@ func TestMigrations(t *testing.T) {
 		id := l.ID()
 		l.Close()
 		broken := append(append([]step{}, schema...), step{"ALTER TABLE dprelease_accounts ADD COLUMN note TEXT", "NONSENSE"})
-		if _, err := Open(background, address(t, at), Options{Create: true, steps: broken}); err == nil {
-			t.Fatal("a migration that fails succeeded")
-		}
+		withSchema(t, broken, func() {
+			if _, err := Open(background, address(t, at), Options{Create: true}); err == nil {
+				t.Fatal("a migration that fails succeeded")
+			}
+		})
 		verified(t, open(t, at)) // as it was
 		next := append(append([]step{}, schema...), step{"ALTER TABLE dprelease_accounts ADD COLUMN note TEXT"}, step{"UPDATE dprelease_accounts SET note = 'x'", "CREATE TABLE dprelease_more (b BLOB)"})
-		l = open(t, at, func(o *Options) { o.steps = next })
+		withSchema(t, next, func() { l = open(t, at) })
 		if l.ID() != id {
 			t.Error("another ledger")
 		}
@@ -407,6 +409,15 @@ func TestMigrations(t *testing.T) {
 			t.Errorf("a newer version: %v", err)
 		}
 	})
+}
+
+// withSchema lets f be carried out by a program of another version.
+func withSchema(t *testing.T, steps []step, f func()) {
+	t.Helper()
+	mine := schema
+	defer func() { schema = mine }()
+	schema = steps
+	f()
 }
 
 func rawDB(t testing.TB, at string) *sql.DB {

@@ -90,15 +90,15 @@ var schema = []step{{
 
 const versionTable = "dprelease_version"
 
-// migrate brings the tables up to the newest of steps, in the caller's transaction: a
-// failure leaves the version that was there, which it returns.
-func migrate(ctx context.Context, t *tx, steps []step) (from int, err error) {
+// migrate brings the tables up to date, in the caller's transaction: a failure leaves the
+// version that was there, which it returns.
+func migrate(ctx context.Context, t *tx) (from int, err error) {
 	if from, err = tableVersion(ctx, t); err != nil {
 		return from, err
 	}
-	if from > len(steps) {
+	if from > len(schema) {
 		return from, refuse(CodeVersion, "%s was written by a newer program (version %d of its tables, this program knows %d); use that program",
-			t.l.address, from, len(steps))
+			t.l.address, from, len(schema))
 	}
 	if from < 0 {
 		if err := t.exec("CREATE TABLE " + versionTable + " (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"); err != nil {
@@ -109,8 +109,8 @@ func migrate(ctx context.Context, t *tx, steps []step) (from int, err error) {
 		}
 		from = 0
 	}
-	for version := from; version < len(steps); version++ {
-		for _, s := range steps[version] {
+	for version := from; version < len(schema); version++ {
+		for _, s := range schema[version] {
 			if err := t.exec(strings.ReplaceAll(s, "BLOB", t.l.dialect.blob)); err != nil {
 				return from, err
 			}

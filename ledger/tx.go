@@ -201,7 +201,7 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout+l.options.LockWait)
 	defer cancel()
 	t := &tx{l: l, ctx: ctx}
 	if err := t.exec(begin); err != nil {

@@ -200,9 +200,11 @@ func TestUpgradeOfEveryFormat(t *testing.T) {
 		if v, err := ReadChain(&b2); err != nil || len(v.Findings()) > 0 {
 			t.Errorf("the exported chain: %v, %v", v.Findings(), err)
 		}
-		if _, err := Open(background, address(t, at), Options{steps: schema[:len(schema)-1]}); codeOf(err) != CodeVersion {
-			t.Errorf("an older program: %v", err)
-		}
+		withSchema(t, schema[:len(schema)-1], func() {
+			if _, err := Open(background, address(t, at), Options{}); codeOf(err) != CodeVersion {
+				t.Errorf("an older program: %v", err)
+			}
+		})
 	})
 }
 

@@ -55,6 +55,9 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
   DATA=/srv/data dprelease run -q job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
+			if e.lockWait <= 0 {
+				return errNoWait
+			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
 				o.Diagnostics, o.Again, o.Wait = diagnostics, again, wait

@@ -45,6 +45,8 @@ func (e *environment) lockWaitFlag(f *pflag.FlagSet) {
 	f.DurationVar(&e.lockWait, "lock-wait", ledger.DefaultLockWait, "how long to wait while others keep the ledger locked")
 }
 
+var errNoWait = errors.New("--lock-wait must be above 0")
+
 // byFlag says who acts.
 func (e *environment) byFlag(c *cobra.Command) {
 	c.Flags().StringVar(&e.by, "by", "", "who does this; it is recorded (default: your login name and this machine)")
@@ -80,6 +82,9 @@ func aboutBudget(p job.Problem) bool {
 
 // withLedger opens a ledger for one command.
 func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Options, f func(*ledger.Ledger) error) error {
+	if e.lockWait <= 0 {
+		return errNoWait
+	}
 	o.By, o.LockWait = e.by, e.lockWait
 	a, err := e.ledgerAddress(args)
 	if err == nil {
