@@ -41,10 +41,11 @@ func (l *Ledger) Verify(ctx context.Context, seen []Seen) (*Auditor, error) {
 // audit replays the chain and holds the tables to it.
 func (t *tx) audit() (*Auditor, error) {
 	v := NewAuditor()
-	if err := t.records("", func(r Record) error { v.Add(r); return nil }); err != nil {
-		return nil, err
+	err := t.records("", func(r Record) error { v.Add(r); return nil })
+	if err == nil {
+		err = v.tables(t)
 	}
-	return v, v.tables(t)
+	return v, err
 }
 
 // ReadChain replays an exported chain: one record a line.
