@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Key names an account: what is spent on one is never set off against another.
+// Key names an account. Accounts are apart: each has its own limit and its own spend.
 type Key struct {
 	Dataset  string
 	Unit     string
@@ -132,8 +132,8 @@ func (o Opening) check(rel privacy.Relation) error {
 	return nil
 }
 
-// filter is a fresh filter that keeps within a limit, and for an rdp account the
-// places of its orders among all of them.
+// filter returns a new filter for a limit. For an rdp account it also returns which of the
+// account's orders the filter uses.
 func (o Opening) filter(rel privacy.Relation, limit Limit) (privacy.Filter, []int, error) {
 	at := privacy.Point{Epsilon: job.Down(limit.Epsilon), Delta: job.Down(limit.Delta)}
 	switch o.Filter {
@@ -164,8 +164,8 @@ func (o Opening) filter(rel privacy.Relation, limit Limit) (privacy.Filter, []in
 	return nil, nil, fmt.Errorf("there is no filter %q; the filters are %s, %s and %s", o.Filter, Basic, ZCDP, RDP)
 }
 
-// Cost is what an event costs this account. charged is the guarantee that the
-// accountant found for it, rounded up (P17).
+// Cost returns what an event costs this account. charged is the guarantee that the
+// accountant found for the event, rounded up (P17).
 func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, error) {
 	var c privacy.Cost
 	var err error
@@ -197,7 +197,8 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 	return c, nil
 }
 
-// admit says whether a cost fits under a limit, after what is spent.
+// admit refuses a cost that, added to what is spent, exceeds a limit. It also returns what
+// is left and allowed, in units.
 func (a *Account) admit(c privacy.Cost, limit Limit) (left, whole privacy.Cost, units []string, err error) {
 	f, places, err := a.filter(a.Relation, limit)
 	if err != nil {
@@ -226,14 +227,14 @@ func pick[T any](all []T, places []int) []T {
 	return out
 }
 
-// Amount is one part of an account's arithmetic, exact.
+// Amount is the exact state of one of the account's units.
 type Amount struct {
 	Unit               string
 	Limit, Spent, Left *big.Rat // Left is never below 0
 }
 
-// Rest is what is left for people: 0 where it is less than a millionth of the limit, so
-// that an account whose last job was planned to use it up is called spent.
+// Rest returns what is left, to be printed. It is 0 if less than a millionth of the limit
+// is left, so that an account is called spent after a job that was planned to use it up.
 func (m Amount) Rest() *big.Rat {
 	if new(big.Rat).Mul(m.Left, big.NewRat(1e6, 1)).Cmp(m.Limit) < 0 {
 		return new(big.Rat)
@@ -241,8 +242,8 @@ func (m Amount) Rest() *big.Rat {
 	return m.Left
 }
 
-// Amounts is the state of the account under a limit. Of an rdp account, the orders
-// that can keep within the limit; staying within one of them is enough.
+// Amounts returns the state of the account under a limit. For an rdp account it has the
+// orders that can keep within the limit; staying within one of them is enough.
 func (a *Account) Amounts(limit Limit) []Amount {
 	f, places, err := a.filter(a.Relation, limit)
 	if err != nil {

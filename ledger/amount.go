@@ -9,10 +9,11 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Up prints an amount with six significant digits, rounded up: spends are.
+// Up prints an amount with six significant digits, rounded up. Print what is spent so.
 func Up(r *big.Rat) string { return rounded(r, big.ToPositiveInf) }
 
-// Down prints an amount with six significant digits, rounded down: what is left is.
+// Down prints an amount with six significant digits, rounded down. Print limits and what
+// is left so.
 func Down(r *big.Rat) string { return rounded(r, big.ToZero) }
 
 func rounded(r *big.Rat, mode big.RoundingMode) string {

@@ -225,8 +225,8 @@ func (t *tx) append(kind string, b body, changed ...*Account) (*Record, error) {
 	return r, t.exec("UPDATE dprelease_head SET seq = ?, hash = ?, at = ? WHERE one = 1", r.Seq, r.Hash, t.at.UnixMicro())
 }
 
-// untimed gives what is appended next the time of the record before it. An export is for
-// others, and the time from a debit to its seal is how long the run read the table (P19).
+// untimed gives the next record the time of the record before it. Others see exports, and
+// the time from a debit to its seal tells how long the run read the table (P19).
 func (t *tx) untimed() { t.at = t.state.at }
 
 func encode(v any) (string, error) {

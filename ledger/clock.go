@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Clock is how the clock that all users of a ledger share stands to its records.
+// Clock compares the clock that all users of a ledger share with its records.
 type Clock struct {
 	Now    time.Time // by that clock
 	Newest time.Time // of the newest record
 	Record int64     // its number
 	Kind   string
-	// Ahead is the first of the records at the end that have a later time than Now, 0
-	// where there is none.
+	// Ahead is the first of the newest records whose time is later than Now; 0 if the
+	// newest one's is not.
 	Ahead int64
 }
 
@@ -70,9 +70,8 @@ type Turn struct {
 	Reason string `json:"reason"`
 }
 
-// AcceptClock records that the times of records that are ahead of the clock are
-// passed over: times go on from the clock of now. Who says so and why become a part
-// of the chain.
+// AcceptClock records that the clock is right, and that later times continue from it
+// although the newest records are ahead of it. The record says who accepted it and why.
 //
 // # Contract
 //

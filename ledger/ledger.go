@@ -119,7 +119,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 	var head *head
 	look := func(t *tx) (err error) {
 		if version, err = tableVersion(ctx, t); err == nil && version == len(schema) {
-			head, err = t.head(ctx)
+			head, err = t.readHead("")
 		}
 		return err
 	}

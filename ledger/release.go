@@ -20,7 +20,7 @@ const (
 	Abandoned = "abandoned" // cut off after the debit, and given up by a later run
 )
 
-// Charge is what one release of a job costs on its own, for people.
+// Charge says what one release of a job costs on its own. It is printed, never added up.
 type Charge struct {
 	Name    string  `json:"name"`
 	Epsilon float64 `json:"epsilon"`
@@ -44,8 +44,8 @@ type Release struct {
 // planKey is what the tree of digests knows the releases of a plan by.
 func planKey(plan string) string { return "plan\n" + plan }
 
-// planRow is what is stored of the releases of a plan, but for leases and bytes. The tree
-// of digests commits to it.
+// planRow returns what is stored of the releases of a plan, without leases and bytes. The
+// tree of digests commits to it.
 func planRow(rs []*Release) any {
 	if len(rs) == 0 {
 		return nil
@@ -538,7 +538,7 @@ func (l *Ledger) Publish(ctx context.Context, release int64) error {
 	})
 }
 
-// Spend is one debit, for people.
+// Spend is one debit, to be shown.
 type Spend struct {
 	Release int64    `json:"release"` // the number of its record
 	Account int64    `json:"account"`

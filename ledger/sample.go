@@ -33,8 +33,8 @@ type Sample struct {
 // sampleKey is what the tree of digests knows a sample by.
 func sampleKey(id string) string { return "sample\n" + id }
 
-// row is what is stored of the sample, but for its encrypted rows. The tree of digests
-// commits to it.
+// row returns what is stored of the sample, without its encrypted rows. The tree of
+// digests commits to it.
 func (s *Sample) row() any {
 	return struct {
 		ID                  string
@@ -64,7 +64,7 @@ func (s *Sample) reuse(rel privacy.Relation) (*privacy.Reuse, error) {
 	return r, nil
 }
 
-// Sampling is the design of the draw as an event, without what is run on it.
+// Sampling returns the design of the draw as an event.
 func (s *Sample) Sampling() (privacy.Sampling, error) {
 	e, problems := expr.Parse([]byte(s.Event), "")
 	draw, ok := e.(privacy.Sampling)
@@ -74,8 +74,8 @@ func (s *Sample) Sampling() (privacy.Sampling, error) {
 	return draw, nil
 }
 
-// eventText is a design in the ledger's words. What stands inside is of no
-// consequence.
+// eventText writes a design as the ledger stores it. The event inside does not matter and
+// is always the same.
 func eventText(s privacy.Sampling) (string, error) {
 	if s == nil {
 		return "", refuse(CodeSample, "the whole table is no draw that can be kept")

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// step is one version of the tables: what turns the version before it into it.
-// BLOB stands for the database's own type for bytes. A step never touches a
-// record of the chain.
+// step holds the statements that turn the tables of one version into those of the next.
+// BLOB stands for the database's own type for bytes. A step never touches a record of the
+// chain; upgrade appends one.
 type step []string
 
 // schema are all steps, the first one from nothing. A program of this version

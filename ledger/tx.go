@@ -41,8 +41,6 @@ func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
 	return t.l.conn.QueryContext(t.ctx, t.l.dialect.bind(query), args...)
 }
 
-func (t *tx) head(context.Context) (*head, error) { return t.readHead("") }
-
 func (t *tx) readHead(suffix string) (*head, error) {
 	var h head
 	var at int64
