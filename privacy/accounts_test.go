@@ -62,8 +62,25 @@ func TestZCDPFilter(t *testing.T) {
 	if more := mustEpsilon(t, ZCDP{total + 1./600}, ReplaceOne, 1e-6); more.Epsilon <= 1 {
 		t.Errorf("a debit that fits was refused: %g", more.Epsilon)
 	}
-	if _, err := f.Cost(Poisson{.1, Gaussian{Sigma: 1}}); err == nil {
-		t.Error("a sampled Gaussian is not zero-concentrated")
+	// P28: sampling does not amplify ρ. The relation is that on the sample, and a unit
+	// that is drawn n times counts n² times.
+	for _, c := range []struct {
+		e    Event
+		rel  Relation
+		want *big.Rat
+	}{
+		{Poisson{.1, Gaussian{Sigma: 2}}, ReplaceOne, big.NewRat(1, 2)},
+		{Poisson{.1, Gaussian{Sigma: 2}}, AddRemove, big.NewRat(1, 8)},
+		{WithoutReplacement{1, 10, Gaussian{Sigma: 2}}, AddRemove, big.NewRat(1, 2)},
+		{Repeat{3, WithReplacement{4, 10, Gaussian{Sigma: 2}}}, ReplaceOne, big.NewRat(24, 1)},
+	} {
+		f, err := NewZCDPFilter(c.rel, rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Cost(c.e); err != nil || got[0].Cmp(c.want) < 0 || got[0].Cmp(new(big.Rat).Mul(c.want, big.NewRat(1_000_001, 1_000_000))) > 0 {
+			t.Errorf("%+v under %s costs %v, want %v (%v)", c.e, c.rel, got, c.want, err)
+		}
 	}
 	if c, err := f.Cost(Poisson{.5, Pure{1}}); err != nil || c[0].Cmp(big.NewRat(1, 2)) >= 0 {
 		t.Errorf("an amplified pure event: %v %v", c, err)
