@@ -118,33 +118,6 @@ func TestRDPFilter(t *testing.T) {
 	}
 }
 
-// Three groups, enumerated: under replace-one a unit moves from one group to another, and both change.
-func TestParallel(t *testing.T) {
-	e := DiscreteLaplace{Scale: 2}
-	groups := []Event{e, e, e}
-	one, err := Parallel(groups, AddRemove, 0, false)
-	if err != nil || one.Epsilon != .5 {
-		t.Errorf("add-remove: %v %v", one.Epsilon, err)
-	}
-	two, err := Parallel(groups, ReplaceOne, 0, false)
-	if err != nil || two.Epsilon != 1 {
-		t.Errorf("replace-one: %v %v, want the composition of two", two.Epsilon, err)
-	}
-	fixed, err := Parallel(groups, ReplaceOne, 0, true)
-	if err != nil || fixed.Epsilon != 1 {
-		t.Errorf("immutable groups: %v %v, want the replaced value", fixed.Epsilon, err)
-	}
-	counts := DiscreteLaplace{Scale: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 1}}
-	moved, err := Parallel([]Event{counts, counts, Pure{.1}}, ReplaceOne, 0, false)
-	if err != nil || moved.Epsilon != 1 {
-		t.Errorf("counts: %v %v, a moved unit changes two counts", moved.Epsilon, err)
-	}
-	still, err := Parallel([]Event{counts, counts, Pure{.1}}, ReplaceOne, 0, true)
-	if err != nil || still.Epsilon != .5 {
-		t.Errorf("counts of immutable groups: %v %v", still.Epsilon, err)
-	}
-}
-
 func TestCalibrateFields(t *testing.T) {
 	sgd := Repeat{1000, Poisson{.01, Gaussian{Sigma: 1}}}
 	for _, c := range []struct {
