@@ -228,7 +228,7 @@ func (p profile) pair() pld.Mechanism {
 			return -math.Expm1(eps) + math.Exp(eps)*p.delta(-eps)
 		}
 		return p.delta(eps)
-	}, pld.ProfileOptions{})
+	})
 }
 
 // distributionDraw is P7 on what was run on one draw.

@@ -41,9 +41,9 @@ func (p *program) mechanism(depth int) Mechanism {
 	case 1:
 		return Laplace(p.between(1e-4, 1e12))
 	case 2:
-		return DiscreteLaplace(p.between(1e-3, 1e9), int64(p.between(1, 1e6)))
+		return DiscreteLaplace(p.between(1e-3, 1e9), int64(p.between(1, 4e3)))
 	case 3:
-		return DiscreteGaussian(p.between(0.1, 1e9), int64(p.between(1, 1e4)))
+		return DiscreteGaussian(p.between(0.1, 1e4), int64(p.between(1, 1e4)))
 	case 4:
 		return RandomizedResponse(2+int(p.next()), p.between(1e-12, 1e4))
 	case 5:
