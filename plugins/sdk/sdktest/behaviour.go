@@ -182,7 +182,7 @@ func (c *cut) Next() (*sdk.Batch, error) {
 
 // cutOff: a release that has not seen every row must fail.
 func (r *replayer) cutOff(ctx context.Context, m sdk.Mechanism, table []record) (v *violation) {
-	rows, err := newRows(r.layout.table(table, 0), r.plan)
+	rows, err := newRows(r.layout.table(table, 0), r.req.Public, r.plan)
 	if err != nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package wire
+package calls
 
 import (
 	"math"
@@ -40,7 +40,7 @@ func TestCallsInOrder(t *testing.T) {
 		"others":       {all(privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr), []privacy.Event{privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := NewCalls(c.plan)
+			w, err := New(c.plan)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,14 +76,14 @@ func TestCallsInOrder(t *testing.T) {
 func TestCallsCanBeDrawn(t *testing.T) {
 	for _, x := range []float64{MinScale, 1, MaxScale} {
 		for _, e := range []privacy.Event{privacy.DiscreteLaplace{Scale: x}, privacy.DiscreteGaussian{Sigma: x}} {
-			if _, err := NewCalls(e); err != nil {
+			if _, err := New(e); err != nil {
 				t.Errorf("%+v: %v", e, err)
 			}
 		}
 	}
 	for _, x := range []float64{0, -1, math.NaN(), math.Inf(1), MinScale / 2, math.Nextafter(MaxScale, math.Inf(1))} {
 		for _, e := range []privacy.Event{privacy.DiscreteLaplace{Scale: x}, privacy.Repeat{N: 2, Event: all(lap, privacy.DiscreteGaussian{Sigma: x})}} {
-			if _, err := NewCalls(e); err == nil {
+			if _, err := New(e); err == nil {
 				t.Errorf("%+v is accepted", e)
 			}
 		}
@@ -91,29 +91,29 @@ func TestCallsCanBeDrawn(t *testing.T) {
 }
 
 func TestCallsDiffer(t *testing.T) {
-	w, err := NewCalls(all(lap, gauss))
+	w, err := New(all(lap, gauss))
 	if err != nil {
 		t.Fatal(err)
 	}
 	less := lap
 	less.Scale = math.Nextafter(2, 1)
-	if _, err := w.Next(less); err != ErrCall {
+	if _, err := w.Next(less); err != ErrDiffers {
 		t.Error("a smaller scale is accepted")
 	}
-	if _, err := w.Next(lap); err != ErrCall {
+	if _, err := w.Next(lap); err != ErrDiffers {
 		t.Error("a call is accepted after one that differed")
 	}
-	if w.Done() != ErrCall || w.Happened() != nil {
+	if w.Done() != ErrDiffers || w.Happened() != nil {
 		t.Error("a failed walk looks done")
 	}
 	// The explicit default is another event than the default: exact equality.
-	w, _ = NewCalls(lap)
-	if _, err := w.Next(privacy.DiscreteLaplace{Scale: 2, Sensitivity: privacy.Sensitivity{AddRemove: 1}}); err != ErrCall {
+	w, _ = New(lap)
+	if _, err := w.Next(privacy.DiscreteLaplace{Scale: 2, Sensitivity: privacy.Sensitivity{AddRemove: 1}}); err != ErrDiffers {
 		t.Error("another sensitivity is accepted")
 	}
 	// A draw for another inner event is another draw.
-	w, _ = NewCalls(step)
-	if _, err := w.Next(privacy.Poisson{Rate: 0.1, Event: gauss}); err != ErrCall {
+	w, _ = New(step)
+	if _, err := w.Next(privacy.Poisson{Rate: 0.1, Event: gauss}); err != ErrDiffers {
 		t.Error("another draw is accepted")
 	}
 }
@@ -129,7 +129,7 @@ func TestCallsPartial(t *testing.T) {
 		7: all(lap, all(privacy.Repeat{N: 2, Event: step})),
 		9: all(lap, all(privacy.Repeat{N: 2, Event: step}, step.With(all(gauss)))),
 	} {
-		w, err := NewCalls(plan)
+		w, err := New(plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestCallsPartial(t *testing.T) {
 // Steps from which no last iterate came count one by one, and no step may have
 // another noise.
 func TestCallsLastIterate(t *testing.T) {
-	w, err := NewCalls(descent)
+	w, err := New(descent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,11 +168,11 @@ func TestCallsLastIterate(t *testing.T) {
 	}
 	less := descent.Step()
 	less.Sigma /= 2
-	if _, err := w.Next(less); err != ErrCall {
+	if _, err := w.Next(less); err != ErrDiffers {
 		t.Error("a step with less noise is accepted")
 	}
-	w, _ = NewCalls(descent)
-	if _, err := w.Next(descent); err != ErrCall {
+	w, _ = New(descent)
+	if _, err := w.Next(descent); err != ErrDiffers {
 		t.Error("the whole descent is accepted as a call")
 	}
 	for name, change := range map[string]func(e *privacy.LastIterate){
@@ -181,7 +181,7 @@ func TestCallsLastIterate(t *testing.T) {
 		},
 		"batch":   func(e *privacy.LastIterate) { e.Batch = 5 },
 		"steps":   func(e *privacy.LastIterate) { e.Steps = 0 },
-		"many":    func(e *privacy.LastIterate) { e.Steps = MaxCalls + 1 },
+		"many":    func(e *privacy.LastIterate) { e.Steps = maxCalls + 1 },
 		"epochs":  func(e *privacy.LastIterate) { e.Epochs = 2 },
 		"n":       func(e *privacy.LastIterate) { e.N = 0 },
 		"sigma":   func(e *privacy.LastIterate) { e.Sigma = 0 },
@@ -190,7 +190,7 @@ func TestCallsLastIterate(t *testing.T) {
 	} {
 		e := descent
 		change(&e)
-		if _, err := NewCalls(e); err == nil {
+		if _, err := New(e); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
@@ -204,7 +204,7 @@ func TestCallsInTurn(t *testing.T) {
 	pass := cyclic
 	pass.Variant, pass.Epochs, pass.Early = "one-pass", 0, 0.25
 	for _, e := range []privacy.LastIterate{cyclic, pass} {
-		w, err := NewCalls(e)
+		w, err := New(e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,19 +226,19 @@ func TestCallsInTurn(t *testing.T) {
 		if w.Done() != nil {
 			t.Error("not done")
 		}
-		for name, wrong := range map[string]func(w *Calls) error{
-			"noise first": func(w *Calls) error { _, err := w.Next(e.StepAt(0)); return err },
-			"two batches": func(w *Calls) error {
+		for name, wrong := range map[string]func(w *Walk) error{
+			"noise first": func(w *Walk) error { _, err := w.Next(e.StepAt(0)); return err },
+			"two batches": func(w *Walk) error {
 				if _, err := w.Next(e); err != nil {
 					return nil
 				}
 				_, err := w.Next(e)
 				return err
 			},
-			"another run": func(w *Calls) error { other := e; other.Sigma *= 2; _, err := w.Next(other); return err },
+			"another run": func(w *Walk) error { other := e; other.Sigma *= 2; _, err := w.Next(other); return err },
 		} {
-			w, _ := NewCalls(e)
-			if wrong(w) != ErrCall {
+			w, _ := New(e)
+			if wrong(w) != ErrDiffers {
 				t.Errorf("%s: %s is accepted", e.Variant, name)
 			}
 		}
@@ -258,16 +258,16 @@ func TestCallsInTurn(t *testing.T) {
 		"steps":       func(e *privacy.LastIterate) { e.Steps = 3 },
 		"no epochs":   func(e *privacy.LastIterate) { e.Epochs = 0 },
 		"early":       func(e *privacy.LastIterate) { e.Early = 0.5 },
-		"many":        func(e *privacy.LastIterate) { e.Epochs = MaxCalls },
+		"many":        func(e *privacy.LastIterate) { e.Epochs = maxCalls },
 	} {
 		e := cyclic
 		change(&e)
-		if _, err := NewCalls(e); err == nil {
+		if _, err := New(e); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
 	pass.Early = 0x1p-21
-	if _, err := NewCalls(pass); err == nil {
+	if _, err := New(pass); err == nil {
 		t.Error("next to no noise is accepted")
 	}
 }
@@ -275,7 +275,7 @@ func TestCallsInTurn(t *testing.T) {
 // A million steps are followed in little time and constant memory.
 func TestCallsMany(t *testing.T) {
 	plan := privacy.Repeat{N: 200_000, Event: step}
-	w, err := NewCalls(plan)
+	w, err := New(plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,11 +298,20 @@ func TestCallsRefused(t *testing.T) {
 		"k-1": privacy.RandomizedResponse{K: 1, Eps0: 1}, "repeat-0": privacy.Repeat{Event: lap}, "repeat-nothing": privacy.Repeat{N: 1 << 40, Event: all()},
 		"too-many": privacy.Repeat{N: 1 << 40, Event: lap}, "overflow": privacy.Repeat{N: 1 << 31, Event: privacy.Repeat{N: 1 << 31, Event: privacy.Repeat{N: 1 << 31, Event: lap}}},
 		"sampling-nothing": privacy.Poisson{Rate: 1, Event: all()}, "sampling-nil": privacy.Poisson{Rate: 1},
-		"shuffled-other": privacy.Shuffled{N: 3, Event: lap}, "shuffled-nobody": privacy.Shuffled{Event: rr}, "deep": deep(MaxDepth),
+		"shuffled-other": privacy.Shuffled{N: 3, Event: lap}, "shuffled-nobody": privacy.Shuffled{Event: rr}, "deep": deep(maxDepth),
 		"inner": all(lap, privacy.Repeat{N: 1, Event: privacy.Gaussian{Sigma: 1}}), "pure-nan": privacy.Pure{Eps: math.NaN()},
 	} {
-		if _, err := NewCalls(e); err == nil {
+		if _, err := New(e); err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
+}
+
+// deep is an event of n levels.
+func deep(n int) privacy.Event {
+	var e privacy.Event = privacy.Pure{Eps: 1}
+	for range n {
+		e = privacy.Repeat{N: 1, Event: e}
+	}
+	return e
 }

@@ -1,4 +1,4 @@
-package sdk
+package serve
 
 import (
 	"context"
@@ -11,17 +11,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Serve answers a host's calls to these mechanisms until the host ends the
-// process. A plugin's main function is one call of it:
-//
-//	func main() { sdk.Serve(myMechanism{}) }
-//
-// Run by hand, without a host, it explains itself on stderr and exits with
-// status 1. It panics if the mechanisms are not distinct and described: that is
-// a mistake in the program, not in its input.
-func Serve(mechanisms ...Mechanism) {
+// Mechanisms answers a host's calls to these mechanisms until the host ends the
+// process. Run by hand, without a host, it explains itself on stderr and exits with
+// status 1. It panics if the mechanisms are not distinct and described: that is a
+// mistake in the program, not in its input.
+func Mechanisms(mechanisms ...sdk.Mechanism) {
 	s, err := newServer(mechanisms)
 	if err != nil {
 		panic(err)
@@ -31,7 +28,7 @@ func Serve(mechanisms ...Mechanism) {
 	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig: plugin.HandshakeConfig{
-			ProtocolVersion:  wire.ProtocolVersion,
+			ProtocolVersion:  wire.Version,
 			MagicCookieKey:   wire.CookieKey,
 			MagicCookieValue: wire.CookieValue,
 		},
@@ -44,9 +41,9 @@ func Serve(mechanisms ...Mechanism) {
 	})
 }
 
-// exitWithHost ends the process when the host is gone. The host holds the other
-// end of stdin and never writes to it: its death, of whatever cause, ends the
-// stream.
+// exitWithHost ends the process when the host is gone. The host holds the other end of
+// stdin and never writes to it, so the stream ends when the host does, whatever the
+// cause.
 func exitWithHost(lifeline io.Reader, exit func(int)) {
 	_, _ = io.Copy(io.Discard, lifeline)
 	exit(0)
@@ -65,26 +62,7 @@ func (p *servePlugin) GRPCServer(broker *plugin.GRPCBroker, s *grpc.Server) erro
 	return nil
 }
 
-func newServer(mechanisms []Mechanism) (*server, error) {
-	s := &server{byName: map[string]Mechanism{}}
-	for _, m := range mechanisms {
-		d := m.Describe()
-		if err := d.Check(); err != nil {
-			return nil, fmt.Errorf("sdk: %w", err)
-		}
-		if s.byName[d.Name] != nil {
-			return nil, fmt.Errorf("sdk: two mechanisms are called %q", d.Name)
-		}
-		s.byName[d.Name] = m
-		s.order = append(s.order, m)
-	}
-	if len(s.order) == 0 {
-		return nil, fmt.Errorf("sdk: there is no mechanism to serve")
-	}
-	return s, nil
-}
-
 // GRPCClient is not used: the host has its own end.
 func (*servePlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
-	return nil, fmt.Errorf("sdk: the plugin end cannot be a client")
+	return nil, fmt.Errorf("serve: the plugin end cannot be a client")
 }

@@ -1,4 +1,4 @@
-package wire
+package calls
 
 import (
 	"errors"
@@ -9,18 +9,22 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// MaxCalls bounds the noise calls of one release.
-const MaxCalls = 1 << 32
+// The largest events that a host carries out.
+const (
+	maxCalls = 1 << 32 // noise calls of one release
+	maxDepth = 32      // levels of nesting
+)
 
-// ErrCall says that a noise call is not the one that the plan has next.
-var ErrCall = errors.New("noise call differs from the plan")
+// ErrDiffers says that a noise call is not the one that the plan has next.
+var ErrDiffers = errors.New("noise call differs from the plan")
 
-// Calls walks through a plan's event and compares every noise call with the next
-// leaf: from left to right, repeats unrolled, a sampling node first as the call
-// that draws it. A last iterate is its steps; where they do not use all records, each
-// step is the call for its batch, and then its noise. After one call that differs, every further call is refused.
-// Calls is not safe for concurrent use.
-type Calls struct {
+// Walk goes through a plan's event and compares every noise call with the next
+// leaf. Leaves come from left to right, with every repeat unrolled. A sampling node
+// comes first as the call that draws it, then as the calls of its inner event. A last
+// iterate comes as its steps; where a step does not use all records, the call for its
+// batch comes before its noise. After one call that differs, Walk refuses every
+// further call. A Walk is not safe for concurrent use.
+type Walk struct {
 	stack  []frame
 	failed bool
 	step   int64         // of the last iterate that the last call belongs to
@@ -33,31 +37,31 @@ type frame struct {
 	did   []privacy.Event // what the children amounted to
 }
 
-// NewCalls checks that every leaf of e is an event that a host can cause, and
-// returns a walk that stands before the first.
-func NewCalls(e privacy.Event) (*Calls, error) {
+// New returns a walk that stands before the first call of e. It fails if e holds an
+// event that a host cannot cause.
+func New(e privacy.Event) (*Walk, error) {
 	if _, err := countCalls(e, 0); err != nil {
 		return nil, err
 	}
-	c := &Calls{}
-	c.push(e)
-	return c, nil
+	w := &Walk{}
+	w.push(e)
+	return w, nil
 }
 
 // Next takes one noise call. Shuffled is the number of users where the leaf
 // stands below a shuffler, else 0.
-func (c *Calls) Next(e privacy.Event) (shuffled int64, err error) {
-	want, f := c.next()
-	if c.failed || want == nil || !reflect.DeepEqual(want, e) {
-		c.failed = true
-		return 0, ErrCall
+func (w *Walk) Next(e privacy.Event) (shuffled int64, err error) {
+	want, f := w.next()
+	if w.failed || want == nil || !reflect.DeepEqual(want, e) {
+		w.failed = true
+		return 0, ErrDiffers
 	}
 	if l, ok := f.event.(privacy.LastIterate); ok {
-		c.step, _ = stepOf(l, f.at)
+		w.step, _ = stepOf(l, f.at)
 	}
 	f.at++
-	if n := len(c.stack); n > 1 {
-		if s, ok := c.stack[n-2].event.(privacy.Shuffled); ok {
+	if n := len(w.stack); n > 1 {
+		if s, ok := w.stack[n-2].event.(privacy.Shuffled); ok {
 			return s.N, nil
 		}
 	}
@@ -66,23 +70,23 @@ func (c *Calls) Next(e privacy.Event) (shuffled int64, err error) {
 
 // Step is the step of its own last iterate, from 0, that the last call belongs to: a
 // plan may hold several, and the batches of one say nothing of those of the next (P9).
-func (c *Calls) Step() int64 { return c.step }
+func (w *Walk) Step() int64 { return w.step }
 
 // Done returns an error unless exactly the planned calls were made.
-func (c *Calls) Done() error {
-	if want, _ := c.next(); want != nil || c.failed {
-		return ErrCall
+func (w *Walk) Done() error {
+	if want, _ := w.next(); want != nil || w.failed {
+		return ErrDiffers
 	}
 	return nil
 }
 
 // Happened is what the calls so far amount to, or nil for none. After Done it
 // equals the plan's event.
-func (c *Calls) Happened() privacy.Event {
-	c.next()
-	out := c.top
-	for i := len(c.stack) - 1; i >= 0; i-- {
-		f := c.stack[i]
+func (w *Walk) Happened() privacy.Event {
+	w.next()
+	out := w.top
+	for i := len(w.stack) - 1; i >= 0; i-- {
+		f := w.stack[i]
 		did := f.did
 		if out != nil {
 			did = append(did[:len(did):len(did)], out)
@@ -92,18 +96,18 @@ func (c *Calls) Happened() privacy.Event {
 	return out
 }
 
-func (c *Calls) push(e privacy.Event) { c.stack = append(c.stack, frame{event: e}) }
+func (w *Walk) push(e privacy.Event) { w.stack = append(w.stack, frame{event: e}) }
 
 // pop closes the innermost frame and hands what it amounted to to its parent.
-func (c *Calls) pop() {
-	n := len(c.stack) - 1
-	did := whole(c.stack[n])
-	c.stack = c.stack[:n]
+func (w *Walk) pop() {
+	n := len(w.stack) - 1
+	did := whole(w.stack[n])
+	w.stack = w.stack[:n]
 	if n == 0 {
-		c.top = did
+		w.top = did
 		return
 	}
-	parent := &c.stack[n-1]
+	parent := &w.stack[n-1]
 	if r, ok := parent.event.(privacy.Repeat); ok {
 		// Equal runs are counted, so that a million steps take no memory.
 		if k := len(parent.did); k > 0 && reflect.DeepEqual(parent.did[k-1].(privacy.Repeat).Event, did) {
@@ -119,40 +123,40 @@ func (c *Calls) pop() {
 }
 
 // next moves to the next call and returns its event and frame, or nil at the end.
-func (c *Calls) next() (privacy.Event, *frame) {
-	for len(c.stack) > 0 {
-		f := &c.stack[len(c.stack)-1]
+func (w *Walk) next() (privacy.Event, *frame) {
+	for len(w.stack) > 0 {
+		f := &w.stack[len(w.stack)-1]
 		switch e := f.event.(type) {
 		case privacy.Compose:
 			if f.at == int64(len(e.Events)) {
-				c.pop()
+				w.pop()
 				continue
 			}
 			f.at++
-			c.push(e.Events[f.at-1])
+			w.push(e.Events[f.at-1])
 		case privacy.Repeat:
 			if f.at == e.N {
-				c.pop()
+				w.pop()
 				continue
 			}
 			f.at++
-			c.push(e.Event)
+			w.push(e.Event)
 		case privacy.Shuffled:
 			if f.at == 1 {
-				c.pop()
+				w.pop()
 				continue
 			}
 			f.at++
-			c.push(e.Event)
+			w.push(e.Event)
 		case privacy.Sampling:
 			switch f.at {
 			case 0:
 				return e, f
 			case 1:
 				f.at++
-				c.push(e.Inner())
+				w.push(e.Inner())
 			default:
-				c.pop()
+				w.pop()
 			}
 		case privacy.LastIterate:
 			if k, batch := stepOf(e, f.at); k < e.Calls() {
@@ -161,12 +165,12 @@ func (c *Calls) next() (privacy.Event, *frame) {
 				}
 				return e.StepAt(k), f
 			}
-			c.pop()
+			w.pop()
 		default:
 			if f.at == 0 {
 				return e, f
 			}
-			c.pop()
+			w.pop()
 		}
 	}
 	return nil, nil
@@ -225,13 +229,13 @@ func partial(f frame, did []privacy.Event) privacy.Event {
 // countCalls is the number of calls of an event, or an error for an event that a
 // host cannot cause.
 func countCalls(e privacy.Event, depth int) (int64, error) {
-	if depth >= MaxDepth {
-		return 0, errEventDeep
+	if depth >= maxDepth {
+		return 0, fmt.Errorf("event is nested more than %d deep", maxDepth)
 	}
 	depth++
 	switch e := e.(type) {
 	case nil:
-		return 0, errEventMissing
+		return 0, errors.New("event is missing")
 	case privacy.DiscreteLaplace:
 		return 1, drawable("discrete_laplace.scale", e.Scale)
 	case privacy.DiscreteGaussian:
@@ -252,8 +256,8 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 			if err != nil {
 				return 0, err
 			}
-			if sum += n; sum > MaxCalls {
-				return 0, fmt.Errorf("event has more than %d noise calls", int64(MaxCalls))
+			if sum += n; sum > maxCalls {
+				return 0, fmt.Errorf("event has more than %d noise calls", int64(maxCalls))
 			}
 		}
 		return sum, nil
@@ -264,8 +268,8 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 			return 0, err
 		case e.N < 1 || n == 0:
 			return 0, fmt.Errorf("repeat must run something at least once")
-		case e.N > MaxCalls/n:
-			return 0, fmt.Errorf("event has more than %d noise calls", int64(MaxCalls))
+		case e.N > maxCalls/n:
+			return 0, fmt.Errorf("event has more than %d noise calls", int64(maxCalls))
 		}
 		return e.N * n, nil
 	case privacy.Shuffled:
@@ -304,8 +308,8 @@ func countSteps(e privacy.LastIterate) (int64, error) {
 	switch {
 	case onePass || cyclic:
 		if e.N < 1 || e.Batch < 1 || e.Batch > e.N || e.Steps != 0 || onePass != (e.Epochs == 0) || e.Epochs < 0 ||
-			e.Batches() > MaxCalls/2/max(e.Epochs, 1) {
-			return 0, fmt.Errorf("last_iterate must have batches of records, epochs unless it is one pass, and at most %d steps", int64(MaxCalls)/2)
+			e.Batches() > maxCalls/2/max(e.Epochs, 1) {
+			return 0, fmt.Errorf("last_iterate must have batches of records, epochs unless it is one pass, and at most %d steps", int64(maxCalls)/2)
 		}
 		if e.Early != 0 && !(onePass && e.Early >= leastEarly && e.Early <= 1) {
 			return 0, fmt.Errorf("last_iterate can have less noise in early steps only in one pass, and at least 2^-20 of it")
@@ -315,8 +319,8 @@ func countSteps(e privacy.LastIterate) (int64, error) {
 		}
 	case e.Variant != "full-batch-strongly-convex" && e.Variant != "full-batch-convex":
 		return 0, fmt.Errorf("last_iterate has no variant %q", e.Variant)
-	case e.N < 1 || e.Batch != 0 && e.Batch != e.N || e.Epochs != 0 || e.Steps < 1 || e.Steps > MaxCalls || e.Early != 0:
-		return 0, fmt.Errorf("last_iterate must have records, and between 1 and %d steps", int64(MaxCalls))
+	case e.N < 1 || e.Batch != 0 && e.Batch != e.N || e.Epochs != 0 || e.Steps < 1 || e.Steps > maxCalls || e.Early != 0:
+		return 0, fmt.Errorf("last_iterate must have records, and between 1 and %d steps", int64(maxCalls))
 	}
 	step := e.Step()
 	if s := step.Sensitivity.ReplaceOne; !(s > 0) || math.IsInf(s, 1) {

@@ -1,4 +1,6 @@
-package sdk
+//go:build unix
+
+package serve
 
 import (
 	"errors"
@@ -8,36 +10,37 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
-
-// lanes are the ways for rows that this end supports besides messages.
-var lanes = []wire.Lane{wire.Lane_LANE_SOCKET, wire.Lane_LANE_MEMORY}
 
 var errMemory = errors.New("the host's memory cannot be mapped")
 
-// openMemory maps the memory that the host names over a socket.
-func openMemory(path string) (io.Reader, func() error, error) {
+// openRows connects to the host's socket and maps the memory in which the rows will
+// lie. Closed must be called when they are no longer looked at.
+func openRows(path string, columns []sdk.Column) (rows *wire.ColumnsReader, closed func(), err error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, nil, err
 	}
-	mem, layout, err := receiveMemory(conn)
+	mem, layout, err := receiveMemory(conn, columns)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
-	r, err := wire.NewMemoryReader(conn, mem, layout)
-	if err != nil {
+	closed = func() {
 		conn.Close()
-		return nil, nil, errors.Join(err, unix.Munmap(mem))
+		_ = unix.Munmap(mem)
 	}
-	return r, func() error { return errors.Join(conn.Close(), unix.Munmap(mem)) }, nil
+	if rows, err = wire.NewColumnsReader(conn, mem, layout); err != nil {
+		closed()
+	}
+	return rows, closed, err
 }
 
-// receiveMemory maps the file whose descriptor comes with the layout.
-func receiveMemory(conn *net.UnixConn) ([]byte, wire.MemoryLayout, error) {
-	var none wire.MemoryLayout
-	head, rights := make([]byte, wire.MemoryLayoutBytes), make([]byte, unix.CmsgSpace(4))
+// receiveMemory maps the file whose descriptor comes with the announcement.
+func receiveMemory(conn *net.UnixConn, columns []sdk.Column) ([]byte, wire.Layout, error) {
+	var none wire.Layout
+	head, rights := make([]byte, wire.AnnouncementBytes), make([]byte, unix.CmsgSpace(4))
 	n, more, _, _, err := conn.ReadMsgUnix(head, rights)
 	if err != nil {
 		return nil, none, err
@@ -54,7 +57,7 @@ func receiveMemory(conn *net.UnixConn) ([]byte, wire.MemoryLayout, error) {
 	if _, err := io.ReadFull(conn, head[n:]); err != nil {
 		return nil, none, err
 	}
-	layout, err := wire.ParseMemoryLayout(head)
+	layout, err := wire.ParseAnnouncement(head, columns)
 	if err != nil {
 		return nil, none, err
 	}
@@ -62,6 +65,6 @@ func receiveMemory(conn *net.UnixConn) ([]byte, wire.MemoryLayout, error) {
 	if err := unix.Fstat(fds[0], &st); err != nil || st.Size != int64(layout.Size()) {
 		return nil, none, errMemory
 	}
-	mem, err := unix.Mmap(fds[0], 0, layout.Size(), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+	mem, err := unix.Mmap(fds[0], 0, layout.Size(), unix.PROT_READ, unix.MAP_SHARED)
 	return mem, layout, err
 }

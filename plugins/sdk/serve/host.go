@@ -1,22 +1,18 @@
-package sdk
+package serve
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 
 	"google.golang.org/grpc"
 
 	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// ErrHost says that the host refused a noise call or could not answer it. The
-// release has then failed, whatever the mechanism does.
-var ErrHost = errors.New("host refused the noise call")
-
-// remoteHost is Host over the wire.
+// remoteHost is the host as a mechanism sees it, over gRPC.
 type remoteHost struct{ c wire.NoiseClient }
 
 // largeMessages lifts the limit of what a noise call may carry on the plugin's side.
@@ -38,7 +34,7 @@ func (h *remoteHost) add(ctx context.Context, ev privacy.Event, values []int64,
 	}
 	out, err := call(ctx, &wire.AddNoiseRequest{Event: e, Values: values}, largeMessages)
 	if err != nil || len(out.GetValues()) != len(values) {
-		return nil, ErrHost
+		return nil, sdk.ErrHost
 	}
 	return out.GetValues(), nil
 }
@@ -50,12 +46,12 @@ func (h *remoteHost) SmoothLaplace(ctx context.Context, ev privacy.Approx, value
 	}
 	out, err := h.c.SmoothLaplace(ctx, &wire.SmoothLaplaceRequest{Event: e, Value: value, Scale: scale, Granularity: granularity})
 	if err != nil {
-		return 0, ErrHost
+		return 0, sdk.ErrHost
 	}
 	return out.GetValue(), nil
 }
 
-func (h *remoteHost) Select(ctx context.Context, ev privacy.Pure, pieces []Piece, rate float64) (int64, error) {
+func (h *remoteHost) Select(ctx context.Context, ev privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
 	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return 0, err
@@ -66,7 +62,7 @@ func (h *remoteHost) Select(ctx context.Context, ev privacy.Pure, pieces []Piece
 	}
 	out, err := h.c.Select(ctx, req)
 	if err != nil {
-		return 0, ErrHost
+		return 0, sdk.ErrHost
 	}
 	return out.GetPoint(), nil
 }
@@ -78,7 +74,7 @@ func (h *remoteHost) RandomizeCategories(ctx context.Context, ev privacy.Randomi
 	}
 	out, err := h.c.RandomizeCategories(ctx, &wire.RandomizeRequest{Event: e, Codes: codes}, largeMessages)
 	if err != nil || len(out.GetCodes()) != len(codes) {
-		return nil, ErrHost
+		return nil, sdk.ErrHost
 	}
 	return out.GetCodes(), nil
 }
@@ -99,7 +95,7 @@ func (h *remoteHost) rows(ctx context.Context, ev privacy.Event) ([]int64, error
 	}
 	stream, err := h.c.NextSample(ctx, &wire.NextSampleRequest{Event: e}, largeMessages)
 	if err != nil {
-		return nil, ErrHost
+		return nil, sdk.ErrHost
 	}
 	rows, at := []int64{}, int64(-1)
 	for {
@@ -108,7 +104,7 @@ func (h *remoteHost) rows(ctx context.Context, ev privacy.Event) ([]int64, error
 			return rows, nil
 		}
 		if err != nil {
-			return nil, ErrHost
+			return nil, sdk.ErrHost
 		}
 		rows = slices.Grow(rows, len(m.GetGaps()))
 		for _, gap := range m.GetGaps() {

@@ -1,16 +1,16 @@
-package sdk
+package serve
 
 import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // errRelease is all that is ever said of a release that failed: whatever else
@@ -23,16 +23,34 @@ var errShape = status.Error(codes.FailedPrecondition, "result does not have the 
 // server is the plugin's end of the Mechanism service.
 type server struct {
 	wire.UnimplementedMechanismServer
-	byName map[string]Mechanism
-	order  []Mechanism
+	byName map[string]sdk.Mechanism
+	order  []sdk.Mechanism
 	dial   func(id uint32) (*grpc.ClientConn, error)
+}
+
+func newServer(mechanisms []sdk.Mechanism) (*server, error) {
+	s := &server{byName: map[string]sdk.Mechanism{}, order: mechanisms}
+	for _, m := range mechanisms {
+		d := m.Describe()
+		if err := d.Check(); err != nil {
+			return nil, fmt.Errorf("serve: %w", err)
+		}
+		if s.byName[d.Name] != nil {
+			return nil, fmt.Errorf("serve: two mechanisms are called %q", d.Name)
+		}
+		s.byName[d.Name] = m
+	}
+	if len(mechanisms) == 0 {
+		return nil, fmt.Errorf("serve: there is no mechanism to serve")
+	}
+	return s, nil
 }
 
 func (s *server) Describe(context.Context, *wire.DescribeRequest) (_ *wire.DescribeResponse, err error) {
 	defer recovered(&err)
-	out := &wire.DescribeResponse{Lanes: lanes}
+	out := &wire.DescribeResponse{Lanes: []wire.Lane{wire.Lane_LANE_COLUMNS}}
 	for _, m := range s.order {
-		d, err := fromDescription(m.Describe())
+		d, err := wire.FromDescription(m.Describe())
 		if err != nil {
 			return nil, status.Error(codes.Internal, "description cannot be sent")
 		}
@@ -50,7 +68,7 @@ func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanRespo
 	if err := wire.Forget(m); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	req, err := toPlanRequest(m)
+	req, err := wire.ToPlanRequest(m)
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, "plan request cannot be read")
 	}
@@ -58,7 +76,7 @@ func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanRespo
 	if err != nil {
 		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: err.Error()}}, nil
 	}
-	out, err := fromPlan(plan)
+	out, err := wire.FromPlan(plan)
 	if err != nil {
 		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: fmt.Sprintf("plan cannot be sent: %v", err)}}, nil
 	}
@@ -76,83 +94,50 @@ func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire
 	if start == nil || mech == nil || wire.Forget(start) != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
-	req, err := toReleaseRequest(start)
+	req, err := wire.ToReleaseRequest(start)
 	if err != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
-	specs, err := columnSpecs(req.Public, req.Plan)
-	if err != nil {
+	columns, err := req.Plan.Declared(req.Public)
+	if err != nil || start.GetLane() != wire.Lane_LANE_COLUMNS {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
-	src, closeSrc, err := openLane(start, stream)
+	rows, closeRows, err := openRows(start.GetSocket(), columns)
 	if err != nil {
 		return errRelease
 	}
-	defer closeSrc()
+	defer closeRows()
 	conn, err := s.dial(start.GetNoise())
 	if err != nil {
 		return errRelease
 	}
 	defer conn.Close()
-
-	rows := &streamRows{r: wire.NewRowsReader(src, specs)}
-	defer rows.r.Close()
 	result, err := mech.Release(stream.Context(), req, rows, &remoteHost{c: wire.NewNoiseClient(conn)})
-	if err != nil || rows.drain() != nil {
+	if err != nil || drain(rows) != nil {
 		return errRelease
 	}
-	if result.Check(req.Plan) == ErrShape {
+	if result.Check(req.Plan) == sdk.ErrShape {
 		return errShape // the host finds all else that may be wrong with it
 	}
 	return sendResult(stream, result, req.Plan.Rows)
 }
 
-// openLane returns the row stream of a release.
-func openLane(start *wire.ReleaseStart, stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput]) (io.Reader, func() error, error) {
-	switch start.GetLane() {
-	case wire.Lane_LANE_SOCKET:
-		conn, err := net.Dial("unix", start.GetSocket())
-		if err != nil {
-			return nil, nil, err
+// drain reads what a mechanism left unread: a host that still writes must not be cut
+// off, and how many rows a mechanism looked at must not show.
+func drain(rows sdk.Rows) error {
+	for {
+		switch _, err := rows.Next(); err {
+		case nil:
+		case io.EOF:
+			return nil
+		default:
+			return err
 		}
-		return conn, conn.Close, nil
-	case wire.Lane_LANE_MEMORY:
-		return openMemory(start.GetSocket())
-	case wire.Lane_LANE_MESSAGES:
-		return &chunkReader{recv: stream.Recv}, func() error { return nil }, nil
 	}
-	return nil, nil, errRelease
-}
-
-// chunkReader is the row stream of the lane of messages.
-type chunkReader struct {
-	recv func() (*wire.ReleaseInput, error)
-	rest []byte
-	last bool
-}
-
-func (c *chunkReader) Read(p []byte) (int, error) {
-	for len(c.rest) == 0 {
-		if c.last {
-			return 0, io.EOF
-		}
-		in, err := c.recv()
-		if err != nil {
-			return 0, io.ErrUnexpectedEOF
-		}
-		chunk := in.GetRows()
-		if chunk == nil {
-			return 0, io.ErrUnexpectedEOF
-		}
-		c.rest, c.last = chunk.GetData(), chunk.GetLast()
-	}
-	n := copy(p, c.rest)
-	c.rest = c.rest[n:]
-	return n, nil
 }
 
 // sendResult sends the result in pieces that stay below the message limit.
-func sendResult(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput], r Result, rows int64) error {
+func sendResult(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput], r sdk.Result, rows int64) error {
 	width := 1
 	for _, c := range r.Columns {
 		width += 8
