@@ -29,8 +29,8 @@ var (
 	ErrPanic = errors.New("panic")
 	// ErrDeadline says that a mechanism did not answer in time.
 	ErrDeadline = errors.New("deadline passed")
-	// ErrProtocol says that a process does not speak plugin-v1.
-	ErrProtocol = errors.New("not plugin-v1")
+	// ErrProtocol says that a process does not speak the plugin protocol.
+	ErrProtocol = errors.New("does not speak the plugin protocol")
 )
 
 // InProcess is a mechanism that is called directly.
