@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/internal/figure"
 )
 
 // page is one answer as an HTML document that loads nothing.
