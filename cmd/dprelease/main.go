@@ -6,18 +6,15 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-
-	"github.com/dprelease/dprelease/internal/launch"
 )
 
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
 	if serving(os.Args[1:]) {
-		serve()
+		serveBuiltins()
 		return exitDone
 	}
-	defer launch.Drop()
 	stderr := os.Stderr
 	if slices.Contains(os.Args[1:], "run") { // nothing else reads a private row
 		stderr = apart()

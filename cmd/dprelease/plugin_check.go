@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/cmd/dprelease/early"
 	"github.com/dprelease/dprelease/internal/conformance"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/pipeline"
@@ -62,7 +61,7 @@ was not refuted is not proved.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			cmd := host.Command{Name: x.builtin, Path: e.self, Args: []string{early.Serve}, Mechanism: x.builtin}
+			cmd := host.Command{Name: x.builtin, Path: e.self, Args: []string{serveCommand}, Mechanism: x.builtin}
 			if x.builtin == "" {
 				var err error
 				if cmd, err = pluginFile(args[0]); err != nil {

@@ -54,7 +54,7 @@ func (l *layout) add(rows sdk.Rows) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n += int64(b.Len()); n > maxRows {
+		if n += int64(b.Rows); n > maxRows {
 			return nil, errTooLarge
 		}
 		l.addBatch(total, b)
@@ -65,10 +65,10 @@ func (l *layout) add(rows sdk.Rows) ([]int64, error) {
 func (l *layout) addBatch(total []int64, b *sdk.Batch) {
 	v := make([]float64, l.sums.size)
 	v[0] = 1
-	last, weights := len(l.set.Features), b.Weights()
+	last, weights := len(l.set.Features), b.Weights
 	var nonzero []int
 rows:
-	for row := range b.Len() {
+	for row := range b.Rows {
 		nonzero = append(nonzero[:0], 0)
 		for k := range l.set.Features {
 			f := &l.set.Features[k]

@@ -67,11 +67,7 @@ func worst(t *testing.T, l *layout, records []record, weighted bool) moves {
 		for _, name := range l.columns() {
 			columns = append(columns, tab.Columns[name])
 		}
-		b, err := sdk.NewBatch(1, columns, tab.Weights)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.addBatch(vectors[i], b)
+		l.addBatch(vectors[i], &sdk.Batch{Rows: 1, Columns: columns, Weights: tab.Weights})
 	}
 	var m moves
 	for i, v := range vectors {
@@ -193,10 +189,7 @@ func TestMissingRowsAddNothing(t *testing.T) {
 	}
 	for _, r := range []record{{hour: math.NaN(), delay: 3}, {hour: 2, weekend: -1, delay: 3}} {
 		tab := table([]record{r}, false)
-		b, err := sdk.NewBatch(1, []sdk.Values{tab.Columns["hour"], tab.Columns["weekend"], tab.Columns["delay"]}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := &sdk.Batch{Rows: 1, Columns: []sdk.Values{tab.Columns["hour"], tab.Columns["weekend"], tab.Columns["delay"]}}
 		total := make([]int64, l.sums.n)
 		if l.addBatch(total, b); slices.ContainsFunc(total, func(x int64) bool { return x != 0 }) {
 			t.Errorf("a row without a value adds %v", total)

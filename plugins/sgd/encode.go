@@ -128,7 +128,7 @@ func (e *encoder) encode(b *sdk.Batch, out []float64, stride int, present []bool
 }
 
 func absent(b *sdk.Batch, column int, present []bool) {
-	valid := b.Valid(column)
+	valid := b.Columns[column].Valid
 	if valid == nil {
 		return
 	}

@@ -163,10 +163,7 @@ func TestStepContracts(t *testing.T) {
 		for _, name := range plan.Columns {
 			cols = append(cols, rows.Columns[name])
 		}
-		b, err := sdk.NewBatch(50, cols, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := &sdk.Batch{Rows: 50, Columns: cols}
 		m := newMatrix(l.encoder.Width)
 		encoded := make([]float64, 50*m.stride)
 		l.encoder.encode(b, encoded, m.stride, make([]bool, 50))

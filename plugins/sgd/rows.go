@@ -53,7 +53,7 @@ func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
 		if err != nil {
 			return nil, err
 		}
-		n := b.Len()
+		n := b.Rows
 		if m.n+int64(n) > maxRows {
 			return nil, errTooLarge
 		}
