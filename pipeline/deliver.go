@@ -44,7 +44,7 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 		return nil, err
 	}
 	if err := out.publish(); err != nil {
-		return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+		return nil, resting(fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
 	}
 	return &Outcome{Dir: out.final, Report: rep, results: r.results}, nil
 }

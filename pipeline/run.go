@@ -34,7 +34,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	return nil, errMoved
 }
 
-func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
+func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	early := beginBudget(ctx, j)
@@ -100,7 +100,9 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if done, err := budget.debit(ctx, t); done != nil || err != nil {
 		return done, err
 	}
-	// From here on a failure is one of a fixed set of codes (P20).
+	// From here on a failure is one of a fixed set of codes (P20), and says that the
+	// debit stands (P21).
+	defer func() { err = afterDebit(err) }()
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer func() {

@@ -100,7 +100,8 @@ func TestFailures(t *testing.T) {
 			{"check", story{checkErr: c.err}}, {"plan", story{planErr: c.err}}, {"run", story{runErr: c.err}},
 		} {
 			exit, out, errw := try(context.Background(), &s.story, s.command, "j.yaml")
-			if exit != c.exit || out != "" || errw != c.text {
+			said, _, ok := cutLast(errw)
+			if exit != c.exit || out != "" || said != c.text || !ok {
 				t.Errorf("%s with %T: exit %d, stdout %q, stderr %q; want %d and %q", s.command, c.err, exit, out, errw, c.exit, c.text)
 			}
 			exit, out, errw = try(context.Background(), &s.story, s.command, "--json", "j.yaml")
@@ -109,7 +110,7 @@ func TestFailures(t *testing.T) {
 			}
 			var last failure
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code {
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code || last.Spent == "" || last.Retry == "" || last.At == "" {
 				t.Errorf("%s --json with %T ends with %s (%v)", s.command, c.err, lines[len(lines)-1], err)
 			}
 			if n := len(problemsOf(c.err)); len(lines) != n+1 {
@@ -159,7 +160,8 @@ func TestPanic(t *testing.T) {
 		{during: func() { var v []int; _ = v[len(secretValue)] }},
 	} {
 		exit, out, errw := try(context.Background(), s, "run", "j.yaml")
-		if exit != 1 || out != "" || strings.Contains(errw, secretValue) || strings.Count(errw, "\n") != 1 ||
+		said, last, ok := cutLast(errw)
+		if exit != 1 || out != "" || strings.Contains(errw, secretValue) || strings.Count(said, "\n") != 1 || !ok || !strings.Contains(last, "code PANIC, exit 1; spent: unknown") ||
 			!strings.HasPrefix(errw, "dprelease: a bug: panic of type ") || !strings.Contains(errw, "commands_test.go:") {
 			t.Errorf("exit %d, stdout %q, stderr %q", exit, out, errw)
 		}
@@ -199,7 +201,8 @@ func TestSignals(t *testing.T) {
 		}
 		exit, out, errw := try(ctx, s, "run", "j.yaml")
 		stop()
-		if exit != c.want || out != "" || errw != c.text {
+		said, last, ok := cutLast(errw)
+		if exit != c.want || out != "" || said != c.text || !ok || !strings.Contains(last, fmt.Sprintf("exit %d;", c.want)) {
 			t.Errorf("%v, %v: exit %d, stdout %q, stderr %q", c.sig, c.err, exit, out, errw)
 		}
 	}

@@ -96,6 +96,13 @@ func (e *environment) options() pipeline.Options {
 // fail prints an error, one line for each problem, and gives its exit code.
 func (e *environment) fail(ctx context.Context, err error) error {
 	f, problems := explain(ctx, err)
+	return e.failWith(f, problems)
+}
+
+// failWith prints a failure. Its last line says the code, what was spent, and whether to
+// run the command again.
+func (e *environment) failWith(f failure, problems job.Problems) error {
+	f.At = clock()
 	if e.json {
 		for _, p := range problems {
 			e.line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
@@ -109,8 +116,12 @@ func (e *environment) fail(ctx context.Context, err error) error {
 	} else {
 		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
+	e.tell(e.errw, "%s\n", f.last())
 	return failed{f.Exit}
 }
+
+// clock is the time as it stands beside a failure.
+func clock() string { return time.Now().UTC().Format(time.RFC3339) }
 
 // say prints a short answer.
 func (e *environment) say(object any, format string, args ...any) error {
@@ -161,8 +172,10 @@ func (e *environment) printed(err error) error {
 	if err == nil {
 		return nil
 	}
-	e.tell(e.errw, "dprelease: OUTPUT: the answer cannot be written\n")
-	return failed{exitBug}
+	f := unspent(exitBug, "OUTPUT", "the answer cannot be written")
+	f.At = clock()
+	e.tell(e.errw, "dprelease: %s: %s\n%s\n", f.Code, f.Message, f.last())
+	return failed{f.Exit}
 }
 
 // line prints one JSON object on a line of its own.

@@ -37,7 +37,9 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 			return done.exit
 		}
 		// Every other error is cobra's: the command line itself is wrong.
-		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
+		f := unspent(exitUsage, "USAGE", "")
+		f.At = clock()
+		e.tell(e.errw, "dprelease: %v\nsee %s --help\n%s\n", err, cmd.CommandPath(), f.last())
 		return exitUsage
 	})
 }
