@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -191,7 +194,9 @@ func TestSignals(t *testing.T) {
 		{syscall.SIGTERM, cutOff, 143, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
 		{syscall.SIGINT, context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
 	} {
-		ctx, stop := interruptible(context.Background())
+		received := make(chan os.Signal, 2)
+		signals.Notify(received)
+		ctx, stop := interruptible(context.Background(), received)
 		s := &story{runErr: c.err}
 		s.during = func() {
 			if err := syscall.Kill(syscall.Getpid(), c.sig); err != nil {
@@ -201,6 +206,7 @@ func TestSignals(t *testing.T) {
 		}
 		exit, out, errw := try(ctx, s, "run", "j.yaml")
 		stop()
+		signal.Stop(received)
 		said, last, ok := cutLast(errw)
 		if exit != c.want || out != "" || said != c.text || !ok || !strings.Contains(last, fmt.Sprintf("exit %d;", c.want)) {
 			t.Errorf("%v, %v: exit %d, stdout %q, stderr %q", c.sig, c.err, exit, out, errw)
@@ -220,7 +226,7 @@ func TestClosedOutput(t *testing.T) {
 		var errw bytes.Buffer
 		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
 		env := &environment{out: closed{}, errw: &errw, getenv: nothingSet, jobs: s}
-		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1 {
+		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1+want {
 			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
 		}
 	}

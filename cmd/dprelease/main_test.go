@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/signal"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ type tests struct{ *testing.M }
 
 // Run runs the tests.
 func (m tests) Run() int {
+	signal.Reset() // of package signals: tests that hang should print their stacks
 	defer postgrestest.Stop()
 	return m.M.Run()
 }
