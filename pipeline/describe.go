@@ -185,8 +185,10 @@ func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy
 		}
 	}
 	entry.Verdict = r.compared(rate, entry.Expected)
-	for _, f := range r.plan.Output {
-		entry.Fields = append(entry.Fields, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})
+	for _, f := range fields(r.plan.Output) {
+		if !d.withheld(j, f.Name) {
+			entry.Fields = append(entry.Fields, f)
+		}
 	}
 	return entry, nil
 }
