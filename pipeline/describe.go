@@ -23,7 +23,7 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 		Version:   report.Version,
 		Tool:      report.Tool{Name: "dprelease"},
 		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
-		Dataset:   report.Dataset{ID: j.Dataset.ID, Relation: j.Dataset.Relation, Unit: j.Dataset.Unit, UnitName: j.Dataset.UnitName, UnitPlural: j.Dataset.UnitPlural, Population: j.Dataset.Size},
+		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
 	if c := j.Dataset.Collected; c != nil {

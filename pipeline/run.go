@@ -160,6 +160,9 @@ func (r *running) draws(ctx context.Context) error {
 	if err != nil {
 		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
+	if err := r.checkUnit(ctx); err != nil {
+		return err
+	}
 	for _, d := range r.plan.draws {
 		if err := r.draw(ctx, d, src.Child()); err != nil {
 			return err

@@ -139,6 +139,9 @@ func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
 // writeMeaning says the guarantee of everything in words, and where it is weak.
 func writeMeaning(b *bufio.Writer, indent int, r *report.Report) {
 	line(b, indent, "meaning", report.Meaning(r.Guarantee, r.Dataset))
+	if note := r.Dataset.UnitNote(); note != "" {
+		line(b, indent, "unit", note)
+	}
 	if weak := report.Caution(r.Guarantee, r.Dataset); weak != "" {
 		line(b, indent, "caution", weak)
 	}

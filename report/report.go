@@ -41,9 +41,11 @@ type Dataset struct {
 	ID       string           `json:"id"`
 	Relation privacy.Relation `json:"relation"`
 	Unit     string           `json:"unit"`
-	// UnitName and UnitPlural are what people call a unit, "" where the job does not say.
+	// UnitName and UnitPlural are what the job calls a unit, "" where it does not say. They
+	// are a promise only where the run checked, by UnitColumn, that a unit has one row.
 	UnitName   string `json:"unit_name,omitempty"`
 	UnitPlural string `json:"unit_plural,omitempty"`
+	UnitColumn string `json:"unit_column,omitempty"`
 	Population int64  `json:"population,omitempty"`
 	Collected  string `json:"collected,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
