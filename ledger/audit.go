@@ -122,6 +122,8 @@ func (v *Auditor) replay(r *Record) error {
 		return v.end(r)
 	case kindClock:
 		return v.clock(r)
+	case kindLook:
+		return v.look(r)
 	default:
 		return fmt.Errorf("a record of an unknown kind")
 	}

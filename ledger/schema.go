@@ -77,6 +77,9 @@ var schema = []step{{
 		sealed BLOB
 	)`,
 	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
+}, {
+	// Private looks (look.go).
+	`CREATE INDEX dprelease_records_looks ON dprelease_records (seq) WHERE kind = 'look'`,
 }}
 
 const versionTable = "dprelease_version"

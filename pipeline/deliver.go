@@ -22,7 +22,7 @@ const (
 // that holds them in place.
 func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome, error) {
 	rep := r.plan.report
-	rep.Budget = b.account()
+	rep.Budget, rep.Look = b.account(), r.looked
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]

@@ -67,6 +67,9 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	writeMeaning(b, 0, &o.Report)
+	if text := o.Report.Look.Text(); text != "" {
+		line(b, 0, "private look", text)
+	}
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()

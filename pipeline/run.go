@@ -78,6 +78,10 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 		return nil, err
 	}
 	o.reach("ledger")
+	looked, err := lookedAt(ctx, budget.ledger, j)
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
+	}
 	if !budget.before(ctx) {
 		page()
 	}
@@ -110,7 +114,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 		release()
 		budget.end(ctx)
 	}()
-	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}}
+	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}, looked: looked}
 	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
 	if err := whole(content(run.draws(leased))); err != nil {
 		return nil, codeOf(leased, err)
@@ -142,6 +146,7 @@ type running struct {
 	options Options
 	page    *report.Page
 	private *diagnostics // nil unless asked for
+	looked  *report.Look // nil where nobody looked
 
 	mu      sync.Mutex
 	results map[string]sdk.Result

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -22,6 +23,27 @@ type Report struct {
 	Budget    *Budget   `json:"budget,omitempty"`
 	// Collection is set where the table is itself a sample: one draw for all jobs.
 	Collection *Kept `json:"collection,omitempty"`
+	// Look is set where somebody looked at the table in private before the release.
+	Look *Look `json:"look,omitempty"`
+}
+
+// Look says what follows from private looks at a table (dprelease check --data). It holds
+// nothing that was seen.
+type Look struct {
+	// Changed are the columns whose bounds or domain differ from those of some look.
+	Changed []string `json:"changed,omitempty"`
+}
+
+// Text says it in a sentence without its full stop.
+func (l *Look) Text() string {
+	if l == nil {
+		return ""
+	}
+	text := "somebody looked at the table in private, without noise, before this release"
+	if len(l.Changed) == 0 {
+		return text + "; the bounds and domains of its columns are still those of that look"
+	}
+	return text + ", and the bounds or the domain of " + strings.Join(l.Changed, ", ") + " were changed: the guarantee does not cover what they tell about the table"
 }
 
 // Tool is the program that made the releases.

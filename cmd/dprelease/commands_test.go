@@ -34,6 +34,10 @@ func (s *story) load(string, func(string) (string, bool)) (*job.Job, error) {
 
 func (s *story) check(context.Context, *job.Job, pipeline.Options) error { return s.checkErr }
 
+func (s *story) look(context.Context, *job.Job, pipeline.Options, string) (answer, bool, error) {
+	return words("the look"), false, s.checkErr
+}
+
 func (s *story) plan(context.Context, *job.Job, pipeline.Options) (answer, error) {
 	return words("the plan"), s.planErr
 }
@@ -125,9 +129,9 @@ func TestFailures(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct{ args, out string }{
-		{"check j.yaml", "j.yaml: no problems found\n"},
+		{"check j.yaml", "j.yaml: no problems found\n" + notLookedAt + "\n"},
 		{"check -q j.yaml", ""},
-		{"check --json j.yaml", `{"event":"done","exit":0,"job":"demo"}` + "\n"},
+		{"check --json j.yaml", `{"event":"done","exit":0,"job":"demo","note":"` + notLookedAt + `"}` + "\n"},
 		{"plan j.yaml", "the plan\n"},
 		{"plan --quiet j.yaml", ""},
 		{"plan --json j.yaml", `{"words":"the plan"}` + "\n"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,26 +12,48 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
+// notLookedAt says what check leaves out when it does not look at the table.
+const notLookedAt = "the table was not looked at: not its columns, types, missing values, values outside bounds and domains, size, strata, frame, units or groups; check --data does, in private"
+
 func (e *environment) check() *cobra.Command {
+	var data bool
+	var out string
 	c := &cobra.Command{
 		Use:   "check JOB",
 		Short: "Report every problem of a job, without reading the data",
 		Long: `check reports every problem of a job in one pass, each as
 file:line:column: path of the key: what is wrong (what to do). It starts the
-plugins that the job names, to check their parameters, and never opens the table.`,
+plugins that the job names, to check their parameters, and does not open the table.
+
+With --data it also looks at the table, before anything is spent: columns, types,
+missing values, values outside bounds and domains, size, strata, frame, units and
+groups, and at what a run would fail. What it finds is private and has no noise. It is
+printed on a terminal, or written to a file of your own whose name begins with
+CONFIDENTIAL (--out). The ledger records that somebody looked, and nothing of what was
+seen; later reports say so, and whether bounds or domains were changed after it.`,
 		Example: `  dprelease check job.yaml
-  dprelease check --json job.yaml`,
+  dprelease check --json job.yaml
+  dprelease check --data job.yaml
+  dprelease check --data --out CONFIDENTIAL-look.txt job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
+			if out != "" && !data {
+				return errors.New("--out: is for --data")
+			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				if data {
+					return e.look(ctx, j, out)
+				}
 				if err := e.jobs.check(ctx, j, e.options()); err != nil {
 					return e.fail(ctx, err)
 				}
-				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name},
-					"%s: no problems found\n", args[0])
+				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt},
+					"%s: no problems found\n%s\n", args[0], notLookedAt)
 			})
 		},
 	}
+	c.Flags().BoolVar(&data, "data", false, "look at the table, in private")
+	c.Flags().StringVar(&out, "out", "", "write what --data finds to this file, readable by you alone")
 	e.outputFlags(c, "print problems as JSON, one a line")
 	return c
 }
