@@ -45,6 +45,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	if o.Already {
 		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s\n", o.unmade())
 	}
+	writeUseless(b, &o.Report)
 	for _, r := range o.Report.Releases {
 		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
 		writeValues(b, o.results[r.Name])

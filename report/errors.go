@@ -61,6 +61,9 @@ func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes [
 
 func newErrorView(e ExpectedError) errorView {
 	v := errorView{Title: e.Field}
+	if why := e.Useless(); why != "" {
+		v.Notes = append(v.Notes, sentence("this value is of no use: "+why))
+	}
 	switch known := e.NoiseSD > 0 || e.Half95 > 0; {
 	case known && e.Note != "":
 		v.Title += " (" + e.Note + ")"

@@ -173,6 +173,9 @@ type ExpectedError struct {
 	NoiseSD float64 `json:"noise_sd,omitempty"`
 	Half95  float64 `json:"half_95,omitempty"`
 	Note    string  `json:"note,omitempty"`
+	// Range is how far apart two tables within the public bounds can have the value without
+	// its noise, 0 where that is not known.
+	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
 }
