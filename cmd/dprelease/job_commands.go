@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,7 +140,7 @@ func (e *environment) failWith(f failure, problems job.Problems) error {
 	} else {
 		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
-	e.tell(e.errw, "%s\n", f.last())
+	fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
 	return failed{f.Exit}
 }
 
@@ -197,7 +198,8 @@ func (e *environment) printed(err error) error {
 	}
 	f := unspent(exitBug, "OUTPUT", "the answer cannot be written")
 	f.At = clock()
-	e.tell(e.errw, "dprelease: %s: %s\n%s\n", f.Code, f.Message, f.last())
+	e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
+	fmt.Fprintln(e.errw, f.last())
 	return failed{f.Exit}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,8 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 		// Every other error is cobra's: the command line itself is wrong.
 		f := unspent(exitUsage, "USAGE", "")
 		f.At = clock()
-		e.tell(e.errw, "dprelease: %v\nsee %s --help\n%s\n", err, cmd.CommandPath(), f.last())
+		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
+		fmt.Fprintln(e.errw, f.last())
 		return exitUsage
 	})
 }
