@@ -182,6 +182,8 @@ func (v *Auditor) replay(r *Record) error {
 		return v.propose(r)
 	case kindApprove:
 		return v.approve(r)
+	case kindLook:
+		return v.look(r)
 	default:
 		return fmt.Errorf("a record of an unknown kind")
 	}

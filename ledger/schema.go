@@ -86,6 +86,8 @@ var schema = []step{{
 	`ALTER TABLE dprelease_accounts ADD COLUMN last BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE dprelease_accounts ADD COLUMN two_persons BIGINT NOT NULL DEFAULT 0`,
 	`ALTER TABLE dprelease_accounts ADD COLUMN pending TEXT NOT NULL DEFAULT ''`,
+	// Private looks (look.go).
+	`CREATE INDEX dprelease_records_looks ON dprelease_records (seq) WHERE kind = 'look'`,
 }}
 
 const versionTable = "dprelease_version"

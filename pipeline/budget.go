@@ -226,7 +226,11 @@ func ledgerFailure(ctx context.Context, err error) error {
 		case ledger.CodeChanged:
 			exit = ExitSource
 		}
-		return fail(exit, known.Code, "%s", known.Message)
+		f := fail(exit, known.Code, "%s", known.Message)
+		if known.Code == ledger.CodeUnknown {
+			f.Spent = SpentUnknown
+		}
+		return f
 	}
 	return fail(ExitLedger, ledger.CodeUnreadable, "the ledger cannot be used")
 }

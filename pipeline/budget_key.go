@@ -58,7 +58,7 @@ func (p *Plan) key() (string, error) {
 		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})
 	}
 	for _, r := range p.report.Releases {
-		fields := r.Fields
+		fields := p.planned(r.Name)
 		if p.reuses() || p.table != nil {
 			fields = withoutDoc(fields) // which may say how much noise there is
 		}

@@ -26,7 +26,7 @@ func (b *budget) seal(ctx context.Context, files []ledger.File) error {
 func (b *budget) published(ctx context.Context, release int64) error {
 	if err := b.ledger.Publish(ctx, release); err != nil {
 		f := ledgerFailure(ctx, err)
-		return fail(ExitLedger, f.(*Failure).Code, "the releases are published, and the ledger does not know it yet; run the job again: %s", messageOf(err))
+		return resting(fail(ExitLedger, f.(*Failure).Code, "the releases are published, and the ledger does not know it yet; run the job again: %s", messageOf(err)))
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 		out.files = files
 		b.options.reach("stored")
 		if err := out.publish(); err != nil {
-			return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+			return nil, resting(fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
 		}
 	}
 	// A release that is known to stand somewhere asks nothing more of the ledger: a

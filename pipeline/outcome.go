@@ -47,6 +47,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	if o.Already {
 		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s\n", o.unmade())
 	}
+	writeUseless(b, &o.Report)
 	for _, r := range o.Report.Releases {
 		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
 		writeValues(b, o.results[r.Name])
@@ -71,6 +72,9 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	writeMeaning(b, 0, &o.Report)
 	if o.made != "" {
 		line(b, 0, "ledger", o.made)
+	}
+	if text := o.Report.Look.Text(); text != "" {
+		line(b, 0, "private look", text)
 	}
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	return nil, errMoved
 }
 
-func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
+func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	o.Observer = serially(o.Observer)
@@ -77,6 +78,10 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	o.reach("ledger")
+	looked, err := lookedAt(ctx, budget.ledger, j)
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
+	}
 	if !budget.before(ctx) {
 		page()
 	}
@@ -100,14 +105,16 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if done, err := budget.debit(ctx, t); done != nil || err != nil {
 		return done, err
 	}
-	// From here on a failure is one of a fixed set of codes (P20).
+	// From here on a failure is one of a fixed set of codes (P20), and says that the
+	// debit stands (P21).
+	defer func() { err = afterDebit(err) }()
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer func() {
 		release()
 		budget.end(ctx)
 	}()
-	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}}
+	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}, looked: looked}
 	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
 	if err := whole(content(run.draws(leased))); err != nil {
 		return nil, codeOf(leased, err)
@@ -140,12 +147,15 @@ type running struct {
 	options Options
 	page    *report.Page
 	private *diagnostics // nil unless asked for
+	looked  *report.Look // nil where nobody looked
 
 	mu      sync.Mutex
 	results map[string]sdk.Result
 }
 
-func (r *running) keep(name string, result sdk.Result) {
+// keep takes note of a result, without the columns that the draw withholds.
+func (r *running) keep(d *draw, name string, result sdk.Result) {
+	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return d.withheld(r.plan.job, c.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.results[name] = result
@@ -155,6 +165,9 @@ func (r *running) draws(ctx context.Context) error {
 	src, err := noise.NewSource()
 	if err != nil {
 		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	if err := r.checkUnit(ctx); err != nil {
+		return err
 	}
 	for _, d := range r.plan.draws {
 		if err := r.draw(ctx, d, src.Child()); err != nil {
@@ -177,7 +190,7 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
 		batch := d.releases[i*together : min((i+1)*together, len(d.releases))]
-		if err := r.feed(ctx, d.name, batch, begin, src, r.progress(d, i, scans)); err != nil {
+		if err := r.feed(ctx, d, batch, begin, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
 	}
@@ -208,11 +221,11 @@ func (r *running) begin(d *draw) (*picker, error) {
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *running) feed(ctx context.Context, draw string, batch []*release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
+func (r *running) feed(ctx context.Context, d *draw, batch []*release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := &sample{table: r.table.table, content: r.table.content, job: r.plan.job, progress: progress,
-		done: func(rows int64, columns []*preparer) { r.private.scanned(draw, rows, columns) }}
+		done: func(rows int64, columns []*preparer) { r.private.scanned(d.name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
 	finished := make(chan struct{}) // closed when the scan has ended, well or not
@@ -225,7 +238,7 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 		// number of rows (P19).
 		r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
 		go func() {
-			err := r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
+			err := r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
 				sinks[i].rows = w
 				ready <- i
 				<-finished
@@ -283,7 +296,7 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 }
 
 // release runs one mechanism and holds it to its plan.
-func (r *running) release(ctx context.Context, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
+func (r *running) release(ctx context.Context, d *draw, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
 	p, err := rel.mech.take(ctx)
 	if err != nil {
 		return err
@@ -300,7 +313,7 @@ func (r *running) release(ctx context.Context, rel *release, src *noise.Source, 
 	if src.Err() != nil {
 		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
-	r.keep(rel.job.Name, result)
+	r.keep(d, rel.job.Name, result)
 	r.options.observe(Event{Kind: "release-done", Release: rel.job.Name})
 	return nil
 }

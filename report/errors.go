@@ -41,9 +41,15 @@ func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes [
 		}
 	}
 	if !numbers {
-		if slices.ContainsFunc(fields, func(f Field) bool { return f.Name == "noise_sd" }) {
+		has := func(name string) bool {
+			return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
+		}
+		switch {
+		case has("noise_sd") && has("noise_low"):
 			note("The columns noise_sd, noise_low and noise_high say how large the noise in each value is; they follow from released values alone.")
-		} else {
+		case has("noise_sd"):
+			note("The column noise_sd says how large the noise in each value is; it follows from released values alone.")
+		default:
 			note("How large the error of a released value is cannot be said without the data.")
 		}
 		if whole {
@@ -55,6 +61,9 @@ func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes [
 
 func newErrorView(e ExpectedError) errorView {
 	v := errorView{Title: e.Field}
+	if why := e.Useless(); why != "" {
+		v.Notes = append(v.Notes, sentence("this value is of no use: "+why))
+	}
 	switch known := e.NoiseSD > 0 || e.Half95 > 0; {
 	case known && e.Note != "":
 		v.Title += " (" + e.Note + ")"

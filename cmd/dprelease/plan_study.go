@@ -71,8 +71,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 		return e.studyFailed(ctx, err)
 	}
 	if err := s.files(r); err != nil {
-		e.tell(e.errw, "dprelease: OUTPUT: %v\n", err)
-		return failed{exitBug}
+		return e.failWith(unspent(exitBug, "OUTPUT", err.Error()), nil)
 	}
 	return e.print(r)
 }

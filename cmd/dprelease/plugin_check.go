@@ -145,12 +145,7 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 
 // unchecked says why the suite could not be run. No data was involved.
 func (e *environment) unchecked(err error) error {
-	if e.json {
-		_ = e.line(failure{"failed", pipeline.ExitPlugin, "PLUGIN_UNCHECKED", err.Error()})
-	} else {
-		e.tell(e.errw, "dprelease: the plugin cannot be checked: %v\n", err)
-	}
-	return failed{pipeline.ExitPlugin}
+	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
 }
 
 // text is the verdict for people.

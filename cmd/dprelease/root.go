@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -40,7 +41,10 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 			return done.exit
 		}
 		// Every other error is cobra's: the command line itself is wrong.
+		f := unspent(exitUsage, "USAGE", "")
+		f.At = clock()
 		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
+		fmt.Fprintln(e.errw, f.last())
 		return exitUsage
 	})
 }

@@ -69,6 +69,9 @@ func (d *Dataset) canonical() canon {
 		"id": d.ID, "relation": d.Relation.String(), "size": d.Size, "at_least": d.AtLeast, "unit": d.Unit,
 		"source": canon{"path": d.Source.named, "format": d.Source.Format}, "columns": columns,
 	}
+	if d.Key.Column != "" { // what the report promises depends on it; what people call it is words
+		out["unit_column"] = d.Key.Column
+	}
 	if d.Frame != nil {
 		out["frame"] = canon{"path": d.Frame.named, "records": d.Frame.Records}
 	}

@@ -178,7 +178,8 @@ type ExpectedError struct {
 	NoiseSD float64
 	// Half95 is half the width of the 95 % interval of the noise alone.
 	Half95 float64
-	Note   string
+	// Note is a remark for people. One that begins with NoUse is shown before all else.
+	Note string
 	// Linear, where given, is what the value is without its noise: the host derives
 	// from it how far drawing the sample can move the value.
 	Linear *Linear
@@ -187,6 +188,11 @@ type ExpectedError struct {
 
 	_ struct{}
 }
+
+// NoUse begins the note of an error under which the value tells nothing: the noise is
+// larger than the whole range in which the value can lie. The host finds that out by
+// itself where NoiseSD and Linear are given.
+const NoUse = "no use: "
 
 // Linear says that a released value without its noise is c + Scale·Σ w·z over the
 // rows of the sample, where w is the row's weight, or 1 where the design has equal
