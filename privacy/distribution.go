@@ -145,67 +145,13 @@ const fewAtoms = 256
 // distributionTerm builds the pair of a single event.
 func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported) {
 	here := join(at, e.Kind())
-	exact := func(m pld.Mechanism) (lossPair, *Unsupported) { return lossPair{mech: m, attained: true}, nil }
 	switch e := e.(type) {
-	case Gaussian:
-		return lossPair{}, refuse(here, noAddRemove)
-	case Laplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return lossPair{}, refuse(here, noAddRemove)
-		}
-		return exact(pld.Laplace(below(e.Scale / s)))
-	case DiscreteLaplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return lossPair{}, refuse(here, noAddRemove)
-		}
-		if s <= fewAtoms {
-			return exact(pld.DiscreteLaplace(e.Scale, int64(s)))
-		}
-		return lossPair{mech: pld.Laplace(below(e.Scale / latticeShift(e.Scale, s)))}, nil
-	case DiscreteGaussian:
-		return discretePair(e, rel, here)
-	case Pure:
-		return exact(pld.Approx(e.Eps, 0))
-	case Approx:
-		return exact(pld.Approx(e.Eps, e.Delta))
-	case RandomizedResponse:
-		if rel == AddRemove {
-			return lossPair{}, refuse(here, responseCount)
-		}
-		if e.Eps0 == 0 {
-			return exact(pld.Approx(0, 0))
-		}
-		return exact(pld.RandomizedResponse(e.K, e.Eps0))
-	case LastIterate:
-		mu, u := iterateShift(e, rel, here)
-		if u != nil {
-			return lossPair{}, u
-		}
-		return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
-	case Shuffled:
-		return shuffledPair(e, rel, here)
+	case paired:
+		return e.pair(rel, here)
 	case Sampling:
 		return distributionDraw(e, rel, here)
 	}
 	return lossPair{}, refuse(here, "has no privacy-loss distribution")
-}
-
-// discretePair is discrete Gaussian noise on one coordinate.
-func discretePair(e DiscreteGaussian, rel Relation, here string) (lossPair, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	switch {
-	case s == 0:
-		return lossPair{}, refuse(here, noAddRemove)
-	case e.Coordinates > 1:
-		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
-	case s > 1e4 || e.Sigma > 1e3:
-		return lossPair{}, refuse(here, "the noise spans too many lattice steps to be treated as discrete")
-	}
-	// A larger whole shift dominates a smaller one, and an integer query moves by
-	// whole steps.
-	return lossPair{mech: pld.DiscreteGaussian(e.Sigma, int64(math.Floor(s))), attained: true}, nil
 }
 
 // pair is the worst pair with this profile, in both directions.
