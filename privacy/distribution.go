@@ -190,10 +190,14 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 		// halves of the profile belong to different neighbours, so that a composition
 		// need not. Under add-remove the true rate is below Take/Of.
 		out := lossPair{mech: m, attained: p.attained && rel == ReplaceOne, alone: true}
-		if out.attained {
+		witness := p.mech
+		if p.alone {
+			witness = p.witness
+		}
+		if out.attained && witness != nil {
 			// Everybody but the changed record is equal: the mixture against the plain
 			// mechanism, as under Poisson sampling.
-			out.witness = pld.Poisson(amplify.Rate(s.Take, s.Of), p.mech)
+			out.witness = pld.Poisson(amplify.Rate(s.Take, s.Of), witness)
 		}
 		return out, nil
 	case Multistage:

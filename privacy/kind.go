@@ -86,7 +86,7 @@ type Search struct {
 // kinds are all kinds of events, in the order of the specification.
 var kinds = []*Kind{
 	gaussianKind, laplaceKind, discreteGaussianKind, discreteLaplaceKind,
-	pureKind, approxKind, zcdpKind, responseKind,
+	pureKind, approxKind, zcdpKind, boundedRangeKind, responseKind,
 	composeKind, repeatKind, poissonKind, withoutReplacementKind, withReplacementKind, multistageKind,
 	shuffledKind, lastIterateKind,
 }
