@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // named is a mapping whose keys are names of the user's choosing. put sets the
@@ -12,25 +14,25 @@ import (
 func named[V any](k kind[V], suffix string, check func(string) (string, error), put func(*V, string)) kind[[]V] {
 	s := schema{"type": "object", "additionalProperties": k.schema, "minProperties": 1}
 	return kind[[]V]{label: "mapping", schema: s, nested: k.nested, suffix: "." + suffix + ".",
-		read: func(c *cursor, p place) ([]V, bool) {
-			pairs, ok := c.pairs(p)
+		read: func(c *cursor, p lang.Place) ([]V, bool) {
+			pairs, ok := c.Pairs(p)
 			if !ok {
 				return nil, false
 			}
 			if len(pairs) == 0 {
-				c.wrong(p, "", "%s", tooFew(1))
+				c.Wrong(p, "", "%s", tooFew(1))
 				return nil, false
 			}
 			out := make([]V, 0, len(pairs))
 			for _, kv := range pairs {
-				if _, err := check(kv.at.Value); err != nil {
-					c.wrong(kv, "", "%s", fmt.Errorf("name %w", err))
+				if _, err := check(kv.At.Value); err != nil {
+					c.Wrong(kv, "", "%s", fmt.Errorf("name %w", err))
 				}
-				if !c.open(&kv) {
+				if !c.Open(&kv) {
 					continue
 				}
 				v, _ := k.read(c, kv)
-				put(&v, kv.at.Value)
+				put(&v, kv.At.Value)
 				out = append(out, v)
 			}
 			return out, true
@@ -41,20 +43,20 @@ func named[V any](k kind[V], suffix string, check func(string) (string, error), 
 func list[V any](k kind[V], min int) kind[[]V] {
 	s := schema{"type": "array", "items": k.schema, "minItems": min}
 	return kind[[]V]{label: "list of " + plural(k.label), schema: s, nested: k.nested, suffix: "[].",
-		read: func(c *cursor, p place) ([]V, bool) {
-			if p.node.Kind != yaml.SequenceNode {
-				c.wrong(p, "", "must be a list, not %s", shape(p.node))
+		read: func(c *cursor, p lang.Place) ([]V, bool) {
+			if p.Node.Kind != yaml.SequenceNode {
+				c.Wrong(p, "", "must be a list, not %s", lang.ShapeOf(p.Node))
 				return nil, false
 			}
-			if len(p.node.Content) < min {
-				c.wrong(p, "", "%s", tooFew(min))
+			if len(p.Node.Content) < min {
+				c.Wrong(p, "", "%s", tooFew(min))
 				return nil, false
 			}
-			out := make([]V, 0, len(p.node.Content))
-			for i, n := range p.node.Content {
-				e := place{path: Item(p.path, i), at: n, node: n}
+			out := make([]V, 0, len(p.Node.Content))
+			for i, n := range p.Node.Content {
+				e := lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}
 				var v V
-				if c.open(&e) {
+				if c.Open(&e) {
 					v, _ = k.read(c, e)
 				}
 				out = append(out, v)

@@ -9,6 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/lazy"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // schema is a piece of JSON Schema.
@@ -19,24 +21,24 @@ type schema = map[string]any
 type kind[V any] struct {
 	label  string
 	schema schema
-	read   func(c *cursor, p place) (V, bool)
+	read   func(c *cursor, p lang.Place) (V, bool)
 	nested []decl // the keys of a mapping, for the reference
 	suffix string // what the reference puts between this key and its nested keys
 }
 
 // scalar is a kind whose value is one text; parse says what is wrong with it.
 func scalar[V any](label string, s schema, parse func(text string) (V, error)) kind[V] {
-	return kind[V]{label: label, schema: s, read: func(c *cursor, p place) (v V, ok bool) {
-		if p.node.Kind != yaml.ScalarNode {
-			c.wrong(p, "", "must be %s, not %s", article(label), shape(p.node))
+	return kind[V]{label: label, schema: s, read: func(c *cursor, p lang.Place) (v V, ok bool) {
+		if p.Node.Kind != yaml.ScalarNode {
+			c.Wrong(p, "", "must be %s, not %s", article(label), lang.ShapeOf(p.Node))
 			return v, false
 		}
 		if !c.noVariable(p) {
 			return v, false
 		}
-		v, err := parse(p.node.Value)
+		v, err := parse(p.Node.Value)
 		if err != nil {
-			c.wrong(p, "", "%s", err)
+			c.Wrong(p, "", "%s", err)
 			return v, false
 		}
 		return v, true
@@ -56,11 +58,11 @@ func article(label string) string {
 func text() kind[string] {
 	k := scalar("text", schema{"type": "string", "minLength": 1, "maxLength": maxText}, checkText)
 	read := k.read
-	k.read = func(c *cursor, p place) (string, bool) {
-		if p.node.Kind == yaml.ScalarNode {
-			switch p.node.Tag {
+	k.read = func(c *cursor, p lang.Place) (string, bool) {
+		if p.Node.Kind == yaml.ScalarNode {
+			switch p.Node.Tag {
 			case "!!int", "!!float", "!!bool":
-				c.wrong(p, "put it in quotes", "must be text, not %s", shown(p.node.Value))
+				c.Wrong(p, "put it in quotes", "must be text, not %s", lang.Shown(p.Node.Value))
 				return "", false
 			}
 		}
@@ -88,16 +90,16 @@ func checkText(s string) (string, error) {
 // ${…} has no meaning in it.
 func value() kind[string] {
 	return kind[string]{label: "value", schema: schema{"type": []string{"string", "number", "boolean"}},
-		read: func(c *cursor, p place) (string, bool) {
-			if p.node.Kind != yaml.ScalarNode {
-				c.wrong(p, "", "must be one value, not %s", shape(p.node))
+		read: func(c *cursor, p lang.Place) (string, bool) {
+			if p.Node.Kind != yaml.ScalarNode {
+				c.Wrong(p, "", "must be one value, not %s", lang.ShapeOf(p.Node))
 				return "", false
 			}
-			if len([]rune(p.node.Value)) > maxText {
-				c.wrong(p, "", "must be at most %d characters long", maxText)
+			if len([]rune(p.Node.Value)) > maxText {
+				c.Wrong(p, "", "must be at most %d characters long", maxText)
 				return "", false
 			}
-			return p.node.Value, true
+			return p.Node.Value, true
 		}}
 }
 
@@ -116,10 +118,10 @@ var reservedNames = []string{
 
 func checkName(s string) (string, error) {
 	if !nameGrammar().MatchString(s) {
-		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", shown(s))
+		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", lang.Shown(s))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
-		return "", fmt.Errorf("must not be %s, which is a reserved file name", shown(s))
+		return "", fmt.Errorf("must not be %s, which is a reserved file name", lang.Shown(s))
 	}
 	return s, nil
 }
@@ -129,13 +131,13 @@ func name() kind[string] {
 	k := text()
 	k.label, k.schema = "name", schema{"type": "string", "pattern": namePattern}
 	read := k.read
-	k.read = func(c *cursor, p place) (string, bool) {
+	k.read = func(c *cursor, p lang.Place) (string, bool) {
 		s, ok := read(c, p)
 		if !ok {
 			return "", false
 		}
 		if _, err := checkName(s); err != nil {
-			c.wrong(p, "", "%s", err)
+			c.Wrong(p, "", "%s", err)
 			return "", false
 		}
 		return s, true
@@ -148,7 +150,7 @@ func pattern(label, expr string) kind[string] {
 	re := lazy.Regexp(expr)
 	return scalar(label, schema{"type": "string", "pattern": expr}, func(s string) (string, error) {
 		if !re().MatchString(s) {
-			return "", fmt.Errorf("must be %s, not %s", label, shown(s))
+			return "", fmt.Errorf("must be %s, not %s", label, lang.Shown(s))
 		}
 		return s, nil
 	})
@@ -164,27 +166,27 @@ func choice[V ~string](words ...V) kind[V] {
 	if len(list) > 1 {
 		label = "one of " + label
 	}
-	return kind[V]{label: label, schema: schema{"enum": list}, read: func(c *cursor, p place) (V, bool) {
-		if p.node.Kind != yaml.ScalarNode {
-			c.wrong(p, "", "must be %s, not %s", label, shape(p.node))
+	return kind[V]{label: label, schema: schema{"enum": list}, read: func(c *cursor, p lang.Place) (V, bool) {
+		if p.Node.Kind != yaml.ScalarNode {
+			c.Wrong(p, "", "must be %s, not %s", label, lang.ShapeOf(p.Node))
 			return "", false
 		}
-		if !slices.Contains(list, p.node.Value) {
-			c.wrong(p, didYouMean(p.node.Value, list), "must be %s, not %s", label, shown(p.node.Value))
+		if !slices.Contains(list, p.Node.Value) {
+			c.Wrong(p, lang.DidYouMean(p.Node.Value, list), "must be %s, not %s", label, lang.Shown(p.Node.Value))
 			return "", false
 		}
-		return V(p.node.Value), true
+		return V(p.Node.Value), true
 	}}
 }
 
 // flag is true or false.
 func flag() kind[bool] {
-	return kind[bool]{label: "true or false", schema: schema{"type": "boolean"}, read: func(c *cursor, p place) (bool, bool) {
-		if p.node.Kind != yaml.ScalarNode || p.node.Tag != "!!bool" {
-			c.wrong(p, "", "must be true or false, not %s", shape(p.node))
+	return kind[bool]{label: "true or false", schema: schema{"type": "boolean"}, read: func(c *cursor, p lang.Place) (bool, bool) {
+		if p.Node.Kind != yaml.ScalarNode || p.Node.Tag != "!!bool" {
+			c.Wrong(p, "", "must be true or false, not %s", lang.ShapeOf(p.Node))
 			return false, false
 		}
-		return strings.EqualFold(p.node.Value, "true"), true
+		return strings.EqualFold(p.Node.Value, "true"), true
 	}}
 }
 
@@ -194,7 +196,7 @@ func duration() kind[time.Duration] {
 		func(t string) (time.Duration, error) {
 			d, err := time.ParseDuration(t)
 			if err != nil || d <= 0 {
-				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", shown(t))
+				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", lang.Shown(t))
 			}
 			return d, nil
 		})
@@ -203,14 +205,14 @@ func duration() kind[time.Duration] {
 // transform reads another kind and turns its value into this one.
 func transform[A, B any](k kind[A], f func(A) (B, error)) kind[B] {
 	return kind[B]{label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix,
-		read: func(c *cursor, p place) (b B, ok bool) {
+		read: func(c *cursor, p lang.Place) (b B, ok bool) {
 			a, ok := k.read(c, p)
 			if !ok {
 				return b, false
 			}
 			b, err := f(a)
 			if err != nil {
-				c.wrong(p, "", "%s", err)
+				c.Wrong(p, "", "%s", err)
 				return b, false
 			}
 			return b, true

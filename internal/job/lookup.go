@@ -1,15 +1,12 @@
 package job
 
+import "github.com/dprelease/dprelease/internal/lang"
+
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
 // For a key that the file does not have it is the place of the nearest key
 // around it.
 func (j *Job) Pos(path string) Pos {
-	for p := path; p != ""; p = parent(p) {
-		if at, ok := j.pos[p]; ok {
-			return at
-		}
-	}
-	if at, ok := j.pos[""]; ok {
+	if at, ok := lang.Nearest(j.pos, path); ok {
 		return at
 	}
 	return Pos{File: j.File}
@@ -24,7 +21,7 @@ func (j *Job) Has(path string) bool {
 // Problem makes a problem of the check stage at a key, for checks that are made
 // elsewhere.
 func (j *Job) Problem(path, message, hint string) Problem {
-	return Problem{Pos: j.Pos(path), Step: StepCheck, Path: path, Message: message, Hint: hint}
+	return Problem{Pos: j.Pos(path), Step: lang.StepCheck, Path: path, Message: message, Hint: hint}
 }
 
 // Sample returns the declared sample of that name.

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // decl is what the reference and the JSON Schema need to know about a key.
@@ -26,7 +28,7 @@ type decl struct {
 // field is one declared key of a mapping that is read into a T.
 type field[T any] struct {
 	decl
-	read func(c *cursor, p place, into *T)
+	read func(c *cursor, p lang.Place, into *T)
 }
 
 type option func(*decl)
@@ -52,7 +54,7 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 			d.fallback = n.Content[0]
 		}
 	}
-	return field[T]{decl: d, read: func(c *cursor, p place, into *T) {
+	return field[T]{decl: d, read: func(c *cursor, p lang.Place, into *T) {
 		if v, ok := k.read(c, p); ok {
 			*at(into) = v
 		}
@@ -62,8 +64,8 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 // object is a mapping with declared keys, all of them known.
 func object[T any](fields ...field[T]) kind[T] {
 	return kind[T]{label: "mapping", schema: objectSchema(fields), nested: decls(fields), suffix: ".",
-		read: func(c *cursor, p place) (v T, ok bool) {
-			pairs, ok := c.pairs(p)
+		read: func(c *cursor, p lang.Place) (v T, ok bool) {
+			pairs, ok := c.Pairs(p)
 			if !ok {
 				return v, false
 			}
@@ -76,11 +78,11 @@ func object[T any](fields ...field[T]) kind[T] {
 
 // readFields reads the pairs of a mapping. elsewhere explains a key that is not
 // declared here but would be in another place.
-func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], into *T, elsewhere func(key string) string) {
+func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []field[T], into *T, elsewhere func(key string) string) {
 	seen := make([]bool, len(fields))
 	meant := make([]bool, len(fields)) // a key with a slip stands in its place
 	for _, kv := range pairs {
-		word := kv.at.Value
+		word := kv.At.Value
 		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == word })
 		if i < 0 {
 			hint := ""
@@ -90,15 +92,15 @@ func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], int
 			if hint == "" {
 				known := decls(fields)
 				hint = unknownKeyHint(word, known)
-				if i := slices.IndexFunc(known, func(d decl) bool { return hint == meanHint(d.name) }); i >= 0 {
+				if i := slices.IndexFunc(known, func(d decl) bool { return hint == lang.DidYouMean(d.name, []string{d.name}) }); i >= 0 {
 					meant[i] = true
 				}
 			}
-			c.wrong(kv, hint, "unknown key")
+			c.Wrong(kv, hint, "unknown key")
 			continue
 		}
 		seen[i] = true
-		if c.open(&kv) {
+		if c.Open(&kv) {
 			fields[i].read(c, kv, into)
 		}
 	}
@@ -106,11 +108,11 @@ func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], int
 		switch {
 		case seen[i] || meant[i]:
 		case f.required:
-			missing := place{path: Key(p.path, f.name), at: p.at}
-			c.wrong(missing, f.doc1(), "is missing")
+			missing := lang.Place{Path: lang.Key(p.Path, f.name), At: p.At}
+			c.Wrong(missing, f.doc1(), "is missing")
 		case f.fallback != nil:
 			// A default goes through the same reader as a written value.
-			f.read(c, place{path: Key(p.path, f.name), at: p.at, node: f.fallback}, into)
+			f.read(c, lang.Place{Path: lang.Key(p.Path, f.name), At: p.At, Node: f.fallback}, into)
 		}
 	}
 }
@@ -128,45 +130,10 @@ func unknownKeyHint(word string, fields []decl) string {
 	for i, f := range fields {
 		known[i] = f.name
 	}
-	if near := didYouMean(word, known); near != "" {
+	if near := lang.DidYouMean(word, known); near != "" {
 		return near
 	}
 	return "known keys: " + strings.Join(known, ", ")
-}
-
-// pairs takes a mapping apart: each place has the key as at and the value as
-// node. Keys must be plain texts, and no key may come twice.
-func (c *cursor) pairs(p place) ([]place, bool) {
-	if p.node.Kind != yaml.MappingNode {
-		c.wrong(p, "", "must be a mapping, not %s", shape(p.node))
-		return nil, false
-	}
-	out := make([]place, 0, len(p.node.Content)/2)
-	first := make(map[string]int, len(p.node.Content)/2)
-	ok := true
-	for i := 0; i+1 < len(p.node.Content); i += 2 {
-		k, v := p.node.Content[i], p.node.Content[i+1]
-		kv := place{path: p.path, at: k, node: v}
-		switch {
-		case k.Kind != yaml.ScalarNode || k.Tag == "!!null" || k.Value == "":
-			c.wrong(kv, "", "has a key that is not a text")
-			ok = false
-			continue
-		case k.Tag == "!!merge":
-			c.wrong(kv, "write the keys out", "merge keys (<<) are not part of the job language")
-			ok = false
-			continue
-		}
-		kv.path = Key(p.path, k.Value)
-		if line, twice := first[k.Value]; twice {
-			c.wrong(kv, "", "is given twice (first in line %d)", line)
-			ok = false
-			continue
-		}
-		first[k.Value] = k.Line
-		out = append(out, kv)
-	}
-	return out, ok || len(out) > 0
 }
 
 func decls[T any](fields []field[T]) []decl {

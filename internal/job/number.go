@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/big"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // span is the range of a number; an empty end is open-ended.
@@ -71,7 +73,7 @@ func amount(s span) kind[*big.Rat] {
 			return nil, err
 		}
 		if !s.holds(r) {
-			return nil, fmt.Errorf("must be %s, not %s", s, shown(t))
+			return nil, fmt.Errorf("must be %s, not %s", s, lang.Shown(t))
 		}
 		return r, nil
 	})
@@ -83,13 +85,13 @@ func count(min string) kind[int64] {
 	return scalar("whole number, at least "+min, s.schema("integer"), func(t string) (int64, error) {
 		r, err := ParseAmount(t)
 		if err != nil || !r.IsInt() {
-			return 0, fmt.Errorf("must be a whole number, not %s", shown(t))
+			return 0, fmt.Errorf("must be a whole number, not %s", lang.Shown(t))
 		}
 		switch {
 		case !(span{lo: s.lo}).holds(r):
-			return 0, fmt.Errorf("must be at least %s, not %s", s.lo, shown(t))
+			return 0, fmt.Errorf("must be at least %s, not %s", s.lo, lang.Shown(t))
 		case !s.holds(r):
-			return 0, fmt.Errorf("must be at most 2^53, not %s", shown(t))
+			return 0, fmt.Errorf("must be at most 2^53, not %s", lang.Shown(t))
 		}
 		return r.Num().Int64(), nil
 	})

@@ -11,18 +11,17 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/lazy"
-)
 
-// maxDepth bounds the nesting of a value.
-const maxDepth = 64
+	"github.com/dprelease/dprelease/internal/lang"
+)
 
 // params is a free mapping, turned into JSON; the mechanism's own JSON Schema
 // says what may stand in it.
 func params() kind[json.RawMessage] {
 	return kind[json.RawMessage]{label: "mapping, as the mechanism asks", schema: schema{"type": "object"},
-		read: func(c *cursor, p place) (json.RawMessage, bool) {
-			if p.node.Kind != yaml.MappingNode {
-				c.wrong(p, "", "must be a mapping, not %s", shape(p.node))
+		read: func(c *cursor, p lang.Place) (json.RawMessage, bool) {
+			if p.Node.Kind != yaml.MappingNode {
+				c.Wrong(p, "", "must be a mapping, not %s", lang.ShapeOf(p.Node))
 				return nil, false
 			}
 			var b bytes.Buffer
@@ -34,20 +33,20 @@ func params() kind[json.RawMessage] {
 }
 
 // toJSON writes a YAML value as JSON: numbers keep their digits.
-func (c *cursor) toJSON(b *bytes.Buffer, p place, depth int) bool {
+func (c *cursor) toJSON(b *bytes.Buffer, p lang.Place, depth int) bool {
 	if depth > maxDepth {
-		c.wrong(p, "", "is nested more than %d deep", maxDepth)
+		c.Wrong(p, "", "is nested more than %d deep", maxDepth)
 		return false
 	}
-	switch p.node.Kind {
+	switch p.Node.Kind {
 	case yaml.MappingNode:
-		pairs, ok := c.pairs(p)
+		pairs, ok := c.Pairs(p)
 		b.WriteByte('{')
 		for i, kv := range pairs {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			writeText(b, kv.at.Value)
+			writeText(b, kv.At.Value)
 			b.WriteByte(':')
 			ok = c.elementJSON(b, kv, depth) && ok
 		}
@@ -56,11 +55,11 @@ func (c *cursor) toJSON(b *bytes.Buffer, p place, depth int) bool {
 	case yaml.SequenceNode:
 		ok := true
 		b.WriteByte('[')
-		for i, n := range p.node.Content {
+		for i, n := range p.Node.Content {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			ok = c.elementJSON(b, place{path: Item(p.path, i), at: n, node: n}, depth) && ok
+			ok = c.elementJSON(b, lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}, depth) && ok
 		}
 		b.WriteByte(']')
 		return ok
@@ -68,35 +67,34 @@ func (c *cursor) toJSON(b *bytes.Buffer, p place, depth int) bool {
 	return c.scalarJSON(b, p)
 }
 
-func (c *cursor) elementJSON(b *bytes.Buffer, p place, depth int) bool {
-	if p.node.Tag == "!!null" && p.node.Style&yaml.TaggedStyle == 0 {
-		c.left--
-		c.pos[p.path] = c.position(p.at)
+func (c *cursor) elementJSON(b *bytes.Buffer, p lang.Place, depth int) bool {
+	if p.IsNull() {
+		c.Note(p)
 		b.WriteString("null")
 		return true
 	}
-	if !c.open(&p) {
+	if !c.Open(&p) {
 		return false
 	}
 	return c.toJSON(b, p, depth+1)
 }
 
-func (c *cursor) scalarJSON(b *bytes.Buffer, p place) bool {
+func (c *cursor) scalarJSON(b *bytes.Buffer, p lang.Place) bool {
 	if !c.noVariable(p) {
 		return false
 	}
-	switch p.node.Tag {
+	switch p.Node.Tag {
 	case "!!bool":
-		b.WriteString(strings.ToLower(p.node.Value))
+		b.WriteString(strings.ToLower(p.Node.Value))
 	case "!!int", "!!float":
-		s, err := numberJSON(p.node.Value)
+		s, err := numberJSON(p.Node.Value)
 		if err != nil {
-			c.wrong(p, "put it in quotes if it is a text", "%s", err)
+			c.Wrong(p, "put it in quotes if it is a text", "%s", err)
 			return false
 		}
 		b.WriteString(s)
 	default:
-		writeText(b, p.node.Value)
+		writeText(b, p.Node.Value)
 	}
 	return true
 }
@@ -135,7 +133,7 @@ func numberJSON(text string) (string, error) {
 	if _, err := ParseAmount(text); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("must be a decimal number, not %s", shown(text))
+	return "", fmt.Errorf("must be a decimal number, not %s", lang.Shown(text))
 }
 
 var otherBase = lazy.Regexp(`^[+-]?0[xob][0-9A-Fa-f]+$`)

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // handling is a rule as one word, or a mapping with the value to impute.
@@ -17,18 +19,18 @@ func handling(words ...Rule) kind[Handling] {
 	label := word.label + ", or {impute: value}"
 	return kind[Handling]{label: label,
 		schema: schema{"anyOf": []schema{word.schema, form.schema}},
-		read: func(c *cursor, p place) (Handling, bool) {
+		read: func(c *cursor, p lang.Place) (Handling, bool) {
 			switch {
-			case p.node.Kind == yaml.MappingNode:
-				before := len(c.problems)
+			case p.Node.Kind == yaml.MappingNode:
+				before := len(c.Problems)
 				i, _ := form.read(c, p)
-				return Handling{Rule: Impute, Text: i.text}, len(c.problems) == before
-			case p.node.Kind == yaml.ScalarNode && slices.Contains(words, Rule(p.node.Value)):
-				return Handling{Rule: Rule(p.node.Value)}, true
-			case p.node.Kind == yaml.ScalarNode && p.node.Value == string(Impute):
-				c.wrong(p, "write {impute: value}", "does not say which value to impute")
+				return Handling{Rule: Impute, Text: i.text}, len(c.Problems) == before
+			case p.Node.Kind == yaml.ScalarNode && slices.Contains(words, Rule(p.Node.Value)):
+				return Handling{Rule: Rule(p.Node.Value)}, true
+			case p.Node.Kind == yaml.ScalarNode && p.Node.Value == string(Impute):
+				c.Wrong(p, "write {impute: value}", "does not say which value to impute")
 			default:
-				c.wrong(p, didYouMean(p.node.Value, ruleWords(words)), "must be %s, not %s", label, shape(p.node))
+				c.Wrong(p, lang.DidYouMean(p.Node.Value, ruleWords(words)), "must be %s, not %s", label, lang.ShapeOf(p.Node))
 			}
 			return Handling{}, false
 		}}
@@ -47,12 +49,12 @@ func take() kind[Take] {
 	n := count("1")
 	const label = "whole number, at least 1, or all"
 	return kind[Take]{label: label, schema: schema{"anyOf": []schema{n.schema, {"const": "all"}}},
-		read: func(c *cursor, p place) (Take, bool) {
-			if p.node.Kind == yaml.ScalarNode && p.node.Value == "all" {
+		read: func(c *cursor, p lang.Place) (Take, bool) {
+			if p.Node.Kind == yaml.ScalarNode && p.Node.Value == "all" {
 				return Take{All: true}, true
 			}
-			if p.node.Kind == yaml.ScalarNode && p.node.Tag == "!!str" {
-				c.wrong(p, didYouMean(p.node.Value, []string{"all"}), "must be a %s, not %s", label, shape(p.node))
+			if p.Node.Kind == yaml.ScalarNode && p.Node.Tag == "!!str" {
+				c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{"all"}), "must be a %s, not %s", label, lang.ShapeOf(p.Node))
 				return Take{}, false
 			}
 			v, ok := n.read(c, p)
@@ -76,17 +78,17 @@ func distinct[V comparable](k kind[[]V]) kind[[]V] {
 	}
 	k.schema = s
 	read := k.read
-	k.read = func(c *cursor, p place) ([]V, bool) {
-		before := len(c.problems)
+	k.read = func(c *cursor, p lang.Place) ([]V, bool) {
+		before := len(c.Problems)
 		vs, ok := read(c, p)
-		if !ok || len(c.problems) > before {
+		if !ok || len(c.Problems) > before {
 			return vs, ok // elements that could not be read are all alike
 		}
 		seen := make(map[V]bool, len(vs))
 		for i, v := range vs {
 			if seen[v] {
-				n := p.node.Content[i]
-				c.wrong(place{path: Item(p.path, i), at: n}, "", "%s is already in the list", shown(fmt.Sprint(v)))
+				n := p.Node.Content[i]
+				c.Wrong(lang.Place{Path: lang.Item(p.Path, i), At: n}, "", "%s is already in the list", lang.Shown(fmt.Sprint(v)))
 			}
 			seen[v] = true
 		}

@@ -8,15 +8,17 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/lazy"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 var variable = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // noVariable refuses ${…} where it is not replaced: a text that looks replaced
 // and is not would be a surprise.
-func (c *cursor) noVariable(p place) bool {
-	if p.node.Kind == yaml.ScalarNode && strings.Contains(p.node.Value, "${") {
-		c.wrong(p, "variables are replaced only in "+strings.Join(substituted, ", "), "must not hold ${…}")
+func (c *cursor) noVariable(p lang.Place) bool {
+	if p.Node.Kind == yaml.ScalarNode && strings.Contains(p.Node.Value, "${") {
+		c.Wrong(p, "variables are replaced only in "+strings.Join(substituted, ", "), "must not hold ${…}")
 		return false
 	}
 	return true
@@ -27,19 +29,19 @@ var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins
 
 // expand replaces every ${NAME} by the environment variable. Its problems name
 // the variable and never its value.
-func (c *cursor) expand(p place) (string, bool) {
-	text := p.node.Value
+func (c *cursor) expand(p lang.Place) (string, bool) {
+	text := p.Node.Value
 	ok := true
 	out := variable().ReplaceAllStringFunc(text, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		v, set := c.getenv(name)
 		switch {
 		case !set:
-			c.wrong(p, "set it before the run", "the environment variable %s is not set", name)
+			c.Wrong(p, "set it before the run", "the environment variable %s is not set", name)
 		case v == "":
-			c.wrong(p, "set it before the run", "the environment variable %s is empty", name)
+			c.Wrong(p, "set it before the run", "the environment variable %s is empty", name)
 		case strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			c.wrong(p, "", "the environment variable %s holds a control character", name)
+			c.Wrong(p, "", "the environment variable %s holds a control character", name)
 		default:
 			return v
 		}
@@ -47,7 +49,7 @@ func (c *cursor) expand(p place) (string, bool) {
 		return ""
 	})
 	if strings.Contains(variable().ReplaceAllString(text, ""), "${") {
-		c.wrong(p, "write ${NAME}", "has a ${ that is not a variable")
+		c.Wrong(p, "write ${NAME}", "has a ${ that is not a variable")
 		ok = false
 	}
 	return out, ok
@@ -60,13 +62,13 @@ type located struct{ joined, named string }
 // filePath is a path, with variables replaced, relative to the job file.
 func filePath() kind[located] {
 	return kind[located]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p place) (located, bool) {
-			if p.node.Kind != yaml.ScalarNode {
-				c.wrong(p, "", "must be a path, not %s", shape(p.node))
+		read: func(c *cursor, p lang.Place) (located, bool) {
+			if p.Node.Kind != yaml.ScalarNode {
+				c.Wrong(p, "", "must be a path, not %s", lang.ShapeOf(p.Node))
 				return located{}, false
 			}
-			if _, err := checkText(p.node.Value); err != nil {
-				c.wrong(p, "", "%s", err)
+			if _, err := checkText(p.Node.Value); err != nil {
+				c.Wrong(p, "", "%s", err)
 				return located{}, false
 			}
 			text, ok := c.expand(p)
@@ -82,7 +84,7 @@ func filePath() kind[located] {
 func fileKey[T any](name string, joined, named func(*T) *string, doc string, opts ...option) field[T] {
 	k := filePath()
 	f := key(name, k, func(*T) *located { return new(located) }, doc, opts...)
-	f.read = func(c *cursor, p place, into *T) {
+	f.read = func(c *cursor, p lang.Place, into *T) {
 		l, ok := k.read(c, p)
 		if !ok {
 			return
@@ -109,13 +111,13 @@ var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 // problem repeats it.
 func ledgerAddress() kind[Secret] {
 	return kind[Secret]{label: "address of a ledger", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p place) (Secret, bool) {
-			if p.node.Kind != yaml.ScalarNode {
-				c.wrong(p, "", "must be an address such as sqlite:ledger.db")
+		read: func(c *cursor, p lang.Place) (Secret, bool) {
+			if p.Node.Kind != yaml.ScalarNode {
+				c.Wrong(p, "", "must be an address such as sqlite:ledger.db")
 				return Secret{}, false
 			}
-			if _, err := checkText(p.node.Value); err != nil {
-				c.wrong(p, "", "%s", err)
+			if _, err := checkText(p.Node.Value); err != nil {
+				c.Wrong(p, "", "%s", err)
 				return Secret{}, false
 			}
 			text, ok := c.expand(p)
@@ -127,7 +129,7 @@ func ledgerAddress() kind[Secret] {
 				switch {
 				case !ok:
 				case rest == "":
-					c.wrong(p, "", "names no ledger after %s", scheme)
+					c.Wrong(p, "", "names no ledger after %s", scheme)
 					return Secret{}, false
 				case scheme == "sqlite:":
 					return NewSecret(scheme + c.join(rest)), true
@@ -135,7 +137,7 @@ func ledgerAddress() kind[Secret] {
 					return NewSecret(text), true
 				}
 			}
-			c.wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s", strings.Join(ledgerSchemes, " or "))
+			c.Wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s", strings.Join(ledgerSchemes, " or "))
 			return Secret{}, false
 		}}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // variant is one shape that a mapping may take.
@@ -44,8 +46,8 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 		}
 	}
 	return kind[T]{label: "mapping", schema: schema{"oneOf": shapes}, nested: nested, suffix: ".",
-		read: func(c *cursor, p place) (out T, ok bool) {
-			pairs, ok := c.pairs(p)
+		read: func(c *cursor, p lang.Place) (out T, ok bool) {
+			pairs, ok := c.Pairs(p)
 			if !ok {
 				return out, false
 			}
@@ -53,20 +55,20 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 			var which *variant[T]
 			tagged := false
 			for _, kv := range pairs {
-				if kv.at.Value != tag {
+				if kv.At.Value != tag {
 					rest = append(rest, kv)
 					continue
 				}
 				tagged = true
-				if !c.open(&kv) {
+				if !c.Open(&kv) {
 					return out, true
 				}
 				word := ""
-				if kv.node.Kind == yaml.ScalarNode {
-					word = kv.node.Value
+				if kv.Node.Kind == yaml.ScalarNode {
+					word = kv.Node.Value
 				}
 				if why := refused[strings.ToLower(word)]; why != "" {
-					c.wrong(kv, "use "+label, "%s is refused: %s", strings.ToLower(word), why)
+					c.Wrong(kv, "use "+label, "%s is refused: %s", strings.ToLower(word), why)
 					return out, true
 				}
 				for i := range variants {
@@ -75,13 +77,13 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 					}
 				}
 				if which == nil {
-					c.wrong(kv, didYouMean(word, names), "must be %s, not %s", label, shape(kv.node))
+					c.Wrong(kv, lang.DidYouMean(word, names), "must be %s, not %s", label, lang.ShapeOf(kv.Node))
 					return out, true
 				}
 				*at(&out) = V(word)
 			}
 			if !tagged {
-				c.wrong(place{path: Key(p.path, tag), at: p.at}, label, "is missing")
+				c.Wrong(lang.Place{Path: lang.Key(p.Path, tag), At: p.At}, label, "is missing")
 				return out, true
 			}
 			readFields(c, p, rest, which.fields, &out, func(key string) string {
