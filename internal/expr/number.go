@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/internal/lazy"
 )
 
@@ -43,7 +44,7 @@ func parseFloat(text string) (x float64, wrong string) {
 		x, _ = new(big.Float).SetInt(i).Float64()
 		return x, ""
 	case !digits().MatchString(s):
-		return 0, "must be a number, not " + strconv.Quote(shorten(text, 40))
+		return 0, "must be a number, not " + lang.Shown(text)
 	}
 	plain := strings.ReplaceAll(s, "_", "")
 	x, err := strconv.ParseFloat(plain, 64)

@@ -65,8 +65,8 @@ func (r *Reader) JSON(text []byte) bool {
 	}
 	at := len(text)
 	var syn *json.SyntaxError
-	if errors.As(err, &syn) && syn.Offset > 0 && int(syn.Offset) < len(text) {
-		at = int(syn.Offset) - 1
+	if errors.As(err, &syn) && !strings.HasPrefix(syn.Error(), "unexpected end") {
+		at = min(max(int(syn.Offset)-1, 0), len(text))
 	}
 	r.WrongAt(r.offset(text, at), "", "", "is not JSON: %v", err)
 	return false
