@@ -1,6 +1,10 @@
 package job
 
-import "github.com/dprelease/dprelease/internal/lang"
+import (
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
 
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
 // For a key that the file does not have it is the place of the nearest key
@@ -26,30 +30,23 @@ func (j *Job) Problem(path, message, hint string) Problem {
 
 // Sample returns the declared sample of that name.
 func (j *Job) Sample(name string) (Sample, bool) {
-	for _, s := range j.Samples {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Sample{}, false
+	return first(j.Samples, func(s Sample) bool { return s.Name == name })
 }
 
 // Plugin returns the declared plugin of that name.
 func (j *Job) Plugin(name string) (Plugin, bool) {
-	for _, p := range j.Plugins {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Plugin{}, false
+	return first(j.Plugins, func(p Plugin) bool { return p.Name == name })
 }
 
 // Column returns the declared column of that name.
 func (d *Dataset) Column(name string) (Column, bool) {
-	for _, c := range d.Columns {
-		if c.Name == name {
-			return c, true
-		}
+	return first(d.Columns, func(c Column) bool { return c.Name == name })
+}
+
+func first[T any](list []T, is func(T) bool) (found T, ok bool) {
+	i := slices.IndexFunc(list, is)
+	if i < 0 {
+		return found, false
 	}
-	return Column{}, false
+	return list[i], true
 }

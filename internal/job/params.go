@@ -19,64 +19,55 @@ import (
 // says what may stand in it.
 func params() kind[json.RawMessage] {
 	return kind[json.RawMessage]{label: "mapping, as the mechanism asks", schema: schema{"type": "object"},
-		read: func(c *cursor, p lang.Place) (json.RawMessage, bool) {
+		read: func(c *cursor, p lang.Place, into *json.RawMessage) bool {
 			if p.Node.Kind != yaml.MappingNode {
-				c.Wrong(p, "", "must be a mapping, not %s", lang.ShapeOf(p.Node))
-				return nil, false
+				return c.Wrong(p, "", "must be a mapping, not %s", lang.ShapeOf(p.Node))
 			}
 			var b bytes.Buffer
-			if !c.toJSON(&b, p, 0) {
-				return nil, false
-			}
-			return b.Bytes(), true
+			ok := c.toJSON(&b, p, 0)
+			*into = b.Bytes()
+			return ok
 		}}
 }
 
 // toJSON writes a YAML value as JSON: numbers keep their digits.
 func (c *cursor) toJSON(b *bytes.Buffer, p lang.Place, depth int) bool {
 	if depth > maxDepth {
-		c.Wrong(p, "", "is nested more than %d deep", maxDepth)
-		return false
+		return c.Wrong(p, "", "is nested more than %d deep", maxDepth)
+	}
+	ok := true
+	element := func(i int, e lang.Place, key string) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(key)
+		switch {
+		case e.IsNull():
+			ok = c.Note(e) && ok
+			b.WriteString("null")
+		case !c.Open(&e) || !c.toJSON(b, e, depth+1):
+			ok = false
+		}
 	}
 	switch p.Node.Kind {
 	case yaml.MappingNode:
-		pairs, ok := c.Pairs(p)
+		var pairs []lang.Place
+		pairs, ok = c.Pairs(p)
 		b.WriteByte('{')
 		for i, kv := range pairs {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeText(b, kv.At.Value)
-			b.WriteByte(':')
-			ok = c.elementJSON(b, kv, depth) && ok
+			element(i, kv, textJSON(kv.At.Value)+":")
 		}
 		b.WriteByte('}')
-		return ok
 	case yaml.SequenceNode:
-		ok := true
 		b.WriteByte('[')
 		for i, n := range p.Node.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			ok = c.elementJSON(b, lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}, depth) && ok
+			element(i, lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}, "")
 		}
 		b.WriteByte(']')
-		return ok
+	default:
+		return c.scalarJSON(b, p)
 	}
-	return c.scalarJSON(b, p)
-}
-
-func (c *cursor) elementJSON(b *bytes.Buffer, p lang.Place, depth int) bool {
-	if p.IsNull() {
-		c.Note(p)
-		b.WriteString("null")
-		return true
-	}
-	if !c.Open(&p) {
-		return false
-	}
-	return c.toJSON(b, p, depth+1)
+	return ok
 }
 
 func (c *cursor) scalarJSON(b *bytes.Buffer, p lang.Place) bool {
@@ -89,12 +80,11 @@ func (c *cursor) scalarJSON(b *bytes.Buffer, p lang.Place) bool {
 	case "!!int", "!!float":
 		s, err := numberJSON(p.Node.Value)
 		if err != nil {
-			c.Wrong(p, "put it in quotes if it is a text", "%s", err)
-			return false
+			return c.Wrong(p, "put it in quotes if it is a text", "%s", err)
 		}
 		b.WriteString(s)
 	default:
-		writeText(b, p.Node.Value)
+		b.WriteString(textJSON(p.Node.Value))
 	}
 	return true
 }
@@ -138,12 +128,12 @@ func numberJSON(text string) (string, error) {
 
 var otherBase = lazy.Regexp(`^[+-]?0[xob][0-9A-Fa-f]+$`)
 
-func writeText(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
+func textJSON(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(s); err != nil { // a text always encodes
-		b.WriteString(strconv.Quote(s))
-		return
+		return strconv.Quote(s)
 	}
-	b.Truncate(b.Len() - 1) // the encoder's line end
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -58,9 +58,8 @@ func parse(file, dir string, data []byte, o Options) (*Job, error) {
 	if root := c.Document(data); root != nil {
 		p := lang.Place{At: root, Node: root}
 		if c.Open(&p) {
-			read, _ := language().read(c, p)
-			read.File, read.Dir, read.pos = j.File, j.Dir, c.Places
-			*j = read
+			j.pos = c.Places
+			language().read(c, p, j)
 			c.Problems = append(c.Problems, check(j, o)...)
 		}
 	}

@@ -68,8 +68,7 @@ func (r *Reader) JSON(text []byte) bool {
 	if errors.As(err, &syn) && !strings.HasPrefix(syn.Error(), "unexpected end") {
 		at = min(max(int(syn.Offset)-1, 0), len(text))
 	}
-	r.WrongAt(r.offset(text, at), "", "", "is not JSON: %v", err)
-	return false
+	return r.WrongAt(r.offset(text, at), "", "", "is not JSON: %v", err)
 }
 
 // looksLikeJSON says that a text begins with a quoted key in a brace, or with a list.

@@ -60,16 +60,17 @@ func (r *Reader) Position(n *yaml.Node) Pos {
 // Full says that no more problems are told.
 func (r *Reader) Full() bool { return r.Limits.Problems > 0 && len(r.Problems) >= r.Limits.Problems }
 
-// Wrong records a problem at a place.
-func (r *Reader) Wrong(p Place, hint, format string, args ...any) {
-	r.WrongAt(r.Position(p.At), p.Path, hint, format, args...)
+// Wrong records a problem at a place. It returns false, for a reader to return.
+func (r *Reader) Wrong(p Place, hint, format string, args ...any) bool {
+	return r.WrongAt(r.Position(p.At), p.Path, hint, format, args...)
 }
 
-// WrongAt records a problem at a position.
-func (r *Reader) WrongAt(at Pos, path, hint, format string, args ...any) {
+// WrongAt records a problem at a position and returns false.
+func (r *Reader) WrongAt(at Pos, path, hint, format string, args ...any) bool {
 	if !r.Full() {
 		r.Problems = append(r.Problems, Problem{Pos: at, Step: StepLoad, Path: Shorten(path, 3*maxShown), Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
+	return false
 }
 
 // Note counts a value and notes its position, without a look at what it is. It is false
@@ -80,8 +81,7 @@ func (r *Reader) Note(p Place) bool {
 	}
 	if r.left--; r.left < 0 {
 		r.spent = true
-		r.Wrong(p, "write the values out, or share less", "the aliases of this file expand to more than %d values", r.Expanded)
-		return false
+		return r.Wrong(p, "write the values out, or share less", "the aliases of this file expand to more than %d values", r.Expanded)
 	}
 	r.Places[p.Path] = r.Position(p.At)
 	return true
@@ -98,21 +98,17 @@ func (r *Reader) Open(p *Place) bool {
 	}
 	for hops := 0; p.Node.Kind == yaml.AliasNode && p.Node.Alias != nil; hops++ {
 		if hops > maxHops {
-			r.Wrong(*p, "", "is an alias of itself")
-			return false
+			return r.Wrong(*p, "", "is an alias of itself")
 		}
 		p.Node = p.Node.Alias
 	}
 	switch {
 	case p.Node.Kind == 0:
-		r.Wrong(*p, "", "has no value")
-		return false
+		return r.Wrong(*p, "", "has no value")
 	case p.Node.Style&yaml.TaggedStyle != 0:
-		r.Wrong(*p, "leave the tag out", "has a YAML tag, which %s does not use", r.Language)
-		return false
+		return r.Wrong(*p, "leave the tag out", "has a YAML tag, which %s does not use", r.Language)
 	case p.Node.Tag == "!!null":
-		r.Wrong(*p, "say a value, or leave the key out", "has no value")
-		return false
+		return r.Wrong(*p, "say a value, or leave the key out", "has no value")
 	}
 	return true
 }
