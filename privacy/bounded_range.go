@@ -82,10 +82,10 @@ func logSinhc(x float64) float64 {
 	return x/2 + math.Log1p(-math.Exp(-x)) - math.Log(x)
 }
 
-// rho is ε²/8.
+// rho is ε²/8, exactly.
 func (e BoundedRange) rho(Relation, string) (*big.Rat, *Unsupported) {
-	r := halfSquare(e.Eps)
-	return r.Mul(r, big.NewRat(1, 4)), nil
+	r := new(big.Rat).SetFloat64(e.Eps)
+	return r.Mul(r, r).Mul(r, big.NewRat(1, 8)), nil
 }
 
 // pair is the pair with the density e^{(l−ε)/2}/(2(1−e^{−ε})) of losses, which has the

@@ -154,6 +154,22 @@ func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported)
 	return lossPair{}, refuse(here, "has no privacy-loss distribution")
 }
 
+// discretePair is discrete Gaussian noise on one coordinate.
+func discretePair(e DiscreteGaussian, rel Relation, here string) (lossPair, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	switch {
+	case s == 0:
+		return lossPair{}, refuse(here, noAddRemove)
+	case e.Coordinates > 1:
+		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
+	case s > 1e4 || e.Sigma > 1e3:
+		return lossPair{}, refuse(here, "the noise spans too many lattice steps to be treated as discrete")
+	}
+	// A larger whole shift dominates a smaller one, and an integer query moves by
+	// whole steps.
+	return lossPair{mech: pld.DiscreteGaussian(e.Sigma, int64(math.Floor(s))), attained: true}, nil
+}
+
 // pair is the worst pair with this profile, in both directions.
 func (p profile) pair() pld.Mechanism {
 	return pld.FromProfile(func(eps float64) float64 {

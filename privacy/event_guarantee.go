@@ -3,7 +3,6 @@ package privacy
 import (
 	"fmt"
 	"math"
-	"math/big"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/pld"
@@ -116,10 +115,6 @@ func (e ZCDP) basic(_ Relation, _ string, k float64) (profile, *Unsupported) {
 
 func (e ZCDP) renyi(Relation, string) (renyiBound, *Unsupported) {
 	return renyiBound{curve: rdp.ZCDP(e.Rho)}, nil
-}
-
-func (e ZCDP) rho(Relation, string) (*big.Rat, *Unsupported) {
-	return new(big.Rat).SetFloat64(e.Rho), nil
 }
 
 func (e RandomizedResponse) basic(rel Relation, here string, k float64) (profile, *Unsupported) {

@@ -142,20 +142,8 @@ func (e DiscreteGaussian) renyi(_ Relation, here string) (renyiBound, *Unsupport
 	return renyiBound{}, refuse(here, noAddRemove)
 }
 
-// pair is discrete Gaussian noise on one coordinate.
 func (e DiscreteGaussian) pair(rel Relation, here string) (lossPair, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	switch {
-	case s == 0:
-		return lossPair{}, refuse(here, noAddRemove)
-	case e.Coordinates > 1:
-		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
-	case s > 1e4 || e.Sigma > 1e3:
-		return lossPair{}, refuse(here, "the noise spans too many lattice steps to be treated as discrete")
-	}
-	// A larger whole shift dominates a smaller one, and an integer query moves by
-	// whole steps.
-	return lossPair{mech: pld.DiscreteGaussian(e.Sigma, int64(math.Floor(s))), attained: true}, nil
+	return discretePair(e, rel, here)
 }
 
 func (e Laplace) basic(rel Relation, here string, k float64) (profile, *Unsupported) {

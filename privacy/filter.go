@@ -183,15 +183,26 @@ func (f *ZCDPFilter) Cost(e Event) (Cost, error) {
 
 // rhoOf is the ρ of one run of a term, exactly from upward-rounded parameters.
 func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
+	half := func(x float64) *big.Rat {
+		r := new(big.Rat).SetFloat64(x)
+		return r.Mul(r, r).Mul(r, big.NewRat(1, 2))
+	}
 	if mu := lattice(t.event, rel); mu > 0 {
-		return halfSquare(mu), nil
+		return half(mu), nil
 	}
 	if e, ok := t.event.(concentrated); ok {
-		rho, u := e.rho(rel, t.path())
+		return e.rho(rel, t.path())
+	}
+	switch e := t.event.(type) {
+	case ZCDP:
+		return new(big.Rat).SetFloat64(e.Rho), nil
+	case LastIterate:
+		mu, u := iterateShift(e, rel, t.path())
 		if u != nil {
 			u.Method = "zcdp"
+			return nil, u
 		}
-		return rho, u
+		return half(mu), nil
 	}
 	p, u := basicTerm(t.event, rel, t.at, 1)
 	if u == nil && math.IsInf(p.pure, 1) {
@@ -201,13 +212,7 @@ func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
 		u.Method = "zcdp"
 		return nil, u
 	}
-	return halfSquare(p.pure), nil
-}
-
-// halfSquare is x²/2, exactly.
-func halfSquare(x float64) *big.Rat {
-	r := new(big.Rat).SetFloat64(x)
-	return r.Mul(r, r).Mul(r, big.NewRat(1, 2))
+	return half(p.pure), nil
 }
 
 // RDPFilter adds up Rényi divergences at orders fixed when the account was opened

@@ -3,7 +3,6 @@ package privacy
 import (
 	"errors"
 	"math"
-	"math/big"
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
@@ -215,14 +214,6 @@ func (e LastIterate) pair(rel Relation, here string) (lossPair, *Unsupported) {
 		return lossPair{}, u
 	}
 	return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
-}
-
-func (e LastIterate) rho(rel Relation, here string) (*big.Rat, *Unsupported) {
-	mu, u := iterateShift(e, rel, here)
-	if u != nil {
-		return nil, u
-	}
-	return halfSquare(mu), nil
 }
 
 // ByPosition is the privacy of the records of each batch, at no more than the given
