@@ -3,17 +3,16 @@ package job
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lazy"
-
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-var variable = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // noVariable refuses ${…} where it is not replaced: a text that looks replaced
 // and is not would be a surprise.
@@ -29,7 +28,7 @@ var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins
 // the variable and never its value.
 func (c *cursor) expand(p lang.Place) (string, bool) {
 	text, ok := p.Node.Value, true
-	out := variable().ReplaceAllStringFunc(text, func(ref string) string {
+	out := variable.ReplaceAllStringFunc(text, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		v, set := c.getenv(name)
 		switch {
@@ -42,7 +41,7 @@ func (c *cursor) expand(p lang.Place) (string, bool) {
 		}
 		return v
 	})
-	if strings.Contains(variable().ReplaceAllString(text, ""), "${") {
+	if strings.Contains(variable.ReplaceAllString(text, ""), "${") {
 		ok = c.Wrong(p, "write ${NAME}", "has a ${ that is not a variable")
 	}
 	return out, ok

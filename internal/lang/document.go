@@ -7,7 +7,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
@@ -136,19 +135,19 @@ func (r *Reader) offset(data []byte, i int) Pos {
 }
 
 var (
-	yamlLine      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^yaml: (line \d+: )?`) })
-	unknownAnchor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown anchor '(.*)' referenced$`) })
+	yamlLine      = regexp.MustCompile(`^yaml: (line \d+: )?`)
+	unknownAnchor = regexp.MustCompile(`^unknown anchor '(.*)' referenced$`)
 	// bareVariable is ${ after an unquoted bracket or comma: YAML takes its brace for
 	// the beginning of a mapping.
-	bareVariable = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[{\[,][^"'{}#\n]*\$\{`) })
+	bareVariable = regexp.MustCompile(`[{\[,][^"'{}#\n]*\$\{`)
 )
 
 // syntax reports what yaml.v3 said, with a plainer word where a tab, a bare variable
 // or a bracket is to blame. yaml.v3 tells a line at best, and not always the right
 // one; how far it reads when it is fed byte by byte tells where it gave up.
 func (r *Reader) syntax(text []byte, err error) {
-	message := yamlLine().ReplaceAllString(err.Error(), "")
-	if m := unknownAnchor().FindStringSubmatch(message); m != nil {
+	message := yamlLine.ReplaceAllString(err.Error(), "")
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
 		if i := bytes.Index(text, []byte("*"+m[1])); i >= 0 {
 			r.WrongAt(r.offset(text, i), "", "", "is not YAML: %s", message)
 			return
@@ -160,7 +159,7 @@ func (r *Reader) syntax(text []byte, err error) {
 	indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
 	if i := bytes.IndexByte(indent, '\t'); i >= 0 {
 		r.WrongAt(r.offset(text, start+i), "", "indent with spaces: YAML knows no tabs", "is indented with a tab")
-	} else if m := bareVariable().FindIndex(line); m != nil {
+	} else if m := bareVariable.FindIndex(line); m != nil {
 		r.WrongAt(r.offset(text, start+m[1]-2), "", "put the value in quotes", "is not YAML: the brace of ${…} begins a mapping here")
 	} else {
 		hint := ""
