@@ -170,9 +170,8 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	r.options.observe(Event{Kind: "draw", Draw: d.name})
-	own := src.Child()
 	// The mechanisms get ready beside the draw.
-	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d, own) })
+	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d) })
 	go begin()
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
@@ -189,11 +188,11 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 }
 
 // begin begins to draw a sample.
-func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
+func (r *running) begin(d *draw) (*picker, error) {
 	if err := r.table.refused[d.name]; err != nil {
 		return nil, err
 	}
-	selector, err := samplers.Begin(d.design, src, r.table.rows())
+	selector, err := samplers.Begin(d.design, r.table.rows())
 	if err != nil {
 		return nil, err
 	}
@@ -319,6 +318,8 @@ func codeOf(ctx context.Context, err error) error {
 		return fail(ExitLedger, lost.Code, "%s; nothing was published, and the budget is spent", lost.Message)
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
+	case errors.As(err, &sampler) && sampler.Code == samplers.NoRandomness:
+		return fail(ExitBug, "NO_RANDOMNESS", "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &sampler):
 		return fail(ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &source):

@@ -6,12 +6,10 @@ import (
 	"strconv"
 
 	"gonum.org/v1/plot"
-
-	"github.com/dprelease/dprelease/internal/marks"
 )
 
 // even marks round numbers.
-var even = marks.Even(short)
+var even = Even(short)
 
 // decades labels powers of ten and, where there are few, also 2 and 5 times them.
 type decades struct{}

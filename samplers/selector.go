@@ -6,6 +6,27 @@ import (
 	"slices"
 )
 
+// Selector is one secret draw. It walks the table once, in row order, block
+// after block, and is not safe for concurrent use.
+type Selector interface {
+	// Next says which of the next n rows are in the sample; n may be any size.
+	// Designs with a frame refuse it.
+	Next(n int) (Selection, error)
+	// NextUnits is Next for the next len(units) rows, given each row's unit as
+	// Frame.UnitOf numbers it. Designs without a frame ignore the units.
+	NextUnits(units []int32) (Selection, error)
+	// Done must be called after the last row and its error heeded: it checks that
+	// the table was what the design says, and the draw what was promised.
+	Done() error
+}
+
+// Selection is the part of the sample that lies in one block.
+type Selection struct {
+	All     bool      // every row of the block
+	Rows    []uint32  // offsets inside the block, ascending; valid until the next call
+	Weights []float64 // nil when all weights are equal; else parallel to Rows
+}
+
 // walk follows the position of a draw in its table and holds the block's
 // selection. Every selector embeds it.
 type walk struct {
@@ -61,6 +82,16 @@ func (w *walk) finish() error {
 	w.over = true
 	if w.rows >= 0 && w.pos != w.rows {
 		return fail(SizeMismatch)
+	}
+	return nil
+}
+
+// firstError is the first of errs that is not nil.
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
