@@ -37,7 +37,7 @@ type concentrated interface {
 // that is released from one draw stands inside one Sampling event (P4).
 type Sampling interface {
 	Event
-	// Inner is what was run on the sample.
+	// Inner returns the event that was run on the sample.
 	Inner() Event
 	// With returns the same draw with another inner event.
 	With(inner Event) Event

@@ -84,16 +84,16 @@ func (WithReplacement) Kind() string { return "with_replacement" }
 // Kind is "multistage".
 func (Multistage) Kind() string { return "multistage" }
 
-// Inner is what was run on the sample.
+// Inner returns the event that was run on the sample.
 func (e Poisson) Inner() Event { return e.Event }
 
-// Inner is what was run on the sample.
+// Inner returns the event that was run on the sample.
 func (e WithoutReplacement) Inner() Event { return e.Event }
 
-// Inner is what was run on the sample.
+// Inner returns the event that was run on the sample.
 func (e WithReplacement) Inner() Event { return e.Event }
 
-// Inner is what was run on the sample.
+// Inner returns the event that was run on the sample.
 func (e Multistage) Inner() Event { return e.Event }
 
 // With returns the same draw with another inner event.

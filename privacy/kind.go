@@ -29,7 +29,7 @@ type Kind struct {
 // complain reports that a field, named by its path below the event, is wrong.
 type complain = func(field, format string, args ...any)
 
-// Shape is what a field holds.
+// Shape says which type of value a field holds.
 type Shape int
 
 // The shapes of a field.
@@ -110,7 +110,7 @@ func KindOf(e Event) (k *Kind, ok bool) {
 	return k, ok
 }
 
-// declaration is what declare makes a Kind of.
+// declaration is the input of declare, with functions on the Go type of the event.
 type declaration[E Event] struct {
 	about  string
 	also   []string
@@ -121,7 +121,7 @@ type declaration[E Event] struct {
 	// of its fields say: those and written are for what a person writes.
 	loose   bool
 	written func(e E, wrong complain)
-	// head is what a person reads before the inner event, instead of the fields.
+	// head returns the text that people read before the inner event, instead of the fields.
 	head func(e E) string
 	// ordered says that of two events which agree in every field that is not
 	// calibrated, the one whose calibrated fields all cost more dominates the other
@@ -226,7 +226,8 @@ func (k *Kind) Check(e Event, wrong func(field, format string, args ...any)) {
 	}
 }
 
-// Head is what a person reads before the inner event, "" where the fields say it.
+// Head returns the text that people read before the inner event, "" where the fields
+// say it.
 func (k *Kind) Head(e Event) string {
 	if k.head == nil {
 		return ""
@@ -290,7 +291,7 @@ func constant(lo, hi float64) func(Event) (float64, float64) {
 	return func(Event) (float64, float64) { return lo, hi }
 }
 
-// inside is the field that holds the inner event.
+// inside declares the field of the inner event.
 func inside() Field {
 	return Field{Name: "event", Also: []string{"mechanism", "expression"}, Example: "such as event: {gaussian: {sigma: 1}}"}
 }

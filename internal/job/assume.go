@@ -4,9 +4,9 @@ import "github.com/dprelease/dprelease/internal/lang"
 
 import "math/big"
 
-// Assume is what is publicly assumed about the values of a column, for the planner
-// and for what the report says of the error of sampling: it changes no release and
-// no guarantee. Nothing in it may be taken from the private table.
+// Assume holds public assumptions about the values of a column. The planner and the
+// report use them to forecast the error of sampling; they change no release and no
+// guarantee. Nothing in it may come from the private table.
 type Assume struct {
 	Distribution Shape    // "" where only moments are assumed
 	Mean, SD     *big.Rat // moments

@@ -2,7 +2,7 @@ package job
 
 import "github.com/dprelease/dprelease/internal/lang"
 
-// cursor is what reading one job file shares.
+// cursor reads one job file. All kinds of values share it.
 type cursor struct {
 	*lang.Reader
 	dir    string // paths are relative to it
@@ -32,14 +32,14 @@ func newCursor(file, dir string, getenv func(string) (string, bool)) *cursor {
 	}, lang.Limits{Bytes: MaxBytes, Marks: maxMarks, Expanded: maxExpanded}), dir: dir, getenv: getenv}
 }
 
-// The places and problems of a job are those of package lang.
+// Places and problems come from package lang.
 type (
 	Pos      = lang.Pos
 	Problem  = lang.Problem
 	Problems = lang.Problems
 )
 
-// When a problem was found.
+// The two steps at which a problem can be found.
 const (
 	StepLoad  = lang.StepLoad
 	StepCheck = lang.StepCheck

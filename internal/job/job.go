@@ -32,7 +32,7 @@ type Job struct {
 	pos map[string]Pos
 }
 
-// Dataset is what is publicly known about the table.
+// Dataset holds the public facts about the table.
 type Dataset struct {
 	ID       string // the budget account
 	Source   Source
@@ -40,8 +40,8 @@ type Dataset struct {
 	Size     int64 // public number of units, 0 under add-remove
 	AtLeast  int64 // public lower bound on the number of units under add-remove, 0 where none is known
 	Unit     string
-	// UnitName and UnitPlural are what people call a unit, "" where the job does not
-	// say.
+	// UnitName and UnitPlural are the everyday words for a unit, "" where the job gives
+	// none.
 	UnitName, UnitPlural string
 
 	Columns []Column // in the order of the file
@@ -63,7 +63,8 @@ type Source struct {
 	named string // the path, with variables replaced and not joined
 }
 
-// ColumnType is what a column holds. The zero value is invalid.
+// ColumnType says whether a column holds numbers or categories. The zero value is
+// invalid.
 type ColumnType string
 
 const (
@@ -73,7 +74,7 @@ const (
 	Category ColumnType = "category"
 )
 
-// Column is what is publicly known about one column.
+// Column holds the public facts about one column.
 type Column struct {
 	Name         string
 	Type         ColumnType
@@ -89,7 +90,7 @@ type Column struct {
 	Assume *Assume
 }
 
-// Rule says what becomes of a value that cannot be used. The zero value is
+// Rule says what happens to a value that cannot be used. The zero value is
 // invalid.
 type Rule string
 

@@ -27,7 +27,7 @@ type kind[V any] struct {
 	suffix string // what the reference puts between this key and its nested keys
 }
 
-// isScalar refuses a mapping or a list. what is said to be wanted.
+// isScalar refuses a mapping or a list. The message says that what was wanted.
 func (c *cursor) isScalar(p lang.Place, what string) bool {
 	return p.Node.Kind == yaml.ScalarNode || c.Wrong(p, "", "must be %s, not %s", what, lang.ShapeOf(p.Node))
 }
@@ -119,7 +119,7 @@ func value() kind[string] {
 		}}
 }
 
-// namePattern is what a name may look like that becomes part of a file name.
+// namePattern is the form of names that become parts of file names.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`
 
 var nameGrammar = regexp.MustCompile(namePattern)

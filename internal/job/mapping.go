@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// decl is what the reference and the JSON Schema need to know about a key.
+// decl describes a key for the reference and the JSON Schema.
 type decl struct {
 	name     string
 	doc      string
@@ -77,8 +77,8 @@ func object[T any](fields ...field[T]) kind[T] {
 		}}
 }
 
-// readFields reads the pairs of a mapping. elsewhere explains a key that is not
-// declared here but would be in another place.
+// readFields reads the pairs of a mapping. elsewhere explains a key that belongs to
+// another mapping, or returns "".
 func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []field[T], into *T, elsewhere func(key string) string) {
 	known := make([]string, len(fields))
 	for i, f := range fields {

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// Options are what reading a job file depends on besides the file.
+// Options holds everything besides the file that changes how a job is read.
 type Options struct {
 	// Getenv looks up an environment variable; nil knows none.
 	Getenv func(name string) (string, bool)

@@ -47,7 +47,8 @@ func (c *cursor) expand(p lang.Place) (string, bool) {
 	return out, ok
 }
 
-// expanded reads a text in which variables are replaced. what is said to be wanted.
+// expanded reads a text and replaces its variables. what is the problem of a value that
+// is no text.
 func (c *cursor) expanded(p lang.Place, what string) (string, bool) {
 	if p.Node.Kind != yaml.ScalarNode {
 		return "", c.Wrong(p, "", "%s", what)

@@ -14,8 +14,8 @@ type Limits struct {
 	Problems int // of one text that are told; 0 stands for all
 }
 
-// Reader is what reading one text shares: where things stand, what is wrong, and how
-// much has been read.
+// Reader reads one text. It keeps where each value stands, every problem so far, and
+// how many more values may be read.
 type Reader struct {
 	File string
 	Words
@@ -28,7 +28,7 @@ type Reader struct {
 	spent bool
 }
 
-// Words are what messages say of a language.
+// Words are the words that messages use for a language and its texts.
 type Words struct {
 	Language string // "the job language"
 	What     string // "a job file"

@@ -92,9 +92,9 @@ func Shorten(s string, n int) string {
 	return strings.ToValidUTF8(head, "") + "…" + tail
 }
 
-// NearestWord returns the known word that was most likely meant, or "" where none is
-// near: the same but for case, "_" and "-", or at most one edit for each three
-// characters. Of words that are equally near it is the first in the alphabet.
+// NearestWord returns the known word that the user most likely meant, or "" where none
+// is near. A word is near if it differs only in case, "_" and "-", or by at most one
+// edit for each three characters. Of equally near words the first in the alphabet wins.
 func NearestWord(word string, known []string) string {
 	plain := normal(word)
 	best, distance := "", len(word)
