@@ -27,9 +27,9 @@ type kind[V any] struct {
 	suffix string // what the reference puts between this key and its nested keys
 }
 
-// isScalar refuses a mapping or a list. The message says that what was wanted.
-func (c *cursor) isScalar(p lang.Place, what string) bool {
-	return p.Node.Kind == yaml.ScalarNode || c.Wrong(p, "", "must be %s, not %s", what, lang.ShapeOf(p.Node))
+// isScalar refuses a mapping or a list, and says what was wanted instead.
+func (c *cursor) isScalar(p lang.Place, wanted string) bool {
+	return p.Node.Kind == yaml.ScalarNode || c.Wrong(p, "", "must be %s, not %s", wanted, lang.ShapeOf(p.Node))
 }
 
 // scalar is a kind whose value is one text; parse says what is wrong with it.
