@@ -37,7 +37,8 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
-	early := beginBudget(ctx, j)
+	o.Observer = serially(o.Observer)
+	early := beginBudget(ctx, j, o)
 	defer early.close()
 	var prepared sync.WaitGroup
 	prepared.Go(report.Prepare) // there is time while the mechanisms start
@@ -49,7 +50,6 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err := plan.nameSamples(); err != nil {
 		return nil, err
 	}
-	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
@@ -72,7 +72,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if early.missing() {
 		page()
 	}
-	budget, err := openBudget(ctx, plan, o, early)
+	budget, err := openBudget(ctx, plan, early)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 	}
+	outcome.made = budget.made
 	o.reach("visible")
 	if err := budget.published(ctx, budget.ticket.Release); err != nil {
 		return nil, err

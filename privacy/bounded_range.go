@@ -82,10 +82,15 @@ func logSinhc(x float64) float64 {
 	return x/2 + math.Log1p(-math.Exp(-x)) - math.Log(x)
 }
 
-// rho is ε²/8, exactly.
+// rho is ε²/8, exactly, or what any ε-differentially private mechanism costs where that
+// is less (rho.proof.md).
 func (e BoundedRange) rho(Relation, string) (*big.Rat, *Unsupported) {
 	r := new(big.Rat).SetFloat64(e.Eps)
-	return r.Mul(r, r).Mul(r, big.NewRat(1, 8)), nil
+	r.Mul(r, r).Mul(r, big.NewRat(1, 8))
+	if pure := new(big.Rat).SetFloat64(rhoPure(e.Eps)); pure.Cmp(r) < 0 {
+		r = pure
+	}
+	return r, nil
 }
 
 // pair is the pair with the density e^{(l−ε)/2}/(2(1−e^{−ε})) of losses, which has the

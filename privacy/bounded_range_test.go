@@ -196,8 +196,12 @@ func TestBoundedRangeCosts(t *testing.T) {
 			}
 		}
 	}
-	rho, err := must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(Compose{[]Event{BoundedRange{.5}, Pure{.5}}})
-	if err != nil || rho[0].Cmp(big.NewRat(5, 32)) != 0 { // 1/32 + 1/8
+	rho, err := must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(Repeat{3, BoundedRange{.5}})
+	if err != nil || rho[0].Cmp(big.NewRat(3, 32)) != 0 {
+		t.Errorf("ρ %v, %v", rho, err)
+	}
+	// Beyond ε = 8 the pure guarantee says more.
+	if rho, err = must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(BoundedRange{20}); err != nil || rho[0].Cmp(big.NewRat(201, 10)) > 0 {
 		t.Errorf("ρ %v, %v", rho, err)
 	}
 	// Composed draws of a dominating pair that no neighbours attain have no false lower

@@ -137,7 +137,7 @@ func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, [
 	return cost, uses, nil
 }
 
-// together is the charged guarantee of a whole job, for people.
+// together returns the charged guarantee of a whole job. It is printed, never added up.
 func together(q *Request, uses []*Use) privacy.Point {
 	total := Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)}
 	if x := new(big.Rat).SetFloat64(q.Charged.Epsilon); x != nil {
