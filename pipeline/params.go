@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/internal/params"
 )
 
@@ -67,7 +68,7 @@ func validateParams(schema *params.Schema, raw json.RawMessage) error {
 	for i, p := range wrong {
 		all[i] = paramError{path: paramPath(p.Path), message: p.Message}
 		if p.Unknown && len(p.Path) == 1 {
-			if near := job.Nearest(p.Path[0], schema.Names()); near != "" {
+			if near := lang.NearestWord(p.Path[0], schema.Names()); near != "" {
 				all[i].hint = "did you mean " + near + "?"
 			}
 		}

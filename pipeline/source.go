@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -120,7 +121,7 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 		why := "no column " + name + " in the table"
 		if i := slices.Index(names, name); i >= 0 {
 			why = "column " + name + " cannot be used: " + t.Columns()[i].Reason
-		} else if near := job.Nearest(name, usable); near != "" && !strings.ContainsFunc(near, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		} else if near := lang.NearestWord(name, usable); near != "" && !strings.ContainsFunc(near, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			why += " (did you mean " + near + "?)"
 		}
 		wrong = append(wrong, why)

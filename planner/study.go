@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -76,7 +77,7 @@ func ParseAxis(s string) (Axis, error) {
 
 // meant ends an error with the word that was probably meant, if there is one.
 func meant(word string, known ...string) string {
-	if near := job.Nearest(word, known); near != "" {
+	if near := lang.NearestWord(word, known); near != "" {
 		return " (did you mean " + near + "?)"
 	}
 	return ""

@@ -118,58 +118,37 @@ func TestRDPFilter(t *testing.T) {
 	}
 }
 
-func TestCalibrateFields(t *testing.T) {
-	sgd := Repeat{1000, Poisson{.01, Gaussian{Sigma: 1}}}
-	for _, c := range []struct {
-		e      Event
-		field  string
+// What a calibration finds meets the target, and the next worse value does not.
+func TestCalibrateFindsTheEdge(t *testing.T) {
+	for name, c := range map[string]struct {
+		build  func(x float64) Event
 		rel    Relation
 		target Point
+		lo, hi float64
 		worse  float64 // a factor that must break the target
 	}{
-		{sgd, "sigma", AddRemove, Point{1, 1e-6}, .99},
-		{sgd, "repeat.event.poisson.rate", AddRemove, Point{1, 1e-6}, 1.01},
-		{sgd, "n", ReplaceOne, Point{1, 1e-6}, 1.01},
-		{Gaussian{Sigma: 1}, "sigma", ReplaceOne, Point{.5, 1e-9}, 1 - 1e-9},
-		{Laplace{Scale: 1}, "scale", ReplaceOne, Point{.5, 0}, 1 - 1e-12},
-		{WithoutReplacement{101, 10001, Pure{1}}, "eps", ReplaceOne, Point{1, 0}, 1 + 1e-12},
-		{WithoutReplacement{101, 10001, Pure{5}}, "n", ReplaceOne, Point{1, 0}, 1.02},
-		{Compose{[]Event{Pure{.25}, Laplace{Scale: 9}}}, "compose[1].laplace.scale", AddRemove, Point{1, 0}, 1 - 1e-12},
-		{Multistage{[]Stage{{2, 10, 0}, {5, 50, 0}}, Pure{1}}, "eps", ReplaceOne, Point{1, 0}, 1 + 1e-9},
+		"sigma":    {func(x float64) Event { return Repeat{1000, Poisson{.01, Gaussian{Sigma: x}}} }, AddRemove, Point{1, 1e-6}, 1e-3, 1e9, .99},
+		"rate":     {func(x float64) Event { return Repeat{1000, Poisson{x, Gaussian{Sigma: 1}}} }, AddRemove, Point{1, 1e-6}, 1e-12, 1, 1.01},
+		"one":      {func(x float64) Event { return Gaussian{Sigma: x} }, ReplaceOne, Point{.5, 1e-9}, 1e-3, 1e9, 1 - 1e-9},
+		"scale":    {func(x float64) Event { return Laplace{Scale: x} }, ReplaceOne, Point{.5, 0}, 1e-4, 1e12, 1 - 1e-12},
+		"eps":      {func(x float64) Event { return WithoutReplacement{101, 10001, Pure{x}} }, ReplaceOne, Point{1, 0}, 1e-12, 1e4, 1 + 1e-12},
+		"part":     {func(x float64) Event { return Compose{[]Event{Pure{.25}, Laplace{Scale: x}}} }, AddRemove, Point{1, 0}, 1e-4, 1e12, 1 - 1e-12},
+		"clusters": {func(x float64) Event { return Multistage{[]Stage{{2, 10, 0}, {5, 50, 0}}, Pure{x}} }, ReplaceOne, Point{1, 0}, 1e-12, 1e4, 1 + 1e-9},
 	} {
-		e, x, a, err := CalibrateField(c.e, c.field, c.rel, c.target)
+		x, a, err := Calibrate(c.build, c.rel, c.target, c.lo, c.hi)
 		if err != nil {
-			t.Errorf("%s of %#v: %v", c.field, c.e, err)
+			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if a.Epsilon > c.target.Epsilon {
-			t.Errorf("%s = %g costs %g", c.field, x, a.Epsilon)
+		if again := mustEpsilon(t, c.build(x), c.rel, c.target.Delta); a.Epsilon > c.target.Epsilon || again.Epsilon > c.target.Epsilon {
+			t.Errorf("%s = %g costs %g and, asked again, %g", name, x, a.Epsilon, again.Epsilon)
 		}
-		if again := mustEpsilon(t, e, c.rel, c.target.Delta); again.Epsilon > c.target.Epsilon {
-			t.Errorf("%s = %g costs %g when asked again", c.field, x, again.Epsilon)
-		}
-		for _, f := range fields(c.e, "", func(e Event) Event { return e }) {
-			if f.path != c.field && len(f.path) > len(c.field) && f.path[len(f.path)-len(c.field)-1:] != "."+c.field {
-				continue
-			}
-			if f.path == c.field || len(f.path) > len(c.field) {
-				worse := x * c.worse
-				if f.whole {
-					worse = x + 1
-				}
-				if w := mustEpsilon(t, f.set(worse), c.rel, c.target.Delta); w.Epsilon <= c.target.Epsilon {
-					t.Errorf("%s = %g is not the best: %g costs %g", c.field, x, worse, w.Epsilon)
-				}
-			}
+		if w := mustEpsilon(t, c.build(x*c.worse), c.rel, c.target.Delta); w.Epsilon <= c.target.Epsilon {
+			t.Errorf("%s = %g is not the best: %g costs %g", name, x, x*c.worse, w.Epsilon)
 		}
 	}
-	if _, _, _, err := CalibrateField(sgd, "scale", AddRemove, Point{1, 1e-6}); err == nil {
-		t.Error("a field that does not exist was calibrated")
-	}
-	if _, _, _, err := CalibrateField(Compose{[]Event{Pure{1}, Pure{1}}}, "eps", AddRemove, Point{1, 0}); err == nil {
-		t.Error("an ambiguous field was calibrated")
-	}
-	if _, _, _, err := CalibrateField(Compose{[]Event{Pure{2}, Gaussian{Sigma: 1}}}, "sigma", AddRemove, Point{1, 1e-6}); !errors.Is(err, ErrUnreachable) {
+	unreachable := func(x float64) Event { return Compose{[]Event{Pure{2}, Gaussian{Sigma: x}}} }
+	if _, _, err := Calibrate(unreachable, AddRemove, Point{1, 1e-6}, 1e-3, 1e9); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("an unreachable target: %v", err)
 	}
 }

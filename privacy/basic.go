@@ -184,54 +184,14 @@ func norm(x []float64) float64 {
 func basicTerm(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
 	here := join(at, e.Kind())
 	switch e := e.(type) {
-	case Laplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return profile{}, refuse(here, noAddRemove)
-		}
-		return laplaceProfile(amplify.GroupEpsilon(k, ratioUp(s, e.Scale))), nil
-	case DiscreteLaplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return profile{}, refuse(here, noAddRemove)
-		}
-		return discreteLaplaceProfile(e.Scale, s*k), nil
-	case Pure:
-		eps := amplify.GroupEpsilon(k, e.Eps)
-		return closed(func(x float64) float64 { return amplify.PureDelta(eps, x) }, eps), nil
-	case Approx:
-		return approxProfile(e).group(k), nil
-	case ZCDP:
-		return zcdpProfile(above(e.Rho*k*k, 1e-15)), nil
-	case DiscreteGaussian:
-		return profile{}, refuse(here, noAddRemove)
-	case RandomizedResponse:
-		if rel == AddRemove {
-			return profile{}, refuse(here, responseCount)
-		}
-		return responseProfile(e).group(k), nil
-	case Gaussian:
-		return profile{}, refuse(here, noAddRemove)
+	case bounded:
+		return e.basic(rel, here, k)
 	case Sampling:
 		p, u := basicDraw(e, rel, here)
 		if u != nil {
 			return profile{}, u
 		}
 		return p.group(k), nil
-	case Shuffled:
-		p, u := shuffledProfile(e, rel, here)
-		if u != nil {
-			return profile{}, u
-		}
-		return p.group(k), nil
-	case LastIterate:
-		mu, u := iterateShift(e, rel, here)
-		if u != nil {
-			return profile{}, u
-		}
-		p := gaussianProfile(amplify.GroupEpsilon(k, mu))
-		p.exact = false
-		return p, nil
 	}
 	return profile{}, refuse(here, "has no closed profile")
 }

@@ -35,7 +35,7 @@ func BenchmarkAllMethods(b *testing.B) {
 // Reference: dp_accounting by PLD 1.24 s. Wanted: 150 ms.
 func BenchmarkCalibrateSigma(b *testing.B) {
 	for b.Loop() {
-		_, x, _, err := CalibrateField(reference(), "sigma", AddRemove, Point{2, 1e-6})
+		x, _, err := Calibrate(func(x float64) Event { return Repeat{10_000, Poisson{0.01, Gaussian{Sigma: x}}} }, AddRemove, Point{2, 1e-6}, 1e-3, 1e9)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func BenchmarkCalibrateSigma(b *testing.B) {
 // No Python library does this in one call.
 func BenchmarkCalibrateRate(b *testing.B) {
 	for b.Loop() {
-		_, x, _, err := CalibrateField(reference(), "rate", AddRemove, Point{2, 1e-6})
+		x, _, err := Calibrate(func(x float64) Event { return Repeat{10_000, Poisson{x, Gaussian{Sigma: 1}}} }, AddRemove, Point{2, 1e-6}, 1e-12, 1)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -15,37 +15,13 @@ import (
 //
 // The guarantee of e(x) is monotone in x over [lo, hi]; 0 < lo < hi.
 func Calibrate(e func(x float64) Event, rel Relation, target Point, lo, hi float64) (float64, Answer, error) {
-	return calibrate(e, rel, target, lo, hi, func(x float64) float64 { return x })
-}
-
-// ErrUnreachable is wrapped by the error of a calibration whose target no
-// parameter in the range meets.
-var ErrUnreachable = errors.New("no value in the range meets the target")
-
-// search is a calibration under way. safe is within the target, fail is not.
-type search struct {
-	e        func(x float64) Event
-	rel      Relation
-	target   Point
-	snap     func(x float64) float64 // to the nearest admissible value
-	err      error                   // the first error that is not a large epsilon
-	answer   Answer                  // at safe
-	safe     float64
-	fail     float64
-	epsSafe  float64
-	epsFail  float64
-	growing  bool // ε grows with x
-	attempts int
-}
-
-func calibrate(e func(x float64) Event, rel Relation, target Point, lo, hi float64, snap func(float64) float64) (float64, Answer, error) {
 	if !(target.Epsilon > 0) || math.IsInf(target.Epsilon, 1) {
 		return 0, Answer{}, wrong("target.epsilon", "must be positive and finite (%g)", target.Epsilon)
 	}
 	if !(lo > 0 && hi >= lo) || math.IsInf(hi, 1) {
 		return 0, Answer{}, wrong("range", "must be positive, finite and not empty (%g, %g)", lo, hi)
 	}
-	s := &search{e: e, rel: rel, target: target, snap: snap}
+	s := &search{e: e, rel: rel, target: target}
 	cheap := Options{Methods: []string{"basic", "rdp", "shuffle", "iterate"}, Quick: true}
 	full := Options{Quick: true}
 	found, err := s.bracket(lo, hi, cheap)
@@ -78,6 +54,25 @@ func calibrate(e func(x float64) Event, rel Relation, target Point, lo, hi float
 	return s.safe, a, err
 }
 
+// ErrUnreachable is wrapped by the error of a calibration whose target no
+// parameter in the range meets.
+var ErrUnreachable = errors.New("no value in the range meets the target")
+
+// search is a calibration under way. safe is within the target, fail is not.
+type search struct {
+	e        func(x float64) Event
+	rel      Relation
+	target   Point
+	err      error  // the first error that is not a large epsilon
+	answer   Answer // at safe
+	safe     float64
+	fail     float64
+	epsSafe  float64
+	epsFail  float64
+	growing  bool // ε grows with x
+	attempts int
+}
+
 func unreachable(target Point) error {
 	return &targetError{target}
 }
@@ -107,7 +102,6 @@ func (s *search) eps(x float64, o Options) (float64, Answer) {
 
 // bracket looks at both ends; found says that safe is set.
 func (s *search) bracket(lo, hi float64, o Options) (found bool, err error) {
-	lo, hi = s.snap(lo), s.snap(hi)
 	a, first := s.eps(lo, o)
 	b, last := s.eps(hi, o)
 	if s.err != nil {
@@ -140,13 +134,10 @@ func (s *search) narrow(o Options, tol float64) {
 		if s.epsSafe >= s.target.Epsilon*(1-tol/4) && s.epsSafe > 0 {
 			return
 		}
-		x := s.snap(s.between(stuck))
+		x := s.between(stuck)
 		if x == s.safe || x == s.fail {
-			x = s.snap(math.Sqrt(s.safe) * math.Sqrt(s.fail))
-			if x == s.safe || x == s.fail {
-				if x = s.snap((s.safe + s.fail) / 2); x == s.safe || x == s.fail {
-					return
-				}
+			if x = s.safe + (s.fail-s.safe)/2; x == s.safe || x == s.fail {
+				return
 			}
 		}
 		eps, a := s.eps(x, o)
@@ -203,13 +194,9 @@ func (s *search) advance(lo, hi float64, o Options) {
 		if x = math.Min(hi, math.Max(lo, x)); x == lo || x == hi {
 			end = true
 		}
-		x = s.snap(x)
 		if x == s.safe {
-			if end {
-				s.fail = s.safe
-				return
-			}
-			continue
+			s.fail = s.safe // at the end of the range
+			return
 		}
 		eps, a := s.eps(x, o)
 		if s.err != nil {

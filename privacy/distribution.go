@@ -145,47 +145,9 @@ const fewAtoms = 256
 // distributionTerm builds the pair of a single event.
 func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported) {
 	here := join(at, e.Kind())
-	exact := func(m pld.Mechanism) (lossPair, *Unsupported) { return lossPair{mech: m, attained: true}, nil }
 	switch e := e.(type) {
-	case Gaussian:
-		return lossPair{}, refuse(here, noAddRemove)
-	case Laplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return lossPair{}, refuse(here, noAddRemove)
-		}
-		return exact(pld.Laplace(below(e.Scale / s)))
-	case DiscreteLaplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return lossPair{}, refuse(here, noAddRemove)
-		}
-		if s <= fewAtoms {
-			return exact(pld.DiscreteLaplace(e.Scale, int64(s)))
-		}
-		return lossPair{mech: pld.Laplace(below(e.Scale / latticeShift(e.Scale, s)))}, nil
-	case DiscreteGaussian:
-		return discretePair(e, rel, here)
-	case Pure:
-		return exact(pld.Approx(e.Eps, 0))
-	case Approx:
-		return exact(pld.Approx(e.Eps, e.Delta))
-	case RandomizedResponse:
-		if rel == AddRemove {
-			return lossPair{}, refuse(here, responseCount)
-		}
-		if e.Eps0 == 0 {
-			return exact(pld.Approx(0, 0))
-		}
-		return exact(pld.RandomizedResponse(e.K, e.Eps0))
-	case LastIterate:
-		mu, u := iterateShift(e, rel, here)
-		if u != nil {
-			return lossPair{}, u
-		}
-		return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
-	case Shuffled:
-		return shuffledPair(e, rel, here)
+	case paired:
+		return e.pair(rel, here)
 	case Sampling:
 		return distributionDraw(e, rel, here)
 	}
@@ -257,10 +219,14 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 		// halves of the profile belong to different neighbours, so that a composition
 		// need not. Under add-remove the true rate is below Take/Of.
 		out := lossPair{mech: m, attained: p.attained && rel == ReplaceOne, alone: true}
-		if out.attained {
+		witness := p.mech
+		if p.alone {
+			witness = p.witness
+		}
+		if out.attained && witness != nil {
 			// Everybody but the changed record is equal: the mixture against the plain
 			// mechanism, as under Poisson sampling.
-			out.witness = pld.Poisson(amplify.Rate(s.Take, s.Of), p.mech)
+			out.witness = pld.Poisson(amplify.Rate(s.Take, s.Of), witness)
 		}
 		return out, nil
 	case Multistage:

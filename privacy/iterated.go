@@ -3,17 +3,124 @@ package privacy
 import (
 	"errors"
 	"math"
+	"strings"
 
+	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/iterate"
+	"github.com/dprelease/dprelease/privacy/pld"
+	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
-// variants are the names of [LastIterate.Variant].
+// LastIterate is noisy gradient descent of which only the last iterate is
+// released (P9). Variant names the bound: "full-batch-strongly-convex",
+// "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex" or "one-pass".
+// In a cyclic run and in one pass a record is in one batch, which does not depend
+// on any value.
+type LastIterate struct {
+	Variant         string  `event:"kind"`
+	Sigma           float64 // standard deviation of the noise added to the averaged gradient
+	Sensitivity     float64 // L: sup‖∇f_i − ∇f_i'‖
+	Early           float64 // noise of all steps but the last, as a share of Sigma (one pass; 0: 1)
+	Rounding        float64 // what rounding adds to the distance of two runs in a step, divided by η (0: exact)
+	N, Batch        int64   // records, and the most in a batch, which its sum is divided by (Batch 0: all)
+	Steps           int64   // steps (full batch)
+	Epochs          int64   // passes (cyclic)
+	StepSize        float64 `event:"step_size"` // η
+	Smooth          float64 // M
+	StrongConvexity float64 `event:"strong_convexity"` // m, 0 where only convex
+	Diameter        float64 // D of the public convex set, 0 where unconstrained
+}
+
+func (LastIterate) event() {}
+
+// Kind is "last_iterate".
+func (LastIterate) Kind() string { return "last_iterate" }
+
+// variantNames are the values of [LastIterate.Variant].
+var variantNames = []string{"full-batch-strongly-convex", "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex", "one-pass"}
+
 var variants = map[string]iterate.Kind{
 	"full-batch-strongly-convex": iterate.FullStronglyConvex,
 	"full-batch-convex":          iterate.FullConvex,
 	"cyclic-strongly-convex":     iterate.CyclicStronglyConvex,
 	"cyclic-convex":              iterate.CyclicConvex,
 	"one-pass":                   iterate.OnePass,
+}
+
+// Which fields belong to an event follows from its variant. A field that the variant
+// does not use is refused in a text, so that nobody believes that it counted.
+var lastIterateKind = declare(declaration[LastIterate]{
+	about: "noisy gradient descent of which only the last iterate is released",
+	also:  []string{"sgd", "iterate"},
+	fields: []Field{
+		{Name: "kind", Words: variantNames, Example: "one of " + strings.Join(variantNames, ", "), Also: []string{"variant"}},
+		sigma(),
+		number("sensitivity", "", positive).hidden().most(1e-9, 1e9).also("L"),
+		number("n", "n=", atLeast(1)).also("users", "count"),
+		number("step_size", "", positive).hidden().also("eta", "learning_rate", "lr"),
+		number("smooth", "", positive).hidden().also("M", "smoothness"),
+		number("steps", "steps=", atLeast(1)).optional().most(1, 1e12).also("iterations").
+			need(func(v iterate.Kind) Need { return only(isFull(v), Required) }),
+		number("batch", "batch=", atLeast(1)).optional().also("batch_size").
+			need(func(v iterate.Kind) Need { return only(!isFull(v), Required) }),
+		number("epochs", "epochs=", atLeast(1)).optional().most(1, 1e12).also("epoch", "passes").
+			need(func(v iterate.Kind) Need { return only(!isFull(v) && v != iterate.OnePass, Required) }),
+		number("strong_convexity", "", positive).hidden().optional().also("m").need(func(v iterate.Kind) Need {
+			if v == iterate.OnePass {
+				return Allowed
+			}
+			return only(v == iterate.FullStronglyConvex || v == iterate.CyclicStronglyConvex, Required)
+		}),
+		number("diameter", "", positive).hidden().optional().also("D").need(func(v iterate.Kind) Need {
+			if v == iterate.FullConvex || v == iterate.CyclicConvex {
+				return Required
+			}
+			return only(v != iterate.OnePass, Allowed)
+		}),
+		number("early", "early=", func(x float64) string {
+			if !(x > 0 && x <= 1) {
+				return "must be above 0 and at most 1: the share of the noise that all steps but the last have"
+			}
+			return ""
+		}).optional().need(func(v iterate.Kind) Need { return only(v == iterate.OnePass, Allowed) }),
+		number("rounding", "", positive).hidden().optional(),
+	},
+	// Conditions of the theorems that fail are errors only where plain composition does
+	// not hold either.
+	loose: true,
+	check: iteration,
+	written: func(e LastIterate, wrong complain) {
+		if e.Batch > e.N {
+			wrong("batch", "must be at most n (%d > %d)", e.Batch, e.N)
+		}
+		if e.Smooth > 0 && e.StepSize > 2/e.Smooth {
+			wrong("step_size", "must be at most 2/smooth = %g: a longer step is no contraction", 2/e.Smooth)
+		}
+		if e.Smooth > 0 && e.StrongConvexity > e.Smooth {
+			wrong("strong_convexity", "must be at most smooth (%g > %g)", e.StrongConvexity, e.Smooth)
+		}
+	},
+})
+
+func isFull(v iterate.Kind) bool {
+	return v == iterate.FullStronglyConvex || v == iterate.FullConvex
+}
+
+// only is need where a variant uses the field.
+func only(uses bool, need Need) Need {
+	if uses {
+		return need
+	}
+	return Unused
+}
+
+// need says which variants of a last iterate need a field.
+func (f Field) need(of func(iterate.Kind) Need) Field {
+	f.Needed = func(e Event) Need {
+		l, _ := e.(LastIterate)
+		return of(variants[l.Variant])
+	}
+	return f
 }
 
 // runIterate answers for an expression that is one last iterate (P9).
@@ -58,30 +165,55 @@ func (e LastIterate) params() iterate.Params {
 
 // iterateFields names the event's fields as users write them.
 var iterateFields = map[string]string{
-	"Kind": "variant", "Sensitivity": "sensitivity", "Sigma": "sigma", "N": "n", "Batch": "batch", "Steps": "steps", "Epochs": "epochs",
+	"Kind": "kind", "Sensitivity": "sensitivity", "Sigma": "sigma", "N": "n", "Batch": "batch", "Steps": "steps", "Epochs": "epochs",
 	"Early": "early", "Rounding": "rounding", "Eta": "step_size", "StrongConvexity": "strong_convexity", "Smoothness": "smooth", "Diameter": "diameter",
 }
 
-// iteration checks a last-iterate event. Conditions of the theorems that fail are
-// errors only where plain composition does not hold either.
-func iteration(e LastIterate, here string) error {
+// iteration checks a last-iterate event.
+func iteration(e LastIterate, wrong complain) {
 	if _, ok := variants[e.Variant]; !ok {
-		return wrong(here+".variant", "must be full-batch-strongly-convex, full-batch-convex, cyclic-strongly-convex, cyclic-convex or one-pass (%q)", e.Variant)
+		wrong("kind", "must be one of %s (%q)", strings.Join(variantNames, ", "), e.Variant)
+		return
 	}
 	_, _, err := iterate.Best(e.params())
 	var r *iterate.Refusal
 	if errors.As(err, &r) {
-		return wrong(here+"."+iterateFields[r.Field], "%s", r.Condition)
+		wrong(iterateFields[r.Field], "%s", r.Condition)
+	} else if err != nil {
+		wrong("", "%v", err)
 	}
-	if err != nil {
-		return wrong(here, "%v", err)
+	if !(e.StrongConvexity >= 0) || math.IsInf(e.StrongConvexity, 1) {
+		wrong("strong_convexity", "must be finite and not negative (%g)", e.StrongConvexity)
 	}
-	for name, x := range map[string]float64{"strong_convexity": e.StrongConvexity, "diameter": e.Diameter} {
-		if !(x >= 0) || math.IsInf(x, 1) {
-			return wrong(here+"."+name, "must be finite and not negative (%g)", x)
-		}
+	if !(e.Diameter >= 0) || math.IsInf(e.Diameter, 1) {
+		wrong("diameter", "must be finite and not negative (%g)", e.Diameter)
 	}
-	return nil
+}
+
+func (e LastIterate) basic(rel Relation, here string, k float64) (profile, *Unsupported) {
+	mu, u := iterateShift(e, rel, here)
+	if u != nil {
+		return profile{}, u
+	}
+	p := gaussianProfile(amplify.GroupEpsilon(k, mu))
+	p.exact = false
+	return p, nil
+}
+
+func (e LastIterate) renyi(rel Relation, here string) (renyiBound, *Unsupported) {
+	mu, u := iterateShift(e, rel, here)
+	if u != nil {
+		return renyiBound{}, u
+	}
+	return renyiBound{curve: rdp.Gaussian(below(1 / mu)), mirror: true}, nil
+}
+
+func (e LastIterate) pair(rel Relation, here string) (lossPair, *Unsupported) {
+	mu, u := iterateShift(e, rel, here)
+	if u != nil {
+		return lossPair{}, u
+	}
+	return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
 }
 
 // ByPosition is the privacy of the records of each batch, at no more than the given
@@ -96,8 +228,7 @@ func (e LastIterate) ByPosition(delta float64, points int) ([]iterate.Position, 
 
 // Full reports whether every step uses all records.
 func (e LastIterate) Full() bool {
-	k := variants[e.Variant]
-	return k == iterate.FullStronglyConvex || k == iterate.FullConvex
+	return isFull(variants[e.Variant])
 }
 
 // Holds says whether the conditions of the event's bound hold: nil, or an

@@ -3,6 +3,7 @@ package privacy
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	groups "github.com/dprelease/dprelease/privacy/internal/cluster"
@@ -22,24 +23,10 @@ type shape struct {
 
 // shapeOf is the family of e; ok is false where no order is proven.
 func shapeOf(e Event) (shape, bool) {
-	one := func(family string, x float64, build func(x float64) Event) (shape, bool) {
-		return shape{family, []float64{x}, func(at []float64) Event { return build(at[0]) }}, true
+	if k, ok := KindOf(e); ok && k.ordered {
+		return k.family(e), true
 	}
 	switch e := e.(type) {
-	case Gaussian:
-		return one(fmt.Sprintf("gaussian %v", e.Sensitivity), -e.Sigma, func(x float64) Event { return Gaussian{-x, e.Sensitivity} })
-	case Laplace:
-		return one(fmt.Sprintf("laplace %v", e.Sensitivity), -e.Scale, func(x float64) Event { return Laplace{-x, e.Sensitivity} })
-	case DiscreteLaplace:
-		return one(fmt.Sprintf("discrete laplace %v", e.Sensitivity), -e.Scale, func(x float64) Event { return DiscreteLaplace{-x, e.Sensitivity} })
-	case Pure:
-		return one("pure", e.Eps, func(x float64) Event { return Pure{x} })
-	case ZCDP:
-		return one("zcdp", e.Rho, func(x float64) Event { return ZCDP{x} })
-	case Approx:
-		return shape{"approx", []float64{e.Eps, e.Delta}, func(at []float64) Event { return Approx{at[0], at[1]} }}, true
-	case RandomizedResponse:
-		return one(fmt.Sprintf("randomized response %d", e.K), e.Eps0, func(x float64) Event { return RandomizedResponse{e.K, x} })
 	case Repeat:
 		return around(fmt.Sprintf("repeat %d", e.N), nil, e.Event, func(_ []float64, in Event) Event { return Repeat{e.N, in} })
 	case Poisson:
@@ -57,11 +44,40 @@ func shapeOf(e Event) (shape, bool) {
 			return shape{}, false
 		}
 		// The local randomizer must be the same one: a family of one.
-		return one("shuffled "+key(e.Event), -float64(e.N), func(x float64) Event { return Shuffled{int64(-x), e.Event} })
+		return shape{"shuffled " + key(e.Event), []float64{-float64(e.N)}, func(at []float64) Event { return Shuffled{int64(-at[0]), e.Event} }}, true
 	case Compose:
 		return composedShape(e)
 	}
 	return shape{}, false
+}
+
+// family is the family of an event whose kind is ordered: the fields that can be
+// calibrated are its parameters, and the others are the same for the whole family.
+func (k *Kind) family(e Event) shape {
+	fixed := k.New()
+	fixed.Set(reflect.ValueOf(e))
+	var free []*Field
+	var at []float64
+	sign := func(f *Field) float64 {
+		if f.Search.Most {
+			return 1
+		}
+		return -1
+	}
+	for i := range k.Fields {
+		if f := &k.Fields[i]; f.Search != nil {
+			free, at = append(free, f), append(at, sign(f)*f.In(fixed).Float())
+			f.In(fixed).SetZero()
+		}
+	}
+	return shape{key(fixed.Interface().(Event)), at, func(at []float64) Event {
+		out := k.New()
+		out.Set(fixed)
+		for i, f := range free {
+			f.In(out).SetFloat(sign(f) * at[i])
+		}
+		return out.Interface().(Event)
+	}}
 }
 
 // around is the family of a draw around an event.

@@ -103,39 +103,9 @@ func onlyGaussian(e Event, rel Relation, at string) float64 {
 // renyiTerm builds the curve of a single event.
 func renyiTerm(e Event, rel Relation, at string) (renyiBound, *Unsupported) {
 	here := join(at, e.Kind())
-	mirror := func(c rdp.Curve) (renyiBound, *Unsupported) { return renyiBound{curve: c, mirror: true}, nil }
 	switch e := e.(type) {
-	case Gaussian, DiscreteGaussian:
-		return renyiBound{}, refuse(here, noAddRemove)
-	case Laplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return renyiBound{}, refuse(here, noAddRemove)
-		}
-		return mirror(rdp.Laplace(below(e.Scale / s)))
-	case DiscreteLaplace:
-		s := e.Sensitivity.Under(rel)
-		if s == 0 {
-			return renyiBound{}, refuse(here, noAddRemove)
-		}
-		return mirror(discreteLaplaceCurve(e.Scale, s))
-	case Pure:
-		return mirror(rdp.Pure(e.Eps))
-	case Approx:
-		return renyiBound{curve: rdp.Pure(e.Eps), lost: e.Delta, mirror: true}, nil
-	case ZCDP:
-		return renyiBound{curve: rdp.ZCDP(e.Rho)}, nil
-	case RandomizedResponse:
-		if rel == AddRemove {
-			return renyiBound{}, refuse(here, responseCount)
-		}
-		return mirror(rdp.RandomizedResponse(e.K, e.Eps0))
-	case LastIterate:
-		mu, u := iterateShift(e, rel, here)
-		if u != nil {
-			return renyiBound{}, u
-		}
-		return mirror(rdp.Gaussian(below(1 / mu)))
+	case curved:
+		return e.renyi(rel, here)
 	case Sampling:
 		return renyiDraw(e, rel, here)
 	}

@@ -32,6 +32,9 @@ func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
 	if mu := lattice(t.event, rel); mu > 0 {
 		return half(mu), nil
 	}
+	if e, ok := t.event.(concentrated); ok {
+		return e.rho(rel, t.path())
+	}
 	switch e := t.event.(type) {
 	case ZCDP:
 		return new(big.Rat).SetFloat64(e.Rho), nil

@@ -142,7 +142,7 @@ func checkDraw(s Sampling, rel Relation) error {
 	if !rel.Valid() {
 		return wrong("relation", "must be add-remove or replace-one, there is no default")
 	}
-	if err := draw(s, s.Kind()); err != nil {
+	if err := valid(s, s.Kind()); err != nil {
 		return err
 	}
 	switch s.(type) {

@@ -9,6 +9,24 @@ import (
 	"github.com/dprelease/dprelease/privacy/shuffle"
 )
 
+// Shuffled is N users who each run Event, a local randomizer, before a trusted
+// shuffler permutes the reports (P8).
+type Shuffled struct {
+	N     int64
+	Event Event
+}
+
+func (Shuffled) event() {}
+
+// Kind is "shuffled".
+func (Shuffled) Kind() string { return "shuffled" }
+
+var shuffledKind = declare(declaration[Shuffled]{
+	about:  "n users each run event, and a trusted shuffler permutes the reports",
+	also:   []string{"shuffle"},
+	fields: []Field{number("n", "", atLeast(1)).least(1, 1e9).also("users", "count", "num", "size"), inside()},
+})
+
 const notLocal = "what each user runs must be a local randomizer that is pure: randomized_response, pure, laplace, or a composition of them"
 
 // runShuffle answers for an expression that is one shuffle (P8).
@@ -168,8 +186,16 @@ func (t *chordTable) delta(eps float64) float64 {
 	return math.Min(1, above(t.val[i-1]+w*(t.val[i]-t.val[i-1]), 1e-12))
 }
 
-// shuffledPair is the worst pair with the profile of a shuffle.
-func shuffledPair(e Shuffled, rel Relation, here string) (lossPair, *Unsupported) {
+func (e Shuffled) basic(rel Relation, here string, k float64) (profile, *Unsupported) {
+	p, u := shuffledProfile(e, rel, here)
+	if u != nil {
+		return profile{}, u
+	}
+	return p.group(k), nil
+}
+
+// pair is the worst pair with the profile of a shuffle.
+func (e Shuffled) pair(rel Relation, here string) (lossPair, *Unsupported) {
 	p, u := shuffledProfile(e, rel, here)
 	if u != nil {
 		return lossPair{}, u

@@ -2,7 +2,8 @@ package privacy
 
 import (
 	"fmt"
-	"math"
+	"reflect"
+	"strconv"
 )
 
 const (
@@ -63,37 +64,95 @@ func (v *validator) event(e Event, at string, depth int, runs int64) error {
 		return wrong(shorten(at), "more than %d events in one expression", maxEvents)
 	}
 	here := join(at, e.Kind())
+	if err := valid(e, here); err != nil {
+		return err
+	}
 	switch e := e.(type) {
 	case Compose:
-		if len(e.Events) == 0 {
-			return wrong(here, "must hold at least one event")
-		}
 		for i, p := range e.Events {
-			if err := v.event(p, fmt.Sprintf("%s[%d]", here, i), depth+1, runs); err != nil {
+			if err := v.event(p, here+"["+strconv.Itoa(i)+"]", depth+1, runs); err != nil {
 				return err
 			}
 		}
 		return nil
 	case Repeat:
-		if e.N < 1 || e.N > maxRepeat {
-			return wrong(here+".n", "must lie between 1 and %g (%d)", float64(maxRepeat), e.N)
-		}
 		if runs > maxRuns/e.N {
 			return wrong(here+".n", "repeats multiply to more than %g runs", float64(maxRuns))
 		}
-		return v.event(e.Event, here+".event", depth+1, runs*e.N)
-	case Sampling:
-		if err := draw(e, here); err != nil {
+		runs *= e.N
+	default:
+		runs = 1 // a draw or a shuffle is evaluated as a whole
+	}
+	for _, inner := range Children(e) {
+		if err := v.event(inner, here+".event", depth+1, runs); err != nil {
 			return err
 		}
-		return v.event(e.Inner(), here+".event", depth+1, 1)
-	case Shuffled:
-		if e.N < 1 {
-			return wrong(here+".n", "must be at least 1 (%d)", e.N)
-		}
-		return v.event(e.Event, here+".event", depth+1, 1)
 	}
-	return leaf(e, here)
+	return nil
+}
+
+// valid checks the fields of one event and how they fit together.
+func valid(e Event, here string) error {
+	k, ok := KindOf(e)
+	if !ok {
+		return wrong(here, "unknown event %T: use the types of this package, by value", e)
+	}
+	if !k.loose {
+		if err := validFields(k.Fields, reflect.ValueOf(e), here); err != nil {
+			return err
+		}
+	}
+	var first error
+	if k.check != nil {
+		k.check(e, func(field, format string, args ...any) {
+			if first == nil {
+				first = wrong(join(here, field), format, args...)
+			}
+		})
+	}
+	return first
+}
+
+func validFields(fields []Field, record reflect.Value, here string) error {
+	for i := range fields {
+		f := &fields[i]
+		v := f.In(record)
+		if f.Optional && v.IsZero() {
+			continue
+		}
+		path := join(here, f.Name)
+		var err error
+		switch f.Shape {
+		case Number:
+			err = validNumber(f, path, v.Float())
+		case Whole:
+			err = validNumber(f, path, float64(v.Int()))
+		case Record:
+			err = validFields(f.Fields, v, path)
+		case Records:
+			for j := 0; j < v.Len() && err == nil; j++ {
+				err = validFields(f.Fields, v.Index(j), path+"["+strconv.Itoa(j)+"]")
+			}
+			if v.Len() == 0 {
+				err = wrong(path, "must hold at least one")
+			}
+		case Inners:
+			if v.Len() == 0 {
+				err = wrong(here, "must hold at least one event")
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validNumber(f *Field, path string, x float64) error {
+	if message := f.Wrong(x); message != "" {
+		return wrong(path, "%s (%g)", message, x)
+	}
+	return nil
 }
 
 // shorten keeps the path of a very deep expression readable.
@@ -102,105 +161,4 @@ func shorten(at string) string {
 		return at[:40] + "…"
 	}
 	return at
-}
-
-// draw checks the parameters of a sampling event, not what is run on it.
-func draw(s Sampling, here string) error {
-	switch s := s.(type) {
-	case Poisson:
-		if !(s.Rate > 0 && s.Rate <= 1) {
-			return wrong(here+".rate", "must lie in (0, 1] (%g)", s.Rate)
-		}
-		if s.Rate < leastRate {
-			return wrong(here+".rate", "is too small to calculate with (%g): a larger one charges more", s.Rate)
-		}
-	case WithoutReplacement:
-		if err := counts(s.Take, s.Of, here); err != nil {
-			return err
-		}
-		if s.Take > s.Of {
-			return wrong(here+".n", "must be at most N (%d > %d)", s.Take, s.Of)
-		}
-	case WithReplacement:
-		return counts(s.Take, s.Of, here)
-	case Multistage:
-		if err := design(s).Validate(); err != nil {
-			return wrong(here, "%v", err)
-		}
-	default:
-		return wrong(here, "unknown sampling event %T: use the types of this package, by value", s)
-	}
-	return nil
-}
-
-func counts(take, of int64, here string) error {
-	if take < 1 {
-		return wrong(here+".n", "must be at least 1 (%d)", take)
-	}
-	if of < 1 {
-		return wrong(here+".N", "must be at least 1 (%d)", of)
-	}
-	return nil
-}
-
-// leaf checks an event that holds no other.
-func leaf(e Event, here string) error {
-	switch e := e.(type) {
-	case Gaussian:
-		return noise(here, "sigma", e.Sigma, e.Sensitivity, false)
-	case Laplace:
-		return noise(here, "scale", e.Scale, e.Sensitivity, false)
-	case DiscreteGaussian:
-		if e.Coordinates < 0 {
-			return wrong(here+".coordinates", "must be at least 1 (%d)", e.Coordinates)
-		}
-		return noise(here, "sigma", e.Sigma, e.Sensitivity, false)
-	case DiscreteLaplace:
-		return noise(here, "scale", e.Scale, e.Sensitivity, true)
-	case Pure:
-		return amount(here+".eps", e.Eps)
-	case Approx:
-		if !(e.Delta >= 0 && e.Delta < 1) {
-			return wrong(here+".delta", "must lie in [0, 1) (%g)", e.Delta)
-		}
-		return amount(here+".eps", e.Eps)
-	case ZCDP:
-		return amount(here+".rho", e.Rho)
-	case RandomizedResponse:
-		if e.K < 2 {
-			return wrong(here+".k", "must be at least 2 (%d)", e.K)
-		}
-		return amount(here+".eps0", e.Eps0)
-	case LastIterate:
-		return iteration(e, here)
-	}
-	return wrong(here, "unknown event %T: use the types of this package, by value", e)
-}
-
-// amount checks a privacy parameter.
-func amount(path string, x float64) error {
-	if !(x >= 0) || math.IsInf(x, 1) {
-		return wrong(path, "must be finite and not negative (%g)", x)
-	}
-	return nil
-}
-
-// noise checks a noise event.
-func noise(here, field string, scale float64, s Sensitivity, whole bool) error {
-	if !(scale > 0) || math.IsInf(scale, 1) {
-		return wrong(here+"."+field, "must be positive and finite (%g)", scale)
-	}
-	for name, x := range map[string]float64{"add-remove": s.AddRemove, "replace-one": s.ReplaceOne} {
-		path := here + ".sensitivity." + name
-		if !(x >= 0) || math.IsInf(x, 1) {
-			return wrong(path, "must be positive and finite (%g)", x)
-		}
-		if whole && (x != math.Floor(x) || x > 1<<52) {
-			return wrong(path, "must be a whole number of lattice steps below 2^52 (%g)", x)
-		}
-	}
-	if s.AddRemove > 0 && s.ReplaceOne > 2*s.AddRemove {
-		return wrong(here+".sensitivity.replace-one", "cannot exceed twice the add-remove sensitivity: a replacement is a removal and an addition (%g > 2·%g)", s.ReplaceOne, s.AddRemove)
-	}
-	return nil
 }

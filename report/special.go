@@ -52,17 +52,11 @@ func walk(e privacy.Event, visit func(privacy.Event, *privacy.Shuffled)) {
 	var down func(e privacy.Event, in *privacy.Shuffled)
 	down = func(e privacy.Event, in *privacy.Shuffled) {
 		visit(e, in)
-		switch e := e.(type) {
-		case privacy.Sampling:
-			down(e.Inner(), in)
-		case privacy.Shuffled:
-			down(e.Event, &e)
-		case privacy.Repeat:
-			down(e.Event, in)
-		case privacy.Compose:
-			for _, item := range e.Events {
-				down(item, in)
-			}
+		if s, ok := e.(privacy.Shuffled); ok {
+			in = &s
+		}
+		for _, inner := range privacy.Children(e) {
+			down(inner, in)
 		}
 	}
 	down(e, nil)

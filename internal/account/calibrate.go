@@ -97,7 +97,8 @@ func search(build func(float64) privacy.Event, p expr.Parameter, lo, hi float64,
 	return x, got, err
 }
 
-// least is the first value of which ok is true, if ok is true from there on.
+// least returns the first value for which ok holds. It relies on ok holding from there
+// on.
 func least(value func(int64) float64, last int64, ok func(float64) bool) (float64, bool) {
 	if ok(value(0)) {
 		return value(0), true

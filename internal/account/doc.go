@@ -5,12 +5,11 @@
 //
 // It may import internal/expr, privacy and gonum/plot.
 //
-// It promises: one answer for each question, in order, and none that is only
-// partly written; a bad line of a stream costs only itself; memory is bounded
-// by a few lines per processor; an answer is written out as soon as nothing
-// finished waits behind it; what is shown with fewer digits is rounded to the
-// safe side (P17); a figure that is claimed and not charged is always marked
-// so.
+// It promises one answer for each question, in the order of the questions, and each
+// answer whole. A bad line of a stream costs only that line. Memory is bounded by a few
+// lines for each processor. The command writes an answer as soon as the next one is not
+// ready. Numbers that are shown with fewer digits are rounded to the safe side (P17). A
+// figure that is claimed and not charged is always marked as such.
 //
 // It does not know whether the event in a question happened. The figures are
 // public facts about a design; no data is read.

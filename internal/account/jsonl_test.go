@@ -75,8 +75,8 @@ func TestBadLinesCostOnlyThemselves(t *testing.T) {
 		pureLine(6),
 	}, "\n")
 	code, out, errs := run(in, Options{JSONL: true})
-	want := []string{"", "stdin:2:", "", "stdin:4:25: not valid JSON: the text ends before", "", "stdin:8:1: the line is larger than 1 MiB", "",
-		"stdin:10:46: event.gaussian.sigma: is missing; stdin:10:47: event.gaussian.sigm: unknown field", "stdin:11:", "stdin:12:2: not valid JSON", "stdin:13:1: a query must be a mapping", "stdin:14:1: a query", "stdin:15:1: not valid JSON", "",
+	want := []string{"", "stdin:2:", "", "stdin:4:25: is not JSON: unexpected end", "", "stdin:8:1: the line is larger than 1 MiB", "",
+		"stdin:10:46: event.gaussian.sigma: is missing; stdin:10:47: event.gaussian.sigm: unknown field", "stdin:11:", "stdin:12:2: is not JSON", "stdin:13:1: must be a mapping", "stdin:14:1: is empty", "stdin:15:1: is not JSON", "",
 		"stdin:17:101: query.calibrate: no repeat.event.pure.eps between", ""}
 	got := replies(t, out)
 	if code != 0 || errs != "" || len(got) != len(want) {

@@ -59,11 +59,11 @@ func TestExitCodes(t *testing.T) {
 		{"", Options{Expr: sgd, Plot: filepath.Join(dir, "no", "a.svg")}, 2, "the folder to draw into does not exist"},
 		{"", Options{File: filepath.Join(dir, "none.yaml")}, 2, "none.yaml: cannot be read: no such file"},
 		{"", Options{File: dir}, 2, "cannot be read: is a directory"},
-		{"", Options{}, 3, "stdin:1:1: the text is empty"},
+		{"", Options{}, 3, "stdin:1:1: is empty (write relation, event and query)"},
 		{"relation: add-remove\nevent: {gaussian: {sigma: 0}}\nquery: {delta: 1e-6}\n", Options{}, 3, "stdin:2:27: event.gaussian.sigma: must be above 0"},
-		{"", Options{Expr: "nonsense"}, 3, "argument:1:1: a query must be a mapping of fields"},
+		{"", Options{Expr: "nonsense"}, 3, "argument:1:1: must be a mapping of fields"},
 		{"", Options{Expr: `{relation: add-remove, event: {repeat: {n: 1e13, event: {pure: {eps: 1}}}}, query: {delta: 0}}`}, 3, "argument:1:44: event.repeat.n: must lie between"},
-		{strings.Repeat(" ", expr.MaxBytes+10) + sgd, Options{}, 3, "larger than 1 MiB"},
+		{strings.Repeat(" ", expr.MaxBytes+10) + sgd, Options{}, 3, "is larger than 1 MB"},
 		{"", Options{Expr: `{relation: add-remove, event: {compose: [{pure: {eps: 5}}, {repeat: {event: {pure: {eps: 1}}}}]}, query: {calibrate: n, epsilon: 1, delta: 0, methods: [basic]}}`}, 3,
 			"argument:1:118: query.calibrate: no compose[1].repeat.n between 1 and 1e12 meets (ε = 1, δ = 0)"},
 	} {
@@ -81,7 +81,7 @@ func TestExitCodes(t *testing.T) {
 // read the answer.
 func TestErrorObject(t *testing.T) {
 	code, out, errs := run("", Options{Expr: `{relation: add-remove, event: {gaussian: {sigm: 0}}, query: {delta: 1e-6}}`, JSON: true})
-	want := `{"error":"argument:1:42: event.gaussian.sigma: is missing; argument:1:43: event.gaussian.sigm: unknown field; the fields are sigma, sensitivity (did you mean sigma?)"}` + "\n"
+	want := `{"error":"argument:1:42: event.gaussian.sigma: is missing; argument:1:43: event.gaussian.sigm: unknown field (did you mean sigma?)"}` + "\n"
 	if code != ExitInvalid || out != want || errs != "" {
 		t.Errorf("exit %d, %s, %s", code, out, errs)
 	}

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -27,45 +28,21 @@ func Describe(e privacy.Event) string {
 
 type describer struct{ b strings.Builder }
 
-func (d *describer) full() bool { return d.b.Len() > 4*descriptionLength }
-
-func (d *describer) printf(format string, args ...any) { fmt.Fprintf(&d.b, format, args...) }
-
 func (d *describer) event(e privacy.Event, depth int) {
-	if d.full() || depth >= MaxDepth {
+	if d.b.Len() > 4*descriptionLength || depth >= MaxDepth {
 		d.b.WriteString("…")
 		return
 	}
 	switch e := e.(type) {
 	case nil:
 		d.b.WriteString("?")
-	case privacy.Gaussian:
-		d.printf("gaussian(σ=%s%s)", number(e.Sigma), sensitivity(e.Sensitivity))
-	case privacy.Laplace:
-		d.printf("laplace(scale=%s%s)", number(e.Scale), sensitivity(e.Sensitivity))
-	case privacy.DiscreteGaussian:
-		d.printf("discrete_gaussian(σ=%s%s", number(e.Sigma), sensitivity(e.Sensitivity))
-		if e.Coordinates > 0 {
-			d.printf(", coordinates=%d", e.Coordinates)
-		}
-		d.b.WriteString(")")
-	case privacy.DiscreteLaplace:
-		d.printf("discrete_laplace(scale=%s%s)", number(e.Scale), sensitivity(e.Sensitivity))
-	case privacy.Pure:
-		d.printf("pure(ε=%s)", number(e.Eps))
-	case privacy.Approx:
-		d.printf("approx(ε=%s, δ=%s)", number(e.Eps), number(e.Delta))
-	case privacy.ZCDP:
-		d.printf("zcdp(ρ=%s)", number(e.Rho))
-	case privacy.RandomizedResponse:
-		d.printf("randomized_response(k=%d, ε0=%s)", e.K, number(e.Eps0))
 	case privacy.Compose:
 		for i, item := range e.Events {
 			if i > 0 {
 				d.b.WriteString(" + ")
 			}
 			if i == 8 && len(e.Events) > 10 {
-				d.printf("… (%d events)", len(e.Events))
+				fmt.Fprintf(&d.b, "… (%d events)", len(e.Events))
 				break
 			}
 			_, nested := item.(privacy.Compose)
@@ -75,42 +52,26 @@ func (d *describer) event(e privacy.Event, depth int) {
 		_, sum := e.Event.(privacy.Compose)
 		_, again := e.Event.(privacy.Repeat)
 		d.wrapped(e.Event, sum || again, depth)
-		d.printf(" ×%d", e.N)
-	case privacy.Poisson:
-		d.around(fmt.Sprintf("poisson(%s, ", number(e.Rate)), e.Event, depth)
-	case privacy.WithoutReplacement:
-		d.around(fmt.Sprintf("without_replacement(%d of %d, ", e.Take, e.Of), e.Event, depth)
-	case privacy.WithReplacement:
-		d.around(fmt.Sprintf("with_replacement(%d of %d, ", e.Take, e.Of), e.Event, depth)
-	case privacy.Multistage:
-		var stages []string
-		for _, s := range e.Stages {
-			one := fmt.Sprintf("%d of %d", s.Take, s.Of)
-			if s.MaxTake > 0 {
-				one += fmt.Sprintf(" (at most %d)", s.MaxTake)
-			}
-			stages = append(stages, one)
+		fmt.Fprintf(&d.b, " ×%d", e.N)
+	default:
+		k, ok := privacy.KindOf(e)
+		if !ok {
+			d.b.WriteString(e.Kind())
+			return
 		}
-		d.around("multistage("+strings.Join(stages, " › ")+", ", e.Event, depth)
-	case privacy.Shuffled:
-		d.around(fmt.Sprintf("shuffled(%d, ", e.N), e.Event, depth)
-	case privacy.LastIterate:
-		d.printf("last_iterate(%s, σ=%s, n=%d", e.Variant, number(e.Sigma), e.N)
-		if e.Batch > 0 {
-			d.printf(", batch=%d", e.Batch)
+		parts := []string{k.Head(e)}
+		if parts[0] == "" {
+			parts = shown(k.Fields, reflect.ValueOf(e))
 		}
-		if e.Steps > 0 {
-			d.printf(", steps=%d", e.Steps)
+		inner := privacy.Children(e)
+		if len(inner) > 0 {
+			parts = append(parts, "")
 		}
-		if e.Epochs > 0 {
-			d.printf(", epochs=%d", e.Epochs)
-		}
-		if e.Early > 0 {
-			d.printf(", early=%s", number(e.Early))
+		d.b.WriteString(k.Name + "(" + strings.Join(parts, ", "))
+		for _, c := range inner {
+			d.event(c, depth+1)
 		}
 		d.b.WriteString(")")
-	default:
-		d.b.WriteString(e.Kind())
 	}
 }
 
@@ -124,20 +85,24 @@ func (d *describer) wrapped(e privacy.Event, brackets bool, depth int) {
 	}
 }
 
-func (d *describer) around(open string, e privacy.Event, depth int) {
-	d.b.WriteString(open)
-	d.event(e, depth+1)
-	d.b.WriteString(")")
-}
-
-// sensitivity says nothing for the default.
-func sensitivity(s privacy.Sensitivity) string {
-	var parts string
-	if s.AddRemove != 0 {
-		parts += ", add-remove " + number(s.AddRemove)
-	}
-	if s.ReplaceOne != 0 {
-		parts += ", replace-one " + number(s.ReplaceOne)
+// shown are the fields that people are shown; a default says nothing.
+func shown(fields []privacy.Field, record reflect.Value) (parts []string) {
+	for i := range fields {
+		f := &fields[i]
+		v := f.In(record)
+		if f.Hidden || f.Optional && v.IsZero() {
+			continue
+		}
+		switch f.Shape {
+		case privacy.Number:
+			parts = append(parts, f.Sign+number(v.Float()))
+		case privacy.Whole:
+			parts = append(parts, f.Sign+strconv.FormatInt(v.Int(), 10))
+		case privacy.Word:
+			parts = append(parts, f.Sign+v.String())
+		case privacy.Record:
+			parts = append(parts, shown(f.Fields, v)...)
+		}
 	}
 	return parts
 }

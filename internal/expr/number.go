@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // digits accepts the decimal spellings of JSON and YAML and whatever people
@@ -42,7 +44,7 @@ func parseFloat(text string) (x float64, wrong string) {
 		x, _ = new(big.Float).SetInt(i).Float64()
 		return x, ""
 	case !digits.MatchString(s):
-		return 0, "must be a number, not " + strconv.Quote(shorten(text, 40))
+		return 0, "must be a number, not " + lang.Shown(text)
 	}
 	plain := strings.ReplaceAll(s, "_", "")
 	x, err := strconv.ParseFloat(plain, 64)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 func TestWholeNumbers(t *testing.T) {
@@ -47,25 +49,25 @@ func TestSpecificationNamesEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec := string(text)
-	for _, kind := range kinds {
-		if !strings.Contains(spec, "\n| `"+kind+"` |") {
-			t.Errorf("no row for %s", kind)
-		}
-	}
-	names := append([]string{"relation", "event", "query", "methods", "calibrate", "epsilon", "delta", "sensitivity", "stages", "max_take"}, MethodNames...)
-	names = append(names, variants...)
-	for _, c := range accepted {
-		e, _ := Parse([]byte(c.text), "")
-		if pairs, ok := pairsOf(e); ok {
-			for _, p := range pairs {
-				names = append(names, p.name)
+	names := append([]string{"relation", "event", "query", "methods", "calibrate", "epsilon", "delta"}, MethodNames...)
+	var walk func(fields []privacy.Field)
+	walk = func(fields []privacy.Field) {
+		for _, f := range fields {
+			if f.Name != "" {
+				names = append(names, f.Name)
 			}
+			names = append(names, f.Words...)
+			walk(f.Fields)
 		}
 	}
-	for _, fields := range freeFields {
-		for _, p := range fields {
-			names = append(names, p.Field)
+	_, events, _ := strings.Cut(spec, "\n## Events\n")
+	for _, k := range privacy.Kinds() {
+		_, row, ok := strings.Cut(events, "\n| `"+k.Name+"` |")
+		row, _, _ = strings.Cut(row, " |\n")
+		if plain := strings.NewReplacer("`", "", `\|`, "|").Replace(row); !ok || !strings.HasSuffix(plain, "| "+k.About) {
+			t.Errorf("the row of %s does not say %q", k.Name, k.About)
 		}
+		walk(k.Fields)
 	}
 	for _, name := range names {
 		if !strings.Contains(spec, "`"+name+"`") {

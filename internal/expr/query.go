@@ -1,9 +1,11 @@
 package expr
 
 import (
-	"strconv"
 	"strings"
 
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -28,7 +30,11 @@ type Query struct {
 
 // QueryPos says where a part of the question stands, such as
 // "query.calibrate".
-func (q *Query) QueryPos(path string) (Pos, bool) { return nearestPlace(q.places, path) }
+func (q *Query) QueryPos(path string) (Pos, bool) { return lang.Nearest(q.places, path) }
+
+// Pos says where the event or field of a path such as "compose[1].poisson.rate"
+// stands, or the nearest thing around it.
+func (q *Query) Pos(path string) (Pos, bool) { return lang.Nearest(q.places, "event."+path) }
 
 // Given says what a question fixes and, by that, what it asks.
 type Given uint8
@@ -42,63 +48,44 @@ const (
 	GivenTarget
 )
 
-// Pos says where the event or field of a path such as "compose[1].poisson.rate"
-// stands, or the nearest thing around it.
-func (q *Query) Pos(path string) (Pos, bool) {
-	return nearestPlace(q.places, join("event", path))
-}
-
-// nearestPlace looks for a path, and then for what is around it.
-func nearestPlace(places map[string]Pos, path string) (Pos, bool) {
-	for ; path != ""; path = parent(path) {
-		if p, ok := places[path]; ok {
-			return p, true
-		}
-	}
-	return Pos{}, false
-}
-
-func parent(path string) string {
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == '.' || path[i] == '[' {
-			return path[:i]
-		}
-	}
-	return ""
-}
+// MethodNames are the methods of the accountant, as query.methods names them.
+var MethodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate"}
 
 // ParseQuery reads {relation, event, query} written in YAML or JSON.
 func ParseQuery(text []byte, file string) (*Query, Problems) {
-	root, err := readTree(text)
-	return parseQuery(root, err, file)
+	return parseQuery(newParser(file), text)
 }
 
 // ParseQueryJSON is ParseQuery for a text that must be JSON.
 func ParseQueryJSON(text []byte, file string) (*Query, Problems) {
-	if len(text) > MaxBytes {
-		return ParseQuery(text, file)
+	p := newParser(file)
+	if !p.isJSON(text) {
+		return nil, p.told()
 	}
-	root, err := readJSON(text)
-	return parseQuery(root, err, file)
+	return parseQuery(p, text)
 }
 
-func parseQuery(root *node, err *syntaxError, file string) (*Query, Problems) {
-	p := &parser{file: file, places: map[string]Pos{}}
-	if err != nil {
-		return nil, p.syntax(err)
+const asking = "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}"
+
+func parseQuery(p *parser, text []byte) (*Query, Problems) {
+	root := p.Document(text)
+	if root == nil {
+		return nil, p.told()
 	}
-	q := &Query{places: p.places}
-	f := p.open(root, "", "a query", "write relation, event and query")
-	q.Relation = f.relation()
-	event := f.need("event", "such as event: {gaussian: {sigma: 1}}")
-	if ask := f.need("query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}"); ask != nil {
-		p.ask(q, ask, event)
+	q := &Query{places: p.Places}
+	f := p.open(lang.Place{At: root, Node: root}, "write relation, event and query")
+	f.also("relation", "neighbouring", "neighboring_relation", "adjacency")
+	f.also("event", "expression", "mechanism")
+	f.also("query", "target", "ask")
+	q.Relation = p.relation(f)
+	if event, ok := f.need("event", "such as event: {gaussian: {sigma: 1}}"); ok {
+		q.Event = p.event(event, nil)
 	}
-	if event != nil {
-		q.Event = p.event(event, "event")
+	if ask, ok := f.need("query", asking); ok {
+		p.ask(q, ask)
 	}
 	f.done()
-	if q.Parameter != nil && len(p.problems) == 0 {
+	if q.Parameter != nil && len(p.Problems) == 0 {
 		// The end of the range that costs least is valid beside any other number.
 		lo, hi := q.Parameter.Range(q.Event)
 		if q.Parameter.Most {
@@ -107,111 +94,147 @@ func parseQuery(root *node, err *syntaxError, file string) (*Query, Problems) {
 		q.Event = q.Parameter.Set(q.Event, hi)
 	}
 	p.validate(q.Event, "event")
-	if len(p.problems) > 0 {
-		return nil, p.problems.sorted()
+	if len(p.Problems) > 0 {
+		return nil, p.told()
 	}
 	return q, nil
 }
 
-func (f *fields) relation() privacy.Relation {
+func (p *parser) relation(f *fields) privacy.Relation {
 	const hint = "add-remove or replace-one; there is no default"
-	v := f.need("relation", hint)
-	if v == nil {
+	v, ok := f.need("relation", hint)
+	if !ok {
 		return 0
 	}
-	names := []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
-	if v.shape != scalar || !contains(names, v.text) {
-		h := hintFor(v.text, names)
-		if h == "" {
-			h = hint
+	r, err := privacy.ParseRelation(v.Node.Value)
+	if err != nil || v.Node.Kind != yaml.ScalarNode {
+		names := []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
+		also := map[string]string{"unbounded": names[0], "add": names[0], "remove": names[0], "zero-out": names[0],
+			"bounded": names[1], "replace": names[1], "substitute": names[1], "change-one": names[1]}
+		told := hintFor(v.Node.Value, "known relations", names, also)
+		if !strings.HasPrefix(told, "did you mean") {
+			told = hint
 		}
-		f.wrong(v, "relation", h, "must be add-remove or replace-one")
+		p.Wrong(v, told, "must be add-remove or replace-one")
 		return 0
 	}
-	r, _ := privacy.ParseRelation(v.text) // one of the two names
 	return r
 }
 
-func (p *parser) ask(q *Query, n, event *node) {
-	f := p.open(n, "query", "query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}")
-	if !f.holds {
+func (p *parser) ask(q *Query, at lang.Place) {
+	f := p.open(at, asking)
+	if !f.ok {
 		return
 	}
-	name := f.take("calibrate")
-	eps, dlt := f.take("epsilon"), f.take("delta")
-	q.Methods = f.methods()
-	least := nonNegative
-	if name != nil {
-		least = positive // a target of 0 is met by nothing that was ever released
+	f.also("epsilon", "eps", "ε")
+	f.also("delta", "δ")
+	f.also("methods", "method")
+	name, calibrated := f.take("calibrate")
+	eps, hasEps := f.take("epsilon")
+	dlt, hasDelta := f.take("delta")
+	q.Methods = p.methods(f)
+	if hasEps && p.Open(&eps) {
+		q.Epsilon, _ = p.number(eps, func(x float64) string {
+			switch {
+			case calibrated && !(x > 0):
+				return "must be above 0" // a target of 0 is met by nothing that was ever released
+			case !(x >= 0):
+				return "must not be negative"
+			}
+			return ""
+		})
 	}
-	q.Epsilon, _ = f.read(eps, "epsilon", least)
-	q.Delta, _ = f.read(dlt, "delta", delta)
+	if hasDelta && p.Open(&dlt) {
+		q.Delta, _ = p.number(dlt, func(x float64) string {
+			if !(x >= 0 && x < 1) {
+				return "must be at least 0 and below 1"
+			}
+			return ""
+		})
+	}
 	switch {
-	case name != nil:
+	case calibrated:
 		q.Given = GivenTarget
-		for i, v := range []*node{eps, dlt} {
-			if v == nil {
-				field := []string{"epsilon", "delta"}[i]
-				p.add(n.line, n.col, "query."+field, "a calibration meets a target of both epsilon and delta", "is missing")
+		for field, ok := range map[string]bool{"epsilon": hasEps, "delta": hasDelta} {
+			if !ok {
+				p.Wrong(lang.Place{Path: "query." + field, At: at.At}, "a calibration meets a target of both epsilon and delta", "is missing")
 			}
 		}
-		p.calibrate(f, q, name, event)
-	case eps != nil && dlt != nil:
-		p.add(n.line, n.col, "query", "leave out the one that is asked for, or name what to calibrate", "gives both epsilon and delta")
-	case eps != nil:
+		p.calibrate(q, name)
+	case hasEps && hasDelta:
+		p.Wrong(at, "leave out the one that is asked for, or name what to calibrate", "gives both epsilon and delta")
+	case hasEps:
 		q.Given = GivenEpsilon
-	case dlt != nil:
+	case hasDelta:
 		q.Given = GivenDelta
 	default:
-		p.add(n.line, n.col, "query", "one of {delta: 1e-6}, {epsilon: 1}, {calibrate: sigma, epsilon: 1, delta: 1e-6}", "asks nothing")
+		p.Wrong(at, asking, "asks nothing")
 	}
 	f.done()
 }
 
-// MethodNames are the methods of the accountant, as query.methods names them.
-var MethodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate"}
-
 // methods reads which methods to evaluate.
-func (f *fields) methods() []string {
-	v := f.take("methods")
-	if v == nil {
+func (p *parser) methods(f *fields) []string {
+	at, ok := f.take("methods")
+	if !ok || !p.Open(&at) {
 		return nil
 	}
-	if v.shape != list || len(v.items) == 0 {
-		f.wrong(v, "methods", "such as methods: [rdp]; leave it out for all", "must be a list of at least one method")
-		return nil
-	}
+	items, _ := p.items(at, "such as methods: [rdp]; leave it out for all", "at least one method")
 	var out []string
-	for i, m := range v.items {
-		path := "methods[" + strconv.Itoa(i) + "]"
+	for _, m := range items {
 		switch {
-		case m.shape != scalar || !contains(MethodNames, m.text):
-			f.wrong(m, path, hintFor(m.text, MethodNames), "must be one of %s", strings.Join(MethodNames, ", "))
-		case contains(out, m.text):
-			f.wrong(m, path, "keep one", "is written twice")
+		case !p.Open(&m):
+		case m.Node.Kind != yaml.ScalarNode || !contains(MethodNames, m.Node.Value):
+			p.Wrong(m, hintFor(m.Node.Value, "known methods", MethodNames, map[string]string{"renyi": "rdp", "prv": "pld"}),
+				"must be one of %s", strings.Join(MethodNames, ", "))
+		case contains(out, m.Node.Value):
+			p.Wrong(m, "keep one", "is given twice")
 		default:
-			out = append(out, m.text)
+			out = append(out, m.Node.Value)
 		}
 	}
 	return out
 }
 
-func (p *parser) calibrate(f *fields, q *Query, name, event *node) {
-	if name.shape != scalar || name.text == "" {
-		f.wrong(name, "calibrate", "such as sigma, rate, n", "must be the name of a field")
+// calibrate finds the field that is asked for. What was told of it, that it is missing
+// or wrong, is taken back: its value is not used.
+func (p *parser) calibrate(q *Query, at lang.Place) {
+	if !p.Open(&at) {
 		return
 	}
-	all := candidates(event, "", nil, 0)
-	param, wrong := resolve(name.text, all)
+	if at.Node.Kind != yaml.ScalarNode || at.Node.Value == "" {
+		p.Wrong(at, "such as sigma, rate, n", "must be the name of a field")
+		return
+	}
+	name := strings.TrimPrefix(at.Node.Value, "event.")
+	c, wrong := resolve(name, p.candidates)
 	if wrong != "" {
-		f.wrong(name, "calibrate", "", "%s", wrong)
-		// The field is unknown: one that is missing because it is wanted should
-		// not be told as a second problem.
-		if m := matching(name.text, all); len(m) > 0 && m[0].missing {
-			p.free = join("event", m[0].Path)
+		p.Wrong(at, "", "%s", wrong)
+		// One that is missing because it is wanted should not be told as a second problem.
+		if m := matching(name, p.candidates); len(m) > 0 && m[0].missing {
+			p.forget(m[0])
 		}
 		return
 	}
-	q.Parameter = &param
-	p.free = join("event", param.Path)
+	q.Parameter = &c.Parameter
+	p.forget(c)
+}
+
+// forget drops the problems with a field and with how the fields of its event fit
+// together.
+func (p *parser) forget(c candidate) {
+	var kept Problems
+	for _, problem := range p.Problems {
+		if problem.Path != "event."+c.Path {
+			kept = append(kept, problem)
+		}
+	}
+	p.Problems = kept
+	var fits []misfit
+	for _, m := range p.misfits {
+		if m.event != "event."+c.event {
+			fits = append(fits, m)
+		}
+	}
+	p.misfits = fits
 }

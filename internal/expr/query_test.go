@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -39,25 +40,25 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		`{` + event + `{delta: 1}}`:                                          `query.delta: must be at least 0 and below 1`,
 		`{` + event + `{delta: 0.1, methods: rdp}}`:                          `query.methods: must be a list of at least one method`,
 		`{` + event + `{delta: 0.1, methods: [rdp, renyi]}}`:                 `query.methods[1]: must be one of basic, rdp, pld, shuffle, iterate`,
-		`{` + event + `{delta: 0.1, methods: [rdp, rdp]}}`:                   `query.methods[1]: is written twice`,
+		`{` + event + `{delta: 0.1, methods: [rdp, rdp]}}`:                   `query.methods[1]: is given twice (keep one)`,
 		`{` + event + `{epsilon: -1}}`:                                       `query.epsilon: must not be negative`,
-		`{` + event + `{eps: 1}}`:                                            `query.eps: unknown field; the fields are calibrate, epsilon, delta, methods (did you mean epsilon?)`,
+		`{` + event + `{eps: 1}}`:                                            `query.eps: unknown field (did you mean epsilon?)`,
 		`{` + event + `{epsilon: 1, delta: 0.1}}`:                            `query: gives both epsilon and delta (leave out`,
-		`{` + event + `1e-6}`:                                                `query: query must be a mapping of fields, not a value (one of {delta: 1e-6}`,
+		`{` + event + `1e-6}`:                                                `query: must be a mapping of fields, not "1e-6" (one of {delta: 1e-6}`,
 		`{` + event + `{calibrate: sigma, epsilon: 1}}`:                      `query.delta: is missing (a calibration meets a target of both`,
 		`{` + event + `{calibrate: sigma, epsilon: 0, delta: 0.1}}`:          `query.epsilon: must be above 0`,
 		`{` + event + `{calibrate: sigma}}`:                                  `query.epsilon: is missing`,
 		`{` + event + `{calibrate: rate, epsilon: 1, delta: 0.1}}`:           `query.calibrate: no field "rate" in this expression can be calibrated; the candidates are gaussian.sigma`,
 		`{` + event + `{calibrate: [a], epsilon: 1, delta: 0.1}}`:            `query.calibrate: must be the name of a field`,
-		`[1]`:  `1:1: a query must be a mapping of fields, not a list (write relation, event and query)`,
-		`text`: `1:1: a query must be a mapping of fields, not a value`,
+		`[1]`:  `1:1: must be a mapping of fields, not a list (write relation, event and query)`,
+		`text`: `1:1: must be a mapping of fields, not "text"`,
 	} {
 		_, problems := ParseQuery([]byte(text), "")
 		if !strings.Contains(problems.Error(), want) {
 			t.Errorf("%s: told\n%v\nwant %s", text, problems, want)
 		}
 	}
-	if _, problems := ParseQueryJSON([]byte(`{relation: add-remove}`), "stdin"); !strings.Contains(problems.Error(), "stdin:1:2: not valid JSON") {
+	if _, problems := ParseQueryJSON([]byte(`{relation: add-remove}`), "stdin"); !strings.Contains(problems.Error(), "stdin:1:2: is not JSON") {
 		t.Errorf("YAML where JSON is asked for: %v", problems)
 	}
 }
@@ -122,8 +123,10 @@ func TestSetChangesTheParameterAndNothingElse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		root, _ := readTree(canonical)
-		for _, f := range candidates(root, "", nil, 0) {
+		p := newParser("")
+		root := p.Document(canonical)
+		p.event(lang.Place{At: root, Node: root}, nil)
+		for _, f := range p.candidates {
 			x := 0.0625
 			if f.Whole {
 				_, hi := f.Range(before)
@@ -135,7 +138,7 @@ func TestSetChangesTheParameterAndNothingElse(t *testing.T) {
 				t.Errorf("%s: %v", f.Path, err)
 				continue
 			}
-			after, _ := readTree(text)
+			after := newParser("").Document(text)
 			if got := old(after, f.Path); got != number(x) {
 				t.Errorf("%s of %s was set to %s, not to %v", f.Path, canonical, got, x)
 			}
@@ -156,17 +159,22 @@ func TestSetChangesTheParameterAndNothingElse(t *testing.T) {
 }
 
 // old is the text of the value at a path of the canonical tree.
-func old(n *node, path string) string {
+func old(n *yaml.Node, path string) string {
 	for path != "" {
 		var part string
 		part, path, _ = strings.Cut(path, ".")
 		name, index, indexed := strings.Cut(part, "[")
-		n = n.get(name)
+		for i := 0; i < len(n.Content); i += 2 {
+			if n.Content[i].Value == name {
+				n = n.Content[i+1]
+				break
+			}
+		}
 		if indexed {
-			n = n.items[int(index[0]-'0')]
+			n = n.Content[int(index[0]-'0')]
 		}
 	}
-	return n.text
+	return n.Value
 }
 
 func TestRound(t *testing.T) {
@@ -186,7 +194,7 @@ func TestPos(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for path, want := range map[string]string{
-		"compose[1].poisson.event.zcdp": "f:8:15", "compose[1].poisson.event": "f:8:14", "compose[0]": "f:4:3", "compose": "f:4:3", "compose[1].poisson.rate": "f:7:13", "compose[1].poisson.nothing": "f:6:5",
+		"compose[1].poisson.event.zcdp": "f:8:15", "compose[1].poisson.event": "f:8:14", "compose[0]": "f:5:5", "compose": "f:4:3", "compose[1].poisson.rate": "f:7:13", "compose[1].poisson.nothing": "f:6:5",
 	} {
 		if pos, ok := q.Pos(path); !ok || pos.String() != want {
 			t.Errorf("%s: %v %v, want %s", path, pos, ok, want)
@@ -197,23 +205,6 @@ func TestPos(t *testing.T) {
 	}
 	if pos, ok := q.QueryPos("query.delta"); !ok || pos.String() != "f:2:16" {
 		t.Errorf("query.delta: %v", pos)
-	}
-}
-
-func TestParseNode(t *testing.T) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte("a: 1\nevent:\n  gaussian: {sigma: 0}\n"), &doc); err != nil {
-		t.Fatal(err)
-	}
-	_, problems := ParseNode(doc.Content[0].Content[3], "job.yaml")
-	if want := "job.yaml:3:21: gaussian.sigma: must be above 0"; problems.Error() != want {
-		t.Errorf("got %v, want %s", problems, want)
-	}
-	if _, problems := ParseNode(nil, ""); len(problems) != 1 {
-		t.Errorf("a missing node: %v", problems)
-	}
-	if _, problems := ParseNode(&yaml.Node{}, ""); len(problems) != 1 {
-		t.Errorf("an empty node: %v", problems)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // amountPattern is the grammar of an exact decimal number. A leading zero is no
@@ -30,18 +32,18 @@ func ParseAmount(text string) (*big.Rat, error) {
 	if !amountGrammar.MatchString(text) {
 		switch strings.ToLower(strings.TrimLeft(text, "+-")) {
 		case ".inf", "inf", "infinity", ".nan", "nan":
-			return nil, fmt.Errorf("must be finite, not %s", shown(text))
+			return nil, fmt.Errorf("must be finite, not %s", lang.Shown(text))
 		}
-		return nil, fmt.Errorf("must be a decimal number such as 0.5 or 1e-6, not %s", shown(text))
+		return nil, fmt.Errorf("must be a decimal number such as 0.5 or 1e-6, not %s", lang.Shown(text))
 	}
 	if _, exp, ok := strings.Cut(strings.ToLower(text), "e"); ok {
 		if e, err := strconv.Atoi(exp); err != nil || e > maxExponent || e < -maxExponent {
-			return nil, fmt.Errorf("must have an exponent between -%d and %d, not %s", maxExponent, maxExponent, shown(text))
+			return nil, fmt.Errorf("must have an exponent between -%d and %d, not %s", maxExponent, maxExponent, lang.Shown(text))
 		}
 	}
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
-		return nil, fmt.Errorf("must be a decimal number such as 0.5 or 1e-6, not %s", shown(text))
+		return nil, fmt.Errorf("must be a decimal number such as 0.5 or 1e-6, not %s", lang.Shown(text))
 	}
 	return r, nil
 }

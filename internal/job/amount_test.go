@@ -68,20 +68,6 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "abc", 3}, {"size", "size", 0}, {"szie", "size", 1}, {"sise", "size", 1}, {"sie", "size", 1}, {"sizes", "size", 1}, {"kitten", "sitting", 3}} {
-		if got := editDistance(c.a, c.b); got != c.want {
-			t.Errorf("%s and %s are %d apart, want %d", c.a, c.b, got, c.want)
-		}
-	}
-	if got := didYouMean("zzz", []string{"size", "rate"}); got != "" {
-		t.Errorf("a word that is near nothing gets %q", got)
-	}
-}
-
 // Every number, default and example of a declaration can be read as what it is
 // declared to be.
 func TestDeclarations(t *testing.T) {

@@ -1,10 +1,12 @@
 package job
 
+import "github.com/dprelease/dprelease/internal/lang"
+
 import "math/big"
 
-// Assume is what is publicly assumed about the values of a column, for the planner
-// and for what the report says of the error of sampling: it changes no release and
-// no guarantee. Nothing in it may be taken from the private table.
+// Assume holds public assumptions about the values of a column. The planner and the
+// report use them to forecast the error of sampling; they change no release and no
+// guarantee. Nothing in it may come from the private table.
 type Assume struct {
 	Distribution Shape    // "" where only moments are assumed
 	Mean, SD     *big.Rat // moments
@@ -79,18 +81,18 @@ func (k *checker) assume(path string, c *Column) {
 	if a == nil {
 		return
 	}
-	at := Key(path, "assume")
+	at := lang.Key(path, "assume")
 	if c.Type != Number {
 		k.wrong(at, "", "is for numbers")
 		return
 	}
-	has := func(name string) bool { return k.j.Has(Key(at, name)) }
+	has := func(name string) bool { return k.j.Has(lang.Key(at, name)) }
 	belong := map[Shape][]string{
 		Normal: {"mean", "sd"}, Lognormal: {"log_mean", "log_sd"}, Beta: {"parts"}, PilotTable: {"pilot", "column"},
 	}
 	for _, name := range belong[a.Distribution] {
 		if !has(name) {
-			k.wrong(Key(at, name), "", "is missing: distribution %s needs it", a.Distribution)
+			k.wrong(lang.Key(at, name), "", "is missing: distribution %s needs it", a.Distribution)
 		}
 	}
 	for _, shape := range []Shape{Lognormal, Beta, PilotTable} {
@@ -99,7 +101,7 @@ func (k *checker) assume(path string, c *Column) {
 		}
 		for _, name := range belong[shape] {
 			if has(name) {
-				k.wrong(Key(at, name), "say distribution: "+string(shape), "belongs to distribution %s", shape)
+				k.wrong(lang.Key(at, name), "say distribution: "+string(shape), "belongs to distribution %s", shape)
 			}
 		}
 	}
@@ -109,13 +111,13 @@ func (k *checker) assume(path string, c *Column) {
 	if a.Distribution != "" && a.Distribution != Normal {
 		for _, name := range belong[Normal] {
 			if has(name) {
-				k.wrong(Key(at, name), "leave it out", "follows from the distribution")
+				k.wrong(lang.Key(at, name), "leave it out", "follows from the distribution")
 			}
 		}
 	}
 	for i, p := range a.Parts {
 		if p.From != nil && p.To != nil && p.From.Cmp(p.To) == 0 {
-			k.wrong(Key(Item(Key(at, "parts"), i), "to"), "", "must differ from from")
+			k.wrong(lang.Key(lang.Item(lang.Key(at, "parts"), i), "to"), "", "must differ from from")
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // checker collects what is wrong with the meaning of a job.
@@ -30,10 +32,10 @@ func check(j *Job, o Options) Problems {
 		k.sample(&j.Samples[i])
 	}
 	k.names("samples", len(j.Samples), func(i int) (string, string) {
-		return j.Samples[i].Name, Key("samples", j.Samples[i].Name)
+		return j.Samples[i].Name, lang.Key("samples", j.Samples[i].Name)
 	})
 	k.names("plugins", len(j.Plugins), func(i int) (string, string) {
-		return j.Plugins[i].Name, Key("plugins", j.Plugins[i].Name)
+		return j.Plugins[i].Name, lang.Key("plugins", j.Plugins[i].Name)
 	})
 	k.releases()
 	if o.Mechanisms != nil {
@@ -55,9 +57,9 @@ func (k *checker) names(what string, n int, at func(i int) (name, path string)) 
 		if f, twice := first[folded]; twice {
 			other, at := at(f)
 			if other == name {
-				k.wrong(path, "", "%s is the name of two %s (first in line %d)", shown(name), what, k.j.Pos(at).Line)
+				k.wrong(path, "", "%s is the name of two %s (first in line %d)", lang.Shown(name), what, k.j.Pos(at).Line)
 			} else {
-				k.wrong(path, "some file systems do not tell the two apart", "differs from %s only in case", shown(other))
+				k.wrong(path, "some file systems do not tell the two apart", "differs from %s only in case", lang.Shown(other))
 			}
 			continue
 		}
@@ -78,15 +80,15 @@ func (k *checker) mechanisms(builtins []string) {
 	known, isBuiltin := slices.Clone(builtins), setOf(builtins)
 	for _, p := range k.j.Plugins {
 		if isBuiltin[p.Name] {
-			k.wrong(Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
+			k.wrong(lang.Key("plugins", p.Name), "give it another name", "%s is a built-in mechanism", p.Name)
 		}
 		known = append(known, p.Name)
 	}
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
 		if r.Mechanism != "" && !isKnown[r.Mechanism] {
-			k.wrong(Key(Item("releases", i), "mechanism"), hintOr(didYouMean(r.Mechanism, known), "known mechanisms", known),
-				"%s is neither a built-in mechanism nor a plugin of this job", shown(r.Mechanism))
+			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(lang.DidYouMean(r.Mechanism, known), "known mechanisms", known),
+				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}
 	}
 }
@@ -101,11 +103,11 @@ func (k *checker) releases() {
 	isFrom := setOf(from)
 	for i, r := range k.j.Releases {
 		if r.From != "" && !isFrom[r.From] {
-			k.wrong(Key(Item("releases", i), "from"), hintOr(didYouMean(r.From, from), "known samples", from), "%s is not a sample", shown(r.From))
+			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from), "%s is not a sample", lang.Shown(r.From))
 		}
 	}
 	k.names("releases", len(k.j.Releases), func(i int) (string, string) {
-		return k.j.Releases[i].Name, Key(Item("releases", i), "name")
+		return k.j.Releases[i].Name, lang.Key(lang.Item("releases", i), "name")
 	})
 }
 
@@ -172,9 +174,9 @@ func (k *checker) columns() {
 
 // column infers what a column holds and checks its bounds or its domain.
 func (k *checker) column(c *Column) {
-	path := Key("dataset.columns", c.Name)
-	lower, upper := k.j.Has(Key(path, "lower")), k.j.Has(Key(path, "upper"))
-	domain := k.j.Has(Key(path, "domain"))
+	path := lang.Key("dataset.columns", c.Name)
+	lower, upper := k.j.Has(lang.Key(path, "lower")), k.j.Has(lang.Key(path, "upper"))
+	domain := k.j.Has(lang.Key(path, "domain"))
 	switch {
 	case domain && (lower || upper):
 		k.wrong(path, "a number has lower and upper, a category has domain", "has bounds and a domain")
@@ -186,9 +188,9 @@ func (k *checker) column(c *Column) {
 		c.Type = Number
 		k.number(path, c)
 	case lower:
-		k.wrong(Key(path, "upper"), "a number needs both bounds", "is missing")
+		k.wrong(lang.Key(path, "upper"), "a number needs both bounds", "is missing")
 	case upper:
-		k.wrong(Key(path, "lower"), "a number needs both bounds", "is missing")
+		k.wrong(lang.Key(path, "lower"), "a number needs both bounds", "is missing")
 	default:
 		k.wrong(path, "say lower and upper for a number, domain for a category", "has neither bounds nor a domain")
 	}
@@ -205,31 +207,31 @@ func (k *checker) apart(path string, c *Column) {
 	low, high := Up(c.Lower), Down(c.Upper)
 	switch {
 	case low < -farthest:
-		k.wrong(Key(path, "lower"), "", "must be at least -1e150")
+		k.wrong(lang.Key(path, "lower"), "", "must be at least -1e150")
 	case high > farthest:
-		k.wrong(Key(path, "upper"), "", "must be at most 1e150")
+		k.wrong(lang.Key(path, "upper"), "", "must be at most 1e150")
 	case !(high-low >= 1/farthest):
-		k.wrong(Key(path, "lower"), "numbers are float64: take bounds that are further apart, or subtract a constant from the column",
+		k.wrong(lang.Key(path, "lower"), "numbers are float64: take bounds that are further apart, or subtract a constant from the column",
 			"is too close to upper (%s, %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
 	}
 }
 
 func (k *checker) number(path string, c *Column) {
 	if c.Lower != nil && c.Upper != nil && c.Lower.Cmp(c.Upper) >= 0 {
-		k.wrong(Key(path, "lower"), "", "must be less than upper (%s >= %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
+		k.wrong(lang.Key(path, "lower"), "", "must be less than upper (%s >= %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
 	} else if c.Lower != nil && c.Upper != nil {
 		k.apart(path, c)
 	}
-	if k.j.Has(Key(path, "outside")) {
-		k.wrong(Key(path, "outside"), "leave it out: numbers are clipped to their bounds", "is for categories")
+	if k.j.Has(lang.Key(path, "outside")) {
+		k.wrong(lang.Key(path, "outside"), "leave it out: numbers are clipped to their bounds", "is for categories")
 	}
-	if k.j.Has(Key(path, "immutable")) {
-		k.wrong(Key(path, "immutable"), "", "is for categories")
+	if k.j.Has(lang.Key(path, "immutable")) {
+		k.wrong(lang.Key(path, "immutable"), "", "is for categories")
 	}
 	if c.Missing.Rule != Impute {
 		return
 	}
-	at := Key(path, "missing")
+	at := lang.Key(path, "missing")
 	n, err := ParseAmount(c.Missing.Text)
 	if err != nil {
 		k.wrong(at, "", "%s", err)
@@ -248,7 +250,7 @@ func (k *checker) category(path string, c *Column) {
 		Handling
 	}{{"missing", c.Missing}, {"outside", c.Outside}} {
 		if h.Rule == Impute && c.Domain != nil && !slices.Contains(c.Domain, h.Text) {
-			k.wrong(Key(path, h.key), didYouMean(h.Text, c.Domain), "must impute a value of the domain, not %s", shown(h.Text))
+			k.wrong(lang.Key(path, h.key), lang.DidYouMean(h.Text, c.Domain), "must impute a value of the domain, not %s", lang.Shown(h.Text))
 		}
 	}
 }

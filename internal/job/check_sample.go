@@ -2,10 +2,12 @@ package job
 
 import (
 	"github.com/dprelease/dprelease/privacy"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 func (k *checker) sample(s *Sample) {
-	path := Key("samples", s.Name)
+	path := lang.Key("samples", s.Name)
 	switch s.Method {
 	case SRSWOR:
 		k.srswor(path, s)
@@ -17,7 +19,7 @@ func (k *checker) sample(s *Sample) {
 		k.kept(path, s)
 	}
 	if s.Keep && !k.used(s.Name) {
-		k.wrong(Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")
+		k.wrong(lang.Key(path, "keep"), "make a release from it", "no release is made from the sample, so nothing is drawn that could be kept")
 	}
 	if (s.Keep || s.Method == Kept) && k.j.Dataset.Collected != nil {
 		k.wrong(path, "draw a new sample in every job", "a draw from a table that is itself a sample cannot be kept: the two amplifications would have to be composed across jobs")
@@ -37,7 +39,7 @@ func (k *checker) kept(path string, s *Sample) {
 			return
 		}
 		if other.Method == Kept && other.ID == s.ID && s.ID != "" {
-			k.wrong(Key(path, "id"), "make the releases from "+other.Name, "%s is the same draw", shown(other.Name))
+			k.wrong(lang.Key(path, "id"), "make the releases from "+other.Name, "%s is the same draw", lang.Shown(other.Name))
 		}
 	}
 }
@@ -53,7 +55,7 @@ func (k *checker) used(sample string) bool {
 
 func (k *checker) srswor(path string, s *Sample) {
 	d := &k.j.Dataset
-	size := Key(path, "size")
+	size := lang.Key(path, "size")
 	switch {
 	case d.Relation == privacy.AddRemove && !k.j.Has("dataset.at_least"):
 		k.wrong(size, "say dataset.at_least, or use method: poisson",
@@ -79,24 +81,24 @@ func (k *checker) multistage(path string, s *Sample) {
 	k.needsFrame(path, "the units of every stage are public")
 	seen := map[string]bool{}
 	for i, st := range s.Stages {
-		at := Item(Key(path, "stages"), i)
+		at := lang.Item(lang.Key(path, "stages"), i)
 		last := i == len(s.Stages)-1
 		switch {
 		case last && st.Unit != "":
-			k.wrong(Key(at, "unit"), "add a last stage {take: …} that draws rows", "the last stage draws rows and has no unit")
-		case !last && st.Unit == "" && !k.j.Has(Key(at, "unit")):
-			k.wrong(Key(at, "unit"), "only the last stage draws rows", "is missing")
+			k.wrong(lang.Key(at, "unit"), "add a last stage {take: …} that draws rows", "the last stage draws rows and has no unit")
+		case !last && st.Unit == "" && !k.j.Has(lang.Key(at, "unit")):
+			k.wrong(lang.Key(at, "unit"), "only the last stage draws rows", "is missing")
 		case st.Unit != "" && seen[st.Unit]:
-			k.wrong(Key(at, "unit"), "", "%s is the unit of two stages", shown(st.Unit))
+			k.wrong(lang.Key(at, "unit"), "", "%s is the unit of two stages", lang.Shown(st.Unit))
 		case st.Unit != "" && k.j.Dataset.Frame != nil && st.Unit == k.j.Dataset.Frame.Records:
-			k.wrong(Key(at, "unit"), "", "%s is the frame's number of records, not a key", shown(st.Unit))
+			k.wrong(lang.Key(at, "unit"), "", "%s is the frame's number of records, not a key", lang.Shown(st.Unit))
 		}
 		seen[st.Unit] = true
 	}
 }
 
 func (k *checker) stratified(path string, s *Sample) {
-	rates, takes := k.j.Has(Key(path, "rates")), k.j.Has(Key(path, "take"))
+	rates, takes := k.j.Has(lang.Key(path, "rates")), k.j.Has(lang.Key(path, "take"))
 	switch {
 	case rates && takes:
 		k.wrong(path, "say one of the two", "has both rates and take")
@@ -114,16 +116,16 @@ func (k *checker) stratified(path string, s *Sample) {
 
 func (k *checker) stratifiedRates(path string, s *Sample) {
 	if k.j.Dataset.Relation == privacy.ReplaceOne {
-		k.wrong(Key(path, "rates"), "say take, or use relation: add-remove",
+		k.wrong(lang.Key(path, "rates"), "say take, or use relation: add-remove",
 			"needs add-remove: under replace-one a row could change its stratum and with it its rate")
 	}
 	if s.Strata == "" {
 		return
 	}
 	col, ok := k.j.Dataset.Column(s.Strata)
-	if !ok || !k.j.Has(Key(Key("dataset.columns", s.Strata), "domain")) {
-		k.wrong(Key(path, "strata"), "declare it under dataset.columns with its domain",
-			"%s is not a declared category", shown(s.Strata))
+	if !ok || !k.j.Has(lang.Key(lang.Key("dataset.columns", s.Strata), "domain")) {
+		k.wrong(lang.Key(path, "strata"), "declare it under dataset.columns with its domain",
+			"%s is not a declared category", lang.Shown(s.Strata))
 		return
 	}
 	if col.Domain != nil {
@@ -136,12 +138,12 @@ func (k *checker) strata(path, key, column string, domain, named []string) {
 	inDomain, isNamed := setOf(domain), setOf(named)
 	for _, n := range named {
 		if !inDomain[n] {
-			k.wrong(Key(Key(path, key), n), didYouMean(n, domain), "is not in the domain of %s", shown(column))
+			k.wrong(lang.Key(lang.Key(path, key), n), lang.DidYouMean(n, domain), "is not in the domain of %s", lang.Shown(column))
 		}
 	}
 	for _, v := range domain {
 		if !isNamed[v] {
-			k.wrong(Key(path, key), "", "does not name the stratum %s", shown(v))
+			k.wrong(lang.Key(path, key), "", "does not name the stratum %s", lang.Shown(v))
 		}
 	}
 }

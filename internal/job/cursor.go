@@ -1,86 +1,53 @@
 package job
 
-import (
-	"fmt"
+import "github.com/dprelease/dprelease/internal/lang"
 
-	"gopkg.in/yaml.v3"
+// cursor reads one job file. All kinds of values share it.
+type cursor struct {
+	*lang.Reader
+	dir    string // paths are relative to it
+	getenv func(string) (string, bool)
+}
+
+// Limits on a job file. 10,000 releases need about 1.5 MB.
+const (
+	// MaxBytes is the size of the largest job file.
+	MaxBytes = 4 << 20
+	// maxMarks bounds the commas, colons and line ends, and so the YAML nodes.
+	maxMarks = 600_000
+	// maxExpanded is how many values the aliases of a file may add to those that are
+	// written.
+	maxExpanded = 200_000
+	// maxDepth bounds the nesting of the params of a mechanism.
+	maxDepth = 64
 )
 
-// cursor is what reading one job file shares: where things stand, what is wrong,
-// and how much has been read.
-type cursor struct {
-	file     string
-	dir      string
-	getenv   func(string) (string, bool)
-	problems Problems
-	pos      map[string]Pos
-	left     int // nodes that may still be read
-	spent    bool
+func newCursor(file, dir string, getenv func(string) (string, bool)) *cursor {
+	if getenv == nil {
+		getenv = func(string) (string, bool) { return "", false }
+	}
+	return &cursor{Reader: lang.NewReader(file, lang.Words{
+		Language: "the job language", What: "a job file", Holds: "job",
+		Start: "see dprelease schema, or the examples", Advice: "split the job",
+	}, lang.Limits{Bytes: MaxBytes, Marks: maxMarks, Expanded: maxExpanded}), dir: dir, getenv: getenv}
 }
 
-// maxExpanded is how many values the aliases of a file may add to those that are
-// written.
-const maxExpanded = 200_000
+// Places and problems come from package lang.
+type (
+	Pos      = lang.Pos
+	Problem  = lang.Problem
+	Problems = lang.Problems
+)
 
-// place is a value on its way in: the node, and the key's path and position.
-type place struct {
-	path string
-	at   *yaml.Node // the key, or the element of a list
-	node *yaml.Node // the value
-}
+// The two steps at which a problem can be found.
+const (
+	StepLoad  = lang.StepLoad
+	StepCheck = lang.StepCheck
+)
 
-func (c *cursor) position(n *yaml.Node) Pos {
-	if n == nil {
-		return Pos{File: c.file}
-	}
-	return Pos{File: c.file, Line: n.Line, Column: n.Column}
-}
+// Key appends a key to a path: Key("samples.srs", "size") is "samples.srs.size".
+func Key(path, key string) string { return lang.Key(path, key) }
 
-// wrong records a problem at a key.
-func (c *cursor) wrong(p place, hint, format string, args ...any) {
-	c.problems = append(c.problems, Problem{
-		Pos: c.position(p.at), Step: StepLoad, Path: shownPath(p.path),
-		Message: fmt.Sprintf(format, args...), Hint: hint,
-	})
-}
-
-// open follows an alias, notes the position, and refuses what no value may be.
-// The bound on nodes makes exploding and circular aliases harmless.
-func (c *cursor) open(p *place) bool {
-	if c.spent {
-		return false
-	}
-	if c.left--; c.left < 0 {
-		c.spent = true
-		c.wrong(*p, "write the values out, or share less", "the aliases of this file expand to more than %d values", maxExpanded)
-		return false
-	}
-	c.pos[p.path] = c.position(p.at)
-	for hops := 0; p.node.Kind == yaml.AliasNode; hops++ {
-		if hops > maxDepth {
-			c.wrong(*p, "", "is an alias of itself")
-			return false
-		}
-		p.node = p.node.Alias
-	}
-	if p.node.Style&yaml.TaggedStyle != 0 {
-		c.wrong(*p, "leave the tag out", "has a YAML tag, which the job language does not use")
-		return false
-	}
-	if p.node.Tag == "!!null" {
-		c.wrong(*p, "say a value, or leave the key out", "has no value")
-		return false
-	}
-	return true
-}
-
-// shape names a value that is not what was asked for.
-func shape(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	}
-	return shown(n.Value)
-}
+// Item appends the index of a list element to a path: Item("releases", 0) is
+// "releases[0]".
+func Item(path string, i int) string { return lang.Item(path, i) }

@@ -6,6 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -52,15 +53,14 @@ func unit() kind[Unit] {
 	)
 	form.label, form.schema = "row, or mapping", schema{"anyOf": []schema{{"const": UnitRow}, form.schema}}
 	mapping := form.read
-	form.read = func(c *cursor, p place) (Unit, bool) {
+	form.read = func(c *cursor, p lang.Place, into *Unit) bool {
 		switch {
-		case p.node.Kind == yaml.MappingNode:
-			return mapping(c, p)
-		case p.node.Kind == yaml.ScalarNode && p.node.Value == UnitRow:
-			return Unit{}, true
+		case p.Node.Kind == yaml.MappingNode:
+			return mapping(c, p, into)
+		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == UnitRow:
+			return true
 		}
-		c.wrong(p, didYouMean(p.node.Value, []string{UnitRow}), "must be row, or a mapping with column, name and rows, not %s", shape(p.node))
-		return Unit{}, false
+		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{UnitRow}), "must be row, or a mapping with column, name and rows, not %s", lang.ShapeOf(p.Node))
 	}
 	return form
 }

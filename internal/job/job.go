@@ -32,7 +32,7 @@ type Job struct {
 	pos map[string]Pos
 }
 
-// Dataset is what is publicly known about the table.
+// Dataset holds the public facts about the table.
 type Dataset struct {
 	ID       string // the budget account
 	Source   Source
@@ -73,7 +73,8 @@ type Source struct {
 	named string // the path, with variables replaced and not joined
 }
 
-// ColumnType is what a column holds. The zero value is invalid.
+// ColumnType says whether a column holds numbers or categories. The zero value is
+// invalid.
 type ColumnType string
 
 const (
@@ -83,7 +84,7 @@ const (
 	Category ColumnType = "category"
 )
 
-// Column is what is publicly known about one column.
+// Column holds the public facts about one column.
 type Column struct {
 	Name         string
 	Type         ColumnType
@@ -99,7 +100,7 @@ type Column struct {
 	Assume *Assume
 }
 
-// Rule says what becomes of a value that cannot be used. The zero value is
+// Rule says what happens to a value that cannot be used. The zero value is
 // invalid.
 type Rule string
 

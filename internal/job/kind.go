@@ -2,68 +2,89 @@ package job
 
 import (
 	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 // schema is a piece of JSON Schema.
 type schema = map[string]any
 
-// kind is one declared type of value: how it is read, how it is written in a
-// JSON Schema, and how the reference describes it.
+// kind is one declared type of value: how it is read, how it is written in a JSON
+// Schema, and how the reference describes it. read stores the value, or records a
+// problem and returns false.
 type kind[V any] struct {
 	label  string
 	schema schema
-	read   func(c *cursor, p place) (V, bool)
+	read   func(c *cursor, p lang.Place, into *V) bool
 	nested []decl // the keys of a mapping, for the reference
 	suffix string // what the reference puts between this key and its nested keys
 }
 
+// isScalar refuses a mapping or a list, and says what was wanted instead.
+func (c *cursor) isScalar(p lang.Place, wanted string) bool {
+	return p.Node.Kind == yaml.ScalarNode || c.Wrong(p, "", "must be %s, not %s", wanted, lang.ShapeOf(p.Node))
+}
+
 // scalar is a kind whose value is one text; parse says what is wrong with it.
 func scalar[V any](label string, s schema, parse func(text string) (V, error)) kind[V] {
-	return kind[V]{label: label, schema: s, read: func(c *cursor, p place) (v V, ok bool) {
-		if p.node.Kind != yaml.ScalarNode {
-			c.wrong(p, "", "must be %s, not %s", article(label), shape(p.node))
-			return v, false
+	what := label
+	for _, noun := range []string{"number", "whole number", "duration"} {
+		if strings.HasPrefix(label, noun) {
+			what = "a " + label
 		}
-		if !c.noVariable(p) {
-			return v, false
+	}
+	return kind[V]{label: label, schema: s, read: func(c *cursor, p lang.Place, into *V) bool {
+		if !c.isScalar(p, what) || !c.noVariable(p) {
+			return false
 		}
-		v, err := parse(p.node.Value)
+		v, err := parse(p.Node.Value)
 		if err != nil {
-			c.wrong(p, "", "%s", err)
-			return v, false
+			return c.Wrong(p, "", "%s", err)
 		}
-		return v, true
+		*into = v
+		return true
 	}}
 }
 
-func article(label string) string {
-	for _, noun := range []string{"number", "whole number", "duration"} {
-		if strings.HasPrefix(label, noun) {
-			return "a " + label
-		}
-	}
-	return label
+// transform reads another kind and turns its value into this one.
+func transform[A, B any](k kind[A], f func(A) (B, error)) kind[B] {
+	return kind[B]{label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix,
+		read: func(c *cursor, p lang.Place, into *B) bool {
+			var a A
+			if !k.read(c, p, &a) {
+				return false
+			}
+			b, err := f(a)
+			if err != nil {
+				return c.Wrong(p, "", "%s", err)
+			}
+			*into = b
+			return true
+		}}
+}
+
+// optional is a mapping that may be absent.
+func optional[V any](k kind[V]) kind[*V] {
+	return transform(k, func(v V) (*V, error) { return &v, nil })
 }
 
 // text is any text. Numbers and booleans must be quoted.
 func text() kind[string] {
 	k := scalar("text", schema{"type": "string", "minLength": 1, "maxLength": maxText}, checkText)
 	read := k.read
-	k.read = func(c *cursor, p place) (string, bool) {
-		if p.node.Kind == yaml.ScalarNode {
-			switch p.node.Tag {
-			case "!!int", "!!float", "!!bool":
-				c.wrong(p, "put it in quotes", "must be text, not %s", shown(p.node.Value))
-				return "", false
-			}
+	k.read = func(c *cursor, p lang.Place, into *string) bool {
+		switch p.Node.Tag {
+		case "!!int", "!!float", "!!bool":
+			return c.Wrong(p, "put it in quotes", "must be text, not %s", lang.Shown(p.Node.Value))
 		}
-		return read(c, p)
+		return read(c, p, into)
 	}
 	return k
 }
@@ -87,20 +108,18 @@ func checkText(s string) (string, error) {
 // ${…} has no meaning in it.
 func value() kind[string] {
 	return kind[string]{label: "value", schema: schema{"type": []string{"string", "number", "boolean"}},
-		read: func(c *cursor, p place) (string, bool) {
-			if p.node.Kind != yaml.ScalarNode {
-				c.wrong(p, "", "must be one value, not %s", shape(p.node))
-				return "", false
+		read: func(c *cursor, p lang.Place, into *string) bool {
+			if !c.isScalar(p, "one value") {
+				return false
 			}
-			if len([]rune(p.node.Value)) > maxText {
-				c.wrong(p, "", "must be at most %d characters long", maxText)
-				return "", false
+			if *into = p.Node.Value; len([]rune(*into)) > maxText {
+				return c.Wrong(p, "", "must be at most %d characters long", maxText)
 			}
-			return p.node.Value, true
+			return true
 		}}
 }
 
-// namePattern is what a name may look like that becomes part of a file name.
+// namePattern is the form of names that become parts of file names.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`
 
 var nameGrammar = regexp.MustCompile(namePattern)
@@ -115,30 +134,18 @@ var reservedNames = []string{
 
 func checkName(s string) (string, error) {
 	if !nameGrammar.MatchString(s) {
-		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", shown(s))
+		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", lang.Shown(s))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
-		return "", fmt.Errorf("must not be %s, which is a reserved file name", shown(s))
+		return "", fmt.Errorf("must not be %s, which is a reserved file name", lang.Shown(s))
 	}
 	return s, nil
 }
 
 // name is a text that is used in file names.
 func name() kind[string] {
-	k := text()
+	k := transform(text(), checkName)
 	k.label, k.schema = "name", schema{"type": "string", "pattern": namePattern}
-	read := k.read
-	k.read = func(c *cursor, p place) (string, bool) {
-		s, ok := read(c, p)
-		if !ok {
-			return "", false
-		}
-		if _, err := checkName(s); err != nil {
-			c.wrong(p, "", "%s", err)
-			return "", false
-		}
-		return s, true
-	}
 	return k
 }
 
@@ -147,10 +154,15 @@ func pattern(label, expr string) kind[string] {
 	re := regexp.MustCompile(expr)
 	return scalar(label, schema{"type": "string", "pattern": expr}, func(s string) (string, error) {
 		if !re.MatchString(s) {
-			return "", fmt.Errorf("must be %s, not %s", label, shown(s))
+			return "", fmt.Errorf("must be %s, not %s", label, lang.Shown(s))
 		}
 		return s, nil
 	})
+}
+
+// sha256Hex is the SHA-256 of a file.
+func sha256Hex() kind[string] {
+	return transform(pattern("64 hexadecimal digits", `^[0-9A-Fa-f]{64}$`), func(s string) (string, error) { return strings.ToLower(s), nil })
 }
 
 // choice is one of a few words.
@@ -163,27 +175,19 @@ func choice[V ~string](words ...V) kind[V] {
 	if len(list) > 1 {
 		label = "one of " + label
 	}
-	return kind[V]{label: label, schema: schema{"enum": list}, read: func(c *cursor, p place) (V, bool) {
-		if p.node.Kind != yaml.ScalarNode {
-			c.wrong(p, "", "must be %s, not %s", label, shape(p.node))
-			return "", false
+	return kind[V]{label: label, schema: schema{"enum": list}, read: func(c *cursor, p lang.Place, into *V) bool {
+		if *into = V(p.Node.Value); p.Node.Kind != yaml.ScalarNode || !slices.Contains(list, p.Node.Value) {
+			return c.Wrong(p, lang.DidYouMean(p.Node.Value, list), "must be %s, not %s", label, lang.ShapeOf(p.Node))
 		}
-		if !slices.Contains(list, p.node.Value) {
-			c.wrong(p, didYouMean(p.node.Value, list), "must be %s, not %s", label, shown(p.node.Value))
-			return "", false
-		}
-		return V(p.node.Value), true
+		return true
 	}}
 }
 
 // flag is true or false.
 func flag() kind[bool] {
-	return kind[bool]{label: "true or false", schema: schema{"type": "boolean"}, read: func(c *cursor, p place) (bool, bool) {
-		if p.node.Kind != yaml.ScalarNode || p.node.Tag != "!!bool" {
-			c.wrong(p, "", "must be true or false, not %s", shape(p.node))
-			return false, false
-		}
-		return strings.EqualFold(p.node.Value, "true"), true
+	return kind[bool]{label: "true or false", schema: schema{"type": "boolean"}, read: func(c *cursor, p lang.Place, into *bool) bool {
+		*into = strings.EqualFold(p.Node.Value, "true")
+		return p.Node.Tag == "!!bool" || c.Wrong(p, "", "must be true or false, not %s", lang.ShapeOf(p.Node))
 	}}
 }
 
@@ -193,30 +197,130 @@ func duration() kind[time.Duration] {
 		func(t string) (time.Duration, error) {
 			d, err := time.ParseDuration(t)
 			if err != nil || d <= 0 {
-				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", shown(t))
+				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", lang.Shown(t))
 			}
 			return d, nil
 		})
 }
 
-// transform reads another kind and turns its value into this one.
-func transform[A, B any](k kind[A], f func(A) (B, error)) kind[B] {
-	return kind[B]{label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix,
-		read: func(c *cursor, p place) (b B, ok bool) {
-			a, ok := k.read(c, p)
-			if !ok {
-				return b, false
+// handling is a rule as one word, or a mapping with the value to impute.
+func handling(words ...Rule) kind[Handling] {
+	word := choice(words...)
+	form := object(key("impute", value(), func(h *Handling) *string { return &h.Text },
+		"The public value that takes the place of one that cannot be used", required()))
+	label := word.label + ", or {impute: value}"
+	return kind[Handling]{label: label, schema: schema{"anyOf": []schema{word.schema, form.schema}},
+		read: func(c *cursor, p lang.Place, into *Handling) bool {
+			switch {
+			case p.Node.Kind == yaml.MappingNode:
+				before := len(c.Problems)
+				into.Rule = Impute
+				return form.read(c, p, into) && len(c.Problems) == before
+			case p.Node.Kind == yaml.ScalarNode && slices.Contains(words, Rule(p.Node.Value)):
+				into.Rule = Rule(p.Node.Value)
+				return true
+			case p.Node.Kind == yaml.ScalarNode && p.Node.Value == string(Impute):
+				return c.Wrong(p, "write {impute: value}", "does not say which value to impute")
 			}
-			b, err := f(a)
-			if err != nil {
-				c.wrong(p, "", "%s", err)
-				return b, false
+			var known []string
+			for _, w := range words {
+				known = append(known, string(w))
 			}
-			return b, true
+			return c.Wrong(p, lang.DidYouMean(p.Node.Value, known), "must be %s, not %s", label, lang.ShapeOf(p.Node))
 		}}
 }
 
-// optional is a mapping that may be absent.
-func optional[V any](k kind[V]) kind[*V] {
-	return transform(k, func(v V) (*V, error) { return &v, nil })
+// take is a number of units, or the word all.
+func take() kind[Take] {
+	n := count("1")
+	const label = "whole number, at least 1, or all"
+	return kind[Take]{label: label, schema: schema{"anyOf": []schema{n.schema, {"const": "all"}}},
+		read: func(c *cursor, p lang.Place, into *Take) bool {
+			if into.All = p.Node.Value == "all"; into.All {
+				return true
+			}
+			if p.Node.Kind == yaml.ScalarNode && p.Node.Tag == "!!str" {
+				return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{"all"}), "must be a %s, not %s", label, lang.ShapeOf(p.Node))
+			}
+			return n.read(c, p, &into.Count)
+		}}
+}
+
+// span is the range of a number; an empty end is open-ended.
+type span struct {
+	lo, hi         string
+	loOpen, hiOpen bool
+}
+
+// String writes the span as a condition.
+func (s span) String() string {
+	var parts []string
+	if s.lo != "" {
+		parts = append(parts, map[bool]string{true: "greater than ", false: "at least "}[s.loOpen]+s.lo)
+	}
+	if s.hi != "" {
+		parts = append(parts, map[bool]string{true: "less than ", false: "at most "}[s.hiOpen]+s.hi)
+	}
+	return strings.Join(parts, " and ")
+}
+
+func (s span) holds(r *big.Rat) bool {
+	inside := func(end string, open bool, side int) bool {
+		d := side
+		if end != "" {
+			d = r.Cmp(mustRat(end)) * side
+		}
+		return d > 0 || d == 0 && !open || end == ""
+	}
+	return inside(s.lo, s.loOpen, 1) && inside(s.hi, s.hiOpen, -1)
+}
+
+func (s span) schema(typ string) schema {
+	out := schema{"type": typ}
+	if s.lo != "" {
+		out[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[s.loOpen]] = rawNumber(s.lo)
+	}
+	if s.hi != "" {
+		out[map[bool]string{true: "exclusiveMaximum", false: "maximum"}[s.hiOpen]] = rawNumber(s.hi)
+	}
+	return out
+}
+
+// mustRat reads a number of a declaration; TestDeclarations reads them all.
+func mustRat(text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return new(big.Rat)
+	}
+	return r
+}
+
+// amount is an exact decimal number, quoted or not.
+func amount(s span) kind[*big.Rat] {
+	label := strings.TrimSuffix("number "+s.String(), " ")
+	forms := schema{"anyOf": []schema{s.schema("number"), {"type": "string", "pattern": amountPattern}}}
+	return scalar(label, forms, func(t string) (*big.Rat, error) {
+		r, err := ParseAmount(t)
+		if err == nil && !s.holds(r) {
+			err = fmt.Errorf("must be %s, not %s", s, lang.Shown(t))
+		}
+		return r, err
+	})
+}
+
+// count is a whole number of at least min.
+func count(min string) kind[int64] {
+	s := span{lo: min, hi: "9007199254740992"} // 2^53: exact in every reader of JSON
+	return scalar("whole number, at least "+min, s.schema("integer"), func(t string) (int64, error) {
+		r, err := ParseAmount(t)
+		switch {
+		case err != nil || !r.IsInt():
+			return 0, fmt.Errorf("must be a whole number, not %s", lang.Shown(t))
+		case !(span{lo: s.lo}).holds(r):
+			return 0, fmt.Errorf("must be at least %s, not %s", s.lo, lang.Shown(t))
+		case !s.holds(r):
+			return 0, fmt.Errorf("must be at most 2^53, not %s", lang.Shown(t))
+		}
+		return r.Num().Int64(), nil
+	})
 }

@@ -82,7 +82,7 @@ func TestReadHugeFile(t *testing.T) {
 	}
 	start := cpuTime(t)
 	_, err = job.Read(file, job.Options{})
-	if want := file + ": is larger than 4 MB, the most that a job file may be"; err == nil || err.Error() != want {
+	if want := file + ": is larger than 4 MB, the most that a job file may be (split the job)"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	if d := cpuTime(t) - start; d > slower*time.Second {

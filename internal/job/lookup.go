@@ -1,15 +1,16 @@
 package job
 
+import (
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
+
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
 // For a key that the file does not have it is the place of the nearest key
 // around it.
 func (j *Job) Pos(path string) Pos {
-	for p := path; p != ""; p = parent(p) {
-		if at, ok := j.pos[p]; ok {
-			return at
-		}
-	}
-	if at, ok := j.pos[""]; ok {
+	if at, ok := lang.Nearest(j.pos, path); ok {
 		return at
 	}
 	return Pos{File: j.File}
@@ -24,35 +25,28 @@ func (j *Job) Has(path string) bool {
 // Problem makes a problem of the check stage at a key, for checks that are made
 // elsewhere.
 func (j *Job) Problem(path, message, hint string) Problem {
-	return Problem{Pos: j.Pos(path), Step: StepCheck, Path: path, Message: message, Hint: hint}
+	return Problem{Pos: j.Pos(path), Step: lang.StepCheck, Path: path, Message: message, Hint: hint}
 }
 
 // Sample returns the declared sample of that name.
 func (j *Job) Sample(name string) (Sample, bool) {
-	for _, s := range j.Samples {
-		if s.Name == name {
-			return s, true
-		}
-	}
-	return Sample{}, false
+	return first(j.Samples, func(s Sample) bool { return s.Name == name })
 }
 
 // Plugin returns the declared plugin of that name.
 func (j *Job) Plugin(name string) (Plugin, bool) {
-	for _, p := range j.Plugins {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Plugin{}, false
+	return first(j.Plugins, func(p Plugin) bool { return p.Name == name })
 }
 
 // Column returns the declared column of that name.
 func (d *Dataset) Column(name string) (Column, bool) {
-	for _, c := range d.Columns {
-		if c.Name == name {
-			return c, true
-		}
+	return first(d.Columns, func(c Column) bool { return c.Name == name })
+}
+
+func first[T any](list []T, is func(T) bool) (found T, ok bool) {
+	i := slices.IndexFunc(list, is)
+	if i < 0 {
+		return found, false
 	}
-	return Column{}, false
+	return list[i], true
 }

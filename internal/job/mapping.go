@@ -1,15 +1,18 @@
 package job
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// decl is what the reference and the JSON Schema need to know about a key.
+// decl describes a key for the reference and the JSON Schema.
 type decl struct {
 	name     string
 	doc      string
@@ -26,7 +29,7 @@ type decl struct {
 // field is one declared key of a mapping that is read into a T.
 type field[T any] struct {
 	decl
-	read func(c *cursor, p place, into *T)
+	read func(c *cursor, p lang.Place, into *T)
 }
 
 type option func(*decl)
@@ -40,7 +43,7 @@ func otherwise(text string) option { return func(d *decl) { d.def = text } }
 // example is shown in the reference and in editors.
 func example(text string) option { return func(d *decl) { d.example = text } }
 
-// key declares one key of a mapping.
+// key declares one key of a mapping. A value that cannot be read leaves the field zero.
 func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...option) field[T] {
 	d := decl{name: name, doc: doc, label: k.label, schema: k.schema, nested: k.nested, suffix: k.suffix}
 	for _, o := range opts {
@@ -52,65 +55,61 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 			d.fallback = n.Content[0]
 		}
 	}
-	return field[T]{decl: d, read: func(c *cursor, p place, into *T) {
-		if v, ok := k.read(c, p); ok {
+	return field[T]{decl: d, read: func(c *cursor, p lang.Place, into *T) {
+		var v V
+		if k.read(c, p, &v) {
 			*at(into) = v
 		}
 	}}
 }
 
-// object is a mapping with declared keys, all of them known.
+// object is a mapping with declared keys, all of them known. One with a problem is
+// kept: what could be read of it is still checked, so that all problems come in one
+// pass.
 func object[T any](fields ...field[T]) kind[T] {
 	return kind[T]{label: "mapping", schema: objectSchema(fields), nested: decls(fields), suffix: ".",
-		read: func(c *cursor, p place) (v T, ok bool) {
-			pairs, ok := c.pairs(p)
-			if !ok {
-				return v, false
+		read: func(c *cursor, p lang.Place, into *T) bool {
+			pairs, ok := c.Pairs(p)
+			if ok {
+				readFields(c, p, pairs, fields, into, func(string) string { return "" })
 			}
-			// A mapping with a problem is kept: what could be read of it is still
-			// checked, so that all problems come in one pass.
-			readFields(c, p, pairs, fields, &v, nil)
-			return v, true
+			return ok
 		}}
 }
 
-// readFields reads the pairs of a mapping. elsewhere explains a key that is not
-// declared here but would be in another place.
-func readFields[T any](c *cursor, p place, pairs []place, fields []field[T], into *T, elsewhere func(key string) string) {
+// readFields reads the pairs of a mapping. elsewhere explains a key that belongs to
+// another mapping, or returns "".
+func readFields[T any](c *cursor, p lang.Place, pairs []lang.Place, fields []field[T], into *T, elsewhere func(key string) string) {
+	known := make([]string, len(fields))
+	for i, f := range fields {
+		known[i] = f.name
+	}
 	seen := make([]bool, len(fields))
-	meant := make([]bool, len(fields)) // a key with a slip stands in its place
 	for _, kv := range pairs {
-		word := kv.at.Value
-		i := slices.IndexFunc(fields, func(f field[T]) bool { return f.name == word })
-		if i < 0 {
-			hint := ""
-			if elsewhere != nil {
-				hint = elsewhere(word)
+		if i := slices.Index(known, kv.At.Value); i >= 0 {
+			if seen[i] = true; c.Open(&kv) {
+				fields[i].read(c, kv, into)
 			}
-			if hint == "" {
-				known := decls(fields)
-				hint = unknownKeyHint(word, known)
-				if i := slices.IndexFunc(known, func(d decl) bool { return hint == meanHint(d.name) }); i >= 0 {
-					meant[i] = true
-				}
-			}
-			c.wrong(kv, hint, "unknown key")
 			continue
 		}
-		seen[i] = true
-		if c.open(&kv) {
-			fields[i].read(c, kv, into)
+		hint := elsewhere(kv.At.Value)
+		if near := lang.NearestWord(kv.At.Value, known); hint == "" && near != "" {
+			hint = lang.DidYouMean(kv.At.Value, known)
+			seen[slices.Index(known, near)] = true // a key with a slip stands in its place
 		}
+		if hint == "" {
+			hint = "known keys: " + strings.Join(known, ", ")
+		}
+		c.Wrong(kv, hint, "unknown key")
 	}
 	for i, f := range fields {
+		absent := lang.Place{Path: lang.Key(p.Path, f.name), At: p.At, Node: f.fallback}
 		switch {
-		case seen[i] || meant[i]:
+		case seen[i]:
 		case f.required:
-			missing := place{path: Key(p.path, f.name), at: p.at}
-			c.wrong(missing, f.doc1(), "is missing")
+			c.Wrong(absent, f.doc1(), "is missing")
 		case f.fallback != nil:
-			// A default goes through the same reader as a written value.
-			f.read(c, place{path: Key(p.path, f.name), at: p.at, node: f.fallback}, into)
+			f.read(c, absent, into) // a default goes through the same reader as a written value
 		}
 	}
 }
@@ -123,56 +122,175 @@ func (d decl) doc1() string {
 	return string(unicode.ToLower(first)) + s[n:]
 }
 
-func unknownKeyHint(word string, fields []decl) string {
-	known := make([]string, len(fields))
-	for i, f := range fields {
-		known[i] = f.name
-	}
-	if near := didYouMean(word, known); near != "" {
-		return near
-	}
-	return "known keys: " + strings.Join(known, ", ")
-}
-
-// pairs takes a mapping apart: each place has the key as at and the value as
-// node. Keys must be plain texts, and no key may come twice.
-func (c *cursor) pairs(p place) ([]place, bool) {
-	if p.node.Kind != yaml.MappingNode {
-		c.wrong(p, "", "must be a mapping, not %s", shape(p.node))
-		return nil, false
-	}
-	out := make([]place, 0, len(p.node.Content)/2)
-	first := make(map[string]int, len(p.node.Content)/2)
-	ok := true
-	for i := 0; i+1 < len(p.node.Content); i += 2 {
-		k, v := p.node.Content[i], p.node.Content[i+1]
-		kv := place{path: p.path, at: k, node: v}
-		switch {
-		case k.Kind != yaml.ScalarNode || k.Tag == "!!null" || k.Value == "":
-			c.wrong(kv, "", "has a key that is not a text")
-			ok = false
-			continue
-		case k.Tag == "!!merge":
-			c.wrong(kv, "write the keys out", "merge keys (<<) are not part of the job language")
-			ok = false
-			continue
-		}
-		kv.path = Key(p.path, k.Value)
-		if line, twice := first[k.Value]; twice {
-			c.wrong(kv, "", "is given twice (first in line %d)", line)
-			ok = false
-			continue
-		}
-		first[k.Value] = k.Line
-		out = append(out, kv)
-	}
-	return out, ok || len(out) > 0
-}
-
 func decls[T any](fields []field[T]) []decl {
 	out := make([]decl, len(fields))
 	for i, f := range fields {
 		out[i] = f.decl
 	}
 	return out
+}
+
+// variant is one shape that a mapping may take.
+type variant[T any] struct {
+	name   string // the value of the key that tells the shapes apart
+	doc    string
+	fields []field[T]
+}
+
+// oneOf is a mapping whose shape is told by one key, such as method. Values of
+// that key that are refused have their reason in refused.
+func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map[string]string, variants ...variant[T]) kind[T] {
+	names := make([]string, len(variants))
+	holders := map[string][]string{} // the shapes that have a key
+	var shapes []schema
+	for i, v := range variants {
+		names[i] = v.name
+		shape := objectSchema(v.fields)
+		shape["title"], shape["description"] = v.name, v.doc
+		props := shape["properties"].(schema)
+		props[tag] = schema{"const": v.name, "description": doc}
+		req, _ := shape["required"].([]string)
+		shape["required"] = append([]string{tag}, req...)
+		shapes = append(shapes, shape)
+		for _, f := range v.fields {
+			holders[f.name] = append(holders[f.name], v.name)
+		}
+	}
+	label := "one of " + strings.Join(names, ", ")
+	nested := []decl{{name: tag, doc: doc, label: label, required: true}}
+	for _, v := range variants {
+		for _, d := range decls(v.fields) {
+			common := len(holders[d.name]) == len(variants)
+			if common && holders[d.name][0] != v.name {
+				continue // a key of every shape is described once
+			}
+			if !common {
+				d.doc = tag + " " + v.name + ": " + d.doc
+			}
+			nested = append(nested, d)
+		}
+	}
+	return kind[T]{label: "mapping", schema: schema{"oneOf": shapes}, nested: nested, suffix: ".",
+		read: func(c *cursor, p lang.Place, into *T) bool {
+			pairs, ok := c.Pairs(p)
+			if !ok {
+				return false
+			}
+			i := slices.IndexFunc(pairs, func(kv lang.Place) bool { return kv.At.Value == tag })
+			if i < 0 {
+				c.Wrong(lang.Place{Path: lang.Key(p.Path, tag), At: p.At}, label, "is missing")
+				return true
+			}
+			kv := pairs[i]
+			if !c.Open(&kv) {
+				return true
+			}
+			word := kv.Node.Value
+			if why := refused[strings.ToLower(word)]; why != "" {
+				c.Wrong(kv, "use "+label, "%s is refused: %s", strings.ToLower(word), why)
+				return true
+			}
+			which := slices.Index(names, word)
+			if which < 0 {
+				c.Wrong(kv, lang.DidYouMean(word, names), "must be %s, not %s", label, lang.ShapeOf(kv.Node))
+				return true
+			}
+			*at(into) = V(word)
+			readFields(c, p, slices.Delete(pairs, i, i+1), variants[which].fields, into, func(key string) string {
+				if len(holders[key]) == 0 {
+					return ""
+				}
+				return "that is a key of " + tag + " " + strings.Join(holders[key], " and ")
+			})
+			return true
+		}}
+}
+
+// named is a mapping whose keys are names of the user's choosing. put sets the
+// name of an element.
+func named[V any](k kind[V], suffix string, check func(string) (string, error), put func(*V, string)) kind[[]V] {
+	s := schema{"type": "object", "additionalProperties": k.schema, "minProperties": 1}
+	return kind[[]V]{label: "mapping", schema: s, nested: k.nested, suffix: "." + suffix + ".",
+		read: func(c *cursor, p lang.Place, into *[]V) bool {
+			pairs, ok := c.Pairs(p)
+			if !ok {
+				return false
+			}
+			if len(pairs) == 0 {
+				return c.Wrong(p, "", "must not be empty")
+			}
+			for _, kv := range pairs {
+				if _, err := check(kv.At.Value); err != nil {
+					c.Wrong(kv, "", "name %s", err)
+				}
+				if c.Open(&kv) {
+					v := readOrZero(c, k, kv)
+					put(&v, kv.At.Value)
+					*into = append(*into, v)
+				}
+			}
+			return true
+		}}
+}
+
+// readOrZero reads a value; one that could not be read is zero.
+func readOrZero[V any](c *cursor, k kind[V], p lang.Place) (zero V) {
+	var v V
+	if !k.read(c, p, &v) {
+		return zero
+	}
+	return v
+}
+
+// list is a list of at least min elements.
+func list[V any](k kind[V], min int) kind[[]V] {
+	label := k.label + "s"
+	if words, ok := strings.CutPrefix(k.label, "one of "); ok {
+		label = words
+	}
+	s := schema{"type": "array", "items": k.schema, "minItems": min}
+	return kind[[]V]{label: "list of " + label, schema: s, nested: k.nested, suffix: "[].",
+		read: func(c *cursor, p lang.Place, into *[]V) bool {
+			switch n := len(p.Node.Content); {
+			case p.Node.Kind != yaml.SequenceNode:
+				return c.Wrong(p, "", "must be a list, not %s", lang.ShapeOf(p.Node))
+			case n == 0:
+				return c.Wrong(p, "", "must not be empty")
+			case n < min:
+				return c.Wrong(p, "", "must have at least %d elements", min)
+			}
+			for i, n := range p.Node.Content {
+				var v V
+				if e := (lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}); c.Open(&e) {
+					v = readOrZero(c, k, e)
+				}
+				*into = append(*into, v)
+			}
+			return true
+		}}
+}
+
+// distinct refuses a list in which an element comes twice.
+func distinct[V comparable](k kind[[]V]) kind[[]V] {
+	s := schema{"uniqueItems": true}
+	for key, v := range k.schema {
+		s[key] = v
+	}
+	read := k.read
+	k.schema = s
+	k.read = func(c *cursor, p lang.Place, into *[]V) bool {
+		before := len(c.Problems)
+		if !read(c, p, into) || len(c.Problems) > before {
+			return len(*into) > 0 // elements that could not be read are all alike
+		}
+		seen := make(map[V]bool, len(*into))
+		for i, v := range *into {
+			if seen[v] {
+				c.Wrong(lang.Place{Path: lang.Item(p.Path, i), At: p.Node.Content[i]}, "", "%s is already in the list", lang.Shown(fmt.Sprint(v)))
+			}
+			seen[v] = true
+		}
+		return true
+	}
+	return k
 }

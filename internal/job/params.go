@@ -10,92 +10,80 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-)
 
-// maxDepth bounds the nesting of a value.
-const maxDepth = 64
+	"github.com/dprelease/dprelease/internal/lang"
+)
 
 // params is a free mapping, turned into JSON; the mechanism's own JSON Schema
 // says what may stand in it.
 func params() kind[json.RawMessage] {
 	return kind[json.RawMessage]{label: "mapping, as the mechanism asks", schema: schema{"type": "object"},
-		read: func(c *cursor, p place) (json.RawMessage, bool) {
-			if p.node.Kind != yaml.MappingNode {
-				c.wrong(p, "", "must be a mapping, not %s", shape(p.node))
-				return nil, false
+		read: func(c *cursor, p lang.Place, into *json.RawMessage) bool {
+			if p.Node.Kind != yaml.MappingNode {
+				return c.Wrong(p, "", "must be a mapping, not %s", lang.ShapeOf(p.Node))
 			}
 			var b bytes.Buffer
-			if !c.toJSON(&b, p, 0) {
-				return nil, false
-			}
-			return b.Bytes(), true
+			ok := c.toJSON(&b, p, 0)
+			*into = b.Bytes()
+			return ok
 		}}
 }
 
 // toJSON writes a YAML value as JSON: numbers keep their digits.
-func (c *cursor) toJSON(b *bytes.Buffer, p place, depth int) bool {
+func (c *cursor) toJSON(b *bytes.Buffer, p lang.Place, depth int) bool {
 	if depth > maxDepth {
-		c.wrong(p, "", "is nested more than %d deep", maxDepth)
-		return false
+		return c.Wrong(p, "", "is nested more than %d deep", maxDepth)
 	}
-	switch p.node.Kind {
+	ok := true
+	element := func(i int, e lang.Place, key string) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(key)
+		switch {
+		case e.IsNull():
+			ok = c.Note(e) && ok
+			b.WriteString("null")
+		case !c.Open(&e) || !c.toJSON(b, e, depth+1):
+			ok = false
+		}
+	}
+	switch p.Node.Kind {
 	case yaml.MappingNode:
-		pairs, ok := c.pairs(p)
+		var pairs []lang.Place
+		pairs, ok = c.Pairs(p)
 		b.WriteByte('{')
 		for i, kv := range pairs {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeText(b, kv.at.Value)
-			b.WriteByte(':')
-			ok = c.elementJSON(b, kv, depth) && ok
+			element(i, kv, textJSON(kv.At.Value)+":")
 		}
 		b.WriteByte('}')
-		return ok
 	case yaml.SequenceNode:
-		ok := true
 		b.WriteByte('[')
-		for i, n := range p.node.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			ok = c.elementJSON(b, place{path: Item(p.path, i), at: n, node: n}, depth) && ok
+		for i, n := range p.Node.Content {
+			element(i, lang.Place{Path: lang.Item(p.Path, i), At: n, Node: n}, "")
 		}
 		b.WriteByte(']')
-		return ok
+	default:
+		return c.scalarJSON(b, p)
 	}
-	return c.scalarJSON(b, p)
+	return ok
 }
 
-func (c *cursor) elementJSON(b *bytes.Buffer, p place, depth int) bool {
-	if p.node.Tag == "!!null" && p.node.Style&yaml.TaggedStyle == 0 {
-		c.left--
-		c.pos[p.path] = c.position(p.at)
-		b.WriteString("null")
-		return true
-	}
-	if !c.open(&p) {
-		return false
-	}
-	return c.toJSON(b, p, depth+1)
-}
-
-func (c *cursor) scalarJSON(b *bytes.Buffer, p place) bool {
+func (c *cursor) scalarJSON(b *bytes.Buffer, p lang.Place) bool {
 	if !c.noVariable(p) {
 		return false
 	}
-	switch p.node.Tag {
+	switch p.Node.Tag {
 	case "!!bool":
-		b.WriteString(strings.ToLower(p.node.Value))
+		b.WriteString(strings.ToLower(p.Node.Value))
 	case "!!int", "!!float":
-		s, err := numberJSON(p.node.Value)
+		s, err := numberJSON(p.Node.Value)
 		if err != nil {
-			c.wrong(p, "put it in quotes if it is a text", "%s", err)
-			return false
+			return c.Wrong(p, "put it in quotes if it is a text", "%s", err)
 		}
 		b.WriteString(s)
 	default:
-		writeText(b, p.node.Value)
+		b.WriteString(textJSON(p.Node.Value))
 	}
 	return true
 }
@@ -134,17 +122,17 @@ func numberJSON(text string) (string, error) {
 	if _, err := ParseAmount(text); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("must be a decimal number, not %s", shown(text))
+	return "", fmt.Errorf("must be a decimal number, not %s", lang.Shown(text))
 }
 
 var otherBase = regexp.MustCompile(`^[+-]?0[xob][0-9A-Fa-f]+$`)
 
-func writeText(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
+func textJSON(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(s); err != nil { // a text always encodes
-		b.WriteString(strconv.Quote(s))
-		return
+		return strconv.Quote(s)
 	}
-	b.Truncate(b.Len() - 1) // the encoder's line end
+	return strings.TrimSuffix(b.String(), "\n")
 }

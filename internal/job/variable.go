@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
 )
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // noVariable refuses ${…} where it is not replaced: a text that looks replaced
 // and is not would be a surprise.
-func (c *cursor) noVariable(p place) bool {
-	if p.node.Kind == yaml.ScalarNode && strings.Contains(p.node.Value, "${") {
-		c.wrong(p, "variables are replaced only in "+strings.Join(substituted, ", "), "must not hold ${…}")
-		return false
-	}
-	return true
+func (c *cursor) noVariable(p lang.Place) bool {
+	return !strings.Contains(p.Node.Value, "${") ||
+		c.Wrong(p, "variables are replaced only in "+strings.Join(substituted, ", "), "must not hold ${…}")
 }
 
 // substituted are the keys in which ${NAME} is replaced.
@@ -26,69 +26,53 @@ var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins
 
 // expand replaces every ${NAME} by the environment variable. Its problems name
 // the variable and never its value.
-func (c *cursor) expand(p place) (string, bool) {
-	text := p.node.Value
-	ok := true
+func (c *cursor) expand(p lang.Place) (string, bool) {
+	text, ok := p.Node.Value, true
 	out := variable.ReplaceAllStringFunc(text, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		v, set := c.getenv(name)
 		switch {
 		case !set:
-			c.wrong(p, "set it before the run", "the environment variable %s is not set", name)
+			ok = c.Wrong(p, "set it before the run", "the environment variable %s is not set", name)
 		case v == "":
-			c.wrong(p, "set it before the run", "the environment variable %s is empty", name)
+			ok = c.Wrong(p, "set it before the run", "the environment variable %s is empty", name)
 		case strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }):
-			c.wrong(p, "", "the environment variable %s holds a control character", name)
-		default:
-			return v
+			ok = c.Wrong(p, "", "the environment variable %s holds a control character", name)
 		}
-		ok = false
-		return ""
+		return v
 	})
 	if strings.Contains(variable.ReplaceAllString(text, ""), "${") {
-		c.wrong(p, "write ${NAME}", "has a ${ that is not a variable")
-		ok = false
+		ok = c.Wrong(p, "write ${NAME}", "has a ${ that is not a variable")
 	}
 	return out, ok
 }
 
-// located is a path in two forms: joined to the job's folder, and as the digest
-// sees it, which must not depend on where that folder is.
-type located struct{ joined, named string }
-
-// filePath is a path, with variables replaced, relative to the job file.
-func filePath() kind[located] {
-	return kind[located]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p place) (located, bool) {
-			if p.node.Kind != yaml.ScalarNode {
-				c.wrong(p, "", "must be a path, not %s", shape(p.node))
-				return located{}, false
-			}
-			if _, err := checkText(p.node.Value); err != nil {
-				c.wrong(p, "", "%s", err)
-				return located{}, false
-			}
-			text, ok := c.expand(p)
-			if !ok {
-				return located{}, false
-			}
-			return located{c.join(text), filepath.ToSlash(text)}, true
-		}}
+// expanded reads a text and replaces its variables. what is the problem of a value that
+// is no text.
+func (c *cursor) expanded(p lang.Place, what string) (string, bool) {
+	if p.Node.Kind != yaml.ScalarNode {
+		return "", c.Wrong(p, "", "%s", what)
+	}
+	if _, err := checkText(p.Node.Value); err != nil {
+		return "", c.Wrong(p, "", "%s", err)
+	}
+	return c.expand(p)
 }
 
 // fileKey declares a key that names a file: joined to the folder of the job in
 // one field, and, where the digest depends on it, as it was named in another.
+// Variables are replaced.
 func fileKey[T any](name string, joined, named func(*T) *string, doc string, opts ...option) field[T] {
-	k := filePath()
-	f := key(name, k, func(*T) *located { return new(located) }, doc, opts...)
-	f.read = func(c *cursor, p place, into *T) {
-		l, ok := k.read(c, p)
+	path := kind[string]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText}}
+	f := key(name, path, joined, doc, opts...)
+	f.read = func(c *cursor, p lang.Place, into *T) {
+		text, ok := c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
 		if !ok {
 			return
 		}
-		*joined(into) = l.joined
+		*joined(into) = c.join(text)
 		if named != nil {
-			*named(into) = l.named
+			*named(into) = filepath.ToSlash(text)
 		}
 	}
 	return f
@@ -108,33 +92,24 @@ var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 // problem repeats it.
 func ledgerAddress() kind[Secret] {
 	return kind[Secret]{label: "address of a ledger", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
-		read: func(c *cursor, p place) (Secret, bool) {
-			if p.node.Kind != yaml.ScalarNode {
-				c.wrong(p, "", "must be an address such as sqlite:ledger.db")
-				return Secret{}, false
-			}
-			if _, err := checkText(p.node.Value); err != nil {
-				c.wrong(p, "", "%s", err)
-				return Secret{}, false
-			}
-			text, ok := c.expand(p)
+		read: func(c *cursor, p lang.Place, into *Secret) bool {
+			text, ok := c.expanded(p, "must be an address such as sqlite:ledger.db")
 			if !ok {
-				return Secret{}, false
+				return false
 			}
-			for _, scheme := range ledgerSchemes {
-				rest, ok := strings.CutPrefix(text, scheme)
-				switch {
-				case !ok:
-				case rest == "":
-					c.wrong(p, "", "names no ledger after %s", scheme)
-					return Secret{}, false
-				case scheme == "sqlite:":
-					return NewSecret(scheme + c.join(rest)), true
-				default:
-					return NewSecret(text), true
-				}
+			i := slices.IndexFunc(ledgerSchemes, func(s string) bool { return strings.HasPrefix(text, s) })
+			if i < 0 {
+				return c.Wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s", strings.Join(ledgerSchemes, " or "))
 			}
-			c.wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s", strings.Join(ledgerSchemes, " or "))
-			return Secret{}, false
+			scheme := ledgerSchemes[i]
+			rest := text[len(scheme):]
+			if rest == "" {
+				return c.Wrong(p, "", "names no ledger after %s", scheme)
+			}
+			if scheme == "sqlite:" {
+				text = scheme + c.join(rest)
+			}
+			*into = NewSecret(text)
+			return true
 		}}
 }

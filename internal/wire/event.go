@@ -4,6 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -17,9 +22,9 @@ var (
 // FromEvent returns the message for an event tree.
 func FromEvent(e privacy.Event) (*Event, error) {
 	c := codec{nodes: MaxNodes}
-	out := c.from(e, 0)
-	if c.err != nil {
-		return nil, c.err
+	out := &Event{}
+	if err := c.from(e, out.ProtoReflect(), 0); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -34,178 +39,183 @@ func ToEvent(e *Event) (privacy.Event, error) {
 		return nil, err
 	}
 	c := codec{nodes: MaxNodes}
-	out := c.to(e, 0)
-	if c.err != nil {
-		return nil, c.err
-	}
-	return out, nil
+	return c.to(e.ProtoReflect(), 0)
 }
 
-// codec carries the first error and the nodes that are left.
-type codec struct {
-	nodes int
-	err   error
-}
+// codec walks the declarations of events ([privacy.Kind]) beside their messages. A
+// kind has the field of its name in the message Event, and a field of it has the name
+// of the Go field in lower case with underscores. nodes is how many events are left.
+type codec struct{ nodes int }
 
-func (c *codec) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
-
-// enter counts a node and reports whether to go on.
-func (c *codec) enter(depth int) bool {
+// enter counts an event.
+func (c *codec) enter(depth int) error {
 	if c.nodes--; c.nodes < 0 {
-		c.fail(errEventLarge)
+		return errEventLarge
 	}
 	if depth >= MaxDepth {
-		c.fail(errEventDeep)
-	}
-	return c.err == nil
-}
-
-func (c *codec) finite(x float64) float64 {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		c.fail(errors.New("event holds a number that is not finite"))
-	}
-	return x
-}
-
-func (c *codec) fromSens(s privacy.Sensitivity) *Sensitivity {
-	if s == (privacy.Sensitivity{}) {
-		return nil
-	}
-	return &Sensitivity{AddRemove: c.finite(s.AddRemove), ReplaceOne: c.finite(s.ReplaceOne)}
-}
-
-func (c *codec) toSens(s *Sensitivity) privacy.Sensitivity {
-	return privacy.Sensitivity{AddRemove: c.finite(s.GetAddRemove()), ReplaceOne: c.finite(s.GetReplaceOne())}
-}
-
-func (c *codec) from(e privacy.Event, depth int) *Event {
-	if !c.enter(depth) {
-		return nil
-	}
-	depth++
-	f := c.finite
-	switch e := e.(type) {
-	case nil:
-		c.fail(errEventMissing)
-	case privacy.Gaussian:
-		return &Event{Kind: &Event_Gaussian{&Gaussian{Sigma: f(e.Sigma), Sensitivity: c.fromSens(e.Sensitivity)}}}
-	case privacy.Laplace:
-		return &Event{Kind: &Event_Laplace{&Laplace{Scale: f(e.Scale), Sensitivity: c.fromSens(e.Sensitivity)}}}
-	case privacy.DiscreteGaussian:
-		return &Event{Kind: &Event_DiscreteGaussian{&DiscreteGaussian{
-			Sigma: f(e.Sigma), Sensitivity: c.fromSens(e.Sensitivity), Coordinates: e.Coordinates}}}
-	case privacy.DiscreteLaplace:
-		return &Event{Kind: &Event_DiscreteLaplace{&DiscreteLaplace{Scale: f(e.Scale), Sensitivity: c.fromSens(e.Sensitivity)}}}
-	case privacy.Pure:
-		return &Event{Kind: &Event_Pure{&Pure{Eps: f(e.Eps)}}}
-	case privacy.Approx:
-		return &Event{Kind: &Event_Approx{&Approx{Eps: f(e.Eps), Delta: f(e.Delta)}}}
-	case privacy.ZCDP:
-		return &Event{Kind: &Event_Zcdp{&ZCDP{Rho: f(e.Rho)}}}
-	case privacy.RandomizedResponse:
-		return &Event{Kind: &Event_RandomizedResponse{&RandomizedResponse{K: int64(e.K), Eps0: f(e.Eps0)}}}
-	case privacy.Compose:
-		out := &Compose{}
-		for _, child := range e.Events {
-			out.Events = append(out.Events, c.from(child, depth))
-			if c.err != nil {
-				return nil
-			}
-		}
-		return &Event{Kind: &Event_Compose{out}}
-	case privacy.Repeat:
-		return &Event{Kind: &Event_Repeat{&Repeat{N: e.N, Event: c.from(e.Event, depth)}}}
-	case privacy.Poisson:
-		return &Event{Kind: &Event_Poisson{&Poisson{Rate: f(e.Rate), Event: c.from(e.Event, depth)}}}
-	case privacy.WithoutReplacement:
-		return &Event{Kind: &Event_WithoutReplacement{&WithoutReplacement{Take: e.Take, Of: e.Of, Event: c.from(e.Event, depth)}}}
-	case privacy.WithReplacement:
-		return &Event{Kind: &Event_WithReplacement{&WithReplacement{Take: e.Take, Of: e.Of, Event: c.from(e.Event, depth)}}}
-	case privacy.Multistage:
-		out := &Multistage{Event: c.from(e.Event, depth)}
-		for _, s := range e.Stages {
-			out.Stages = append(out.Stages, &Stage{Take: s.Take, Of: s.Of, MaxTake: s.MaxTake})
-		}
-		return &Event{Kind: &Event_Multistage{out}}
-	case privacy.Shuffled:
-		return &Event{Kind: &Event_Shuffled{&Shuffled{N: e.N, Event: c.from(e.Event, depth)}}}
-	case privacy.LastIterate:
-		return &Event{Kind: &Event_LastIterate{&LastIterate{
-			Variant: e.Variant, Sigma: f(e.Sigma), Sensitivity: f(e.Sensitivity), N: e.N, Batch: e.Batch,
-			Steps: e.Steps, Epochs: e.Epochs, StepSize: f(e.StepSize), Smooth: f(e.Smooth),
-			StrongConvexity: f(e.StrongConvexity), Diameter: f(e.Diameter), Early: f(e.Early), Rounding: f(e.Rounding)}}}
-	default:
-		c.fail(fmt.Errorf("event %q has no form in version 1 of the protocol", e.Kind()))
+		return errEventDeep
 	}
 	return nil
 }
 
-func (c *codec) to(e *Event, depth int) privacy.Event {
-	if !c.enter(depth) {
-		return nil
+func (c *codec) from(e privacy.Event, to protoreflect.Message, depth int) error {
+	if err := c.enter(depth); err != nil {
+		return err
 	}
-	depth++
-	f := c.finite
-	switch k := e.GetKind().(type) {
-	case *Event_Gaussian:
-		return privacy.Gaussian{Sigma: f(k.Gaussian.GetSigma()), Sensitivity: c.toSens(k.Gaussian.GetSensitivity())}
-	case *Event_Laplace:
-		return privacy.Laplace{Scale: f(k.Laplace.GetScale()), Sensitivity: c.toSens(k.Laplace.GetSensitivity())}
-	case *Event_DiscreteGaussian:
-		g := k.DiscreteGaussian
-		return privacy.DiscreteGaussian{Sigma: f(g.GetSigma()), Sensitivity: c.toSens(g.GetSensitivity()), Coordinates: g.GetCoordinates()}
-	case *Event_DiscreteLaplace:
-		return privacy.DiscreteLaplace{Scale: f(k.DiscreteLaplace.GetScale()), Sensitivity: c.toSens(k.DiscreteLaplace.GetSensitivity())}
-	case *Event_Pure:
-		return privacy.Pure{Eps: f(k.Pure.GetEps())}
-	case *Event_Approx:
-		return privacy.Approx{Eps: f(k.Approx.GetEps()), Delta: f(k.Approx.GetDelta())}
-	case *Event_Zcdp:
-		return privacy.ZCDP{Rho: f(k.Zcdp.GetRho())}
-	case *Event_RandomizedResponse:
-		n := k.RandomizedResponse.GetK()
-		if n < 0 || n > math.MaxInt32 {
-			c.fail(errors.New("randomized response over an impossible number of categories"))
+	if e == nil {
+		return errEventMissing
+	}
+	k, ok := privacy.KindOf(e)
+	if !ok {
+		return fmt.Errorf("%T is no event: use the types of package privacy, by value", e)
+	}
+	at := to.Descriptor().Fields().ByName(protoreflect.Name(k.Name))
+	if at == nil {
+		return fmt.Errorf("event %q has no form in version 1 of the protocol", k.Name)
+	}
+	return c.fill(k.Fields, reflect.ValueOf(e), to.Mutable(at).Message(), depth+1)
+}
+
+// fill copies the fields of a record into its message.
+func (c *codec) fill(fields []privacy.Field, record reflect.Value, to protoreflect.Message, depth int) error {
+	for i := range fields {
+		f := &fields[i]
+		at, v := fieldOf(to, f, record.Type()), f.In(record)
+		if v.IsZero() && f.Shape != privacy.Inner {
+			continue
 		}
-		return privacy.RandomizedResponse{K: int(n), Eps0: f(k.RandomizedResponse.GetEps0())}
-	case *Event_Compose:
-		var events []privacy.Event
-		for _, child := range k.Compose.GetEvents() {
-			events = append(events, c.to(child, depth))
-			if c.err != nil {
-				return nil
+		var err error
+		switch f.Shape {
+		case privacy.Number:
+			if math.IsNaN(v.Float()) || math.IsInf(v.Float(), 0) {
+				return errNotFinite
+			}
+			to.Set(at, protoreflect.ValueOfFloat64(v.Float()))
+		case privacy.Whole:
+			to.Set(at, protoreflect.ValueOfInt64(v.Int()))
+		case privacy.Word:
+			to.Set(at, protoreflect.ValueOfString(v.String()))
+		case privacy.Record:
+			err = c.fill(f.Fields, v, to.Mutable(at).Message(), depth)
+		case privacy.Records:
+			for j := 0; j < v.Len() && err == nil; j++ {
+				err = c.fill(f.Fields, v.Index(j), to.Mutable(at).List().AppendMutable().Message(), depth)
+			}
+		case privacy.Inner:
+			inner, _ := v.Interface().(privacy.Event)
+			err = c.from(inner, to.Mutable(at).Message(), depth)
+		case privacy.Inners:
+			for j := 0; j < v.Len() && err == nil; j++ {
+				inner, _ := v.Index(j).Interface().(privacy.Event)
+				err = c.from(inner, to.Mutable(at).List().AppendMutable().Message(), depth)
 			}
 		}
-		return privacy.Compose{Events: events}
-	case *Event_Repeat:
-		return privacy.Repeat{N: k.Repeat.GetN(), Event: c.to(k.Repeat.GetEvent(), depth)}
-	case *Event_Poisson:
-		return privacy.Poisson{Rate: f(k.Poisson.GetRate()), Event: c.to(k.Poisson.GetEvent(), depth)}
-	case *Event_WithoutReplacement:
-		w := k.WithoutReplacement
-		return privacy.WithoutReplacement{Take: w.GetTake(), Of: w.GetOf(), Event: c.to(w.GetEvent(), depth)}
-	case *Event_WithReplacement:
-		w := k.WithReplacement
-		return privacy.WithReplacement{Take: w.GetTake(), Of: w.GetOf(), Event: c.to(w.GetEvent(), depth)}
-	case *Event_Multistage:
-		var stages []privacy.Stage
-		for _, s := range k.Multistage.GetStages() {
-			stages = append(stages, privacy.Stage{Take: s.GetTake(), Of: s.GetOf(), MaxTake: s.GetMaxTake()})
+		if err != nil {
+			return err
 		}
-		return privacy.Multistage{Stages: stages, Event: c.to(k.Multistage.GetEvent(), depth)}
-	case *Event_Shuffled:
-		return privacy.Shuffled{N: k.Shuffled.GetN(), Event: c.to(k.Shuffled.GetEvent(), depth)}
-	case *Event_LastIterate:
-		l := k.LastIterate
-		return privacy.LastIterate{
-			Variant: l.GetVariant(), Sigma: f(l.GetSigma()), Sensitivity: f(l.GetSensitivity()), N: l.GetN(), Batch: l.GetBatch(),
-			Steps: l.GetSteps(), Epochs: l.GetEpochs(), StepSize: f(l.GetStepSize()), Smooth: f(l.GetSmooth()),
-			StrongConvexity: f(l.GetStrongConvexity()), Diameter: f(l.GetDiameter()), Early: f(l.GetEarly()), Rounding: f(l.GetRounding())}
 	}
-	c.fail(errEventMissing)
 	return nil
+}
+
+func (c *codec) to(from protoreflect.Message, depth int) (privacy.Event, error) {
+	if err := c.enter(depth); err != nil {
+		return nil, err
+	}
+	at := from.WhichOneof(from.Descriptor().Oneofs().Get(0))
+	if at == nil {
+		return nil, errEventMissing
+	}
+	k, ok := kindsByName[string(at.Name())]
+	if !ok {
+		return nil, errEventMissing
+	}
+	out := k.New()
+	if err := c.read(k.Fields, from.Get(at).Message(), out, depth+1); err != nil {
+		return nil, err
+	}
+	return out.Interface().(privacy.Event), nil
+}
+
+var kindsByName = func() map[string]*privacy.Kind {
+	out := map[string]*privacy.Kind{}
+	for _, k := range privacy.Kinds() {
+		out[k.Name] = k
+	}
+	return out
+}()
+
+// read copies the fields of a message into a record.
+func (c *codec) read(fields []privacy.Field, from protoreflect.Message, record reflect.Value, depth int) error {
+	for i := range fields {
+		f := &fields[i]
+		at, v := fieldOf(from, f, record.Type()), f.In(record)
+		if !from.Has(at) && f.Shape != privacy.Inner {
+			continue
+		}
+		var err error
+		switch f.Shape {
+		case privacy.Number:
+			x := from.Get(at).Float()
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return errNotFinite
+			}
+			v.SetFloat(x)
+		case privacy.Whole:
+			n := from.Get(at).Int()
+			if v.Kind() == reflect.Int && (n < 0 || n > math.MaxInt32) {
+				return fmt.Errorf("event holds an impossible number of %s", f.Name)
+			}
+			v.SetInt(n)
+		case privacy.Word:
+			v.SetString(from.Get(at).String())
+		case privacy.Record:
+			err = c.read(f.Fields, from.Get(at).Message(), v, depth)
+		case privacy.Records:
+			list := from.Get(at).List()
+			v.Set(reflect.MakeSlice(v.Type(), list.Len(), list.Len()))
+			for j := 0; j < list.Len() && err == nil; j++ {
+				err = c.read(f.Fields, list.Get(j).Message(), v.Index(j), depth)
+			}
+		case privacy.Inner:
+			if !from.Has(at) {
+				return errEventMissing
+			}
+			err = c.inner(from.Get(at).Message(), v, depth)
+		case privacy.Inners:
+			list := from.Get(at).List()
+			for j := 0; j < list.Len() && err == nil; j++ {
+				v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+				err = c.inner(list.Get(j).Message(), v.Index(j), depth)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *codec) inner(from protoreflect.Message, into reflect.Value, depth int) error {
+	e, err := c.to(from, depth)
+	if err == nil {
+		into.Set(reflect.ValueOf(e))
+	}
+	return err
+}
+
+// fieldOf is the field of a message that holds a field of an event.
+func fieldOf(m protoreflect.Message, f *privacy.Field, record reflect.Type) protoreflect.FieldDescriptor {
+	return m.Descriptor().Fields().ByName(protoreflect.Name(snake(f.GoName(record))))
+}
+
+// snake is "max_take" for MaxTake.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
 }

@@ -85,7 +85,7 @@ func TestEventRefused(t *testing.T) {
 		wide.Events = append(wide.Events, privacy.Pure{Eps: 1})
 	}
 	for name, e := range map[string]privacy.Event{
-		"nil": nil, "nan": privacy.Pure{Eps: math.NaN()}, "inf": privacy.Gaussian{Sigma: math.Inf(1)},
+		"nil": nil, "pointer": &privacy.Pure{Eps: 1}, "no form in version 1": privacy.BoundedRange{Eps: 1}, "nan": privacy.Pure{Eps: math.NaN()}, "inf": privacy.Gaussian{Sigma: math.Inf(1)},
 		"sens-nan": privacy.Laplace{Scale: 1, Sensitivity: privacy.Sensitivity{AddRemove: math.NaN()}},
 		"inner":    privacy.Poisson{Rate: 1}, "inner-nil": privacy.Compose{Events: []privacy.Event{nil}},
 		"deep": deep(MaxDepth), "wide": wide,

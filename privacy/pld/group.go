@@ -89,6 +89,8 @@ func leafShape(l leaf) (shape, bool) {
 		return one("gaussian", p.mu, func(x float64) pair { return &gaussian{x} })
 	case *laplace:
 		return one("laplace", p.top, func(x float64) pair { return &laplace{x} })
+	case *boundedRange:
+		return one("bounded range", p.top, func(x float64) pair { return newBoundedRange(x) })
 	case *discreteLaplace:
 		return one(fmt.Sprintf("discrete laplace %d", p.shift), -p.scale, func(x float64) pair {
 			return &discreteLaplace{-x, p.shift}

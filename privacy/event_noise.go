@@ -1,0 +1,198 @@
+package privacy
+
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+	"github.com/dprelease/dprelease/privacy/pld"
+	"github.com/dprelease/dprelease/privacy/rdp"
+)
+
+// Gaussian is one draw of N(0, Sigma²) noise on a query of the given L2
+// sensitivity.
+type Gaussian struct {
+	Sigma       float64
+	Sensitivity Sensitivity
+}
+
+// Laplace is Laplace noise of the given scale on each coordinate of a query of
+// the given L1 sensitivity.
+type Laplace struct {
+	Scale       float64
+	Sensitivity Sensitivity
+}
+
+// DiscreteGaussian is noise with P(x) ∝ exp(−x²/2Sigma²) on the integers, on each
+// coordinate of an integer-valued query of the given L2 sensitivity.
+type DiscreteGaussian struct {
+	Sigma       float64
+	Sensitivity Sensitivity
+	// Coordinates is how many coordinates may differ between neighbours; 0
+	// stands for 1.
+	Coordinates int64
+}
+
+// DiscreteLaplace is noise with P(x) ∝ exp(−|x|/Scale) on the integers, on each
+// coordinate of an integer-valued query of the given L1 sensitivity.
+type DiscreteLaplace struct {
+	Scale       float64
+	Sensitivity Sensitivity // whole numbers
+}
+
+func (Gaussian) event()         {}
+func (Laplace) event()          {}
+func (DiscreteGaussian) event() {}
+func (DiscreteLaplace) event()  {}
+
+// Kind is "gaussian".
+func (Gaussian) Kind() string { return "gaussian" }
+
+// Kind is "laplace".
+func (Laplace) Kind() string { return "laplace" }
+
+// Kind is "discrete_gaussian".
+func (DiscreteGaussian) Kind() string { return "discrete_gaussian" }
+
+// Kind is "discrete_laplace".
+func (DiscreteLaplace) Kind() string { return "discrete_laplace" }
+
+var gaussianKind = declare(declaration[Gaussian]{
+	about:   "noise N(0, sigma²) on a query of this L2 sensitivity",
+	also:    []string{"normal"},
+	fields:  []Field{sigma(), sensitivity(positive)},
+	check:   func(e Gaussian, wrong complain) { doubled(e.Sensitivity, wrong) },
+	ordered: true,
+})
+
+var laplaceKind = declare(declaration[Laplace]{
+	about:   "Laplace noise on each coordinate of a query of this L1 sensitivity",
+	fields:  []Field{scale(), sensitivity(positive)},
+	check:   func(e Laplace, wrong complain) { doubled(e.Sensitivity, wrong) },
+	ordered: true,
+})
+
+var discreteGaussianKind = declare(declaration[DiscreteGaussian]{
+	about: "P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity of which at most so many coordinates differ between neighbours",
+	fields: []Field{sigma(), sensitivity(positive),
+		number("coordinates", "coordinates=", atLeast(1)).optional().also("dimension")},
+	check: func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) },
+})
+
+var discreteLaplaceKind = declare(declaration[DiscreteLaplace]{
+	about:   "P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
+	also:    []string{"geometric"},
+	fields:  []Field{scale(), sensitivity(latticeSteps)},
+	check:   func(e DiscreteLaplace, wrong complain) { doubled(e.Sensitivity, wrong) },
+	ordered: true,
+})
+
+// sigma and scale are the fields with the size of the noise.
+
+func sigma() Field {
+	return number("sigma", "σ=", positive).least(1e-6, 1e9).also("noise_multiplier", "noise", "std", "stddev", "σ", "s")
+}
+
+func scale() Field {
+	return number("scale", "scale=", positive).least(1e-6, 1e9).also("b", "lambda", "noise")
+}
+
+// sensitivity is the field of that name; check holds for both of its numbers.
+func sensitivity(check func(x float64) string) Field {
+	return Field{Name: "sensitivity", Optional: true, Example: "write {add-remove: 1, replace-one: 2}", Fields: []Field{
+		number("add-remove", "add-remove ", check).optional().also("add", "remove", "unbounded", "zero-out"),
+		number("replace-one", "replace-one ", check).optional().also("replace", "substitute", "bounded", "change-one"),
+	}}
+}
+
+// latticeSteps checks a sensitivity on the integers.
+func latticeSteps(x float64) string {
+	if !(x >= 1) || x != math.Trunc(x) || x > 1<<52 {
+		return "must be a whole number of at least 1 and at most 2^52: the noise is on the integers"
+	}
+	return ""
+}
+
+// doubled checks the two sensitivities against each other.
+func doubled(s Sensitivity, wrong complain) {
+	if s.AddRemove > 0 && s.ReplaceOne > 2*s.AddRemove {
+		wrong("sensitivity.replace-one", "cannot exceed twice the add-remove sensitivity: a replacement is a removal and an addition (%g > 2·%g)", s.ReplaceOne, s.AddRemove)
+	}
+}
+
+// Gaussian noises on the same data are joined before these methods are asked: they
+// are left with a sensitivity that is not known.
+
+func (e Gaussian) basic(_ Relation, here string, _ float64) (profile, *Unsupported) {
+	return profile{}, refuse(here, noAddRemove)
+}
+
+func (e Gaussian) renyi(_ Relation, here string) (renyiBound, *Unsupported) {
+	return renyiBound{}, refuse(here, noAddRemove)
+}
+
+func (e Gaussian) pair(_ Relation, here string) (lossPair, *Unsupported) {
+	return lossPair{}, refuse(here, noAddRemove)
+}
+
+func (e DiscreteGaussian) basic(_ Relation, here string, _ float64) (profile, *Unsupported) {
+	return profile{}, refuse(here, noAddRemove)
+}
+
+func (e DiscreteGaussian) renyi(_ Relation, here string) (renyiBound, *Unsupported) {
+	return renyiBound{}, refuse(here, noAddRemove)
+}
+
+func (e DiscreteGaussian) pair(rel Relation, here string) (lossPair, *Unsupported) {
+	return discretePair(e, rel, here)
+}
+
+func (e Laplace) basic(rel Relation, here string, k float64) (profile, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	if s == 0 {
+		return profile{}, refuse(here, noAddRemove)
+	}
+	return laplaceProfile(amplify.GroupEpsilon(k, ratioUp(s, e.Scale))), nil
+}
+
+func (e Laplace) renyi(rel Relation, here string) (renyiBound, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	if s == 0 {
+		return renyiBound{}, refuse(here, noAddRemove)
+	}
+	return renyiBound{curve: rdp.Laplace(below(e.Scale / s)), mirror: true}, nil
+}
+
+func (e Laplace) pair(rel Relation, here string) (lossPair, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	if s == 0 {
+		return lossPair{}, refuse(here, noAddRemove)
+	}
+	return lossPair{mech: pld.Laplace(below(e.Scale / s)), attained: true}, nil
+}
+
+func (e DiscreteLaplace) basic(rel Relation, here string, k float64) (profile, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	if s == 0 {
+		return profile{}, refuse(here, noAddRemove)
+	}
+	return discreteLaplaceProfile(e.Scale, s*k), nil
+}
+
+func (e DiscreteLaplace) renyi(rel Relation, here string) (renyiBound, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	if s == 0 {
+		return renyiBound{}, refuse(here, noAddRemove)
+	}
+	return renyiBound{curve: discreteLaplaceCurve(e.Scale, s), mirror: true}, nil
+}
+
+func (e DiscreteLaplace) pair(rel Relation, here string) (lossPair, *Unsupported) {
+	s := e.Sensitivity.Under(rel)
+	switch {
+	case s == 0:
+		return lossPair{}, refuse(here, noAddRemove)
+	case s <= fewAtoms:
+		return lossPair{mech: pld.DiscreteLaplace(e.Scale, int64(s)), attained: true}, nil
+	}
+	return lossPair{mech: pld.Laplace(below(e.Scale / latticeShift(e.Scale, s)))}, nil
+}

@@ -1,0 +1,226 @@
+package privacy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Compose is several events on the same data. Two sampling events in a Compose
+// are independent draws.
+type Compose struct {
+	Events []Event `event:""`
+}
+
+// Repeat is N independent runs of one event.
+type Repeat struct {
+	N     int64
+	Event Event
+}
+
+// Poisson keeps every unit with probability Rate, each on its own coin.
+type Poisson struct {
+	Rate  float64
+	Event Event
+}
+
+// WithoutReplacement draws Take of Of units without replacement. Under
+// add-remove, Of is a public lower bound on the number of units.
+type WithoutReplacement struct {
+	Take  int64 `event:"n"`
+	Of    int64 `event:"N"`
+	Event Event
+}
+
+// WithReplacement draws Take times one of Of units.
+type WithReplacement struct {
+	Take  int64 `event:"n"`
+	Of    int64 `event:"N"`
+	Event Event
+}
+
+// Stage is one stage of a multistage design: Take of Of units below each unit
+// of the stage above.
+//
+// Where units differ in size, Take and Of are those of the unit with the largest
+// rate Take/Of. MaxTake is set only where units take unequal numbers: it is then
+// the largest number taken below any one unit. It must be 0 where every unit of
+// the stage takes Take, because unequal samples need more of the mechanism (P5).
+type Stage struct {
+	Take    int64 `json:"take"`
+	Of      int64 `json:"of"`
+	MaxTake int64 `json:"max_take,omitempty" event:"max_take"`
+}
+
+// Multistage draws units stage by stage without replacement; the last stage
+// draws records (P5). A neighbour changes one record inside its ultimate unit.
+// A stage that takes all is stratification.
+type Multistage struct {
+	Stages []Stage
+	Event  Event
+}
+
+func (Compose) event()            {}
+func (Repeat) event()             {}
+func (Poisson) event()            {}
+func (WithoutReplacement) event() {}
+func (WithReplacement) event()    {}
+func (Multistage) event()         {}
+
+// Kind is "compose".
+func (Compose) Kind() string { return "compose" }
+
+// Kind is "repeat".
+func (Repeat) Kind() string { return "repeat" }
+
+// Kind is "poisson".
+func (Poisson) Kind() string { return "poisson" }
+
+// Kind is "without_replacement".
+func (WithoutReplacement) Kind() string { return "without_replacement" }
+
+// Kind is "with_replacement".
+func (WithReplacement) Kind() string { return "with_replacement" }
+
+// Kind is "multistage".
+func (Multistage) Kind() string { return "multistage" }
+
+// Inner returns the event that was run on the sample.
+func (e Poisson) Inner() Event { return e.Event }
+
+// Inner returns the event that was run on the sample.
+func (e WithoutReplacement) Inner() Event { return e.Event }
+
+// Inner returns the event that was run on the sample.
+func (e WithReplacement) Inner() Event { return e.Event }
+
+// Inner returns the event that was run on the sample.
+func (e Multistage) Inner() Event { return e.Event }
+
+// With returns the same draw with another inner event.
+func (e Poisson) With(inner Event) Event { e.Event = inner; return e }
+
+// With returns the same draw with another inner event.
+func (e WithoutReplacement) With(inner Event) Event { e.Event = inner; return e }
+
+// With returns the same draw with another inner event.
+func (e WithReplacement) With(inner Event) Event { e.Event = inner; return e }
+
+// With returns the same draw with another inner event.
+func (e Multistage) With(inner Event) Event { e.Event = inner; return e }
+
+var composeKind = declare(declaration[Compose]{
+	about:  "all of them, on the same data; two sampling events in it are independent draws",
+	also:   []string{"events", "composed", "sum"},
+	fields: []Field{{Example: "such as compose: [{pure: {eps: 1}}, {zcdp: {rho: 0.1}}]"}},
+})
+
+var repeatKind = declare(declaration[Repeat]{
+	about: "n independent runs",
+	also:  []string{"self_compose", "self_composed"},
+	fields: []Field{
+		number("n", "n=", func(x float64) string {
+			switch {
+			case !(x >= 1):
+				return "must be at least 1"
+			case x > maxRepeat:
+				return fmt.Sprintf("must lie between 1 and %g", float64(maxRepeat))
+			}
+			return ""
+		}).most(1, maxRepeat).also("steps", "count", "times", "T", "num", "iterations"),
+		inside(),
+	},
+})
+
+var poissonKind = declare(declaration[Poisson]{
+	about: "every unit is kept with probability rate, on its own coin",
+	also:  []string{"poisson_sampled", "subsampled"},
+	fields: []Field{
+		number("rate", "", func(x float64) string {
+			switch {
+			case !(x > 0 && x <= 1):
+				return "must be above 0 and at most 1"
+			case x < leastRate:
+				return "is too small to calculate with: a larger one charges more"
+			}
+			return ""
+		}).most(1e-12, 1).also("q", "p", "sampling_rate", "sampling_probability", "gamma", "sample_rate"),
+		inside(),
+	},
+})
+
+var withoutReplacementKind = declare(declaration[WithoutReplacement]{
+	about:  "n of N units; under add-remove N is a public lower bound",
+	also:   []string{"srswor", "wor", "sampled_without_replacement"},
+	fields: fixedSizeFields(func(of int64) float64 { return float64(of) }, func(take int64) float64 { return float64(take) }),
+	check: func(e WithoutReplacement, wrong complain) {
+		if e.Take > e.Of {
+			wrong("n", "must be at most N (%d > %d)", e.Take, e.Of)
+		}
+	},
+	head: func(e WithoutReplacement) string { return fmt.Sprintf("%d of %d", e.Take, e.Of) },
+})
+
+var withReplacementKind = declare(declaration[WithReplacement]{
+	about:  "n times one of N units",
+	also:   []string{"wr", "sampled_with_replacement"},
+	fields: fixedSizeFields(func(int64) float64 { return 1e12 }, func(int64) float64 { return 1 }),
+	head:   func(e WithReplacement) string { return fmt.Sprintf("%d of %d", e.Take, e.Of) },
+})
+
+// fixedSizeFields are n and N of a sample of fixed size, with the largest n of an N
+// and the smallest N of an n.
+func fixedSizeFields(largest, smallest func(int64) float64) []Field {
+	size := func(e Event) (take, of int64) {
+		switch e := e.(type) {
+		case WithoutReplacement:
+			return e.Take, e.Of
+		case WithReplacement:
+			return e.Take, e.Of
+		}
+		return 0, 0
+	}
+	return []Field{
+		number("n", "", atLeast(1)).also("size", "sample_size").search(true, func(e Event) (float64, float64) {
+			_, of := size(e)
+			return 1, largest(of)
+		}),
+		number("N", "", atLeast(1)).also("population", "source_dataset_size").search(false, func(e Event) (float64, float64) {
+			take, _ := size(e)
+			return smallest(take), 1e15
+		}),
+		inside(),
+	}
+}
+
+var multistageKind = declare(declaration[Multistage]{
+	about: "at each stage take of of units below each unit of the stage above; the last stage takes records",
+	fields: []Field{
+		{Name: "stages", Example: "such as stages: [{take: 2, of: 10}, {take: 5, of: 100}]", Fields: []Field{
+			number("take", "", atLeast(1)).also("n", "size", "sample_size"),
+			number("of", "", atLeast(1)).also("N", "population"),
+			number("max_take", "", atLeast(1)).optional(),
+		}},
+		inside(),
+	},
+	check: func(e Multistage, wrong complain) {
+		for i, s := range e.Stages {
+			at := fmt.Sprintf("stages[%d].take", i)
+			if s.Take > s.Of {
+				wrong(at, "must be at most of (%d > %d)", s.Take, s.Of)
+			}
+			if s.MaxTake > 0 && s.Take > s.MaxTake {
+				wrong(at, "must be at most max_take (%d > %d)", s.Take, s.MaxTake)
+			}
+		}
+	},
+	head: func(e Multistage) string {
+		stages := make([]string, len(e.Stages))
+		for i, s := range e.Stages {
+			stages[i] = fmt.Sprintf("%d of %d", s.Take, s.Of)
+			if s.MaxTake > 0 {
+				stages[i] += fmt.Sprintf(" (at most %d)", s.MaxTake)
+			}
+		}
+		return strings.Join(stages, " › ")
+	},
+})
