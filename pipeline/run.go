@@ -34,7 +34,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	return nil, errMoved
 }
 
-func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
+func runOnce(ctx context.Context, j *job.Job, o Options) (result *Outcome, failed error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	early := beginBudget(ctx, j)
@@ -100,7 +100,12 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if done, err := budget.debit(ctx, t); done != nil || err != nil {
 		return done, err
 	}
-	// From here on a failure is one of a fixed set of codes (P20).
+	// From here on a failure is one of a fixed set of codes (P20), and a panic is one of them.
+	defer func() {
+		if recover() != nil {
+			result, failed = nil, errCrashed
+		}
+	}()
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer func() {
@@ -172,7 +177,10 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	r.options.observe(Event{Kind: "draw", Draw: d.name})
 	own := src.Child()
 	// The mechanisms get ready beside the draw.
-	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d, own) })
+	begin := sync.OnceValues(func() (picks *picker, err error) {
+		err = guarded(func() error { picks, err = r.begin(d, own); return err })
+		return picks, err
+	})
 	go begin()
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
@@ -225,11 +233,13 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 		// number of rows (P19).
 		r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
 		go func() {
-			err := r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
-				sinks[i].rows = w
-				ready <- i
-				<-finished
-				return cmp.Or(scanErr, context.Cause(ctx))
+			err := guarded(func() error {
+				return r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
+					sinks[i].rows = w
+					ready <- i
+					<-finished
+					return cmp.Or(scanErr, context.Cause(ctx))
+				})
 			})
 			if err != nil {
 				cancel(err)
@@ -238,7 +248,7 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 		}()
 	}
 	if s.picker, scanErr = begin(); scanErr == nil {
-		scanErr = s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) })
+		scanErr = guarded(func() error { return s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) }) })
 	}
 	var sunk *sinkError
 	switch {
@@ -303,6 +313,20 @@ func (r *running) release(ctx context.Context, rel *release, src *noise.Source, 
 	r.keep(rel.job.Name, result)
 	r.options.observe(Event{Kind: "release-done", Release: rel.job.Name})
 	return nil
+}
+
+// errCrashed is what becomes of a panic after the debit. What the panic says is dropped: it may quote a value (P20).
+var errCrashed = fail(ExitBug, "CRASHED", "dprelease failed on a fault of its own; nothing was published, and the budget is spent. Do not run the job again: it would most likely spend again and fail again. Please report the fault")
+
+// guarded turns a panic of f into errCrashed. Every goroutine that works after the debit runs under it: a panic that
+// nobody recovers from ends the process, and with it what is said of the failure.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errCrashed
+		}
+	}()
+	return f()
 }
 
 // codeOf is all that is said of a failure once rows have been read (P20).

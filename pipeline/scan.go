@@ -215,7 +215,7 @@ func fanOut(sinks []sink, rows int, ready []host.Values, weights []float64) erro
 	}
 	errs := make(chan error, len(sinks))
 	for _, s := range sinks {
-		go func() { errs <- s.write(rows, ready, weights) }()
+		go func() { errs <- guarded(func() error { return s.write(rows, ready, weights) }) }()
 	}
 	var all []error
 	for range sinks {

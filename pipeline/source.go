@@ -85,6 +85,10 @@ func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) erro
 		return oneProblem(j, "dataset.size", "is not the number of rows of the table",
 			"under replace-one the size is public: count the rows and say it")
 	}
+	if len(columns) == 0 {
+		// A job that counts rows reads no column. Its table is still known by what it holds.
+		columns = o.table.Usable()
+	}
 	var err error
 	if o.content, err = o.table.Content(ctx, columns); err != nil { // verifies them
 		return sourceFailure(ctx, j, err)

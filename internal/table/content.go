@@ -43,9 +43,9 @@ type chunkID struct {
 	group, col int
 }
 
-// Content verifies the named columns (nil: every usable one), as Verify does, and returns an empty collection for them.
+// Content verifies the named columns, as Verify does, and returns an empty collection for them.
 func (t *Table) Content(ctx context.Context, columns []string) (*Content, error) {
-	cols, err := t.scanned(columns)
+	cols, err := t.find(columns)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func TestFewRowsTogether(t *testing.T) {
 				return p, nil
 			}
 			rows, next, passed := 0, int64(0), int64(0)
-			o := ScanOptions{Pick: pick, Workers: 1 + int(seed%3), Progress: func(p int64) {
+			o := ScanOptions{Columns: tab.Usable(), Pick: pick, Workers: 1 + int(seed%3), Progress: func(p int64) {
 				if p <= passed {
 					t.Errorf("passed %d rows after %d", p, passed)
 				}

@@ -57,8 +57,8 @@ func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error)
 	return Fingerprint(mac.Sum(nil)), nil
 }
 
-// Fingerprint is that of a Content which has seen no scan: it reads the stored bytes of the named columns (nil: every
-// usable one), of all rows, and decodes nothing.
+// Fingerprint is that of a Content which has seen no scan: it reads the stored bytes of the named columns,
+// of all rows, and decodes nothing.
 func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fingerprint, error) {
 	c, err := t.Content(ctx, columns)
 	if err != nil {

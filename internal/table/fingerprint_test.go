@@ -188,7 +188,7 @@ func BenchmarkFingerprint(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := t.Fingerprint(context.Background(), nil, Key{1}); err != nil {
+		if _, err := t.Fingerprint(context.Background(), t.Usable(), Key{1}); err != nil {
 			b.Fatal(err)
 		}
 		t.Close()

@@ -7,7 +7,7 @@ import (
 
 // ScanOptions says what a Scan reads.
 type ScanOptions struct {
-	Columns []string // nil: every usable column
+	Columns []string // none: rows are counted, and no value is read
 	// Pick chooses the rows of a block. It is called once for each block, in row order, from one goroutine, some
 	// blocks ahead of visit. Nil picks every row. A block without a picked row is neither decoded nor visited, and a
 	// page without one is not decoded either. Few rows of several blocks are visited together.
@@ -42,11 +42,11 @@ type Batch struct {
 	Columns []Values // in the order of ScanOptions.Columns
 }
 
-// Verify walks the pages of the named columns (nil: every usable one) and checks all that can be checked without
+// Verify walks the pages of the named columns and checks all that can be checked without
 // decoding a value: see package pagewalk. Scan does the same before the first row; calling Verify earlier lets a
 // caller find most damage before anything is spent.
 func (t *Table) Verify(ctx context.Context, columns []string) error {
-	cols, err := t.scanned(columns)
+	cols, err := t.find(columns)
 	if err != nil {
 		return err
 	}
@@ -57,13 +57,6 @@ func (t *Table) Verify(ctx context.Context, columns []string) error {
 // files cannot fail on. It costs a scan.
 func (t *Table) VerifyValues(ctx context.Context, columns []string) error {
 	return t.Scan(ctx, ScanOptions{Columns: columns}, func(Batch) error { return nil })
-}
-
-func (t *Table) scanned(names []string) ([]int, error) {
-	if names == nil {
-		return t.usable(), nil
-	}
-	return t.find(names)
 }
 
 func (t *Table) verify(ctx context.Context, cols []int, workers int) error {
@@ -81,7 +74,7 @@ func (t *Table) verify(ctx context.Context, cols []int, workers int) error {
 // Scan decodes blocks on several goroutines and hands them to visit in row order, one at a time. Before the first row
 // everything that Verify checks has been checked. An error of Pick or visit ends the scan and is returned as it is.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) error) error {
-	cols, err := t.scanned(o.Columns)
+	cols, err := t.find(o.Columns)
 	if err != nil {
 		return err
 	}

@@ -249,13 +249,13 @@ func (t *Table) find(names []string) ([]int, error) {
 	return out, nil
 }
 
-// usable returns the positions of all usable columns.
-func (t *Table) usable() []int {
-	var out []int
-	for i, c := range t.columns {
+// Usable returns the names of the usable columns, in the order of the table.
+func (t *Table) Usable() []string {
+	var names []string
+	for _, c := range t.columns {
 		if c.Usable {
-			out = append(out, i)
+			names = append(names, c.Name)
 		}
 	}
-	return out
+	return names
 }
