@@ -53,7 +53,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (result *Outcome, faile
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
-	t, err := openTable(ctx, plan)
+	t, err := openTable(ctx, plan, o.Memory)
 	if err != nil {
 		return nil, err
 	}

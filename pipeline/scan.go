@@ -177,21 +177,6 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 	o := table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
 	if s.picker.every {
 		o.Pick = nil
-		o.Adjust = func(column int, x []float64) bool {
-			p := preparers[column]
-			return p.column.Type == job.Number && p.adjust(x)
-		}
-	}
-	if s.picker.every && len(sinks) == 1 && len(s.columns) == 1 && preparers[0].column.Type == job.Number {
-		o.Direct = &table.Direct{Move: preparers[0].move, Room: func(rows int) ([][]float64, bool) {
-			if err := wait(); err != nil {
-				return nil, false // visit says so
-			}
-			if w, ok := sinks[0].rows.(host.RoomWriter); ok {
-				return w.Room(rows)
-			}
-			return nil, false
-		}}
 	}
 	err := s.table.Scan(ctx, o, visit)
 	if err == nil {

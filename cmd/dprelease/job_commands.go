@@ -38,6 +38,7 @@ plugins that the job names, to check their parameters, and never opens the table
 func (e *environment) run() *cobra.Command {
 	var diagnostics, again bool
 	var wait time.Duration
+	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Make the releases of a job",
@@ -56,7 +57,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
-				o.Diagnostics, o.Again, o.Wait = diagnostics, again, wait
+				o.Diagnostics, o.Again, o.Wait, o.Memory = diagnostics, again, wait, int64(memory)
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
 				outcome, err := e.jobs.run(ctx, j, o)
@@ -71,6 +72,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.outputFlags(c, "print events as JSON, one a line")
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
+	c.Flags().Var(&memory, "memory", "the most memory that the values of the table may take at once, such as 512MB or 4GB; a table that needs more is refused before anything is spent")
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }

@@ -97,12 +97,12 @@ func TestOpenRefusals(t *testing.T) {
 		{Spec{Path: filepath.Join(dir, "empty.parquet")}, CodeCorrupt, "empty.parquet"},
 		{Spec{Path: filepath.Join(dir, "text.parquet")}, CodeCorrupt, "text.parquet"},
 		{Spec{Path: filepath.Join(dir, "text.parquet"), Format: FormatParquet}, CodeCorrupt, "text.parquet"},
-		{Spec{Path: filepath.Join(dir, "mixed")}, CodeSchema, "2.parquet"},
+		{Spec{Path: filepath.Join(dir, "mixed"), Columns: []string{cols[3].node.Name()}}, CodeColumn, ""},
 		{Spec{Path: filepath.Join(dir, "both")}, CodeSchema, "2.arrow"},
 		{Spec{Path: filepath.Join(dir, "a.parquet"), Format: FormatArrow}, CodeSchema, "a.parquet"},
 		{Spec{Path: filepath.Join(dir, "a.parquet"), Format: "csv"}, CodeUsage, "a.parquet"},
 		{Spec{Path: filepath.Join(dir, "a.parquet"), Columns: []string{"absent"}}, CodeColumn, ""},
-		{Spec{Path: "testdata/writers/duckdb-v2.parquet", Columns: []string{"pair.a"}}, CodeColumn, ""},
+		{Spec{Path: "testdata/writers/duckdb-v2.parquet", Columns: []string{"tags.list.element"}}, CodeColumn, ""},
 		{Spec{Path: os.DevNull}, CodeUnsupported, "null"},
 	} {
 		tab, err := Open(context.Background(), c.spec)
