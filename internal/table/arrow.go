@@ -347,16 +347,22 @@ func (f *arrowFile) addDictionary(m *message, h flat, file bool) error {
 		return errMessage
 	}
 	var field *arrowField
+	known := false
 	for i := range f.fields {
-		if g := &f.fields[i]; g.hasDict && g.dict == id && g.column.Usable {
+		g := &f.fields[i]
+		known = known || g.hasDict && (g.dict == id || g.manyDicts)
+		if g.hasDict && g.dict == id && g.column.Usable {
 			if field != nil && field.values != g.values {
 				return fail(CodeCorrupt, "", "two columns share a dictionary and differ in type")
 			}
 			field = g
 		}
 	}
-	if field == nil {
+	if field == nil && known {
 		return nil // of a nested or unusable column
+	}
+	if field == nil {
+		return fail(CodeCorrupt, "", "a dictionary that belongs to no column")
 	}
 	d := &arrowDict{field: arrowField{column: Column{Name: field.column.Name, Usable: true}, store: field.values, buffers: 2, view: field.values.view}}
 	if field.values.shape == asCodes && !field.values.view {
@@ -413,13 +419,13 @@ func (f *arrowFile) pieces(col int, _ *Content) iter.Seq[*piece] {
 			for from := int64(0); from < b.rows; from += blockRows {
 				n := min(blockRows, b.rows-from)
 				d := arrowDecoder{file: f, field: field, batch: b, col: col, whole: whole, dict: dicts[b.dicts[col]]}
-				p := &piece{first: first + from, rows: int(n), cost: n*9 + b.share(col, n), scratch: b.largest(col), shared: []*shared{&whole.shared}}
+				p := &piece{first: first + from, rows: int(n), cost: n * 9, scratch: b.share(col, n) + b.largest(col), shared: []*shared{&whole.shared}}
 				if d.dict != nil {
 					d.of = b.dicts[col]
 					p.shared = append(p.shared, &d.dict.shared)
 				}
 				if field.store.shape == asCodes && !field.hasDict {
-					p.cost += n*headerBytes + internBlock
+					p.cost += n*headerBytes + b.text(col)/b.rows*n + 2*internBlock
 				}
 				p.decode = func(w *worker, out *vec) error {
 					d.w, d.out = w, out

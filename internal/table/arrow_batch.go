@@ -244,6 +244,14 @@ func (b *arrowBatch) share(col int, n int64) int64 {
 	return total
 }
 
+// text is how many bytes of text a column holds.
+func (b *arrowBatch) text(col int) (total int64) {
+	for _, n := range b.columns[col].unpacked[2:] {
+		total += n
+	}
+	return total
+}
+
 // largest is the stored size of the largest compressed buffer of a column, which is in memory while it is unpacked.
 func (b *arrowBatch) largest(col int) (most int64) {
 	for _, e := range b.columns[col].parts {

@@ -21,6 +21,7 @@ type arrowDecoder struct {
 	dict  *sharedDict // nil where the column has none
 	of    *arrowDict  // the dictionary itself
 	out   *vec
+	raw   holding // what was read and is not part of the values
 }
 
 // sharedParts holds the parts of a column that are read as a whole, by column and part.
@@ -35,8 +36,8 @@ type sharedDict struct {
 	dict *dictionary
 }
 
-// part returns size bytes of a part of a column, from off on.
-func (d *arrowDecoder) part(col, k int, off, size int64) ([]byte, error) {
+// part returns size bytes of a part of a column, from off on. They are hold's, or shared.
+func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte, error) {
 	c := &d.batch.columns[col]
 	if off < 0 || size < 0 || off+size > c.unpacked[k] {
 		return nil, errBuffer
@@ -45,7 +46,7 @@ func (d *arrowDecoder) part(col, k int, off, size int64) ([]byte, error) {
 		return nil, nil
 	}
 	if !d.batch.isWhole(d.fieldOf(col), k) {
-		b, err := d.w.arena.get(&d.out.hold, int(size))
+		b, err := d.w.arena.get(hold, int(size))
 		if err != nil {
 			return nil, err
 		}
@@ -119,11 +120,12 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 	if n == 0 {
 		return nil
 	}
+	defer func() { d.raw.release(d.w.arena) }()
 	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
 		if d.batch.columns[col].nulls == 0 {
 			continue
 		}
-		b, err := d.part(col, 0, from/8, int64(n+7)/8)
+		b, err := d.part(&d.raw, col, 0, from/8, int64(n+7)/8)
 		if err != nil {
 			return err
 		}
@@ -187,7 +189,7 @@ func (d *arrowDecoder) null(i int) bool {
 // numbers decodes anything of fixed width.
 func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 	if s.typ == arrowBool {
-		b, err := d.part(d.col, 1, from/8, int64(n+7)/8)
+		b, err := d.part(&d.raw, d.col, 1, from/8, int64(n+7)/8)
 		if err != nil {
 			return err
 		}
@@ -199,21 +201,37 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 		})
 	}
 	w := int64(s.width)
-	b, err := d.part(d.col, 1, from*w, int64(n)*w)
+	// What is shared must not become the values: zeroNulls would be seen by others, and the caller may change them.
+	as, hold := s.inPlace(), &d.raw
+	if d.batch.isWhole(d.field, 1) {
+		as = asCodes
+	} else if as != asCodes {
+		hold = &d.out.hold
+	}
+	b, err := d.part(hold, d.col, 1, from*w, int64(n)*w)
 	if err != nil {
 		return err
 	}
-	// What is shared must not be written to: zeroNulls would be seen by others, and the caller may change its values.
-	own := aligned(b) && !d.batch.isWhole(d.field, 1)
-	switch {
-	case s.typ == arrowFloat && s.width == 8 && own:
+	switch as {
+	case asFloat64:
 		d.out.f64 = view[float64](b, n)
 		return nil
-	case s.shape == asInt64 && s.width == 8 && s.typ != arrowDecimal && !s.days && own:
+	case asInt64:
 		d.out.i64 = view[int64](b, n)
 		return nil
 	}
 	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error { return convertArrow(s, b, d.out.valid, v) })
+}
+
+// inPlace says which slice the stored values are already, and asCodes where they have to be converted.
+func (s *storage) inPlace() shape {
+	switch {
+	case s.typ == arrowFloat && s.width == 8:
+		return asFloat64
+	case s.shape == asInt64 && s.width == 8 && s.typ != arrowDecimal && !s.days:
+		return asInt64
+	}
+	return asCodes
 }
 
 // convertArrow turns plain little-endian values into the delivered shape.
@@ -322,7 +340,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 	if d.field.store.large {
 		w = 8
 	}
-	offsets, err := d.part(d.col, 1, from*w, int64(n+1)*w)
+	offsets, err := d.part(&d.raw, d.col, 1, from*w, int64(n+1)*w)
 	if err != nil {
 		return err
 	}
@@ -336,7 +354,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 	if first < 0 || last < first {
 		return errBuffer
 	}
-	data, err := d.part(d.col, 2, first, last-first)
+	data, err := d.part(&d.raw, d.col, 2, first, last-first)
 	if err != nil {
 		return err
 	}
@@ -351,7 +369,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 
 // views decodes strings that lie in one of several parts, or, when short, in the view itself.
 func (d *arrowDecoder) views(from int64, n int) error {
-	views, err := d.part(d.col, 1, from*16, int64(n)*16)
+	views, err := d.part(&d.raw, d.col, 1, from*16, int64(n)*16)
 	if err != nil {
 		return err
 	}
@@ -368,7 +386,7 @@ func (d *arrowDecoder) views(from int64, n int) error {
 		if size < 0 || k < 0 || k >= int64(len(d.batch.columns[d.col].parts)-2) {
 			return nil, errBuffer
 		}
-		s, err := d.part(d.col, int(k)+2, off, size)
+		s, err := d.part(&d.raw, d.col, int(k)+2, off, size)
 		if err == nil && string(s[:4]) != string(view[4:8]) {
 			err = errBuffer // a view repeats the first bytes of its text
 		}
@@ -435,7 +453,7 @@ func (d *dictionary) add(s shape, v *vec, n int) {
 func (d *arrowDecoder) indexed(from int64, n int) error {
 	s := &d.field.store
 	w := int64(s.width)
-	b, err := d.part(d.col, 1, from*w, int64(n)*w)
+	b, err := d.part(&d.raw, d.col, 1, from*w, int64(n)*w)
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,8 @@ type arrowField struct {
 	dict    int64 // dictionary id
 	hasDict bool
 	values  storage // of the dictionary
+	// The dictionary's values hold others, which may have dictionaries of their own.
+	manyDicts bool
 }
 
 // storage is how the values of a column lie in a buffer. Its fields and their order are part of fingerprints.
@@ -133,6 +135,8 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 		if w := f.store.width; w != 1 && w != 2 && w != 4 && w != 8 {
 			reason = "dictionary indices of a width that does not exist"
 		}
+		_, inner := fb.vector(5, 4)
+		f.manyDicts = inner > 0
 	} else {
 		if f.buffers, f.view, err = arrowBuffers(typ, t, s.v4); err != nil {
 			return err

@@ -62,7 +62,7 @@ func unusable(name, reason string) Column {
 // parquetColumn says what a Parquet leaf is to the rest of the program.
 func parquetColumn(l *pagewalk.Leaf) Column {
 	switch {
-	case l.MaxRep > 0:
+	case !l.Flat():
 		return unusable(l.String(), "nested")
 	case l.Doubt != "":
 		return unusable(l.String(), l.Doubt)

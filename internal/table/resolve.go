@@ -79,15 +79,14 @@ func cutPattern(path string) (base string, segments []string) {
 type resolver struct {
 	folder bool // the path is a folder, which is searched for known extensions, and not a pattern
 	bare   bool // the pattern begins in the folder where it is run: its paths do not begin with "./"
-	deep   bool // the pattern holds **
-	all    bool // it ends with **
+	deep   bool // a folder, or a pattern with **: hidden names are passed over
 	found  []located
 }
 
 func (r *resolver) begin(base string, segments []string) error {
 	r.bare = base == "."
 	r.deep = slices.Contains(segments, "**")
-	if r.all = segments[len(segments)-1] == "**"; r.all {
+	if segments[len(segments)-1] == "**" {
 		segments = append(segments, "*")
 	}
 	abs, err := filepath.Abs(base)
@@ -147,8 +146,8 @@ func (r *resolver) search(dir string, segments []string, parts []keyPart, above 
 	}
 	for _, e := range entries {
 		name := e.Name()
-		// What begins with a dot or an underscore is passed over, unless a pattern matches it by name.
-		hidden := strings.ContainsAny(name[:1], "._") && (any || r.all)
+		// What begins with a dot or an underscore is passed over where a whole folder is read.
+		hidden := r.deep && strings.ContainsAny(name[:1], "._") && segments[0][0] != name[0]
 		if ok, _ := filepath.Match(segments[0], name); hidden || !any && !ok {
 			continue
 		}
@@ -189,7 +188,7 @@ func (r *resolver) into(path, name string, any bool, segments []string, parts []
 	case r.deep:
 		return nil
 	}
-	inside := &resolver{folder: true, deep: true, all: true}
+	inside := &resolver{folder: true, deep: true}
 	if err := inside.search(path, []string{"**", "*"}, nil, above); err != nil {
 		return err
 	}

@@ -49,12 +49,6 @@ func (t *Table) Verify(ctx context.Context, columns []string) error {
 	return t.verify(ctx, cols, workersOr(0))
 }
 
-// VerifyValues does what Verify does and decodes every value besides: what it accepts, a Scan of the unchanged files
-// cannot fail on. It costs a scan.
-func (t *Table) VerifyValues(ctx context.Context, columns []string) error {
-	return t.Scan(ctx, ScanOptions{Columns: columns}, func(Batch) error { return nil })
-}
-
 func (t *Table) verify(ctx context.Context, cols []int, workers int) error {
 	for _, f := range t.files {
 		if err := f.verifyColumns(ctx, cols, workers); err != nil {
