@@ -165,10 +165,16 @@ func suits(c job.Column, t table.Column) (bool, string) {
 			return false, "it holds decimals of more than 18 digits, which cannot be categories"
 		case t.Kind == table.Date || t.Kind == table.Time || t.Kind == table.Timestamp || t.Kind == table.Decimal:
 			// A text of the domain that is no such value is a mistake: no row would have it.
+			seen := map[int64]string{}
 			for _, text := range c.Domain {
-				if _, ok := t.Parse(text); !ok {
+				n, ok := t.Parse(text)
+				if !ok {
 					return false, fmt.Sprintf("it holds %s values, and %q of the domain is none that it can hold (%s)", t.Kind, text, written[t.Kind])
 				}
+				if other, twice := seen[n]; twice {
+					return false, fmt.Sprintf("%q and %q of the domain are the same value", other, text)
+				}
+				seen[n] = text
 			}
 		}
 	}

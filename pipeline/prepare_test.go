@@ -77,3 +77,17 @@ func TestNumbersArePrepared(t *testing.T) {
 		}
 	}
 }
+
+// Whole numbers above 2^63 are numbers and categories like others: none is taken for another.
+func TestUnsignedNumbers(t *testing.T) {
+	values := []int64{-1, math.MinInt64, 7} // 2^64 − 1, 2^63, 7
+	p := newPreparer(job.Column{Name: "u", Type: job.Number, Lower: new(big.Rat).SetInt64(0), Upper: new(big.Rat).SetFloat64(2e19)})
+	out, err := p.prepare(table.Values{Kind: table.Int, Int64: values, Unsigned: true}, 3)
+	if err != nil || out.floats[0] != 1<<64 || out.floats[1] != 1<<63 || out.floats[2] != 7 {
+		t.Error(out.floats, err)
+	}
+	p = newPreparer(job.Column{Name: "u", Type: job.Category, Domain: []string{"18446744073709551615", "9223372036854775808", "7", "-1"}})
+	if out, err = p.prepare(table.Values{Kind: table.Int, Int64: values, Unsigned: true}, 3); err != nil || !slices.Equal(out.codes, []int32{0, 1, 2}) {
+		t.Error(out.codes, err)
+	}
+}

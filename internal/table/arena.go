@@ -89,7 +89,7 @@ func (h *holding) release(m *arena) {
 	for _, b := range h.buffers {
 		size := 8 * int64(len(b))
 		m.used -= size
-		if m.spare+size <= max(spareBytes, m.most+m.most/8) && len(m.free) < 256 {
+		if m.spare+size <= max(min(spareBytes, m.limit/8), m.most+m.most/8) && len(m.free) < 256 {
 			m.free = append(m.free, b)
 			m.spare += size
 		}

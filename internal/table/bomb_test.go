@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ import (
 // whether Verify found the failure.
 func within(t *testing.T, path string, columns []string, limit int64) (rows int64, peak uint64, before bool, err error) {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(10)) // so that garbage is not taken for memory in use
 	runtime.GC()
 	var now runtime.MemStats
 	runtime.ReadMemStats(&now)
