@@ -43,6 +43,12 @@ sgd-accuracy:
 	$(GO) run ./examples/accuracy -out docs -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
 		examples/sgd-batches/job.yaml#one_pass examples/sgd-batches/job.yaml#one_pass_rising
 
+# Linear models by regression and by sgd on the same tables: docs/linear-models.md. It
+# takes some ten minutes.
+.PHONY: linear-models
+linear-models:
+	$(GO) run ./examples/linear -out docs
+
 # The papers' figures from our own accountant and mechanisms: docs/papers.md.
 papers:
 	$(GO) run ./examples/papers

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// step is one version of the tables: what turns the version before it into it.
-// BLOB stands for the database's own type for bytes. A step never touches a
-// record of the chain.
+// step holds the statements that turn the tables of one version into those of the next.
+// BLOB stands for the database's own type for bytes. A step never touches a record of the
+// chain; upgrade appends one.
 type step []string
 
 // schema are all steps, the first one from nothing. A program of this version
@@ -77,43 +77,49 @@ var schema = []step{{
 		sealed BLOB
 	)`,
 	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
+}, {
+	// The digests of the state: see tree. The secret gets another name so that a run of an
+	// older program, which has the ledger open, writes no more.
+	`ALTER TABLE dprelease_head RENAME COLUMN content_key TO secret`,
+	`CREATE TABLE dprelease_tree (path TEXT PRIMARY KEY, node TEXT NOT NULL)`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN acts BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN last BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN two_persons BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN pending TEXT NOT NULL DEFAULT ''`,
 }}
 
 const versionTable = "dprelease_version"
 
-// migrate brings the tables up to the newest of steps, in the caller's
-// transaction: a failure leaves the version that was there. It reports whether
-// the tables are new.
-func migrate(ctx context.Context, t *tx, steps []step) (fresh bool, err error) {
-	version, err := tableVersion(ctx, t)
-	if err != nil {
-		return false, err
+// migrate brings the tables up to date, in the caller's transaction: a failure leaves the
+// version that was there, which it returns.
+func migrate(ctx context.Context, t *tx) (from int, err error) {
+	if from, err = tableVersion(ctx, t); err != nil {
+		return from, err
 	}
-	if version > len(steps) {
-		return false, refuse(CodeVersion, "%s was written by a newer program (version %d of its tables, this program knows %d); use that program",
-			t.l.address, version, len(steps))
+	if from > len(schema) {
+		return from, refuse(CodeVersion, "%s was written by a newer program (version %d of its tables, this program knows %d); use that program",
+			t.l.address, from, len(schema))
 	}
-	if version < 0 {
+	if from < 0 {
 		if err := t.exec("CREATE TABLE " + versionTable + " (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"); err != nil {
-			return false, err
+			return from, err
 		}
 		if err := t.exec("INSERT INTO " + versionTable + " (one, version) VALUES (1, 0)"); err != nil {
-			return false, err
+			return from, err
 		}
-		version = 0
+		from = 0
 	}
-	fresh = version == 0
-	for ; version < len(steps); version++ {
-		for _, s := range steps[version] {
+	for version := from; version < len(schema); version++ {
+		for _, s := range schema[version] {
 			if err := t.exec(strings.ReplaceAll(s, "BLOB", t.l.dialect.blob)); err != nil {
-				return false, err
+				return from, err
 			}
 		}
 		if err := t.exec(fmt.Sprintf("UPDATE "+versionTable+" SET version = %d", version+1)); err != nil {
-			return false, err
+			return from, err
 		}
 	}
-	return fresh, nil
+	return from, nil
 }
 
 // tableVersion is the version of the tables that are there, -1 where there are none.

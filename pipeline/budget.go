@@ -23,6 +23,7 @@ type budget struct {
 	rows    []ledger.Rows      // of the draws that this run keeps
 	ticket  *ledger.Ticket
 	sealed  bool
+	made    string // says that the ledger is new, "" where it is not
 }
 
 // defaultWait is how long a run waits for another one of the same job.

@@ -30,7 +30,13 @@ func (p *Plan) forecast(ctx context.Context) error {
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		return p.fits(ctx, account, "", ledger.Standing{})
+		if err := p.fits(ctx, account, "", ledger.Standing{}); err != nil {
+			return err
+		}
+		if p.job.Budget.Ledger.Reveal() != "" {
+			p.report.Budget.Note = noLedger(p.job, a)
+		}
+		return nil
 	case err != nil:
 		return ledgerFailure(ctx, err)
 	}

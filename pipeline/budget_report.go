@@ -19,7 +19,7 @@ func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
 	}
 	for _, m := range a.Amounts(a.Limit) {
 		out.Amounts = append(out.Amounts, report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent),
-			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Left)})
+			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Rest())})
 	}
 	return out
 }

@@ -102,6 +102,9 @@ func (r *running) values() map[string]report.Table {
 // writeRelease writes one release in every format of the job.
 func (r *running) writeRelease(out *folder, entry *report.Release) error {
 	content := asTable(r.results[entry.Name])
+	if entry.Verdict == "" {
+		entry.Verdict = r.results[entry.Name].Verdict()
+	}
 	for _, format := range r.plan.job.Output.Formats {
 		name := entry.Name + "." + format
 		sum, err := out.write(name, 0o644, func(w io.Writer) error { return writers[format](w, content) })

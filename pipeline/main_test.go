@@ -59,7 +59,7 @@ func options() pipeline.Options {
 	for _, m := range builtins {
 		descriptions = append(descriptions, m.Describe())
 	}
-	return pipeline.Options{Self: self, Builtins: descriptions, Version: "test"}
+	return pipeline.Options{Self: self, Builtins: descriptions, Version: "test", CreateLedger: true}
 }
 
 // example is a table of the examples.

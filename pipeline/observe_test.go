@@ -25,7 +25,8 @@ func TestEventsDoNotCountRows(t *testing.T) {
 		if _, err := runWith(t, path, func(o *pipeline.Options) { o.Observer = &e }); err != nil {
 			t.Fatal(err)
 		}
-		return e.all
+		// Where the ledger is made differs from one test folder to the next.
+		return slices.DeleteFunc(e.all, func(ev pipeline.Event) bool { return ev.Kind == "ledger" })
 	}
 	const block = 1 << 16
 	want := told(block)

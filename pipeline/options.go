@@ -33,6 +33,15 @@ type Options struct {
 	// Memory is the most bytes that the values of the table may take at once; 0 means
 	// DefaultMemory. A table that needs more is refused before the debit.
 	Memory int64
+	// CreateLedger makes the ledger that the job names where there is none. The one
+	// beside a job that names none is made in any case.
+	CreateLedger bool
+	// LockWait is for how long to wait while others keep the ledger locked; 0 means the
+	// ledger's default.
+	LockWait time.Duration
+	// By names who runs the job, for the ledger's records; "" means the login name and
+	// the host.
+	By string
 
 	lease time.Duration // of a run; 0: the ledger's
 	disk  disk          // nil: the real one

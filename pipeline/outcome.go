@@ -25,6 +25,7 @@ type Outcome struct {
 	Report  report.Report
 	results map[string]sdk.Result // where Already, what could be read back
 	asked   []string              // where Already, the formats of the job
+	made    string                // says that the ledger is new, "" where it is not
 }
 
 // MarshalJSON is the outcome for programs.
@@ -32,8 +33,9 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Already bool          `json:"already_released"`
 		Dir     string        `json:"dir"`
+		Made    string        `json:"new_ledger,omitempty"`
 		Report  report.Report `json:"report"`
-	}{o.Already, o.Dir, o.Report})
+	}{o.Already, o.Dir, o.made, o.Report})
 }
 
 // shownRows is how many rows of a release a summary prints.
@@ -67,6 +69,9 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	writeMeaning(b, 0, &o.Report)
+	if o.made != "" {
+		line(b, 0, "ledger", o.made)
+	}
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()

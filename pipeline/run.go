@@ -37,7 +37,8 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 func runOnce(ctx context.Context, j *job.Job, o Options) (result *Outcome, failed error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
-	early := beginBudget(ctx, j)
+	o.Observer = serially(o.Observer)
+	early := beginBudget(ctx, j, o)
 	defer early.close()
 	var prepared sync.WaitGroup
 	prepared.Go(report.Prepare) // there is time while the mechanisms start
@@ -49,7 +50,6 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (result *Outcome, faile
 	if err := plan.nameSamples(); err != nil {
 		return nil, err
 	}
-	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
@@ -72,7 +72,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (result *Outcome, faile
 	if early.missing() {
 		page()
 	}
-	budget, err := openBudget(ctx, plan, o, early)
+	budget, err := openBudget(ctx, plan, early)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +128,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (result *Outcome, faile
 	if err != nil {
 		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 	}
+	outcome.made = budget.made
 	o.reach("visible")
 	if err := budget.published(ctx, budget.ticket.Release); err != nil {
 		return nil, err
@@ -175,10 +176,9 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	r.options.observe(Event{Kind: "draw", Draw: d.name})
-	own := src.Child()
 	// The mechanisms get ready beside the draw.
 	begin := sync.OnceValues(func() (picks *picker, err error) {
-		err = guarded(func() error { picks, err = r.begin(d, own); return err })
+		err = guarded(func() error { picks, err = r.begin(d); return err })
 		return picks, err
 	})
 	go begin()
@@ -197,11 +197,11 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 }
 
 // begin begins to draw a sample.
-func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
+func (r *running) begin(d *draw) (*picker, error) {
 	if err := r.table.refused[d.name]; err != nil {
 		return nil, err
 	}
-	selector, err := samplers.Begin(d.design, src, r.table.rows())
+	selector, err := samplers.Begin(d.design, r.table.rows())
 	if err != nil {
 		return nil, err
 	}
@@ -343,6 +343,8 @@ func codeOf(ctx context.Context, err error) error {
 		return fail(ExitLedger, lost.Code, "%s; nothing was published, and the budget is spent", lost.Message)
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
+	case errors.As(err, &sampler) && sampler.Code == samplers.NoRandomness:
+		return fail(ExitBug, "NO_RANDOMNESS", "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &sampler):
 		return fail(ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &source):

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/internal/lazy"
-	"github.com/dprelease/dprelease/planner/figure"
 )
 
 // page is one answer as an HTML document that loads nothing.

@@ -128,7 +128,7 @@ type Release struct {
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
-	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise
+	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
 	Positions *Positions      `json:"positions,omitempty"`
 	Fields    []Field         `json:"fields"`
 	Files     []File          `json:"files,omitempty"`

@@ -34,14 +34,6 @@ func ParseRate(text string) (Rate, error) {
 	return Rate{num: r.Num().Uint64(), den: r.Denom().Uint64()}, nil
 }
 
-// RateOf takes a float64 for the shortest decimal that denotes it: 0.1 is 1/10.
-func RateOf(x float64) (Rate, error) {
-	if !(x > 0 && x <= 1) {
-		return Rate{}, fmt.Errorf("rate: must be above 0 and at most 1")
-	}
-	return ParseRate(strconv.FormatFloat(x, 'g', -1, 64))
-}
-
 // Fraction returns the rate as a fraction in lowest terms.
 func (r Rate) Fraction() (num, den uint64) { return r.num, r.den }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
+	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
@@ -23,6 +24,7 @@ var builtins = map[string]sdk.Mechanism{
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"randomized-response": randomizedresponse.Mechanism{},
+	"regression":          regression.Mechanism{},
 	"sgd":                 sgd.Mechanism{},
 }
 

@@ -36,7 +36,7 @@ plugins that the job names, to check their parameters, and never opens the table
 }
 
 func (e *environment) run() *cobra.Command {
-	var diagnostics, again bool
+	var diagnostics, again, create bool
 	var wait time.Duration
 	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
@@ -45,8 +45,9 @@ func (e *environment) run() *cobra.Command {
 		Long: `run plans a job, spends its budget, draws the samples, makes the releases and
 writes them, all of them or none. A job that was already released from the same
 data is not released again: the stored releases are published once more and nothing
-is spent. The budget is kept in the ledger that the job names, or in dprelease.db
-beside the job.
+is spent. The budget is kept in the ledger that the job names, which must be there
+(dprelease ledger init makes it), or in dprelease.db beside the job, which the first
+run makes.
 
 With --json standard output holds one JSON object a line: the events of the run,
 and last {"event":"done",…} or {"event":"failed",…}.`,
@@ -55,9 +56,13 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
   DATA=/srv/data dprelease run -q job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
+			if e.lockWait <= 0 {
+				return errNoWait
+			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
 				o.Diagnostics, o.Again, o.Wait, o.Memory = diagnostics, again, wait, int64(memory)
+				o.CreateLedger, o.LockWait, o.By = create, e.lockWait, oneLine(e.by)
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
 				outcome, err := e.jobs.run(ctx, j, o)
@@ -73,6 +78,9 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
 	c.Flags().Var(&memory, "memory", "the most memory that the values of the table may take at once, such as 512MB or 4GB; a table that needs more is refused before anything is spent")
+	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
+	e.lockWaitFlag(c.Flags())
+	e.byFlag(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -17,6 +18,8 @@ type environment struct {
 	jobs      jobs
 
 	quiet, json bool
+	by          string        // who acts
+	lockWait    time.Duration // for a ledger that others keep locked
 }
 
 // execute runs one command line and returns the exit code.

@@ -58,7 +58,25 @@ releases:
   - {name: count, mechanism: count, params: {by: g}, guarantee: {epsilon: 0.5}}`,
 }
 
+// newWorld has a new ledger in it.
 func newWorld(t *testing.T, address string) *world {
+	t.Helper()
+	w := emptyWorld(t, address)
+	a, err := ledger.ParseAddress(address, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(t.Context(), a, ledger.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func emptyWorld(t *testing.T, address string) *world {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

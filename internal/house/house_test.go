@@ -77,7 +77,7 @@ var never = []struct {
 	{"privacy", "gopkg.in/yaml.v3"}, {"privacy", "github.com/apache"}, {"privacy", "google.golang.org"},
 	{"plugins", module + "pipeline"}, {"plugins", module + "internal/host"}, {"plugins", module + "internal/table"},
 	{"pipeline", module + "plugins/mean"}, {"pipeline", module + "plugins/median"}, {"pipeline", module + "plugins/count"},
-	{"pipeline", module + "plugins/sgd"},
+	{"pipeline", module + "plugins/sgd"}, {"pipeline", module + "plugins/regression"},
 	{"pipeline", module + "plugins/randomizedresponse"}, {"pipeline", module + "cmd"},
 	{"samplers", module + "pipeline"}, {"report", module + "pipeline"},
 	{"internal/table", module + "privacy"}, {"internal/noise", module + "internal/table"},
@@ -118,7 +118,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 
 // proved are the packages whose rules need a proof beside the code.
 var proved = []string{"samplers", "internal/noise", "privacy", "privacy/amplify", "privacy/rdp", "privacy/pld",
-	"privacy/shuffle", "privacy/iterate", "plugins/mean", "plugins/median", "plugins/count", "plugins/randomizedresponse", "plugins/sgd"}
+	"privacy/shuffle", "privacy/iterate", "plugins/mean", "plugins/median", "plugins/count", "plugins/randomizedresponse", "plugins/regression", "plugins/sgd"}
 
 func TestProofsStandBesideTheCode(t *testing.T) {
 	for _, p := range proved {

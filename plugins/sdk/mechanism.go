@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -218,11 +219,30 @@ func (r ReleaseRequest) PlanRequest() PlanRequest {
 	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target}
 }
 
-// Result is what a release returns; its columns are those of the plan's Output.
+// Result is what a release returns; its columns are those of the plan's Output. Where
+// these are strings "kind" and "name" among others, a row of kind "verdict" says in its
+// name whether the release can be relied on. The report and the run repeat it.
 type Result struct {
 	Columns []ResultColumn
 
 	_ struct{}
+}
+
+// Verdict returns what the result says of itself, or "".
+func (r Result) Verdict() string {
+	var kinds, names []string
+	for _, c := range r.Columns {
+		switch c.Name {
+		case "kind":
+			kinds = c.String
+		case "name":
+			names = c.String
+		}
+	}
+	if at := slices.Index(kinds, "verdict"); at >= 0 && at < len(names) {
+		return names[at]
+	}
+	return ""
 }
 
 // ResultColumn holds one column in the slice that its type names.

@@ -167,7 +167,7 @@ func TestStepContracts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := newMatrix(l.encoder.width)
+		m := newMatrix(l.encoder.Width)
 		encoded := make([]float64, 50*m.stride)
 		l.encoder.encode(b, encoded, m.stride, make([]bool, 50))
 		m.add(encoded)
