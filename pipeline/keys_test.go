@@ -57,3 +57,18 @@ func TestKeysThatAreNotText(t *testing.T) {
 		}
 	}
 }
+
+// A table that needs more memory than the run may take is refused before anything is spent.
+func TestMemoryIsRefusedBeforeTheDebit(t *testing.T) {
+	path := write(t, schoolsJob)
+	_, err := runWith(t, path, func(o *pipeline.Options) { o.Memory = 4096 })
+	if exit, code := exitOf(err); exit != pipeline.ExitSource || code != "SOURCE_LIMIT" || !strings.Contains(err.Error(), "--memory") {
+		t.Errorf("exit %d, code %s: %v", exit, code, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+	if _, err := runWith(t, path, func(o *pipeline.Options) { o.Memory = 16 << 20 }); err != nil {
+		t.Error(err)
+	}
+}
