@@ -28,6 +28,7 @@ func CodeOf(name string) Code {
 // codes are all codes of all commands, by exit code and name.
 var codes = []Code{
 	{"INTERNAL", ExitBug, RetryLook, "a bug in dprelease", "report the line that was printed; it holds no data"},
+	{"CRASHED", ExitBug, RetryNo, "a bug in dprelease ended the run after its debit", "do not run the job again: it would most likely spend again and fail again; report the fault"},
 	{"NO_RANDOMNESS", ExitBug, RetryLook, "the operating system's random generator cannot be read", "mend the machine"},
 	{"OUTPUT", ExitBug, RetryYes, "the answer could not be written to standard output", "free the disk or the pipe, and ask again"},
 	{"PANIC", ExitBug, RetryLook, "a bug in dprelease; the line that is printed holds no data", "report that line; look with `ledger show` before the job is run again"},

@@ -1,8 +1,8 @@
 package pipeline
 
 import (
+	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -27,6 +27,12 @@ func (p *preparer) asFloats(v table.Values, rows int) ([]float64, error) {
 		divisor = 1e9
 	}
 	x := p.floats(rows)
+	if v.Unsigned {
+		for i, n := range v.Int64[:rows] {
+			x[i] = float64(uint64(n))
+		}
+		return x, nil
+	}
 	if divisor == 1 {
 		for i, n := range v.Int64[:rows] {
 			x[i] = float64(n)
@@ -46,19 +52,26 @@ func (p *preparer) floats(rows int) []float64 {
 	return p.floatBuf[:rows]
 }
 
-// category turns texts, whole numbers and booleans into codes of the domain.
+// category turns texts, whole numbers, booleans, dates, times and decimals into codes of the domain.
 func (p *preparer) category(v table.Values, rows int) error {
 	codes := p.codes(rows)
+	if p.numbers == nil && v.Codes == nil {
+		p.numbers = map[int64]int32{}
+		whole := v
+		if v.Float64 != nil {
+			whole.Kind = table.Int
+		}
+		for i, text := range p.column.Domain {
+			if n, ok := whole.Parse(text); ok {
+				p.numbers[n] = int32(i)
+			}
+		}
+	}
 	var err error
 	switch {
 	case v.Codes != nil:
 		err = p.fromTexts(codes, v)
-	case v.Int64 != nil && v.Kind == table.Bool:
-		err = p.each(codes, v, func(i int) (int32, bool) {
-			c, ok := p.texts[strconv.FormatBool(v.Int64[i] != 0)]
-			return c, ok
-		})
-	case v.Int64 != nil && v.Scale == 0:
+	case v.Int64 != nil:
 		err = p.each(codes, v, func(i int) (int32, bool) {
 			c, ok := p.numbers[v.Int64[i]]
 			return c, ok
@@ -129,6 +142,11 @@ func (p *preparer) codes(rows int) []int32 {
 	return p.codeBuf[:rows]
 }
 
+// written is how a value is written in a domain.
+var written = map[table.Kind]string{
+	table.Date: "write 2024-02-29", table.Time: "write 12:30:00", table.Timestamp: "write 2024-02-29T12:30:00", table.Decimal: "write 12.50",
+}
+
 // suits reports whether a column of the table can be read as the job declares
 // it; the answer depends on the schema alone.
 func suits(c job.Column, t table.Column) (bool, string) {
@@ -141,10 +159,23 @@ func suits(c job.Column, t table.Column) (bool, string) {
 			return false, "it holds text, not numbers"
 		}
 	case job.Category:
-		switch t.Kind {
-		case table.String, table.Bool, table.Int, table.Float:
-		default:
-			return false, "it holds " + t.Kind.String() + " values, which cannot be categories"
+		switch {
+		case t.Kind == table.String || t.Kind == table.Float:
+		case t.Kind == table.Decimal && t.Approximate:
+			return false, "it holds decimals of more than 18 digits, which cannot be categories"
+		case t.Kind == table.Date || t.Kind == table.Time || t.Kind == table.Timestamp || t.Kind == table.Decimal:
+			// A text of the domain that is no such value is a mistake: no row would have it.
+			seen := map[int64]string{}
+			for _, text := range c.Domain {
+				n, ok := t.Parse(text)
+				if !ok {
+					return false, fmt.Sprintf("it holds %s values, and %q of the domain is none that it can hold (%s)", t.Kind, text, written[t.Kind])
+				}
+				if other, twice := seen[n]; twice {
+					return false, fmt.Sprintf("%q and %q of the domain are the same value", other, text)
+				}
+				seen[n] = text
+			}
 		}
 	}
 	return true, ""

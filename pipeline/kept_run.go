@@ -84,7 +84,7 @@ func (p *Plan) keepsAny() bool {
 // identify finds out what the whole table is: all columns, whatever the job reads,
 // so that later jobs with other columns can compare.
 func (b *budget) identify(ctx context.Context, t *openedTable) error {
-	f, err := t.table.Fingerprint(ctx, nil, table.Key(b.ledger.ContentKey()))
+	f, err := t.table.Fingerprint(ctx, t.table.Whole(), table.Key(b.ledger.ContentKey()))
 	if err == nil {
 		b.whole = hex.EncodeToString(f[:])
 	}

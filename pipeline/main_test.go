@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
@@ -19,7 +20,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
-var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}, "dying": dying{}}
+var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sgd": sgd.Mechanism{}, "randomized-response": randomizedresponse.Mechanism{}, "dying": dying{}, "count": count.Mechanism{}}
 
 // The test binary is also the program that runs the built-in mechanisms, as the
 // real one is, and a whole run of a job that can be killed.

@@ -7,8 +7,12 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
+
+// DefaultMemory is the memory of Options that do not say.
+const DefaultMemory = table.DefaultMemory
 
 // Options are what the command line gives a job.
 type Options struct {
@@ -26,6 +30,9 @@ type Options struct {
 	// Wait is for how long to wait for another run of the same job; 0 means ten
 	// minutes.
 	Wait time.Duration
+	// Memory is the most bytes that the values of the table may take at once; 0 means
+	// DefaultMemory. A table that needs more is refused before the debit.
+	Memory int64
 	// CreateLedger makes the ledger that the job names where there is none. The one
 	// beside a job that names none is made in any case.
 	CreateLedger bool

@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"math"
-	"strconv"
-	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -35,7 +33,7 @@ type preparer struct {
 	lower, upper float64
 	impute       float64
 	texts        map[string]int32
-	numbers      map[int64]int32
+	numbers      map[int64]int32 // made of the domain when the kind of the column's values is known
 	missingCode  int32
 	outsideCode  int32
 	out          prepared
@@ -65,12 +63,8 @@ func newPreparer(c job.Column) *preparer {
 		return p
 	}
 	p.texts = make(map[string]int32, len(c.Domain))
-	p.numbers = map[int64]int32{}
 	for i, v := range c.Domain {
 		p.texts[v] = int32(i)
-		if n, err := strconv.ParseInt(v, 10, 64); err == nil && strconv.FormatInt(n, 10) == v {
-			p.numbers[n] = int32(i)
-		}
 	}
 	p.missingCode, p.outsideCode = p.code(c.Missing), p.code(c.Outside)
 	return p
@@ -100,11 +94,6 @@ func (p *preparer) prepare(v table.Values, rows int) (*prepared, error) {
 }
 
 func (p *preparer) number(v table.Values, rows int) error {
-	if v.Adjusted {
-		p.facts.Clipped += v.Changed
-		p.out = prepared{floats: v.Float64[:rows]}
-		return nil
-	}
 	floats, err := p.asFloats(v, rows)
 	if err != nil {
 		return err
@@ -116,10 +105,6 @@ func (p *preparer) number(v table.Values, rows int) error {
 	}
 	return p.missing(floats, v.Valid)
 }
-
-// adjust is table.ScanOptions.Adjust for this column: it may be called by several
-// goroutines at once. It leaves NaN for prepare to see.
-func (p *preparer) adjust(x []float64) bool { return !p.clip(x, nil) }
 
 // clip moves every value into the bounds, ±Inf included, and reports whether it
 // met a NaN. Values inside the bounds are the usual case: four of them are passed
@@ -153,9 +138,7 @@ func (p *preparer) clip(x []float64, valid []byte) bool {
 			}
 		}
 	}
-	if clipped > 0 {
-		atomic.AddInt64(&p.facts.Clipped, clipped)
-	}
+	p.facts.Clipped += clipped
 	return nans
 }
 

@@ -20,8 +20,7 @@ func numberColumn(rule job.Rule) job.Column {
 var hardValues = []float64{-1, 2.5, 0, math.Copysign(0, -1), math.Nextafter(-1, -2), math.Nextafter(2.5, 3), math.Inf(1), math.Inf(-1),
 	math.NaN(), math.Float64frombits(0xfff8000000000001), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 7, -7, 1}
 
-// A value is prepared in the same way wherever it stands, whether the scan adjusted
-// its page before or not, and what is counted is the same.
+// A value is prepared in the same way wherever it stands, and what is counted is the same.
 func TestNumbersArePrepared(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for i := range 20_000 {
@@ -53,35 +52,42 @@ func TestNumbersArePrepared(t *testing.T) {
 			}
 		}
 		for _, rule := range []job.Rule{job.Refuse, job.Drop, job.Impute} {
-			for how := range 2 {
-				p := newPreparer(numberColumn(rule))
-				v := table.Values{Float64: slices.Clone(x), Valid: valid}
-				switch {
-				case valid != nil:
-				case how == 1:
-					v.Adjusted = p.adjust(v.Float64)
+			p := newPreparer(numberColumn(rule))
+			v := table.Values{Float64: slices.Clone(x), Valid: valid}
+			out, err := p.prepare(v, len(x))
+			if rule == job.Refuse && missing > 0 {
+				if err != errMissing {
+					t.Fatalf("%v: %v", x, err)
 				}
-				out, err := p.prepare(v, len(x))
-				if rule == job.Refuse && missing > 0 {
-					if err != errMissing {
-						t.Fatalf("%v: %v", x, err)
-					}
-					continue
+				continue
+			}
+			if err != nil || p.facts.Clipped != clipped || p.facts.Missing != missing {
+				t.Fatalf("%v %v: %v, %d clipped and %d missing instead of %d and %d", x, rule, err, p.facts.Clipped, p.facts.Missing, clipped, missing)
+			}
+			for k, f := range out.floats {
+				there := out.valid == nil || out.valid[k/8]>>(k%8)&1 == 1
+				expect := want[k]
+				if math.IsNaN(expect) && rule == job.Impute {
+					expect = 0.5
 				}
-				if err != nil || p.facts.Clipped != clipped || p.facts.Missing != missing {
-					t.Fatalf("%v %v: %v, %d clipped and %d missing instead of %d and %d", x, rule, err, p.facts.Clipped, p.facts.Missing, clipped, missing)
-				}
-				for k, f := range out.floats {
-					there := out.valid == nil || out.valid[k/8]>>(k%8)&1 == 1
-					expect := want[k]
-					if math.IsNaN(expect) && rule == job.Impute {
-						expect = 0.5
-					}
-					if there != !math.IsNaN(expect) || there && f != expect || math.IsNaN(f) {
-						t.Fatalf("%v %v: row %d is %v, there %v; want %v", x, rule, k, f, there, expect)
-					}
+				if there != !math.IsNaN(expect) || there && f != expect || math.IsNaN(f) {
+					t.Fatalf("%v %v: row %d is %v, there %v; want %v", x, rule, k, f, there, expect)
 				}
 			}
 		}
+	}
+}
+
+// Whole numbers above 2^63 are numbers and categories like others: none is taken for another.
+func TestUnsignedNumbers(t *testing.T) {
+	values := []int64{-1, math.MinInt64, 7} // 2^64 − 1, 2^63, 7
+	p := newPreparer(job.Column{Name: "u", Type: job.Number, Lower: new(big.Rat).SetInt64(0), Upper: new(big.Rat).SetFloat64(2e19)})
+	out, err := p.prepare(table.Values{Kind: table.Int, Int64: values, Unsigned: true}, 3)
+	if err != nil || out.floats[0] != 1<<64 || out.floats[1] != 1<<63 || out.floats[2] != 7 {
+		t.Error(out.floats, err)
+	}
+	p = newPreparer(job.Column{Name: "u", Type: job.Category, Domain: []string{"18446744073709551615", "9223372036854775808", "7", "-1"}})
+	if out, err = p.prepare(table.Values{Kind: table.Int, Int64: values, Unsigned: true}, 3); err != nil || !slices.Equal(out.codes, []int32{0, 1, 2}) {
+		t.Error(out.codes, err)
 	}
 }

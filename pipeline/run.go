@@ -54,7 +54,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
-	t, err := openTable(ctx, plan)
+	t, err := openTable(ctx, plan, o.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,14 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	if done, err := budget.debit(ctx, t); done != nil || err != nil {
 		return done, err
 	}
-	// From here on a failure is one of a fixed set of codes (P20), and says that the
-	// debit stands (P21).
-	defer func() { err = afterDebit(err) }()
+	// From here on a failure is one of a fixed set of codes (P20), a panic among them,
+	// and says that the debit stands (P21).
+	defer func() {
+		if recover() != nil {
+			done, err = nil, errCrashed
+		}
+		err = afterDebit(err)
+	}()
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer func() {
@@ -185,7 +190,10 @@ const together = 8
 func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	r.options.observe(Event{Kind: "draw", Draw: d.name})
 	// The mechanisms get ready beside the draw.
-	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d) })
+	begin := sync.OnceValues(func() (picks *picker, err error) {
+		err = guarded(func() error { picks, err = r.begin(d); return err })
+		return picks, err
+	})
 	go begin()
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
@@ -238,11 +246,13 @@ func (r *running) feed(ctx context.Context, d *draw, batch []*release, begin fun
 		// number of rows (P19).
 		r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
 		go func() {
-			err := r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
-				sinks[i].rows = w
-				ready <- i
-				<-finished
-				return cmp.Or(scanErr, context.Cause(ctx))
+			err := guarded(func() error {
+				return r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
+					sinks[i].rows = w
+					ready <- i
+					<-finished
+					return cmp.Or(scanErr, context.Cause(ctx))
+				})
 			})
 			if err != nil {
 				cancel(err)
@@ -251,7 +261,7 @@ func (r *running) feed(ctx context.Context, d *draw, batch []*release, begin fun
 		}()
 	}
 	if s.picker, scanErr = begin(); scanErr == nil {
-		scanErr = s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) })
+		scanErr = guarded(func() error { return s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) }) })
 	}
 	var sunk *sinkError
 	switch {
@@ -316,6 +326,20 @@ func (r *running) release(ctx context.Context, d *draw, rel *release, src *noise
 	r.keep(d, rel.job.Name, result)
 	r.options.observe(Event{Kind: "release-done", Release: rel.job.Name})
 	return nil
+}
+
+// errCrashed is what becomes of a panic after the debit. What the panic says is dropped: it may quote a value (P20).
+var errCrashed = fail(ExitBug, "CRASHED", "dprelease failed on a fault of its own; nothing was published, and the budget is spent. Do not run the job again: it would most likely spend again and fail again. Please report the fault")
+
+// guarded turns a panic of f into errCrashed. Every goroutine that works after the debit runs under it: a panic that
+// nobody recovers from ends the process, and with it what is said of the failure.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errCrashed
+		}
+	}()
+	return f()
 }
 
 // codeOf is all that is said of a failure once rows have been read (P20).

@@ -178,10 +178,6 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 	o := table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
 	if s.picker.every {
 		o.Pick = nil
-		o.Adjust = func(column int, x []float64) bool {
-			p := preparers[column]
-			return p.column.Type == job.Number && p.adjust(x)
-		}
 	}
 	err := s.table.Scan(ctx, o, visit)
 	if err == nil {
@@ -205,7 +201,7 @@ func fanOut(sinks []sink, rows int, ready []sdk.Values, weights []float64) error
 	}
 	errs := make(chan error, len(sinks))
 	for _, s := range sinks {
-		go func() { errs <- s.write(rows, ready, weights) }()
+		go func() { errs <- guarded(func() error { return s.write(rows, ready, weights) }) }()
 	}
 	var all []error
 	for range sinks {

@@ -26,10 +26,10 @@ func (t *openedTable) rows() int64 { return t.table.Rows() }
 
 // openTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
-func openTable(ctx context.Context, p *Plan) (*openedTable, error) {
+func openTable(ctx context.Context, p *Plan, memory int64) (*openedTable, error) {
 	j := p.job
 	columns := p.columns()
-	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format})
+	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format, Memory: memory})
 	if err != nil {
 		return nil, sourceFailure(ctx, j, err)
 	}
@@ -88,6 +88,10 @@ func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) erro
 	if j.Dataset.Relation == privacy.ReplaceOne && o.rows() != j.Dataset.Size {
 		return oneProblem(j, "dataset.size", "is not the number of rows of the table",
 			"under replace-one the size is public: count the rows and say it")
+	}
+	if len(columns) == 0 {
+		// A job that counts rows reads no column. Its table is still known by what it holds.
+		columns = o.table.Whole()
 	}
 	var err error
 	if o.content, err = o.table.Content(ctx, columns); err != nil { // verifies them

@@ -63,6 +63,7 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 func (e *environment) run() *cobra.Command {
 	var diagnostics, again, create bool
 	var wait time.Duration
+	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Make the releases of a job",
@@ -85,7 +86,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
-				o.Diagnostics, o.Again, o.Wait = diagnostics, again, wait
+				o.Diagnostics, o.Again, o.Wait, o.Memory = diagnostics, again, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
@@ -101,6 +102,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.outputFlags(c, "print events as JSON, one a line")
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
+	c.Flags().Var(&memory, "memory", "the most memory that the values of the table may take at once, such as 512MB or 4GB; a table that needs more is refused before anything is spent")
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)

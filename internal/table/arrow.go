@@ -3,25 +3,40 @@ package table
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
+	"io"
+	"iter"
 	"math"
+	"reflect"
+	"sync"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
-// arrowFile is an Arrow IPC file or stream. Its batches' descriptions are read and checked when it is opened; their
-// bodies only when rows are wanted.
+// arrowFile is an Arrow IPC file or stream. Opening reads and checks the batches' descriptions; their bodies are read
+// when rows are wanted.
 type arrowFile struct {
 	opened
-	schema  *arrowSchema
+	fields  []arrowField
 	cols    []Column
 	batches []*arrowBatch
 	latest  map[int64]*arrowDict // while opening: the dictionary in force for each id
+
+	mu       sync.Mutex
+	verified map[[2]int]bool // by batch and column
 }
 
 const (
 	arrowMagic     = "ARROW1"
 	maxArrowParts  = 1 << 19 // batches times columns
 	maxDictUpdates = 4096
+	maxMessageMeta = 64 << 20
+)
+
+var (
+	errMessage  = fail(CodeCorrupt, "", "an arrow message does not fit the file")
+	errSchema   = fail(CodeCorrupt, "", "the arrow file has no schema, or states two that differ")
+	errArrowEnd = fail(CodeCorrupt, "", "the file does not end as an arrow file must; it was cut short or never closed")
 )
 
 // arrowStart says whether a file of this size can begin like this: with the magic of a file, or with the length of a
@@ -35,21 +50,19 @@ func arrowStart(head []byte, size int64) bool {
 }
 
 func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
-	f := &arrowFile{opened: base, latest: make(map[int64]*arrowDict)}
+	f := &arrowFile{opened: base, latest: map[int64]*arrowDict{}, verified: map[[2]int]bool{}}
 	var head [8]byte
 	if n, _ := base.f.ReadAt(head[:], 0); n < 8 {
 		return nil, fail(CodeCorrupt, "", "too short to be an arrow file")
 	}
-	var err error
+	read := f.readStream
 	if string(head[:6]) == arrowMagic {
-		err = f.readFooter(ctx)
-	} else {
-		err = f.readStream(ctx)
+		read = f.readFile
 	}
-	f.latest = nil
-	if err != nil {
+	if err := read(ctx); err != nil {
 		return nil, err
 	}
+	f.latest = nil
 	var rows int64
 	for _, b := range f.batches {
 		if b.rows > math.MaxInt64-rows {
@@ -64,68 +77,243 @@ func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
 	return f, nil
 }
 
-func (f *arrowFile) setSchema(h flat, version int16) (err error) {
-	if f.schema, err = readArrowSchema(h, version); err != nil {
-		return err
+// message is where one IPC message lies.
+type message struct {
+	meta []byte
+	off  int64
+	body int64 // offset of the body
+	size int64 // of the body
+	end  int64
+}
+
+const (
+	headerSchema     = 1
+	headerDictionary = 2
+	headerBatch      = 3
+)
+
+// readMessage reads the metadata of the message at off; limit is where the last message must end. ok is false at the
+// end marker.
+func readMessage(r io.ReaderAt, off, limit int64) (m message, ok bool, err error) {
+	var head [8]byte
+	m.off = off
+	if limit-off < 4 {
+		return m, false, errMessage
 	}
-	for _, field := range f.schema.fields {
-		f.cols = append(f.cols, field.column)
+	if _, err := r.ReadAt(head[:min(8, limit-off)], off); err != nil {
+		return m, false, fail(CodeUnreadable, "", "a message cannot be read")
 	}
-	return nil
+	size := int64(int32(binary.LittleEndian.Uint32(head[:])))
+	off += 4
+	if size == -1 {
+		if limit-off < 4 {
+			return m, false, errMessage
+		}
+		size = int64(int32(binary.LittleEndian.Uint32(head[4:])))
+		off += 4
+	}
+	if size == 0 {
+		m.end = off
+		return m, false, nil
+	}
+	if size < 8 || size > limit-off {
+		return m, false, errMessage
+	}
+	if size > maxMessageMeta {
+		return m, false, fail(CodeLimit, "", "the description of an arrow message is too long")
+	}
+	m.meta = make([]byte, size)
+	if _, err := r.ReadAt(m.meta, off); err != nil {
+		return m, false, fail(CodeUnreadable, "", "a message cannot be read")
+	}
+	m.body = off + size
+	m.size = flatRoot(m.meta).int64(3)
+	if m.size < 0 || m.size > limit-m.body {
+		return m, false, errMessage
+	}
+	m.end = m.body + m.size
+	return m, true, nil
+}
+
+// header returns the union in a message and its number.
+func (m *message) header() (byte, flat, error) {
+	root := flatRoot(m.meta)
+	h, ok := root.table(2)
+	if !ok {
+		return 0, flat{}, errMessage
+	}
+	return root.byte(1), h, nil
+}
+
+// schemaOf reads the schema out of a message, and nil where the message is another.
+func schemaOf(m *message) ([]arrowField, error) {
+	kind, h, err := m.header()
+	if err != nil || kind != headerSchema {
+		return nil, err
+	}
+	return readArrowSchema(h, flatRoot(m.meta).int16(0, 0))
+}
+
+func (f *arrowFile) setSchema(fields []arrowField) {
+	f.fields = fields
+	for i := range fields {
+		f.cols = append(f.cols, fields[i].column)
+	}
 }
 
 // readStream walks the messages of a stream. It must end with its end marker: without one, a stream that was cut
 // between two batches would look whole.
 func (f *arrowFile) readStream(ctx context.Context) error {
-	for off := int64(0); ; {
+	m, ok, err := readMessage(f.f, 0, f.size)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errSchema
+	}
+	fields, err := schemaOf(&m)
+	if err == nil && fields == nil {
+		err = errSchema
+	}
+	f.setSchema(fields)
+	for err == nil {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if off == f.size && f.schema != nil {
+		if m.end == f.size {
 			return fail(CodeCorrupt, "", "the arrow stream ends without its end marker; it was cut short or never closed")
 		}
-		m, ok, err := readMessage(f.f, off, f.size)
-		if err != nil {
+		if m, ok, err = readMessage(f.f, m.end, f.size); err != nil {
 			return err
 		}
 		if !ok {
-			if f.schema == nil || m.end != f.size {
-				return fail(CodeCorrupt, "", "not an arrow stream, or bytes follow its end marker")
+			if m.end != f.size {
+				return fail(CodeCorrupt, "", "bytes follow the end marker of the arrow stream; several files in one are not read")
 			}
 			return nil
 		}
-		if err := f.add(&m); err != nil {
-			return err
-		}
-		off = m.end
+		err = f.add(&m, false)
 	}
+	return err
 }
 
-// add takes in one message of a stream.
-func (f *arrowFile) add(m *message) error {
+// readFile reads the file format. What the footer says and what the messages say must be the same: a footer that
+// points elsewhere, such as that of the last of several files in one, would otherwise give the rows of another.
+func (f *arrowFile) readFile(ctx context.Context) error {
+	var tail [10]byte
+	if f.size < 8+10+8 {
+		return fail(CodeCorrupt, "", "too short to be an arrow file")
+	}
+	if _, err := f.f.ReadAt(tail[:], f.size-10); err != nil {
+		return fail(CodeUnreadable, "", "the end of the file cannot be read")
+	}
+	n := int64(int32(binary.LittleEndian.Uint32(tail[:])))
+	if string(tail[4:]) != arrowMagic || n <= 8 || n > f.size-10-8 {
+		return errArrowEnd
+	}
+	if n > maxMessageMeta {
+		return fail(CodeLimit, "", "the footer is too long")
+	}
+	b := make([]byte, n)
+	start := f.size - 10 - n
+	if _, err := f.f.ReadAt(b, start); err != nil {
+		return fail(CodeUnreadable, "", "the footer cannot be read")
+	}
+	root := flatRoot(b)
+	h, ok := root.table(1)
+	if !ok {
+		return errSchema
+	}
+	stated, err := readArrowSchema(h, root.int16(0, 0))
+	if err != nil {
+		return err
+	}
+	f.setSchema(stated)
+	m, ok, err := readMessage(f.f, 8, start)
+	if err != nil {
+		return err
+	}
+	fields, err := schemaOf(&m)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+	case fields == nil:
+		m.end = 8 // one writer leaves the schema to the footer
+	case !reflect.DeepEqual(stated, fields):
+		return errSchema
+	}
+	// The blocks of each kind, as the footer lists them.
+	blocks := map[byte][]byte{}
+	for slot, kind := range map[int]byte{2: headerDictionary, 3: headerBatch} {
+		at, count := root.vector(slot, 24)
+		blocks[kind] = b[at : int(at)+24*count]
+	}
+	messages := map[byte][]message{}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if m.end == start {
+			break // older writers leave the end marker out
+		}
+		if m, ok, err = readMessage(f.f, m.end, start); err != nil {
+			return err
+		}
+		if !ok {
+			if m.end != start {
+				return fail(CodeCorrupt, "", "the batches of the arrow file do not reach up to its footer; several files in one are not read")
+			}
+			break
+		}
+		kind, _, err := m.header()
+		if err != nil {
+			return err
+		}
+		left := blocks[kind]
+		if len(left) < 24 || int64(binary.LittleEndian.Uint64(left)) != m.off || int64(int32(binary.LittleEndian.Uint32(left[8:]))) != m.body-m.off ||
+			int64(binary.LittleEndian.Uint64(left[16:])) != m.size {
+			return fail(CodeCorrupt, "", "the footer does not list the messages of the arrow file")
+		}
+		blocks[kind] = left[24:]
+		messages[kind] = append(messages[kind], m)
+	}
+	if len(blocks[headerDictionary])+len(blocks[headerBatch]) > 0 {
+		return fail(CodeCorrupt, "", "the footer lists messages that the arrow file does not hold")
+	}
+	for _, kind := range []byte{headerDictionary, headerBatch} {
+		for i := range messages[kind] {
+			if err := f.add(&messages[kind][i], true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add takes in one message after the schema. In the file format a dictionary may be added to, and not replaced.
+func (f *arrowFile) add(m *message, file bool) error {
 	kind, h, err := m.header()
 	if err != nil {
 		return err
 	}
-	switch {
-	case kind == headerSchema && f.schema == nil:
-		return f.setSchema(h, m.version())
-	case kind == headerDictionary && f.schema != nil:
-		return f.addDictionary(m, h)
-	case kind == headerBatch && f.schema != nil:
+	switch kind {
+	case headerDictionary:
+		return f.addDictionary(m, h, file)
+	case headerBatch:
 		return f.addBatch(m, h)
 	}
 	return fail(CodeCorrupt, "", "an arrow message of a kind that does not belong where it is")
 }
 
 func (f *arrowFile) addBatch(m *message, h flat) error {
-	b, err := readBatch(h, m.body, m.size, f.schema.fields)
+	b, err := readBatch(h, m.body, m.size, f.fields)
 	if err != nil {
 		return err
 	}
-	b.dicts = make([]*arrowDict, len(f.schema.fields))
-	for i := range f.schema.fields {
-		field := &f.schema.fields[i]
+	b.dicts = make([]*arrowDict, len(f.fields))
+	for i := range f.fields {
+		field := &f.fields[i]
 		if !field.hasDict || !field.column.Usable {
 			continue
 		}
@@ -134,9 +322,70 @@ func (f *arrowFile) addBatch(m *message, h flat) error {
 		}
 	}
 	f.batches = append(f.batches, b)
-	if len(f.batches)*(len(f.schema.fields)+1) > maxArrowParts {
+	if len(f.batches)*(len(f.fields)+1) > maxArrowParts {
 		return fail(CodeLimit, "", "the file has too many record batches")
 	}
+	return nil
+}
+
+// arrowDict is a dictionary at one point of a stream: a batch of values, after those of prev when it is a delta.
+type arrowDict struct {
+	prev    *arrowDict
+	batch   *arrowBatch
+	field   arrowField // what the values are
+	updates int
+	rows    int64 // with those of prev
+}
+
+// maxDictRows is the most values that a dictionary may have.
+const maxDictRows = 1 << 22
+
+func (f *arrowFile) addDictionary(m *message, h flat, file bool) error {
+	id := h.int64(0)
+	data, ok := h.table(1)
+	if !ok {
+		return errMessage
+	}
+	var field *arrowField
+	known := false
+	for i := range f.fields {
+		g := &f.fields[i]
+		known = known || g.hasDict && (g.dict == id || g.manyDicts)
+		if g.hasDict && g.dict == id && g.column.Usable {
+			if field != nil && field.values != g.values {
+				return fail(CodeCorrupt, "", "two columns share a dictionary and differ in type")
+			}
+			field = g
+		}
+	}
+	if field == nil && known {
+		return nil // of a nested or unusable column
+	}
+	if field == nil {
+		return fail(CodeCorrupt, "", "a dictionary that belongs to no column")
+	}
+	d := &arrowDict{field: arrowField{column: Column{Name: field.column.Name, Usable: true}, store: field.values, buffers: 2, view: field.values.view}}
+	if field.values.shape == asCodes && !field.values.view {
+		d.field.buffers = 3
+	}
+	var err error
+	if d.batch, err = readBatch(data, m.body, m.size, []arrowField{d.field}); err != nil {
+		return err
+	}
+	d.rows = d.batch.rows
+	have := f.latest[id]
+	switch delta := h.byte(2) != 0; {
+	case delta && have == nil:
+		return fail(CodeCorrupt, "", "an addition to a dictionary that is not there")
+	case delta:
+		d.prev, d.updates, d.rows = have, have.updates+1, d.rows+have.rows
+	case file && have != nil:
+		return fail(CodeCorrupt, "", "a dictionary occurs twice in the arrow file")
+	}
+	if d.updates > maxDictUpdates || d.batch.rows > maxDictRows || d.rows > maxDictRows {
+		return fail(CodeLimit, "", "a dictionary has more than 2^22 entries, or is added to too often")
+	}
+	f.latest[id] = d
 	return nil
 }
 
@@ -150,49 +399,95 @@ func (f *arrowFile) groups() []int64 {
 	return rows
 }
 
-// verify has nothing left to do: opening checked every batch.
-func (f *arrowFile) verify(ctx context.Context, _ []int, _ int) error { return ctx.Err() }
-
-// sources returns one lane for each column. A batch that is not compressed is read in pieces of a block each; a
-// compressed one has to be unpacked whole.
-func (f *arrowFile) sources(cols []int, base int64, _ *Content) []source {
-	out := make([]source, len(cols))
-	cache := &dictCache{}
-	for i, col := range cols {
-		out[i] = source{cols: []int{i}, pieces: func(yield func(*piece) bool) {
-			first := base
-			for _, b := range f.batches {
-				step := b.rows
-				if b.codec == codecNone && !f.schema.fields[col].store.view {
-					step = blockRows
+// pieces yields a column in stretches of a block each. What has to be unpacked as a whole is shared by the stretches of
+// its batch, and a dictionary by those of all batches that refer to it.
+func (f *arrowFile) pieces(col int, _ *Content) iter.Seq[*piece] {
+	return func(yield func(*piece) bool) {
+		field := &f.fields[col]
+		dicts := map[*arrowDict]*sharedDict{}
+		for _, b := range f.batches {
+			if d := b.dicts[col]; d != nil {
+				if dicts[d] == nil {
+					dicts[d] = &sharedDict{shared: shared{cost: d.cost()}}
 				}
-				for from := int64(0); from < b.rows; from += step {
-					n := min(step, b.rows-from)
-					if !yield(f.piece(col, b, first+from, from, n, cache)) {
-						return
-					}
-				}
-				first += b.rows
+				dicts[d].pieces += int((b.rows + blockRows - 1) / blockRows)
 			}
-		}}
+		}
+		first := int64(0)
+		for i, b := range f.batches {
+			whole := &sharedParts{shared: shared{pieces: int((b.rows + blockRows - 1) / blockRows), cost: b.wholeCost(f.fields, col)}}
+			for from := int64(0); from < b.rows; from += blockRows {
+				n := min(blockRows, b.rows-from)
+				d := arrowDecoder{file: f, field: field, batch: b, col: col, whole: whole, dict: dicts[b.dicts[col]]}
+				p := &piece{first: first + from, rows: int(n), cost: n * 9, scratch: b.share(col, n) + b.largest(col), shared: []*shared{&whole.shared}}
+				if d.dict != nil {
+					d.of = b.dicts[col]
+					p.shared = append(p.shared, &d.dict.shared)
+				}
+				if field.store.shape == asCodes && !field.hasDict {
+					p.cost += n*headerBytes + b.text(col)/b.rows*n + 2*internBlock
+				}
+				p.decode = func(w *worker, out *vec) error {
+					d.w, d.out = w, out
+					return about(guarded(func() error { return d.decode(from, int(n)) }), f.path, "column "+field.column.Name)
+				}
+				if !yield(p) {
+					return
+				}
+			}
+			first += f.batches[i].rows
+		}
 	}
+}
+
+// segments are a column's buffers in every batch, and those of the dictionaries that the batches refer to, cut so that
+// several goroutines can share a large one.
+func (f *arrowFile) segments(col int) []extent {
+	var out []extent
+	f.eachStored(col, func(_ bool, b *arrowBatch, cols []int) {
+		for _, c := range cols {
+			for _, e := range b.columns[c].parts {
+				for ; e.size > 0; e.off, e.size = e.off+segmentBytes, e.size-segmentBytes {
+					out = append(out, extent{e.off, min(e.size, segmentBytes)})
+				}
+			}
+		}
+	})
 	return out
 }
 
-func (f *arrowFile) piece(col int, b *arrowBatch, first, from, n int64, cache *dictCache) *piece {
-	field := &f.schema.fields[col]
-	p := &piece{first: first, rows: int(n), cost: n * 9, light: field.store.shape != asCodes && !field.hasDict}
-	if field.store.typ != arrowInt {
-		p.cost += n * int64(field.store.width)
+// eachStored visits the batches in which a column is stored, each dictionary before the first batch that refers to it,
+// with the places of the column and of the structs around it.
+func (f *arrowFile) eachStored(col int, visit func(dict bool, b *arrowBatch, cols []int)) {
+	seen := map[*arrowDict]bool{}
+	own := append(f.fields[col].parents[:len(f.fields[col].parents):len(f.fields[col].parents)], col)
+	for _, b := range f.batches {
+		for d := b.dicts[col]; d != nil && !seen[d]; d = d.prev {
+			seen[d] = true
+			visit(true, d.batch, []int{0})
+		}
+		visit(false, b, own)
 	}
-	for _, e := range b.columns[col].parts {
-		p.cost += e.size * n / max(b.rows, 1)
-	}
-	p.decode = func(w *worker, p *piece) error {
-		p.data = make([]vec, 1)
-		d := arrowDecoder{w: w, file: f, field: field, batch: b, column: &b.columns[col], dict: b.dicts[col], cache: cache, out: &p.data[0]}
-		err := guarded(func() error { return d.decode(from, int(n)) })
-		return about(err, f.path, "column "+field.column.Name)
-	}
-	return p
+}
+
+// storage says how the bytes of a column are to be read. How many nulls a batch says that it has decides whether its
+// validity is read.
+func (f *arrowFile) storage(col int) string {
+	field := &f.fields[col]
+	var batches, dicts [][]int64
+	f.eachStored(col, func(dict bool, b *arrowBatch, cols []int) {
+		facts := []int64{b.rows, int64(b.codec)}
+		for _, c := range cols {
+			facts = append(facts, b.columns[c].nulls)
+			for _, e := range b.columns[c].parts {
+				facts = append(facts, e.size)
+			}
+		}
+		if dict {
+			dicts = append(dicts, facts)
+		} else {
+			batches = append(batches, facts)
+		}
+	})
+	return fmt.Sprint("arrow", field.store, field.values, field.hasDict, batches, dicts)
 }

@@ -1,93 +1,24 @@
 package table
 
 import (
+	"context"
 	"encoding/binary"
-	"io"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
-// message is where one IPC message lies.
-type message struct {
-	meta []byte
-	body int64 // offset of the body
-	size int64 // of the body
-	end  int64
-}
-
-const (
-	headerSchema     = 1
-	headerDictionary = 2
-	headerBatch      = 3
-
-	maxMessageMeta = 64 << 20
-)
-
-var errMessage = fail(CodeCorrupt, "", "an arrow message does not fit the file")
-
-// readMessage reads the metadata of the message at off; limit is where the last message must end. ok is false at the
-// end marker.
-func readMessage(r io.ReaderAt, off, limit int64) (m message, ok bool, err error) {
-	var head [8]byte
-	if limit-off < 4 {
-		return m, false, errMessage
-	}
-	if _, err := r.ReadAt(head[:min(8, limit-off)], off); err != nil {
-		return m, false, fail(CodeUnreadable, "", "a message cannot be read")
-	}
-	size := int64(int32(binary.LittleEndian.Uint32(head[:])))
-	off += 4
-	if size == -1 {
-		if limit-off < 4 {
-			return m, false, errMessage
-		}
-		size = int64(int32(binary.LittleEndian.Uint32(head[4:])))
-		off += 4
-	}
-	if size == 0 {
-		m.end = off
-		return m, false, nil
-	}
-	if size < 8 || size > limit-off {
-		return m, false, errMessage
-	}
-	if size > maxMessageMeta {
-		return m, false, fail(CodeLimit, "", "the description of an arrow message is too long")
-	}
-	m.meta = make([]byte, size)
-	if _, err := r.ReadAt(m.meta, off); err != nil {
-		return m, false, fail(CodeUnreadable, "", "a message cannot be read")
-	}
-	m.body = off + size
-	m.size = flatRoot(m.meta).int64(3)
-	if m.size < 0 || m.size > limit-m.body {
-		return m, false, errMessage
-	}
-	m.end = m.body + m.size
-	return m, true, nil
-}
-
-// header returns the union in a message and its number.
-func (m *message) header() (byte, flat, error) {
-	root := flatRoot(m.meta)
-	h, ok := root.table(2)
-	if !ok {
-		return 0, flat{}, errMessage
-	}
-	return root.byte(1), h, nil
-}
-
-func (m *message) version() int16 { return flatRoot(m.meta).int16(0, 0) }
-
-// extent is a buffer in the file.
-type extent struct{ off, size int64 }
+var errBuffer = fail(CodeCorrupt, "", "an arrow buffer does not hold what its batch declares")
 
 // batchColumn is one column of one record or dictionary batch.
 type batchColumn struct {
 	rows  int64
 	nulls int64
 	parts []extent // validity, then what the type has
+
+	unpacked []int64 // of a compressed batch: what each part unpacks to; known after verify
 }
 
-// arrowBatch is a record batch: how many rows, and where its usable columns lie.
+// arrowBatch is a record batch: how many rows, and where its columns lie.
 type arrowBatch struct {
 	rows    int64
 	codec   int8 // -1 none, 0 lz4 frames, 1 zstd
@@ -117,15 +48,18 @@ func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, erro
 	buffers, nBuffers := h.vector(2, 16)
 	counts, nCounts := h.vector(4, 8)
 	raw := h.t.Bytes
-	at := func(start uint32, i int) (a, c int64) {
+	pair := func(start uint32, i int) (a, c int64) {
 		o := int(start) + 16*i
 		return int64(binary.LittleEndian.Uint64(raw[o:])), int64(binary.LittleEndian.Uint64(raw[o+8:]))
 	}
-	node, buffer, count := 0, 0, 0
+	if nNodes != len(fields) {
+		return nil, errMessage
+	}
+	next, count, end := 0, 0, int64(0)
 	for i := range fields {
 		f := &fields[i]
 		want := f.buffers
-		for range f.views {
+		if f.view {
 			if count >= nCounts {
 				return nil, errMessage
 			}
@@ -136,30 +70,225 @@ func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, erro
 			want += int(more)
 			count++
 		}
-		if node+f.nodes > nNodes || buffer+want > nBuffers {
+		if next+want > nBuffers {
 			return nil, errMessage
 		}
 		var col batchColumn
-		if f.column.Usable {
-			col.rows, col.nulls = at(uint32(nodes), node)
-			if col.rows != b.rows || col.nulls < 0 || col.nulls > col.rows {
-				return nil, errMessage
-			}
-			col.parts = make([]extent, want)
-			for k := range col.parts {
-				off, n := at(uint32(buffers), buffer+k)
-				if off < 0 || n < 0 || off > size || n > size-off {
+		col.rows, col.nulls = pair(uint32(nodes), i)
+		if !f.inList && col.rows != b.rows || col.rows < 0 || col.nulls < 0 || col.nulls > col.rows {
+			return nil, errMessage
+		}
+		col.parts = make([]extent, want)
+		for k := range col.parts {
+			off, n := pair(uint32(buffers), next)
+			next++
+			if n != 0 {
+				if off < 0 || n < 0 || off > size || n > size-off || !follows(off, end) {
 					return nil, errMessage
 				}
-				col.parts[k] = extent{body + off, n}
+				end = off + n
 			}
+			col.parts[k] = extent{body + off, n}
 		}
 		b.columns = append(b.columns, col)
-		node += f.nodes
-		buffer += want
 	}
-	if node != nNodes || buffer != nBuffers {
+	if next != nBuffers || count != nCounts || !follows(size, end) {
 		return nil, errMessage
 	}
 	return b, nil
+}
+
+// follows says whether a buffer that begins at off stands behind one that ends at end, with padding to one of the
+// alignments that writers use. No two of these differ in one bit, so that a damaged bit is noticed.
+func follows(off, end int64) bool {
+	for _, align := range []int64{8, 16, 32, 64, 128, 256, 512, 4096} {
+		if off == (end+align-1)/align*align {
+			return true
+		}
+	}
+	return off == end
+}
+
+// verify compares every bitmap of the columns with the nulls that its batch declares, and finds out what compressed
+// buffers unpack to.
+func (f *arrowFile) verify(ctx context.Context, cols []int, workers int) error {
+	type task struct{ batch, col int }
+	var todo []task
+	f.mu.Lock()
+	for _, col := range cols {
+		for i := range f.batches {
+			if !f.verified[[2]int{i, col}] {
+				todo = append(todo, task{i, col})
+			}
+		}
+	}
+	f.mu.Unlock()
+	return parallel(ctx, workers, len(todo), func(_ context.Context, i int) error {
+		t := todo[i]
+		f.mu.Lock() // columns share structs and dictionaries
+		defer f.mu.Unlock()
+		b := f.batches[t.batch]
+		err := f.verifyColumn(b, t.col)
+		for d := b.dicts[t.col]; err == nil && d != nil; d = d.prev {
+			if d.batch.columns[0].unpacked != nil {
+				break
+			}
+			err = f.verifyPart(d.batch, 0, &d.field)
+		}
+		f.verified[[2]int{t.batch, t.col}] = true
+		return about(err, f.path, "column "+f.cols[t.col].Name)
+	})
+}
+
+func (f *arrowFile) verifyColumn(b *arrowBatch, col int) error {
+	for _, parent := range f.fields[col].parents {
+		if err := f.verifyPart(b, parent, &f.fields[parent]); err != nil {
+			return err
+		}
+	}
+	return f.verifyPart(b, col, &f.fields[col])
+}
+
+func (f *arrowFile) verifyPart(b *arrowBatch, col int, field *arrowField) error {
+	c := &b.columns[col]
+	if c.unpacked != nil {
+		return nil
+	}
+	c.unpacked = make([]int64, len(c.parts))
+	for k, e := range c.parts {
+		c.unpacked[k] = e.size
+		if b.codec == codecNone || e.size == 0 {
+			continue
+		}
+		var head [8]byte
+		if e.size < 8 {
+			return errBuffer
+		}
+		if _, err := f.f.ReadAt(head[:], e.off); err != nil {
+			return fail(CodeUnreadable, "", "a buffer cannot be read")
+		}
+		if c.unpacked[k] = int64(binary.LittleEndian.Uint64(head[:])); c.unpacked[k] == -1 {
+			c.unpacked[k] = e.size - 8 // not worth compressing
+		}
+		if fixed := field.fixed(k, b.rows); c.unpacked[k] < 0 || fixed > 0 && c.unpacked[k] > fixed+fixed/8+4096 {
+			return fail(CodeLimit, "", "a compressed buffer declares more than its rows need")
+		}
+	}
+	for k := range c.parts {
+		if need := field.fixed(k, b.rows); c.unpacked[k] < need && (k > 0 || c.nulls > 0) && !(b.rows == 0) {
+			return errBuffer
+		}
+	}
+	if c.parts == nil || c.unpacked[0] == 0 {
+		if c.nulls > 0 {
+			return errBuffer
+		}
+		return nil
+	}
+	// A bitmap is there: it must have as many zeros as the batch says that there are nulls.
+	bits := (b.rows + 7) / 8
+	if c.unpacked[0] < bits {
+		return errBuffer
+	}
+	set := int64(0)
+	count := func(b []byte, from int64) {
+		set += int64(bitutil.CountSetBits(b, 0, int(min(int64(len(b))*8, bits*8-from*8))))
+	}
+	if b.codec != codecNone {
+		w := &worker{arena: &arena{limit: DefaultMemory}}
+		defer w.unpack.close()
+		var hold holding
+		all, err := w.unpackPart(f, b, c, 0, &hold)
+		if err != nil {
+			return err
+		}
+		if bits*8 > b.rows {
+			all = clearTail(all[:bits], b.rows)
+		}
+		count(all[:bits], 0)
+	} else {
+		buf := make([]byte, min(bits, segmentBytes))
+		for from := int64(0); from < bits; from += int64(len(buf)) {
+			part := buf[:min(int64(len(buf)), bits-from)]
+			if _, err := f.f.ReadAt(part, c.parts[0].off+from); err != nil {
+				return fail(CodeUnreadable, "", "a buffer cannot be read")
+			}
+			if from+int64(len(part)) == bits {
+				clearTail(part, b.rows-8*from)
+			}
+			count(part, from)
+		}
+	}
+	if set != b.rows-c.nulls {
+		return fail(CodeCorrupt, "", "a record batch does not have as many nulls as it declares")
+	}
+	return nil
+}
+
+// clearTail clears the bits behind the last row.
+func clearTail(b []byte, rows int64) []byte {
+	if rows%8 != 0 {
+		b[rows/8] &= 1<<(rows%8) - 1
+	}
+	return b
+}
+
+// share is what n rows of a column take of its buffers, where these are read in stretches.
+func (b *arrowBatch) share(col int, n int64) int64 {
+	total := int64(0)
+	for _, e := range b.columns[col].parts {
+		if b.codec == codecNone {
+			total += e.size/max(b.rows, 1)*n + n
+		}
+	}
+	return total
+}
+
+// text is how many bytes of text a column holds.
+func (b *arrowBatch) text(col int) (total int64) {
+	for _, n := range b.columns[col].unpacked[2:] {
+		total += n
+	}
+	return total
+}
+
+// largest is the stored size of the largest compressed buffer of a column, which is in memory while it is unpacked.
+func (b *arrowBatch) largest(col int) (most int64) {
+	for _, e := range b.columns[col].parts {
+		if b.codec != codecNone {
+			most = max(most, e.size)
+		}
+	}
+	return most
+}
+
+// isWhole says that a part is read as a whole, and not in stretches: what is compressed, and the texts that views
+// point to.
+func (b *arrowBatch) isWhole(field *arrowField, k int) bool {
+	return b.codec != codecNone || field.view && k >= 2
+}
+
+// wholeCost is what the parts of a column that are read as a whole take.
+func (b *arrowBatch) wholeCost(fields []arrowField, col int) int64 {
+	total := int64(0)
+	for _, c := range append(fields[col].parents[:len(fields[col].parents):len(fields[col].parents)], col) {
+		for k, n := range b.columns[c].unpacked {
+			if b.isWhole(&fields[c], k) && (c == col || k == 0) {
+				total += n
+			}
+		}
+	}
+	return total
+}
+
+// cost is what a dictionary takes once it is decoded, and while it is.
+func (d *arrowDict) cost() int64 {
+	total := int64(0)
+	for a := d; a != nil; a = a.prev {
+		total += a.batch.rows * (headerBytes + 32)
+		for _, n := range a.batch.columns[0].unpacked {
+			total += 2 * n
+		}
+	}
+	return total + internBlock
 }

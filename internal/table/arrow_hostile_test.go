@@ -49,7 +49,7 @@ func place(t *testing.T, data []byte, column string, part int) int64 {
 	t.Helper()
 	tab := must(Open(t.Context(), Spec{Path: temp(t, "x", data)}))
 	defer tab.Close()
-	f := tab.files[0].(*arrowFile)
+	f := tab.files[0].dataFile.(*arrowFile)
 	for i, c := range f.cols {
 		if c.Name == column {
 			return f.batches[0].columns[i].parts[part].off
@@ -79,8 +79,8 @@ func TestArrowBuffersThatLie(t *testing.T) {
 		"offset before the one before": {plain, "text", 1, 8, put32(0), CodeCorrupt},
 		"negative offset":              {plain, "text", 1, 0, put32(1 << 31), CodeCorrupt},
 		"offset beyond the text":       {plain, "text", 1, 200, put32(1 << 24), CodeCorrupt},
-		"2 GB of text":                 {plain, "text", 1, 200, put32(1<<31 - 1), CodeLimit},
-		"wide offset beyond the text":  {plain, "large", 1, 400, put64(1 << 60), CodeLimit},
+		"2 GB of text":                 {plain, "text", 1, 200, put32(1<<31 - 1), CodeCorrupt},
+		"wide offset beyond the text":  {plain, "large", 1, 400, put64(1 << 60), CodeCorrupt},
 		"view of another buffer":       {plain, "view", 1, 0, append(put32(20), 0, 0, 0, 0, 9, 0, 0, 0), CodeCorrupt},
 		"view of negative length":      {plain, "view", 1, 0, put32(1 << 31), CodeCorrupt},
 		"lz4 of 2^40 bytes":            {packed, "f64", 1, 0, put64(1 << 40), CodeLimit},

@@ -36,20 +36,23 @@ const (
 	maxArrowNames  = 16 << 20
 )
 
-// arrowField is a top-level column of an Arrow file.
+// arrowField is a field of an Arrow file: a column, or one inside a column. Fields stand in the order in which a record
+// batch describes them: each before those inside it.
 type arrowField struct {
-	column    Column
-	store     storage
-	nodes     int // field nodes and buffers that it and its children take in a record batch
-	buffers   int
-	views     int   // how many of them have a number of buffers that each batch states
-	firstNode int   // position of its first node
-	dict      int64 // dictionary id
-	hasDict   bool
-	values    storage // of the dictionary
+	column  Column
+	store   storage
+	buffers int // that a record batch has for it; more where view is set, and each batch says how many
+	view    bool
+	inList  bool  // it has another number of values than the batch has rows
+	parents []int // the structs around it
+	dict    int64 // dictionary id
+	hasDict bool
+	values  storage // of the dictionary
+	// The dictionary's values hold others, which may have dictionaries of their own.
+	manyDicts bool
 }
 
-// storage is how the values of a column lie in a buffer.
+// storage is how the values of a column lie in a buffer. Its fields and their order are part of fingerprints.
 type storage struct {
 	typ    byte
 	width  int // bytes of a value; 0 for booleans and text
@@ -61,47 +64,66 @@ type storage struct {
 	days   bool // a date in milliseconds that is delivered in days
 }
 
-// arrowSchema reads a Schema table.
-type arrowSchema struct {
+// fixed is how many bytes part k of a column must have for so many rows, where its type says so.
+func (f *arrowField) fixed(k int, rows int64) int64 {
+	s := &f.store
+	switch {
+	case k == 0 || k == 1 && s.typ == arrowBool && !f.hasDict:
+		return (rows + 7) / 8
+	case k > 1 || !f.column.Usable:
+		return 0
+	case s.shape == asCodes && s.view:
+		return 16 * rows
+	case s.shape == asCodes && s.large:
+		return 8 * (rows + 1)
+	case s.shape == asCodes:
+		return 4 * (rows + 1)
+	}
+	return int64(s.width) * rows
+}
+
+// schemaReader reads a Schema table.
+type schemaReader struct {
 	fields []arrowField
-	seen   int
 	names  int
 	v4     bool // metadata version 4 and before: unions have a validity buffer
 }
 
-func readArrowSchema(f flat, version int16) (*arrowSchema, error) {
+func readArrowSchema(f flat, version int16) ([]arrowField, error) {
 	if f.int16(0, 0) != 0 {
 		return nil, fail(CodeUnsupported, "", "big-endian arrow data")
 	}
-	s := &arrowSchema{v4: version < 4}
-	node := 0
+	s := &schemaReader{v4: version < 4}
 	for _, fb := range f.tables(1) {
-		field, err := s.field(fb, 0)
-		if err != nil {
+		if err := s.field(fb, "", nil, false, 0); err != nil {
 			return nil, err
 		}
-		field.firstNode = node
-		node += field.nodes
-		s.fields = append(s.fields, field)
 	}
-	return s, nil
+	return s.fields, nil
 }
 
-// field reads one field, and of its children only how much room they take.
-func (s *arrowSchema) field(fb flat, depth int) (arrowField, error) {
-	s.seen++
-	name := fb.text(0)
+// field reads one field and those inside it.
+func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool, depth int) error {
+	name := prefix + fb.text(0)
 	s.names += len(name)
-	if s.seen > maxArrowFields || depth > maxArrowDepth || s.names > maxArrowNames {
-		return arrowField{}, fail(CodeLimit, "", "the schema has too many fields, nests too deep, or its names are too long")
+	if len(s.fields) >= maxArrowFields || depth > maxArrowDepth || s.names > maxArrowNames {
+		return fail(CodeLimit, "", "the schema has too many fields, nests too deep, or its names are too long")
 	}
-	f := arrowField{nodes: 1, column: Column{Name: name, Nullable: fb.byte(1) != 0}}
+	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0, inner: depth > 0}, parents: parents, inList: inList}
+	for _, p := range parents {
+		f.column.Nullable = f.column.Nullable || s.fields[p].column.Nullable
+	}
 	typ := fb.byte(2)
 	t, ok := fb.table(3)
 	if !ok && typ != 0 {
-		return f, fail(CodeCorrupt, "", "a field without a type")
+		return fail(CodeCorrupt, "", "a field without a type")
 	}
 	reason := describeArrow(&f.column, &f.store, typ, t)
+	if inList {
+		reason = "nested"
+	}
+	var err error
+	var children []flat
 	if d, ok := fb.table(4); ok {
 		// The batch holds indices; the type describes the dictionary, whose children are not in the batch.
 		f.hasDict, f.dict, f.values = true, d.int64(0), f.store
@@ -113,44 +135,44 @@ func (s *arrowSchema) field(fb flat, depth int) (arrowField, error) {
 		if w := f.store.width; w != 1 && w != 2 && w != 4 && w != 8 {
 			reason = "dictionary indices of a width that does not exist"
 		}
+		_, inner := fb.vector(5, 4)
+		f.manyDicts = inner > 0
 	} else {
-		children := fb.tables(5)
-		var err error
-		if f.buffers, f.views, err = arrowBuffers(typ, t, s.v4); err != nil {
-			return f, err
+		if f.buffers, f.view, err = arrowBuffers(typ, t, s.v4); err != nil {
+			return err
 		}
-		for _, c := range children {
-			child, err := s.field(c, depth+1)
-			if err != nil {
-				return f, err
-			}
-			f.nodes += child.nodes
-			f.buffers += child.buffers
-			f.views += child.views
-		}
+		children = fb.tables(5)
 	}
-	if reason != "" {
+	nullable := f.column.Nullable
+	if f.column.Usable = reason == ""; reason != "" {
 		f.column = unusable(name, reason)
-	} else {
-		f.column.Usable = true
+		f.column.Nullable = nullable // which those inside a struct inherit
 	}
-	return f, nil
+	at := len(s.fields)
+	s.fields = append(s.fields, f)
+	for _, c := range children {
+		inside := append(parents[:len(parents):len(parents)], at)
+		if err := s.field(c, name+".", inside, inList || typ != arrowStruct, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // arrowBuffers says how many buffers a type has itself, and whether a batch states how many more.
-func arrowBuffers(typ byte, t flat, v4 bool) (buffers, views int, err error) {
+func arrowBuffers(typ byte, t flat, v4 bool) (buffers int, view bool, err error) {
 	switch typ {
 	case arrowNull, arrowRunEnd:
-		return 0, 0, nil
+		return 0, false, nil
 	case arrowInt, arrowFloat, arrowBool, arrowDecimal, arrowDate, arrowTime, arrowTimestamp, arrowInterval,
 		arrowFixedBinary, arrowDuration, arrowList, arrowLargeList, arrowMap:
-		return 2, 0, nil
+		return 2, false, nil
 	case arrowBinary, arrowUtf8, arrowLargeBinary, arrowLargeUtf8, arrowListView, arrowLargeView:
-		return 3, 0, nil
+		return 3, false, nil
 	case arrowBinaryView, arrowUtf8View:
-		return 2, 1, nil
+		return 2, true, nil
 	case arrowStruct, arrowFixedList:
-		return 1, 0, nil
+		return 1, false, nil
 	case arrowUnion:
 		n := 1
 		if t.int16(0, 0) == 1 {
@@ -159,9 +181,9 @@ func arrowBuffers(typ byte, t flat, v4 bool) (buffers, views int, err error) {
 		if v4 {
 			n++
 		}
-		return n, 0, nil
+		return n, false, nil
 	}
-	return 0, 0, fail(CodeUnsupported, "", "a column type that did not exist when this was written")
+	return 0, false, fail(CodeUnsupported, "", "a column type that did not exist when this was written")
 }
 
 // describeArrow fills in what a type is to the rest of the program; it returns why when it is nothing.
@@ -173,7 +195,7 @@ func describeArrow(c *Column, s *storage, typ byte, t flat) string {
 		if s.width != 1 && s.width != 2 && s.width != 4 && s.width != 8 {
 			return "an integer of a width that does not exist"
 		}
-		c.Kind, c.Approximate = Int, s.width == 8 && !s.signed
+		c.Kind, c.Unsigned = Int, s.width == 8 && !s.signed
 	case arrowFloat:
 		p := t.int16(0, 0)
 		if p < 0 || p > 2 {

@@ -11,7 +11,6 @@ type assembler struct {
 	columns []Values
 	shapes  []shape
 	memory  []columnMemory
-	coded   bool // one of the columns is codes
 }
 
 type columnMemory struct {
@@ -27,53 +26,43 @@ func (a *assembler) init(t *Table, cols []int) {
 	a.memory = make([]columnMemory, len(cols))
 	for i, c := range cols {
 		col := &t.columns[c]
-		a.columns[i] = Values{Kind: col.Kind, Scale: col.Scale, Unit: col.Unit}
+		a.columns[i] = Values{Kind: col.Kind, Scale: col.Scale, Unit: col.Unit, Unsigned: col.Unsigned}
 		a.shapes[i] = shapeOf(col)
-		a.coded = a.coded || a.shapes[i] == asCodes
 	}
 }
 
-// column fills columns[col] with the rows of the spans; k is the column's place in the pieces.
-func (a *assembler) column(col, k int, spans []span, rows int) {
-	out := a.clear(col)
+// column fills columns[col] with the rows of the spans.
+func (a *assembler) column(col int, spans []span, rows int) {
+	out := &a.columns[col]
+	out.Float64, out.Int64, out.Codes, out.Valid = nil, nil, nil, nil
 	mem := &a.memory[col]
 	if len(spans) == 1 && spans[0].rows == nil {
-		a.view(out, mem, a.shapes[col], &spans[0].p.data[k], spans[0].from, rows)
+		a.view(out, mem, a.shapes[col], spans[0].v, spans[0].from, rows)
 		return
 	}
-	mem.valid = gatherValid(mem.valid, spans, k, rows)
+	mem.valid = gatherValid(mem.valid, spans, rows)
 	out.Valid = mem.valid
 	if len(mem.valid) == 0 {
 		out.Valid = nil
 	}
 	switch a.shapes[col] {
 	case asFloat64:
-		mem.f64 = gather(mem.f64, spans, k, rows, func(v *vec) []float64 { return v.f64 })
-		out.Float64, out.Adjusted = mem.f64, true
-		for i := range spans {
-			out.Adjusted = out.Adjusted && spans[i].p.data[k].adjusted
-		}
+		mem.f64 = gather(mem.f64, spans, rows, func(v *vec) []float64 { return v.f64 })
+		out.Float64 = mem.f64
 	case asInt64:
-		mem.i64 = gather(mem.i64, spans, k, rows, func(v *vec) []int64 { return v.i64 })
+		mem.i64 = gather(mem.i64, spans, rows, func(v *vec) []int64 { return v.i64 })
 		out.Int64 = mem.i64
 	default:
-		mem.codes = gather(mem.codes, spans, k, rows, func(v *vec) []int32 { return v.codes })
+		mem.codes = gather(mem.codes, spans, rows, func(v *vec) []int32 { return v.codes })
 		out.Codes = mem.codes
-		joinDictionaries(out, spans, k)
+		joinDictionaries(out, spans)
 	}
-}
-
-// clear returns a column without values.
-func (a *assembler) clear(col int) *Values {
-	out := &a.columns[col]
-	out.Float64, out.Int64, out.Codes, out.Valid, out.Adjusted, out.Changed = nil, nil, nil, nil, false, 0
-	return out
 }
 
 func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, rows int) {
 	switch s {
 	case asFloat64:
-		out.Float64, out.Adjusted = v.f64[from:from+rows], v.adjusted
+		out.Float64 = v.f64[from : from+rows]
 	case asInt64:
 		out.Int64 = v.i64[from : from+rows]
 	default:
@@ -91,58 +80,15 @@ func (a *assembler) view(out *Values, mem *columnMemory, s shape, v *vec, from, 
 	}
 }
 
-// span is what a block takes from one piece: a range of rows, or single ones.
-type span struct {
-	p        *piece
-	from, to int      // rows of the piece, or of those wanted of it, when rows is nil
-	rows     []uint32 // offsets in the block
-	shift    int64    // row of the piece = offset in the block + shift
-}
-
-func (s *span) len() int {
-	if s.rows != nil {
-		return len(s.rows)
-	}
-	return s.to - s.from
-}
-
-// cut appends what some blocks take from the pieces of a lane. What two blocks in a row take from a piece of which only
-// the wanted rows are there is one range of them.
-func cut(spans []span, group []plan, lane int) []span {
-	for i := range group {
-		p := &group[i]
-		for _, part := range p.parts[lane] {
-			s := span{p: part.piece, shift: p.block.First - part.piece.first}
-			switch {
-			case part.rows == 0:
-				continue
-			case p.pick.All:
-				s.from = int(max(0, s.shift))
-				s.to = int(min(int64(part.piece.rows), s.shift+int64(p.block.Rows)))
-			case part.want != nil:
-				s.from, s.to = part.at, part.at+part.rows
-				if n := len(spans); n > 0 && spans[n-1].p == s.p && spans[n-1].to == s.from {
-					spans[n-1].to = s.to
-					continue
-				}
-			default:
-				s.rows = p.pick.Rows[part.first : part.first+part.rows]
-			}
-			spans = append(spans, s)
-		}
-	}
-	return spans
-}
-
 // gather copies the rows of the spans.
-func gather[T any](dst []T, spans []span, k, rows int, values func(v *vec) []T) []T {
+func gather[T any](dst []T, spans []span, rows int, values func(v *vec) []T) []T {
 	if cap(dst) < rows {
 		dst = make([]T, 0, max(rows, 1024))
 	}
 	dst = dst[:0]
 	for i := range spans {
 		s := &spans[i]
-		v := values(&s.p.data[k])
+		v := values(s.v)
 		if s.rows == nil {
 			dst = append(dst, v[s.from:s.to]...)
 			continue
@@ -163,10 +109,10 @@ func bitmap(b []byte, rows int) []byte {
 }
 
 // gatherValid returns an empty bitmap when none of the pieces has a null.
-func gatherValid(dst []byte, spans []span, k, rows int) []byte {
+func gatherValid(dst []byte, spans []span, rows int) []byte {
 	nulls := false
 	for i := range spans {
-		nulls = nulls || spans[i].p.data[k].valid != nil
+		nulls = nulls || spans[i].v.valid != nil
 	}
 	if !nulls {
 		return dst[:0]
@@ -175,7 +121,7 @@ func gatherValid(dst []byte, spans []span, k, rows int) []byte {
 	at := 0
 	for i := range spans {
 		s := &spans[i]
-		valid := s.p.data[k].valid
+		valid := s.v.valid
 		switch {
 		case valid == nil:
 			bitutil.SetBitsTo(dst, int64(at), int64(s.len()), true)
@@ -194,11 +140,11 @@ func gatherValid(dst []byte, spans []span, k, rows int) []byte {
 }
 
 // joinDictionaries gives the codes of a batch one dictionary. Only the entries that are used are looked at.
-func joinDictionaries(out *Values, spans []span, k int) {
-	first := spans[0].p.data[k].dict
+func joinDictionaries(out *Values, spans []span) {
+	first := spans[0].v.dict
 	same := true
 	for i := range spans {
-		same = same && spans[i].p.data[k].dict == first
+		same = same && spans[i].v.dict == first
 	}
 	if same {
 		out.Dict, out.DictID = first.texts, first.id
@@ -207,7 +153,7 @@ func joinDictionaries(out *Values, spans []span, k int) {
 	joined := newTexts(nil)
 	at := 0
 	for i := range spans {
-		d := spans[i].p.data[k].dict
+		d := spans[i].v.dict
 		n := spans[i].len()
 		joinCodes(out, at, at+n, d.texts, joined)
 		at += n

@@ -49,7 +49,10 @@ type Column struct {
 	Reason      string // why it is not usable
 	Scale       int    // decimals: digits after the point
 	Unit        Unit
-	Approximate bool // a decimal wider than 18 digits or an unsigned 64-bit integer: the value delivered may be rounded or saturated
+	Approximate bool // a decimal of more than 18 digits: the values are rounded to the nearest float64
+	Unsigned    bool // the bits of Int64 are those of a uint64
+
+	inner bool // a field of a struct, or the name of a folder: see Table.Whole
 }
 
 func unusable(name, reason string) Column {
@@ -62,9 +65,9 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 	case !l.Flat():
 		return unusable(l.String(), "nested")
 	case l.Doubt != "":
-		return unusable(l.Name, l.Doubt)
+		return unusable(l.String(), l.Doubt)
 	}
-	c := Column{Name: l.Name, Nullable: l.MaxDef > 0, Usable: true}
+	c := Column{Name: l.String(), Nullable: l.MaxDef > 0, Usable: true, inner: len(l.Path) > 1}
 	n := l.Note
 	switch n.Meaning {
 	case pagewalk.Text:
@@ -72,7 +75,7 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 	case pagewalk.Decimal:
 		c.Kind, c.Scale, c.Approximate = Decimal, n.Scale, n.Precision > 18
 		if l.Type == pagewalk.FixedLen && l.TypeLen > maxDecimalBytes || n.Scale > maxDecimalScale {
-			return unusable(l.Name, "a decimal wider than 32 bytes or 77 digits")
+			return unusable(l.String(), "a decimal wider than 32 bytes or 77 digits")
 		}
 	case pagewalk.Date:
 		c.Kind = Date
@@ -81,7 +84,7 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 	case pagewalk.Timestamp:
 		c.Kind, c.Unit = Timestamp, parquetUnit(n.Unit)
 	case pagewalk.Integer:
-		c.Kind, c.Approximate = Int, n.Bits == 64 && !n.Signed
+		c.Kind, c.Unsigned = Int, n.Bits == 64 && !n.Signed
 	case pagewalk.Half:
 		c.Kind = Float
 	case pagewalk.Plain:
@@ -97,10 +100,10 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 		case pagewalk.ByteArray:
 			c.Kind = String
 		default:
-			return unusable(l.Name, "fixed-length bytes without a meaning")
+			return unusable(l.String(), "fixed-length bytes without a meaning")
 		}
 	default:
-		return unusable(l.Name, "a logical type that is not numbers, text or time")
+		return unusable(l.String(), "a logical type that is not numbers, text or time")
 	}
 	return c
 }
@@ -118,13 +121,11 @@ type Values struct {
 	Codes   []int32  // indices into Dict
 	Dict    []string // shared between batches that have the same DictID; may hold entries that no row uses, and duplicates
 	DictID  uint64
-	Valid   []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
-	Scale   int
-	Unit    Unit
-	// Adjusted says that ScanOptions.Adjust was called for all of Float64 and returned true.
-	Adjusted bool
-	// Changed is what Direct.Move said of Float64, and of the batches that follow from the same page.
-	Changed int64
+	// Unsigned says that the bits of Int64 are those of uint64 values.
+	Unsigned bool
+	Valid    []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
+	Scale    int
+	Unit     Unit
 }
 
 // Null says whether row i is null.

@@ -2,7 +2,10 @@ package table
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -23,6 +26,9 @@ type Content struct {
 	mu sync.Mutex // of the segments' digests
 }
 
+// extent is a stretch of bytes in a file.
+type extent struct{ off, size int64 }
+
 // segment is a stretch of stored bytes and its digest, once that is known.
 type segment struct {
 	extent
@@ -32,7 +38,7 @@ type segment struct {
 
 // run is the segments of one column of one file.
 type run struct {
-	file     dataFile
+	file     *member
 	col      int
 	from, to int
 }
@@ -43,9 +49,9 @@ type chunkID struct {
 	group, col int
 }
 
-// Content verifies the named columns (nil: every usable one), as Verify does, and returns an empty collection for them.
+// Content verifies the named columns, as Verify does, and returns an empty collection for them.
 func (t *Table) Content(ctx context.Context, columns []string) (*Content, error) {
-	cols, err := t.scanned(columns)
+	cols, err := t.find(columns)
 	if err != nil {
 		return nil, err
 	}
@@ -57,31 +63,21 @@ func (t *Table) Content(ctx context.Context, columns []string) (*Content, error)
 	for _, col := range c.cols {
 		for _, f := range t.files {
 			r := run{file: f, col: col, from: len(c.segments)}
-			switch f := f.(type) {
-			case *parquetFile:
-				c.chunks(f, col)
-			case *arrowFile:
-				c.add(f.segments(col))
+			if p, ok := f.dataFile.(*parquetFile); ok && f.at[col] >= 0 {
+				at := len(c.segments)
+				for g := range p.footer.Groups {
+					c.first[chunkID{p, g, f.at[col]}] = at
+					at += len(p.pagesOf(g, f.at[col]))
+				}
+			}
+			for _, e := range f.segmentsOf(col) {
+				c.segments = append(c.segments, segment{extent: e})
 			}
 			r.to = len(c.segments)
 			c.runs = append(c.runs, r)
 		}
 	}
 	return c, nil
-}
-
-func (c *Content) add(at []extent) {
-	for _, e := range at {
-		c.segments = append(c.segments, segment{extent: e})
-	}
-}
-
-// chunks adds the pages of a Parquet file's column.
-func (c *Content) chunks(f *parquetFile, col int) {
-	for g := range f.footer.Groups {
-		c.first[chunkID{f, g, col}] = len(c.segments)
-		c.add(f.pagesOf(g, col))
-	}
 }
 
 // of returns where a scan of a chunk notes what it reads. It may be called for any chunk, and on nil.
@@ -132,25 +128,22 @@ func (c *Content) note(i int, sum xxh3.Uint128) error {
 
 // Ahead reads what scans do not take note of (the columns of Arrow files). It may run beside them.
 func (c *Content) Ahead(ctx context.Context) error {
-	return c.rest(ctx, func(f dataFile) bool { _, parquet := f.(*parquetFile); return !parquet })
+	return c.rest(ctx, func(f *member) bool { _, parquet := f.dataFile.(*parquetFile); return !parquet })
 }
 
 // segmentBytes is how much is read at once: little enough to stay in a core's cache.
 const segmentBytes = 1 << 18
 
 // rest reads the segments that nobody has read yet, of some files.
-func (c *Content) rest(ctx context.Context, of func(dataFile) bool) error {
+func (c *Content) rest(ctx context.Context, of func(*member) bool) error {
 	type missing struct {
-		file dataFile
+		file *member
 		i    int
 	}
 	var todo []missing
 	c.mu.Lock()
 	for _, r := range c.runs {
-		if !of(r.file) {
-			continue
-		}
-		for i := r.from; i < r.to; i++ {
+		for i := r.from; i < r.to && of(r.file); i++ {
 			if !c.segments[i].seen {
 				todo = append(todo, missing{r.file, i})
 			}
@@ -187,9 +180,9 @@ func digest(ctx context.Context, f dataFile, e extent, buf []byte) (sum xxh3.Uin
 	return d.sum(), nil
 }
 
-// digester is the digest of a segment that is read piece by piece: of a piece, where it is one, or of the digests of all
-// pieces. All but the last have segmentBytes bytes. (The library's own way to hash piece by piece copies what it gets,
-// which takes three times as long.)
+// digester makes the digest of a segment that is read piece by piece. The digest of one piece is that of its bytes; the
+// digest of several is that of their digests. All pieces but the last have segmentBytes bytes. (The library's own way
+// to hash piece by piece copies what it gets, which takes three times as long.)
 type digester struct{ sums []byte }
 
 func (d *digester) piece(b []byte) {
@@ -204,4 +197,99 @@ func (d *digester) sum() xxh3.Uint128 {
 		return xxh3.Uint128{Hi: binary.BigEndian.Uint64(d.sums), Lo: binary.BigEndian.Uint64(d.sums[8:])}
 	}
 	return xxh3.Hash128(d.sums)
+}
+
+// Key is the secret under which content is fingerprinted.
+type Key [32]byte
+
+// Fingerprint is a keyed digest of all stored bytes of some columns.
+type Fingerprint [32]byte
+
+// fingerprintVersion is part of every fingerprint: those of different versions never agree. Ledgers in use find their
+// releases by fingerprints of version 2.
+const fingerprintVersion = "dprelease fingerprint 2\n"
+
+// Fingerprint reads what no scan has, and returns the digest of everything under the key. The order of the columns'
+// names makes no difference. How the rows are laid out in files, row groups and pages does make one, and so do the
+// columns' descriptions.
+//
+// XXH3 hashes each segment to 128 bits, and HMAC-SHA-256 the digests, with a description of what they are of. So a
+// fingerprint says nothing about the data without the key (with it, it is as private as they are: P19), and two
+// tables that were not made to collide have different ones. XXH3 is no cryptographic hash: who may write the table and
+// wants to can make two that agree. All they gain is that a release of the first stands for the second, which draws
+// nothing and tells nothing of the second.
+func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error) {
+	if err := c.rest(ctx, func(*member) bool { return true }); err != nil {
+		return Fingerprint{}, err
+	}
+	mac := hmac.New(sha256.New, key[:])
+	_, _ = mac.Write([]byte(fingerprintVersion))
+	head, err := c.describe()
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	_, _ = mac.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(head))))
+	_, _ = mac.Write(head)
+	b := make([]byte, 0, 24)
+	c.mu.Lock()
+	for i := range c.segments {
+		s := &c.segments[i]
+		b = binary.LittleEndian.AppendUint64(b[:0], uint64(s.size))
+		b = binary.LittleEndian.AppendUint64(b, s.sum.Lo)
+		_, _ = mac.Write(binary.LittleEndian.AppendUint64(b, s.sum.Hi))
+	}
+	c.mu.Unlock()
+	for _, f := range c.table.files {
+		if err := f.changed(); err != nil {
+			return Fingerprint{}, err
+		}
+	}
+	return Fingerprint(mac.Sum(nil)), nil
+}
+
+// Fingerprint reads the stored bytes of the named columns, of all rows, and returns their digest. It decodes nothing.
+func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fingerprint, error) {
+	c, err := t.Content(ctx, columns)
+	if err != nil {
+		return Fingerprint{}, err
+	}
+	return c.Fingerprint(ctx, key)
+}
+
+// describe says what the segments are of: the columns, the layout of every file, and how many segments are whose. With
+// it the segments can be read in one way only. The names, types and order of all fields here are part of version 2.
+func (c *Content) describe() ([]byte, error) {
+	type column struct {
+		Name             string
+		Kind             Kind
+		Nullable, Usable bool
+		Reason           string
+		Scale            int
+		Unit             Unit
+		Approximate      bool
+	}
+	type stored struct {
+		Storage  string
+		Segments int
+	}
+	var d struct {
+		Columns []column
+		Rows    [][]int64
+		Stored  []stored
+	}
+	for _, col := range c.cols {
+		k := c.table.columns[col]
+		d.Columns = append(d.Columns, column{k.Name, k.Kind, k.Nullable, k.Usable, k.Reason, k.Scale, k.Unit, k.Approximate || k.Unsigned})
+	}
+	for _, f := range c.table.files {
+		d.Rows = append(d.Rows, f.groups())
+	}
+	for _, r := range c.runs {
+		d.Stored = append(d.Stored, stored{r.file.storageOf(c.table, r.col), r.to - r.from})
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return nil, fail(CodeUsage, "", "the table cannot be described")
+	}
+	return b, nil
 }

@@ -49,7 +49,7 @@ func plainFloats(dst []float64, b []byte, l *pagewalk.Leaf) error {
 			dst[i] = v
 		}
 	case l.Type == pagewalk.Double:
-		copy(dst, viewFloat64Any(b, len(dst)))
+		copy(dst, floatsOf(b, len(dst)))
 	case l.Type == pagewalk.Float:
 		for i := range dst {
 			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[i*4:])))
@@ -66,10 +66,10 @@ func plainFloats(dst []float64, b []byte, l *pagewalk.Leaf) error {
 
 var errUnsupportedType = fail(CodeUnsupported, "", "a physical type that is not read here")
 
-// viewFloat64Any is viewFloat64 for bytes of any alignment.
-func viewFloat64Any(b []byte, n int) []float64 {
+// floatsOf is a view of the values, or a copy where they do not lie aligned.
+func floatsOf(b []byte, n int) []float64 {
 	if aligned(b) {
-		return viewFloat64(b, n)
+		return view[float64](b, n)
 	}
 	out := make([]float64, n)
 	for i := range out {
@@ -95,7 +95,6 @@ func plainInts(dst []int64, b []byte, l *pagewalk.Leaf) error {
 		for i := range dst {
 			dst[i] = int64(binary.LittleEndian.Uint64(b[i*8:]))
 		}
-		saturate(dst, l)
 	case pagewalk.Int96:
 		for i := range dst {
 			nanos := int64(binary.LittleEndian.Uint64(b[i*12:]))
@@ -119,19 +118,6 @@ func plainInts(dst []int64, b []byte, l *pagewalk.Leaf) error {
 		return errUnsupportedType
 	}
 	return nil
-}
-
-// saturate brings unsigned 64-bit integers above the largest int64 down to it. Clipping to public bounds, which are
-// within int64, gives the same result as on the exact value.
-func saturate(v []int64, l *pagewalk.Leaf) {
-	if l.Note.Meaning != pagewalk.Integer || l.Note.Signed {
-		return
-	}
-	for i := range v {
-		if v[i] < 0 {
-			v[i] = math.MaxInt64
-		}
-	}
 }
 
 const (

@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -36,27 +37,23 @@ func (d *dictionary) size(s shape) int {
 	return len(d.texts)
 }
 
-// dictionaryOf decodes the dictionary page of a chunk once, whichever page needs it first.
-func (w *worker) dictionaryOf(c *chunk) (*dictionary, error) {
-	c.once.Do(func() {
-		c.dictErr = errPageSize // stands if decoding panics
-		c.dict, c.dictErr = w.readDictionary(c)
-	})
-	return c.dict, c.dictErr
-}
-
+// readDictionary decodes the dictionary page of a chunk, for whichever page needs it first.
 func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	p := c.layout.Dict
 	if p == nil {
 		return nil, errPageSize
 	}
-	var v vec
-	defer v.release(w.pool)
-	_, b, err := w.body(c, p, c.marks.at(0), &v)
+	var raw holding
+	defer func() { raw.release(w.arena) }()
+	b, err := w.body(c, p, c.marks.at(0), &raw)
 	if err != nil {
 		return nil, err
 	}
+	b = b[p.Front():]
 	n := int(p.Values)
+	if err := w.arena.count(&c.shared.hold, int(dictionaryCost(c.leaf, p))); err != nil {
+		return nil, err
+	}
 	d := newTexts(nil)
 	switch {
 	case c.shape == asCodes:
@@ -114,7 +111,7 @@ func splitTexts(b []byte, n int) ([]string, error) {
 		return nil, errPageSize
 	}
 	texts := make([]string, 0, n)
-	own := append([]byte(nil), b...)
+	own := slices.Clone(b)
 	err := splitBytes(own, n, func(_ int, s []byte) error {
 		texts = append(texts, unsafe.String(unsafe.SliceData(s), len(s)))
 		return nil
@@ -129,19 +126,24 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 		out.dict = newTexts(nil)
 		return w.fill(c.shape, 0, n, out, func(*vec) error { return nil })
 	}
-	d, err := w.dictionaryOf(c)
+	err := c.shared.get(func() (err error) { c.dict, err = w.readDictionary(c); return err })
 	if err != nil {
 		return err
 	}
+	d := c.dict
 	if c.shape == asCodes {
 		out.dict = d
 		return w.fill(asCodes, present, n, out, func(v *vec) error {
 			return decodeIndices(b, v.codes, len(d.texts))
 		})
 	}
-	buf := w.pool.get(present * 4)
-	defer w.pool.put(buf)
-	codes := viewInt32(buf.bytes(), present)
+	var raw holding
+	defer func() { raw.release(w.arena) }()
+	buf, err := w.arena.get(&raw, present*4)
+	if err != nil {
+		return err
+	}
+	codes := view[int32](buf, present)
 	if err := decodeIndices(b, codes, d.size(c.shape)); err != nil {
 		return err
 	}
@@ -161,14 +163,14 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 
 // texts decodes a page of strings that has no dictionary of its own, and makes one for it.
 func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
-	in := interner{size: len(b), n: present}
+	in := interner{arena: w.arena, hold: &out.hold}
 	err := w.fill(asCodes, present, n, out, func(v *vec) error {
-		return w.eachBytes(c, p, b, present, func(i int, s []byte) error {
-			v.codes[i] = in.code(s)
-			return nil
+		return w.eachBytes(c, p, b, present, func(i int, s []byte) (err error) {
+			v.codes[i], err = in.code(s)
+			return err
 		})
 	})
-	out.dict = newTexts(in.all())
+	out.dict = newTexts(in.texts)
 	return err
 }
 

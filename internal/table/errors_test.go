@@ -52,22 +52,22 @@ func TestVerifyFindsWhatScanFinds(t *testing.T) {
 	bad := must(Open(t.Context(), Spec{Path: "testdata/hostile/26_bad_crc.parquet"}))
 	defer bad.Close()
 	var e *Error
-	if err := bad.Verify(t.Context(), nil); !errors.As(err, &e) || e.Code != CodeCorrupt {
+	if err := bad.Verify(t.Context(), bad.Usable()); !errors.As(err, &e) || e.Code != CodeCorrupt {
 		t.Error(err)
 	}
 	short := must(Open(t.Context(), Spec{Path: "testdata/hostile/24_dict_oob.parquet"}))
 	defer short.Close()
-	if err := short.Verify(t.Context(), nil); err != nil {
+	if err := short.Verify(t.Context(), short.Usable()); err != nil {
 		t.Error("an index is a value, which Verify does not look at:", err)
 	}
-	if err := short.VerifyValues(t.Context(), []string{"x"}); !errors.As(err, &e) || e.Code != CodeCorrupt {
+	if err := short.Scan(t.Context(), ScanOptions{Columns: []string{"x"}}, func(Batch) error { return nil }); !errors.As(err, &e) || e.Code != CodeCorrupt {
 		t.Error(err)
 	}
 	cols, _ := generated(70_000, 0, rand.New(rand.NewPCG(1, 1)))
 	path := temp(t, "x.parquet", writeParquet(t, style{groups: []int{69_000, 1000}}, cols[:1]))
 	tab := must(Open(t.Context(), Spec{Path: path}))
 	defer tab.Close()
-	if err := tab.VerifyValues(t.Context(), nil); err != nil {
+	if err := tab.Scan(t.Context(), ScanOptions{Columns: tab.Usable()}, func(Batch) error { return nil }); err != nil {
 		t.Error(err)
 	}
 	if b := tab.Blocks(); len(b) != 3 || b[1].First != blockRows || b[1].Rows != 69_000-blockRows || b[2].Group != 1 || b[2].First != 69_000 {

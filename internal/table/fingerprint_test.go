@@ -96,7 +96,7 @@ func TestFingerprintSeesEveryByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chunk := tab.files[0].(*parquetFile).footer.Groups[0].Chunks[0]
+	chunk := tab.files[0].dataFile.(*parquetFile).footer.Groups[0].Chunks[0]
 	tab.Close()
 	if chunk.Len < 200 {
 		t.Fatalf("a chunk of %d bytes", chunk.Len)
@@ -154,7 +154,7 @@ func TestFingerprintSeesNullCounts(t *testing.T) {
 		return f
 	}
 	want := of()
-	for i, b := range tab.files[0].(*arrowFile).batches {
+	for i, b := range tab.files[0].dataFile.(*arrowFile).batches {
 		for k := range b.columns {
 			before := b.columns[k].nulls
 			if k == 0 && before == 0 {
@@ -188,7 +188,7 @@ func BenchmarkFingerprint(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := t.Fingerprint(context.Background(), nil, Key{1}); err != nil {
+		if _, err := t.Fingerprint(context.Background(), t.Usable(), Key{1}); err != nil {
 			b.Fatal(err)
 		}
 		t.Close()

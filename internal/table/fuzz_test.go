@@ -53,7 +53,7 @@ func scanSane(path string) (rows int64, err error) {
 		return 0, err
 	}
 	defer tab.Close()
-	err = tab.Scan(context.Background(), ScanOptions{Workers: 1}, func(b Batch) error {
+	err = tab.Scan(context.Background(), ScanOptions{Columns: tab.Usable(), Workers: 1}, func(b Batch) error {
 		rows += int64(b.Rows)
 		for i := range b.Columns {
 			v := &b.Columns[i]

@@ -60,7 +60,7 @@ func sumAll(name string) (sum float64, rows int64, err error) {
 		return 0, 0, err
 	}
 	defer tab.Close()
-	err = tab.Scan(ctx, ScanOptions{}, func(b Batch) error {
+	err = tab.Scan(ctx, ScanOptions{Columns: tab.Usable()}, func(b Batch) error {
 		rows += int64(b.Rows)
 		for _, c := range b.Columns[:1] {
 			for i, v := range c.Float64 {

@@ -65,19 +65,28 @@ func (r *runs) next() (n int, value uint32, packed []byte, err error) {
 	return n, 0, packed, nil
 }
 
-// decodeLevels sets bit i of bitmap where row i of n has a value, and returns how many have.
-func decodeLevels(b []byte, n int, bitmap []byte) (int, error) {
-	r := runs{b: b, width: 1, left: n}
+// decodeLevels sets bit i of bitmap where row i of n has a value, and returns how many have. A value is there where the
+// level is top: below it, the column or a struct around it is null.
+func decodeLevels(b []byte, n, top int, bitmap []byte) (int, error) {
+	r := runs{b: b, width: bits.Len(uint(top)), left: n}
 	at := 0
 	for r.left > 0 {
 		k, value, packed, err := r.next()
 		if err != nil {
 			return 0, err
 		}
-		if packed == nil {
-			bitutil.SetBitsTo(bitmap, int64(at), int64(k), value != 0)
-		} else {
+		switch {
+		case packed == nil:
+			if value > uint32(top) {
+				return 0, errRuns
+			}
+			bitutil.SetBitsTo(bitmap, int64(at), int64(k), value == uint32(top))
+		case r.width == 1:
 			bitutil.CopyBitmap(packed, 0, k, bitmap, at)
+		default:
+			if err := packedLevels(packed, r.width, k, top, bitmap, at); err != nil {
+				return 0, err
+			}
 		}
 		at += k
 	}
@@ -87,10 +96,26 @@ func decodeLevels(b []byte, n int, bitmap []byte) (int, error) {
 	return bitutil.CountSetBits(bitmap, 0, n), nil
 }
 
+// packedLevels reads n levels of more than one bit.
+func packedLevels(b []byte, width, n, top int, bitmap []byte, at int) error {
+	var levels [512]int32 // a multiple of eight, so that every stretch begins with a byte
+	for n > 0 {
+		part := levels[:min(n, len(levels))]
+		if unpack(b, width, part) > uint32(top) {
+			return errRuns
+		}
+		for i, v := range part {
+			bitutil.SetBitTo(bitmap, at+i, int(v) == top)
+		}
+		b, at, n = b[min(len(b), len(part)*width/8):], at+len(part), n-len(part)
+	}
+	return nil
+}
+
 // allPresent recognises, without decoding them, levels that say that none of n values is null.
-func allPresent(b []byte, n int) bool {
+func allPresent(b []byte, n, top int) bool {
 	h, k := binary.Uvarint(b)
-	return k > 0 && h == uint64(n)<<1 && len(b) == k+1 && b[k] == 1
+	return k > 0 && h == uint64(n)<<1 && len(b) == k+1 && int(b[k]) == top
 }
 
 // decodeIndices fills out with dictionary indices, all below size.

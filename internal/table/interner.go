@@ -1,58 +1,64 @@
 package table
 
-import (
-	"slices"
-	"unsafe"
-)
+import "unsafe"
 
 // interner makes a dictionary for strings that came without one. Equal strings get equal codes as long as that pays:
-// when the first thousand are mostly different, the rest is just numbered.
+// when the first thousand are mostly different, it just numbers the rest.
 type interner struct {
+	arena *arena
+	hold  *holding // what counts the bytes
 	codes map[string]int32
 	texts []string
 	seen  int
 	plain bool
-	bytes []byte // the numbered strings, end to end
-	ends  []int
-	size  int // bytes and
-	n     int // strings to expect
+	block []byte // room for the next strings
 }
 
-const internTrial = 1024
+const (
+	internTrial = 1024
+	internBlock = 1 << 16
+	// What a string takes beside its bytes: its header in a slice that grows by copying, and its place in the map.
+	headerBytes = 48
+	mapBytes    = 80
+)
 
-func (in *interner) code(s []byte) int32 {
-	if in.plain {
-		in.bytes = append(in.bytes, s...)
-		in.ends = append(in.ends, len(in.bytes))
-		return int32(len(in.texts) + len(in.ends) - 1)
+func (in *interner) code(s []byte) (int32, error) {
+	in.seen++
+	if !in.plain {
+		if k, ok := in.codes[string(s)]; ok {
+			return k, nil
+		}
 	}
-	if k, ok := in.codes[string(s)]; ok {
-		in.seen++
-		return k
+	if len(s) > cap(in.block)-len(in.block) {
+		size := max(len(s), internBlock)
+		if err := in.arena.count(in.hold, size); err != nil {
+			return 0, err
+		}
+		in.block = make([]byte, 0, size)
+	}
+	if len(in.texts)%internTrial == 0 {
+		size := internTrial * headerBytes
+		if !in.plain {
+			size += internTrial * mapBytes
+		}
+		if err := in.arena.count(in.hold, size); err != nil {
+			return 0, err
+		}
+	}
+	from := len(in.block)
+	in.block = append(in.block, s...)
+	t := unsafe.String(unsafe.SliceData(in.block[from:]), len(s))
+	k := int32(len(in.texts))
+	in.texts = append(in.texts, t)
+	if in.plain {
+		return k, nil
 	}
 	if in.codes == nil {
 		in.codes = make(map[string]int32)
 	}
-	k := int32(len(in.texts))
-	t := string(s)
 	in.codes[t] = k
-	in.texts = append(in.texts, t)
-	in.seen++
 	if in.seen >= internTrial && len(in.texts) > in.seen/2 {
-		in.plain = true
-		in.bytes, in.ends = make([]byte, 0, in.size), make([]int, 0, in.n)
+		in.plain, in.codes = true, nil
 	}
-	return k
-}
-
-// all returns the dictionary. The interner is used up.
-func (in *interner) all() []string {
-	texts := slices.Grow(in.texts, len(in.ends))
-	whole := unsafe.String(unsafe.SliceData(in.bytes), len(in.bytes))
-	from := 0
-	for _, to := range in.ends {
-		texts = append(texts, whole[from:to])
-		from = to
-	}
-	return texts
+	return k, nil
 }

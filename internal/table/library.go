@@ -125,14 +125,11 @@ func bytesOf[T int32 | int64 | float32 | float64](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }
 
-const (
-	textBatchBytes = 16 << 20
-	textTotalBytes = 1 << 30
-)
+const textBatchBytes = 16 << 20
 
 // texts decodes n byte arrays and visits each in order. A value may share a prefix with the one before, so a small
-// page can stand for far more bytes than it holds: it is decoded in batches whose worst case is bounded, and the sum
-// is capped.
+// page can stand for far more bytes than it holds: it is decoded in batches whose worst case is bounded, and visit
+// counts what it keeps.
 func (l *library) texts(leaf *pagewalk.Leaf, enc int8, b []byte, n int, visit func(i int, s []byte) error) error {
 	if n == 0 {
 		return nil
@@ -155,7 +152,6 @@ func (l *library) texts(leaf *pagewalk.Leaf, enc int8, b []byte, n int, visit fu
 		return errUnsupportedType
 	}
 	batch := make([]parquet.ByteArray, max(1, min(n, 4096, textBatchBytes/len(b))))
-	total := 0
 	for at := 0; at < n; {
 		want := min(len(batch), n-at)
 		_, got, err := r.ReadBatch(int64(want), batch, nil, nil)
@@ -163,9 +159,6 @@ func (l *library) texts(leaf *pagewalk.Leaf, enc int8, b []byte, n int, visit fu
 			return errLibrary
 		}
 		for _, s := range batch[:got] {
-			if total += len(s); total > textTotalBytes {
-				return fail(CodeLimit, "", "a page of strings unpacks to more than 1 GiB")
-			}
 			if err := visit(at, s); err != nil {
 				return err
 			}

@@ -2,9 +2,8 @@ package table
 
 import (
 	"encoding/binary"
+	"hash/crc32"
 	"io"
-	"sync"
-	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 
@@ -18,24 +17,11 @@ type vec struct {
 	codes []int32
 	dict  *dictionary
 	valid []byte // nil: no nulls
-	hold  []*buffer
-
-	moved    bool // its values are where the piece's are to be put, and nowhere else
-	changed  int64
-	picked   bool // it holds the wanted rows of its piece, and no others
-	adjusted bool // ScanOptions.Adjust is done with it
-	inPlace  bool // the values are the first buffer's own memory
+	hold  holding
 }
 
 func (v *vec) rows() int {
 	return max(len(v.f64), len(v.i64), len(v.codes))
-}
-
-func (v *vec) release(p *pool) {
-	for _, b := range v.hold {
-		p.put(b)
-	}
-	*v = vec{}
 }
 
 // chunk is one column chunk of one scan.
@@ -46,12 +32,8 @@ type chunk struct {
 	layout *pagewalk.Layout
 	shape  shape
 	marks  marks
-
-	once    sync.Once
-	dict    *dictionary
-	dictErr error
-
-	whole atomic.Bool // a page was met that has to be unpacked as a whole; the others are taken to be like it
+	shared *shared // the dictionary's memory
+	dict   *dictionary
 }
 
 // dataAt is the place of the i-th page with rows among the chunk's pages, as pagesOf counts them.
@@ -70,15 +52,15 @@ var (
 
 // page decodes one data page. Exactly p.Values rows come out of it, or an error.
 func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
-	data, values, err := w.stream(c, p, to, out)
-	if err == errWhole {
-		data, values, err = w.body(c, p, to, out)
-	}
+	var raw holding // the unpacked page, given back unless the values stay in it
+	defer func() { raw.release(w.arena) }()
+	data, err := w.body(c, p, to, &raw)
 	if err != nil {
 		return err
 	}
 	n := int(p.Values)
 	present := n
+	values := data[p.Front():]
 	if c.leaf.MaxDef > 0 {
 		levels := data[p.RepLen : p.RepLen+p.DefLen]
 		if !p.V2 {
@@ -92,11 +74,11 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
 			levels, values = values[4:4+size], values[4+size:]
 			w.prefix = 4 + int(size)
 		}
-		if !allPresent(levels, n) {
-			bitmap := w.pool.get((n + 7) / 8)
-			out.hold = append(out.hold, bitmap)
-			out.valid = bitmap.bytes()[:(n+7)/8]
-			if present, err = decodeLevels(levels, n, out.valid); err != nil {
+		if !allPresent(levels, n, c.leaf.MaxDef) {
+			if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
+				return err
+			}
+			if present, err = decodeLevels(levels, n, c.leaf.MaxDef, out.valid); err != nil {
 				return err
 			}
 			if present == n {
@@ -107,79 +89,97 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
 	if p.Nulls >= 0 && present != n-int(p.Nulls) {
 		return errPageSize
 	}
-	if err := w.values(c, p, values, present, n, out); err != nil {
-		return err
+	inPlace, err := w.values(c, p, values, present, n, out)
+	if inPlace {
+		out.hold.buffers = append(out.hold.buffers, raw.buffers...)
+		raw.buffers = nil
 	}
-	if !out.inPlace {
-		// The values are elsewhere now; the page's memory can serve the next one.
-		w.pool.put(out.hold[0])
-		out.hold[0] = nil
-	}
-	return nil
+	return err
 }
 
-// body reads a page, notes what it read, checks its checksum and unpacks it into a buffer that out holds. data starts
-// with the levels of a v2 page; values is what follows them (for v1, everything).
-func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, out *vec) (data, values []byte, err error) {
+// body reads a page and unpacks it. What it returns begins with the levels of a v2 page.
+func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, hold *holding) ([]byte, error) {
 	front := p.Front()
-	data = w.room(c, p, out)
-	packed := p.Packed && c.facts.Codec != pagewalk.Uncompressed
-	src := data
-	if packed {
-		src = w.scratch(int(p.Stored))
-	}
-	if err := w.read(c, p, to, src); err != nil {
-		return nil, nil, err
-	}
-	if packed {
-		copy(data, src[:front])
-		if err := w.unpack.unpack(c.facts.Codec, data[front:], src[front:]); err != nil {
-			return nil, nil, err
-		}
-	}
-	return data, data[front:], nil
-}
-
-// room is a buffer for an unpacked page, which out holds.
-func (w *worker) room(c *chunk, p *pagewalk.Page, out *vec) []byte {
-	prefix := p.Front()
+	prefix := front
 	if !p.V2 && c.leaf.MaxDef > 0 {
 		prefix = w.prefix // levels are as long as those of the page before, mostly
 	}
 	shift := -prefix & 7 // then the values begin at a multiple of 8 and need not be moved
-	buf := w.pool.get(int(p.Unpacked) + 8)
-	out.hold = append(out.hold, buf)
-	return buf.bytes()[shift : shift+int(p.Unpacked)]
+	room, err := w.arena.get(hold, int(p.Unpacked)+8)
+	if err != nil {
+		return nil, err
+	}
+	data := room[shift : shift+int(p.Unpacked)]
+	if !p.Packed || c.facts.Codec == pagewalk.Uncompressed {
+		return data, w.read(c, p, to, data)
+	}
+	var stored holding
+	defer func() { stored.release(w.arena) }()
+	src, err := w.arena.get(&stored, int(p.Stored))
+	if err != nil {
+		return nil, err
+	}
+	if err := w.read(c, p, to, src); err != nil {
+		return nil, err
+	}
+	copy(data, src[:front])
+	return data, w.unpack.unpack(c.facts.Codec, data[front:], src[front:])
 }
 
-// values decodes the present values of a page and puts zeros in the places of nulls.
-func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
-	if p.Encoding == pagewalk.EncPlainDictionary || p.Encoding == pagewalk.EncRLEDictionary {
-		return w.indexed(c, b, present, n, out)
-	}
-	if c.shape == asCodes {
-		return w.texts(c, p, b, present, n, out)
-	}
-	if c.leaf.Type == pagewalk.Boolean {
-		return w.bools(p, b, present, n, out)
-	}
-	if c.leaf.Type == pagewalk.ByteArray {
-		return w.bigDecimals(c, p, b, present, n, out)
-	}
-	width := c.leaf.Width()
-	if p.Encoding != pagewalk.EncPlain {
-		var err error
-		if b, err = w.library.fixed(c.leaf, p.Encoding, b, present); err != nil {
-			return err
+// read fills dst with a stored page piece by piece. Each piece is hashed while it is in the core's cache.
+func (w *worker) read(c *chunk, p *pagewalk.Page, to mark, dst []byte) error {
+	var crc uint32
+	w.digest.sums = w.digest.sums[:0]
+	for off := 0; off < len(dst); off += segmentBytes {
+		b := dst[off:min(len(dst), off+segmentBytes)]
+		if _, err := c.r.ReadAt(b, p.Off+int64(off)); err != nil {
+			return errPageRead
+		}
+		if p.HasCRC {
+			crc = crc32.Update(crc, crc32.IEEETable, b)
+		}
+		if to.content != nil {
+			w.digest.piece(b)
 		}
 	}
-	if len(b) != present*width {
-		return errPageSize
+	if p.HasCRC && crc != p.CRC {
+		return errChecksum
 	}
-	if width == 8 && present == n && aligned(b) && (c.leaf.Note.Meaning != pagewalk.Decimal || c.shape == asInt64) {
-		return w.inPlace(c, p, b, n, out)
+	return to.note(&w.digest)
+}
+
+// values decodes the present values of a page and puts zeros in the places of nulls. inPlace says that b itself
+// became the column.
+func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) (inPlace bool, err error) {
+	switch {
+	case p.Encoding == pagewalk.EncPlainDictionary || p.Encoding == pagewalk.EncRLEDictionary:
+		return false, w.indexed(c, b, present, n, out)
+	case c.shape == asCodes:
+		return false, w.texts(c, p, b, present, n, out)
+	case c.leaf.Type == pagewalk.Boolean:
+		return false, w.bools(p, b, present, n, out)
+	case c.leaf.Type == pagewalk.ByteArray:
+		return false, w.bigDecimals(c, p, b, present, n, out)
 	}
-	return w.fill(c.shape, present, n, out, func(v *vec) error {
+	if p.Encoding != pagewalk.EncPlain {
+		if b, err = w.library.fixed(c.leaf, p.Encoding, b, present); err != nil {
+			return false, err
+		}
+	}
+	if len(b) != present*c.leaf.Width() {
+		return false, errPageSize
+	}
+	if present == n && aligned(b) {
+		switch {
+		case c.leaf.Type == pagewalk.Double && c.shape == asFloat64:
+			out.f64 = view[float64](b, n)
+			return true, nil
+		case c.leaf.Type == pagewalk.Int64 && c.shape == asInt64:
+			out.i64 = view[int64](b, n)
+			return true, nil
+		}
+	}
+	return false, w.fill(c.shape, present, n, out, func(v *vec) error {
 		if c.shape == asFloat64 {
 			return plainFloats(v.f64, b, c.leaf)
 		}
@@ -187,49 +187,31 @@ func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, ou
 	})
 }
 
-// inPlace lets the column be the page's own memory.
-func (w *worker) inPlace(c *chunk, p *pagewalk.Page, b []byte, n int, out *vec) error {
-	if c.shape == asFloat64 {
-		out.f64, out.inPlace = viewFloat64(b, n), true
-		return nil
-	}
-	if c.leaf.Type != pagewalk.Int64 {
-		return w.fill(asInt64, n, n, out, func(v *vec) error { return plainInts(v.i64, b, c.leaf) })
-	}
-	out.i64, out.inPlace = viewInt64(b, n), true
-	saturate(out.i64, c.leaf)
-	return nil
-}
-
 // fill makes room for n values, lets decode write the present ones to the front, and moves them to their rows.
 func (w *worker) fill(s shape, present, n int, out *vec, decode func(v *vec) error) error {
+	size := 8
+	if s == asCodes {
+		size = 4
+	}
+	b, err := w.arena.get(&out.hold, n*size)
+	if err != nil {
+		return err
+	}
 	switch s {
 	case asFloat64:
-		buf := w.pool.get(n * 8)
-		out.hold = append(out.hold, buf)
-		out.f64 = viewFloat64(buf.bytes(), n)
-		if err := decode(&vec{f64: out.f64[:present]}); err != nil {
-			return err
-		}
+		out.f64 = view[float64](b, n)
+		err = decode(&vec{f64: out.f64[:present]})
 		spread(out.f64, present, out.valid)
 	case asInt64:
-		buf := w.pool.get(n * 8)
-		out.hold = append(out.hold, buf)
-		out.i64 = viewInt64(buf.bytes(), n)
-		if err := decode(&vec{i64: out.i64[:present]}); err != nil {
-			return err
-		}
+		out.i64 = view[int64](b, n)
+		err = decode(&vec{i64: out.i64[:present]})
 		spread(out.i64, present, out.valid)
 	default:
-		buf := w.pool.get(n * 4)
-		out.hold = append(out.hold, buf)
-		out.codes = viewInt32(buf.bytes(), n)
-		if err := decode(&vec{codes: out.codes[:present]}); err != nil {
-			return err
-		}
+		out.codes = view[int32](b, n)
+		err = decode(&vec{codes: out.codes[:present]})
 		spread(out.codes, present, out.valid)
 	}
-	return nil
+	return err
 }
 
 // spread moves the first present values of v to the rows whose bit is set, in place, from the back.
@@ -257,7 +239,7 @@ func (w *worker) bools(p *pagewalk.Page, b []byte, present, n int, out *vec) err
 		}
 		bits = make([]byte, (present+7)/8)
 		if present > 0 {
-			if _, err := decodeLevels(b[4:], present, bits); err != nil {
+			if _, err := decodeLevels(b[4:], present, 1, bits); err != nil {
 				return err
 			}
 		}

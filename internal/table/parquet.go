@@ -2,6 +2,9 @@ package table
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
@@ -73,35 +76,6 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 	})
 }
 
-// sources returns one lane for each column.
-func (f *parquetFile) sources(cols []int, base int64, content *Content) []source {
-	out := make([]source, len(cols))
-	for i, col := range cols {
-		out[i] = source{cols: []int{i}, pieces: func(yield func(*piece) bool) { f.lane(col, base, content, yield) }}
-	}
-	return out
-}
-
-// lane yields the pages of one column in row order.
-func (f *parquetFile) lane(col int, base int64, content *Content, yield func(*piece) bool) {
-	leaf := &f.footer.Leaves[col]
-	for g := range f.footer.Groups {
-		group := &f.footer.Groups[g]
-		layout := f.layout(g, col)
-		if layout == nil {
-			return // not verified; the scan stops when rows are missing
-		}
-		c := &chunk{r: f.f, leaf: leaf, facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col])}
-		c.marks = content.of(f, g, col)
-		for i := range layout.Data {
-			if !yield(f.piece(c, i, base)) {
-				return
-			}
-		}
-		base += group.Rows
-	}
-}
-
 // layout is nil for a chunk that was not walked.
 func (f *parquetFile) layout(group, col int) *pagewalk.Layout {
 	f.mu.Lock()
@@ -109,30 +83,97 @@ func (f *parquetFile) layout(group, col int) *pagewalk.Layout {
 	return f.layouts[[2]int{group, col}]
 }
 
-func (f *parquetFile) piece(c *chunk, i int, base int64) *piece {
-	page := &c.layout.Data[i]
-	p := &piece{first: base + page.First, rows: int(page.Values), light: c.shape != asCodes}
-	p.cost = max(int64(page.Unpacked), int64(page.Values)*9)
-	if c.shape == asCodes {
-		p.cost = 2*int64(page.Unpacked) + int64(page.Values)*20
+// pieces yields the pages of a column in row order.
+func (f *parquetFile) pieces(col int, content *Content) iter.Seq[*piece] {
+	return func(yield func(*piece) bool) {
+		base := int64(0)
+		for g := range f.footer.Groups {
+			group := &f.footer.Groups[g]
+			layout := f.layout(g, col)
+			if layout == nil {
+				return // not verified; the scan stops when rows are missing
+			}
+			c := &chunk{r: f.f, leaf: &f.footer.Leaves[col], facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col])}
+			c.marks = content.of(f, g, col)
+			c.shared = &shared{pieces: len(layout.Data)}
+			if layout.Dict != nil {
+				c.shared.cost = dictionaryCost(c.leaf, layout.Dict)
+			}
+			for i := range layout.Data {
+				p := f.piece(c, i)
+				p.first += base
+				if !yield(p) {
+					return
+				}
+			}
+			base += group.Rows
+		}
 	}
-	p.decode = func(w *worker, p *piece) error {
-		p.data = make([]vec, 1)
-		err := guarded(func() error {
-			to := c.marks.at(c.dataAt(i))
-			if p.into != nil {
-				if err := w.move(c, page, to, p.move, p.into, &p.data[0]); err != errWhole {
-					return err
-				}
-			}
-			if p.want != nil {
-				if err := w.pick(c, page, to, p.want, &p.data[0]); err != errWhole {
-					return err
-				}
-			}
-			return w.page(c, page, to, &p.data[0])
-		})
-		return about(err, f.path, "column "+c.leaf.Name)
+}
+
+func (f *parquetFile) piece(c *chunk, i int) *piece {
+	page := &c.layout.Data[i]
+	unpacked, values := int64(page.Unpacked), int64(page.Values)
+	p := &piece{first: page.First, rows: int(page.Values), shared: []*shared{c.shared}, scratch: unpacked + int64(page.Stored)}
+	coded := page.Encoding == pagewalk.EncPlainDictionary || page.Encoding == pagewalk.EncRLEDictionary
+	switch {
+	case c.shape != asCodes && page.Encoding == pagewalk.EncPlain && c.leaf.MaxDef == 0 && (c.leaf.Type == pagewalk.Double || c.leaf.Type == pagewalk.Int64):
+		p.cost, p.scratch = unpacked, int64(page.Stored) // the values stay in the page
+	case c.shape != asCodes:
+		p.cost = values * 9
+		p.scratch += values * 8
+	case coded:
+		p.cost = values * 5
+	default:
+		p.cost = values*(5+headerBytes) + unpacked + internBlock
+	}
+	p.decode = func(w *worker, out *vec) error {
+		err := guarded(func() error { return w.page(c, page, c.marks.at(c.dataAt(i)), out) })
+		return about(err, f.path, "column "+c.leaf.String())
 	}
 	return p
+}
+
+// dictionaryCost is how many bytes a decoded dictionary takes, at most.
+func dictionaryCost(leaf *pagewalk.Leaf, p *pagewalk.Page) int64 {
+	if leaf.Type == pagewalk.ByteArray {
+		return int64(p.Unpacked) + 16*int64(p.Values)
+	}
+	return 8 * int64(p.Values)
+}
+
+// pagesOf returns where the pages of a chunk lie: the dictionary if there is one, the pages with rows, and the others.
+// Their headers are part of storage.
+func (f *parquetFile) pagesOf(group, col int) []extent {
+	var out []extent
+	l := f.layout(group, col)
+	if l.Dict != nil {
+		out = append(out, extent{l.Dict.Off, int64(l.Dict.Stored)})
+	}
+	for _, pages := range [][]pagewalk.Page{l.Data, l.Other} {
+		for i := range pages {
+			out = append(out, extent{pages[i].Off, int64(pages[i].Stored)})
+		}
+	}
+	return out
+}
+
+func (f *parquetFile) segments(col int) []extent {
+	var out []extent
+	for g := range f.footer.Groups {
+		out = append(out, f.pagesOf(g, col)...)
+	}
+	return out
+}
+
+// storage says how the bytes of a column are to be read: its type, and by chunk the codec and the page headers.
+func (f *parquetFile) storage(col int) string {
+	leaf := &f.footer.Leaves[col]
+	h := sha256.New()
+	for g := range f.footer.Groups {
+		_, _ = h.Write([]byte{byte(f.footer.Groups[g].Chunks[col].Codec)})
+		headers := f.layout(g, col).Headers
+		_, _ = h.Write(headers[:])
+	}
+	return fmt.Sprintf("parquet %v %d %d %x", leaf.Type, leaf.TypeLen, leaf.MaxDef, h.Sum(nil))
 }

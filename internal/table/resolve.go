@@ -4,69 +4,236 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// extensions are what a directory is searched for.
+// extensions are what a folder is searched for.
 var extensions = []string{".parquet", ".pq", ".parq", ".arrow", ".arrows", ".ipc", ".feather"}
 
+// address matches what is not a path of a file system.
+var address = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
+
+// located is a file of a table, and the folders called key=value that the path did not name.
+type located struct {
+	path  string
+	parts []keyPart
+}
+
 // resolve returns the files that path stands for, sorted. A path that exists is taken literally, brackets and all.
-func resolve(path string) ([]string, error) {
+func resolve(path string) ([]located, error) {
 	if path == "" {
 		return nil, fail(CodeUsage, "", "the table has no path")
 	}
+	if address.MatchString(path) {
+		return nil, fail(CodeUnsupported, path, "addresses are not read; copy the table to a disk, and name the file or folder there")
+	}
 	info, err := os.Stat(path)
+	r := &resolver{}
 	switch {
 	case err == nil && !info.IsDir():
-		return []string{path}, nil
+		return []located{{path: path}}, nil
 	case err == nil:
-		return below(path)
+		r.folder = true
+		err = r.begin(path, []string{"**"})
 	case !strings.ContainsAny(path, "*?["):
 		return nil, refuse(path, err)
+	default:
+		base, segments := cutPattern(path)
+		for _, s := range segments {
+			if _, err := filepath.Match(s, ""); err != nil {
+				return nil, fail(CodeUsage, path, "not a valid pattern")
+			}
+		}
+		err = r.begin(base, segments)
 	}
-	names, err := filepath.Glob(path)
-	if err != nil {
-		return nil, fail(CodeUsage, path, "not a valid pattern")
-	}
-	names = slices.DeleteFunc(names, func(n string) bool {
-		info, err := os.Stat(n)
-		return err == nil && info.IsDir()
-	})
-	if len(names) == 0 {
+	switch {
+	case err != nil:
+		return nil, refuse(path, err)
+	case len(r.found) == 0 && r.folder:
+		return nil, fail(CodeNotFound, path, "the directory holds no parquet or arrow file")
+	case len(r.found) == 0:
 		return nil, fail(CodeNotFound, path, "no file matches")
 	}
-	slices.Sort(names)
-	return names, nil
+	slices.SortFunc(r.found, func(a, b located) int { return strings.Compare(a.path, b.path) })
+	return once(r.found), nil
 }
 
-func below(dir string) ([]string, error) {
-	var names []string
-	root := dir + string(filepath.Separator) // so that a symbolic link to a directory is followed
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// cutPattern cuts a pattern into the folder that it names and the parts that have to be matched.
+func cutPattern(path string) (base string, segments []string) {
+	all := strings.Split(filepath.ToSlash(path), "/")
+	n := slices.IndexFunc(all, func(s string) bool { return strings.ContainsAny(s, "*?[") })
+	base = filepath.FromSlash(strings.Join(all[:n], "/"))
+	switch {
+	case n == 0:
+		base = "."
+	case base == "":
+		base = string(filepath.Separator)
+	}
+	return base, slices.DeleteFunc(all[n:], func(s string) bool { return s == "" })
+}
+
+// resolver searches folders.
+type resolver struct {
+	folder bool // the path is a folder, which is searched for known extensions, and not a pattern
+	bare   bool // the pattern begins in the folder where it is run: its paths do not begin with "./"
+	deep   bool // a folder, or a pattern with **: hidden names are passed over
+	found  []located
+}
+
+func (r *resolver) begin(base string, segments []string) error {
+	r.bare = base == "."
+	r.deep = slices.Contains(segments, "**")
+	if segments[len(segments)-1] == "**" {
+		segments = append(segments, "*")
+	}
+	abs, err := filepath.Abs(base)
+	if err != nil {
+		return err
+	}
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		if err := notManaged(dir); err != nil {
+			return err
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	info, err := os.Stat(base)
+	if err != nil || !info.IsDir() {
+		return nil // nothing matches
+	}
+	return r.search(base, segments, nil, []fs.FileInfo{info})
+}
+
+// notManaged refuses the folders of formats that list their files elsewhere: some of the files are no part of the
+// table any more.
+func notManaged(dir string) error {
+	refused := func(what string) error {
+		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; write the rows that count to files of their own, and name those")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "_delta_log")); err == nil {
+		return refused("Delta Lake")
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".hoodie")); err == nil {
+		return refused("Hudi")
+	}
+	entries, _ := os.ReadDir(filepath.Join(dir, "metadata"))
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".metadata.json") {
+			return refused("Iceberg")
+		}
+	}
+	return nil
+}
+
+// search goes through a folder. above holds the folders on the way, so that a link to one of them ends.
+func (r *resolver) search(dir string, segments []string, parts []keyPart, above []fs.FileInfo) error {
+	if err := notManaged(dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return refuse(dir, err)
+	}
+	any := segments[0] == "**"
+	if any {
+		if err := r.search(dir, segments[1:], parts, above); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		name := e.Name()
+		// What begins with a dot or an underscore is passed over where a whole folder is read.
+		hidden := r.deep && strings.ContainsAny(name[:1], "._") && segments[0][0] != name[0]
+		if ok, _ := filepath.Match(segments[0], name); hidden || !any && !ok {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if r.bare && dir == "." {
+			path = name
+		}
+		info, err := os.Stat(path) // a link is what it points to
 		if err != nil {
 			return refuse(path, err)
 		}
-		if path != root && strings.ContainsAny(d.Name()[:1], "._") {
-			if d.IsDir() {
-				return fs.SkipDir
+		switch {
+		case info.IsDir():
+			if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, info) }) {
+				continue
 			}
-			return nil
+			err = r.into(path, name, any, segments, parts, append(above[:len(above):len(above)], info))
+		case !any && len(segments) == 1:
+			err = r.file(path, parts)
 		}
-		if !d.IsDir() && slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
-			names = append(names, path)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// into goes on in a folder that a part of the pattern matches.
+func (r *resolver) into(path, name string, any bool, segments []string, parts []keyPart, above []fs.FileInfo) error {
+	if p, ok := keyPartOf(name); ok {
+		parts = append(parts[:len(parts):len(parts)], p)
+	}
+	switch {
+	case any:
+		return r.search(path, segments, parts, above)
+	case len(segments) > 1:
+		return r.search(path, segments[1:], parts, above)
+	case r.deep:
+		return nil
+	}
+	inside := &resolver{folder: true, deep: true}
+	if err := inside.search(path, []string{"**", "*"}, nil, above); err != nil {
+		return err
+	}
+	if len(inside.found) > 0 {
+		return fail(CodeUsage, path, "the pattern matches a folder that holds tables: end it with *.parquet to leave folders out, or with ** to read all that lies below")
+	}
+	return nil
+}
+
+// file adds a file. In a folder, one whose name does not say what it is must not be a table.
+func (r *resolver) file(path string, parts []keyPart) error {
+	if r.folder && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
+		var head [6]byte
+		if f, err := os.Open(path); err == nil {
+			_, _ = f.Read(head[:])
+			f.Close()
+		}
+		if string(head[:4]) == "PAR1" || string(head[:]) == arrowMagic {
+			return fail(CodeUsage, path, "a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
 		}
 		return nil
+	}
+	r.found = append(r.found, located{path: path, parts: parts})
+	return nil
+}
+
+// once leaves out files that are there under another name.
+func once(found []located) []located {
+	type mark struct {
+		size     int64
+		modified time.Time
+	}
+	seen := map[mark][]fs.FileInfo{}
+	return slices.DeleteFunc(found, func(l located) bool {
+		info, err := os.Stat(l.path)
+		if err != nil {
+			return false // opening it says why
+		}
+		m := mark{info.Size(), info.ModTime()}
+		if slices.ContainsFunc(seen[m], func(have fs.FileInfo) bool { return os.SameFile(have, info) }) {
+			return true
+		}
+		seen[m] = append(seen[m], info)
+		return false
 	})
-	if err != nil {
-		return nil, refuse(dir, err)
-	}
-	if len(names) == 0 {
-		return nil, fail(CodeNotFound, dir, "the directory holds no parquet or arrow file")
-	}
-	slices.Sort(names)
-	return names, nil
 }
 
 // opened is a file held open: the walk and the read use the same descriptor, so that replacing the file by another
@@ -81,6 +248,8 @@ type opened struct {
 func (o *opened) name() string { return o.path }
 
 func (o *opened) close() error { return o.f.Close() }
+
+func (o *opened) readAt(b []byte, off int64) (int, error) { return o.f.ReadAt(b, off) }
 
 // changed says whether the file was written to since it was opened.
 func (o *opened) changed() error {

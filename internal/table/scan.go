@@ -1,28 +1,25 @@
 package table
 
 import (
+	"cmp"
 	"context"
+	"iter"
+	"slices"
 	"sync"
 )
 
 // ScanOptions says what a Scan reads.
 type ScanOptions struct {
-	Columns []string // nil: every usable column
-	// Pick chooses the rows of a block. It is called once for each block, in row order, from one goroutine, some
-	// blocks ahead of visit. Nil picks every row. A block without a picked row is neither decoded nor visited, and a
-	// page without one is not decoded either. Few rows of several blocks are visited together.
+	Columns []string // none: rows are counted, and no value is read
+	// Pick chooses the rows of a block. Scan calls it once for each block, in row order, from one goroutine, some blocks
+	// ahead of visit. Nil picks every row. A block without a picked row is not visited, and a page without one is not
+	// decoded.
 	Pick func(b Block) (Pick, error)
-	// Adjust may change the floats of a column in place before they are delivered, on the goroutine that decoded them:
-	// several at once. It is called once for every row, and only where Pick is nil and there is no null. Where it returns
-	// true the values arrive marked as Adjusted.
-	Adjust func(column int, x []float64) bool
-	// Direct, where it is set and one column of floats is scanned without Pick, has values put where they are wanted.
-	Direct *Direct
 	// Workers is the number of goroutines that decode; 0 means one for each processor.
 	Workers int
-	// Content takes note of the stored bytes that are read, and fails the scan where they are not what it saw before.
+	// Content notes the stored bytes that the scan reads, and fails the scan where they are not what it saw before.
 	Content *Content
-	// Progress is called with the number of table rows passed, after each visit.
+	// Progress is called with the number of table rows passed, after each block.
 	Progress func(rows int64)
 	_        struct{}
 }
@@ -33,55 +30,136 @@ type Pick struct {
 	Rows []uint32 // offsets in the block, ascending; copied, so the caller may use the memory again
 }
 
-// Batch holds the picked rows of a block or of several in a row, or all rows of a part of one. It is valid until visit
-// returns.
+// Batch holds the picked rows of a block, or all rows of a part of a block. It is valid until visit returns.
 type Batch struct {
-	Block   Block // what it is of; a part of a block, and several blocks, are one of their own
+	Block   Block // of a part of a block: a block of its own
 	Picked  Pick
 	Rows    int
 	Columns []Values // in the order of ScanOptions.Columns
 }
 
-// Verify walks the pages of the named columns (nil: every usable one) and checks all that can be checked without
-// decoding a value: see package pagewalk. Scan does the same before the first row; calling Verify earlier lets a
-// caller find most damage before anything is spent.
+// Verify walks the pages of the named columns and checks everything that can be checked without decoding a value: see
+// package pagewalk. It also checks that the columns can be read within the memory of the Spec. Scan does the same
+// before the first row; a caller that verifies earlier finds most damage before anything is spent.
 func (t *Table) Verify(ctx context.Context, columns []string) error {
-	cols, err := t.scanned(columns)
+	cols, err := t.find(columns)
 	if err != nil {
 		return err
 	}
 	return t.verify(ctx, cols, workersOr(0))
 }
 
-// VerifyValues is Verify and decodes every value besides, delivering none: what it accepts, a Scan of the unchanged
-// files cannot fail on. It costs a scan.
-func (t *Table) VerifyValues(ctx context.Context, columns []string) error {
-	return t.Scan(ctx, ScanOptions{Columns: columns}, func(Batch) error { return nil })
-}
-
-func (t *Table) scanned(names []string) ([]int, error) {
-	if names == nil {
-		return t.usable(), nil
-	}
-	return t.find(names)
-}
-
 func (t *Table) verify(ctx context.Context, cols []int, workers int) error {
 	for _, f := range t.files {
-		if err := f.verify(ctx, cols, workers); err != nil {
+		if err := f.verifyColumns(ctx, cols, workers); err != nil {
 			return refuse(f.name(), err)
 		}
 		if err := f.changed(); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := t.need(cols, workers)
+	return err
+}
+
+// piece is the smallest stretch of rows of one column that is decoded on its own: a Parquet page, or a stretch of an
+// Arrow record batch.
+type piece struct {
+	first   int64 // its first row in the table
+	rows    int
+	cost    int64     // bytes that it holds while it is alive, at most
+	scratch int64     // further bytes that it takes while it is decoded
+	shared  []*shared // what it has in common with its neighbours
+	decode  func(w *worker, out *vec) error
+
+	out  vec
+	err  error
+	done chan struct{} // made when the piece goes to the workers, closed when it is decoded
+	refs int           // planned blocks that need it, and its lane while a later block may
+}
+
+func (p *piece) end() int64 { return p.first + int64(p.rows) }
+
+// shared is memory that several pieces need: a chunk's dictionary, or the unpacked buffers of a record batch. It is
+// given back with the last of its pieces.
+type shared struct {
+	pieces int   // that are not given back
+	cost   int64 // bytes, at most
+	once   sync.Once
+	err    error
+	hold   holding
+}
+
+// get makes what is shared when the first piece asks for it.
+func (s *shared) get(read func() error) error {
+	s.once.Do(func() {
+		s.err = errPageSize // stands if reading panics
+		s.err = read()
+	})
+	return s.err
+}
+
+// lane is the sequence of pieces that carries one column through the whole table.
+type lane struct {
+	next   func() (*piece, bool)
+	stop   func()
+	window []*piece // pieces that the current or a later block overlaps
+}
+
+// pieces yields a column's pieces in row order, through all files.
+func (t *Table) pieces(col int, content *Content) iter.Seq[*piece] {
+	return func(yield func(*piece) bool) {
+		base := int64(0)
+		for _, f := range t.files {
+			for p := range f.piecesOf(t, col, content) {
+				p.first += base
+				if !yield(p) {
+					return
+				}
+			}
+			for _, rows := range f.groups() {
+				base += rows
+			}
+		}
+	}
+}
+
+// need returns the most memory that a single block takes: all pieces of the columns that it overlaps are alive at once,
+// and each worker may be unpacking one more. Columns that need more than the memory of the Spec are refused.
+func (t *Table) need(cols []int, workers int) (most int64, err error) {
+	need := make([]int64, len(t.blocks))
+	scratch := int64(0)
+	for _, col := range cols {
+		at, counted := 0, map[*shared]int{} // the last block in which shared memory was counted
+		for p := range t.pieces(col, nil) {
+			scratch = max(scratch, p.scratch)
+			for at < len(t.blocks) && t.blocks[at].First+int64(t.blocks[at].Rows) <= p.first {
+				at++
+			}
+			for i := at; i < len(t.blocks) && t.blocks[i].First < p.end(); i++ {
+				need[i] += p.cost
+				for _, c := range p.shared {
+					if last, ok := counted[c]; !ok || i > last {
+						need[i] += c.cost
+						counted[c] = i
+					}
+				}
+				most = max(most, need[i])
+				if total := most + scratch*int64(workers); total+total/16 > t.memory {
+					return 0, fail(CodeLimit, t.files[t.blocks[i].File].name(), "column "+t.columns[col].Name+
+						": its pages or record batches, with those of the other columns beside them, need more memory than a run may take; allow more (--memory), or write the file with smaller ones")
+				}
+			}
+		}
+	}
+	total := most + scratch*int64(workers)
+	return total + total/16, nil // buffers are a little larger than what they hold
 }
 
 // Scan decodes blocks on several goroutines and hands them to visit in row order, one at a time. Before the first row
-// everything that Verify checks has been checked. An error of Pick or visit ends the scan and is returned as it is.
+// it checks everything that Verify checks. An error of Pick or visit ends the scan and is returned as it is.
 func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) error) error {
-	cols, err := t.scanned(o.Columns)
+	cols, err := t.find(o.Columns)
 	if err != nil {
 		return err
 	}
@@ -89,13 +167,19 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	if err := t.verify(ctx, cols, workers); err != nil {
 		return err
 	}
-	if len(t.blocks) == 0 {
-		return nil
+	need, err := t.need(cols, workers)
+	if err != nil {
+		return err
 	}
 	inner, cancel := context.WithCancel(ctx)
-	s := &scan{table: t, options: o, lanes: t.lanes(cols, o.Content), pool: &pool{}, tasks: make(chan *piece, lightPieces)}
-	s.ahead = len(s.lanes) * (workers + 2)
+	s := &scan{table: t, options: o, arena: &arena{limit: t.memory}, tasks: make(chan *piece, 64),
+		ahead: len(cols) * (workers + 2), aheadCost: min(lookAhead, t.memory-need)}
 	s.assembler.init(t, cols)
+	for _, col := range cols {
+		l := &lane{}
+		l.next, l.stop = iter.Pull(t.pieces(col, o.Content))
+		s.lanes = append(s.lanes, l)
+	}
 	var wg sync.WaitGroup
 	defer func() { // also when visit panics
 		cancel()
@@ -107,18 +191,14 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	}()
 	for range workers {
 		wg.Go(func() {
-			w := newWorker(s.pool)
-			defer w.close()
+			w := &worker{arena: s.arena}
+			defer w.unpack.close()
 			for p := range s.tasks {
-				p.run(inner, w, s.adjust())
+				p.run(inner, w)
 			}
 		})
 	}
-	loop := s.loop
-	if o.Direct != nil && o.Pick == nil && len(cols) == 1 && s.assembler.shapes[0] == asFloat64 {
-		loop = s.loopDirect
-	}
-	if err := loop(ctx, visit); err != nil {
+	if err := s.loop(ctx, visit); err != nil {
 		return err
 	}
 	for _, f := range t.files {
@@ -129,27 +209,47 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	return nil
 }
 
-// scan is one running Scan. All of it but the pool and the tasks belongs to the goroutine that called Scan.
+// run decodes the piece. The worker that took it calls it once.
+func (p *piece) run(ctx context.Context, w *worker) {
+	defer close(p.done)
+	if p.err = ctx.Err(); p.err != nil {
+		return
+	}
+	p.err = guarded(func() error { return p.decode(w, &p.out) })
+	if v := &p.out; p.err == nil && (v.rows() != p.rows || v.valid != nil && len(v.valid)*8 < p.rows) {
+		p.err = fail(CodeCorrupt, "", "fewer rows than declared were decoded")
+	}
+}
+
+// scan is one running Scan. Everything but the memory and the tasks belongs to the goroutine that called Scan.
 type scan struct {
 	table     *Table
 	options   ScanOptions
 	lanes     []*lane
-	pool      *pool
+	arena     *arena
 	tasks     chan *piece
 	planned   []plan
 	block     int   // next block to plan
-	live      int   // pieces handed out and not yet released
-	light     int   // the same of those of which only the wanted rows stay
-	bytes     int64 // their cost
-	ahead     int
+	live      int   // pieces handed out and not yet given back
+	cost      int64 // theirs
+	ahead     int   // pieces that may be on their way before another block is planned,
+	aheadCost int64 // and what they may cost
 	assembler assembler
-	picked    []uint32 // of several blocks
-	spans     []span
 }
+
+// plan is a block that is on its way.
+type plan struct {
+	block  Block
+	pick   Pick
+	pieces [][]*piece // for each lane, those that hold a wanted row
+}
+
+// lookAhead is how many bytes of pieces may be on their way beside those of the block that is delivered next.
+const lookAhead = 32 << 20
 
 func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
 	for {
-		for s.block < len(s.table.blocks) && s.room() {
+		for s.block < len(s.table.blocks) && (len(s.planned) == 0 || s.live < s.ahead && s.cost < s.aheadCost) {
 			if err := s.plan(ctx); err != nil {
 				return err
 			}
@@ -157,16 +257,209 @@ func (s *scan) loop(ctx context.Context, visit func(b Batch) error) error {
 		if len(s.planned) == 0 {
 			return ctx.Err()
 		}
-		if err := s.deliver(ctx, s.together(), visit); err != nil {
+		p := s.planned[0]
+		s.planned = slices.Delete(s.planned, 0, 1)
+		if err := s.deliver(ctx, &p, visit); err != nil {
 			return err
 		}
 	}
 }
 
-// adjust is what is done to a piece all of whose rows are wanted.
-func (s *scan) adjust() func(int, []float64) bool {
-	if s.options.Pick != nil {
-		return nil
+// plan picks the rows of the next block and hands the pieces that hold them to the workers.
+func (s *scan) plan(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return s.options.Adjust
+	p := plan{block: s.table.blocks[s.block], pick: Pick{All: true}}
+	s.block++
+	if s.options.Pick != nil {
+		pick, err := s.options.Pick(p.block)
+		if err != nil {
+			return err
+		}
+		for i, row := range pick.Rows {
+			if int64(row) >= int64(p.block.Rows) || i > 0 && row <= pick.Rows[i-1] {
+				return fail(CodeUsage, "", "picked rows must ascend within their block")
+			}
+		}
+		p.pick = Pick{All: pick.All, Rows: slices.Clone(pick.Rows)}
+	}
+	p.pieces = make([][]*piece, len(s.lanes))
+	for i, l := range s.lanes {
+		if err := s.advance(l, p.block); err != nil {
+			return err
+		}
+		next := 0 // of the picked rows
+		for _, q := range l.window {
+			if n := p.until(next, q.end()); p.pick.All || n > next {
+				next = n
+				q.refs++
+				p.pieces[i] = append(p.pieces[i], q)
+				if q.done == nil {
+					q.done = make(chan struct{})
+					s.live++
+					s.cost += q.cost
+					s.tasks <- q
+				}
+			}
+		}
+	}
+	s.planned = append(s.planned, p)
+	return nil
+}
+
+// until returns the first of the picked rows, from the given one on, that does not lie before a row of the table.
+func (p *plan) until(from int, end int64) int {
+	n, _ := slices.BinarySearchFunc(p.pick.Rows[from:], end-p.block.First, func(row uint32, limit int64) int { return cmp.Compare(int64(row), limit) })
+	return from + n
+}
+
+// advance moves a lane's window to the pieces that overlap b.
+func (s *scan) advance(l *lane, b Block) error {
+	for len(l.window) > 0 && l.window[0].end() <= b.First {
+		s.drop(l.window[0])
+		l.window = slices.Delete(l.window, 0, 1)
+	}
+	last := b.First
+	if n := len(l.window); n > 0 {
+		last = l.window[n-1].end()
+	}
+	for last < b.First+int64(b.Rows) {
+		p, ok := l.next()
+		if !ok {
+			return fail(CodeCorrupt, s.table.files[b.File].name(), "the pages end before the rows do")
+		}
+		p.refs = 1
+		l.window = append(l.window, p)
+		last = p.end()
+	}
+	return nil
+}
+
+// drop gives up one claim on a piece, and its memory with the last one.
+func (s *scan) drop(p *piece) {
+	if p.refs--; p.refs > 0 {
+		return
+	}
+	if p.done != nil {
+		s.live--
+		s.cost -= p.cost
+		p.out.hold.release(s.arena)
+		p.out = vec{}
+	}
+	for _, c := range p.shared {
+		if c.pieces--; c.pieces == 0 {
+			c.hold.release(s.arena)
+		}
+	}
+}
+
+// deliver waits for the pieces of a block, puts its batch together and gives it to visit.
+func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) error {
+	for _, pieces := range p.pieces {
+		for _, q := range pieces {
+			select {
+			case <-q.done:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if q.err != nil {
+				return q.err
+			}
+		}
+	}
+	for _, part := range p.split() {
+		b := Batch{Block: part.block, Picked: part.pick, Rows: part.block.Rows, Columns: s.assembler.columns}
+		if !part.pick.All {
+			b.Rows = len(part.pick.Rows)
+		}
+		if b.Rows == 0 {
+			continue
+		}
+		for i := range s.lanes {
+			s.assembler.column(i, part.spans(i), b.Rows)
+		}
+		if err := visit(b); err != nil {
+			return err
+		}
+	}
+	for _, pieces := range p.pieces {
+		for _, q := range pieces {
+			s.drop(q)
+		}
+	}
+	if s.options.Progress != nil {
+		s.options.Progress(p.block.First + int64(p.block.Rows))
+	}
+	return nil
+}
+
+// partRows is how many rows the parts of a block have at least, on average: fewer are not worth a visit of their own.
+const partRows = 1 << 13
+
+// split cuts a block of which every row is wanted where a page ends, so that each part is a view of the pages and
+// nothing is copied.
+func (p *plan) split() []plan {
+	end := p.block.First + int64(p.block.Rows)
+	cuts := []int64{end}
+	for _, pieces := range p.pieces {
+		for _, q := range pieces {
+			if e := q.end(); p.pick.All && e < end {
+				cuts = append(cuts, e)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	if len(cuts) == 1 || len(cuts)*partRows > p.block.Rows {
+		return []plan{*p}
+	}
+	var out []plan
+	first := p.block.First
+	for _, cut := range cuts {
+		part := plan{block: p.block, pick: p.pick, pieces: make([][]*piece, len(p.pieces))}
+		part.block.First, part.block.Rows = first, int(cut-first)
+		for i, pieces := range p.pieces {
+			for _, q := range pieces {
+				if q.first < cut && q.end() > first {
+					part.pieces[i] = append(part.pieces[i], q)
+				}
+			}
+		}
+		out = append(out, part)
+		first = cut
+	}
+	return out
+}
+
+// span is what a block takes from one piece: a range of rows, or single ones.
+type span struct {
+	v        *vec
+	from, to int      // rows of the piece, when rows is nil
+	rows     []uint32 // offsets in the block
+	shift    int64    // row of the piece = offset in the block + shift
+}
+
+func (s *span) len() int {
+	if s.rows != nil {
+		return len(s.rows)
+	}
+	return s.to - s.from
+}
+
+// spans is what a block takes from the pieces of a lane.
+func (p *plan) spans(lane int) []span {
+	var out []span
+	next := 0
+	for _, q := range p.pieces[lane] {
+		s := span{v: &q.out, shift: p.block.First - q.first}
+		if p.pick.All {
+			s.from, s.to = int(max(0, s.shift)), int(min(int64(q.rows), s.shift+int64(p.block.Rows)))
+		} else {
+			n := p.until(next, q.end())
+			s.rows, next = p.pick.Rows[next:n], n
+		}
+		out = append(out, s)
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"encoding/binary"
+	"iter"
 	"math"
 	"os"
 	"slices"
@@ -18,15 +19,15 @@ const (
 
 // Spec names a table.
 type Spec struct {
-	Path    string   // a file, a directory (searched below, hidden files left out) or a glob pattern
+	Path    string   // a file, a folder or a pattern: see Open
 	Format  string   // FormatParquet, FormatArrow, or empty: told by each file's first bytes
 	Columns []string // columns that must be there and usable; none are required when empty
-	// MaxMemory bounds the bytes of decoded data held at once, as far as single pages allow; 0 means 32 MiB.
-	MaxMemory int64
-	_         struct{}
+	Memory  int64    // most bytes that the values of one scan may take; 0 means DefaultMemory
+	_       struct{}
 }
 
-const defaultMaxMemory = 32 << 20
+// DefaultMemory is the memory of a Spec that does not say.
+const DefaultMemory = 1 << 30
 
 // blockRows is the most rows a Block has: small enough that a batch of a few columns stays in a core's cache.
 const blockRows = 1 << 16
@@ -40,63 +41,73 @@ type Block struct {
 
 // Table is an opened table. Its methods may be called from several goroutines; Close must come last.
 type Table struct {
-	files   []dataFile
+	files   []*member
 	columns []Column
 	blocks  []Block
 	rows    int64
-	budget  int64
+	memory  int64
 }
 
-// dataFile is one file of a table, whatever its format.
+// dataFile is one file of a table, whatever its format. Columns are counted as the file counts them.
 type dataFile interface {
 	name() string
 	columns() []Column
 	groups() []int64 // rows of each row group or record batch
 	// verify checks everything about the given columns that can be checked without decoding values.
 	verify(ctx context.Context, cols []int, workers int) error
-	// sources returns the pieces in which the columns are decoded, in row order; base is the table's row at which the
-	// file begins.
-	// What is read goes by content, unless that is nil.
-	sources(cols []int, base int64, content *Content) []source
-	// storage says how the stored bytes of a column are to be read; it comes after verify.
+	// pieces yields the pieces in which a column is decoded, in row order, rows counted from the file's first; it comes
+	// after verify. What is read is noted in content, unless that is nil.
+	pieces(col int, content *Content) iter.Seq[*piece]
+	// segments are the stretches of bytes in which a column is stored.
+	segments(col int) []extent
+	// storage says how the stored bytes of a column are to be read.
 	storage(col int) string
 	readAt(b []byte, off int64) (int, error)
 	changed() error
 	close() error
 }
 
-// Open finds the files, checks their footers and that they form one table. It reads no row.
+// member is a file in its table: columns are counted as the table counts them, and those that stand in the names of
+// its folders are columns like the others.
+type member struct {
+	dataFile
+	at    []int     // where the file has the table's columns
+	parts []keyPart // k=v in its path
+}
+
+// Open finds the files of a table, checks their footers and that they form one table. It reads no row. The page
+// docs/tables.md says what a folder, a pattern and a link mean.
 func Open(ctx context.Context, s Spec) (*Table, error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, fail(CodeUnsupported, "", "big-endian machines are not supported")
 	}
-	names, err := resolve(s.Path)
+	found, err := resolve(s.Path)
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{budget: s.MaxMemory}
-	if t.budget <= 0 {
-		t.budget = defaultMaxMemory
+	t := &Table{memory: s.Memory}
+	if t.memory <= 0 {
+		t.memory = DefaultMemory
 	}
 	format := s.Format
-	for _, name := range names {
-		if err := ctx.Err(); err != nil {
-			t.Close()
-			return nil, err
+	for _, at := range found {
+		if err = ctx.Err(); err != nil {
+			break
 		}
-		f, found, err := openFile(ctx, name, format)
-		if err == nil {
-			t.files = append(t.files, f)
-			format = found
-			err = t.join(f)
+		var f dataFile
+		if f, format, err = openFile(ctx, at.path, format); err != nil {
+			break
 		}
-		if err != nil {
-			t.Close()
-			return nil, err
+		t.files = append(t.files, &member{dataFile: f, parts: at.parts})
+		if err = t.addBlocks(f); err != nil {
+			break
 		}
 	}
-	t.markDuplicates()
-	if _, err := t.find(s.Columns); err != nil {
+	if err == nil {
+		t.unify()
+		_, err = t.find(s.Columns)
+	}
+	if err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -153,14 +164,8 @@ func openFile(ctx context.Context, name, want string) (f dataFile, format string
 	return f, FormatArrow, refuse(name, err)
 }
 
-// join adds a file's rows to the table, after comparing its columns.
-func (t *Table) join(f dataFile) error {
-	cols := f.columns()
-	if len(t.files) == 1 {
-		t.columns = slices.Clone(cols)
-	} else if err := t.sameColumns(f.name(), cols); err != nil {
-		return err
-	}
+// addBlocks adds a file's rows to the table.
+func (t *Table) addBlocks(f dataFile) error {
 	for g, rows := range f.groups() {
 		if rows > math.MaxInt64-t.rows {
 			return fail(CodeLimit, f.name(), "the table has too many rows")
@@ -174,33 +179,47 @@ func (t *Table) join(f dataFile) error {
 	return nil
 }
 
-func (t *Table) sameColumns(file string, cols []Column) error {
-	if len(cols) != len(t.columns) {
-		return fail(CodeSchema, file, "its columns are not those of "+t.files[0].name())
-	}
-	for i, c := range cols {
-		have := &t.columns[i]
-		nullable := have.Nullable || c.Nullable
-		same := *have
-		same.Nullable, c.Nullable = false, false
-		if c != same {
-			return fail(CodeSchema, file, "column "+have.Name+" is not as in "+t.files[0].name())
-		}
-		have.Nullable = nullable
-	}
-	return nil
-}
-
-func (t *Table) markDuplicates() {
-	count := make(map[string]int, len(t.columns))
-	for _, c := range t.columns {
-		count[c.Name]++
-	}
-	for i, c := range t.columns {
-		if count[c.Name] > 1 {
-			t.columns[i] = unusable(c.Name, "its name occurs more than once")
+// unify makes the table's columns of those of its files. Columns go by their names: their order makes no difference,
+// and a column that is not in every file, or not the same in all of them, cannot be used.
+func (t *Table) unify() {
+	places := make([]map[string]int, len(t.files))
+	known := map[string]bool{}
+	for i, f := range t.files {
+		places[i] = map[string]int{}
+		for k, c := range f.columns() {
+			if _, twice := places[i][c.Name]; twice {
+				k = -1
+			}
+			places[i][c.Name] = k
+			if !known[c.Name] {
+				known[c.Name] = true
+				t.columns = append(t.columns, c)
+			}
 		}
 	}
+	for k := range t.columns {
+		c := &t.columns[k]
+		for i, f := range t.files {
+			at, ok := places[i][c.Name]
+			f.at = append(f.at, at)
+			switch {
+			case !c.Usable:
+			case !ok:
+				*c = unusable(c.Name, "it is not in "+f.name())
+			case at < 0:
+				*c = unusable(c.Name, "its name occurs more than once")
+			default:
+				other := f.columns()[at]
+				nullable := c.Nullable || other.Nullable
+				other.Nullable = c.Nullable
+				if other != *c {
+					*c = unusable(c.Name, "it is not the same in "+f.name()+" as in "+t.files[0].name())
+				}
+				c.Nullable = nullable
+			}
+		}
+	}
+	t.addKeys(known)
 }
 
 // Rows returns the number of rows the files declare; Verify and Scan hold them to it. Under add-remove it is private.
@@ -249,13 +268,18 @@ func (t *Table) find(names []string) ([]int, error) {
 	return out, nil
 }
 
-// usable returns the positions of all usable columns.
-func (t *Table) usable() []int {
-	var out []int
-	for i, c := range t.columns {
-		if c.Usable {
-			out = append(out, i)
+// Usable returns the names of the usable columns, in the order of the table.
+func (t *Table) Usable() []string { return t.names(func(c Column) bool { return c.Usable }) }
+
+// Whole returns the names of the columns by which the whole table is known: the usable ones that stand at the top of
+// its files. Fields of structs and names of folders are not among them, which are newer than ledgers in use.
+func (t *Table) Whole() []string { return t.names(func(c Column) bool { return c.Usable && !c.inner }) }
+
+func (t *Table) names(which func(Column) bool) (names []string) {
+	for _, c := range t.columns {
+		if which(c) {
+			names = append(names, c.Name)
 		}
 	}
-	return out
+	return names
 }

@@ -3,28 +3,18 @@ package table
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 )
 
-// worker decodes pieces on one goroutine. What it keeps between pieces is memory to be used again.
+// worker decodes pieces on one goroutine.
 type worker struct {
-	pool    *pool
+	arena   *arena
 	unpack  unpacker
 	library library
-	raw     []byte
 	digest  digester
 	prefix  int // bytes in front of the values of the last page
-}
-
-func newWorker(p *pool) *worker { return &worker{pool: p} }
-
-func (w *worker) close() { w.unpack.close() }
-
-// scratch returns n bytes that stay valid until the next call.
-func (w *worker) scratch(n int) []byte {
-	if cap(w.raw) < n {
-		w.raw = make([]byte, n+n/8)
-	}
-	return w.raw[:n]
 }
 
 // guarded runs f and turns a panic of a decoder into an error. The panic's text is dropped: it may quote the data.
@@ -47,4 +37,44 @@ func about(err error, file, place string) error {
 		return fail(e.Code, file, place+": "+e.Detail)
 	}
 	return refuse(file, err)
+}
+
+func workersOr(n int) int {
+	if n > 0 {
+		return min(n, 256)
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// parallel calls do for every index below n on several goroutines. After the first failure it calls the rest off and
+// returns that failure.
+func parallel(parent context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	var (
+		next  atomic.Int64
+		once  sync.Once
+		cause error
+		wg    sync.WaitGroup
+	)
+	for range min(workers, n) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				err := guarded(func() error { return do(ctx, i) })
+				if err != nil && !errors.Is(err, ctx.Err()) {
+					once.Do(func() { cause = err })
+					cancel()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if cause != nil {
+		return cause
+	}
+	return parent.Err()
 }

@@ -1,6 +1,8 @@
 package pagewalk
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 	"io"
 	"math"
@@ -62,7 +64,54 @@ func ReadFooter(r io.ReaderAt, size int64, lim Limits) (*Footer, error) {
 	if _, err := r.ReadAt(b, size-8-n); err != nil {
 		return nil, &Fault{ReadFailed, "the footer cannot be read"}
 	}
-	return ParseFooter(b, size, lim)
+	f, err := ParseFooter(b, size, lim)
+	if err != nil {
+		return nil, err
+	}
+	return f, f.single(r, size-8-n)
+}
+
+// single refuses several files in one. The last footer counts its offsets from the start of its own file; where the
+// first file has the same layout, they would give the first file's rows. What tells is the end of one file with the
+// start of the next behind it, among the bytes that belong to no chunk.
+func (f *Footer) single(r io.ReaderAt, end int64) error {
+	const overlap = 2*len(magic) - 1
+	buf := make([]byte, bodyBytes)
+	from := int64(len(magic))
+	for _, s := range append(f.spans(), span{end, end}) {
+		for from < s.from {
+			b := buf[:min(int64(len(buf)), s.from-from)]
+			if _, err := r.ReadAt(b, from); err != nil {
+				return &Fault{ReadFailed, "the file cannot be read"}
+			}
+			if bytes.Contains(b, []byte(magic+magic)) {
+				return corrupt("several parquet files were written into one; keep them apart, and name their folder")
+			}
+			if len(b) <= overlap {
+				break
+			}
+			from += int64(len(b) - overlap)
+		}
+		from = max(from, s.to)
+	}
+	return nil
+}
+
+// span is a stretch of a file.
+type span struct{ from, to int64 }
+
+// spans returns where the chunks lie, in order.
+func (f *Footer) spans() []span {
+	var spans []span
+	for g := range f.Groups {
+		for _, c := range f.Groups[g].Chunks {
+			if c.Values > 0 {
+				spans = append(spans, span{c.Start, c.Start + c.Len})
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	return spans
 }
 
 // ParseFooter parses the bytes of a footer that ends 8 bytes before the end of a file of the given size.
@@ -132,24 +181,7 @@ func (f *Footer) check(size int64, lim Limits) error {
 // checkOverlap refuses two chunks that share bytes: a damaged offset would otherwise read one column's pages as
 // another's.
 func (f *Footer) checkOverlap() error {
-	type span struct{ from, to int64 }
-	var spans []span
-	for g := range f.Groups {
-		for _, c := range f.Groups[g].Chunks {
-			if c.Values > 0 {
-				spans = append(spans, span{c.Start, c.Start + c.Len})
-			}
-		}
-	}
-	slices.SortFunc(spans, func(a, b span) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
+	spans := f.spans()
 	for i := 1; i < len(spans); i++ {
 		if spans[i].from < spans[i-1].to {
 			return corrupt("two column chunks share bytes")

@@ -43,8 +43,8 @@ type Leaf struct {
 	Doubt          string // why the annotation cannot be relied upon; empty when it can
 }
 
-// Flat says whether the leaf is a direct child of the root that does not repeat: one value or null in each row.
-func (l *Leaf) Flat() bool { return len(l.Path) == 1 && l.MaxRep == 0 }
+// Flat says that the leaf does not repeat: it has one value or null in each row. It may lie inside structs.
+func (l *Leaf) Flat() bool { return l.MaxRep == 0 }
 
 const (
 	required = 0

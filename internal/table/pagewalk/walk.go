@@ -24,6 +24,9 @@ func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) 
 	if k.Values == 0 {
 		return l, nil
 	}
+	if k.Codec < 0 || k.Codec > LZ4Raw || k.Codec == LZO {
+		return nil, unsupported("column %s: a codec that is not read here (lzo or unknown)", leaf)
+	}
 	w := window{r: r, end: k.Start + k.Len}
 	headers := sha256.New()
 	var sum int64

@@ -1,0 +1,111 @@
+package table
+
+import (
+	"sync"
+	"unsafe"
+)
+
+var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take; allow more (--memory)")
+
+// arena counts what the values of one scan take, holds it to the limit, and keeps buffers for reuse, so that a scan
+// of any length allocates only what is alive at once.
+type arena struct {
+	limit int64
+
+	mu    sync.Mutex
+	used  int64
+	free  [][]uint64
+	spare int64 // bytes in free
+	most  int64 // bytes of the largest buffer that was asked for
+}
+
+// spareBytes is how much may lie unused, or one buffer of the largest size: a page of unusual size then uses the memory
+// of the one before instead of waiting for the collector beside it.
+const spareBytes = 32 << 20
+
+// holding is memory that somebody holds.
+type holding struct {
+	buffers [][]uint64
+	bytes   int64 // that are counted and not in buffers
+}
+
+// get returns n bytes, aligned for values of eight bytes, their contents undefined. They are h's.
+func (m *arena) get(h *holding, n int) ([]byte, error) {
+	if n < 0 {
+		return nil, errMemory
+	}
+	words := n/8 + 1
+	m.mu.Lock()
+	best := -1
+	for i, b := range m.free {
+		if len(b) >= words && len(b) <= words+words/16+1024 && (best < 0 || len(b) < len(m.free[best])) {
+			best = i
+		}
+	}
+	var b []uint64
+	if best >= 0 {
+		b = m.free[best]
+		words = len(b)
+	} else {
+		words += words / 16 // so that the next page, which is a little larger, finds room in it
+	}
+	if m.used+8*int64(words) > m.limit {
+		m.mu.Unlock()
+		return nil, errMemory
+	}
+	m.used += 8 * int64(words)
+	m.most = max(m.most, 8*int64(words))
+	if best >= 0 {
+		last := len(m.free) - 1
+		m.free[best], m.free[last] = m.free[last], nil
+		m.free = m.free[:last]
+		m.spare -= 8 * int64(words)
+	}
+	m.mu.Unlock()
+	if b == nil {
+		b = make([]uint64, words)
+	}
+	h.buffers = append(h.buffers, b)
+	return unsafe.Slice((*byte)(unsafe.Pointer(&b[0])), 8*len(b))[:n], nil
+}
+
+// count adds n bytes that h holds elsewhere.
+func (m *arena) count(h *holding, n int) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.used+int64(n) > m.limit {
+		return errMemory
+	}
+	m.used += int64(n)
+	h.bytes += int64(n)
+	return nil
+}
+
+// release takes everything back. Nothing may refer to it any more.
+func (h *holding) release(m *arena) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used -= h.bytes
+	for _, b := range h.buffers {
+		size := 8 * int64(len(b))
+		m.used -= size
+		if m.spare+size <= max(min(spareBytes, m.limit/8), m.most+m.most/8) && len(m.free) < 256 {
+			m.free = append(m.free, b)
+			m.spare += size
+		}
+	}
+	*h = holding{}
+}
+
+// The views below read memory in the machine's byte order. Open refuses big-endian machines.
+
+func view[T float64 | int64 | int32](b []byte, n int) []T {
+	if n == 0 {
+		return []T{}
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[:n*int(unsafe.Sizeof(T(0)))][0])), n)
+}
+
+func aligned(b []byte) bool {
+	return len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%8 == 0
+}

@@ -1,0 +1,503 @@
+package table
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
+
+// arrowDecoder decodes a stretch of one column of one batch.
+type arrowDecoder struct {
+	w     *worker
+	file  *arrowFile
+	field *arrowField
+	batch *arrowBatch
+	col   int
+	whole *sharedParts
+	dict  *sharedDict // nil where the column has none
+	of    *arrowDict  // the dictionary itself
+	out   *vec
+	raw   holding // what was read and is not part of the values
+}
+
+// sharedParts holds the parts of a column that are read as a whole, by column and part.
+type sharedParts struct {
+	shared
+	parts map[[2]int][]byte
+}
+
+// sharedDict holds a decoded dictionary.
+type sharedDict struct {
+	shared
+	dict *dictionary
+}
+
+// part returns size bytes of a part of a column, from off on. They are hold's, or shared.
+func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte, error) {
+	c := &d.batch.columns[col]
+	if off < 0 || size < 0 || off+size > c.unpacked[k] {
+		return nil, errBuffer
+	}
+	if size == 0 {
+		return nil, nil
+	}
+	if !d.batch.isWhole(d.fieldOf(col), k) {
+		b, err := d.w.arena.get(hold, int(size))
+		if err != nil {
+			return nil, err
+		}
+		if _, err := d.file.f.ReadAt(b, c.parts[k].off+off); err != nil {
+			return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
+		}
+		return b, nil
+	}
+	if err := d.whole.get(d.readWhole); err != nil {
+		return nil, err
+	}
+	return d.whole.parts[[2]int{col, k}][off : off+size], nil
+}
+
+// fieldOf is the field of the column itself, or of a struct around it.
+func (d *arrowDecoder) fieldOf(col int) *arrowField {
+	if col == d.col {
+		return d.field
+	}
+	return &d.file.fields[col]
+}
+
+// readWhole reads all parts that are read as a whole.
+func (d *arrowDecoder) readWhole() error {
+	d.whole.parts = map[[2]int][]byte{}
+	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
+		c := &d.batch.columns[col]
+		for k := range c.parts {
+			if !d.batch.isWhole(d.fieldOf(col), k) || col != d.col && k > 0 || c.unpacked[k] == 0 {
+				continue
+			}
+			b, err := d.w.unpackPart(d.file, d.batch, c, k, &d.whole.hold)
+			if err != nil {
+				return err
+			}
+			d.whole.parts[[2]int{col, k}] = b
+		}
+	}
+	return nil
+}
+
+// unpackPart reads a whole part and unpacks it.
+func (w *worker) unpackPart(f *arrowFile, b *arrowBatch, c *batchColumn, k int, hold *holding) ([]byte, error) {
+	e := c.parts[k]
+	dst, err := w.arena.get(hold, int(c.unpacked[k]))
+	if err != nil {
+		return nil, err
+	}
+	src := dst
+	if b.codec != codecNone {
+		var stored holding
+		defer func() { stored.release(w.arena) }()
+		if src, err = w.arena.get(&stored, int(e.size)); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := f.f.ReadAt(src, e.off); err != nil {
+		return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
+	}
+	switch {
+	case b.codec == codecNone:
+		return dst, nil
+	case int64(binary.LittleEndian.Uint64(src)) == -1:
+		copy(dst, src[8:])
+		return dst, nil
+	}
+	return dst, w.unpack.unpackArrow(b.codec, dst, src[8:])
+}
+
+func (d *arrowDecoder) decode(from int64, n int) error {
+	if n == 0 {
+		return nil
+	}
+	defer func() { d.raw.release(d.w.arena) }()
+	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
+		if d.batch.columns[col].nulls == 0 {
+			continue
+		}
+		b, err := d.part(&d.raw, col, 0, from/8, int64(n+7)/8)
+		if err != nil {
+			return err
+		}
+		if d.out.valid == nil {
+			own, err := d.w.arena.get(&d.out.hold, (n+7)/8)
+			if err != nil {
+				return err
+			}
+			copy(own, b)
+			d.out.valid = own
+			continue
+		}
+		for i := range d.out.valid { // a field of a struct that is null is null
+			d.out.valid[i] &= b[i]
+		}
+	}
+	s := &d.field.store
+	var err error
+	switch {
+	case d.field.hasDict:
+		err = d.indexed(from, n)
+	case s.shape == asCodes && s.view:
+		err = d.views(from, n)
+	case s.shape == asCodes:
+		err = d.texts(from, n)
+	default:
+		err = d.numbers(s, from, n)
+	}
+	if err != nil {
+		return err
+	}
+	d.zeroNulls(n)
+	return nil
+}
+
+// zeroNulls makes the places of nulls hold zero, whatever the writer left there.
+func (d *arrowDecoder) zeroNulls(n int) {
+	if d.out.valid == nil {
+		return
+	}
+	for i := range n {
+		if bitutil.BitIsSet(d.out.valid, i) {
+			continue
+		}
+		switch {
+		case d.out.f64 != nil:
+			d.out.f64[i] = 0
+		case d.out.i64 != nil:
+			d.out.i64[i] = 0
+		case d.out.codes != nil:
+			d.out.codes[i] = 0
+		}
+	}
+}
+
+// null says whether row i of the stretch is null.
+func (d *arrowDecoder) null(i int) bool {
+	return d.out.valid != nil && !bitutil.BitIsSet(d.out.valid, i)
+}
+
+// numbers decodes anything of fixed width.
+func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
+	if s.typ == arrowBool {
+		b, err := d.part(&d.raw, d.col, 1, from/8, int64(n+7)/8)
+		if err != nil {
+			return err
+		}
+		return d.w.fill(asInt64, n, n, d.out, func(v *vec) error {
+			for i := range v.i64 {
+				v.i64[i] = int64(b[i>>3] >> (i & 7) & 1)
+			}
+			return nil
+		})
+	}
+	w := int64(s.width)
+	// What is shared must not become the values: zeroNulls would be seen by others, and the caller may change them.
+	as, hold := s.inPlace(), &d.raw
+	if d.batch.isWhole(d.field, 1) {
+		as = asCodes
+	} else if as != asCodes {
+		hold = &d.out.hold
+	}
+	b, err := d.part(hold, d.col, 1, from*w, int64(n)*w)
+	if err != nil {
+		return err
+	}
+	switch as {
+	case asFloat64:
+		d.out.f64 = view[float64](b, n)
+		return nil
+	case asInt64:
+		d.out.i64 = view[int64](b, n)
+		return nil
+	}
+	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error { return convertArrow(s, b, d.out.valid, v) })
+}
+
+// inPlace says which slice the stored values are already, and asCodes where they have to be converted.
+func (s *storage) inPlace() shape {
+	switch {
+	case s.typ == arrowFloat && s.width == 8:
+		return asFloat64
+	case s.shape == asInt64 && s.width == 8 && s.typ != arrowDecimal && !s.days:
+		return asInt64
+	}
+	return asCodes
+}
+
+// convertArrow turns plain little-endian values into the delivered shape.
+func convertArrow(s *storage, b, valid []byte, v *vec) error {
+	switch {
+	case s.typ == arrowFloat:
+		for i := range v.f64 {
+			switch s.width {
+			case 2:
+				v.f64[i] = float64(float16.FromBits(binary.LittleEndian.Uint16(b[2*i:])).Float32())
+			case 4:
+				v.f64[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+			default:
+				v.f64[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+			}
+		}
+	case s.typ == arrowDecimal:
+		return arrowDecimals(s, b, valid, v)
+	default:
+		for i := range v.i64 {
+			v.i64[i] = arrowInteger(s, b, i)
+		}
+	}
+	return nil
+}
+
+// arrowDecimals reads little-endian two's complement numbers; the places of nulls may hold anything.
+func arrowDecimals(s *storage, b, valid []byte, v *vec) error {
+	leaf := pagewalk.Leaf{Type: pagewalk.FixedLen, TypeLen: s.width}
+	leaf.Note.Scale = s.scale
+	one := make([]byte, s.width)
+	for i := range max(len(v.f64), len(v.i64)) {
+		if valid != nil && !bitutil.BitIsSet(valid, i) {
+			continue
+		}
+		for k := range one {
+			one[k] = b[i*s.width+s.width-1-k]
+		}
+		if s.shape == asFloat64 {
+			f, err := wideDecimal(one, &leaf)
+			if err != nil {
+				return err
+			}
+			v.f64[i] = f
+			continue
+		}
+		x, ok := bigEndianInt(one)
+		if !ok {
+			return errDecimal
+		}
+		v.i64[i] = x
+	}
+	return nil
+}
+
+func arrowInteger(s *storage, b []byte, i int) int64 {
+	switch {
+	case s.width == 1 && s.signed:
+		return int64(int8(b[i]))
+	case s.width == 1:
+		return int64(b[i])
+	case s.width == 2 && s.signed:
+		return int64(int16(binary.LittleEndian.Uint16(b[2*i:])))
+	case s.width == 2:
+		return int64(binary.LittleEndian.Uint16(b[2*i:]))
+	case s.width == 4 && s.signed:
+		return int64(int32(binary.LittleEndian.Uint32(b[4*i:])))
+	case s.width == 4:
+		return int64(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	v := int64(binary.LittleEndian.Uint64(b[8*i:]))
+	if s.days {
+		const day = 86_400_000
+		q := v / day
+		if v%day < 0 {
+			q--
+		}
+		return q
+	}
+	return v
+}
+
+// intern makes codes of n strings; text returns the i-th.
+func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
+	in := interner{arena: d.w.arena, hold: &d.out.hold}
+	err := d.w.fill(asCodes, n, n, d.out, func(v *vec) (err error) {
+		for i := range v.codes {
+			v.codes[i] = 0
+			s, err := text(i)
+			if err == nil && !d.null(i) {
+				v.codes[i], err = in.code(s)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	d.out.dict = newTexts(in.texts)
+	return err
+}
+
+// texts decodes strings behind offsets, which must ascend and lie inside the text.
+func (d *arrowDecoder) texts(from int64, n int) error {
+	w := int64(4)
+	if d.field.store.large {
+		w = 8
+	}
+	offsets, err := d.part(&d.raw, d.col, 1, from*w, int64(n+1)*w)
+	if err != nil {
+		return err
+	}
+	at := func(i int) int64 {
+		if w == 8 {
+			return int64(binary.LittleEndian.Uint64(offsets[8*i:]))
+		}
+		return int64(int32(binary.LittleEndian.Uint32(offsets[4*i:])))
+	}
+	first, last := at(0), at(n)
+	if first < 0 || last < first {
+		return errBuffer
+	}
+	data, err := d.part(&d.raw, d.col, 2, first, last-first)
+	if err != nil {
+		return err
+	}
+	return d.intern(n, func(i int) ([]byte, error) {
+		from, to := at(i), at(i+1)
+		if from < first || to < from || to > last {
+			return nil, errBuffer
+		}
+		return data[from-first : to-first], nil
+	})
+}
+
+// views decodes strings that lie in one of several parts, or, when short, in the view itself.
+func (d *arrowDecoder) views(from int64, n int) error {
+	views, err := d.part(&d.raw, d.col, 1, from*16, int64(n)*16)
+	if err != nil {
+		return err
+	}
+	return d.intern(n, func(i int) ([]byte, error) {
+		if d.null(i) {
+			return nil, nil
+		}
+		view := views[16*i : 16*i+16]
+		size := int64(int32(binary.LittleEndian.Uint32(view)))
+		if size >= 0 && size <= 12 {
+			return view[4 : 4+size], nil
+		}
+		k, off := int64(int32(binary.LittleEndian.Uint32(view[8:]))), int64(int32(binary.LittleEndian.Uint32(view[12:])))
+		if size < 0 || k < 0 || k >= int64(len(d.batch.columns[d.col].parts)-2) {
+			return nil, errBuffer
+		}
+		s, err := d.part(&d.raw, d.col, int(k)+2, off, size)
+		if err == nil && string(s[:4]) != string(view[4:8]) {
+			err = errBuffer // a view repeats the first bytes of its text
+		}
+		return s, err
+	})
+}
+
+// dictionary decodes a dictionary with all that was added to it.
+func (d *arrowDecoder) dictionary() error {
+	hold := &d.dict.hold
+	out := newTexts(nil)
+	d.dict.dict = out
+	var parts []*arrowDict
+	for a := d.of; a != nil; a = a.prev {
+		parts = append(parts, a)
+	}
+	for i := len(parts) - 1; i >= 0; i-- {
+		a := parts[i]
+		n := int(a.batch.rows)
+		var v vec
+		var whole sharedParts
+		sub := arrowDecoder{w: d.w, file: d.file, field: &a.field, batch: a.batch, whole: &whole, out: &v}
+		err := sub.decode(0, n)
+		if err == nil {
+			err = d.w.arena.count(hold, 16*n)
+		}
+		if err == nil {
+			out.add(a.field.store.shape, &v, n)
+		}
+		// The texts lie in memory that the interner counted.
+		hold.bytes += v.hold.bytes
+		v.hold.bytes = 0
+		v.hold.release(d.w.arena)
+		whole.hold.release(d.w.arena)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add appends the values of v to a dictionary.
+func (d *dictionary) add(s shape, v *vec, n int) {
+	for k := range n {
+		null := v.valid != nil && !bitutil.BitIsSet(v.valid, k)
+		d.nulls = append(d.nulls, null)
+		d.anyNull = d.anyNull || null
+		switch s {
+		case asCodes:
+			text := ""
+			if !null {
+				text = v.dict.texts[v.codes[k]]
+			}
+			d.texts = append(d.texts, text)
+		case asFloat64:
+			d.f64 = append(d.f64, v.f64[k])
+		default:
+			d.i64 = append(d.i64, v.i64[k])
+		}
+	}
+}
+
+// indexed decodes a dictionary-encoded column.
+func (d *arrowDecoder) indexed(from int64, n int) error {
+	s := &d.field.store
+	w := int64(s.width)
+	b, err := d.part(&d.raw, d.col, 1, from*w, int64(n)*w)
+	if err != nil {
+		return err
+	}
+	dict := newTexts(nil)
+	if d.dict != nil {
+		if err := d.dict.get(d.dictionary); err != nil {
+			return err
+		}
+		dict = d.dict.dict
+	}
+	shape := d.field.values.shape
+	size := int64(dict.size(shape))
+	if dict.anyNull && d.out.valid == nil {
+		if d.out.valid, err = d.w.arena.get(&d.out.hold, (n+7)/8); err != nil {
+			return err
+		}
+		bitutil.SetBitsTo(d.out.valid, 0, int64(n), true)
+	}
+	err = d.w.fill(shape, n, n, d.out, func(v *vec) error {
+		for i := range n {
+			code := int64(0)
+			null := d.null(i)
+			if !null {
+				if code = arrowInteger(s, b, i); code < 0 || code >= size {
+					return errBuffer
+				}
+				if dict.anyNull && dict.nulls[code] {
+					bitutil.ClearBit(d.out.valid, i)
+					null = true
+				}
+			}
+			switch {
+			case shape == asCodes:
+				v.codes[i] = int32(code)
+			case shape == asFloat64 && !null:
+				v.f64[i] = dict.f64[code]
+			case shape == asInt64 && !null:
+				v.i64[i] = dict.i64[code]
+			}
+		}
+		return nil
+	})
+	if shape == asCodes {
+		d.out.dict = dict
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+)
+
+// keyPart is a folder called key=value, as Hive and others name the parts of a table.
+type keyPart struct {
+	key, value string
+	null       bool
+	kind       Kind // Int or String; of the column, so the same in all files
+}
+
+// keyPartOf reads the name of a folder.
+func keyPartOf(name string) (keyPart, bool) {
+	key, value, ok := strings.Cut(name, "=")
+	if !ok || key == "" {
+		return keyPart{}, false
+	}
+	if plain, err := url.PathUnescape(value); err == nil {
+		value = plain
+	}
+	return keyPart{key: key, value: value, null: value == "__HIVE_DEFAULT_PARTITION__"}, true
+}
+
+// part returns the file's folder of a key, and nil where there is none.
+func (f *member) part(key string) *keyPart {
+	if i := slices.IndexFunc(f.parts, func(p keyPart) bool { return p.key == key }); i >= 0 {
+		return &f.parts[i]
+	}
+	return nil
+}
+
+// addKeys adds the columns that stand in the folders' names. A column that the files hold themselves goes first. The
+// values are whole numbers where all of them are written as such ("7", not "07"), and texts otherwise.
+func (t *Table) addKeys(known map[string]bool) {
+	for _, with := range t.files {
+		for _, named := range with.parts {
+			if known[named.key] {
+				continue
+			}
+			known[named.key] = true
+			c := Column{Name: named.key, Kind: Int, Usable: true, inner: true}
+			for _, f := range t.files {
+				p := f.part(named.key)
+				if p == nil {
+					c = unusable(named.key, "it is not in the folders of "+f.name())
+					break
+				}
+				n, err := strconv.ParseInt(p.value, 10, 64)
+				if !p.null && (err != nil || strconv.FormatInt(n, 10) != p.value) {
+					c.Kind = String
+				}
+				c.Nullable = c.Nullable || p.null
+			}
+			for _, f := range t.files {
+				f.at = append(f.at, -1)
+				if p := f.part(named.key); p != nil {
+					p.kind = c.Kind
+				}
+			}
+			t.columns = append(t.columns, c)
+		}
+	}
+}
+
+// The methods below are those of dataFile for columns as the table counts them.
+
+func (f *member) verifyColumns(ctx context.Context, cols []int, workers int) error {
+	var own []int
+	for _, col := range cols {
+		if f.at[col] >= 0 {
+			own = append(own, f.at[col])
+		}
+	}
+	return f.verify(ctx, own, workers)
+}
+
+func (f *member) piecesOf(t *Table, col int, content *Content) iter.Seq[*piece] {
+	if f.at[col] >= 0 {
+		return f.pieces(f.at[col], content)
+	}
+	return f.constant(f.part(t.columns[col].Name))
+}
+
+func (f *member) segmentsOf(col int) []extent {
+	if f.at[col] >= 0 {
+		return f.segments(f.at[col])
+	}
+	return nil
+}
+
+func (f *member) storageOf(t *Table, col int) string {
+	if f.at[col] >= 0 {
+		return f.storage(f.at[col])
+	}
+	p := f.part(t.columns[col].Name)
+	return fmt.Sprintf("folder %q %v", p.value, p.null)
+}
+
+// constant yields the value of a folder for every row of its file.
+func (f *member) constant(p *keyPart) iter.Seq[*piece] {
+	return func(yield func(*piece) bool) {
+		dict := newTexts([]string{p.value})
+		first := int64(0)
+		for _, rows := range f.groups() {
+			for from := int64(0); from < rows; from += blockRows {
+				n := int(min(blockRows, rows-from))
+				q := &piece{first: first + from, rows: n, cost: int64(n) * 9}
+				q.decode = func(w *worker, out *vec) (err error) {
+					if p.null {
+						if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
+							return err
+						}
+						bitutil.SetBitsTo(out.valid, 0, int64(n), false)
+					}
+					shape, value := asCodes, int64(0)
+					if p.kind == Int {
+						shape = asInt64
+						value, _ = strconv.ParseInt(p.value, 10, 64) // addKeys has tried; of a null it is 0
+					}
+					out.dict = dict
+					return w.fill(shape, n, n, out, func(v *vec) error {
+						clear(v.codes)
+						for i := range v.i64 {
+							v.i64[i] = value
+						}
+						return nil
+					})
+				}
+				if !yield(q) {
+					return
+				}
+			}
+			first += rows
+		}
+	}
+}
