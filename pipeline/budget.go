@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -125,35 +126,6 @@ func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
 	return nil, nil
 }
 
-// request is the plan in the words of the ledger.
-func (p *Plan) request() (ledger.Request, error) {
-	r := &p.report
-	limit := limitOf(p.job)
-	q := ledger.Request{
-		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
-		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest,
-	}
-	for _, d := range p.allKept() {
-		step, err := d.ledgerStep(d.kept.step)
-		if err != nil {
-			return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
-		}
-		q.Draws = append(q.Draws, step)
-	}
-	for _, rel := range r.Releases {
-		q.Charges = append(q.Charges, ledger.Charge{Name: rel.Name, Epsilon: rel.Guarantee.Epsilon, Delta: rel.Guarantee.Delta})
-	}
-	return q, nil
-}
-
-func accountOf(j *job.Job) ledger.Key {
-	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
-}
-
-func limitOf(j *job.Job) ledger.Limit {
-	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
-}
-
 // wait asks until the answer is final: it finds out what the data are where the
 // ledger has to compare them, and waits while another run is at work.
 func (b *budget) wait(ctx context.Context, t *openedTable, ask func() (ledger.Standing, error)) (ledger.Standing, error) {
@@ -237,3 +209,192 @@ func (b *budget) account() *report.Budget {
 	out.Ledger, out.Sequence, out.Head = k.Ledger, k.Seq, k.Head
 	return out
 }
+
+// opening is a ledger that is being opened while the job is planned. A ledger that
+// is there is opened and looked at; one that is not is made in memory, and put in its
+// place when the plan stands: a job that is refused leaves nothing behind.
+type opening struct {
+	done    chan struct{}
+	address ledger.Address
+	ledger  *ledger.Ledger
+	seed    *ledger.Seed // nil: none is wanted, or Open has to make the ledger
+	err     error
+}
+
+// beginBudget starts to open the ledger that a job spends from.
+func beginBudget(ctx context.Context, j *job.Job) *opening {
+	o := &opening{done: make(chan struct{})}
+	go func() {
+		defer close(o.done)
+		if o.address, o.err = addressOf(j); o.err != nil {
+			return
+		}
+		if o.open(ctx, j, ledger.Options{}); o.unfound() {
+			o.seed, _ = ledger.NewSeed(ctx, o.address)
+		}
+	}()
+	return o
+}
+
+// missing waits, and says that there is no ledger yet.
+func (o *opening) missing() bool {
+	<-o.done
+	return o.unfound()
+}
+
+func (o *opening) unfound() bool {
+	var known *ledger.Error
+	return o.ledger == nil && errors.As(o.err, &known) && known.Code == ledger.CodeMissing
+}
+
+// found makes the ledger.
+func (o *opening) found(ctx context.Context, j *job.Job) {
+	if o.seed != nil {
+		_ = o.seed.Place() // where it fails, Open does the same or says why it cannot
+	}
+	o.open(ctx, j, ledger.Options{Create: true})
+}
+
+func (o *opening) open(ctx context.Context, j *job.Job, how ledger.Options) {
+	o.ledger, o.err = ledger.Open(ctx, o.address, how)
+	if o.err == nil {
+		o.err = witness(ctx, o.ledger, j)
+	}
+}
+
+// close waits, and gives up a ledger that was opened.
+func (o *opening) close() {
+	<-o.done
+	if o.ledger != nil {
+		o.ledger.Close()
+	}
+}
+
+// openBudget opens the ledger of a plan, and makes it where there is none.
+func openBudget(ctx context.Context, p *Plan, o Options, early *opening) (*budget, error) {
+	key, err := p.key()
+	if err != nil {
+		return nil, err
+	}
+	if early.missing() {
+		// Where the output folder holds anything but releases, the job is refused and no
+		// ledger is made for it. Releases are a matter for the ledger: see witness.
+		if _, releases := storedReport(p.job.Output.Dir); !releases {
+			if err := (&budget{plan: p}).free(); err != nil {
+				return nil, err
+			}
+		}
+		early.found(ctx, p.job)
+	}
+	var problems job.Problems
+	switch {
+	case errors.As(early.err, &problems):
+		return nil, early.err
+	case early.err != nil:
+		return nil, ledgerFailure(ctx, early.err)
+	}
+	return &budget{plan: p, options: o, ledger: early.ledger, key: key}, nil
+}
+
+// contentText is the content in the ledger's words, "" while it is not known.
+func (b *budget) contentText() string {
+	if b.content == nil {
+		return ""
+	}
+	return hex.EncodeToString(b.content[:])
+}
+
+// fingerprint finds out what the data are: every stored byte of the columns that the
+// job reads. It reads those that no scan has read, and decodes none of them.
+func (b *budget) fingerprint(ctx context.Context, t *openedTable) error {
+	f, err := t.content.Fingerprint(ctx, table.Key(b.ledger.ContentKey()))
+	if err != nil {
+		return err
+	}
+	b.content = &f
+	return nil
+}
+
+// beside finds out what the data are while they are drawn from: scans take note of
+// what they read, so that a first run reads the table once. stop waits for the end.
+func (b *budget) beside(ctx context.Context, t *openedTable) (stop func(err error) error) {
+	if b.content != nil {
+		// Known from before the debit; the scans notice a change since.
+		return func(err error) error { return err }
+	}
+	inner, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- t.content.Ahead(inner) }()
+	return func(err error) error {
+		if err != nil {
+			cancel()
+		}
+		mine := <-done
+		cancel()
+		switch {
+		case err != nil:
+			return err
+		case mine != nil:
+			return mine
+		}
+		return b.fingerprint(ctx, t)
+	}
+}
+
+// seal makes the bytes of the releases durable before anybody can see them.
+func (b *budget) seal(ctx context.Context, files []ledger.File) error {
+	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files, b.rows...); err != nil {
+		return ledgerFailure(ctx, err)
+	}
+	b.sealed = true
+	return nil
+}
+
+// published makes it durable that the output is in place.
+func (b *budget) published(ctx context.Context, release int64) error {
+	if err := b.ledger.Publish(ctx, release); err != nil {
+		f := ledgerFailure(ctx, err)
+		return fail(ExitLedger, f.(*Failure).Code, "the releases are published, and the ledger does not know it yet; run the job again: %s", messageOf(err))
+	}
+	return nil
+}
+
+// again publishes the bytes of a release that was made before.
+func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error) {
+	files, err := b.ledger.Output(ctx, r.ID)
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
+	}
+	rep, ok := reportIn(files)
+	if !ok {
+		return nil, fail(ExitLedger, ledger.CodeTampered, "the stored releases hold no report")
+	}
+	dir := b.plan.job.Output.Dir
+	if !holds(dir, files) {
+		if taken, err := inspectOutput(dir); err == nil && taken == outputTaken {
+			return nil, b.taken(files)
+		} else if err != nil {
+			return nil, b.free()
+		}
+		out, err := newFolder(dir, b.options.disk)
+		if err != nil {
+			return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
+		}
+		defer out.discard()
+		out.files = files
+		b.options.reach("stored")
+		if err := out.publish(); err != nil {
+			return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+		}
+	}
+	// A release that is known to stand somewhere asks nothing more of the ledger: a
+	// retry works where that cannot be written.
+	if r.State != ledger.Published {
+		if err := b.published(ctx, r.ID); err != nil {
+			return nil, err
+		}
+	}
+	b.options.observe(Event{Kind: "published"})
+	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files), asked: b.plan.job.Output.Formats}, nil
+}
+

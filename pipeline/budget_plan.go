@@ -3,15 +3,134 @@ package pipeline
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
+	"os"
+	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
+
+// request is the plan in the words of the ledger.
+func (p *Plan) request() (ledger.Request, error) {
+	r := &p.report
+	limit := limitOf(p.job)
+	q := ledger.Request{
+		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
+		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest,
+	}
+	for _, d := range p.allKept() {
+		step, err := d.ledgerStep(d.kept.step)
+		if err != nil {
+			return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
+		}
+		q.Draws = append(q.Draws, step)
+	}
+	for _, rel := range r.Releases {
+		q.Charges = append(q.Charges, ledger.Charge{Name: rel.Name, Epsilon: rel.Guarantee.Epsilon, Delta: rel.Guarantee.Delta})
+	}
+	return q, nil
+}
+
+func accountOf(j *job.Job) ledger.Key {
+	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+}
+
+func limitOf(j *job.Job) ledger.Limit {
+	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
+}
+
+
+// key is the digest of what the plan asks for: the job's meaning, the mechanisms
+// that carry it out, the events that they and the draws cause, the relation, and
+// the public frame. What a price was found to be is no part of it: a better
+// accountant does not make another release.
+func (p *Plan) key() (string, error) {
+	type draw struct {
+		Name, Design string
+		Event        json.RawMessage
+		Releases     []string
+	}
+	type release struct {
+		Name, From string
+		Mechanism  report.Mechanism
+		Params     json.RawMessage
+		Fields     []report.Field
+	}
+	var k struct {
+		Job      string
+		Relation privacy.Relation
+		Frame    string
+		Event    json.RawMessage
+		Draws    []draw
+		Releases []release
+	}
+	k.Job, k.Relation, k.Event = p.report.Job.Digest, p.report.Dataset.Relation, p.report.Guarantee.Event
+	// How much noise a release from a kept draw of another job gets depends on what
+	// was spent on the draw: a retry is planned after its own debit. The job, which
+	// names the draw, says what is asked for. So does what is released from a table
+	// that is itself a sample, which is one draw for all jobs.
+	if p.reuses() || p.table != nil {
+		k.Event = nil
+	}
+	if f := p.job.Dataset.Frame; f != nil {
+		var err error
+		if k.Frame, err = fileDigest(f.Path); err != nil {
+			return "", oneProblem(p.job, "dataset.frame.path", "cannot be read: "+reasonOf(err), "")
+		}
+	}
+	for i, d := range p.report.Draws {
+		event := d.Guarantee.Event
+		if p.draws[i].kept.reused() || p.table != nil {
+			event = nil
+		}
+		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})
+	}
+	for _, r := range p.report.Releases {
+		fields := r.Fields
+		if p.reuses() || p.table != nil {
+			fields = withoutDoc(fields) // which may say how much noise there is
+		}
+		k.Releases = append(k.Releases, release{r.Name, r.From, r.Mechanism, r.Params, fields})
+	}
+	b, err := json.Marshal(k)
+	if err != nil {
+		return "", fail(ExitBug, "PLAN_UNSOUND", "the plan has no digest")
+	}
+	sum := sha256.Sum256(append([]byte("dprelease plan 1\n"), b...))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// withoutDoc are the fields by name and type alone.
+func withoutDoc(fields []report.Field) []report.Field {
+	out := slices.Clone(fields)
+	for i := range out {
+		out[i].Doc = ""
+	}
+	return out
+}
+
+func fileDigest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
 
 // forecast adds the account's state after the job to a plan, and refuses a job
 // that does not fit. It changes nothing in the ledger and makes none.
@@ -118,4 +237,19 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 	if r.Note != "" {
 		line(b, 2, "note", r.Note)
 	}
+}
+
+// budgetReport is an account with a cost spent, or not yet spent, on it.
+func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
+	out := &report.Budget{Filter: a.Filter, LimitEpsilon: job.FormatAmount(a.Limit.Epsilon), LimitDelta: job.FormatAmount(a.Limit.Delta)}
+	units := a.Units()
+	costOf := map[string]*big.Rat{}
+	for i, c := range cost {
+		costOf[units[i]] = c
+	}
+	for _, m := range a.Amounts(a.Limit) {
+		out.Amounts = append(out.Amounts, report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent),
+			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Left)})
+	}
+	return out
 }
