@@ -397,4 +397,3 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 	b.options.observe(Event{Kind: "published"})
 	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files), asked: b.plan.job.Output.Formats}, nil
 }
-

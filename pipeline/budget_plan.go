@@ -49,7 +49,6 @@ func limitOf(j *job.Job) ledger.Limit {
 	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
 }
 
-
 // key is the digest of what the plan asks for: the job's meaning, the mechanisms
 // that carry it out, the events that they and the draws cause, the relation, and
 // the public frame. What a price was found to be is no part of it: a better
