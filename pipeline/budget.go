@@ -4,6 +4,11 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -29,14 +34,74 @@ type budget struct {
 // defaultWait is how long a run waits for another one of the same job.
 const defaultWait = 10 * time.Minute
 
-// addressOf is where the job's ledger is: the one it names, or the default one in
-// its folder.
-func addressOf(j *job.Job) (ledger.Address, error) {
+// LedgerOf returns the address of the ledger that the job names, or of the default
+// one in the job's folder. It refuses a job whose ledger an earlier version of this
+// program put in another place, so that nothing that was spent is forgotten.
+func LedgerOf(ctx context.Context, j *job.Job) (ledger.Address, error) {
 	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
 	if err != nil {
 		return a, oneProblem(j, "budget.ledger", messageOf(err), "")
 	}
+	for _, place := range formerPlaces(j) {
+		if !spentAt(ctx, place, j.Dataset.ID) {
+			continue
+		}
+		what := "move the file there, with the files -wal and -shm beside it"
+		if _, err := os.Stat(strings.TrimPrefix(a.Full(), "sqlite:")); err == nil {
+			what = "there are two ledgers now, each with a part of what was spent: keep one of them in that place, lower its limit by what dprelease ledger show prints for the other one, and move the other one away"
+		}
+		return a, oneProblem(j, "budget.ledger", fmt.Sprintf("an earlier version joined this path to the job's folder twice and kept the ledger of data set %s at %s; the place is %s", j.Dataset.ID, place.Full(), a.Full()), what)
+	}
 	return a, nil
+}
+
+// formerPlaces lists where earlier versions may have put the ledger of a job. They
+// joined a relative path to the folder of the job twice, as that folder was named
+// from the folder of the run. Any folder above the job's may have been that folder.
+func formerPlaces(j *job.Job) []ledger.Address {
+	path, ok := strings.CutPrefix(j.Budget.Ledger.Reveal(), "sqlite:")
+	if !ok || filepath.IsAbs(path) && !strings.HasPrefix(path, "//") {
+		return nil
+	}
+	var names []string
+	if rooted, ok := strings.CutPrefix(path, "//"); ok {
+		names = append(names, "/"+rooted)
+	} else {
+		names = append(names, filepath.Join(j.Dir, j.Dir, path))
+		if dir, err := filepath.Abs(j.Dir); err == nil {
+			suffix := ""
+			for above := dir; above != filepath.Dir(above); above = filepath.Dir(above) {
+				suffix = filepath.Join(filepath.Base(above), suffix)
+				names = append(names, filepath.Join(dir, suffix, path))
+			}
+		}
+	}
+	here, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+	if err != nil {
+		return nil
+	}
+	var out []ledger.Address
+	for _, name := range names {
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		if a, err := ledger.ParseAddress("sqlite:"+name, "."); err == nil && a.Full() != here.Full() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// spentAt reports whether a ledger knows a data set, or cannot be asked.
+func spentAt(ctx context.Context, a ledger.Address, dataset string) bool {
+	l, err := ledger.Open(ctx, a, ledger.Options{ReadOnly: true})
+	if err != nil {
+		var known *ledger.Error
+		return !errors.As(err, &known) || known.Code != ledger.CodeMissing
+	}
+	defer l.Close()
+	all, err := l.Accounts(ctx)
+	return err != nil || slices.ContainsFunc(all, func(a *ledger.Account) bool { return a.Dataset == dataset })
 }
 
 func messageOf(err error) string {
@@ -206,8 +271,27 @@ func ledgerFailure(ctx context.Context, err error) error {
 func (b *budget) account() *report.Budget {
 	k := b.ticket
 	out := budgetReport(&k.Account, k.Cost)
-	out.Ledger, out.Sequence, out.Head = k.Ledger, k.Seq, k.Head
+	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
 	return out
+}
+
+// address is where the ledger is, for the report. A path that the job names relative
+// to its folder is shown so: the report is read where that folder may not be.
+func (b *budget) address() string {
+	named := b.plan.job.Budget.Ledger.Reveal()
+	at := b.ledger.Address()
+	path, ok := strings.CutPrefix(at.Full(), "sqlite:")
+	if !ok || filepath.IsAbs(strings.TrimPrefix(named, "sqlite:")) {
+		return at.String()
+	}
+	dir, err := filepath.Abs(b.plan.job.Dir)
+	if err != nil {
+		return at.String()
+	}
+	if path, err = filepath.Rel(dir, path); err != nil {
+		return at.String()
+	}
+	return "sqlite:" + filepath.ToSlash(path)
 }
 
 // opening is a ledger that is being opened while the job is planned. A ledger that
@@ -226,7 +310,7 @@ func beginBudget(ctx context.Context, j *job.Job) *opening {
 	o := &opening{done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		if o.address, o.err = addressOf(j); o.err != nil {
+		if o.address, o.err = LedgerOf(ctx, j); o.err != nil {
 			return
 		}
 		if o.open(ctx, j, ledger.Options{}); o.unfound() {

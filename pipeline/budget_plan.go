@@ -134,7 +134,7 @@ func fileDigest(path string) (string, error) {
 // forecast adds the account's state after the job to a plan, and refuses a job
 // that does not fit. It changes nothing in the ledger and makes none.
 func (p *Plan) forecast(ctx context.Context) error {
-	a, err := addressOf(p.job)
+	at, err := LedgerOf(ctx, p.job)
 	if err != nil {
 		return err
 	}
@@ -144,11 +144,11 @@ func (p *Plan) forecast(ctx context.Context) error {
 	}
 	account := &ledger.Account{Key: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limitOf(p.job)},
 		Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
-	l, err := ledger.Open(ctx, a, ledger.Options{ReadOnly: true})
+	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		return p.fits(ctx, account, "", ledger.Standing{})
+		return p.fits(ctx, account, at, "", ledger.Standing{})
 	case err != nil:
 		return ledgerFailure(ctx, err)
 	}
@@ -170,7 +170,7 @@ func (p *Plan) forecast(ctx context.Context) error {
 			others++
 		}
 	}
-	if err := p.fits(ctx, account, l.ID(), standing); err != nil {
+	if err := p.fits(ctx, account, at, l.ID(), standing); err != nil {
 		return err
 	}
 	if others > 0 {
@@ -181,7 +181,7 @@ func (p *Plan) forecast(ctx context.Context) error {
 }
 
 // fits spends the plan on a copy of an account.
-func (p *Plan) fits(ctx context.Context, a *ledger.Account, id string, s ledger.Standing) error {
+func (p *Plan) fits(ctx context.Context, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) error {
 	q, err := p.request()
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func (p *Plan) fits(ctx context.Context, a *ledger.Account, id string, s ledger.
 		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
 	}
 	b := budgetReport(a, cost)
-	b.Ledger = id
+	b.Ledger, b.Address = id, at.Full()
 	switch {
 	case s.Compare && refused != nil:
 		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would not fit"
@@ -226,6 +226,13 @@ const shownAmounts = 3
 func writeAccount(b *bufio.Writer, r *report.Budget) {
 	if r == nil {
 		return
+	}
+	if r.Address != "" {
+		made := ""
+		if r.Ledger == "" {
+			made = ", which is not there yet"
+		}
+		line(b, 2, "ledger", r.Address+made)
 	}
 	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
 		line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))

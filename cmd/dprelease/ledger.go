@@ -37,7 +37,7 @@ func (e *environment) ledger() *cobra.Command {
 }
 
 // ledgerAddress finds out which ledger is meant.
-func (e *environment) ledgerAddress(args []string) (ledger.Address, error) {
+func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.Address, error) {
 	text := ""
 	if len(args) > 0 {
 		text = args[0]
@@ -50,7 +50,7 @@ func (e *environment) ledgerAddress(args []string) (ledger.Address, error) {
 		if err != nil {
 			return ledger.Address{}, err
 		}
-		return ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+		return pipeline.LedgerOf(ctx, j)
 	case text != "" && !strings.Contains(text, ":"):
 		text = "sqlite:" + text
 	}
@@ -59,7 +59,7 @@ func (e *environment) ledgerAddress(args []string) (ledger.Address, error) {
 
 // withLedger opens a ledger for one command.
 func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Options, f func(*ledger.Ledger) error) error {
-	a, err := e.ledgerAddress(args)
+	a, err := e.ledgerAddress(ctx, args)
 	if err == nil {
 		var l *ledger.Ledger
 		if l, err = ledger.Open(ctx, a, o); err == nil {

@@ -55,7 +55,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("sex is %+v", sex)
 	case j.Dataset.Source.Path != "dir/people.parquet" || j.Output.Dir != "dir/out" || j.Dir != "dir":
 		t.Errorf("paths are %s and %s", j.Dataset.Source.Path, j.Output.Dir)
-	case j.Budget.Ledger.Reveal() != "sqlite:dir/books.db":
+	case j.Budget.Ledger.Reveal() != "sqlite:books.db":
 		t.Errorf("the ledger is %s", j.Budget.Ledger.Reveal())
 	case fmt.Sprint(j.Output.Formats) != "[csv json]":
 		t.Errorf("formats are %v", j.Output.Formats)

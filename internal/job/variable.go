@@ -105,8 +105,9 @@ func (c *cursor) join(path string) string {
 // ledgerSchemes are how a ledger's address begins.
 var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 
-// ledgerAddress is the address of a ledger. It may hold a password, so no
-// problem repeats it.
+// ledgerAddress is the address of a ledger, as it is written. A relative path is
+// not joined to the job's folder here: ledger.ParseAddress does that, and does it
+// once. The address may hold a password, so no problem repeats it.
 func ledgerAddress() kind[Secret] {
 	return kind[Secret]{label: "address of a ledger", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
 		read: func(c *cursor, p place) (Secret, bool) {
@@ -129,8 +130,6 @@ func ledgerAddress() kind[Secret] {
 				case rest == "":
 					c.wrong(p, "", "names no ledger after %s", scheme)
 					return Secret{}, false
-				case scheme == "sqlite:":
-					return NewSecret(scheme + c.join(rest)), true
 				default:
 					return NewSecret(text), true
 				}
