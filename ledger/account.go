@@ -47,6 +47,9 @@ type Opening struct {
 	Filter string
 	Orders []float64
 	Limit  Limit
+	// Keeps are the columns in which every neighbour that the account protects agrees
+	// (P27), nil where the first job shall decide it.
+	Keeps []string
 }
 
 // DefaultOrders are the orders of an rdp account that names none.
@@ -410,8 +413,16 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 	if err := o.check(k.Relation); err != nil {
 		return nil, err
 	}
-	r, err := t.append(kindAccount, &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(),
-		Filter: o.Filter, Orders: o.Orders, Epsilon: o.Limit.Epsilon.RatString(), Delta: o.Limit.Delta.RatString()})
+	body := &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(),
+		Filter: o.Filter, Orders: o.Orders, Epsilon: o.Limit.Epsilon.RatString(), Delta: o.Limit.Delta.RatString()}
+	if o.Keeps != nil {
+		columns := columnSet(o.Keeps)
+		body.Keeps = &columns
+	}
+	r, err := t.append(kindAccount, body)
+	if err == nil && o.Keeps != nil {
+		err = t.putKeeps(r.Seq, r.Seq, *body.Keeps)
+	}
 	if err != nil {
 		return nil, err
 	}

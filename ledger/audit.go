@@ -41,7 +41,9 @@ type Auditor struct {
 	releases map[int64]*audited
 	sealed   map[[2]string]int64
 	samples  map[string]*heldSample
-	open     map[string]int64 // the debit of a plan that is neither sealed nor given up
+	open     map[string]int64   // the debit of a plan that is neither sealed nor given up
+	kept     map[int64][]string // what accounts keep
+	pairs    map[[2]string]bool // accounts that are separate
 	turns    []Turn
 	found    []Finding
 }
@@ -59,7 +61,8 @@ const maxFindings = 1000
 // NewAuditor starts a replay.
 func NewAuditor() *Auditor {
 	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]privacy.Cost{}, places: map[int64][]int{},
-		keys: map[Key]bool{}, releases: map[int64]*audited{}, sealed: map[[2]string]int64{}, samples: map[string]*heldSample{}, open: map[string]int64{}}
+		keys: map[Key]bool{}, releases: map[int64]*audited{}, sealed: map[[2]string]int64{}, samples: map[string]*heldSample{}, open: map[string]int64{},
+		kept: map[int64][]string{}, pairs: map[[2]string]bool{}}
 }
 
 // Findings are what was wrong so far.
@@ -122,6 +125,10 @@ func (v *Auditor) replay(r *Record) error {
 		return v.end(r)
 	case kindClock:
 		return v.clock(r)
+	case kindKeeps:
+		return v.setKeeps(r)
+	case kindSeparate:
+		return v.separate(r)
 	default:
 		return fmt.Errorf("a record of an unknown kind")
 	}
@@ -163,6 +170,9 @@ func (v *Auditor) account(r *Record) error {
 		return fmt.Errorf("an account is opened twice")
 	}
 	v.keys[a.Key], v.accounts[a.ID] = true, a
+	if b.Keeps != nil {
+		v.kept[a.ID] = *b.Keeps
+	}
 	return v.bound(a)
 }
 
@@ -220,6 +230,9 @@ func (v *Auditor) debit(r *Record) error {
 		return err
 	}
 	a.Debits++
+	if keeps := v.kept[a.ID]; !KeepsAll(keeps, b.Keeps) {
+		return fmt.Errorf("a debit of a job that keeps a column that its account does not")
+	}
 	if v.open[b.Plan] != 0 {
 		return fmt.Errorf("a debit beside one of the same plan that was not given up")
 	}

@@ -69,6 +69,7 @@ type accountBody struct {
 	Orders   []float64 `json:"orders,omitempty"`
 	Epsilon  string    `json:"limit_epsilon"`
 	Delta    string    `json:"limit_delta"`
+	Keeps    *[]string `json:"keeps,omitempty"`
 }
 
 type limitBody struct {
@@ -92,6 +93,7 @@ type debitBody struct {
 	Cost     []string `json:"cost"`
 	Releases []Charge `json:"releases"`
 	Draws    []Draw   `json:"draws,omitempty"`
+	Keeps    []string `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
 }
 
 // Draw is what a debit says of one kept sample. Amounts are exact.

@@ -26,6 +26,7 @@ type dialect struct {
 	beginRead  string // begins a transaction that sees one state
 	forUpdate  string // after the selection of the head: one writer at a time
 	blob       string
+	digest     string // reads the key digest of a record's body
 	numbered   bool   // placeholders are $1, $2
 	exists     string // counts the tables of a given name
 	secret     string // an expression that makes 32 random bytes in hex, "" where they are given
@@ -48,6 +49,7 @@ var sqliteDialect = dialect{
 	beginWrite: "BEGIN IMMEDIATE",
 	beginRead:  "BEGIN",
 	blob:       "BLOB",
+	digest:     "json_extract(c.body, '$.digest')",
 	exists:     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 	settings: []string{
 		"PRAGMA busy_timeout = " + strconv.Itoa(int(lockWait/time.Millisecond)),
@@ -63,6 +65,7 @@ var postgresDialect = dialect{
 	beginRead:  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	forUpdate:  " FOR UPDATE",
 	blob:       "BYTEA",
+	digest:     "CAST(c.body AS json) ->> 'digest'",
 	numbered:   true,
 	exists:     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
 	// 366 bits from the server's own strong randomness, made 256.

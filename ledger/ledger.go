@@ -132,8 +132,14 @@ func (l *Ledger) found(ctx context.Context, t *tx) error {
 		}
 	}
 	fresh, err := migrate(ctx, t, l.options.steps)
-	if err != nil || !fresh {
+	if err != nil {
 		return err
+	}
+	if !fresh {
+		if err := t.lock(ctx); err != nil {
+			return err
+		}
+		return t.upgradeKeeps()
 	}
 	var id [16]byte
 	var key [32]byte

@@ -332,7 +332,9 @@ func TestMigrationToKeptSamples(t *testing.T) {
 		old.Close()
 		// What the version before had not: the table, its index, the number.
 		raw := rawDB(t, at)
-		for _, s := range []string{"DROP TABLE dprelease_samples", "UPDATE dprelease_version SET version = 1"} {
+		for _, s := range []string{"DROP TABLE dprelease_former", "DROP TABLE dprelease_failures", "DROP TABLE dprelease_keeps", "DROP TABLE dprelease_columns",
+			"DROP TABLE dprelease_separate", "DROP TABLE dprelease_leftovers", "DROP INDEX dprelease_releases_content",
+			"DROP TABLE dprelease_samples", "UPDATE dprelease_version SET version = 1"} {
 			if _, err := raw.Exec(s); err != nil {
 				t.Fatal(err)
 			}

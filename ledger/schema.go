@@ -77,6 +77,50 @@ var schema = []step{{
 		sealed BLOB
 	)`,
 	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
+}, {
+	// The digests by which earlier versions knew what a job asks for. DIGEST stands for
+	// the database's own way to read that key of a body.
+	`CREATE TABLE dprelease_former (
+		release BIGINT PRIMARY KEY,
+		account BIGINT NOT NULL,
+		digest TEXT NOT NULL
+	)`,
+	`INSERT INTO dprelease_former (release, account, digest)
+		SELECT r.id, r.account, DIGEST FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id`,
+	`CREATE INDEX dprelease_former_digest ON dprelease_former (digest)`,
+	`CREATE INDEX dprelease_former_account ON dprelease_former (account)`,
+	// How runs failed after their debit: private, and beside the chain (failure.go).
+	`CREATE TABLE dprelease_failures (
+		release BIGINT PRIMARY KEY,
+		content TEXT NOT NULL,
+		failure TEXT NOT NULL
+	)`,
+	// The columns that neighbours keep (keeps.go).
+	`CREATE TABLE dprelease_keeps (
+		account BIGINT PRIMARY KEY,
+		record BIGINT NOT NULL,
+		columns TEXT NOT NULL
+	)`,
+	// Which columns an account was charged for, under the ledger's key (same.go).
+	`CREATE TABLE dprelease_columns (
+		account BIGINT NOT NULL,
+		tag TEXT NOT NULL,
+		digest TEXT NOT NULL,
+		PRIMARY KEY (tag, digest, account)
+	)`,
+	`CREATE TABLE dprelease_separate (
+		one TEXT NOT NULL,
+		other TEXT NOT NULL,
+		PRIMARY KEY (one, other)
+	)`,
+	`CREATE INDEX dprelease_releases_content ON dprelease_releases (content)`,
+	// Folders that a run makes for itself, to be removed if it is killed (leftovers.go).
+	`CREATE TABLE dprelease_leftovers (
+		account BIGINT NOT NULL,
+		host TEXT NOT NULL,
+		path TEXT NOT NULL,
+		PRIMARY KEY (account, host, path)
+	)`,
 }}
 
 const versionTable = "dprelease_version"
@@ -105,7 +149,7 @@ func migrate(ctx context.Context, t *tx, steps []step) (fresh bool, err error) {
 	fresh = version == 0
 	for ; version < len(steps); version++ {
 		for _, s := range steps[version] {
-			if err := t.exec(strings.ReplaceAll(s, "BLOB", t.l.dialect.blob)); err != nil {
+			if err := t.exec(strings.NewReplacer("BLOB", t.l.dialect.blob, "DIGEST", t.l.dialect.digest).Replace(s)); err != nil {
 				return false, err
 			}
 		}

@@ -85,6 +85,9 @@ func (v *Auditor) tables(t *tx) error {
 	if len(accounts) != len(v.accounts) {
 		v.find(FoundTables, "accounts", "%d accounts stand in the table, %d in the chain", len(accounts), len(v.accounts))
 	}
+	if err := errors.Join(v.matchKeeps(t), v.matchPairs(t)); err != nil {
+		return err
+	}
 	if err := v.matchSamples(t); err != nil {
 		return err
 	}
