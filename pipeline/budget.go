@@ -23,12 +23,15 @@ type budget struct {
 	plan    *Plan
 	options Options
 	ledger  *ledger.Ledger
-	key     string             // what is asked
+	key     string             // what is asked: the job's digest
+	former  []string           // the digests that earlier versions gave the job
 	content *table.Fingerprint // what it is asked of, once that is known
+	columns []ledger.Column    // the same, column by column
 	whole   string             // the content of the whole table, for kept draws
 	rows    []ledger.Rows      // of the draws that this run keeps
 	ticket  *ledger.Ticket
 	sealed  bool
+	failure *ledger.Failure // how the run failed after its debit
 }
 
 // defaultWait is how long a run waits for another one of the same job.
@@ -114,7 +117,7 @@ func messageOf(err error) string {
 
 // before says that this plan was released before, from whatever data.
 func (b *budget) before(ctx context.Context) bool {
-	s, err := b.ledger.Look(ctx, b.key, "")
+	s, err := b.ledger.Look(ctx, b.key, "", b.former...)
 	return err == nil && s.Compare
 }
 
@@ -122,17 +125,24 @@ func (b *budget) before(ctx context.Context) bool {
 // published again, or nil where there is none. It waits for a run that is at work.
 func (b *budget) released(ctx context.Context, t *openedTable) (*Outcome, error) {
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
-		return b.ledger.Look(ctx, b.key, b.contentText())
+		return b.ledger.Look(ctx, b.key, b.contentText(), b.former...)
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case s.Found != nil:
 		return b.again(ctx, s.Found)
+	case s.Hopeless():
+		return nil, hopeless(s.Failed)
 	case s.Unfinished && !b.options.Again:
-		return nil, fail(ExitLedger, ledger.CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+		return nil, ledgerFailure(ctx, s.Refusal())
 	}
 	return nil, b.free()
+}
+
+// hopeless repeats how an earlier run failed on the same data.
+func hopeless(f *ledger.Failure) error {
+	return fail(f.Exit, f.Code, "%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; mend the table, or what the job says of it; nothing was drawn and nothing debited", strings.TrimSuffix(f.Message, spentOnly))
 }
 
 // free refuses an output folder that holds anything.
@@ -153,11 +163,14 @@ func (b *budget) taken(files []ledger.File) error {
 	dir := b.plan.job.Output.Dir
 	problem := func(message, hint string) error { return oneProblem(b.plan.job, "output.dir", message, hint) }
 	r, ok := storedReport(dir)
+	mine := ok && (r.Job.Digest == b.plan.report.Job.Digest || slices.Contains(b.plan.job.FormerDigests(), r.Job.Digest))
 	switch {
-	case len(files) > 0 && ok && r.Job.Digest == b.plan.report.Job.Digest:
+	case len(files) > 0 && mine:
 		return problem("holds these releases, but "+difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
-	case ok && r.Job.Digest == b.plan.report.Job.Digest:
-		return problem("holds what this job released before, from other data or with another version of a mechanism; it is never overwritten", "move that folder away, or name another; the run is a new release and spends again")
+	case mine:
+		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; on other data the run is a new release and spends again")
+	case ok && r.Job.Name == b.plan.job.Name && r.Job.Digest != "":
+		return problem("holds what the job "+r.Job.Name+" released before it was changed; it is never overwritten", "move that folder away, or name another; what the job asks for now is a new release and spends again")
 	case ok && r.Job.Digest != "":
 		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
 	}
@@ -174,9 +187,9 @@ func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Plan, q.Again, q.Lease = b.key, b.options.Again, b.options.lease
+	q.Plan, q.Former, q.Again, q.Lease = b.key, b.former, b.options.Again, b.options.lease
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
-		q.Content = b.contentText()
+		q.Content, q.Columns = b.contentText(), b.columns
 		return b.ledger.Debit(ctx, q)
 	})
 	switch {
@@ -184,6 +197,8 @@ func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
 		return nil, err
 	case s.Found != nil:
 		return b.again(ctx, s.Found)
+	case s.Hopeless():
+		return nil, hopeless(s.Failed)
 	case s.Moved:
 		return nil, errMoved
 	}
@@ -236,10 +251,31 @@ func sleep(ctx context.Context, d time.Duration) error {
 }
 
 // end gives up the lease of a run that did not get to its seal, so that the next
-// one need not wait to find that out.
+// one need not wait to find that out, and keeps how it failed.
 func (b *budget) end(ctx context.Context) {
-	if !b.sealed {
-		_ = b.ledger.Drop(context.WithoutCancel(ctx), b.ticket) // it runs out by itself
+	switch ctx = context.WithoutCancel(ctx); {
+	case b.sealed:
+	case b.failure != nil:
+		_ = b.ledger.Fail(ctx, b.ticket, *b.failure) // the lease runs out by itself
+	default:
+		_ = b.ledger.Drop(ctx, b.ticket)
+	}
+}
+
+// failed takes note of how the run failed after its debit. Where the data are to blame
+// the failure is bound to them: the same job fails on them every time, or for a sample
+// as soon as it is drawn as before.
+func (b *budget) failed(ctx context.Context, t *openedTable, err error, blame bool) {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return
+	}
+	b.failure = &ledger.Failure{Exit: f.Exit, Code: f.Code, Message: f.Message}
+	if !blame {
+		return
+	}
+	if b.content != nil || b.fingerprint(context.WithoutCancel(ctx), t) == nil {
+		b.failure.Content = b.contentText()
 	}
 }
 
@@ -257,7 +293,7 @@ func ledgerFailure(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		exit := ExitLedger
 		switch known.Code {
-		case ledger.CodeExhausted, ledger.CodeFilter:
+		case ledger.CodeExhausted, ledger.CodeFilter, ledger.CodeKept, ledger.CodeSame:
 			exit = ExitBudget
 		case ledger.CodeChanged:
 			exit = ExitSource
@@ -271,6 +307,7 @@ func ledgerFailure(ctx context.Context, err error) error {
 func (b *budget) account() *report.Budget {
 	k := b.ticket
 	out := budgetReport(&k.Account, k.Cost)
+	out.Keeps = k.Keeps
 	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
 	return out
 }
@@ -355,11 +392,7 @@ func (o *opening) close() {
 }
 
 // openBudget opens the ledger of a plan, and makes it where there is none.
-func openBudget(ctx context.Context, p *Plan, o Options, early *opening) (*budget, error) {
-	key, err := p.key()
-	if err != nil {
-		return nil, err
-	}
+func openBudget(ctx context.Context, p *Plan, o Options, t *openedTable, early *opening) (*budget, error) {
 	if early.missing() {
 		// Where the output folder holds anything but releases, the job is refused and no
 		// ledger is made for it. Releases are a matter for the ledger: see witness.
@@ -377,7 +410,8 @@ func openBudget(ctx context.Context, p *Plan, o Options, early *opening) (*budge
 	case early.err != nil:
 		return nil, ledgerFailure(ctx, early.err)
 	}
-	return &budget{plan: p, options: o, ledger: early.ledger, key: key}, nil
+	return &budget{plan: p, options: o, ledger: early.ledger, key: p.job.Digest(), former: p.job.FormerDigests(),
+		columns: p.columnTags(early.ledger, t)}, nil
 }
 
 // contentText is the content in the ledger's words, "" while it is not known.
@@ -391,9 +425,18 @@ func (b *budget) contentText() string {
 // fingerprint finds out what the data are: every stored byte of the columns that the
 // job reads. It reads those that no scan has read, and decodes none of them.
 func (b *budget) fingerprint(ctx context.Context, t *openedTable) error {
-	f, err := t.content.Fingerprint(ctx, table.Key(b.ledger.ContentKey()))
+	key := table.Key(b.ledger.ContentKey())
+	f, err := t.content.Fingerprint(ctx, key)
 	if err != nil {
 		return err
+	}
+	each, err := t.content.Columns(ctx, key)
+	if err != nil {
+		return err
+	}
+	for i, c := range b.columns {
+		digest := each[c.Name]
+		b.columns[i].Digest = hex.EncodeToString(digest[:])
 	}
 	b.content = &f
 	return nil
@@ -427,6 +470,7 @@ func (b *budget) beside(ctx context.Context, t *openedTable) (stop func(err erro
 
 // seal makes the bytes of the releases durable before anybody can see them.
 func (b *budget) seal(ctx context.Context, files []ledger.File) error {
+	b.ticket.Columns = b.columns
 	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files, b.rows...); err != nil {
 		return ledgerFailure(ctx, err)
 	}

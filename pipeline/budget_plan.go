@@ -3,15 +3,9 @@ package pipeline
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/big"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -26,7 +20,7 @@ func (p *Plan) request() (ledger.Request, error) {
 	limit := limitOf(p.job)
 	q := ledger.Request{
 		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
-		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest,
+		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest, Keeps: p.keeps(),
 	}
 	for _, d := range p.allKept() {
 		step, err := d.ledgerStep(d.kept.step)
@@ -49,96 +43,40 @@ func limitOf(j *job.Job) ledger.Limit {
 	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
 }
 
-// key is the digest of what the plan asks for: the job's meaning, the mechanisms
-// that carry it out, the events that they and the draws cause, the relation, and
-// the public frame. What a price was found to be is no part of it: a better
-// accountant does not make another release.
-func (p *Plan) key() (string, error) {
-	type draw struct {
-		Name, Design string
-		Event        json.RawMessage
-		Releases     []string
+// keeps are the columns in which the neighbours that the job protects agree (P27).
+// Under add-remove a neighbour has one unit more or less and keeps nothing.
+func (p *Plan) keeps() []string {
+	if p.job.Dataset.Relation != privacy.ReplaceOne {
+		return nil
 	}
-	type release struct {
-		Name, From string
-		Mechanism  report.Mechanism
-		Params     json.RawMessage
-		Fields     []report.Field
-	}
-	var k struct {
-		Job      string
-		Relation privacy.Relation
-		Frame    string
-		Event    json.RawMessage
-		Draws    []draw
-		Releases []release
-	}
-	k.Job, k.Relation, k.Event = p.report.Job.Digest, p.report.Dataset.Relation, p.report.Guarantee.Event
-	// How much noise a release from a kept draw of another job gets depends on what
-	// was spent on the draw: a retry is planned after its own debit. The job, which
-	// names the draw, says what is asked for. So does what is released from a table
-	// that is itself a sample, which is one draw for all jobs.
-	if p.reuses() || p.table != nil {
-		k.Event = nil
-	}
-	if f := p.job.Dataset.Frame; f != nil {
-		var err error
-		if k.Frame, err = fileDigest(f.Path); err != nil {
-			return "", oneProblem(p.job, "dataset.frame.path", "cannot be read: "+reasonOf(err), "")
-		}
-	}
-	for i, d := range p.report.Draws {
-		event := d.Guarantee.Event
-		if p.draws[i].kept.reused() || p.table != nil {
-			event = nil
-		}
-		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})
-	}
-	for _, r := range p.report.Releases {
-		fields := r.Fields
-		if p.reuses() || p.table != nil {
-			fields = withoutDoc(fields) // which may say how much noise there is
-		}
-		k.Releases = append(k.Releases, release{r.Name, r.From, r.Mechanism, r.Params, fields})
-	}
-	b, err := json.Marshal(k)
-	if err != nil {
-		return "", fail(ExitBug, "PLAN_UNSOUND", "the plan has no digest")
-	}
-	sum := sha256.Sum256(append([]byte("dprelease plan 1\n"), b...))
-	return hex.EncodeToString(sum[:]), nil
+	return p.report.Dataset.PublicColumns
 }
 
-// withoutDoc are the fields by name and type alone.
-func withoutDoc(fields []report.Field) []report.Field {
-	out := slices.Clone(fields)
-	for i := range out {
-		out[i].Doc = ""
+// columnTags are the columns by which the ledger sees that two accounts spend on the
+// same data: all that the job reads, but for those that every neighbour keeps, which
+// are public.
+func (p *Plan) columnTags(l *ledger.Ledger, t *openedTable) []ledger.Column {
+	names := p.columns()
+	if len(names) == 0 {
+		for _, c := range t.table.Columns() {
+			if c.Usable {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	var out []ledger.Column
+	for _, name := range names {
+		if !contains(p.keeps(), name) {
+			out = append(out, ledger.Column{Name: name, Tag: l.Tag(name, t.rows())})
+		}
 	}
 	return out
-}
-
-func fileDigest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // forecast adds the account's state after the job to a plan, and refuses a job
 // that does not fit. It changes nothing in the ledger and makes none.
 func (p *Plan) forecast(ctx context.Context) error {
 	at, err := LedgerOf(ctx, p.job)
-	if err != nil {
-		return err
-	}
-	key, err := p.key()
 	if err != nil {
 		return err
 	}
@@ -153,7 +91,7 @@ func (p *Plan) forecast(ctx context.Context) error {
 		return ledgerFailure(ctx, err)
 	}
 	defer l.Close()
-	standing, err := l.Look(ctx, key, "")
+	standing, err := l.Look(ctx, p.job.Digest(), "", p.job.FormerDigests()...)
 	if err != nil {
 		return ledgerFailure(ctx, err)
 	}
@@ -169,6 +107,18 @@ func (p *Plan) forecast(ctx context.Context) error {
 		case a.Dataset == account.Dataset && a.Debits > 0:
 			others++
 		}
+	}
+	if account.ID != 0 {
+		keeps, err := l.Keeps(ctx, account.ID)
+		if err != nil {
+			return ledgerFailure(ctx, err)
+		}
+		if keeps != nil && !standing.Compare {
+			if err := ledger.KeptWithin(account.Key, keeps, p.keeps()); err != nil {
+				return ledgerFailure(ctx, err)
+			}
+		}
+		account.Keeps = keeps
 	}
 	if err := p.fits(ctx, account, at, l.ID(), standing); err != nil {
 		return err
@@ -204,7 +154,10 @@ func (p *Plan) fits(ctx context.Context, a *ledger.Account, at ledger.Address, i
 		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
 	}
 	b := budgetReport(a, cost)
-	b.Ledger, b.Address = id, at.Full()
+	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
+	if a.Keeps == nil {
+		b.Keeps = p.keeps() // the first job decides
+	}
 	switch {
 	case s.Compare && refused != nil:
 		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would not fit"
@@ -213,7 +166,7 @@ func (p *Plan) fits(ctx context.Context, a *ledger.Account, at ledger.Address, i
 	case s.Busy:
 		b.Note = "a run of this plan is at work"
 	case s.Unfinished:
-		b.Note = "an earlier run of this plan was cut off after its debit, which stays spent; a run needs --again"
+		b.Note = s.Refusal().Message
 	}
 	p.report.Budget = b
 	return nil
@@ -233,6 +186,9 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 			made = ", which is not there yet"
 		}
 		line(b, 2, "ledger", r.Address+made)
+	}
+	if len(r.Keeps) > 0 {
+		line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": what the account adds up says nothing of a change there")
 	}
 	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
 		line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -123,7 +124,8 @@ func TestNumbersArePrepared(t *testing.T) {
 				}
 				out, err := p.prepare(v, len(x))
 				if rule == job.Refuse && missing > 0 {
-					if err != errMissing {
+					var f *Failure
+					if !errors.As(err, &f) || f.Code != "DATA_MISSING" {
 						t.Fatalf("%v: %v", x, err)
 					}
 					continue

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
+	removeStale(filepath.Dir(j.Output.Dir))
 	early := beginBudget(ctx, j)
 	defer early.close()
 	var prepared sync.WaitGroup
@@ -72,7 +74,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if early.missing() {
 		page()
 	}
-	budget, err := openBudget(ctx, plan, o, early)
+	budget, err := openBudget(ctx, plan, o, t, early)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,9 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}}
 	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
 	if err := whole(content(run.draws(leased))); err != nil {
-		return nil, codeOf(leased, err)
+		known := codeOf(leased, err)
+		budget.failed(ctx, t, known, blamesData(leased, known, err))
+		return nil, known
 	}
 	o.reach("drawn")
 	// The mechanisms have done their work: their processes end while the files are made.
@@ -121,7 +125,9 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	ctx = context.WithoutCancel(ctx)
 	outcome, err := run.deliver(ctx, out, budget)
 	if err != nil {
-		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		known := asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		budget.failed(ctx, t, known, false)
+		return nil, known
 	}
 	o.reach("visible")
 	if err := budget.published(ctx, budget.ticket.Release); err != nil {
@@ -303,6 +309,26 @@ func (r *running) release(ctx context.Context, rel *release, src *noise.Source, 
 	r.keep(rel.job.Name, result)
 	r.options.observe(Event{Kind: "release-done", Release: rel.job.Name})
 	return nil
+}
+
+// blamesData reports whether the same job must fail on the same data again: not where
+// the run lost its lease, was interrupted, found the table changed or unreadable, or a
+// mechanism failed.
+func blamesData(ctx context.Context, known, err error) bool {
+	var f *Failure
+	var source *table.Error
+	var sampler *samplers.Error
+	switch {
+	case ctx.Err() != nil || !errors.As(known, &f):
+		return false
+	case strings.HasPrefix(f.Code, "DATA_"):
+		return f.Code != ledger.CodeChanged
+	case errors.As(err, &sampler):
+		return sampler.Code != samplers.Misuse
+	case errors.As(err, &source):
+		return source.Code != table.CodeChanged && source.Code != table.CodeUnreadable
+	}
+	return false
 }
 
 // codeOf is all that is said of a failure once rows have been read (P20).

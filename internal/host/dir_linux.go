@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,17 +19,17 @@ var swept sync.Map
 func sweepOnce() {
 	base := launch.DirBase()
 	if _, again := swept.LoadOrStore(base, true); !again {
-		sweepStale(base, time.Minute)
+		sweepStale(base)
 	}
 }
 
-// sweepStale removes this user's directories that nobody holds a lock on. One that
-// was just made may not be locked yet, so young ones are left.
-func sweepStale(base string, age time.Duration) {
+// sweepStale removes this user's directories that nobody holds a lock on.
+func sweepStale(base string) {
 	dirs, _ := filepath.Glob(filepath.Join(base, launch.DirPrefix+"*"))
-	for _, dir := range dirs {
+	unnamed, _ := filepath.Glob(filepath.Join(base, launch.NewPrefix+"*"))
+	for _, dir := range append(dirs, unnamed...) {
 		fi, err := os.Lstat(dir)
-		if err != nil || !fi.IsDir() || time.Since(fi.ModTime()) < age {
+		if err != nil || !fi.IsDir() || strings.HasPrefix(filepath.Base(dir), launch.NewPrefix) && time.Since(fi.ModTime()) < time.Minute {
 			continue
 		}
 		if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {

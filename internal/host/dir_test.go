@@ -32,7 +32,8 @@ func TestSweepStale(t *testing.T) {
 		}
 		return dir
 	}
-	stale, living, young, other := make(launch.DirPrefix+"1", time.Hour), make(launch.DirPrefix+"2", time.Hour), make(launch.DirPrefix+"3", 0), make("else", time.Hour)
+	stale, living, young, other := make(launch.DirPrefix+"1", 0), make(launch.DirPrefix+"2", time.Hour), make(launch.NewPrefix+"3", 0), make("else", time.Hour)
+	unnamed := make(launch.NewPrefix+"4", time.Hour)
 	lock, err := launch.LockDir(living)
 	if err != nil {
 		t.Fatal(err)
@@ -42,8 +43,8 @@ func TestSweepStale(t *testing.T) {
 	if err := os.Symlink(other, link); err != nil {
 		t.Fatal(err)
 	}
-	sweepStale(base, time.Minute)
-	for dir, want := range map[string]bool{stale: false, living: true, young: true, other: true, link: true} {
+	sweepStale(base)
+	for dir, want := range map[string]bool{stale: false, unnamed: false, living: true, young: true, other: true, link: true} {
 		if _, err := os.Lstat(dir); (err == nil) != want {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 		}

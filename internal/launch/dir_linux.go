@@ -2,11 +2,17 @@ package launch
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 )
 
 // DirPrefix begins the names of private directories.
 const DirPrefix = "dprelease-plugin-"
+
+// NewPrefix begins the name of a private directory until it is locked, which takes a
+// moment.
+const NewPrefix = ".dprelease-new-"
 
 // DirBase is where private directories are. Their paths must be short enough for the
 // name of a unix socket (108 bytes) inside a further directory.
@@ -21,11 +27,20 @@ func DirBase() string {
 // host lives; a directory whose host was killed may hold what a plugin wrote, and is
 // removed by the next.
 func PrivateDir() (dir string, lock *os.File, err error) {
-	if dir, err = os.MkdirTemp(DirBase(), DirPrefix); err != nil {
+	made, err := os.MkdirTemp(DirBase(), NewPrefix)
+	if err != nil {
 		return "", nil, err
 	}
-	if lock, err = LockDir(dir); err != nil {
-		_ = os.RemoveAll(dir)
+	// It gets its name when it is locked: whatever has the name and no lock is stale.
+	if lock, err = LockDir(made); err == nil {
+		dir = filepath.Join(DirBase(), DirPrefix+strings.TrimPrefix(filepath.Base(made), NewPrefix))
+		err = os.Rename(made, dir)
+	}
+	if err != nil {
+		_ = os.RemoveAll(made)
+		if lock != nil {
+			lock.Close()
+		}
 		return "", nil, err
 	}
 	return dir, lock, nil

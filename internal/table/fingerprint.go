@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Key is the secret under which content is fingerprinted.
@@ -32,9 +33,31 @@ func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error)
 	if err := c.rest(ctx, func(dataFile) bool { return true }); err != nil {
 		return Fingerprint{}, err
 	}
+	return c.digest(key, c.cols)
+}
+
+// Columns returns the fingerprint of each column on its own, by its name: what Fingerprint returns for a Content of that
+// column alone. It reads what no scan has.
+func (c *Content) Columns(ctx context.Context, key Key) (map[string]Fingerprint, error) {
+	if err := c.rest(ctx, func(dataFile) bool { return true }); err != nil {
+		return nil, err
+	}
+	out := map[string]Fingerprint{}
+	for _, col := range c.cols {
+		f, err := c.digest(key, []int{col})
+		if err != nil {
+			return nil, err
+		}
+		out[c.table.columns[col].Name] = f
+	}
+	return out, nil
+}
+
+// digest is the fingerprint of some columns, all of which were read.
+func (c *Content) digest(key Key, cols []int) (Fingerprint, error) {
 	mac := hmac.New(sha256.New, key[:])
 	_, _ = mac.Write([]byte(fingerprintVersion))
-	head, err := c.describe()
+	head, err := c.describe(cols)
 	if err != nil {
 		return Fingerprint{}, err
 	}
@@ -42,11 +65,15 @@ func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error)
 	_, _ = mac.Write(head)
 	b := make([]byte, 0, 24)
 	c.mu.Lock()
-	for i := range c.segments {
-		s := &c.segments[i]
-		b = binary.LittleEndian.AppendUint64(b[:0], uint64(s.size))
-		b = binary.LittleEndian.AppendUint64(b, s.sum.Lo)
-		_, _ = mac.Write(binary.LittleEndian.AppendUint64(b, s.sum.Hi))
+	for _, r := range c.runs {
+		if !slices.Contains(cols, r.col) {
+			continue
+		}
+		for _, s := range c.segments[r.from:r.to] {
+			b = binary.LittleEndian.AppendUint64(b[:0], uint64(s.size))
+			b = binary.LittleEndian.AppendUint64(b, s.sum.Lo)
+			_, _ = mac.Write(binary.LittleEndian.AppendUint64(b, s.sum.Hi))
+		}
 	}
 	c.mu.Unlock()
 	for _, f := range c.table.files {
@@ -69,7 +96,7 @@ func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fin
 
 // describe says what the segments are of: the columns, the layout of every file, and how many segments are whose. With
 // it the segments can be read in one way only.
-func (c *Content) describe() ([]byte, error) {
+func (c *Content) describe(cols []int) ([]byte, error) {
 	type stored struct {
 		Storage  string
 		Segments int
@@ -79,13 +106,16 @@ func (c *Content) describe() ([]byte, error) {
 		Rows    [][]int64
 		Stored  []stored
 	}
-	for _, col := range c.cols {
+	for _, col := range cols {
 		d.Columns = append(d.Columns, c.table.columns[col])
 	}
 	for _, f := range c.table.files {
 		d.Rows = append(d.Rows, f.groups())
 	}
 	for _, r := range c.runs {
+		if !slices.Contains(cols, r.col) {
+			continue
+		}
 		d.Stored = append(d.Stored, stored{r.file.storage(r.col), r.to - r.from})
 	}
 	b, err := json.Marshal(d)
