@@ -26,13 +26,13 @@ dprelease.db in this folder.`
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the budget: show, verify, init, raise, lower, export, clock",
+		Short: "Look after the budget: show, verify, init, raise, lower, keep, separate, export, clock",
 		Args:  unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: show, verify, init, raise, lower, export or clock")
+			return errors.New("a command is missing: show, verify, init, raise, lower, keep, separate, export or clock")
 		},
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerExport(), e.ledgerClock())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerExport(), e.ledgerClock())
 	return c
 }
 
@@ -124,6 +124,7 @@ func (e *environment) ledgerInit() *cobra.Command {
 	var l limitFlags
 	var filter string
 	var orders []float64
+	var keeps []string
 	c := &cobra.Command{
 		Use:   "init [LEDGER]",
 		Short: "Make a ledger, and open an account in it",
@@ -132,6 +133,9 @@ for each data set, unit of privacy and relation. The filter says how the costs o
 jobs are added up, and never changes: basic adds ε and δ, zcdp adds ρ (Gaussian
 noise costs far less there), rdp adds Rényi divergences at fixed orders. A job on a
 data set without an account opens a basic one with its own limit.
+
+An account protects neighbours that agree in the columns of --keeps, which may be empty
+(--keeps ""). Without --keeps the first job decides: see ledger keep.
 ` + whichLedger,
 		Example: `  dprelease ledger init sqlite:/srv/budget.db
   dprelease ledger init --dataset ca-schools-2000 --relation replace-one --epsilon 3 --delta 1e-6 --filter zcdp`,
@@ -156,7 +160,7 @@ data set without an account opens a basic one with its own limit.
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{Create: true}, func(led *ledger.Ledger) error {
 				if k.dataset != "" {
-					if _, err := led.OpenAccount(c.Context(), key, ledger.Opening{Filter: filter, Orders: orders, Limit: limit}); err != nil {
+					if _, err := led.OpenAccount(c.Context(), key, ledger.Opening{Filter: filter, Orders: orders, Limit: limit, Keeps: said(c, keeps)}); err != nil {
 						return err
 					}
 				}
@@ -169,8 +173,17 @@ data set without an account opens a basic one with its own limit.
 	l.add(c)
 	c.Flags().StringVar(&filter, "filter", ledger.Basic, "basic, zcdp or rdp")
 	c.Flags().Float64SliceVar(&orders, "orders", nil, "the orders of an rdp account")
+	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which all neighbours agree, separated by commas")
 	e.outputFlags(c, "print one JSON object")
 	return c
+}
+
+// said are the columns of --keeps, nil where it is not given.
+func said(c *cobra.Command, keeps []string) []string {
+	if !c.Flags().Changed("keeps") {
+		return nil
+	}
+	return append([]string{}, keeps...)
 }
 
 // ledgerLimit is raise or lower.

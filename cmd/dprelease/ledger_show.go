@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,16 +20,18 @@ import (
 
 // shownAccount is an account for people and programs.
 type shownAccount struct {
-	Dataset  string         `json:"dataset"`
-	Unit     string         `json:"unit"`
-	Relation string         `json:"relation"`
-	Filter   string         `json:"filter"`
-	Epsilon  string         `json:"limit_epsilon"`
-	Delta    string         `json:"limit_delta"`
-	Amounts  []shownAmount  `json:"amounts"`
-	Debits   int64          `json:"debits"`
-	Spends   []ledger.Spend `json:"spends,omitempty"`
-	Samples  []shownSample  `json:"samples,omitempty"`
+	Dataset  string        `json:"dataset"`
+	Unit     string        `json:"unit"`
+	Relation string        `json:"relation"`
+	Filter   string        `json:"filter"`
+	Epsilon  string        `json:"limit_epsilon"`
+	Delta    string        `json:"limit_delta"`
+	Amounts  []shownAmount `json:"amounts"`
+	Debits   int64         `json:"debits"`
+	// Keeps are the columns in which all neighbours agree that the account protects (P27).
+	Keeps   []string       `json:"keeps,omitempty"`
+	Spends  []ledger.Spend `json:"spends,omitempty"`
+	Samples []shownSample  `json:"samples,omitempty"`
 }
 
 type shownAmount struct {
@@ -102,6 +105,9 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 			continue
 		}
 		shown := showAccount(a)
+		if shown.Keeps, err = l.Keeps(ctx, a.ID); err != nil {
+			return nil, err
+		}
 		if shown.Spends, err = l.Spends(ctx, a.ID); err != nil {
 			return nil, err
 		}
@@ -122,6 +128,9 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta)
+		if len(a.Keeps) > 0 {
+			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
+		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
 		for _, m := range a.Amounts {
