@@ -30,6 +30,9 @@ func (l *Ledger) Fail(ctx context.Context, k *Ticket, f Failure) error {
 		if err := t.exec("INSERT INTO dprelease_failures (release, content, failure) VALUES (?, ?, ?)", k.Release, f.Content, text); err != nil {
 			return err
 		}
+		if err := t.forgetFolder(k.Release); err != nil {
+			return err
+		}
 		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
 	})
 }

@@ -54,6 +54,8 @@ type Request struct {
 	Columns []Column // that the job reads
 	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
 	Content string   // "" where the data have not been read: only allowed for a plan without a release
+	Host    string   // of Folder
+	Folder  string   // in which the output is made, empty for none: see Leftovers
 	Again   bool     // spend again after a run that was cut off
 	Event   privacy.Event
 	Charged privacy.Point
@@ -296,6 +298,9 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 			k.keeps = append(k.keeps, step.Sample)
 		}
 	}
+	if err := t.noteFolder(r.Seq, a.ID, q.Host, q.Folder); err != nil {
+		return nil, err
+	}
 	return k, t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		r.Seq, a.ID, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro())
 }
@@ -388,6 +393,9 @@ func (t *tx) holding(lease time.Duration) string {
 func (l *Ledger) Drop(ctx context.Context, k *Ticket) error {
 	return l.write(ctx, func(t *tx) error {
 		if _, err := t.held(k); err != nil {
+			return err
+		}
+		if err := t.forgetFolder(k.Release); err != nil {
 			return err
 		}
 		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
@@ -523,6 +531,9 @@ func (l *Ledger) Publish(ctx context.Context, release int64) error {
 			return nil
 		case r.State != Sealed:
 			return refuse(CodeLease, "release %d has no bytes to publish", release)
+		}
+		if err := t.forgetFolder(release); err != nil {
+			return err
 		}
 		t.untimed()
 		if _, err := t.append(kindPublish, &publishBody{Release: release}); err != nil {

@@ -116,11 +116,12 @@ var schema = []step{{
 	`CREATE INDEX dprelease_releases_content ON dprelease_releases (content)`,
 	// Folders that a run makes for itself, to be removed if it is killed (leftovers.go).
 	`CREATE TABLE dprelease_leftovers (
+		release BIGINT PRIMARY KEY,
 		account BIGINT NOT NULL,
 		host TEXT NOT NULL,
-		path TEXT NOT NULL,
-		PRIMARY KEY (account, host, path)
+		path TEXT NOT NULL
 	)`,
+	`CREATE INDEX dprelease_leftovers_account ON dprelease_leftovers (account)`,
 }}
 
 const versionTable = "dprelease_version"

@@ -182,12 +182,18 @@ func (b *budget) taken(files []ledger.File) error {
 
 // debit makes the spend durable; nothing is drawn before it returns. It returns an
 // outcome where another run was faster.
-func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
+func (b *budget) debit(ctx context.Context, t *openedTable, out *folder) (*Outcome, error) {
 	q, err := b.plan.request()
 	if err != nil {
 		return nil, err
 	}
 	q.Plan, q.Former, q.Again, q.Lease = b.key, b.former, b.options.Again, b.options.lease
+	if q.Folder, err = filepath.Abs(out.temp); err == nil {
+		q.Host, err = os.Hostname()
+	}
+	if err != nil {
+		q.Folder = "" // nobody can find it again
+	}
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
 		q.Content, q.Columns = b.contentText(), b.columns
 		return b.ledger.Debit(ctx, q)
@@ -247,6 +253,25 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
+}
+
+// tidy removes the folders that killed runs of this account left behind on this host,
+// wherever they are. It does what it can: nothing depends on it.
+func (b *budget) tidy(ctx context.Context) {
+	host, err := os.Hostname()
+	if err != nil {
+		return
+	}
+	left, err := b.ledger.Leftovers(ctx, accountOf(b.plan.job), host)
+	if err != nil {
+		return
+	}
+	for release, path := range left {
+		if _, err := os.Lstat(path); err == nil && !removeUnlocked(path) {
+			continue // a run is at work on it
+		}
+		_ = b.ledger.Forget(ctx, release)
 	}
 }
 

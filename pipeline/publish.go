@@ -168,12 +168,22 @@ func removeStale(parent string) {
 				continue
 			}
 		}
-		path := filepath.Join(parent, e.Name())
-		if d, err := lockDir(path); err == nil {
-			os.RemoveAll(path)
-			d.Close()
-		}
+		removeUnlocked(filepath.Join(parent, e.Name()))
 	}
+}
+
+// removeUnlocked removes a folder in the making that no run is at work on, and reports
+// whether it did.
+func removeUnlocked(path string) bool {
+	if !unpublished(filepath.Base(path)) {
+		return false
+	}
+	d, err := lockDir(path)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	return os.RemoveAll(path) == nil
 }
 
 // write adds one file and returns the SHA-256 of its content. Nothing is on disk

@@ -79,6 +79,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, err
 	}
 	o.reach("ledger")
+	budget.tidy(ctx)
 	if !budget.before(ctx) {
 		page()
 	}
@@ -99,7 +100,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.discard()
-	if done, err := budget.debit(ctx, t); done != nil || err != nil {
+	if done, err := budget.debit(ctx, t, out); done != nil || err != nil {
 		return done, err
 	}
 	// From here on a failure is one of a fixed set of codes (P20).
