@@ -497,6 +497,10 @@ func (b *budget) beside(ctx context.Context, t *openedTable) (stop func(err erro
 func (b *budget) seal(ctx context.Context, files []ledger.File) error {
 	b.ticket.Columns = b.columns
 	if err := b.ledger.Seal(ctx, b.ticket, b.contentText(), files, b.rows...); err != nil {
+		if f, ok := ledgerFailure(ctx, err).(*Failure); ok && f.Code == ledger.CodeSame {
+			// Another account was charged while this run read the table.
+			return fail(f.Exit, f.Code, "%s"+spentOnly, f.Message)
+		}
 		return ledgerFailure(ctx, err)
 	}
 	b.sealed = true
