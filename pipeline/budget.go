@@ -63,12 +63,13 @@ func LedgerOf(ctx context.Context, j *job.Job) (ledger.Address, error) {
 // from the folder of the run. Any folder above the job's may have been that folder.
 func formerPlaces(j *job.Job) []ledger.Address {
 	path, ok := strings.CutPrefix(j.Budget.Ledger.Reveal(), "sqlite:")
-	if !ok || filepath.IsAbs(path) && !strings.HasPrefix(path, "//") {
+	bare, slashes := strings.CutPrefix(path, "//")
+	if !ok || filepath.IsAbs(bare) {
 		return nil
 	}
 	var names []string
-	if rooted, ok := strings.CutPrefix(path, "//"); ok {
-		names = append(names, "/"+rooted)
+	if slashes {
+		names = append(names, "/"+bare) // they took the slashes for those of a path
 	} else {
 		names = append(names, filepath.Join(j.Dir, j.Dir, path))
 		if dir, err := filepath.Abs(j.Dir); err == nil {
