@@ -2,8 +2,6 @@ package launch
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -33,7 +31,11 @@ func PrivateDir() (dir string, lock *os.File, err error) {
 	}
 	// It gets its name when it is locked: whatever has the name and no lock is stale.
 	if lock, err = LockDir(made); err == nil {
-		dir = filepath.Join(DirBase(), DirPrefix+strings.TrimPrefix(filepath.Base(made), NewPrefix))
+		number := len(made)
+		for made[number-1] != '-' {
+			number--
+		}
+		dir = made[:number-len(NewPrefix)] + DirPrefix + made[number:]
 		err = os.Rename(made, dir)
 	}
 	if err != nil {
