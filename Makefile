@@ -4,51 +4,60 @@ BIN     := bin/dprelease
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.release=$(VERSION)
 
-.PHONY: papers all build demo test bench check generate clean
+.PHONY: help papers all build demo test race bench check generate clean
 
 all: build
 
+help: ## say what there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
 # Without cgo: one static file, and a process that starts sooner.
-build:
+build: ## the program, as bin/dprelease
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
 
 # The main job on real data, into a folder of its own so that it can be run again.
-demo: build
+demo: build ## the main job on real data
 	@rm -rf examples/schools/out
 	$(BIN) run examples/schools/job.yaml
 
-test:
+test: ## all tests
 	$(GO) test -shuffle=on -timeout 30m ./...
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
 
-race:
+race: ## all tests with the race detector
 	$(GO) test -race -shuffle=on -timeout 60m ./...
 
-check:
+check: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 
-bench: build
+bench: build ## benchmarks, each beside its reference
 	./bench/run.sh
 
 # What privacy costs the example regressions: the table and plot of docs/sgd-accuracy.md.
 .PHONY: sgd-accuracy
-sgd-accuracy:
+sgd-accuracy: ## what privacy costs the example regressions
 	$(GO) run ./examples/accuracy -out docs examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
 	$(GO) run ./examples/accuracy -out docs -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
 		examples/sgd-batches/job.yaml#one_pass examples/sgd-batches/job.yaml#one_pass_rising
 
+# Linear models by regression and by sgd on the same tables: docs/linear-models.md. It
+# takes some ten minutes.
+.PHONY: linear-models
+linear-models:
+	$(GO) run ./examples/linear -out docs
+
 # The papers' figures from our own accountant and mechanisms: docs/papers.md.
-papers:
+papers: ## the figures of the papers, again
 	$(GO) run ./examples/papers
 
-generate:
+generate: ## everything that is generated, from its one declaration
 	$(GO) generate ./...
 
-clean:
+clean: ## remove what was built and what the examples made
 	rm -rf bin examples/*/out examples/*/dprelease.db* examples/*/.dprelease-releases

@@ -2,15 +2,20 @@ package ledger
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Format is the version of the records of the chain.
-const Format = 1
+// Format is the version of the records of a chain that begins now. A chain of format 1
+// has no state in its records up to a record of the kind upgrade.
+const Format = 2
 
 // genesis is what the first record follows.
 var genesis = strings.Repeat("0", 64)
@@ -33,14 +38,19 @@ func hashRecord(ledger string, r *Record) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// body is what a record says. Every body has the time at which it was written.
-type body interface{ setTime(at string) }
+// body is what a record says. Every body has a stamp.
+type body interface{ stamped() *stamp }
 
+// stamp is what every record holds: when it was written, who acted, and the state of the
+// ledger after it.
 type stamp struct {
-	At string `json:"at"`
+	At    string    `json:"at"`
+	By    string    `json:"by,omitempty"`
+	After []Balance `json:"after,omitempty"` // of the accounts that the record changed
+	State string    `json:"state,omitempty"` // the root of the tree
 }
 
-func (s *stamp) setTime(at string) { s.At = at }
+func (s *stamp) stamped() *stamp { return s }
 
 // The kinds of records.
 const (
@@ -52,12 +62,26 @@ const (
 	kindPublish = "publish"
 	kindAbandon = "abandon"
 	kindClock   = "clock"
+	kindUpgrade = "upgrade"
+	kindPropose = "propose"
+	kindApprove = "approve"
+	kindRule    = "rule"
 )
 
 type ledgerBody struct {
 	stamp
 	Format int    `json:"format"`
 	Ledger string `json:"ledger"`
+	Secret string `json:"secret,omitempty"` // SHA-256 of the ledger's secret
+}
+
+// upgradeBody says that a program of a newer version replayed the chain, found that the
+// tables follow from it, and wrote them anew. The stamp holds the state of every account.
+type upgradeBody struct {
+	stamp
+	From   int    `json:"from"` // versions of the tables
+	To     int    `json:"to"`
+	Secret string `json:"secret"`
 }
 
 type accountBody struct {
@@ -69,7 +93,8 @@ type accountBody struct {
 	Orders   []float64 `json:"orders,omitempty"`
 	Epsilon  string    `json:"limit_epsilon"`
 	Delta    string    `json:"limit_delta"`
-	Keeps    *[]string `json:"keeps,omitempty"`
+	Two      bool      `json:"two_persons,omitempty"`
+	Keeps    []string  `json:"keeps,omitzero"`
 }
 
 type limitBody struct {
@@ -78,6 +103,30 @@ type limitBody struct {
 	Epsilon string `json:"limit_epsilon"`
 	Delta   string `json:"limit_delta"`
 	Raised  bool   `json:"raised"`
+	Reason  string `json:"reason"`
+}
+
+// proposeBody asks a second person for a larger limit, or for the end of the rule that
+// two persons raise it.
+type proposeBody struct {
+	stamp
+	Account int64  `json:"account"`
+	Epsilon string `json:"limit_epsilon,omitempty"`
+	Delta   string `json:"limit_delta,omitempty"`
+	EndRule bool   `json:"end_rule,omitempty"`
+	Reason  string `json:"reason"`
+}
+
+type approveBody struct {
+	stamp
+	Account  int64 `json:"account"`
+	Proposal int64 `json:"proposal"` // the record
+}
+
+// ruleBody says that from now on two persons raise the limit of an account.
+type ruleBody struct {
+	stamp
+	Account int64  `json:"account"`
 	Reason  string `json:"reason"`
 }
 
@@ -142,18 +191,34 @@ type abandonBody struct {
 type clockBody struct {
 	stamp
 	Was    string `json:"was"` // the time of the record before it
-	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
 
-// append adds a record to the chain. The head is locked by this transaction.
-func (t *tx) append(kind string, b body) (*Record, error) {
-	b.setTime(t.at.UTC().Format(timeForm))
-	text, err := encode(b)
-	if err != nil {
+// append adds a record to the chain, and stores the accounts that it changed. The head
+// is locked by this transaction, and every other row that the record is about is written.
+func (t *tx) append(kind string, b body, changed ...*Account) (*Record, error) {
+	r := &Record{Seq: t.state.seq + 1, Kind: kind, Prev: t.state.hash}
+	s := b.stamped()
+	s.At, s.By = t.at.UTC().Format(timeForm), t.l.by
+	for _, a := range changed {
+		a.Acts++
+		a.last = r.Seq
+		s.After = append(s.After, a.balance())
+		if err := errors.Join(t.saveAccount(a), t.commit(a.key(), a.row())); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.saveNodes(); err != nil {
 		return nil, err
 	}
-	r := &Record{Seq: t.state.seq + 1, Kind: kind, Body: text, Prev: t.state.hash}
+	if t.tree != nil {
+		t.state.root = t.tree.root()
+	}
+	s.State = t.state.root
+	var err error
+	if r.Body, err = encode(b); err != nil {
+		return nil, err
+	}
 	r.Hash = hashRecord(t.state.ledger, r)
 	if err := t.exec("INSERT INTO dprelease_records (seq, kind, body, prev, hash) VALUES (?, ?, ?, ?, ?)", r.Seq, r.Kind, r.Body, r.Prev, r.Hash); err != nil {
 		return nil, err
@@ -162,8 +227,8 @@ func (t *tx) append(kind string, b body) (*Record, error) {
 	return r, t.exec("UPDATE dprelease_head SET seq = ?, hash = ?, at = ? WHERE one = 1", r.Seq, r.Hash, t.at.UnixMicro())
 }
 
-// untimed gives what is appended next the time of the record before it. An export is for
-// others, and the time from a debit to its seal is how long the run read the table (P19).
+// untimed gives the next record the time of the record before it. Others see exports, and
+// the time from a debit to its seal tells how long the run read the table (P19).
 func (t *tx) untimed() { t.at = t.state.at }
 
 func encode(v any) (string, error) {
@@ -176,10 +241,100 @@ func encode(v any) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), nil
 }
 
+// decodeSome reads those parts of a body that into has.
+func decodeSome(text string, into any) error { return json.Unmarshal([]byte(text), into) }
+
 // decode reads a body strictly: a key that this program does not know would be
 // something that it does not check.
 func decode(text string, into any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	return d.Decode(into)
+}
+
+// Records hands every record of the chain to visit, in order.
+func (l *Ledger) Records(ctx context.Context, visit func(Record) error) error {
+	return l.read(ctx, func(t *tx) error { return t.records("", visit) })
+}
+
+func (t *tx) records(where string, visit func(Record) error) error {
+	rows, err := t.rows("SELECT seq, kind, body, prev, hash FROM dprelease_records " + where + " ORDER BY seq")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r Record
+		if err := rows.Scan(&r.Seq, &r.Kind, &r.Body, &r.Prev, &r.Hash); err != nil {
+			return err
+		}
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// Mark is what a published release says of its ledger.
+type Mark struct {
+	Ledger string
+	Seq    int64
+	Head   string
+}
+
+// Witness compares the ledger with releases that were seen. A release that is
+// newer than the ledger, or of another line of its history, shows that this is an
+// old or copied ledger: that is remembered, and it never debits again. Releases of
+// other ledgers say nothing.
+func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
+	heads := map[int64]string{}
+	var marks []Mark
+	for _, m := range seen {
+		if m.Ledger == l.id && m.Seq > 0 {
+			marks = append(marks, m)
+			heads[m.Seq] = ""
+		}
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	if err := l.read(ctx, func(t *tx) error { return t.hashes(heads) }); err != nil {
+		return err
+	}
+	at := slices.IndexFunc(marks, func(m Mark) bool { return heads[m.Seq] != m.Head })
+	if at < 0 {
+		return nil
+	}
+	why := "release " + strconv.FormatInt(marks[at].Seq, 10)
+	if err := l.write(ctx, func(t *tx) error {
+		if seq := marks[at].Seq; seq <= t.state.seq && heads[seq] == "" {
+			return t.tampered(fmt.Sprintf("record %d, which a release was seen of, is missing", seq))
+		}
+		return t.exec("UPDATE dprelease_head SET refused = ? WHERE one = 1 AND refused = ''", why)
+	}); err != nil {
+		return err
+	}
+	return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", l.address, why)
+}
+
+// hashes fills in the hashes of records; those that are not there stay empty.
+func (t *tx) hashes(of map[int64]string) error {
+	args := make([]any, 0, len(of))
+	for seq := range of {
+		args = append(args, seq)
+	}
+	rows, err := t.rows("SELECT seq, hash FROM dprelease_records WHERE seq IN (?"+strings.Repeat(", ?", len(of)-1)+")", args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var seq int64
+		var hash string
+		if err := rows.Scan(&seq, &hash); err != nil {
+			return err
+		}
+		of[seq] = hash
+	}
+	return errors.Join(rows.Err(), rows.Close())
 }

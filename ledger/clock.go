@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Clock is how the clock that all users of a ledger share stands to its records.
+// Clock compares the clock that all users of a ledger share with its records.
 type Clock struct {
 	Now    time.Time // by that clock
 	Newest time.Time // of the newest record
 	Record int64     // its number
 	Kind   string
-	// Ahead is the first of the records at the end that have a later time than Now, 0
-	// where there is none.
+	// Ahead is the first of the newest records whose time is later than Now; 0 if the
+	// newest one's is not.
 	Ahead int64
 }
 
@@ -32,7 +32,7 @@ func (l *Ledger) Clock(ctx context.Context) (c Clock, err error) {
 		if c.Now, err = t.now(t.ctx); err != nil {
 			return err
 		}
-		return t.records(func(r Record) error {
+		return t.records("", func(r Record) error {
 			at, err := timeOf(r.Body)
 			if err != nil {
 				return refuse(CodeTampered, "record %d has no time", r.Seq)
@@ -70,9 +70,8 @@ type Turn struct {
 	Reason string `json:"reason"`
 }
 
-// AcceptClock records that the times of records that are ahead of the clock are
-// passed over: times go on from the clock of now. Who says so and why become a part
-// of the chain.
+// AcceptClock records that the clock is right, and that later times continue from it
+// although the newest records are ahead of it. The record says who accepted it and why.
 //
 // # Contract
 //
@@ -80,9 +79,9 @@ type Turn struct {
 // records. It is refused where the clock is not behind, and on an old copy. The
 // lease of a run elsewhere, which was given by the clock that was ahead, ends no
 // later than a lease that is given now. Proof: ledger.proof.md.
-func (l *Ledger) AcceptClock(ctx context.Context, by, reason string) (turn Turn, err error) {
-	if by == "" || reason == "" {
-		return Turn{}, refuse(CodeClock, "to accept a clock needs a name and a reason, which are recorded")
+func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err error) {
+	if reason == "" {
+		return Turn{}, refuse(CodeClock, "to accept a clock needs a reason, which is recorded")
 	}
 	err = l.change(ctx, func(t *tx) error {
 		if err := t.latch(t.ctx); err != nil {
@@ -94,19 +93,12 @@ func (l *Ledger) AcceptClock(ctx context.Context, by, reason string) (turn Turn,
 		if t.state.at.Sub(t.at) <= clockSlack {
 			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)
 		}
-		var text string
-		if err := t.row("SELECT body FROM dprelease_records WHERE seq = ?", t.state.seq).Scan(&text); err != nil {
-			return err
-		}
-		if at, err := timeOf(text); err != nil || !at.Equal(t.state.at) {
-			return refuse(CodeTampered, "the newest record of %s has another time than its head", l.address)
-		}
-		b := &clockBody{Was: t.state.at.Format(timeForm), By: by, Reason: reason}
+		b := &clockBody{Was: t.state.at.Format(timeForm), Reason: reason}
 		r, err := t.append(kindClock, b)
 		if err != nil {
 			return err
 		}
-		turn = Turn{Record: r.Seq, At: b.At, Was: b.Was, By: by, Reason: reason}
+		turn = b.turn(r.Seq)
 		until := t.at.Add(DefaultLease).UnixMicro()
 		return t.exec("UPDATE dprelease_releases SET lease_until = ? WHERE state = ? AND lease_until > ?", until, Debited, until)
 	})
@@ -119,24 +111,14 @@ func (l *Ledger) AcceptClock(ctx context.Context, by, reason string) (turn Turn,
 // Turns are the acts by which clocks were accepted, the oldest first.
 func (l *Ledger) Turns(ctx context.Context) (out []Turn, err error) {
 	err = l.read(ctx, func(t *tx) error {
-		rows, err := t.rows("SELECT seq, body FROM dprelease_records WHERE kind = ? ORDER BY seq", kindClock)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var seq int64
-			var text string
+		return t.records("WHERE kind = 'clock'", func(r Record) error {
 			var b clockBody
-			if err := rows.Scan(&seq, &text); err != nil {
-				return err
+			if decode(r.Body, &b) != nil {
+				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
 			}
-			if decode(text, &b) != nil {
-				return refuse(CodeTampered, "the record %d cannot be read", seq)
-			}
-			out = append(out, b.turn(seq))
-		}
-		return rows.Err()
+			out = append(out, b.turn(r.Seq))
+			return nil
+		})
 	})
 	return out, err
 }

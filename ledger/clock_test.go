@@ -33,11 +33,11 @@ func TestAcceptClock(t *testing.T) {
 		if c, err := l.Clock(background); err != nil || c.Behind() != 0 || c.Ahead != 0 || c.Record != 4 || c.Kind != kindSeal {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if _, err := l.AcceptClock(background, "me", "why"); codeOf(err) != CodeClock || !strings.Contains(err.Error(), "nothing to accept") {
+		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeClock || !strings.Contains(err.Error(), "nothing to accept") {
 			t.Fatalf("a clock that is not behind: %v", err)
 		}
 		now = right.Add(-3 * time.Second) // as time servers do: no reason to accept anything
-		if _, err := l.AcceptClock(background, "me", "why"); codeOf(err) != CodeClock {
+		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeClock {
 			t.Fatalf("a clock that is a little behind: %v", err)
 		}
 		now = right.Add(year)
@@ -50,17 +50,15 @@ func TestAcceptClock(t *testing.T) {
 		if _, err := l.Debit(background, request("after", 0.25)); codeOf(err) != CodeClock || !strings.Contains(err.Error(), "dprelease ledger clock") {
 			t.Fatalf("a year back: %v", err)
 		}
-		for _, nothing := range [][2]string{{"", "why"}, {"me", ""}} {
-			if _, err := l.AcceptClock(background, nothing[0], nothing[1]); codeOf(err) != CodeClock {
-				t.Fatalf("%q: %v", nothing, err)
-			}
+		if _, err := l.AcceptClock(background, ""); codeOf(err) != CodeClock {
+			t.Fatalf("without a reason: %v", err)
 		}
-		turn, err := l.AcceptClock(background, "me", "the time server")
+		turn, err := l.AcceptClock(background, "the time server")
 		want := Turn{Record: 6, At: "2030-01-01T00:01:00.000000Z", Was: "2031-01-01T00:00:00.000000Z", By: "me", Reason: "the time server"}
 		if err != nil || turn != want {
 			t.Fatalf("%+v, %v", turn, err)
 		}
-		if _, err := l.AcceptClock(background, "me", "again"); codeOf(err) != CodeClock {
+		if _, err := l.AcceptClock(background, "again"); codeOf(err) != CodeClock {
 			t.Fatalf("a second time: %v", err)
 		}
 
@@ -109,7 +107,7 @@ func TestAcceptClockAndLeases(t *testing.T) {
 		if err := l.Renew(background, alive); codeOf(err) != CodeClock {
 			t.Fatalf("a lease by a clock that is behind: %v", err)
 		}
-		if _, err := other.AcceptClock(background, "me", "why"); err != nil {
+		if _, err := other.AcceptClock(background, "why"); err != nil {
 			t.Fatal(err)
 		}
 		is := func(plan string, busy bool) {
@@ -163,7 +161,7 @@ func TestAcceptClockAtOnce(t *testing.T) {
 		for i := range 6 {
 			l := skewed(t, at, &right)
 			all.Go(func() {
-				switch _, err := l.AcceptClock(background, "me", "why"); {
+				switch _, err := l.AcceptClock(background, "why"); {
 				case err == nil:
 					done.Add(1)
 				case codeOf(err) != CodeClock:
@@ -201,7 +199,7 @@ func TestAcceptClockRefuses(t *testing.T) {
 			}
 		}
 		change("UPDATE dprelease_head SET at = at + 60000000")
-		if _, err := l.AcceptClock(background, "me", "why"); codeOf(err) != CodeTampered {
+		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeTampered {
 			t.Errorf("another time in the head: %v", err)
 		}
 		if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), FoundTables+":") {
@@ -214,7 +212,7 @@ func TestAcceptClockRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 		change("UPDATE dprelease_head SET refused = 'release 99'")
-		if _, err := l.AcceptClock(background, "me", "why"); codeOf(err) != CodeRolledBack {
+		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeRolledBack {
 			t.Errorf("an old copy: %v", err)
 		}
 	})
@@ -224,7 +222,7 @@ func TestAcceptClockRefuses(t *testing.T) {
 // a record says what it passes over, by whom and why.
 func TestAuditOfClocks(t *testing.T) {
 	const id, early, late = "aa", "2030-01-01T00:00:00.000000Z", "2031-01-01T00:00:00.000000Z"
-	first, err := json.Marshal(ledgerBody{stamp{late}, Format, id})
+	first, err := json.Marshal(ledgerBody{stamp{At: late}, 1, id, ""})
 	if err != nil {
 		t.Fatal(err)
 	}

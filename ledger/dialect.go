@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
@@ -26,12 +25,11 @@ type dialect struct {
 	beginRead  string // begins a transaction that sees one state
 	forUpdate  string // after the selection of the head: one writer at a time
 	blob       string
-	digest     string // reads the key digest of a record's body
-	numbered   bool   // placeholders are $1, $2
-	exists     string // counts the tables of a given name
-	secret     string // an expression that makes 32 random bytes in hex, "" where they are given
-	settings   []string
-	checks     []check // what must hold for a commit to be durable
+	numbered   bool     // placeholders are $1, $2
+	exists     string   // counts the tables of a given name
+	secret     string   // an expression that makes 32 random bytes in hex, "" where they are given
+	settings   []string // waitHere stands for the wait for a lock, in milliseconds
+	checks     []check  // what must hold for a commit to be durable
 }
 
 type check struct {
@@ -42,17 +40,16 @@ type check struct {
 
 const oldestPostgres = 140000
 
-const lockWait = 20 * time.Second
+const waitHere = "{wait}"
 
 var sqliteDialect = dialect{
 	driver:     "sqlite",
 	beginWrite: "BEGIN IMMEDIATE",
 	beginRead:  "BEGIN",
 	blob:       "BLOB",
-	digest:     "json_extract(c.body, '$.digest')",
 	exists:     "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?",
 	settings: []string{
-		"PRAGMA busy_timeout = " + strconv.Itoa(int(lockWait/time.Millisecond)),
+		"PRAGMA busy_timeout = " + waitHere,
 		"PRAGMA foreign_keys = ON",
 		"PRAGMA synchronous = FULL",
 	},
@@ -65,13 +62,12 @@ var postgresDialect = dialect{
 	beginRead:  "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 	forUpdate:  " FOR UPDATE",
 	blob:       "BYTEA",
-	digest:     "CAST(c.body AS json) ->> 'digest'",
 	numbered:   true,
 	exists:     "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = ?",
 	// 366 bits from the server's own strong randomness, made 256.
 	secret: "encode(sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')), 'hex')",
 	settings: []string{
-		"SET lock_timeout = '" + strconv.Itoa(int(lockWait/time.Second)) + "s'",
+		"SET lock_timeout = " + waitHere,
 		// A client that vanished in mid-transaction must not hold the head for ever.
 		"SET idle_in_transaction_session_timeout = '60s'",
 		"SET synchronous_commit = on",
@@ -116,8 +112,9 @@ func (d *dialect) bind(query string) string {
 	return b.String()
 }
 
-// prepareFile makes the file of a new SQLite ledger, durably and for its owner
-// alone, and refuses to make one where none is wanted.
+// prepareFile makes the file of a new SQLite ledger, for its owner alone, and refuses to
+// make one where none is wanted. It makes no folder: one that is not there is a slip in
+// the address. SQLite makes the file's name durable when it first writes the log beside it.
 func (a Address) prepareFile(create bool) error {
 	if a.sqlite == "" {
 		return nil
@@ -128,34 +125,31 @@ func (a Address) prepareFile(create bool) error {
 		return refuse(CodeUnreadable, "%s is not a file", a)
 	case err == nil:
 		return nil
-	case !errors.Is(err, fs.ErrNotExist):
+	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
 		return refuse(CodeUnreadable, "%s cannot be examined", a)
 	case !create:
-		return refuse(CodeMissing, "there is no ledger at %s; the first run of a job makes it, or ledger init", a)
-	}
-	dir := filepath.Dir(a.sqlite)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return a.creation(err)
+		return a.missing()
 	}
 	f, err := os.OpenFile(a.sqlite, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return a.creation(err)
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return a.creation(err)
+	return f.Close()
+}
+
+// missing refuses an address without a ledger.
+func (a Address) missing() error {
+	command := "dprelease ledger init " + a.shown
+	if a.postgres != "" {
+		command = "dprelease ledger init ADDRESS" // what is shown has no user
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return a.creation(err)
-	}
-	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return a.creation(err)
-	}
-	return nil
+	return refuse(CodeMissing, "there is no ledger at %s; if the address is right, make one with: %s", a, command)
 }
 
 func (a Address) creation(err error) error {
 	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return refuse(CodeMissing, "%s cannot be made: there is no folder %s; make it first if the address is right", a, filepath.Dir(a.sqlite))
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return refuse(CodeFull, "%s cannot be made: the disk is full", a)
 	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
@@ -219,13 +213,14 @@ func (a Address) classify(err error) *Error {
 }
 
 // prepare makes a new connection safe to use.
-func (d *dialect) prepare(ctx context.Context, a Address, c *sql.Conn, readOnly bool) error {
+func (d *dialect) prepare(ctx context.Context, a Address, c *sql.Conn, o Options) error {
+	wait := strconv.FormatInt(max(1, o.LockWait.Milliseconds()), 10)
 	for _, s := range d.settings {
-		if _, err := c.ExecContext(ctx, s); err != nil {
+		if _, err := c.ExecContext(ctx, strings.ReplaceAll(s, waitHere, wait)); err != nil {
 			return a.classify(err)
 		}
 	}
-	if d == &sqliteDialect && !readOnly {
+	if d == &sqliteDialect && !o.ReadOnly {
 		var mode string
 		if err := c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
 			return a.classify(err)
@@ -252,7 +247,7 @@ func (d *dialect) prepare(ctx context.Context, a Address, c *sql.Conn, readOnly 
 		for _, w := range k.want {
 			ok = ok || got == w
 		}
-		if !ok && !readOnly {
+		if !ok && !o.ReadOnly {
 			return refuse(CodeUnsafe, "%s would lose commits in a crash: %s", a, k.why)
 		}
 	}

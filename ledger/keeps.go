@@ -2,9 +2,9 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -19,11 +19,8 @@ type keepsBody struct {
 	Reason  string   `json:"reason"`
 }
 
-// The reasons of a keepsBody that nobody gave.
-const (
-	keepsFirst   = "the first job of the account keeps them"
-	keepsUpgrade = "the releases of earlier versions keep them"
-)
+// keepsFirst is the reason of a keepsBody that nobody gave.
+const keepsFirst = "the first job of the account keeps them"
 
 // columnSet sorts names and leaves out those that are there twice. It is never nil.
 func columnSet(names []string) []string {
@@ -44,60 +41,19 @@ func columnsText(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// keeps returns the columns that an account keeps, nil where that is still open: the
-// first job decides it. It holds the row to its record in the chain.
-func (t *tx) keeps(account int64) ([]string, error) {
-	var seq int64
-	var text, kind, body string
-	err := t.row("SELECT k.record, k.columns, r.kind, r.body FROM dprelease_keeps k JOIN dprelease_records r ON r.seq = k.record WHERE k.account = ?", account).Scan(&seq, &text, &kind, &body)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+// keepsText writes them for people.
+func keepsText(keeps []string) string {
+	if keeps == nil {
+		return "not decided"
 	}
-	if err != nil {
-		return nil, err
-	}
-	var said []string
-	if recorded, err := recordedKeeps(account, &Record{Seq: seq, Kind: kind, Body: body}); err != nil || json.Unmarshal([]byte(text), &said) != nil || !slices.Equal(recorded, said) {
-		return nil, refuse(CodeTampered, "the columns that account %d keeps are not those of record %d", account, seq)
-	}
-	return columnSet(said), nil
-}
-
-// recordedKeeps reads from a record which columns an account keeps.
-func recordedKeeps(account int64, r *Record) ([]string, error) {
-	if r.Kind == kindAccount && r.Seq == account {
-		var b accountBody
-		if err := decode(r.Body, &b); err != nil || b.Keeps == nil {
-			return nil, errors.New("it says no columns")
-		}
-		return columnSet(*b.Keeps), nil
-	}
-	var b keepsBody
-	if err := decode(r.Body, &b); err != nil || r.Kind != kindKeeps || b.Account != account {
-		return nil, errors.New("it says no columns")
-	}
-	return columnSet(b.Columns), nil
+	return columnsText(keeps)
 }
 
 // keepColumns records which columns an account keeps from now on.
-func (t *tx) keepColumns(account int64, columns []string, reason string) error {
-	columns = columnSet(columns)
-	r, err := t.append(kindKeeps, &keepsBody{Account: account, Columns: columns, Reason: reason})
-	if err != nil {
-		return err
-	}
-	return t.putKeeps(account, r.Seq, columns)
-}
-
-func (t *tx) putKeeps(account, record int64, columns []string) error {
-	text, err := encode(columns)
-	if err != nil {
-		return err
-	}
-	if err := t.exec("DELETE FROM dprelease_keeps WHERE account = ?", account); err != nil {
-		return err
-	}
-	return t.exec("INSERT INTO dprelease_keeps (account, record, columns) VALUES (?, ?, ?)", account, record, text)
+func (t *tx) keepColumns(a *Account, columns []string, reason string) error {
+	a.Keeps = columnSet(columns)
+	_, err := t.append(kindKeeps, &keepsBody{Account: a.ID, Columns: a.Keeps, Reason: reason}, a)
+	return err
 }
 
 // admitKept refuses a job whose neighbours keep a column that those of the account do
@@ -108,18 +64,14 @@ func (t *tx) putKeeps(account, record int64, columns []string) error {
 // What an account adds up holds for one relation: neighbours that agree in the
 // columns K of the account. A job whose own columns are in K protects every such pair
 // as well. One with another column does not, and is refused (P27).
-func (t *tx) admitKept(a *Account, own []string) ([]string, error) {
-	own = columnSet(own)
-	keeps, err := t.keeps(a.ID)
+func (t *tx) admitKept(a *Account, own []string) error {
 	switch {
-	case err != nil:
-		return nil, err
-	case keeps == nil && a.Debits > 0:
-		return nil, refuse(CodeTampered, "it is not known which columns the account of %s keeps", a.Key)
-	case keeps == nil:
-		return own, t.keepColumns(a.ID, own, keepsFirst)
+	case a.Keeps == nil && a.Debits > 0:
+		return refuse(CodeTampered, "it is not known which columns the account of %s keeps", a.Key)
+	case a.Keeps == nil:
+		return t.keepColumns(a, own, keepsFirst)
 	}
-	return keeps, KeptWithin(a.Key, keeps, own)
+	return KeptWithin(a.Key, a.Keeps, own)
 }
 
 // KeptWithin refuses a job that keeps a column that its account does not keep.
@@ -129,16 +81,6 @@ func KeptWithin(k Key, keeps, own []string) error {
 	}
 	return refuse(CodeKept, "this job protects only neighbours that agree in %s; the account of %s also protects those that differ there (it keeps %s), and the two do not add up to one guarantee: leave out the design or immutable: true, or weaken what the account promises for all its releases with dprelease ledger keep --columns %s",
 		columnsText(columnSet(own)), k, columnsText(keeps), strings.Join(columnSet(append(slices.Clone(keeps), own...)), ","))
-}
-
-// Keeps returns the columns that an account keeps (P27): every neighbour that the
-// account protects agrees in them. It is nil where the first job will decide it.
-func (l *Ledger) Keeps(ctx context.Context, account int64) (columns []string, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		columns, err = t.keeps(account)
-		return err
-	})
-	return columns, err
 }
 
 // SetKeeps adds columns to those that an account keeps, for a reason that is recorded.
@@ -156,65 +98,36 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 		if a == nil {
 			return refuse(CodeAccount, "there is no account of %s", k)
 		}
-		before, err := t.keeps(a.ID)
-		if err != nil {
-			return err
+		if a.Keeps != nil && KeepsAll(a.Keeps, columns) {
+			return refuse(CodeKept, "the account of %s keeps %s already", k, columnsText(a.Keeps))
 		}
-		if before != nil && KeepsAll(before, columns) {
-			return refuse(CodeKept, "the account of %s keeps %s already", k, columnsText(before))
-		}
-		keeps = columnSet(append(before, columns...))
-		return t.keepColumns(a.ID, keeps, reason)
+		keeps = columnSet(append(slices.Clone(a.Keeps), columns...))
+		return t.keepColumns(a, keeps, reason)
 	})
 	return keeps, err
 }
 
-// upgradeKeeps decides which columns the accounts of an earlier format keep: all those
-// that any of their releases relied on, as the stored reports say. With fewer, what was
-// spent already would not add up to the guarantee that the account states.
-func (t *tx) upgradeKeeps() error {
-	all, err := t.accounts()
-	if err != nil {
-		return err
-	}
-	for _, a := range all {
-		if a.Debits == 0 {
-			continue
-		}
-		keeps, err := t.keeps(a.ID)
-		if err != nil {
-			return err
-		}
-		if keeps != nil {
-			continue
-		}
-		if keeps, err = t.reportedKeeps(a); err == nil {
-			err = t.keepColumns(a.ID, keeps, keepsUpgrade)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reportedKeeps reads from the stored reports which columns the releases of an account
-// rely on. A debit without a release published nothing and relies on nothing.
+// reportedKeeps reads from the stored reports which columns the releases of an account of
+// an earlier format rely on: the account keeps them all. With fewer, what was spent
+// already would not add up to the guarantee that the account states. A debit without a
+// release published nothing and relies on nothing.
 func (t *tx) reportedKeeps(a *Account) ([]string, error) {
-	rows, err := t.rows("SELECT archive FROM dprelease_releases WHERE account = ? AND archive IS NOT NULL ORDER BY id", a.ID)
+	rows, err := t.rows("SELECT id, archive_digest, archive FROM dprelease_releases WHERE account = ? AND archive IS NOT NULL ORDER BY id", a.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	keeps := []string{}
 	for rows.Next() {
+		var id int64
+		var digest string
 		var archive []byte
-		if err := rows.Scan(&archive); err != nil {
+		if err := rows.Scan(&id, &digest, &archive); err != nil {
 			return nil, err
 		}
 		files, err := unpack(archive)
-		if err != nil {
-			return nil, err
+		if digestOf(archive) != digest || err != nil {
+			return nil, refuse(CodeTampered, "%s cannot be brought up to date: the stored bytes of release %d are not those that were sealed, and only they say which columns its neighbours keep; nothing was changed: put the newest whole copy of the ledger in its place", t.l.address, id)
 		}
 		var r struct {
 			Dataset struct {
@@ -233,4 +146,23 @@ func (t *tx) reportedKeeps(a *Account) ([]string, error) {
 		}
 	}
 	return columnSet(keeps), errors.Join(rows.Err(), rows.Close())
+}
+
+func (v *Auditor) setKeeps(r *Record) error {
+	var b keepsBody
+	if err := v.read(r, &b, &b.stamp); err != nil {
+		return err
+	}
+	a := v.accounts[b.Account]
+	switch {
+	case a == nil:
+		return fmt.Errorf("the kept columns of an account that is not there")
+	case b.Reason == "" || !slices.Equal(columnSet(b.Columns), b.Columns):
+		return fmt.Errorf("kept columns without a reason, or not in order")
+	case !KeepsAll(b.Columns, a.Keeps):
+		return fmt.Errorf("an account no longer keeps a column that earlier releases rely on")
+	}
+	a.Keeps = b.Columns
+	v.changed = append(v.changed, a)
+	return nil
 }

@@ -234,7 +234,7 @@ func TestFilters(t *testing.T) {
 			if n < 3 || n == 100 {
 				t.Errorf("%s allows %d Gaussian releases", filter, n)
 			}
-			a, err := l.SetLimit(background, k, limit("4", "1/1000000"), true, "a larger study")
+			a, err := l.SetLimit(background, k, change(limit("4", "1/1000000"), true, "a larger study"))
 			if err != nil || len(a.Amounts(a.Limit)) == 0 {
 				t.Fatal(err)
 			}
@@ -268,7 +268,7 @@ func TestLimitsAreRaisedOnlyOnRecord(t *testing.T) {
 			{limit("2", "1/1000"), true, "why", ""},
 			{limit("1/4", "0"), false, "below what is spent", ""},
 		} {
-			if _, err := l.SetLimit(background, people, c.limit, c.raise, c.reason); codeOf(err) != c.code {
+			if _, err := l.SetLimit(background, people, change(c.limit, c.raise, c.reason)); codeOf(err) != c.code {
 				t.Errorf("%s, raise %v, %q: %v, want %q", c.limit, c.raise, c.reason, err, c.code)
 			}
 		}
@@ -277,7 +277,7 @@ func TestLimitsAreRaisedOnlyOnRecord(t *testing.T) {
 		}
 		nobody := people
 		nobody.Dataset = "nobody"
-		if _, err := l.SetLimit(background, nobody, limit("2", "0"), true, "why"); codeOf(err) != CodeAccount {
+		if _, err := l.SetLimit(background, nobody, change(limit("2", "0"), true, "why")); codeOf(err) != CodeAccount {
 			t.Errorf("an account that is not there: %v", err)
 		}
 		verified(t, l)
@@ -385,12 +385,14 @@ func TestMigrations(t *testing.T) {
 		id := l.ID()
 		l.Close()
 		broken := append(append([]step{}, schema...), step{"ALTER TABLE dprelease_accounts ADD COLUMN note TEXT", "NONSENSE"})
-		if _, err := Open(background, address(t, at), Options{Create: true, steps: broken}); err == nil {
-			t.Fatal("a migration that fails succeeded")
-		}
+		withSchema(t, broken, func() {
+			if _, err := Open(background, address(t, at), Options{Create: true}); err == nil {
+				t.Fatal("a migration that fails succeeded")
+			}
+		})
 		verified(t, open(t, at)) // as it was
 		next := append(append([]step{}, schema...), step{"ALTER TABLE dprelease_accounts ADD COLUMN note TEXT"}, step{"UPDATE dprelease_accounts SET note = 'x'", "CREATE TABLE dprelease_more (b BLOB)"})
-		l = open(t, at, func(o *Options) { o.steps = next })
+		withSchema(t, next, func() { l = open(t, at) })
 		if l.ID() != id {
 			t.Error("another ledger")
 		}
@@ -407,6 +409,15 @@ func TestMigrations(t *testing.T) {
 			t.Errorf("a newer version: %v", err)
 		}
 	})
+}
+
+// withSchema lets f be carried out by a program of another version.
+func withSchema(t *testing.T, steps []step, f func()) {
+	t.Helper()
+	mine := schema
+	defer func() { schema = mine }()
+	schema = steps
+	f()
 }
 
 func rawDB(t testing.TB, at string) *sql.DB {

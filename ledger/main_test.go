@@ -56,7 +56,7 @@ func address(t testing.TB, text string) Address {
 
 func open(t testing.TB, text string, set ...func(*Options)) *Ledger {
 	t.Helper()
-	o := Options{Create: true}
+	o := Options{Create: true, By: "me"}
 	for _, f := range set {
 		f(&o)
 	}
@@ -74,6 +74,10 @@ func limit(eps, delta string) Limit {
 	e, _ := new(big.Rat).SetString(eps)
 	d, _ := new(big.Rat).SetString(delta)
 	return Limit{Epsilon: e, Delta: d}
+}
+
+func change(l Limit, raise bool, reason string) Change {
+	return Change{Epsilon: l.Epsilon, Delta: l.Delta, Raise: raise, Reason: reason}
 }
 
 // request asks for a pure ε.

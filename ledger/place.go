@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// place is the file of a SQLite ledger as it was when the ledger was opened, and
-// the write-ahead log beside it. A file that is moved, deleted or replaced while it
-// is open goes on being written by those who have it open, and by nobody else: what
-// is committed there is lost.
+// place remembers the file of a SQLite ledger, and the write-ahead log beside it, from
+// when the ledger was opened. If somebody moves, deletes or replaces the file meanwhile,
+// this process would go on writing to the old one, which nobody else reads: what it
+// commits there is lost.
 type place struct {
 	path string // with every link followed, as SQLite does
 	file fs.FileInfo

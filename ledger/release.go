@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -20,7 +21,7 @@ const (
 	Abandoned = "abandoned" // cut off after the debit, and given up by a later run
 )
 
-// Charge is what one release of a job costs on its own, for people.
+// Charge says what one release of a job costs on its own. It is printed, never added up.
 type Charge struct {
 	Name    string  `json:"name"`
 	Epsilon float64 `json:"epsilon"`
@@ -36,9 +37,31 @@ type Release struct {
 	State   string
 	Failure *Failure // how it ended without a seal, nil where that is not known
 
-	holder string
-	token  int64
-	until  time.Time
+	archive string // SHA-256 of its stored bytes
+	token   int64
+	holder  string
+	until   time.Time
+}
+
+// planKey is what the tree of digests knows the releases of a plan by.
+func planKey(plan string) string { return "plan\n" + plan }
+
+// planRow returns what is stored of the releases of a plan, without leases and bytes. The
+// tree of digests commits to it.
+func planRow(rs []*Release) any {
+	if len(rs) == 0 {
+		return nil
+	}
+	type row struct {
+		ID, Account            int64
+		State, Content, Digest string
+		Token                  int64
+	}
+	out := make([]row, len(rs))
+	for i, r := range rs {
+		out[i] = row{r.ID, r.Account, r.State, r.Content, r.archive, r.token}
+	}
+	return out
 }
 
 // released says that the release has bytes.
@@ -93,7 +116,6 @@ type Ticket struct {
 	Account Account
 	Cost    privacy.Cost
 	Uses    []*Use   // of kept samples
-	Keeps   []string // the columns that the account keeps
 	Columns []Column // that were read: the run sets their digests before the seal
 
 	token   int64
@@ -206,10 +228,23 @@ func (s *Standing) Refusal() *Error {
 
 // abandon takes a debited release out of the hands of a run that died.
 func (t *tx) abandon(r *Release) error {
-	if _, err := t.append(kindAbandon, &abandonBody{Release: r.ID}); err != nil {
+	if err := t.exec("UPDATE dprelease_releases SET state = ?, token = token + 1 WHERE id = ?", Abandoned, r.ID); err != nil {
 		return err
 	}
-	return t.exec("UPDATE dprelease_releases SET state = ?, token = token + 1 WHERE id = ?", Abandoned, r.ID)
+	return t.record(r.Plan, kindAbandon, &abandonBody{Release: r.ID})
+}
+
+// record appends a record about a release of a plan, whose row is changed already.
+func (t *tx) record(plan, kind string, b body) error {
+	rs, err := t.rawReleases(plan)
+	if err != nil {
+		return err
+	}
+	if err := t.commit(planKey(plan), planRow(rs)); err != nil {
+		return err
+	}
+	_, err = t.append(kind, b)
+	return err
 }
 
 // drawn reads the kept samples that a job uses, in the transaction of its debit,
@@ -261,8 +296,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := a.Admit(cost, q.Own); err != nil {
 		return nil, err
 	}
-	keeps, err := t.admitKept(a, q.Keeps)
-	if err != nil {
+	if err := t.admitKept(a, q.Keeps); err != nil {
 		return nil, err
 	}
 	whole := together(q, uses)
@@ -270,68 +304,118 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps)})
-	if err != nil {
-		return nil, err
-	}
-	if err := t.use(a.ID, r.Seq, draws, uses); err != nil {
-		return nil, err
-	}
-	a.Debits++
-	for i := range a.Spent {
-		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
-	}
-	spent, err := encode(ratTexts(a.Spent))
-	if err != nil {
-		return nil, err
-	}
-	if err := t.exec("UPDATE dprelease_accounts SET spent = ?, debits = ? WHERE id = ?", spent, a.Debits, a.ID); err != nil {
-		return nil, err
-	}
-	k := &Ticket{Ledger: t.state.ledger, Release: r.Seq, Seq: r.Seq, Head: r.Hash, Account: *a, Cost: cost, Uses: uses, Keeps: keeps, Columns: q.Columns, token: 1, content: q.Content, lease: q.Lease}
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, token: 1, content: q.Content, lease: q.Lease}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
+	}
+	if err := t.use(a.ID, k.Release, draws, uses); err != nil {
+		return nil, err
 	}
 	for _, step := range q.Draws {
 		if step.New != nil && !step.New.Collected {
 			k.keeps = append(k.keeps, step.Sample)
 		}
 	}
-	if err := t.noteFolder(r.Seq, a.ID, q.Host, q.Folder); err != nil {
+	if err := t.noteFolder(k.Release, a.ID, q.Host, q.Folder); err != nil {
 		return nil, err
 	}
-	return k, t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.Seq, a.ID, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro())
-}
-
-const releaseColumns = "id, account, plan, content, state, holder, token, lease_until"
-
-func scanRelease(s scanner) (*Release, error) {
-	var r Release
-	var content sql.NullString
-	var until int64
-	if err := s.Scan(&r.ID, &r.Account, &r.Plan, &content, &r.State, &r.holder, &r.token, &until); err != nil {
+	if err := t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		k.Release, a.ID, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro()); err != nil {
 		return nil, err
 	}
-	r.Content, r.until = content.String, time.UnixMicro(until)
-	return &r, nil
-}
-
-// releasesOf finds the releases of a plan, and those that an earlier version knew by
-// one of the former digests, the oldest first.
-func (t *tx) releasesOf(plan string, former ...string) ([]*Release, error) {
-	where, args := "plan = ?", []any{plan}
-	if len(former) > 0 {
-		where += " OR id IN (SELECT release FROM dprelease_former WHERE digest IN (?" + strings.Repeat(", ?", len(former)-1) + "))"
-		for _, digest := range former {
-			args = append(args, digest)
-		}
+	rs, err := t.rawReleases(q.Plan)
+	if err == nil {
+		err = t.commit(planKey(q.Plan), planRow(rs))
 	}
-	rows, err := t.rows("SELECT "+releaseColumns+" FROM dprelease_releases WHERE "+where+" ORDER BY id", args...)
 	if err != nil {
 		return nil, err
 	}
+	a.Debits++
+	for i := range a.Spent {
+		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
+	}
+	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps)}, a)
+	if err != nil {
+		return nil, err
+	}
+	k.Seq, k.Head, k.Account = r.Seq, r.Hash, *a
+	return k, nil
+}
+
+const releaseColumns = "id, account, plan, content, state, archive_digest, holder, token, lease_until"
+
+func scanRelease(s scanner) (*Release, error) {
+	var r Release
+	var content, archive sql.NullString
+	var until int64
+	if err := s.Scan(&r.ID, &r.Account, &r.Plan, &content, &r.State, &archive, &r.holder, &r.token, &until); err != nil {
+		return nil, err
+	}
+	r.Content, r.archive, r.until = content.String, archive.String, time.UnixMicro(until)
+	return &r, nil
+}
+
+// releasesOf finds the releases of a plan, and those that an earlier version knew by one
+// of the former digests, the oldest first. They are held to the chain: none is missing,
+// and each is in the state in which the chain left it.
+func (t *tx) releasesOf(plan string, former ...string) ([]*Release, error) {
+	rs, err := t.rawReleases(plan)
+	if err == nil {
+		err = t.holds(planKey(plan), planRow(rs), "the list of releases of this job")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, digest := range former {
+		more, err := t.formerly(digest)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range more {
+			if !slices.ContainsFunc(rs, func(o *Release) bool { return o.ID == r.ID }) {
+				rs = append(rs, r)
+			}
+		}
+	}
+	slices.SortFunc(rs, func(a, b *Release) int { return cmp.Compare(a.ID, b.ID) })
+	for _, r := range rs {
+		if r.released() {
+			continue
+		}
+		if r.Failure, err = t.failed(r); err != nil {
+			return nil, err
+		}
+	}
+	return rs, nil
+}
+
+// release finds a release by its number, nil where there is none.
+func (t *tx) release(id int64) (*Release, error) {
+	var plan string
+	err := t.row("SELECT plan FROM dprelease_releases WHERE id = ?", id).Scan(&plan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rs, err := t.releasesOf(plan)
+	if err != nil {
+		return nil, err
+	}
+	return rs[slices.IndexFunc(rs, func(r *Release) bool { return r.ID == id })], nil
+}
+
+func (t *tx) rawReleases(plan string) ([]*Release, error) {
+	rows, err := t.rows("SELECT "+releaseColumns+" FROM dprelease_releases WHERE plan = ? ORDER BY id", plan)
+	if err != nil {
+		return nil, err
+	}
+	return scanReleases(rows)
+}
+
+func scanReleases(rows *sql.Rows) ([]*Release, error) {
 	defer rows.Close()
 	var out []*Release
 	for rows.Next() {
@@ -344,25 +428,17 @@ func (t *tx) releasesOf(plan string, former ...string) ([]*Release, error) {
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
 	}
-	for _, r := range out {
-		if r.released() {
-			continue
-		}
-		if r.Failure, err = t.failed(r); err != nil {
-			return nil, err
-		}
-	}
 	return out, nil
 }
 
 // held reads the release of a ticket and refuses a holder that was overtaken.
 func (t *tx) held(k *Ticket) (*Release, error) {
-	r, err := scanRelease(t.row("SELECT "+releaseColumns+" FROM dprelease_releases WHERE id = ?", k.Release))
+	r, err := t.release(k.Release)
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return nil, refuse(CodeRolledBack, "the debit of this run is gone from %s", t.l.address)
 	case err != nil:
 		return nil, err
+	case r == nil:
+		return nil, refuse(CodeRolledBack, "the debit of this run is gone from %s", t.l.address)
 	case r.State != Debited || r.token != k.token:
 		return nil, refuse(CodeLease, "this run was taken for dead and another one has taken its place; it publishes nothing")
 	}
@@ -490,29 +566,31 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 			return err
 		}
 		t.untimed()
-		if _, err := t.append(kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: rows}); err != nil {
+		if err := t.exec("UPDATE dprelease_releases SET state = ?, content = ?, archive_digest = ?, archive = ? WHERE id = ?",
+			Sealed, content, digest, archive, k.Release); err != nil {
 			return err
 		}
-		return t.exec("UPDATE dprelease_releases SET state = ?, content = ?, archive_digest = ?, archive = ? WHERE id = ?",
-			Sealed, content, digest, archive, k.Release)
+		return t.record(r.Plan, kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: rows})
 	})
 }
 
 // Output returns the bytes of a release that was sealed.
 func (l *Ledger) Output(ctx context.Context, release int64) (files []File, err error) {
 	var archive []byte
-	var digest sql.NullString
+	var r *Release
 	err = l.read(ctx, func(t *tx) error {
-		err := t.row("SELECT archive_digest, archive FROM dprelease_releases WHERE id = ?", release).Scan(&digest, &archive)
-		if errors.Is(err, sql.ErrNoRows) {
+		if r, err = t.release(release); err != nil {
+			return err
+		}
+		if r == nil {
 			return refuse(CodeTampered, "%s has no release %d", l.address, release)
 		}
-		return err
+		return t.row("SELECT archive FROM dprelease_releases WHERE id = ?", release).Scan(&archive)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if digest.String == "" || digestOf(archive) != digest.String {
+	if r.archive == "" || digestOf(archive) != r.archive {
 		return nil, refuse(CodeTampered, "the stored bytes of release %d are not those that were sealed", release)
 	}
 	return unpack(archive)
@@ -521,12 +599,12 @@ func (l *Ledger) Output(ctx context.Context, release int64) (files []File, err e
 // Publish records that the bytes of a release stand in an output folder.
 func (l *Ledger) Publish(ctx context.Context, release int64) error {
 	return l.write(ctx, func(t *tx) error {
-		r, err := scanRelease(t.row("SELECT "+releaseColumns+" FROM dprelease_releases WHERE id = ?", release))
+		r, err := t.release(release)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return refuse(CodeTampered, "%s has no release %d", l.address, release)
 		case err != nil:
 			return err
+		case r == nil:
+			return refuse(CodeTampered, "%s has no release %d", l.address, release)
 		case r.State == Published:
 			return nil
 		case r.State != Sealed:
@@ -536,9 +614,53 @@ func (l *Ledger) Publish(ctx context.Context, release int64) error {
 			return err
 		}
 		t.untimed()
-		if _, err := t.append(kindPublish, &publishBody{Release: release}); err != nil {
+		if err := t.exec("UPDATE dprelease_releases SET state = ? WHERE id = ?", Published, release); err != nil {
 			return err
 		}
-		return t.exec("UPDATE dprelease_releases SET state = ? WHERE id = ?", Published, release)
+		return t.record(r.Plan, kindPublish, &publishBody{Release: release})
 	})
+}
+
+// Spend is one debit, to be shown.
+type Spend struct {
+	Release int64    `json:"release"` // the number of its record
+	Account int64    `json:"account"`
+	At      string   `json:"at"`
+	By      string   `json:"by,omitempty"`
+	Job     string   `json:"job"`
+	Digest  string   `json:"digest"`
+	State   string   `json:"state"`
+	Again   bool     `json:"again,omitempty"`
+	Epsilon float64  `json:"epsilon"`
+	Delta   float64  `json:"delta"`
+	Cost    []string `json:"cost"` // exact, in the account's units
+	Charges []Charge `json:"releases"`
+	Draws   []Draw   `json:"draws,omitempty"` // the kept samples that it made or used
+}
+
+// Spends returns the debits of an account, the oldest first; of all accounts where
+// account is 0.
+func (l *Ledger) Spends(ctx context.Context, account int64) (out []Spend, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		rows, err := t.rows("SELECT r.id, r.account, r.state, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE CAST(? AS BIGINT) = 0 OR r.account = ? ORDER BY r.id", account, account)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var s Spend
+			var text string
+			var b debitBody
+			if err := rows.Scan(&s.Release, &s.Account, &s.State, &text); err != nil {
+				return err
+			}
+			if decode(text, &b) != nil {
+				return refuse(CodeTampered, "the debit %d cannot be read", s.Release)
+			}
+			s.At, s.By, s.Job, s.Digest, s.Again, s.Epsilon, s.Delta, s.Cost, s.Charges, s.Draws = b.At, b.By, b.Job, b.Digest, b.Again, b.Epsilon, b.Delta, b.Cost, b.Releases, b.Draws
+			out = append(out, s)
+		}
+		return errors.Join(rows.Err(), rows.Close())
+	})
+	return out, err
 }

@@ -69,17 +69,30 @@ func (l *Ledger) Separate(ctx context.Context, a, b Key, reason string) error {
 		if err != nil || there {
 			return err
 		}
-		if _, err := t.append(kindSeparate, &separateBody{Accounts: [2]accountName{a.name(), b.name()}, Reason: reason}); err != nil {
+		if err := t.exec("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)", p[0], p[1]); err != nil {
 			return err
 		}
-		return t.exec("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)", p[0], p[1])
+		if err := t.commit(pairKey(p), p); err != nil {
+			return err
+		}
+		_, err = t.append(kindSeparate, &separateBody{Accounts: [2]accountName{a.name(), b.name()}, Reason: reason})
+		return err
 	})
 }
 
+// pairKey is what the tree of digests knows a pair of separate accounts by.
+func pairKey(p [2]string) string { return fmt.Sprintf("separate\n%q", p) }
+
 func (t *tx) separate(p [2]string) (bool, error) {
 	var n int
-	err := t.row("SELECT COUNT(*) FROM dprelease_separate WHERE one = ? AND other = ?", p[0], p[1]).Scan(&n)
-	return n > 0, err
+	if err := t.row("SELECT COUNT(*) FROM dprelease_separate WHERE one = ? AND other = ?", p[0], p[1]).Scan(&n); err != nil {
+		return false, err
+	}
+	var read any
+	if n > 0 {
+		read = p
+	}
+	return n > 0, t.holds(pairKey(p), read, "the permission for two accounts on the same data")
 }
 
 // same refuses a job on data that another account was charged for, unless a person
@@ -93,7 +106,7 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 		args = append(args, c.Tag)
 	}
 	// An earlier version kept one digest of all columns of a job together.
-	query := "SELECT a.dataset, a.unit, a.relation, '', '' FROM dprelease_accounts a WHERE EXISTS (SELECT 1 FROM dprelease_former f WHERE f.account = a.id)"
+	query := "SELECT a.dataset, a.unit, a.relation, '', '' FROM dprelease_accounts a WHERE EXISTS (SELECT 1 FROM dprelease_former f JOIN dprelease_releases r ON r.id = f.release WHERE r.account = a.id)"
 	if content != "" {
 		query = "SELECT a.dataset, a.unit, a.relation, '', r.content FROM dprelease_releases r JOIN dprelease_former f ON f.release = r.id JOIN dprelease_accounts a ON a.id = r.account WHERE r.content = ?"
 		args = append([]any{content}, args...)
@@ -198,33 +211,6 @@ func (v *Auditor) separate(r *Record) error {
 		return fmt.Errorf("two accounts are separate without a reason, or twice")
 	}
 	v.pairs[p] = true
-	return nil
-}
-
-func (v *Auditor) setKeeps(r *Record) error {
-	var b keepsBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
-	switch {
-	case v.accounts[b.Account] == nil:
-		return fmt.Errorf("the kept columns of an account that is not there")
-	case b.Reason == "" || !slices.Equal(columnSet(b.Columns), b.Columns):
-		return fmt.Errorf("kept columns without a reason, or not in order")
-	case !KeepsAll(b.Columns, v.kept[b.Account]):
-		return fmt.Errorf("an account no longer keeps a column that earlier releases rely on")
-	}
-	v.kept[b.Account] = b.Columns
-	return nil
-}
-
-// matchKeeps holds the table of kept columns to the chain.
-func (v *Auditor) matchKeeps(t *tx) error {
-	for id, want := range v.kept {
-		keeps, err := t.keeps(id)
-		if err != nil || !slices.Equal(keeps, want) {
-			v.find(FoundTables, "account of "+v.accounts[id].Key.String(), "the columns that it keeps do not follow from the chain")
-		}
-	}
+	v.put(pairKey(p), p)
 	return nil
 }

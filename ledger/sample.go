@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"math/big"
 
@@ -24,6 +26,25 @@ type Sample struct {
 	Spent   Limit  // by all of them on the sample: composed first (P4)
 	Charged Limit  // by all of them on the population: amplified once
 	Content string // keyed digest of the whole table that was drawn from, "" until Ready
+
+	digest string // SHA-256 of its encrypted rows
+}
+
+// sampleKey is what the tree of digests knows a sample by.
+func sampleKey(id string) string { return "sample\n" + id }
+
+// row returns what is stored of the sample, without its encrypted rows. The tree of
+// digests commits to it.
+func (s *Sample) row() any {
+	return struct {
+		ID                  string
+		Account, Debit      int64
+		Name, Event, Design string
+		Ready               bool
+		Uses                int64
+		Spent, Charged      [2]string
+		Content, Digest     string
+	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.texts(), s.Charged.texts(), s.Content, s.digest}
 }
 
 // same says that two states of a sample are one.
@@ -43,7 +64,7 @@ func (s *Sample) reuse(rel privacy.Relation) (*privacy.Reuse, error) {
 	return r, nil
 }
 
-// Sampling is the design of the draw as an event, without what is run on it.
+// Sampling returns the design of the draw as an event.
 func (s *Sample) Sampling() (privacy.Sampling, error) {
 	e, problems := expr.Parse([]byte(s.Event), "")
 	draw, ok := e.(privacy.Sampling)
@@ -53,8 +74,8 @@ func (s *Sample) Sampling() (privacy.Sampling, error) {
 	return draw, nil
 }
 
-// eventText is a design in the ledger's words. What stands inside is of no
-// consequence.
+// eventText writes a design as the ledger stores it. The event inside does not matter and
+// is always the same.
 func eventText(s privacy.Sampling) (string, error) {
 	if s == nil {
 		return "", refuse(CodeSample, "the whole table is no draw that can be kept")
@@ -66,13 +87,13 @@ func eventText(s privacy.Sampling) (string, error) {
 	return string(b), nil
 }
 
-const sampleColumns = "id, account, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content"
+const sampleColumns = "id, account, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest"
 
 func scanSample(s scanner) (*Sample, error) {
 	var m Sample
 	var spent, charged [2]string
-	var content sql.NullString
-	if err := s.Scan(&m.ID, &m.Account, &m.Debit, &m.Name, &m.Event, &m.Design, &m.Uses, &spent[0], &spent[1], &charged[0], &charged[1], &content); err != nil {
+	var content, digest sql.NullString
+	if err := s.Scan(&m.ID, &m.Account, &m.Debit, &m.Name, &m.Event, &m.Design, &m.Uses, &spent[0], &spent[1], &charged[0], &charged[1], &content, &digest); err != nil {
 		return nil, err
 	}
 	var err1, err2 error
@@ -81,17 +102,29 @@ func scanSample(s scanner) (*Sample, error) {
 	if err1 != nil || err2 != nil {
 		return nil, refuse(CodeTampered, "a kept sample cannot be read")
 	}
-	m.Content, m.Ready = content.String, content.Valid
+	m.Content, m.Ready, m.digest = content.String, content.Valid, digest.String
 	return &m, nil
 }
 
-// sample finds a kept sample, nil where there is none.
+// sample finds a kept sample, nil where there is none, and holds it to the chain.
 func (t *tx) sample(id string) (*Sample, error) {
-	s, err := scanSample(t.row("SELECT "+sampleColumns+" FROM dprelease_samples WHERE id = ?", id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+	all, err := t.samples("WHERE id = ?", id)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	if len(all) == 0 {
+		return nil, t.holds(sampleKey(id), nil, "sample "+id+" is gone: a table of the ledger")
+	}
+	return all[0], t.holds(sampleKey(id), all[0].row(), "sample "+id)
+}
+
+// recordSample makes the tree commit to a sample as it is stored now.
+func (t *tx) recordSample(id string) error {
+	all, err := t.samples("WHERE id = ?", id)
+	if err != nil || len(all) != 1 {
+		return errors.Join(err, refuse(CodeTampered, "sample %s is not there", id))
+	}
+	return t.commit(sampleKey(id), all[0].row())
 }
 
 // Sample returns what the ledger knows of a kept sample, nil where there is none.
@@ -131,3 +164,125 @@ func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
 }
 
 func zero() Limit { return Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
+
+// drawsOf is what a debit's record says of its kept samples.
+func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
+	var out []Draw
+	for i, u := range uses {
+		step := q.Draws[i]
+		d := Draw{Sample: u.Sample, ChargedEpsilon: u.ChargedAfter.Epsilon.RatString(), ChargedDelta: u.ChargedAfter.Delta.RatString(), Cost: ratTexts(u.Cost)}
+		d.Epsilon, d.Delta = u.step()
+		if step.New != nil {
+			var err error
+			if d.Event, err = eventText(step.New.Event); err != nil {
+				return nil, err
+			}
+			d.Name, d.Design, d.Collected = step.New.Name, step.New.Design, step.New.Collected
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// step is what a use adds on the sample.
+func (u *Use) step() (epsilon, delta string) {
+	d := Limit{Epsilon: zero().Epsilon.Sub(u.After.Epsilon, u.Before.Epsilon), Delta: zero().Delta.Sub(u.After.Delta, u.Before.Delta)}
+	return d.Epsilon.RatString(), d.Delta.RatString()
+}
+
+// use makes the uses of a debit part of the samples' sums.
+func (t *tx) use(account, debit int64, draws []Draw, uses []*Use) error {
+	for i, u := range uses {
+		spent, charged := u.After, u.ChargedAfter
+		amounts := []any{spent.Epsilon.RatString(), spent.Delta.RatString(), charged.Epsilon.RatString(), charged.Delta.RatString()}
+		var err error
+		if d := draws[i]; d.Event != "" {
+			var content any // none until the rows are stored
+			if d.Collected {
+				content = ""
+			}
+			err = t.exec("INSERT INTO dprelease_samples (id, account, debit, name, event, design, content, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
+				append([]any{u.Sample, account, debit, d.Name, d.Event, d.Design, content}, amounts...)...)
+		} else {
+			err = t.exec("UPDATE dprelease_samples SET uses = uses + 1, spent_epsilon = ?, spent_delta = ?, charged_epsilon = ?, charged_delta = ? WHERE id = ?",
+				append(amounts, u.Sample)...)
+		}
+		if err == nil {
+			err = t.recordSample(u.Sample)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keep stores the rows of the samples that a release keeps, encrypted.
+func (t *tx) keep(k *Ticket, kept []Rows) ([]sealedRows, error) {
+	given := map[string]Rows{}
+	for _, r := range kept {
+		given[r.Sample] = r
+	}
+	if len(given) != len(kept) || len(kept) != len(k.keeps) {
+		return nil, refuse(CodeSample, "the rows of the samples that this release keeps were not given")
+	}
+	var out []sealedRows
+	for _, id := range k.keeps {
+		s, err := t.sample(id)
+		if err != nil {
+			return nil, err
+		}
+		r, ok := given[id]
+		if s == nil || s.Debit != k.Release || !ok || r.Content == "" {
+			return nil, refuse(CodeSample, "the rows of sample %s were not given", id)
+		}
+		s.Content = r.Content
+		sealed, err := t.l.conceal(s, r.Data)
+		if err != nil {
+			return nil, err
+		}
+		sum := digestOf(sealed)
+		if err := t.exec("UPDATE dprelease_samples SET content = ?, digest = ?, sealed = ? WHERE id = ?", s.Content, sum, sealed, s.ID); err != nil {
+			return nil, err
+		}
+		if err := t.recordSample(s.ID); err != nil {
+			return nil, err
+		}
+		out = append(out, sealedRows{Sample: s.ID, Content: s.Content, SHA256: sum})
+	}
+	return out, nil
+}
+
+// CollectedID is the id of the draw that made the table of an account itself a
+// sample of a population. It is one draw for all jobs of the account: what they
+// release is composed on the table first and amplified once (P4).
+func CollectedID(k Key) string {
+	sum := sha256.Sum256([]byte("dprelease collected 1\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Collected says that the draw was made by whoever collected the table: the ledger
+// has no rows of it.
+func (s *Sample) Collected() bool { return s.Ready && s.Content == "" }
+
+// collectedOnly refuses a job that treats the table of an account otherwise than
+// the jobs before it: as collected by an amplified draw, or not. The sum of the two
+// is not proven.
+func (t *tx) collectedOnly(a *Account, q *Request) error {
+	id := CollectedID(a.Key)
+	before, err := t.sample(id)
+	if err != nil {
+		return err
+	}
+	says := false
+	for _, step := range q.Draws {
+		says = says || step.Sample == id
+	}
+	switch {
+	case before != nil && !says:
+		return refuse(CodeSample, "the earlier jobs on this data set said dataset.collected, and were charged for a table that is itself a sample; this one must say the same")
+	case before == nil && says && a.Debits > 0:
+		return refuse(CodeSample, "the earlier jobs on this data set were not charged together for a table that is itself a sample: use another dataset.id with dataset.collected, or leave it out")
+	}
+	return nil
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/big"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -317,48 +316,6 @@ func TestAuditOfKeptSamples(t *testing.T) {
 			t.Errorf("%s: changed %v, found %q, want %q", name, changed, found, c.finds)
 		}
 	}
-}
-
-// A ledger of the version before kept samples is brought up to date, with all that
-// is in it.
-func TestMigrationToKeptSamples(t *testing.T) {
-	onBoth(t, func(t *testing.T, at string) {
-		old := open(t, at)
-		k := debit(t, old, request("p", 0.5))
-		if err := old.Seal(background, k, "c", someFiles); err != nil {
-			t.Fatal(err)
-		}
-		running := debit(t, old, request("q", 0.25))
-		old.Close()
-		// What the version before had not: the table, its index, the number.
-		raw := rawDB(t, at)
-		for _, s := range []string{"DROP TABLE dprelease_former", "DROP TABLE dprelease_failures", "DROP TABLE dprelease_keeps", "DROP TABLE dprelease_columns",
-			"DROP TABLE dprelease_separate", "DROP TABLE dprelease_leftovers", "DROP INDEX dprelease_releases_content",
-			"DROP TABLE dprelease_samples", "UPDATE dprelease_version SET version = 1"} {
-			if _, err := raw.Exec(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := Open(background, address(t, at), Options{ReadOnly: true}); codeOf(err) != CodeVersion {
-			t.Fatalf("read only: %v", err)
-		}
-		before, err := Open(background, address(t, at), Options{steps: schema[:1], ReadOnly: true})
-		if err != nil {
-			t.Fatalf("by the program of that version: %v", err)
-		}
-		before.Close()
-		l := open(t, at)
-		verified(t, l)
-		if files, err := l.Output(background, k.Release); err != nil || !reflect.DeepEqual(files, someFiles) {
-			t.Errorf("files %v, %v", files, err)
-		}
-		if err := l.Seal(background, running, "c", someFiles); err != nil {
-			t.Errorf("a run that was at work: %v", err)
-		}
-		id := sampleID(1)
-		sealKept(t, l, debit(t, l, keeping("r", id, 0.5, 0)), id)
-		verified(t, l)
-	})
 }
 
 // A table that is itself a sample is one draw for all jobs of the account: they are

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// step is one version of the tables: what turns the version before it into it.
-// BLOB stands for the database's own type for bytes. A step never touches a
-// record of the chain.
+// step holds the statements that turn the tables of one version into those of the next.
+// BLOB stands for the database's own type for bytes. A step never touches a record of the
+// chain; upgrade appends one.
 type step []string
 
 // schema are all steps, the first one from nothing. A program of this version
@@ -78,28 +78,26 @@ var schema = []step{{
 	)`,
 	`CREATE INDEX dprelease_samples_account ON dprelease_samples (account)`,
 }, {
-	// The digests by which earlier versions knew what a job asks for. DIGEST stands for
-	// the database's own way to read that key of a body.
-	`CREATE TABLE dprelease_former (
-		release BIGINT PRIMARY KEY,
-		account BIGINT NOT NULL,
-		digest TEXT NOT NULL
-	)`,
-	`INSERT INTO dprelease_former (release, account, digest)
-		SELECT r.id, r.account, DIGEST FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id`,
+	// The digests of the state: see tree. The secret gets another name so that a run of an
+	// older program, which has the ledger open, writes no more.
+	`ALTER TABLE dprelease_head RENAME COLUMN content_key TO secret`,
+	`CREATE TABLE dprelease_tree (path TEXT PRIMARY KEY, node TEXT NOT NULL)`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN acts BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN last BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN two_persons BIGINT NOT NULL DEFAULT 0`,
+	`ALTER TABLE dprelease_accounts ADD COLUMN pending TEXT NOT NULL DEFAULT ''`,
+	// Private looks (look.go).
+	`CREATE INDEX dprelease_records_looks ON dprelease_records (seq) WHERE kind = 'look'`,
+	// The columns that neighbours keep (keeps.go), '' where the first job decides it.
+	`ALTER TABLE dprelease_accounts ADD COLUMN keeps TEXT NOT NULL DEFAULT ''`,
+	// The digests by which earlier versions knew what a job asks for (former.go).
+	`CREATE TABLE dprelease_former (release BIGINT PRIMARY KEY, digest TEXT NOT NULL)`,
 	`CREATE INDEX dprelease_former_digest ON dprelease_former (digest)`,
-	`CREATE INDEX dprelease_former_account ON dprelease_former (account)`,
 	// How runs failed after their debit: private, and beside the chain (failure.go).
 	`CREATE TABLE dprelease_failures (
 		release BIGINT PRIMARY KEY,
 		content TEXT NOT NULL,
 		failure TEXT NOT NULL
-	)`,
-	// The columns that neighbours keep (keeps.go).
-	`CREATE TABLE dprelease_keeps (
-		account BIGINT PRIMARY KEY,
-		record BIGINT NOT NULL,
-		columns TEXT NOT NULL
 	)`,
 	// Which columns an account was charged for, under the ledger's key (same.go).
 	`CREATE TABLE dprelease_columns (
@@ -126,39 +124,36 @@ var schema = []step{{
 
 const versionTable = "dprelease_version"
 
-// migrate brings the tables up to the newest of steps, in the caller's
-// transaction: a failure leaves the version that was there. It reports whether
-// the tables are new.
-func migrate(ctx context.Context, t *tx, steps []step) (fresh bool, err error) {
-	version, err := tableVersion(ctx, t)
-	if err != nil {
-		return false, err
+// migrate brings the tables up to date, in the caller's transaction: a failure leaves the
+// version that was there, which it returns.
+func migrate(ctx context.Context, t *tx) (from int, err error) {
+	if from, err = tableVersion(ctx, t); err != nil {
+		return from, err
 	}
-	if version > len(steps) {
-		return false, refuse(CodeVersion, "%s was written by a newer program (version %d of its tables, this program knows %d); use that program",
-			t.l.address, version, len(steps))
+	if from > len(schema) {
+		return from, refuse(CodeVersion, "%s was written by a newer program (version %d of its tables, this program knows %d); use that program",
+			t.l.address, from, len(schema))
 	}
-	if version < 0 {
+	if from < 0 {
 		if err := t.exec("CREATE TABLE " + versionTable + " (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"); err != nil {
-			return false, err
+			return from, err
 		}
 		if err := t.exec("INSERT INTO " + versionTable + " (one, version) VALUES (1, 0)"); err != nil {
-			return false, err
+			return from, err
 		}
-		version = 0
+		from = 0
 	}
-	fresh = version == 0
-	for ; version < len(steps); version++ {
-		for _, s := range steps[version] {
-			if err := t.exec(strings.NewReplacer("BLOB", t.l.dialect.blob, "DIGEST", t.l.dialect.digest).Replace(s)); err != nil {
-				return false, err
+	for version := from; version < len(schema); version++ {
+		for _, s := range schema[version] {
+			if err := t.exec(strings.ReplaceAll(s, "BLOB", t.l.dialect.blob)); err != nil {
+				return from, err
 			}
 		}
 		if err := t.exec(fmt.Sprintf("UPDATE "+versionTable+" SET version = %d", version+1)); err != nil {
-			return false, err
+			return from, err
 		}
 	}
-	return fresh, nil
+	return from, nil
 }
 
 // tableVersion is the version of the tables that are there, -1 where there are none.

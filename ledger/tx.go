@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -12,8 +13,9 @@ import (
 type tx struct {
 	l     *Ledger
 	ctx   context.Context
-	state *head // locked; only in a write
+	state *head // locked in a write
 	at    time.Time
+	tree  *tree // as far as it was needed
 }
 
 // head is the end of the chain.
@@ -23,6 +25,7 @@ type head struct {
 	hash        string
 	at          time.Time
 	refused     string
+	root        string // of the tree, as the newest record says; "" until trust
 }
 
 func (t *tx) exec(query string, args ...any) error {
@@ -38,12 +41,10 @@ func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
 	return t.l.conn.QueryContext(t.ctx, t.l.dialect.bind(query), args...)
 }
 
-func (t *tx) head(context.Context) (*head, error) { return t.readHead("") }
-
 func (t *tx) readHead(suffix string) (*head, error) {
 	var h head
 	var at int64
-	err := t.row("SELECT ledger, content_key, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
+	err := t.row("SELECT ledger, secret, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
 		Scan(&h.ledger, &h.key, &h.seq, &h.hash, &at, &h.refused)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, refuse(CodeTampered, "%s has no head", t.l.address)
@@ -69,13 +70,71 @@ func (t *tx) now(context.Context) (time.Time, error) {
 	return at.UTC().Truncate(time.Microsecond), err
 }
 
-// latch makes this transaction the only writer, and reads the head and the clock.
+// latch makes this transaction the only writer, reads the head and the clock, and holds
+// the head to the chain.
 func (t *tx) latch(ctx context.Context) (err error) {
 	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
 		return err
 	}
-	t.at, err = t.now(ctx)
-	return err
+	if t.at, err = t.now(ctx); err != nil {
+		return err
+	}
+	return t.trust()
+}
+
+// trust holds the head to the newest record, and the secret to the tree of digests. From
+// then on holds compares what is read with the root that the record says.
+func (t *tx) trust() (err error) {
+	if t.state == nil {
+		if t.state, err = t.readHead(""); err != nil {
+			return err
+		}
+	}
+	if t.state.root != "" {
+		return nil
+	}
+	var last Record
+	err = t.row("SELECT seq, kind, body, prev, hash FROM dprelease_records ORDER BY seq DESC LIMIT 1").Scan(&last.Seq, &last.Kind, &last.Body, &last.Prev, &last.Hash)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	var s stamp
+	if last.Seq != t.state.seq || last.Hash != t.state.hash {
+		return t.tampered(fmt.Sprintf("its head says that the chain ends at record %d, and it ends at record %d: records are missing, or another one was put in", t.state.seq, last.Seq))
+	}
+	if hashRecord(t.state.ledger, &last) != last.Hash || decodeSome(last.Body, &s) != nil || s.State == "" {
+		return t.tampered(fmt.Sprintf("its newest record, %d, was changed", last.Seq))
+	}
+	if at, err := time.Parse(time.RFC3339Nano, s.At); err != nil || !at.Equal(t.state.at) {
+		return t.tampered("its head has another time than its newest record")
+	}
+	t.state.root = s.State
+	if err := t.load(secretKey); err != nil {
+		return err
+	}
+	if d, ok := t.tree.get(t.state.root, secretKey); !ok || d != secretDigest(t.state.key) {
+		return t.tampered("its secret, or its tree of digests, was changed")
+	}
+	return nil
+}
+
+// secretKey is what the tree of digests knows the ledger's secret by.
+const secretKey = "secret"
+
+func secretDigest(secret string) string { return digestOf([]byte(secret)) }
+
+// tampered refuses a ledger whose tables disagree with its chain. It replays the chain to
+// say where else they disagree.
+func (t *tx) tampered(what string) error {
+	more := ""
+	v, _ := t.audit() // what is known is enough to refuse
+	for _, f := range v.found {
+		if !strings.Contains(what, f.Where) {
+			more = fmt.Sprintf(" (%s: %s)", f.Where, f.What)
+			break
+		}
+	}
+	return refuse(CodeTampered, "%s disagrees with its own chain: %s%s; nothing was drawn or spent; dprelease ledger verify lists every disagreement: undo the change, or put the newest whole copy of the ledger in its place", t.l.address, what, more)
 }
 
 // lock makes this transaction the only writer, at a time that is not before that of
@@ -137,7 +196,7 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout+l.options.LockWait)
 	defer cancel()
 	t := &tx{l: l, ctx: ctx}
 	if err := t.exec(begin); err != nil {

@@ -7,9 +7,7 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
-	"errors"
 	"math/bits"
 	"strconv"
 )
@@ -85,7 +83,6 @@ func (l *Ledger) reveal(s *Sample, sealed []byte) ([]byte, error) {
 func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 	var s *Sample
 	var sealed []byte
-	var digest sql.NullString
 	err = l.read(ctx, func(t *tx) error {
 		if s, err = t.sample(id); err != nil {
 			return err
@@ -93,16 +90,12 @@ func (l *Ledger) Rows(ctx context.Context, id string) (data []byte, err error) {
 		if s == nil || !s.Ready || s.Collected() {
 			return refuse(CodeSample, "sample %s is not there", id)
 		}
-		err := t.row("SELECT digest, sealed FROM dprelease_samples WHERE id = ?", id).Scan(&digest, &sealed)
-		if errors.Is(err, sql.ErrNoRows) {
-			return refuse(CodeTampered, "sample %s is not there", id)
-		}
-		return err
+		return t.row("SELECT sealed FROM dprelease_samples WHERE id = ?", id).Scan(&sealed)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if digestOf(sealed) != digest.String {
+	if digestOf(sealed) != s.digest {
 		return nil, refuse(CodeTampered, "the stored rows of sample %s are not those that were sealed", id)
 	}
 	return l.reveal(s, sealed)

@@ -133,7 +133,7 @@ func TestVerifyFindsCopies(t *testing.T) {
 func TestExportedChain(t *testing.T) {
 	l := open(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
 	seen := released(t, l, "p", "q")
-	if _, err := l.SetLimit(background, people, limit("5", "1/1000"), true, "why"); err != nil {
+	if _, err := l.SetLimit(background, people, change(limit("5", "1/1000"), true, "why")); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer

@@ -32,6 +32,7 @@ type budget struct {
 	ticket  *ledger.Ticket
 	sealed  bool
 	failure *ledger.Failure // how the run failed after its debit
+	made    string          // says that the ledger is new, "" where it is not
 }
 
 // defaultWait is how long a run waits for another one of the same job.
@@ -143,7 +144,9 @@ func (b *budget) released(ctx context.Context, t *openedTable) (*Outcome, error)
 
 // hopeless repeats how an earlier run failed on the same data.
 func hopeless(f *ledger.Failure) error {
-	return fail(f.Exit, f.Code, "%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; mend the table, or what the job says of it; nothing was drawn and nothing debited", strings.TrimSuffix(f.Message, spentOnly))
+	known := fail(f.Exit, f.Code, "%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; mend the table, or what the job says of it; nothing was drawn and nothing debited", strings.TrimSuffix(f.Message, spentOnly))
+	known.Again = RetryNo
+	return known
 }
 
 // free refuses an output folder that holds anything.
@@ -324,7 +327,11 @@ func ledgerFailure(ctx context.Context, err error) error {
 		case ledger.CodeChanged:
 			exit = ExitSource
 		}
-		return fail(exit, known.Code, "%s", known.Message)
+		f := fail(exit, known.Code, "%s", known.Message)
+		if known.Code == ledger.CodeUnknown {
+			f.Spent = SpentUnknown
+		}
+		return f
 	}
 	return fail(ExitLedger, ledger.CodeUnreadable, "the ledger cannot be used")
 }
@@ -333,7 +340,7 @@ func ledgerFailure(ctx context.Context, err error) error {
 func (b *budget) account() *report.Budget {
 	k := b.ticket
 	out := budgetReport(&k.Account, k.Cost)
-	out.Keeps = k.Keeps
+	out.Keeps = k.Account.Keeps
 	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
 	return out
 }
@@ -357,53 +364,37 @@ func (b *budget) address() string {
 	return "sqlite:" + filepath.ToSlash(path)
 }
 
-// opening is a ledger that is being opened while the job is planned. A ledger that
-// is there is opened and looked at; one that is not is made in memory, and put in its
-// place when the plan stands: a job that is refused leaves nothing behind.
+// opening is a ledger that is being opened while the job is planned. One that is not
+// there is made when the plan stands: a job that is refused leaves nothing behind.
 type opening struct {
 	done    chan struct{}
+	options Options
 	address ledger.Address
 	ledger  *ledger.Ledger
-	seed    *ledger.Seed // nil: none is wanted, or Open has to make the ledger
 	err     error
 }
 
 // beginBudget starts to open the ledger that a job spends from.
-func beginBudget(ctx context.Context, j *job.Job) *opening {
-	o := &opening{done: make(chan struct{})}
+func beginBudget(ctx context.Context, j *job.Job, o Options) *opening {
+	b := &opening{done: make(chan struct{}), options: o}
 	go func() {
-		defer close(o.done)
-		if o.address, o.err = LedgerOf(ctx, j); o.err != nil {
-			return
-		}
-		if o.open(ctx, j, ledger.Options{}); o.unfound() {
-			o.seed, _ = ledger.NewSeed(ctx, o.address)
+		defer close(b.done)
+		if b.address, b.err = LedgerOf(ctx, j); b.err == nil {
+			b.open(ctx, j, false)
 		}
 	}()
-	return o
+	return b
 }
 
 // missing waits, and says that there is no ledger yet.
 func (o *opening) missing() bool {
 	<-o.done
-	return o.unfound()
-}
-
-func (o *opening) unfound() bool {
 	var known *ledger.Error
 	return o.ledger == nil && errors.As(o.err, &known) && known.Code == ledger.CodeMissing
 }
 
-// found makes the ledger.
-func (o *opening) found(ctx context.Context, j *job.Job) {
-	if o.seed != nil {
-		_ = o.seed.Place() // where it fails, Open does the same or says why it cannot
-	}
-	o.open(ctx, j, ledger.Options{Create: true})
-}
-
-func (o *opening) open(ctx context.Context, j *job.Job, how ledger.Options) {
-	o.ledger, o.err = ledger.Open(ctx, o.address, how)
+func (o *opening) open(ctx context.Context, j *job.Job, create bool) {
+	o.ledger, o.err = ledger.Open(ctx, o.address, ledger.Options{Create: create, By: o.options.By, LockWait: o.options.LockWait})
 	if o.err == nil {
 		o.err = witness(ctx, o.ledger, j)
 	}
@@ -417,9 +408,16 @@ func (o *opening) close() {
 	}
 }
 
-// openBudget opens the ledger of a plan, and makes it where there is none.
-func openBudget(ctx context.Context, p *Plan, o Options, t *openedTable, early *opening) (*budget, error) {
-	if early.missing() {
+// openBudget opens the ledger of a plan. Where there is none it makes the one beside the
+// job, and one that the job names only where a person said so: a slip in an address must
+// not begin a new budget.
+func openBudget(ctx context.Context, p *Plan, t *openedTable, early *opening) (*budget, error) {
+	made, named := "", p.job.Budget.Ledger.Reveal() != ""
+	switch {
+	case !early.missing():
+	case named && !early.options.CreateLedger:
+		return nil, fail(ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.job, early.address))
+	default:
 		// Where the output folder holds anything but releases, the job is refused and no
 		// ledger is made for it. Releases are a matter for the ledger: see witness.
 		if _, releases := storedReport(p.job.Output.Dir); !releases {
@@ -427,7 +425,13 @@ func openBudget(ctx context.Context, p *Plan, o Options, t *openedTable, early *
 				return nil, err
 			}
 		}
-		early.found(ctx, p.job)
+		if early.open(ctx, p.job, true); early.err == nil {
+			made = "a new ledger, and with it a new budget, was made at " + early.address.String()
+			if !named {
+				made += ", because the job names none"
+			}
+			early.options.observe(Event{Kind: "ledger", Message: made})
+		}
 	}
 	var problems job.Problems
 	switch {
@@ -436,8 +440,14 @@ func openBudget(ctx context.Context, p *Plan, o Options, t *openedTable, early *
 	case early.err != nil:
 		return nil, ledgerFailure(ctx, early.err)
 	}
-	return &budget{plan: p, options: o, ledger: early.ledger, key: p.job.Digest(), former: p.job.FormerDigests(),
-		columns: p.columnTags(early.ledger, t)}, nil
+	return &budget{plan: p, options: early.options, ledger: early.ledger, key: p.job.Digest(), former: p.job.FormerDigests(),
+		columns: p.columnTags(early.ledger, t), made: made}, nil
+}
+
+// noLedger says that the ledger which a job names is not there, and the command that
+// makes it.
+func noLedger(j *job.Job, a ledger.Address) string {
+	return fmt.Sprintf("there is no ledger at %s; if the address is right, make one with: dprelease ledger init %s", a, j.File)
 }
 
 // contentText is the content in the ledger's words, "" while it is not known.
@@ -512,7 +522,7 @@ func (b *budget) seal(ctx context.Context, files []ledger.File) error {
 func (b *budget) published(ctx context.Context, release int64) error {
 	if err := b.ledger.Publish(ctx, release); err != nil {
 		f := ledgerFailure(ctx, err)
-		return fail(ExitLedger, f.(*Failure).Code, "the releases are published, and the ledger does not know it yet; run the job again: %s", messageOf(err))
+		return resting(fail(ExitLedger, f.(*Failure).Code, "the releases are published, and the ledger does not know it yet; run the job again: %s", messageOf(err)))
 	}
 	return nil
 }
@@ -542,7 +552,7 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 		out.files = files
 		b.options.reach("stored")
 		if err := out.publish(); err != nil {
-			return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+			return nil, resting(fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
 		}
 	}
 	// A release that is known to stand somewhere asks nothing more of the ledger: a

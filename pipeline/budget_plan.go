@@ -86,7 +86,13 @@ func (p *Plan) forecast(ctx context.Context) error {
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		return p.fits(ctx, account, at, "", ledger.Standing{})
+		if err := p.fits(ctx, account, at, "", ledger.Standing{}); err != nil {
+			return err
+		}
+		if p.job.Budget.Ledger.Reveal() != "" {
+			p.report.Budget.Note = noLedger(p.job, at)
+		}
+		return nil
 	case err != nil:
 		return ledgerFailure(ctx, err)
 	}
@@ -108,17 +114,10 @@ func (p *Plan) forecast(ctx context.Context) error {
 			others++
 		}
 	}
-	if account.ID != 0 {
-		keeps, err := l.Keeps(ctx, account.ID)
-		if err != nil {
+	if account.Keeps != nil && !standing.Compare {
+		if err := ledger.KeptWithin(account.Key, account.Keeps, p.keeps()); err != nil {
 			return ledgerFailure(ctx, err)
 		}
-		if keeps != nil && !standing.Compare {
-			if err := ledger.KeptWithin(account.Key, keeps, p.keeps()); err != nil {
-				return ledgerFailure(ctx, err)
-			}
-		}
-		account.Keeps = keeps
 	}
 	if err := p.fits(ctx, account, at, l.ID(), standing); err != nil {
 		return err
@@ -211,7 +210,7 @@ func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
 	}
 	for _, m := range a.Amounts(a.Limit) {
 		out.Amounts = append(out.Amounts, report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent),
-			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Left)})
+			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Rest())})
 	}
 	return out
 }

@@ -22,7 +22,7 @@ const (
 // that holds them in place.
 func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome, error) {
 	rep := r.plan.report
-	rep.Budget = b.account()
+	rep.Budget, rep.Look = b.account(), r.looked
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]
@@ -44,7 +44,7 @@ func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome
 		return nil, err
 	}
 	if err := out.publish(); err != nil {
-		return nil, fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again")
+		return nil, resting(fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
 	}
 	return &Outcome{Dir: out.final, Report: rep, results: r.results}, nil
 }
@@ -102,6 +102,9 @@ func (r *running) values() map[string]report.Table {
 // writeRelease writes one release in every format of the job.
 func (r *running) writeRelease(out *folder, entry *report.Release) error {
 	content := asTable(r.results[entry.Name])
+	if entry.Verdict == "" {
+		entry.Verdict = r.results[entry.Name].Verdict()
+	}
 	for _, format := range r.plan.job.Output.Formats {
 		name := entry.Name + "." + format
 		sum, err := out.write(name, 0o644, func(w io.Writer) error { return writers[format](w, content) })

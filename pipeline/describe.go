@@ -26,7 +26,7 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 		Version:   report.Version,
 		Tool:      report.Tool{Name: "dprelease"},
 		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
-		Dataset:   report.Dataset{ID: j.Dataset.ID, Relation: j.Dataset.Relation, Unit: j.Dataset.Unit, UnitName: j.Dataset.UnitName, UnitPlural: j.Dataset.UnitPlural, Population: j.Dataset.Size},
+		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
 	if c := j.Dataset.Collected; c != nil {
@@ -220,8 +220,10 @@ func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy
 		}
 	}
 	entry.Verdict = r.compared(rate, entry.Expected)
-	for _, f := range r.plan.Output {
-		entry.Fields = append(entry.Fields, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})
+	for _, f := range fields(r.plan.Output) {
+		if !d.withheld(j, f.Name) {
+			entry.Fields = append(entry.Fields, f)
+		}
 	}
 	return entry, nil
 }

@@ -49,3 +49,6 @@ func Mounted(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && mounted(dir, info)
 }
+
+// Codes are all declared codes.
+var Codes = codes

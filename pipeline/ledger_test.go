@@ -1,6 +1,8 @@
 package pipeline_test
 
 import (
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -296,8 +298,114 @@ func TestAlreadyReleasedShowsTheValues(t *testing.T) {
 			}
 		}
 		first, ok := strings.CutPrefix(texts[1].String(), "already released: nothing was drawn and nothing was debited\n\n")
-		if !ok || first != texts[0].String() || !strings.Contains(first, "estimate") {
+		var made []string // all but the line that says that the ledger is new
+		for line := range strings.Lines(texts[0].String()) {
+			if !strings.HasPrefix(line, "ledger ") {
+				made = append(made, line)
+			}
+		}
+		if !ok || first != strings.Join(made, "") || !strings.Contains(first, "estimate") || !strings.Contains(texts[0].String(), "because the job names none") {
 			t.Errorf("%s:\n%s\nthen\n%s", format, texts[0].String(), texts[1].String())
+		}
+	}
+}
+
+// A ledger that the job names is made only where a person asks for it; a job cannot ask.
+// A slip in the address, its folder included, makes nothing.
+func TestNamedLedgerMustExist(t *testing.T) {
+	data := good(t)
+	dir := t.TempDir()
+	path := manyJob(t, data, "budget: {", "budget: {ledger: 'sqlite:"+filepath.Join(dir, "named.db")+"', ")
+	slip := manyJob(t, data, "budget: {", "budget: {ledger: 'sqlite:"+filepath.Join(dir, "no", "such", "named.db")+"', ")
+	without := func(o *pipeline.Options) { o.CreateLedger = false }
+	for _, c := range []struct {
+		path string
+		set  func(*pipeline.Options)
+		says string
+	}{
+		{path, without, "make one with: dprelease ledger init " + path + ", or run the job with --create-ledger; nothing was drawn"},
+		{slip, without, "make one with"},
+		{slip, func(*pipeline.Options) {}, "there is no folder " + filepath.Join(dir, "no", "such")},
+	} {
+		_, err := runWith(t, c.path, c.set)
+		var f *pipeline.Failure
+		if !errors.As(err, &f) || f.Exit != pipeline.ExitLedger || f.Code != "LEDGER_MISSING" || !strings.Contains(f.Message, c.says) {
+			t.Errorf("%v, want %q", err, c.says)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+	}
+	if _, err := runWith(t, path, func(o *pipeline.Options) { o.CreateLedger = true }); err != nil {
+		t.Fatal(err)
+	}
+	if o, err := runWith(t, path, without); err != nil || !o.Already {
+		t.Errorf("and then without it: %v", err)
+	}
+}
+
+// A run does not believe what was edited in the database, whichever row it was: nothing
+// is drawn, published or spent.
+func TestRunAfterTampering(t *testing.T) {
+	for what, statement := range map[string]string{
+		"what is spent": `UPDATE dprelease_accounts SET spent = '["0","0"]'`,
+		"the limit":     "UPDATE dprelease_accounts SET limit_epsilon = '100'",
+		"the account":   "DELETE FROM dprelease_accounts",
+		"the release":   "DELETE FROM dprelease_releases",
+		"its state":     "UPDATE dprelease_releases SET state = 'abandoned'",
+		"a record":      "DELETE FROM dprelease_records WHERE kind = 'debit'",
+		"the newest":    "DELETE FROM dprelease_records WHERE seq = (SELECT MAX(seq) FROM dprelease_records)",
+	} {
+		path := manyJob(t, good(t))
+		if _, err := run(t, path); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Dir(path)
+		if err := os.RemoveAll(filepath.Join(dir, "out")); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", filepath.Join(dir, "dprelease.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		refused := 0
+		for _, again := range []bool{false, true} {
+			var f *pipeline.Failure
+			_, err := runWith(t, path, func(o *pipeline.Options) { o.Again = again })
+			switch {
+			case errors.As(err, &f) && f.Code == "LEDGER_TAMPERED" && f.Exit == pipeline.ExitLedger:
+				refused++
+			case err != nil:
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		// The stored release may be published where only the account was edited: that
+		// spends nothing.
+		other := strings.NewReplacer("job: tiny", "job: other", "dir: out", "dir: out2")
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := filepath.Join(dir, "other.yaml")
+		if err := os.WriteFile(second, []byte(other.Replace(string(text))), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		var f *pipeline.Failure
+		_, err = run(t, second)
+		onlyRelease := what == "the release" || what == "its state"
+		if errors.As(err, &f) && f.Code == "LEDGER_TAMPERED" {
+			refused++
+		} else if !onlyRelease {
+			t.Errorf("%s: another job: %v", what, err)
+		}
+		if refused == 0 || onlyRelease && refused < 2 {
+			t.Errorf("%s: %d runs were refused", what, refused)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
@@ -24,7 +25,7 @@ var builtins = map[string]sdk.Mechanism{"mean": mean.Mechanism{}, "median": medi
 // real one is, and a whole run of a job that can be killed.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "__mechanism" {
-		sdk.Serve(slices.Collect(maps.Values(builtins))...)
+		serve.Mechanisms(slices.Collect(maps.Values(builtins))...)
 		return
 	}
 	if job := os.Getenv("PIPELINE_TEST_RUN"); job != "" {
@@ -58,7 +59,7 @@ func options() pipeline.Options {
 	for _, m := range builtins {
 		descriptions = append(descriptions, m.Describe())
 	}
-	return pipeline.Options{Self: self, Builtins: descriptions, Version: "test"}
+	return pipeline.Options{Self: self, Builtins: descriptions, Version: "test", CreateLedger: true}
 }
 
 // example is a table of the examples.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/launch"
 	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -57,13 +56,9 @@ func newMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 	m := &mechanisms{job: j, options: o, known: map[string]*started{}}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
-	builtin := false
 	for _, r := range j.Releases {
 		if m.known[r.Mechanism] != nil {
 			continue
-		}
-		if _, foreign := j.Plugin(r.Mechanism); !foreign {
-			builtin = true
 		}
 		s := &started{}
 		m.known[r.Mechanism] = s
@@ -72,9 +67,6 @@ func newMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 			defer func() { <-places }()
 			s.once.Do(func() { s.mechanism, s.err = m.start(ctx, r.Mechanism) })
 		})
-	}
-	if !builtin {
-		m.begun.Go(launch.Drop) // a process that was started early is of no use here
 	}
 	return m
 }

@@ -3,7 +3,7 @@ package pipeline
 import "sync"
 
 // Event is one step of a run, for progress bars and schedulers. It holds public
-// facts only: Done and Total are hundredths of a draw, never rows (P19).
+// facts only: Done and Total are shares of a draw, never rows (P19).
 type Event struct {
 	Kind    string `json:"event"`
 	Release string `json:"release,omitempty"`
@@ -35,13 +35,15 @@ func (s *serial) Observe(e Event) {
 	s.to.Observe(e)
 }
 
-// progress reports how much of a draw's scans is done, in hundredths. Every run
-// reports every hundredth, once and in order, the empty table's too: which ones a scan
-// passes over at once follows from the number of rows, which is secret under
-// add-remove (P19).
+// progressSteps is how many times each draw reports its progress.
+const progressSteps = 20
+
+// progress reports how much of a draw's scans is done. Every run reports each step once
+// and in order, and so does a run on an empty table: how many steps one scan passes at
+// a time follows from the number of rows, which is secret under add-remove (P19).
 func (r *running) progress(d *draw, scan, scans int) func(rows int64) {
 	total := r.table.rows()
-	before, after := 100*int64(scan)/int64(scans), 100*int64(scan+1)/int64(scans)
+	before, after := progressSteps*int64(scan)/int64(scans), progressSteps*int64(scan+1)/int64(scans)
 	last := before
 	return func(rows int64) {
 		share := after
@@ -50,7 +52,7 @@ func (r *running) progress(d *draw, scan, scans int) func(rows int64) {
 		}
 		for last < share {
 			last++
-			r.options.observe(Event{Kind: "progress", Draw: d.name, Done: last, Total: 100})
+			r.options.observe(Event{Kind: "progress", Draw: d.name, Done: last, Total: progressSteps})
 		}
 	}
 }

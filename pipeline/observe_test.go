@@ -25,7 +25,8 @@ func TestEventsDoNotCountRows(t *testing.T) {
 		if _, err := runWith(t, path, func(o *pipeline.Options) { o.Observer = &e }); err != nil {
 			t.Fatal(err)
 		}
-		return e.all
+		// Where the ledger is made differs from one test folder to the next.
+		return slices.DeleteFunc(e.all, func(ev pipeline.Event) bool { return ev.Kind == "ledger" })
 	}
 	const block = 1 << 16
 	want := told(block)
@@ -35,7 +36,7 @@ func TestEventsDoNotCountRows(t *testing.T) {
 			shares++
 		}
 	}
-	if shares != 200 { // a hundred for each of two draws
+	if shares != 40 { // twenty for each of two draws
 		t.Errorf("%d events of progress", shares)
 	}
 	for _, rows := range []int{0, 1, block - 1, block + 1, 5*block/2 + 3} {

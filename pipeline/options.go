@@ -26,6 +26,15 @@ type Options struct {
 	// Wait is for how long to wait for another run of the same job; 0 means ten
 	// minutes.
 	Wait time.Duration
+	// CreateLedger makes the ledger that the job names where there is none. The one
+	// beside a job that names none is made in any case.
+	CreateLedger bool
+	// LockWait is for how long to wait while others keep the ledger locked; 0 means the
+	// ledger's default.
+	LockWait time.Duration
+	// By names who runs the job, for the ledger's records; "" means the login name and
+	// the host.
+	By string
 
 	lease time.Duration // of a run; 0: the ledger's
 	disk  disk          // nil: the real one

@@ -25,6 +25,7 @@ type Outcome struct {
 	Report  report.Report
 	results map[string]sdk.Result // where Already, what could be read back
 	asked   []string              // where Already, the formats of the job
+	made    string                // says that the ledger is new, "" where it is not
 }
 
 // MarshalJSON is the outcome for programs.
@@ -32,8 +33,9 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Already bool          `json:"already_released"`
 		Dir     string        `json:"dir"`
+		Made    string        `json:"new_ledger,omitempty"`
 		Report  report.Report `json:"report"`
-	}{o.Already, o.Dir, o.Report})
+	}{o.Already, o.Dir, o.made, o.Report})
 }
 
 // shownRows is how many rows of a release a summary prints.
@@ -45,6 +47,7 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	if o.Already {
 		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s\n", o.unmade())
 	}
+	writeUseless(b, &o.Report)
 	for _, r := range o.Report.Releases {
 		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
 		writeValues(b, o.results[r.Name])
@@ -67,6 +70,12 @@ func (o *Outcome) WriteText(w io.Writer) error {
 	}
 	line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	writeMeaning(b, 0, &o.Report)
+	if o.made != "" {
+		line(b, 0, "ledger", o.made)
+	}
+	if text := o.Report.Look.Text(); text != "" {
+		line(b, 0, "private look", text)
+	}
 	line(b, 0, "releases", o.Dir)
 	line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()

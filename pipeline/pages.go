@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2"
+
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/report"
 )
@@ -44,26 +46,11 @@ func WritePages(ctx context.Context, dir string) error {
 		if err := page.WriteHTML(&b, &r, values, name == publicFile); err != nil {
 			return fail(ExitBug, "REPORT", "%v", err)
 		}
-		if err := replaceFile(filepath.Join(dir, name), b.Bytes()); err != nil {
+		if err := renameio.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
 			return fail(ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", filepath.Join(dir, name))
 		}
 	}
 	return nil
-}
-
-// replaceFile puts new content in a file's place, whole or not at all.
-func replaceFile(path string, content []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".report-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(content)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // readers read the formats of a release, the cheapest first.

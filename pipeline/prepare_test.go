@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"encoding/binary"
 	"errors"
 	"math"
 	"math/big"
@@ -21,58 +20,6 @@ func numberColumn(rule job.Rule) job.Column {
 // hardValues are around the bounds, outside of them, and no numbers at all.
 var hardValues = []float64{-1, 2.5, 0, math.Copysign(0, -1), math.Nextafter(-1, -2), math.Nextafter(2.5, 3), math.Inf(1), math.Inf(-1),
 	math.NaN(), math.Float64frombits(0xfff8000000000001), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, 7, -7, 1}
-
-// stored is how values lie in a page.
-func stored(x []float64) []byte {
-	b := make([]byte, 0, 8*len(x))
-	for _, f := range x {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
-	}
-	return b
-}
-
-// Moving values leaves what clipping them in place leaves, bit by bit, and counts the same; it refuses NaN and nothing
-// else: for bounds of both signs, at zero, next to each other, the same, and the largest there are.
-func TestMovedIsClipped(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 3))
-	zero, small := math.Copysign(0, -1), math.SmallestNonzeroFloat64
-	bounds := [][2]float64{{0, 200}, {zero, 200}, {0, 0}, {zero, zero}, {zero, 0}, {0, zero}, {-1, 2.5}, {-5, -2}, {-5, 0}, {-5, zero}, {3, 3}, {1, math.Nextafter(1, 2)},
-		{small, 2 * small}, {0, small}, {-small, small}, {math.MaxFloat64, math.MaxFloat64}, {-math.MaxFloat64, math.MaxFloat64}, {0, math.MaxFloat64}, {1e-310, 1e300}}
-	for range 300_000 {
-		b := bounds[r.IntN(len(bounds))]
-		p := &preparer{lower: b[0], upper: b[1]}
-		x := make([]float64, r.IntN(20))
-		nan := false
-		for i := range x {
-			switch r.IntN(6) {
-			case 0:
-				x[i] = math.Float64frombits(r.Uint64()) // anything
-			case 1:
-				x[i] = hardValues[r.IntN(len(hardValues))]
-			case 2:
-				x[i] = math.Float64frombits(math.Float64bits(b[r.IntN(2)]) + uint64(r.IntN(5)) - 2) // near a bound
-			case 3:
-				x[i] = -b[r.IntN(2)]
-			default:
-				x[i] = b[0] + r.Float64()*(b[1]/2-b[0]/2)*2
-			}
-			nan = nan || math.IsNaN(x[i])
-		}
-		got := make([]float64, len(x))
-		changed, ok := p.move(got, stored(x))
-		if ok == nan {
-			t.Fatalf("%v of %v: taken %v", b, x, ok)
-		}
-		if nan {
-			continue
-		}
-		want := slices.Clone(x)
-		p.clip(want, nil)
-		if changed != p.facts.Clipped || !slices.Equal(stored(got), stored(want)) {
-			t.Fatalf("%v of %v: %v and %d clipped instead of %v and %d", b, x, got, changed, want, p.facts.Clipped)
-		}
-	}
-}
 
 // A value is prepared in the same way wherever it stands, whether the scan adjusted
 // its page before or not, and what is counted is the same.
@@ -107,20 +54,13 @@ func TestNumbersArePrepared(t *testing.T) {
 			}
 		}
 		for _, rule := range []job.Rule{job.Refuse, job.Drop, job.Impute} {
-			for how := range 3 {
+			for how := range 2 {
 				p := newPreparer(numberColumn(rule))
 				v := table.Values{Float64: slices.Clone(x), Valid: valid}
 				switch {
 				case valid != nil:
 				case how == 1:
 					v.Adjusted = p.adjust(v.Float64)
-				case how == 2:
-					dst := make([]float64, len(x))
-					if changed, ok := p.move(dst, stored(x)); ok {
-						v = table.Values{Float64: dst, Adjusted: true, Changed: changed}
-					} else if missing == 0 {
-						t.Fatalf("%v: refused without a NaN", x)
-					}
 				}
 				out, err := p.prepare(v, len(x))
 				if rule == job.Refuse && missing > 0 {

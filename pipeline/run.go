@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,11 +36,12 @@ func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	return nil, errMoved
 }
 
-func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
+func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err error) {
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
+	o.Observer = serially(o.Observer)
 	removeStale(filepath.Dir(j.Output.Dir))
-	early := beginBudget(ctx, j)
+	early := beginBudget(ctx, j, o)
 	defer early.close()
 	var prepared sync.WaitGroup
 	prepared.Go(report.Prepare) // there is time while the mechanisms start
@@ -51,7 +53,6 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if err := plan.nameSamples(); err != nil {
 		return nil, err
 	}
-	o.Observer = serially(o.Observer)
 	o.observe(Event{Kind: "plan"})
 	o.reach("planned")
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
@@ -74,12 +75,16 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if early.missing() {
 		page()
 	}
-	budget, err := openBudget(ctx, plan, o, t, early)
+	budget, err := openBudget(ctx, plan, t, early)
 	if err != nil {
 		return nil, err
 	}
 	o.reach("ledger")
 	budget.tidy(ctx)
+	looked, err := lookedAt(ctx, budget.ledger, j)
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
+	}
 	if !budget.before(ctx) {
 		page()
 	}
@@ -103,14 +108,16 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 	if done, err := budget.debit(ctx, t, out); done != nil || err != nil {
 		return done, err
 	}
-	// From here on a failure is one of a fixed set of codes (P20).
+	// From here on a failure is one of a fixed set of codes (P20), and says that the
+	// debit stands (P21).
+	defer func() { err = afterDebit(err) }()
 	o.reach("debited")
 	leased, release := budget.ledger.Keep(ctx, budget.ticket)
 	defer func() {
 		release()
 		budget.end(ctx)
 	}()
-	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}}
+	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}, looked: looked}
 	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
 	if err := whole(content(run.draws(leased))); err != nil {
 		known := codeOf(leased, err)
@@ -130,6 +137,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
 		budget.failed(ctx, t, known, false)
 		return nil, known
 	}
+	outcome.made = budget.made
 	o.reach("visible")
 	if err := budget.published(ctx, budget.ticket.Release); err != nil {
 		return nil, err
@@ -146,12 +154,15 @@ type running struct {
 	options Options
 	page    *report.Page
 	private *diagnostics // nil unless asked for
+	looked  *report.Look // nil where nobody looked
 
 	mu      sync.Mutex
 	results map[string]sdk.Result
 }
 
-func (r *running) keep(name string, result sdk.Result) {
+// keep takes note of a result, without the columns that the draw withholds.
+func (r *running) keep(d *draw, name string, result sdk.Result) {
+	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return d.withheld(r.plan.job, c.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.results[name] = result
@@ -161,6 +172,9 @@ func (r *running) draws(ctx context.Context) error {
 	src, err := noise.NewSource()
 	if err != nil {
 		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	if err := r.checkUnit(ctx); err != nil {
+		return err
 	}
 	for _, d := range r.plan.draws {
 		if err := r.draw(ctx, d, src.Child()); err != nil {
@@ -177,14 +191,13 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 	r.options.observe(Event{Kind: "draw", Draw: d.name})
-	own := src.Child()
 	// The mechanisms get ready beside the draw.
-	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d, own) })
+	begin := sync.OnceValues(func() (*picker, error) { return r.begin(d) })
 	go begin()
 	scans := (len(d.releases) + together - 1) / together
 	for i := range scans {
 		batch := d.releases[i*together : min((i+1)*together, len(d.releases))]
-		if err := r.feed(ctx, d.name, batch, begin, src, r.progress(d, i, scans)); err != nil {
+		if err := r.feed(ctx, d, batch, begin, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
 	}
@@ -196,11 +209,11 @@ func (r *running) draw(ctx context.Context, d *draw, src *noise.Source) error {
 }
 
 // begin begins to draw a sample.
-func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
+func (r *running) begin(d *draw) (*picker, error) {
 	if err := r.table.refused[d.name]; err != nil {
 		return nil, err
 	}
-	selector, err := samplers.Begin(d.design, src, r.table.rows())
+	selector, err := samplers.Begin(d.design, r.table.rows())
 	if err != nil {
 		return nil, err
 	}
@@ -215,11 +228,11 @@ func (r *running) begin(d *draw, src *noise.Source) (*picker, error) {
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *running) feed(ctx context.Context, draw string, batch []*release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
+func (r *running) feed(ctx context.Context, d *draw, batch []*release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s := &sample{table: r.table.table, content: r.table.content, job: r.plan.job, progress: progress,
-		done: func(rows int64, columns []*preparer) { r.private.scanned(draw, rows, columns) }}
+		done: func(rows int64, columns []*preparer) { r.private.scanned(d.name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
 	finished := make(chan struct{}) // closed when the scan has ended, well or not
@@ -232,7 +245,7 @@ func (r *running) feed(ctx context.Context, draw string, batch []*release, begin
 		// number of rows (P19).
 		r.options.observe(Event{Kind: "release-start", Release: rel.job.Name})
 		go func() {
-			err := r.release(ctx, rel, own, func(_ context.Context, w host.RowWriter) error {
+			err := r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
 				sinks[i].rows = w
 				ready <- i
 				<-finished
@@ -290,7 +303,7 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 }
 
 // release runs one mechanism and holds it to its plan.
-func (r *running) release(ctx context.Context, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
+func (r *running) release(ctx context.Context, d *draw, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
 	p, err := rel.mech.take(ctx)
 	if err != nil {
 		return err
@@ -307,7 +320,7 @@ func (r *running) release(ctx context.Context, rel *release, src *noise.Source, 
 	if src.Err() != nil {
 		return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
-	r.keep(rel.job.Name, result)
+	r.keep(d, rel.job.Name, result)
 	r.options.observe(Event{Kind: "release-done", Release: rel.job.Name})
 	return nil
 }
@@ -346,6 +359,8 @@ func codeOf(ctx context.Context, err error) error {
 		return fail(ExitLedger, lost.Code, "%s; nothing was published, and the budget is spent", lost.Message)
 	case ctx.Err() != nil:
 		return fail(ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
+	case errors.As(err, &sampler) && sampler.Code == samplers.NoRandomness:
+		return fail(ExitBug, "NO_RANDOMNESS", "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &sampler):
 		return fail(ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+spentOnly, sampler.Detail())
 	case errors.As(err, &source):

@@ -36,10 +36,7 @@ func (r *batch) Next() (*sdk.Batch, error) {
 // quiet is the released column estimate of rows, without noise.
 func quiet(t *testing.T, m sdk.Mechanism, req sdk.ReleaseRequest, columns []sdk.Values, weights []float64, rows int) []float64 {
 	t.Helper()
-	b, err := sdk.NewBatch(rows, columns, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &sdk.Batch{Rows: rows, Columns: columns, Weights: weights}
 	r, err := m.Release(context.Background(), req, &batch{b: b}, &planner.Dice{Quiet: true})
 	if err != nil {
 		t.Fatal(err)

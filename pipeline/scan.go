@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -137,12 +138,12 @@ func (s *sample) want(columns []string) []int {
 	return wants
 }
 
-func (s sink) write(rows int, ready []host.Values, weights []float64) error {
-	some := make([]host.Values, len(s.wants))
+func (s sink) write(rows int, ready []sdk.Values, weights []float64) error {
+	some := make([]sdk.Values, len(s.wants))
 	for i, k := range s.wants {
 		some[i] = ready[k]
 	}
-	return s.rows.Write(host.Batch{Rows: rows, Columns: some, Weights: weights})
+	return s.rows.Write(sdk.Batch{Rows: rows, Columns: some, Weights: weights})
 }
 
 // run scans the sample. It waits for the sinks to be ready with the first rows in
@@ -154,7 +155,7 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 		c, _ := s.job.Dataset.Column(name)
 		preparers[i] = newPreparer(c)
 	}
-	ready := make([]host.Values, len(s.columns))
+	ready := make([]sdk.Values, len(s.columns))
 	rows := int64(0)
 	visit := func(b table.Batch) error {
 		if err := wait(); err != nil {
@@ -166,7 +167,7 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 			if err != nil {
 				return err
 			}
-			ready[i] = host.Values{Float64: v.floats, Codes: v.codes, Valid: v.valid}
+			ready[i] = sdk.Values{Float64: v.floats, Codes: v.codes, Valid: v.valid}
 		}
 		weights := s.picker.weights(b.Block)
 		if err := fanOut(sinks, b.Rows, ready, weights); err != nil {
@@ -181,17 +182,6 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 			p := preparers[column]
 			return p.column.Type == job.Number && p.adjust(x)
 		}
-	}
-	if s.picker.every && len(sinks) == 1 && len(s.columns) == 1 && preparers[0].column.Type == job.Number {
-		o.Direct = &table.Direct{Move: preparers[0].move, Room: func(rows int) ([][]float64, bool) {
-			if err := wait(); err != nil {
-				return nil, false // visit says so
-			}
-			if w, ok := sinks[0].rows.(host.RoomWriter); ok {
-				return w.Room(rows)
-			}
-			return nil, false
-		}}
 	}
 	err := s.table.Scan(ctx, o, visit)
 	if err == nil {
@@ -209,7 +199,7 @@ type sinkError struct{ error }
 func (e *sinkError) Unwrap() error { return e.error }
 
 // fanOut writes one block to every sink at once and waits for all of them.
-func fanOut(sinks []sink, rows int, ready []host.Values, weights []float64) error {
+func fanOut(sinks []sink, rows int, ready []sdk.Values, weights []float64) error {
 	if len(sinks) == 1 {
 		return sinks[0].write(rows, ready, weights)
 	}

@@ -61,6 +61,9 @@ func (p *Plan) columns() []string {
 			}
 		}
 	}
+	if c := p.job.Dataset.Key.Column; c != "" && !contains(all, c) {
+		all = append(all, c)
+	}
 	return all
 }
 
@@ -123,6 +126,9 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 		wrong = append(wrong, why)
 		if place == "" {
 			place = job.Key("dataset.columns", name)
+			if name == j.Dataset.Key.Column && !j.Has(place) {
+				place = "dataset.unit.column"
+			}
 		}
 	}
 	if len(wrong) == 0 {

@@ -20,6 +20,7 @@ func pointText(p privacy.Point, number func(float64) string) string {
 func (p *Plan) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	r := &p.report
+	writeUseless(b, r)
 	fmt.Fprintf(b, "job %s on %s: %s", r.Job.Name, r.Dataset.ID, r.Dataset.Relation)
 	if r.Dataset.Population > 0 {
 		fmt.Fprintf(b, ", %d %s", r.Dataset.Population, r.Dataset.Many())
@@ -34,6 +35,13 @@ func (p *Plan) WriteText(w io.Writer) error {
 	}
 	writeTotal(b, r, p.job)
 	return b.Flush()
+}
+
+// writeUseless says first which releases are not worth their price.
+func writeUseless(b *bufio.Writer, r *report.Report) {
+	for _, text := range r.Useless() {
+		fmt.Fprintf(b, "%s; give it a larger epsilon, or leave it out\n", text)
+	}
 }
 
 func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
@@ -139,6 +147,9 @@ func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
 // writeMeaning says the guarantee of everything in words, and where it is weak.
 func writeMeaning(b *bufio.Writer, indent int, r *report.Report) {
 	line(b, indent, "meaning", report.Meaning(r.Guarantee, r.Dataset))
+	if note := r.Dataset.UnitNote(); note != "" {
+		line(b, indent, "unit", note)
+	}
 	if weak := report.Caution(r.Guarantee, r.Dataset); weak != "" {
 		line(b, indent, "caution", weak)
 	}

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/lazy"
-	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/internal/figure"
 )
 
 // page is one answer as an HTML document that loads nothing.
@@ -70,7 +70,7 @@ figcaption { color: #1b1f24; font-size: .85rem; padding: 0 .6rem .6rem; }
 </html>
 `
 
-var prologue = lazy.Regexp(`(?s)^.*?<svg`)
+var prologue = regexp.MustCompile(`(?s)^.*?<svg`)
 
 // render fills in the page. The figure is the plot library's own SVG; every text in
 // it was escaped there.
@@ -80,7 +80,7 @@ func (p page) render(f *figure.Figure) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		text := string(prologue().ReplaceAll(svg, []byte("<svg role=\"img\"")))
+		text := string(prologue.ReplaceAll(svg, []byte("<svg role=\"img\"")))
 		open, rest, _ := strings.Cut(text, ">")
 		p.Figure = template.HTML(open + "><title>" + template.HTMLEscapeString(p.Title) + "</title><desc>" + //nolint:gosec // see above
 			template.HTMLEscapeString(p.Alt) + "</desc>" + rest)

@@ -92,7 +92,7 @@ func (r *oneBatch) Next() (*sdk.Batch, error) {
 		return nil, io.EOF
 	}
 	r.read = true
-	return sdk.NewBatch(len(r.values), []sdk.Values{{Float64: r.values}}, nil)
+	return &sdk.Batch{Rows: len(r.values), Columns: []sdk.Values{{Float64: r.values}}}, nil
 }
 
 // Trial is one mechanism with its plan, ready to be run on values.

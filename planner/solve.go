@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // Goal is an accuracy to reach.
@@ -24,11 +24,11 @@ type Goal struct {
 
 var measures = []string{"rse", "se", "rmse", "noise"}
 
-var goalPattern = lazy.Regexp(`^\s*(rse|se|rmse|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
+var goalPattern = regexp.MustCompile(`^\s*(rse|se|rmse|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
 
 // ParseGoal reads "rse<2%", "se<5", "rmse<5" or "noise<1".
 func ParseGoal(s string) (Goal, error) {
-	m := goalPattern().FindStringSubmatch(s)
+	m := goalPattern.FindStringSubmatch(s)
 	if m == nil {
 		word := strings.TrimSpace(s)
 		if at := strings.IndexAny(word, "<=>"); at >= 0 {

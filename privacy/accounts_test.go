@@ -62,8 +62,25 @@ func TestZCDPFilter(t *testing.T) {
 	if more := mustEpsilon(t, ZCDP{total + 1./600}, ReplaceOne, 1e-6); more.Epsilon <= 1 {
 		t.Errorf("a debit that fits was refused: %g", more.Epsilon)
 	}
-	if _, err := f.Cost(Poisson{.1, Gaussian{Sigma: 1}}); err == nil {
-		t.Error("a sampled Gaussian is not zero-concentrated")
+	// P28: sampling does not amplify ρ. The relation is that on the sample, and a unit
+	// that is drawn n times counts n² times.
+	for _, c := range []struct {
+		e    Event
+		rel  Relation
+		want *big.Rat
+	}{
+		{Poisson{.1, Gaussian{Sigma: 2}}, ReplaceOne, big.NewRat(1, 2)},
+		{Poisson{.1, Gaussian{Sigma: 2}}, AddRemove, big.NewRat(1, 8)},
+		{WithoutReplacement{1, 10, Gaussian{Sigma: 2}}, AddRemove, big.NewRat(1, 2)},
+		{Repeat{3, WithReplacement{4, 10, Gaussian{Sigma: 2}}}, ReplaceOne, big.NewRat(24, 1)},
+	} {
+		f, err := NewZCDPFilter(c.rel, rho)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := f.Cost(c.e); err != nil || got[0].Cmp(c.want) < 0 || got[0].Cmp(new(big.Rat).Mul(c.want, big.NewRat(1_000_001, 1_000_000))) > 0 {
+			t.Errorf("%+v under %s costs %v, want %v (%v)", c.e, c.rel, got, c.want, err)
+		}
 	}
 	if c, err := f.Cost(Poisson{.5, Pure{1}}); err != nil || c[0].Cmp(big.NewRat(1, 2)) >= 0 {
 		t.Errorf("an amplified pure event: %v %v", c, err)
@@ -98,33 +115,6 @@ func TestRDPFilter(t *testing.T) {
 	}
 	if _, err := NewRDPFilter(0, limit, []float64{2}); err == nil {
 		t.Error("an account without a relation")
-	}
-}
-
-// Three groups, enumerated: under replace-one a unit moves from one group to another, and both change.
-func TestParallel(t *testing.T) {
-	e := DiscreteLaplace{Scale: 2}
-	groups := []Event{e, e, e}
-	one, err := Parallel(groups, AddRemove, 0, false)
-	if err != nil || one.Epsilon != .5 {
-		t.Errorf("add-remove: %v %v", one.Epsilon, err)
-	}
-	two, err := Parallel(groups, ReplaceOne, 0, false)
-	if err != nil || two.Epsilon != 1 {
-		t.Errorf("replace-one: %v %v, want the composition of two", two.Epsilon, err)
-	}
-	fixed, err := Parallel(groups, ReplaceOne, 0, true)
-	if err != nil || fixed.Epsilon != 1 {
-		t.Errorf("immutable groups: %v %v, want the replaced value", fixed.Epsilon, err)
-	}
-	counts := DiscreteLaplace{Scale: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 1}}
-	moved, err := Parallel([]Event{counts, counts, Pure{.1}}, ReplaceOne, 0, false)
-	if err != nil || moved.Epsilon != 1 {
-		t.Errorf("counts: %v %v, a moved unit changes two counts", moved.Epsilon, err)
-	}
-	still, err := Parallel([]Event{counts, counts, Pure{.1}}, ReplaceOne, 0, true)
-	if err != nil || still.Epsilon != .5 {
-		t.Errorf("counts of immutable groups: %v %v", still.Epsilon, err)
 	}
 }
 

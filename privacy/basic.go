@@ -16,9 +16,16 @@ func runBasic(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Un
 		// amplified one is method "shuffle".
 		e, at0 = s.Event, "shuffled.event"
 	}
-	p, u := basic(e, rel, at0, 1)
+	ts := within(terms(e, at0), rel)
+	p, u := basicTerms(ts, 1)
 	if u != nil {
 		return bracket{}, u
+	}
+	if inner, changed := undrawn(ts); changed {
+		// No sampled composition costs more than what was run on the samples (P28).
+		if whole, u := basicTerms(inner, 1); u == nil {
+			p = p.capped(whole)
+		}
 	}
 	p.exact = p.exact && !shuffled
 	if q == epsilonQuery {
@@ -40,14 +47,71 @@ func refuse(at, reason string) *Unsupported { return &Unsupported{Path: at, Reas
 
 // basic builds the profile of e when k units change at once.
 func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
+	return basicTerms(within(terms(e, at), rel), k)
+}
+
+// related is a term and the relation that it is to hold under.
+type related struct {
+	term
+	rel Relation
+}
+
+func within(ts []term, rel Relation) []related {
+	out := make([]related, len(ts))
+	for i, t := range ts {
+		out[i] = related{t, rel}
+	}
+	return out
+}
+
+// undrawn replaces each draw, and those inside it, by what was run on the sample, under
+// the relation that holds there. Draws with replacement stay.
+func undrawn(ts []related) (out []related, changed bool) {
+	for _, t := range ts {
+		s, ok := t.event.(Sampling)
+		if !ok {
+			out = append(out, t)
+			continue
+		}
+		under, ok := onSample(s, t.rel)
+		if !ok || drawable(s, t.rel, "") != nil {
+			out = append(out, t)
+			continue
+		}
+		e, _ := unshuffled(s.Inner())
+		inner := terms(e, t.path()+".event")
+		for i := range inner {
+			if inner[i].runs > maxRuns/t.runs {
+				return ts, false
+			}
+			inner[i].runs *= t.runs
+		}
+		more, _ := undrawn(within(inner, under))
+		out, changed = append(out, more...), true
+	}
+	return out, changed
+}
+
+func basicTerms(all []related, k float64) (profile, *Unsupported) {
 	var parts []part
 	var squares, steps, rounded []float64
 	var near closeness
-	ts, joined, u := worst(terms(e, at), math.MaxInt)
+	plain, one := make([]term, len(all)), true
+	for i, t := range all {
+		plain[i] = t.term
+		one = one && t.rel == all[0].rel
+	}
+	ts, joined, u := worst(plain, math.MaxInt)
 	if u != nil {
 		return profile{}, u
 	}
-	for _, t := range ts {
+	if joined && one {
+		all = within(ts, all[0].rel)
+	} else if joined {
+		return profile{}, refuse("", "shuffles under two relations are not joined")
+	}
+	for _, t := range all {
+		rel := t.rel
 		if g, ok := t.event.(DiscreteGaussian); ok {
 			if mu := lattice(g, rel); mu > 0 {
 				steps = append(steps, mu*math.Sqrt(float64(t.runs)))

@@ -82,7 +82,13 @@ func (s *smoothed) event(e Event, runs float64, samples int) Event {
 		return Compose{out}
 	case Repeat:
 		return Repeat{x.N, s.event(x.Event, runs*float64(x.N), samples)}
-	case Poisson, WithoutReplacement, Multistage:
+	case Poisson:
+		p, _ := thinned(x, "")
+		if p.Rate == 1 {
+			return s.event(p.Event, runs, samples)
+		}
+		return p.With(s.event(p.Event, runs, samples+1))
+	case WithoutReplacement, Multistage:
 		d := x.(Sampling)
 		return d.With(s.event(d.Inner(), runs, samples+1))
 	}
@@ -114,7 +120,7 @@ func orSmoothed(run method) method {
 			return run(e, rel, at, q, o)
 		}
 		w, v := s.answer(run, smooth, rel, at, q, o)
-		if v == nil && drawn(e) && s.total(15).ratio < 1e-5 {
+		if v == nil && drawn(e) && s.total(15).ratio < 1e-5 && !(rel == ReplaceOne && cells(e)) {
 			// Nothing to gain from the discrete form, which is slow.
 			return w, nil
 		}
@@ -127,6 +133,17 @@ func orSmoothed(run method) method {
 		}
 		return b, nil
 	}
+}
+
+// cells reports whether e holds a Poisson sample of a table of counts, which has a
+// distribution of its own (poissonReplacePair).
+func cells(e Event) bool {
+	for _, t := range terms(e, "") {
+		if p, ok := t.event.(Poisson); ok && cell(p.Event) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // answer evaluates the smoothed expression and adds what smoothing costs.

@@ -192,20 +192,33 @@ func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported)
 	return lossPair{}, refuse(here, "has no privacy-loss distribution")
 }
 
-// discretePair is discrete Gaussian noise on one coordinate.
+// maxDiscreteSigma is the largest sigma that is treated as discrete.
+const maxDiscreteSigma = 1e3
+
+// discretePair is discrete Gaussian noise on one coordinate, or on several that move by
+// one step each.
 func discretePair(e DiscreteGaussian, rel Relation, here string) (lossPair, *Unsupported) {
 	s := e.Sensitivity.Under(rel)
 	switch {
 	case s == 0:
 		return lossPair{}, refuse(here, noAddRemove)
+	case e.Coordinates > 1 && wholeSquare(s) <= 3:
+		// Squares of whole numbers that add up to at most 3 are ones. Coordinates that do
+		// not move add nothing.
+		n := min(int64(wholeSquare(s)), e.Coordinates)
+		return lossPair{mech: pld.Repeat(n, pld.DiscreteGaussian(e.Sigma, 1)), attained: true}, nil
 	case e.Coordinates > 1:
 		return lossPair{}, refuse(here, "discrete Gaussian noise on several coordinates has a distribution only where it is close to the continuous one")
-	case s > 1e4 || e.Sigma > 1e3:
+	case s > 1e4 || e.Sigma > maxDiscreteSigma:
 		return lossPair{}, refuse(here, "the noise spans too many lattice steps to be treated as discrete")
 	}
-	// A larger whole shift dominates a smaller one, and an integer query moves by
-	// whole steps.
-	return lossPair{mech: pld.DiscreteGaussian(e.Sigma, int64(math.Floor(s))), attained: true}, nil
+	// A larger whole shift dominates a smaller one, an integer query moves by whole
+	// steps, and a replacement is a removal and an addition.
+	shift := math.Floor(s)
+	if once := e.Sensitivity.Under(AddRemove); rel == ReplaceOne && once > 0 {
+		shift = math.Min(shift, 2*math.Floor(once))
+	}
+	return lossPair{mech: pld.DiscreteGaussian(e.Sigma, int64(shift)), attained: true}, nil
 }
 
 // pair is the worst pair with this profile, in both directions.
@@ -215,7 +228,7 @@ func (p profile) pair() pld.Mechanism {
 			return -math.Expm1(eps) + math.Exp(eps)*p.delta(-eps)
 		}
 		return p.delta(eps)
-	}, pld.ProfileOptions{})
+	})
 }
 
 // distributionDraw is P7 on what was run on one draw.
@@ -265,18 +278,28 @@ func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsuppo
 	return lossPair{mech: p.pair(), profiled: true}, nil
 }
 
-// poissonReplacePair is Poisson sampling under replace-one: the additive pair for
-// one query with Gaussian or Laplace noise, the two-guarantee profile of P3 for
-// anything else (poisson_replace.proof.md).
+// poissonReplacePair is Poisson sampling under replace-one (poisson_replace.proof.md).
 func poissonReplacePair(s Poisson, here string) (lossPair, *Unsupported) {
-	inner := here + ".event"
-	if mu := onlyGaussian(s.Event, AddRemove, inner); mu > 0 && mu <= 100 {
-		twice := onlyGaussian(s.Event, ReplaceOne, inner)
-		return lossPair{mech: pld.PoissonReplaceGaussian(s.Rate, below(1/mu)), attained: twice >= 2*mu*(1-1e-12)}, nil
+	inner, shuffled := unshuffled(s.Event)
+	at := here + ".event"
+	if sigma := cell(inner); sigma > 0 {
+		one := pld.Poisson(s.Rate, pld.DiscreteGaussian(sigma, 1))
+		return lossPair{mech: pld.Compose(one, pld.Reverse(one)), attained: true}, nil
 	}
-	if b, twice := onlyLaplace(s.Event, inner); b > 0 {
-		return lossPair{mech: pld.PoissonReplaceLaplace(s.Rate, b), attained: twice}, nil
+	r, u := distribution(inner, ReplaceOne, at, true)
+	if u == nil {
+		a, missing := distribution(inner, AddRemove, at, true)
+		if missing != nil || shuffled {
+			// Whether the changed record is in the sample counts as published.
+			return lossPair{mech: pld.Mixture(s.Rate, r.mech)}, nil
+		}
+		out := lossPair{mech: pld.PoissonReplace(s.Rate, a.mech, r.mech)}
+		if scalar, twice := scalarNoise(inner); scalar {
+			out.attained, out.alone = a.attained && r.attained, !twice
+		}
+		return out, nil
 	}
+	// What has a profile and no distribution.
 	p, u := basicDraw(s, ReplaceOne, here)
 	if u != nil {
 		return lossPair{}, u
@@ -284,17 +307,62 @@ func poissonReplacePair(s Poisson, here string) (lossPair, *Unsupported) {
 	return lossPair{mech: p.pair(), profiled: true}, nil
 }
 
-// onlyLaplace is the relative scale under add-remove if e is one run of Laplace
-// noise, and whether its replace-one sensitivity is twice the other.
-func onlyLaplace(e Event, at string) (b float64, twice bool) {
-	ts := terms(e, at)
+// scalarNoise reports whether one number with noise attains the pairs of e under both
+// relations at once, and whether its replace-one sensitivity is twice the other, so
+// that the two directions agree.
+func scalarNoise(e Event) (scalar, twice bool) {
+	if squares := onlyGaussian(e, AddRemove, ""); squares > 0 {
+		return true, onlyGaussian(e, ReplaceOne, "") >= 2*squares*(1-1e-12)
+	}
+	ts := terms(e, "")
 	if len(ts) != 1 || ts[0].runs != 1 {
-		return 0, false
+		return false, false
 	}
-	l, ok := ts[0].event.(Laplace)
-	if !ok || l.Sensitivity.Under(AddRemove) == 0 {
-		return 0, false
+	var s Sensitivity
+	switch e := ts[0].event.(type) {
+	case Laplace:
+		s = e.Sensitivity
+	case DiscreteLaplace:
+		s = e.Sensitivity
+	case DiscreteGaussian:
+		if e.Coordinates > 1 {
+			return false, false
+		}
+		s = Sensitivity{math.Floor(e.Sensitivity.Under(AddRemove)), math.Floor(e.Sensitivity.Under(ReplaceOne))}
+	default:
+		return false, false
 	}
-	s := l.Sensitivity.Under(AddRemove)
-	return below(l.Scale / s), l.Sensitivity.Under(ReplaceOne) == 2*s
+	return true, s.Under(ReplaceOne) >= 2*s.Under(AddRemove)
+}
+
+// cell is the sigma of one discrete Gaussian draw on a vector of which a unit changes
+// one cell by 1 at most, and which a replaced unit never changes by 2: two facts that
+// the sensitivities of a vector of whole numbers hold, since its L2 norm is below √2
+// only where at most one entry is ±1. 0 for anything else.
+func cell(e Event) float64 {
+	ts := terms(e, "")
+	if len(ts) != 1 || ts[0].runs != 1 {
+		return 0
+	}
+	g, ok := ts[0].event.(DiscreteGaussian)
+	if !ok || g.Coordinates < 2 || g.Sigma > maxDiscreteSigma || wholeSquare(g.Sensitivity.Under(AddRemove)) != 1 || wholeSquare(g.Sensitivity.Under(ReplaceOne)) > 3 {
+		return 0
+	}
+	return g.Sigma
+}
+
+// wholeSquare is the largest squared norm that a vector of whole numbers can have
+// within an L2 sensitivity of s, exactly, up to 10⁶.
+func wholeSquare(s float64) float64 {
+	if !(s < 1e3) {
+		return 1e6
+	}
+	n := math.Floor(s * s)
+	for math.FMA(s, s, -n) < 0 {
+		n--
+	}
+	for math.FMA(s, s, -(n+1)) >= 0 {
+		n++
+	}
+	return n
 }

@@ -20,12 +20,13 @@ func basicDraw(s Sampling, rel Relation, here string) (profile, *Unsupported) {
 			p, u := basic(s.Event, AddRemove, inner, 1)
 			return p.sampled(s.Rate), u
 		}
-		r, u := basic(s.Event, ReplaceOne, inner, 1)
+		e, shuffled := unshuffled(s.Event)
+		r, u := basic(e, ReplaceOne, inner, 1)
 		if u != nil {
 			return profile{}, u
 		}
-		a, u := basic(s.Event, AddRemove, inner, 1)
-		if u != nil {
+		a, u := basic(e, AddRemove, inner, 1)
+		if u != nil || shuffled {
 			// Without a guarantee under add-remove the presence of the changed record
 			// counts as published.
 			return r.mixed(s.Rate), nil
@@ -60,16 +61,21 @@ func (p profile) sampled(q float64) profile {
 // poissonReplace is Poisson sampling under replace-one, from the profiles under
 // both relations.
 func poissonReplace(q float64, a, r profile) profile {
-	return profile{
+	mixed := r.mixed(q) // never more than the inner event under replace-one (P28)
+	out := profile{
 		at: func(eps float64) float64 {
 			e := amplify.SampleEpsilon(q, eps)
-			return amplify.PoissonReplaceDelta(q, e, a.delta(e), r.delta(e))
+			return math.Min(amplify.PoissonReplaceDelta(q, e, a.delta(e), r.delta(e)), mixed.delta(eps))
 		},
-		pure:  amplify.PoissonReplacePure(q, a.pure, r.pure),
+		pure:  math.Min(amplify.PoissonReplacePure(q, a.pure, r.pure), mixed.pure),
 		knee:  amplify.Epsilon(q, math.Max(a.knee, r.knee)),
 		floor: amplify.PoissonReplaceDelta(q, math.Min(math.Max(a.knee, r.knee), math.MaxFloat64), a.floor, r.floor),
-		cost:  a.cost + r.cost + 1,
+		cost:  a.cost + 2*r.cost + 2,
 	}
+	if mixed.knee < out.knee && mixed.floor <= out.floor {
+		out.knee, out.floor = mixed.knee, mixed.floor
+	}
+	return out
 }
 
 // mixed is the profile of something that happens with public probability p.
@@ -181,7 +187,12 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 func drawable(s Sampling, rel Relation, here string) *Unsupported {
 	switch s := s.(type) {
 	case Poisson:
-		if t, at := fixedSize(s.Event, here+".event"); t != nil {
+		e := s.Event
+		if rel == ReplaceOne {
+			// The number of reports is that of the sample on both sides (P28).
+			e, _ = unshuffled(e)
+		}
+		if t, at := fixedSize(e, here+".event"); t != nil {
 			return refuse(at, unknownSize)
 		}
 	case WithReplacement:
@@ -200,6 +211,30 @@ func drawable(s Sampling, rel Relation, here string) *Unsupported {
 		}
 	}
 	return nil
+}
+
+// unshuffled replaces each shuffle by what one user ran before it, which holds for
+// every number of users, and says whether there was one. It holds under replace-one
+// only: the number of reports is seen.
+func unshuffled(e Event) (Event, bool) {
+	switch e := e.(type) {
+	case Shuffled:
+		return e.Event, true
+	case Repeat:
+		inner, found := unshuffled(e.Event)
+		return Repeat{e.N, inner}, found
+	case Compose:
+		out := make([]Event, len(e.Events))
+		any := false
+		for i, p := range e.Events {
+			inner, found := unshuffled(p)
+			out[i], any = inner, any || found
+		}
+		if any {
+			return Compose{out}, true
+		}
+	}
+	return e, false
 }
 
 // fixedSize finds an event that is about a fixed number of units and is run

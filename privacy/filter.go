@@ -165,51 +165,17 @@ func RhoFor(target Point) (*big.Rat, error) {
 	return new(big.Rat).SetFloat64(rho), nil
 }
 
-// Cost is Σ ρ of e's parts: μ²/2 of Gaussian noise, ε²/2 of anything pure.
+// Cost is Σ ρ of e's parts.
 func (f *ZCDPFilter) Cost(e Event) (Cost, error) {
 	if err := Validate(e); err != nil {
 		return nil, err
 	}
-	total := new(big.Rat)
-	for _, t := range terms(e, "") {
-		rho, u := rhoOf(t, f.rel)
-		if u != nil {
-			return nil, u
-		}
-		total.Add(total, rho.Mul(rho, new(big.Rat).SetInt64(t.runs)))
-	}
-	return Cost{total}, nil
-}
-
-// rhoOf is the ρ of one run of a term, exactly from upward-rounded parameters.
-func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
-	half := func(x float64) *big.Rat {
-		r := new(big.Rat).SetFloat64(x)
-		return r.Mul(r, r).Mul(r, big.NewRat(1, 2))
-	}
-	if mu := lattice(t.event, rel); mu > 0 {
-		return half(mu), nil
-	}
-	switch e := t.event.(type) {
-	case ZCDP:
-		return new(big.Rat).SetFloat64(e.Rho), nil
-	case LastIterate:
-		mu, u := iterateShift(e, rel, t.path())
-		if u != nil {
-			u.Method = "zcdp"
-			return nil, u
-		}
-		return half(mu), nil
-	}
-	p, u := basicTerm(t.event, rel, t.at, 1)
-	if u == nil && math.IsInf(p.pure, 1) {
-		u = refuse(t.path(), "is neither zero-concentrated nor pure")
-	}
+	rho, u := rho(e, f.rel, "")
 	if u != nil {
 		u.Method = "zcdp"
 		return nil, u
 	}
-	return half(p.pure), nil
+	return Cost{rho}, nil
 }
 
 // RDPFilter adds up Rényi divergences at orders fixed when the account was opened

@@ -97,6 +97,17 @@ func gaussianProfile(mu float64) profile {
 	return closed(func(eps float64) float64 { return gaussianDelta(mu, eps) }, pure)
 }
 
+// capped is the pointwise smaller of two profiles.
+func (p profile) capped(limit profile) profile {
+	out := p
+	out.at = func(eps float64) float64 { return math.Min(p.delta(eps), limit.delta(eps)) }
+	out.pure, out.cost = math.Min(p.pure, limit.pure), p.cost+limit.cost
+	if limit.knee < p.knee && limit.floor <= p.floor {
+		out.knee, out.floor = limit.knee, limit.floor
+	}
+	return out
+}
+
 // larger is the pointwise larger of two profiles.
 func larger(a, b profile) profile {
 	return profile{

@@ -166,15 +166,85 @@ func latticeShift(t, s float64) float64 {
 	return above(s+2*t*logCosh, 1e-14)
 }
 
-// renyiDraw is P6 on what was run on one draw.
+// renyiDraw is P6 on what was run on one draw, and no more than what the amplified pure
+// epsilon costs, where there is one (P28).
 func renyiDraw(s Sampling, rel Relation, here string) (renyiBound, *Unsupported) {
 	if u := drawable(s, rel, here); u != nil {
 		return renyiBound{}, u
 	}
+	b, u := renyiSampled(s, rel, here)
+	if !pure(s.Inner()) {
+		return b, u
+	}
+	p, none := basicDraw(s, rel, here)
+	if none != nil || math.IsInf(p.pure, 1) {
+		return b, u
+	}
+	limit := rdp.Pure(p.pure)
+	if u != nil {
+		return renyiBound{curve: limit, mirror: true}, nil
+	}
+	b.curve = least(b.curve, limit)
+	return b, nil
+}
+
+// least is the smaller of two curves at every order.
+func least(a, b rdp.Curve) rdp.Curve {
+	return func(alpha float64) float64 { return math.Min(a(alpha), b(alpha)) }
+}
+
+// pure reports whether e may have a pure epsilon: that every part of it has one.
+func pure(e Event) bool {
+	for _, t := range terms(e, "") {
+		switch e := t.event.(type) {
+		case Gaussian, DiscreteGaussian, ZCDP, LastIterate:
+			return false
+		case Approx:
+			if e.Delta > 0 {
+				return false
+			}
+		case Sampling:
+			if !pure(e.Inner()) {
+				return false
+			}
+		case Shuffled:
+			if !pure(e.Event) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// onSample is the relation that a draw without replacement demands of what is run on
+// it, so that the draw never costs more than that (P28); ok is false for a draw with
+// replacement, which may take a unit several times.
+func onSample(s Sampling, rel Relation) (inner Relation, ok bool) {
+	switch s.(type) {
+	case Poisson:
+		return rel, true
+	case WithoutReplacement, Multistage:
+		return ReplaceOne, true
+	}
+	return 0, false
+}
+
+// renyiSampled is P6 on what was run on one draw.
+func renyiSampled(s Sampling, rel Relation, here string) (renyiBound, *Unsupported) {
 	inner := here + ".event"
 	if drawn(s.Inner()) {
-		// Sound, but a sum over orders of sums over orders takes minutes.
-		return renyiBound{}, refuse(inner, twoPhase)
+		// A sum over orders of sums over orders takes minutes: the inner draw amplifies
+		// alone.
+		under, ok := onSample(s, rel)
+		if !ok {
+			return renyiBound{}, refuse(inner, twoPhase)
+		}
+		e, _ := unshuffled(s.Inner())
+		b, u := renyi(e, under, inner)
+		if u == nil && b.lost > 0 {
+			u = refuse(inner, pointInSample)
+		}
+		return b, u
 	}
 	switch s := s.(type) {
 	case Poisson:
@@ -201,9 +271,13 @@ func renyiPoisson(s Poisson, rel Relation, here string) (renyiBound, *Unsupporte
 			return renyiBound{curve: rdp.PoissonGaussian(s.Rate, below(1/mu))}, nil
 		}
 	}
-	b, u := renyi(s.Event, rel, inner)
+	e := s.Event
+	if rel == ReplaceOne {
+		e, _ = unshuffled(e)
+	}
+	b, u := renyi(e, rel, inner)
 	if u == nil && b.lost > 0 {
-		u = refuse(inner, "an (epsilon, delta) point inside a sample has no Rényi curve")
+		u = refuse(inner, pointInSample)
 	}
 	if u != nil {
 		return renyiBound{}, u
@@ -224,7 +298,7 @@ func renyiFixed(e Event, gamma float64, inner string) (rdp.Curve, *Unsupported) 
 	}
 	b, u := renyi(e, ReplaceOne, inner)
 	if u == nil && b.lost > 0 {
-		u = refuse(inner, "an (epsilon, delta) point inside a sample has no Rényi curve")
+		u = refuse(inner, pointInSample)
 	}
 	if u != nil {
 		return nil, u

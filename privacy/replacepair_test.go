@@ -6,7 +6,7 @@ import (
 )
 
 // Poisson sampling under replace-one with Laplace noise: the pair (+1, −1) on one coordinate is not beaten by values on the same side
-// of 0, nor by shifts spread over two coordinates. g is max_S [L_v − αL_w − βL_0] of poisson_replace.proof.md.
+// of 0, nor by shifts spread over two coordinates. g is max_S [L_v − αL_w − βL_0] of pld/poissonreplace.proof.md.
 func TestLaplaceReplacePair(t *testing.T) {
 	density := func(x, m float64) float64 { return math.Exp(-math.Abs(x-m)) / 2 }
 	line := func(a, w, al, be float64) float64 {

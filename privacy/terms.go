@@ -42,7 +42,12 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 	}
 	switch x := e.(type) {
 	case Poisson:
-		e, at = thinned(x, at)
+		p, path := thinned(x, at)
+		if p.Rate == 1 { // everybody is in the sample
+			g.add(p.Event, join(path, p.Kind())+".event", runs)
+			return
+		}
+		e, at = p, path
 	case WithoutReplacement:
 		e, at = redrawn(x, at)
 	}
@@ -66,15 +71,15 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 // thinned joins Poisson samples of Poisson samples: keeping a unit with probability
 // a and then with probability b keeps it with probability ab. The location
 // becomes that of the innermost one.
-func thinned(p Poisson, at string) (Event, string) {
+func thinned(p Poisson, at string) (Poisson, string) {
 	for {
 		inner, ok := p.Event.(Poisson)
 		if !ok {
 			return p, at
 		}
 		rate := p.Rate * inner.Rate
-		if p.Rate != 1 && inner.Rate != 1 {
-			rate = math.Min(1, math.Max(math.Nextafter(rate, 1), leastRate))
+		if math.FMA(p.Rate, inner.Rate, -rate) > 0 || rate < leastRate {
+			rate = math.Max(math.Nextafter(rate, 1), leastRate)
 		}
 		p, at = Poisson{rate, inner.Event}, join(at, p.Kind())+".event"
 	}
@@ -129,6 +134,7 @@ const (
 	unknownSize   = "is about a fixed number of units, but runs on a sample whose size is not fixed"
 	multisetOnly  = "sampling with replacement is proven under replace-one only"
 	multistage1   = "multistage sampling is proven for one record changed inside its ultimate unit, under replace-one only"
+	pointInSample = "an (epsilon, delta) point inside a sample has no Rényi curve"
 	twoPhase      = "is a sample drawn from a sample"
 	replaceOnly   = "is proven under replace-one only"
 )

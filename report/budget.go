@@ -29,7 +29,7 @@ func newBudgetView(b *Budget) *budgetView {
 	for _, a := range b.Amounts {
 		v.Rows = append(v.Rows, budgetRow{
 			Unit: a.Unit, Before: before(a), Cost: amount(a.Cost, true), After: amount(a.Spent, true),
-			Limit: amount(a.Limit, false), Left: amount(a.Left, false),
+			Limit: amount(a.Limit, false), Left: left(a),
 		})
 	}
 	return v
@@ -59,4 +59,15 @@ func before(a Amount) string {
 		return "0"
 	}
 	return amount(rest.RatString(), true)
+}
+
+// left is what may still be spent. Less than a millionth of the limit buys no release:
+// that is the rounding of what was spent, and the budget is spent.
+func left(a Amount) string {
+	rest, ok1 := new(big.Rat).SetString(a.Left)
+	limit, ok2 := new(big.Rat).SetString(a.Limit)
+	if ok1 && ok2 && rest.Mul(rest, big.NewRat(1_000_000, 1)).Cmp(limit) < 0 {
+		return "nothing: it is spent"
+	}
+	return amount(a.Left, false)
 }

@@ -41,9 +41,15 @@ func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes [
 		}
 	}
 	if !numbers {
-		if slices.ContainsFunc(fields, func(f Field) bool { return f.Name == "noise_sd" }) {
+		has := func(name string) bool {
+			return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
+		}
+		switch {
+		case has("noise_sd") && has("noise_low"):
 			note("The columns noise_sd, noise_low and noise_high say how large the noise in each value is; they follow from released values alone.")
-		} else {
+		case has("noise_sd"):
+			note("The column noise_sd says how large the noise in each value is; it follows from released values alone.")
+		default:
 			note("How large the error of a released value is cannot be said without the data.")
 		}
 		if whole {
@@ -55,6 +61,9 @@ func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes [
 
 func newErrorView(e ExpectedError) errorView {
 	v := errorView{Title: e.Field}
+	if why := e.Useless(); why != "" {
+		v.Notes = append(v.Notes, sentence("this value is of no use: "+why))
+	}
 	switch known := e.NoiseSD > 0 || e.Half95 > 0; {
 	case known && e.Note != "":
 		v.Title += " (" + e.Note + ")"
@@ -62,7 +71,7 @@ func newErrorView(e ExpectedError) errorView {
 		v.Notes = append(v.Notes, sentence(e.Note))
 	}
 	if e.NoiseSD > 0 || e.Half95 > 0 {
-		v.Rows = append(v.Rows, errorRow{"noise alone", figure(e.NoiseSD), half(e.Half95), "the law of the noise"})
+		v.Rows = append(v.Rows, errorRow{"noise alone", shown(e.NoiseSD), half(e.Half95), "the law of the noise"})
 	}
 	s := e.Sampling
 	switch {
@@ -77,9 +86,9 @@ func newErrorView(e ExpectedError) errorView {
 		v.Rows = append(v.Rows, errorRow{"sampling", "0", "±\u202f0", "the whole table was read"})
 		return v
 	}
-	v.Rows = append(v.Rows, errorRow{"sampling alone, at worst", figure(*s.BoundSD), "", "whatever the table holds within its public bounds"})
+	v.Rows = append(v.Rows, errorRow{"sampling alone, at worst", shown(*s.BoundSD), "", "whatever the table holds within its public bounds"})
 	if s.Assumption != "" {
-		v.Rows = append(v.Rows, errorRow{"sampling alone, assumed", figure(s.AssumedSD), "", s.Assumption})
+		v.Rows = append(v.Rows, errorRow{"sampling alone, assumed", shown(s.AssumedSD), "", s.Assumption})
 	}
 	v.add("noise and sampling, at worst", s.Worst)
 	v.add("noise and sampling, assumed", s.Assumed)
@@ -90,13 +99,14 @@ func (v *errorView) add(what string, c *Combined) {
 	switch {
 	case c == nil:
 	case c.Half95 == 0:
-		v.Rows = append(v.Rows, errorRow{what, figure(c.SD), half(c.Half95Any), "Chebyshev’s inequality"})
+		v.Rows = append(v.Rows, errorRow{what, shown(c.SD), half(c.Half95Any), "Chebyshev’s inequality"})
 	default:
-		v.Rows = append(v.Rows, errorRow{what, figure(c.SD), half(c.Half95), "normal approximation; " + half(c.Half95Any) + " without it (Chebyshev’s inequality)"})
+		v.Rows = append(v.Rows, errorRow{what, shown(c.SD), half(c.Half95), "normal approximation; " + half(c.Half95Any) + " without it (Chebyshev’s inequality)"})
 	}
 }
 
-func figure(x float64) string {
+// shown is a number of the table of errors, or a dash where there is none.
+func shown(x float64) string {
 	if x == 0 {
 		return "–"
 	}

@@ -8,9 +8,12 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// One is what people call one unit.
+// checked says that the run found each unit to have one row.
+func (d Dataset) checked() bool { return d.UnitName != "" && d.UnitColumn != "" }
+
+// One is what is protected: a unit by its name where the run checked the units, else a row.
 func (d Dataset) One() string {
-	if d.UnitName != "" {
+	if d.checked() {
 		return d.UnitName
 	}
 	return d.Unit
@@ -19,12 +22,23 @@ func (d Dataset) One() string {
 // Many is the plural of One.
 func (d Dataset) Many() string {
 	switch {
+	case !d.checked():
+		return d.Unit + "s"
 	case d.UnitPlural != "":
 		return d.UnitPlural
-	case d.UnitName != "":
-		return d.UnitName + "s"
 	}
-	return d.Unit + "s"
+	return d.UnitName + "s"
+}
+
+// UnitNote says what a unit's name stands for, "" where the job gives none.
+func (d Dataset) UnitNote() string {
+	switch {
+	case d.checked():
+		return fmt.Sprintf("no two %ss have the same value of %s, which the run checks, so one %s is one %s; a %s with two spellings of it counts as two", d.Unit, d.UnitColumn, d.Unit, d.UnitName, d.UnitName)
+	case d.UnitName != "":
+		return fmt.Sprintf("the job calls a %s a %s, and nothing checked that; what is protected is one %s, and somebody with several %ss is protected less", d.Unit, d.UnitName, d.Unit, d.Unit)
+	}
+	return ""
 }
 
 // Meaning says a guarantee in one sentence, without its full stop: what may change,
@@ -34,7 +48,7 @@ func Meaning(g Guarantee, d Dataset) string {
 	change := "whether or not any one " + d.One() + " is in the table changes"
 	if g.Relation == privacy.ReplaceOne {
 		change = "changing any one " + d.One() + "’s record"
-		if d.UnitName == "" {
+		if !d.checked() {
 			change = "changing the values in any one " + d.Unit
 		}
 		if len(d.PublicColumns) > 0 {

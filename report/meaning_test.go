@@ -14,7 +14,7 @@ import (
 // The sentence follows the relation, names the unit as people do, and says δ in
 // words, rounded so that it promises no more than the guarantee.
 func TestMeaning(t *testing.T) {
-	school := report.Dataset{Unit: "row", UnitName: "school"}
+	school := report.Dataset{Unit: "row", UnitName: "school", UnitColumn: "cds"}
 	for _, c := range []struct {
 		g    report.Guarantee
 		d    report.Dataset
@@ -24,13 +24,15 @@ func TestMeaning(t *testing.T) {
 			"whether or not any one school is in the table changes the chance of any result by at most a factor 1.649"},
 		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row"},
 			"whether or not any one row is in the table changes the chance of any result by at most a factor 1.649"},
+		{report.Guarantee{Epsilon: 0.5, Relation: privacy.AddRemove}, report.Dataset{Unit: "row", UnitName: "household"}, // nothing checked it
+			"whether or not any one row is in the table changes the chance of any result by at most a factor 1.649"},
 		{report.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: privacy.ReplaceOne}, school,
 			"changing any one school’s record changes the chance of any result by at most a factor 2.719, and by a further 1e-6 at most (1 in 1\u202f000\u202f000)"},
 		{report.Guarantee{Epsilon: 1, Delta: 3e-7, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row"},
 			"changing the values in any one row changes the chance of any result by at most a factor 2.719, and by a further 3e-7 at most (1 in 3\u202f330\u202f000)"},
-		{report.Guarantee{Epsilon: 1, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row", UnitName: "school", PublicColumns: []string{"county"}},
+		{report.Guarantee{Epsilon: 1, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row", UnitName: "school", UnitColumn: "cds", PublicColumns: []string{"county"}},
 			"changing any one school’s record (but for county, which is public) changes the chance of any result by at most a factor 2.719"},
-		{report.Guarantee{Epsilon: 1, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row", UnitName: "school", PublicColumns: []string{"county", "district"}},
+		{report.Guarantee{Epsilon: 1, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row", UnitName: "school", UnitColumn: "cds", PublicColumns: []string{"county", "district"}},
 			"changing any one school’s record (but for county and district, which are public) changes the chance of any result by at most a factor 2.719"},
 		{report.Guarantee{Epsilon: 1, Delta: 0.75, Relation: privacy.AddRemove}, school,
 			"whether or not any one school is in the table changes the chance of any result by at most a factor 2.719, and by a further 0.75 at most"},
@@ -43,7 +45,7 @@ func TestMeaning(t *testing.T) {
 
 // A guarantee that hardly hinders an attacker is called weak, in words.
 func TestCaution(t *testing.T) {
-	people := report.Dataset{Unit: "row", UnitName: "person", Population: 1000}
+	people := report.Dataset{Unit: "row", UnitName: "person", UnitColumn: "id", Population: 1000}
 	for _, c := range []struct {
 		eps, delta float64
 		want       string

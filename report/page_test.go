@@ -107,8 +107,8 @@ func TestPageSaysEverything(t *testing.T) {
 	r, values := load(t, "schools")
 	inOrder(t, html(t, pageOf(t, "schools", r), r, values, false),
 		"Everything released here together: ε\u00a01.9, δ\u00a00",
-		"Changing any one school’s record (but for county and district, which are public) changes the chance of any result by at most a factor 6.686",
-		`id="released"`, "column: api00", "Changing any one school’s record changes the chance of any result by at most a factor 1.136", "api_multistage", "county and district",
+		"Changing the values in any one row (but for county and district, which are public) changes the chance of any result by at most a factor 6.686",
+		`id="released"`, "column: api00", "Changing the values in any one row changes the chance of any result by at most a factor 1.136", "api_multistage", "county and district",
 		`id="numbers"`, "estimate (api99), estimate (api00)", "noise alone", "the whole table was read",
 		"sampling alone, at worst", "sampling alone, assumed", "noise and sampling, at worst", "Chebyshev’s inequality",
 		"is not public: it depends on how many rows of each group",

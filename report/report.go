@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"io"
+	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -22,6 +23,27 @@ type Report struct {
 	Budget    *Budget   `json:"budget,omitempty"`
 	// Collection is set where the table is itself a sample: one draw for all jobs.
 	Collection *Kept `json:"collection,omitempty"`
+	// Look is set where somebody looked at the table in private before the release.
+	Look *Look `json:"look,omitempty"`
+}
+
+// Look says what follows from private looks at a table (dprelease check --data). It holds
+// nothing that was seen.
+type Look struct {
+	// Changed are the columns whose bounds or domain differ from those of some look.
+	Changed []string `json:"changed,omitempty"`
+}
+
+// Text says it in a sentence without its full stop.
+func (l *Look) Text() string {
+	if l == nil {
+		return ""
+	}
+	text := "somebody looked at the table in private, without noise, before this release"
+	if len(l.Changed) == 0 {
+		return text + "; the bounds and domains of its columns are still those of that look"
+	}
+	return text + ", and the bounds or the domain of " + strings.Join(l.Changed, ", ") + " were changed: the guarantee does not cover what they tell about the table"
 }
 
 // Tool is the program that made the releases.
@@ -41,9 +63,11 @@ type Dataset struct {
 	ID       string           `json:"id"`
 	Relation privacy.Relation `json:"relation"`
 	Unit     string           `json:"unit"`
-	// UnitName and UnitPlural are what people call a unit, "" where the job does not say.
+	// UnitName and UnitPlural are what the job calls a unit, "" where it does not say. They
+	// are a promise only where the run checked, by UnitColumn, that a unit has one row.
 	UnitName   string `json:"unit_name,omitempty"`
 	UnitPlural string `json:"unit_plural,omitempty"`
+	UnitColumn string `json:"unit_column,omitempty"`
 	Population int64  `json:"population,omitempty"`
 	Collected  string `json:"collected,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
@@ -128,7 +152,7 @@ type Release struct {
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
-	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise
+	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
 	Positions *Positions      `json:"positions,omitempty"`
 	Fields    []Field         `json:"fields"`
 	Files     []File          `json:"files,omitempty"`
@@ -149,6 +173,9 @@ type ExpectedError struct {
 	NoiseSD float64 `json:"noise_sd,omitempty"`
 	Half95  float64 `json:"half_95,omitempty"`
 	Note    string  `json:"note,omitempty"`
+	// Range is how far apart two tables within the public bounds can have the value without
+	// its noise, 0 where that is not known.
+	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
 }

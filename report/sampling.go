@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Sampling is what drawing the sample adds to the error of a released value. It
@@ -73,6 +74,43 @@ func (e ExpectedError) Text() []string {
 		out = append(out, s.text()...)
 	}
 	return out
+}
+
+// noUse is how a mechanism's note begins that says that the value tells nothing.
+const noUse = "no use: "
+
+// Useless says why a value with this error tells nothing, "" where it may tell something:
+// in one of 20 cases its noise is larger than the whole range of the value.
+func (e ExpectedError) Useless() string {
+	half := e.Half95
+	if half == 0 {
+		half = 2 * e.NoiseSD
+	}
+	switch note, found := strings.CutPrefix(e.Note, noUse); {
+	case found:
+		return note
+	case e.Range > 0 && half > e.Range:
+		name := e.Field
+		if e.Note != "" {
+			name += " (" + e.Note + ")"
+		}
+		return fmt.Sprintf("%s: the noise is ±%s in 95 of 100 cases, and the whole range of the value is %s", name, plain(half, 4), plain(e.Range, 4))
+	}
+	return ""
+}
+
+// Useless names the releases that tell nothing, one sentence each.
+func (r *Report) Useless() []string {
+	var all []string
+	for _, rel := range r.Releases {
+		for _, e := range rel.Expected {
+			if why := e.Useless(); why != "" {
+				all = append(all, "release "+rel.Name+" is of no use: "+why)
+				break
+			}
+		}
+	}
+	return all
 }
 
 func (s *Sampling) text() []string {

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/marks"
+	"github.com/dprelease/dprelease/internal/figure"
 )
 
 // even marks round numbers.
-var even = marks.Even(func(x float64) string { return plain(x, 6) })
+var even = figure.Even(func(x float64) string { return plain(x, 6) })
 
 // decades marks powers of ten, at most about six of them.
-var decades = marks.Decades{Most: 6, Label: power, Else: even}
+var decades = figure.Decades{Most: 6, Label: power, Else: even}
 
 func power(k int) string {
 	if k >= -2 && k <= 3 {

@@ -17,10 +17,10 @@ type view struct {
 	Style  template.CSS
 	Public bool
 
-	Job, Dataset, Relation, RelationMeans, Unit, Population, Collected string
-	Tool, Digest                                                       string
-	Charged, Meaning, Caution                                          string
-	One, Many, Caught                                                  string
+	Job, Dataset, Relation, RelationMeans, Unit, UnitNote, Look, Population, Collected string
+	Tool, Digest                                                                       string
+	Charged, Meaning, Caution                                                          string
+	One, Many, Caught                                                                  string
 
 	Releases     []releaseView
 	MoreReleases int
@@ -112,7 +112,7 @@ var designWords = map[string]string{
 func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 	v := &view{
 		Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
-		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), Unit: r.Dataset.Unit,
+		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), Unit: r.Dataset.Unit, UnitNote: sentence(r.Dataset.UnitNote()), Look: sentence(r.Look.Text()),
 		One: r.Dataset.One(), Many: r.Dataset.Many(), Caution: sentence(caution(r.Guarantee, r.Dataset, p.caught)),
 		RelationMeans: relationWords(r.Dataset), Collected: r.Dataset.Collected,
 		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,

@@ -5,10 +5,9 @@ import (
 	"html/template"
 	"math"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // Spent prints a charged figure with four significant digits, rounded up (P17).
@@ -124,7 +123,7 @@ func roundedUp(x float64) string {
 }
 
 // raised is ^x or ^(…) of a formula, with one level of brackets inside.
-var raised = lazy.Regexp(`\^(?:\(((?:[^()]|\([^()]*\))*)\)|([\pL\pN′]+))`)
+var raised = regexp.MustCompile(`\^(?:\(((?:[^()]|\([^()]*\))*)\)|([\pL\pN′]+))`)
 
 // maths sets a formula's powers high.
 func maths(s string) template.HTML {
@@ -132,5 +131,5 @@ func maths(s string) template.HTML {
 		s = "T" + s[1:]
 	}
 	s = html.EscapeString(s)
-	return template.HTML(raised().ReplaceAllString(s, "<sup>$1$2</sup>")) //nolint:gosec // escaped above
+	return template.HTML(raised.ReplaceAllString(s, "<sup>$1$2</sup>")) //nolint:gosec // escaped above
 }

@@ -26,7 +26,7 @@ func TestDesignsAreShared(t *testing.T) {
 			own := src.Child()
 			wg.Go(func() {
 				for range 50 {
-					sel, err := Begin(d, own, 7)
+					sel, err := begin(d, own, 7)
 					if err != nil {
 						t.Error(err)
 						return
@@ -61,7 +61,7 @@ func BenchmarkMultistage10M(b *testing.B) {
 	}
 	src := newSource(b)
 	for b.Loop() {
-		sel, err := Begin(d, src, int64(len(of)))
+		sel, err := begin(d, src, int64(len(of)))
 		if err != nil {
 			b.Fatal(err)
 		}

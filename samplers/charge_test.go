@@ -121,7 +121,7 @@ func checkCharge(t *testing.T, name string, d Design, rel privacy.Relation, wors
 func lawByExploring(t *testing.T, d Design, rows int, units []int32) map[int64]float64 {
 	t.Helper()
 	law, rest := noisetest.Explore(1e-7, func(choose func(uint64) uint64) int64 {
-		sel, err := Begin(d, noise.NewScript(choose), int64(rows))
+		sel, err := begin(d, noise.NewScript(choose), int64(rows))
 		if err != nil {
 			t.Fatal(err)
 		}

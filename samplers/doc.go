@@ -1,38 +1,52 @@
 // Package samplers draws the rows on which a mechanism runs, and says what the
-// drawing does to privacy. Both come from one object, a Design: its Event is the
-// price of exactly the draw that Begin executes, so that nobody types in an
+// draw does to privacy. One object, a [Design], answers both questions: its Event
+// is the price of exactly the draw that [Begin] executes, so nobody types in an
 // event that did not happen (P3).
 //
 // # Designs
 //
-//	full        every row; no amplification
-//	poisson     each row on its own coin of one public rate
-//	srswor      a fixed number of rows, every subset as likely
-//	multistage  units below units below ..., then records, each stage without
-//	            replacement, from a public frame of the ultimate units (P5)
-//	stratified  a fixed number, or a public rate, in each stratum of a frame
-//	collected   draws nothing: the table itself is a simple random sample
+//	Full              every row; no amplification
+//	Poisson           each row on its own coin of one public rate
+//	SRSWOR            a fixed number of rows; every subset is equally likely
+//	Multistage        units below units, then records, each stage without
+//	                  replacement, from a public frame of the ultimate units (P5)
+//	StratifiedTake    a fixed number of rows in each stratum of a frame
+//	StratifiedPoisson a public rate in each stratum of a frame
+//	Collected         draws nothing: the table itself is a simple random sample
+//	Kept              draws nothing: an earlier job made the draw and kept it
 //
-// Refuse names the designs that are refused, with the reason. Sampling with
-// replacement is not executed.
+// Sampling with replacement is accounted for in package privacy, but not executed.
+//
+// # How to draw
+//
+// Make a design, begin a draw, and walk the table once, block after block:
+//
+//	rate, err := samplers.ParseRate("1/20")
+//	design, err := samplers.NewPoisson(rate, 0)
+//	draw, err := samplers.Begin(design, -1)
+//	for each block of n rows {
+//		chosen, err := draw.Next(n) // offsets inside the block
+//	}
+//	err = draw.Done()
+//	event := design.Event(privacy.Laplace{...}) // what the release costs
+//
+// Everything that is released from one draw stands inside one Event (P4).
 //
 // # Promises
 //
-// A draw has exactly the law of its design: it is made of the exact coins and
-// unbiased integers of internal/noise, and of nothing else. Rows are drawn block
-// after block as they stream by; blocks of any size give the same law. A fixed
-// draw has exactly its size, or Done fails. Inclusion probabilities (design
-// weights) are public, and are those of the draw. Proofs stand in the .proof.md
-// files beside the code.
+// A draw has exactly the law of its design: it is made of exact coins and unbiased
+// integers from the operating system's randomness, and of nothing else. Blocks of
+// any size give the same law. A fixed draw has exactly its size, or Done fails.
+// Inclusion probabilities are public, and the draw keeps to them. The proofs are
+// the .proof.md files beside the code.
 //
 // # What it does not protect against
 //
-// Amplification holds only while the sample is secret: who publishes which rows
-// were drawn, how many a Poisson draw has, or a Source's key, has no amplification
-// (P3). Which blocks of a table are read, and for how long, follows the sample
-// and can be seen by who watches the machine. A Selector holds secrets; do not
-// log it. Errors carry fixed codes only, never a row, a key or a size that was
-// drawn (P19, P20).
+// Amplification holds only while the sample is secret (P3). Whoever publishes
+// which rows were drawn, or how many rows a Poisson draw has, loses it. Somebody
+// who watches the machine can see which blocks of a table are read, and for how
+// long. A [Selector] holds secrets: do not log it. Errors carry fixed codes only,
+// never a row, a key or a size that was drawn (P19, P20).
 //
-// It may import privacy, internal/noise and the standard library.
+// The package imports privacy, internal/noise and the standard library.
 package samplers

@@ -83,7 +83,7 @@ func collect(t testing.TB, sel Selector, rows int, units []int32, blocks ...int)
 // draw makes one draw of a design without a frame.
 func draw(t testing.TB, d Design, src *noise.Source, rows int, blocks ...int) []int {
 	t.Helper()
-	sel, err := Begin(d, src, int64(rows))
+	sel, err := begin(d, src, int64(rows))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,22 +138,22 @@ func TestWalkErrors(t *testing.T) {
 	}
 	for name, d := range designs {
 		for _, rows := range []int64{9, 11, 0} {
-			if _, err := Begin(d, src, rows); !errors.Is(err, &Error{SizeMismatch}) {
+			if _, err := begin(d, src, rows); !errors.Is(err, &Error{SizeMismatch}) {
 				t.Errorf("%s of %d rows: %v", name, rows, err)
 			}
 		}
-		begin := func() Selector {
-			s, err := Begin(d, src, 10)
+		start := func() Selector {
+			s, err := begin(d, src, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return s
 		}
-		s := begin()
+		s := start()
 		if _, err := s.Next(11); !errors.Is(err, &Error{SizeMismatch}) {
 			t.Errorf("%s: a block too long: %v", name, err)
 		}
-		s = begin()
+		s = start()
 		if _, err := s.Next(9); err != nil {
 			t.Error(err)
 		}
@@ -166,18 +166,18 @@ func TestWalkErrors(t *testing.T) {
 		if _, err := s.Next(1); !errors.Is(err, &Error{Misuse}) {
 			t.Errorf("%s: a block after Done: %v", name, err)
 		}
-		if _, err := begin().Next(-1); !errors.Is(err, &Error{Misuse}) {
+		if _, err := start().Next(-1); !errors.Is(err, &Error{Misuse}) {
 			t.Errorf("%s: a negative block: %v", name, err)
 		}
-		if _, err := Begin(d, nil, 10); err == nil {
+		if _, err := begin(d, nil, 10); err == nil {
 			t.Errorf("%s: a nil source is accepted", name)
 		}
 	}
-	if _, err := Begin(nil, src, 10); err == nil {
+	if _, err := begin(nil, src, 10); err == nil {
 		t.Error("a nil design is accepted")
 	}
 	// A source whose bits have run out must not decide a sample.
-	s, err := Begin(designs["poisson"], noise.NewTape(nil), 10)
+	s, err := begin(designs["poisson"], noise.NewTape(nil), 10)
 	if err == nil {
 		if _, err = s.Next(10); err == nil {
 			err = s.Done()

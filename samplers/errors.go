@@ -18,8 +18,10 @@ const (
 	TooFewRows Code = "too_few_rows"
 	// FrameMismatch: the rows do not lie in the units of the public frame.
 	FrameMismatch Code = "frame_mismatch"
-	// Misuse: the walk was not made as Selector demands. A bug of the caller.
+	// Misuse: the caller did not walk the draw as Selector demands.
 	Misuse Code = "sampler_misuse"
+	// NoRandomness: the operating system's random generator cannot be read.
+	NoRandomness Code = "no_randomness"
 )
 
 var details = map[Code]string{
@@ -27,6 +29,7 @@ var details = map[Code]string{
 	TooFewRows:    "the table has fewer rows than the job promises",
 	FrameMismatch: "the rows of the table do not match the public frame: check the key columns and the counts of records",
 	Misuse:        "a draw was not walked as its selector demands",
+	NoRandomness:  "the operating system's random generator cannot be read",
 }
 
 // Error is a failure after data were seen. Its text is fixed by its code.

@@ -76,7 +76,7 @@ func TestKeptIsTheSameDraw(t *testing.T) {
 			r = privacy.AddRemove
 		}
 		for range 20 {
-			sel, err := Begin(d, newSource(t), 300)
+			sel, err := begin(d, newSource(t), 300)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,13 +93,13 @@ func TestKeptIsTheSameDraw(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Begin(k, newSource(t), 300); !errors.Is(err, fail(Misuse)) {
+			if _, err := begin(k, newSource(t), 300); !errors.Is(err, fail(Misuse)) {
 				t.Fatalf("a draw that was not opened: %v", err)
 			}
 			if err := k.Open(b); err != nil {
 				t.Fatal(err)
 			}
-			again, err := Begin(k, newSource(t), 300)
+			again, err := begin(k, newSource(t), 300)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -120,10 +120,10 @@ func TestKeptIsTheSameDraw(t *testing.T) {
 			if k.Supports(other) == nil || k.Supports(0) == nil {
 				t.Errorf("%s holds under another relation", d.Kind())
 			}
-			if _, err := Begin(k, newSource(t), 299); !errors.Is(err, fail(SizeMismatch)) {
+			if _, err := begin(k, newSource(t), 299); !errors.Is(err, fail(SizeMismatch)) {
 				t.Errorf("another table: %v", err)
 			}
-			short, _ := Begin(k, newSource(t), 300)
+			short, _ := begin(k, newSource(t), 300)
 			if _, err := short.Next(10); err != nil || short.Done() == nil {
 				t.Error("a walk that ended early is accepted")
 			}
@@ -135,7 +135,7 @@ func TestKeptIsTheSameDraw(t *testing.T) {
 func TestDamagedDraw(t *testing.T) {
 	designs, _, units := designsOf300(t)
 	for _, d := range designs[5:] {
-		sel, err := Begin(d, newSource(t), 300)
+		sel, err := begin(d, newSource(t), 300)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func damaged(t *testing.T, b []byte) {
 		}
 		return
 	}
-	sel, err := Begin(k, newSource(t), -1)
+	sel, err := begin(k, newSource(t), -1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func TestMultistageExplored(t *testing.T) {
 		units := rowsOf(c.frame)
 		law := lawOf(c.frame, c.stages, units)
 		mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
-			sel, err := Begin(d, noise.NewScript(choose), int64(len(units)))
+			sel, err := begin(d, noise.NewScript(choose), int64(len(units)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestMultistageChiSquare(t *testing.T) {
 		const n = 60_000
 		counts := map[int64]int{}
 		for range n {
-			sel, err := Begin(d, src, -1)
+			sel, err := begin(d, src, -1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -254,7 +254,7 @@ func TestFrameMismatch(t *testing.T) {
 			"unknown unit": {0, 0, 1, 1, -1}, "no such number": {0, 0, 1, 1, 2},
 			"a unit too large": {0, 0, 0, 1, 1}, "too few rows": {0, 0, 1, 1},
 		} {
-			sel, err := Begin(d, src, -1)
+			sel, err := begin(d, src, -1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -265,10 +265,10 @@ func TestFrameMismatch(t *testing.T) {
 				t.Errorf("%s, %s: %v", d.Kind(), name, err)
 			}
 		}
-		if _, err := Begin(d, src, 6); !errors.Is(err, &Error{SizeMismatch}) {
+		if _, err := begin(d, src, 6); !errors.Is(err, &Error{SizeMismatch}) {
 			t.Errorf("%s of another size: %v", d.Kind(), err)
 		}
-		sel, err := Begin(d, src, 5)
+		sel, err := begin(d, src, 5)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -152,12 +152,3 @@ func (s *coinSelector) Next(n int) (Selection, error) {
 func (s *coinSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
 
 func (s *coinSelector) Done() error { return firstError(s.finish(), s.src.Err()) }
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -148,7 +148,7 @@ func BenchmarkPoisson20M(b *testing.B) {
 
 func benchmarkDraw(b *testing.B, d Design, src *noise.Source, rows int64) {
 	for b.Loop() {
-		s, err := Begin(d, src, rows)
+		s, err := begin(d, src, rows)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"strconv"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // Rate is a sampling rate in (0, 1], an exact rational. The zero value is
@@ -14,11 +13,11 @@ import (
 type Rate struct{ num, den uint64 }
 
 // A decimal or a fraction of bounded length: nothing that could grow.
-var rateSyntax = lazy.Regexp(`^(\d{1,20}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,2})?$|^\d{1,20}/\d{1,20}$`)
+var rateSyntax = regexp.MustCompile(`^(\d{1,20}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,2})?$|^\d{1,20}/\d{1,20}$`)
 
 // ParseRate reads a decimal ("0.2", "1e-3") or a fraction ("1/3"), exactly.
 func ParseRate(text string) (Rate, error) {
-	if !rateSyntax().MatchString(text) {
+	if !rateSyntax.MatchString(text) {
 		return Rate{}, fmt.Errorf("rate: write a decimal such as 0.05, of at most 19 decimals, or a fraction such as 1/20")
 	}
 	r, ok := new(big.Rat).SetString(text)
@@ -32,14 +31,6 @@ func ParseRate(text string) (Rate, error) {
 		return Rate{}, fmt.Errorf("rate: %s has too many digits: round it to 19 decimals or fewer", text)
 	}
 	return Rate{num: r.Num().Uint64(), den: r.Denom().Uint64()}, nil
-}
-
-// RateOf takes a float64 for the shortest decimal that denotes it: 0.1 is 1/10.
-func RateOf(x float64) (Rate, error) {
-	if !(x > 0 && x <= 1) {
-		return Rate{}, fmt.Errorf("rate: must be above 0 and at most 1")
-	}
-	return ParseRate(strconv.FormatFloat(x, 'g', -1, 64))
 }
 
 // Fraction returns the rate as a fraction in lowest terms.

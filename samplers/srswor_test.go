@@ -187,10 +187,10 @@ func TestSRSWOREventAndRelations(t *testing.T) {
 	if got := draw(t, least, src, 12, 5); len(got) != 3 {
 		t.Errorf("%d rows drawn", len(got))
 	}
-	if _, err := Begin(least, src, 9); !errors.Is(err, &Error{TooFewRows}) {
+	if _, err := begin(least, src, 9); !errors.Is(err, &Error{TooFewRows}) {
 		t.Errorf("a table below the promise: %v", err)
 	}
-	if _, err := Begin(least, src, -1); !errors.Is(err, &Error{Misuse}) {
+	if _, err := begin(least, src, -1); !errors.Is(err, &Error{Misuse}) {
 		t.Errorf("an unknown number of rows: %v", err)
 	}
 	for _, c := range [][2]int64{{0, 5}, {-1, 5}, {6, 5}, {1, 0}} {

@@ -15,7 +15,7 @@ func TestStratifiedTakeExplored(t *testing.T) {
 	d := must[*StratifiedTake](t)(NewStratifiedTake(f, []int64{1, 3, 1}))
 	units := rowsOf(f)
 	mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
-		sel, err := Begin(d, noise.NewScript(choose), 8)
+		sel, err := begin(d, noise.NewScript(choose), 8)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestStratifiedPoissonFit(t *testing.T) {
 	single := make([]int, len(units))
 	var pairs, neighbours []int
 	for range n {
-		sel, err := Begin(d, src, -1)
+		sel, err := begin(d, src, -1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
@@ -23,9 +23,9 @@ func main() {
 	// The program is its own plugins, so that both are the same code on the same wire.
 	if len(os.Args) == 3 && os.Args[1] == "plugin" {
 		if os.Args[2] == "calls" {
-			sdk.Serve(metered{calls{}})
+			serve.Mechanisms(metered{calls{}})
 		} else {
-			sdk.Serve(metered{sgd.Mechanism{}})
+			serve.Mechanisms(metered{sgd.Mechanism{}})
 		}
 		return
 	}

@@ -90,9 +90,9 @@ func (p *plugin) close() { p.p.Close() }
 func (p *plugin) epoch(ctx context.Context, t *table) (cost, error) {
 	c := &clock{NoiseDrawer: t.drawer}
 	out, _, err := p.p.Release(ctx, p.req, func(_ context.Context, w host.RowWriter) error {
-		b := host.Batch{Rows: records}
+		b := sdk.Batch{Rows: records}
 		for _, x := range t.columns {
-			b.Columns = append(b.Columns, host.Values{Float64: x})
+			b.Columns = append(b.Columns, sdk.Values{Float64: x})
 		}
 		return w.Write(b)
 	}, c)

@@ -7,12 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/cmd/dprelease/early"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
+	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
 
@@ -23,6 +24,7 @@ var builtins = map[string]sdk.Mechanism{
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"randomized-response": randomizedresponse.Mechanism{},
+	"regression":          regression.Mechanism{},
 	"sgd":                 sgd.Mechanism{},
 }
 
@@ -44,12 +46,15 @@ func describeBuiltins() []sdk.Description {
 	return all
 }
 
+// serveCommand is the hidden command that serves the built-in mechanisms to a host.
+const serveCommand = "__mechanism"
+
 // serving says that a command line asks this process to serve the built-in mechanisms.
 // A host waits for it: there is no command line to read, nothing to set up.
-func serving(args []string) bool { return len(args) == 1 && args[0] == early.Serve }
+func serving(args []string) bool { return len(args) == 1 && args[0] == serveCommand }
 
-// serve serves the built-in mechanisms. A host uses a process for one of them.
-func serve() {
+// serveBuiltins serves the built-in mechanisms. A host uses a process for one of them.
+func serveBuiltins() {
 	var all []sdk.Mechanism
 	for _, name := range builtinNames() {
 		m := builtins[name]
@@ -58,7 +63,7 @@ func serve() {
 		}
 		all = append(all, m)
 	}
-	sdk.Serve(all...)
+	serve.Mechanisms(all...)
 }
 
 // onOneCore is a mechanism that computes on one core: looking for work on the others
@@ -74,7 +79,7 @@ func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {
 // gets here only where it is wrong: serving answers for the rest.
 func (e *environment) mechanism() *cobra.Command {
 	return &cobra.Command{
-		Use:    early.Serve,
+		Use:    serveCommand,
 		Hidden: true,
 		RunE: func(*cobra.Command, []string) error {
 			return errors.New("this command is for the program itself")

@@ -117,10 +117,9 @@ func TestClockWentBack(t *testing.T) {
 		for _, back := range []struct {
 			by  time.Duration
 			how string
-		}{{time.Second, "done"}, {time.Hour, ledger.CodeClock}, {-time.Hour, "done"}} {
-			w.raw(t, fmt.Sprintf("UPDATE dprelease_head SET at = %d", time.Now().Add(back.by).UnixMicro()))
+		}{{time.Second, "done"}, {time.Hour, ledger.CodeClock}, {0, "done"}} {
+			w.ahead(t, back.by)
 			name := fmt.Sprintf("by%d", int(back.by.Seconds()))
-			name = strings.Replace(name, "-", "minus", 1)
 			if how := w.run(t, name, name).end(t); how != back.how {
 				t.Errorf("%s back: %s, want %s", back.by, how, back.how)
 			}

@@ -7,12 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -30,6 +33,10 @@ func (s *story) load(string, func(string) (string, bool)) (*job.Job, error) {
 }
 
 func (s *story) check(context.Context, *job.Job, pipeline.Options) error { return s.checkErr }
+
+func (s *story) look(context.Context, *job.Job, pipeline.Options) (answer, bool, error) {
+	return words("the look"), false, s.checkErr
+}
 
 func (s *story) plan(context.Context, *job.Job, pipeline.Options) (answer, error) {
 	return words("the plan"), s.planErr
@@ -100,7 +107,8 @@ func TestFailures(t *testing.T) {
 			{"check", story{checkErr: c.err}}, {"plan", story{planErr: c.err}}, {"run", story{runErr: c.err}},
 		} {
 			exit, out, errw := try(context.Background(), &s.story, s.command, "j.yaml")
-			if exit != c.exit || out != "" || errw != c.text {
+			said, _, ok := cutLast(errw)
+			if exit != c.exit || out != "" || said != c.text || !ok {
 				t.Errorf("%s with %T: exit %d, stdout %q, stderr %q; want %d and %q", s.command, c.err, exit, out, errw, c.exit, c.text)
 			}
 			exit, out, errw = try(context.Background(), &s.story, s.command, "--json", "j.yaml")
@@ -109,7 +117,7 @@ func TestFailures(t *testing.T) {
 			}
 			var last failure
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code {
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code || last.Spent == "" || last.Retry == "" || last.At == "" {
 				t.Errorf("%s --json with %T ends with %s (%v)", s.command, c.err, lines[len(lines)-1], err)
 			}
 			if n := len(problemsOf(c.err)); len(lines) != n+1 {
@@ -121,9 +129,9 @@ func TestFailures(t *testing.T) {
 
 func TestAnswers(t *testing.T) {
 	for _, c := range []struct{ args, out string }{
-		{"check j.yaml", "j.yaml: no problems found\n"},
+		{"check j.yaml", "j.yaml: no problems found\n" + notLookedAt + "\n"},
 		{"check -q j.yaml", ""},
-		{"check --json j.yaml", `{"event":"done","exit":0,"job":"demo"}` + "\n"},
+		{"check --json j.yaml", `{"event":"done","exit":0,"job":"demo","note":"` + notLookedAt + `"}` + "\n"},
 		{"plan j.yaml", "the plan\n"},
 		{"plan --quiet j.yaml", ""},
 		{"plan --json j.yaml", `{"words":"the plan"}` + "\n"},
@@ -159,7 +167,8 @@ func TestPanic(t *testing.T) {
 		{during: func() { var v []int; _ = v[len(secretValue)] }},
 	} {
 		exit, out, errw := try(context.Background(), s, "run", "j.yaml")
-		if exit != 1 || out != "" || strings.Contains(errw, secretValue) || strings.Count(errw, "\n") != 1 ||
+		said, last, ok := cutLast(errw)
+		if exit != 1 || out != "" || strings.Contains(errw, secretValue) || strings.Count(said, "\n") != 1 || !ok || !strings.Contains(last, "code PANIC, exit 1; spent: unknown") ||
 			!strings.HasPrefix(errw, "dprelease: a bug: panic of type ") || !strings.Contains(errw, "commands_test.go:") {
 			t.Errorf("exit %d, stdout %q, stderr %q", exit, out, errw)
 		}
@@ -189,7 +198,9 @@ func TestSignals(t *testing.T) {
 		{syscall.SIGTERM, cutOff, 143, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
 		{syscall.SIGINT, context.Canceled, 130, "dprelease: INTERRUPTED: interrupted; nothing was drawn and nothing was spent\n"},
 	} {
-		ctx, stop := interruptible(context.Background())
+		received := make(chan os.Signal, 2)
+		signals.Notify(received)
+		ctx, stop := interruptible(context.Background(), received)
 		s := &story{runErr: c.err}
 		s.during = func() {
 			if err := syscall.Kill(syscall.Getpid(), c.sig); err != nil {
@@ -199,7 +210,9 @@ func TestSignals(t *testing.T) {
 		}
 		exit, out, errw := try(ctx, s, "run", "j.yaml")
 		stop()
-		if exit != c.want || out != "" || errw != c.text {
+		signal.Stop(received)
+		said, last, ok := cutLast(errw)
+		if exit != c.want || out != "" || said != c.text || !ok || !strings.Contains(last, fmt.Sprintf("exit %d;", c.want)) {
 			t.Errorf("%v, %v: exit %d, stdout %q, stderr %q", c.sig, c.err, exit, out, errw)
 		}
 	}
@@ -217,7 +230,7 @@ func TestClosedOutput(t *testing.T) {
 		var errw bytes.Buffer
 		s := &story{events: []pipeline.Event{{Kind: "plan"}, {Kind: "published"}}}
 		env := &environment{out: closed{}, errw: &errw, getenv: nothingSet, jobs: s}
-		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1 {
+		if exit := env.execute(context.Background(), strings.Fields(args)); exit != want || strings.Count(errw.String(), "\n") != 1+want {
 			t.Errorf("%s: exit %d, stderr %q", args, exit, errw.String())
 		}
 	}

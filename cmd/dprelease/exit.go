@@ -30,10 +30,23 @@ func (f failed) Error() string { return fmt.Sprintf("exit %d", f.exit) }
 
 // failure is the last line of a command that did not succeed.
 type failure struct {
-	Event   string `json:"event"` // "failed"
-	Exit    int    `json:"exit"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Event   string         `json:"event"` // "failed"
+	Exit    int            `json:"exit"`
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Spent   pipeline.Spent `json:"spent"`
+	Retry   pipeline.Retry `json:"retry"`
+	At      string         `json:"time"`
+}
+
+// unspent is a failure before any debit.
+func unspent(exit int, code, message string) failure {
+	return failure{Event: "failed", Exit: exit, Code: code, Spent: pipeline.SpentNone, Retry: pipeline.CodeOf(code).Retry, Message: message}
+}
+
+// last is what a terminal shows of a failure below its message.
+func (f failure) last() string {
+	return fmt.Sprintf("failed: code %s, exit %d; spent: %s; retry: %s; %s", f.Code, f.Exit, f.Spent, f.Retry, f.At)
 }
 
 // explain turns an error into an exit code, a fixed code word and a text, and
@@ -44,7 +57,7 @@ func explain(ctx context.Context, err error) (failure, job.Problems) {
 	var by interrupted
 	stopped := errors.As(context.Cause(ctx), &by)
 	if errors.As(err, &known) {
-		f := failure{"failed", known.Exit, known.Code, known.Message}
+		f := failure{Event: "failed", Exit: known.Exit, Code: known.Code, Spent: known.Cost(), Retry: known.Retry(), Message: known.Message}
 		if stopped && f.Exit == exitInterrupted {
 			f.Exit = by.exit()
 		}
@@ -54,13 +67,16 @@ func explain(ctx context.Context, err error) (failure, job.Problems) {
 	switch {
 	case stopped:
 		// What was cut off may look like a problem of the job: it is none.
-		return failure{"failed", by.exit(), "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"}, nil
+		return unspent(by.exit(), "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
 	case len(problems) > 0:
-		return failure{"failed", exitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was drawn and nothing was spent"}, problems
+		return unspent(exitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was drawn and nothing was spent"), problems
 	case errors.Is(err, context.Canceled):
-		return failure{"failed", exitInterrupted, "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"}, nil
+		return unspent(exitInterrupted, "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
 	}
-	return failure{"failed", exitBug, "INTERNAL", fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err)}, nil
+	// Nobody knows where this came from, so nobody knows what it spent.
+	f := unspent(exitBug, "INTERNAL", fmt.Sprintf("a bug: an unexpected error of type %T; please report it", err))
+	f.Spent = pipeline.SpentUnknown
+	return f, nil
 }
 
 // problemsOf are the problems of a job that an error holds.
@@ -82,6 +98,9 @@ func guard(errw io.Writer, f func() int) (exit int) {
 	defer func() {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errw, "dprelease: a bug: panic of type %T in %s; please report it\n", r, origin())
+			f := unspent(exitBug, "PANIC", "")
+			f.Spent, f.At = pipeline.SpentUnknown, clock()
+			fmt.Fprintln(errw, f.last())
 			exit = exitBug
 		}
 	}()

@@ -116,7 +116,7 @@ func (w *world) refuses(t *testing.T, round int, count map[string]int) {
 	w.restore(t, "newest")
 }
 
-var ledgerTables = []string{"head", "records", "accounts", "releases"}
+var ledgerTables = []string{"head", "records", "accounts", "releases", "samples", "tree"}
 
 // backup copies the ledger while nobody uses it, under a name.
 func (w *world) backup(t *testing.T, name string) {

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,32 +13,55 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
+// notLookedAt says what check leaves out when it does not look at the table.
+const notLookedAt = "the table was not looked at: not its columns, types, missing values, values outside bounds and domains, size, strata, frame, units or groups; check --data does, in private"
+
 func (e *environment) check() *cobra.Command {
+	var data bool
+	var out string
 	c := &cobra.Command{
 		Use:   "check JOB",
 		Short: "Report every problem of a job, without reading the data",
 		Long: `check reports every problem of a job in one pass, each as
 file:line:column: path of the key: what is wrong (what to do). It starts the
-plugins that the job names, to check their parameters, and never opens the table.`,
+plugins that the job names, to check their parameters, and does not open the table.
+
+With --data it also looks at the table, before anything is spent: columns, types,
+missing values, values outside bounds and domains, size, strata, frame, units and
+groups, and at what a run would fail. What it finds is private and has no noise. It is
+printed on a terminal, or written to a file of your own whose name begins with
+CONFIDENTIAL (--out). The ledger records that somebody looked, and nothing of what was
+seen; later reports say so, and whether bounds or domains were changed after it.`,
 		Example: `  dprelease check job.yaml
-  dprelease check --json job.yaml`,
+  dprelease check --json job.yaml
+  dprelease check --data job.yaml
+  dprelease check --data --out CONFIDENTIAL-look.txt job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
+			if out != "" && !data {
+				return errors.New("--out: is for --data")
+			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				if data {
+					return e.look(ctx, j, out)
+				}
 				if err := e.jobs.check(ctx, j, e.options()); err != nil {
 					return e.fail(ctx, err)
 				}
-				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name},
-					"%s: no problems found\n", args[0])
+				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt},
+					"%s: no problems found\n%s\n", args[0], notLookedAt)
 			})
 		},
 	}
+	c.Flags().BoolVar(&data, "data", false, "look at the table, in private")
+	c.Flags().StringVar(&out, "out", "", "write what --data finds to this file, readable by you alone")
+	e.byFlag(c)
 	e.outputFlags(c, "print problems as JSON, one a line")
 	return c
 }
 
 func (e *environment) run() *cobra.Command {
-	var diagnostics, again bool
+	var diagnostics, again, create bool
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "run JOB",
@@ -44,8 +69,9 @@ func (e *environment) run() *cobra.Command {
 		Long: `run plans a job, spends its budget, draws the samples, makes the releases and
 writes them, all of them or none. A job that was already released from the same
 data is not released again: the stored releases are published once more and nothing
-is spent. The budget is kept in the ledger that the job names, or in dprelease.db
-beside the job.
+is spent. The budget is kept in the ledger that the job names, which must be there
+(dprelease ledger init makes it), or in dprelease.db beside the job, which the first
+run makes.
 
 With --json standard output holds one JSON object a line: the events of the run,
 and last {"event":"done",…} or {"event":"failed",…}.`,
@@ -54,9 +80,13 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
   DATA=/srv/data dprelease run -q job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
+			if e.lockWait <= 0 {
+				return errNoWait
+			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
 				o.Diagnostics, o.Again, o.Wait = diagnostics, again, wait
+				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
 				outcome, err := e.jobs.run(ctx, j, o)
@@ -71,6 +101,9 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.outputFlags(c, "print events as JSON, one a line")
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
+	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
+	e.lockWaitFlag(c.Flags())
+	e.byFlag(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }
@@ -90,12 +123,19 @@ func (e *environment) job(ctx context.Context, path string, f func(context.Conte
 }
 
 func (e *environment) options() pipeline.Options {
-	return pipeline.Options{Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
+	return pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
 }
 
 // fail prints an error, one line for each problem, and gives its exit code.
 func (e *environment) fail(ctx context.Context, err error) error {
 	f, problems := explain(ctx, err)
+	return e.failWith(f, problems)
+}
+
+// failWith prints a failure. Its last line says the code, what was spent, and whether to
+// run the command again.
+func (e *environment) failWith(f failure, problems job.Problems) error {
+	f.At = clock()
 	if e.json {
 		for _, p := range problems {
 			e.line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
@@ -109,8 +149,12 @@ func (e *environment) fail(ctx context.Context, err error) error {
 	} else {
 		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
+	fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
 	return failed{f.Exit}
 }
+
+// clock is the time as it stands beside a failure.
+func clock() string { return time.Now().UTC().Format(time.RFC3339) }
 
 // say prints a short answer.
 func (e *environment) say(object any, format string, args ...any) error {
@@ -161,8 +205,11 @@ func (e *environment) printed(err error) error {
 	if err == nil {
 		return nil
 	}
-	e.tell(e.errw, "dprelease: OUTPUT: the answer cannot be written\n")
-	return failed{exitBug}
+	f := unspent(exitBug, "OUTPUT", "the answer cannot be written")
+	f.At = clock()
+	e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
+	fmt.Fprintln(e.errw, f.last())
+	return failed{f.Exit}
 }
 
 // line prints one JSON object on a line of its own.

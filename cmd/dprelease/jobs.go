@@ -12,6 +12,7 @@ import (
 type jobs interface {
 	load(path string, getenv func(string) (string, bool)) (*job.Job, error)
 	check(ctx context.Context, j *job.Job, o pipeline.Options) error
+	look(ctx context.Context, j *job.Job, o pipeline.Options) (answer, bool, error)
 	plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error)
 	run(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error)
 }
@@ -42,6 +43,15 @@ func (pipelineJobs) load(path string, getenv func(string) (string, bool)) (*job.
 
 func (pipelineJobs) check(ctx context.Context, j *job.Job, o pipeline.Options) error {
 	return pipeline.Check(ctx, j, o)
+}
+
+// look also says whether a run of the job would fail.
+func (pipelineJobs) look(ctx context.Context, j *job.Job, o pipeline.Options) (answer, bool, error) {
+	l, err := pipeline.TakeLook(ctx, j, o)
+	if err != nil {
+		return nil, false, err
+	}
+	return l, len(l.Failures) > 0, nil
 }
 
 func (pipelineJobs) plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -26,14 +29,27 @@ dprelease.db in this folder.`
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the budget: show, verify, init, raise, lower, keep, separate, export, clock",
+		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, separate, verify, export, clock",
 		Args:  unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: show, verify, init, raise, lower, keep, separate, export or clock")
+			return errors.New("a command is missing: show, init, raise, approve, lower, two-person, keep, separate, verify, export or clock")
 		},
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerExport(), e.ledgerClock())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerExport(), e.ledgerClock())
+	e.lockWaitFlag(c.PersistentFlags())
 	return c
+}
+
+// lockWaitFlag says for how long a command waits for a ledger that others keep locked.
+func (e *environment) lockWaitFlag(f *pflag.FlagSet) {
+	f.DurationVar(&e.lockWait, "lock-wait", ledger.DefaultLockWait, "how long to wait while others keep the ledger locked")
+}
+
+var errNoWait = errors.New("--lock-wait must be above 0")
+
+// byFlag says who acts.
+func (e *environment) byFlag(c *cobra.Command) {
+	c.Flags().StringVar(&e.by, "by", "", "who does this; it is recorded (default: your login name and this machine)")
 }
 
 // ledgerAddress finds out which ledger is meant.
@@ -46,8 +62,10 @@ func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.
 	}
 	switch ext := filepath.Ext(text); {
 	case ext == ".yaml" || ext == ".yml":
-		j, err := e.jobs.load(text, e.getenv)
-		if err != nil {
+		// Nothing but the address is wanted: a variable that the table's path needs, or
+		// anything else that is wrong with the job, is no reason to hide the balance.
+		j, err := pipeline.Load(text, e.getenv)
+		if problems := problemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
 			return ledger.Address{}, err
 		}
 		return pipeline.LedgerOf(ctx, j)
@@ -57,8 +75,17 @@ func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.
 	return ledger.ParseAddress(text, ".")
 }
 
+// aboutBudget says that a problem keeps a job's ledger from being known.
+func aboutBudget(p job.Problem) bool {
+	return p.Path == "" || p.Path == "budget" || strings.HasPrefix(p.Path, "budget.ledger")
+}
+
 // withLedger opens a ledger for one command.
 func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Options, f func(*ledger.Ledger) error) error {
+	if e.lockWait <= 0 {
+		return errNoWait
+	}
+	o.By, o.LockWait = e.by, e.lockWait
 	a, err := e.ledgerAddress(ctx, args)
 	if err == nil {
 		var l *ledger.Ledger
@@ -104,35 +131,42 @@ type limitFlags struct{ epsilon, delta string }
 
 func (l *limitFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&l.epsilon, "epsilon", "", "the limit's ε, an exact decimal")
-	c.Flags().StringVar(&l.delta, "delta", "0", "the limit's δ, an exact decimal")
+	c.Flags().StringVar(&l.delta, "delta", "", "the limit's δ, an exact decimal")
 }
 
-func (l *limitFlags) limit() (ledger.Limit, error) {
-	eps, err := job.ParseAmount(l.epsilon)
-	if err != nil {
-		return ledger.Limit{}, fmt.Errorf("--epsilon %w", err)
+// change is what the flags say; what is not given is nil.
+func (l *limitFlags) change() (c ledger.Change, err error) {
+	for _, f := range []struct {
+		name, text string
+		to         **big.Rat
+	}{{"--epsilon", l.epsilon, &c.Epsilon}, {"--delta", l.delta, &c.Delta}} {
+		if f.text == "" {
+			continue
+		}
+		if *f.to, err = job.ParseAmount(f.text); err != nil {
+			return c, fmt.Errorf("%s %w", f.name, err)
+		}
 	}
-	delta, err := job.ParseAmount(l.delta)
-	if err != nil {
-		return ledger.Limit{}, fmt.Errorf("--delta %w", err)
-	}
-	return ledger.Limit{Epsilon: eps, Delta: delta}, nil
+	return c, nil
 }
 
 func (e *environment) ledgerInit() *cobra.Command {
 	var k accountFlags
 	var l limitFlags
-	var filter string
-	var orders []float64
+	var o ledger.Opening
 	var keeps []string
 	c := &cobra.Command{
 		Use:   "init [LEDGER]",
 		Short: "Make a ledger, and open an account in it",
-		Long: `init makes a ledger where there is none and, with --dataset, opens an account: one
-for each data set, unit of privacy and relation. The filter says how the costs of
-jobs are added up, and never changes: basic adds ε and δ, zcdp adds ρ (Gaussian
-noise costs far less there), rdp adds Rényi divergences at fixed orders. A job on a
-data set without an account opens a basic one with its own limit.
+		Long: `init makes a ledger where there is none, brings one of an earlier version up to
+date, and, with --dataset, opens an account: one for each data set, unit of privacy
+and relation. It makes no folder. The filter says how the costs of jobs are added
+up, and never changes: basic adds ε and δ, zcdp adds ρ (Gaussian noise costs far
+less there), rdp adds Rényi divergences at fixed orders. A job on a data set
+without an account opens a basic one with its own limit.
+
+With --two-person the limit of the account is raised by one person (ledger raise)
+and approved by another (ledger approve).
 
 An account protects neighbours that agree in the columns of --keeps, which may be empty
 (--keeps ""). Without --keeps the first job decides: see ledger keep.
@@ -142,8 +176,7 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var key ledger.Key
-			var limit ledger.Limit
-			err := oneOf("--filter", filter, []string{ledger.Basic, ledger.ZCDP, ledger.RDP})
+			err := oneOf("--filter", o.Filter, []string{ledger.Basic, ledger.ZCDP, ledger.RDP})
 			if err != nil {
 				return err
 			}
@@ -151,16 +184,25 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 				if key, err = k.key(); err != nil {
 					return err
 				}
-				if limit, err = l.limit(); err != nil {
+				limit, err := l.change()
+				if err != nil {
 					return err
 				}
+				if limit.Epsilon == nil {
+					return errors.New("--epsilon is missing")
+				}
+				if limit.Delta == nil {
+					limit.Delta = new(big.Rat)
+				}
+				o.Limit = ledger.Limit{Epsilon: limit.Epsilon, Delta: limit.Delta}
 			}
-			if filter == ledger.RDP && len(orders) == 0 {
-				orders = ledger.DefaultOrders()
+			if o.Filter == ledger.RDP && len(o.Orders) == 0 {
+				o.Orders = ledger.DefaultOrders()
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{Create: true}, func(led *ledger.Ledger) error {
 				if k.dataset != "" {
-					if _, err := led.OpenAccount(c.Context(), key, ledger.Opening{Filter: filter, Orders: orders, Limit: limit, Keeps: said(c, keeps)}); err != nil {
+					o.Keeps = said(c, keeps)
+					if _, err := led.OpenAccount(c.Context(), key, o); err != nil {
 						return err
 					}
 				}
@@ -171,8 +213,10 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 	}
 	k.add(c)
 	l.add(c)
-	c.Flags().StringVar(&filter, "filter", ledger.Basic, "basic, zcdp or rdp")
-	c.Flags().Float64SliceVar(&orders, "orders", nil, "the orders of an rdp account")
+	e.byFlag(c)
+	c.Flags().StringVar(&o.Filter, "filter", ledger.Basic, "basic, zcdp or rdp")
+	c.Flags().Float64SliceVar(&o.Orders, "orders", nil, "the orders of an rdp account")
+	c.Flags().BoolVar(&o.TwoPersons, "two-person", false, "a raised limit needs a second person")
 	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which all neighbours agree, separated by commas")
 	e.outputFlags(c, "print one JSON object")
 	return c
@@ -186,42 +230,141 @@ func said(c *cobra.Command, keeps []string) []string {
 	return append([]string{}, keeps...)
 }
 
+// act is a command that changes an account.
+func (e *environment) act(c *cobra.Command, do func(context.Context, *ledger.Ledger, ledger.Key) (*ledger.Account, error)) *cobra.Command {
+	var k accountFlags
+	c.Long += "\n" + whichLedger
+	c.Args = cobra.MaximumNArgs(1)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		key, err := k.key()
+		if err != nil {
+			return err
+		}
+		return e.withLedger(c.Context(), args, ledger.Options{}, func(l *ledger.Ledger) error {
+			a, err := do(c.Context(), l, key)
+			if err != nil {
+				return err
+			}
+			return e.say(showAccount(a), "%s: the limit is %s%s\n", key, a.Limit, waiting(a))
+		})
+	}
+	k.add(c)
+	e.byFlag(c)
+	e.outputFlags(c, "print one JSON object")
+	return c
+}
+
+// waiting says what of an account waits for a second person.
+func waiting(a *ledger.Account) string {
+	text := ""
+	if a.TwoPersons {
+		text = "; two persons raise it"
+	}
+	switch p := a.Pending; {
+	case p == nil:
+		return text
+	case p.EndRule:
+		return fmt.Sprintf("%s; %s asks to let one person raise it: another person approves with dprelease ledger approve --proposal %d", text, p.By, p.Record)
+	default:
+		return fmt.Sprintf("%s; %s asks for %s: another person approves with dprelease ledger approve --proposal %d", text, p.By, proposed(p), p.Record)
+	}
+}
+
+func proposed(p *ledger.Proposal) string { return limitText(p.Epsilon, p.Delta) }
+
+// limitText writes a limit that the chain holds as two exact fractions.
+func limitText(epsilon, delta string) string {
+	var l ledger.Limit
+	var ok, ok2 bool
+	l.Epsilon, ok = new(big.Rat).SetString(epsilon)
+	if l.Delta, ok2 = new(big.Rat).SetString(delta); !ok || !ok2 {
+		return "a limit that cannot be read"
+	}
+	return l.String()
+}
+
 // ledgerLimit is raise or lower.
 func (e *environment) ledgerLimit(verb string) *cobra.Command {
-	var k accountFlags
 	var l limitFlags
 	var reason string
 	c := &cobra.Command{
-		Use:   verb + " [LEDGER] --dataset ID --relation R --epsilon E [--delta D] --reason TEXT",
+		Use:   verb + " [LEDGER] --dataset ID --relation R [--epsilon E] [--delta D] --reason TEXT",
 		Short: strings.ToUpper(verb[:1]) + verb[1:] + " the limit of an account, for a reason that is recorded",
-		Long:  verb + " sets a new limit on an account. The reason becomes a part of the chain.\n" + whichLedger,
-		Example: "  dprelease ledger " + verb + ` --dataset ca-schools-2000 --relation replace-one --epsilon 4 --delta 1e-6 \
+		Long: verb + ` sets a new limit on an account; what is not given stays. Who did it and the reason
+become a part of the chain.`,
+		Example: "  dprelease ledger " + verb + ` --dataset ca-schools-2000 --relation replace-one --epsilon 4 \
     --reason "board decision of 12 May"`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			key, err := k.key()
-			if err != nil {
-				return err
-			}
-			limit, err := l.limit()
-			if err != nil {
-				return err
-			}
-			if strings.TrimSpace(reason) == "" {
-				return errors.New("--reason is missing; it is recorded")
-			}
-			return e.withLedger(c.Context(), args, ledger.Options{}, func(led *ledger.Ledger) error {
-				a, err := led.SetLimit(c.Context(), key, limit, verb == "raise", reason)
-				if err != nil {
-					return err
-				}
-				return e.say(showAccount(a), "%s: the limit is now %s\n", key, a.Limit)
-			})
-		},
 	}
-	k.add(c)
+	if verb == "raise" {
+		c.Long += `
+Where the account asks for two persons, the limit stays until another person
+approves (ledger approve).`
+	}
+	e.act(c, func(ctx context.Context, led *ledger.Ledger, key ledger.Key) (*ledger.Account, error) {
+		change, err := l.change()
+		if err != nil {
+			return nil, err
+		}
+		change.Raise, change.Reason = verb == "raise", oneLine(reason)
+		return led.SetLimit(ctx, key, change)
+	})
+	c.PreRunE = func(*cobra.Command, []string) error {
+		switch change, err := l.change(); {
+		case err != nil:
+			return err
+		case change.Epsilon == nil && change.Delta == nil:
+			return errors.New("--epsilon or --delta is missing")
+		case oneLine(reason) == "":
+			return errors.New("--reason is missing; it is recorded")
+		}
+		return nil
+	}
 	l.add(c)
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
-	e.outputFlags(c, "print one JSON object")
+	return c
+}
+
+func (e *environment) ledgerApprove() *cobra.Command {
+	var proposal int64
+	c := &cobra.Command{
+		Use:   "approve [LEDGER] --dataset ID --relation R --proposal RECORD",
+		Short: "Approve what another person asked for: a raised limit, or the end of that rule",
+		Long: `approve carries out what waits for a second person on an account. ledger show says
+what that is and which record asked for it. Who asked cannot approve. The ledger
+records names and cannot prove them: whoever can write to it can give any name.`,
+		Example: `  dprelease ledger approve --dataset ca-schools-2000 --relation replace-one --proposal 17`,
+	}
+	e.act(c, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (*ledger.Account, error) {
+		return l.Approve(ctx, key, proposal)
+	})
+	c.Flags().Int64Var(&proposal, "proposal", 0, "the record that asked for it")
+	return c
+}
+
+func (e *environment) ledgerTwoPerson() *cobra.Command {
+	var on, off bool
+	var reason string
+	c := &cobra.Command{
+		Use:   "two-person [LEDGER] --dataset ID --relation R --on|--off --reason TEXT",
+		Short: "Make it a rule of an account that two persons raise its limit, or end the rule",
+		Long: `two-person --on makes it a rule of an account that one person raises the limit and
+another approves. --off asks to end the rule; a second person approves that, too.`,
+		Example: `  dprelease ledger two-person --on --dataset ca-schools-2000 --relation replace-one --reason "board decision of 12 May"`,
+	}
+	e.act(c, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (*ledger.Account, error) {
+		return l.SetTwoPersons(ctx, key, on, oneLine(reason))
+	})
+	c.PreRunE = func(*cobra.Command, []string) error {
+		switch {
+		case on == off:
+			return errors.New("give one of --on and --off")
+		case oneLine(reason) == "":
+			return errors.New("--reason is missing; it is recorded")
+		}
+		return nil
+	}
+	c.Flags().BoolVar(&on, "on", false, "two persons from now on")
+	c.Flags().BoolVar(&off, "off", false, "ask to let one person raise the limit again")
+	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	return c
 }

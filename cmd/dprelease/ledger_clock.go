@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/user"
 	"strings"
 	"time"
 
@@ -17,7 +15,7 @@ import (
 
 func (e *environment) ledgerClock() *cobra.Command {
 	var accept bool
-	var by, reason string
+	var reason string
 	c := &cobra.Command{
 		Use:   "clock [LEDGER] [--accept --reason TEXT]",
 		Short: "Compare the clock with the records, and accept one that is behind them",
@@ -32,20 +30,18 @@ spent, and records stay in their order.
   dprelease ledger clock job.yaml --accept --reason "the time server was a year ahead, ticket 4711"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			reason, by = oneLine(reason), oneLine(by)
+			reason = oneLine(reason)
 			switch {
 			case !accept && (c.Flags().Changed("reason") || c.Flags().Changed("by")):
 				return errors.New("--reason and --by go with --accept")
 			case accept && reason == "":
 				return errors.New("--reason is missing; it is recorded")
-			case by == "":
-				by = whoami()
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: !accept}, func(l *ledger.Ledger) error {
 				if !accept {
 					return e.clock(c.Context(), l)
 				}
-				turn, err := l.AcceptClock(c.Context(), by, reason)
+				turn, err := l.AcceptClock(c.Context(), reason)
 				if err != nil {
 					return err
 				}
@@ -55,7 +51,7 @@ spent, and records stay in their order.
 	}
 	c.Flags().BoolVar(&accept, "accept", false, "record that the clock is right, and that times after it are passed over")
 	c.Flags().StringVar(&reason, "reason", "", "with --accept: why; it is recorded")
-	c.Flags().StringVar(&by, "by", "", "with --accept: who; it is recorded (default: user@machine)")
+	e.byFlag(c)
 	e.outputFlags(c, "print one JSON object")
 	return c
 }
@@ -122,16 +118,4 @@ func writeTurns(w io.Writer, turns []ledger.Turn) {
 	for _, t := range turns {
 		fmt.Fprintln(w, turnText(t))
 	}
-}
-
-// whoami names who gives a command, as far as the machine knows.
-func whoami() string {
-	name := "unknown"
-	if u, err := user.Current(); err == nil {
-		name = u.Username
-	}
-	if host, err := os.Hostname(); err == nil {
-		name += "@" + host
-	}
-	return name
 }

@@ -51,6 +51,7 @@ taken back.
 	k.add(c)
 	c.Flags().StringSliceVar(&columns, "columns", nil, "the columns, separated by commas")
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	e.byFlag(c)
 	e.outputFlags(c, "print one JSON object")
 	return c
 }
@@ -98,6 +99,7 @@ the chain.
 	c.Flags().StringVar(&other.unit, "from-unit", job.UnitRow, "the other account's unit of privacy")
 	c.Flags().StringVar(&other.relation, "from-relation", "", strings.Join([]string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}, " or "))
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	e.byFlag(c)
 	e.outputFlags(c, "print one JSON object")
 	return c
 }

@@ -20,34 +20,48 @@ import (
 
 // shownAccount is an account for people and programs.
 type shownAccount struct {
-	Dataset  string        `json:"dataset"`
-	Unit     string        `json:"unit"`
-	Relation string        `json:"relation"`
-	Filter   string        `json:"filter"`
-	Epsilon  string        `json:"limit_epsilon"`
-	Delta    string        `json:"limit_delta"`
-	Amounts  []shownAmount `json:"amounts"`
-	Debits   int64         `json:"debits"`
+	Dataset  string           `json:"dataset"`
+	Unit     string           `json:"unit"`
+	Relation string           `json:"relation"`
+	Filter   string           `json:"filter"`
+	Epsilon  string           `json:"limit_epsilon"`
+	Delta    string           `json:"limit_delta"`
+	Two      bool             `json:"two_persons,omitempty"`
+	Pending  *ledger.Proposal `json:"pending,omitempty"`
+	Amounts  []shownAmount    `json:"amounts"`
+	Debits   int64            `json:"debits"`
+	Acts     []ledger.Act     `json:"acts,omitempty"` // everything but spending
+	Spends   []ledger.Spend   `json:"spends,omitempty"`
+	Samples  []shownSample    `json:"samples,omitempty"`
 	// Keeps are the columns in which all neighbours agree that the account protects (P27).
-	Keeps   []string       `json:"keeps,omitempty"`
-	Spends  []ledger.Spend `json:"spends,omitempty"`
-	Samples []shownSample  `json:"samples,omitempty"`
+	Keeps []string `json:"keeps,omitempty"`
+
+	waiting string
 }
 
+// shownAmount is in decimals: what is spent is rounded up, the rest down.
 type shownAmount struct {
 	Unit  string `json:"unit"`
-	Limit string `json:"limit"` // exact, as all three are
+	Limit string `json:"limit"`
 	Spent string `json:"spent"`
 	Left  string `json:"left"`
+	Exact string `json:"spent_exact"` // a fraction
+}
 
-	limit, spent, left *big.Rat
+// rest is what is left, for people.
+func (m shownAmount) rest() string {
+	if m.Left == "0" && m.Limit != "0" {
+		return "spent"
+	}
+	return m.Left
 }
 
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), Filter: a.Filter,
-		Epsilon: job.FormatAmount(a.Limit.Epsilon), Delta: job.FormatAmount(a.Limit.Delta), Debits: a.Debits}
+		Epsilon: job.FormatAmount(a.Limit.Epsilon), Delta: job.FormatAmount(a.Limit.Delta), Debits: a.Debits,
+		Two: a.TwoPersons, Pending: a.Pending, waiting: waiting(a)}
 	for _, m := range a.Amounts(a.Limit) {
-		s.Amounts = append(s.Amounts, shownAmount{m.Unit, job.FormatAmount(m.Limit), job.FormatAmount(m.Spent), job.FormatAmount(m.Left), m.Limit, m.Spent, m.Left})
+		s.Amounts = append(s.Amounts, shownAmount{m.Unit, ledger.Down(m.Limit), ledger.Up(m.Spent), ledger.Down(m.Rest()), m.Spent.RatString()})
 	}
 	return s
 }
@@ -100,13 +114,19 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 	if s.Clocks, err = l.Turns(ctx); err != nil {
 		return nil, err
 	}
+	acts, err := l.Acts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for _, a := range accounts {
 		if dataset != "" && a.Dataset != dataset {
 			continue
 		}
 		shown := showAccount(a)
-		if shown.Keeps, err = l.Keeps(ctx, a.ID); err != nil {
-			return nil, err
+		for _, act := range acts {
+			if act.Account == a.ID {
+				shown.Acts = append(shown.Acts, act)
+			}
 		}
 		if shown.Spends, err = l.Spends(ctx, a.ID); err != nil {
 			return nil, err
@@ -127,28 +147,34 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
-		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta)
+		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s%s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta, a.waiting)
 		if len(a.Keeps) > 0 {
 			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
 		for _, m := range a.Amounts {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.Unit, ledger.Up(m.spent), ledger.Down(m.left), ledger.Down(m.limit))
+			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.Unit, m.Spent, m.rest(), m.Limit)
 		}
 		if err := t.Flush(); err != nil {
 			return err
+		}
+		for i, act := range a.Acts {
+			if i == 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "  record %d: at %s %s\n", act.Record, moment(act.At), actText(act))
 		}
 		if len(a.Spends) == 0 {
 			continue
 		}
 		fmt.Fprintln(w)
-		fmt.Fprintln(t, "  record\ttime\tjob, releases\tstate\tcharged")
+		fmt.Fprintln(t, "  record\ttime\tby\tjob, releases\tstate\tcharged")
 		unfinished := false
 		for _, d := range a.Spends {
-			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\tε %s, δ %s\n", d.Release, moment(d.At), d.Job, d.State, rise(d.Epsilon), rise(d.Delta))
+			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\tε %s, δ %s\n", d.Release, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon), rise(d.Delta))
 			for _, r := range d.Charges {
-				fmt.Fprintf(t, "  \t\t  %s\t\tε %s, δ %s on its own\n", r.Name, rise(r.Epsilon), rise(r.Delta))
+				fmt.Fprintf(t, "  \t\t\t  %s\t\tε %s, δ %s on its own\n", r.Name, rise(r.Epsilon), rise(r.Delta))
 			}
 			unfinished = unfinished || d.State == ledger.Debited || d.State == ledger.Abandoned
 		}
@@ -163,6 +189,46 @@ func (s *shownLedger) writeText(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// actText is what somebody did to an account, for people.
+func actText(a ledger.Act) string {
+	who := a.By
+	if who == "" {
+		who = "somebody"
+	}
+	limit := "ε " + a.Epsilon + ", δ " + a.Delta
+	text := ""
+	switch a.What {
+	case "account":
+		text = "opened the account with the limit " + limit
+		if a.Two {
+			text += ", which two persons raise"
+		}
+	case "limit":
+		text = "lowered the limit to " + limit
+		if a.Raised {
+			text = "raised the limit to " + limit
+		}
+	case "propose":
+		text = "asked a second person for the limit " + limit
+		if a.EndRule {
+			text = "asked a second person to let one person raise the limit"
+		}
+	case "approve":
+		text = fmt.Sprintf("approved what record %d asks for", a.Proposal)
+	case "rule":
+		text = "made it a rule that two persons raise the limit"
+	case "keeps":
+		text = "let the account protect only neighbours that agree in " + strings.Join(a.Columns, ", ")
+		if len(a.Columns) == 0 {
+			text = "let the account protect all neighbours"
+		}
+	}
+	if a.Reason != "" {
+		text += ": " + a.Reason
+	}
+	return who + " " + text
 }
 
 // moment is a time of the chain without the parts of a second.
@@ -182,21 +248,19 @@ func rise(x float64) string {
 	return strconv.FormatFloat(math.Inf(1), 'g', -1, 64)
 }
 
-// writeCSV prints one line for each release of each debit, and for the debit.
+// writeCSV prints one line for each debit, so that a column can be added up.
 func (s *shownLedger) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	lines := [][]string{{"record", "time", "dataset", "unit", "relation", "job", "digest", "state", "release", "epsilon", "delta"}}
+	lines := [][]string{{"record", "time", "by", "dataset", "unit", "relation", "job", "digest", "state", "releases", "epsilon", "delta"}}
 	for _, a := range s.Accounts {
 		for _, d := range a.Spends {
-			head := []string{strconv.FormatInt(d.Release, 10), d.At, a.Dataset, a.Unit, a.Relation, d.Job, d.Digest, d.State}
-			line := func(name string, eps, delta float64) []string {
-				return append(append([]string(nil), head...), name, number(eps), number(delta))
-			}
-			lines = append(lines, line("", d.Epsilon, d.Delta))
+			var names []string
 			for _, r := range d.Charges {
-				lines = append(lines, line(r.Name, r.Epsilon, r.Delta))
+				names = append(names, r.Name)
 			}
+			lines = append(lines, []string{strconv.FormatInt(d.Release, 10), d.At, d.By, a.Dataset, a.Unit, a.Relation, d.Job, d.Digest, d.State,
+				strings.Join(names, " "), number(d.Epsilon), number(d.Delta)})
 		}
 	}
 	return c.WriteAll(lines)

@@ -7,23 +7,23 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/dprelease/dprelease/internal/launch"
+	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 )
 
 func main() { os.Exit(realMain()) }
 
 func realMain() int {
 	if serving(os.Args[1:]) {
-		serve()
+		signal.Reset() // the host ends a mechanism, and hears nothing from it
+		serveBuiltins()
 		return exitDone
 	}
-	defer launch.Drop()
 	stderr := os.Stderr
 	if slices.Contains(os.Args[1:], "run") { // nothing else reads a private row
 		stderr = apart()
 	}
 	tuneCollector()
-	ctx, stop := interruptible(context.Background())
+	ctx, stop := interruptible(context.Background(), signals.Received)
 	defer stop()
 	self, err := os.Executable()
 	if err != nil {
@@ -36,32 +36,22 @@ func realMain() int {
 	return e.execute(ctx, os.Args[1:])
 }
 
-// stops are the signals that end a run in good order. All but the first two would print
-// stacks and registers, which could hold what was just read (P20): a watchdog sends
-// SIGABRT, a shell SIGQUIT. A fault of this program's own is not a signal here, but a
-// panic.
-var stops = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGILL, syscall.SIGTRAP,
-	syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS}
-
-// interruptible is cancelled by the signals in stops, and by SIGHUP unless the run was
-// started with nohup; the cause says by which. A second signal ends the process at once.
+// interruptible is cancelled by the first signal that received holds; the cause says
+// which. A second signal ends the process at once. Nothing stops the signals: after the
+// last word of the program one of them would still print its stacks.
 //
 // A closed pipe on standard output must not end a run that has spent its budget:
 // SIGPIPE is caught, so that a write fails instead. It is not ignored, because
 // that would be inherited by the plugins.
-func interruptible(parent context.Context) (context.Context, func()) {
+func interruptible(parent context.Context, received <-chan os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals, pipes := make(chan os.Signal, 2), make(chan os.Signal, 1)
-	signal.Notify(signals, stops...)
-	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(signals, syscall.SIGHUP)
-	}
+	pipes := make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	stopped := make(chan struct{})
 	go func() {
 		for second := false; ; second = true {
 			select {
-			case s := <-signals:
+			case s := <-received:
 				if second {
 					os.Exit(interrupted{s}.exit())
 				}
@@ -71,7 +61,7 @@ func interruptible(parent context.Context) (context.Context, func()) {
 			}
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); signal.Stop(pipes); cancel(context.Canceled); close(stopped) }
+	return ctx, func() { signal.Stop(pipes); cancel(context.Canceled); close(stopped) }
 }
 
 // interrupted is the cause of a context that a signal cancelled.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,6 +27,7 @@ type tests struct{ *testing.M }
 
 // Run runs the tests.
 func (m tests) Run() int {
+	signal.Reset() // of package signals: tests that hang should print their stacks
 	defer postgrestest.Stop()
 	return m.M.Run()
 }
@@ -34,7 +38,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               func(e *testscript.Env) error { return writeTables(e.WorkDir) },
-		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "says": says},
 	})
 }
 
@@ -51,5 +55,26 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if code != args[0] {
 		ts.Fatalf("exit code is %s, want %s", code, args[0])
+	}
+}
+
+// lastLine is how every failure ends.
+var lastLine = regexp.MustCompile(`^failed: code [A-Z_]+, exit \d+; spent: (none|this release|unknown); retry: (yes|no|after a person looked); \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
+
+// cutLast takes the last line off what a failure printed; ok says that it is one.
+func cutLast(text string) (rest, last string, ok bool) {
+	text = strings.TrimSuffix(text, "\n")
+	at := strings.LastIndexByte(text, '\n') + 1
+	return text[:at], text[at:], lastLine.MatchString(text[at:])
+}
+
+// says compares standard error, without the last line of a failure, with a file.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: says FILE")
+	}
+	got, _, ok := cutLast(ts.ReadFile("stderr"))
+	if want := ts.ReadFile(args[0]); !ok || got != want {
+		ts.Fatalf("standard error is %q, want %q and the last line of a failure", got, want)
 	}
 }

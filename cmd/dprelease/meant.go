@@ -106,15 +106,13 @@ func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var known []string
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() || sub.Name() == "help" {
-			known = append(known, sub.Name())
-		}
-	}
-	of := ""
+	of, hint := "", ""
 	if c.HasParent() {
 		of = " of " + c.Name()
 	}
-	return fmt.Errorf("unknown command %q%s%s", args[0], of, didYouMean("", args[0], known))
+	c.SuggestionsMinimumDistance = 2 // as where cobra itself suggests
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = " (did you mean " + enumerated(near) + "?)"
+	}
+	return fmt.Errorf("unknown command %q%s%s", args[0], of, hint)
 }

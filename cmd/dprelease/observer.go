@@ -41,8 +41,8 @@ func public(ev pipeline.Event) pipeline.Event {
 	return ev
 }
 
-// lines prints one JSON object for each event, and of the progress of a draw twenty.
-// Once a line could not be printed it prints no more; the run goes on.
+// lines prints one JSON object for each event. Once a line could not be printed it
+// prints no more; the run goes on.
 type lines struct {
 	e      *environment
 	mu     sync.Mutex
@@ -53,7 +53,7 @@ type lines struct {
 func (l *lines) Observe(ev pipeline.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if between := ev.Kind == "progress" && ev.Total > 0 && ev.Done*20%ev.Total != 0; !l.broken && !between {
+	if !l.broken {
 		l.broken = l.e.line(public(ev)) != nil
 	}
 }

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
+	"github.com/google/renameio/v2"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/planner"
-	"github.com/dprelease/dprelease/planner/figure"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -72,8 +71,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 		return e.studyFailed(ctx, err)
 	}
 	if err := s.files(r); err != nil {
-		e.tell(e.errw, "dprelease: OUTPUT: %v\n", err)
-		return failed{exitBug}
+		return e.failWith(unspent(exitBug, "OUTPUT", err.Error()), nil)
 	}
 	return e.print(r)
 }
@@ -143,17 +141,9 @@ func (s *study) files(r result) error {
 	return writeWhole(s.page, b)
 }
 
+// writeWhole writes a file whole or not at all.
 func writeWhole(path string, b []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".plan-*")
-	if err != nil {
-		return fmt.Errorf("%s cannot be written", path)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("%s cannot be written", path)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := renameio.WriteFile(path, b, 0o644); err != nil {
 		return fmt.Errorf("%s cannot be written", path)
 	}
 	return nil

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/cmd/dprelease/early"
 	"github.com/dprelease/dprelease/internal/conformance"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/pipeline"
@@ -62,7 +61,7 @@ was not refuted is not proved.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			cmd := host.Command{Name: x.builtin, Path: e.self, Args: []string{early.Serve}, Mechanism: x.builtin}
+			cmd := host.Command{Name: x.builtin, Path: e.self, Args: []string{serveCommand}, Mechanism: x.builtin}
 			if x.builtin == "" {
 				var err error
 				if cmd, err = pluginFile(args[0]); err != nil {
@@ -146,12 +145,7 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 
 // unchecked says why the suite could not be run. No data was involved.
 func (e *environment) unchecked(err error) error {
-	if e.json {
-		_ = e.line(failure{"failed", pipeline.ExitPlugin, "PLUGIN_UNCHECKED", err.Error()})
-	} else {
-		e.tell(e.errw, "dprelease: the plugin cannot be checked: %v\n", err)
-	}
-	return failed{pipeline.ExitPlugin}
+	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
 }
 
 // text is the verdict for people.

@@ -8,12 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"text/template"
 
 	"github.com/spf13/cobra"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 //go:embed skeleton
@@ -27,7 +26,7 @@ func skeletonFiles(name string) map[string]string {
 	}
 }
 
-var pluginName = lazy.Regexp(`^[a-z][a-z0-9-]{0,62}$`)
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 func (e *environment) pluginNew() *cobra.Command {
 	var replace, dir string
@@ -40,7 +39,7 @@ a proof. It never overwrites anything.`,
 		Example: `  dprelease plugin new trimmed-mean
   cd trimmed-mean && go mod tidy && go build && dprelease plugin check ./trimmed-mean`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || !pluginName().MatchString(args[0]) {
+			if len(args) != 1 || !pluginName.MatchString(args[0]) {
 				return errors.New("give one name: lower-case letters, digits and dashes, a letter first")
 			}
 			return nil

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -17,6 +19,8 @@ type environment struct {
 	jobs      jobs
 
 	quiet, json bool
+	by          string        // who acts
+	lockWait    time.Duration // for a ledger that others keep locked
 }
 
 // execute runs one command line and returns the exit code.
@@ -37,7 +41,10 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 			return done.exit
 		}
 		// Every other error is cobra's: the command line itself is wrong.
+		f := unspent(exitUsage, "USAGE", "")
+		f.At = clock()
 		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
+		fmt.Fprintln(e.errw, f.last())
 		return exitUsage
 	})
 }

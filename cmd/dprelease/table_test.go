@@ -26,6 +26,7 @@ func writePeople(path string, youngest, missing int) error {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "age", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
 		{Name: "region", Type: arrow.BinaryTypes.String},
+		{Name: "household", Type: arrow.PrimitiveTypes.Int64},
 	}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -36,6 +37,7 @@ func writePeople(path string, youngest, missing int) error {
 			b.Field(0).(*array.Float64Builder).Append(float64(youngest + i%60))
 		}
 		b.Field(1).(*array.StringBuilder).Append([]string{"north", "south"}[i%2])
+		b.Field(2).(*array.Int64Builder).Append(int64(7_000_000 + i))
 	}
 	rec := b.NewRecord()
 	defer rec.Release()

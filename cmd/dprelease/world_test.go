@@ -58,7 +58,25 @@ releases:
   - {name: count, mechanism: count, params: {by: g}, guarantee: {epsilon: 0.5}}`,
 }
 
+// newWorld has a new ledger in it.
 func newWorld(t *testing.T, address string) *world {
+	t.Helper()
+	w := emptyWorld(t, address)
+	a, err := ledger.ParseAddress(address, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ledger.Open(t.Context(), a, ledger.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func emptyWorld(t *testing.T, address string) *world {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -136,7 +154,7 @@ func (w *world) run(t testing.TB, name, out string, flags ...string) *process {
 const killed = "killed"
 
 // end waits for a run and says how it ended: "done", a code, or killed. A run ends
-// in few ways, and says which on one line of standard error.
+// in few ways, and says which on one line of standard error, above the last one.
 func (p *process) end(t testing.TB) string {
 	err := p.Wait()
 	var exit *exec.ExitError
@@ -152,7 +170,7 @@ func (p *process) end(t testing.TB) string {
 	code, _, _ := strings.Cut(strings.TrimPrefix(p.errs.String(), "dprelease: "), ":")
 	known := map[string]int{ledger.CodeUnfinished: 7, "RUN_ELSEWHERE": 7, ledger.CodeRolledBack: 7, ledger.CodeReleased: 7, ledger.CodeLease: 7,
 		ledger.CodeClock: 7, ledger.CodeChanged: 6, ledger.CodeExhausted: 4}
-	if known[code] != exit.ExitCode() || strings.Count(p.errs.String(), "\n") != 1 {
+	if said, _, ok := cutLast(p.errs.String()); !ok || known[code] != exit.ExitCode() || strings.Count(said, "\n") != 1 {
 		t.Errorf("exit %d: %s", exit.ExitCode(), p.errs.String())
 	}
 	return code

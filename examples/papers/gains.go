@@ -5,7 +5,7 @@ import (
 	"math"
 	"sort"
 
-	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )

@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 
-	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )

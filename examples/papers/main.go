@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/internal/figure"
 )
 
 // exhibit is one figure of the gallery with what is said about it.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dprelease/dprelease/planner/figure"
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/pld"
 	"github.com/dprelease/dprelease/privacy/rdp"

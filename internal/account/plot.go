@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -37,7 +38,7 @@ func drawPlot(q *expr.Query, a *answer, path string) error {
 	if err != nil {
 		return err
 	}
-	p := figure(a, curves, x)
+	p := newPlot(a, curves, x)
 	const width, height = 18 * vg.Centimeter, 12 * vg.Centimeter
 	var to vg.CanvasWriterTo = vgsvg.New(width, height)
 	if format == "png" {
@@ -51,7 +52,8 @@ func drawPlot(q *expr.Query, a *answer, path string) error {
 	if _, err := to.WriteTo(&b); err != nil {
 		return err
 	}
-	return writeAtomically(path, b.Bytes())
+	// 0o666 before the umask: a plot is no secret.
+	return renameio.WriteFile(path, b.Bytes(), 0o666)
 }
 
 // Methods differ by dashes and with or without sampling by weight and shade,
@@ -70,7 +72,7 @@ var (
 	}
 )
 
-func figure(a *answer, curves []curve, x extent) *plot.Plot {
+func newPlot(a *answer, curves []curve, x extent) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = wrap(expr.Describe(a.event)+", "+a.Relation.String(), 90)
 	p.Title.TextStyle.Font.Size = vg.Points(10)

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/dprelease/dprelease/internal/expr"
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // writeText is the answer for people: what is charged in a sentence, each
@@ -22,12 +22,12 @@ func (a *answer) writeText(w io.Writer) error {
 	for _, warning := range a.Warnings {
 		fmt.Fprintf(&b, "\nwarning: %s\n", warning)
 	}
-	_, err := io.WriteString(w, trailing().ReplaceAllString(b.String(), "\n"))
+	_, err := io.WriteString(w, trailing.ReplaceAllString(b.String(), "\n"))
 	return err
 }
 
 // trailing is the padding that the last column of a table leaves.
-var trailing = lazy.Regexp(` +\n`)
+var trailing = regexp.MustCompile(` +\n`)
 
 func (a *answer) sentence(b *strings.Builder) {
 	if c := a.Calibrated; c != nil {

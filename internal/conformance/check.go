@@ -83,14 +83,14 @@ func first(ctx context.Context, p *Process, all []sdk.PlanRequest) (sdk.PlanRequ
 	return sdk.PlanRequest{}, sdk.Plan{}, last
 }
 
-// slowLane makes one release over the lane of messages, which every plugin must
-// support, and gives one up on each lane: the host must be rid of it soon.
+// slowLane makes one release over the slowest lane that the plugin supports, and gives
+// one up: the host must be rid of it soon.
 func slowLane(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan) *sdktest.Finding {
 	p := NewProcess(cmd, true)
 	defer p.Close()
 	table, n := sdktest.Example(req, plan)
 	if _, err := p.Release(ctx, req, plan, table, sdktest.NoNoise{Rows: n}); err != nil {
-		return &sdktest.Finding{Check: "protocol", Detail: fmt.Sprintf("over the lane of messages: %v", err)}
+		return &sdktest.Finding{Check: "protocol", Detail: fmt.Sprintf("over the slowest lane that it supports: %v", err)}
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()

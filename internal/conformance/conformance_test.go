@@ -23,27 +23,28 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
 )
 
 // The test binary is also every plugin that the tests start: "plugin NAME".
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "plugin" {
-		serve(os.Args[2])
+		runPlugin(os.Args[2])
 		return
 	}
 	goleak.VerifyTestMain(m)
 }
 
-func serve(name string) {
+func runPlugin(name string) {
 	switch name {
 	case "mean":
-		sdk.Serve(mean.Mechanism{})
+		serve.Mechanisms(mean.Mechanism{})
 	case "median":
-		sdk.Serve(median.Mechanism{})
+		serve.Mechanisms(median.Mechanism{})
 	case "sound":
-		sdk.Serve(insecureshelf.Sound())
+		serve.Mechanisms(insecureshelf.Sound())
 	case "sound-descent":
-		sdk.Serve(insecureshelf.SoundDescent())
+		serve.Mechanisms(insecureshelf.SoundDescent())
 	case "deaf": // shakes hands with anybody, and never ends
 		fmt.Println("1|1|unix|/tmp/nowhere|grpc|")
 		time.Sleep(time.Minute)
@@ -51,13 +52,13 @@ func serve(name string) {
 		fmt.Printf("1|%s|unix|%s/s|grpc|\n", os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 		time.Sleep(time.Minute)
 	case "chatty":
-		sdk.Serve(chatty{insecureshelf.Sound()})
+		serve.Mechanisms(chatty{insecureshelf.Sound()})
 	case "dying":
-		sdk.Serve(dying{insecureshelf.Sound()})
+		serve.Mechanisms(dying{insecureshelf.Sound()})
 	default:
 		for _, s := range insecureshelf.All() {
 			if s.Name == name {
-				sdk.Serve(s.Mechanism)
+				serve.Mechanisms(s.Mechanism)
 			}
 		}
 		os.Exit(64)

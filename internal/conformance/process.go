@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -33,12 +34,12 @@ var (
 	_ sdktest.Gauge   = (*Process)(nil)
 )
 
-// NewProcess returns the plugin that cmd names; it is started when it is needed.
-// Rows go over the lane of messages where messagesOnly is set.
-func NewProcess(cmd host.Command, messagesOnly bool) *Process {
+// NewProcess returns the plugin that cmd names; it is started when it is needed. Where
+// slowest is set, rows go over the slowest lane that the plugin supports.
+func NewProcess(cmd host.Command, slowest bool) *Process {
 	said := &transcript{}
 	cmd.AllowSelfNoising = true // it is the suite that judges its noise
-	return &Process{cmd: cmd, said: said, limits: host.Limits{Release: releaseLimit, Quarantine: said, MessagesOnly: messagesOnly}}
+	return &Process{cmd: cmd, said: said, limits: host.Limits{Release: releaseLimit, Quarantine: said, SlowestLane: slowest}}
 }
 
 // Close ends the process.
@@ -137,10 +138,10 @@ func feed(w host.RowWriter, plan sdk.Plan, t sdktest.Table) error {
 	}
 	for at := 0; at < t.Rows; at += step {
 		end := min(t.Rows, at+step)
-		b := host.Batch{Rows: end - at}
+		b := sdk.Batch{Rows: end - at}
 		for _, name := range plan.Columns {
 			v := t.Columns[name]
-			h := host.Values{}
+			h := sdk.Values{}
 			if v.Codes != nil {
 				h.Codes = v.Codes[at:end]
 			} else {
@@ -170,7 +171,7 @@ func translate(err error) error {
 	known := map[string]error{
 		host.CodeRefused: sdktest.ErrRefused, host.CodeCrash: sdktest.ErrPanic, host.CodeTimeout: sdktest.ErrDeadline,
 		host.CodeProtocol: sdktest.ErrProtocol, host.CodeStart: sdktest.ErrProtocol, host.CodeOversize: sdktest.ErrProtocol,
-		host.CodeShape: sdk.ErrShape, host.CodeNonfinite: sdk.ErrNonFinite, host.CodeLattice: sdk.ErrLattice, host.CodeNoiseMismatch: wire.ErrCall,
+		host.CodeShape: sdk.ErrShape, host.CodeNonfinite: sdk.ErrNonFinite, host.CodeLattice: sdk.ErrLattice, host.CodeNoiseMismatch: calls.ErrDiffers,
 	}
 	if as := known[e.Code]; as != nil {
 		return fmt.Errorf("%w: %w", as, err)

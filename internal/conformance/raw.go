@@ -22,7 +22,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
-// Limits of plugin-v1 for the start and the end of a process, with some room for a
+// Limits of the protocol for the start and the end of a process, with some room for a
 // machine that is busy.
 const (
 	startLimit = 10 * time.Second
@@ -98,10 +98,11 @@ func (p *rawProcess) close() {
 	_ = os.RemoveAll(p.dir)
 }
 
-// handshake is the address in the first line, if that is a handshake of plugin-v1.
+// handshake is the address in the first line, if that is a handshake of a version that
+// the host speaks.
 func (p *rawProcess) handshake() (address string, ok bool) {
 	f := strings.Split(p.line, "|")
-	if len(f) < 5 || f[0] != "1" || f[1] != "1" || f[2] != "unix" || f[4] != "grpc" || len(f) > 5 && f[5] != "" {
+	if len(f) < 5 || f[0] != "1" || f[1] != "1" && f[1] != "2" || f[2] != "unix" || f[4] != "grpc" || len(f) > 5 && f[5] != "" {
 		return "", false
 	}
 	return f[3], true
@@ -136,13 +137,13 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 	}
 	p.close()
 
-	if p, err = launch(ctx, c, cookie, "PLUGIN_PROTOCOL_VERSIONS=1,7"); err != nil {
+	if p, err = launch(ctx, c, cookie, "PLUGIN_PROTOCOL_VERSIONS=1,2,7"); err != nil {
 		return out, err
 	}
 	defer p.close()
 	address, ok := p.handshake()
 	if !ok {
-		found("handshake", "offered versions 1 and 7, the first line on standard output is no handshake of version 1")
+		found("handshake", "offered versions 1, 2 and 7, the first line on standard output is no handshake of version 1 or 2")
 		return out, nil
 	}
 	if err := unknown(ctx, address, mechanism, req); err != nil {
@@ -155,7 +156,7 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 	return out, nil
 }
 
-// unknown sends the same request with and without fields that version 1 does not
+// unknown sends the same request with and without fields that the protocol does not
 // have: the plan must be the same.
 func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest) error {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
@@ -165,10 +166,6 @@ func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest
 		return err
 	}
 	defer conn.Close()
-	b, err := req.MarshalBinary()
-	if err != nil {
-		return err
-	}
 	client := wire.NewMechanismClient(conn)
 	extra := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1)
 	var plain *wire.Plan
@@ -177,11 +174,10 @@ func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest
 		func(m *wire.PlanRequest) { m.ProtoReflect().SetUnknown(extra) },
 		func(m *wire.PlanRequest) { m.GetPublic().ProtoReflect().SetUnknown(extra) },
 	} {
-		m := &wire.PlanRequest{}
-		if err := proto.Unmarshal(b, m); err != nil {
+		m, err := wire.FromPlanRequest(mechanism, req)
+		if err != nil {
 			return err
 		}
-		m.Mechanism = mechanism
 		add(m)
 		answer, err := client.Plan(ctx, m)
 		planned := err == nil && answer.GetPlan() != nil
@@ -191,9 +187,9 @@ func unknown(ctx context.Context, address, mechanism string, req sdk.PlanRequest
 		case plain == nil:
 			plain = answer.GetPlan()
 		case !planned:
-			return errors.New("it refuses a request with a field that version 1 does not have; a later host may say more")
+			return errors.New("it refuses a request with a field that the protocol does not have; a later host may say more")
 		case !proto.Equal(plain, answer.GetPlan()):
-			return errors.New("it plans otherwise when a request has a field that version 1 does not have")
+			return errors.New("it plans otherwise when a request has a field that the protocol does not have")
 		}
 	}
 	return nil

@@ -3,22 +3,21 @@ package expr
 import (
 	"math"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // digits accepts the decimal spellings of JSON and YAML and whatever people
 // type on top of them: a sign, a leading or trailing point, an exponent,
 // underscores between digits.
-var digits = lazy.Regexp(`^[-+]?(\d+(_\d+)*(\.(\d+(_\d+)*)?)?|\.\d+(_\d+)*)([eE][-+]?\d+)?$`)
+var digits = regexp.MustCompile(`^[-+]?(\d+(_\d+)*(\.(\d+(_\d+)*)?)?|\.\d+(_\d+)*)([eE][-+]?\d+)?$`)
 
 // based are the integers of YAML in another base.
-var based = lazy.Regexp(`^[-+]?0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
+var based = regexp.MustCompile(`^[-+]?0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
 
 // octalLike is a number that YAML 1.1 reads in base 8 and people in base 10.
-var octalLike = lazy.Regexp(`^[-+]?0\d+$`)
+var octalLike = regexp.MustCompile(`^[-+]?0\d+$`)
 
 // decimal is the longest text taken for a number.
 const decimalLength = 64
@@ -33,16 +32,16 @@ func parseFloat(text string) (x float64, wrong string) {
 		return 0, "must be a finite number, not " + s
 	case len(s) > decimalLength:
 		return 0, "is too long for a number"
-	case octalLike().MatchString(s):
+	case octalLike.MatchString(s):
 		return 0, "must not start with 0: that is base 8 to some readers and base 10 to others"
-	case based().MatchString(s):
+	case based.MatchString(s):
 		i, ok := new(big.Int).SetString(s, 0)
 		if !ok {
 			return 0, "must be a number"
 		}
 		x, _ = new(big.Float).SetInt(i).Float64()
 		return x, ""
-	case !digits().MatchString(s):
+	case !digits.MatchString(s):
 		return 0, "must be a number, not " + strconv.Quote(shorten(text, 40))
 	}
 	plain := strings.ReplaceAll(s, "_", "")
@@ -74,7 +73,7 @@ func parseInt(text string) (n int64, wrong string) {
 		return 0, wrong
 	}
 	s := strings.ReplaceAll(strings.TrimSpace(text), "_", "")
-	if based().MatchString(s) {
+	if based.MatchString(s) {
 		i, _ := new(big.Int).SetString(s, 0)
 		if !i.IsInt64() {
 			return 0, tooLarge

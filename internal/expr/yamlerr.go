@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // explainYAML finds the place of a syntax error. yaml.v3 tells a line at best,
@@ -31,7 +30,7 @@ func explainYAML(text []byte, err error) *syntaxError {
 	if strings.Contains(err.Error(), "exceeded max depth") {
 		return &syntaxError{line, col, "", tooDeep, ""}
 	}
-	message := lineNumber().ReplaceAllString(err.Error(), "")
+	message := lineNumber.ReplaceAllString(err.Error(), "")
 	s := &syntaxError{line, col, contextOf(text[:offset]), "not valid YAML: " + shorten(message, 200), ""}
 	if open := unclosed(text); open >= 0 {
 		l, c := place(text, open)
@@ -40,7 +39,7 @@ func explainYAML(text []byte, err error) *syntaxError {
 	return s
 }
 
-var lineNumber = lazy.Regexp(`^yaml: (line \d+: )?`)
+var lineNumber = regexp.MustCompile(`^yaml: (line \d+: )?`)
 
 // dripReader hands out one byte at a time and counts them.
 type dripReader struct {

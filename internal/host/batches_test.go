@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -39,7 +40,7 @@ func TestNextBatch(t *testing.T) {
 		"fewer rows":   {plan, 8, true, CodeNoiseFailed},
 		"another plan": {other, 9, true, CodeNoiseMismatch},
 	} {
-		calls, err := wire.NewCalls(plan)
+		calls, err := calls.New(plan)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestBatchesOfSeveralRuns(t *testing.T) {
 	for _, r := range runs {
 		plan.Events = append(plan.Events, r)
 	}
-	calls, err := wire.NewCalls(plan)
+	calls, err := calls.New(plan)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,10 @@
 package host
 
 import (
+	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"time"
 )
 
@@ -26,6 +29,26 @@ type Command struct {
 	_ struct{}
 }
 
+// unusable says why a file cannot be the executable of a plugin, in words that help
+// whoever wrote the path; "" where nothing can be seen from outside. It comes before the
+// file is opened, because opening a pipe would never end.
+func unusable(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "there is no such file"
+	case err != nil:
+		return "the file cannot be examined"
+	case info.IsDir():
+		return "that is a folder"
+	case !info.Mode().IsRegular():
+		return "that is not a regular file"
+	case info.Mode()&0o111 == 0:
+		return "the file is not executable; see chmod"
+	}
+	return ""
+}
+
 // Limits bound what a plugin may take. The zero value stands for the defaults.
 type Limits struct {
 	Start   time.Duration // start and handshake; 10 s
@@ -36,9 +59,9 @@ type Limits struct {
 	ResultRows  int64 // rows of a result; 10 million
 	ResultBytes int64 // bytes of a result; 256 MiB
 
-	// MessagesOnly keeps rows off sockets and shared memory: the slow lane that
-	// always works.
-	MessagesOnly bool
+	// SlowestLane hands rows over in the slowest way that the plugin supports. A check
+	// of a plugin tries both the fastest and the slowest.
+	SlowestLane bool
 	// SoleParent says that this process starts no children except plugins, so that
 	// any other process left with it as parent is a plugin's orphan and is killed,
 	// even one that left its session and cleared its environment.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/dprelease/dprelease/internal/launch"
 )
 
 // The directory of a host that was killed goes; that of one that lives, or may just
@@ -32,14 +30,14 @@ func TestSweepStale(t *testing.T) {
 		}
 		return dir
 	}
-	stale, living, young, other := make(launch.DirPrefix+"1", 0), make(launch.DirPrefix+"2", time.Hour), make(launch.NewPrefix+"3", 0), make("else", time.Hour)
-	unnamed := make(launch.NewPrefix+"4", time.Hour)
-	lock, err := launch.LockDir(living)
+	stale, living, young, other := make(dirPrefix+"1", 0), make(dirPrefix+"2", time.Hour), make(newPrefix+"3", 0), make("else", time.Hour)
+	unnamed := make(newPrefix+"4", time.Hour)
+	lock, err := lockDir(living)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	link := filepath.Join(base, launch.DirPrefix+"link")
+	link := filepath.Join(base, dirPrefix+"link")
 	if err := os.Symlink(other, link); err != nil {
 		t.Fatal(err)
 	}

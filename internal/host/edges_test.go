@@ -150,8 +150,9 @@ func TestRawEdges(t *testing.T) {
 		"noise-method": CodeNoiseMismatch, "noise-event-missing": CodeNoiseMismatch, "noise-sample": CodeNoiseMismatch,
 		"noise-unknown-field": CodeNoiseMismatch,
 		"noise-retry":         CodeNoiseMismatch, "noise-parallel": CodeNoiseMismatch,
-		"broker-flood": CodeProtocol,
-		"ok":           "", "messages": "", "header-value": "",
+		"broker-flood":   CodeProtocol,
+		"second-no-lane": CodeProtocol,
+		"ok":             "", "messages": "", "header-value": "",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			l := Limits{Grace: 200 * time.Millisecond}

@@ -1,50 +1,33 @@
 package host
 
 import (
-	"context"
-	"errors"
-	"net"
-	"os/exec"
-
-	"google.golang.org/grpc"
+	"os"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
-type execCmd = exec.Cmd
+// markKey names the environment variable that marks a plugin's processes.
+const markKey = "DPRELEASE_PLUGIN_ID"
 
-// brokerStream is the stream on which a plugin could announce sockets of its own to
-// the host. It has none to announce, and each would cost memory: the first ends it.
-const brokerStream = "/plugin.GRPCBroker/StartStream"
-
-var errBroker = errors.New("plugin must not announce sockets")
-
-// dialOptions are go-plugin's own with limits where it has none.
-func (p *Plugin) dialOptions() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return dialOwn(ctx, p.runner.process(), p.runner.dir, p.runner.socket())
-		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
-		grpc.WithMaxHeaderListSize(64 << 10),
-		grpc.WithDisableServiceConfig(),
-		grpc.WithDisableRetry(),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, d *grpc.StreamDesc, cc *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			s, err := next(ctx, d, cc, method, opts...)
-			if err == nil && method == brokerStream {
-				s = deafStream{s}
-			}
-			return s, err
-		}),
+// environment is all that a plugin finds in its environment, besides the mark: what the
+// handshake needs, and a few fixed values. Nothing of the host's own leaks (secrets do
+// live there), and nothing of it can change what a mechanism computes.
+func environment(base string, handshake []string) []string {
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=" + base, "TMPDIR=" + base}
+	for _, kv := range handshake {
+		if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, wire.CookieKey+"=") {
+			env = append(env, kv)
+		}
 	}
+	return env
 }
 
-// deafStream fails on the first message that it receives.
-type deafStream struct{ grpc.ClientStream }
-
-func (s deafStream) RecvMsg(m any) error {
-	if err := s.ClientStream.RecvMsg(m); err != nil {
-		return err
+// dirBase is where private directories are. Their paths must be short enough for the
+// name of a unix socket (108 bytes) inside a further directory.
+func dirBase() string {
+	if base := os.TempDir(); len(base) <= 40 {
+		return base
 	}
-	return errBroker
+	return "/tmp"
 }

@@ -9,7 +9,7 @@ const (
 	CodeChecksum = "PLUGIN_CHECKSUM"
 	// CodeStart: the process could not be started or ended before its handshake.
 	CodeStart = "PLUGIN_START"
-	// CodeProtocol: the plugin does not speak plugin-v1.
+	// CodeProtocol: the plugin speaks no version of the protocol that the host speaks.
 	CodeProtocol = "PLUGIN_PROTOCOL"
 	// CodeTimeout: a deadline passed.
 	CodeTimeout = "PLUGIN_TIMEOUT"
@@ -57,7 +57,7 @@ func Codes() []string {
 var texts = map[string]string{
 	CodeChecksum:         "executable does not have the sha256 that was given; check where it comes from, then name the new digest",
 	CodeStart:            "process did not start or ended before its handshake; run the plugin check on it",
-	CodeProtocol:         "process does not speak version 1 of the plugin protocol; rebuild it against plugin-v1",
+	CodeProtocol:         "process does not speak version 1 or 2 of the plugin protocol; rebuild it against plugin-v2, or update dprelease if it is newer",
 	CodeTimeout:          "plugin did not answer in time and was killed; raise its timeout or look for a hang",
 	CodeCanceled:         "call was given up and the plugin killed",
 	CodeCrash:            "plugin ended in the middle of a call",
@@ -66,7 +66,7 @@ var texts = map[string]string{
 	CodeNondeterministic: "plugin answers differently when asked the same twice",
 	CodeRefused:          "mechanism refuses this release",
 	CodePlan:             "plugin made a plan that the host cannot carry out",
-	CodeOversize:         "message or result is larger than the limits of plugin-v1",
+	CodeOversize:         "message or result is larger than the limits of the plugin protocol",
 	CodeShape:            "result does not have the shape of the plan",
 	CodeNonfinite:        "result holds a number that is not finite",
 	CodeLattice:          "result holds a value off its public lattice",

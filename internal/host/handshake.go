@@ -14,7 +14,7 @@ import (
 // maxHandshake is the longest handshake line that is read.
 const maxHandshake = 4096
 
-var errHandshake = errors.New("handshake is not that of plugin-v1")
+var errHandshake = errors.New("handshake is not that of a plugin")
 
 // checkHandshake returns the socket that a handshake line names. Nothing but a
 // unix socket directly inside dir is accepted: not TCP, not another directory, not
@@ -22,14 +22,20 @@ var errHandshake = errors.New("handshake is not that of plugin-v1")
 func checkHandshake(line, dir string) (socket string, err error) {
 	// core version | protocol version | network | address | protocol | certificate
 	f := strings.Split(strings.TrimSpace(line), "|")
-	if len(f) < 5 || len(f) > 7 || f[0] != "1" || f[1] != strconv.Itoa(wire.ProtocolVersion) ||
-		f[2] != "unix" || f[4] != "grpc" || (len(f) > 5 && f[5] != "") {
+	if len(f) < 5 || len(f) > 7 || f[0] != "1" || !spoken(f[1]) || f[2] != "unix" || f[4] != "grpc" || (len(f) > 5 && f[5] != "") {
 		return "", errHandshake
 	}
 	if filepath.Clean(f[3]) != f[3] || filepath.Dir(f[3]) != dir {
 		return "", errHandshake
 	}
 	return f[3], nil
+}
+
+// spoken reports whether a version of the protocol, as a handshake names it, is one that
+// the host speaks.
+func spoken(version string) bool {
+	v, err := strconv.Atoi(version)
+	return err == nil && strconv.Itoa(v) == version && v >= wire.OldVersion && v <= wire.Version
 }
 
 // readHandshake reads the first line of out, hands a good one on, and drains the

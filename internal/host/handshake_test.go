@@ -27,7 +27,10 @@ func TestCheckHandshake(t *testing.T) {
 		"1|1|unix|/d/s||":             false,
 		"1|1|unix|/d/s|grpc|cert":     false,
 		"01|1|unix|/d/s|grpc|":        false,
-		"1|2|unix|/d/s|grpc|":         false,
+		"1|2|unix|/d/s|grpc|":         true,
+		"1|3|unix|/d/s|grpc|":         false,
+		"1|0|unix|/d/s|grpc|":         false,
+		"1|02|unix|/d/s|grpc|":        false,
 		"":                            false,
 	} {
 		got, err := checkHandshake(line, "/d")

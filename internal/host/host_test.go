@@ -64,7 +64,7 @@ func releaseOf(req sdk.PlanRequest, plan sdk.Plan) sdk.ReleaseRequest {
 // rows is a feed of six rows, in two batches, of which one x and one g are missing.
 func rows(_ context.Context, w RowWriter) error {
 	for range 2 {
-		err := w.Write(Batch{Rows: 3, Columns: []Values{
+		err := w.Write(sdk.Batch{Rows: 3, Columns: []sdk.Values{
 			{Float64: []float64{secret, 2, math.MaxFloat64}, Valid: []byte{0b011}},
 			{Codes: []int32{0, -1, 2}},
 		}})
@@ -75,44 +75,70 @@ func rows(_ context.Context, w RowWriter) error {
 	return nil
 }
 
-func TestRelease(t *testing.T) {
-	for name, l := range map[string]Limits{"memory": {}, "socket": {}, "messages": {MessagesOnly: true}} {
+// ways are all ways for rows to reach a plugin: each with a plugin that reads them, and
+// the version of the protocol that it speaks.
+var ways = map[string]struct {
+	mode    []string
+	limits  Limits
+	version int
+	lane    lane
+}{
+	"columns":       {[]string{"good"}, Limits{}, 2, &columnsLane{}},
+	"socket":        {[]string{"raw", "second-arrow"}, Limits{}, 2, &socketLane{}},
+	"socket of 1":   {[]string{"raw", "first-arrow"}, Limits{}, 1, &socketLane{}},
+	"messages of 1": {[]string{"raw", "first-arrow"}, Limits{SlowestLane: true}, 1, &messageLane{}},
+}
+
+// everyWay runs a test for each way. The plugin has the marker among its arguments.
+func everyWay(t *testing.T, test func(t *testing.T, p *Plugin, marker string)) {
+	for name, w := range ways {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, "good", l)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
-			d, err := p.Describe(ctx)
-			if !p.memory || !p.socket {
-				t.Error("the SDK does not offer every lane")
+			m := marker()
+			p := start(t, w.mode[0], w.limits, append(w.mode[1:len(w.mode):len(w.mode)], m)...)
+			if _, err := p.Describe(context.Background()); err != nil || p.version != w.version {
+				t.Fatalf("version %d, %v", p.version, err)
 			}
-			p.memory = name == "memory"
-			if err != nil || d.Name != "sum" || d.Version != "1.0.0" || len(d.Relations) != 2 {
-				t.Fatalf("Describe: %+v, %v", d, err)
+			l, err := (&release{p: p, columns: request().Public.Columns}).openLane(nil)
+			if err != nil || reflect.TypeOf(l) != reflect.TypeOf(w.lane) {
+				t.Fatalf("the lane is %T, %v", l, err)
 			}
-			plan, err := p.Plan(ctx, request())
+			l.close()
+			test(t, p, m)
+		})
+	}
+}
+
+func TestRelease(t *testing.T) {
+	everyWay(t, func(t *testing.T, p *Plugin, _ string) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		d, err := p.Describe(ctx)
+		if err != nil || d.Name != "sum" || d.Version != "1.0.0" || len(d.Relations) != 2 {
+			t.Fatalf("Describe: %+v, %v", d, err)
+		}
+		plan, err := p.Plan(ctx, request())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := sum{}.defaultPlan(request())
+		if !reflect.DeepEqual(plan, want) {
+			t.Fatalf("plan changed on the wire:\n%+v\n%+v", plan, want)
+		}
+		for range 2 { // a plugin serves more than one release
+			dr := &fakeDrawer{}
+			got, happened, err := p.Release(ctx, releaseOf(request(), plan), rows, dr)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _ := sum{}.defaultPlan(request())
-			if !reflect.DeepEqual(plan, want) {
-				t.Fatalf("plan changed on the wire:\n%+v\n%+v", plan, want)
+			if want := good(2*2*(secret+2)+10, 2+3, 7+3); !reflect.DeepEqual(got, want) {
+				t.Errorf("got %+v, want %+v", got, want)
 			}
-			for range 2 { // a plugin serves more than one release
-				dr := &fakeDrawer{}
-				got, happened, err := p.Release(ctx, releaseOf(request(), plan), rows, dr)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if want := good(2*2*(secret+2)+10, 2+3, 7+3); !reflect.DeepEqual(got, want) {
-					t.Errorf("got %+v, want %+v", got, want)
-				}
-				if !reflect.DeepEqual(happened, privacy.Event(twice)) {
-					t.Errorf("happened: %+v", happened)
-				}
-				if dr.laplace != 1 || dr.gaussian != 2 {
-					t.Errorf("draws: %+v", dr)
-				}
+			if !reflect.DeepEqual(happened, privacy.Event(twice)) {
+				t.Errorf("happened: %+v", happened)
 			}
-		})
-	}
+			if dr.laplace != 1 || dr.gaussian != 2 {
+				t.Errorf("draws: %+v", dr)
+			}
+		}
+	})
 }

@@ -15,42 +15,30 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Values holds some rows of one column: Float64 and Valid (a bitmap, least
-// significant bit first; nil: all valid) for a number, Codes (-1 where missing)
-// for a category.
-type Values = wire.Values
-
-// Batch is some rows of the plan's columns, in its order. Weights is nil where all
-// rows weigh the same; either every batch of a release has weights or none.
-type Batch = wire.Batch
-
-// RowWriter takes the rows of a release.
+// RowWriter takes the rows of a release. Either every batch has weights or none.
 type RowWriter interface {
-	// Write hands rows over. It keeps no reference to the slices. An error means
-	// that the plugin takes no more rows; the feed should return it.
-	Write(b Batch) error
+	// Write hands rows over. It keeps no reference to the slices. An error means that
+	// the plugin takes no more rows; the feed should return it.
+	Write(b sdk.Batch) error
 }
 
-// RoomWriter is a RowWriter that may say where rows will lie, so that they need not
-// be copied there.
-type RoomWriter interface {
+// rowSink is where rows go. Close says that there are no more.
+type rowSink interface {
 	RowWriter
-	// Room returns where the values of the next so many rows belong: see
-	// wire.RowsWriter. They may be put there until feed returns, by anybody.
-	Room(rows int) (parts [][]float64, later bool)
+	io.Closer
 }
 
 // lane is one way for rows to reach the plugin.
 type lane interface {
 	// describe completes the message that starts the release.
 	describe(*wire.ReleaseStart)
-	// open returns where the row stream is to be written, when the plugin is there.
-	open(ctx context.Context) (io.WriteCloser, error)
-	// close ends the lane; it may come at any time, and ends a write that hangs.
+	// open waits for the plugin and returns where its rows go.
+	open(ctx context.Context, columns []sdk.Column) (rowSink, error)
+	// close ends the lane. It may come at any time, and ends a write that hangs.
 	close()
 }
 
-// socketLane is a unix socket of our own, in the private directory.
+// socketLane is a unix socket of the host's own, in the private directory.
 type socketLane struct {
 	l    *ownListener
 	path string
@@ -70,14 +58,23 @@ func (l *socketLane) describe(m *wire.ReleaseStart) {
 	m.Lane, m.Socket = wire.Lane_LANE_SOCKET, l.path
 }
 
-func (l *socketLane) open(ctx context.Context) (io.WriteCloser, error) {
+func (l *socketLane) open(ctx context.Context, columns []sdk.Column) (rowSink, error) {
+	conn, err := l.accept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &arrowWriter{out: conn, columns: columns}, nil
+}
+
+// accept waits for the plugin's one connection.
+func (l *socketLane) accept(ctx context.Context) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { l.l.Close() })
 	conn, err := l.l.Accept()
 	stop()
 	if err != nil {
 		return nil, err
 	}
-	l.l.Close() // one connection; the name goes with it
+	l.l.Close() // the name goes with it
 	l.stop = context.AfterFunc(ctx, func() { conn.Close() })
 	return conn, nil
 }
@@ -90,15 +87,18 @@ func (l *socketLane) close() {
 	_ = os.Remove(l.path)
 }
 
-// messageLane cuts the row stream into messages.
+// messageLane cuts the row stream into messages. Only plugins of version 1 need it.
 type messageLane struct {
 	stream grpc.BidiStreamingClient[wire.ReleaseInput, wire.ReleaseOutput]
 	buf    []byte
 }
 
-func (l *messageLane) describe(m *wire.ReleaseStart)                { m.Lane = wire.Lane_LANE_MESSAGES }
-func (l *messageLane) open(context.Context) (io.WriteCloser, error) { return l, nil }
-func (l *messageLane) close()                                       {}
+func (l *messageLane) describe(m *wire.ReleaseStart) { m.Lane = wire.Lane_LANE_MESSAGES }
+func (l *messageLane) close()                        {}
+
+func (l *messageLane) open(_ context.Context, columns []sdk.Column) (rowSink, error) {
+	return &arrowWriter{out: l, columns: columns}, nil
+}
 
 func (l *messageLane) Write(p []byte) (int, error) {
 	for at := 0; at < len(p); {
@@ -124,42 +124,31 @@ func (l *messageLane) send(last bool) error {
 	return err
 }
 
-// columnSpecs is how the plan's columns look on the row stream.
-func columnSpecs(req sdk.ReleaseRequest) ([]wire.ColumnSpec, error) {
-	var out []wire.ColumnSpec
-	for _, name := range req.Plan.Columns {
-		c, ok := req.Public.Column(name)
-		if !ok || (c.Type == sdk.Category && len(c.Domain) == 0) {
-			return nil, errors.New("host: a column of the plan is not declared, or is a category without a domain")
+var errWeights = errors.New("some batches have weights and others have none")
+
+// feeder checks rows on their way and counts them.
+type feeder struct {
+	columns  []sdk.Column
+	sink     rowSink
+	rows     int64
+	weighted bool
+	err      error // the first
+	bad      bool  // err is the caller's: a batch that is not well formed
+}
+
+// Write hands a batch over.
+func (f *feeder) Write(b sdk.Batch) error {
+	if f.err == nil {
+		f.err = b.Check(f.columns)
+		if f.err == nil && f.rows > 0 && b.Rows > 0 && f.weighted != (b.Weights != nil) {
+			f.err = errWeights
 		}
-		s := wire.ColumnSpec{Name: name}
-		if c.Type == sdk.Category {
-			s.Categories = len(c.Domain)
-		}
-		out = append(out, s)
+		f.bad = f.err != nil
 	}
-	return out, nil
-}
-
-// rowWriter counts rows on their way.
-type rowWriter struct {
-	w    *wire.RowsWriter
-	rows int64
-	err  error
-}
-
-// Room is part of RoomWriter.
-func (w *rowWriter) Room(rows int) ([][]float64, bool) {
-	if w.err != nil {
-		return nil, false
+	if f.err == nil && b.Rows > 0 {
+		f.weighted = b.Weights != nil
+		f.rows += int64(b.Rows)
+		f.err = f.sink.Write(b)
 	}
-	return w.w.Room(rows)
-}
-
-func (w *rowWriter) Write(b Batch) error {
-	if w.err == nil {
-		w.err = w.w.Write(b)
-		w.rows += int64(b.Rows)
-	}
-	return w.err
+	return f.err
 }

@@ -2,141 +2,94 @@ package host
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// laneMemory is memory that a plugin is to map. It may see a slot before it is handed
-// over: what is written there is what it will be given, never a value from before it
-// was clipped. The host never reads what it wrote there, so nothing that a plugin
-// does to it could matter; all the same it can only read: the file is sealed against
-// writing through any descriptor or new mapping, against truncation, under which a
+// columnsLane hands rows over as plain columns in memory that the plugin maps, and says
+// over a socket which part of it is filled.
+//
+// The plugin may see a slot before it is handed over: what is written there is what it
+// will be given, never a value from before it was clipped. The host never reads the
+// memory, so nothing that a plugin does to it could matter. All the same the plugin can
+// only read: the file is sealed against new writers, against truncation, after which a
 // write of the host would be a fault, and against growth, which would be memory that
 // nobody counts.
-type laneMemory struct {
+type columnsLane struct {
+	*socketLane
+	layout wire.Layout
 	fd     int
 	mem    []byte
-	layout wire.MemoryLayout
+	w      *wire.ColumnsWriter
 }
 
-// newLaneMemory returns an error where the system has no sealed memory.
-func newLaneMemory(layout wire.MemoryLayout) (_ *laneMemory, err error) {
-	m := &laneMemory{fd: -1, layout: layout}
+func newColumnsLane(p *Plugin, layout wire.Layout) (_ lane, err error) {
+	l := &columnsLane{layout: layout, fd: -1}
 	defer func() {
 		if err != nil {
-			m.free(m.mem)
+			l.free()
 		}
 	}()
-	if m.fd, err = unix.MemfdCreate("dprelease-rows", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
+	if l.fd, err = unix.MemfdCreate("dprelease-rows", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
 		return nil, err
 	}
 	// All of it now: a page that cannot be had later would be a fault.
-	if err = unix.Fallocate(m.fd, 0, 0, int64(layout.Size())); err != nil {
+	if err = unix.Fallocate(l.fd, 0, 0, int64(layout.Size())); err != nil {
 		return nil, err
 	}
-	if m.mem, err = unix.Mmap(m.fd, 0, layout.Size(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
+	if l.mem, err = unix.Mmap(l.fd, 0, layout.Size(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
 		return nil, err
 	}
-	// Our mapping is older than the seal and stays writable; there will be no other.
+	// This mapping is older than the seal and stays writable; there will be no other.
 	const seals = unix.F_SEAL_FUTURE_WRITE | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
-	if _, err = unix.FcntlInt(uintptr(m.fd), unix.F_ADD_SEALS, seals); err != nil {
-		return nil, err
+	_, err = unix.FcntlInt(uintptr(l.fd), unix.F_ADD_SEALS, seals)
+	if err == unix.EINVAL { // a kernel before 5.1: the plugin could write what nobody reads
+		_, err = unix.FcntlInt(uintptr(l.fd), unix.F_ADD_SEALS, seals&^unix.F_SEAL_FUTURE_WRITE)
 	}
-	return m, nil
-}
-
-// free gives the memory back, once. What is mapped is named, because a writer may
-// have handed it back already.
-func (m *laneMemory) free(mem []byte) {
-	m.mem = nil
-	if mem != nil {
-		_ = unix.Munmap(mem)
-	}
-	if m.fd >= 0 {
-		_ = unix.Close(m.fd)
-		m.fd = -1
-	}
-}
-
-// memoryLane is such memory, named over a socket lane.
-type memoryLane struct {
-	*socketLane
-	*laneMemory
-	w *wire.MemoryWriter
-}
-
-// newMemoryLane takes the memory over, also where it fails.
-func newMemoryLane(p *Plugin, m *laneMemory) (lane, error) {
-	s, err := newSocketLane(p)
-	if err != nil {
-		m.free(m.mem)
-		return nil, err
-	}
-	return &memoryLane{socketLane: s, laneMemory: m}, nil
-}
-
-func (l *memoryLane) describe(m *wire.ReleaseStart) {
-	m.Lane, m.Socket = wire.Lane_LANE_MEMORY, l.path
-}
-
-func (l *memoryLane) open(ctx context.Context) (io.WriteCloser, error) {
-	out, err := l.socketLane.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	conn, ok := out.(*countedConn)
-	if !ok {
-		out.Close()
-		return nil, errForeign
+	l.socketLane, err = newSocketLane(p)
+	return l, err
+}
+
+// free gives the memory back.
+func (l *columnsLane) free() {
+	if l.mem != nil {
+		_ = unix.Munmap(l.mem)
 	}
-	socket, ok := conn.Conn.(*net.UnixConn)
-	if !ok {
-		out.Close()
-		return nil, errForeign
+	if l.fd >= 0 {
+		_ = unix.Close(l.fd)
 	}
-	if _, _, err := socket.WriteMsgUnix(l.layout.Bytes(), unix.UnixRights(l.fd), nil); err != nil {
-		out.Close()
+	l.mem, l.fd = nil, -1
+}
+
+func (l *columnsLane) describe(m *wire.ReleaseStart) {
+	m.Lane, m.Socket = wire.Lane_LANE_COLUMNS, l.path
+}
+
+func (l *columnsLane) open(ctx context.Context, _ []sdk.Column) (rowSink, error) {
+	conn, err := l.accept(ctx)
+	if err != nil {
 		return nil, err
 	}
-	l.w = wire.NewMemoryWriter(memoryConn{conn, socket}, l.mem, l.layout)
+	socket := conn.(*countedConn).Conn.(*net.UnixConn)
+	if _, _, err := socket.WriteMsgUnix(l.layout.Announcement(), unix.UnixRights(l.fd), nil); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	l.w = wire.NewColumnsWriter(conn, l.mem, l.layout)
 	return l.w, nil
 }
 
-// memoryConn is a counted connection that can be closed for writing alone.
-type memoryConn struct {
-	*countedConn
-	socket *net.UnixConn
-}
-
-// Poll reads what is there, and does not wait.
-func (c memoryConn) Poll(b []byte) (n int, err error) {
-	raw, err := c.socket.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	e := raw.Read(func(fd uintptr) bool {
-		n, err = unix.Read(int(fd), b)
-		return true
-	})
-	if err == unix.EAGAIN || err == unix.EINTR {
-		err = nil
-	}
-	return max(n, 0), errors.Join(e, err)
-}
-
-// CloseWrite ends what the host has to say.
-func (c memoryConn) CloseWrite() error { return c.socket.CloseWrite() }
-
-func (l *memoryLane) close() {
+func (l *columnsLane) close() {
 	l.socketLane.close()
-	mem := l.mem
 	if l.w != nil {
-		mem = l.w.Detach() // a write that still hangs ends first
+		l.w.Detach() // a write that still hangs ends first
 	}
-	l.free(mem)
+	l.free()
 }

@@ -5,7 +5,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // kept keeps a hostile plugin's mappings for as long as it lives.
@@ -21,16 +21,17 @@ var kept [][]byte
 
 // rawMemory is the plugin's end of the memory lane, in the hands of a plugin that
 // tries everything with the file. What should have failed and did not ends it.
-func rawMemory(mode, path string) (io.Reader, error) {
-	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+func rawMemory(mode string, start *wire.ReleaseStart) (sdk.Rows, error) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: start.GetSocket(), Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
-	head, rights := make([]byte, wire.MemoryLayoutBytes), make([]byte, unix.CmsgSpace(4))
+	head, rights := make([]byte, wire.AnnouncementBytes), make([]byte, unix.CmsgSpace(4))
 	if _, _, _, _, err = conn.ReadMsgUnix(head, rights); err != nil {
 		return nil, err
 	}
-	layout, err := wire.ParseMemoryLayout(head)
+	req := mustMessage(wire.ToReleaseRequest(start))
+	layout, err := wire.ParseAnnouncement(head, mustMessage(req.Plan.Declared(req.Public)))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func rawMemory(mode, path string) (io.Reader, error) {
 	case "memory-leave":
 		conn.Close()
 	}
-	return wire.NewMemoryReader(conn, mem, layout)
+	return wire.NewColumnsReader(conn, mem, layout)
 }
 
 func reopened(fd int) int {
@@ -114,7 +115,7 @@ func TestMemoryIsSealed(t *testing.T) {
 // manyRows is a feed of more rows than the slots hold.
 func manyRows(ctx context.Context, w RowWriter) error {
 	x, g := make([]float64, 1<<19), make([]int32, 1<<19)
-	return w.Write(Batch{Rows: len(x), Columns: []Values{{Float64: x}, {Codes: g}}})
+	return w.Write(sdk.Batch{Rows: len(x), Columns: []sdk.Values{{Float64: x}, {Codes: g}}})
 }
 
 func TestMemoryMisused(t *testing.T) {

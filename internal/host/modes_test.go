@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -32,8 +33,8 @@ func forever(w io.Writer, b []byte) {
 func allModes() map[string]func(args []string) {
 	flood := []byte(strings.Repeat("4815162342 ", 20_000)) // one line of 220 kB and more
 	return map[string]func(args []string){
-		"good": func([]string) { sdk.Serve(sum{}) },
-		"two":  func([]string) { sdk.Serve(sum{name: "one"}, sum{name: "other"}) },
+		"good": func([]string) { serve.Mechanisms(sum{}) },
+		"two":  func([]string) { serve.Mechanisms(sum{name: "one"}, sum{name: "other"}) },
 		"raw":  func(a []string) { serveRaw(a[0]) },
 		"sleep": func([]string) {
 			time.Sleep(time.Minute)
@@ -49,7 +50,7 @@ func allModes() map[string]func(args []string) {
 		},
 		"flood-first":  func([]string) { forever(os.Stdout, flood) },
 		"core-version": func([]string) { handshake("2|1|unix|" + socketPath() + "|grpc|") },
-		"version":      func([]string) { handshake("1|2|unix|" + socketPath() + "|grpc|") },
+		"version":      func([]string) { handshake("1|3|unix|" + socketPath() + "|grpc|") },
 		"netrpc":       func([]string) { handshake("1|1|unix|" + socketPath() + "|netrpc|") },
 		"certificate":  func([]string) { handshake("1|1|unix|" + socketPath() + "|grpc|" + strings.Repeat("x", 60)) },
 		"address":      func(a []string) { handshake("1|1|" + a[1] + "|" + a[2] + "|grpc|") },
@@ -71,7 +72,7 @@ func allModes() map[string]func(args []string) {
 		// Around a mechanism that works.
 		"flood-stdout": func([]string) { // past go-plugin, on the pipe itself
 			out := os.Stdout
-			sdk.Serve(sum{release: func(ctx context.Context, r sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{release: func(ctx context.Context, r sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				for range 20 { // blocks for ever unless somebody reads
 					_, _ = out.Write(flood)
 				}
@@ -81,10 +82,10 @@ func allModes() map[string]func(args []string) {
 		},
 		"flood-stderr": func([]string) {
 			go forever(os.Stderr, flood)
-			sdk.Serve(sum{})
+			serve.Mechanisms(sum{})
 		},
 		"flood-both": func([]string) { // what go-plugin carries over gRPC
-			sdk.Serve(sum{release: func(ctx context.Context, r sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{release: func(ctx context.Context, r sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				go forever(os.Stdout, flood)
 				go forever(os.Stderr, flood)
 				return sum{}.Release(ctx, r, rows, h)
@@ -93,19 +94,19 @@ func allModes() map[string]func(args []string) {
 		"silent-after": func([]string) { // serves, but ignores its standard input
 			serveRaw("ok")
 		},
-		"inside": func([]string) { sdk.Serve(inside{}) },
+		"inside": func([]string) { serve.Mechanisms(inside{}) },
 		"grandchild": func(a []string) {
 			child(a[0], nil, false)
-			sdk.Serve(sum{})
+			serve.Mechanisms(sum{})
 		},
 		"grandchild-session": func(a []string) {
 			child(a[0], &syscall.SysProcAttr{Setsid: true}, false)
-			sdk.Serve(sum{})
+			serve.Mechanisms(sum{})
 		},
 		"daemon": func(a []string) { // a child that starts the sleeper and ends
 			cmd := exec.Command("/proc/self/exe", "plugin", "daemonize", a[0])
 			_ = cmd.Run()
-			sdk.Serve(sum{})
+			serve.Mechanisms(sum{})
 		},
 		"daemonize": func(a []string) { child(a[0], &syscall.SysProcAttr{Setsid: true}, true) },
 		"orphan-and-exit": func(a []string) {
@@ -113,26 +114,26 @@ func allModes() map[string]func(args []string) {
 			os.Exit(3)
 		},
 		"panic": func([]string) {
-			sdk.Serve(sum{release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
 				total, _, _ := tally(rows)
 				panic("total is " + strconv.FormatInt(total, 10))
 			}})
 		},
 		"failure": func([]string) {
-			sdk.Serve(sum{release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
 				_, _, _ = tally(rows)
 				return sdk.Result{}, errors.New("value 4815162342 is odd")
 			}})
 		},
 		"sdk-nan": func([]string) {
-			sdk.Serve(sum{event: privacy.Compose{}, release: func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{event: privacy.Compose{}, release: func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
 				r := good(1, 2, 3)
 				r.Columns[0].Float64[0] = math.NaN()
 				return r, nil
 			}})
 		},
 		"sdk-shape": func([]string) {
-			sdk.Serve(sum{event: privacy.Compose{}, release: func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{event: privacy.Compose{}, release: func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) (sdk.Result, error) {
 				r := good(1, 2, 3)
 				r.Columns[0].Float64 = r.Columns[0].Float64[:1]
 				return r, nil
@@ -160,7 +161,7 @@ func allModes() map[string]func(args []string) {
 			return err
 		}),
 		"wide": func([]string) { // a vector that no message of 4 MiB can hold
-			sdk.Serve(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				if _, _, err := tally(rows); err != nil {
 					return sdk.Result{}, err
 				}
@@ -176,28 +177,28 @@ func allModes() map[string]func(args []string) {
 			}})
 		},
 		"lazy": func([]string) { // reads no row; the SDK reads them all the same
-			sdk.Serve(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, _ sdk.Rows, h sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, _ sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				_, err := h.AddLaplace(ctx, laplace, []int64{1})
 				return good(1, 2, 3), err
 			}})
 		},
 		"selfish": func([]string) {
-			sdk.Serve(sum{selfish: true, event: privacy.Gaussian{Sigma: 1}, release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{selfish: true, event: privacy.Gaussian{Sigma: 1}, release: func(_ context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) (sdk.Result, error) {
 				_, _, err := tally(rows)
 				return good(1, 2, 3), err
 			}})
 		},
 		"selfish-asks": func([]string) {
-			sdk.Serve(sum{selfish: true, event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+			serve.Mechanisms(sum{selfish: true, event: laplace, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 				_, _, err := tally(rows)
 				_, _ = h.AddLaplace(ctx, laplace, []int64{1})
 				return good(1, 2, 3), err
 			}})
 		},
-		"all-calls": func([]string) { sdk.Serve(allCalls) },
-		"big":       func([]string) { sdk.Serve(bigResult) },
-		"bench":     func([]string) { sdk.Serve(benchSum) },
-		"steps":     func([]string) { sdk.Serve(stepping) },
+		"all-calls": func([]string) { serve.Mechanisms(allCalls) },
+		"big":       func([]string) { serve.Mechanisms(bigResult) },
+		"bench":     func([]string) { serve.Mechanisms(benchSum) },
+		"steps":     func([]string) { serve.Mechanisms(stepping) },
 		"host":      hostMode,
 	}
 }
@@ -205,7 +206,7 @@ func allModes() map[string]func(args []string) {
 // once makes one call before it has read a row, and ends as if all were well.
 func once(event privacy.Event, call func(context.Context, sdk.Host) error) func([]string) {
 	return func([]string) {
-		sdk.Serve(sum{event: event, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+		serve.Mechanisms(sum{event: event, release: func(ctx context.Context, _ sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 			_ = call(ctx, h)
 			_, _, err := tally(rows)
 			return good(1, 2, 3), err

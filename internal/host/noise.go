@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -29,7 +30,7 @@ type noiseServer struct {
 	fail    func(code string)
 
 	mu     sync.Mutex
-	calls  *wire.Calls // nil: a self-noising plugin, which has no calls to make
+	calls  *calls.Walk // nil: a self-noising plugin, which has no calls to make
 	rows   int64
 	read   bool // the last row has been handed over
 	failed bool

@@ -5,11 +5,36 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
+
+// Drawer draws what a plugin asks for. It is called from one goroutine at a time,
+// and only with calls that the plan has next. An error of any method fails the
+// release with CodeNoiseFailed.
+type Drawer interface {
+	// AddLaplace adds discrete Laplace noise to each value, in place.
+	AddLaplace(values []int64, scale float64) error
+	// AddGaussian adds discrete Gaussian noise to each value, in place.
+	AddGaussian(values []int64, sigma float64) error
+	// SmoothLaplace returns value + scale·Lap(1), rounded to the lattice.
+	SmoothLaplace(value, scale, granularity float64) (float64, error)
+	// Select draws a lattice point with probability ∝ exp(−rate·score).
+	Select(pieces []sdk.Piece, rate float64) (int64, error)
+	// Randomize runs every code, each in [0, k), through k-ary randomized response
+	// of at most eps0, in place.
+	Randomize(codes []int32, k int, eps0 float64) error
+	// Shuffle permutes the codes uniformly, in place.
+	Shuffle(codes []int32) error
+	// Sample draws a fresh sample of rows, as indices in [0, rows), ascending.
+	Sample(ev privacy.Sampling, rows int64) ([]int64, error)
+	// Batch gives the rows of one step of a last iterate, counted from 0, as indices in
+	// [0, rows), ascending. Step 0 draws the assignment of rows to batches.
+	Batch(ev privacy.LastIterate, rows, step int64) ([]int64, error)
+}
 
 // NoiseDrawer draws with internal/noise (P16). It is not safe for concurrent use.
 type NoiseDrawer struct {
@@ -160,4 +185,41 @@ func rateBelow(rate float64) (num, den uint64, err error) {
 		return 0, 0, errors.New("rate is too small to be drawn")
 	}
 	return num, den, nil
+}
+
+// Batch gives the rows of one step of a last iterate. Step 0 puts all rows in a
+// random order, which is cut into batches and holds for the whole run.
+//
+// # Contract
+//
+// Every row is in exactly one batch of a pass, in the same one in every pass, and
+// which one is uniform over all assignments, whatever the rows hold and in whatever
+// order the table has them. Proof: batches.proof.md.
+func (d *NoiseDrawer) Batch(ev privacy.LastIterate, rows, step int64) ([]int64, error) {
+	if rows != ev.N || ev.Batch < 1 || step < 0 || rows > math.MaxInt32 {
+		return nil, errors.New("a batch needs the rows that the event names, at most 2^31 of them")
+	}
+	if step == 0 {
+		d.order = make([]int32, rows)
+		for i := range d.order {
+			d.order[i] = int32(i)
+		}
+		if err := d.Shuffle(d.order); err != nil {
+			return nil, err
+		}
+		// Sorted once: later passes only copy.
+		for part := range slices.Chunk(d.order, int(ev.Batch)) {
+			slices.Sort(part)
+		}
+	}
+	if int64(len(d.order)) != rows {
+		return nil, errors.New("the first batch of a run comes first")
+	}
+	from := step % ev.Batches() * ev.Batch
+	part := d.order[from:min(rows, from+ev.Batch)]
+	out := make([]int64, len(part))
+	for i, r := range part {
+		out[i] = int64(r)
+	}
+	return out, nil
 }

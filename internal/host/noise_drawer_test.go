@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -249,10 +249,10 @@ func TestBatches(t *testing.T) {
 
 // What a plan may ask for is what can be drawn.
 func TestScalesOfPlansCanBeDrawn(t *testing.T) {
-	if wire.MinScale != noise.MinScale || wire.MaxScale != noise.MaxScale {
-		t.Errorf("plans may have scales from %g to %g, noise from %g to %g", wire.MinScale, wire.MaxScale, noise.MinScale, float64(noise.MaxScale))
+	if calls.MinScale != noise.MinScale || calls.MaxScale != noise.MaxScale {
+		t.Errorf("plans may have scales from %g to %g, noise from %g to %g", calls.MinScale, calls.MaxScale, noise.MinScale, float64(noise.MaxScale))
 	}
-	for _, x := range []float64{wire.MinScale, wire.MaxScale} {
+	for _, x := range []float64{calls.MinScale, calls.MaxScale} {
 		for range 100 {
 			for i, draw := range []func([]int64, float64) error{newDrawer(t).AddLaplace, newDrawer(t).AddGaussian} {
 				if err := draw([]int64{1 << 60, -1 << 60}, x); err != nil {

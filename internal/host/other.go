@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/launch"
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
@@ -35,23 +34,15 @@ func startProcess(*executable, string, []string, []string, string, bool) (*proce
 }
 
 func (*process) kill(time.Duration) bool { return true }
+func (*process) close()                  {}
 
-func adopt(*launch.Early, bool) (*process, error) { return nil, errPlatform }
+func privateDir() (string, *os.File, error) { return "", nil, errPlatform }
 
 func sweepOnce() {}
 
 func dialOwn(context.Context, *process, string, string) (net.Conn, error) { return nil, errPlatform }
 
-type laneMemory struct {
-	mem    []byte
-	layout wire.MemoryLayout
-}
-
-func newLaneMemory(wire.MemoryLayout) (*laneMemory, error) { return nil, errPlatform }
-
-func (*laneMemory) free([]byte) {}
-
-func newMemoryLane(*Plugin, *laneMemory) (lane, error) { return nil, errPlatform }
+func newColumnsLane(*Plugin, wire.Layout) (lane, error) { return nil, errPlatform }
 
 type ownListener struct{ net.Listener }
 

@@ -2,11 +2,14 @@ package host
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -54,9 +57,10 @@ func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
 
 // pick finds the command's mechanism among those that a plugin describes.
 func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
-	for _, lane := range m.GetLanes() {
-		p.socket = p.socket || lane == wire.Lane_LANE_SOCKET
-		p.memory = p.memory || lane == wire.Lane_LANE_MEMORY
+	p.socket = slices.Contains(m.GetLanes(), wire.Lane_LANE_SOCKET)
+	p.columns = p.version > 1 && slices.Contains(m.GetLanes(), wire.Lane_LANE_COLUMNS)
+	if p.version > 1 && !p.socket && !p.columns {
+		return sdk.Description{}, p.fault(CodeProtocol) // it has no way to get rows
 	}
 	all := m.GetMechanisms()
 	for i, d := range all {
@@ -68,9 +72,8 @@ func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
 				return sdk.Description{}, p.fault(CodeDescription)
 			}
 		}
-		var out sdk.Description
-		b, err := proto.Marshal(d)
-		if err != nil || out.UnmarshalBinary(b) != nil || out.Check() != nil {
+		out, err := wire.ToDescription(d)
+		if err != nil || out.Check() != nil {
 			return sdk.Description{}, p.fault(CodeDescription)
 		}
 		if out.SelfNoising && !p.cmd.AllowSelfNoising {
@@ -91,25 +94,20 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	b, err := req.MarshalBinary()
+	m, err := wire.FromPlanRequest(desc.Name, req)
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	var m wire.PlanRequest
-	if err := proto.Unmarshal(b, &m); err != nil {
-		return sdk.Plan{}, err
-	}
-	m.Mechanism = desc.Name
 	var out sdk.Plan
 	err = p.invoke(ctx, 2*p.limits.Plan, func(ctx context.Context) error {
-		if proto.Size(&m) > wire.MaxMessage {
+		if proto.Size(m) > wire.MaxMessage {
 			return p.fault(CodeOversize)
 		}
-		first, err := p.joint.mechanism.Plan(ctx, &m)
+		first, err := p.joint.mechanism.Plan(ctx, m)
 		if err != nil {
 			return err
 		}
-		second, err := p.joint.mechanism.Plan(ctx, &m)
+		second, err := p.joint.mechanism.Plan(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -127,24 +125,18 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 		out, err = p.checkPlan(first.GetPlan(), req, desc)
 		return err
 	})
-	if err == nil && p.memory && !p.limits.MessagesOnly {
-		p.ahead.begin(memoryLayout(sdk.ReleaseRequest{Public: req.Public, Plan: out}))
-	}
 	return out, err
 }
 
 func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Description) (sdk.Plan, error) {
-	b, err := proto.Marshal(m)
-	if err != nil {
-		return sdk.Plan{}, p.fault(CodePlan)
-	}
-	var plan sdk.Plan
-	err = plan.UnmarshalBinary(b)
+	plan, err := wire.ToPlan(m)
 	if err == nil {
 		err = plan.Check(req)
 	}
 	if err == nil && !desc.SelfNoising {
-		err = plan.CheckCalls()
+		if _, err = calls.New(plan.Event); err != nil {
+			err = fmt.Errorf("plan: %w", err)
+		}
 	}
 	if err != nil {
 		// The texts of these checks are our own and there is no data yet.

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/dprelease/dprelease/internal/launch"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -26,19 +25,18 @@ type Plugin struct {
 	cmd    Command
 	limits Limits
 	exe    *executable
-	early  *launch.Early // nil: the process is started when it is needed
-	base   string        // private directory, 0700
+	base   string // private directory, 0700
 	lock   *os.File
 	q      *quarantine
 	client *plugin.Client
 	runner *pluginRunner
 	joint  *joint
 
-	call   sync.Mutex
-	desc   *sdk.Description
-	socket bool // the plugin supports LANE_SOCKET
-	memory bool // and LANE_MEMORY
-	ahead  ahead
+	call    sync.Mutex
+	desc    *sdk.Description
+	version int  // of the protocol
+	socket  bool // the plugin supports LANE_SOCKET
+	columns bool // the plugin supports LANE_COLUMNS
 
 	swept    sync.WaitGroup // what an earlier host left behind is looked for
 	stopOnce sync.Once
@@ -58,12 +56,10 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	if p.exe, code = openExecutable(cmd.Path, cmd.SHA256); code != "" {
 		return nil, p.fault(code)
 	}
-	if !p.begun() {
-		var err error
-		if p.base, p.lock, err = launch.PrivateDir(); err != nil {
-			p.exe.close()
-			return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + launch.DirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
-		}
+	var err error
+	if p.base, p.lock, err = privateDir(); err != nil {
+		p.exe.close()
+		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + dirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
 	}
 	p.swept.Go(sweepOnce) // while the process starts
 	p.q = newQuarantine(p.limits)
@@ -75,42 +71,21 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	return p, nil
 }
 
-// begun says that a process like the one that is wanted runs already, and takes it.
-func (p *Plugin) begun() bool {
-	if !p.exe.own() {
-		return false
-	}
-	if p.early = launch.Take(p.cmd.Args); p.early == nil {
-		return false
-	}
-	p.base, p.lock = p.early.Base, p.early.Lock
-	return true
-}
-
 // config is go-plugin's part: it may parse a handshake that has been checked, dial
 // the socket that has been checked, and broker. It neither logs nor inherits.
 func (p *Plugin) config() *plugin.ClientConfig {
 	p.runner = &pluginRunner{q: p.q}
+	versions := map[int]plugin.PluginSet{}
+	for v := wire.OldVersion; v <= wire.Version; v++ {
+		versions[v] = plugin.PluginSet{wire.PluginName: &clientPlugin{}}
+	}
 	return &plugin.ClientConfig{
-		HandshakeConfig: plugin.HandshakeConfig{
-			ProtocolVersion:  wire.ProtocolVersion,
-			MagicCookieKey:   wire.CookieKey,
-			MagicCookieValue: wire.CookieValue,
-		},
-		Plugins: plugin.PluginSet{wire.PluginName: &clientPlugin{}},
+		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		VersionedPlugins: versions,
 		RunnerFunc: func(_ hclog.Logger, c *execCmd, dir string) (runner.Runner, error) {
-			env := launch.Environment(p.base, c.Env)
+			env := environment(p.base, c.Env)
 			p.runner.dir, p.runner.start = dir, func() (*process, error) {
 				return startProcess(p.exe, p.cmd.Path, p.cmd.Args, env, p.base, p.limits.SoleParent)
-			}
-			if e := p.early; e != nil && e.Fits(env) {
-				p.runner.dir, p.runner.start = e.Base, func() (*process, error) {
-					pr, err := adopt(e, p.limits.SoleParent)
-					if err == nil {
-						p.early = nil // from here on it ends as every other does
-					}
-					return pr, err
-				}
 			}
 			return p.runner, nil
 		},
@@ -137,6 +112,7 @@ func (p *Plugin) connect(ctx context.Context) error {
 			var j any
 			if j, err = rpc.Dispense(wire.PluginName); err == nil {
 				p.joint = j.(*joint)
+				p.version = p.client.NegotiatedVersion()
 				err = rpc.Ping()
 			}
 		}
@@ -209,11 +185,7 @@ func (p *Plugin) Close() {
 		case <-time.After(5 * time.Second): // a process that the kernel will not let die
 		}
 		p.runner.stop()
-		if p.early != nil {
-			p.early.End()
-		}
 		p.q.close()
-		p.ahead.drop()
 		p.exe.close()
 		_ = os.RemoveAll(p.base)
 		p.lock.Close()

@@ -75,7 +75,7 @@ func tally(rows sdk.Rows) (total, first int64, err error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		codes, weights := b.Codes(1), b.Weights()
+		codes, weights := b.Codes(1), b.Weights
 		for i, x := range b.Float64(0) {
 			if b.IsValid(0, i) {
 				w := 1.0

@@ -1,12 +1,14 @@
 package host
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/dprelease/dprelease/internal/launch"
 )
 
 // process is a plugin's first process and all that descends from it.
@@ -16,7 +18,7 @@ import (
 // environment, and with soleParent by being our child at all.
 type process struct {
 	pid        int
-	token      string
+	mark       string // the value of markKey in its environment
 	soleParent bool
 	started    uint64       // when, in ticks since the machine started
 	doomed     map[int]bool // under leaders' lock: descendants that are to go
@@ -38,43 +40,98 @@ var subreaper = sync.OnceValue(func() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 })
 
-// startProcess starts exe with nothing inherited but what is passed here.
+// startProcess starts exe with nothing inherited but what is passed here, in a session
+// of its own: a terminal's signals do not reach it, and its descendants can be told.
 func startProcess(exe *executable, name string, args, env []string, dir string, soleParent bool) (*process, error) {
 	// Orphans come to us instead of to init, where they could not be told.
 	if err := subreaper(); err != nil {
 		return nil, err
 	}
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	p := &process{mark: hex.EncodeToString(random[:]), soleParent: soleParent, doomed: map[int]bool{}, done: make(chan struct{})}
 	leaders.Lock()
 	defer leaders.Unlock()
-	c, err := launch.Spawn(launch.Command{Path: exe.path, Args: append([]string{name}, args...), Env: env, Dir: dir, File: exe.file})
+	started := make(chan error)
+	go func() {
+		// The kernel sends the parent-death signal when the thread that forked ends, not
+		// only when the whole process does: the thread stays until the child has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.fork(exe, append([]string{name}, args...), append(env, markKey+"="+p.mark), dir)
+		started <- err
+		if err == nil {
+			p.reap()
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// fork starts the process with a pipe for each standard stream. The lock of leaders is
+// held.
+func (p *process) fork(exe *executable, argv, env []string, dir string) error {
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+	}()
+	for i, ours := range []**os.File{&p.lifeline, &p.stdout, &p.stderr} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			p.close()
+			return err
+		}
+		if i == 0 {
+			r, w = w, r
+		}
+		*ours, theirs = r, append(theirs, w)
+	}
+	files := theirs
+	if exe.file != nil {
+		files = append(files[:3:3], exe.file)
+	}
+	closeOnExec()
+	child, err := os.StartProcess(exe.path, argv, &os.ProcAttr{Dir: dir, Env: env, Files: files,
+		Sys: &unix.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}})
 	if err != nil {
-		return nil, err
+		p.close()
+		return err
 	}
-	return newProcess(c, soleParent), nil
-}
-
-// adopt makes an early process the plugin's.
-func adopt(e *launch.Early, soleParent bool) (*process, error) {
-	if err := subreaper(); err != nil {
-		return nil, err
-	}
-	leaders.Lock()
-	defer leaders.Unlock()
-	return newProcess(e.Process, soleParent), nil
-}
-
-// newProcess enters a process among the leaders, whose lock is held.
-func newProcess(c *launch.Process, soleParent bool) *process {
-	p := &process{pid: c.Pid, token: c.Mark, soleParent: soleParent, doomed: map[int]bool{},
-		lifeline: c.Lifeline, stdout: c.Stdout, stderr: c.Stderr, done: make(chan struct{})}
+	p.pid = child.Pid
+	_ = child.Release() // reap waits for it by its number
 	leaders.pids[p.pid] = true
 	if s, ok := readStat(p.pid); ok {
 		p.started = s.started
 	}
 	// A core dump would hold rows. The limit 1 stops a file and, unlike 0, a pipe.
 	_ = unix.Prlimit(p.pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1}, nil)
-	c.Run(p.reap)
-	return p
+	return nil
+}
+
+// close closes the host's ends of the standard streams. A file that is nil refuses.
+func (p *process) close() {
+	for _, f := range []*os.File{p.lifeline, p.stdout, p.stderr} {
+		f.Close()
+	}
+}
+
+// closeOnExec keeps every descriptor of this process to itself. Go opens files that
+// way, but what the process itself inherited may not be so. The standard streams and
+// the executable are passed on by duplicates.
+func closeOnExec() {
+	if unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return
+	}
+	names, _ := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	for _, n := range names {
+		if fd, err := strconv.Atoi(n.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }
 
 // reap waits until the process has ended, and ends what is left of its group.
@@ -88,7 +145,11 @@ func (p *process) reap() {
 	// Not reaped yet, so that the number of the group cannot have been reused.
 	_ = unix.Kill(-p.pid, unix.SIGKILL)
 	leaders.Lock()
-	launch.Reap(p.pid)
+	for {
+		if _, err := unix.Wait4(p.pid, nil, 0, nil); err != unix.EINTR {
+			break
+		}
+	}
 	delete(leaders.pids, p.pid)
 	leaders.Unlock()
 	close(p.done)

@@ -13,10 +13,11 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
 	plugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -32,9 +33,15 @@ type raw struct {
 	asked  int
 }
 
+// serveRaw serves version 1 of the protocol, as plugins that were built before there was
+// another, unless the mode needs the second.
 func serveRaw(mode string) {
+	version := uint(1)
+	if strings.HasPrefix(mode, "memory") || strings.HasPrefix(mode, "second") {
+		version = 2
+	}
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: 1, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: version, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		Plugins:         plugin.PluginSet{wire.PluginName: &raw{mode: mode}},
 		GRPCServer:      func(o []grpc.ServerOption) *grpc.Server { return grpc.NewServer(o...) },
 	})
@@ -78,31 +85,27 @@ func (r *raw) Describe(context.Context, *wire.DescribeRequest) (*wire.DescribeRe
 			}
 		}
 	}
-	b, _ := d.MarshalBinary()
-	m := &wire.Description{}
-	_ = proto.Unmarshal(b, m)
-	lanes := []wire.Lane{wire.Lane_LANE_SOCKET}
-	if r.mode == "messages" {
+	m := mustMessage(wire.FromDescription(d))
+	lanes := []wire.Lane{wire.Lane_LANE_SOCKET, wire.Lane_LANE_MEMORY} // as version 1 of the SDK
+	switch {
+	case r.mode == "messages", r.mode == "second-no-lane":
 		lanes = nil
-	}
-	if strings.HasPrefix(r.mode, "memory") {
-		lanes = append(lanes, wire.Lane_LANE_MEMORY)
+	case strings.HasPrefix(r.mode, "memory"):
+		lanes = []wire.Lane{wire.Lane_LANE_COLUMNS}
 	}
 	return &wire.DescribeResponse{Mechanisms: []*wire.Description{m}, Lanes: lanes}, nil
 }
 
 func (r *raw) Plan(_ context.Context, req *wire.PlanRequest) (*wire.PlanResponse, error) {
 	r.asked++
-	var sr sdk.PlanRequest
-	b, _ := proto.Marshal(req)
-	_ = sr.UnmarshalBinary(b)
-	plan, _ := sum{}.defaultPlan(sr)
-	if strings.HasPrefix(r.mode, "huge") {
+	plan, _ := sum{}.defaultPlan(mustMessage(wire.ToPlanRequest(req)))
+	switch {
+	case strings.HasPrefix(r.mode, "huge"):
 		plan.Rows = 5_000_000
+	case r.mode == "second-arrow-one":
+		plan.Columns = []string{"x"}
 	}
-	b, _ = plan.MarshalBinary()
-	m := &wire.Plan{}
-	_ = proto.Unmarshal(b, m)
+	m := mustMessage(wire.FromPlan(plan))
 	switch r.mode {
 	case "plan-twice":
 		m.Rows += int64(r.asked)
@@ -167,8 +170,9 @@ func (r *raw) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.Re
 		defer conn.Close()
 		src = conn
 	}
-	if start.GetLane() == wire.Lane_LANE_MEMORY {
-		if src, err = rawMemory(r.mode, start.GetSocket()); err != nil {
+	var rows sdk.Rows
+	if start.GetLane() == wire.Lane_LANE_COLUMNS {
+		if rows, err = rawMemory(r.mode, start); err != nil {
 			return err
 		}
 	}
@@ -185,9 +189,14 @@ func (r *raw) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.Re
 	case "sample-before-rows":
 		_, _ = c.NextSample(stream.Context(), &wire.NextSampleRequest{Event: event(laplace)})
 	}
-	if src != nil {
+	switch {
+	case strings.Contains(r.mode, "-arrow"):
+		return r.sumArrow(stream, src, c)
+	case rows != nil:
+		_, _, _ = tally(rows)
+	case src != nil:
 		_, _ = io.Copy(io.Discard, src)
-	} else {
+	default:
 		for {
 			in, err := stream.Recv()
 			if err != nil || in.GetRows().GetLast() {
@@ -246,6 +255,94 @@ func (r *raw) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.Re
 		_ = stream.SetHeader(map[string][]string{"value": {"4815162342"}})
 	}
 	return r.send(stream, out)
+}
+
+// sumArrow does what sum does, with nothing but an Arrow library: as a plugin in any
+// language would.
+func (r *raw) sumArrow(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput], src io.Reader, c wire.NoiseClient) error {
+	if src == nil {
+		src = &chunks{stream: stream}
+	}
+	in, err := ipc.NewReader(src)
+	if err != nil {
+		return err
+	}
+	defer in.Release()
+	var total, first int64
+	for in.Next() {
+		rec := in.Record()
+		x := rec.Column(0).(*array.Float64)
+		if r.mode == "second-arrow-one" {
+			for _, v := range x.Float64Values() {
+				total += int64(v)
+			}
+			continue
+		}
+		g := rec.Column(1).(*array.Int32)
+		for i := range int(rec.NumRows()) {
+			w := 1.0
+			if rec.NumCols() > 2 {
+				w = rec.Column(2).(*array.Float64).Value(i)
+			}
+			if x.IsValid(i) {
+				total += int64(math.RoundToEven(2 * x.Value(i) * w))
+			}
+			if g.IsValid(i) && g.Value(i) == 0 {
+				first++
+			}
+		}
+	}
+	if in.Err() != nil {
+		return in.Err()
+	}
+	ctx := stream.Context()
+	a, err := c.AddLaplace(ctx, &wire.AddNoiseRequest{Event: event(laplace), Values: []int64{total}})
+	if err != nil {
+		return err
+	}
+	b, err := c.AddGaussian(ctx, &wire.AddNoiseRequest{Event: event(gaussian), Values: []int64{first, 2}})
+	if err != nil {
+		return err
+	}
+	d, err := c.AddGaussian(ctx, &wire.AddNoiseRequest{Event: event(gaussian), Values: []int64{7}})
+	if err != nil {
+		return err
+	}
+	out := &wire.ReleaseOutput{}
+	for _, c := range good(a.Values[0], b.Values[0], d.Values[0]).Columns {
+		out.Columns = append(out.Columns, &wire.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String_: c.String})
+	}
+	return r.send(stream, out)
+}
+
+// chunks is the row stream of the lane of messages.
+type chunks struct {
+	stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput]
+	rest   []byte
+	last   bool
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		if c.last {
+			return 0, io.EOF
+		}
+		in, err := c.stream.Recv()
+		if err != nil {
+			return 0, err
+		}
+		c.rest, c.last = in.GetRows().GetData(), in.GetRows().GetLast()
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+func mustMessage[M any](m M, err error) M {
+	if err != nil {
+		panic(err)
+	}
+	return m
 }
 
 // noise makes the planned calls, or nearly.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -60,11 +61,11 @@ func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
 
 // release is one release on its way.
 type release struct {
-	p     *Plugin
-	req   sdk.ReleaseRequest
-	start *wire.ReleaseStart
-	specs []wire.ColumnSpec
-	noise *noiseServer
+	p       *Plugin
+	req     sdk.ReleaseRequest
+	start   *wire.ReleaseStart
+	columns []sdk.Column // those of the plan
+	noise   *noiseServer
 
 	once sync.Once
 	code string             // the first failure that was noticed on the host's side
@@ -72,19 +73,15 @@ type release struct {
 }
 
 func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer Drawer) (*release, error) {
-	r := &release{p: p, req: req, start: &wire.ReleaseStart{}}
-	b, err := req.MarshalBinary()
-	if err != nil {
-		return nil, err
-	}
-	if err := proto.Unmarshal(b, r.start); err != nil {
-		return nil, err
-	}
-	r.start.Mechanism = desc.Name
 	if err := req.Plan.Check(sdk.PlanRequest{Params: req.Params, Public: req.Public, Target: req.Target}); err != nil {
 		return nil, err
 	}
-	if r.specs, err = columnSpecs(req); err != nil {
+	r := &release{p: p, req: req}
+	var err error
+	if r.start, err = wire.FromReleaseRequest(desc.Name, req); err != nil {
+		return nil, err
+	}
+	if r.columns, err = req.Plan.Declared(req.Public); err != nil {
 		return nil, err
 	}
 	r.noise = &noiseServer{drawer: drawer, fail: r.fail}
@@ -92,7 +89,7 @@ func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer
 		r.noise.lattice = append(r.noise.lattice, f.Granularity)
 	}
 	if !desc.SelfNoising {
-		if r.noise.calls, err = wire.NewCalls(req.Plan.Event); err != nil {
+		if r.noise.calls, err = calls.New(req.Plan.Event); err != nil {
 			return nil, err
 		}
 	}
@@ -187,42 +184,49 @@ func (r *release) exchange(ctx context.Context, feed func(context.Context, RowWr
 	return a.result, a.err
 }
 
+// openLane picks the fastest lane that the plugin supports.
 func (r *release) openLane(stream grpc.BidiStreamingClient[wire.ReleaseInput, wire.ReleaseOutput]) (lane, error) {
-	if r.p.memory && !r.p.limits.MessagesOnly {
-		if m, err := r.p.ahead.take(memoryLayout(r.req)); err == nil {
-			return newMemoryLane(r.p, m)
-		} // a system without sealed memory: the next best lane
+	p := r.p
+	switch {
+	case p.columns && !(p.limits.SlowestLane && p.socket):
+		return newColumnsLane(p, r.layout())
+	case p.socket && !(p.limits.SlowestLane && p.version == 1):
+		return newSocketLane(p)
 	}
-	if r.p.socket && !r.p.limits.MessagesOnly {
-		return newSocketLane(r.p)
+	return &messageLane{stream: stream}, nil // every plugin of version 1 supports it
+}
+
+// layout is the layout of shared memory for as many rows as are publicly known to come.
+func (r *release) layout() wire.Layout {
+	rows := r.req.Public.Population
+	if n := r.req.Public.Design.SampleSize; n > 0 {
+		rows = n
 	}
-	return &messageLane{stream: stream}, nil
+	return wire.NewLayout(r.columns, rows)
 }
 
 // feed runs the caller's feed into the lane.
 func (r *release) feed(ctx context.Context, l lane, feed func(context.Context, RowWriter) error) error {
-	out, err := l.open(ctx)
+	sink, err := l.open(ctx, r.columns)
 	if err != nil {
 		return err
 	}
-	rw := &rowWriter{w: wire.NewRowsWriter(out, r.specs)}
-	if err := feed(ctx, rw); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err() // the release ended first
-		}
-		if rw.err != nil && errors.Is(err, rw.err) && !wire.IsBadBatch(rw.err) {
-			return rw.err // the plugin's fault, not the feed's
-		}
+	f := &feeder{columns: r.columns, sink: sink}
+	err = feed(ctx, f)
+	switch {
+	case err == nil:
+		err = f.err
+	case ctx.Err() != nil:
+		return ctx.Err() // the release ended first
+	}
+	if err != nil && (f.err == nil || f.bad || !errors.Is(err, f.err)) {
 		return &callerError{err}
 	}
-	if rw.err != nil {
-		return rw.err
+	if err != nil {
+		return err // the plugin's fault, not the feed's
 	}
-	r.noise.rowsDone(rw.rows)
-	if err := rw.w.Close(); err != nil {
-		return err
-	}
-	return out.Close()
+	r.noise.rowsDone(f.rows)
+	return sink.Close()
 }
 
 // receive collects the result while it watches its size.

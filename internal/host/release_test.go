@@ -93,35 +93,31 @@ func TestOversizeRequest(t *testing.T) {
 
 // An error of the feed's own comes back as it is, and the plugin ends.
 func TestFeedError(t *testing.T) {
-	for name, l := range map[string]Limits{"socket": {}, "messages": {MessagesOnly: true}} {
-		t.Run(name, func(t *testing.T) {
-			m := marker()
-			p := start(t, "good", l, m)
-			mine := errors.New("file is truncated")
-			_, happened, err := p.Release(context.Background(), planned(t, p), func(ctx context.Context, w RowWriter) error {
-				_ = rows(ctx, w)
-				return mine
-			}, &fakeDrawer{})
-			if err != mine || happened != nil {
-				t.Errorf("got %v, %v", happened, err)
-			}
-			checkGone(t, m, p.base)
-		})
-	}
+	everyWay(t, func(t *testing.T, p *Plugin, m string) {
+		mine := errors.New("file is truncated")
+		_, happened, err := p.Release(context.Background(), planned(t, p), func(ctx context.Context, w RowWriter) error {
+			_ = rows(ctx, w)
+			return mine
+		}, &fakeDrawer{})
+		if err != mine || happened != nil {
+			t.Errorf("got %v, %v", happened, err)
+		}
+		checkGone(t, m, p.base)
+	})
 }
 
 func TestBadBatch(t *testing.T) {
 	x, g := []float64{1, 2}, []int32{0, 1}
-	for name, b := range map[string]Batch{
-		"columns":    {Rows: 2, Columns: []Values{{Float64: x}}},
-		"rows":       {Rows: 3, Columns: []Values{{Float64: x}, {Codes: g}}},
-		"type":       {Rows: 2, Columns: []Values{{Codes: g}, {Codes: g}}},
-		"bitmap":     {Rows: 2, Columns: []Values{{Float64: x, Valid: []byte{}}, {Codes: g}}},
-		"category":   {Rows: 2, Columns: []Values{{Float64: x}, {Codes: g, Valid: []byte{3}}}},
-		"code":       {Rows: 2, Columns: []Values{{Float64: x}, {Codes: []int32{0, 3}}}},
-		"code-below": {Rows: 2, Columns: []Values{{Float64: x}, {Codes: []int32{0, -2}}}},
-		"weights":    {Rows: 2, Columns: []Values{{Float64: x}, {Codes: g}}, Weights: x[:1]},
-		"negative":   {Rows: -1, Columns: []Values{{Float64: x}, {Codes: g}}},
+	for name, b := range map[string]sdk.Batch{
+		"columns":    {Rows: 2, Columns: []sdk.Values{{Float64: x}}},
+		"rows":       {Rows: 3, Columns: []sdk.Values{{Float64: x}, {Codes: g}}},
+		"type":       {Rows: 2, Columns: []sdk.Values{{Codes: g}, {Codes: g}}},
+		"bitmap":     {Rows: 2, Columns: []sdk.Values{{Float64: x, Valid: []byte{}}, {Codes: g}}},
+		"category":   {Rows: 2, Columns: []sdk.Values{{Float64: x}, {Codes: g, Valid: []byte{3}}}},
+		"code":       {Rows: 2, Columns: []sdk.Values{{Float64: x}, {Codes: []int32{0, 3}}}},
+		"code-below": {Rows: 2, Columns: []sdk.Values{{Float64: x}, {Codes: []int32{0, -2}}}},
+		"weights":    {Rows: 2, Columns: []sdk.Values{{Float64: x}, {Codes: g}}, Weights: x[:1]},
+		"negative":   {Rows: -1, Columns: []sdk.Values{{Float64: x}, {Codes: g}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "good", Limits{})
@@ -135,22 +131,18 @@ func TestBadBatch(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
-	for name, l := range map[string]Limits{"socket": {}, "messages": {MessagesOnly: true}} {
-		t.Run(name, func(t *testing.T) {
-			m := marker()
-			p := start(t, "good", l, m)
-			req := planned(t, p)
-			ctx, cancel := context.WithCancel(context.Background())
-			_, _, err := p.Release(ctx, req, func(ctx context.Context, w RowWriter) error {
-				_ = rows(ctx, w)
-				cancel()
-				<-ctx.Done()
-				return ctx.Err()
-			}, &fakeDrawer{})
-			checkCode(t, err, CodeCanceled)
-			checkGone(t, m, p.base)
-		})
-	}
+	everyWay(t, func(t *testing.T, p *Plugin, m string) {
+		req := planned(t, p)
+		ctx, cancel := context.WithCancel(context.Background())
+		_, _, err := p.Release(ctx, req, func(ctx context.Context, w RowWriter) error {
+			_ = rows(ctx, w)
+			cancel()
+			<-ctx.Done()
+			return ctx.Err()
+		}, &fakeDrawer{})
+		checkCode(t, err, CodeCanceled)
+		checkGone(t, m, p.base)
+	})
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	_, err := Start(ctx, command(t, "silent"), Limits{})
@@ -170,12 +162,12 @@ func TestCrashEndsFeed(t *testing.T) {
 		{"early-result", CodeProtocol, false},
 		{"early-result", CodeProtocol, true},
 	} {
-		p := start(t, "raw", Limits{MessagesOnly: c.messages, Plan: time.Second}, c.mode)
+		p := start(t, "raw", Limits{SlowestLane: c.messages, Plan: time.Second}, c.mode)
 		x, g := make([]float64, 1<<16), make([]int32, 1<<16)
 		began := time.Now()
 		_, _, err := p.Release(context.Background(), planned(t, p), func(_ context.Context, w RowWriter) error {
 			for {
-				if err := w.Write(Batch{Rows: len(x), Columns: []Values{{Float64: x}, {Codes: g}}}); err != nil {
+				if err := w.Write(sdk.Batch{Rows: len(x), Columns: []sdk.Values{{Float64: x}, {Codes: g}}}); err != nil {
 					return err
 				}
 				if time.Since(began) > 10*time.Second {
@@ -255,7 +247,7 @@ func TestImpossibleCalls(t *testing.T) {
 			x, g := make([]float64, 1<<20), make([]int32, 1<<20) // more than a socket holds
 			dr := &fakeDrawer{}
 			_, _, err := p.Release(context.Background(), planned(t, p), func(_ context.Context, w RowWriter) error {
-				return w.Write(Batch{Rows: len(x), Columns: []Values{{Float64: x}, {Codes: g}}})
+				return w.Write(sdk.Batch{Rows: len(x), Columns: []sdk.Values{{Float64: x}, {Codes: g}}})
 			}, dr)
 			checkCode(t, err, CodeNoiseFailed)
 			if dr.samples+dr.others > 0 {
@@ -299,66 +291,61 @@ func TestBigResult(t *testing.T) {
 
 // A mechanism that leaves rows unread still has every row read for it.
 func TestLazy(t *testing.T) {
-	for name, l := range map[string]Limits{"socket": {}, "messages": {MessagesOnly: true}} {
-		t.Run(name, func(t *testing.T) {
-			p := start(t, "lazy", l)
-			x, g := make([]float64, 1<<20), make([]int32, 1<<20)
-			fed := false
-			_, _, err := p.Release(context.Background(), planned(t, p), func(_ context.Context, w RowWriter) error {
-				for range 4 {
-					if err := w.Write(Batch{Rows: len(x), Columns: []Values{{Float64: x}, {Codes: g}}}); err != nil {
-						return err
-					}
-				}
-				fed = true
-				return nil
-			}, &fakeDrawer{})
-			if err != nil || !fed {
-				t.Errorf("fed %v, %v", fed, err)
+	p := start(t, "lazy", Limits{})
+	x, g := make([]float64, 1<<20), make([]int32, 1<<20)
+	fed := false
+	_, _, err := p.Release(context.Background(), planned(t, p), func(_ context.Context, w RowWriter) error {
+		for range 4 {
+			if err := w.Write(sdk.Batch{Rows: len(x), Columns: []sdk.Values{{Float64: x}, {Codes: g}}}); err != nil {
+				return err
 			}
-		})
+		}
+		fed = true
+		return nil
+	}, &fakeDrawer{})
+	if err != nil || !fed {
+		t.Errorf("fed %v, %v", fed, err)
 	}
 }
 
 // No rows, no weights, weights, and batches larger than a record batch.
 func TestRowShapes(t *testing.T) {
-	for name, l := range map[string]Limits{"socket": {}, "messages": {MessagesOnly: true}} {
-		t.Run(name, func(t *testing.T) {
-			p := start(t, "good", l)
-			req := planned(t, p)
-			n := 150_001
-			x, g, w := make([]float64, n), make([]int32, n), make([]float64, n)
-			valid := make([]byte, (n+7)/8)
-			var plain, weighted, first int64
-			for i := range n {
-				x[i], w[i], g[i] = float64(i%1000), float64(1+i%3), int32(i%4)-1
-				if i%5 != 0 {
-					valid[i/8] |= 1 << (i % 8)
-					plain += 2 * int64(x[i])
-					weighted += 2 * int64(x[i]*w[i])
-				}
-				if g[i] == 0 {
-					first++
-				}
+	everyWay(t, func(t *testing.T, p *Plugin, _ string) {
+		req := planned(t, p)
+		n := 150_001
+		x, g, w := make([]float64, n), make([]int32, n), make([]float64, n)
+		valid := make([]byte, (n+7)/8)
+		var plain, weighted, first int64
+		for i := range n {
+			x[i], w[i], g[i] = float64(i%1000), float64(1+i%3), int32(i%4)-1
+			if i%5 != 0 {
+				valid[i/8] |= 1 << (i % 8)
+				plain += 2 * int64(x[i])
+				weighted += 2 * int64(x[i]*w[i])
 			}
-			cols := []Values{{Float64: x, Valid: valid}, {Codes: g}}
-			for shape, c := range map[string]struct {
-				feed        func(context.Context, RowWriter) error
-				total, firs int64
-			}{
-				"none":     {func(context.Context, RowWriter) error { return nil }, 0, 0},
-				"empty":    {func(_ context.Context, w RowWriter) error { return w.Write(Batch{Columns: []Values{{}, {}}}) }, 0, 0},
-				"plain":    {func(_ context.Context, r RowWriter) error { return r.Write(Batch{Rows: n, Columns: cols}) }, plain, first},
-				"weighted": {func(_ context.Context, r RowWriter) error { return r.Write(Batch{Rows: n, Columns: cols, Weights: w}) }, weighted, first},
-			} {
-				got, _, err := p.Release(context.Background(), req, c.feed, &fakeDrawer{})
-				if err != nil {
-					t.Fatal(shape, err)
-				}
-				if want := good(c.total+10, c.firs+3, 10); !reflect.DeepEqual(got, want) {
-					t.Errorf("%s: got %+v, want %+v", shape, got, want)
-				}
+			if g[i] == 0 {
+				first++
 			}
-		})
-	}
+		}
+		cols := []sdk.Values{{Float64: x, Valid: valid}, {Codes: g}}
+		for shape, c := range map[string]struct {
+			feed        func(context.Context, RowWriter) error
+			total, firs int64
+		}{
+			"none":  {func(context.Context, RowWriter) error { return nil }, 0, 0},
+			"empty": {func(_ context.Context, w RowWriter) error { return w.Write(sdk.Batch{Columns: []sdk.Values{{}, {}}}) }, 0, 0},
+			"plain": {func(_ context.Context, r RowWriter) error { return r.Write(sdk.Batch{Rows: n, Columns: cols}) }, plain, first},
+			"weighted": {func(_ context.Context, r RowWriter) error {
+				return r.Write(sdk.Batch{Rows: n, Columns: cols, Weights: w})
+			}, weighted, first},
+		} {
+			got, _, err := p.Release(context.Background(), req, c.feed, &fakeDrawer{})
+			if err != nil {
+				t.Fatal(shape, err)
+			}
+			if want := good(c.total+10, c.firs+3, 10); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %+v, want %+v", shape, got, want)
+			}
+		}
+	})
 }

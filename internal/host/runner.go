@@ -94,9 +94,7 @@ func (r *pluginRunner) stop() {
 	if r.p == nil {
 		return
 	}
-	r.p.lifeline.Close()
-	r.p.stdout.Close()
-	r.p.stderr.Close()
+	r.p.close()
 	r.line.Close()
 	r.drained.Wait()
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/dprelease/dprelease/internal/launch"
 )
 
 // procStat is what /proc says of a process.
@@ -114,13 +112,13 @@ func (p *process) sweep() int {
 // mark, orphans if there can be no others, and the descendants of all those. A child
 // that is older than the plugin came with this process, across an exec.
 func (p *process) members(all map[int]procStat) map[int]bool {
-	self, waiting := os.Getpid(), launch.Waiting()
+	self := os.Getpid()
 	mine := map[int]bool{p.pid: true}
 	for pid, s := range all {
 		switch {
-		case pid == self || pid == waiting || leaders.pids[pid]:
+		case pid == self || leaders.pids[pid]:
 		case s.session == p.pid,
-			s.state != 'Z' && marked(pid, p.token),
+			s.state != 'Z' && marked(pid, p.mark),
 			p.soleParent && s.ppid == self && s.started >= p.started:
 			mine[pid] = true
 		}
@@ -200,7 +198,7 @@ func readStat(pid int) (procStat, bool) {
 
 // marked reports whether a process was started with the tree's mark. Processes of
 // other users cannot be read and are not ours.
-func marked(pid int, token string) bool {
+func marked(pid int, mark string) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(b, []byte(launch.MarkKey+"="+token))
+	return err == nil && bytes.Contains(b, []byte(markKey+"="+mark))
 }

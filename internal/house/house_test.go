@@ -63,10 +63,10 @@ var only = []struct {
 	path string
 	may  []string
 }{
-	{"github.com/hashicorp/go-plugin", []string{"internal/host", "plugins/sdk"}},
-	{"github.com/apache/arrow", []string{"internal/table", "internal/wire", "plugins/sdk"}},
+	{"github.com/hashicorp/go-plugin", []string{"internal/host", "plugins/sdk/serve"}},
+	{"github.com/apache/arrow", []string{"internal/table", "internal/host"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
-	{"google.golang.org/grpc", []string{"internal/host", "internal/wire", "internal/conformance", "plugins/sdk"}},
+	{"google.golang.org/grpc", []string{"internal/host", "internal/wire", "internal/conformance", "plugins/sdk/serve"}},
 }
 
 // never says what a package must not reach, even through others.
@@ -75,13 +75,36 @@ var never = []struct {
 }{
 	{"privacy", module + "internal"}, {"privacy", module + "plugins"}, {"privacy", module + "samplers"},
 	{"privacy", "gopkg.in/yaml.v3"}, {"privacy", "github.com/apache"}, {"privacy", "google.golang.org"},
+	{"plugins/sdk/serve", "github.com/apache"}, {"internal/wire", "github.com/apache"},
 	{"plugins", module + "pipeline"}, {"plugins", module + "internal/host"}, {"plugins", module + "internal/table"},
 	{"pipeline", module + "plugins/mean"}, {"pipeline", module + "plugins/median"}, {"pipeline", module + "plugins/count"},
-	{"pipeline", module + "plugins/sgd"},
+	{"pipeline", module + "plugins/sgd"}, {"pipeline", module + "plugins/regression"},
 	{"pipeline", module + "plugins/randomizedresponse"}, {"pipeline", module + "cmd"},
 	{"samplers", module + "pipeline"}, {"report", module + "pipeline"},
 	{"internal/table", module + "privacy"}, {"internal/noise", module + "internal/table"},
 	{"internal/job", module + "pipeline"},
+}
+
+// transport is what nobody who writes or tests a mechanism compiles: only a plugin that
+// serves does, through plugins/sdk/serve.
+var transport = []string{"google.golang.org", "github.com/hashicorp", "github.com/apache", module + "internal/wire", module + "plugins/sdk/serve"}
+
+func TestMechanismsAreWithoutTransport(t *testing.T) {
+	checked := 0
+	for _, p := range packages(t) {
+		if !in(p.name(), "plugins", "internal/calls") || in(p.name(), "plugins/sdk/serve") {
+			continue
+		}
+		checked++
+		for _, d := range p.Deps {
+			if in(d, transport...) {
+				t.Errorf("%s reaches %s", p.name(), d)
+			}
+		}
+	}
+	if checked < 8 {
+		t.Errorf("only %d packages were looked at", checked)
+	}
 }
 
 func TestImportRules(t *testing.T) {
@@ -118,7 +141,7 @@ func TestEveryPackageSaysWhatItIsFor(t *testing.T) {
 
 // proved are the packages whose rules need a proof beside the code.
 var proved = []string{"samplers", "internal/noise", "privacy", "privacy/amplify", "privacy/rdp", "privacy/pld",
-	"privacy/shuffle", "privacy/iterate", "plugins/mean", "plugins/median", "plugins/count", "plugins/randomizedresponse", "plugins/sgd"}
+	"privacy/shuffle", "privacy/iterate", "plugins/mean", "plugins/median", "plugins/count", "plugins/randomizedresponse", "plugins/regression", "plugins/sgd"}
 
 func TestProofsStandBesideTheCode(t *testing.T) {
 	for _, p := range proved {

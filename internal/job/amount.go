@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // amountPattern is the grammar of an exact decimal number. A leading zero is no
 // part of it: some readers of YAML take 010 for eight.
 const amountPattern = `^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`
 
-var amountGrammar = lazy.Regexp(amountPattern)
+var amountGrammar = regexp.MustCompile(amountPattern)
 
 // An amount has at most maxDigits characters and an exponent of at most
 // maxExponent: more than any δ needs, and too little to exhaust memory.
@@ -28,7 +27,7 @@ func ParseAmount(text string) (*big.Rat, error) {
 	if len(text) > maxDigits {
 		return nil, fmt.Errorf("must be a number of at most %d characters", maxDigits)
 	}
-	if !amountGrammar().MatchString(text) {
+	if !amountGrammar.MatchString(text) {
 		switch strings.ToLower(strings.TrimLeft(text, "+-")) {
 		case ".inf", "inf", "infinity", ".nan", "nan":
 			return nil, fmt.Errorf("must be finite, not %s", shown(text))

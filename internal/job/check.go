@@ -24,9 +24,7 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 func check(j *Job, o Options) Problems {
 	k := &checker{j: j}
 	k.dataset()
-	if d := j.Dataset; d.UnitPlural != "" && d.UnitName == "" {
-		k.wrong("dataset.unit_plural", "say unit_name, too", "is the plural of a name that is not given")
-	}
+	k.unit()
 	k.columns()
 	for i := range j.Samples {
 		k.sample(&j.Samples[i])
@@ -147,6 +145,22 @@ func (k *checker) dataset() {
 	}
 	if c := d.Collected; c != nil && d.Size > 0 && c.Population > 0 && c.Population < d.Size {
 		k.wrong("dataset.collected.population", "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
+	}
+}
+
+// unit settles what a unit is called: by its key, or by the older keys, which nothing
+// checks.
+func (k *checker) unit() {
+	d := &k.j.Dataset
+	switch {
+	case d.Key.Column != "" && d.UnitName != "":
+		k.wrong("dataset.unit_name", "leave it out", "is said twice: unit.name says it")
+	case d.Key.Column != "" && d.UnitPlural != "":
+		k.wrong("dataset.unit_plural", "say unit.plural", "belongs to unit_name")
+	case d.Key.Column != "":
+		d.UnitName, d.UnitPlural = d.Key.Name, d.Key.Plural
+	case d.UnitPlural != "" && d.UnitName == "":
+		k.wrong("dataset.unit_plural", "say unit_name, too", "is the plural of a name that is not given")
 	}
 }
 

@@ -22,6 +22,10 @@ func (k *checker) sample(s *Sample) {
 	if (s.Keep || s.Method == Kept) && k.j.Dataset.Collected != nil {
 		k.wrong(path, "draw a new sample in every job", "a draw from a table that is itself a sample cannot be kept: the two amplifications would have to be composed across jobs")
 	}
+	if k.j.Dataset.Collected != nil && (s.Method == Multistage || s.Method == Stratified) {
+		k.wrong(Key(path, "method"), "use srswor or poisson, or release from the table itself",
+			"%s cannot be used with dataset.collected: who was collected is secret, so how many units each part of the frame has is secret too", s.Method)
+	}
 }
 
 // kept finds two names for one draw: all that a job releases from it is composed

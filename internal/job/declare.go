@@ -47,7 +47,7 @@ func version() kind[int] {
 func budget() kind[Budget] {
 	return object(
 		key("ledger", ledgerAddress(), func(b *Budget) *Secret { return &b.Ledger },
-			"The address of the ledger that keeps the account. ${NAME} is replaced; where it is absent the ledger is dprelease.db in the folder of the job",
+			"The address of the ledger that keeps the account. ${NAME} is replaced. The ledger must exist: dprelease ledger init makes it. Without this key the ledger is dprelease.db in the folder of the job, which the first run makes",
 			example("sqlite:ledger.db")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
 			"The most that all releases from this data set may ever spend together", required()),

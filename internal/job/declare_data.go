@@ -1,7 +1,10 @@
 package job
 
 import (
+	"fmt"
 	"math/big"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -19,10 +22,10 @@ func dataset() kind[Dataset] {
 			"The public number of units. Required under replace-one, where it is compared with the table; not allowed under add-remove", example("6194")),
 		key("at_least", count("1"), func(d *Dataset) *int64 { return &d.AtLeast },
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
-		key("unit", choice(UnitRow), func(d *Dataset) *string { return &d.Unit },
-			"The unit of privacy. One row is one unit", otherwise(UnitRow)),
+		key("unit", unit(), func(d *Dataset) *Unit { return &d.Key },
+			"The unit of privacy, row or a mapping. A mapping says in which column the units stand, and the run checks that each has one row: then the report promises “any one household” and not “any one row”", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
 		key("unit_name", unitName(), func(d *Dataset) *string { return &d.UnitName },
-			"What one unit is, in a word that people use: the report then says “any one school” and not “any one row”. It changes no release", example("school")),
+			"What the job calls a row. Nothing checks it, so the report still promises “any one row” and says so. Use unit to have it checked", example("school")),
 		key("unit_plural", unitName(), func(d *Dataset) *string { return &d.UnitPlural },
 			"The plural of unit_name, where it is more than an added s", example("schools")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
@@ -33,6 +36,44 @@ func dataset() kind[Dataset] {
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
 			"Says that the table is itself a simple random sample. Nothing is drawn; the privacy that the collection bought is counted"),
 	)
+}
+
+// unit is the word row, or a mapping that says which rows belong to one unit.
+func unit() kind[Unit] {
+	form := object(
+		key("column", text(), func(u *Unit) *string { return &u.Column },
+			"The column of the table that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
+		key("name", unitName(), func(u *Unit) *string { return &u.Name },
+			"What one unit is, in a word that people use", required(), example("household")),
+		key("plural", unitName(), func(u *Unit) *string { return &u.Plural },
+			"The plural of name, where it is more than an added s", example("households")),
+		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
+			"How many rows a unit has. The run reads the column, and fails with DATA_UNIT where a unit has two rows or a row has no unit", required(), example("1")),
+	)
+	form.label, form.schema = "row, or mapping", schema{"anyOf": []schema{{"const": UnitRow}, form.schema}}
+	mapping := form.read
+	form.read = func(c *cursor, p place) (Unit, bool) {
+		switch {
+		case p.node.Kind == yaml.MappingNode:
+			return mapping(c, p)
+		case p.node.Kind == yaml.ScalarNode && p.node.Value == UnitRow:
+			return Unit{}, true
+		}
+		c.wrong(p, didYouMean(p.node.Value, []string{UnitRow}), "must be row, or a mapping with column, name and rows, not %s", shape(p.node))
+		return Unit{}, false
+	}
+	return form
+}
+
+func oneRow() kind[int64] {
+	k := transform(count("1"), func(v int64) (int64, error) {
+		if v != 1 {
+			return 0, fmt.Errorf("must be 1, not %d: a unit with several rows is not protected as one", v)
+		}
+		return v, nil
+	})
+	k.label, k.schema = "1", schema{"const": 1}
+	return k
 }
 
 // unitName is a word or a few that stand in the middle of a sentence.

@@ -120,6 +120,9 @@ func (d *Dataset) canonical() canon {
 		"id": d.ID, "relation": d.Relation.String(), "size": d.Size, "at_least": d.AtLeast, "unit": d.Unit,
 		"columns": columns,
 	}
+	if d.Key.Column != "" { // what the report promises depends on it; what people call it is words
+		out["unit_column"] = d.Key.Column
+	}
 	if d.Collected != nil {
 		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}
 	}

@@ -39,10 +39,13 @@ type Dataset struct {
 	Relation privacy.Relation
 	Size     int64 // public number of units, 0 under add-remove
 	AtLeast  int64 // public lower bound on the number of units under add-remove, 0 where none is known
-	Unit     string
-	// UnitName and UnitPlural are what people call a unit, "" where the job does not
-	// say.
+	// Unit is the unit of privacy as the ledger's account names it. A unit that has one
+	// row is a row: its account is that of the rows, whatever people call it.
+	Unit string
+	// UnitName and UnitPlural are what the job calls a unit, "" where it does not say.
+	// The name is a promise only where Key has a column.
 	UnitName, UnitPlural string
+	Key                  Unit
 
 	Columns []Column // in the order of the file
 	// Frame is the public list of units that multistage and stratified samples
@@ -50,6 +53,13 @@ type Dataset struct {
 	Frame *Frame
 	// Collected says that the table is itself a sample, nil where it is not.
 	Collected *Collected
+}
+
+// Unit says which rows belong to one unit of privacy. Without a column each row is one.
+type Unit struct {
+	Column       string // holds the same value in all rows of a unit
+	Name, Plural string // what people call one
+	Rows         int64  // how many rows a unit has: 1
 }
 
 // UnitRow says that one row is one unit of privacy.

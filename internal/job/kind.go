@@ -2,13 +2,12 @@ package job
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // schema is a piece of JSON Schema.
@@ -104,7 +103,7 @@ func value() kind[string] {
 // namePattern is what a name may look like that becomes part of a file name.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`
 
-var nameGrammar = lazy.Regexp(namePattern)
+var nameGrammar = regexp.MustCompile(namePattern)
 
 // reservedNames cannot be file names on some systems, or are file names that a
 // run writes itself.
@@ -115,7 +114,7 @@ var reservedNames = []string{
 }
 
 func checkName(s string) (string, error) {
-	if !nameGrammar().MatchString(s) {
+	if !nameGrammar.MatchString(s) {
 		return "", fmt.Errorf("must be 1 to 100 of the characters A-Z a-z 0-9 _ - and start with a letter or digit, not %s", shown(s))
 	}
 	if slices.Contains(reservedNames, strings.ToLower(s)) {
@@ -145,9 +144,9 @@ func name() kind[string] {
 
 // pattern is a text of a given form, described by label.
 func pattern(label, expr string) kind[string] {
-	re := lazy.Regexp(expr)
+	re := regexp.MustCompile(expr)
 	return scalar(label, schema{"type": "string", "pattern": expr}, func(s string) (string, error) {
-		if !re().MatchString(s) {
+		if !re.MatchString(s) {
 			return "", fmt.Errorf("must be %s, not %s", label, shown(s))
 		}
 		return s, nil

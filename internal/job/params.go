@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 // maxDepth bounds the nesting of a value.
@@ -127,7 +126,7 @@ func numberJSON(text string) (string, error) {
 	}
 	// Other spellings of whole numbers that YAML knows: 0x1F, 0o17, 0b11. (010
 	// is not among them: readers disagree on what it is.)
-	if otherBase().MatchString(text) && len(text) <= maxDigits {
+	if otherBase.MatchString(text) && len(text) <= maxDigits {
 		if n, ok := new(big.Int).SetString(text, 0); ok {
 			return n.String(), nil
 		}
@@ -138,7 +137,7 @@ func numberJSON(text string) (string, error) {
 	return "", fmt.Errorf("must be a decimal number, not %s", shown(text))
 }
 
-var otherBase = lazy.Regexp(`^[+-]?0[xob][0-9A-Fa-f]+$`)
+var otherBase = regexp.MustCompile(`^[+-]?0[xob][0-9A-Fa-f]+$`)
 
 func writeText(b *bytes.Buffer, s string) {
 	enc := json.NewEncoder(b)

@@ -84,6 +84,7 @@ func parse(file, dir string, data []byte, o Options) (*Job, error) {
 			read, _ := language().read(c, p)
 			read.File, read.Dir, read.pos = j.File, j.Dir, c.pos
 			*j = read
+			j.Dataset.Unit = UnitRow
 			c.problems = append(c.problems, check(j, o)...)
 		}
 	}

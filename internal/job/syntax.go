@@ -4,20 +4,19 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
 var (
-	yamlLine      = lazy.Regexp(`^yaml: line ([0-9]+): `)
-	unknownAnchor = lazy.Regexp(`^yaml: unknown anchor '(.*)' referenced$`)
+	yamlLine      = regexp.MustCompile(`^yaml: line ([0-9]+): `)
+	unknownAnchor = regexp.MustCompile(`^yaml: unknown anchor '(.*)' referenced$`)
 	// bareVariable is ${ after an unquoted bracket or comma: YAML takes its brace
 	// for the beginning of a mapping.
-	bareVariable = lazy.Regexp(`[{\[,][^"'{}#\n]*\$\{`)
+	bareVariable = regexp.MustCompile(`[{\[,][^"'{}#\n]*\$\{`)
 )
 
 // syntax reports what yaml.v3 said, with a plainer word where a tab or a bare
@@ -26,12 +25,12 @@ func (c *cursor) syntax(data []byte, err error) {
 	p := Problem{Pos: Pos{File: c.file, Line: 1, Column: 1}, Step: StepLoad}
 	message := err.Error()
 	line := 0
-	if m := yamlLine().FindStringSubmatch(message); m != nil {
+	if m := yamlLine.FindStringSubmatch(message); m != nil {
 		line, _ = strconv.Atoi(m[1])
 		message = message[len(m[0]):]
 	}
 	p.Message = "is not YAML: " + strings.TrimPrefix(message, "yaml: ")
-	if m := unknownAnchor().FindStringSubmatch(message); m != nil {
+	if m := unknownAnchor.FindStringSubmatch(message); m != nil {
 		if i := bytes.Index(data, []byte("*"+m[1])); i >= 0 {
 			p.Pos = c.offset(data, i)
 		}
@@ -44,7 +43,7 @@ func (c *cursor) syntax(data []byte, err error) {
 		if i := bytes.IndexByte(indent, '\t'); i >= 0 {
 			p.Column = i + 1
 			p.Message, p.Hint = "is indented with a tab", "indent with spaces: YAML knows no tabs"
-		} else if m := bareVariable().FindIndex(text); m != nil {
+		} else if m := bareVariable.FindIndex(text); m != nil {
 			p.Pos = c.offset(data, start+m[1]-2)
 			p.Message, p.Hint = "is not YAML: the brace of ${…} begins a mapping here", "put the value in quotes"
 		}

@@ -3,14 +3,13 @@ package job
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lazy"
 )
 
-var variable = lazy.Regexp(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // noVariable refuses ${…} where it is not replaced: a text that looks replaced
 // and is not would be a surprise.
@@ -30,7 +29,7 @@ var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins
 func (c *cursor) expand(p place) (string, bool) {
 	text := p.node.Value
 	ok := true
-	out := variable().ReplaceAllStringFunc(text, func(ref string) string {
+	out := variable.ReplaceAllStringFunc(text, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		v, set := c.getenv(name)
 		switch {
@@ -46,7 +45,7 @@ func (c *cursor) expand(p place) (string, bool) {
 		ok = false
 		return ""
 	})
-	if strings.Contains(variable().ReplaceAllString(text, ""), "${") {
+	if strings.Contains(variable.ReplaceAllString(text, ""), "${") {
 		c.wrong(p, "write ${NAME}", "has a ${ that is not a variable")
 		ok = false
 	}

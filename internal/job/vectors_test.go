@@ -20,7 +20,7 @@ import (
 	"github.com/dprelease/dprelease/specs"
 )
 
-var builtins = []string{"count", "mean", "median", "randomized-response", "sgd"}
+var builtins = []string{"count", "mean", "median", "randomized-response", "regression", "sgd"}
 
 // vector is one file of specs/vectors/job.
 type vector struct {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -147,7 +148,7 @@ func FuzzEvent(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(again, e) {
 			t.Fatalf("%+v became %+v, %v", e, again, err)
 		}
-		if c, err := NewCalls(e); err == nil {
+		if c, err := calls.New(e); err == nil {
 			_ = c.Happened()
 			_ = c.Done()
 		}

@@ -8,26 +8,30 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The handshake of plugin-v1. The cookie keeps a plugin from being run by hand;
-// it is no secret.
+// The handshake. The cookie keeps a plugin from being run by hand; it is no secret.
+// Its value is the same in every version of the protocol, because it is sent before a
+// version is agreed on.
 const (
-	ProtocolVersion = 1
-	CookieKey       = "DPRELEASE_PLUGIN"
-	CookieValue     = "mechanism-v1"
+	// Version is the newest version of the protocol, and the one that the SDK speaks.
+	Version = 2
+	// OldVersion is the oldest version that the host still speaks.
+	OldVersion  = 1
+	CookieKey   = "DPRELEASE_PLUGIN"
+	CookieValue = "mechanism-v1"
 	// PluginName is the one name under which a plugin serves Mechanism.
 	PluginName = "mechanism"
 )
 
-// The limits of plugin-v1.
+// The limits of the protocol.
 const (
-	// MaxMessage bounds one message: the limit that gRPC libraries of every
-	// language have by default, less room for framing.
+	// MaxMessage bounds one message. It is what gRPC libraries of every language
+	// accept by default (4 MiB), less room for framing.
 	MaxMessage = 4<<20 - 64<<10
 	// MaxNoiseMessage bounds one message of the Noise service.
 	MaxNoiseMessage = 64 << 20
 	// ChunkSize is how many bytes of the row stream go into one RowsChunk.
 	ChunkSize = 1 << 20
-	// BatchRows is the largest record batch. It is a multiple of 8, so that
+	// BatchRows is the most rows of one batch. It is a multiple of 64, so that
 	// bitmaps can be cut.
 	BatchRows = 1 << 15
 	// SampleChunk is how many indices go into one NextSampleResponse.
@@ -39,11 +43,11 @@ const (
 	MaxNodes = 1 << 14
 )
 
-var errUnknownField = errors.New("message has a field that version 1 of the protocol does not know")
+var errUnknownField = errors.New("message has a field that the protocol does not have")
 
-// Known returns an error if m, or a message inside it, carries a field that this
-// version of the protocol does not have. The host asks it of what a plugin says: a
-// field of a claim that is silently dropped could be the one that makes it true.
+// Known returns an error if m, or a message inside it, carries a field that the
+// protocol does not have. The host calls it on what a plugin says: a field that the
+// host drops could be the one that makes a claim true.
 func Known(m proto.Message) error {
 	return walk(m.ProtoReflect(), 0, func(m protoreflect.Message) error {
 		if len(m.GetUnknown()) > 0 {
@@ -53,11 +57,10 @@ func Known(m proto.Message) error {
 	})
 }
 
-// Forget removes the fields that this version of the protocol does not have from m
-// and the messages inside it. A plugin does so with what the host says: whatever
-// changes what a request means comes with a new version, so that what is left out
-// here is nothing that a claim could depend on. It fails on nothing but a message
-// that is nested too deeply.
+// Forget removes the fields that the protocol does not have from m and the messages
+// inside it. A plugin calls it on what the host says. A field that changes what a
+// request means comes with a new version, so no claim depends on what Forget removes.
+// It fails only on a message that is nested too deeply.
 func Forget(m proto.Message) error {
 	return walk(m.ProtoReflect(), 0, func(m protoreflect.Message) error {
 		if len(m.GetUnknown()) > 0 {

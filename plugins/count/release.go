@@ -53,8 +53,8 @@ func (l *layout) add(b *sdk.Batch, cells []int64) error {
 	if l.Sum != "" {
 		values = b.Float64(len(l.groups))
 	}
-	weights := b.Weights()
-	for row := range b.Len() {
+	weights := b.Weights
+	for row := range b.Rows {
 		cell := 0
 		for i, g := range l.groups {
 			if c := int(codes[i][row]); c >= 0 && cell >= 0 {

@@ -125,10 +125,7 @@ func (w world) cells(t *testing.T, l *layout, records []record) []int64 {
 	for _, name := range l.names() {
 		columns = append(columns, tab.Columns[name])
 	}
-	b, err := sdk.NewBatch(len(records), columns, tab.Weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &sdk.Batch{Rows: len(records), Columns: columns, Weights: tab.Weights}
 	cells := make([]int64, l.cells)
 	if err := l.add(b, cells); err != nil {
 		t.Fatal(err)

@@ -74,10 +74,7 @@ func run(t *testing.T, req sdk.PlanRequest, tab table) (sdk.Result, *bare) {
 	if tab.groups != nil {
 		cols = append(cols, sdk.Values{Codes: tab.groups})
 	}
-	b, err := sdk.NewBatch(n, cols, tab.weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &sdk.Batch{Rows: n, Columns: cols, Weights: tab.weights}
 	host := &bare{}
 	res, err := Mechanism{}.Release(context.Background(),
 		sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}, &oneBatch{batch: b}, host)

@@ -74,14 +74,14 @@ func (l *layout) sum(rows sdk.Rows) ([][]int64, error) {
 // add adds one batch. Partial sums of a batch cannot overflow (maxSteps); their
 // addition to the total is checked.
 func (l *layout) add(q query, b *sdk.Batch, column int, total []int64) error {
-	if b.Len() > 1<<20 {
+	if b.Rows > 1<<20 {
 		return errOverflow
 	}
-	if !q.ratio && b.Weights() == nil {
+	if !q.ratio && b.Weights == nil {
 		return checkedAdd(total, 0, q.sumPlain(b.Float64(column)))
 	}
 	part := make([]int64, len(total))
-	values, weights, valid := b.Float64(column), b.Weights(), b.Valid(column)
+	values, weights, valid := b.Float64(column), b.Weights, b.Columns[column].Valid
 	var codes []int32
 	if l.params.By != "" {
 		codes = b.Codes(len(l.queries))

@@ -41,6 +41,9 @@ func (l *layout) expected() []sdk.ExpectedError {
 		} else {
 			per := (q.column.Upper - q.column.Lower) * n.sd / float64(q.high) * q.maxWeight
 			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", q.column.Name, figure(per))
+			if rows := l.most(); rows > 0 && per/rows > q.column.Upper-q.column.Lower {
+				e.Note = sdk.NoUse + e.Note + fmt.Sprintf("; there are at most %s, so the noise is larger than the range of the mean", figure(rows))
+			}
 			e.SamplingNote = "it depends on how many values of " + q.column.Name + " the sample holds, which is secret; the more of them, the smaller it is"
 			if l.params.By != "" {
 				e.SamplingNote = "it depends on how many rows of each group the sample holds, which is secret; the more of them, the smaller it is"
@@ -49,6 +52,15 @@ func (l *layout) expected() []sdk.ExpectedError {
 		all = append(all, e)
 	}
 	return all
+}
+
+// most is the largest number of values that a mean can have, in units of the count
+// column, 0 where it is not public.
+func (l *layout) most() float64 {
+	if d := l.public.Design; d.EqualWeights {
+		return float64(d.SampleSize)
+	}
+	return float64(l.public.Population)
 }
 
 // figure prints four digits, and no exponent where people use none.

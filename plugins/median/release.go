@@ -65,7 +65,7 @@ func (l *layout) read(rows sdk.Rows) ([]float64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.Valid(0) == nil {
+		if b.Columns[0].Valid == nil {
 			values = append(values, b.Float64(0)...)
 			continue
 		}
@@ -106,7 +106,7 @@ func (l *layout) count(rows sdk.Rows) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		weights := b.Weights()
+		weights := b.Weights
 		for row, y := range b.Float64(0) {
 			if !b.IsValid(0, row) {
 				continue

@@ -37,10 +37,32 @@ func (l *layout) expected() []sdk.ExpectedError {
 			note = fmt.Sprintf("quantile %g: with 95 %% probability at most %.4g records away in rank, plus rounding to a lattice of step %.4g",
 				r.value, l.rankError(r, 0.05), l.grid.width/float64(l.grid.points-1))
 		}
+		if l.tellsNothing(r) {
+			note = sdk.NoUse + note + fmt.Sprintf("; with %d rows in the sample it may lie anywhere between the bounds", l.design.SampleSize)
+		}
 		all = append(all, sdk.ExpectedError{Field: "estimate", Note: note,
 			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"})
 	}
 	return all
+}
+
+// tellsNothing says, of a sample with a public number n of rows, that a quantile from it
+// may lie anywhere: the exponential method may be off by every rank, or the noise of
+// smooth-laplace is larger than the bounds are apart in every table. The window of n + 1
+// ranks reaches from bound to bound, so S is at least e^(−nβ)·(U − L); the noise exceeds
+// log(20) times its scale in one of 20 cases.
+func (l *layout) tellsNothing(r rank) bool {
+	n := float64(l.design.SampleSize)
+	if n == 0 {
+		return false
+	}
+	if l.Method == exponential {
+		if l.design.EqualWeights && l.design.MaxWeight >= 1 {
+			n *= l.design.MaxWeight
+		}
+		return l.rankError(r, 0.05) > n
+	}
+	return math.Log(20)*math.Exp(-n*l.smoothing.beta) > l.smoothing.shift
 }
 
 // rankError is the bound on the error in rank that holds with probability 1 − fail:

@@ -1,98 +1,73 @@
 package sdk
 
-import (
-	"errors"
-	"io"
+import "errors"
 
-	"github.com/dprelease/dprelease/internal/wire"
-)
-
-// Values holds some rows of one column: Float64 and Valid (nil: all valid) for a
-// Number, Codes (-1 where missing) for a Category.
+// Values holds some rows of one column: Float64 and Valid for a Number, Codes for a
+// Category.
 type Values struct {
 	Float64 []float64
-	Codes   []int32
-	Valid   []byte
+	// Codes are indices into the domain of the column, or -1 where the value is
+	// missing.
+	Codes []int32
+	// Valid is a bitmap, least significant bit first, of the numbers that are present;
+	// nil where all are. A number that is not present is unspecified, but finite.
+	Valid []byte
 }
 
-// NewBatch returns a batch of n rows for tests. It keeps the slices.
-func NewBatch(n int, columns []Values, weights []float64) (*Batch, error) {
-	b := &Batch{n: n, weights: weights}
-	ok := n >= 0 && (weights == nil || len(weights) == n)
-	for _, c := range columns {
-		ok = ok && (c.Float64 == nil) != (c.Codes == nil) || n == 0
-		ok = ok && len(c.Float64)+len(c.Codes) == n && (c.Valid == nil || len(c.Valid)*8 >= n)
-		valid := c.Valid
-		if c.Codes != nil {
-			valid = nil
-			for i, code := range c.Codes {
-				if code < 0 && valid == nil {
-					valid = make([]byte, (n+7)/8)
-					for j := range i {
-						valid[j>>3] |= 1 << (j & 7)
-					}
-				}
-				if code >= 0 && valid != nil {
-					valid[i>>3] |= 1 << (i & 7)
-				}
+// Batch holds some rows of the columns that the plan asked for, in the plan's order.
+// Its slices may be memory that cannot be written: a mechanism that changes values
+// copies them first.
+type Batch struct {
+	Rows    int
+	Columns []Values
+	// Weights are the design weights of the rows, or nil where all are equal.
+	Weights []float64
+
+	_ struct{}
+}
+
+// Float64 returns the values of column i of the plan, a Number.
+func (b *Batch) Float64(i int) []float64 { return b.Columns[i].Float64 }
+
+// Codes returns the codes of column i of the plan, a Category.
+func (b *Batch) Codes(i int) []int32 { return b.Columns[i].Codes }
+
+// IsValid reports whether the value in a row of column i is present.
+func (b *Batch) IsValid(i, row int) bool {
+	c := &b.Columns[i]
+	if c.Codes != nil {
+		return c.Codes[row] >= 0
+	}
+	return c.Valid == nil || c.Valid[row>>3]>>(row&7)&1 == 1
+}
+
+// What may be wrong with a batch. The texts are fixed: a batch holds data.
+var (
+	errBatchShape = errors.New("rows do not have the shape of the plan's columns")
+	errBatchCode  = errors.New("a category code is outside its domain")
+)
+
+// Check returns what is wrong with b as rows of these columns, or nil.
+func (b *Batch) Check(columns []Column) error {
+	if b.Rows < 0 || len(b.Columns) != len(columns) || b.Weights != nil && len(b.Weights) != b.Rows {
+		return errBatchShape
+	}
+	for i, c := range columns {
+		v := b.Columns[i]
+		if c.Type != Category {
+			if len(v.Float64) != b.Rows || v.Codes != nil || v.Valid != nil && len(v.Valid) < (b.Rows+7)/8 {
+				return errBatchShape
+			}
+			continue
+		}
+		if len(v.Codes) != b.Rows || v.Float64 != nil || v.Valid != nil {
+			return errBatchShape
+		}
+		for _, code := range v.Codes {
+			if code < -1 || int(code) >= len(c.Domain) {
+				return errBatchCode
 			}
 		}
-		b.columns = append(b.columns, batchColumn{floats: c.Float64, codes: c.Codes, valid: valid})
 	}
-	if !ok {
-		return nil, errors.New("batch: every column must hold its values in one slice of n rows")
-	}
-	return b, nil
-}
-
-// columnSpecs is how the plan's columns look on the row stream.
-func columnSpecs(public Public, plan Plan) ([]wire.ColumnSpec, error) {
-	var out []wire.ColumnSpec
-	for _, name := range plan.Columns {
-		c, ok := public.Column(name)
-		if !ok {
-			return nil, errors.New("plan names a column that is not declared")
-		}
-		s := wire.ColumnSpec{Name: name}
-		if c.Type == Category {
-			if s.Categories = len(c.Domain); s.Categories == 0 {
-				return nil, errors.New("a category column has an empty domain")
-			}
-		}
-		out = append(out, s)
-	}
-	return out, nil
-}
-
-// streamRows is Rows over the row stream.
-type streamRows struct {
-	r     *wire.RowsReader
-	batch Batch
-}
-
-func (s *streamRows) Next() (*Batch, error) {
-	b, err := s.r.Next()
-	if err != nil {
-		return nil, err
-	}
-	s.batch.n, s.batch.weights = b.Rows, b.Weights
-	s.batch.columns = s.batch.columns[:0]
-	for _, c := range b.Columns {
-		s.batch.columns = append(s.batch.columns, batchColumn{floats: c.Float64, codes: c.Codes, valid: c.Valid})
-	}
-	return &s.batch, nil
-}
-
-// drain reads what a mechanism left unread: a host that still writes must not be
-// cut off, and how many rows a mechanism looked at must not show.
-func (s *streamRows) drain() error {
-	for {
-		switch _, err := s.r.Next(); err {
-		case nil:
-		case io.EOF:
-			return nil
-		default:
-			return err
-		}
-	}
+	return nil
 }

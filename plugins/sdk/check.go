@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
 	"unicode/utf8"
-
-	"github.com/dprelease/dprelease/internal/wire"
 )
 
 // What may be wrong with a result. The texts are fixed: a result comes from data.
@@ -24,7 +24,7 @@ const MaxString = 1024
 
 // Check returns what is wrong with a description, or nil.
 func (d Description) Check() error {
-	if !isName(d.Name) {
+	if !name.MatchString(d.Name) {
 		return fmt.Errorf("description: name must be a lower-case word of at most 64 characters")
 	}
 	if d.Version == "" || len(d.Version) > 64 || len(d.Summary) > 1024 || !utf8.ValidString(d.Version+d.Summary) {
@@ -41,29 +41,14 @@ func (d Description) Check() error {
 	return nil
 }
 
-// isName says that s is a letter and up to 63 letters, digits, - and _, all of them
-// lower case. (An expression for it would be compiled in every mechanism's start.)
-func isName(s string) bool {
-	for i, c := range []byte(s) {
-		switch {
-		case c >= 'a' && c <= 'z':
-		case i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '_'):
-		default:
-			return false
-		}
-	}
-	return len(s) >= 1 && len(s) <= 64
-}
+// name is what a mechanism may be called.
+var name = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 
 // Check returns what is wrong with a plan as the answer to req, or nil. It does
 // not compute what the event costs.
 func (p Plan) Check(req PlanRequest) error {
-	seen := map[string]bool{}
-	for _, name := range p.Columns {
-		if _, ok := req.Public.Column(name); !ok || seen[name] {
-			return fmt.Errorf("plan: columns must be declared columns, each named once")
-		}
-		seen[name] = true
+	if _, err := p.Declared(req.Public); err != nil {
+		return err
 	}
 	if len(p.Output) == 0 || p.Rows < 0 {
 		return fmt.Errorf("plan: output must have a column and no negative number of rows")
@@ -82,8 +67,8 @@ func (p Plan) Check(req PlanRequest) error {
 		fields[f.Name] = f.Type
 	}
 	for _, e := range p.Errors {
-		if fields[e.Field] == "" || !(e.NoiseSD >= 0) || !(e.Half95 >= 0) {
-			return fmt.Errorf("plan: an expected error must be of an output column and not negative")
+		if fields[e.Field] == "" || !(e.NoiseSD >= 0) || !(e.Half95 >= 0) || math.IsInf(e.NoiseSD+e.Half95, 1) {
+			return fmt.Errorf("plan: an expected error must be of an output column, finite and not negative")
 		}
 		if err := e.checkLinear(req); err != nil {
 			return err
@@ -93,6 +78,23 @@ func (p Plan) Check(req PlanRequest) error {
 		return fmt.Errorf("plan: event is missing")
 	}
 	return nil
+}
+
+// Declared returns the declared columns that the plan asks for, in its order. It fails
+// if one is not declared, is named twice, or is a category without a domain.
+func (p Plan) Declared(public Public) ([]Column, error) {
+	var out []Column
+	for i, name := range p.Columns {
+		c, ok := public.Column(name)
+		if !ok || slices.Contains(p.Columns[:i], name) {
+			return nil, fmt.Errorf("plan: columns must be declared columns, each named once")
+		}
+		if c.Type == Category && len(c.Domain) == 0 {
+			return nil, fmt.Errorf("plan: column %q is a category without a domain", name)
+		}
+		out = append(out, c)
+	}
+	return out, nil
 }
 
 // checkLinear holds what a plan says of sampling to its form; whether it is true is
@@ -109,15 +111,6 @@ func (e ExpectedError) checkLinear(req PlanRequest) error {
 	}
 	if c, ok := req.Public.Column(l.Column); l.Column != "" && (!ok || c.Type != Number) {
 		return fmt.Errorf("plan: a linear value must name a declared column of numbers, or none")
-	}
-	return nil
-}
-
-// CheckCalls returns why the host cannot cause the plan's event, or nil. A plan
-// of a self-noising mechanism need not pass it.
-func (p Plan) CheckCalls() error {
-	if _, err := wire.NewCalls(p.Event); err != nil {
-		return fmt.Errorf("plan: %w", err)
 	}
 	return nil
 }

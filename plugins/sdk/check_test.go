@@ -9,6 +9,33 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
+var (
+	someDescription = Description{
+		Name: "mean", Version: "1.2.3", Summary: "a mean", Params: []byte(`{"type":"object"}`),
+		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}, Designs: []string{"full", "srswor"}, SelfNoising: true,
+	}
+	someRequest = PlanRequest{
+		Params: []byte(`{"column":"x"}`),
+		Public: Public{
+			Relation: privacy.ReplaceOne, SampleRelations: []privacy.Relation{privacy.ReplaceOne, privacy.AddRemove}, Population: 6194,
+			Design: Design{Kind: "srswor", Rate: 0.1, SampleSize: 619, MinWeight: 1.5, MaxWeight: 10, EqualWeights: true, LargestCount: 700},
+			Columns: []Column{
+				{Name: "x", Type: Number, Lower: -1, Upper: 0x1.fffffffffffffp+100, Missing: MissingImpute, Immutable: true},
+				{Name: "g", Type: Category, Missing: MissingDrop, Domain: []string{"a", "", "ü"}},
+				{Name: "h", Type: Category, Missing: MissingRefuse, Domain: []string{"a"}},
+			},
+		},
+		Target: privacy.Point{Epsilon: 0.1, Delta: 1e-9},
+	}
+	somePlan = Plan{
+		Columns: []string{"x", "g"}, Rows: 3,
+		Event:  privacy.Compose{Events: []privacy.Event{privacy.DiscreteLaplace{Scale: 3}, privacy.DiscreteGaussian{Sigma: 4, Coordinates: 2}}},
+		Output: []Field{{Name: "estimate", Type: Float64, Granularity: 0.25, Doc: "what it is"}, {Name: "n", Type: Int64}, {Name: "g", Type: String}},
+		Errors: []ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only",
+			Linear: &Linear{Column: "x", Low: -1, High: 2, Scale: 0.5}, SamplingNote: "never both, but both are carried"}},
+	}
+)
+
 func TestDescriptionCheck(t *testing.T) {
 	if err := someDescription.Check(); err != nil {
 		t.Error(err)
@@ -54,19 +81,15 @@ func TestPlanCheck(t *testing.T) {
 		"linear-column": func(p *Plan) {
 			p.Errors = []ExpectedError{{Field: "n", Linear: &Linear{Column: "nobody", High: 1, Scale: 1}}}
 		},
-		"note-long":  func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", SamplingNote: strings.Repeat("x", 501)}} },
-		"error-sign": func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", NoiseSD: -1}} },
+		"note-long":      func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", SamplingNote: strings.Repeat("x", 501)}} },
+		"error-infinite": func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", NoiseSD: math.Inf(1)}} },
+		"error-sign":     func(p *Plan) { p.Errors = []ExpectedError{{Field: "n", NoiseSD: -1}} },
 	} {
 		p := base
 		change(&p)
 		if p.Check(someRequest) == nil {
 			t.Errorf("%s is accepted", name)
 		}
-	}
-	p := base
-	p.Event = privacy.Gaussian{Sigma: 1}
-	if p.CheckCalls() == nil || base.CheckCalls() != nil {
-		t.Error("calls that the host cannot answer")
 	}
 }
 
@@ -124,43 +147,64 @@ func TestLattice(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
-	b, err := NewBatch(3, []Values{{Float64: []float64{1, 2, 3}, Valid: []byte{0b101}}, {Codes: []int32{0, 1, -1}}, {Codes: []int32{0, 1, 2}}}, []float64{1, 2, 3})
-	if err != nil {
+	x, g := []float64{1, 2, 3}, []int32{0, 1, -1}
+	columns := []Column{{Name: "x", Type: Number}, {Name: "g", Type: Category, Domain: []string{"a", "b"}}}
+	b := &Batch{Rows: 3, Columns: []Values{{Float64: x, Valid: []byte{0b101}}, {Codes: g}}, Weights: []float64{1, 2, 3}}
+	if err := b.Check(columns); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range [][]bool{{true, false, true}, {true, true, false}, {true, true, true}} {
+	for i, want := range [][]bool{{true, false, true}, {true, true, false}} {
 		for row := range 3 {
 			if b.IsValid(i, row) != want[row] {
 				t.Errorf("column %d row %d", i, row)
 			}
 		}
 	}
-	if b.Len() != 3 || b.Valid(2) != nil || b.Weights()[2] != 3 || b.Float64(0)[1] != 2 || b.Codes(1)[2] != -1 {
+	if b.Float64(0)[1] != 2 || b.Codes(1)[2] != -1 {
 		t.Error("the batch is not what it was made of")
 	}
-	for name, v := range map[string]Values{
-		"short": {Float64: []float64{1}}, "both": {Float64: []float64{1, 2, 3}, Codes: []int32{1, 2, 3}}, "none": {},
-		"bitmap": {Float64: []float64{1, 2, 3}, Valid: []byte{}},
+	for name, wrong := range map[string]Batch{
+		"columns":    {Rows: 3, Columns: []Values{{Float64: x}}},
+		"rows":       {Rows: 4, Columns: []Values{{Float64: x}, {Codes: g}}},
+		"negative":   {Rows: -1, Columns: []Values{{Float64: x}, {Codes: g}}},
+		"type":       {Rows: 3, Columns: []Values{{Codes: g}, {Codes: g}}},
+		"both":       {Rows: 3, Columns: []Values{{Float64: x, Codes: g}, {Codes: g}}},
+		"none":       {Rows: 3, Columns: []Values{{}, {Codes: g}}},
+		"bitmap":     {Rows: 3, Columns: []Values{{Float64: x, Valid: []byte{}}, {Codes: g}}},
+		"bits":       {Rows: 3, Columns: []Values{{Float64: x}, {Codes: g, Valid: []byte{7}}}},
+		"code":       {Rows: 3, Columns: []Values{{Float64: x}, {Codes: []int32{0, 2, 0}}}},
+		"code-below": {Rows: 3, Columns: []Values{{Float64: x}, {Codes: []int32{0, -2, 0}}}},
+		"weights":    {Rows: 3, Columns: []Values{{Float64: x}, {Codes: g}}, Weights: []float64{1}},
 	} {
-		if _, err := NewBatch(3, []Values{v}, nil); err == nil {
+		if wrong.Check(columns) == nil {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-	if _, err := NewBatch(3, nil, []float64{1}); err == nil {
-		t.Error("too few weights are accepted")
-	}
-	if _, err := NewBatch(0, []Values{{}, {}}, nil); err != nil {
+	if err := (&Batch{Columns: []Values{{}, {}}}).Check(columns); err != nil {
 		t.Error(err)
 	}
 }
 
+func TestDeclared(t *testing.T) {
+	public := Public{Columns: []Column{{Name: "x", Type: Number}, {Name: "g", Type: Category, Domain: []string{"a"}}, {Name: "none", Type: Category}}}
+	got, err := Plan{Columns: []string{"g", "x"}}.Declared(public)
+	if err != nil || len(got) != 2 || got[0].Name != "g" || got[1].Name != "x" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, columns := range [][]string{{"y"}, {"x", "x"}, {"none"}} {
+		if _, err := (Plan{Columns: columns}).Declared(public); err == nil {
+			t.Errorf("%q is accepted", columns)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
-	for name, want := range map[string]bool{
+	for word, want := range map[string]bool{
 		"a": true, "mean": true, "randomized-response": true, "x_1": true, strings.Repeat("a", 64): true,
 		"": false, "1a": false, "-a": false, "_a": false, "Mean": false, "a b": false, "ä": false, "a\n": false, strings.Repeat("a", 65): false,
 	} {
-		if isName(name) != want {
-			t.Errorf("%q: %v", name, !want)
+		if name.MatchString(word) != want {
+			t.Errorf("%q: %v", word, !want)
 		}
 	}
 }

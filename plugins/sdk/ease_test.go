@@ -17,7 +17,7 @@ func (b *batches) Next() (*Batch, error) {
 	if b.n--; b.n < 0 {
 		return nil, b.err
 	}
-	return &Batch{n: b.n}, nil
+	return &Batch{Rows: b.n}, nil
 }
 
 func TestEach(t *testing.T) {

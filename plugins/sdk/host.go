@@ -2,9 +2,14 @@ package sdk
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dprelease/dprelease/privacy"
 )
+
+// ErrHost says that the host refused a noise call or could not answer it. The
+// release has then failed, whatever the mechanism does.
+var ErrHost = errors.New("host refused the noise call")
 
 // Host is what the host does for a mechanism during a release. Every call names
 // the event that it causes, which must be the next leaf of the plan's event;
@@ -49,41 +54,3 @@ type Rows interface {
 	// until the next call.
 	Next() (*Batch, error)
 }
-
-// Batch is some rows of the columns that the plan asked for. Its slices may be
-// memory that cannot be written: a mechanism that changes values copies them first.
-type Batch struct {
-	n       int
-	columns []batchColumn
-	weights []float64
-}
-
-type batchColumn struct {
-	floats []float64
-	codes  []int32
-	valid  []byte
-}
-
-// Len is the number of rows.
-func (b *Batch) Len() int { return b.n }
-
-// Float64 returns the values of column i of the plan, a Number. A value that is
-// not valid is unspecified but finite.
-func (b *Batch) Float64(i int) []float64 { return b.columns[i].floats }
-
-// Codes returns column i of the plan, a Category: indices into its domain, or
-// -1 where the value is missing.
-func (b *Batch) Codes(i int) []int32 { return b.columns[i].codes }
-
-// Valid returns the validity bitmap of column i, least significant bit first,
-// or nil where every value is valid.
-func (b *Batch) Valid(i int) []byte { return b.columns[i].valid }
-
-// IsValid reports whether the value in row of column i is present.
-func (b *Batch) IsValid(i, row int) bool {
-	v := b.columns[i].valid
-	return v == nil || v[row>>3]>>(row&7)&1 == 1
-}
-
-// Weights returns the design weights of the rows, or nil where all are equal.
-func (b *Batch) Weights() []float64 { return b.weights }

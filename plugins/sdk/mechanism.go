@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -177,7 +178,8 @@ type ExpectedError struct {
 	NoiseSD float64
 	// Half95 is half the width of the 95 % interval of the noise alone.
 	Half95 float64
-	Note   string
+	// Note is a remark for people. One that begins with NoUse is shown before all else.
+	Note string
 	// Linear, where given, is what the value is without its noise: the host derives
 	// from it how far drawing the sample can move the value.
 	Linear *Linear
@@ -186,6 +188,11 @@ type ExpectedError struct {
 
 	_ struct{}
 }
+
+// NoUse begins the note of an error under which the value tells nothing: the noise is
+// larger than the whole range in which the value can lie. The host finds that out by
+// itself where NoiseSD and Linear are given.
+const NoUse = "no use: "
 
 // Linear says that a released value without its noise is c + Scale·Σ w·z over the
 // rows of the sample, where w is the row's weight, or 1 where the design has equal
@@ -218,11 +225,30 @@ func (r ReleaseRequest) PlanRequest() PlanRequest {
 	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target}
 }
 
-// Result is what a release returns; its columns are those of the plan's Output.
+// Result is what a release returns; its columns are those of the plan's Output. Where
+// these are strings "kind" and "name" among others, a row of kind "verdict" says in its
+// name whether the release can be relied on. The report and the run repeat it.
 type Result struct {
 	Columns []ResultColumn
 
 	_ struct{}
+}
+
+// Verdict returns what the result says of itself, or "".
+func (r Result) Verdict() string {
+	var kinds, names []string
+	for _, c := range r.Columns {
+		switch c.Name {
+		case "kind":
+			kinds = c.String
+		case "name":
+			names = c.String
+		}
+	}
+	if at := slices.Index(kinds, "verdict"); at >= 0 && at < len(names) {
+		return names[at]
+	}
+	return ""
 }
 
 // ResultColumn holds one column in the slice that its type names.

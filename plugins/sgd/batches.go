@@ -13,11 +13,12 @@ const (
 	onePass        = "one-pass"
 )
 
-// inTurn reports whether records are put into batches once, and taken in turn.
+// inTurn reports whether the host puts records into batches once and steps take these
+// in turn.
 func (p params) inTurn() bool { return p.Batches == cyclicBatches || p.Batches == onePass }
 
-// chooseBatches fills in how steps take records and how they are paid for, each
-// where it follows from the other.
+// chooseBatches fills in how steps take records and how steps are paid for, where one
+// follows from the other.
 func (p *params) chooseBatches() error {
 	switch p.Accounting {
 	case "", "steps", lastIterate:
@@ -53,7 +54,8 @@ func (p *params) chooseBatches() error {
 	return nil
 }
 
-// early is the noise of all steps but the last as a share of the last, or 0 for 1.
+// early is the noise of every step before the last, as a share of the noise of the
+// last. It returns 0 where all steps have the same noise.
 func (p params) early() float64 {
 	if p.EarlyNoise == nil || *p.EarlyNoise == 1 {
 		return 0
@@ -61,8 +63,9 @@ func (p params) early() float64 {
 	return *p.EarlyNoise
 }
 
-// turns is the schedule of batches that are taken in turn: each holds batch records
-// but the last of a pass, which may hold fewer, and every sum is divided by batch.
+// turns is the schedule for batches in turn. Each batch holds the same number of
+// records, except the last of a pass, which may hold fewer. Every sum is divided by
+// that number.
 func (p params) turns(s schedule) (schedule, error) {
 	rate, epochs := 0.1, 40.0
 	if p.Batches == onePass {

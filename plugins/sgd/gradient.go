@@ -10,25 +10,25 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
-// normSteps is the clipping norm in steps of the gradient's lattice, whose step is
-// clip/normSteps: noise of the order of the clipping norm spans as many.
+// normSteps is the clipping norm in steps of the gradient's lattice. A step of that
+// lattice is clip/normSteps.
 const normSteps = 1 << 34
 
-// coefficientSteps: a residual of clip is this many units, so that a unit times a
-// step of the row lattice is a step of the gradient's.
+// coefficientSteps is the number of units in a residual as large as clip. A unit times a
+// step of the row lattice is a step of the gradient's lattice.
 const coefficientSteps = normSteps >> rowBits
 
 const (
-	// together is how many rows are gathered before they are multiplied.
+	// together is how many rows a worker gathers before it multiplies them.
 	together = 64
 	// piece is how many records a worker takes at a time.
 	piece = 4 * together
-	// flush: sums of that many rows, each of at most normSteps, are whole numbers
-	// below 2^53, so that float64 adds them without rounding, in any order.
+	// flush is how many rows a float64 sum may hold. Each row adds at most normSteps,
+	// so these sums are whole numbers below 2^53 and exact in any order.
 	flush = 1 << 18
-	// alone is how many rows are not worth a second worker.
+	// alone is the number of rows up to which one worker is faster than several.
 	alone = 1 << 11
-	// mostWorkers bounds how often a sum that rounds is cut.
+	// mostWorkers bounds the number of roundings in a sum that is not clipped.
 	mostWorkers = 64
 )
 
@@ -36,8 +36,8 @@ const (
 //
 // A record with row k and residual r moves the sum by m·k, with m the residual in
 // units of clip/coefficientSteps, rounded to a whole number and cut off at the limit
-// of the row: ‖m·k‖ <= normSteps. All is in whole numbers and exact: the sum does not
-// depend on the order of the records, nor on how many workers there are.
+// of the row: ‖m·k‖ <= normSteps. These are whole numbers and their sum is exact: it
+// depends neither on the order of the records nor on the number of workers.
 type gradient struct {
 	e       *encoder
 	m       *matrix
@@ -77,8 +77,7 @@ func (g *gradient) over(sample []int64, w []float64) []int64 {
 	if n <= alone {
 		workers = workers[:1]
 	}
-	// Workers take pieces as they come free: one that is late, because its core had
-	// to be woken, takes fewer. Where the pieces lie depends on nothing else.
+	// A worker takes the next piece when it is free, so a slow worker takes fewer.
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for _, one := range workers[1:] {
@@ -95,9 +94,9 @@ func (g *gradient) over(sample []int64, w []float64) []int64 {
 	return out
 }
 
-// run adds pieces of the n records until none is left. It takes a piece before it
-// is done with the last, so that the memory is always asked for the next records
-// while these are worked on.
+// run adds pieces of the n records until none is left. It takes its next piece before
+// it has finished the current one, so that the memory fetches the next records
+// meanwhile.
 func (o *worker) run(g *gradient, sample []int64, next *atomic.Int64, n int64, w []float64) {
 	clear(o.total)
 	since := 0
@@ -123,7 +122,7 @@ func (o *worker) run(g *gradient, sample []int64, next *atomic.Int64, n int64, w
 	o.settle()
 }
 
-// part is what is gathered at once of a sample of n records, from the given one on.
+// part returns the records that a worker gathers at once, from the given one on.
 func part(sample []int64, from, n int64) []int64 {
 	if sample == nil || from >= n {
 		return nil
@@ -131,8 +130,8 @@ func part(sample []int64, from, n int64) []int64 {
 	return sample[from:min(n, from+together)]
 }
 
-// side returns k records of the sample, from the given one on, side by side, and
-// has the memory fetch those that come after.
+// side returns k records of the sample side by side, from the given one on. It asks the
+// memory for the records ahead.
 func (o *worker) side(m *matrix, sample []int64, from int64, k int, ahead []int64) []float64 {
 	if sample == nil {
 		// Consecutive records do not leave their block: it holds a multiple of together.
@@ -184,7 +183,7 @@ func (o *worker) clipped(g *gradient, rows []float64, n int) {
 	var whole float64
 	for i := range n {
 		y, limit := rows[i*stride+width], rows[i*stride+width+1]
-		// Rounded first: the limit is a whole number, and holds after it.
+		// The limit is a whole number, so it still holds after rounding.
 		m := max(-limit, min(limit, math.RoundToEven((o.dots[i]-y)*perUnit)))
 		o.units[i] = m
 		whole += m

@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/dprelease/dprelease/plugins/features"
 )
 
 // random is an encoded table of its own making.
 func random(rng *rand.Rand, rows, width int, logistic bool) (*encoder, *matrix) {
-	e := &encoder{logistic: logistic, width: width, radius: math.Sqrt(float64(1 + width))}
+	e := &encoder{logistic: logistic, Set: features.Set{Width: width}, radius: math.Sqrt(float64(1 + width))}
 	e.steps = math.Ldexp(1/e.radius, rowBits)
 	e.constant = math.RoundToEven(e.steps)
 	m := newMatrix(width)

@@ -10,18 +10,18 @@ import (
 	"github.com/dprelease/dprelease/privacy/iterate"
 )
 
-// What is charged for rounding, as a share of what a record moves a step by: of it a
-// quarter is what all errors of a step may amount to, once for each neighbour. Full
-// batches have it in their sensitivity. Batches in turn have it in every step, those
-// that the record is no part of too, so that a finer share pays.
+// The charge for rounding, as a share of how far a record moves a step. All rounding
+// errors of a step may amount to a quarter of it, for each of the two neighbours. Full
+// batches add it to their sensitivity. Batches in turn pay it in every step, also in
+// those without the record, so their share is smaller.
 const (
 	slack     = 0x1p-16
 	turnSlack = 0x1p-20
 )
 
-// prepareLast prepares noisy gradient descent of which only the last iterate is
-// released (P9): no clipping, no mean of iterates, a ball of a public radius. The
-// penalty includes the intercept, so that it makes the loss strongly convex.
+// prepareLast prepares a descent that releases its last iterate only (P9): it clips
+// nothing, averages nothing, and stays in a ball of a public radius. The penalty
+// includes the intercept, which makes the loss strongly convex.
 func (l *layout) prepareLast(req sdk.PlanRequest) error {
 	p := l.params
 	for _, c := range []struct {
@@ -45,10 +45,10 @@ func (l *layout) prepareLast(req sdk.PlanRequest) error {
 
 // rowNorm bounds the norm of a row: the intercept and one coordinate of each feature.
 func (e *encoder) rowNorm() float64 {
-	return math.Ldexp(e.constant, -rowBits) * math.Sqrt(1+float64(len(e.features))) * (1 + 0x1p-50)
+	return math.Ldexp(e.constant, -rowBits) * math.Sqrt(1+float64(len(e.Features))) * (1 + 0x1p-50)
 }
 
-// residual bounds what a prediction inside the ball misses its target by.
+// residual bounds the difference between a target and a prediction inside the ball.
 func (l *layout) residual() float64 {
 	if l.encoder.logistic {
 		return 1
@@ -99,8 +99,8 @@ func (l *layout) bound(sigma float64) privacy.LastIterate {
 	return e
 }
 
-// calibrateLast finds the noise for the last iterate, or says which condition of
-// the bound fails.
+// calibrateLast finds the noise for the last iterate. Its error names the condition of
+// the bound that fails.
 func (l *layout) calibrateLast(req sdk.PlanRequest) error {
 	e := l.iterate
 	err := e.Holds()
@@ -120,11 +120,11 @@ func (l *layout) calibrateLast(req sdk.PlanRequest) error {
 	return l.precise()
 }
 
-// inJob names the conditions of the bound as jobs do.
+// inJob maps the conditions of the bound to the parameters of a job.
 var inJob = map[string]string{"Eta": "step_size", "Steps": "steps", "Epochs": "epochs", "Batch": "batch_size", "Early": "early_noise", "StrongConvexity": "l2", "Smoothness": "l2", "Diameter": "radius", "N": "size", "Sensitivity": "radius"}
 
-// divisor is what the sum of a step is divided by: the number of records, or the
-// public size of a batch, also for the last of a pass, which may hold fewer.
+// divisor is the public divisor of every step's sum: the number of records, or the size
+// of a batch, also for the last batch of a pass, which may hold fewer.
 func (l *layout) divisor() float64 {
 	if l.params.inTurn() {
 		return float64(l.schedule.batch)
@@ -132,16 +132,16 @@ func (l *layout) divisor() float64 {
 	return l.schedule.rows
 }
 
-// lattice is the step of the lattice on which the sum of the gradients is given to
-// the host.
+// lattice is the step of the lattice on which the host adds noise to the sum of the
+// gradients.
 func (l *layout) lattice() float64 {
 	return l.iterate.Sigma * l.divisor() / l.iterate.Step().Sigma
 }
 
-// precise checks that rounding stays within the slack, by bounds that are far from
-// sharp (iterate/rounding.proof.md, lastiterate.proof.md): κ in steps of the lattice.
+// precise checks that rounding stays within the slack. It computes a generous bound on
+// κ, in steps of the lattice (iterate/rounding.proof.md, lastiterate.proof.md).
 func (l *layout) precise() error {
-	n, d := l.divisor(), float64(l.encoder.width+1)
+	n, d := l.divisor(), float64(l.encoder.Width+1)
 	norm, reach := l.encoder.rowNorm(), 1+*l.params.Radius*l.encoder.rowNorm()
 	h, steps := l.lattice(), *l.params.Radius/l.walkStep()
 	computed := n * norm * l.residual() * reach * (d + 100) * 0x1p-50 / h

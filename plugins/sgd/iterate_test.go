@@ -163,11 +163,8 @@ func TestStepContracts(t *testing.T) {
 		for _, name := range plan.Columns {
 			cols = append(cols, rows.Columns[name])
 		}
-		b, err := sdk.NewBatch(50, cols, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := newMatrix(l.encoder.width)
+		b := &sdk.Batch{Rows: 50, Columns: cols}
+		m := newMatrix(l.encoder.Width)
 		encoded := make([]float64, 50*m.stride)
 		l.encoder.encode(b, encoded, m.stride, make([]bool, 50))
 		m.add(encoded)

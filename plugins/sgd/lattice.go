@@ -2,10 +2,10 @@ package sgd
 
 import "math"
 
-// walk is a descent of which only the last iterate is paid for. Its iterates are
-// whole numbers of one step, the one by which a lattice step of the noise moves
-// them: what a step leaves behind is then a function of where the noise put it, and
-// nothing of the iterates before it shows in the last digits (P16).
+// walk is a descent that pays for its last iterate only. Its iterates are whole multiples
+// of the distance by which one lattice step of the noise moves them. So an iterate is a
+// function of where the noise put it, and its last digits hold nothing of earlier
+// iterates (P16).
 type walk struct {
 	at     []int64   // the iterate, in steps
 	float  []float64 // the same as coefficients
@@ -15,20 +15,20 @@ type walk struct {
 }
 
 func (l *layout) newWalk() *walk {
-	n := l.encoder.width + 1
+	n := l.encoder.Width + 1
 	return &walk{
 		at: make([]int64, n), float: make([]float64, n), step: l.walkStep(), shrink: l.iterate.StepSize * l.params.L2, radius: *l.params.Radius,
 	}
 }
 
-// walkStep is what one lattice step of a sum moves the iterate by.
+// walkStep is the distance by which one lattice step of a sum moves the iterate.
 func (l *layout) walkStep() float64 {
 	return l.iterate.StepSize * (l.lattice() / l.divisor())
 }
 
-// move takes a noisy sum: the penalty is part of the gradient, and the iterate is
-// projected on the ball. All but the noise is a function of the iterate, and
-// whole-numbered before the noise is added.
+// move takes a noisy sum. The penalty is part of the gradient, and the iterate is
+// projected on the ball. Everything but the noise is a function of the iterate, and a
+// whole number before the noise is added.
 func (w *walk) move(sum []int64) {
 	squares := 0.0
 	for j, v := range sum {
@@ -37,7 +37,7 @@ func (w *walk) move(sum []int64) {
 		x := float64(w.at[j]) * w.step
 		squares += x * x
 	}
-	// Cut towards zero, so that the ball is never left.
+	// Truncation towards zero keeps the iterate in the ball.
 	if norm := math.Sqrt(squares); norm > w.radius {
 		for j, x := range w.at {
 			w.at[j] = int64(float64(x) * (w.radius / norm))

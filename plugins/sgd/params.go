@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -24,13 +23,13 @@ const schema = `{
                  "description": "what explains it: numbers with bounds, and categories with a domain, whose first value is the reference"},
     "log":      {"type": "array", "items": {"type": "string"}, "uniqueItems": true,
                  "description": "columns of which the natural logarithm is used, after clipping; their lower bound must be positive"},
-    "epochs":   {"type": "number", "exclusiveMinimum": 0, "maximum": 100000, "default": 40, "description": "how often each record is used, on average"},
+    "epochs":   {"type": "number", "exclusiveMinimum": 0, "maximum": 100000, "description": "how often each record is used, on average; 40 where the job gives a batch size or rate. A job that says nothing of steps gets as many full-batch steps as it needs"},
     "steps":    {"type": "integer", "minimum": 1, "maximum": 100000, "description": "the number of steps, instead of epochs"},
-    "rate":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "default": 0.1, "description": "the probability with which a record is in the batch of a step; 1 takes all"},
+    "rate":     {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "the probability with which a record is in the batch of a step; 1 takes all. 0.1 where the job gives epochs or steps"},
     "batch_size": {"type": "number", "exclusiveMinimum": 0, "description": "the expected size of a batch, instead of rate"},
     "rows":     {"type": "integer", "minimum": 1, "description": "where the number of records is secret: a public guess of it, which scales the steps"},
     "clip":     {"type": "number", "minimum": 1e-9, "maximum": 1000, "description": "the norm to which the gradient of one record is clipped, in scaled units; 1 for logistic, 0.5 for linear by default"},
-    "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units; by default the inverse of the curvature of the loss, less where the noise is large"},
+    "step_size": {"type": "number", "exclusiveMinimum": 0, "maximum": 1000000, "description": "in scaled units, and then without momentum; by default step size and momentum are chosen from the curvature of the loss and the noise"},
     "l2":       {"type": "number", "minimum": 0, "maximum": 1000, "default": 0, "description": "weight of half the squared norm of the scaled coefficients, without the intercept"},
     "batches":  {"enum": ["poisson", "full", "cyclic", "one-pass"], "description": "poisson: each step draws its own. full: all records in every step. cyclic: the records are put into batches once, at random, and taken in turn. one-pass: the same, each once. The last two are for last-iterate"},
     "accounting": {"enum": ["steps", "last-iterate"], "description": "steps: every step is paid for. last-iterate: only the last iterate is paid for; needs replace-one, a radius, and batches that are not drawn afresh. By default what the batches allow"},
@@ -53,8 +52,8 @@ const (
 	maxFeatures = 1000
 	maxWidth    = 10_000 // coordinates, the one-hot ones included
 
-	// minClip keeps residuals in units of the clipping norm finite: 0 times an infinite
-	// number of units is no number, and would pass every limit.
+	// minClip keeps the number of units in a residual finite. With an infinite number a
+	// residual of 0 would become NaN, which passes every limit.
 	minClip = 1e-9
 )
 
@@ -78,6 +77,8 @@ type params struct {
 	Batches    string   `json:"batches"`
 	EarlyNoise *float64 `json:"early_noise"`
 	Radius     *float64 `json:"radius"`
+
+	open bool // the job leaves the number of steps and their batches to the mechanism
 }
 
 func parseParams(raw json.RawMessage) (params, error) {
@@ -93,18 +94,6 @@ func parseParams(raw json.RawMessage) (params, error) {
 	if len(p.Features) == 0 || len(p.Features) > maxFeatures {
 		return p, fmt.Errorf("features: name between 1 and %d columns", maxFeatures)
 	}
-	used := map[string]bool{p.Target: true}
-	for _, f := range p.Features {
-		if used[f] {
-			return p, fmt.Errorf("features: %q is named twice, or is the target", f)
-		}
-		used[f] = true
-	}
-	for _, name := range p.Log {
-		if !used[name] {
-			return p, fmt.Errorf("log: %q is neither the target nor a feature", name)
-		}
-	}
 	switch {
 	case p.Epochs != nil && p.Steps != nil:
 		return p, fmt.Errorf("epochs, steps: give one of them")
@@ -113,9 +102,11 @@ func parseParams(raw json.RawMessage) (params, error) {
 	case p.Positive != nil && p.Model != "logistic":
 		return p, fmt.Errorf("positive: is for a logistic model")
 	}
+	p.open = p.Epochs == nil && p.Steps == nil && p.Rate == nil && p.BatchSize == nil && (p.Batches == "" || p.Batches == fullBatches)
 	if err := p.chooseBatches(); err != nil {
 		return p, err
 	}
+	p.open = p.open && !p.last()
 	if p.Radius != nil && !p.last() {
 		return p, fmt.Errorf("radius: is for accounting: last-iterate")
 	}
@@ -147,13 +138,13 @@ func (p params) checkNumbers() error {
 	return nil
 }
 
-// schedule is how the records are used: all of it is public.
+// schedule says how the steps use the records. All of it is public.
 type schedule struct {
 	rows  float64 // the public number of records, or the public guess of it
 	rate  float64
 	steps int64
 
-	batch, epochs int64 // where records are taken in turn, else 0
+	batch, epochs int64 // for batches in turn, else 0
 }
 
 // expected is the expected size of a batch, the divisor of every step (P14).
@@ -199,5 +190,3 @@ func (p params) schedule(pub sdk.Public) (schedule, error) {
 	s.steps = int64(steps)
 	return s, nil
 }
-
-func (p params) logs(name string) bool { return slices.Contains(p.Log, name) }

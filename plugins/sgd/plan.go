@@ -13,7 +13,7 @@ import (
 
 // Version is the version of the mechanism; it changes when a release of the same
 // job would.
-const Version = "1.0.0"
+const Version = "1.1.0"
 
 // Mechanism is regression by noisy gradient descent. Its zero value is ready for
 // use.
@@ -40,14 +40,14 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err := l.calibrate(req); err != nil {
 		return sdk.Plan{}, err
 	}
+	l.pace = l.newPace(l.gradientNoise())
 	return sdk.Plan{
-		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.names()) + len(l.facts())), Errors: l.expected(),
+		Columns: l.encoder.columns(), Event: l.event(), Output: output, Rows: int64(len(l.encoder.Names()) + len(l.facts()) + l.verdicts()), Errors: l.expected(),
 	}, nil
 }
 
-// layout is everything a release needs to know. It follows from public facts
-// alone, so Release derives it again, but for the noise, which it takes from the
-// plan: what the host will draw.
+// layout is everything that a release needs to know. It follows from public facts, so
+// Release derives it again. Only the noise is taken from the plan.
 type layout struct {
 	params   params
 	encoder  *encoder
@@ -55,6 +55,7 @@ type layout struct {
 	clip     float64
 	noise    privacy.DiscreteGaussian // of one step
 	iterate  privacy.LastIterate      // where only the last iterate is paid for
+	pace     pace
 }
 
 var errOtherPlan = errors.New("the plan is not one of this mechanism's")
@@ -66,24 +67,25 @@ func (l *layout) planned(e privacy.Event) error {
 			return errOtherPlan
 		}
 		l.noise = last.Step()
-		return nil
+	} else {
+		r, ok := e.(privacy.Repeat)
+		if !ok || l.params.last() {
+			return errOtherPlan
+		}
+		inner := r.Event
+		if p, ok := inner.(privacy.Poisson); ok {
+			inner = p.Event
+		}
+		if l.noise, ok = inner.(privacy.DiscreteGaussian); !ok || !reflect.DeepEqual(l.event(), e) || l.noise != l.gaussian(l.multiplier()) {
+			return errOtherPlan
+		}
 	}
-	r, ok := e.(privacy.Repeat)
-	if !ok || l.params.last() {
-		return errOtherPlan
-	}
-	inner := r.Event
-	if p, ok := inner.(privacy.Poisson); ok {
-		inner = p.Event
-	}
-	if l.noise, ok = inner.(privacy.DiscreteGaussian); !ok || !reflect.DeepEqual(l.event(), e) || l.noise != l.gaussian(l.multiplier()) {
-		return errOtherPlan
-	}
+	l.pace = l.newPace(l.gradientNoise())
 	return nil
 }
 
-// maxMultiplier is more noise than any model survives; it keeps sigma and sums with
-// noise inside what the host draws and an int64 holds.
+// maxMultiplier is the largest noise multiplier that a plan accepts. No model survives
+// more, and the host can draw this much without overflowing an int64.
 const maxMultiplier = 1 << 15
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
@@ -111,6 +113,9 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if p.last() {
 		return l, l.prepareLast(req)
 	}
+	if p.open {
+		l.chooseSteps(req)
+	}
 	return l, nil
 }
 
@@ -134,14 +139,14 @@ func (l *layout) calibrate(req sdk.PlanRequest) error {
 	return nil
 }
 
-// gaussian is the noise of one step, in steps of the lattice. A record that joins
-// moves the sum by at most normSteps, one that is replaced by twice that (P1, P14),
-// in every coordinate there is.
+// gaussian is the noise of one step, in steps of the lattice. A record that joins moves
+// the sum by at most normSteps, and one that is replaced by twice that (P1, P14). It may
+// change every coordinate.
 func (l *layout) gaussian(multiplier float64) privacy.DiscreteGaussian {
 	return privacy.DiscreteGaussian{
 		Sigma:       math.Ceil(multiplier * normSteps),
 		Sensitivity: privacy.Sensitivity{AddRemove: normSteps, ReplaceOne: 2 * normSteps},
-		Coordinates: int64(l.encoder.width + 1),
+		Coordinates: int64(l.encoder.Width + 1),
 	}
 }
 
@@ -153,7 +158,7 @@ func (l *layout) batch() privacy.Sampling {
 	return privacy.Poisson{Rate: l.schedule.rate, Event: l.noise}
 }
 
-// event is what all steps amount to (P14, P9).
+// event is the event of all steps together (P14, P9).
 func (l *layout) event() privacy.Event {
 	if l.params.last() {
 		return l.iterate
@@ -170,35 +175,3 @@ func (l *layout) multiplier() float64 { return l.noise.Sigma / normSteps }
 // unit turns a noisy sum on the lattice into a mean gradient: one lattice step,
 // divided by the public expected size of a batch, never by the realised one.
 func (l *layout) unit() float64 { return l.clip / normSteps / l.schedule.expected() }
-
-// curvature bounds the second derivative of a record's loss: rows lie in the unit
-// ball, up to rounding.
-func (l *layout) curvature() float64 {
-	if l.encoder.logistic {
-		return 0.25
-	}
-	return 1
-}
-
-// reach is about how far from zero the scaled coefficients of a useful model lie, in
-// radii of the rows. It is a convention, and not taken from any data.
-func (l *layout) reach() float64 {
-	if l.encoder.logistic {
-		return 4
-	}
-	return 0.25
-}
-
-// stepSize is how far a step goes along the mean gradient: by default the inverse
-// of the curvature, which no smaller step improves on without noise, or what keeps
-// the noise of all steps together, a random walk, within reach.
-func (l *layout) stepSize() float64 {
-	if l.params.last() {
-		return l.iterate.StepSize
-	}
-	if l.params.StepSize != nil {
-		return *l.params.StepSize
-	}
-	walk := l.unit() * l.noise.Sigma * math.Sqrt(float64(l.schedule.steps)*float64(l.encoder.width+1))
-	return math.Min(1/l.curvature(), l.reach()*l.encoder.radius/walk)
-}

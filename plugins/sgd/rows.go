@@ -7,18 +7,18 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// maxRows bounds the table, so that no sum on the lattice leaves an int64.
+// maxRows bounds the table so that every sum on the lattice fits an int64.
 const maxRows = 1 << 27
 
-// blockBits: rows are kept in blocks of 2^blockBits, so that a table whose size is
-// not known is never copied.
+// blockBits is the logarithm of the number of rows in a block. Blocks let a table of
+// unknown size grow without being copied.
 const blockBits = 13
 
 var errTooLarge = errors.New("the table has too many records")
 
-// matrix is the encoded table, row-major. A row holds its coordinates without the
-// intercept, its target, and its clipping limit: all that a step needs of a record
-// lies side by side.
+// matrix is the encoded table, row by row. A row holds its coordinates without the
+// intercept, its target and its clipping limit, so that a step finds everything about a
+// record in one place.
 type matrix struct {
 	width  int
 	stride int
@@ -33,7 +33,7 @@ func (m *matrix) row(i int64) []float64 {
 	return m.blocks[i>>blockBits][at : at+m.stride : at+m.stride]
 }
 
-// prefetch has the memory fetch records without waiting for them.
+// prefetch asks the memory for records and does not wait for them.
 func (m *matrix) prefetch(sample []int64) {
 	for _, i := range sample {
 		prefetch(&m.row(i)[0], 8*m.stride)
@@ -42,7 +42,7 @@ func (m *matrix) prefetch(sample []int64) {
 
 // read encodes all rows of the stream.
 func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
-	m := newMatrix(e.width)
+	m := newMatrix(e.Width)
 	var present []bool
 	var whole []float64
 	for {
@@ -53,7 +53,7 @@ func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
 		if err != nil {
 			return nil, err
 		}
-		n := b.Len()
+		n := b.Rows
 		if m.n+int64(n) > maxRows {
 			return nil, errTooLarge
 		}

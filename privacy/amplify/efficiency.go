@@ -32,27 +32,3 @@ func EfficiencyBound(c float64) float64 {
 	}
 	return math.Log1p(c) / c
 }
-
-// LargestRate is the rate to use for a design of several groups of units with rates of their own: their maximum. Unit-specific
-// Poisson rates, and strata with Poisson or with fixed public n_h of N_h, all amplify like their largest rate.
-//
-// # Contract
-//
-// The rates are public and do not depend on the data: proportional allocation rounded from private counts, allocation by a private
-// variable and systematic sampling do not qualify. Proof: sampling.proof.md.
-func LargestRate(rates ...float64) float64 {
-	if len(rates) == 0 {
-		return 1
-	}
-	var q float64
-	for _, r := range rates {
-		if !(r >= 0 && r <= 1) {
-			return 1
-		}
-		q = math.Max(q, r)
-	}
-	if q == 0 {
-		return 1
-	}
-	return q
-}

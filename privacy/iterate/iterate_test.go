@@ -202,17 +202,6 @@ func TestProfile(t *testing.T) {
 	near(t, "analytic Gaussian", Epsilon(1/0.8, 1e-5), 5.679586855097566, 1e-10)
 }
 
-func TestParseKind(t *testing.T) {
-	for k := FullStronglyConvex; k <= OnePass; k++ {
-		if got, err := ParseKind(k.String()); err != nil || got != k {
-			t.Errorf("%v: %v %v", k, got, err)
-		}
-	}
-	if _, err := ParseKind("full"); err == nil {
-		t.Error("an unknown kind must be an error")
-	}
-}
-
 func FuzzMu(f *testing.F) {
 	f.Add(int8(1), 1.0, 1.0, int64(10), int64(0), int64(100), 1.0, 0.01, 1.0, 1.0, 1e-6)
 	f.Add(int8(2), 5.0, 8.0, int64(10), int64(0), int64(1000), 0.1, 0.0, 1.0, 1.0, 1e-9)

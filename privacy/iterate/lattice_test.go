@@ -114,7 +114,7 @@ func TestLatticeDescent(t *testing.T) {
 			if p.Kind.full() {
 				return mu
 			}
-			at, err := PositionMu(p, int64(changed)/p.Batch+1)
+			at, err := positionMu(p, int64(changed)/p.Batch+1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestLatticeDescent(t *testing.T) {
 func TestFinerGridLeaks(t *testing.T) {
 	p := Params{Kind: OnePass, Sensitivity: 4, Sigma: 1, N: 2, Batch: 1, Eta: 1, Smoothness: 1.0625, StrongConvexity: 1.0625, Rounding: 1.5}
 	x := toy{params: p, h: 0.5, fine: 1, reach: 60, slope: 1, l2: 0.0625}
-	mu, err := PositionMu(p, 1)
+	mu, err := positionMu(p, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

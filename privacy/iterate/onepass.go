@@ -5,30 +5,6 @@ import (
 	"slices"
 )
 
-// PositionMu is the privacy of the records of one batch: those that are used in the step at position t of a pass, from 1 to the number of
-// batches. They are told apart no better than N(0, 1) from N(mu, 1). Later steps add their noise on top, so records seen early are the
-// more private; [Mu] is the largest over all positions. For one pass it is
-//
-//	μ_t = (c^j·(L/b) + R·Σ_{i<=j} c^i) / (σ·√[1 + x²·Σ_{1<=i<=j} c^{2i}]),    j = l − t, R the rounding, x the share of noise in early steps
-//
-// Without rounding, contraction and less noise this is 2αL²/(σ²(l + 1 − t)) of Feldman, Mironov, Talwar and Thakurta (2018), L twice their
-// Lipschitz constant, stated for a whole profile. In a cycle it is the last use of a record that is spread over later steps.
-//
-// # Contract
-//
-// Kind [OnePass] or a cyclic kind; replace-one, for records of that batch. Otherwise as for [Composition] and [Mu]. Proof: onepass.proof.md,
-// cyclic.proof.md.
-func PositionMu(p Params, t int64) (float64, error) {
-	p, err := p.byPosition()
-	if err != nil {
-		return 0, err
-	}
-	if t < 1 || t > p.batches() {
-		return 0, refuse("position", "must be between 1 and the number of batches = %d (got %d)", p.batches(), t)
-	}
-	return p.atAge(p.batches() - t), nil
-}
-
 func (p Params) byPosition() (Params, error) {
 	if p.Kind.full() {
 		return p, refuse("Kind", "all records are used in every step, so that no position is more private (got %s)", p.Kind)
@@ -66,11 +42,18 @@ func (p Params) ages(j int64) (kept, rounds, later float64) {
 	return math.Exp(-s * age), -math.Expm1(-s*(age+1)) / d, (1 - d) * (1 - d) * -math.Expm1(-2*s*age) / (d * (2 - d))
 }
 
-// Position is one point of the curve of privacy by position in a pass.
+// Position is one point of the curve of privacy by position in a pass, from 1 to the number of batches: what the records of one batch
+// have. They are told apart no better than N(0, 1) from N(Mu, 1). Later steps add their noise on top, so records that are seen early
+// are the more private; [Mu] is the largest over all positions. For one pass it is
+//
+//	μ_t = (c^j·(L/b) + R·Σ_{i<=j} c^i) / (σ·√[1 + x²·Σ_{1<=i<=j} c^{2i}]),    j = l − t, R the rounding, x the share of noise in early steps
+//
+// Without rounding, contraction and less noise this is 2αL²/(σ²(l + 1 − t)) of Feldman, Mironov, Talwar and Thakurta (2018), L twice their
+// Lipschitz constant, stated for a whole profile. In a cycle it is the last use of a record that is spread over later steps.
 type Position struct {
 	// At is the position of the batch, from 1.
 	At int64
-	// Mu is the records' privacy, as [PositionMu] has it.
+	// Mu is the records' privacy.
 	Mu float64
 	// Epsilon is what that means at the delta asked for.
 	Epsilon float64
@@ -81,7 +64,8 @@ type Position struct {
 //
 // # Contract
 //
-// As for [PositionMu]; 0 < delta < 1. Proof: onepass.proof.md.
+// Kind [OnePass] or a cyclic kind; replace-one, for records of one batch; 0 < delta < 1. Otherwise as for [Composition] and [Mu].
+// Proof: onepass.proof.md, cyclic.proof.md.
 func Curve(p Params, delta float64, points int) ([]Position, error) {
 	if !(delta > 0 && delta < 1) {
 		return nil, refuse("delta", "must be between 0 and 1 (got %g)", delta)

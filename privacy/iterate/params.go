@@ -39,16 +39,6 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", int(k))
 }
 
-// ParseKind reads the name of a kind.
-func ParseKind(s string) (Kind, error) {
-	for k, name := range kindNames {
-		if name == s {
-			return k, nil
-		}
-	}
-	return 0, fmt.Errorf("iterate: kind: must be full_strongly_convex, full_convex, cyclic_strongly_convex, cyclic_convex or one_pass (got %q)", s)
-}
-
 func (k Kind) full() bool { return k == FullStronglyConvex || k == FullConvex }
 
 func (k Kind) strong() bool { return k == FullStronglyConvex || k == CyclicStronglyConvex }

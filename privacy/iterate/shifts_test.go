@@ -86,7 +86,7 @@ func TestCyclicAgainstTheOptimum(t *testing.T) {
 		for position := int64(1); position <= l; position++ {
 			s, sigma := uses(p, position)
 			best := cheapest(0, c, s, sigma)
-			at, err := PositionMu(p, position)
+			at, err := positionMu(p, position)
 			if err != nil || best > at || at > mu*(1+1e-9) {
 				t.Fatalf("%+v: position %d: %g, the optimum is %g, %g is charged (%v)", p, position, at, best, mu, err)
 			}
@@ -113,7 +113,7 @@ func TestConvexCycleAgainstTheOptimum(t *testing.T) {
 			for t0 := 1; t0 < len(s); t0++ {
 				best = math.Min(best, cheapest(p.Diameter/p.Eta, 1, s[t0:], sigma[t0:]))
 			}
-			at, err := PositionMu(p, position)
+			at, err := positionMu(p, position)
 			if err != nil || best > at || at > mu*(1+1e-9) {
 				t.Fatalf("%+v: position %d: %g, the optimum is %g, %g is charged (%v)", p, position, at, best, mu, err)
 			}
@@ -137,7 +137,7 @@ func TestOnePassIsTheOptimum(t *testing.T) {
 		}
 		worst := 0.0
 		for at := int64(1); at <= p.batches(); at++ {
-			got, err := PositionMu(p, at)
+			got, err := positionMu(p, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestOnePassIsFeldmans(t *testing.T) {
 	const lipschitz, sigma, n = 1.0, 4.0, 1000
 	p := Params{Kind: OnePass, Sensitivity: 2 * lipschitz, Sigma: sigma, N: n, Batch: 1, Eta: 0.1, Smoothness: 5}
 	for _, at := range []int64{1, 2, 500, 999, 1000} {
-		mu, err := PositionMu(p, at)
+		mu, err := positionMu(p, at)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,16 +180,28 @@ func TestOnePassIsFeldmans(t *testing.T) {
 	for _, early := range []float64{1e-3, 0.1, 0.5} {
 		p.Early = early
 		mu, _ := Mu(p)
-		first, _ := PositionMu(p, 1)
+		first, _ := positionMu(p, 1)
 		near(t, "worst", mu, 0.5, 1e-12)
 		near(t, "first", first, 0.5/math.Sqrt(1+early*early*(n-1)), 1e-12)
 	}
 	for _, bad := range []Params{{}, {Kind: FullConvex}, {Kind: OnePass, Sensitivity: 1, Sigma: 1, N: 10, Batch: 1, Eta: 3, Smoothness: 1}} {
-		if _, err := PositionMu(bad, 1); err == nil {
+		if _, err := positionMu(bad, 1); err == nil {
 			t.Errorf("%+v must be refused", bad)
 		}
 	}
-	if _, err := PositionMu(p, n+1); err == nil {
+	if _, err := positionMu(p, n+1); err == nil {
 		t.Error("a position past the end must be refused")
 	}
+}
+
+// positionMu is the mu of the records at one position of a pass.
+func positionMu(p Params, t int64) (float64, error) {
+	p, err := p.byPosition()
+	if err == nil && (t < 1 || t > p.batches()) {
+		err = refuse("position", "must be between 1 and the number of batches = %d (got %d)", p.batches(), t)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return p.atAge(p.batches() - t), nil
 }

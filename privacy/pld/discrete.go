@@ -23,25 +23,19 @@ func DiscreteLaplace(scale float64, shift int64) Mechanism {
 	}
 	err := check(scale > 0 && 1/scale < 1e150 && !math.IsInf(scale, 1), "discrete laplace: scale must be positive and finite (%v)", scale)
 	if err == nil {
-		err = check(shift >= 0 && shift <= 1<<53, "discrete laplace: shift must be at most 2^53 (%v)", shift)
+		err = check(shift >= 0 && shift <= 1<<12, "discrete laplace: shift must be at most 4096 (%v)", shift)
 	}
 	return leaf{&discreteLaplace{scale, shift}, err}
 }
 
 func (d *discreteLaplace) top() float64 { return quotientUp(float64(d.shift), d.scale) }
 
-// maxPoints is how many points of a discrete mechanism are listed one by one;
-// longer lists are put into groups of neighbours.
-const maxPoints = 1 << 16
-
 func (d *discreteLaplace) measure(r request) (measure, error) {
 	if d.shift == 0 {
 		return point0(r.side), nil
 	}
 	a, top := 1/d.scale, d.top()
-	n := d.shift - 1 // points strictly between the centres
-	group := n/maxPoints + 1
-	m := newMeasure(int(n/group) + 3)
+	m := newMeasure(int(d.shift) + 1)
 	ends := 1 / (1 + math.Exp(-a))
 	if top > deepest {
 		m.infQ = ends
@@ -49,29 +43,11 @@ func (d *discreteLaplace) measure(r request) (measure, error) {
 		m.add(-top, ends*math.Exp(-top))
 	}
 	norm := math.Tanh(a / 2)
-	for x := int64(1); x <= n; x += group {
-		g := min(group, n-x+1)
-		lo, hi := float64(2*x-d.shift)/d.scale, float64(2*(x+g-1)-d.shift)/d.scale
-		p := norm * math.Exp(-float64(d.shift-x)*a) // the lowest of the group, under P
-		q := norm * math.Exp(-float64(x)*a)
-		if g > 1 {
-			p *= math.Expm1(float64(g)*a) / math.Expm1(a)
-			q *= math.Expm1(-float64(g)*a) / math.Expm1(-a)
-		}
-		switch {
-		case lo < -deepest:
-			m.infQ += q
-		case g == 1:
-			m.add(lo, p)
-		case r.side == lower:
-			m.add(math.Min(hi, math.Max(lo, math.Log(p/q)))-4e-16*top, p)
-		default:
-			up := math.Min(p, math.Max(0, (p-q*math.Exp(lo))/-math.Expm1(lo-hi)+1e-15*p/math.Min(1, hi-lo)))
-			if math.IsNaN(up) {
-				up = p // e^lo overflows: the higher loss is on the safe side
-			}
-			m.add(lo, p-up+1e-15*p)
-			m.add(hi, up)
+	for x := int64(1); x < d.shift; x++ { // the points strictly between the centres
+		if l := float64(2*x-d.shift) / d.scale; l < -deepest {
+			m.infQ += norm * math.Exp(-float64(x)*a)
+		} else {
+			m.add(l, norm*math.Exp(-float64(d.shift-x)*a))
 		}
 	}
 	m.add(top, ends)
@@ -98,25 +74,15 @@ func (d *discreteLaplace) profile(eps float64) (float64, bool) {
 	if eps <= -top {
 		return -math.Expm1(eps), true
 	}
-	// x from first on has a loss above eps; 1 - e^eps·r^(2x-shift) is summed in closed
-	// form with first = ceil of (eps·scale+shift)/2.
+	// x from first on has a loss above eps; 1 - e^eps·r^(2x-shift) is summed from first = ceil of (eps·scale+shift)/2.
 	first := math.Floor((eps*d.scale+float64(d.shift))/2) + 1
 	first = math.Max(1, math.Min(first, float64(d.shift)))
 	ends := 1 / (1 + math.Exp(-a))
 	sum := -ends * math.Expm1(eps-top)
 	if k := float64(d.shift) - first; k > 0 {
 		// Σ_{j=1..k} tanh(a/2)·e^(-ja)·(1 - e^(eps-top+2ja)), all terms of one sign.
-		if k <= 4096 {
-			for j := 1.0; j <= k; j++ {
-				sum -= math.Tanh(a/2) * math.Exp(-j*a) * math.Expm1(eps-top+2*j*a)
-			}
-		} else {
-			p := -math.Expm1(-k*a) / math.Expm1(a)
-			q := math.Exp(eps-top+a) * math.Expm1(k*a) / math.Expm1(a)
-			if e := eps - top + a + k*a; e > 600 || k*a > 600 {
-				q = math.Exp(e) / math.Expm1(a)
-			}
-			sum += math.Tanh(a/2) * (p - q)
+		for j := 1.0; j <= k; j++ {
+			sum -= math.Tanh(a/2) * math.Exp(-j*a) * math.Expm1(eps-top+2*j*a)
 		}
 	}
 	return math.Max(0, math.Min(1, sum)), true

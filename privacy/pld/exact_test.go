@@ -74,6 +74,62 @@ func laplaceList(scale float64, shift int) atomList {
 	return out
 }
 
+// opposingLaplace is opposing for discrete Laplace noise, on -s..s: the likelihood
+// ratios are constant beyond.
+func opposingLaplace(q, scale float64, s int) atomList {
+	r := math.Exp(-1 / scale)
+	law := func(k, c int) float64 {
+		p := math.Pow(r, math.Abs(float64(k-c)))
+		if k == s || k == -s {
+			return p / (1 + r)
+		}
+		return p * (1 - r) / (1 + r)
+	}
+	var out atomList
+	for k := -s; k <= s; k++ {
+		out.p, out.q = append(out.p, (1-q)*law(k, 0)+q*law(k, s)), append(out.q, (1-q)*law(k, 0)+q*law(k, -s))
+	}
+	return out
+}
+
+// gaussMass is the discrete Gaussian law on -reach..reach.
+func gaussMass(sigma float64, reach int) []float64 {
+	p, sum := make([]float64, 2*reach+1), 0.0
+	for i := range p {
+		x := float64(i-reach) / sigma
+		p[i] = math.Exp(-x * x / 2)
+		sum += p[i]
+	}
+	return scale(p, 1/sum)
+}
+
+// moved is a law moved by v, within a room of 4.
+func moved(p []float64, v int) []float64 {
+	out := make([]float64, len(p)+8)
+	copy(out[4+v:], p)
+	return out
+}
+
+// mixed is (1-q)·p + q·(p moved by v).
+func mixed(q float64, p []float64, v int) []float64 {
+	out, there := scale(moved(p, 0), 1-q), moved(p, v)
+	for i := range out {
+		out[i] += q * there[i]
+	}
+	return out
+}
+
+// opposing is the pair of P7: a unit that adds s against one that takes s away.
+func opposing(q float64, p []float64, s int) atomList {
+	return atomList{mixed(q, p, s), mixed(q, p, -s)}
+}
+
+// cellPair is a unit that moves from one cell to another.
+func cellPair(q float64, p []float64) atomList {
+	in := atomList{mixed(q, p, 1), moved(p, 0)}
+	return in.times(in.reverse())
+}
+
 // Every mechanism here is enumerated outcome by outcome, both directions.
 func TestEnumerated(t *testing.T) {
 	rr2, rr5 := response(2, 0.7), response(5, 1.3)
@@ -94,6 +150,11 @@ func TestEnumerated(t *testing.T) {
 		{"discrete laplace", DiscreteLaplace(1.7, 3), dl},
 		{"discrete laplace^2", Repeat(2, DiscreteLaplace(1.7, 3)), dl.times(dl)},
 		{"poisson(discrete laplace)", Poisson(0.2, DiscreteLaplace(1.7, 3)), dl.poisson(0.2)},
+		{"opposing discrete laplace", PoissonReplace(0.3, DiscreteLaplace(1.7, 2), DiscreteLaplace(1.7, 4)), opposingLaplace(0.3, 1.7, 2)},
+		{"opposing discrete laplace^4", Repeat(4, PoissonReplace(0.3, DiscreteLaplace(1.7, 2), DiscreteLaplace(1.7, 4))), opposingLaplace(0.3, 1.7, 2).power(4)},
+		{"opposing discrete gaussian^3", Repeat(3, PoissonReplace(0.1, DiscreteGaussian(0.8, 1), DiscreteGaussian(0.8, 2))), opposing(0.1, gaussMass(0.8, 7), 1).power(3)},
+		{"two cells", Compose(Poisson(0.2, DiscreteGaussian(0.8, 1)), Reverse(Poisson(0.2, DiscreteGaussian(0.8, 1)))), cellPair(0.2, gaussMass(0.8, 7))},
+		{"two cells^2", Repeat(2, Compose(Poisson(0.2, DiscreteGaussian(0.6, 1)), Reverse(Poisson(0.2, DiscreteGaussian(0.6, 1))))), cellPair(0.2, gaussMass(0.6, 5)).power(2)},
 		{"approx^4", Repeat(4, Approx(0.7, 0.01)), atomList{append([]float64{0.01, 0}, scale(rr2.p, 0.99)...), append([]float64{0, 0.01}, scale(rr2.q, 0.99)...)}.power(4)},
 	}
 	worst := 0.0

@@ -31,7 +31,7 @@ func (p *program) between(lo, hi float64) float64 {
 
 func (p *program) mechanism(depth int) Mechanism {
 	p.nodes++
-	kind := p.next() % 13
+	kind := p.next() % 14
 	if depth == 0 || p.nodes > 6 {
 		kind %= 7
 	}
@@ -41,15 +41,16 @@ func (p *program) mechanism(depth int) Mechanism {
 	case 1:
 		return Laplace(p.between(1e-4, 1e12))
 	case 2:
-		return DiscreteLaplace(p.between(1e-3, 1e9), int64(p.between(1, 1e6)))
+		return DiscreteLaplace(p.between(1e-3, 1e9), int64(p.between(1, 4e3)))
 	case 3:
-		return DiscreteGaussian(p.between(0.1, 1e9), int64(p.between(1, 1e4)))
+		return DiscreteGaussian(p.between(0.1, 1e4), int64(p.between(1, 1e4)))
 	case 4:
 		return RandomizedResponse(2+int(p.next()), p.between(1e-12, 1e4))
 	case 5:
 		return Approx(p.between(1e-12, 1e4), p.between(1e-300, 0.5))
 	case 6:
-		return PoissonReplaceGaussian(p.between(1e-12, 1), p.between(0.05, 1e6))
+		x := p.between(0.05, 1e6)
+		return PoissonReplace(p.between(1e-12, 1), Gaussian(x), Gaussian(x/2))
 	case 7, 8:
 		return Repeat(int64(p.between(1, 1e9)), p.mechanism(depth-1))
 	case 9:
@@ -58,6 +59,9 @@ func (p *program) mechanism(depth int) Mechanism {
 		return WithoutReplacement(p.between(1e-12, 1), p.mechanism(depth-1))
 	case 11:
 		return Mixture(p.between(1e-12, 1), p.mechanism(depth-1))
+	}
+	if kind == 12 {
+		return PoissonReplace(p.between(1e-12, 1), p.mechanism(depth-1), Reverse(p.mechanism(depth-1)))
 	}
 	return Compose(p.mechanism(depth-1), p.mechanism(depth-1))
 }

@@ -27,10 +27,22 @@ func shapeOf(n node) (s shape, ok bool) {
 		return around(n.inner, "without", n.gamma, func(g float64, in node) node { return without{g, in} })
 	case mixture:
 		return around(n.inner, "mixture", n.p, func(p float64, in node) node { return mixture{p, in} })
+	case reversed:
+		return around(n.inner, "reversed", 0, func(_ float64, in node) node { return reversed{in} })
+	case poissonReplace:
+		return n.shape()
 	case composition:
 		return n.shape()
 	}
 	return shape{}, false
+}
+
+func (p poissonReplace) shape() (shape, bool) {
+	a, okA := shapeOf(p.a)
+	r, okR := shapeOf(p.r)
+	own := 1 + len(a.at)
+	return shape{"poisson replace(" + a.family + "," + r.family + ")", slices.Concat([]float64{p.q}, a.at, r.at),
+		func(at []float64) node { return poissonReplace{at[0], a.build(at[1:own]), r.build(at[own:])} }}, okA && okR
 }
 
 // around is the family of a draw with the given rate around n.
@@ -72,9 +84,6 @@ func leafShape(l leaf) (shape, bool) {
 	one := func(family string, x float64, p func(x float64) pair) (shape, bool) {
 		return shape{family, []float64{x}, func(at []float64) node { return leaf{p(at[0]), nil} }}, true
 	}
-	two := func(family string, x, y float64, p func(x, y float64) pair) (shape, bool) {
-		return shape{family, []float64{x, y}, func(at []float64) node { return leaf{p(at[0], at[1]), nil} }}, true
-	}
 	switch p := l.pair.(type) {
 	case *gaussian:
 		return one("gaussian", p.mu, func(x float64) pair { return &gaussian{x} })
@@ -84,10 +93,6 @@ func leafShape(l leaf) (shape, bool) {
 		return one(fmt.Sprintf("discrete laplace %d", p.shift), -p.scale, func(x float64) pair {
 			return &discreteLaplace{-x, p.shift}
 		})
-	case *replaceGaussian:
-		return two("replace gaussian", p.q, p.mu, func(q, mu float64) pair { return &replaceGaussian{q, mu} })
-	case *replaceLaplace:
-		return two("replace laplace", p.q, -p.b, func(q, b float64) pair { return &replaceLaplace{q, -b} })
 	case *points:
 		return pointsShape(p)
 	}

@@ -29,7 +29,7 @@ type inputs struct {
 	Eps0, Delta, PTruth float64
 	Steps               int64
 	K                   int
-	Sensitivity         int64
+	Sensitivity         shift
 	Parts               []struct {
 		Kind        string
 		Sigma, B, Q float64
@@ -149,7 +149,7 @@ func TestTable2c(t *testing.T) {
 	for _, r := range table(t, "t2c_eps_poisson_gaussian_replace") {
 		in := r.Inputs
 		c.check(t, r, func() (Interval, error) {
-			return Epsilon(Repeat(in.Steps, PoissonReplaceGaussian(in.Q, in.Sigma)), in.Delta, Options{})
+			return Epsilon(Repeat(in.Steps, PoissonReplace(in.Q, Gaussian(in.Sigma), Gaussian(in.Sigma/2))), in.Delta, Options{})
 		})
 	}
 	c.log(t, "t2c")
@@ -166,9 +166,9 @@ func TestTable5(t *testing.T) {
 		case "laplace":
 			m = Laplace(in.B / float64(in.Sensitivity))
 		case "discrete_laplace":
-			m = DiscreteLaplace(1/in.A, in.Sensitivity)
+			m = DiscreteLaplace(1/in.A, int64(in.Sensitivity))
 		case "discrete_gaussian":
-			m = DiscreteGaussian(in.Sigma, in.Sensitivity)
+			m = DiscreteGaussian(in.Sigma, int64(in.Sensitivity))
 		default:
 			t.Fatalf("%s: mechanism %q", r.ID, in.Mechanism)
 		}

@@ -6,51 +6,33 @@ import (
 	"sort"
 )
 
-// ProfileOptions describe a profile given as a function.
-type ProfileOptions struct {
-	// Reverse is the profile of the other direction. Nil: both have the same, which is
-	// right for a profile that is the worst over all ordered pairs of neighbours.
-	Reverse func(eps float64) float64
-	// RelError bounds the relative error of the values; 0 stands for 1e-12. Below
-	// eps = 0 it is relative to 1.
-	RelError float64
-	_        struct{}
+// profiled is a pair known by its profile, which both directions have: right for one
+// that is the worst over all ordered pairs of neighbours.
+type profiled struct {
+	f  func(float64) float64
+	id *int
 }
 
-// profiled is a pair known by its profiles.
-type profiled struct {
-	f   [2]func(float64) float64
-	rel float64
-	one bool
-	id  *int
-}
+// profileTrust bounds the relative error of the values; below eps = 0 it is relative
+// to 1.
+const profileTrust = 1e-12
 
 // FromProfile is any pair with the profile delta, which must be defined for every
 // real eps: convex in e^eps, falling, at least 1-e^eps.
 //
 // # Contract
 //
-// delta is an upper bound on the true profile (connect-the-dots keeps it one); the
-// function is pure. Values are trusted within RelError.
-func FromProfile(delta func(eps float64) float64, o ProfileOptions) Mechanism {
+// delta is an upper bound on the true profile in both directions (connect-the-dots keeps
+// it one); the function is pure. Values are right to a relative 1e-12.
+func FromProfile(delta func(eps float64) float64) Mechanism {
 	if delta == nil {
 		return invalid{errors.New("pld: profile: function is nil")}
 	}
-	if !(o.RelError >= 0 && o.RelError < 0.1) {
-		return invalid{check(false, "profile: relative error must lie in [0, 0.1) (%v)", o.RelError)}
-	}
-	if o.RelError == 0 {
-		o.RelError = 1e-12
-	}
-	p := profiled{f: [2]func(float64) float64{delta, delta}, rel: o.RelError, one: o.Reverse == nil, id: new(int)}
-	if o.Reverse != nil {
-		p.f[backward] = o.Reverse
-	}
-	return p
+	return profiled{delta, new(int)}
 }
 
 func (p profiled) mechanism()           {}
-func (p profiled) symmetric() bool      { return p.one }
+func (p profiled) symmetric() bool      { return true }
 func (p profiled) gaps(direction) []gap { return nil }
 func (p profiled) valid() error         { return nil }
 func (p profiled) depth() int           { return 1 }
@@ -59,33 +41,33 @@ func (p profiled) key() string          { return "profile(" + pointer(p.id) + ")
 func (p profiled) profile(direction, float64) (float64, bool) { return 0, false }
 
 // values are an upper and a lower bound on the profile.
-func (p profiled) values(d direction, eps float64) (lo, up float64) {
-	v, floor := p.f[d](eps), math.Max(0, -math.Expm1(eps))
+func (p profiled) values(eps float64) (lo, up float64) {
+	v, floor := p.f(eps), math.Max(0, -math.Expm1(eps))
 	if math.IsNaN(v) {
 		return floor, 1
 	}
-	return math.Max(floor, v*(1-p.rel)), math.Max(floor, math.Min(1, v*(1+p.rel)))
+	return math.Max(floor, v*(1-profileTrust)), math.Max(floor, math.Min(1, v*(1+profileTrust)))
 }
 
-func (p profiled) reach(d direction, tail float64) (lo, hi float64) {
+func (p profiled) reach(_ direction, tail float64) (lo, hi float64) {
 	tail = math.Max(tail, 1e-300)
-	final, _ := p.values(d, deepest)
+	final, _ := p.values(deepest)
 	for hi = 1e-9; hi < deepest; hi *= 1.5 {
-		if _, v := p.values(d, hi); v <= tail || v <= final {
+		if _, v := p.values(hi); v <= tail || v <= final {
 			break
 		}
 	}
 	for lo = -1e-9; lo > -deepest; lo *= 1.5 {
 		// The profile of the other direction at -lo, down to rounding.
-		if _, v := p.values(d, lo); v+math.Expm1(lo) <= math.Exp(lo)*math.Max(tail, 2*p.rel)+2*p.rel {
+		if _, v := p.values(lo); v+math.Expm1(lo) <= math.Exp(lo)*math.Max(tail, 2*profileTrust)+2*profileTrust {
 			break
 		}
 	}
 	return lo, hi
 }
 
-func (p profiled) measure(d direction, r request) (measure, error) {
-	lo, hi := p.reach(d, r.tail)
+func (p profiled) measure(_ direction, r request) (measure, error) {
+	lo, hi := p.reach(forward, r.tail)
 	nodes, err := r.nodes(lo, hi)
 	if err != nil {
 		return measure{}, err
@@ -96,23 +78,23 @@ func (p profiled) measure(d direction, r request) (measure, error) {
 	if r.side == upper {
 		v := vertices{{math.Inf(-1), 1}}
 		for _, l := range nodes {
-			_, u := p.values(d, l)
+			_, u := p.values(l)
 			v = append(v, vertex{l, u})
 		}
 		return v.hull(), nil
 	}
-	final, _ := p.values(d, deepest)
-	return p.minorant(d, nodes, final).hull(), nil
+	final, _ := p.values(deepest)
+	return p.minorant(nodes, final).hull(), nil
 }
 
 // minorant lists the vertices of a piecewise linear function (of α = e^eps) below
 // the profile: in each cell the two neighbouring chords, extended, which lie below a
 // convex function.
-func (p profiled) minorant(d direction, nodes []float64, final float64) vertices {
+func (p profiled) minorant(nodes []float64, final float64) vertices {
 	n := len(nodes)
 	lo, up := make([]float64, n), make([]float64, n)
 	for i, l := range nodes {
-		lo[i], up[i] = p.values(d, l)
+		lo[i], up[i] = p.values(l)
 	}
 	v := vertices{{math.Inf(-1), 1}, {nodes[0], math.Min(lo[0], -math.Expm1(nodes[0]))}}
 	for i := 1; i+2 < n; i++ {

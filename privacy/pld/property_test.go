@@ -34,7 +34,9 @@ func TestMonotone(t *testing.T) {
 		"wor": func(x float64) Interval {
 			return mustEpsilon(t, Repeat(50, WithoutReplacement(x/2, Laplace(1))), 1e-6)
 		},
-		"replace": func(x float64) Interval { return mustEpsilon(t, Repeat(50, PoissonReplaceLaplace(x/2, 1)), 1e-6) },
+		"replace": func(x float64) Interval {
+			return mustEpsilon(t, Repeat(50, PoissonReplace(x/2, Laplace(1), Laplace(0.5))), 1e-6)
+		},
 	} {
 		var last Interval
 		for _, x := range steps {
@@ -58,14 +60,14 @@ func TestIdentities(t *testing.T) {
 		{"rate 1", Repeat(40, Poisson(1, Laplace(3))), Repeat(40, Laplace(3))},
 		{"order", Compose(Poisson(0.1, Gaussian(1)), Laplace(2)), Compose(Laplace(2), Poisson(0.1, Gaussian(1)))},
 		{"gaussians", Repeat(25, Gaussian(5)), Gaussian(1)},
-		{"profile", Repeat(10, FromProfile(profile, ProfileOptions{})), Gaussian(1 / math.Sqrt(10))},
-		{"profile sampled", Repeat(10, Poisson(0.2, FromProfile(profile, ProfileOptions{}))), Repeat(10, Poisson(0.2, Gaussian(1)))},
+		{"profile", Repeat(10, FromProfile(profile)), Gaussian(1 / math.Sqrt(10))},
+		{"profile sampled", Repeat(10, Poisson(0.2, FromProfile(profile))), Repeat(10, Poisson(0.2, Gaussian(1)))},
 		{"fine discrete gaussian", Repeat(10, DiscreteGaussian(3000, 1000)), Repeat(10, Gaussian(3))},
-		{"finer discrete gaussian", Repeat(10, DiscreteGaussian(3e6, 1e6)), Repeat(10, Gaussian(3))},
-		{"fine discrete laplace", Repeat(10, DiscreteLaplace(3e5, 1e5)), Repeat(10, Laplace(3))},
-		{"replace at rate 1", PoissonReplaceGaussian(1, 2), Gaussian(1)},
-		{"replace near rate 1", Repeat(5, PoissonReplaceGaussian(1-1e-9, 2)), Repeat(5, Gaussian(1))},
-		{"replace laplace near rate 1", Repeat(5, PoissonReplaceLaplace(1-1e-9, 2)), Repeat(5, Laplace(1))},
+		{"finer discrete gaussian", Repeat(10, DiscreteGaussian(9000, 3000)), Repeat(10, Gaussian(3))},
+		{"fine discrete laplace", Repeat(10, DiscreteLaplace(12000, 4000)), Repeat(10, Laplace(3))},
+		{"replace at rate 1", PoissonReplace(1, Gaussian(2), Gaussian(1)), Gaussian(1)},
+		{"replace near rate 1", Repeat(5, PoissonReplace(1-1e-9, Gaussian(2), Gaussian(1))), Repeat(5, Gaussian(1))},
+		{"replace laplace near rate 1", Repeat(5, PoissonReplace(1-1e-9, Laplace(2), Laplace(1))), Repeat(5, Laplace(1))},
 		{"mixture 1", Repeat(5, Mixture(1, Laplace(1))), Repeat(5, Laplace(1))},
 		{"nested", Repeat(20, Poisson(0.1, Compose(Gaussian(2), Gaussian(2)))), Repeat(20, Poisson(0.1, Gaussian(math.Sqrt(2))))},
 		{"asymmetric inner", Repeat(3, WithoutReplacement(0.999999999, Poisson(0.1, Gaussian(1)))), Repeat(3, Poisson(0.1, Gaussian(1)))},
@@ -137,8 +139,8 @@ func TestBadInput(t *testing.T) {
 		"rate 0": Poisson(0, Laplace(1)), "rate 2": Poisson(2, Laplace(1)), "wor": WithoutReplacement(-1, Laplace(1)),
 		"mixture": Mixture(1.5, Laplace(1)), "k": RandomizedResponse(1, 1), "eps0": RandomizedResponse(2, math.Inf(1)),
 		"approx": Approx(1, 2), "repeat": Repeat(-1, Laplace(1)), "inner": Repeat(3, Poisson(0.1, Compose(Laplace(0)))),
-		"deep": deep, "profile": FromProfile(nil, ProfileOptions{}), "replace": PoissonReplaceGaussian(0.1, 0),
-		"discrete": DiscreteGaussian(0, 1), "discrete laplace": DiscreteLaplace(math.NaN(), 1),
+		"deep": deep, "profile": FromProfile(nil), "replace": PoissonReplace(0.1, Gaussian(1), Gaussian(0)),
+		"wide": DiscreteGaussian(20000, 1), "far": DiscreteLaplace(1, 5000), "discrete": DiscreteGaussian(0, 1), "discrete laplace": DiscreteLaplace(math.NaN(), 1),
 	} {
 		if iv, err := Epsilon(m, 1e-6, Options{}); err == nil {
 			t.Errorf("%s: no error but %v", name, iv)

@@ -28,11 +28,6 @@ func Delta(c Curve, eps float64) (delta, order float64) {
 	return toDelta(c, eps, search)
 }
 
-// DeltaAt is [Delta] over a fixed list of orders.
-func DeltaAt(c Curve, eps float64, orders []float64) (delta, order float64) {
-	return toDelta(c, eps, fixed(orders))
-}
-
 // minimiser returns the smallest value of an objective and the order that gives it.
 type minimiser func(objective func(alpha float64) float64) (value, order float64)
 

@@ -295,7 +295,7 @@ func TestConversionTable(t *testing.T) {
 			auto, _ = Epsilon(c, in.Delta)
 			floor = want
 		} else {
-			got, _ = DeltaAt(c, in.Eps, orders)
+			got, _ = toDelta(c, in.Eps, fixed(orders))
 			auto, _ = Delta(c, in.Eps)
 			// The Bretagnolle–Huber bound may be the smaller.
 			floor = want

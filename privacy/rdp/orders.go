@@ -2,25 +2,6 @@ package rdp
 
 import "math"
 
-// DefaultOrders is the grid for accounts whose orders must be fixed in advance: fractional from 1 + 1e-6, dense where the optimum
-// of usual queries lies, and powers of two up to 2^24.
-func DefaultOrders() []float64 {
-	var out []float64
-	for e := -6.0; e < -1; e += 0.5 {
-		out = append(out, 1+math.Pow(10, e))
-	}
-	for i := 2; i < 100; i++ {
-		out = append(out, 1+float64(i)/20)
-	}
-	for i := 6; i <= 64; i++ {
-		out = append(out, float64(i))
-	}
-	for x := 64 * math.Pow(2, 0.25); x < 1<<24; x *= math.Pow(2, 0.25) {
-		out = append(out, math.Round(x))
-	}
-	return append(out, 1<<24)
-}
-
 // least evaluates f on a list of orders and returns the smallest value and its order.
 func least(orders []float64, f func(alpha float64) float64) (value, order float64) {
 	value = math.Inf(1)

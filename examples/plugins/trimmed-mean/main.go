@@ -1,6 +1,6 @@
 // Command trimmed-mean is a mechanism plugin for dprelease.
 package main
 
-import "github.com/dprelease/dprelease/plugins/sdk"
+import "github.com/dprelease/dprelease/plugins/sdk/serve"
 
-func main() { sdk.Serve(Mechanism{}) }
+func main() { serve.Mechanisms(Mechanism{}) }

@@ -15,7 +15,7 @@ import (
 // patience is how long a release may take to notice that it was given up.
 const patience = 5 * time.Second
 
-// largestBatch is the most rows that a host puts into one batch (plugin-v1).
+// largestBatch is the most rows that a host puts into one batch (plugin-v2).
 const largestBatch = 32768
 
 // behaviour looks at all that one plan promises beside its query: that failures of
@@ -182,7 +182,7 @@ func (c *cut) Next() (*sdk.Batch, error) {
 
 // cutOff: a release that has not seen every row must fail.
 func (r *replayer) cutOff(ctx context.Context, m sdk.Mechanism, table []record) (v *violation) {
-	rows, err := newRows(r.layout.table(table, 0), r.plan)
+	rows, err := newRows(r.layout.table(table, 0), r.req.Public, r.plan)
 	if err != nil {
 		return nil
 	}

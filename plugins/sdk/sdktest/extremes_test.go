@@ -10,6 +10,7 @@ import (
 	counts "github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -70,6 +71,7 @@ func TestExtremes(t *testing.T) {
 		{mean.Mechanism{}, []string{`{"column":"x"}`, `{"columns":["x","y"]}`, `{"column":"x","by":"g"}`, `{"column":"x","noise":"gaussian"}`, `{"columns":["x","y"],"by":"g","noise":"gaussian"}`}},
 		{counts.Mechanism{}, []string{`{"sum":"x"}`, `{"by":"g"}`, `{"by":["g","h"]}`, `{"sum":"x","by":"g"}`, `{"sum":"x","by":["h"],"noise":"gaussian"}`, `{"by":"g","noise":"gaussian"}`, `{}`}},
 		{median.Mechanism{}, []string{`{"column":"x"}`, `{"column":"x","method":"exponential"}`, `{"column":"x","method":"exponential","quantiles":[0.0001,0.5,0.9999]}`, `{"column":"x","method":"exponential","points":2}`, `{"column":"x","quantiles":[0.25,0.999]}`}},
+		{regression.Mechanism{}, []string{`{"target":"x","features":["y"]}`, `{"target":"x","features":["g","y","h"],"noise":"laplace"}`, `{"target":"y","features":["h"],"ridge":1000}`}},
 	} {
 		planned := 0
 		for trial := range 60 {

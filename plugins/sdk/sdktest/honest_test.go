@@ -8,6 +8,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
+	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
@@ -36,7 +37,7 @@ func TestHonest(t *testing.T) {
 	}{
 		{insecureshelf.Sound(), "l1-sensitivity"}, {insecureshelf.SoundDescent(), "l2-sensitivity"}, {insecureshelf.SoundTurns(), ""}, {insecureshelf.SoundOwnNoise(), ""},
 		{mean.Mechanism{}, "l1-sensitivity"}, {counts.Mechanism{}, "l1-sensitivity"},
-		{median.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {sgd.Mechanism{}, "l2-sensitivity"},
+		{median.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
 			cfg := sdktest.Config{Seed: 1}
@@ -62,7 +63,7 @@ func TestHonestOverSeeds(t *testing.T) {
 		requests, pairs int
 	}{
 		{insecureshelf.Sound(), 12, 12}, {insecureshelf.SoundDescent(), 2, 12}, {mean.Mechanism{}, 14, 8}, {counts.Mechanism{}, 14, 8},
-		{median.Mechanism{}, 6, 4}, {randomizedresponse.Mechanism{}, 6, 4}, {sgd.Mechanism{}, 1, 1}, // sgd calibrates its noise again in every release
+		{median.Mechanism{}, 6, 4}, {randomizedresponse.Mechanism{}, 6, 4}, {regression.Mechanism{}, 8, 4}, {sgd.Mechanism{}, 1, 1}, // sgd calibrates its noise again in every release
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
 			requests, err := sdktest.Requests(context.Background(), sdktest.InProcess(c.mechanism), 1)

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -16,7 +16,7 @@ import (
 type recorder struct {
 	to    sdk.Host
 	rows  *rows
-	calls *wire.Calls // nil: self-noising
+	calls *calls.Walk // nil: self-noising
 	made  []Call
 	err   error
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -76,7 +76,7 @@ func failure(table string, err error) *violation {
 		return broken("nonfinite", "on table %s: %v", table, err)
 	case errors.Is(err, sdk.ErrLattice):
 		return broken("lattice", "on table %s: %v", table, err)
-	case errors.Is(err, wire.ErrCall):
+	case errors.Is(err, calls.ErrDiffers):
 		return broken("calls", "on table %s: %v", table, err)
 	case errors.Is(err, sdk.ErrShape):
 		return broken("shape", "on table %s: %v", table, err)

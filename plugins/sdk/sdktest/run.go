@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -64,7 +65,7 @@ func describe(m sdk.Mechanism) (sdk.Description, error) {
 }
 
 // Plan describes and plans twice and returns both answers if they are the same
-// each time, well formed, and survive the wire. A refusal is ErrRefused.
+// each time and well formed. A refusal is ErrRefused.
 func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, error) {
 	d, err := describe(m)
 	if err != nil {
@@ -82,16 +83,11 @@ func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, erro
 		return d, plan, err
 	}
 	if !d.SelfNoising {
-		if err := plan.CheckCalls(); err != nil {
-			return d, plan, err
+		if _, err := calls.New(plan.Event); err != nil {
+			return d, plan, fmt.Errorf("plan: %w", err)
 		}
 	}
-	b, err := plan.MarshalBinary()
-	if err != nil {
-		return d, plan, fmt.Errorf("plan: %w", err)
-	}
-	var back sdk.Plan
-	return d, plan, back.UnmarshalBinary(b)
+	return d, plan, nil
 }
 
 // refusal is a mechanism's own error of Plan.
@@ -106,7 +102,11 @@ type rows struct {
 	read    bool
 }
 
-func newRows(t Table, plan sdk.Plan) (*rows, error) {
+func newRows(t Table, public sdk.Public, plan sdk.Plan) (*rows, error) {
+	columns, err := plan.Declared(public)
+	if err != nil {
+		return nil, err
+	}
 	step := t.BatchRows
 	if step <= 0 {
 		step = max(1, t.Rows)
@@ -137,9 +137,9 @@ func newRows(t Table, plan sdk.Plan) (*rows, error) {
 			}
 			weights = weights[at:end]
 		}
-		b, err := sdk.NewBatch(end-at, cols, weights)
-		if err != nil {
-			return nil, err
+		b := &sdk.Batch{Rows: end - at, Columns: cols, Weights: weights}
+		if err := b.Check(columns); err != nil {
+			return nil, fmt.Errorf("table: %w", err)
 		}
 		r.batches = append(r.batches, b)
 	}

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -29,8 +29,8 @@ var (
 	ErrPanic = errors.New("panic")
 	// ErrDeadline says that a mechanism did not answer in time.
 	ErrDeadline = errors.New("deadline passed")
-	// ErrProtocol says that a process does not speak plugin-v1.
-	ErrProtocol = errors.New("not plugin-v1")
+	// ErrProtocol says that a process does not speak the plugin protocol.
+	ErrProtocol = errors.New("does not speak the plugin protocol")
 )
 
 // InProcess is a mechanism that is called directly.
@@ -54,13 +54,13 @@ func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pl
 		return out, err
 	}
 	out.Plan = plan
-	rows, err := newRows(table, plan)
+	rows, err := newRows(table, req.Public, plan)
 	if err != nil {
 		return out, err
 	}
 	h := &recorder{to: noise, rows: rows}
 	if !out.Description.SelfNoising {
-		if h.calls, err = wire.NewCalls(plan.Event); err != nil {
+		if h.calls, err = calls.New(plan.Event); err != nil {
 			return out, fmt.Errorf("plan: %w", err)
 		}
 	}
@@ -78,7 +78,7 @@ func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pl
 	case err != nil:
 		return out, fmt.Errorf("release: %w", err)
 	case h.calls != nil && h.calls.Done() != nil:
-		return out, fmt.Errorf("release made %d noise calls, fewer than its plan: %w", len(h.made), wire.ErrCall)
+		return out, fmt.Errorf("release made %d noise calls, fewer than its plan: %w", len(h.made), calls.ErrDiffers)
 	}
 	return out, out.Result.Check(plan)
 }

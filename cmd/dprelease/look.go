@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// look prints a private look at a table on a terminal, or writes it to a private file
+// (P19). The place is found before anybody looks.
+func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
+	if out == "" && !isTerminal(e.out) {
+		return errors.New("--data: standard output is no terminal: name a private file with --out CONFIDENTIAL-look.txt")
+	}
+	var file *os.File
+	if out != "" {
+		var err error
+		if file, err = privateFile(out, j.Output.Dir); err != nil {
+			return err
+		}
+		defer file.Close()
+	}
+	l, fails, err := e.jobs.look(ctx, j, e.options())
+	if err != nil {
+		if file != nil {
+			_ = os.Remove(out) // it is empty, and was made here
+		}
+		return e.fail(ctx, err)
+	}
+	if file != nil {
+		err = e.writeLook(file, l)
+		if err == nil {
+			err = e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "out": out}, "%s: what was found is in %s\n", j.File, out)
+		}
+	} else {
+		err = e.print(l)
+	}
+	if err == nil && fails {
+		return e.failWith(unspent(pipeline.ExitSource, "DATA_UNFIT", "a run of this job would fail; the look says at what"), nil)
+	}
+	return err
+}
+
+// writeLook writes a look whole: what is cut off would seem to find nothing.
+func (e *environment) writeLook(file *os.File, l answer) error {
+	var b bytes.Buffer
+	err := l.WriteText(&b)
+	if e.json {
+		b.Reset()
+		encoder := json.NewEncoder(&b)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(l)
+	}
+	if err == nil {
+		_, err = file.Write(b.Bytes())
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return e.failWith(unspent(exitBug, "OUTPUT", "what was found cannot be written to "+file.Name()), nil)
+	}
+	return nil
+}
+
+// marked is how the name of a private file begins.
+const marked = "CONFIDENTIAL"
+
+// privateFile makes a file for private facts: a new one, marked, for its owner alone, and
+// not in the folder of the releases.
+func privateFile(path, releases string) (*os.File, error) {
+	if !strings.HasPrefix(filepath.Base(path), marked) {
+		return nil, fmt.Errorf("--out: the name must begin with %s, for example %s", marked, filepath.Join(filepath.Dir(path), marked+"-"+filepath.Base(path)))
+	}
+	if within(filepath.Dir(path), releases) {
+		return nil, fmt.Errorf("--out: %s is where the releases go, and what --data finds is private: name another folder", releases)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("--out: %s is there already", path)
+	case err != nil:
+		return nil, fmt.Errorf("--out: %s cannot be made", path)
+	}
+	return f, nil
+}
+
+// within says that a folder is another one, or lies in it, whatever links lead there.
+func within(dir, outer string) bool {
+	dir, outer = real(dir), real(outer)
+	rel, err := filepath.Rel(outer, dir)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// real is a path without links, as far as it is there.
+func real(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		return p
+	}
+	if parent := filepath.Dir(path); parent != path {
+		return filepath.Join(real(parent), filepath.Base(path))
+	}
+	return path
+}

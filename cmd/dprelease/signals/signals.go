@@ -1,0 +1,40 @@
+// Package signals takes the signals that would make the Go runtime print its stacks,
+// from the moment at which the program can. Most packages of the program are still to
+// be initialised then: this one imports two packages of the standard library, and no
+// others, so that it is initialised among the first.
+//
+// It does not protect the first moment of a process, in which the Go runtime itself
+// starts. Nothing of a table has been read then (P20).
+package signals
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// stops are the signals that end a run in good order. All but SIGINT and SIGTERM would
+// print stacks and registers, which could hold what was just read (P20): a watchdog
+// sends SIGABRT, a shell SIGQUIT. They come in the order in which the runtime is asked
+// for them: it takes one after the other, and SIGQUIT is the one that people send. A
+// fault of this program's own is not a signal here, but a panic.
+var stops = []os.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGILL, syscall.SIGBUS,
+	syscall.SIGFPE, syscall.SIGSEGV, os.Interrupt, syscall.SIGTERM}
+
+// Received gets every signal from here to the end of the process.
+var Received = received()
+
+func received() <-chan os.Signal {
+	c := make(chan os.Signal, 2)
+	Notify(c)
+	return c
+}
+
+// Notify hands the signals that end a run to c, and SIGHUP unless the program was
+// started with nohup.
+func Notify(c chan<- os.Signal) {
+	signal.Notify(c, stops...)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
+}

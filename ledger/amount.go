@@ -1,0 +1,96 @@
+package ledger
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Up prints an amount with six significant digits, rounded up. Print what is spent so.
+func Up(r *big.Rat) string { return rounded(r, big.ToPositiveInf) }
+
+// Down prints an amount with six significant digits, rounded down. Print limits and what
+// is left so.
+func Down(r *big.Rat) string { return rounded(r, big.ToZero) }
+
+func rounded(r *big.Rat, mode big.RoundingMode) string {
+	exact := job.FormatAmount(r)
+	if len(exact) <= 8 {
+		return exact
+	}
+	// Six decimal digits: scale to an integer, round, scale back.
+	if r.Sign() == 0 {
+		return "0"
+	}
+	f, _ := new(big.Float).SetPrec(200).SetRat(r).Float64()
+	exp := 0
+	fmt.Sscanf(fmt.Sprintf("%.0e", f)[strings.Index(fmt.Sprintf("%.0e", f), "e")+1:], "%d", &exp)
+	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(abs(exp-5))), nil))
+	if exp-5 > 0 {
+		scale.Inv(scale)
+	}
+	x := new(big.Rat).Mul(r, scale)
+	q, rem := new(big.Int).QuoRem(x.Num(), x.Denom(), new(big.Int))
+	if mode == big.ToPositiveInf && rem.Sign() > 0 {
+		q.Add(q, big.NewInt(1))
+	}
+	out := new(big.Rat).Quo(new(big.Rat).SetInt(q), scale)
+	if n, exact := out.FloatPrec(); exact && n > 0 && n <= plainDecimals {
+		return out.FloatString(n)
+	}
+	return job.FormatAmount(out)
+}
+
+// plainDecimals is how many decimals people read without an exponent.
+const plainDecimals = 9
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+func ratTexts(c []*big.Rat) []string {
+	out := make([]string, len(c))
+	for i, x := range c {
+		out[i] = x.RatString()
+	}
+	return out
+}
+
+func parseRat(text string) (*big.Rat, error) {
+	// An exponent could ask for any amount of memory.
+	if len(text) > 1<<14 || strings.ContainsAny(text, "eEpP") {
+		return nil, fmt.Errorf("not an amount")
+	}
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return nil, fmt.Errorf("not an amount")
+	}
+	return r, nil
+}
+
+func parseRats(texts []string) (privacy.Cost, error) {
+	out := make(privacy.Cost, len(texts))
+	for i, s := range texts {
+		var err error
+		if out[i], err = parseRat(s); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// texts are the exact amounts of a limit.
+func (l Limit) texts() [2]string { return [2]string{l.Epsilon.RatString(), l.Delta.RatString()} }
+
+func parseLimit(eps, delta string) (l Limit, err error) {
+	if l.Epsilon, err = parseRat(eps); err == nil {
+		l.Delta, err = parseRat(delta)
+	}
+	return l, err
+}

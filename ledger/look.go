@@ -1,0 +1,78 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+)
+
+const kindLook = "look"
+
+// PrivateLook is a private look at a table before a release: check --data. It says that
+// somebody looked and by which declarations, and nothing that was seen (P19).
+type PrivateLook struct {
+	Job string
+	By  string // who looked; RecordLook takes it from the ledger's options
+	// Columns holds a digest of what the job declared of each column: its bounds or its
+	// domain.
+	Columns map[string]string
+}
+
+type lookBody struct {
+	stamp
+	Dataset  string            `json:"dataset"`
+	Unit     string            `json:"unit"`
+	Relation string            `json:"relation"`
+	Job      string            `json:"job"`
+	Columns  map[string]string `json:"columns"`
+}
+
+// RecordLook appends a look to the chain. It needs no account and opens none: a first
+// look comes before the limit of the budget is settled.
+func (l *Ledger) RecordLook(ctx context.Context, k Key, p PrivateLook) error {
+	return l.write(ctx, func(t *tx) error {
+		_, err := t.append(kindLook, &lookBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Job: p.Job, Columns: p.Columns})
+		return err
+	})
+}
+
+// Looks are the private looks at a data set, the oldest first: under every relation and
+// unit, because what was seen is the same.
+func (l *Ledger) Looks(ctx context.Context, dataset string) (out []PrivateLook, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		// The words of the index dprelease_records_looks: a ledger with many releases is not
+		// searched.
+		rows, err := t.rows("SELECT seq, body FROM dprelease_records WHERE kind = 'look' ORDER BY seq")
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var seq int64
+			var text string
+			var b lookBody
+			if err := rows.Scan(&seq, &text); err != nil {
+				return err
+			}
+			if decode(text, &b) != nil {
+				return refuse(CodeTampered, "the record %d cannot be read", seq)
+			}
+			if b.Dataset == dataset {
+				out = append(out, PrivateLook{Job: b.Job, By: b.By, Columns: b.Columns})
+			}
+		}
+		return rows.Err()
+	})
+	return out, err
+}
+
+// look replays the record of a look, which changes nothing.
+func (v *Auditor) look(r *Record) error {
+	var b lookBody
+	if err := v.read(r, &b, &b.stamp); err != nil {
+		return err
+	}
+	if b.Dataset == "" || len(b.Columns) == 0 {
+		return fmt.Errorf("a look at nothing")
+	}
+	return nil
+}

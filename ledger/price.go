@@ -1,0 +1,168 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Step is what a job releases from one kept draw, all of it together.
+type Step struct {
+	Sample string     // the id
+	New    *NewSample // set where this job makes the draw
+	// Spent is what the plan took to be spent on the sample before; where another
+	// job was faster, there is no debit, and the job is planned again.
+	Spent Limit
+	// Epsilon and Delta are what the releases together may spend on the sample,
+	// under every relation that the design demands.
+	Epsilon, Delta float64
+}
+
+// NewSample describes a draw that is to be kept.
+type NewSample struct {
+	Name   string
+	Event  privacy.Sampling
+	Design string // JSON, public
+	// Collected says that the draw made the table: it has no rows to be stored, and
+	// other jobs may use it at once.
+	Collected bool
+}
+
+// Use is one step as it was charged.
+type Use struct {
+	Sample        string
+	Name          string
+	Before, After Limit // spent on the sample
+	// What the draw costs the population in all. The difference is charged.
+	ChargedBefore, ChargedAfter Limit
+	Cost                        privacy.Cost // in the account's units
+}
+
+// Difference is what the step adds on the population.
+func (u *Use) Difference() Limit {
+	return Limit{Epsilon: new(big.Rat).Sub(u.ChargedAfter.Epsilon, u.ChargedBefore.Epsilon),
+		Delta: new(big.Rat).Sub(u.ChargedAfter.Delta, u.ChargedBefore.Delta)}
+}
+
+// Use says what a step costs this account.
+//
+// # Contract
+//
+// s is the state of the sample in the transaction of the debit. A basic account is
+// charged the difference that the step makes to what the draw costs in all (P4);
+// a zcdp or rdp account the whole ρ of a pure step, because the difference is not
+// proven there. Never negative, rounded up (P17). Proof:
+// ../privacy/reuse.proof.md, ledger.proof.md.
+func (a *Account) Use(s *Sample, step Step) (*Use, error) {
+	r, err := s.reuse(a.Relation)
+	if err != nil {
+		return nil, err
+	}
+	eps, delta := new(big.Rat).SetFloat64(step.Epsilon), new(big.Rat).SetFloat64(step.Delta)
+	if eps == nil || delta == nil || eps.Sign() < 0 || delta.Sign() < 0 {
+		return nil, refuse(CodeFilter, "what is released from sample %s has no finite guarantee", s.ID)
+	}
+	u := &Use{Sample: s.ID, Name: s.Name, Before: s.Spent, ChargedBefore: s.Charged}
+	u.After = Limit{Epsilon: new(big.Rat).Add(s.Spent.Epsilon, eps), Delta: new(big.Rat).Add(s.Spent.Delta, delta)}
+	total, err1 := r.Epsilon(job.Up(u.After.Epsilon))
+	more, err2 := r.Delta(job.Up(u.Before.Epsilon), step.Delta)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, refuse(CodeFilter, "sample %s cannot be charged: %v", s.ID, err)
+	}
+	all := new(big.Rat).SetFloat64(total)
+	if all == nil {
+		return nil, refuse(CodeFilter, "what is released from sample %s has no finite guarantee", s.ID)
+	}
+	if all.Cmp(s.Charged.Epsilon) < 0 {
+		all = s.Charged.Epsilon // nothing is given back
+	}
+	u.ChargedAfter = Limit{Epsilon: all, Delta: new(big.Rat).Add(s.Charged.Delta, new(big.Rat).SetFloat64(more))}
+	u.Cost, err = a.useCost(u, total)
+	return u, err
+}
+
+// useCost puts a use into the account's units.
+func (a *Account) useCost(u *Use, total float64) (privacy.Cost, error) {
+	if a.Filter == Basic {
+		d := u.Difference()
+		return privacy.Cost{d.Epsilon, d.Delta}, nil
+	}
+	if u.After.Delta.Sign() != 0 {
+		return nil, refuse(CodeFilter, "the account of %s adds up with the filter %s, which charges a kept sample for pure releases only; a release with a delta was made from sample %s", a.Key, a.Filter, u.Sample)
+	}
+	rho := math.Nextafter(total*total/2*(1+1e-15), math.Inf(1))
+	return a.Cost(privacy.ZCDP{Rho: rho}, privacy.Point{})
+}
+
+// Price is what a job costs this account: the events that no kept sample is part
+// of, and a step for each kept sample. samples are the states of those that are
+// there, by id.
+func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, []*Use, error) {
+	var cost privacy.Cost
+	var err error
+	if q.Event == nil && len(q.Draws) > 0 {
+		for range a.Units() {
+			cost = append(cost, new(big.Rat))
+		}
+	} else if cost, err = a.Cost(q.Event, q.Charged); err != nil {
+		return nil, nil, err
+	}
+	var uses []*Use
+	seen := map[string]bool{}
+	for _, step := range q.Draws {
+		s := samples[step.Sample]
+		if step.New != nil {
+			s = &Sample{ID: step.Sample, Name: step.New.Name, Design: step.New.Design, Spent: zero(), Charged: zero()}
+			if s.Event, err = eventText(step.New.Event); err != nil {
+				return nil, nil, err
+			}
+		}
+		if s == nil || seen[step.Sample] {
+			return nil, nil, refuse(CodeSample, "sample %s is not there, or is used twice in one job", step.Sample)
+		}
+		seen[step.Sample] = true
+		u, err := a.Use(s, step)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range cost {
+			cost[i] = new(big.Rat).Add(cost[i], u.Cost[i])
+		}
+		uses = append(uses, u)
+	}
+	return cost, uses, nil
+}
+
+// together returns the charged guarantee of a whole job. It is printed, never added up.
+func together(q *Request, uses []*Use) privacy.Point {
+	total := Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)}
+	if x := new(big.Rat).SetFloat64(q.Charged.Epsilon); x != nil {
+		total.Epsilon = x
+	}
+	if x := new(big.Rat).SetFloat64(q.Charged.Delta); x != nil {
+		total.Delta = x
+	}
+	for _, u := range uses {
+		d := u.Difference()
+		total.Epsilon.Add(total.Epsilon, d.Epsilon)
+		total.Delta.Add(total.Delta, d.Delta)
+	}
+	return privacy.Point{Epsilon: job.Up(total.Epsilon), Delta: job.Up(total.Delta)}
+}
+
+// usable says why a sample cannot be used by a job of an account.
+func (s *Sample) usable(account int64) error {
+	switch {
+	case s.Account != account:
+		return refuse(CodeSample, "sample %s belongs to another data set, unit of privacy or relation", s.ID)
+	case !s.Ready:
+		return refuse(CodeSample, "sample %s was never stored: the job that drew it did not get to its end", s.ID)
+	}
+	return nil
+}
+
+func (s *Sample) String() string { return fmt.Sprintf("sample %s", s.ID) }

@@ -1,0 +1,15 @@
+//go:build !unix
+
+package serve
+
+import (
+	"errors"
+
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// openRows fails: a host runs plugins on Linux only.
+func openRows(string, []sdk.Column) (*wire.ColumnsReader, func(), error) {
+	return nil, nil, errors.New("plugins run on Linux only")
+}

@@ -1,0 +1,179 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// errRelease is all that is ever said of a release that failed: whatever else
+// could be said may depend on a row (P20).
+var errRelease = status.Error(codes.Aborted, "release failed")
+
+// errShape is a result that cannot even be sent.
+var errShape = status.Error(codes.FailedPrecondition, "result does not have the planned shape")
+
+// server is the plugin's end of the Mechanism service.
+type server struct {
+	wire.UnimplementedMechanismServer
+	byName map[string]sdk.Mechanism
+	order  []sdk.Mechanism
+	dial   func(id uint32) (*grpc.ClientConn, error)
+}
+
+func newServer(mechanisms []sdk.Mechanism) (*server, error) {
+	s := &server{byName: map[string]sdk.Mechanism{}, order: mechanisms}
+	for _, m := range mechanisms {
+		d := m.Describe()
+		if err := d.Check(); err != nil {
+			return nil, fmt.Errorf("serve: %w", err)
+		}
+		if s.byName[d.Name] != nil {
+			return nil, fmt.Errorf("serve: two mechanisms are called %q", d.Name)
+		}
+		s.byName[d.Name] = m
+	}
+	if len(mechanisms) == 0 {
+		return nil, fmt.Errorf("serve: there is no mechanism to serve")
+	}
+	return s, nil
+}
+
+func (s *server) Describe(context.Context, *wire.DescribeRequest) (_ *wire.DescribeResponse, err error) {
+	defer recovered(&err)
+	out := &wire.DescribeResponse{Lanes: []wire.Lane{wire.Lane_LANE_COLUMNS}}
+	for _, m := range s.order {
+		d, err := wire.FromDescription(m.Describe())
+		if err != nil {
+			return nil, status.Error(codes.Internal, "description cannot be sent")
+		}
+		out.Mechanisms = append(out.Mechanisms, d)
+	}
+	return out, nil
+}
+
+func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanResponse, err error) {
+	defer recovered(&err)
+	mech := s.byName[m.GetMechanism()]
+	if mech == nil {
+		return nil, status.Error(codes.NotFound, "no such mechanism")
+	}
+	if err := wire.Forget(m); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	req, err := wire.ToPlanRequest(m)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, "plan request cannot be read")
+	}
+	plan, err := mech.Plan(req)
+	if err != nil {
+		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: err.Error()}}, nil
+	}
+	out, err := wire.FromPlan(plan)
+	if err != nil {
+		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: fmt.Sprintf("plan cannot be sent: %v", err)}}, nil
+	}
+	return &wire.PlanResponse{Answer: &wire.PlanResponse_Plan{Plan: out}}, nil
+}
+
+func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput]) (err error) {
+	defer recovered(&err)
+	in, err := stream.Recv()
+	if err != nil {
+		return errRelease
+	}
+	start := in.GetStart()
+	mech := s.byName[start.GetMechanism()]
+	if start == nil || mech == nil || wire.Forget(start) != nil {
+		return status.Error(codes.InvalidArgument, "release request cannot be read")
+	}
+	req, err := wire.ToReleaseRequest(start)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, "release request cannot be read")
+	}
+	columns, err := req.Plan.Declared(req.Public)
+	if err != nil || start.GetLane() != wire.Lane_LANE_COLUMNS {
+		return status.Error(codes.InvalidArgument, "release request cannot be read")
+	}
+	rows, closeRows, err := openRows(start.GetSocket(), columns)
+	if err != nil {
+		return errRelease
+	}
+	defer closeRows()
+	conn, err := s.dial(start.GetNoise())
+	if err != nil {
+		return errRelease
+	}
+	defer conn.Close()
+	result, err := mech.Release(stream.Context(), req, rows, &remoteHost{c: wire.NewNoiseClient(conn)})
+	if err != nil || drain(rows) != nil {
+		return errRelease
+	}
+	if result.Check(req.Plan) == sdk.ErrShape {
+		return errShape // the host finds all else that may be wrong with it
+	}
+	return sendResult(stream, result, req.Plan.Rows)
+}
+
+// drain reads what a mechanism left unread: a host that still writes must not be cut
+// off, and how many rows a mechanism looked at must not show.
+func drain(rows sdk.Rows) error {
+	for {
+		switch _, err := rows.Next(); err {
+		case nil:
+		case io.EOF:
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// sendResult sends the result in pieces that stay below the message limit.
+func sendResult(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput], r sdk.Result, rows int64) error {
+	width := 1
+	for _, c := range r.Columns {
+		width += 8
+		longest := 0
+		for _, s := range c.String {
+			longest = max(longest, len(s)+4)
+		}
+		width += longest
+	}
+	step := int64(max(1, wire.ResultChunk/width))
+	for at := int64(0); at < rows; at += step {
+		end := min(rows, at+step)
+		out := &wire.ReleaseOutput{}
+		for _, c := range r.Columns {
+			out.Columns = append(out.Columns, &wire.ResultColumn{
+				Name: c.Name, Float64: cut(c.Float64, at, end), Int64: cut(c.Int64, at, end), String_: cut(c.String, at, end),
+			})
+		}
+		if err := stream.Send(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cut[T any](s []T, at, end int64) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return s[at:end]
+}
+
+// recovered turns a panic into a fixed status: what a mechanism panics with may
+// hold a value (P20).
+func recovered(err *error) {
+	if recover() != nil {
+		*err = status.Error(codes.Internal, "mechanism panicked")
+	}
+}
