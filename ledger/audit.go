@@ -358,6 +358,9 @@ func (v *Auditor) debit(r *Record) error {
 	}
 	a.Debits++
 	v.changed = append(v.changed, a)
+	if v.stated && a.Keeps == nil && a.Debits == 1 {
+		a.Keeps = columnSet(b.Keeps) // the first debit decides it
+	}
 	if v.stated && a.Keeps == nil || !KeepsAll(a.Keeps, b.Keeps) {
 		return fmt.Errorf("a debit of a job that keeps a column that its account does not")
 	}

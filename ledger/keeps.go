@@ -19,9 +19,6 @@ type keepsBody struct {
 	Reason  string   `json:"reason"`
 }
 
-// keepsFirst is the reason of a keepsBody that nobody gave.
-const keepsFirst = "the first job of the account keeps them"
-
 // columnSet sorts names and leaves out those that are there twice. It is never nil.
 func columnSet(names []string) []string {
 	out := append([]string{}, names...)
@@ -49,13 +46,6 @@ func keepsText(keeps []string) string {
 	return columnsText(keeps)
 }
 
-// keepColumns records which columns an account keeps from now on.
-func (t *tx) keepColumns(a *Account, columns []string, reason string) error {
-	a.Keeps = columnSet(columns)
-	_, err := t.append(kindKeeps, &keepsBody{Account: a.ID, Columns: a.Keeps, Reason: reason}, a)
-	return err
-}
-
 // admitKept refuses a job whose neighbours keep a column that those of the account do
 // not keep, and decides the columns of an account with its first job.
 //
@@ -64,12 +54,12 @@ func (t *tx) keepColumns(a *Account, columns []string, reason string) error {
 // What an account adds up holds for one relation: neighbours that agree in the
 // columns K of the account. A job whose own columns are in K protects every such pair
 // as well. One with another column does not, and is refused (P27).
-func (t *tx) admitKept(a *Account, own []string) error {
+func admitKept(a *Account, own []string) error {
 	switch {
 	case a.Keeps == nil && a.Debits > 0:
 		return refuse(CodeTampered, "it is not known which columns the account of %s keeps", a.Key)
 	case a.Keeps == nil:
-		return t.keepColumns(a, own, keepsFirst)
+		a.Keeps = columnSet(own) // the debit's record tells it
 	}
 	return KeptWithin(a.Key, a.Keeps, own)
 }
@@ -102,7 +92,9 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 			return refuse(CodeKept, "the account of %s keeps %s already", k, columnsText(a.Keeps))
 		}
 		keeps = columnSet(append(slices.Clone(a.Keeps), columns...))
-		return t.keepColumns(a, keeps, reason)
+		a.Keeps = keeps
+		_, err = t.append(kindKeeps, &keepsBody{Account: a.ID, Columns: keeps, Reason: reason}, a)
+		return err
 	})
 	return keeps, err
 }

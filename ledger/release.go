@@ -296,7 +296,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := a.Admit(cost, q.Own); err != nil {
 		return nil, err
 	}
-	if err := t.admitKept(a, q.Keeps); err != nil {
+	if err := admitKept(a, q.Keeps); err != nil {
 		return nil, err
 	}
 	whole := together(q, uses)

@@ -59,7 +59,7 @@ func (m shownAmount) rest() string {
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), Filter: a.Filter,
 		Epsilon: job.FormatAmount(a.Limit.Epsilon), Delta: job.FormatAmount(a.Limit.Delta), Debits: a.Debits,
-		Two: a.TwoPersons, Pending: a.Pending, waiting: waiting(a)}
+		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, waiting: waiting(a)}
 	for _, m := range a.Amounts(a.Limit) {
 		s.Amounts = append(s.Amounts, shownAmount{m.Unit, ledger.Down(m.Limit), ledger.Up(m.Spent), ledger.Down(m.Rest()), m.Spent.RatString()})
 	}
