@@ -56,6 +56,21 @@ func TestUpgradeKnowsFormerReleases(t *testing.T) {
 			t.Errorf("%+v, %v", a, err)
 		}
 		verified(t, l)
+
+		// A former digest that somebody took away, or gave to another release, is missed.
+		for _, s := range []string{"UPDATE dprelease_former SET digest = 'former' WHERE digest <> 'former'", "DELETE FROM dprelease_former"} {
+			if _, err := rawDB(t, at).Exec(s); err != nil {
+				t.Fatal(err)
+			}
+			q = request("another plan", 0.25)
+			q.Former, q.Content = []string{"former"}, "c"
+			if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
+				t.Errorf("%s: %v", s, err)
+			}
+			if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "releases of earlier versions") {
+				t.Errorf("%s: verify: %v, %v", s, v.Findings(), err)
+			}
+		}
 	})
 }
 
@@ -265,6 +280,17 @@ func TestSecondAccountForTheSameData(t *testing.T) {
 		if a, err := l.Account(background, other); err != nil || a != nil {
 			t.Errorf("an account was opened: %v, %v", a, err)
 		}
+		p := pair(other.name(), people.name())
+		raw := rawDB(t, at)
+		if _, err := raw.Exec(address(t, at).dialect().bind("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)"), p[0], p[1]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(column("y", "dy"), column("z", "dz")); codeOf(err) != CodeTampered {
+			t.Errorf("a forged permission: %v", err)
+		}
+		if _, err := raw.Exec("DELETE FROM dprelease_separate"); err != nil {
+			t.Fatal(err)
+		}
 		if err := l.Separate(background, other, people, ""); codeOf(err) != CodeSame {
 			t.Errorf("without a reason: %v", err)
 		}
@@ -302,6 +328,11 @@ func TestSecondAccountForTheSameData(t *testing.T) {
 		}
 		if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "separate accounts") {
 			t.Errorf("verify: %v, %v", v.Findings(), err)
+		}
+		q = request("third", 0.125)
+		q.Account, q.Columns, q.Content = other, []Column{column("x", "dx")}, "third"
+		if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
+			t.Errorf("a permission that is gone: %v", err)
 		}
 	})
 }
