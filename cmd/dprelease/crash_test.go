@@ -21,7 +21,7 @@ import (
 func TestKillWholeRuns(t *testing.T) {
 	kills := 250 // on each database
 	if testing.Short() {
-		kills = 25
+		kills = 6
 	}
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
