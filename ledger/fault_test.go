@@ -209,7 +209,7 @@ func TestEveryStepFails(t *testing.T) {
 		}
 		stride := 1
 		if testing.Short() {
-			kinds, stride = kinds[1:2], 3
+			kinds, stride = kinds[1:2], 5
 			if strings.HasPrefix(at, "postgres") {
 				stride = 17
 			}

@@ -44,7 +44,7 @@ func TestHonest(t *testing.T) {
 			if c.mechanism == (sgd.Mechanism{}) {
 				cfg = sdktest.Config{Seed: 1, Pairs: 12, Releases: 100} // hundreds of calls a release
 			} else if testing.Short() {
-				cfg.Releases = 500
+				cfg.Releases = 200
 			}
 			r := unrefuted(t, c.mechanism, cfg)
 			t.Logf("%d requests, %d pairs, %d calls, used %v", r.Requests, r.Pairs, r.Calls, r.Used)
