@@ -322,11 +322,11 @@ func TestEveryStepOfPublishingFails(t *testing.T) {
 		t.Fatalf("only %d steps", count.steps)
 	}
 	table := good(t)
-	faults := []*faultyDisk{{with: syscall.EIO}, {with: syscall.ENOSPC, short: true}}
-	if testing.Short() {
-		faults = faults[1:]
-	}
 	for n := 1; n <= count.steps; n++ {
+		faults := []*faultyDisk{{with: syscall.EIO}, {with: syscall.ENOSPC, short: true}}
+		if testing.Short() {
+			faults = faults[1:]
+		}
 		for _, fault := range faults {
 			fault.fail = n
 			path := write(t, tinyJob, "TABLE", table)
