@@ -56,6 +56,11 @@ func compare(bin, before, table, small string, rows, runs int) error {
 	if err != nil {
 		return err
 	}
+	if small != "" {
+		if small, err = filepath.Abs(small); err != nil {
+			return err
+		}
+	}
 	// Deleted at the end: ext4 passes over what was deleted within the last seconds
 	// whenever a file is made, and the next run would pay for it.
 	root, err := os.MkdirTemp("", "bench")
@@ -80,13 +85,10 @@ func compare(bin, before, table, small string, rows, runs int) error {
 				if err := p.measure(root, s.from, fmt.Sprintf(job, i, table, rows, s.from, 10_000)); err != nil {
 					return err
 				}
-			}
-			if small != "" {
-				if small, err = filepath.Abs(small); err != nil {
-					return err
-				}
-				if err := p.measure(root, "small", fmt.Sprintf(job, i, small, smallRows, "table", smallRows/10)); err != nil {
-					return err
+				if small != "" {
+					if err := p.measure(root, "small "+s.from, fmt.Sprintf(job, i, small, smallRows, s.from, smallRows/10)); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -96,16 +98,13 @@ func compare(bin, before, table, small string, rows, runs int) error {
 	}
 	one, two := median(peers[0].warm), median(peers[1].warm)
 	for _, p := range programs {
-		var fixed, busy float64
-		if small != "" {
-			fixed, busy = p.median("small")
-			fmt.Printf("%-48s %8.1f ms; %.0f ms of processor time\n", p.name+", 1,000 rows", fixed, busy)
-		}
 		for _, s := range samples {
 			wall, work := p.median(s.from)
 			fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB on one thread, %.2f on two; %.0f ms of processor time\n",
 				p.name+", "+s.name, wall, wall/one, wall/two, work)
 			if small != "" {
+				fixed, busy := p.median("small " + s.from)
+				fmt.Printf("%-48s %8.1f ms; %.0f ms of processor time\n", "  the same job over 1,000 rows", fixed, busy)
 				fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB on one thread, %.2f on two; %.0f ms of processor time\n",
 					"  rows alone", wall-fixed, (wall-fixed)/one, (wall-fixed)/two, work-busy)
 			}
