@@ -139,7 +139,7 @@ func (l *layout) lattice() float64 {
 }
 
 // precise checks that rounding stays within the slack. It computes a generous bound on
-// κ, in steps of the lattice (iterate/rounding.proof.md, lastiterate.proof.md).
+// κ, in steps of the lattice (../../privacy/iterate/rounding.proof.md, lastiterate.proof.md).
 func (l *layout) precise() error {
 	n, d := l.divisor(), float64(l.encoder.Width+1)
 	norm, reach := l.encoder.rowNorm(), 1+*l.params.Radius*l.encoder.rowNorm()
