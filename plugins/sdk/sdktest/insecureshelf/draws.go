@@ -3,7 +3,6 @@ package insecureshelf
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -23,23 +22,9 @@ func descent(query func(sum int64, batch int64) int64) mechanism {
 			return sdk.Plan{Event: event(x + 0.01)}, err
 		},
 		release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-			c := must(req)
-			var values []int64
-			for {
-				b, err := rows.Next()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					return nil, err
-				}
-				for i, x := range b.Float64(0) {
-					if b.IsValid(0, i) {
-						values = append(values, lattice(c, x))
-					} else {
-						values = append(values, 0)
-					}
-				}
+			values, err := readAll(must(req), rows)
+			if err != nil {
+				return nil, err
 			}
 			draw := req.Plan.Event.(privacy.Repeat).Event.(privacy.Poisson)
 			at := 0.0
@@ -93,22 +78,12 @@ func turns(query func(all, batch []int64) int64) mechanism {
 			c, e := must(req), req.Plan.Event.(privacy.LastIterate)
 			// The sum of a batch in steps of the noise: a record moves it by at most 2.
 			scale := e.Step().Sigma / (e.Sigma * float64(e.Batch)) / steps
-			var values []int64
-			for {
-				b, err := rows.Next()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					return nil, err
-				}
-				for i, x := range b.Float64(0) {
-					v := 0.0
-					if b.IsValid(0, i) {
-						v = float64(lattice(c, x))
-					}
-					values = append(values, int64(v*scale))
-				}
+			values, err := readAll(c, rows)
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range values {
+				values[i] = int64(float64(v) * scale)
 			}
 			at := int64(0)
 			for k := range e.Calls() {
