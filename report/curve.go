@@ -4,7 +4,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -26,16 +27,15 @@ func trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float6
 	c := curve{eps: grid(at.Epsilon, right, n)}
 	c.del = make([]float64, len(c.eps))
 	methods := methodsFor(e, rel, at.Epsilon)
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, eps := range c.eps {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
+		all.Go(func() error {
 			c.del[i] = deltaAt(e, rel, eps, methods)
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = all.Wait() // no evaluation fails: a δ that is not known is 1
 	for i := range c.del {
 		if c.eps[i] >= at.Epsilon {
 			c.del[i] = math.Min(c.del[i], at.Delta) // what was charged holds, too
