@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -19,15 +18,12 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 		return sdk.Result{}, err
 	}
 	codes := make([]int32, 0, l.reports)
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return sdk.Result{}, err
-		}
+	err = sdk.Each(rows, func(b *sdk.Batch) error {
 		codes = append(codes, b.Codes(0)...)
+		return nil
+	})
+	if err != nil {
+		return sdk.Result{}, err
 	}
 	if int64(len(codes)) != l.reports {
 		return sdk.Result{}, errReports
