@@ -45,7 +45,7 @@ func amount(text string, up bool) string {
 	return fourDigits(x, up)
 }
 
-// before is what was spent when the job began.
+// before returns the amount spent before this job.
 func before(a Amount) string {
 	spent, ok1 := new(big.Rat).SetString(a.Spent)
 	cost, ok2 := new(big.Rat).SetString(a.Cost)
@@ -59,8 +59,8 @@ func before(a Amount) string {
 	return amount(rest.RatString(), true)
 }
 
-// left is what may still be spent. Less than a millionth of the limit buys no release:
-// that is the rounding of what was spent, and the budget is spent.
+// left returns the amount that may still be spent. Less than a millionth of the limit buys
+// no release: it is a rounding error, and the budget counts as spent.
 func left(a Amount) string {
 	rest, ok1 := new(big.Rat).SetString(a.Left)
 	limit, ok2 := new(big.Rat).SetString(a.Limit)
@@ -70,8 +70,8 @@ func left(a Amount) string {
 	return amount(a.Left, false)
 }
 
-// addKept says of every draw that several jobs use what it has cost so far, and of
-// the one that made the table.
+// addKept adds a sentence on the cost so far of every draw that several jobs use, and of
+// the draw that made the table.
 func (v *view) addKept(r *Report) {
 	if r.Collection != nil {
 		v.Kept = append(v.Kept, "The table is itself a sample, drawn once for all jobs on it: "+keptWords(r.Collection))
@@ -90,7 +90,7 @@ func (v *view) addKept(r *Report) {
 	}
 }
 
-// keptWords are the figures of a draw that several jobs use.
+// keptWords returns the cost of a draw that several jobs use, in words.
 func keptWords(k *Kept) string {
 	on := func(e, d float64) string { return point(e, d, Spent) }
 	return fmt.Sprintf("%s was spent on it before, %s with this job; it costs the population %s in all, %s before, and the difference of %s is charged.",

@@ -18,8 +18,8 @@ import (
 	"github.com/dprelease/dprelease/internal/figure"
 )
 
-// The figures' tones: what is charged is a full heavy line, what it is compared
-// with a thinner broken one, so that they read the same in grey.
+// The figures' tones. The charged curve is a heavy full line and the one beside it is thin
+// and broken, so that they differ in grey too.
 var (
 	ink       = color.Gray{Y: 0x00}
 	mainTone  = color.Gray{Y: 0x10}

@@ -9,8 +9,8 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// simulated is a host whose noise comes from a fixed seed: for measuring, private
-// in no way.
+// simulated is a host whose noise comes from a fixed seed. It measures and protects
+// nothing.
 type simulated struct {
 	planner.Dice
 	rows  int

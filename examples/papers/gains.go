@@ -17,7 +17,7 @@ const (
 	delta   = 1 / (2.0 * popSize)
 )
 
-// onSample is what a simple random sample of n may spend.
+// onSample returns the budget that a simple random sample of n may spend.
 func onSample(n int64, eps float64) (privacy.Point, error) {
 	if n >= popSize {
 		return privacy.Point{Epsilon: eps, Delta: delta}, nil

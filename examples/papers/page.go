@@ -79,7 +79,7 @@ var numbered = map[string]string{
 	"quantiles": "F12", "mean-gaussian": "F13a", "median-exponential-1": "F13b", "median-exponential-2": "F13c",
 }
 
-// numbers are those of an exhibit's figures, for its heading.
+// numbers returns the numbers of an exhibit's figures, for its heading.
 func (e exhibit) numbers() string {
 	names := []string{e.id}
 	for _, p := range e.figures {

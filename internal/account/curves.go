@@ -134,7 +134,7 @@ func trace(q *expr.Query, a *answer) ([]curve, extent, error) {
 // evaluate goes along the grid until δ is out of sight, and then looks closer
 // where the curve falls steeply.
 func (c *curve) evaluate(e privacy.Event, rel privacy.Relation, x extent) {
-	// Where a method says nothing, 1 is what any mechanism guarantees.
+	// A method without a bound counts as 1, which every mechanism guarantees.
 	last := 1.0
 	at := func(eps float64) float64 {
 		got, err := privacy.DeltaWith(e, rel, eps, quick(c.method))

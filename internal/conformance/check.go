@@ -84,8 +84,8 @@ func first(ctx context.Context, p *Process, all []sdk.PlanRequest) (sdk.PlanRequ
 	return sdk.PlanRequest{}, sdk.Plan{}, last
 }
 
-// slowLane makes one release over the slowest lane that the plugin supports, and gives
-// one up: the host must be rid of it soon.
+// slowLane makes one release over the slowest lane that the plugin supports, and cancels
+// another, which must end soon.
 func slowLane(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan) *sdktest.Finding {
 	p := NewProcess(cmd, true)
 	defer p.Close()
@@ -103,10 +103,9 @@ func slowLane(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan s
 	return nil
 }
 
-// Small are a job's requests with the public size brought down to tables that can be
-// searched: 1, 8 or 40 records in place of thousands, at the same rate. A request
-// that the mechanism refuses at every such size stays as it is if it is no larger
-// than a few thousand records.
+// Small returns a job's requests with a public size small enough to search: 1, 8 or 40
+// records instead of thousands, at the same rate. If the mechanism refuses a request at
+// every such size, Small keeps it as it is, up to a few thousand records.
 func Small(ctx context.Context, s sdktest.Subject, jobs []sdk.PlanRequest) ([]sdk.PlanRequest, error) {
 	var out []sdk.PlanRequest
 	for _, req := range jobs {

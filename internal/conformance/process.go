@@ -56,7 +56,7 @@ func (p *Process) Close() {
 	}
 }
 
-// Said is what the plugin printed, up to a limit.
+// Said returns the first bytes that the plugin printed.
 func (p *Process) Said() string { return p.said.String() }
 
 // start returns the running plugin, or a new one.
@@ -208,10 +208,10 @@ func children() map[int]bool {
 	return out
 }
 
-// residentSlack is by how much a process with a garbage collector varies.
+// residentSlack is how much the memory of a process with a garbage collector varies.
 const residentSlack = 12 << 20
 
-// Memory is what the process has resident and not shared with others.
+// Memory returns the resident memory of the process that it shares with no other.
 func (p *Process) Memory() (used, slack uint64, err error) {
 	p.mu.Lock()
 	pid := p.pid

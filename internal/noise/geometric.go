@@ -13,7 +13,7 @@ import (
 //
 // Draw returns g ≥ 0 with probability (1 − p)^g·p, exactly, where p = num/den; a
 // value above math.MaxInt64 is returned as math.MaxInt64. The cost of a draw is
-// bounded whatever p. A Geometric is read only: goroutines may share it. Proof:
+// bounded for every p. A Geometric is read only: goroutines may share it. Proof:
 // geometric.proof.md.
 type Geometric struct {
 	q [2]*big.Int // 1 − p as a fraction

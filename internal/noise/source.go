@@ -15,7 +15,7 @@ import (
 // than its tape holds.
 var ErrTape = errors.New("noise: the byte tape ran out")
 
-// errNoSource is what a draw from a nil Source gets: there is no default.
+// errNoSource is the error of a draw from a nil Source: there is no default.
 var errNoSource = errors.New("noise: no random source given: make one with NewSource")
 
 const (

@@ -44,7 +44,7 @@ func (r *replayer) endurance(ctx context.Context, out *Report, g *generator, cfg
 	}
 }
 
-// errNoNoise is what the host answers when it cannot draw.
+// errNoNoise is the answer of a host that cannot draw noise.
 var errNoNoise = errors.New("the host could not draw the noise")
 
 // failing is a host whose every call ends with the error of fail.

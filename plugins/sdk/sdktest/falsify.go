@@ -23,8 +23,8 @@ const (
 // pilots is how many pairs are tried before one is looked at closely.
 const pilots = 10
 
-// Statistic is what many runs on one pair of tables show about a mechanism that
-// draws its own noise.
+// Statistic is the result of many runs on one pair of tables, for a mechanism that draws
+// its own noise.
 type Statistic struct {
 	Request string `json:"request"`
 	// Claimed is the ε of the plan's event at Delta.
@@ -230,9 +230,9 @@ func features(width int) []feature {
 	return all
 }
 
-// lowerBound and upperBound are the one-sided Clopper–Pearson bounds: with
-// probability at least 1 − alpha, over k successes in n independent runs, the bound
-// is on the right side of the probability of success, whatever that is.
+// lowerBound and upperBound are the one-sided Clopper–Pearson bounds on the probability of
+// success, from k successes in n independent runs. Each bound is right with probability
+// at least 1 − alpha.
 
 func lowerBound(k, n int, alpha float64) float64 {
 	if k == 0 {

@@ -225,7 +225,7 @@ func (g *generator) replace(r record, others []record) record {
 	return n
 }
 
-// exchange swaps the contents of two records, but for what is immutable.
+// exchange swaps the contents of two records, except the immutable columns.
 func (g *generator) exchange(rows []record, i, j int) {
 	a, b := rows[i], rows[j]
 	a.cells, b.cells = slices.Clone(a.cells), slices.Clone(b.cells)

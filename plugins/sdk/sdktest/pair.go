@@ -34,7 +34,7 @@ type pair struct {
 	focus       int    // the id of the record that comes, goes or changes
 }
 
-// layout is what a pair's tables look like.
+// layout describes the columns of a pair's tables.
 type layout struct {
 	columns  []sdk.Column
 	weights  bool

@@ -55,7 +55,7 @@ type Finding struct {
 	Tables string `json:"tables,omitempty"`
 }
 
-// Report is what the suite saw. That nothing was found proves nothing.
+// Report holds what the suite saw. A report without findings proves nothing.
 type Report struct {
 	Mechanism   string    `json:"mechanism"`
 	Version     string    `json:"version"`
@@ -91,8 +91,8 @@ func (r *Report) Found(check string) bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Check == check })
 }
 
-// add keeps the first finding of each check. When the suite is given up, what is
-// under way fails: that says nothing about the mechanism.
+// add keeps the first finding of each check. After the suite is canceled it keeps none:
+// the releases under way fail, which says nothing about the mechanism.
 func (r *Report) add(f Finding) {
 	if r.over != nil && r.over() {
 		return

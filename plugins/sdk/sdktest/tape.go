@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// answer is what one noise call got.
+// answer is the answer to one noise call.
 type answer struct {
 	values []int64
 	value  float64
@@ -20,12 +20,12 @@ type answer struct {
 	codes  []int32
 }
 
-// tape answers noise calls. While it records it makes answers up: any answer is
-// possible, so that whatever a mechanism does with one, it must do on a neighbouring
-// table too. While it replays it gives the same answers again. Samples are drawn by
-// the ids of the records, so that a shared record is in both samples or in neither.
+// tape answers noise calls. While it records, it makes answers up: every answer is
+// possible, so a mechanism must treat it alike on neighbouring tables. While it replays, it
+// gives the same answers again. It draws samples by the ids of the records, so a shared
+// record is in both samples or in neither.
 //
-// It is for tests, and private in no way.
+// It is for tests and protects nothing.
 type tape struct {
 	rng     *rand.Rand
 	loud    float64 // how many times the typical noise; 0 for none

@@ -48,15 +48,15 @@ func descent(query func(sum int64, batch int64) int64) mechanism {
 	}
 }
 
-// SoundDescent is what realised-batch is a broken version of.
+// SoundDescent is the sound mechanism that realised-batch breaks.
 func SoundDescent() sdk.Mechanism {
 	m := descent(func(sum, _ int64) int64 { return sum })
 	m.name = "sound-descent"
 	return m
 }
 
-// turns takes its records in turn, each once, and releases where it ends. The query
-// of a step is made of all records and of those that the step was given.
+// turns takes its records in turn, each once, and releases the last iterate. The query of
+// a step gets all records and the batch of the step.
 func turns(query func(all, batch []int64) int64) mechanism {
 	const batch = 2
 	event := func(x float64, n int64) privacy.LastIterate {
@@ -114,7 +114,7 @@ func added(values []int64) int64 {
 	return sum
 }
 
-// SoundTurns is what whole-table is a broken version of.
+// SoundTurns is the sound mechanism that whole-table breaks.
 func SoundTurns() sdk.Mechanism {
 	m := turns(func(_, batch []int64) int64 { return added(batch) })
 	m.name = "sound-turns"

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// kept is what the leaking specimen never gives back.
+// kept is the memory that the leaking specimen never frees.
 var kept [][]byte
 
 func manners() []Specimen {
