@@ -28,6 +28,7 @@
 // current key and up to 8 KiB of stream to come, which reveal later draws (not
 // earlier ones) to anybody who can read the process.
 //
-// It may import the standard library only, and neither math/rand nor
-// math/rand/v2; a test holds both.
+// It may import the standard library and internal/known, which imports nothing. It may
+// import neither math/rand nor math/rand/v2; a test checks both. Only tests may draw from a
+// source whose choices are known, through package insecurenoise; a test checks that too.
 package noise
