@@ -43,9 +43,6 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	removeStale(filepath.Dir(j.Output.Dir))
 	early := beginBudget(ctx, j, o)
 	defer early.close()
-	var prepared sync.WaitGroup
-	prepared.Go(report.Prepare) // there is time while the mechanisms start
-	defer prepared.Wait()
 	plan, err := makePlan(ctx, j, o, set)
 	if err != nil {
 		return nil, err
