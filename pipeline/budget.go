@@ -15,6 +15,7 @@ import (
 // order: released, debit, seal, published (P21).
 type budget struct {
 	plan    *Plan
+	ids     map[string]string // of the draws that this run keeps, by name
 	options Options
 	ledger  *ledger.Ledger
 	key     string             // what is asked
@@ -47,15 +48,9 @@ func messageOf(err error) string {
 	return "cannot be used"
 }
 
-// before says that this plan was released before, from whatever data.
-func (b *budget) before(ctx context.Context) bool {
-	s, err := b.ledger.Look(ctx, b.key, "")
-	return err == nil && s.Compare
-}
-
 // released returns the outcome of an earlier run of the same job on the same data,
 // published again, or nil where there is none. It waits for a run that is at work.
-func (b *budget) released(ctx context.Context, t *openedTable) (*Outcome, error) {
+func (b *budget) released(ctx context.Context, t *openedTable) (*earlier, error) {
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
 		return b.ledger.Look(ctx, b.key, b.contentText())
 	})
@@ -89,9 +84,9 @@ func (b *budget) taken(files []ledger.File) error {
 	problem := func(message, hint string) error { return oneProblem(b.plan.job, "output.dir", message, hint) }
 	r, ok := storedReport(dir)
 	switch {
-	case len(files) > 0 && ok && r.Job.Digest == b.plan.report.Job.Digest:
+	case len(files) > 0 && ok && r.Job.Digest == b.plan.job.Digest():
 		return problem("holds these releases, but "+difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
-	case ok && r.Job.Digest == b.plan.report.Job.Digest:
+	case ok && r.Job.Digest == b.plan.job.Digest():
 		return problem("holds what this job released before, from other data or with another version of a mechanism; it is never overwritten", "move that folder away, or name another; the run is a new release and spends again")
 	case ok && r.Job.Digest != "":
 		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
@@ -104,8 +99,8 @@ func (b *budget) taken(files []ledger.File) error {
 
 // debit makes the spend durable; nothing is drawn before it returns. It returns an
 // outcome where another run was faster.
-func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
-	q, err := b.plan.request()
+func (b *budget) debit(ctx context.Context, t *openedTable) (*earlier, error) {
+	q, err := request(b.plan, b.ids)
 	if err != nil {
 		return nil, err
 	}
@@ -124,35 +119,6 @@ func (b *budget) debit(ctx context.Context, t *openedTable) (*Outcome, error) {
 	}
 	b.ticket = s.Ticket
 	return nil, nil
-}
-
-// request is the plan in the words of the ledger.
-func (p *Plan) request() (ledger.Request, error) {
-	r := &p.report
-	limit := limitOf(p.job)
-	q := ledger.Request{
-		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
-		Event: p.event, Charged: p.fresh, Job: r.Job.Name, Digest: r.Job.Digest,
-	}
-	for _, d := range p.allKept() {
-		step, err := d.ledgerStep(d.kept.step)
-		if err != nil {
-			return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
-		}
-		q.Draws = append(q.Draws, step)
-	}
-	for _, rel := range r.Releases {
-		q.Charges = append(q.Charges, ledger.Charge{Name: rel.Name, Epsilon: rel.Guarantee.Epsilon, Delta: rel.Guarantee.Delta})
-	}
-	return q, nil
-}
-
-func accountOf(j *job.Job) ledger.Key {
-	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
-}
-
-func limitOf(j *job.Job) ledger.Limit {
-	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
 }
 
 // wait asks until the answer is final: it finds out what the data are where the

@@ -12,11 +12,16 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// key is the digest of what the plan asks for: the job's meaning, the mechanisms
+// keyOf is the digest of what the plan asks for: the job's meaning, the mechanisms
 // that carry it out, the events that they and the draws cause, the relation, and
 // the public frame. What a price was found to be is no part of it: a better
 // accountant does not make another release.
-func (p *Plan) key() (string, error) {
+func keyOf(p *Plan) (string, error) {
+	rep, err := newReport(p, "")
+	if err != nil {
+		return "", err
+	}
+
 	type draw struct {
 		Name, Design string
 		Event        json.RawMessage
@@ -36,7 +41,7 @@ func (p *Plan) key() (string, error) {
 		Draws    []draw
 		Releases []release
 	}
-	k.Job, k.Relation, k.Event = p.report.Job.Digest, p.report.Dataset.Relation, p.report.Guarantee.Event
+	k.Job, k.Relation, k.Event = rep.Job.Digest, rep.Dataset.Relation, rep.Guarantee.Event
 	// How much noise a release from a kept draw of another job gets depends on what
 	// was spent on the draw: a retry is planned after its own debit. The job, which
 	// names the draw, says what is asked for. So does what is released from a table
@@ -50,15 +55,15 @@ func (p *Plan) key() (string, error) {
 			return "", oneProblem(p.job, "dataset.frame.path", "cannot be read: "+reasonOf(err), "")
 		}
 	}
-	for i, d := range p.report.Draws {
+	for i, d := range rep.Draws {
 		event := d.Guarantee.Event
 		if p.draws[i].kept.reused() || p.table != nil {
 			event = nil
 		}
 		k.Draws = append(k.Draws, draw{d.Name, d.Design, event, d.Releases})
 	}
-	for _, r := range p.report.Releases {
-		fields := p.planned(r.Name)
+	for _, r := range rep.Releases {
+		fields := planned(p, r.Name)
 		if p.reuses() || p.table != nil {
 			fields = withoutDoc(fields) // which may say how much noise there is
 		}

@@ -9,63 +9,25 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
-// opening is a ledger that is being opened while the job is planned. One that is not
-// there is made when the plan stands: a job that is refused leaves nothing behind.
-type opening struct {
-	done    chan struct{}
-	options Options
-	address ledger.Address
-	ledger  *ledger.Ledger
-	err     error
-}
-
-// beginBudget starts to open the ledger that a job spends from.
-func beginBudget(ctx context.Context, j *job.Job, o Options) *opening {
-	b := &opening{done: make(chan struct{}), options: o}
-	go func() {
-		defer close(b.done)
-		if b.address, b.err = addressOf(j); b.err == nil {
-			b.open(ctx, j, false)
-		}
-	}()
-	return b
-}
-
-// missing waits, and says that there is no ledger yet.
-func (o *opening) missing() bool {
-	<-o.done
-	var known *ledger.Error
-	return o.ledger == nil && errors.As(o.err, &known) && known.Code == ledger.CodeMissing
-}
-
-func (o *opening) open(ctx context.Context, j *job.Job, create bool) {
-	o.ledger, o.err = ledger.Open(ctx, o.address, ledger.Options{Create: create, By: o.options.By, LockWait: o.options.LockWait})
-	if o.err == nil {
-		o.err = witness(ctx, o.ledger, j)
-	}
-}
-
-// close waits, and gives up a ledger that was opened.
-func (o *opening) close() {
-	<-o.done
-	if o.ledger != nil {
-		o.ledger.Close()
-	}
-}
-
 // openBudget opens the ledger of a plan. Where there is none it makes the one beside the
 // job, and one that the job names only where a person said so: a slip in an address must
 // not begin a new budget.
-func openBudget(ctx context.Context, p *Plan, early *opening) (*budget, error) {
-	key, err := p.key()
+func openBudget(ctx context.Context, p *Plan, ids map[string]string, o Options) (*budget, error) {
+	key, err := keyOf(p)
+	if err != nil {
+		return nil, err
+	}
+	at, err := addressOf(p.job)
 	if err != nil {
 		return nil, err
 	}
 	made, named := "", p.job.Budget.Ledger.Reveal() != ""
-	switch {
-	case !early.missing():
-	case named && !early.options.CreateLedger:
-		return nil, fail(ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.job, early.address))
+	l, err := openLedger(ctx, p.job, at, o, false)
+	var known *ledger.Error
+	switch missing := errors.As(err, &known) && known.Code == ledger.CodeMissing; {
+	case !missing:
+	case named && !o.CreateLedger:
+		return nil, fail(ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.job, at))
 	default:
 		// Where the output folder holds anything but releases, the job is refused and no
 		// ledger is made for it. Releases are a matter for the ledger: see witness.
@@ -74,23 +36,34 @@ func openBudget(ctx context.Context, p *Plan, early *opening) (*budget, error) {
 				return nil, err
 			}
 		}
-		if early.open(ctx, p.job, true); early.err == nil {
-			made = "a new ledger, and with it a new budget, was made at " + early.address.String()
+		if l, err = openLedger(ctx, p.job, at, o, true); err == nil {
+			made = "a new ledger, and with it a new budget, was made at " + at.String()
 			if !named {
 				made += ", because the job names none"
 			}
-			early.options.observe(Event{Kind: "ledger", Message: made})
+			o.observe(Event{Kind: "ledger", Message: made})
 		}
 	}
-	var problems job.Problems
-	switch {
-	case errors.As(early.err, &problems):
-		return nil, early.err
-	case early.err != nil:
-		return nil, ledgerFailure(ctx, early.err)
+	if err != nil {
+		return nil, ledgerFailure(ctx, err)
 	}
-	return &budget{plan: p, options: early.options, ledger: early.ledger, key: key, made: made}, nil
+	return &budget{plan: p, ids: ids, options: o, ledger: l, key: key, made: made}, nil
 }
+
+// openLedger opens the ledger, and holds it to the releases beside the output.
+func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o Options, create bool) (*ledger.Ledger, error) {
+	l, err := ledger.Open(ctx, at, ledger.Options{Create: create, By: o.By, LockWait: o.LockWait})
+	if err != nil {
+		return nil, err
+	}
+	if err := witness(ctx, l, j); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (b *budget) close() { b.ledger.Close() }
 
 // noLedger says that the ledger which a job names is not there, and the command that
 // makes it.

@@ -1,10 +1,8 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"math/big"
 	"strings"
 
@@ -13,16 +11,35 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// forecast adds the account's state after the job to a plan, and refuses a job
-// that does not fit. It changes nothing in the ledger and makes none.
-func (p *Plan) forecast(ctx context.Context) error {
+// request is the plan in the words of the ledger, with the price that the plan has.
+func request(p *Plan, ids map[string]string) (ledger.Request, error) {
+	limit := limitOf(p.job)
+	q := ledger.Request{
+		Account: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
+		Event: p.event, Charged: p.fresh, Job: p.job.Name, Digest: p.job.Digest(),
+	}
+	for _, d := range p.allKept() {
+		step, err := d.ledgerStep(ids[d.name], d.kept.step)
+		if err != nil {
+			return q, fail(ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.name)
+		}
+		q.Draws = append(q.Draws, step)
+	}
+	for _, r := range p.releases() {
+		q.Charges = append(q.Charges, ledger.Charge{Name: r.job.Name, Epsilon: r.answer.Epsilon, Delta: r.answer.Delta})
+	}
+	return q, nil
+}
+
+// forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.
+func forecast(ctx context.Context, p *Plan) (*report.Budget, error) {
 	a, err := addressOf(p.job)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key, err := p.key()
+	key, err := keyOf(p)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	account := &ledger.Account{Key: accountOf(p.job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limitOf(p.job)},
 		Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
@@ -30,24 +47,22 @@ func (p *Plan) forecast(ctx context.Context) error {
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		if err := p.fits(ctx, account, "", ledger.Standing{}); err != nil {
-			return err
+		b, err := fits(ctx, p, account, "", ledger.Standing{})
+		if err == nil && p.job.Budget.Ledger.Reveal() != "" {
+			b.Note = noLedger(p.job, a)
 		}
-		if p.job.Budget.Ledger.Reveal() != "" {
-			p.report.Budget.Note = noLedger(p.job, a)
-		}
-		return nil
+		return b, err
 	case err != nil:
-		return ledgerFailure(ctx, err)
+		return nil, ledgerFailure(ctx, err)
 	}
 	defer l.Close()
 	standing, err := l.Look(ctx, key, "")
 	if err != nil {
-		return ledgerFailure(ctx, err)
+		return nil, ledgerFailure(ctx, err)
 	}
 	all, err := l.Accounts(ctx)
 	if err != nil {
-		return ledgerFailure(ctx, err)
+		return nil, ledgerFailure(ctx, err)
 	}
 	others := 0
 	for _, a := range all {
@@ -58,32 +73,29 @@ func (p *Plan) forecast(ctx context.Context) error {
 			others++
 		}
 	}
-	if err := p.fits(ctx, account, l.ID(), standing); err != nil {
-		return err
-	}
-	if others > 0 {
-		b := p.report.Budget
+	b, err := fits(ctx, p, account, l.ID(), standing)
+	if err == nil && others > 0 {
 		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
 	}
-	return nil
+	return b, err
 }
 
 // fits spends the plan on a copy of an account.
-func (p *Plan) fits(ctx context.Context, a *ledger.Account, id string, s ledger.Standing) error {
-	q, err := p.request()
+func fits(ctx context.Context, p *Plan, a *ledger.Account, id string, s ledger.Standing) (*report.Budget, error) {
+	q, err := request(p, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cost, _, err := a.Price(&q, p.samples())
 	if err != nil {
-		return ledgerFailure(ctx, err)
+		return nil, ledgerFailure(ctx, err)
 	}
 	own := limitOf(p.job)
 	// A plan that was released may cost nothing: that depends on the data, which a
 	// plan does not read.
 	refused := a.Admit(cost, &own)
 	if refused != nil && !s.Compare {
-		return ledgerFailure(ctx, refused)
+		return nil, ledgerFailure(ctx, refused)
 	}
 	for i := range cost {
 		if s.Compare {
@@ -103,25 +115,5 @@ func (p *Plan) fits(ctx context.Context, a *ledger.Account, id string, s ledger.
 	case s.Unfinished:
 		b.Note = "an earlier run of this plan was cut off after its debit, which stays spent; a run needs --again"
 	}
-	p.report.Budget = b
-	return nil
-}
-
-// shownAmounts is how many parts of an account a plan prints: an rdp account has
-// one for each order.
-const shownAmounts = 3
-
-func writeAccount(b *bufio.Writer, r *report.Budget) {
-	if r == nil {
-		return
-	}
-	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
-		line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
-	}
-	if n := len(r.Amounts) - shownAmounts; n > 0 {
-		line(b, 2, "", fmt.Sprintf("and %d more orders; one that is left is enough", n))
-	}
-	if r.Note != "" {
-		line(b, 2, "note", r.Note)
-	}
+	return b, nil
 }

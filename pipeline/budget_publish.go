@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -31,8 +32,15 @@ func (b *budget) published(ctx context.Context, release int64) error {
 	return nil
 }
 
+// earlier is a run that made the releases before.
+type earlier struct {
+	dir     string
+	report  report.Report
+	results map[string]sdk.Result // what could be read back
+}
+
 // again publishes the bytes of a release that was made before.
-func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error) {
+func (b *budget) again(ctx context.Context, r *ledger.Release) (*earlier, error) {
 	files, err := b.ledger.Output(ctx, r.ID)
 	if err != nil {
 		return nil, ledgerFailure(ctx, err)
@@ -67,7 +75,7 @@ func (b *budget) again(ctx context.Context, r *ledger.Release) (*Outcome, error)
 		}
 	}
 	b.options.observe(Event{Kind: "published"})
-	return &Outcome{Already: true, Dir: dir, Report: rep, results: storedResults(rep, files), asked: b.plan.job.Output.Formats}, nil
+	return &earlier{dir, rep, storedResults(rep, files)}, nil
 }
 
 // holds says that a folder holds these files, byte for byte; the pages may have

@@ -2,11 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/big"
-	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -14,39 +12,9 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// withAccount reads from the ledger of a job. It makes none: where there is none,
-// or no account, nothing is read.
-func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a *ledger.Account) error) error {
-	at, err := addressOf(j)
-	if err != nil {
-		return err
-	}
-	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
-	var known *ledger.Error
-	// A run brings an older ledger up to date while it is planned.
-	for n := 0; n < 20 && errors.As(err, &known) && known.Code == ledger.CodeVersion && sleep(ctx, 25*time.Millisecond) == nil; n++ {
-		l, err = ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
-	}
-	switch {
-	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		return nil
-	case err != nil:
-		return ledgerFailure(ctx, err)
-	}
-	defer l.Close()
-	a, err := l.Account(ctx, accountOf(j))
-	if err == nil && a != nil {
-		err = read(l, a)
-	}
-	if err != nil {
-		return ledgerFailure(ctx, err)
-	}
-	return nil
-}
-
 // collection is the draw that made a table itself a sample. It was made once, for
 // all jobs on the table: the ledger knows what they spent on it (P4).
-func collection(ctx context.Context, j *job.Job, outer privacy.Sampling) (*draw, job.Problems, error) {
+func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Past) (*draw, job.Problems, error) {
 	design, err := samplers.NewCollected(j.Dataset.Size, j.Dataset.Collected.Population)
 	if err != nil {
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
@@ -56,11 +24,7 @@ func collection(ctx context.Context, j *job.Job, outer privacy.Sampling) (*draw,
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
 	}
 	d := &draw{name: "collected", design: design, kept: &keptDraw{rule: rule, id: ledger.CollectedID(accountOf(j))}}
-	err = withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {
-		d.kept.sample, err = l.Sample(ctx, d.kept.id)
-		return err
-	})
-	if err != nil || d.kept.sample == nil {
+	if d.kept.sample, err = past.Collected(ctx, j, d.kept.id); err != nil || d.kept.sample == nil {
 		return d, nil, err
 	}
 	before, err := d.kept.sample.Sampling()

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 
@@ -18,63 +17,9 @@ const (
 	publicFile = "report-public.html"
 )
 
-// deliver makes all files of all releases, has them stored, and puts the folder
-// that holds them in place.
-func (r *running) deliver(ctx context.Context, out *folder, b *budget) (*Outcome, error) {
-	rep := r.plan.report
-	rep.Budget, rep.Look = b.account(), r.looked
-	rep.Releases = append([]report.Release(nil), rep.Releases...)
-	for i := range rep.Releases {
-		entry := &rep.Releases[i]
-		if err := r.writeRelease(out, entry); err != nil {
-			return nil, err
-		}
-		if err := writeSidecar(out, &rep, *entry); err != nil {
-			return nil, err
-		}
-	}
-	if err := writeReports(out, r.page, &rep, r.values()); err != nil {
-		return nil, err
-	}
-	if err := b.seal(ctx, out.files); err != nil {
-		return nil, err
-	}
-	b.options.reach("sealed")
-	if err := r.private.write(out, rep.Job, r.table.rows()); err != nil {
-		return nil, err
-	}
-	if err := out.publish(); err != nil {
-		return nil, resting(fail(ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
-	}
-	return &Outcome{Dir: out.final, Report: rep, results: r.results}, nil
-}
-
-// paged is the report's page in the making: its figures need the plan alone.
-type paged struct {
-	done chan struct{}
-	page *report.Page
-	err  error
-}
-
-// beginPage starts to make the page of a plan's report, which must not change any
-// more.
-func beginPage(r *report.Report) *paged {
-	p := &paged{done: make(chan struct{})}
-	go func() {
-		defer close(p.done)
-		p.page, p.err = report.NewPage(r)
-	}()
-	return p
-}
-
-// wait waits for the page, where one is made.
-func (p *paged) wait() (*report.Page, error) {
-	if p == nil {
-		return nil, nil
-	}
-	<-p.done
-	return p.page, p.err
-}
+// diagnosticsFile holds private facts; it is written only when asked for, beside
+// the releases, readable by its owner alone, and never stored in the ledger (P19).
+const diagnosticsFile = "CONFIDENTIAL-diagnostics.json"
 
 // writeReports writes the report in its three forms, side by side. Released values
 // stand in the pages, and nothing else that follows from data (P19).
@@ -86,10 +31,10 @@ func writeReports(out *folder, page *report.Page, rep *report.Report, values map
 		[]func(io.Writer) error{rep.WriteJSON, html(false), html(true)})
 }
 
-// values are the released tables.
-func (r *running) values() map[string]report.Table {
-	all := make(map[string]report.Table, len(r.results))
-	for name, result := range r.results {
+// valuesOf are the released tables.
+func valuesOf(results map[string]sdk.Result) map[string]report.Table {
+	all := make(map[string]report.Table, len(results))
+	for name, result := range results {
 		var t report.Table
 		for _, c := range result.Columns {
 			t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String})
@@ -99,13 +44,13 @@ func (r *running) values() map[string]report.Table {
 	return all
 }
 
-// writeRelease writes one release in every format of the job.
-func (r *running) writeRelease(out *folder, entry *report.Release) error {
-	content := asTable(r.results[entry.Name])
+// writeFiles writes one release in every format of the job.
+func writeFiles(out *folder, entry *report.Release, result sdk.Result, formats []string) error {
+	content := asTable(result)
 	if entry.Verdict == "" {
-		entry.Verdict = r.results[entry.Name].Verdict()
+		entry.Verdict = result.Verdict()
 	}
-	for _, format := range r.plan.job.Output.Formats {
+	for _, format := range formats {
 		name := entry.Name + "." + format
 		sum, err := out.write(name, 0o644, func(w io.Writer) error { return writers[format](w, content) })
 		if err != nil {
@@ -137,6 +82,16 @@ func writeSidecar(out *folder, rep *report.Report, entry report.Release) error {
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(side)
+	})
+	return err
+}
+
+// writeDiagnostics adds the private facts to a folder whose releases are stored already.
+func writeDiagnostics(out *folder, content any) error {
+	_, err := out.write(diagnosticsFile, 0o600, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(content)
 	})
 	return err
 }

@@ -7,21 +7,22 @@ import (
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// newReport writes down a priced plan.
-func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Event, answer privacy.Answer) (report.Report, error) {
+// newReport writes down a plan: a report without results.
+func newReport(p *Plan, version string) (report.Report, error) {
 	j := p.job
-	g, err := guarantee(event, answer)
+	g, err := guarantee(p.all, p.answer)
 	if err != nil {
 		return report.Report{}, err
 	}
 	r := report.Report{
 		Version:   report.Version,
-		Tool:      report.Tool{Name: "dprelease"},
+		Tool:      report.Tool{Name: "dprelease", Version: version},
 		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
 		Dataset:   datasetReport(j),
 		Guarantee: g,
@@ -30,7 +31,7 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
 	}
 	for _, d := range p.draws {
-		entry, err := d.describe(wrap, j.Dataset.Relation)
+		entry, err := describeDraw(p, d)
 		if err != nil {
 			return r, err
 		}
@@ -42,7 +43,7 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 			}
 		}
 		for _, rel := range d.releases {
-			entry, err := rel.describe(j, d, wrap)
+			entry, err := describeRelease(p, d, rel)
 			if err != nil {
 				return r, err
 			}
@@ -50,6 +51,10 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 		}
 	}
 	slices.SortStableFunc(r.Releases, func(a, b report.Release) int { return p.order(a.Name) - p.order(b.Name) })
+	if p.table != nil {
+		r.Collection = describeKept(p.table.kept)
+		r.Collection.ID = p.table.kept.id
+	}
 	return r, nil
 }
 
@@ -86,8 +91,9 @@ func (d *draw) publicColumns(j *job.Job) []string {
 	return out
 }
 
-func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy.Relation) (report.Draw, error) {
-	g, err := guarantee(wrap(d.event), d.answer)
+func describeDraw(p *Plan, d *draw) (report.Draw, error) {
+	relation := p.job.Dataset.Relation
+	g, err := guarantee(p.onPopulation(d.event), d.answer)
 	if err != nil {
 		return report.Draw{}, err
 	}
@@ -98,7 +104,7 @@ func (d *draw) describe(wrap func(privacy.Event) privacy.Event, relation privacy
 	for _, r := range d.releases {
 		entry.Releases = append(entry.Releases, r.job.Name)
 	}
-	entry.Kept = d.kept.describe()
+	entry.Kept = describeKept(d.kept)
 	if s := sampling(d.design); s != nil {
 		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
 		if eff, err := privacy.Efficiency(s, relation, entry.Target); err == nil {
@@ -128,7 +134,7 @@ func verdict(efficiency float64) string {
 
 // compared says what sampling did to the accuracy of one release: expected are its
 // errors, in the order of the plan's.
-func (r *release) compared(rate float64, expected []report.ExpectedError) string {
+func compared(r *release, rate float64, expected []report.ExpectedError) string {
 	for i, e := range r.plan.Errors {
 		if i >= len(r.full) || !(e.NoiseSD > 0) || !(r.full[i].NoiseSD > 0) {
 			continue
@@ -161,19 +167,21 @@ func ownError(s *report.Sampling) string {
 	return fmt.Sprintf("an error of its own (standard deviation at most %.4g)", *s.BoundSD)
 }
 
-func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy.Event) (report.Release, error) {
-	g, err := guarantee(wrap(d.design.Event(r.plan.Event)), r.answer)
+func describeRelease(p *Plan, d *draw, r *release) (report.Release, error) {
+	j, event := p.job, p.onPopulation(d.design.Event(r.plan.Event))
+	g, err := guarantee(event, r.answer)
 	if err != nil {
 		return report.Release{}, err
 	}
+	about := r.mech.About()
+	builtin, sha256 := r.mech.Origin()
 	entry := report.Release{
 		Name: r.job.Name, From: r.job.From,
 		Mechanism: report.Mechanism{
-			Name: r.job.Mechanism, Version: r.mech.about.Version, Builtin: r.mech.builtin,
-			SHA256: r.mech.sha256, SelfNoising: r.mech.about.SelfNoising,
+			Name: r.job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
 		},
 		Params: r.job.Params, Target: point(r.job.Guarantee), Sample: r.share, Guarantee: g,
-		Positions: report.NewPositions(wrap(d.design.Event(r.plan.Event)), g.Delta),
+		Positions: report.NewPositions(event, g.Delta),
 	}
 	for _, e := range r.plan.Errors {
 		entry.Expected = append(entry.Expected, expectedError(j, d, e))
@@ -184,7 +192,7 @@ func (r *release) describe(j *job.Job, d *draw, wrap func(privacy.Event) privacy
 			rate = a.Rate
 		}
 	}
-	entry.Verdict = r.compared(rate, entry.Expected)
+	entry.Verdict = compared(r, rate, entry.Expected)
 	for _, f := range fields(r.plan.Output) {
 		if !d.withheld(j, f.Name) {
 			entry.Fields = append(entry.Fields, f)
@@ -217,4 +225,28 @@ func guarantee(e privacy.Event, a privacy.Answer) (report.Guarantee, error) {
 		g.Claimed = append(g.Claimed, report.Claim{Source: c.Source, Epsilon: c.Epsilon, Delta: c.Delta, Why: c.Why})
 	}
 	return g, nil
+}
+
+// describeKept is the draw's account, for the report.
+func describeKept(k *keptDraw) *report.Kept {
+	if k == nil {
+		return nil
+	}
+	up := func(l ledger.Limit) privacy.Point {
+		return privacy.Point{Epsilon: job.Up(l.Epsilon), Delta: job.Up(l.Delta)}
+	}
+	u := k.use
+	out := &report.Kept{Reused: k.reused(), SampleBefore: up(u.Before), SampleAfter: up(u.After), Before: up(u.ChargedBefore),
+		After: up(u.ChargedAfter), Charged: up(u.Difference())}
+	if k.sample != nil {
+		out.ID, out.Jobs = k.sample.ID, k.sample.Uses
+	}
+	return out
+}
+
+// datasetReport is what is public about the table.
+func datasetReport(j *job.Job) report.Dataset {
+	d := &j.Dataset
+	return report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
+		UnitColumn: d.Key.Column, Population: d.Size}
 }

@@ -16,9 +16,9 @@ import (
 
 // newDraws makes one draw for each sample that a release reads, and one for the
 // table itself, in the order of the job. It starts the mechanisms.
-func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Problems, error) {
+func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*draw, job.Problems, error) {
 	var draws []*draw
-	samples, problems, err := findSamples(ctx, j)
+	samples, problems, err := findSamples(ctx, j, past)
 	if err != nil || len(problems) > 0 {
 		return nil, problems, err
 	}
@@ -26,7 +26,7 @@ func newDraws(ctx context.Context, j *job.Job, set *mechanisms) ([]*draw, job.Pr
 	byName := map[string]*draw{}
 	refused := map[string]bool{}
 	for i, r := range j.Releases {
-		mech, err := set.get(ctx, r.Mechanism)
+		mech, err := set.Get(ctx, r.Mechanism)
 		if err != nil && !refused[r.Mechanism] {
 			refused[r.Mechanism] = true
 			if at := job.Item("releases", i) + ".mechanism"; pluginFault(err) {

@@ -1,17 +1,11 @@
 package pipeline
 
 import (
-	"encoding/json"
-	"io"
 	"sync"
 	"time"
 
 	"github.com/dprelease/dprelease/report"
 )
-
-// diagnosticsFile holds private facts; it is written only when asked for, beside
-// the releases, readable by its owner alone, and never stored in the ledger (P19).
-const diagnosticsFile = "CONFIDENTIAL-diagnostics.json"
 
 // diagnostics are the private facts of one run. Each method may be called on nil,
 // where nobody asked for them.
@@ -72,12 +66,9 @@ func (d *diagnostics) scanned(draw string, rows int64, columns []*preparer) {
 	}
 }
 
-// write adds the file to a folder whose releases are stored already.
-func (d *diagnostics) write(out *folder, job report.Job, rows int64) error {
-	if d == nil {
-		return nil
-	}
-	content := struct {
+// content is what the file says.
+func (d *diagnostics) content(job report.Job, rows int64) any {
+	return struct {
 		Warning string      `json:"confidential"`
 		Version int         `json:"version"`
 		Job     report.Job  `json:"job"`
@@ -85,10 +76,4 @@ func (d *diagnostics) write(out *folder, job report.Job, rows int64) error {
 		Seconds float64     `json:"seconds"`
 		Draws   []drawFacts `json:"draws"`
 	}{"private facts, no differential privacy: never publish this file", 1, job, rows, time.Since(d.begin).Seconds(), d.draws}
-	_, err := out.write(diagnosticsFile, 0o600, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(content)
-	})
-	return err
 }

@@ -7,18 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is what publishing does to the file system, step by step, so that a test
+// Disk is what publishing does to the file system, step by step, so that a test
 // can make each step fail. Files are written side by side.
-type disk interface {
-	write(path string, mode fs.FileMode, data []byte) error // durable, or an error
-	rename(from, to string) error
-	syncDir(path string) error
+type Disk interface {
+	Write(path string, mode fs.FileMode, data []byte) error // durable, or an error
+	Rename(from, to string) error
+	SyncDir(path string) error
 }
 
-// osDisk is the real one.
-type osDisk struct{}
+// OSDisk is the real one.
+type OSDisk struct{}
 
-func (osDisk) write(path string, mode fs.FileMode, data []byte) error {
+// Write makes a durable file.
+func (OSDisk) Write(path string, mode fs.FileMode, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -34,10 +35,11 @@ func (osDisk) write(path string, mode fs.FileMode, data []byte) error {
 	return f.Close()
 }
 
-// rename also takes the place of an empty folder, in one step; os.Rename refuses to.
-func (osDisk) rename(from, to string) error { return unix.Rename(from, to) }
+// Rename also takes the place of an empty folder, in one step; os.Rename refuses to.
+func (OSDisk) Rename(from, to string) error { return unix.Rename(from, to) }
 
-func (osDisk) syncDir(path string) error {
+// SyncDir makes a folder durable.
+func (OSDisk) SyncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
 		return err

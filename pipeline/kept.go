@@ -15,12 +15,10 @@ import (
 // what earlier jobs released from it, and amplified once for all of them (P4).
 type keptDraw struct {
 	sample *ledger.Sample // of an earlier job; nil where this job makes the draw
-	id     string         // chosen before the debit
+	id     string         // of a draw that made the table
 	rule   *privacy.Reuse
 	step   privacy.Point // what this job may have spent on the sample: what is debited
 	use    *ledger.Use   // what that costs, in the units of a basic account
-
-	recorder samplers.Recorder // what was drawn, where this job makes the draw
 }
 
 // reused says that an earlier job made the draw.
@@ -48,26 +46,25 @@ func wanted(j *job.Job) map[string]job.Sample {
 	return out
 }
 
+// Past is what the ledger remembers of the draws of earlier jobs. Reading it changes
+// nothing.
+type Past interface {
+	// Kept returns the kept samples of these names, without those that the job's account
+	// does not know.
+	Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sample) (map[string]*ledger.Sample, error)
+	// Collected returns the state of the draw that made the table itself a sample, nil
+	// where no job has used it.
+	Collected(ctx context.Context, j *job.Job, id string) (*ledger.Sample, error)
+}
+
 // findSamples asks the ledger for the kept samples that a job uses: their designs,
-// and what was spent on them. It changes nothing.
-func findSamples(ctx context.Context, j *job.Job) (map[string]*ledger.Sample, job.Problems, error) {
+// and what was spent on them.
+func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger.Sample, job.Problems, error) {
 	want := wanted(j)
 	if len(want) == 0 {
 		return nil, nil, nil
 	}
-	found := map[string]*ledger.Sample{}
-	err := withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
-		for name, s := range want {
-			k, err := l.Sample(ctx, s.ID)
-			if err != nil {
-				return err
-			}
-			if k != nil && k.Account == a.ID && !k.Collected() {
-				found[name] = k
-			}
-		}
-		return nil
-	})
+	found, err := past.Kept(ctx, j, want)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,7 +10,6 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/report"
 )
 
 // byKept is the method that charges a kept draw: what all its releases of all jobs
@@ -59,7 +59,7 @@ func (d *draw) planStep(releases []*release) (privacy.Point, error) {
 // arithmetic of the debit.
 func (d *draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 	a := &ledger.Account{Key: accountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
-	s, err := d.ledgerStep(step)
+	s, err := d.ledgerStep("", step)
 	if err != nil {
 		return nil, err
 	}
@@ -74,16 +74,14 @@ func (d *draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 	return uses[0], nil
 }
 
-// ledgerStep is a step in the words of the ledger.
-func (d *draw) ledgerStep(step privacy.Point) (ledger.Step, error) {
+// ledgerStep is a step in the words of the ledger; id is that of a draw which this run
+// keeps, "" in a plan.
+func (d *draw) ledgerStep(id string, step privacy.Point) (ledger.Step, error) {
 	k := d.kept
-	s := ledger.Step{Sample: k.id, Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
+	s := ledger.Step{Sample: cmp.Or(k.id, id, d.name), Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
 	if k.sample != nil {
 		s.Sample = k.sample.ID
 		return s, nil
-	}
-	if s.Sample == "" {
-		s.Sample = d.name // in a plan
 	}
 	design, err := describeDesign(d.design)
 	s.New = &ledger.NewSample{Name: d.name, Event: sampling(d.design), Design: design, Collected: d.design.Kind() == "collected"}
@@ -158,21 +156,4 @@ func plus(a privacy.Answer, draws []*draw) privacy.Answer {
 	a.Upper, a.Method = a.Epsilon, byKept
 	a.Methods = map[string]privacy.Bound{byKept: {Epsilon: a.Epsilon, Delta: a.Delta}}
 	return a
-}
-
-// describe is the draw's account, for the report.
-func (k *keptDraw) describe() *report.Kept {
-	if k == nil {
-		return nil
-	}
-	up := func(l ledger.Limit) privacy.Point {
-		return privacy.Point{Epsilon: job.Up(l.Epsilon), Delta: job.Up(l.Delta)}
-	}
-	u := k.use
-	out := &report.Kept{Reused: k.reused(), SampleBefore: up(u.Before), SampleAfter: up(u.After), Before: up(u.ChargedBefore),
-		After: up(u.ChargedAfter), Charged: up(u.Difference())}
-	if k.sample != nil {
-		out.ID, out.Jobs = k.sample.ID, k.sample.Uses
-	}
-	return out
 }

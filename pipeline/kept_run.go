@@ -53,21 +53,21 @@ func (p *Plan) samples() map[string]*ledger.Sample {
 	return out
 }
 
-// nameSamples chooses the ids of the draws that this run will keep. An id says
-// nothing of the rows.
-func (p *Plan) nameSamples() error {
-	for i, d := range p.draws {
+// newIDs chooses the ids of the draws that a run will keep, by the names of the draws.
+// An id says nothing of the rows.
+func newIDs(p *Plan) (map[string]string, error) {
+	ids := map[string]string{}
+	for _, d := range p.draws {
 		if d.kept == nil || d.kept.reused() {
 			continue
 		}
 		var id [16]byte
 		if _, err := rand.Read(id[:]); err != nil {
-			return fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+			return nil, fail(ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 		}
-		d.kept.id = hex.EncodeToString(id[:])
-		p.report.Draws[i].Kept.ID = d.kept.id
+		ids[d.name] = hex.EncodeToString(id[:])
 	}
-	return nil
+	return ids, nil
 }
 
 // keepsAny says that the table as a whole must be known: positions of rows mean
@@ -122,7 +122,7 @@ func (b *budget) openSamples(ctx context.Context, t *openedTable) error {
 
 // wholeBeside identifies the table while it is drawn from, where a draw is to be
 // kept. The rest waits for the end, and takes the draws down.
-func (b *budget) wholeBeside(ctx context.Context, t *openedTable) (stop func(err error) error) {
+func (b *budget) wholeBeside(ctx context.Context, t *openedTable, r *running) (stop func(err error) error) {
 	if !b.plan.keepsAny() {
 		return func(err error) error { return err }
 	}
@@ -147,21 +147,21 @@ func (b *budget) wholeBeside(ctx context.Context, t *openedTable) (stop func(err
 		case mine != nil:
 			return mine
 		}
-		return b.takeDown()
+		return b.takeDown(r)
 	}
 }
 
 // takeDown collects the rows of the draws that this run keeps.
-func (b *budget) takeDown() error {
+func (b *budget) takeDown(r *running) error {
 	for _, d := range b.plan.draws {
 		if d.kept == nil || d.kept.reused() {
 			continue
 		}
-		drawn, err := d.kept.recorder.Drawn()
+		drawn, err := r.recorders[d.name].Drawn()
 		if err != nil {
 			return err
 		}
-		b.rows = append(b.rows, ledger.Rows{Sample: d.kept.id, Content: b.whole, Data: drawn})
+		b.rows = append(b.rows, ledger.Rows{Sample: b.ids[d.name], Content: b.whole, Data: drawn})
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func openAt(t *testing.T, path string) *ledger.Ledger {
 	return l
 }
 
-func plan(t *testing.T, path string) (*pipeline.Plan, error) {
+func plan(t *testing.T, path string) (*pipeline.Planned, error) {
 	t.Helper()
 	j, err := pipeline.Load(path, func(string) (string, bool) { return "", false })
 	if err != nil {

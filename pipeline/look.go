@@ -3,10 +3,7 @@ package pipeline
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -15,7 +12,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -76,24 +72,19 @@ type LookedFailure struct {
 // maxForeign is how many values outside a domain a look names, and how many units.
 const maxForeign = 20
 
-// TakeLook looks at the table of a job before anything is spent. The ledger has its
+// takeLook looks at the table of a job before anything is spent. The ledger has its
 // record before the first row is read. The error says that nothing could
 // be looked at; what would make a run fail is in the answer.
-func TakeLook(ctx context.Context, j *job.Job, o Options) (*Look, error) {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	p, err := makePlan(ctx, j, o, set)
-	if err != nil {
-		return nil, err
-	}
+func takeLook(ctx context.Context, p *Plan, record func() (string, error)) (*Look, error) {
+	j := p.job
 	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format})
 	if err != nil {
 		return nil, sourceFailure(ctx, j, err)
 	}
 	defer t.Close()
-	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: p.report.Job, Rows: t.Rows(),
+	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: report.Job{Name: j.Name, Digest: j.Digest()}, Rows: t.Rows(),
 		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Groups: []LookGroups{}, Failures: []LookedFailure{}}
-	if l.Record, err = recordLook(ctx, j, o); err != nil {
+	if l.Record, err = record(); err != nil {
 		return nil, err
 	}
 	l.size(j)
@@ -102,68 +93,6 @@ func TakeLook(ctx context.Context, j *job.Job, o Options) (*Look, error) {
 		return nil, sourceFailure(ctx, j, err)
 	}
 	return l, nil
-}
-
-// recordLook tells the ledger. A ledger that the job names is never made by a look; the
-// one beside the job is, as by a run.
-func recordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
-	at, err := addressOf(j)
-	if err != nil {
-		return "", err
-	}
-	l, err := ledger.Open(ctx, at, ledger.Options{Create: j.Budget.Ledger.Reveal() == "", By: o.By, LockWait: o.LockWait})
-	var known *ledger.Error
-	switch {
-	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		return fmt.Sprintf("not recorded: there is no ledger at %s yet", at), nil
-	case err != nil:
-		return "", ledgerFailure(ctx, err)
-	}
-	defer l.Close()
-	if err := l.RecordLook(ctx, accountOf(j), ledger.PrivateLook{Job: j.Name, Columns: declarations(j)}); err != nil {
-		return "", ledgerFailure(ctx, err)
-	}
-	return fmt.Sprintf("recorded in %s", at), nil
-}
-
-// declarations are digests of the bounds and domains of a job's columns: all that a look
-// could have been used to choose.
-func declarations(j *job.Job) map[string]string {
-	out := map[string]string{}
-	for _, c := range j.Dataset.Columns {
-		declared := struct {
-			Lower, Upper string
-			Domain       []string
-		}{Domain: c.Domain}
-		if c.Type == job.Number {
-			declared.Lower, declared.Upper = c.Lower.RatString(), c.Upper.RatString()
-		}
-		b, err := json.Marshal(declared)
-		if err != nil {
-			continue // plain texts always marshal
-		}
-		sum := sha256.Sum256(append([]byte("dprelease declaration 1\n"), b...))
-		out[c.Name] = hex.EncodeToString(sum[:])
-	}
-	return out
-}
-
-// lookedAt says what the report must say of private looks at the table: nil for none.
-// A column counts as changed where one of the looks saw other bounds, or another domain,
-// than the job has now.
-func lookedAt(ctx context.Context, l *ledger.Ledger, j *job.Job) (*report.Look, error) {
-	looks, err := l.Looks(ctx, j.Dataset.ID)
-	if err != nil || len(looks) == 0 {
-		return nil, err
-	}
-	out := &report.Look{}
-	now := declarations(j)
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if slices.ContainsFunc(looks, func(p ledger.PrivateLook) bool { was, ok := p.Columns[name]; return ok && was != now[name] }) {
-			out.Changed = append(out.Changed, name)
-		}
-	}
-	return out, nil
 }
 
 func (l *Look) fails(code, format string, args ...any) {

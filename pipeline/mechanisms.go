@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -71,7 +70,15 @@ func newMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 	return m
 }
 
-// get returns the mechanism of that name, started and asked what it is.
+// Get returns the mechanism of that name, started and asked what it is.
+func (m *mechanisms) Get(ctx context.Context, name string) (Mechanism, error) {
+	k, err := m.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
 func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
 	m.mu.Lock()
 	s := m.known[name]
@@ -90,7 +97,6 @@ func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 	if err != nil {
 		return nil, err
 	}
-	known := m.compileAhead(k)
 	p, err := host.Start(ctx, k.command, k.limits)
 	if err != nil {
 		return nil, err
@@ -99,31 +105,12 @@ func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 		p.Close()
 		return nil, err
 	}
-	if k.params, err = known(k.about.Params); err != nil {
+	if k.params, err = params.Compile(k.about.Params); err != nil {
 		p.Close()
 		return nil, err
 	}
 	k.put(p)
 	return k, nil
-}
-
-// compileAhead compiles the schema that a built-in mechanism has for its parameters
-// while its process starts. What is returned compiles the one that the process names,
-// if it is another.
-func (m *mechanisms) compileAhead(k *mechanism) func(json.RawMessage) (*params.Schema, error) {
-	i := m.options.builtin(k.command.Mechanism)
-	if !k.builtin || i < 0 {
-		return params.Compile
-	}
-	ours := m.options.Builtins[i].Params
-	compiled := sync.OnceValues(func() (*params.Schema, error) { return params.Compile(ours) })
-	m.begun.Go(func() { _, _ = compiled() })
-	return func(theirs json.RawMessage) (*params.Schema, error) {
-		if bytes.Equal(ours, theirs) {
-			return compiled()
-		}
-		return params.Compile(theirs)
-	}
 }
 
 func (m *mechanisms) command(name string) (*mechanism, error) {
@@ -180,7 +167,14 @@ func (k *mechanism) put(p *host.Plugin) {
 	k.idle = append(k.idle, p)
 }
 
-func (k *mechanism) plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
+// About is what the mechanism says it is.
+func (k *mechanism) About() sdk.Description { return k.about }
+
+// Origin says where the mechanism comes from.
+func (k *mechanism) Origin() (builtin bool, sha256 string) { return k.builtin, k.sha256 }
+
+// Plan asks the mechanism for its plan of a release.
+func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
 	p, err := k.take(ctx)
 	if err != nil {
 		return sdk.Plan{}, err
@@ -190,4 +184,5 @@ func (k *mechanism) plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	return plan, err
 }
 
-func (k *mechanism) validate(raw json.RawMessage) error { return validateParams(k.params, raw) }
+// Validate holds the parameters of a release to the mechanism's schema.
+func (k *mechanism) Validate(raw json.RawMessage) error { return validateParams(k.params, raw) }

@@ -1,12 +1,9 @@
 package pipeline
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -44,7 +41,7 @@ type Options struct {
 	By string
 
 	lease time.Duration // of a run; 0: the ledger's
-	disk  disk          // nil: the real one
+	disk  Disk          // nil: the real one
 	// at is told when a run gets to a named point, so that a test can end it there.
 	at func(point string)
 
@@ -67,27 +64,4 @@ func (o Options) observe(e Event) {
 	if o.Observer != nil {
 		o.Observer.Observe(e)
 	}
-}
-
-// Load reads a job file. The error is job.Problems, or a *Failure where the file
-// cannot be read.
-func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
-	j, err := job.Read(path, job.Options{Getenv: getenv})
-	var problems job.Problems
-	if err != nil && !errors.As(err, &problems) {
-		return nil, fail(ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, reasonOf(err))
-	}
-	return j, err
-}
-
-// Check finds everything that is wrong with a job and can be known without
-// data. It starts the plugins that the job names.
-func Check(ctx context.Context, j *job.Job, o Options) error {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	if _, err := makePlan(ctx, j, o, set); err != nil {
-		return err
-	}
-	_, err := addressOf(j)
-	return err
 }

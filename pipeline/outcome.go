@@ -13,7 +13,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -145,9 +144,4 @@ func oneLine(s string) string {
 // oneProblem makes a single problem of a job.
 func oneProblem(j *job.Job, path, message, hint string) error {
 	return job.Problems{j.Problem(path, message, hint)}
-}
-
-// guaranteed is the point that a budget is debited with.
-func (p *Plan) guaranteed() privacy.Point {
-	return privacy.Point{Epsilon: p.report.Guarantee.Epsilon, Delta: p.report.Guarantee.Delta}
 }

@@ -3,11 +3,13 @@ package pipeline
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // paramErrors are the parameters that the schema of their mechanism refuses.
@@ -19,17 +21,17 @@ func (e paramErrors) Error() string { return e[0].message }
 
 // ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
 // for a job that has other problems and so no plan. It starts nothing.
-func ParamProblems(j *job.Job, o Options) job.Problems {
+func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
 	var problems job.Problems
 	known := map[string]*params.Schema{}
 	for i, r := range j.Releases {
-		k := o.builtin(r.Mechanism)
+		k := slices.IndexFunc(builtins, func(d sdk.Description) bool { return d.Name == r.Mechanism })
 		if k < 0 || len(r.Params) == 0 {
 			continue
 		}
 		s, ok := known[r.Mechanism]
 		if !ok {
-			s, _ = params.Compile(o.Builtins[k].Params) // nil: a plan says why
+			s, _ = params.Compile(builtins[k].Params) // nil: a plan says why
 			known[r.Mechanism] = s
 		}
 		if s == nil {
@@ -50,7 +52,7 @@ func (d *draw) paramProblems(j *job.Job) job.Problems {
 		if r.mech == nil {
 			continue
 		}
-		if err := r.mech.validate(r.job.Params); err != nil {
+		if err := r.mech.Validate(r.job.Params); err != nil {
 			problems = append(problems, planProblems(j, r, err)...)
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -24,8 +24,10 @@ type Plan struct {
 	event  privacy.Event // what the job does to the population, but for kept draws; nil for nothing
 	fresh  privacy.Point // what that costs
 	draws  []*draw
-	table  *draw // the draw that made the table, where that is itself a sample: one for all jobs (P4)
-	report report.Report
+	table  *draw            // the draw that made the table, where that is itself a sample: one for all jobs (P4)
+	outer  privacy.Sampling // how it was drawn, nil where the table is the population
+	all    privacy.Event    // what the job does to the population, kept draws and all
+	answer privacy.Answer   // what that costs: what is charged
 }
 
 // draw is one sample and all that is released from it (P4).
@@ -47,7 +49,7 @@ type draw struct {
 type release struct {
 	index  int
 	job    job.Release
-	mech   *mechanism
+	mech   Mechanism
 	public sdk.Public
 	share  privacy.Point
 	cost   float64 // the ε of the plan at the share's δ, at most the share's
@@ -58,28 +60,27 @@ type release struct {
 
 func (r *release) path() string { return job.Item("releases", r.index) }
 
-// MakePlan prices a job. It starts the plugins, and never opens the table.
-func MakePlan(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	p, err := makePlan(ctx, j, o, set)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.forecast(ctx)
+// Mechanisms are the mechanisms that a job may name.
+type Mechanisms interface {
+	Get(ctx context.Context, name string) (Mechanism, error)
 }
 
-// Price prices a job as MakePlan does, and leaves out whether its account allows it.
-func Price(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	return makePlan(ctx, j, o, set)
+// Mechanism is what a plan asks of a mechanism. No answer may depend on data.
+type Mechanism interface {
+	About() sdk.Description
+	// Origin says whether the mechanism comes with the program, or else which
+	// executable it is.
+	Origin() (builtin bool, sha256 string)
+	// Validate holds the parameters of a release to the mechanism's schema.
+	Validate(params json.RawMessage) error
+	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
 }
 
-func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Plan, error) {
+// makePlan prices a job. It asks the mechanisms and the ledger, and never the table.
+func makePlan(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
 	p := &Plan{job: j}
 	outer, relation, problems := collected(j)
-	draws, more, broken := newDraws(ctx, j, set)
+	draws, more, broken := newDraws(ctx, j, set, past)
 	if problems = append(problems, more...); len(problems) > 0 {
 		for _, d := range draws {
 			problems = append(problems, d.paramProblems(j)...)
@@ -98,7 +99,7 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 	whole := sum(targets...)
 	budget, err := point(whole), error(nil)
 	if outer != nil {
-		if p.table, problems, err = collection(ctx, j, outer); err != nil {
+		if p.table, problems, err = collection(ctx, j, outer, past); err != nil {
 			return nil, err
 		} else if len(problems) > 0 {
 			return nil, problems
@@ -125,7 +126,6 @@ func makePlan(ctx context.Context, j *job.Job, o Options, set *mechanisms) (*Pla
 	if err := p.price(outer, relation); err != nil {
 		return nil, err
 	}
-	p.report.Tool.Version = o.Version
 	return p, p.withinLimit()
 }
 
@@ -257,17 +257,17 @@ func compose(events []privacy.Event) privacy.Event {
 // that the draw demands.
 func (r *release) makePlan(ctx context.Context) error {
 	for _, rel := range r.public.SampleRelations {
-		if !contains(r.mech.about.Relations, rel) {
+		if !contains(r.mech.About().Relations, rel) {
 			return fmt.Errorf("%s does not support %s on the sample", r.job.Mechanism, rel)
 		}
 	}
-	if !contains(r.mech.about.Designs, r.public.Design.Kind) {
+	if !contains(r.mech.About().Designs, r.public.Design.Kind) {
 		return fmt.Errorf("%s does not support samples drawn by %s", r.job.Mechanism, r.public.Design.Kind)
 	}
-	if err := r.mech.validate(r.job.Params); err != nil {
+	if err := r.mech.Validate(r.job.Params); err != nil {
 		return err
 	}
-	plan, err := r.mech.plan(ctx, sdk.PlanRequest{Params: r.job.Params, Public: r.public, Target: r.share})
+	plan, err := r.mech.Plan(ctx, sdk.PlanRequest{Params: r.job.Params, Public: r.public, Target: r.share})
 	if err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (r *release) withoutSampling(ctx context.Context, j *job.Job, relation priv
 		return nil
 	}
 	whole := public(j, &draw{design: design, relations: []privacy.Relation{relation}})
-	plan, err := r.mech.plan(ctx, sdk.PlanRequest{Params: r.job.Params, Public: whole, Target: point(r.job.Guarantee)})
+	plan, err := r.mech.Plan(ctx, sdk.PlanRequest{Params: r.job.Params, Public: whole, Target: point(r.job.Guarantee)})
 	if err != nil {
 		return nil
 	}
@@ -333,12 +333,7 @@ func planProblems(j *job.Job, r *release, err error) job.Problems {
 // price evaluates the events on the population: of each release, of each draw,
 // and of the whole job, which is what is charged.
 func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
-	wrap := func(e privacy.Event) privacy.Event {
-		if outer == nil {
-			return e
-		}
-		return outer.With(compose(append(p.table.kept.earlier(), e)))
-	}
+	p.outer = outer
 	relation := p.job.Dataset.Relation
 	var events, fresh, promised []privacy.Event
 	var targets []job.Guarantee // of the fresh draws
@@ -397,11 +392,17 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 	if len(fresh) < len(p.draws) {
 		answer = plus(answer, p.draws)
 	}
-	if p.report, err = newReport(p, wrap, wrap(compose(events)), answer); err == nil && p.table != nil {
-		p.report.Collection = p.table.kept.describe()
-		p.report.Collection.ID = p.table.kept.id
+	p.all, p.answer = p.onPopulation(compose(events)), answer
+	return nil
+}
+
+// onPopulation is an event on the table as the population sees it: amplified, with
+// what earlier jobs did, where the table is itself a sample.
+func (p *Plan) onPopulation(e privacy.Event) privacy.Event {
+	if p.outer == nil {
+		return e
 	}
-	return err
+	return p.outer.With(compose(append(p.table.kept.earlier(), e)))
 }
 
 // bySplit is the method that charges what the releases cost one by one: each was
@@ -458,8 +459,61 @@ func (p *Plan) withinLimit() error {
 	return nil
 }
 
-// MarshalJSON is the plan as a report without results.
-func (p *Plan) MarshalJSON() ([]byte, error) { return json.Marshal(&p.report) }
+// guaranteed is the point that a budget is debited with.
+func (p *Plan) guaranteed() privacy.Point {
+	return privacy.Point{Epsilon: p.answer.Epsilon, Delta: p.answer.Delta}
+}
 
-// Report is the plan as a report without results.
-func (p *Plan) Report() report.Report { return p.report }
+// releases are all releases in the order of the job.
+func (p *Plan) releases() []*release {
+	var all []*release
+	for _, d := range p.draws {
+		all = append(all, d.releases...)
+	}
+	slices.SortFunc(all, func(a, b *release) int { return a.index - b.index })
+	return all
+}
+
+func accountOf(j *job.Job) ledger.Key {
+	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+}
+
+func limitOf(j *job.Job) ledger.Limit {
+	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
+}
+
+// columns are all columns that the job reads.
+func (p *Plan) columns() []string {
+	var all []string
+	for _, d := range p.draws {
+		for _, r := range d.releases {
+			for _, c := range r.plan.Columns {
+				if !contains(all, c) {
+					all = append(all, c)
+				}
+			}
+		}
+		for _, c := range d.design.Facts().UnitColumns {
+			if !contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	if c := p.job.Dataset.Key.Column; c != "" && !contains(all, c) {
+		all = append(all, c)
+	}
+	return all
+}
+
+// requests are what the plan asks of one mechanism, for each release that names it.
+func (p *Plan) requests(mechanism string) []sdk.PlanRequest {
+	var out []sdk.PlanRequest
+	for _, d := range p.draws {
+		for _, r := range d.releases {
+			if r.job.Mechanism == mechanism {
+				out = append(out, sdk.PlanRequest{Params: r.job.Params, Public: r.public, Target: r.share})
+			}
+		}
+	}
+	return out
+}

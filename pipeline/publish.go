@@ -27,7 +27,7 @@ import (
 type folder struct {
 	final, temp string
 	lock        *os.File
-	disk        disk
+	disk        Disk
 	files       []ledger.File // what it will hold
 }
 
@@ -100,9 +100,9 @@ func unpublished(name string) bool {
 }
 
 // newFolder starts a folder that will stand at dir.
-func newFolder(dir string, on disk) (*folder, error) {
+func newFolder(dir string, on Disk) (*folder, error) {
 	if on == nil {
-		on = osDisk{}
+		on = OSDisk{}
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -214,19 +214,19 @@ func (f *folder) settle() error {
 	files.Go(f.remember)
 	for _, file := range f.files {
 		files.Go(func() error {
-			return f.disk.write(filepath.Join(f.temp, file.Path), file.Mode, file.Data)
+			return f.disk.Write(filepath.Join(f.temp, file.Path), file.Mode, file.Data)
 		})
 	}
 	if err := files.Wait(); err != nil {
 		return err
 	}
-	if err := f.disk.syncDir(f.temp); err != nil {
+	if err := f.disk.SyncDir(f.temp); err != nil {
 		return err
 	}
-	if err := f.disk.rename(f.temp, f.final); err != nil {
+	if err := f.disk.Rename(f.temp, f.final); err != nil {
 		return err
 	}
-	return f.disk.syncDir(filepath.Dir(f.final))
+	return f.disk.SyncDir(filepath.Dir(f.final))
 }
 
 // discard removes what was not published, and gives up the lock.

@@ -11,148 +11,21 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/host"
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// Run carries a job out. What is left of the table's first row: the plan, the
-// check that the output may be written, the checks of the table's structure, and
-// the debit (P21).
-//
-// A job that uses a kept draw is planned again where another job was faster at it:
-// what it may spend depends on what was spent.
-func Run(ctx context.Context, j *job.Job, o Options) (*Outcome, error) {
-	for range mostPlans {
-		if done, err := runOnce(ctx, j, o); !errors.Is(err, errMoved) {
-			return done, err
-		}
-	}
-	return nil, errMoved
-}
-
-func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err error) {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	o.Observer = serially(o.Observer)
-	early := beginBudget(ctx, j, o)
-	defer early.close()
-	var prepared sync.WaitGroup
-	prepared.Go(report.Prepare) // there is time while the mechanisms start
-	defer prepared.Wait()
-	plan, err := makePlan(ctx, j, o, set)
-	if err != nil {
-		return nil, err
-	}
-	if err := plan.nameSamples(); err != nil {
-		return nil, err
-	}
-	o.observe(Event{Kind: "plan"})
-	o.reach("planned")
-	// A table that cannot be read leaves nothing behind, not even a new ledger.
-	t, err := openTable(ctx, plan, o.Memory)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	o.reach("opened")
-	// A job that was released before most likely is again, and needs no new page. In a
-	// new ledger there is none.
-	var making *paged
-	page := func() {
-		if making == nil {
-			o.reach("paging")
-			making = beginPage(&plan.report)
-		}
-	}
-	defer func() { making.wait() }()
-	if early.missing() {
-		page()
-	}
-	budget, err := openBudget(ctx, plan, early)
-	if err != nil {
-		return nil, err
-	}
-	o.reach("ledger")
-	looked, err := lookedAt(ctx, budget.ledger, j)
-	if err != nil {
-		return nil, ledgerFailure(ctx, err)
-	}
-	if !budget.before(ctx) {
-		page()
-	}
-	if done, err := budget.released(ctx, t); done != nil || err != nil {
-		return done, err
-	}
-	if err := budget.openSamples(ctx, t); err != nil {
-		return nil, err
-	}
-	// Whatever can go wrong with the page's figures goes wrong before the debit.
-	page()
-	pages, err := making.wait()
-	if err != nil {
-		return nil, fail(ExitBug, "REPORT", "%v; nothing was drawn", err)
-	}
-	out, err := newFolder(j.Output.Dir, o.disk)
-	if err != nil {
-		return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
-	}
-	defer out.discard()
-	if done, err := budget.debit(ctx, t); done != nil || err != nil {
-		return done, err
-	}
-	// From here on a failure is one of a fixed set of codes (P20), a panic among them,
-	// and says that the debit stands (P21).
-	defer func() {
-		if recover() != nil {
-			done, err = nil, errCrashed
-		}
-		err = afterDebit(err)
-	}()
-	o.reach("debited")
-	leased, release := budget.ledger.Keep(ctx, budget.ticket)
-	defer func() {
-		release()
-		budget.end(ctx)
-	}()
-	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}, looked: looked}
-	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
-	if err := whole(content(run.draws(leased))); err != nil {
-		return nil, codeOf(leased, err)
-	}
-	o.reach("drawn")
-	// The mechanisms have done their work: their processes end while the files are made.
-	ended := make(chan struct{})
-	go func() { defer close(ended); set.close() }()
-	defer func() { <-ended }()
-	// Too late for an interrupt: what is left takes no time and must not be cut.
-	ctx = context.WithoutCancel(ctx)
-	outcome, err := run.deliver(ctx, out, budget)
-	if err != nil {
-		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
-	}
-	outcome.made = budget.made
-	o.reach("visible")
-	if err := budget.published(ctx, budget.ticket.Release); err != nil {
-		return nil, err
-	}
-	o.reach("published")
-	o.observe(Event{Kind: "published"})
-	return outcome, nil
-}
-
 // running is a job whose budget is spent.
 type running struct {
-	plan    *Plan
-	table   *openedTable
-	options Options
-	page    *report.Page
-	private *diagnostics // nil unless asked for
-	looked  *report.Look // nil where nobody looked
+	plan      *Plan
+	table     *openedTable
+	options   Options
+	private   *diagnostics // nil unless asked for
+	set       *mechanisms
+	recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 
 	mu      sync.Mutex
 	results map[string]sdk.Result
@@ -166,6 +39,18 @@ func (r *running) keep(d *draw, name string, result sdk.Result) {
 	r.results[name] = result
 }
 
+// newRunning begins to carry out a plan.
+func newRunning(p *Plan, t *openedTable, set *mechanisms, o Options) *running {
+	r := &running{plan: p, table: t, set: set, options: o, private: newDiagnostics(o), results: map[string]sdk.Result{}, recorders: map[string]*samplers.Recorder{}}
+	for _, d := range p.draws {
+		if d.kept != nil && !d.kept.reused() {
+			r.recorders[d.name] = &samplers.Recorder{}
+		}
+	}
+	return r
+}
+
+// draws draws all samples and makes all releases.
 func (r *running) draws(ctx context.Context) error {
 	src, err := noise.NewSource()
 	if err != nil {
@@ -219,9 +104,7 @@ func (r *running) begin(d *draw) (*picker, error) {
 		return nil, err
 	}
 	picks := newPicker(selector, r.table.units[d.name], len(d.releases) > together)
-	if d.kept != nil && !d.kept.reused() {
-		picks.recorder = &d.kept.recorder
-	}
+	picks.recorder = r.recorders[d.name]
 	return picks, picks.takeAll(d.design, r.table.rows())
 }
 
@@ -307,11 +190,15 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 
 // release runs one mechanism and holds it to its plan.
 func (r *running) release(ctx context.Context, d *draw, rel *release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
-	p, err := rel.mech.take(ctx)
+	mech, err := r.set.get(ctx, rel.job.Mechanism)
 	if err != nil {
 		return err
 	}
-	defer rel.mech.put(p)
+	p, err := mech.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer mech.put(p)
 	req := sdk.ReleaseRequest{Params: rel.job.Params, Public: rel.public, Target: rel.share, Plan: rel.plan}
 	result, happened, err := p.Release(ctx, req, feed, host.NewDrawer(src))
 	if err != nil {

@@ -45,29 +45,6 @@ func openTable(ctx context.Context, p *Plan, memory int64) (*openedTable, error)
 	return o, nil
 }
 
-// columns are all columns that the job reads.
-func (p *Plan) columns() []string {
-	var all []string
-	for _, d := range p.draws {
-		for _, r := range d.releases {
-			for _, c := range r.plan.Columns {
-				if !contains(all, c) {
-					all = append(all, c)
-				}
-			}
-		}
-		for _, c := range d.design.Facts().UnitColumns {
-			if !contains(all, c) {
-				all = append(all, c)
-			}
-		}
-	}
-	if c := p.job.Dataset.Key.Column; c != "" && !contains(all, c) {
-		all = append(all, c)
-	}
-	return all
-}
-
 func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) error {
 	j := p.job
 	var wrong job.Problems

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -16,10 +17,9 @@ func pointText(p privacy.Point, number func(float64) string) string {
 	return "ε " + number(p.Epsilon) + ", δ " + number(p.Delta)
 }
 
-// WriteText prints the plan for a person.
-func (p *Plan) WriteText(w io.Writer) error {
+// writePlan prints the report of a plan for a person.
+func writePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	b := bufio.NewWriter(w)
-	r := &p.report
 	writeUseless(b, r)
 	fmt.Fprintf(b, "job %s on %s: %s", r.Job.Name, r.Dataset.ID, r.Dataset.Relation)
 	if r.Dataset.Population > 0 {
@@ -33,7 +33,7 @@ func (p *Plan) WriteText(w io.Writer) error {
 	for _, d := range r.Draws {
 		writeDraw(b, r, d)
 	}
-	writeTotal(b, r, p.job)
+	writeTotal(b, r, limit)
 	return b.Flush()
 }
 
@@ -130,10 +130,10 @@ func writeExpected(b *bufio.Writer, indent int, r report.Release) {
 	}
 }
 
-func writeTotal(b *bufio.Writer, r *report.Report, j *job.Job) {
+func writeTotal(b *bufio.Writer, r *report.Report, l ledger.Limit) {
 	fmt.Fprintf(b, "\nthe whole job\n")
 	line(b, 2, "charged on the population", charge(r.Guarantee))
-	if l := j.Budget.Limit; l.Epsilon != nil {
+	if l.Epsilon != nil {
 		text := "ε " + job.FormatAmount(l.Epsilon)
 		if l.Delta != nil {
 			text += ", δ " + job.FormatAmount(l.Delta)
@@ -169,4 +169,23 @@ func relations(rs []privacy.Relation) string {
 
 func line(b *bufio.Writer, indent int, label, text string) {
 	fmt.Fprintf(b, "%*s%-*s %s\n", indent, "", 30-indent, label, text)
+}
+
+// shownAmounts is how many parts of an account a plan prints: an rdp account has
+// one for each order.
+const shownAmounts = 3
+
+func writeAccount(b *bufio.Writer, r *report.Budget) {
+	if r == nil {
+		return
+	}
+	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
+		line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
+	}
+	if n := len(r.Amounts) - shownAmounts; n > 0 {
+		line(b, 2, "", fmt.Sprintf("and %d more orders; one that is left is enough", n))
+	}
+	if r.Note != "" {
+		line(b, 2, "note", r.Note)
+	}
 }

@@ -6,9 +6,7 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/report"
 )
 
 var errUnit = fail(ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the column of dataset.unit does not keep what the job says"+spentOnly)
@@ -65,11 +63,4 @@ func (r *running) checkUnit(ctx context.Context) error {
 		err = errUnit
 	}
 	return err
-}
-
-// datasetReport is what is public about the table.
-func datasetReport(j *job.Job) report.Dataset {
-	d := &j.Dataset
-	return report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
-		UnitColumn: d.Key.Column, Population: d.Size}
 }

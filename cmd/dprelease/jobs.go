@@ -36,7 +36,7 @@ func (pipelineJobs) load(path string, getenv func(string) (string, bool)) (*job.
 	}
 	if problems = append(problems, j.CheckMechanisms(builtinNames())...); len(problems) > 0 {
 		// There will be no plan to find these.
-		problems = append(problems, pipeline.ParamProblems(j, pipeline.Options{Builtins: describeBuiltins()})...)
+		problems = append(problems, pipeline.ParamProblems(j, describeBuiltins())...)
 	}
 	return j, problems.Sort().Err()
 }

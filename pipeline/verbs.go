@@ -1,0 +1,108 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+)
+
+// Load reads a job file. The error is job.Problems, or a *Failure where the file
+// cannot be read.
+func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
+	j, err := job.Read(path, job.Options{Getenv: getenv})
+	var problems job.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return nil, fail(ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, reasonOf(err))
+	}
+	return j, err
+}
+
+// Check finds everything that is wrong with a job and can be known without
+// data. It starts the plugins that the job names.
+func Check(ctx context.Context, j *job.Job, o Options) error {
+	if _, err := priceOf(ctx, j, o); err != nil {
+		return err
+	}
+	_, err := addressOf(j)
+	return err
+}
+
+// Planned is a job with its price, made without data. It does not change any more.
+type Planned struct {
+	report report.Report
+	limit  ledger.Limit
+}
+
+// MakePlan prices a job and compares the price with what the account has left. It
+// starts the mechanisms, and never opens the table.
+func MakePlan(ctx context.Context, j *job.Job, o Options) (*Planned, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	done, err := describedPlan(p, o)
+	if err == nil {
+		done.report.Budget, err = forecast(ctx, p)
+	}
+	return done, err
+}
+
+// Price prices a job as MakePlan does, and leaves out whether its account allows it.
+func Price(ctx context.Context, j *job.Job, o Options) (*Planned, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return describedPlan(p, o)
+}
+
+func describedPlan(p *Plan, o Options) (*Planned, error) {
+	rep, err := newReport(p, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &Planned{rep, limitOf(p.job)}, nil
+}
+
+// priceOf plans a job with mechanisms of its own.
+func priceOf(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
+	set := newMechanisms(ctx, j, o)
+	defer set.close()
+	return makePlan(ctx, j, set, remembered{})
+}
+
+// MarshalJSON is the plan as a report without results.
+func (p *Planned) MarshalJSON() ([]byte, error) { return json.Marshal(&p.report) }
+
+// Report is the plan as a report without results.
+func (p *Planned) Report() report.Report { return p.report }
+
+// WriteText prints the plan for a person.
+func (p *Planned) WriteText(w io.Writer) error { return writePlan(w, &p.report, p.limit) }
+
+// TakeLook looks at the table of a job before anything is spent. The ledger has its
+// record before the first row is read. The error says that nothing could
+// be looked at; what would make a run fail is in the answer.
+func TakeLook(ctx context.Context, j *job.Job, o Options) (*Look, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return takeLook(ctx, p, func() (string, error) { return recordLook(ctx, j, o) })
+}
+
+// Requests are what the plan of j asks of one mechanism: parameters, public facts
+// and the target on the sample, for each release that names it. No table is opened.
+func Requests(ctx context.Context, j *job.Job, o Options, mechanism string) ([]sdk.PlanRequest, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.requests(mechanism), nil
+}
