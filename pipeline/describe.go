@@ -38,7 +38,7 @@ func newReport(p *Plan, version string) (report.Report, error) {
 		entry.PublicColumns = d.publicColumns(j)
 		r.Draws = append(r.Draws, entry)
 		for _, c := range entry.PublicColumns {
-			if !contains(r.Dataset.PublicColumns, c) {
+			if !slices.Contains(r.Dataset.PublicColumns, c) {
 				r.Dataset.PublicColumns = append(r.Dataset.PublicColumns, c)
 			}
 		}
@@ -83,7 +83,7 @@ func (d *draw) publicColumns(j *job.Job) []string {
 	}
 	for _, r := range d.releases {
 		for _, name := range r.plan.Columns {
-			if c, ok := r.public.Column(name); ok && c.Immutable && !contains(out, name) {
+			if c, ok := r.public.Column(name); ok && c.Immutable && !slices.Contains(out, name) {
 				out = append(out, name)
 			}
 		}

@@ -257,11 +257,11 @@ func compose(events []privacy.Event) privacy.Event {
 // that the draw demands.
 func (r *release) makePlan(ctx context.Context) error {
 	for _, rel := range r.public.SampleRelations {
-		if !contains(r.mech.About().Relations, rel) {
+		if !slices.Contains(r.mech.About().Relations, rel) {
 			return fmt.Errorf("%s does not support %s on the sample", r.job.Mechanism, rel)
 		}
 	}
-	if !contains(r.mech.About().Designs, r.public.Design.Kind) {
+	if !slices.Contains(r.mech.About().Designs, r.public.Design.Kind) {
 		return fmt.Errorf("%s does not support samples drawn by %s", r.job.Mechanism, r.public.Design.Kind)
 	}
 	if err := r.mech.Validate(r.job.Params); err != nil {
@@ -305,15 +305,6 @@ func (r *release) withoutSampling(ctx context.Context, j *job.Job, relation priv
 		return nil
 	}
 	return plan.Errors
-}
-
-func contains[T comparable](all []T, one T) bool {
-	for _, x := range all {
-		if x == one {
-			return true
-		}
-	}
-	return false
 }
 
 // planProblems places a mechanism's refusal, or the parameters that it cannot take.
@@ -488,18 +479,18 @@ func (p *Plan) columns() []string {
 	for _, d := range p.draws {
 		for _, r := range d.releases {
 			for _, c := range r.plan.Columns {
-				if !contains(all, c) {
+				if !slices.Contains(all, c) {
 					all = append(all, c)
 				}
 			}
 		}
 		for _, c := range d.design.Facts().UnitColumns {
-			if !contains(all, c) {
+			if !slices.Contains(all, c) {
 				all = append(all, c)
 			}
 		}
 	}
-	if c := p.job.Dataset.Key.Column; c != "" && !contains(all, c) {
+	if c := p.job.Dataset.Key.Column; c != "" && !slices.Contains(all, c) {
 		all = append(all, c)
 	}
 	return all

@@ -50,7 +50,7 @@ func (o *openedTable) check(ctx context.Context, p *Plan, columns []string) erro
 	var wrong job.Problems
 	for _, c := range o.table.Columns() {
 		declared, ok := j.Dataset.Column(c.Name)
-		if !ok || !contains(columns, c.Name) {
+		if !ok || !slices.Contains(columns, c.Name) {
 			continue
 		}
 		if ok, why := suits(declared, c); !ok {
@@ -96,7 +96,7 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 	}
 	place := ""
 	for _, name := range columns {
-		if contains(usable, name) {
+		if slices.Contains(usable, name) {
 			continue
 		}
 		why := "no column " + name + " in the table"

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -63,7 +64,7 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 		line(b, 2, "verdict", d.Verdict)
 	}
 	for _, rel := range r.Releases {
-		if contains(d.Releases, rel.Name) {
+		if slices.Contains(d.Releases, rel.Name) {
 			writeRelease(b, rel, d)
 		}
 	}

@@ -94,12 +94,12 @@ func (v *viewer) declare() {
 		switch fits, why := suits(c, column); {
 		case !ok:
 			out.Stored = "not in the table"
-			if contains(used, c.Name) {
+			if slices.Contains(used, c.Name) {
 				v.look.fails("SOURCE_NO_SUCH_COLUMN", "column %s is not in the table", c.Name)
 			}
 		case !fits:
 			out.Stored = why
-			if contains(used, c.Name) {
+			if slices.Contains(used, c.Name) {
 				v.look.fails("INVALID_JOB", "column %s cannot be used as a %s: %s", c.Name, c.Type, why)
 			}
 		default:
@@ -142,7 +142,7 @@ func (v *viewer) group() {
 		for _, r := range d.releases {
 			g, cells := viewedGroups{release: r.job.Name, counts: map[int64]int64{}}, 1.0
 			for i, c := range v.columns {
-				if c.prep.column.Type == job.Category && contains(r.plan.Columns, c.prep.column.Name) {
+				if c.prep.column.Type == job.Category && slices.Contains(r.plan.Columns, c.prep.column.Name) {
 					g.by = append(g.by, i)
 					cells *= float64(len(c.prep.column.Domain))
 				}
@@ -171,7 +171,7 @@ func (v *viewer) others() {
 func (v *viewer) all() []string {
 	all := slices.Clone(v.names)
 	name := v.plan.job.Dataset.Key.Column
-	if c, ok := v.stored(name); ok && c.Usable && !contains(all, name) {
+	if c, ok := v.stored(name); ok && c.Usable && !slices.Contains(all, name) {
 		all = append(all, name)
 	}
 	return all
@@ -277,7 +277,7 @@ func (v *viewer) say() {
 	for _, c := range v.columns {
 		out := v.look.Columns[c.out]
 		declared, _ := v.plan.job.Dataset.Column(out.Name)
-		if !contains(used, out.Name) {
+		if !slices.Contains(used, out.Name) {
 			continue
 		}
 		if out.Missing > 0 && declared.Missing.Rule == job.Refuse {
