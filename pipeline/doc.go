@@ -11,4 +11,3 @@
 // read a failure is one of a fixed set of codes (P20).
 package pipeline
 
-//go:generate go run ./generate ..

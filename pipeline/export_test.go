@@ -3,16 +3,22 @@ package pipeline
 import (
 	"os"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/output"
 )
 
+// Disk is the seam of the file system.
+type Disk = output.Disk
+
 // RealDisk is the disk of a run.
-type RealDisk = OSDisk
+type RealDisk = output.OSDisk
 
 // With sets what only tests set.
 func With(o Options, at func(string), d Disk, lease time.Duration) Options {
-	o.at, o.lease = at, lease
+	o.At, o.Lease = at, lease
 	if d != nil {
-		o.disk = d
+		o.Disk = d
 	}
 	return o
 }
@@ -20,8 +26,8 @@ func With(o Options, at func(string), d Disk, lease time.Duration) Options {
 // Mounted says that another file system begins at a folder.
 func Mounted(dir string) bool {
 	info, err := os.Lstat(dir)
-	return err == nil && mounted(dir, info)
+	return err == nil && output.Mounted(dir, info)
 }
 
 // Codes are all declared codes.
-var Codes = codes
+var Codes = failure.All

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -34,7 +34,7 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 
 // WriteText prints a summary for a person.
 func (o *Outcome) WriteText(w io.Writer) error {
-	s := Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.results}
+	s := output.Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.results}
 	if o.Already {
 		s.Unmade = o.unmade()
 	}
@@ -56,9 +56,4 @@ func (o *Outcome) unmade() string {
 		return ""
 	}
 	return "the files are those of the first run: output.formats now asks for " + strings.Join(missing, " and ") + ", which was not made\n"
-}
-
-// oneProblem makes a single problem of a job.
-func oneProblem(j *job.Job, path, message, hint string) error {
-	return job.Problems{j.Problem(path, message, hint)}
 }

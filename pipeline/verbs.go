@@ -6,7 +6,13 @@ import (
 	"errors"
 	"io"
 
+	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/look"
+	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
@@ -18,18 +24,18 @@ func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
 	j, err := job.Read(path, job.Options{Getenv: getenv})
 	var problems job.Problems
 	if err != nil && !errors.As(err, &problems) {
-		return nil, fail(ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, reasonOf(err))
+		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))
 	}
 	return j, err
 }
 
 // Check finds everything that is wrong with a job and can be known without
 // data. It starts the plugins that the job names.
-func Check(ctx context.Context, j *job.Job, o Options) error {
+func Check(ctx context.Context, j *job.Job, o run.Options) error {
 	if _, err := priceOf(ctx, j, o); err != nil {
 		return err
 	}
-	_, err := addressOf(j)
+	_, err := budget.AddressOf(j)
 	return err
 }
 
@@ -41,20 +47,20 @@ type Planned struct {
 
 // MakePlan prices a job and compares the price with what the account has left. It
 // starts the mechanisms, and never opens the table.
-func MakePlan(ctx context.Context, j *job.Job, o Options) (*Planned, error) {
+func MakePlan(ctx context.Context, j *job.Job, o run.Options) (*Planned, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
 		return nil, err
 	}
 	done, err := describedPlan(p, o)
 	if err == nil {
-		done.report.Budget, err = forecast(ctx, p)
+		done.report.Budget, err = budget.Forecast(ctx, p)
 	}
 	return done, err
 }
 
 // Price prices a job as MakePlan does, and leaves out whether its account allows it.
-func Price(ctx context.Context, j *job.Job, o Options) (*Planned, error) {
+func Price(ctx context.Context, j *job.Job, o run.Options) (*Planned, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
 		return nil, err
@@ -62,19 +68,19 @@ func Price(ctx context.Context, j *job.Job, o Options) (*Planned, error) {
 	return describedPlan(p, o)
 }
 
-func describedPlan(p *Plan, o Options) (*Planned, error) {
-	rep, err := newReport(p, o.Version)
+func describedPlan(p *plan.Plan, o run.Options) (*Planned, error) {
+	rep, err := output.Describe(p, o.Version)
 	if err != nil {
 		return nil, err
 	}
-	return &Planned{rep, limitOf(p.job)}, nil
+	return &Planned{rep, plan.LimitOf(p.Job)}, nil
 }
 
 // priceOf plans a job with mechanisms of its own.
-func priceOf(ctx context.Context, j *job.Job, o Options) (*Plan, error) {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	return makePlan(ctx, j, set, remembered{})
+func priceOf(ctx context.Context, j *job.Job, o run.Options) (*plan.Plan, error) {
+	set := run.NewMechanisms(ctx, j, o)
+	defer set.Close()
+	return plan.Make(ctx, j, set, budget.Remembered{})
 }
 
 // MarshalJSON is the plan as a report without results.
@@ -84,25 +90,25 @@ func (p *Planned) MarshalJSON() ([]byte, error) { return json.Marshal(&p.report)
 func (p *Planned) Report() report.Report { return p.report }
 
 // WriteText prints the plan for a person.
-func (p *Planned) WriteText(w io.Writer) error { return writePlan(w, &p.report, p.limit) }
+func (p *Planned) WriteText(w io.Writer) error { return output.WritePlan(w, &p.report, p.limit) }
 
 // TakeLook looks at the table of a job before anything is spent. The ledger has its
 // record before the first row is read. The error says that nothing could
 // be looked at; what would make a run fail is in the answer.
-func TakeLook(ctx context.Context, j *job.Job, o Options) (*Look, error) {
+func TakeLook(ctx context.Context, j *job.Job, o run.Options) (*look.Look, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
 		return nil, err
 	}
-	return takeLook(ctx, p, func() (string, error) { return recordLook(ctx, j, o) })
+	return look.Take(ctx, p, func() (string, error) { return budget.RecordLook(ctx, j, o) })
 }
 
 // Requests are what the plan of j asks of one mechanism: parameters, public facts
 // and the target on the sample, for each release that names it. No table is opened.
-func Requests(ctx context.Context, j *job.Job, o Options, mechanism string) ([]sdk.PlanRequest, error) {
+func Requests(ctx context.Context, j *job.Job, o run.Options, mechanism string) ([]sdk.PlanRequest, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
 		return nil, err
 	}
-	return p.requests(mechanism), nil
+	return p.Requests(mechanism), nil
 }

@@ -1,0 +1,177 @@
+package budget
+
+import (
+	"context"
+	"time"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/report"
+)
+
+// Budget is the ledger as one run of one job uses it. Its steps come in this
+// order: released, debit, seal, published (P21).
+type Budget struct {
+	plan    *plan.Plan
+	ids     map[string]string // of the draws that this run keeps, by name
+	options run.Options
+	Ledger  *ledger.Ledger
+	key     string             // what is asked
+	content *table.Fingerprint // what it is asked of, once that is known
+	whole   string             // the content of the whole table, for kept draws
+	rows    []ledger.Rows      // of the draws that this run keeps
+	Ticket  *ledger.Ticket
+	sealed  bool
+	Made    string // says that the ledger is new, "" where it is not
+}
+
+// defaultWait is how long a run waits for another one of the same job.
+const defaultWait = 10 * time.Minute
+
+// AddressOf is where the job's ledger is: the one it names, or the default one in
+// its folder.
+func AddressOf(j *job.Job) (ledger.Address, error) {
+	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+	if err != nil {
+		return a, failure.InJob(j, "budget.ledger", failure.Message(err), "")
+	}
+	return a, nil
+}
+
+// Released returns the outcome of an earlier run of the same job on the same data,
+// published again, or nil where there is none. It waits for a run that is at work.
+func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
+	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
+		return b.Ledger.Look(ctx, b.key, b.contentText())
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Found != nil:
+		return b.again(ctx, s.Found)
+	case s.Unfinished && !b.options.Again:
+		return nil, failure.New(failure.ExitLedger, ledger.CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+	}
+	return nil, b.free()
+}
+
+// free refuses an output folder that holds anything.
+func (b *Budget) free() error {
+	taken, err := output.InspectOutput(b.plan.Job.Output.Dir)
+	switch {
+	case err != nil:
+		return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", b.plan.Job.Output.Dir)
+	case taken == output.OutputTaken:
+		return b.taken(nil)
+	}
+	return nil
+}
+
+// taken says what stands at the place of the output folder: these releases, but not
+// as they were made; other ones of this program; or anything else.
+func (b *Budget) taken(files []ledger.File) error {
+	dir := b.plan.Job.Output.Dir
+	problem := func(message, hint string) error { return failure.InJob(b.plan.Job, "output.dir", message, hint) }
+	r, ok := output.StoredReport(dir)
+	switch {
+	case len(files) > 0 && ok && r.Job.Digest == b.plan.Job.Digest():
+		return problem("holds these releases, but "+output.Difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
+	case ok && r.Job.Digest == b.plan.Job.Digest():
+		return problem("holds what this job released before, from other data or with another version of a mechanism; it is never overwritten", "move that folder away, or name another; the run is a new release and spends again")
+	case ok && r.Job.Digest != "":
+		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
+	}
+	if what := output.Irreplaceable(dir); what != "" {
+		return problem("is "+what+", and the run makes the folder", "name a folder that is not there yet, or one inside it")
+	}
+	return problem("already holds something else, which is never overwritten", "name another folder")
+}
+
+// Debit makes the spend durable; nothing is drawn before it returns. It returns an
+// outcome where another run was faster.
+func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
+	q, err := request(b.plan, b.ids)
+	if err != nil {
+		return nil, err
+	}
+	q.Plan, q.Again, q.Lease = b.key, b.options.Again, b.options.Lease
+	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
+		q.Content = b.contentText()
+		return b.Ledger.Debit(ctx, q)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Found != nil:
+		return b.again(ctx, s.Found)
+	case s.Moved:
+		return nil, ErrMoved
+	}
+	b.Ticket = s.Ticket
+	return nil, nil
+}
+
+// wait asks until the answer is final: it finds out what the data are where the
+// ledger has to compare them, and waits while another run is at work.
+func (b *Budget) wait(ctx context.Context, t *run.OpenedTable, ask func() (ledger.Standing, error)) (ledger.Standing, error) {
+	limit := b.options.Wait
+	if limit == 0 {
+		limit = defaultWait
+	}
+	start, pause := time.Now(), 20*time.Millisecond
+	for {
+		s, err := ask()
+		switch {
+		case err != nil:
+			return s, failure.OfLedger(ctx, err)
+		case s.Busy:
+			b.options.Observe(run.Event{Kind: "waiting"})
+			if time.Since(start) >= limit {
+				return s, failure.New(failure.ExitLedger, "RUN_ELSEWHERE", "another run of this job is at work and did not finish in %s; nothing was drawn and nothing debited", limit)
+			}
+			if err := sleep(ctx, pause); err != nil {
+				return s, err
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		case s.Compare && b.content == nil:
+			if err := b.fingerprint(ctx, t); err != nil {
+				return s, run.SourceFailure(ctx, b.plan.Job, err)
+			}
+			continue
+		}
+		return s, nil
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
+}
+
+// End gives up the lease of a run that did not get to its seal, so that the next
+// one need not wait to find that out.
+func (b *Budget) End(ctx context.Context) {
+	if !b.sealed {
+		_ = b.Ledger.Drop(context.WithoutCancel(ctx), b.Ticket) // it runs out by itself
+	}
+}
+
+// Account is the state of the account around this job, for the report.
+func (b *Budget) Account() *report.Budget {
+	k := b.Ticket
+	out := budgetReport(&k.Account, k.Cost)
+	out.Ledger, out.Sequence, out.Head = k.Ledger, k.Seq, k.Head
+	return out
+}

@@ -1,0 +1,238 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"github.com/dprelease/dprelease/ledger"
+)
+
+// Folder is an output folder in the making: built under another name beside its
+// place, made durable, and renamed into place. It appears whole or not at all.
+//
+// A folder that a killed run left behind is removed by the next one: its lock is
+// free.
+type Folder struct {
+	Final, temp string
+	lock        *os.File
+	disk        Disk
+	Files       []ledger.File // what it will hold
+}
+
+// outputState says what stands at the place of an output folder.
+type outputState int
+
+const (
+	outputFree outputState = iota
+	OutputTaken
+)
+
+// InspectOutput looks whether a folder may be published at dir: nothing stands there,
+// or an empty folder that a folder can take the place of. Anything else would be
+// found out after the budget is spent.
+func InspectOutput(dir string) (outputState, error) {
+	info, err := os.Lstat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return outputFree, nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return OutputTaken, nil
+	case err != nil:
+		return OutputTaken, err
+	case !info.IsDir(), Mounted(dir, info):
+		return OutputTaken, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && len(entries) == 0 {
+		return outputFree, nil
+	}
+	return OutputTaken, err
+}
+
+// Irreplaceable says what stands in the place of an output folder that is no folder,
+// or not one that another can take the place of.
+func Irreplaceable(dir string) string {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return ""
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case !info.IsDir():
+		return "a file"
+	case Mounted(dir, info):
+		return "the root of a mounted file system"
+	}
+	return ""
+}
+
+// Mounted says that another file system begins at a folder, as where a container is
+// given one for its output: it can be filled, but not replaced.
+func Mounted(dir string, info fs.FileInfo) bool {
+	parent, err := os.Stat(filepath.Dir(dir))
+	if err != nil {
+		return false
+	}
+	here, ok := info.Sys().(*syscall.Stat_t)
+	above, also := parent.Sys().(*syscall.Stat_t)
+	return ok && also && here.Dev != above.Dev
+}
+
+// partial stands in the name of a folder in the making.
+const partial = ".partial-"
+
+// unpublished says that a folder was never put in its place: a run is at work on it,
+// or was killed there. Nothing in it is a release.
+func unpublished(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, partial)
+}
+
+// NewFolder starts a folder that will stand at dir.
+func NewFolder(dir string, on Disk) (*Folder, error) {
+	if on == nil {
+		on = OSDisk{}
+	}
+	parent := filepath.Dir(dir)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return nil, err
+	}
+	prefix := "." + filepath.Base(dir) + partial
+	removeStale(parent, prefix)
+	temp, err := os.MkdirTemp(parent, prefix)
+	if err != nil {
+		return nil, err
+	}
+	f := &Folder{Final: dir, temp: temp, disk: on}
+	if f.lock, err = lockDir(temp); err == nil {
+		err = os.Chmod(temp, 0o755)
+	}
+	if err != nil {
+		f.Discard()
+		return nil, err
+	}
+	return f, nil
+}
+
+// lockDir takes the lock that says that a run is at work on a folder. The kernel
+// frees it when the process ends, however it ends.
+func lockDir(path string) (*os.File, error) {
+	d, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// removeStale removes what killed runs left behind. A folder that is a moment old
+// may belong to a run that has not locked it yet.
+func removeStale(parent, prefix string) {
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < time.Second {
+			continue
+		}
+		path := filepath.Join(parent, e.Name())
+		if d, err := lockDir(path); err == nil {
+			os.RemoveAll(path)
+			d.Close()
+		}
+	}
+}
+
+// write adds one file and returns the SHA-256 of its content. Nothing is on disk
+// before publish.
+func (f *Folder) write(name string, mode fs.FileMode, content func(io.Writer) error) (string, error) {
+	var b bytes.Buffer
+	if err := content(&b); err != nil {
+		return "", err
+	}
+	f.Files = append(f.Files, ledger.File{Path: name, Mode: mode, Data: b.Bytes()})
+	sum := sha256.Sum256(b.Bytes())
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// writeAll adds files whose contents are made side by side.
+func (f *Folder) writeAll(mode fs.FileMode, names []string, contents []func(io.Writer) error) error {
+	made := make([]bytes.Buffer, len(names))
+	var all errgroup.Group
+	for i, content := range contents {
+		all.Go(func() error { return content(&made[i]) })
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	for i, name := range names {
+		f.Files = append(f.Files, ledger.File{Path: name, Mode: mode, Data: made[i].Bytes()})
+	}
+	return nil
+}
+
+// writesAtOnce bounds how many files are made durable side by side: a disk does
+// many at once in the time of one.
+const writesAtOnce = 8
+
+// Publish puts the folder in place. Another run with the same files, one that waited
+// for this one, may have been there first; after any other failure the files may stand
+// there and still be lost with the next power cut.
+func (f *Folder) Publish() error {
+	err := f.settle()
+	if errors.Is(err, fs.ErrExist) && Holds(f.Final, f.Files) {
+		return nil
+	}
+	return err
+}
+
+// settle makes the files and the folder durable and renames it into place.
+// Renaming over anything but an empty folder fails, so nothing is ever
+// overwritten.
+func (f *Folder) settle() error {
+	var files errgroup.Group
+	files.SetLimit(writesAtOnce)
+	files.Go(f.remember)
+	for _, file := range f.Files {
+		files.Go(func() error {
+			return f.disk.Write(filepath.Join(f.temp, file.Path), file.Mode, file.Data)
+		})
+	}
+	if err := files.Wait(); err != nil {
+		return err
+	}
+	if err := f.disk.SyncDir(f.temp); err != nil {
+		return err
+	}
+	if err := f.disk.Rename(f.temp, f.Final); err != nil {
+		return err
+	}
+	return f.disk.SyncDir(filepath.Dir(f.Final))
+}
+
+// Discard removes what was not published, and gives up the lock.
+func (f *Folder) Discard() {
+	os.RemoveAll(f.temp)
+	if f.lock != nil {
+		f.lock.Close()
+	}
+}

@@ -1,0 +1,189 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// mechanisms are the plugin processes of one job. A process is used again: a
+// release takes one from the pool and puts it back. A process that failed is not
+// put back.
+type mechanisms struct {
+	job     *job.Job
+	options Options
+	begun   sync.WaitGroup
+	cancel  context.CancelFunc // ends the starts that nobody waits for any more
+
+	mu    sync.Mutex
+	known map[string]*started
+}
+
+// started is a mechanism on its way.
+type started struct {
+	once      sync.Once
+	mechanism *mechanism
+	err       error
+}
+
+// mechanism is one kind of plugin.
+type mechanism struct {
+	command host.Command
+	limits  host.Limits
+	builtin bool
+	sha256  string
+	about   sdk.Description
+	params  *params.Schema
+
+	mu   sync.Mutex
+	idle []*host.Plugin
+}
+
+// startsAtOnce bounds how many mechanisms start side by side.
+const startsAtOnce = 4
+
+// NewMechanisms starts the mechanisms of a job's releases: a process takes longer
+// to start than everything that can be done in the meantime. Whoever asks for one
+// waits for it, and hears then what went wrong.
+func NewMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
+	m := &mechanisms{job: j, options: o, known: map[string]*started{}}
+	ctx, m.cancel = context.WithCancel(ctx)
+	places := make(chan struct{}, startsAtOnce)
+	for _, r := range j.Releases {
+		if m.known[r.Mechanism] != nil {
+			continue
+		}
+		s := &started{}
+		m.known[r.Mechanism] = s
+		m.begun.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			s.once.Do(func() { s.mechanism, s.err = m.start(ctx, r.Mechanism) })
+		})
+	}
+	return m
+}
+
+// Get returns the mechanism of that name, started and asked what it is.
+func (m *mechanisms) Get(ctx context.Context, name string) (plan.Mechanism, error) {
+	k, err := m.get(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
+	m.mu.Lock()
+	s := m.known[name]
+	if s == nil {
+		s = &started{}
+		m.known[name] = s
+	}
+	m.mu.Unlock()
+	s.once.Do(func() { s.mechanism, s.err = m.start(ctx, name) })
+	return s.mechanism, s.err
+}
+
+// start starts a mechanism and asks it what it is.
+func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error) {
+	k, err := m.command(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := host.Start(ctx, k.command, k.limits)
+	if err != nil {
+		return nil, err
+	}
+	if k.about, err = p.Describe(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	if k.params, err = params.Compile(k.about.Params); err != nil {
+		p.Close()
+		return nil, err
+	}
+	k.put(p)
+	return k, nil
+}
+
+func (m *mechanisms) command(name string) (*mechanism, error) {
+	if p, ok := m.job.Plugin(name); ok {
+		return &mechanism{
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising},
+			limits:  host.Limits{Release: p.Timeout, SoleParent: m.options.SoleParent},
+			sha256:  p.SHA256,
+		}, nil
+	}
+	if m.options.builtin(name) < 0 {
+		return nil, fmt.Errorf("no mechanism of the name %q", name)
+	}
+	return &mechanism{
+		command: host.Command{Name: name, Path: m.options.Self, Args: []string{"__mechanism"}, Mechanism: name},
+		limits:  host.Limits{SoleParent: m.options.SoleParent},
+		builtin: true,
+	}, nil
+}
+
+// Close ends all processes.
+func (m *mechanisms) Close() {
+	m.cancel()
+	m.begun.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, s := range m.known {
+		if k := s.mechanism; k != nil {
+			for _, p := range k.idle {
+				wg.Go(p.Close)
+			}
+			k.idle = nil
+		}
+	}
+	wg.Wait()
+}
+
+func (k *mechanism) take(ctx context.Context) (*host.Plugin, error) {
+	k.mu.Lock()
+	if n := len(k.idle); n > 0 {
+		p := k.idle[n-1]
+		k.idle = k.idle[:n-1]
+		k.mu.Unlock()
+		return p, nil
+	}
+	k.mu.Unlock()
+	return host.Start(ctx, k.command, k.limits)
+}
+
+func (k *mechanism) put(p *host.Plugin) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.idle = append(k.idle, p)
+}
+
+// About is what the mechanism says it is.
+func (k *mechanism) About() sdk.Description { return k.about }
+
+// Origin says where the mechanism comes from.
+func (k *mechanism) Origin() (builtin bool, sha256 string) { return k.builtin, k.sha256 }
+
+// Plan asks the mechanism for its plan of a release.
+func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
+	p, err := k.take(ctx)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	plan, err := p.Plan(ctx, req)
+	k.put(p) // a plugin that failed answers every later call with an error
+	return plan, err
+}
+
+// Validate holds the parameters of a release to the mechanism's schema.
+func (k *mechanism) Validate(raw json.RawMessage) error { return plan.ValidateParams(k.params, raw) }

@@ -1,0 +1,62 @@
+package run
+
+import (
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/plan"
+)
+
+// Event is one step of a run, for progress bars and schedulers. It holds public
+// facts only: Done and Total are shares of a draw, never rows (P19).
+type Event struct {
+	Kind    string `json:"event"`
+	Release string `json:"release,omitempty"`
+	Draw    string `json:"draw,omitempty"`
+	Done    int64  `json:"done,omitempty"`
+	Total   int64  `json:"total,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Observer is told what happens during a run. Calls come one at a time.
+type Observer interface{ Observe(Event) }
+
+// serial hands events on one at a time.
+type serial struct {
+	mu sync.Mutex
+	to Observer
+}
+
+func Serially(o Observer) Observer {
+	if o == nil {
+		return nil
+	}
+	return &serial{to: o}
+}
+
+func (s *serial) Observe(e Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to.Observe(e)
+}
+
+// progressSteps is how many times each draw reports its progress.
+const progressSteps = 20
+
+// progress reports how much of a draw's scans is done. Every run reports each step once
+// and in order, and so does a run on an empty table: how many steps one scan passes at
+// a time follows from the number of rows, which is secret under add-remove (P19).
+func (r *Runner) progress(d *plan.Draw, scan, scans int) func(rows int64) {
+	total := r.Table.Rows()
+	before, after := progressSteps*int64(scan)/int64(scans), progressSteps*int64(scan+1)/int64(scans)
+	last := before
+	return func(rows int64) {
+		share := after
+		if rows < total {
+			share = before + int64(float64(after-before)*float64(rows)/float64(total))
+		}
+		for last < share {
+			last++
+			r.Options.Observe(Event{Kind: "progress", Draw: d.Name, Done: last, Total: progressSteps})
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package run
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// findUnits finds the unit of the public frame that each row lies in. Membership
+// is public, so it may be read before the debit. A row in no unit has -1, which a
+// design that needs every row refuses.
+func (o *OpenedTable) findUnits(ctx context.Context, j *job.Job, d *plan.Draw) ([]int32, error) {
+	design, ok := d.Design.(plan.Framed)
+	if !ok {
+		return nil, nil
+	}
+	frame := design.Frame()
+	columns := frame.Columns()
+	units := make([]int32, 0, o.Rows())
+	finder := UnitFinder{Frame: frame, Key: make([]string, len(columns)), Known: map[string]int32{}, Missing: NoUnit, Outside: NoUnit}
+	if frame.Records() == 0 { // rates by stratum: the column is private, and its rules hold
+		strata, _ := j.Dataset.Column(columns[0])
+		finder.Missing, finder.Outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
+	}
+	err := o.Table.Scan(ctx, table.ScanOptions{Columns: columns, Content: o.Content}, func(b table.Batch) error {
+		for row := range b.Rows {
+			units = append(units, finder.Find(b.Columns, row))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, SourceFailure(ctx, j, err)
+	}
+	o.refused[d.Name] = finder.refused
+	return units, matches(j, frame, units)
+}
+
+// NoUnit is a row that lies in no unit and is not drawn; refusedUnit one that must not
+// be there.
+const (
+	NoUnit      = -1
+	refusedUnit = -2
+)
+
+// ruled is the unit of the rows whose stratum is missing, or not one of the domain.
+func ruled(h job.Handling, frame *samplers.Frame) int32 {
+	switch h.Rule {
+	case job.Drop:
+		return NoUnit
+	case job.Impute:
+		return frame.UnitOf(h.Text)
+	}
+	return refusedUnit
+}
+
+// matches checks that every unit has as many rows as the public frame says. A
+// frame without numbers, for Poisson rates by stratum, says nothing of them.
+func matches(j *job.Job, frame *samplers.Frame, units []int32) error {
+	if frame.Records() == 0 {
+		return nil
+	}
+	counts := make([]int64, frame.Len())
+	for _, u := range units {
+		if u < 0 {
+			return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame", "the key columns and the frame must agree")
+		}
+		counts[u]++
+	}
+	for u, n := range counts {
+		if unit := frame.Unit(int32(u)); n != unit.Records {
+			return failure.InJob(j, "dataset.frame", fmt.Sprintf("does not match the table: unit %q does not have the number of rows that the frame says (%d)",
+				strings.Join(unit.Key, "/"), unit.Records), "")
+		}
+	}
+	return nil
+}
+
+// UnitFinder remembers the units of keys that it has seen.
+type UnitFinder struct {
+	Frame *samplers.Frame
+	Key   []string
+	Known map[string]int32
+	buf   []byte
+	// What becomes of a row without a key, and of one whose key is not in the frame.
+	Missing, Outside int32
+	refused          error // the first rule that was broken: told after the debit (P20)
+}
+
+func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
+	f.buf = f.buf[:0]
+	for i := range columns {
+		if columns[i].Null(row) {
+			return f.settle(f.Missing, errMissing)
+		}
+		start := len(f.buf)
+		f.buf = AppendText(f.buf, &columns[i], row)
+		// The length keeps different tuples apart.
+		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
+	}
+	if u, ok := f.Known[string(f.buf)]; ok {
+		return f.settle(u, errOutside)
+	}
+	for i := range columns {
+		f.Key[i] = string(AppendText(nil, &columns[i], row))
+	}
+	u := f.Frame.UnitOf(f.Key...)
+	if u < 0 {
+		u = f.Outside
+	}
+	f.Known[string(f.buf)] = u
+	return f.settle(u, errOutside)
+}
+
+// settle remembers that a rule was broken.
+func (f *UnitFinder) settle(u int32, broken error) int32 {
+	if u == refusedUnit && f.refused == nil {
+		f.refused = broken
+	}
+	return max(u, NoUnit)
+}
+
+// AppendText writes a key as it stands in a frame: the text itself or a number.
+func AppendText(b []byte, v *table.Values, row int) []byte {
+	switch {
+	case v.Codes != nil:
+		return append(b, v.Dict[v.Codes[row]]...)
+	case v.Int64 != nil:
+		return strconv.AppendInt(b, v.Int64[row], 10)
+	}
+	return strconv.AppendFloat(b, v.Float64[row], 'g', -1, 64)
+}
