@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -52,8 +50,8 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		mech, err := set.Get(ctx, r.Mechanism)
 		if err != nil && !refused[r.Mechanism] {
 			refused[r.Mechanism] = true
-			if at := job.Item("releases", i) + ".mechanism"; pluginFault(err) {
-				broken = cmp.Or(broken, pluginFailure(ctx, j, at, err))
+			if at := job.Item("releases", i) + ".mechanism"; isFault(err) {
+				broken = cmp.Or(broken, faulty(ctx, j, at, err))
 			} else {
 				problems = append(problems, j.Problem(at, err.Error(), ""))
 			}
@@ -75,25 +73,6 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		d.Releases = append(d.Releases, &Release{index: i, Job: r, Mech: mech})
 	}
 	return draws, problems, broken
-}
-
-// pluginFault reports whether a plugin is to blame, rather than the job: it did
-// not start, is not the one that was named, or does not keep to the protocol. A
-// mechanism that refuses a release says what is wrong with the job.
-func pluginFault(err error) bool {
-	var p *host.Error
-	return errors.As(err, &p) && p.Code != host.CodeRefused
-}
-
-// pluginFailure places the failure of a plugin before any data was read. What ends
-// because the caller gave up is an interrupt, however it shows.
-func pluginFailure(ctx context.Context, j *job.Job, path string, err error) error {
-	if ctx.Err() != nil {
-		return failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
-	}
-	var p *host.Error
-	errors.As(err, &p)
-	return failure.New(failure.ExitPlugin, p.Code, "%s: %s: %s; nothing was read and nothing debited", j.Pos(path), path, p.Error())
 }
 
 func sampleProblem(j *job.Job, name string, err error) job.Problem {

@@ -3,10 +3,7 @@ package plan
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 
@@ -73,22 +70,6 @@ type Release struct {
 
 func (r *Release) path() string { return job.Item("releases", r.index) }
 
-// Mechanisms are the mechanisms that a job may name.
-type Mechanisms interface {
-	Get(ctx context.Context, name string) (Mechanism, error)
-}
-
-// Mechanism is what a plan asks of a mechanism. No answer may depend on data.
-type Mechanism interface {
-	About() sdk.Description
-	// Origin says whether the mechanism comes with the program, or else which
-	// executable it is.
-	Origin() (builtin bool, sha256 string)
-	// Validate holds the parameters of a release to the mechanism's schema.
-	Validate(params json.RawMessage) error
-	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
-}
-
 // Make prices a job. It asks the mechanisms and the ledger, and never the table.
 func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
 	p := &Plan{Job: j}
@@ -121,12 +102,13 @@ func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, er
 			return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
 		}
 	}
-	for _, d := range draws {
+	for i, d := range draws {
 		mine := Point(d.Target)
 		if outer != nil {
 			mine = portion(budget, d.Target, whole)
 		}
-		more, err := d.plan(ctx, j, relation, mine)
+		planned, more, err := d.plan(ctx, j, relation, mine)
+		draws[i] = planned
 		broken = cmp.Or(broken, err)
 		problems = append(problems, more...)
 	}
@@ -173,38 +155,40 @@ func Sampling(d samplers.Design) privacy.Sampling {
 	return s
 }
 
-// plan inverts the draw's target once and has every mechanism plan its part (P4).
-func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) (job.Problems, error) {
+// plan inverts the draw's target once and has every mechanism plan its part (P4). It
+// returns the draw with its plan.
+func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) (*Draw, job.Problems, error) {
 	s := Sampling(d.Design)
 	d.Relations = []privacy.Relation{relation}
 	if s != nil {
 		under, err := privacy.SampleRelations(s, relation)
 		if err != nil {
-			return job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
+			return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
 		}
 		d.Relations = under
 	}
-	var err error
 	d.budget = budget
-	if d.Sample, err = d.onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack}); err != nil {
-		return job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
+	sample, err := d.onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack})
+	if err != nil {
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
 	}
-	if d.Sample.Delta >= math.Nextafter(1, 0) {
-		return job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of what is released from it is %.3g: as large as the probability that a unit is drawn at all, so that it would allow to publish the sample", d.budget.Delta), "ask for a smaller delta in guarantee")}, nil
+	if sample.Delta >= math.Nextafter(1, 0) {
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of what is released from it is %.3g: as large as the probability that a unit is drawn at all, so that it would allow to publish the sample", d.budget.Delta), "ask for a smaller delta in guarantee")}, nil
 	}
-	problems, broken := d.planReleases(ctx, j)
+	c, problems, broken := d.candidate(ctx, j, sample)
 	if len(problems) > 0 || broken != nil {
-		return problems, broken
+		return nil, problems, broken
 	}
 	if s != nil {
-		for _, r := range d.Releases {
+		for _, r := range c.Releases {
 			r.Full = r.withoutSampling(ctx, j, relation)
 		}
 	}
 	if d.Kept != nil {
-		return nil, nil // its rule leaves nothing over
+		return c, nil, nil // its rule leaves nothing over
 	}
-	return nil, d.raise(ctx, j, s, relation)
+	c, broken = c.raise(ctx, j, s, relation)
+	return c, nil, broken
 }
 
 // onSample inverts the draw's amplification, or of a kept draw what one more step
@@ -216,17 +200,23 @@ func (d *Draw) onSample(s privacy.Sampling, r privacy.Relation, target privacy.P
 	return onSample(s, r, target)
 }
 
-// planReleases has every mechanism plan its part of what the sample may spend.
-func (d *Draw) planReleases(ctx context.Context, j *job.Job) (job.Problems, error) {
+// candidate is the draw with a budget for its sample, of which every mechanism has
+// planned its part. The draw itself stays as it is.
+func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) (*Draw, job.Problems, error) {
 	var problems job.Problems
 	var broken error
+	c := *d
+	c.Sample, c.Releases = sample, make([]*Release, len(d.Releases))
 	events := make([]privacy.Event, 0, len(d.Releases))
-	for _, r := range d.Releases {
-		r.Share = portion(d.Sample, r.Job.Guarantee, d.Target)
+	for i, before := range d.Releases {
+		one := *before
+		r := &one
+		c.Releases[i] = r
+		r.Share = portion(sample, r.Job.Guarantee, d.Target)
 		r.Public = public(j, d)
 		if err := r.makePlan(ctx); err != nil {
-			if pluginFault(err) {
-				broken = cmp.Or(broken, pluginFailure(ctx, j, r.path()+".mechanism", err))
+			if isFault(err) {
+				broken = cmp.Or(broken, faulty(ctx, j, r.path()+".mechanism", err))
 			} else {
 				problems = append(problems, planProblems(j, r, err)...)
 			}
@@ -235,9 +225,9 @@ func (d *Draw) planReleases(ctx context.Context, j *job.Job) (job.Problems, erro
 		events = append(events, r.Plan.Event)
 	}
 	if len(events) > 0 {
-		d.Event = d.Design.Event(compose(append(d.Kept.earlier(), events...)))
+		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), events...)))
 	}
-	return problems, broken
+	return &c, problems, broken
 }
 
 // keptBack leaves a billionth of a target to the outward rounding of the
@@ -264,194 +254,6 @@ func compose(events []privacy.Event) privacy.Event {
 		return kinds[0]
 	}
 	return privacy.Compose{Events: kinds}
-}
-
-// makePlan asks the mechanism and holds it to its share under every relation
-// that the draw demands.
-func (r *Release) makePlan(ctx context.Context) error {
-	for _, rel := range r.Public.SampleRelations {
-		if !slices.Contains(r.Mech.About().Relations, rel) {
-			return fmt.Errorf("%s does not support %s on the sample", r.Job.Mechanism, rel)
-		}
-	}
-	if !slices.Contains(r.Mech.About().Designs, r.Public.Design.Kind) {
-		return fmt.Errorf("%s does not support samples drawn by %s", r.Job.Mechanism, r.Public.Design.Kind)
-	}
-	if err := r.Mech.Validate(r.Job.Params); err != nil {
-		return err
-	}
-	plan, err := r.Mech.Plan(ctx, sdk.PlanRequest{Params: r.Job.Params, Public: r.Public, Target: r.Share})
-	if err != nil {
-		return err
-	}
-	r.cost = 0
-	for _, rel := range r.Public.SampleRelations {
-		a, err := privacy.EpsilonAt(plan.Event, rel, r.Share.Delta)
-		if err != nil {
-			return fmt.Errorf("the plan of %s cannot be charged: %w", r.Job.Mechanism, err)
-		}
-		if a.Epsilon > r.Share.Epsilon {
-			return fmt.Errorf("the plan of %s spends more than its share under %s (ε %.6g of %.6g)", r.Job.Mechanism, rel, a.Epsilon, r.Share.Epsilon)
-		}
-		r.cost = math.Max(r.cost, a.Epsilon)
-	}
-	for _, name := range plan.Columns {
-		if _, ok := r.Public.Column(name); !ok {
-			return fmt.Errorf("%s asks for column %q, which is not declared in dataset.columns", r.Job.Mechanism, name)
-		}
-	}
-	r.Plan = plan
-	return nil
-}
-
-// withoutSampling asks what the error would be on the full table at the same
-// guarantee: the question that the report answers about sampling. A mechanism
-// that has no plan for the full table leaves it open.
-func (r *Release) withoutSampling(ctx context.Context, j *job.Job, relation privacy.Relation) []sdk.ExpectedError {
-	design, err := samplers.NewFull(j.Dataset.Size)
-	if err != nil {
-		return nil
-	}
-	whole := public(j, &Draw{Design: design, Relations: []privacy.Relation{relation}})
-	plan, err := r.Mech.Plan(ctx, sdk.PlanRequest{Params: r.Job.Params, Public: whole, Target: Point(r.Job.Guarantee)})
-	if err != nil {
-		return nil
-	}
-	return plan.Errors
-}
-
-// planProblems places a mechanism's refusal, or the parameters that it cannot take.
-// Before any data is read its words may be shown.
-func planProblems(j *job.Job, r *Release, err error) job.Problems {
-	var at paramErrors
-	if !errors.As(err, &at) {
-		return job.Problems{j.Problem(r.path()+".params", err.Error(), "")}
-	}
-	var problems job.Problems
-	for _, e := range at {
-		problems = append(problems, j.Problem(r.path()+".params"+e.path, e.message, e.hint))
-	}
-	return problems
-}
-
-// price evaluates the events on the population: of each release, of each draw,
-// and of the whole job, which is what is charged.
-func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
-	p.outer = outer
-	relation := p.Job.Dataset.Relation
-	var events, fresh, promised []privacy.Event
-	var targets []job.Guarantee // of the fresh draws
-	for _, d := range p.Draws {
-		events = append(events, d.Event)
-		if d.Kept != nil {
-			if err := d.priceKept(p.Job); err != nil {
-				return asPlanError(err, "draw %s: %v", d.Name, err)
-			}
-			continue
-		}
-		if p.Table != nil {
-			if err := p.Table.stands(relation, []privacy.Event{d.Event}, Point(d.Target).Delta); err != nil {
-				return asPlanError(err, "draw %s: %v", d.Name, err)
-			}
-		}
-		fresh, targets = append(fresh, d.Event), append(targets, d.Target)
-		shares := make([]privacy.Event, len(d.Releases))
-		for k, r := range d.Releases {
-			shares[k] = privacy.Approx{Eps: r.cost, Delta: r.Share.Delta}
-			together, err := d.promise(r.event(d), shares[k], outer, inside, d.own(r))
-			if err == nil {
-				r.Answer, err = p.cost(r.event(d), together, inside, d.own(r), Point(r.Job.Guarantee))
-			}
-			if err != nil {
-				return failure.New(failure.ExitBug, "PLAN_UNSOUND", "release %s: %v", r.Job.Name, err)
-			}
-		}
-		together, err := d.promise(d.Event, compose(shares), outer, inside, d.onTable())
-		if err != nil {
-			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
-		}
-		if d.Answer, err = p.cost(d.Event, together, inside, d.onTable(), Point(d.Target)); err != nil {
-			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
-		}
-		// What the draw costs on the table is what the draws compose with.
-		onTable, err := charged(d.Event, together, inside, d.onTable())
-		if err != nil {
-			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
-		}
-		promised = append(promised, privacy.Approx{Eps: onTable.Epsilon, Delta: onTable.Delta})
-	}
-	answer := privacy.Answer{Relation: relation}
-	var err error
-	switch {
-	case p.Table != nil:
-		answer, err = p.priceTable(events, promised, inside)
-	case len(fresh) > 0:
-		p.Event = compose(fresh)
-		answer, err = charged(p.Event, compose(promised), relation, Point(sum(targets...)))
-		p.Fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
-	}
-	if err != nil {
-		return asPlanError(err, "job: %v", err)
-	}
-	if len(fresh) < len(p.Draws) {
-		answer = plus(answer, p.Draws)
-	}
-	p.All, p.Answer = p.OnPopulation(compose(events)), answer
-	return nil
-}
-
-// OnPopulation is an event on the table as the population sees it: amplified, with
-// what earlier jobs did, where the table is itself a sample.
-func (p *Plan) OnPopulation(e privacy.Event) privacy.Event {
-	if p.outer == nil {
-		return e
-	}
-	return p.outer.With(compose(append(p.Table.Kept.earlier(), e)))
-}
-
-// bySplit is the method that charges what the releases cost one by one: each was
-// held to its share of the sample's budget by whichever method is best for it alone,
-// and what they need of their shares composes.
-const bySplit = "split"
-
-// charged is the accountant's answer at the target's δ: the smaller of what the
-// events cost together, and what the shares that the releases were held to cost
-// together (basic composition, then one amplification). The second never exceeds
-// the target; that is what the budget was split for. It is nil for events that stand
-// for themselves.
-func charged(event, shares privacy.Event, r privacy.Relation, target privacy.Point) (privacy.Answer, error) {
-	a, err := privacy.EpsilonAt(event, r, target.Delta)
-	if err != nil {
-		return a, err
-	}
-	if shares != nil {
-		b, err := privacy.EpsilonAt(shares, r, target.Delta)
-		if err != nil {
-			return b, err
-		}
-		a.Methods = maps.Clone(a.Methods)
-		a.Methods[bySplit] = privacy.Bound{Epsilon: b.Epsilon, Delta: b.Delta}
-		if b.Epsilon < a.Epsilon {
-			a.Epsilon, a.Delta, a.Upper, a.Method = b.Epsilon, b.Delta, b.Epsilon, bySplit
-		}
-	}
-	return a, within(a, target)
-}
-
-func within(a privacy.Answer, target privacy.Point) error {
-	if !(a.Epsilon <= target.Epsilon) {
-		return fmt.Errorf("the events cost ε %.9g, more than the target %.9g", a.Epsilon, target.Epsilon)
-	}
-	return nil
-}
-
-// asPlanError is a refusal of the ledger, or a plan that was priced wrongly.
-func asPlanError(err error, format string, args ...any) error {
-	var known *ledger.Error
-	if errors.As(err, &known) {
-		return failure.New(failure.ExitBudget, known.Code, "%s", known.Message)
-	}
-	return failure.New(failure.ExitBug, "PLAN_UNSOUND", format, args...)
 }
 
 // withinLimit compares the price with the job's own limit; what earlier jobs

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"context"
 	"math"
 
@@ -13,25 +14,26 @@ import (
 // record to cost as much as its replacement; noise that is added to a centred sum
 // makes it cost half. How much it costs is read off the events that the mechanisms
 // planned. Every raised plan is charged by its events like any other, all releases
-// of the draw together and each alone, and is kept only where no charge exceeds its
-// target: nothing rests on what a mechanism says about itself.
-func (d *Draw) raise(ctx context.Context, j *job.Job, s privacy.Sampling, relation privacy.Relation) error {
+// of the draw together and each alone, and is taken only where no charge exceeds its
+// target: nothing rests on what a mechanism says about itself. raise returns the best
+// draw that it found, which may be d itself.
+func (d *Draw) raise(ctx context.Context, j *job.Job, s privacy.Sampling, relation privacy.Relation) (*Draw, error) {
 	if p, ok := s.(privacy.Poisson); !ok || relation != privacy.ReplaceOne || p.Rate == 1 {
-		return nil
+		return d, nil
 	}
 	arrival, err := d.arrivalShare()
 	if err != nil || arrival > 1-1e-3 {
-		return nil // some mechanism has no better bound: the plan stands as it is
+		return d, nil // some mechanism has no better bound: the plan stands as it is
 	}
 	if d.budget.Delta > 0 {
 		return d.search(ctx, j, relation)
 	}
 	factor, err := d.pureFactor(s, relation, arrival)
 	if err != nil || factor <= 1 {
-		return nil
+		return d, nil
 	}
-	_, err = d.try(ctx, j, relation, factor)
-	return err
+	c, _, err := d.try(ctx, j, relation, factor)
+	return cmp.Or(c, d), err
 }
 
 // arrivalShare is the largest cost of an arrival, over that of a replacement, of the
@@ -103,11 +105,12 @@ const (
 )
 
 // search raises the budget until the charge meets the target, by interpolation.
-func (d *Draw) search(ctx context.Context, j *job.Job, relation privacy.Relation) error {
+func (d *Draw) search(ctx context.Context, j *job.Job, relation privacy.Relation) (*Draw, error) {
 	used, err := d.used(relation)
 	if err != nil || used > nearEnough {
-		return nil
+		return d, nil
 	}
+	best := d
 	lo, at := 1.0, used // the largest factor that was found good, and its charge over its target
 	hi, over := math.Inf(1), 0.0
 	for range mostTries {
@@ -116,52 +119,38 @@ func (d *Draw) search(ctx context.Context, j *job.Job, relation privacy.Relation
 			w := math.Log(0.997/at) / math.Log(over/at)
 			next = lo * math.Pow(hi/lo, math.Max(0.05, math.Min(0.95, w)))
 		}
-		used, err := d.try(ctx, j, relation, next/lo)
+		c, used, err := best.try(ctx, j, relation, next/lo)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if used > 1 {
+		if c == nil {
 			hi, over = next, used
-		} else if lo, at = next, used; at > nearEnough {
-			return nil
+		} else if best, lo, at = c, next, used; at > nearEnough {
+			break
 		}
 	}
-	return nil
+	return best, nil
 }
 
-// try makes the plan with factor times the ε, and takes it back where it cannot be
-// made or costs more than the target. It answers with what was used of the target,
-// more than 1 for a plan that was taken back.
-func (d *Draw) try(ctx context.Context, j *job.Job, relation privacy.Relation, factor float64) (float64, error) {
-	before, releases := *d, make([]Release, len(d.Releases))
-	for i, r := range d.Releases {
-		releases[i] = *r
-	}
-	back := func() {
-		now := d.Releases
-		*d = before
-		for i, r := range now {
-			*r = releases[i]
-		}
-	}
-	d.Sample.Epsilon *= factor
-	problems, broken := d.planReleases(ctx, j)
+// try returns the draw with factor times the ε, and which part of its target that
+// costs. It returns nil, and more than 1, where the plan cannot be made or costs more
+// than the target.
+func (d *Draw) try(ctx context.Context, j *job.Job, relation privacy.Relation, factor float64) (*Draw, float64, error) {
+	c, problems, broken := d.candidate(ctx, j, privacy.Point{Epsilon: d.Sample.Epsilon * factor, Delta: d.Sample.Delta})
 	if broken != nil {
-		return 0, broken
+		return nil, 0, broken
 	}
-	used, err := d.used(relation)
+	used, err := c.used(relation)
 	if len(problems) > 0 || err != nil || !(used <= 1) {
-		back()
 		if used <= 1 || math.IsInf(used, 1) || math.IsNaN(used) {
 			used = 2
 		}
-		return used, nil
+		return nil, used, nil
 	}
-	if d.Arrival, err = d.arrivals(); err != nil {
-		back()
-		return 2, nil
+	if c.Arrival, err = c.arrivals(); err != nil {
+		return nil, 2, nil
 	}
-	return used, nil
+	return c, used, nil
 }
 
 // arrivals is what an arrival costs, all releases together.

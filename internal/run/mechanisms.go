@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -75,9 +76,18 @@ func NewMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 func (m *mechanisms) Get(ctx context.Context, name string) (plan.Mechanism, error) {
 	k, err := m.get(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, blamed(err)
 	}
 	return k, nil
+}
+
+// blamed says that a plugin is to blame for an error, unless the mechanism refused.
+func blamed(err error) error {
+	var p *host.Error
+	if errors.As(err, &p) && p.Code != host.CodeRefused {
+		return &plan.Fault{Code: p.Code, Err: p}
+	}
+	return err
 }
 
 func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
@@ -178,11 +188,11 @@ func (k *mechanism) Origin() (builtin bool, sha256 string) { return k.builtin, k
 func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
 	p, err := k.take(ctx)
 	if err != nil {
-		return sdk.Plan{}, err
+		return sdk.Plan{}, blamed(err)
 	}
-	plan, err := p.Plan(ctx, req)
+	made, err := p.Plan(ctx, req)
 	k.put(p) // a plugin that failed answers every later call with an error
-	return plan, err
+	return made, blamed(err)
 }
 
 // Validate holds the parameters of a release to the mechanism's schema.
