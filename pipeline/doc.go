@@ -10,4 +10,3 @@
 // The package never imports a concrete mechanism. After the first row has been
 // read a failure is one of a fixed set of codes (P20).
 package pipeline
-

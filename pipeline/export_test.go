@@ -16,9 +16,9 @@ type RealDisk = output.OSDisk
 
 // With sets what only tests set.
 func With(o Options, at func(string), d Disk, lease time.Duration) Options {
-	o.At, o.Lease = at, lease
+	o.at, o.lease = at, lease
 	if d != nil {
-		o.Disk = d
+		o.disk = d
 	}
 	return o
 }
@@ -31,3 +31,6 @@ func Mounted(dir string) bool {
 
 // Codes are all declared codes.
 var Codes = failure.All
+
+// InsertCodes puts the table of codes into a page.
+var InsertCodes = failure.InsertCodes

@@ -2,34 +2,42 @@ package pipeline
 
 import (
 	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/look"
-	"github.com/dprelease/dprelease/internal/output"
-	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/job"
 )
 
-type (
-	Failure  = failure.Failure
-	Code     = failure.Code
-	Spent    = failure.Spent
-	Retry    = failure.Retry
-	Options  = run.Options
-	Event    = run.Event
-	Observer = run.Observer
-	Look     = look.Look
+// Problems are what is wrong with a job, each with its place in the file.
+type Problems = job.Problems
+
+// Failure is an error of a verb of this package that is not about the text of the job.
+// Its Exit is the exit code of the command line, its Code one word of those in
+// docs/exit-codes.md, and its Message a sentence for a person. Its method Cost says
+// what was spent, and its method Retry whether the same call may succeed later.
+// After the first row has been read its Message is a constant (P20).
+type Failure = failure.Failure
+
+// Spent says what a call that failed did to the budget.
+type Spent = failure.Spent
+
+// What a failure spent: nothing; the debit of this run, which stands; or that is not
+// known, and the ledger alone can tell.
+const (
+	SpentNone    = failure.SpentNone
+	SpentRelease = failure.SpentRelease
+	SpentUnknown = failure.SpentUnknown
 )
 
-const DefaultMemory = run.DefaultMemory
+// Retry says whether the same call may succeed when it is made again.
+type Retry = failure.Retry
 
-var (
-	Design        = plan.Design
-	ParamProblems = plan.ParamProblems
-	CodeOf        = failure.CodeOf
-	InsertCodes   = failure.InsertCodes
-	ReadReleases  = output.ReadReleases
-	WritePages    = output.WritePages
+// Whether to try again: a program may do it; not before something is changed; or a
+// person has to look first.
+const (
+	RetryYes  = failure.RetryYes
+	RetryNo   = failure.RetryNo
+	RetryLook = failure.RetryLook
 )
 
+// The exit codes of the command line.
 const (
 	ExitDone         = failure.ExitDone
 	ExitBug          = failure.ExitBug
@@ -41,12 +49,12 @@ const (
 	ExitLedger       = failure.ExitLedger
 	ExitNotPublished = failure.ExitNotPublished
 	ExitInterrupted  = failure.ExitInterrupted
-
-	SpentNone    = failure.SpentNone
-	SpentRelease = failure.SpentRelease
-	SpentUnknown = failure.SpentUnknown
-
-	RetryYes  = failure.RetryYes
-	RetryNo   = failure.RetryNo
-	RetryLook = failure.RetryLook
 )
+
+// Code is one word that a failure may end with, and all that a script needs to know
+// of it.
+type Code = failure.Code
+
+// CodeOf finds a code. A word that is not declared is treated as a bug: a person has
+// to look.
+func CodeOf(name string) Code { return failure.CodeOf(name) }

@@ -72,7 +72,7 @@ func plan(t *testing.T, path string) (*pipeline.Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.MakePlan(background, j, options())
+	return pipeline.Plan(background, j, options())
 }
 
 func rat(t *testing.T, x float64) *big.Rat {

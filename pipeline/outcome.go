@@ -15,11 +15,13 @@ import (
 type Outcome struct {
 	// Already says that the releases were there: nothing was drawn or debited.
 	Already bool
-	Dir     string
-	Report  report.Report
-	results map[string]sdk.Result // where Already, what could be read back
-	asked   []string              // where Already, the formats of the job
-	made    string                // says that the ledger is new, "" where it is not
+	Dir     string        // the folder that holds the releases
+	Report  report.Report // what stands in its report.json
+	// Results are the released values by the names of the releases. Where Already,
+	// those that could be read back.
+	Results map[string]sdk.Result
+	asked   []string // where Already, the formats of the job
+	made    string   // says that the ledger is new, "" where it is not
 }
 
 // MarshalJSON is the outcome for programs.
@@ -34,7 +36,7 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 
 // WriteText prints a summary for a person.
 func (o *Outcome) WriteText(w io.Writer) error {
-	s := output.Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.results}
+	s := output.Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.Results}
 	if o.Already {
 		s.Unmade = o.unmade()
 	}

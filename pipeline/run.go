@@ -6,7 +6,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/budget"
 	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
@@ -19,7 +18,7 @@ import (
 //
 // A job that uses a kept draw is planned again where another job was faster at it:
 // what it may spend depends on what was spent.
-func Run(ctx context.Context, j *job.Job, o run.Options) (*Outcome, error) {
+func Run(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 	for range budget.MostPlans {
 		if done, err := runOnce(ctx, j, o); !errors.Is(err, budget.ErrMoved) {
 			return done, err
@@ -28,10 +27,10 @@ func Run(ctx context.Context, j *job.Job, o run.Options) (*Outcome, error) {
 	return nil, budget.ErrMoved
 }
 
-func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err error) {
-	set := run.NewMechanisms(ctx, j, o)
+func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) {
+	set := run.NewMechanisms(ctx, j, o.programs())
 	defer set.Close()
-	o.Observer = run.Serially(o.Observer)
+	watch := o.watch()
 	priced, err := plan.Make(ctx, j, set, budget.Remembered{})
 	if err != nil {
 		return nil, err
@@ -40,21 +39,21 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 	if err != nil {
 		return nil, err
 	}
-	o.Observe(run.Event{Kind: "plan"})
-	o.Reach("planned")
+	watch(run.Event{Kind: "plan"})
+	o.reach("planned")
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
 	t, err := run.OpenTable(ctx, priced, o.Memory)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	o.Reach("opened")
-	b, err := budget.Open(ctx, priced, ids, o)
+	o.reach("opened")
+	b, err := budget.Open(ctx, priced, ids, o.budget(watch))
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
-	o.Reach("ledger")
+	o.reach("ledger")
 	looked, err := budget.LookedAt(ctx, b.Ledger, j)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
@@ -66,7 +65,7 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 		return nil, err
 	}
 	// Whatever can go wrong with the page's figures goes wrong before the debit.
-	o.Reach("paging")
+	o.reach("paging")
 	rep, err := output.Describe(priced, o.Version)
 	if err != nil {
 		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
@@ -80,7 +79,7 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 	if err != nil {
 		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
 	}
-	out, err := output.NewFolder(j.Output.Dir, o.Disk)
+	out, err := output.NewFolder(j.Output.Dir, o.disk)
 	if err != nil {
 		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
@@ -96,45 +95,45 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 		}
 		err = failure.AfterDebit(err)
 	}()
-	o.Reach("debited")
+	o.reach("debited")
 	leased, release := b.Ledger.Keep(ctx, b.Ticket)
 	defer func() {
 		release()
 		b.End(ctx)
 	}()
-	r := run.New(priced, t, set, o)
+	r := run.New(priced, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	if err := whole(content(r.Draws(leased))); err != nil {
 		return nil, run.CodeOf(leased, err)
 	}
-	o.Reach("drawn")
+	o.reach("drawn")
 	// Too late for an interrupt: what is left takes no time and must not be cut.
 	ctx = context.WithoutCancel(ctx)
 	rep.Budget, rep.Look = b.Account(), looked
-	outcome, err := deliver(ctx, r, rep, page, out, b)
+	outcome, err := deliver(ctx, r, rep, page, out, b, o.reach)
 	if err != nil {
 		return nil, failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 	}
-	o.Reach("visible")
+	o.reach("visible")
 	if err := b.Published(ctx, b.Ticket.Release); err != nil {
 		return nil, err
 	}
-	o.Reach("published")
-	o.Observe(run.Event{Kind: "published"})
+	o.reach("published")
+	watch(run.Event{Kind: "published"})
 	return outcome, nil
 }
 
 // again is the outcome of a run that found its releases made: nil where there are none.
-func again(j *job.Job, e *budget.Earlier) *Outcome {
+func again(j *Job, e *budget.Earlier) *Outcome {
 	if e == nil {
 		return nil
 	}
-	return &Outcome{Already: true, Dir: e.Dir, Report: e.Report, results: e.Results, asked: j.Output.Formats}
+	return &Outcome{Already: true, Dir: e.Dir, Report: e.Report, Results: e.Results, asked: j.Output.Formats}
 }
 
 // deliver makes all files of all releases, has them stored, and puts the folder
 // that holds them in place.
-func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget) (*Outcome, error) {
+func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget, reach func(string)) (*Outcome, error) {
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]
@@ -151,7 +150,7 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 	if err := b.Seal(ctx, out.Files); err != nil {
 		return nil, err
 	}
-	r.Options.Reach("sealed")
+	reach("sealed")
 	if r.Private != nil {
 		if err := output.WriteDiagnostics(out, r.Private.Content(rep.Job, r.Table.Rows())); err != nil {
 			return nil, err
@@ -160,5 +159,5 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 	if err := out.Publish(); err != nil {
 		return nil, failure.Resting(failure.New(failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
 	}
-	return &Outcome{Dir: out.Final, Report: rep, results: r.Results, made: b.Made}, nil
+	return &Outcome{Dir: out.Final, Report: rep, Results: r.Results, made: b.Made}, nil
 }

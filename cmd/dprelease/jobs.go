@@ -55,7 +55,7 @@ func (pipelineJobs) look(ctx context.Context, j *job.Job, o pipeline.Options) (a
 }
 
 func (pipelineJobs) plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {
-	p, err := pipeline.MakePlan(ctx, j, o)
+	p, err := pipeline.Plan(ctx, j, o)
 	if err != nil {
 		return nil, err // a nil *Plan must not become a non-nil answer
 	}

@@ -19,7 +19,7 @@ import (
 type Budget struct {
 	plan    *plan.Plan
 	ids     map[string]string // of the draws that this run keeps, by name
-	options run.Options
+	options Options
 	Ledger  *ledger.Ledger
 	key     string             // what is asked
 	content *table.Fingerprint // what it is asked of, once that is known

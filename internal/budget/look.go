@@ -13,14 +13,13 @@ import (
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
 )
 
 // RecordLook tells the ledger. A ledger that the job names is never made by a look; the
 // one beside the job is, as by a run.
-func RecordLook(ctx context.Context, j *job.Job, o run.Options) (string, error) {
+func RecordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
 	at, err := AddressOf(j)
 	if err != nil {
 		return "", err

@@ -16,7 +16,7 @@ import (
 // Open opens the ledger of a plan. Where there is none it makes the one beside the
 // job, and one that the job names only where a person said so: a slip in an address must
 // not begin a new budget.
-func Open(ctx context.Context, p *plan.Plan, ids map[string]string, o run.Options) (*Budget, error) {
+func Open(ctx context.Context, p *plan.Plan, ids map[string]string, o Options) (*Budget, error) {
 	key, err := keyOf(p)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func Open(ctx context.Context, p *plan.Plan, ids map[string]string, o run.Option
 }
 
 // openLedger opens the ledger, and holds it to the releases beside the output.
-func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o run.Options, create bool) (*ledger.Ledger, error) {
+func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o Options, create bool) (*ledger.Ledger, error) {
 	l, err := ledger.Open(ctx, at, ledger.Options{Create: create, By: o.By, LockWait: o.LockWait})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -14,14 +15,14 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// mechanisms are the plugin processes of one job. A process is used again: a
+// Mechanisms are the plugin processes of one job. A process is used again: a
 // release takes one from the pool and puts it back. A process that failed is not
 // put back.
-type mechanisms struct {
-	job     *job.Job
-	options Options
-	begun   sync.WaitGroup
-	cancel  context.CancelFunc // ends the starts that nobody waits for any more
+type Mechanisms struct {
+	job    *job.Job
+	from   Programs
+	begun  sync.WaitGroup
+	cancel context.CancelFunc // ends the starts that nobody waits for any more
 
 	mu    sync.Mutex
 	known map[string]*started
@@ -53,8 +54,8 @@ const startsAtOnce = 4
 // NewMechanisms starts the mechanisms of a job's releases: a process takes longer
 // to start than everything that can be done in the meantime. Whoever asks for one
 // waits for it, and hears then what went wrong.
-func NewMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
-	m := &mechanisms{job: j, options: o, known: map[string]*started{}}
+func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
+	m := &Mechanisms{job: j, from: from, known: map[string]*started{}}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
 	for _, r := range j.Releases {
@@ -73,7 +74,7 @@ func NewMechanisms(ctx context.Context, j *job.Job, o Options) *mechanisms {
 }
 
 // Get returns the mechanism of that name, started and asked what it is.
-func (m *mechanisms) Get(ctx context.Context, name string) (plan.Mechanism, error) {
+func (m *Mechanisms) Get(ctx context.Context, name string) (plan.Mechanism, error) {
 	k, err := m.get(ctx, name)
 	if err != nil {
 		return nil, blamed(err)
@@ -90,7 +91,7 @@ func blamed(err error) error {
 	return err
 }
 
-func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
+func (m *Mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
 	m.mu.Lock()
 	s := m.known[name]
 	if s == nil {
@@ -103,7 +104,7 @@ func (m *mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
 }
 
 // start starts a mechanism and asks it what it is.
-func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error) {
+func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error) {
 	k, err := m.command(name)
 	if err != nil {
 		return nil, err
@@ -124,26 +125,26 @@ func (m *mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 	return k, nil
 }
 
-func (m *mechanisms) command(name string) (*mechanism, error) {
+func (m *Mechanisms) command(name string) (*mechanism, error) {
 	if p, ok := m.job.Plugin(name); ok {
 		return &mechanism{
 			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising},
-			limits:  host.Limits{Release: p.Timeout, SoleParent: m.options.SoleParent},
+			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
 			sha256:  p.SHA256,
 		}, nil
 	}
-	if m.options.builtin(name) < 0 {
+	if !slices.ContainsFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }) {
 		return nil, fmt.Errorf("no mechanism of the name %q", name)
 	}
 	return &mechanism{
-		command: host.Command{Name: name, Path: m.options.Self, Args: []string{"__mechanism"}, Mechanism: name},
-		limits:  host.Limits{SoleParent: m.options.SoleParent},
+		command: host.Command{Name: name, Path: m.from.Self, Args: []string{ServeArgument}, Mechanism: name},
+		limits:  host.Limits{SoleParent: m.from.SoleParent},
 		builtin: true,
 	}, nil
 }
 
 // Close ends all processes.
-func (m *mechanisms) Close() {
+func (m *Mechanisms) Close() {
 	m.cancel()
 	m.begun.Wait()
 	m.mu.Lock()

@@ -1,10 +1,6 @@
 package run
 
-import (
-	"sync"
-
-	"github.com/dprelease/dprelease/internal/plan"
-)
+import "github.com/dprelease/dprelease/internal/plan"
 
 // Event is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
@@ -15,28 +11,6 @@ type Event struct {
 	Done    int64  `json:"done,omitempty"`
 	Total   int64  `json:"total,omitempty"`
 	Message string `json:"message,omitempty"`
-}
-
-// Observer is told what happens during a run. Calls come one at a time.
-type Observer interface{ Observe(Event) }
-
-// serial hands events on one at a time.
-type serial struct {
-	mu sync.Mutex
-	to Observer
-}
-
-func Serially(o Observer) Observer {
-	if o == nil {
-		return nil
-	}
-	return &serial{to: o}
-}
-
-func (s *serial) Observe(e Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.to.Observe(e)
 }
 
 // progressSteps is how many times each draw reports its progress.
@@ -56,7 +30,7 @@ func (r *Runner) progress(d *plan.Draw, scan, scans int) func(rows int64) {
 		}
 		for last < share {
 			last++
-			r.Options.Observe(Event{Kind: "progress", Draw: d.Name, Done: last, Total: progressSteps})
+			r.options.Observe(Event{Kind: "progress", Draw: d.Name, Done: last, Total: progressSteps})
 		}
 	}
 }

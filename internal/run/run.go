@@ -24,9 +24,9 @@ import (
 type Runner struct {
 	Plan      *plan.Plan
 	Table     *OpenedTable
-	Options   Options
+	options   Options
 	Private   *diagnostics // nil unless asked for
-	set       *mechanisms
+	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 
 	mu      sync.Mutex
@@ -42,8 +42,8 @@ func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
 }
 
 // New begins to carry out a plan.
-func New(p *plan.Plan, t *OpenedTable, set *mechanisms, o Options) *Runner {
-	r := &Runner{Plan: p, Table: t, set: set, Options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
+	r := &Runner{Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -75,7 +75,7 @@ const together = 8
 // draw draws one sample and makes all releases from it (P4). More releases than
 // are fed at once see the same rows again.
 func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) error {
-	r.Options.Observe(Event{Kind: "draw", Draw: d.Name})
+	r.options.Observe(Event{Kind: "draw", Draw: d.Name})
 	// The mechanisms get ready beside the draw.
 	begin := sync.OnceValues(func() (picks *picker, err error) {
 		err = guarded(func() error { picks, err = r.begin(d); return err })
@@ -129,7 +129,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, 
 		own := src.Child()
 		// Before the scan begins: whether it is faster than a process depends on the
 		// number of rows (P19).
-		r.Options.Observe(Event{Kind: "release-start", Release: rel.Job.Name})
+		r.options.Observe(Event{Kind: "release-start", Release: rel.Job.Name})
 		go func() {
 			err := guarded(func() error {
 				return r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
@@ -213,7 +213,7 @@ func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, s
 		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
 	r.keep(d, rel.Job.Name, result)
-	r.Options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
+	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
 	return nil
 }
 

@@ -1,0 +1,109 @@
+package pipeline
+
+import (
+	"sync"
+	"time"
+
+	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// DefaultMemory is the memory of Options that do not say.
+const DefaultMemory = run.DefaultMemory
+
+// ServeArgument is the one argument with which a run starts the program Options.Self.
+// A program whose only argument it is must serve its mechanisms and do nothing else:
+//
+//	if len(os.Args) == 2 && os.Args[1] == pipeline.ServeArgument {
+//		serve.Mechanisms(mean.Mechanism{}, count.Mechanism{})
+//		return
+//	}
+//
+// Package serve is plugins/sdk/serve.
+const ServeArgument = run.ServeArgument
+
+// Options are what a program gives a job. The zero value runs a job that names all its
+// mechanisms as plugins, and whose ledger is there.
+type Options struct {
+	Observer    Observer // told what happens; may be nil
+	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
+
+	// Self is the program that serves the built-in mechanisms: this one (os.Executable),
+	// which then has to look for ServeArgument, or the path of a dprelease.
+	Self string
+	// Builtins are what the mechanisms of Self say of themselves. A job may use those
+	// that are listed.
+	Builtins []sdk.Description
+	Version  string // of this program, for the report
+	// SoleParent says that this process has no children but plugins, so that every
+	// orphan of theirs can be found and killed.
+	SoleParent bool
+
+	// Again spends a second time after a run that was cut off between its debit and
+	// its releases.
+	Again bool
+	// Wait is for how long to wait for another run of the same job; 0 means ten
+	// minutes.
+	Wait time.Duration
+	// Memory is the most bytes that the values of the table may take at once; 0 means
+	// DefaultMemory. A table that needs more is refused before the debit.
+	Memory int64
+	// CreateLedger makes the ledger that the job names where there is none. The one
+	// beside a job that names none is made in any case.
+	CreateLedger bool
+	// LockWait is for how long to wait while others keep the ledger locked; 0 means the
+	// ledger's default.
+	LockWait time.Duration
+	// By names who runs the job, for the ledger's records; "" means the login name and
+	// the host.
+	By string
+
+	lease time.Duration // of a run; 0: the ledger's
+	disk  output.Disk   // nil: the real one
+	// at is told when a run gets to a named point, so that a test can end it there.
+	at func(point string)
+}
+
+// Event is one step of a run, for progress bars and schedulers. It holds public
+// facts only: Done and Total are shares of a draw, never rows (P19).
+type Event struct {
+	Kind    string `json:"event"`
+	Release string `json:"release,omitempty"`
+	Draw    string `json:"draw,omitempty"`
+	Done    int64  `json:"done,omitempty"`
+	Total   int64  `json:"total,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Observer is told what happens during a run. Calls come one at a time.
+type Observer interface{ Observe(Event) }
+
+// watch hands events to the observer, one at a time.
+func (o Options) watch() func(run.Event) {
+	if o.Observer == nil {
+		return func(run.Event) {}
+	}
+	var mu sync.Mutex
+	return func(e run.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		o.Observer.Observe(Event(e))
+	}
+}
+
+func (o Options) reach(point string) {
+	if o.at != nil {
+		o.at(point)
+	}
+}
+
+func (o Options) programs() run.Programs {
+	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent}
+}
+
+func (o Options) budget(watch func(run.Event)) budget.Options {
+	return budget.Options{Again: o.Again, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
+		Lease: o.lease, Disk: o.disk, Observe: watch, Reach: o.reach}
+}
