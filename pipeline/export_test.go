@@ -4,7 +4,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/output"
 )
 
@@ -28,9 +27,3 @@ func Mounted(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && output.Mounted(dir, info)
 }
-
-// Codes are all declared codes.
-var Codes = failure.All
-
-// InsertCodes puts the table of codes into a page.
-var InsertCodes = failure.InsertCodes

@@ -1,4 +1,4 @@
-package pipeline_test
+package failure_test
 
 import (
 	"go/ast"
@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -28,7 +28,7 @@ var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID"} // environmen
 // code is one that the sources hold.
 func TestEveryCodeIsDeclared(t *testing.T) {
 	used := map[string]string{"INTERNAL": "", "OUTPUT": "", "REPORT": "", "INTERRUPTED": "", "USAGE": "", "PANIC": "", "CRASHED": ""}
-	for _, dir := range []string{".", "../cmd/dprelease", "../ledger", "../internal/host"} {
+	for _, dir := range []string{".", "../plan", "../run", "../output", "../budget", "../look", "../../pipeline", "../../cmd/dprelease", "../../ledger", "../host"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)
@@ -57,7 +57,7 @@ func TestEveryCodeIsDeclared(t *testing.T) {
 		used[c] = "internal/host"
 	}
 	declared := map[string]bool{}
-	for _, c := range pipeline.Codes {
+	for _, c := range failure.All {
 		if declared[c.Name] {
 			t.Errorf("%s is declared twice", c.Name)
 		}
@@ -65,7 +65,7 @@ func TestEveryCodeIsDeclared(t *testing.T) {
 		if _, ok := used[c.Name]; !ok {
 			t.Errorf("%s is declared, and nothing ends with it", c.Name)
 		}
-		if c.Meaning == "" || c.Do == "" || !slices.Contains([]pipeline.Retry{pipeline.RetryYes, pipeline.RetryNo, pipeline.RetryLook}, c.Retry) {
+		if c.Meaning == "" || c.Do == "" || !slices.Contains([]failure.Retry{failure.RetryYes, failure.RetryNo, failure.RetryLook}, c.Retry) {
 			t.Errorf("%s does not say what it means, what to do or whether to retry", c.Name)
 		}
 	}
@@ -101,15 +101,15 @@ func wordsIn(t *testing.T, file string) (found []string) {
 
 // The page is as the declaration says.
 func TestExitCodesPage(t *testing.T) {
-	b, err := os.ReadFile("../docs/exit-codes.md")
+	b, err := os.ReadFile("../../docs/exit-codes.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := pipeline.InsertCodes(string(b))
+	page, err := failure.InsertCodes(string(b))
 	if err != nil || page != string(b) {
-		t.Errorf("docs/exit-codes.md is not up to date: run go generate ./pipeline (%v)", err)
+		t.Errorf("docs/exit-codes.md is not up to date: run go generate ./internal/failure (%v)", err)
 	}
-	for _, c := range pipeline.Codes {
+	for _, c := range failure.All {
 		if !strings.Contains(page, "`"+c.Name+"`") {
 			t.Errorf("the page does not name %s", c.Name)
 		}
@@ -119,16 +119,16 @@ func TestExitCodesPage(t *testing.T) {
 // After a debit no program may be told to try again by itself, unless the releases are
 // stored.
 func TestRetryAfterADebit(t *testing.T) {
-	for _, c := range pipeline.Codes {
-		before, after := &pipeline.Failure{Code: c.Name}, &pipeline.Failure{Code: c.Name, Spent: pipeline.SpentRelease}
-		if before.Cost() != pipeline.SpentNone || before.Retry() != c.Retry {
+	for _, c := range failure.All {
+		before, after := &failure.Failure{Code: c.Name}, &failure.Failure{Code: c.Name, Spent: failure.SpentRelease}
+		if before.Cost() != failure.SpentNone || before.Retry() != c.Retry {
 			t.Errorf("%s before the debit: spent %s, retry %s", c.Name, before.Cost(), before.Retry())
 		}
-		if after.Cost() != pipeline.SpentRelease || after.Retry() == pipeline.RetryYes {
+		if after.Cost() != failure.SpentRelease || after.Retry() == failure.RetryYes {
 			t.Errorf("%s after the debit: spent %s, retry %s", c.Name, after.Cost(), after.Retry())
 		}
 	}
-	if f := (&pipeline.Failure{Code: "UNHEARD_OF"}); f.Retry() != pipeline.RetryLook {
+	if f := (&failure.Failure{Code: "UNHEARD_OF"}); f.Retry() != failure.RetryLook {
 		t.Errorf("an unknown code says retry: %s", f.Retry())
 	}
 }
