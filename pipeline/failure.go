@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/dprelease/dprelease/internal/budget"
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/look"
 	"github.com/dprelease/dprelease/internal/output"
@@ -26,6 +27,7 @@ var (
 	ParamProblems = plan.ParamProblems
 	CodeOf        = failure.CodeOf
 	InsertCodes   = failure.InsertCodes
+	LedgerOf      = budget.LedgerOf
 	ReadReleases  = output.ReadReleases
 	WritePages    = output.WritePages
 )

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/dprelease/dprelease/internal/budget"
 	"github.com/dprelease/dprelease/internal/failure"
@@ -32,6 +33,7 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 	set := run.NewMechanisms(ctx, j, o)
 	defer set.Close()
 	o.Observer = run.Serially(o.Observer)
+	output.RemoveStale(filepath.Dir(j.Output.Dir))
 	priced, err := plan.Make(ctx, j, set, budget.Remembered{})
 	if err != nil {
 		return nil, err
@@ -49,12 +51,13 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 	}
 	defer t.Close()
 	o.Reach("opened")
-	b, err := budget.Open(ctx, priced, ids, o)
+	b, err := budget.Open(ctx, priced, t, ids, o)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	o.Reach("ledger")
+	b.Tidy(ctx)
 	looked, err := budget.LookedAt(ctx, b.Ledger, j)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
@@ -85,7 +88,7 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.Discard()
-	if found, err := b.Debit(ctx, t); found != nil || err != nil {
+	if found, err := b.Debit(ctx, t, out); found != nil || err != nil {
 		return again(j, found), err
 	}
 	// From here on a failure is one of a fixed set of codes (P20), a panic among them,
@@ -105,7 +108,9 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 	r := run.New(priced, t, set, o)
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	if err := whole(content(r.Draws(leased))); err != nil {
-		return nil, run.CodeOf(leased, err)
+		known := run.CodeOf(leased, err)
+		b.Failed(ctx, t, known, run.BlamesData(leased, known, err))
+		return nil, known
 	}
 	o.Reach("drawn")
 	// Too late for an interrupt: what is left takes no time and must not be cut.
@@ -113,7 +118,9 @@ func runOnce(ctx context.Context, j *job.Job, o run.Options) (done *Outcome, err
 	rep.Budget, rep.Look = b.Account(), looked
 	outcome, err := deliver(ctx, r, rep, page, out, b)
 	if err != nil {
-		return nil, failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		b.Failed(ctx, t, known, false)
+		return nil, known
 	}
 	o.Reach("visible")
 	if err := b.Published(ctx, b.Ticket.Release); err != nil {

@@ -35,7 +35,7 @@ func Check(ctx context.Context, j *job.Job, o run.Options) error {
 	if _, err := priceOf(ctx, j, o); err != nil {
 		return err
 	}
-	_, err := budget.AddressOf(j)
+	_, err := budget.LedgerOf(ctx, j)
 	return err
 }
 
