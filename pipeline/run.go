@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"github.com/dprelease/dprelease/internal/budget"
 	"github.com/dprelease/dprelease/internal/failure"
@@ -31,6 +32,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	set := run.NewMechanisms(ctx, j, o.programs())
 	defer set.Close()
 	watch := o.watch()
+	output.RemoveStale(filepath.Dir(j.Output.Dir))
 	priced, err := plan.Make(ctx, j, set, budget.Remembered{})
 	if err != nil {
 		return nil, err
@@ -48,12 +50,13 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	}
 	defer t.Close()
 	o.reach("opened")
-	b, err := budget.Open(ctx, priced, ids, o.budget(watch))
+	b, err := budget.Open(ctx, priced, t, ids, o.budget(watch))
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	o.reach("ledger")
+	b.Tidy(ctx)
 	looked, err := budget.LookedAt(ctx, b.Ledger, j)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
@@ -84,7 +87,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.Discard()
-	if found, err := b.Debit(ctx, t); found != nil || err != nil {
+	if found, err := b.Debit(ctx, t, out); found != nil || err != nil {
 		return again(j, found), err
 	}
 	// From here on a failure is one of a fixed set of codes (P20), a panic among them,
@@ -104,7 +107,9 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	r := run.New(priced, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	if err := whole(content(r.Draws(leased))); err != nil {
-		return nil, run.CodeOf(leased, err)
+		known := run.CodeOf(leased, err)
+		b.Failed(ctx, t, known, run.BlamesData(leased, known, err))
+		return nil, known
 	}
 	o.reach("drawn")
 	// Too late for an interrupt: what is left takes no time and must not be cut.
@@ -112,7 +117,9 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	rep.Budget, rep.Look = b.Account(), looked
 	outcome, err := deliver(ctx, r, rep, page, out, b, o.reach)
 	if err != nil {
-		return nil, failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		b.Failed(ctx, t, known, false)
+		return nil, known
 	}
 	o.reach("visible")
 	if err := b.Published(ctx, b.Ticket.Release); err != nil {

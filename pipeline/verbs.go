@@ -39,7 +39,7 @@ func Check(ctx context.Context, j *Job, o Options) error {
 	if _, err := priceOf(ctx, j, o); err != nil {
 		return err
 	}
-	_, err := budget.AddressOf(j)
+	_, err := budget.LedgerOf(ctx, j)
 	return err
 }
 
@@ -131,6 +131,11 @@ func Design(j *Job, sample string) (samplers.Design, error) { return plan.Design
 func ParamProblems(j *Job, builtins []sdk.Description) Problems {
 	return plan.ParamProblems(j, builtins)
 }
+
+// LedgerOf returns the address of the ledger that the job names, or of the default
+// one in the job's folder. It refuses a job whose ledger an earlier version of this
+// program put in another place, so that nothing that was spent is forgotten.
+func LedgerOf(ctx context.Context, j *Job) (ledger.Address, error) { return budget.LedgerOf(ctx, j) }
 
 // ReadReleases finds every release below some folders, and what its files are now:
 // what ledger verify compares a ledger with.

@@ -2,10 +2,14 @@ package budget
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
@@ -21,43 +25,45 @@ type Budget struct {
 	ids     map[string]string // of the draws that this run keeps, by name
 	options Options
 	Ledger  *ledger.Ledger
-	key     string             // what is asked
+	key     string             // what is asked: the job's digest
+	former  []string           // the digests that earlier versions gave the job
 	content *table.Fingerprint // what it is asked of, once that is known
+	columns []ledger.Column    // the same, column by column
 	whole   string             // the content of the whole table, for kept draws
 	rows    []ledger.Rows      // of the draws that this run keeps
 	Ticket  *ledger.Ticket
 	sealed  bool
-	Made    string // says that the ledger is new, "" where it is not
+	failure *ledger.Failure // how the run failed after its debit
+	Made    string          // says that the ledger is new, "" where it is not
 }
 
 // defaultWait is how long a run waits for another one of the same job.
 const defaultWait = 10 * time.Minute
 
-// AddressOf is where the job's ledger is: the one it names, or the default one in
-// its folder.
-func AddressOf(j *job.Job) (ledger.Address, error) {
-	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
-	if err != nil {
-		return a, failure.InJob(j, "budget.ledger", failure.Message(err), "")
-	}
-	return a, nil
-}
-
 // Released returns the outcome of an earlier run of the same job on the same data,
 // published again, or nil where there is none. It waits for a run that is at work.
 func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
-		return b.Ledger.Look(ctx, b.key, b.contentText())
+		return b.Ledger.Look(ctx, b.key, b.contentText(), b.former...)
 	})
 	switch {
 	case err != nil:
 		return nil, err
 	case s.Found != nil:
 		return b.again(ctx, s.Found)
+	case s.Hopeless():
+		return nil, hopeless(s.Failed)
 	case s.Unfinished && !b.options.Again:
-		return nil, failure.New(failure.ExitLedger, ledger.CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+		return nil, failure.OfLedger(ctx, s.Refusal())
 	}
 	return nil, b.free()
+}
+
+// hopeless repeats how an earlier run failed on the same data.
+func hopeless(f *ledger.Failure) error {
+	known := failure.New(f.Exit, f.Code, "%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; mend the table, or what the job says of it; nothing was drawn and nothing debited", strings.TrimSuffix(f.Message, failure.SpentOnly))
+	known.Again = failure.RetryNo
+	return known
 }
 
 // free refuses an output folder that holds anything.
@@ -78,11 +84,14 @@ func (b *Budget) taken(files []ledger.File) error {
 	dir := b.plan.Job.Output.Dir
 	problem := func(message, hint string) error { return failure.InJob(b.plan.Job, "output.dir", message, hint) }
 	r, ok := output.StoredReport(dir)
+	mine := ok && (r.Job.Digest == b.plan.Job.Digest() || slices.Contains(b.plan.Job.FormerDigests(), r.Job.Digest))
 	switch {
-	case len(files) > 0 && ok && r.Job.Digest == b.plan.Job.Digest():
+	case len(files) > 0 && mine:
 		return problem("holds these releases, but "+output.Difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
-	case ok && r.Job.Digest == b.plan.Job.Digest():
-		return problem("holds what this job released before, from other data or with another version of a mechanism; it is never overwritten", "move that folder away, or name another; the run is a new release and spends again")
+	case mine:
+		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; on other data the run is a new release and spends again")
+	case ok && r.Job.Name == b.plan.Job.Name && r.Job.Digest != "":
+		return problem("holds what the job "+r.Job.Name+" released before it was changed; it is never overwritten", "move that folder away, or name another; what the job asks for now is a new release and spends again")
 	case ok && r.Job.Digest != "":
 		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
 	}
@@ -94,14 +103,20 @@ func (b *Budget) taken(files []ledger.File) error {
 
 // Debit makes the spend durable; nothing is drawn before it returns. It returns an
 // outcome where another run was faster.
-func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
+func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Folder) (*Earlier, error) {
 	q, err := request(b.plan, b.ids)
 	if err != nil {
 		return nil, err
 	}
-	q.Plan, q.Again, q.Lease = b.key, b.options.Again, b.options.Lease
+	q.Plan, q.Former, q.Again, q.Lease = b.key, b.former, b.options.Again, b.options.Lease
+	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
+		q.Host, err = os.Hostname()
+	}
+	if err != nil {
+		q.Folder = "" // nobody can find it again
+	}
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
-		q.Content = b.contentText()
+		q.Content, q.Columns = b.contentText(), b.columns
 		return b.Ledger.Debit(ctx, q)
 	})
 	switch {
@@ -109,6 +124,8 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable) (*Earlier, error
 		return nil, err
 	case s.Found != nil:
 		return b.again(ctx, s.Found)
+	case s.Hopeless():
+		return nil, hopeless(s.Failed)
 	case s.Moved:
 		return nil, ErrMoved
 	}
@@ -160,11 +177,51 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// Tidy removes the folders that killed runs of this account left behind on this host,
+// wherever they are. It does what it can: nothing depends on it.
+func (b *Budget) Tidy(ctx context.Context) {
+	host, err := os.Hostname()
+	if err != nil {
+		return
+	}
+	left, err := b.Ledger.Leftovers(ctx, plan.AccountOf(b.plan.Job), host)
+	if err != nil {
+		return
+	}
+	for release, path := range left {
+		if _, err := os.Lstat(path); err == nil && !output.RemoveUnlocked(path) {
+			continue // a run is at work on it
+		}
+		_ = b.Ledger.Forget(ctx, release)
+	}
+}
+
 // End gives up the lease of a run that did not get to its seal, so that the next
-// one need not wait to find that out.
+// one need not wait to find that out, and keeps how it failed.
 func (b *Budget) End(ctx context.Context) {
-	if !b.sealed {
-		_ = b.Ledger.Drop(context.WithoutCancel(ctx), b.Ticket) // it runs out by itself
+	switch ctx = context.WithoutCancel(ctx); {
+	case b.sealed:
+	case b.failure != nil:
+		_ = b.Ledger.Fail(ctx, b.Ticket, *b.failure) // the lease runs out by itself
+	default:
+		_ = b.Ledger.Drop(ctx, b.Ticket)
+	}
+}
+
+// Failed takes note of how the run failed after its debit. Where the data are to blame
+// the failure is bound to them: the same job fails on them every time, or for a sample
+// as soon as it is drawn as before.
+func (b *Budget) Failed(ctx context.Context, t *run.OpenedTable, err error, blame bool) {
+	var f *failure.Failure
+	if !errors.As(err, &f) {
+		return
+	}
+	b.failure = &ledger.Failure{Exit: f.Exit, Code: f.Code, Message: f.Message}
+	if !blame {
+		return
+	}
+	if b.content != nil || b.fingerprint(context.WithoutCancel(ctx), t) == nil {
+		b.failure.Content = b.contentText()
 	}
 }
 
@@ -172,6 +229,7 @@ func (b *Budget) End(ctx context.Context) {
 func (b *Budget) Account() *report.Budget {
 	k := b.Ticket
 	out := budgetReport(&k.Account, k.Cost)
-	out.Ledger, out.Sequence, out.Head = k.Ledger, k.Seq, k.Head
+	out.Keeps = k.Account.Keeps
+	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
 	return out
 }

@@ -19,9 +19,18 @@ func (b *Budget) contentText() string {
 // fingerprint finds out what the data are: every stored byte of the columns that the
 // job reads. It reads those that no scan has read, and decodes none of them.
 func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
-	f, err := t.Content.Fingerprint(ctx, table.Key(b.Ledger.ContentKey()))
+	key := table.Key(b.Ledger.ContentKey())
+	f, err := t.Content.Fingerprint(ctx, key)
 	if err != nil {
 		return err
+	}
+	each, err := t.Content.Columns(ctx, key)
+	if err != nil {
+		return err
+	}
+	for i, c := range b.columns {
+		digest := each[c.Name]
+		b.columns[i].Digest = hex.EncodeToString(digest[:])
 	}
 	b.content = &f
 	return nil

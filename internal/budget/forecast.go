@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -19,7 +21,7 @@ func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	limit := plan.LimitOf(p.Job)
 	q := ledger.Request{
 		Account: plan.AccountOf(p.Job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
-		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(),
+		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
 	}
 	for _, d := range p.AllKept() {
 		step, err := d.LedgerStep(ids[d.Name], d.Kept.Step)
@@ -34,32 +36,49 @@ func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	return q, nil
 }
 
+// columnTags are the columns by which the ledger sees that two accounts spend on the
+// same data: all that the job reads, but for those that every neighbour keeps, which
+// are public.
+func columnTags(p *plan.Plan, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
+	names := p.Columns()
+	if len(names) == 0 {
+		for _, c := range t.Table.Columns() {
+			if c.Usable {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	var out []ledger.Column
+	for _, name := range names {
+		if !slices.Contains(p.Keeps(), name) {
+			out = append(out, ledger.Column{Name: name, Tag: l.Tag(name, t.Rows())})
+		}
+	}
+	return out
+}
+
 // Forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.
 func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
-	a, err := AddressOf(p.Job)
-	if err != nil {
-		return nil, err
-	}
-	key, err := keyOf(p)
+	at, err := LedgerOf(ctx, p.Job)
 	if err != nil {
 		return nil, err
 	}
 	account := &ledger.Account{Key: plan.AccountOf(p.Job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(p.Job)},
 		Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
-	l, err := ledger.Open(ctx, a, ledger.Options{ReadOnly: true})
+	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
-		b, err := fits(ctx, p, account, "", ledger.Standing{})
+		b, err := fits(ctx, p, account, at, "", ledger.Standing{})
 		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
-			b.Note = noLedger(p.Job, a)
+			b.Note = noLedger(p.Job, at)
 		}
 		return b, err
 	case err != nil:
 		return nil, failure.OfLedger(ctx, err)
 	}
 	defer l.Close()
-	standing, err := l.Look(ctx, key, "")
+	standing, err := l.Look(ctx, p.Job.Digest(), "", p.Job.FormerDigests()...)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
@@ -76,7 +95,12 @@ func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
 			others++
 		}
 	}
-	b, err := fits(ctx, p, account, l.ID(), standing)
+	if account.Keeps != nil && !standing.Compare {
+		if err := ledger.KeptWithin(account.Key, account.Keeps, p.Keeps()); err != nil {
+			return nil, failure.OfLedger(ctx, err)
+		}
+	}
+	b, err := fits(ctx, p, account, at, l.ID(), standing)
 	if err == nil && others > 0 {
 		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
 	}
@@ -84,7 +108,7 @@ func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
 }
 
 // fits spends the plan on a copy of an account.
-func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, id string, s ledger.Standing) (*report.Budget, error) {
+func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) (*report.Budget, error) {
 	q, err := request(p, nil)
 	if err != nil {
 		return nil, err
@@ -107,7 +131,10 @@ func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, id string, s led
 		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
 	}
 	b := budgetReport(a, cost)
-	b.Ledger = id
+	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
+	if a.Keeps == nil {
+		b.Keeps = p.Keeps() // the first job decides
+	}
 	switch {
 	case s.Compare && refused != nil:
 		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would not fit"
@@ -116,7 +143,7 @@ func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, id string, s led
 	case s.Busy:
 		b.Note = "a run of this plan is at work"
 	case s.Unfinished:
-		b.Note = "an earlier run of this plan was cut off after its debit, which stays spent; a run needs --again"
+		b.Note = s.Refusal().Message
 	}
 	return b, nil
 }

@@ -20,7 +20,7 @@ import (
 // RecordLook tells the ledger. A ledger that the job names is never made by a look; the
 // one beside the job is, as by a run.
 func RecordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
-	at, err := AddressOf(j)
+	at, err := LedgerOf(ctx, j)
 	if err != nil {
 		return "", err
 	}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
@@ -13,15 +17,101 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
+// LedgerOf returns the address of the ledger that the job names, or of the default
+// one in the job's folder. It refuses a job whose ledger an earlier version of this
+// program put in another place, so that nothing that was spent is forgotten.
+func LedgerOf(ctx context.Context, j *job.Job) (ledger.Address, error) {
+	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+	if err != nil {
+		return a, failure.InJob(j, "budget.ledger", failure.Message(err), "")
+	}
+	for _, place := range formerPlaces(j) {
+		if !spentAt(ctx, place, j.Dataset.ID) {
+			continue
+		}
+		what := "move the file there, with the files -wal and -shm beside it"
+		if _, err := os.Stat(strings.TrimPrefix(a.Full(), "sqlite:")); err == nil {
+			what = "there are two ledgers now, each with a part of what was spent: keep one of them in that place, lower its limit by what dprelease ledger show prints for the other one, and move the other one away"
+		}
+		return a, failure.InJob(j, "budget.ledger", fmt.Sprintf("an earlier version joined this path to the job's folder twice and kept the ledger of data set %s at %s; the place is %s", j.Dataset.ID, place.Full(), a.Full()), what)
+	}
+	return a, nil
+}
+
+// formerPlaces lists where earlier versions may have put the ledger of a job. They
+// joined a relative path to the folder of the job twice, as that folder was named
+// from the folder of the run. Any folder above the job's may have been that folder.
+func formerPlaces(j *job.Job) []ledger.Address {
+	path, ok := strings.CutPrefix(j.Budget.Ledger.Reveal(), "sqlite:")
+	bare, slashes := strings.CutPrefix(path, "//")
+	if !ok || filepath.IsAbs(bare) {
+		return nil
+	}
+	var names []string
+	if slashes {
+		names = append(names, "/"+bare) // they took the slashes for those of a path
+	} else {
+		names = append(names, filepath.Join(j.Dir, j.Dir, path))
+		if dir, err := filepath.Abs(j.Dir); err == nil {
+			suffix := ""
+			for above := dir; above != filepath.Dir(above); above = filepath.Dir(above) {
+				suffix = filepath.Join(filepath.Base(above), suffix)
+				names = append(names, filepath.Join(dir, suffix, path))
+			}
+		}
+	}
+	here, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+	if err != nil {
+		return nil
+	}
+	var out []ledger.Address
+	for _, name := range names {
+		if _, err := os.Stat(name); err != nil {
+			continue
+		}
+		if a, err := ledger.ParseAddress("sqlite:"+name, "."); err == nil && a.Full() != here.Full() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// spentAt reports whether a ledger knows a data set, or cannot be asked.
+func spentAt(ctx context.Context, a ledger.Address, dataset string) bool {
+	l, err := ledger.Open(ctx, a, ledger.Options{ReadOnly: true})
+	if err != nil {
+		var known *ledger.Error
+		return !errors.As(err, &known) || known.Code != ledger.CodeMissing
+	}
+	defer l.Close()
+	all, err := l.Accounts(ctx)
+	return err != nil || slices.ContainsFunc(all, func(a *ledger.Account) bool { return a.Dataset == dataset })
+}
+
+// address is where the ledger is, for the report. A path that the job names relative
+// to its folder is shown so: the report is read where that folder may not be.
+func (b *Budget) address() string {
+	named := b.plan.Job.Budget.Ledger.Reveal()
+	at := b.Ledger.Address()
+	path, ok := strings.CutPrefix(at.Full(), "sqlite:")
+	if !ok || filepath.IsAbs(strings.TrimPrefix(named, "sqlite:")) {
+		return at.String()
+	}
+	dir, err := filepath.Abs(b.plan.Job.Dir)
+	if err != nil {
+		return at.String()
+	}
+	if path, err = filepath.Rel(dir, path); err != nil {
+		return at.String()
+	}
+	return "sqlite:" + filepath.ToSlash(path)
+}
+
 // Open opens the ledger of a plan. Where there is none it makes the one beside the
 // job, and one that the job names only where a person said so: a slip in an address must
 // not begin a new budget.
-func Open(ctx context.Context, p *plan.Plan, ids map[string]string, o Options) (*Budget, error) {
-	key, err := keyOf(p)
-	if err != nil {
-		return nil, err
-	}
-	at, err := AddressOf(p.Job)
+func Open(ctx context.Context, p *plan.Plan, t *run.OpenedTable, ids map[string]string, o Options) (*Budget, error) {
+	at, err := LedgerOf(ctx, p.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +141,7 @@ func Open(ctx context.Context, p *plan.Plan, ids map[string]string, o Options) (
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
-	return &Budget{plan: p, ids: ids, options: o, Ledger: l, key: key, Made: made}, nil
+	return &Budget{plan: p, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), former: p.Job.FormerDigests(), columns: columnTags(p, l, t), Made: made}, nil
 }
 
 // openLedger opens the ledger, and holds it to the releases beside the output.

@@ -13,7 +13,12 @@ import (
 
 // Seal makes the bytes of the releases durable before anybody can see them.
 func (b *Budget) Seal(ctx context.Context, files []ledger.File) error {
+	b.Ticket.Columns = b.columns
 	if err := b.Ledger.Seal(ctx, b.Ticket, b.contentText(), files, b.rows...); err != nil {
+		if f, ok := failure.OfLedger(ctx, err).(*failure.Failure); ok && f.Code == ledger.CodeSame {
+			// Another account was charged while this run read the table.
+			return failure.New(f.Exit, f.Code, "%s"+failure.SpentOnly, f.Message)
+		}
 		return failure.OfLedger(ctx, err)
 	}
 	b.sealed = true

@@ -29,7 +29,7 @@ func OfLedger(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		exit := ExitLedger
 		switch known.Code {
-		case ledger.CodeExhausted, ledger.CodeFilter:
+		case ledger.CodeExhausted, ledger.CodeFilter, ledger.CodeKept, ledger.CodeSame:
 			exit = ExitBudget
 		case ledger.CodeChanged:
 			exit = ExitSource

@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -11,15 +12,28 @@ import (
 // dirPrefix begins the names of private directories.
 const dirPrefix = "dprelease-plugin-"
 
+// newPrefix begins the name of a private directory until it is locked, which takes a
+// moment.
+const newPrefix = ".dprelease-new-"
+
 // privateDir makes a directory that only this user can enter. The lock says that its
 // host lives. A directory whose host was killed may hold what a plugin wrote; the next
 // host removes it.
 func privateDir() (dir string, lock *os.File, err error) {
-	if dir, err = os.MkdirTemp(dirBase(), dirPrefix); err != nil {
+	made, err := os.MkdirTemp(dirBase(), newPrefix)
+	if err != nil {
 		return "", nil, err
 	}
-	if lock, err = lockDir(dir); err != nil {
-		_ = os.RemoveAll(dir)
+	// The directory gets its name when it is locked: one with the name and without a lock is stale.
+	if lock, err = lockDir(made); err == nil {
+		dir = filepath.Join(filepath.Dir(made), dirPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))
+		err = os.Rename(made, dir)
+	}
+	if err != nil {
+		_ = os.RemoveAll(made)
+		if lock != nil {
+			lock.Close()
+		}
 		return "", nil, err
 	}
 	return dir, lock, nil
@@ -45,17 +59,17 @@ var swept sync.Map
 func sweepOnce() {
 	base := dirBase()
 	if _, again := swept.LoadOrStore(base, true); !again {
-		sweepStale(base, time.Minute)
+		sweepStale(base)
 	}
 }
 
-// sweepStale removes this user's directories that nobody holds a lock on. One that
-// was just made may not be locked yet, so young ones are left.
-func sweepStale(base string, age time.Duration) {
+// sweepStale removes this user's directories that nobody holds a lock on.
+func sweepStale(base string) {
 	dirs, _ := filepath.Glob(filepath.Join(base, dirPrefix+"*"))
-	for _, dir := range dirs {
+	unnamed, _ := filepath.Glob(filepath.Join(base, newPrefix+"*"))
+	for _, dir := range append(dirs, unnamed...) {
 		fi, err := os.Lstat(dir)
-		if err != nil || !fi.IsDir() || time.Since(fi.ModTime()) < age {
+		if err != nil || !fi.IsDir() || strings.HasPrefix(filepath.Base(dir), newPrefix) && time.Since(fi.ModTime()) < time.Minute {
 			continue
 		}
 		if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {

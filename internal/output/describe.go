@@ -1,9 +1,11 @@
 package output
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/internal/job"
@@ -28,6 +30,7 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
+	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
 		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
 	}
@@ -38,15 +41,13 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		}
 		entry.PublicColumns = d.PublicColumns(j)
 		r.Draws = append(r.Draws, entry)
-		for _, c := range entry.PublicColumns {
-			if !slices.Contains(r.Dataset.PublicColumns, c) {
-				r.Dataset.PublicColumns = append(r.Dataset.PublicColumns, c)
-			}
-		}
 		for _, rel := range d.Releases {
 			entry, err := describeRelease(p, d, rel)
 			if err != nil {
 				return r, err
+			}
+			if known := published(p, rel); known != "" {
+				entry.Verdict = strings.TrimPrefix(entry.Verdict+"; "+known, "; ")
 			}
 			r.Releases = append(r.Releases, entry)
 		}
@@ -57,6 +58,36 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		r.Collection.ID = p.Table.Kept.Id
 	}
 	return r, nil
+}
+
+// published says that the frame of the job publishes what a release counts. The count
+// then tells nothing that is not known, and its noise protects nothing: the neighbours
+// of a job with such a frame keep these columns (P27).
+func published(p *plan.Plan, rel *plan.Release) string {
+	builtin, _ := rel.Mech.Origin()
+	var params struct {
+		By  any    `json:"by"`
+		Sum string `json:"sum"`
+	}
+	if rel.Job.Mechanism != "count" || !builtin || json.Unmarshal(rel.Job.Params, &params) != nil || params.Sum != "" {
+		return ""
+	}
+	var by []string
+	switch v := params.By.(type) {
+	case string:
+		by = []string{v}
+	case []any:
+		for _, name := range v {
+			by = append(by, fmt.Sprint(name))
+		}
+	}
+	for _, d := range p.Draws {
+		f, ok := d.Design.(plan.Framed)
+		if ok && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
+			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") + ": this count tells nothing that is not known, and the job protects nobody's place there"
+		}
+	}
+	return ""
 }
 
 func describeDraw(p *plan.Plan, d *plan.Draw) (report.Draw, error) {
@@ -161,7 +192,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		}
 	}
 	entry.Verdict = compared(r, rate, entry.Expected)
-	for _, f := range Fields(r.Plan.Output) {
+	for _, f := range fields(r.Plan.Output) {
 		if !d.Withheld(j, f.Name) {
 			entry.Fields = append(entry.Fields, f)
 		}
@@ -219,8 +250,8 @@ func datasetReport(j *job.Job) report.Dataset {
 		UnitColumn: d.Key.Column, Population: d.Size}
 }
 
-// Fields are the columns that a mechanism planned, in the words of the report.
-func Fields(planned []sdk.Field) []report.Field {
+// fields are the columns that a mechanism planned, in the words of the report.
+func fields(planned []sdk.Field) []report.Field {
 	var out []report.Field
 	for _, f := range planned {
 		out = append(out, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})

@@ -112,7 +112,7 @@ func (f *Folder) remember() error {
 	for _, m := range all {
 		fmt.Fprintf(&b, "%s %d %s\n", m.Ledger, m.Seq, m.Head)
 	}
-	temp := filepath.Join(f.temp, indexFile)
+	temp := filepath.Join(f.Temp, indexFile)
 	if err := f.disk.Write(temp, 0o644, b.Bytes()); err != nil {
 		return err
 	}

@@ -18,46 +18,6 @@ import (
 	"github.com/dprelease/dprelease/specs"
 )
 
-// Holds says that a folder holds these files, byte for byte; the pages may have
-// been written again by another version of this program.
-func Holds(dir string, files []ledger.File) bool {
-	return len(files) > 0 && Difference(dir, files) == ""
-}
-
-// Difference names the first file of a folder that is not as it was released.
-func Difference(dir string, files []ledger.File) string {
-	for _, f := range files {
-		b, err := os.ReadFile(filepath.Join(dir, f.Path))
-		page := f.Path == pageFile || f.Path == publicFile
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return f.Path + " is missing"
-		case err != nil:
-			return f.Path + " cannot be read"
-		case !page && !bytes.Equal(b, f.Data):
-			return f.Path + " was changed"
-		}
-	}
-	return ""
-}
-
-func ReportIn(files []ledger.File) (report.Report, bool) {
-	var r report.Report
-	for _, f := range files {
-		if f.Path == reportFile {
-			return r, json.Unmarshal(f.Data, &r) == nil
-		}
-	}
-	return r, false
-}
-
-// StoredReport reads the report in an output folder.
-func StoredReport(dir string) (report.Report, bool) {
-	var r report.Report
-	b, err := os.ReadFile(filepath.Join(dir, reportFile))
-	return r, err == nil && json.Unmarshal(b, &r) == nil
-}
-
 // reportSchema is the JSON Schema of report.json.
 var reportSchema = sync.OnceValues(func() (*params.Schema, error) {
 	text, err := specs.FS.ReadFile("report-v1.schema.json")
@@ -118,4 +78,44 @@ func invalidity(err error) string {
 		return err.Error()
 	}
 	return "/" + strings.Join(p[0].Path, "/") + ": " + p[0].Message
+}
+
+// Holds says that a folder holds these files, byte for byte; the pages may have
+// been written again by another version of this program.
+func Holds(dir string, files []ledger.File) bool {
+	return len(files) > 0 && Difference(dir, files) == ""
+}
+
+// Difference names the first file of a folder that is not as it was released.
+func Difference(dir string, files []ledger.File) string {
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Path))
+		page := f.Path == pageFile || f.Path == publicFile
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return f.Path + " is missing"
+		case err != nil:
+			return f.Path + " cannot be read"
+		case !page && !bytes.Equal(b, f.Data):
+			return f.Path + " was changed"
+		}
+	}
+	return ""
+}
+
+func ReportIn(files []ledger.File) (report.Report, bool) {
+	var r report.Report
+	for _, f := range files {
+		if f.Path == reportFile {
+			return r, json.Unmarshal(f.Data, &r) == nil
+		}
+	}
+	return r, false
+}
+
+// StoredReport reads the report in an output folder.
+func StoredReport(dir string) (report.Report, bool) {
+	var r report.Report
+	b, err := os.ReadFile(filepath.Join(dir, reportFile))
+	return r, err == nil && json.Unmarshal(b, &r) == nil
 }

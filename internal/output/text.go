@@ -180,6 +180,16 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 	if r == nil {
 		return
 	}
+	if r.Address != "" {
+		made := ""
+		if r.Ledger == "" {
+			made = ", which is not there yet"
+		}
+		Line(b, 2, "ledger", r.Address+made)
+	}
+	if len(r.Keeps) > 0 {
+		Line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": what the account adds up says nothing of a change there")
+	}
 	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
 		Line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
 	}

@@ -323,3 +323,26 @@ func (p *Plan) Requests(mechanism string) []sdk.PlanRequest {
 	}
 	return out
 }
+
+// Keeps are the columns in which the neighbours that the job protects agree (P27).
+// Under add-remove a neighbour has one unit more or less and keeps nothing.
+func (p *Plan) Keeps() []string {
+	if p.Job.Dataset.Relation != privacy.ReplaceOne {
+		return nil
+	}
+	return p.PublicColumns()
+}
+
+// PublicColumns are the columns in which a neighbour is the same, of any draw, or else
+// what is charged does not hold.
+func (p *Plan) PublicColumns() []string {
+	var all []string
+	for _, d := range p.Draws {
+		for _, c := range d.PublicColumns(p.Job) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

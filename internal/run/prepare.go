@@ -8,12 +8,24 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// Failures after the first row: fixed texts, nothing of the data (P20).
-var (
-	errMissing = failure.New(failure.ExitSource, "DATA_MISSING", "a column that is declared without missing values holds one; say missing: drop or missing: {impute: VALUE}"+failure.SpentOnly)
-	errOutside = failure.New(failure.ExitSource, "DATA_OUTSIDE", "a category column holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}"+failure.SpentOnly)
-	errType    = failure.New(failure.ExitSource, "DATA_TYPE", "a column cannot be read as its declared type"+failure.SpentOnly)
-)
+// Failures after the first row: fixed texts, and the name of a column, which stands in
+// the job. Nothing of the data (P20). They go to the terminal and the private ledger.
+
+func errMissing(column string) *failure.Failure {
+	return dataFailure("DATA_MISSING", column, "is declared without missing values and holds one; say missing: drop or missing: {impute: VALUE}")
+}
+
+func errOutside(column string) *failure.Failure {
+	return dataFailure("DATA_OUTSIDE", column, "holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
+}
+
+func errType(column string) *failure.Failure {
+	return dataFailure("DATA_TYPE", column, "cannot be read as its declared type")
+}
+
+func dataFailure(code, column, what string) *failure.Failure {
+	return failure.New(failure.ExitSource, code, "%s: %s"+failure.SpentOnly, job.Key("dataset.columns", column), what)
+}
 
 // prepared is one column of a batch as a mechanism sees it: clipped numbers or
 // codes into the public domain, with a bitmap of what is present.
@@ -158,7 +170,7 @@ func (p *Preparer) missing(x []float64, valid []byte) error {
 			x[i] = p.Lower // never used, and finite
 			dropped = true
 		default:
-			return errMissing
+			return errMissing(p.Column.Name)
 		}
 	}
 	if dropped {

@@ -1,12 +1,14 @@
 package run
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -56,7 +58,8 @@ func TestNumbersArePrepared(t *testing.T) {
 			v := table.Values{Float64: slices.Clone(x), Valid: valid}
 			out, err := p.Prepare(v, len(x))
 			if rule == job.Refuse && missing > 0 {
-				if err != errMissing {
+				var f *failure.Failure
+				if !errors.As(err, &f) || f.Code != "DATA_MISSING" {
 					t.Fatalf("%v: %v", x, err)
 				}
 				continue

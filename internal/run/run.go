@@ -231,6 +231,26 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
+// BlamesData reports whether the same job must fail on the same data again: not where
+// the run lost its lease, was interrupted, found the table changed or unreadable, or a
+// mechanism failed.
+func BlamesData(ctx context.Context, known, err error) bool {
+	var f *failure.Failure
+	var source *table.Error
+	var sampler *samplers.Error
+	switch {
+	case ctx.Err() != nil || !errors.As(known, &f):
+		return false
+	case strings.HasPrefix(f.Code, "DATA_"):
+		return f.Code != ledger.CodeChanged
+	case errors.As(err, &sampler):
+		return sampler.Code != samplers.Misuse
+	case errors.As(err, &source):
+		return source.Code != table.CodeChanged && source.Code != table.CodeUnreadable
+	}
+	return false
+}
+
 // CodeOf is all that is said of a failure once rows have been read (P20).
 func CodeOf(ctx context.Context, err error) error {
 	var f *failure.Failure

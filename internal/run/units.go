@@ -98,7 +98,7 @@ func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
 	f.buf = f.buf[:0]
 	for i := range columns {
 		if columns[i].Null(row) {
-			return f.settle(f.Missing, errMissing)
+			return f.settle(f.Missing, errMissing, i)
 		}
 		start := len(f.buf)
 		f.buf = AppendText(f.buf, &columns[i], row)
@@ -106,7 +106,7 @@ func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
 		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
 	}
 	if u, ok := f.Known[string(f.buf)]; ok {
-		return f.settle(u, errOutside)
+		return f.settle(u, errOutside, 0)
 	}
 	for i := range columns {
 		f.Key[i] = string(AppendText(nil, &columns[i], row))
@@ -116,13 +116,13 @@ func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
 		u = f.Outside
 	}
 	f.Known[string(f.buf)] = u
-	return f.settle(u, errOutside)
+	return f.settle(u, errOutside, 0)
 }
 
 // settle remembers that a rule was broken.
-func (f *UnitFinder) settle(u int32, broken error) int32 {
+func (f *UnitFinder) settle(u int32, broken func(string) *failure.Failure, column int) int32 {
 	if u == refusedUnit && f.refused == nil {
-		f.refused = broken
+		f.refused = broken(f.Frame.Columns()[column])
 	}
 	return max(u, NoUnit)
 }
