@@ -188,10 +188,6 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths}).Parse(pageText))
 })
 
-// Prepare parses the template and works out its escaping, which takes longer than a
-// page does. It may run beside anything, and need not: a page does what is left.
-func Prepare() { _ = pageTemplate().Execute(io.Discard, nil) }
-
 // policy lets the page's own style sheet in and nothing else: no script, no
 // picture, no font, no form, no address.
 func policy() string {

@@ -157,6 +157,7 @@ func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o Options, c
 	return l, nil
 }
 
+// Close gives up the connection to the ledger.
 func (b *Budget) Close() { b.Ledger.Close() }
 
 // noLedger says that the ledger which a job names is not there, and the command that

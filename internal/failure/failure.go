@@ -76,6 +76,7 @@ func (f *Failure) Retry() Retry {
 	return r
 }
 
+// New makes a failure.
 func New(exit int, code, format string, args ...any) *Failure {
 	return &Failure{Exit: exit, Code: code, Message: fmt.Sprintf(format, args...)}
 }

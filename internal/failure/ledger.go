@@ -7,6 +7,7 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
+// Message is what an error of the ledger says.
 func Message(err error) string {
 	var known *ledger.Error
 	if errors.As(err, &known) {

@@ -52,10 +52,14 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 			r.Releases = append(r.Releases, entry)
 		}
 	}
-	slices.SortStableFunc(r.Releases, func(a, b report.Release) int { return p.Order(a.Name) - p.Order(b.Name) })
+	order := map[string]int{}
+	for i, rel := range p.Releases() {
+		order[rel.Job.Name] = i
+	}
+	slices.SortFunc(r.Releases, func(a, b report.Release) int { return order[a.Name] - order[b.Name] })
 	if p.Table != nil {
 		r.Collection = describeKept(p.Table.Kept)
-		r.Collection.ID = p.Table.Kept.Id
+		r.Collection.ID = p.Table.Kept.ID
 	}
 	return r, nil
 }

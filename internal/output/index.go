@@ -28,6 +28,7 @@ const (
 	MaxNames     = 256 // names that are looked at where the index knows the ledger
 )
 
+// MarkOf is the record of the ledger that paid for a report.
 func MarkOf(r *report.Report) ledger.Mark {
 	return ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}
 }
@@ -72,6 +73,7 @@ func ReadIndex(parent string) (all []ledger.Mark) {
 	return all
 }
 
+// MarksOf are the marks of one ledger.
 func MarksOf(all []ledger.Mark, id string) (out []ledger.Mark) {
 	for _, m := range all {
 		if m.Ledger == id {

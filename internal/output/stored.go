@@ -103,6 +103,7 @@ func Difference(dir string, files []ledger.File) string {
 	return ""
 }
 
+// ReportIn reads the report among stored files.
 func ReportIn(files []ledger.File) (report.Report, bool) {
 	var r report.Report
 	for _, f := range files {

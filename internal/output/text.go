@@ -168,6 +168,7 @@ func relations(rs []privacy.Relation) string {
 	return strings.Join(names, " and ")
 }
 
+// Line prints a label and a text in two columns.
 func Line(b *bufio.Writer, indent int, label, text string) {
 	fmt.Fprintf(b, "%*s%-*s %s\n", indent, "", 30-indent, label, text)
 }

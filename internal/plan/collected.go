@@ -21,8 +21,8 @@ func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Pa
 	if err != nil {
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
 	}
-	d := &Draw{Name: "collected", Design: design, Kept: &KeptDraw{rule: rule, Id: ledger.CollectedID(AccountOf(j))}}
-	if d.Kept.Sample, err = past.Collected(ctx, j, d.Kept.Id); err != nil || d.Kept.Sample == nil {
+	d := &Draw{Name: "collected", Design: design, Kept: &KeptDraw{rule: rule, ID: ledger.CollectedID(AccountOf(j))}}
+	if d.Kept.Sample, err = past.Collected(ctx, j, d.Kept.ID); err != nil || d.Kept.Sample == nil {
 		return d, nil, err
 	}
 	before, err := d.Kept.Sample.Sampling()

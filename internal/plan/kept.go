@@ -15,7 +15,7 @@ import (
 // what earlier jobs released from it, and amplified once for all of them (P4).
 type KeptDraw struct {
 	Sample *ledger.Sample // of an earlier job; nil where this job makes the draw
-	Id     string         // of a draw that made the table
+	ID     string         // of a draw that made the table
 	rule   *privacy.Reuse
 	Step   privacy.Point // what this job may have spent on the sample: what is debited
 	Use    *ledger.Use   // what that costs, in the units of a basic account

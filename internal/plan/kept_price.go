@@ -78,7 +78,7 @@ func (d *Draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 // keeps, "" in a plan.
 func (d *Draw) LedgerStep(id string, step privacy.Point) (ledger.Step, error) {
 	k := d.Kept
-	s := ledger.Step{Sample: cmp.Or(k.Id, id, d.Name), Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
+	s := ledger.Step{Sample: cmp.Or(k.ID, id, d.Name), Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
 	if k.Sample != nil {
 		s.Sample = k.Sample.ID
 		return s, nil

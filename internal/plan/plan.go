@@ -15,18 +15,6 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// Order is a release's place in the job file.
-func (p *Plan) Order(name string) int {
-	for _, d := range p.Draws {
-		for _, r := range d.Releases {
-			if r.Job.Name == name {
-				return r.index
-			}
-		}
-	}
-	return -1
-}
-
 // Plan is a job with its price: every draw, event, guarantee and budget. It was
 // made without data and does not change any more.
 type Plan struct {
@@ -280,10 +268,12 @@ func (p *Plan) Releases() []*Release {
 	return all
 }
 
+// AccountOf is the account that a job spends from.
 func AccountOf(j *job.Job) ledger.Key {
 	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
 }
 
+// LimitOf is the limit that a job says of its account.
 func LimitOf(j *job.Job) ledger.Limit {
 	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
 }

@@ -62,6 +62,7 @@ const (
 	foreign = -3
 )
 
+// NewPreparer makes the preparer of a declared column.
 func NewPreparer(c job.Column) *Preparer {
 	p := &Preparer{Column: c}
 	if c.Type == job.Number {

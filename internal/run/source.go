@@ -23,7 +23,10 @@ type OpenedTable struct {
 	refused map[string]error   // for each of them what a row may not be, and is
 }
 
-func (t *OpenedTable) Close()      { t.Table.Close() }
+// Close gives up the files of the table.
+func (t *OpenedTable) Close() { t.Table.Close() }
+
+// Rows is the number of rows of the table, which is private under add-remove (P19).
 func (t *OpenedTable) Rows() int64 { return t.Table.Rows() }
 
 // OpenTable opens the table and checks everything that can be checked without

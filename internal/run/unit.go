@@ -18,6 +18,7 @@ type UnitFacts struct {
 	Repeated int64 `json:"rows_of_a_unit_that_has_another"`
 }
 
+// Broken says that the column does not keep what the job says.
 func (f UnitFacts) Broken() bool { return f.Missing > 0 || f.Repeated > 0 }
 
 // UnitFacts reads the unit column of the whole table (P22). A key is held as a hash of

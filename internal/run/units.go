@@ -94,6 +94,7 @@ type UnitFinder struct {
 	refused          error // the first rule that was broken: told after the debit (P20)
 }
 
+// Find is the unit of a row, NoUnit where it lies in none.
 func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
 	f.buf = f.buf[:0]
 	for i := range columns {
