@@ -21,14 +21,20 @@ const (
 // the releases, readable by its owner alone, and never stored in the ledger (P19).
 const diagnosticsFile = "CONFIDENTIAL-diagnostics.json"
 
-// WriteReports writes the report in its three forms, side by side. Released values
-// stand in the pages, and nothing else that follows from data (P19).
+// WriteReports writes the report in its three forms. Released values stand in the pages,
+// and nothing else that follows from data (P19).
 func WriteReports(out *Folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {
 	html := func(public bool) func(io.Writer) error {
 		return func(w io.Writer) error { return page.WriteHTML(w, rep, values, public) }
 	}
-	return out.writeAll(0o644, []string{reportFile, pageFile, publicFile},
-		[]func(io.Writer) error{rep.WriteJSON, html(false), html(true)})
+	_, err := out.write(reportFile, 0o644, rep.WriteJSON)
+	if err == nil {
+		_, err = out.write(pageFile, 0o644, html(false))
+	}
+	if err == nil {
+		_, err = out.write(publicFile, 0o644, html(true))
+	}
+	return err
 }
 
 // ValuesOf are the released tables.

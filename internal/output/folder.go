@@ -198,22 +198,6 @@ func (f *Folder) write(name string, mode fs.FileMode, content func(io.Writer) er
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// writeAll adds files whose contents are made side by side.
-func (f *Folder) writeAll(mode fs.FileMode, names []string, contents []func(io.Writer) error) error {
-	made := make([]bytes.Buffer, len(names))
-	var all errgroup.Group
-	for i, content := range contents {
-		all.Go(func() error { return content(&made[i]) })
-	}
-	if err := all.Wait(); err != nil {
-		return err
-	}
-	for i, name := range names {
-		f.Files = append(f.Files, ledger.File{Path: name, Mode: mode, Data: made[i].Bytes()})
-	}
-	return nil
-}
-
 // writesAtOnce bounds how many files are made durable side by side: a disk does
 // many at once in the time of one.
 const writesAtOnce = 8

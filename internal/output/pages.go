@@ -59,7 +59,7 @@ var readers = []struct {
 	ext  string
 	read func(ctx context.Context, path string, content []byte, fields []report.Field) (report.Table, error)
 }{
-	{".json", readJSON}, {".csv", readCSV}, {".arrow", readBinary}, {".parquet", readBinary},
+	{".json", fromText(readJSON)}, {".csv", fromText(readCSV)}, {".arrow", readBinary}, {".parquet", readBinary},
 }
 
 // readTable reads one release from whichever file of it there is, and compares
@@ -117,7 +117,14 @@ func put(c *report.Column, kind, text string) error {
 	return err
 }
 
-func readJSON(_ context.Context, _ string, content []byte, fields []report.Field) (report.Table, error) {
+// fromText reads a text format from the bytes of its file.
+func fromText(read func([]byte, []report.Field) (report.Table, error)) func(context.Context, string, []byte, []report.Field) (report.Table, error) {
+	return func(_ context.Context, _ string, content []byte, fields []report.Field) (report.Table, error) {
+		return read(content, fields)
+	}
+}
+
+func readJSON(content []byte, fields []report.Field) (report.Table, error) {
 	var rows []map[string]json.RawMessage
 	if err := json.Unmarshal(content, &rows); err != nil {
 		return report.Table{}, err
@@ -137,7 +144,7 @@ func readJSON(_ context.Context, _ string, content []byte, fields []report.Field
 	return t, nil
 }
 
-func readCSV(_ context.Context, _ string, content []byte, fields []report.Field) (report.Table, error) {
+func readCSV(content []byte, fields []report.Field) (report.Table, error) {
 	t := columnsOf(fields)
 	lines := csv.NewReader(bytes.NewReader(content))
 	lines.FieldsPerRecord = len(fields)

@@ -1,11 +1,6 @@
 package output
 
 import (
-	"bytes"
-	"encoding/csv"
-	"encoding/json"
-	"strconv"
-
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
@@ -21,66 +16,23 @@ func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result
 	}
 	out := map[string]sdk.Result{}
 	for _, r := range rep.Releases {
-		var rows [][]string
-		if b, ok := data[r.Name+".csv"]; ok {
-			rows = csvRows(b, r.Fields)
-		} else if b, ok := data[r.Name+".json"]; ok {
-			rows = jsonRows(b, r.Fields)
+		read, content := readCSV, data[r.Name+".csv"]
+		if content == nil {
+			read, content = readJSON, data[r.Name+".json"]
 		}
-		if result, ok := resultOf(rows, r.Fields); ok {
+		t, err := read(content, r.Fields)
+		if err != nil {
+			continue
+		}
+		var result sdk.Result
+		rows := 0
+		for _, c := range t.Columns {
+			rows = max(rows, len(c.Float64), len(c.Int64), len(c.Text))
+			result.Columns = append(result.Columns, sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String: c.Text})
+		}
+		if rows > 0 {
 			out[r.Name] = result
 		}
 	}
 	return out
-}
-
-func csvRows(b []byte, fields []report.Field) [][]string {
-	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
-	if err != nil || len(rows) == 0 || len(rows[0]) != len(fields) {
-		return nil
-	}
-	return rows[1:]
-}
-
-func jsonRows(b []byte, fields []report.Field) (rows [][]string) {
-	var objects []map[string]json.RawMessage
-	if json.Unmarshal(b, &objects) != nil {
-		return nil
-	}
-	for _, o := range objects {
-		row := make([]string, len(fields))
-		for i, f := range fields {
-			if row[i] = string(o[f.Name]); f.Type == string(sdk.String) && json.Unmarshal(o[f.Name], &row[i]) != nil {
-				return nil
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
-
-func resultOf(rows [][]string, fields []report.Field) (r sdk.Result, ok bool) {
-	for i, f := range fields {
-		c := sdk.ResultColumn{Name: f.Name}
-		for _, row := range rows {
-			var err error
-			switch f.Type {
-			case string(sdk.Float64):
-				var x float64
-				x, err = strconv.ParseFloat(row[i], 64)
-				c.Float64 = append(c.Float64, x)
-			case string(sdk.Int64):
-				var n int64
-				n, err = strconv.ParseInt(row[i], 10, 64)
-				c.Int64 = append(c.Int64, n)
-			default:
-				c.String = append(c.String, row[i])
-			}
-			if err != nil {
-				return r, false
-			}
-		}
-		r.Columns = append(r.Columns, c)
-	}
-	return r, len(rows) > 0
 }

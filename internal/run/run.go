@@ -76,22 +76,16 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) error {
 	r.options.Observe(Event{Kind: "draw", Draw: d.Name})
-	// The mechanisms get ready beside the draw.
-	begin := sync.OnceValues(func() (picks *picker, err error) {
-		err = guarded(func() error { picks, err = r.begin(d); return err })
-		return picks, err
-	})
-	go begin()
+	picks, err := r.begin(d)
+	if err != nil {
+		return err
+	}
 	scans := (len(d.Releases) + together - 1) / together
 	for i := range scans {
 		batch := d.Releases[i*together : min((i+1)*together, len(d.Releases))]
-		if err := r.feed(ctx, d, batch, begin, src, r.progress(d, i, scans)); err != nil {
+		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
-	}
-	picks, err := begin()
-	if err != nil {
-		return err
 	}
 	return picks.selector.Done()
 }
@@ -114,10 +108,10 @@ func (r *Runner) begin(d *plan.Draw) (*picker, error) {
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, begin func() (*picker, error), src *noise.Source, progress func(int64)) error {
+func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{table: r.Table.Table, content: r.Table.Content, job: r.Plan.Job, progress: progress,
+	s := &sample{picker: picks, table: r.Table.Table, content: r.Table.Content, job: r.Plan.Job, progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
@@ -145,9 +139,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, 
 			done <- err
 		}()
 	}
-	if s.picker, scanErr = begin(); scanErr == nil {
-		scanErr = guarded(func() error { return s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) }) })
-	}
+	scanErr = guarded(func() error { return s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) }) })
 	var sunk *sinkError
 	switch {
 	case scanErr == nil:
