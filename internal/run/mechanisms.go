@@ -22,17 +22,8 @@ type Mechanisms struct {
 	job    *job.Job
 	from   Programs
 	begun  sync.WaitGroup
-	cancel context.CancelFunc // ends the starts that nobody waits for any more
-
-	mu    sync.Mutex
-	known map[string]*started
-}
-
-// started is a mechanism on its way.
-type started struct {
-	once      sync.Once
-	mechanism *mechanism
-	err       error
+	cancel context.CancelFunc                    // ends the starts that nobody waits for any more
+	known  map[string]func() (*mechanism, error) // starts a mechanism once
 }
 
 // mechanism is one kind of plugin.
@@ -55,27 +46,27 @@ const startsAtOnce = 4
 // to start than everything that can be done in the meantime. Whoever asks for one
 // waits for it, and hears then what went wrong.
 func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
-	m := &Mechanisms{job: j, from: from, known: map[string]*started{}}
+	m := &Mechanisms{job: j, from: from, known: map[string]func() (*mechanism, error){}}
 	ctx, m.cancel = context.WithCancel(ctx)
 	places := make(chan struct{}, startsAtOnce)
 	for _, r := range j.Releases {
 		if m.known[r.Mechanism] != nil {
 			continue
 		}
-		s := &started{}
-		m.known[r.Mechanism] = s
+		start := sync.OnceValues(func() (*mechanism, error) { return m.start(ctx, r.Mechanism) })
+		m.known[r.Mechanism] = start
 		m.begun.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			s.once.Do(func() { s.mechanism, s.err = m.start(ctx, r.Mechanism) })
+			_, _ = start() // Get answers with the error
 		})
 	}
 	return m
 }
 
-// Get returns the mechanism of that name, started and asked what it is.
-func (m *Mechanisms) Get(ctx context.Context, name string) (plan.Mechanism, error) {
-	k, err := m.get(ctx, name)
+// Get returns the mechanism of a release, started and asked what it is.
+func (m *Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	k, err := m.known[name]()
 	if err != nil {
 		return nil, blamed(err)
 	}
@@ -89,18 +80,6 @@ func blamed(err error) error {
 		return &plan.Fault{Code: p.Code, Err: p}
 	}
 	return err
-}
-
-func (m *Mechanisms) get(ctx context.Context, name string) (*mechanism, error) {
-	m.mu.Lock()
-	s := m.known[name]
-	if s == nil {
-		s = &started{}
-		m.known[name] = s
-	}
-	m.mu.Unlock()
-	s.once.Do(func() { s.mechanism, s.err = m.start(ctx, name) })
-	return s.mechanism, s.err
 }
 
 // start starts a mechanism and asks it what it is.
@@ -147,15 +126,12 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 func (m *Mechanisms) Close() {
 	m.cancel()
 	m.begun.Wait()
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, s := range m.known {
-		if k := s.mechanism; k != nil {
+	for _, start := range m.known {
+		if k, err := start(); err == nil {
 			for _, p := range k.idle {
 				wg.Go(p.Close)
 			}
-			k.idle = nil
 		}
 	}
 	wg.Wait()

@@ -184,7 +184,7 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 
 // release runs one mechanism and holds it to its plan.
 func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
-	mech, err := r.set.get(ctx, rel.Job.Mechanism)
+	mech, err := r.set.known[rel.Job.Mechanism]()
 	if err != nil {
 		return err
 	}
