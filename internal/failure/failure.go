@@ -1,8 +1,13 @@
 package failure
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 )
 
 // The exit codes of the command line, fixed by the specification.
@@ -111,3 +116,53 @@ func As(err error, exit int, code, message string) error {
 
 // SpentOnly ends what is said of a failure after the debit.
 const SpentOnly = "; nothing was published, and the budget is spent"
+
+// Reason is an error of the file system without the path.
+func Reason(err error) string {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err.Error()
+	}
+	return err.Error()
+}
+
+// InJob makes a single problem of a job.
+func InJob(j *job.Job, path, message, hint string) error {
+	return job.Problems{j.Problem(path, message, hint)}
+}
+
+// Message is what an error of the ledger says.
+func Message(err error) string {
+	var known *ledger.Error
+	if errors.As(err, &known) {
+		return known.Message
+	}
+	return "cannot be used"
+}
+
+// OfLedger gives an error of the ledger its exit code.
+func OfLedger(ctx context.Context, err error) error {
+	var known *ledger.Error
+	var f *Failure
+	switch {
+	case errors.As(err, &f):
+		return f
+	case ctx.Err() != nil && (!errors.As(err, &known) || known.Code == ledger.CodeUnreadable):
+		// A call that was cut off looks like a broken connection; a commit that was cut
+		// off is LEDGER_UNKNOWN, and says so.
+		return New(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	case errors.As(err, &known):
+		exit := ExitLedger
+		switch known.Code {
+		case ledger.CodeExhausted, ledger.CodeFilter, ledger.CodeKept, ledger.CodeSame:
+			exit = ExitBudget
+		case ledger.CodeChanged:
+			exit = ExitSource
+		}
+		f := New(exit, known.Code, "%s", known.Message)
+		if known.Code == ledger.CodeUnknown {
+			f.Spent = SpentUnknown
+		}
+		return f
+	}
+	return New(ExitLedger, ledger.CodeUnreadable, "the ledger cannot be used")
+}

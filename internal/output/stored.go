@@ -2,6 +2,8 @@ package output
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -14,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/specs"
 )
@@ -119,4 +122,87 @@ func StoredReport(dir string) (report.Report, bool) {
 	var r report.Report
 	b, err := os.ReadFile(filepath.Join(dir, reportFile))
 	return r, err == nil && json.Unmarshal(b, &r) == nil
+}
+
+// ReadReleases finds every release below some folders, and what its files are now:
+// what ledger verify compares a ledger with.
+func ReadReleases(folders []string) ([]ledger.Seen, error) {
+	var out []ledger.Seen
+	for _, root := range folders {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && unpublished(d.Name()) {
+				return fs.SkipDir
+			}
+			if d.IsDir() || d.Name() != reportFile {
+				return nil
+			}
+			s, ok := readRelease(filepath.Dir(path))
+			if ok {
+				out = append(out, s)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, failure.New(failure.ExitUsage, "RELEASES_UNREADABLE", "%s cannot be searched for releases: %s", root, failure.Reason(err))
+		}
+	}
+	return out, nil
+}
+
+func readRelease(dir string) (ledger.Seen, bool) {
+	s := ledger.Seen{Where: dir}
+	r, ok := StoredReport(dir)
+	if !ok || r.Job.Digest == "" {
+		return s, false
+	}
+	if r.Budget != nil {
+		s.Mark = ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return s, false
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue // it will be missing
+		}
+		sum := sha256.Sum256(b)
+		s.Files = append(s.Files, ledger.Sum{Path: e.Name(), SHA256: hex.EncodeToString(sum[:])})
+	}
+	return s, true
+}
+
+// StoredResults reads released values back from the stored files, for the summary
+// of a run that made nothing new. A release that is stored in neither CSV nor JSON
+// is left out.
+func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result {
+	data := map[string][]byte{}
+	for _, f := range files {
+		data[f.Path] = f.Data
+	}
+	out := map[string]sdk.Result{}
+	for _, r := range rep.Releases {
+		read, content := readCSV, data[r.Name+".csv"]
+		if content == nil {
+			read, content = readJSON, data[r.Name+".json"]
+		}
+		t, err := read(content, r.Fields)
+		if err != nil {
+			continue
+		}
+		var result sdk.Result
+		rows := 0
+		for _, c := range t.Columns {
+			rows = max(rows, len(c.Float64), len(c.Int64), len(c.Text))
+			result.Columns = append(result.Columns, sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String: c.Text})
+		}
+		if rows > 0 {
+			out[r.Name] = result
+		}
+	}
+	return out
 }
