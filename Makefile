@@ -4,7 +4,7 @@ BIN     := bin/dprelease
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.release=$(VERSION)
 
-.PHONY: help papers all build demo test race bench check generate clean
+.PHONY: help papers all build demo test test-short race bench check lines generate clean
 
 all: build
 
@@ -28,6 +28,9 @@ test: ## all tests
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
 
+test-short: ## the fast tier of the tests, under a minute
+	$(GO) test -short -shuffle=on ./...
+
 race: ## all tests with the race detector
 	$(GO) test -race -shuffle=on -timeout 60m ./...
 
@@ -39,6 +42,9 @@ check: ## gofmt, go vet and staticcheck
 bench: build ## benchmarks, each beside its reference
 	./bench/run.sh
 
+lines: ## lines of Go by hand, by folder
+	./bench/lines.sh
+
 # What privacy costs the example regressions: the table and plot of docs/sgd-accuracy.md.
 .PHONY: sgd-accuracy
 sgd-accuracy: ## what privacy costs the example regressions
@@ -49,7 +55,7 @@ sgd-accuracy: ## what privacy costs the example regressions
 # Linear models by regression and by sgd on the same tables: docs/linear-models.md. It
 # takes some ten minutes.
 .PHONY: linear-models
-linear-models:
+linear-models: ## regression and sgd on the same tables (ten minutes)
 	$(GO) run ./examples/linear -out docs
 
 # The papers' figures from our own accountant and mechanisms: docs/papers.md.

@@ -6,7 +6,6 @@ require (
 	github.com/apache/arrow-go/v18 v18.8.0
 	github.com/apache/arrow/go/v15 v15.0.2
 	github.com/google/flatbuffers v25.12.19+incompatible
-	github.com/google/jsonschema-go v0.4.3
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/hashicorp/go-plugin v1.8.0
 	github.com/jackc/pgx/v5 v5.12.0

@@ -34,6 +34,9 @@ var secretSize = []string{"relation: replace-one\n  size: 6194", "relation: add-
 func TestRandomPlansAgainstAttacks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
 	tries := 20
+	if testing.Short() {
+		tries = 10
+	}
 	raised, tight, plans := 0, 0, 0
 	for range tries {
 		sample := pick(rng, "poisson, rate: 0.000001", "poisson, rate: 0.0001", "poisson, rate: 0.05", "poisson, rate: 0.4", "poisson, rate: 0.7", "poisson, rate: 0.99", "poisson, rate: 1",
@@ -86,7 +89,7 @@ func TestRandomSequencesAgainstAttacks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 7))
 	tries, tight, done := 3, 0, 0
 	if testing.Short() {
-		tries = 2
+		tries = 1
 	}
 	for range tries {
 		sample := pick(rng, "poisson, rate: 0.02", "poisson, rate: 0.6", "poisson, rate: 0.98", "srswor, size: 60", "srswor, size: 3000", "srswor, size: 6194", "collected")

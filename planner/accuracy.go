@@ -44,8 +44,8 @@ func (u *subject) analytic(noise float64, d design) Accuracy {
 	return a
 }
 
-// samplingVariance is that of the estimators of a mean (P12) for an equal
-// probability sample: Σ/n, or under Poisson sampling c + Σ(y−c)/(qN).
+// samplingVariance returns the variance over the draws of a mean's estimator (P12) for a
+// sample of equal probabilities: Σ/n, or under Poisson sampling c + Σ(y−c)/(qN).
 func (u *subject) samplingVariance(d design) (float64, string) {
 	if u.release.Mechanism != "mean" {
 		return 0, "the sampling error is worked out for the mean only"
@@ -77,7 +77,7 @@ func (u *subject) samplingVariance(d design) (float64, string) {
 	return 0, "the sampling error of a " + d.kind + " sample is not worked out"
 }
 
-// framedVariance is that of c + Σ w(y−c)/N over a design with a public frame.
+// framedVariance returns the variance of c + Σ w(y−c)/N over a design with a public frame.
 func (u *subject) framedVariance(d samplers.Design) (float64, string) {
 	lower, upper := number(u.column.Lower), number(u.column.Upper)
 	c := lower + (upper-lower)/2

@@ -27,7 +27,7 @@ type candidate struct {
 	refused    string // why there is no such design under the job's relation
 }
 
-// someUnits is how many strata or units there are where nobody says.
+// someUnits is the number of strata or units that a comparison takes by default.
 const someUnits = 20
 
 // candidates are the designs, in the order of the table of docs/sampling.md.
@@ -126,10 +126,10 @@ func (u *subject) frameColumns() []string {
 	return out
 }
 
-// overFrame are the stratified and the multistage design over the real public frame:
-// numbers in proportion to the strata, which are public here, or where units lie in
-// units the same number in each of the smallest; and the job's own stages, or half of
-// the largest units, with as many records as give the size.
+// overFrame returns the stratified and the multistage design over the public frame.
+// The stratified one takes numbers in proportion to the public sizes of the strata; where
+// units lie in units, it takes the same number in each of the smallest. The multistage
+// one takes the job's own stages, or half of the largest units, scaled to the size.
 func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
 	// All units of every stage, and of each ultimate unit the same number of records:
 	// stratification by ultimate units.
@@ -186,8 +186,8 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 	return s
 }
 
-// hypothetical are the same two with equal strata and units, of which there is no
-// frame. With correlation icc, their errors are those of the usual estimators.
+// hypothetical returns the same two designs over equal strata and units that no frame
+// describes.
 func (u *subject) hypothetical(o Designs) ([]candidate, error) {
 	n := u.population()
 	if o.Units == 0 {

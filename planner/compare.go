@@ -35,8 +35,8 @@ type Option struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Comparison is designs side by side, all of which give the population the same
-// guarantee and draw the same number of rows.
+// Comparison holds designs side by side. All give the population the same guarantee and
+// draw the same number of rows.
 type Comparison struct {
 	Job         string        `json:"job"`
 	Release     string        `json:"release"`
@@ -48,9 +48,9 @@ type Comparison struct {
 	Best        int           `json:"best"`
 }
 
-// Compare puts designs of one size side by side at the release's (ε, δ). Nobody
-// but the release spends from the draw. Designs that the job could name are planned as
-// it would; the others are inverted here.
+// Compare puts designs of one size side by side at the release's (ε, δ). Only this
+// release spends from the draw. Compare plans a design that the job could name as the job
+// would, and inverts the amplification of any other.
 func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Comparison, error) {
 	u, err := newSubject(j, s)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *Comparison) rows() [][]string {
 	return out
 }
 
-// remark is what the table must say of a design.
+// remark returns what a reader of the table must know about a design.
 func (d Option) remark() string {
 	if d.Unknown != "" {
 		return d.Unknown
@@ -210,7 +210,7 @@ func (c *Comparison) WriteText(w io.Writer) error {
 	return b.Flush()
 }
 
-// remarks are those of all designs.
+// remarks returns the remarks on all designs.
 func (c *Comparison) remarks() []string {
 	var out []string
 	for _, d := range c.Designs {

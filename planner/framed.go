@@ -10,8 +10,8 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// framed is the design of a sample over the job's public frame, and what follows from
-// it in expectation.
+// framed makes the design of a sample over the job's public frame and works out its
+// expected rate and size.
 func (u *subject) framed(s job.Sample) (design, error) {
 	if u.s.Design == nil {
 		return design{}, errors.New("the design cannot be made here")
@@ -47,9 +47,9 @@ func (u *subject) framed(s job.Sample) (design, error) {
 	return d, nil
 }
 
-// scaled is the variant of a framed sample nearest to an expected rate. What is scaled
-// is documented in docs/planner.md: the take of the last stage, and once that takes
-// all, of the stage above it; the numbers, or the rates, of all strata.
+// scaled returns the variant of a framed sample whose expected rate is nearest to rate
+// (docs/planner.md). It scales the take of the last stage, and of the stage above once
+// the last takes all; or the numbers, or the rates, of all strata.
 func (u *subject) scaled(rate float64) (variant, design, error) {
 	base := *u.sample
 	var s job.Sample

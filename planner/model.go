@@ -18,7 +18,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 )
 
-// model is what is assumed about the values of a column.
+// model holds the public assumptions about the values of a column.
 type model struct {
 	words    string // for people
 	sd, mean float64

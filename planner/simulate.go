@@ -28,7 +28,7 @@ type design struct {
 	facts samplers.Facts
 }
 
-// public is what a mechanism may know of the table and a draw.
+// public returns the public facts about the table and a draw that a mechanism gets.
 func (d design) public(j *job.Job, n int64, under []privacy.Relation) sdk.Public {
 	p := sdk.Public{Relation: j.Dataset.Relation, SampleRelations: under, Population: j.Dataset.Size,
 		Design: sdk.Design{Kind: d.kind, EqualWeights: true, MinWeight: 1, MaxWeight: 1}}
@@ -132,8 +132,8 @@ func (t *Trial) Run(ctx context.Context, values []float64, d *Dice) ([]float64, 
 	return nil, fmt.Errorf("the result has no column of numbers called %s", t.field)
 }
 
-// populations is how many populations a simulation draws: one alone would decide
-// the answer (the smooth sensitivity of a median differs by a third between them).
+// populations is the number of populations that a simulation draws. With one alone, luck
+// would decide: the smooth sensitivity of a median differs by a third between them.
 const populations = 8
 
 // simulate measures the error of a release under the assumed distribution.
@@ -232,7 +232,7 @@ func (e *tally) accuracy() Accuracy {
 	return a
 }
 
-// standardError is that of the mean of independent values.
+// standardError returns the standard error of the mean of independent values.
 func standardError(x []float64) float64 {
 	if len(x) < 2 {
 		return 0

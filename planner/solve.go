@@ -91,8 +91,8 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 	return u.unknownRelease(g, a)
 }
 
-// numeric reports whether the release is about a column of numbers, of which
-// something could be assumed.
+// numeric reports whether the release is about a column of numbers. Only then can the job
+// assume anything.
 func (u *subject) numeric() bool { return u.column != nil && u.column.Type == job.Number }
 
 // unknownRelease says why a release has no such measure, and what to ask instead.
@@ -111,7 +111,7 @@ func (u *subject) unknownRelease(g Goal, a Accuracy) error {
 	return u.wrong(u.path, "this error is not known without data", "solve for noise, such as noise<5")
 }
 
-// Solution is what reaches a goal.
+// Solution is the smallest ε or sample that reaches a goal.
 type Solution struct {
 	Job         string   `json:"job"`
 	Release     string   `json:"release"`
@@ -204,7 +204,7 @@ func (u *subject) solveEpsilon(ctx context.Context, r *Solution) error {
 	})
 }
 
-// reached is what the goal's measure comes to, in words.
+// reached says the value of the goal's measure in words.
 func (g Goal) reached(a Accuracy) string {
 	if g.Measure == "rse" {
 		return "rse is " + percent(a.Relative)

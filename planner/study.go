@@ -38,15 +38,15 @@ type Settings struct {
 	_ struct{}
 }
 
-// begin tells that a step of the study begins; a simulation in it tells of its
+// begin reports that a step of the study begins. A simulation in the step reports its
 // populations.
 func (u *subject) begin(step, steps int) {
 	u.step, u.steps = step, steps
 	u.simulated(0)
 }
 
-// simulated tells how many populations of a step are done. A step that simulates
-// twice, the full table for itself, tells of the first time.
+// simulated reports how many populations of a step are done. A step may simulate twice,
+// once for the full table; only the first time moves the count.
 func (u *subject) simulated(population int) {
 	if done := u.step*populations + population; u.s.Progress != nil && u.steps > 0 && done >= u.told {
 		u.told = done

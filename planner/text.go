@@ -84,7 +84,7 @@ func assumed(b io.Writer, assumptions []string, repetitions int) {
 	}
 }
 
-// paragraph prints text on one line, whatever it is made from; a terminal breaks it.
+// paragraph prints text on one line; the terminal breaks it.
 func paragraph(out io.Writer, text string) {
 	fmt.Fprintln(out, strings.Join(strings.Fields(text), " "))
 }

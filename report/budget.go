@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"math/big"
 	"strings"
 )
@@ -47,7 +48,7 @@ func amount(text string, up bool) string {
 	return fourDigits(x, up)
 }
 
-// before is what was spent when the job began.
+// before returns the amount spent before this job.
 func before(a Amount) string {
 	spent, ok1 := new(big.Rat).SetString(a.Spent)
 	cost, ok2 := new(big.Rat).SetString(a.Cost)
@@ -61,8 +62,8 @@ func before(a Amount) string {
 	return amount(rest.RatString(), true)
 }
 
-// left is what may still be spent. Less than a millionth of the limit buys no release:
-// that is the rounding of what was spent, and the budget is spent.
+// left returns the amount that may still be spent. Less than a millionth of the limit buys
+// no release: it is a rounding error, and the budget counts as spent.
 func left(a Amount) string {
 	rest, ok1 := new(big.Rat).SetString(a.Left)
 	limit, ok2 := new(big.Rat).SetString(a.Limit)
@@ -70,4 +71,32 @@ func left(a Amount) string {
 		return "nothing: it is spent"
 	}
 	return amount(a.Left, false)
+}
+
+// addKept adds a sentence on the cost so far of every draw that several jobs use, and of
+// the draw that made the table.
+func (v *view) addKept(r *Report) {
+	if r.Collection != nil {
+		v.Kept = append(v.Kept, "The table is itself a sample, drawn once for all jobs on it: "+keptWords(r.Collection))
+	}
+	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
+		switch k := d.Kept; {
+		case k == nil:
+		case k.Reused:
+			v.Kept = append(v.Kept, fmt.Sprintf("The draw %s is the sample %s, which an earlier job drew and kept: %s", d.Name, k.ID, keptWords(k)))
+		default:
+			v.Kept = append(v.Kept, fmt.Sprintf("The draw %s is kept for later jobs, as sample %s: %s", d.Name, k.ID, keptWords(k)))
+		}
+	}
+	if len(v.Kept) > 0 {
+		v.Kept = append(v.Kept, "The curves below show such a draw with everything that was ever released from it, which is more than this job is charged.")
+	}
+}
+
+// keptWords returns the cost of a draw that several jobs use, in words.
+func keptWords(k *Kept) string {
+	on := func(e, d float64) string { return point(e, d, Spent) }
+	return fmt.Sprintf("%s was spent on it before, %s with this job; it costs the population %s in all, %s before, and the difference of %s is charged.",
+		on(k.SampleBefore.Epsilon, k.SampleBefore.Delta), on(k.SampleAfter.Epsilon, k.SampleAfter.Delta),
+		on(k.After.Epsilon, k.After.Delta), on(k.Before.Epsilon, k.Before.Delta), on(k.Charged.Epsilon, k.Charged.Delta))
 }

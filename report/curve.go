@@ -4,7 +4,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -26,16 +27,15 @@ func trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float6
 	c := curve{eps: grid(at.Epsilon, right, n)}
 	c.del = make([]float64, len(c.eps))
 	methods := methodsFor(e, rel, at.Epsilon)
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i, eps := range c.eps {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
+		all.Go(func() error {
 			c.del[i] = deltaAt(e, rel, eps, methods)
+			return nil
 		})
 	}
-	wait.Wait()
+	_ = all.Wait() // no evaluation fails: a δ that is not known is 1
 	for i := range c.del {
 		if c.eps[i] >= at.Epsilon {
 			c.del[i] = math.Min(c.del[i], at.Delta) // what was charged holds, too
@@ -68,8 +68,8 @@ func grid(charged, right float64, n int) []float64 {
 	return slices.Compact(out)
 }
 
-// exactMethods are those that are never far from the truth. Rényi bounds, which
-// cost more, are asked only where none of these has one.
+// exactMethods are the methods whose bounds are never far from the truth. Rényi bounds
+// take longer, so a curve asks for them only where none of these methods has a bound.
 var exactMethods = []string{"basic", "pld", "shuffle", "iterate"}
 
 func methodsFor(e privacy.Event, rel privacy.Relation, eps float64) []string {
@@ -79,8 +79,8 @@ func methodsFor(e privacy.Event, rel privacy.Relation, eps float64) []string {
 	return nil
 }
 
-// deltaAt is the smallest δ that any of the methods certifies; where none says
-// anything, 1 is what any mechanism guarantees.
+// deltaAt returns the smallest δ that any of the methods certifies. Where no method has a
+// bound it returns 1, which every mechanism guarantees.
 func deltaAt(e privacy.Event, rel privacy.Relation, eps float64, methods []string) float64 {
 	a, err := privacy.DeltaWith(e, rel, eps, privacy.Options{Quick: true, Methods: methods})
 	if err != nil || !(a.Delta <= 1) {
@@ -89,9 +89,9 @@ func deltaAt(e privacy.Event, rel privacy.Relation, eps float64, methods []strin
 	return a.Delta
 }
 
-// detection is the largest chance with which an attacker detects a unit who may
-// raise a false alarm with chance alpha. The profile holds in both directions, so
-// every one of its points bounds it twice:
+// detection returns the largest chance with which an attacker detects a unit, if the
+// attacker accepts a false alarm with chance alpha. The profile holds in both directions,
+// so each of its points bounds the chance twice:
 //
 //	detection ≤ δ + e^ε·alpha  and  1 − alpha ≤ δ + e^ε·(1 − detection).
 func (c curve) detection(alpha float64) float64 {

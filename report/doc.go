@@ -1,7 +1,6 @@
-// Package report is the privacy report: what was released, what guarantee it
-// carries on the population, what was spent on the sample, and the rule that
-// links the two. Its law is specs/report-v1.md; docs/report.md explains it to a
-// statistician.
+// Package report is the privacy report. It says what was released, what guarantee the
+// population has, what was spent on the sample, and which rule links the two.
+// specs/report-v1.md defines the format; docs/report.md explains it to a statistician.
 //
 // A Report holds public facts only (P19): the specification, events, charged
 // guarantees and noise scales that do not depend on data. It has no field for a
@@ -12,7 +11,8 @@
 // readable without scripts. NewPage evaluates the events and draws the figures,
 // without data; WriteHTML adds the released values and nothing else.
 //
-// It may import privacy, internal/expr, gonum/plot and the standard library. It
-// promises pages of bounded size that are the same for the same report. It does
-// not check that the events happened; that is the word of who made the report.
+// It may import privacy, internal/expr, internal/figure, gonum/plot and the standard
+// library. A page has a bounded size, and the same report gives the same page. The
+// package does not check that the events happened: whoever wrote the report vouches for
+// that.
 package report

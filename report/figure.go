@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"image/color"
 	"math"
@@ -13,10 +14,12 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/dprelease/dprelease/internal/figure"
 )
 
-// The figures' tones: what is charged is a full heavy line, what it is compared
-// with a thinner broken one, so that they read the same in grey.
+// The figures' tones. The charged curve is a heavy full line and the one beside it is thin
+// and broken, so that they differ in grey too.
 var (
 	ink       = color.Gray{Y: 0x00}
 	mainTone  = color.Gray{Y: 0x10}
@@ -112,4 +115,17 @@ func render(p *plot.Plot, id, title, description string) (template.HTML, error) 
 		return "", err
 	}
 	return inline(b.Bytes(), id, title, description)
+}
+
+// even marks round numbers.
+var even = figure.Even(func(x float64) string { return plain(x, 6) })
+
+// decades marks powers of ten, at most about six of them.
+var decades = figure.Decades{Most: 6, Label: power, Else: even}
+
+func power(k int) string {
+	if k >= -2 && k <= 3 {
+		return trim(math.Pow(10, float64(k)))
+	}
+	return fmt.Sprintf("1e%d", k)
 }

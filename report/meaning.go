@@ -78,8 +78,8 @@ func oneIn(p float64) string {
 	return " at most (1 in " + grouped(int64(n)) + ")"
 }
 
-// detection is the largest chance with which who accepts a false alarm in one of
-// 1/alarm cases recognises the truth, by the charged point alone.
+// detection returns the largest chance with which an attacker recognises the truth, if the
+// attacker accepts a false alarm in one of 1/alarm cases. It uses the charged point alone.
 func detection(g Guarantee, alarm float64) float64 {
 	most := math.Min(g.Delta+math.Exp(g.Epsilon)*alarm, 1-math.Exp(-g.Epsilon)*(1-g.Delta-alarm))
 	return math.Min(math.Max(most, 0), 1)

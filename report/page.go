@@ -8,14 +8,15 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Page is the human-readable report, with everything in place that can be known
-// without data: figures are drawn from the events alone.
+// Page is the report for people, with everything that can be known without data: its
+// figures are drawn from the events alone.
 type Page struct {
 	whole   figures
 	caught  float64 // what an attacker with one false alarm in twenty can detect
@@ -40,8 +41,8 @@ type profilePoint struct{ Epsilon, After, Before string }
 
 type powerPoint struct{ Alarm, After, Before string }
 
-// The limits of a page: jobs of thousands of releases still give one that can be
-// opened and printed. What is left out stands in report.json, and the page says so.
+// The limits of a page. A job of thousands of releases still gives a page that can be
+// opened and printed. The page says what it leaves out; report.json has all of it.
 const (
 	maxDrawFigures = 3
 	maxReleases    = 200
@@ -93,24 +94,17 @@ func NewPage(r *Report) (*Page, error) {
 	if err := p.special(r); err != nil {
 		return nil, err
 	}
-	// Once without values: what can go wrong goes wrong before anything is spent, and
-	// the template is parsed and its escaping worked out while there is time.
+	// Once without values, so that a failure comes before anything is spent.
 	return p, p.WriteHTML(io.Discard, r, nil, false)
 }
 
-// sampleRelation is the relation under which the sample's own profile is shown:
-// the population's, where the mechanisms hold under it, else the one they hold
-// under.
+// sampleRelation is the relation under which the sample's own profile is shown: that of
+// the population, if the mechanisms hold under it, else the first under which they do.
 func sampleRelation(d Draw) privacy.Relation {
-	for _, r := range d.SampleRelations {
-		if r == d.Guarantee.Relation {
-			return r
-		}
+	if len(d.SampleRelations) == 0 || slices.Contains(d.SampleRelations, d.Guarantee.Relation) {
+		return d.Guarantee.Relation
 	}
-	if len(d.SampleRelations) > 0 {
-		return d.SampleRelations[0]
-	}
-	return d.Guarantee.Relation
+	return d.SampleRelations[0]
 }
 
 // newFigures evaluates a guarantee's event with and without its sampling, once,
@@ -144,7 +138,7 @@ func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, 
 		before, sampled = trace(plainEvent, inner, privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right, n)
 	}
 	f := figures{Sampled: sampled, Title: what, caught: after.detection(0.05)}
-	shape := profileFigure{after: after, before: before, sampled: sampled, charged: privacy64{g.Epsilon, g.Delta}}
+	shape := profileFigure{after: after, before: before, sampled: sampled, charged: at}
 	var err error
 	title := "Privacy profile of " + what
 	desc := fmt.Sprintf("The smallest δ that is guaranteed at each ε. The curve of the population falls to δ %s at the charged ε %s.", Spent(g.Delta), Spent(g.Epsilon))

@@ -191,7 +191,11 @@ func TestPageOfManyReleases(t *testing.T) {
 		table.Columns[0].Float64 = append(table.Columns[0].Float64, float64(i))
 	}
 	r.Releases, r.Draws = nil, nil
-	for i := range 10_000 {
+	releases := 10_000
+	if testing.Short() {
+		releases = 1000
+	}
+	for i := range releases {
 		e, d := release, sample
 		e.Name, d.Name = fmt.Sprintf("release_%d", i), fmt.Sprintf("draw_%d", i)
 		r.Releases, r.Draws = append(r.Releases, e), append(r.Draws, d)
@@ -205,7 +209,7 @@ func TestPageOfManyReleases(t *testing.T) {
 	if d := used(t) - start; d > 20*time.Second {
 		t.Errorf("the page took %v", d)
 	}
-	inOrder(t, page, "9800 more releases", "9950 more draws")
+	inOrder(t, page, fmt.Sprint(releases-200, " more releases"), fmt.Sprint(releases-50, " more draws"))
 }
 
 func BenchmarkPage(b *testing.B) {

@@ -1,22 +1,23 @@
 package report
 
 import (
+	"fmt"
 	"html/template"
 	"math"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/amplify"
 )
 
 // profileFigure draws δ(ε) before and after amplification.
 type profileFigure struct {
 	after, before curve
 	sampled       bool
-	charged       privacy64
+	charged       privacy.Point
 }
-
-// privacy64 is the charged point.
-type privacy64 struct{ eps, del float64 }
 
 func (f profileFigure) render(id, title, description string) (template.HTML, error) {
 	p := newFigure("ε", "δ")
@@ -24,10 +25,10 @@ func (f profileFigure) render(id, title, description string) (template.HTML, err
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades
 	p.Y.Min, p.Y.Max = f.floor(), 1
 	p.X.Min, p.X.Max = 0, right
-	logarithmic := f.sampled && f.charged.eps > 0 && right > 5*f.charged.eps
+	logarithmic := f.sampled && f.charged.Epsilon > 0 && right > 5*f.charged.Epsilon
 	if logarithmic {
 		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades
-		p.X.Min = f.charged.eps / 30
+		p.X.Min = f.charged.Epsilon / 30
 	}
 	if f.sampled {
 		line(p, "population", f.after.visible(p), mainTone, 2, nil)
@@ -35,14 +36,14 @@ func (f profileFigure) render(id, title, description string) (template.HTML, err
 	} else {
 		line(p, "guarantee", f.after.visible(p), mainTone, 2, nil)
 	}
-	ring(p, "charged", f.charged.eps, math.Max(f.charged.del, p.Y.Min))
+	ring(p, "charged", f.charged.Epsilon, math.Max(f.charged.Delta, p.Y.Min))
 	return render(p, id, title, description)
 }
 
 // floor is the smallest δ that is drawn.
 func (f profileFigure) floor() float64 {
-	if f.charged.del > 0 {
-		return math.Pow(10, math.Floor(math.Log10(math.Max(f.charged.del, 1e-280)))-2)
+	if f.charged.Delta > 0 {
+		return math.Pow(10, math.Floor(math.Log10(math.Max(f.charged.Delta, 1e-280)))-2)
 	}
 	return 1e-6
 }
@@ -95,4 +96,31 @@ func (c curve) power() plotter.XYs {
 		out = append(out, plotter.XY{X: a, Y: c.detection(a)})
 	}
 	return out
+}
+
+// efficiencyFigure draws q·ε_n/ε against the rate q at a draw's own ε, with its
+// lower bound log(1+c)/c, and marks the draw.
+func efficiencyFigure(d Draw, id string) (template.HTML, error) {
+	p := newFigure("sampling rate q", "efficiency")
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, decades
+	left := math.Pow(10, math.Floor(math.Log10(math.Max(d.Amplification.Rate, 1e-280)))-1)
+	left = math.Min(left, 1e-3)
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = left, 1, 0, math.Max(1, d.Efficiency)
+	var exact, bound plotter.XYs
+	const steps = 48
+	for i := range steps + 1 {
+		q := math.Min(left*math.Pow(1/left, float64(i)/steps), 1)
+		exact = append(exact, plotter.XY{X: q, Y: amplify.Efficiency(q, d.Target.Epsilon)})
+		bound = append(bound, plotter.XY{X: q, Y: amplify.EfficiencyBound(d.Target.Epsilon / q)})
+	}
+	name := "efficiency"
+	if d.SampleArrival != nil {
+		name = "efficiency, any mechanism" // this draw's, where noise is added, lies above it
+	}
+	line(p, name, exact, mainTone, 2, nil)
+	line(p, "its bound log(1+c)/c", bound, otherTone, 1.4, broken)
+	ring(p, "this draw", d.Amplification.Rate, d.Efficiency)
+	title := "Efficiency of sampling at the ε of the draw " + d.Name
+	return render(p, id, title, fmt.Sprintf("The efficiency rises with the sampling rate and is 1 for the full table only. This draw has the rate %s and the efficiency %s.",
+		percent(d.Amplification.Rate), trim(d.Efficiency)))
 }

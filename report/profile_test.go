@@ -2,6 +2,8 @@ package report
 
 import (
 	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
 	"time"
 )
 
@@ -11,7 +13,7 @@ func TestProfileOfADeltaAlone(t *testing.T) {
 	c := curve{eps: []float64{0, 0.5, 1}, del: []float64{1e-3, 1e-4, 1e-5}}
 	drawn := make(chan error, 1)
 	go func() {
-		_, err := profileFigure{after: c, before: c, sampled: true, charged: privacy64{0, 1e-3}}.render("profile", "t", "d")
+		_, err := profileFigure{after: c, before: c, sampled: true, charged: privacy.Point{Epsilon: 0, Delta: 1e-3}}.render("profile", "t", "d")
 		drawn <- err
 	}()
 	select {

@@ -58,7 +58,7 @@ type Job struct {
 	Digest string `json:"digest"`
 }
 
-// Dataset is what is public about the table.
+// Dataset holds the public facts about the table.
 type Dataset struct {
 	ID       string           `json:"id"`
 	Relation privacy.Relation `json:"relation"`
@@ -167,7 +167,7 @@ type Mechanism struct {
 	SelfNoising bool   `json:"self_noising,omitempty"`
 }
 
-// ExpectedError is what was known of an error before any data was read.
+// ExpectedError says what the plan knows about an error before anybody reads the data.
 type ExpectedError struct {
 	Field   string  `json:"field"`
 	NoiseSD float64 `json:"noise_sd,omitempty"`

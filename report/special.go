@@ -36,30 +36,25 @@ func (p *Page) special(r *Report) error {
 			p.rules = append(p.rules, rules(d, event)...)
 		}
 		walk(event, func(e privacy.Event, shuffled *privacy.Shuffled) {
-			switch e := e.(type) {
-			case privacy.RandomizedResponse:
-				if len(p.local) < maxSpecial {
-					p.local = append(p.local, local(d, e, shuffled))
-				}
+			if rr, ok := e.(privacy.RandomizedResponse); ok && len(p.local) < maxSpecial {
+				p.local = append(p.local, local(d, rr, shuffled))
 			}
 		})
 	}
 	return nil
 }
 
-// walk visits every part of an expression, with the shuffle that it stands in.
-func walk(e privacy.Event, visit func(privacy.Event, *privacy.Shuffled)) {
-	var down func(e privacy.Event, in *privacy.Shuffled)
-	down = func(e privacy.Event, in *privacy.Shuffled) {
-		visit(e, in)
-		if s, ok := e.(privacy.Shuffled); ok {
-			in = &s
-		}
-		for _, inner := range privacy.Children(e) {
-			down(inner, in)
-		}
+// walk visits every part of an expression, with the shuffle around it if there is one.
+func walk(e privacy.Event, visit func(privacy.Event, *privacy.Shuffled)) { walkIn(e, nil, visit) }
+
+func walkIn(e privacy.Event, in *privacy.Shuffled, visit func(privacy.Event, *privacy.Shuffled)) {
+	visit(e, in)
+	if s, ok := e.(privacy.Shuffled); ok {
+		in = &s
 	}
-	down(e, nil)
+	for _, inner := range privacy.Children(e) {
+		walkIn(inner, in, visit)
+	}
 }
 
 func local(d Draw, e privacy.RandomizedResponse, in *privacy.Shuffled) localView {

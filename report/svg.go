@@ -19,7 +19,7 @@ var tones = map[string]string{
 
 // inline makes an SVG document of the plot library part of a page: style
 // attributes, which the page's security policy forbids, become attributes and
-// classes, and the title and description are there for who cannot see it.
+// classes, and a title and a description serve readers who cannot see the figure.
 func inline(svg []byte, id, title, description string) (template.HTML, error) {
 	var b strings.Builder
 	d := xml.NewDecoder(bytes.NewReader(svg))

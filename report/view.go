@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// view is what the template prints: words and numbers only, nothing to decide.
+// view holds what the template prints: words and numbers, with nothing left to decide.
 type view struct {
 	Policy string
 	Style  template.CSS
@@ -58,7 +58,7 @@ type releaseView struct {
 	File                           string
 }
 
-// columnView is what a column of the released tables means.
+// columnView explains a column of the released tables.
 type columnView struct{ Name, Doc, Releases string }
 
 type drawView struct {

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
@@ -91,7 +92,7 @@ func TestBrokenSamplersAreCaught(t *testing.T) {
 		}
 		var seen recorder
 		mass, rest := noisetest.Explore(1e-6, func(choose func(uint64) uint64) int64 {
-			return asMask(sample(noise.NewScript(choose), size, rows))
+			return asMask(sample(insecurenoise.NewScript(choose), size, rows))
 		})
 		noisetest.CheckExplored(&seen, name, mass, rest, 1, func(int64) float64 { return 1 / float64(subsets) })
 		if len(seen.failures) == 0 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -121,7 +121,7 @@ func checkCharge(t *testing.T, name string, d Design, rel privacy.Relation, wors
 func lawByExploring(t *testing.T, d Design, rows int, units []int32) map[int64]float64 {
 	t.Helper()
 	law, rest := noisetest.Explore(1e-7, func(choose func(uint64) uint64) int64 {
-		sel, err := begin(d, noise.NewScript(choose), int64(rows))
+		sel, err := begin(d, insecurenoise.NewScript(choose), int64(rows))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestNoTablesDoWorseThanTheChargeOfSRSWOR(t *testing.T) {
 	for _, c := range [][2]int{{1, 4}, {2, 4}, {3, 5}} {
 		size, rows := c[0], c[1]
 		law, rest := noisetest.Explore(1e-7, func(choose func(uint64) uint64) int64 {
-			drawn, _ := collect(t, ways["sequential"](noise.NewScript(choose), int64(size), int64(rows)), rows, nil, rows)
+			drawn, _ := collect(t, ways["sequential"](insecurenoise.NewScript(choose), int64(size), int64(rows)), rows, nil, rows)
 			return mask(drawn)
 		})
 		if rest > 0 {

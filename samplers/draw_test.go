@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
@@ -117,9 +118,9 @@ func TestBlocksDoNotMatter(t *testing.T) {
 		for i := range tape {
 			tape[i] = byte(src.Uint64())
 		}
-		want := draw(t, d, noise.NewTape(tape), rows, rows)
+		want := draw(t, d, insecurenoise.NewTape(tape), rows, rows)
 		for _, blocks := range [][]int{{1}, {64}, {63, 1, 65}, {0, 7, 0, 1000}, {1, 3000}} {
-			if got := draw(t, d, noise.NewTape(tape), rows, blocks...); !slices.Equal(got, want) {
+			if got := draw(t, d, insecurenoise.NewTape(tape), rows, blocks...); !slices.Equal(got, want) {
 				t.Errorf("%s in blocks of %v: other rows are drawn", name, blocks)
 			}
 		}
@@ -177,7 +178,7 @@ func TestWalkErrors(t *testing.T) {
 		t.Error("a nil design is accepted")
 	}
 	// A source whose bits have run out must not decide a sample.
-	s, err := begin(designs["poisson"], noise.NewTape(nil), 10)
+	s, err := begin(designs["poisson"], insecurenoise.NewTape(nil), 10)
 	if err == nil {
 		if _, err = s.Next(10); err == nil {
 			err = s.Done()

@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/combin"
 
-	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -114,7 +114,7 @@ func TestMultistageExplored(t *testing.T) {
 		units := rowsOf(c.frame)
 		law := lawOf(c.frame, c.stages, units)
 		mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
-			sel, err := begin(d, noise.NewScript(choose), int64(len(units)))
+			sel, err := begin(d, insecurenoise.NewScript(choose), int64(len(units)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -36,7 +37,7 @@ func TestSubsetsExplored(t *testing.T) {
 					continue // its tree has no end, and is too wide to see enough of it
 				}
 				mass, rest := noisetest.Explore(1e-6, func(choose func(uint64) uint64) int64 {
-					sel := ways[way](noise.NewScript(choose), int64(size), int64(rows))
+					sel := ways[way](insecurenoise.NewScript(choose), int64(size), int64(rows))
 					drawn, _ := collect(t, sel, rows, nil, 2)
 					return mask(drawn)
 				})
@@ -155,7 +156,7 @@ func TestListSubsetTape(t *testing.T) {
 	for _, r := range []byte{5, 5, 2, 5, 7} {
 		tape = append(tape, 0, 0, 0, 0, 0, 0, 0, r<<5)
 	}
-	src := noise.NewTape(tape)
+	src := insecurenoise.NewTape(tape)
 	if got := listSubset(src, 3, 8); !slices.Equal(got, []int64{2, 5, 7}) || src.Err() != nil {
 		t.Errorf("got %v, %v", got, src.Err())
 	}

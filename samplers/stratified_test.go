@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -15,7 +15,7 @@ func TestStratifiedTakeExplored(t *testing.T) {
 	d := must[*StratifiedTake](t)(NewStratifiedTake(f, []int64{1, 3, 1}))
 	units := rowsOf(f)
 	mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
-		sel, err := begin(d, noise.NewScript(choose), 8)
+		sel, err := begin(d, insecurenoise.NewScript(choose), 8)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,13 +34,14 @@ func main() {
 	rows := flag.Int("rows", 20_000_000, "rows of the table")
 	runs := flag.Int("runs", 9, "runs of each")
 	bin := flag.String("bin", "bin/dprelease", "the program")
+	before := flag.String("before", "", "another build of the program, measured in turns with it")
 	small := flag.String("small", "", "a table of 1,000 rows, for what a run costs besides rows")
 	flag.Parse()
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: compare [-rows N] [-runs N] [-bin PROGRAM] [-small TABLE] TABLE")
+		fmt.Fprintln(os.Stderr, "usage: compare [-rows N] [-runs N] [-bin PROGRAM] [-before PROGRAM] [-small TABLE] TABLE")
 		os.Exit(2)
 	}
-	if err := compare(*bin, flag.Arg(0), *small, *rows, *runs); err != nil {
+	if err := compare(*bin, *before, flag.Arg(0), *small, *rows, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
 		os.Exit(1)
 	}
@@ -50,7 +51,7 @@ func main() {
 const smallRows = 1000
 
 // compare takes turns, so that a change of the machine's speed hits all alike.
-func compare(bin, table, small string, rows, runs int) error {
+func compare(bin, before, table, small string, rows, runs int) error {
 	table, err := filepath.Abs(table)
 	if err != nil {
 		return err
@@ -67,56 +68,74 @@ func compare(bin, table, small string, rows, runs int) error {
 		return err
 	}
 	defer os.RemoveAll(root)
-	sources := []string{"table", "one", "few"}
-	wall, work := map[string][]float64{}, map[string][]float64{}
-	var warm, first, whole []float64
-	var peak int64
+	peers := []*peer{{threads: 1}, {threads: 2}}
+	programs := []*program{{name: "dprelease", path: bin}}
+	if before != "" {
+		programs = append(programs, &program{name: "before", path: before})
+	}
+	samples := []struct{ name, from string }{{"mean of the full table", "table"}, {"Poisson 1 %", "one"}, {"SRSWOR 10,000", "few"}}
 	for i := range runs {
-		q, err := duckdb(table, 9)
-		if err != nil {
-			return err
-		}
-		warm, first = append(warm, q.Median*float64(rows)/1e6), append(first, q.First*float64(rows)/1e6)
-		if q, err = duckdb(table, 1); err != nil {
-			return err
-		}
-		whole = append(whole, q.wall)
-		for _, from := range sources {
-			r, err := once(bin, root, fmt.Sprintf(job, i, table, rows, from, 10_000))
-			if err != nil {
+		for _, d := range peers {
+			if err := d.measure(table, rows); err != nil {
 				return err
 			}
-			wall[from], work[from] = append(wall[from], r.wall), append(work[from], r.work)
-			peak = max(peak, r.kb)
 		}
-		if small != "" {
-			r, err := once(bin, root, fmt.Sprintf(job, i, small, smallRows, "table", smallRows/10))
-			if err != nil {
-				return err
+		for _, p := range programs {
+			for _, s := range samples {
+				if err := p.measure(root, s.from, fmt.Sprintf(job, i, table, rows, s.from, 10_000)); err != nil {
+					return err
+				}
+				if small != "" {
+					if err := p.measure(root, "small "+s.from, fmt.Sprintf(job, i, small, smallRows, s.from, smallRows/10)); err != nil {
+						return err
+					}
+				}
 			}
-			wall["small"], work["small"] = append(wall["small"], r.wall), append(work["small"], r.work)
 		}
 	}
-	base := median(warm)
-	fmt.Printf("%-44s %8.1f ms  %6s\n", "DuckDB avg, one thread (query alone, warm)", base, "1.00")
-	fmt.Printf("%-44s %8.1f ms  %6.2f\n", "the same, the first query of a process", median(first), median(first)/base)
-	fmt.Printf("%-44s %8.1f ms  %6.2f\n", "the same, a whole process of Node.js", median(whole), median(whole)/base)
-	for k, name := range []string{"dprelease run, mean of the full table", "dprelease run, Poisson 1 %", "dprelease run, SRSWOR 10,000"} {
-		m := median(wall[sources[k]])
-		fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table; %.0f ms of processor time, %.2f of the full table's\n",
-			name, m, m/base, m/median(wall["table"]), median(work[sources[k]]), median(work[sources[k]])/median(work["table"]))
+	for _, d := range peers {
+		fmt.Printf("%-48s %8.1f ms; the first query of a process %.1f ms\n", fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads), median(d.warm), median(d.first))
 	}
-	if small != "" {
-		fixed, busy := median(wall["small"]), median(work["small"])
-		fmt.Printf("%-44s %8.1f ms; %.0f ms of processor time\n", "dprelease run, 1,000 rows", fixed, busy)
-		for k, name := range []string{"rows alone: mean of the full table", "rows alone: Poisson 1 %", "rows alone: SRSWOR 10,000"} {
-			m, w := median(wall[sources[k]])-fixed, median(work[sources[k]])-busy
-			fmt.Printf("%-44s %8.1f ms  %6.2f of DuckDB, %.2f of the full table; %.0f ms of processor time, %.2f of the full table's\n",
-				name, m, m/base, m/(median(wall["table"])-fixed), w, w/(median(work["table"])-busy))
+	one, two := median(peers[0].warm), median(peers[1].warm)
+	for _, p := range programs {
+		for _, s := range samples {
+			wall, work := p.median(s.from)
+			fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB on one thread, %.2f on two; %.0f ms of processor time\n",
+				p.name+", "+s.name, wall, wall/one, wall/two, work)
+			if small != "" {
+				fixed, busy := p.median("small " + s.from)
+				fmt.Printf("%-48s %8.1f ms; %.0f ms of processor time\n", "  the same job over 1,000 rows", fixed, busy)
+				fmt.Printf("%-48s %8.1f ms, %.2f of DuckDB on one thread, %.2f on two; %.0f ms of processor time\n",
+					"  rows alone", wall-fixed, (wall-fixed)/one, (wall-fixed)/two, work-busy)
+			}
 		}
+		fmt.Printf("%-48s %8.0f MB\n", p.name+", largest process", float64(p.peak)/1024)
 	}
-	fmt.Printf("%-44s %8.0f MB\n", "largest process", float64(peak)/1024)
 	return nil
+}
+
+// program is a build of dprelease and what its runs took, by what they ran on.
+type program struct {
+	name, path string
+	wall, work map[string][]float64
+	peak       int64
+}
+
+func (p *program) measure(root, on, text string) error {
+	r, err := once(p.path, root, text)
+	if err != nil {
+		return err
+	}
+	if p.wall == nil {
+		p.wall, p.work = map[string][]float64{}, map[string][]float64{}
+	}
+	p.wall[on], p.work[on] = append(p.wall[on], r.wall), append(p.work[on], r.work)
+	p.peak = max(p.peak, r.kb)
+	return nil
+}
+
+func (p *program) median(on string) (wall, work float64) {
+	return median(p.wall[on]), median(p.work[on])
 }
 
 // measured is one run: its wall time, the processor time of its processes, which a
@@ -149,25 +168,30 @@ func once(bin, root, text string) (measured, error) {
 	return measured{ms(wall), ms(state.UserTime() + state.SystemTime()), state.SysUsage().(*syscall.Rusage).Maxrss}, nil
 }
 
-// peer is DuckDB's average, in nanoseconds a row: the median of some queries and the
-// first one of the process, which took wall milliseconds.
+// peer is DuckDB's average on some threads: the medians of several queries, and the
+// first queries of their processes, in milliseconds.
 type peer struct {
-	Median float64 `json:"median_ns_per_row"`
-	First  float64 `json:"first_ns_per_row"`
-	wall   float64
+	threads     int
+	warm, first []float64
 }
 
-func duckdb(table string, queries int) (peer, error) {
-	cmd := exec.Command("node", "duckdb-avg.mjs", table, "x", fmt.Sprint(queries))
+func (d *peer) measure(table string, rows int) error {
+	cmd := exec.Command("node", "duckdb-avg.mjs", table, "x", "9", fmt.Sprint(d.threads))
 	cmd.Dir = "bench"
 	cmd.Stderr = os.Stderr
-	start := time.Now()
 	out, err := cmd.Output()
 	if err != nil {
-		return peer{}, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
+		return fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
 	}
-	p := peer{wall: float64(time.Since(start).Microseconds()) / 1e3}
-	return p, json.Unmarshal(out, &p)
+	var q struct {
+		Median float64 `json:"median_ns_per_row"`
+		First  float64 `json:"first_ns_per_row"`
+	}
+	if err := json.Unmarshal(out, &q); err != nil {
+		return err
+	}
+	d.warm, d.first = append(d.warm, q.Median*float64(rows)/1e6), append(d.first, q.First*float64(rows)/1e6)
+	return nil
 }
 
 func median(x []float64) float64 {

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// cost is what something took, in milliseconds.
+// cost is the time that a measurement took, in milliseconds.
 type cost struct {
 	wall float64
 	work float64 // of processors, which a busy machine changes less

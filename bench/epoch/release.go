@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -21,12 +20,8 @@ type calls struct{ sgd.Mechanism }
 
 // Release computes nothing.
 func (calls) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
-	for {
-		if _, err := rows.Next(); err == io.EOF {
-			break
-		} else if err != nil {
-			return sdk.Result{}, err
-		}
+	if err := sdk.Each(rows, func(*sdk.Batch) error { return nil }); err != nil {
+		return sdk.Result{}, err
 	}
 	draw := req.Plan.Event.(privacy.Repeat).Event.(privacy.Poisson)
 	zeros := make([]int64, features+1)

@@ -21,7 +21,7 @@ import (
 func TestKillWholeRuns(t *testing.T) {
 	kills := 250 // on each database
 	if testing.Short() {
-		kills = 25
+		kills = 10
 	}
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
@@ -97,7 +97,11 @@ func TestKillWholeRuns(t *testing.T) {
 			t.Errorf("%s: %s: %s", f.Code, f.Where, f.What)
 		}
 		t.Logf("%d runs of %v in %s: %v", runs, whole, time.Since(started).Round(time.Second), count)
-		for _, how := range []string{killed, "done", where(0, false), where(1, false), where(1, true)} {
+		all := []string{killed, "done", where(0, false), where(1, false), where(1, true)}
+		if testing.Short() {
+			all = all[:2] // a few kills do not find every moment
+		}
+		for _, how := range all {
 			if count[how] == 0 {
 				t.Errorf("%d were %s: the test shows little", count[how], how)
 			}

@@ -19,7 +19,7 @@ import (
 func TestHistoriesOfWholeRuns(t *testing.T) {
 	rounds, actions := 3, 2
 	if testing.Short() {
-		rounds, actions = 2, 1
+		rounds, actions = 1, 1
 	}
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		const people = 8

@@ -90,12 +90,16 @@ func emptyWorld(t *testing.T, address string) *world {
 	return w
 }
 
-// onBothAtOnce runs a test on both databases, side by side.
+// onBothAtOnce runs a test on both databases, side by side; in the fast tier on SQLite
+// alone, where TestPostgres and the ledger's own tests look at the other.
 func onBothAtOnce(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		f(t, newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db")))
 	})
+	if testing.Short() {
+		return
+	}
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		f(t, newWorld(t, postgrestest.New(t)))

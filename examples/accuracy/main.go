@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// epsilons are those of the table; delta is the jobs'.
+// epsilons are the epsilons of the table; the jobs give delta.
 var epsilons = []float64{0.1, 0.5, 1, 3, 8}
 
 func main() {

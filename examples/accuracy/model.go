@@ -86,7 +86,7 @@ func (m model) loss(w []float64) float64 {
 	return math.Sqrt(sum / float64(len(m.y)))
 }
 
-// nullLoss is that of the best model without features.
+// nullLoss returns the loss of the best model without features.
 func (m model) nullLoss() float64 {
 	mean := 0.0
 	for _, y := range m.y {

@@ -5,22 +5,21 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// simulated is a host whose noise comes from a fixed seed: for measuring, private
-// in no way.
+// simulated is a host whose noise comes from a fixed seed. It measures and protects
+// nothing.
 type simulated struct {
-	sdktest.NoNoise
-	rng   *rand.Rand
+	planner.Dice
 	rows  int
 	order []int // the rows in the order in which batches take them
 	turn  int64
 }
 
 func newSimulated(seed uint64, rows int) *simulated {
-	return &simulated{rng: rand.New(rand.NewPCG(seed, 2000)), rows: rows}
+	return &simulated{Dice: planner.Dice{Rand: rand.New(rand.NewPCG(seed, 2000))}, rows: rows}
 }
 
 // NextSample draws a Poisson sample by the skips between records.
@@ -28,7 +27,7 @@ func (s *simulated) NextSample(_ context.Context, ev privacy.Sampling) ([]int64,
 	rate := ev.(privacy.Poisson).Rate
 	out := []int64{}
 	for i := -1; ; {
-		skip := math.Log1p(-s.rng.Float64()) / math.Log1p(-rate)
+		skip := math.Log1p(-s.Rand.Float64()) / math.Log1p(-rate)
 		if skip >= float64(s.rows-i-1) {
 			return out, nil
 		}
@@ -40,7 +39,7 @@ func (s *simulated) NextSample(_ context.Context, ev privacy.Sampling) ([]int64,
 // NextBatch takes the rows in turn, in an order drawn for the release.
 func (s *simulated) NextBatch(_ context.Context, ev privacy.LastIterate) ([]int64, error) {
 	if s.order == nil {
-		s.order = s.rng.Perm(s.rows)
+		s.order = s.Rand.Perm(s.rows)
 	}
 	from := s.turn % ev.Batches() * ev.Batch
 	s.turn++
@@ -49,12 +48,4 @@ func (s *simulated) NextBatch(_ context.Context, ev privacy.LastIterate) ([]int6
 		out = append(out, int64(r))
 	}
 	return out, nil
-}
-
-// AddGaussian adds rounded normal noise.
-func (s *simulated) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error) {
-	for i := range values {
-		values[i] += int64(math.Round(ev.Sigma * s.rng.NormFloat64()))
-	}
-	return values, nil
 }

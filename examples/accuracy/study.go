@@ -29,13 +29,13 @@ type study struct {
 	reads   int64 // how many records all steps take, where that is fixed
 }
 
-// point is what was measured at one epsilon.
+// point holds the measurements at one epsilon.
 type point struct {
 	epsilon, multiplier float64
 	low, median, high   float64 // loss: a tenth of the releases lie below low, a tenth above high
 }
 
-// params are those of the mechanism that the study has to understand.
+// params holds the mechanism's parameters that the study uses.
 type params struct {
 	Model, Target string
 	Features, Log []string

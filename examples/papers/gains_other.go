@@ -9,8 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )

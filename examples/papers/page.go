@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -19,9 +20,8 @@ nothing is claimed about them, and the page says so. Simulated figures use %d re
 func page(chapters []chapter, shown [][]exhibit, o options) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, opening, o.repetitions, o.populations)
-	for c, ch := range chapters {
+	for _, ch := range chapters {
 		fmt.Fprintf(&b, "- [%s](#%s)\n", ch.title, anchor(ch.title))
-		_ = c
 	}
 	for c, ch := range chapters {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", ch.title, ch.about)
@@ -32,17 +32,9 @@ func page(chapters []chapter, shown [][]exhibit, o options) string {
 	return b.String()
 }
 
+// anchor is the name that a forge gives to a heading.
 func anchor(title string) string {
-	var b strings.Builder
-	for _, r := range strings.ToLower(title) {
-		switch {
-		case r == ' ':
-			b.WriteByte('-')
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r > 0x7f && r != '…' && r != '“' && r != '”':
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return regexp.MustCompile(`[^\pL\pN-]`).ReplaceAllString(strings.ReplaceAll(strings.ToLower(title), " ", "-"), "")
 }
 
 func (e exhibit) write(b *strings.Builder) {
@@ -87,7 +79,7 @@ var numbered = map[string]string{
 	"quantiles": "F12", "mean-gaussian": "F13a", "median-exponential-1": "F13b", "median-exponential-2": "F13c",
 }
 
-// numbers are those of an exhibit's figures, for its heading.
+// numbers returns the numbers of an exhibit's figures, for its heading.
 func (e exhibit) numbers() string {
 	names := []string{e.id}
 	for _, p := range e.figures {

@@ -78,6 +78,12 @@ func TestFactsCanDiffer(t *testing.T) {
 	}
 }
 
+// varianceRatio is r(ε, n/N) of P18 through log1p and expm1.
+func varianceRatio(eps, rate float64) float64 {
+	x := rate * math.Log1p(math.Expm1(eps)/rate) / eps
+	return x * x
+}
+
 // The exact gap is positive wherever the plain formula has lost its digits, and is
 // the same as the plain one where it has not.
 func TestGap(t *testing.T) {

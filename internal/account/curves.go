@@ -5,8 +5,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/privacy"
@@ -109,24 +109,21 @@ func trace(q *expr.Query, a *answer) ([]curve, extent, error) {
 		}
 	}
 	events := map[bool]privacy.Event{true: a.event, false: plain}
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var wait sync.WaitGroup
-	var failed atomic.Bool
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range curves {
-		slots <- struct{}{}
-		wait.Go(func() {
+		all.Go(func() (err error) {
 			defer func() {
 				if recover() != nil {
-					failed.Store(true)
+					err = errBug
 				}
-				<-slots
 			}()
 			curves[i].evaluate(events[curves[i].sampled], q.Relation, x)
+			return nil
 		})
 	}
-	wait.Wait()
-	if failed.Load() {
-		return nil, x, errBug
+	if err := all.Wait(); err != nil {
+		return nil, x, err
 	}
 	if len(curves) == 0 {
 		return nil, x, errors.New("no method has a curve for this expression")
@@ -137,7 +134,7 @@ func trace(q *expr.Query, a *answer) ([]curve, extent, error) {
 // evaluate goes along the grid until δ is out of sight, and then looks closer
 // where the curve falls steeply.
 func (c *curve) evaluate(e privacy.Event, rel privacy.Relation, x extent) {
-	// Where a method says nothing, 1 is what any mechanism guarantees.
+	// A method without a bound counts as 1, which every mechanism guarantees.
 	last := 1.0
 	at := func(eps float64) float64 {
 		got, err := privacy.DeltaWith(e, rel, eps, quick(c.method))

@@ -1,9 +1,9 @@
-// Package account is the command `dprelease account`: the accountant on its
-// own, for people who would otherwise open a notebook. It reads questions
-// ({relation, event, query}, specs/account-v1.md), asks package privacy, and
-// answers as a table for people, as JSON, as JSON lines, or with a plot.
+// Package account is the command `dprelease account`: the accountant on its own, for
+// people who would open a notebook otherwise. It reads questions ({relation, event, query},
+// specs/account-v1.md), asks package privacy, and answers with a table, JSON, JSON lines or
+// a plot.
 //
-// It may import internal/expr, privacy and gonum/plot.
+// It may import internal/expr, internal/figure and privacy.
 //
 // It promises one answer for each question, in the order of the questions, and each
 // answer whole. A bad line of a stream costs only that line. Memory is bounded by a few

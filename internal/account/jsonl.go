@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/expr"
 )
@@ -23,42 +22,27 @@ type task struct {
 
 // stream answers one question a line, in order, on all processors.
 //
-// Each line goes to the workers and, in order, to the writer. The queue to the
-// writer is short: it bounds how far reading runs ahead of writing, and so the
+// The reader starts an answer for each line and puts the line into the writer's queue.
+// The queue is short: it bounds how far reading runs ahead of writing, and so the
 // memory.
 func stream(in io.Reader, name string, out, errw io.Writer) int {
-	workers := runtime.GOMAXPROCS(0)
-	work := make(chan *task)
-	order := make(chan *task, 4*workers)
-	var stop atomic.Bool
-	defer stop.Store(true)
-	for range workers {
-		go func() {
-			for t := range work {
-				t.done <- answerLine(t, name)
-			}
-		}()
-	}
+	order := make(chan *task, 2*runtime.GOMAXPROCS(0))
+	stop := make(chan struct{})
+	defer close(stop)
 	var readErr error
 	go func() {
-		defer close(work)
 		defer close(order)
 		readErr = readLines(in, func(t *task) bool {
-			if stop.Load() {
+			select {
+			case order <- t:
+				go func() { t.done <- answerLine(t, name) }()
+				return true
+			case <-stop:
 				return false
 			}
-			order <- t
-			work <- t
-			return true
 		})
 	}()
 	if err := writeInOrder(out, order); err != nil {
-		// Let the reader run into stop instead of waiting for room forever.
-		stop.Store(true)
-		go func() {
-			for range order {
-			}
-		}()
 		return complain(errw, ExitFailed, fmt.Errorf("the answers cannot be written: %w", err))
 	}
 	if readErr != nil { // written before order was closed
@@ -67,8 +51,8 @@ func stream(in io.Reader, name string, out, errw io.Writer) int {
 	return ExitDone
 }
 
-// writeInOrder flushes whenever the next answer is not ready yet, so that who
-// waits for an answer before asking again gets it.
+// writeInOrder flushes whenever the next answer is not ready yet. So somebody who waits
+// for an answer before asking again gets it.
 func writeInOrder(out io.Writer, order <-chan *task) error {
 	w := bufio.NewWriterSize(out, 64<<10)
 	for {
@@ -100,8 +84,8 @@ func writeInOrder(out io.Writer, order <-chan *task) error {
 	}
 }
 
-// readLines hands out the lines that hold anything. Lines that are too long
-// are read past in pieces, never kept.
+// readLines hands out the lines that are not empty. It skips lines that are too long, and
+// never holds them in memory.
 func readLines(in io.Reader, hand func(*task) bool) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for number := 1; ; number++ {

@@ -128,8 +128,8 @@ func (o Options) check() error {
 	if o.Plot == "" {
 		return nil
 	}
-	if _, err := plotFormat(o.Plot); err != nil {
-		return err
+	if ext := strings.ToLower(filepath.Ext(o.Plot)); ext != ".svg" && ext != ".png" {
+		return fmt.Errorf("%s: a plot ends in .svg or .png", o.Plot)
 	}
 	if s, err := os.Stat(filepath.Dir(o.Plot)); err != nil || !s.IsDir() {
 		return fmt.Errorf("%s: the folder to draw into does not exist", o.Plot)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +56,7 @@ func (p *Process) Close() {
 	}
 }
 
-// Said is what the plugin printed, up to a limit.
+// Said returns the first bytes that the plugin printed.
 func (p *Process) Said() string { return p.said.String() }
 
 // start returns the running plugin, or a new one.
@@ -132,29 +136,14 @@ func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pla
 
 // feed writes the table in its batches, none larger than the protocol allows.
 func feed(w host.RowWriter, plan sdk.Plan, t sdktest.Table) error {
-	step := t.BatchRows
-	if step <= 0 || step > wire.BatchRows {
-		step = wire.BatchRows
+	if t.BatchRows <= 0 || t.BatchRows > wire.BatchRows {
+		t.BatchRows = wire.BatchRows
 	}
-	for at := 0; at < t.Rows; at += step {
-		end := min(t.Rows, at+step)
-		b := sdk.Batch{Rows: end - at}
-		for _, name := range plan.Columns {
-			v := t.Columns[name]
-			h := sdk.Values{}
-			if v.Codes != nil {
-				h.Codes = v.Codes[at:end]
-			} else {
-				h.Float64 = v.Float64[at:end]
-			}
-			if v.Valid != nil {
-				h.Valid = v.Valid[at/8 : (end+7)/8]
-			}
-			b.Columns = append(b.Columns, h)
-		}
-		if t.Weights != nil {
-			b.Weights = t.Weights[at:end]
-		}
+	batches, err := t.Batches(plan)
+	if err != nil {
+		return err
+	}
+	for _, b := range batches {
 		if err := w.Write(b); err != nil {
 			return err
 		}
@@ -177,4 +166,65 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", as, err)
 	}
 	return err
+}
+
+// transcript keeps the first bytes of what a plugin prints.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+const maxTranscript = 4096
+
+// Write never fails, so that the drain goes on.
+func (t *transcript) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text.Write(p[:min(len(p), maxTranscript-t.text.Len())])
+	return len(p), nil
+}
+
+func (t *transcript) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text.String()
+}
+
+// children are the child processes of this one.
+func children() map[int]bool {
+	out := map[int]bool{}
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, f := range lists {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		for _, word := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				out[pid] = true
+			}
+		}
+	}
+	return out
+}
+
+// residentSlack is how much the memory of a process with a garbage collector varies.
+const residentSlack = 12 << 20
+
+// Memory returns the resident memory of the process that it shares with no other.
+func (p *Process) Memory() (used, slack uint64, err error) {
+	p.mu.Lock()
+	pid := p.pid
+	p.mu.Unlock()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+			kb, err := strconv.ParseUint(strings.Fields(rest)[0], 10, 64)
+			return kb << 10, residentSlack, err
+		}
+	}
+	return 0, 0, fmt.Errorf("no RssAnon in the status of the process")
 }

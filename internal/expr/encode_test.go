@@ -77,7 +77,11 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 
 func TestParseOfEncodeIsTheEvent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
+	events := 5000
+	if testing.Short() {
+		events = 500
+	}
+	for range events {
 		e := randomEvent(r, 5)
 		text, err := Encode(e)
 		if err != nil {

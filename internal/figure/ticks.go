@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 )
@@ -66,7 +67,7 @@ func short(x float64) string {
 	}
 	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
 	if x != 0 && (math.Abs(x) < 1e-3 || math.Abs(x) >= 1e6) {
-		return fmt.Sprintf("%.0e", x)
+		return strings.NewReplacer("e-0", "e-", "e+0", "e").Replace(fmt.Sprintf("%.0e", x))
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }

@@ -22,12 +22,13 @@
 // Timing. Draws are rejection samplers: how long one takes depends on the draw
 // (the whole part of |x|/scale adds loop turns; a Gaussian's rejected proposals
 // too), Select's cost grows with the number of pieces and with where the chosen
-// piece lies, SmoothLaplace's with the bits the rounding needs. Who can time a
+// piece lies, SmoothLaplace's with the bits the rounding needs. Anybody who can time a
 // single draw from outside learns something about it: publish no run times (P19)
 // and do not answer interactive queries draw by draw. Memory: a Source holds the
 // current key and up to 8 KiB of stream to come, which reveal later draws (not
-// earlier ones) to who can read the process.
+// earlier ones) to anybody who can read the process.
 //
-// It may import the standard library only, and neither math/rand nor
-// math/rand/v2; a test holds both.
+// It may import the standard library and internal/known, which imports nothing. It may
+// import neither math/rand nor math/rand/v2; a test checks both. Only tests may draw from a
+// source whose choices are known, through package insecurenoise; a test checks that too.
 package noise

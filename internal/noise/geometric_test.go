@@ -215,7 +215,7 @@ func TestGeometricFit(t *testing.T) {
 	}
 	// Three failed blocks of 2^63 trials are more than int64 holds.
 	turn := 0
-	if x := huge.Draw(NewScript(func(uint64) uint64 {
+	if x := huge.Draw(newScript(func(uint64) uint64 {
 		if turn++; turn == 4 {
 			return ^uint64(0)
 		}

@@ -197,7 +197,7 @@ func TestAddOverflow(t *testing.T) {
 	// A geometric part so long that the draw itself leaves int64: u = 0 (accepted
 	// at once, as no coin of 0/n shows), then v > 2^13 at scale 2^50.
 	turns := 0
-	long := NewScript(func(n uint64) uint64 {
+	long := newScript(func(n uint64) uint64 {
 		if n == MaxScale {
 			return 0
 		}

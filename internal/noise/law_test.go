@@ -4,13 +4,17 @@ import (
 	"math/bits"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/noise/internal/known"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 )
 
 // explore walks through all choices of draw.
 func explore(prune float64, draw func(*Source) int64) (mass map[int64]float64, rest float64) {
-	return noisetest.Explore(prune, func(choose func(uint64) uint64) int64 { return draw(NewScript(choose)) })
+	return noisetest.Explore(prune, func(choose func(uint64) uint64) int64 { return draw(newScript(choose)) })
 }
+
+// newScript makes a Source of choices.
+func newScript(choose func(uint64) uint64) *Source { return Known(known.Choices{Choose: choose}) }
 
 // words makes a tape of 64-bit words.
 func words(w ...uint64) *Source {
@@ -20,7 +24,7 @@ func words(w ...uint64) *Source {
 			b = append(b, byte(x>>(8*i)))
 		}
 	}
-	return NewTape(b)
+	return Known(known.Choices{Tape: b})
 }
 
 // choice returns a word that Uint64n(n) maps to j without rejection.

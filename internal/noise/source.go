@@ -9,13 +9,15 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
+
+	"github.com/dprelease/dprelease/internal/noise/internal/known"
 )
 
-// ErrTape is reported by a Source made by NewTape that was asked for more bytes
-// than its tape holds.
+// ErrTape is the error of a Source of a test that was asked for more bytes than its tape
+// holds.
 var ErrTape = errors.New("noise: the byte tape ran out")
 
-// errNoSource is what a draw from a nil Source gets: there is no default.
+// errNoSource is the error of a draw from a nil Source: there is no default.
 var errNoSource = errors.New("noise: no random source given: make one with NewSource")
 
 const (
@@ -54,19 +56,10 @@ func newSource(entropy io.Reader) (*Source, error) {
 	return s, nil
 }
 
-// NewTape returns a Source that reads b instead of random bits: for tests only.
-// When b runs out, Err reports ErrTape, every draw that can fail does, and a
-// fixed stream takes over so that every loop still ends.
-func NewTape(b []byte) *Source {
-	return &Source{buf: append([]byte(nil), b...), keyed: true, tape: true}
-}
-
-// NewScript returns a Source whose every choice is made by choose: for tests
-// only, which walk through all of a sampler's choices and add up their exact
-// probabilities. choose(n) stands for a uniform integer in [0, n), and choose(0)
-// for 64 fair bits.
-func NewScript(choose func(n uint64) uint64) *Source {
-	return &Source{keyed: true, script: choose}
+// Known returns a Source that makes the given choices: for tests, which reach it through
+// package insecurenoise.
+func Known(c known.Choices) *Source {
+	return &Source{buf: append([]byte(nil), c.Tape...), keyed: true, tape: c.Choose == nil, script: c.Choose}
 }
 
 // Err reports why the draws of s must not be used, or nil.

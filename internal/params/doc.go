@@ -1,12 +1,10 @@
-// Package params checks the parameters of a release against the JSON Schema
-// (2020-12) that its mechanism describes them with, and says where a parameter is
-// wrong.
+// Package params checks the parameters of a release against the JSON Schema that its
+// mechanism describes them with (2020-12 or draft-07), and says which parameter is wrong.
 //
-// A schema is a plugin's and may be hostile: one that refers outside itself or to
-// something that holds itself is refused, so that a check reads nothing and ends.
-// Which problems are reported, and in which order, does not depend on chance.
+// A schema comes from a plugin and may be hostile. A schema that refers outside itself,
+// or to something that contains itself, is refused: so a check reads no file, and ends.
+// The same parameters get the same problems in the same order.
 //
-// The package imports google/jsonschema-go and the standard library. The library
-// does the checking; it needs no metaschemas, which others compile whenever a
-// program starts.
+// The package imports santhosh-tekuri/jsonschema, which does the checking, and the
+// standard library.
 package params

@@ -1,13 +1,12 @@
-// Package prose lays text out for a terminal: long lines are broken between words,
-// and what follows is indented so that the shape of the text stays.
+// Package prose lays text out for a terminal. It breaks long lines between words and
+// indents the rest of a line so that the text keeps its shape.
 //
-// The text says its shape itself. Two or more spaces separate columns:
+// The text shows its own shape. Two or more spaces separate columns:
 //
 //   - a line of one column is prose;
-//   - a line of two is a label, not far from the left edge, and what it says, which
-//     goes on below itself, or below the label where there is no room beside it;
-//   - any other line is a row of a table, which is never broken, but for words in its
-//     last column.
+//   - a line of two columns is a label near the left edge and its text. The text
+//     continues below itself, or below the label if there is no room beside it;
+//   - any other line is a row of a table. Only its last column is broken.
 //
 // # What it may import
 //
@@ -15,9 +14,9 @@
 //
 // # What it promises
 //
-// Only spaces between words turn into line ends: nothing is broken inside a word,
-// so that paths, places in files, digests and flags can be copied, nor between a
-// symbol and its number, within a number, or before a per cent sign. Lines that fit
-// are not touched, unless they go on with a label that had to move. Taking the
-// line ends and indents away again gives the same words.
+// Only spaces between words become line ends. A word is never broken, so that people can
+// copy paths, places in files, digests and flags. A line never ends between a symbol and
+// its number, within a number, or before a per cent sign. A line that fits stays as it is,
+// unless it continues a label that had to move. Without the line ends and indents, the
+// words are the same.
 package prose

@@ -26,8 +26,7 @@ func phrases(text string) []string {
 	return out
 }
 
-// located reports that a text is a place in a file, name:line:column, whatever the
-// name.
+// located reports whether a text is a place in a file, name:line:column.
 func located(text string) bool {
 	for range 2 {
 		colon := strings.LastIndexByte(text, ':')

@@ -20,7 +20,7 @@ const (
 	step = 2
 )
 
-// Columns is what text is laid out for on a terminal of that many columns.
+// Columns returns the width that text is laid out for on a terminal of that many columns.
 func Columns(terminal int) int { return min(max(terminal, Narrowest), Widest) }
 
 // Wrap lays out text for a number of columns.

@@ -26,7 +26,11 @@ func TestArrowMutations(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x")
 	read := 0
-	for i := range 3000 {
+	mutations := 3000
+	if testing.Short() {
+		mutations = 600
+	}
+	for i := range mutations {
 		r := rand.New(rand.NewPCG(55, uint64(i)))
 		if err := os.WriteFile(path, mutate(files[i%len(files)], r), 0o600); err != nil {
 			t.Fatal(err)

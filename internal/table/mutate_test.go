@@ -164,6 +164,9 @@ func TestMutations(t *testing.T) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	survived, bad, mutations := 0, 0, *mutationCount
+	if testing.Short() {
+		mutations /= 10
+	}
 	workers := max(2, runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {

@@ -3,7 +3,6 @@ package count
 import (
 	"context"
 	"errors"
-	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -19,17 +18,8 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 		return sdk.Result{}, err
 	}
 	cells := make([]int64, l.cells)
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return sdk.Result{}, err
-		}
-		if err := l.add(b, cells); err != nil {
-			return sdk.Result{}, err
-		}
+	if err := sdk.Each(rows, func(b *sdk.Batch) error { return l.add(b, cells) }); err != nil {
+		return sdk.Result{}, err
 	}
 	switch ev := l.event.(type) {
 	case privacy.DiscreteLaplace:

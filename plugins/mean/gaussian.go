@@ -61,7 +61,7 @@ func (l *layout) planned(e privacy.Event) error {
 	return nil
 }
 
-// gaussian is the noise of a query but for its size. Two records of a ratio query
+// gaussian is the noise of a query without its size. Two records of a ratio query
 // lie in a triangle whose longest side is √2 times its height.
 func (l *layout) gaussian(q query) privacy.DiscreteGaussian {
 	s := privacy.Sensitivity{AddRemove: float64(q.addRemove()), ReplaceOne: float64(q.replaceOne())}

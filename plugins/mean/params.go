@@ -53,7 +53,7 @@ func parseParams(raw json.RawMessage) (params, error) {
 	return p, nil
 }
 
-// numbers looks up the columns to average; group is the zero Column without by.
+// resolve looks up the columns to average. The group is the zero Column without by.
 func (p params) resolve(pub sdk.Public) (numbers []sdk.Column, group sdk.Column, err error) {
 	for _, name := range p.Columns {
 		c, ok := pub.Column(name)

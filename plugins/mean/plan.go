@@ -43,9 +43,9 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	return plan, nil
 }
 
-// layout is everything a release needs to know; it follows from public facts
-// alone, so Release derives it again instead of trusting a copy, but for the size of
-// gaussian noise, which takes a calibration: that is the plan's, as the host draws it.
+// layout is everything that a release needs to know. It follows from public facts alone,
+// so Release derives it again. Only the size of gaussian noise comes from the plan, because
+// it takes a calibration.
 type layout struct {
 	params  params
 	public  sdk.Public

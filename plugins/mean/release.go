@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -55,20 +54,15 @@ func (l *layout) sum(rows sdk.Rows) ([][]int64, error) {
 		}
 		sums[i] = make([]int64, n)
 	}
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			return sums, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
 		for i, q := range l.queries {
 			if err := l.add(q, b, i, sums[i]); err != nil {
-				return nil, err
+				return err
 			}
 		}
-	}
+		return nil
+	})
+	return sums, err
 }
 
 // add adds one batch. Partial sums of a batch cannot overflow (maxSteps); their

@@ -26,7 +26,7 @@ func (l *layout) output() []sdk.Field {
 	return fields
 }
 
-// expected is what the noise will do, as far as that is public.
+// expected says how large the noise will be, as far as that is public.
 func (l *layout) expected() []sdk.ExpectedError {
 	var all []sdk.ExpectedError
 	for i, q := range l.queries {

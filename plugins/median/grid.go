@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// weightSteps is what the largest weight is counted as where weights differ.
+// weightSteps is the number of steps in the largest weight, where weights differ.
 const weightSteps = 1 << 12
 
 // grid is the public lattice of the exponential method: points 0..points−1 spread

@@ -3,7 +3,6 @@ package median
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -57,24 +56,19 @@ func (l *layout) read(rows sdk.Rows) ([]float64, error) {
 	if n := l.design.LargestCount; n > 0 && n <= 1<<28 {
 		values = make([]float64, 0, n)
 	}
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			return values, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
 		if b.Columns[0].Valid == nil {
 			values = append(values, b.Float64(0)...)
-			continue
+			return nil
 		}
 		for row, y := range b.Float64(0) {
 			if b.IsValid(0, row) {
 				values = append(values, y)
 			}
 		}
-	}
+		return nil
+	})
+	return values, err
 }
 
 func (l *layout) choose(ctx context.Context, rows sdk.Rows, host sdk.Host) ([]float64, error) {
@@ -98,28 +92,22 @@ func (l *layout) choose(ctx context.Context, rows sdk.Rows, host sdk.Host) ([]fl
 func (l *layout) count(rows sdk.Rows) ([]int64, error) {
 	counts := make([]int64, l.grid.points)
 	var all int64
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			return counts, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		weights := b.Weights
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
 		for row, y := range b.Float64(0) {
 			if !b.IsValid(0, row) {
 				continue
 			}
 			w := int64(1)
-			if weights != nil {
-				w = l.grid.weigh(weights[row])
+			if b.Weights != nil {
+				w = l.grid.weigh(b.Weights[row])
 			}
 			// Scores reach den ≤ 10^4 times this.
 			if all += w; all > 1<<49 {
-				return nil, errOverflow
+				return errOverflow
 			}
 			counts[l.grid.nearest(y)] += w
 		}
-	}
+		return nil
+	})
+	return counts, err
 }

@@ -83,7 +83,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 // errNoDelta refuses to shuffle for a pure guarantee.
 var errNoDelta = errors.New("shuffle: needs a guarantee with a delta; without one a shuffled report is worth no more than a single one")
 
-// shuffled is what the shuffled reports cost with that ε0, by the accountant (P8).
+// shuffled asks the accountant for the cost of the shuffled reports with that ε0 (P8).
 func (l *layout) shuffled(eps0 float64) (float64, error) {
 	at := privacy.Shuffled{N: l.reports, Event: privacy.RandomizedResponse{K: len(l.column.Domain), Eps0: eps0}}
 	a, err := privacy.EpsilonAt(at, privacy.ReplaceOne, l.target.Delta)
@@ -126,7 +126,7 @@ func (l *layout) invert() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	// The local guarantee stands whatever the shuffler does.
+	// The local guarantee holds even if the shuffler does nothing.
 	eps0 := math.Max(l.target.Epsilon, math.Max(clones, blanket))
 	for step := 1e-7; step < 1; step *= 4 {
 		cost, err := l.shuffled(eps0)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -19,15 +18,12 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 		return sdk.Result{}, err
 	}
 	codes := make([]int32, 0, l.reports)
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return sdk.Result{}, err
-		}
+	err = sdk.Each(rows, func(b *sdk.Batch) error {
 		codes = append(codes, b.Codes(0)...)
+		return nil
+	})
+	if err != nil {
+		return sdk.Result{}, err
 	}
 	if int64(len(codes)) != l.reports {
 		return sdk.Result{}, errReports
@@ -55,7 +51,7 @@ func (l *layout) output() []sdk.Field {
 	}
 }
 
-// trust says whom the guarantee rests on.
+// trust says whom a user must trust for the guarantee to hold.
 func (l *layout) trust() string {
 	if l.Shuffle {
 		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; against whoever sees a report with a name on it a user has ε0 %.6g only", l.local.Eps0)

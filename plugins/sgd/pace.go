@@ -8,7 +8,7 @@ import (
 )
 
 // pace is how a descent moves, all of it public: the step size, the momentum of
-// Nesterov's method, and the iterates of which the mean is released.
+// Nesterov's method, and the iterates whose mean is released.
 type pace struct {
 	step, momentum float64
 	l2             float64

@@ -2,7 +2,6 @@ package sgd
 
 import (
 	"errors"
-	"io"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -45,17 +44,10 @@ func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
 	m := newMatrix(e.Width)
 	var present []bool
 	var whole []float64
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			return m, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
 		n := b.Rows
 		if m.n+int64(n) > maxRows {
-			return nil, errTooLarge
+			return errTooLarge
 		}
 		if cap(present) < n {
 			present, whole = make([]bool, n), make([]float64, n*m.stride)
@@ -64,7 +56,9 @@ func (e *encoder) read(rows sdk.Rows) (*matrix, error) {
 		clear(whole)
 		e.encode(b, whole, m.stride, present)
 		m.add(whole)
-	}
+		return nil
+	})
+	return m, err
 }
 
 // add appends encoded rows.

@@ -142,7 +142,7 @@ func (d *descent) step(sum []int64) {
 }
 
 // drift compares the mean of the noisy gradients of the second half with what noise and
-// the draw of the batches alone make of it. At the fit it is zero but for these. Above 1
+// the draw of the batches alone make of it. At the fit it is zero except for these. Above 1
 // the descent was still on its way: were it at the fit, that would happen in about one
 // release of a thousand. Below 1 the noise hides what is left of the way.
 func (l *layout) drift(d *descent) float64 {

@@ -76,7 +76,10 @@ func TestShuffleTable(t *testing.T) {
 		return v, err
 	}
 	seen := map[string]int{}
-	for _, r := range table(t, "t7_shuffle") {
+	for i, r := range table(t, "t7_shuffle") {
+		if testing.Short() && i%5 != 0 {
+			continue
+		}
 		in := r.Inputs
 		switch in.Analysis {
 		case "fmt21_numeric":

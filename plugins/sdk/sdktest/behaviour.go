@@ -18,73 +18,71 @@ const patience = 5 * time.Second
 // largestBatch is the most rows that a host puts into one batch (plugin-v2).
 const largestBatch = 32768
 
-// behaviour looks at all that one plan promises beside its query: that failures of
-// the host end a release, and that a release can be given up.
+// behaviour checks what a plan promises besides its query: a failure of the host ends a
+// release, and a release can be given up.
 func (r *replayer) behaviour(ctx context.Context, out *Report, g *generator) {
 	rows := g.table(g.size(), mixed)
-	if v := r.refused(ctx, rows); v != nil {
-		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
-	}
-	if v := r.canceled(ctx, rows); v != nil {
-		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
-	}
+	r.found(out, r.refused(ctx, rows))
+	r.found(out, r.canceled(ctx, rows))
 	if p, ok := r.subject.(inProcess); ok {
-		if v := r.cutOff(ctx, p.m, rows); v != nil {
-			out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
-		}
+		r.found(out, r.cutOff(ctx, p.m, rows))
 	}
 }
 
-// endurance looks at what takes many rows or many releases.
-func (r *replayer) endurance(ctx context.Context, out *Report, g *generator, cfg Config) {
-	if v := r.large(ctx, g); v != nil {
+// found reports a violation that needs no pair of tables.
+func (r *replayer) found(out *Report, v *violation) {
+	if v != nil {
 		out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
 	}
+}
+
+// endurance checks what takes many rows or many releases.
+func (r *replayer) endurance(ctx context.Context, out *Report, g *generator, cfg Config) {
+	r.found(out, r.large(ctx, g))
 	if cfg.Releases > 0 {
-		if v := r.memory(ctx, g.table(g.size(), mixed), cfg.Releases); v != nil {
-			out.add(Finding{Check: v.check, Detail: v.detail, Request: describeRequest(r.req)})
-		}
+		r.found(out, r.memory(ctx, g.table(g.size(), mixed), cfg.Releases))
 	}
 }
 
-// errNoNoise is what the host answers when it cannot draw.
+// errNoNoise is the answer of a host that cannot draw noise.
 var errNoNoise = errors.New("the host could not draw the noise")
 
-// refusing is a host whose every call fails.
-type refusing struct{ NoNoise }
+// failing is a host whose every call ends with the error of fail.
+type failing struct{ fail func(context.Context) error }
 
-func (refusing) AddLaplace(context.Context, privacy.DiscreteLaplace, []int64) ([]int64, error) {
-	return nil, errNoNoise
+func (f failing) AddLaplace(ctx context.Context, _ privacy.DiscreteLaplace, _ []int64) ([]int64, error) {
+	return nil, f.fail(ctx)
 }
 
-func (refusing) AddGaussian(context.Context, privacy.DiscreteGaussian, []int64) ([]int64, error) {
-	return nil, errNoNoise
+func (f failing) AddGaussian(ctx context.Context, _ privacy.DiscreteGaussian, _ []int64) ([]int64, error) {
+	return nil, f.fail(ctx)
 }
 
-func (refusing) SmoothLaplace(context.Context, privacy.Approx, float64, float64, float64) (float64, error) {
-	return 0, errNoNoise
+func (f failing) SmoothLaplace(ctx context.Context, _ privacy.Approx, _, _, _ float64) (float64, error) {
+	return 0, f.fail(ctx)
 }
 
-func (refusing) Select(context.Context, privacy.Pure, []sdk.Piece, float64) (int64, error) {
-	return 0, errNoNoise
+func (f failing) Select(ctx context.Context, _ privacy.Pure, _ []sdk.Piece, _ float64) (int64, error) {
+	return 0, f.fail(ctx)
 }
 
-func (refusing) RandomizeCategories(context.Context, privacy.RandomizedResponse, []int32) ([]int32, error) {
-	return nil, errNoNoise
+func (f failing) RandomizeCategories(ctx context.Context, _ privacy.RandomizedResponse, _ []int32) ([]int32, error) {
+	return nil, f.fail(ctx)
 }
 
-func (refusing) NextBatch(context.Context, privacy.LastIterate) ([]int64, error) {
-	return nil, errNoNoise
+func (f failing) NextBatch(ctx context.Context, _ privacy.LastIterate) ([]int64, error) {
+	return nil, f.fail(ctx)
 }
 
-func (refusing) NextSample(context.Context, privacy.Sampling) ([]int64, error) {
-	return nil, errNoNoise
+func (f failing) NextSample(ctx context.Context, _ privacy.Sampling) ([]int64, error) {
+	return nil, f.fail(ctx)
 }
 
 // refused: when the host refuses a noise call, a result without its noise must not
 // be returned.
 func (r *replayer) refused(ctx context.Context, rows []record) *violation {
-	out, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0), refusing{})
+	out, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0),
+		failing{func(context.Context) error { return errNoNoise }})
 	switch {
 	case len(out.Calls) == 0 || out.Description.SelfNoising:
 		return nil // nothing was refused
@@ -92,47 +90,6 @@ func (r *replayer) refused(ctx context.Context, rows []record) *violation {
 		return broken("host-refusal", "the host refused a noise call, and a result was returned all the same")
 	}
 	return nil
-}
-
-// waiting is a host that answers no more. It says when it was first asked.
-type waiting struct {
-	NoNoise
-	once  *sync.Once
-	asked chan struct{}
-}
-
-func (w waiting) hang(ctx context.Context) error {
-	w.once.Do(func() { close(w.asked) })
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-func (w waiting) AddLaplace(ctx context.Context, _ privacy.DiscreteLaplace, _ []int64) ([]int64, error) {
-	return nil, w.hang(ctx)
-}
-
-func (w waiting) AddGaussian(ctx context.Context, _ privacy.DiscreteGaussian, _ []int64) ([]int64, error) {
-	return nil, w.hang(ctx)
-}
-
-func (w waiting) SmoothLaplace(ctx context.Context, _ privacy.Approx, _, _, _ float64) (float64, error) {
-	return 0, w.hang(ctx)
-}
-
-func (w waiting) Select(ctx context.Context, _ privacy.Pure, _ []sdk.Piece, _ float64) (int64, error) {
-	return 0, w.hang(ctx)
-}
-
-func (w waiting) RandomizeCategories(ctx context.Context, _ privacy.RandomizedResponse, _ []int32) ([]int32, error) {
-	return nil, w.hang(ctx)
-}
-
-func (w waiting) NextBatch(ctx context.Context, _ privacy.LastIterate) ([]int64, error) {
-	return nil, w.hang(ctx)
-}
-
-func (w waiting) NextSample(ctx context.Context, _ privacy.Sampling) ([]int64, error) {
-	return nil, w.hang(ctx)
 }
 
 // canceled: a release that is given up while it waits for noise must end soon.
@@ -144,13 +101,19 @@ func (r *replayer) canceled(ctx context.Context, rows []record) *violation {
 		err error
 	}
 	done := make(chan end, 1)
-	host := waiting{once: new(sync.Once), asked: make(chan struct{})}
+	var once sync.Once
+	asked := make(chan struct{})
+	host := failing{func(ctx context.Context) error { // it never answers
+		once.Do(func() { close(asked) })
+		<-ctx.Done()
+		return ctx.Err()
+	}}
 	go func() {
 		out, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0), host)
 		done <- end{out, err}
 	}()
 	select {
-	case <-host.asked:
+	case <-asked:
 	case <-done: // it made no call, which other checks have an opinion about
 		return nil
 	}

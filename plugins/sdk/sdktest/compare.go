@@ -133,9 +133,8 @@ func (c *comparison) gaussian(ev privacy.DiscreteGaussian, a, b Call) *violation
 	return nil
 }
 
-// smoothLaplace asks whether the two laws that are drawn from are as close as the
-// event says: exactly, whatever the mechanism's split of its budget is. Where it
-// claims a split, the claim is held too.
+// smoothLaplace checks that the two noise laws are as close as the event says, exactly and
+// for any split of the budget. If the mechanism claims a split, it checks the claim too.
 func (c *comparison) smoothLaplace(ev privacy.Approx, a, b Call) *violation {
 	c.seen++
 	if a.Granularity != b.Granularity {

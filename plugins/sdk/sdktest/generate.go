@@ -225,7 +225,7 @@ func (g *generator) replace(r record, others []record) record {
 	return n
 }
 
-// exchange swaps the contents of two records, but for what is immutable.
+// exchange swaps the contents of two records, except the immutable columns.
 func (g *generator) exchange(rows []record, i, j int) {
 	a, b := rows[i], rows[j]
 	a.cells, b.cells = slices.Clone(a.cells), slices.Clone(b.cells)
@@ -250,4 +250,14 @@ func (g *generator) garble(rows []record) []record {
 		}
 	}
 	return out
+}
+
+// Example is a generated table that a plan admits, and its number of rows.
+func Example(req sdk.PlanRequest, plan sdk.Plan) (Table, int) {
+	g := newGenerator(req, plan, nil, rand.New(rand.NewPCG(1, 2)))
+	n := 5
+	if size := g.design.SampleSize; size > 0 {
+		n = int(size)
+	}
+	return g.layout.table(g.table(n, mixed), 0), n
 }

@@ -43,6 +43,8 @@ func TestHonest(t *testing.T) {
 			cfg := sdktest.Config{Seed: 1}
 			if c.mechanism == (sgd.Mechanism{}) {
 				cfg = sdktest.Config{Seed: 1, Pairs: 12, Releases: 100} // hundreds of calls a release
+			} else if testing.Short() {
+				cfg.Releases = 200
 			}
 			r := unrefuted(t, c.mechanism, cfg)
 			t.Logf("%d requests, %d pairs, %d calls, used %v", r.Requests, r.Pairs, r.Calls, r.Used)
@@ -74,8 +76,12 @@ func TestHonestOverSeeds(t *testing.T) {
 			if len(requests) == 0 {
 				t.Fatal("no requests")
 			}
-			r := unrefuted(t, c.mechanism, sdktest.Config{Seed: 1000, Seeds: 200, Requests: requests, Pairs: c.pairs, Releases: -1})
-			if least := 200 * len(requests) * c.pairs; r.Pairs < least {
+			seeds := 200
+			if testing.Short() {
+				seeds = 20
+			}
+			r := unrefuted(t, c.mechanism, sdktest.Config{Seed: 1000, Seeds: seeds, Requests: requests, Pairs: c.pairs, Releases: -1})
+			if least := seeds * len(requests) * c.pairs; r.Pairs < least {
 				t.Errorf("%d pairs, want %d", r.Pairs, least)
 			}
 		})

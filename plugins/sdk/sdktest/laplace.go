@@ -61,7 +61,7 @@ func closeness(eps, a, s, b, t float64) float64 {
 	return total
 }
 
-// mass is that of m + s·Lap(1) in [from, to].
+// mass returns the probability that m + s·Lap(1) lies in [from, to].
 func mass(from, to, m, s float64) float64 {
 	u, v := (from-m)/s, (to-m)/s
 	switch {

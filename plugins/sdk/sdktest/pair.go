@@ -3,6 +3,7 @@ package sdktest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -33,7 +34,7 @@ type pair struct {
 	focus       int    // the id of the record that comes, goes or changes
 }
 
-// layout is what a pair's tables look like.
+// layout describes the columns of a pair's tables.
 type layout struct {
 	columns  []sdk.Column
 	weights  bool
@@ -103,7 +104,7 @@ func (l layout) print(p pair) string {
 		fmt.Fprintf(&b, "%s (%d rows)\n  %s\n", name, len(rows), strings.Join(header, "\t"))
 		for i, r := range rows {
 			mark := "  "
-			if !contains(other, r) || p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
+			if !slices.ContainsFunc(other, func(o record) bool { return same(o, r) }) || p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
 				mark = "->"
 			}
 			line := []string{mark}
@@ -131,25 +132,8 @@ func show(c sdk.Column, x cell) string {
 	return fmt.Sprint(x.x)
 }
 
-func contains(rows []record, r record) bool {
-	for _, o := range rows {
-		if same(o, r) {
-			return true
-		}
-	}
-	return false
-}
-
 func same(a, b record) bool {
-	if a.id != b.id || a.weight != b.weight {
-		return false
-	}
-	for i := range a.cells {
-		if a.cells[i] != b.cells[i] {
-			return false
-		}
-	}
-	return true
+	return a.id == b.id && a.weight == b.weight && slices.Equal(a.cells, b.cells)
 }
 
 // bounded is x inside the bounds of c.

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,16 +143,7 @@ func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, _, gran
 
 // Select returns the first point of lowest score.
 func (NoNoise) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, _ float64) (int64, error) {
-	best := slices.MinFunc(pieces, func(a, b sdk.Piece) int {
-		switch {
-		case a.Score < b.Score:
-			return -1
-		case a.Score > b.Score:
-			return 1
-		}
-		return 0
-	})
-	return best.Lo, nil
+	return slices.MinFunc(pieces, func(a, b sdk.Piece) int { return cmp.Compare(a.Score, b.Score) }).Lo, nil
 }
 
 // RandomizeCategories returns the codes.

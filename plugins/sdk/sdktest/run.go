@@ -96,25 +96,19 @@ type refusal struct{ error }
 func (r refusal) Is(target error) bool { return target == ErrRefused }
 func (r refusal) Unwrap() error        { return r.error }
 
-// rows feeds a table.
-type rows struct {
-	batches []*sdk.Batch
-	read    bool
-}
-
-func newRows(t Table, public sdk.Public, plan sdk.Plan) (*rows, error) {
-	columns, err := plan.Declared(public)
-	if err != nil {
-		return nil, err
-	}
+// Batches cuts a table into the batches of the columns of a plan.
+func (t Table) Batches(plan sdk.Plan) ([]sdk.Batch, error) {
 	step := t.BatchRows
 	if step <= 0 {
 		step = max(1, t.Rows)
 	}
-	r := &rows{}
+	if t.Weights != nil && len(t.Weights) != t.Rows {
+		return nil, errors.New("table: weights must be as many as rows")
+	}
+	var out []sdk.Batch
 	for at := 0; at < t.Rows; at += step {
 		end := min(t.Rows, at+step)
-		var cols []sdk.Values
+		b := sdk.Batch{Rows: end - at}
 		for _, name := range plan.Columns {
 			v, ok := t.Columns[name]
 			if !ok || len(v.Float64)+len(v.Codes) != t.Rows || (v.Valid != nil && (len(v.Valid)*8 < t.Rows || step%8 != 0 && end < t.Rows)) {
@@ -128,20 +122,35 @@ func newRows(t Table, public sdk.Public, plan sdk.Plan) (*rows, error) {
 			if v.Valid != nil {
 				v.Valid = v.Valid[at/8 : (end+7)/8]
 			}
-			cols = append(cols, v)
+			b.Columns = append(b.Columns, v)
 		}
-		weights := t.Weights
-		if weights != nil {
-			if len(weights) != t.Rows {
-				return nil, errors.New("table: weights must be as many as rows")
-			}
-			weights = weights[at:end]
+		if t.Weights != nil {
+			b.Weights = t.Weights[at:end]
 		}
-		b := &sdk.Batch{Rows: end - at, Columns: cols, Weights: weights}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// rows feeds a table to a mechanism in this process.
+type rows struct {
+	batches []sdk.Batch
+	read    bool
+}
+
+func newRows(t Table, public sdk.Public, plan sdk.Plan) (*rows, error) {
+	columns, err := plan.Declared(public)
+	if err != nil {
+		return nil, err
+	}
+	r := &rows{}
+	if r.batches, err = t.Batches(plan); err != nil {
+		return nil, err
+	}
+	for _, b := range r.batches {
 		if err := b.Check(columns); err != nil {
 			return nil, fmt.Errorf("table: %w", err)
 		}
-		r.batches = append(r.batches, b)
 	}
 	return r, nil
 }
@@ -151,7 +160,89 @@ func (r *rows) Next() (*sdk.Batch, error) {
 		r.read = true
 		return nil, io.EOF
 	}
-	b := r.batches[0]
+	b := &r.batches[0]
 	r.batches = r.batches[1:]
 	return b, nil
+}
+
+// Subject is a mechanism under test, in this process or in one of its own.
+type Subject interface {
+	// Describe asks twice and returns the description if both answers agree.
+	Describe(ctx context.Context) (sdk.Description, error)
+	// Plan asks twice and returns the plan if both answers agree and the host could
+	// carry it out. A refusal is ErrRefused.
+	Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error)
+	// Release runs the plan on the table; noise answers the noise calls. The outcome
+	// holds what was seen even beside an error.
+	Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table Table, noise sdk.Host) (Outcome, error)
+}
+
+// What a Subject's errors may wrap. The checks are named after them.
+var (
+	// ErrRefused says that a mechanism refused to plan: it made no mistake.
+	ErrRefused = errors.New("refused")
+	// ErrPanic says that a mechanism panicked, or that its process ended.
+	ErrPanic = errors.New("panic")
+	// ErrDeadline says that a mechanism did not answer in time.
+	ErrDeadline = errors.New("deadline passed")
+	// ErrProtocol says that a process does not speak the plugin protocol.
+	ErrProtocol = errors.New("does not speak the plugin protocol")
+)
+
+// InProcess is a mechanism that is called directly.
+func InProcess(m sdk.Mechanism) Subject { return inProcess{m} }
+
+type inProcess struct{ m sdk.Mechanism }
+
+func (s inProcess) Describe(context.Context) (d sdk.Description, err error) {
+	defer panicked(&err)
+	return describe(s.m)
+}
+
+func (s inProcess) Plan(_ context.Context, req sdk.PlanRequest) (plan sdk.Plan, err error) {
+	defer panicked(&err)
+	_, plan, err = Plan(s.m, req)
+	return plan, err
+}
+
+func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Plan, table Table, noise sdk.Host) (out Outcome, err error) {
+	if out.Description, err = s.Describe(ctx); err != nil {
+		return out, err
+	}
+	out.Plan = plan
+	rows, err := newRows(table, req.Public, plan)
+	if err != nil {
+		return out, err
+	}
+	h := &recorder{to: noise, rows: rows}
+	if !out.Description.SelfNoising {
+		if h.calls, err = calls.New(plan.Event); err != nil {
+			return out, fmt.Errorf("plan: %w", err)
+		}
+	}
+	err = func() (err error) {
+		defer panicked(&err)
+		out.Result, err = s.m.Release(ctx, sdk.ReleaseRequest{
+			Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan,
+		}, rows, h)
+		return err
+	}()
+	out.Calls = h.made
+	switch {
+	case h.err != nil:
+		return out, h.err // the host's verdict comes before what the mechanism made of it
+	case err != nil:
+		return out, fmt.Errorf("release: %w", err)
+	case h.calls != nil && h.calls.Done() != nil:
+		return out, fmt.Errorf("release made %d noise calls, fewer than its plan: %w", len(h.made), calls.ErrDiffers)
+	}
+	return out, out.Result.Check(plan)
+}
+
+// panicked turns a panic into an error. All data here is generated, so that its
+// value may be shown.
+func panicked(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w: %v", ErrPanic, r)
+	}
 }

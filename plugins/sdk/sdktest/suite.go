@@ -1,10 +1,12 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -36,21 +38,8 @@ type Config struct {
 }
 
 func (c Config) filled() Config {
-	if c.Seeds == 0 {
-		c.Seeds = 1
-	}
-	if c.Pairs == 0 {
-		c.Pairs = 150
-	}
-	if c.Releases == 0 {
-		c.Releases = 1000
-	}
-	if c.Shrink == 0 {
-		c.Shrink = 400
-	}
-	if c.Runs == 0 {
-		c.Runs = 4000
-	}
+	c.Seeds, c.Pairs, c.Releases = cmp.Or(c.Seeds, 1), cmp.Or(c.Pairs, 150), cmp.Or(c.Releases, 1000)
+	c.Shrink, c.Runs = cmp.Or(c.Shrink, 400), cmp.Or(c.Runs, 4000)
 	return c
 }
 
@@ -66,7 +55,7 @@ type Finding struct {
 	Tables string `json:"tables,omitempty"`
 }
 
-// Report is what the suite saw. That nothing was found proves nothing.
+// Report holds what the suite saw. A report without findings proves nothing.
 type Report struct {
 	Mechanism   string    `json:"mechanism"`
 	Version     string    `json:"version"`
@@ -99,16 +88,11 @@ func (r *Report) Verdict() string {
 
 // Found reports whether a promise of that name was seen broken.
 func (r *Report) Found(check string) bool {
-	for _, f := range r.Findings {
-		if f.Check == check {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Check == check })
 }
 
-// add keeps the first finding of each check. When the suite is given up, what is
-// under way fails: that says nothing about the mechanism.
+// add keeps the first finding of each check. After the suite is canceled it keeps none:
+// the releases under way fail, which says nothing about the mechanism.
 func (r *Report) add(f Finding) {
 	if r.over != nil && r.over() {
 		return
@@ -255,4 +239,27 @@ func describeRequest(req sdk.PlanRequest) string {
 	}
 	return fmt.Sprintf("params %s, design %s, sample relations %s, epsilon %v, delta %v",
 		req.Params, req.Public.Design.Kind, strings.Join(rel, "+"), req.Target.Epsilon, req.Target.Delta)
+}
+
+// T is the part of testing.TB that Test uses.
+type T interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// Test runs the suite on m and fails t with every counterexample.
+func Test(t T, m sdk.Mechanism, cfg Config) {
+	t.Helper()
+	r, err := Check(t.Context(), InProcess(m), cfg)
+	if err != nil {
+		t.Fatalf("the suite could not be run: %v", err)
+		return
+	}
+	for _, f := range r.Findings {
+		t.Errorf("%s: %s\n%s\n%s", f.Check, f.Detail, f.Request, f.Tables)
+	}
+	t.Logf("%s: %d requests, %d pairs of tables, %d noise calls", r.Verdict(), r.Requests, r.Pairs, r.Calls)
 }

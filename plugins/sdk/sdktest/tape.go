@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// answer is what one noise call got.
+// answer is the answer to one noise call.
 type answer struct {
 	values []int64
 	value  float64
@@ -20,12 +20,12 @@ type answer struct {
 	codes  []int32
 }
 
-// tape answers noise calls. While it records it makes answers up: any answer is
-// possible, so that whatever a mechanism does with one, it must do on a neighbouring
-// table too. While it replays it gives the same answers again. Samples are drawn by
-// the ids of the records, so that a shared record is in both samples or in neither.
+// tape answers noise calls. While it records, it makes answers up: every answer is
+// possible, so a mechanism must treat it alike on neighbouring tables. While it replays, it
+// gives the same answers again. It draws samples by the ids of the records, so a shared
+// record is in both samples or in neither.
 //
-// It is for tests, and private in no way.
+// It is for tests and protects nothing.
 type tape struct {
 	rng     *rand.Rand
 	loud    float64 // how many times the typical noise; 0 for none
@@ -106,7 +106,7 @@ func (t *tape) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, _ f
 	a, err := t.next(func() answer {
 		p := pieces[t.rng.IntN(len(pieces))]
 		if t.loud == 0 {
-			p = slices.MinFunc(pieces, func(a, b sdk.Piece) int { return int(max(-1, min(1, float64(a.Score)-float64(b.Score)))) })
+			p = slices.MinFunc(pieces, func(a, b sdk.Piece) int { return cmp.Compare(a.Score, b.Score) })
 		}
 		return answer{point: p.Lo + int64(t.rng.Uint64N(uint64(p.Hi-p.Lo)+1))}
 	})

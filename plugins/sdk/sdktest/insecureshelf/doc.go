@@ -1,7 +1,6 @@
-// Package insecureshelf holds mechanisms that are broken on purpose, each in one
-// way in which real ones have been, with the name of the check that must catch it.
-// It is what the conformance suite is tested with: a suite that finds nothing wrong
-// here finds nothing.
+// Package insecureshelf holds mechanisms that are broken on purpose. Each has a fault that
+// real mechanisms have had, and names the check that must catch it. The tests of the
+// conformance suite use it: a suite that finds nothing wrong here finds nothing.
 //
-// Nothing in it may ever be served to a job. It imports the SDK and privacy.
+// Nobody may serve these mechanisms to a job. The package imports the SDK and privacy.
 package insecureshelf

@@ -3,7 +3,6 @@ package insecureshelf
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -23,23 +22,9 @@ func descent(query func(sum int64, batch int64) int64) mechanism {
 			return sdk.Plan{Event: event(x + 0.01)}, err
 		},
 		release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-			c := must(req)
-			var values []int64
-			for {
-				b, err := rows.Next()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					return nil, err
-				}
-				for i, x := range b.Float64(0) {
-					if b.IsValid(0, i) {
-						values = append(values, lattice(c, x))
-					} else {
-						values = append(values, 0)
-					}
-				}
+			values, err := readAll(must(req), rows)
+			if err != nil {
+				return nil, err
 			}
 			draw := req.Plan.Event.(privacy.Repeat).Event.(privacy.Poisson)
 			at := 0.0
@@ -63,15 +48,15 @@ func descent(query func(sum int64, batch int64) int64) mechanism {
 	}
 }
 
-// SoundDescent is what realised-batch is a broken version of.
+// SoundDescent is the sound mechanism that realised-batch breaks.
 func SoundDescent() sdk.Mechanism {
 	m := descent(func(sum, _ int64) int64 { return sum })
 	m.name = "sound-descent"
 	return m
 }
 
-// turns takes its records in turn, each once, and releases where it ends. The query
-// of a step is made of all records and of those that the step was given.
+// turns takes its records in turn, each once, and releases the last iterate. The query of
+// a step gets all records and the batch of the step.
 func turns(query func(all, batch []int64) int64) mechanism {
 	const batch = 2
 	event := func(x float64, n int64) privacy.LastIterate {
@@ -93,22 +78,12 @@ func turns(query func(all, batch []int64) int64) mechanism {
 			c, e := must(req), req.Plan.Event.(privacy.LastIterate)
 			// The sum of a batch in steps of the noise: a record moves it by at most 2.
 			scale := e.Step().Sigma / (e.Sigma * float64(e.Batch)) / steps
-			var values []int64
-			for {
-				b, err := rows.Next()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					return nil, err
-				}
-				for i, x := range b.Float64(0) {
-					v := 0.0
-					if b.IsValid(0, i) {
-						v = float64(lattice(c, x))
-					}
-					values = append(values, int64(v*scale))
-				}
+			values, err := readAll(c, rows)
+			if err != nil {
+				return nil, err
+			}
+			for i, v := range values {
+				values[i] = int64(float64(v) * scale)
 			}
 			at := int64(0)
 			for k := range e.Calls() {
@@ -139,7 +114,7 @@ func added(values []int64) int64 {
 	return sum
 }
 
-// SoundTurns is what whole-table is a broken version of.
+// SoundTurns is the sound mechanism that whole-table breaks.
 func SoundTurns() sdk.Mechanism {
 	m := turns(func(_, batch []int64) int64 { return added(batch) })
 	m.name = "sound-turns"

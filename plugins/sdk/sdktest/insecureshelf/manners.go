@@ -2,7 +2,6 @@ package insecureshelf
 
 import (
 	"context"
-	"io"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// kept is what the leaking specimen never gives back.
+// kept is the memory that the leaking specimen never frees.
 var kept [][]byte
 
 func manners() []Specimen {
@@ -80,20 +79,13 @@ func ownNoise(factor float64) mechanism {
 		},
 		release: func(_ context.Context, req sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) ([]float64, error) {
 			c := must(req)
+			x, err := read(rows)
+			if err != nil {
+				return nil, err
+			}
 			s := 0.0
-			for {
-				b, err := rows.Next()
-				if err == io.EOF {
-					break
-				}
-				if err != nil {
-					return nil, err
-				}
-				for i, x := range b.Float64(0) {
-					if b.IsValid(0, i) {
-						s += (x - c.Lower) / (c.Upper - c.Lower)
-					}
-				}
+			for _, v := range x {
+				s += (v - c.Lower) / (c.Upper - c.Lower)
 			}
 			b := 1 / req.Target.Epsilon / factor
 			u := rand.Float64() - 0.5

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -102,20 +101,31 @@ func (m mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk
 // read returns the values that are present.
 func read(rows sdk.Rows) ([]float64, error) {
 	var out []float64
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
 		for i, x := range b.Float64(0) {
 			if b.IsValid(0, i) {
 				out = append(out, x)
 			}
 		}
-	}
+		return nil
+	})
+	return out, err
+}
+
+// readAll returns the lattice values of all records, 0 for one that is missing.
+func readAll(c sdk.Column, rows sdk.Rows) ([]int64, error) {
+	var out []int64
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
+		for i, x := range b.Float64(0) {
+			v := int64(0)
+			if b.IsValid(0, i) {
+				v = lattice(c, x)
+			}
+			out = append(out, v)
+		}
+		return nil
+	})
+	return out, err
 }
 
 // steps is how many lattice steps a whole range has.

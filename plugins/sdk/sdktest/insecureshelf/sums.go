@@ -14,8 +14,8 @@ var one = privacy.Sensitivity{AddRemove: steps, ReplaceOne: steps}
 
 type release = func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) ([]float64, error)
 
-// sum is a sound release of a sum, but for what the two functions do: query makes
-// the lattice value that gets noise, finish what is released of the noisy one.
+// sum releases a sum. It is sound if its two functions are: query makes the lattice value
+// that gets noise, and finish turns the noisy value into the released one.
 func sum(query func(c sdk.Column, x []float64) int64, finish func(noisy float64, c sdk.Column, x []float64) float64) release {
 	return func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
 		x, err := read(rows)
@@ -41,8 +41,7 @@ func total(c sdk.Column, x []float64) int64 {
 
 func plain(noisy float64, _ sdk.Column, _ []float64) float64 { return noisy }
 
-// Sound is the sum that the specimens are broken versions of. The suite must leave
-// it alone.
+// Sound is the sound sum that the specimens break. The suite must not refute it.
 func Sound() sdk.Mechanism {
 	return mechanism{name: "sound", plan: planLaplace(one), release: sum(total, plain)}
 }

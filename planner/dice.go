@@ -10,16 +10,15 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Dice is a host whose noise comes from a fixed seed: for measuring accuracy,
-// private in no way. Quiet, it returns what it was given, so that the query itself
-// is seen.
+// Dice is a host whose noise comes from a fixed seed. It measures accuracy and protects
+// nothing. When Quiet is set it adds no noise, which shows the query itself.
 type Dice struct {
 	Rand  *rand.Rand
 	Quiet bool
-	// Share, where positive, places the next smooth release's noise: at that quantile
-	// of its magnitude.
+	// Share, if positive, is the quantile at which the magnitude of the next Laplace draw
+	// lies.
 	Share float64
-	// Scales are those of the smooth releases so far. They depend on the values.
+	// Scales lists the noise scales of the smooth releases so far. They depend on the values.
 	Scales []float64
 
 	_ struct{}
@@ -68,8 +67,8 @@ func (d *Dice) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, 
 	return value + d.laplace(scale), nil
 }
 
-// Select draws by the exponential weights; quiet, it takes the middle of the best
-// piece.
+// Select draws a point with the weights of the exponential mechanism. When Quiet is set
+// it takes the middle of the best piece.
 func (d *Dice) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
 	if len(pieces) == 0 {
 		return 0, errors.New("nothing to select from")
