@@ -20,7 +20,7 @@ func planned(t *testing.T, path string) report.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := pipeline.MakePlan(background, j, options())
+	p, err := pipeline.Plan(background, j, options())
 	if err != nil {
 		t.Fatal(err)
 	}

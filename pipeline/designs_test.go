@@ -67,7 +67,7 @@ func TestCollected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := pipeline.MakePlan(background, j, options())
+	p, err := pipeline.Plan(background, j, options())
 	if err != nil {
 		t.Fatal(err)
 	}

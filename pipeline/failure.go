@@ -1,109 +1,60 @@
 package pipeline
 
 import (
-	"errors"
-	"fmt"
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
 )
 
-// The exit codes of the command line, fixed by the specification.
+// Problems are what is wrong with a job, each with its place in the file.
+type Problems = job.Problems
+
+// Failure is an error of a verb of this package that is not about the text of the job.
+// Its Exit is the exit code of the command line, its Code one word of those in
+// docs/exit-codes.md, and its Message a sentence for a person. Its method Cost says
+// what was spent, and its method Retry whether the same call may succeed later.
+// After the first row has been read its Message is a constant (P20).
+type Failure = failure.Failure
+
+// Spent says what a call that failed did to the budget.
+type Spent = failure.Spent
+
+// What a failure spent: nothing; the debit of this run, which stands; or that is not
+// known, and the ledger alone can tell.
 const (
-	ExitDone         = 0
-	ExitBug          = 1
-	ExitUsage        = 2
-	ExitInvalidJob   = 3
-	ExitBudget       = 4
-	ExitPlugin       = 5
-	ExitSource       = 6
-	ExitLedger       = 7
-	ExitNotPublished = 8
-	ExitInterrupted  = 130
+	SpentNone    = failure.SpentNone
+	SpentRelease = failure.SpentRelease
+	SpentUnknown = failure.SpentUnknown
 )
 
-// Spent says what a command that failed did to the budget.
-type Spent string
+// Retry says whether the same call may succeed when it is made again.
+type Retry = failure.Retry
 
-// What a failure spent.
+// Whether to try again: a program may do it; not before something is changed; or a
+// person has to look first.
 const (
-	SpentNone    Spent = "none"         // nothing was debited by this command
-	SpentRelease Spent = "this release" // the debit of this run stands
-	SpentUnknown Spent = "unknown"      // a commit failed, and the ledger alone knows
+	RetryYes  = failure.RetryYes
+	RetryNo   = failure.RetryNo
+	RetryLook = failure.RetryLook
 )
 
-// Retry says whether the same command may succeed when it is run again.
-type Retry string
-
-// Whether to run the command again.
+// The exit codes of the command line.
 const (
-	RetryYes  Retry = "yes"                   // with nothing changed; a script may do it
-	RetryNo   Retry = "no"                    // not before the job, the table or the machine is changed
-	RetryLook Retry = "after a person looked" // a program must not decide it
+	ExitDone         = failure.ExitDone
+	ExitBug          = failure.ExitBug
+	ExitUsage        = failure.ExitUsage
+	ExitInvalidJob   = failure.ExitInvalidJob
+	ExitBudget       = failure.ExitBudget
+	ExitPlugin       = failure.ExitPlugin
+	ExitSource       = failure.ExitSource
+	ExitLedger       = failure.ExitLedger
+	ExitNotPublished = failure.ExitNotPublished
+	ExitInterrupted  = failure.ExitInterrupted
 )
 
-// Failure is an error with an exit code. After the first row has been read its
-// Message is a constant of this package, with at most a name that stands in the job
-// (P20).
-type Failure struct {
-	Exit    int
-	Code    string // one of Codes
-	Message string
-	Spent   Spent // "" is SpentNone
-	// Again is whether to retry where this failure knows better than its code; else "".
-	Again Retry
-}
+// Code is one word that a failure may end with, and all that a script needs to know
+// of it.
+type Code = failure.Code
 
-// Error is the code and the message.
-func (f *Failure) Error() string { return f.Code + ": " + f.Message }
-
-// Cost says what the failure spent.
-func (f *Failure) Cost() Spent {
-	if f.Spent == "" {
-		return SpentNone
-	}
-	return f.Spent
-}
-
-// Retry says whether the same command may succeed. After a debit the next run stops
-// at RUN_UNFINISHED, so no program can retry by itself (P21), unless the releases are
-// stored.
-func (f *Failure) Retry() Retry {
-	if f.Again != "" {
-		return f.Again
-	}
-	r := CodeOf(f.Code).Retry
-	if r == RetryYes && f.Cost() != SpentNone {
-		return RetryLook
-	}
-	return r
-}
-
-func fail(exit int, code, format string, args ...any) *Failure {
-	return &Failure{Exit: exit, Code: code, Message: fmt.Sprintf(format, args...)}
-}
-
-// resting marks a failure that leaves the releases in the ledger: the next run
-// publishes them and spends nothing.
-func resting(f *Failure) *Failure {
-	f.Again = RetryYes
-	return f
-}
-
-// afterDebit marks an error of a run whose debit stands.
-func afterDebit(err error) error {
-	var f *Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	marked := *f // some failures are shared by all runs
-	marked.Spent = SpentRelease
-	return &marked
-}
-
-// asFailure gives an unexpected error an exit code. Its text is dropped: only
-// errors of known types may speak once rows have been read.
-func asFailure(err error, exit int, code, message string) error {
-	var f *Failure
-	if errors.As(err, &f) {
-		return f
-	}
-	return &Failure{Exit: exit, Code: code, Message: message}
-}
+// CodeOf finds a code. A word that is not declared is treated as a bug: a person has
+// to look.
+func CodeOf(name string) Code { return failure.CodeOf(name) }

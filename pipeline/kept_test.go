@@ -66,13 +66,13 @@ func openAt(t *testing.T, path string) *ledger.Ledger {
 	return l
 }
 
-func plan(t *testing.T, path string) (*pipeline.Plan, error) {
+func plan(t *testing.T, path string) (*pipeline.Planned, error) {
 	t.Helper()
 	j, err := pipeline.Load(path, func(string) (string, bool) { return "", false })
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.MakePlan(background, j, options())
+	return pipeline.Plan(background, j, options())
 }
 
 func rat(t *testing.T, x float64) *big.Rat {

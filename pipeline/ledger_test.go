@@ -169,7 +169,7 @@ func TestJobsShareAnAccount(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return second(pipeline.MakePlan(background, j, options()))
+			return second(pipeline.Plan(background, j, options()))
 		},
 	} {
 		err := do(other("2"))

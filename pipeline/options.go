@@ -1,29 +1,46 @@
 package pipeline
 
 import (
-	"context"
-	"errors"
-	"slices"
+	"sync"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // DefaultMemory is the memory of Options that do not say.
-const DefaultMemory = table.DefaultMemory
+const DefaultMemory = run.DefaultMemory
 
-// Options are what the command line gives a job.
+// ServeArgument is the one argument with which a run starts the program Options.Self.
+// A program whose only argument it is must serve its mechanisms and do nothing else:
+//
+//	if len(os.Args) == 2 && os.Args[1] == pipeline.ServeArgument {
+//		serve.Mechanisms(mean.Mechanism{}, count.Mechanism{})
+//		return
+//	}
+//
+// Package serve is plugins/sdk/serve.
+const ServeArgument = run.ServeArgument
+
+// Options are what a program gives a job. The zero value runs a job that names all its
+// mechanisms as plugins, and whose ledger is there.
 type Options struct {
-	Observer    Observer
-	Diagnostics bool              // write CONFIDENTIAL-diagnostics.json
-	Self        string            // the path of this program, which runs the built-in mechanisms
-	Builtins    []sdk.Description // what they are
-	Version     string            // of this program
+	Observer    Observer // told what happens; may be nil
+	Diagnostics bool     // write CONFIDENTIAL-diagnostics.json
+
+	// Self is the program that serves the built-in mechanisms: this one (os.Executable),
+	// which then has to look for ServeArgument, or the path of a dprelease.
+	Self string
+	// Builtins are what the mechanisms of Self say of themselves. A job may use those
+	// that are listed.
+	Builtins []sdk.Description
+	Version  string // of this program, for the report
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
 	SoleParent bool
+
 	// Again spends a second time after a run that was cut off between its debit and
 	// its releases.
 	Again bool
@@ -44,17 +61,36 @@ type Options struct {
 	By string
 
 	lease time.Duration // of a run; 0: the ledger's
-	disk  disk          // nil: the real one
+	disk  output.Disk   // nil: the real one
 	// at is told when a run gets to a named point, so that a test can end it there.
 	at func(point string)
-
-	_ struct{}
 }
 
-// builtin is the place of a built-in mechanism in the list, -1 where there is none of
-// that name.
-func (o Options) builtin(name string) int {
-	return slices.IndexFunc(o.Builtins, func(d sdk.Description) bool { return d.Name == name })
+// Event is one step of a run, for progress bars and schedulers. It holds public
+// facts only: Done and Total are shares of a draw, never rows (P19).
+type Event struct {
+	Kind    string `json:"event"`
+	Release string `json:"release,omitempty"`
+	Draw    string `json:"draw,omitempty"`
+	Done    int64  `json:"done,omitempty"`
+	Total   int64  `json:"total,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Observer is told what happens during a run. Calls come one at a time.
+type Observer interface{ Observe(Event) }
+
+// watch hands events to the observer, one at a time.
+func (o Options) watch() func(run.Event) {
+	if o.Observer == nil {
+		return func(run.Event) {}
+	}
+	var mu sync.Mutex
+	return func(e run.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		o.Observer.Observe(Event(e))
+	}
 }
 
 func (o Options) reach(point string) {
@@ -63,31 +99,11 @@ func (o Options) reach(point string) {
 	}
 }
 
-func (o Options) observe(e Event) {
-	if o.Observer != nil {
-		o.Observer.Observe(e)
-	}
+func (o Options) programs() run.Programs {
+	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent}
 }
 
-// Load reads a job file. The error is job.Problems, or a *Failure where the file
-// cannot be read.
-func Load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
-	j, err := job.Read(path, job.Options{Getenv: getenv})
-	var problems job.Problems
-	if err != nil && !errors.As(err, &problems) {
-		return nil, fail(ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, reasonOf(err))
-	}
-	return j, err
-}
-
-// Check finds everything that is wrong with a job and can be known without
-// data. It starts the plugins that the job names.
-func Check(ctx context.Context, j *job.Job, o Options) error {
-	set := newMechanisms(ctx, j, o)
-	defer set.close()
-	if _, err := makePlan(ctx, j, o, set); err != nil {
-		return err
-	}
-	_, err := LedgerOf(ctx, j)
-	return err
+func (o Options) budget(watch func(run.Event)) budget.Options {
+	return budget.Options{Again: o.Again, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
+		Lease: o.lease, Disk: o.disk, Observe: watch, Reach: o.reach}
 }

@@ -66,7 +66,7 @@ func TestInterruptedPlan(t *testing.T) {
 	cancel()
 	var f *pipeline.Failure
 	for name, err := range map[string]error{
-		"plan": func() error { _, err := pipeline.MakePlan(ctx, j, options()); return err }(),
+		"plan": func() error { _, err := pipeline.Plan(ctx, j, options()); return err }(),
 		"run":  func() error { _, err := pipeline.Run(ctx, j, options()); return err }(),
 	} {
 		if !errors.As(err, &f) || f.Exit != pipeline.ExitInterrupted || f.Code != "INTERRUPTED" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -47,7 +48,7 @@ func describeBuiltins() []sdk.Description {
 }
 
 // serveCommand is the hidden command that serves the built-in mechanisms to a host.
-const serveCommand = "__mechanism"
+const serveCommand = pipeline.ServeArgument
 
 // serving says that a command line asks this process to serve the built-in mechanisms.
 // A host waits for it: there is no command line to read, nothing to set up.

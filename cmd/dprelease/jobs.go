@@ -36,7 +36,7 @@ func (pipelineJobs) load(path string, getenv func(string) (string, bool)) (*job.
 	}
 	if problems = append(problems, j.CheckMechanisms(builtinNames())...); len(problems) > 0 {
 		// There will be no plan to find these.
-		problems = append(problems, pipeline.ParamProblems(j, pipeline.Options{Builtins: describeBuiltins()})...)
+		problems = append(problems, pipeline.ParamProblems(j, describeBuiltins())...)
 	}
 	return j, problems.Sort().Err()
 }
@@ -55,7 +55,7 @@ func (pipelineJobs) look(ctx context.Context, j *job.Job, o pipeline.Options) (a
 }
 
 func (pipelineJobs) plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {
-	p, err := pipeline.MakePlan(ctx, j, o)
+	p, err := pipeline.Plan(ctx, j, o)
 	if err != nil {
 		return nil, err // a nil *Plan must not become a non-nil answer
 	}

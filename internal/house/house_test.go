@@ -79,10 +79,57 @@ var never = []struct {
 	{"plugins", module + "pipeline"}, {"plugins", module + "internal/host"}, {"plugins", module + "internal/table"},
 	{"pipeline", module + "plugins/mean"}, {"pipeline", module + "plugins/median"}, {"pipeline", module + "plugins/count"},
 	{"pipeline", module + "plugins/sgd"}, {"pipeline", module + "plugins/regression"},
-	{"pipeline", module + "plugins/randomizedresponse"}, {"pipeline", module + "cmd"},
+	{"pipeline", module + "plugins/randomizedresponse"}, {"pipeline", module + "plugins/sdk/serve"}, {"pipeline", module + "cmd"},
 	{"samplers", module + "pipeline"}, {"report", module + "pipeline"},
 	{"internal/table", module + "privacy"}, {"internal/noise", module + "internal/table"},
 	{"internal/job", module + "pipeline"},
+}
+
+// floors are the packages that carry a job out, from the ground up. A package reaches
+// only packages of the floors below its own: the plan knows no table, no process and no
+// report, and what runs, what is written and what is paid do not know each other but as
+// the list says.
+var floors = [][]string{
+	{"internal/failure"},
+	{"internal/plan"},
+	{"internal/run", "internal/output"},
+	{"internal/budget", "internal/look"},
+	{"pipeline"},
+	{"cmd/dprelease"},
+}
+
+// unknown is what the plan of a job must not reach: rows, files, processes, and the
+// report, which is built from the plan.
+var unknown = []string{"internal/table", "internal/host", "internal/wire", "report", "internal/output", "internal/run"}
+
+func TestFloors(t *testing.T) {
+	floor := map[string]int{}
+	for i, names := range floors {
+		for _, n := range names {
+			floor[module+n] = i + 1
+		}
+	}
+	seen := 0
+	for _, p := range packages(t) {
+		mine, ok := floor[p.ImportPath]
+		if ok {
+			seen++
+		}
+		for _, d := range p.Deps {
+			if theirs := floor[d]; ok && theirs >= mine {
+				t.Errorf("%s reaches %s, which is not below it", p.name(), d)
+			}
+			if below := in(p.name(), "privacy", "samplers", "report", "ledger", "internal/table", "internal/host", "internal/job"); below && floor[d] > 0 {
+				t.Errorf("%s reaches %s, which stands above it", p.name(), d)
+			}
+			if p.name() == "internal/plan" && in(strings.TrimPrefix(d, module), unknown...) {
+				t.Errorf("%s reaches %s: a plan sees the job, public facts and the words of the mechanisms", p.name(), d)
+			}
+		}
+	}
+	if seen != len(floor) {
+		t.Errorf("%d of %d packages with a floor were found", seen, len(floor))
+	}
 }
 
 // transport is what nobody who writes or tests a mechanism compiles: only a plugin that

@@ -1,0 +1,63 @@
+package budget
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// contentText is the content in the ledger's words, "" while it is not known.
+func (b *Budget) contentText() string {
+	if b.content == nil {
+		return ""
+	}
+	return hex.EncodeToString(b.content[:])
+}
+
+// fingerprint finds out what the data are: every stored byte of the columns that the
+// job reads. It reads those that no scan has read, and decodes none of them.
+func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
+	key := table.Key(b.Ledger.ContentKey())
+	f, err := t.Content.Fingerprint(ctx, key)
+	if err != nil {
+		return err
+	}
+	each, err := t.Content.Columns(ctx, key)
+	if err != nil {
+		return err
+	}
+	for i, c := range b.columns {
+		digest := each[c.Name]
+		b.columns[i].Digest = hex.EncodeToString(digest[:])
+	}
+	b.content = &f
+	return nil
+}
+
+// Beside finds out what the data are while they are drawn from: scans take note of
+// what they read, so that a first run reads the table once. stop waits for the end.
+func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err error) error) {
+	if b.content != nil {
+		// Known from before the debit; the scans notice a change since.
+		return func(err error) error { return err }
+	}
+	inner, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- t.Content.Ahead(inner) }()
+	return func(err error) error {
+		if err != nil {
+			cancel()
+		}
+		mine := <-done
+		cancel()
+		switch {
+		case err != nil:
+			return err
+		case mine != nil:
+			return mine
+		}
+		return b.fingerprint(ctx, t)
+	}
+}

@@ -1,0 +1,164 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// request is the plan in the words of the ledger, with the price that the plan has.
+func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
+	limit := plan.LimitOf(p.Job)
+	q := ledger.Request{
+		Account: plan.AccountOf(p.Job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
+		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
+	}
+	for _, d := range p.AllKept() {
+		step, err := d.LedgerStep(ids[d.Name], d.Kept.Step)
+		if err != nil {
+			return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.Name)
+		}
+		q.Draws = append(q.Draws, step)
+	}
+	for _, r := range p.Releases() {
+		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
+	}
+	return q, nil
+}
+
+// columnTags are the columns by which the ledger sees that two accounts spend on the
+// same data: all that the job reads, but for those that every neighbour keeps, which
+// are public.
+func columnTags(p *plan.Plan, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
+	names := p.Columns()
+	if len(names) == 0 {
+		for _, c := range t.Table.Columns() {
+			if c.Usable {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	var out []ledger.Column
+	for _, name := range names {
+		if !slices.Contains(p.Keeps(), name) {
+			out = append(out, ledger.Column{Name: name, Tag: l.Tag(name, t.Rows())})
+		}
+	}
+	return out
+}
+
+// Forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.
+func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
+	at, err := LedgerOf(ctx, p.Job)
+	if err != nil {
+		return nil, err
+	}
+	account := &ledger.Account{Key: plan.AccountOf(p.Job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(p.Job)},
+		Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
+	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
+	var known *ledger.Error
+	switch {
+	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
+		b, err := fits(ctx, p, account, at, "", ledger.Standing{})
+		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
+			b.Note = noLedger(p.Job, at)
+		}
+		return b, err
+	case err != nil:
+		return nil, failure.OfLedger(ctx, err)
+	}
+	defer l.Close()
+	standing, err := l.Look(ctx, p.Job.Digest(), "", p.Job.FormerDigests()...)
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	all, err := l.Accounts(ctx)
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	others := 0
+	for _, a := range all {
+		switch {
+		case a.Key == account.Key:
+			account = a
+		case a.Dataset == account.Dataset && a.Debits > 0:
+			others++
+		}
+	}
+	if account.Keeps != nil && !standing.Compare {
+		if err := ledger.KeptWithin(account.Key, account.Keeps, p.Keeps()); err != nil {
+			return nil, failure.OfLedger(ctx, err)
+		}
+	}
+	b, err := fits(ctx, p, account, at, l.ID(), standing)
+	if err == nil && others > 0 {
+		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
+	}
+	return b, err
+}
+
+// fits spends the plan on a copy of an account.
+func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) (*report.Budget, error) {
+	q, err := request(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	cost, _, err := a.Price(&q, p.Samples())
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	own := plan.LimitOf(p.Job)
+	// A plan that was released may cost nothing: that depends on the data, which a
+	// plan does not read.
+	refused := a.Admit(cost, &own)
+	if refused != nil && !s.Compare {
+		return nil, failure.OfLedger(ctx, refused)
+	}
+	for i := range cost {
+		if s.Compare {
+			cost[i] = new(big.Rat)
+		}
+		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
+	}
+	b := budgetReport(a, cost)
+	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
+	if a.Keeps == nil {
+		b.Keeps = p.Keeps() // the first job decides
+	}
+	switch {
+	case s.Compare && refused != nil:
+		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would not fit"
+	case s.Compare:
+		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would spend again"
+	case s.Busy:
+		b.Note = "a run of this plan is at work"
+	case s.Unfinished:
+		b.Note = s.Refusal().Message
+	}
+	return b, nil
+}
+
+// budgetReport is an account with a cost spent, or not yet spent, on it.
+func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
+	out := &report.Budget{Filter: a.Filter, LimitEpsilon: job.FormatAmount(a.Limit.Epsilon), LimitDelta: job.FormatAmount(a.Limit.Delta)}
+	units := a.Units()
+	costOf := map[string]*big.Rat{}
+	for i, c := range cost {
+		costOf[units[i]] = c
+	}
+	for _, m := range a.Amounts(a.Limit) {
+		out.Amounts = append(out.Amounts, report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent),
+			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Rest())})
+	}
+	return out
+}

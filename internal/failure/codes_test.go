@@ -1,0 +1,134 @@
+package failure_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// word is what a code looks like. Constants that look so and are none stand in notCodes.
+var word = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
+
+var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID"} // environment variables
+
+// Every code that the sources can end a command with is declared, and every declared
+// code is one that the sources hold.
+func TestEveryCodeIsDeclared(t *testing.T) {
+	used := map[string]string{"INTERNAL": "", "OUTPUT": "", "REPORT": "", "INTERRUPTED": "", "USAGE": "", "PANIC": "", "CRASHED": ""}
+	for _, dir := range []string{".", "../plan", "../run", "../output", "../budget", "../look", "../../pipeline", "../../cmd/dprelease", "../../ledger", "../host"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatal(dir, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") || filepath.Base(file) == "codes.go" {
+				continue
+			}
+			for _, w := range wordsIn(t, file) {
+				used[w] = file
+			}
+		}
+	}
+	for _, c := range []string{table.CodeNotFound, table.CodeUnreadable, table.CodeCorrupt, table.CodeUnsupported, table.CodeLimit,
+		table.CodeSchema, table.CodeColumn, table.CodeChanged, table.CodeUsage} {
+		used["SOURCE_"+upper(c)] = "internal/table"
+	}
+	for _, c := range []samplers.Code{samplers.SizeMismatch, samplers.TooFewRows, samplers.FrameMismatch, samplers.Misuse} {
+		used["SAMPLE_"+upper(string(c))] = "samplers"
+	}
+	for _, c := range []string{ledger.FoundChain, ledger.FoundBody, ledger.FoundTables, ledger.FoundOverspent, ledger.FoundRolledBack,
+		ledger.FoundForked, ledger.FoundAltered, ledger.FoundUndebited, ledger.FoundStored} {
+		used["LEDGER_"+upper(c)] = "ledger verify"
+	}
+	for _, c := range host.Codes() {
+		used[c] = "internal/host"
+	}
+	declared := map[string]bool{}
+	for _, c := range failure.All {
+		if declared[c.Name] {
+			t.Errorf("%s is declared twice", c.Name)
+		}
+		declared[c.Name] = true
+		if _, ok := used[c.Name]; !ok {
+			t.Errorf("%s is declared, and nothing ends with it", c.Name)
+		}
+		if c.Meaning == "" || c.Do == "" || !slices.Contains([]failure.Retry{failure.RetryYes, failure.RetryNo, failure.RetryLook}, c.Retry) {
+			t.Errorf("%s does not say what it means, what to do or whether to retry", c.Name)
+		}
+	}
+	if len(used) < 80 {
+		t.Fatalf("only %d codes were found in the sources", len(used))
+	}
+	for w, file := range used {
+		if !declared[w] && !slices.Contains(notCodes, w) {
+			t.Errorf("%s of %s is not declared in codes.go", w, file)
+		}
+	}
+}
+
+func upper(s string) string { return strings.ToUpper(strings.ReplaceAll(s, "-", "_")) }
+
+// wordsIn are the string constants of a file that look like codes.
+func wordsIn(t *testing.T, file string) (found []string) {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			if s, err := strconv.Unquote(l.Value); err == nil && word.MatchString(s) {
+				found = append(found, s)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// The page is as the declaration says.
+func TestExitCodesPage(t *testing.T) {
+	b, err := os.ReadFile("../../docs/exit-codes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := failure.InsertCodes(string(b))
+	if err != nil || page != string(b) {
+		t.Errorf("docs/exit-codes.md is not up to date: run go generate ./internal/failure (%v)", err)
+	}
+	for _, c := range failure.All {
+		if !strings.Contains(page, "`"+c.Name+"`") {
+			t.Errorf("the page does not name %s", c.Name)
+		}
+	}
+}
+
+// After a debit no program may be told to try again by itself, unless the releases are
+// stored.
+func TestRetryAfterADebit(t *testing.T) {
+	for _, c := range failure.All {
+		before, after := &failure.Failure{Code: c.Name}, &failure.Failure{Code: c.Name, Spent: failure.SpentRelease}
+		if before.Cost() != failure.SpentNone || before.Retry() != c.Retry {
+			t.Errorf("%s before the debit: spent %s, retry %s", c.Name, before.Cost(), before.Retry())
+		}
+		if after.Cost() != failure.SpentRelease || after.Retry() == failure.RetryYes {
+			t.Errorf("%s after the debit: spent %s, retry %s", c.Name, after.Cost(), after.Retry())
+		}
+	}
+	if f := (&failure.Failure{Code: "UNHEARD_OF"}); f.Retry() != failure.RetryLook {
+		t.Errorf("an unknown code says retry: %s", f.Retry())
+	}
+}

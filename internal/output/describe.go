@@ -1,0 +1,264 @@
+package output
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// Describe writes down a plan: a report without results.
+func Describe(p *plan.Plan, version string) (report.Report, error) {
+	j := p.Job
+	g, err := guarantee(p.All, p.Answer)
+	if err != nil {
+		return report.Report{}, err
+	}
+	r := report.Report{
+		Version:   report.Version,
+		Tool:      report.Tool{Name: "dprelease", Version: version},
+		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
+		Dataset:   datasetReport(j),
+		Guarantee: g,
+	}
+	r.Dataset.PublicColumns = p.PublicColumns()
+	if c := j.Dataset.Collected; c != nil {
+		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
+	}
+	for _, d := range p.Draws {
+		entry, err := describeDraw(p, d)
+		if err != nil {
+			return r, err
+		}
+		entry.PublicColumns = d.PublicColumns(j)
+		r.Draws = append(r.Draws, entry)
+		for _, rel := range d.Releases {
+			entry, err := describeRelease(p, d, rel)
+			if err != nil {
+				return r, err
+			}
+			if known := published(p, rel); known != "" {
+				entry.Verdict = strings.TrimPrefix(entry.Verdict+"; "+known, "; ")
+			}
+			r.Releases = append(r.Releases, entry)
+		}
+	}
+	order := map[string]int{}
+	for i, rel := range p.Releases() {
+		order[rel.Job.Name] = i
+	}
+	slices.SortFunc(r.Releases, func(a, b report.Release) int { return order[a.Name] - order[b.Name] })
+	if p.Table != nil {
+		r.Collection = describeKept(p.Table.Kept)
+		r.Collection.ID = p.Table.Kept.ID
+	}
+	return r, nil
+}
+
+// published says that the frame of the job publishes what a release counts. The count
+// then tells nothing that is not known, and its noise protects nothing: the neighbours
+// of a job with such a frame keep these columns (P27).
+func published(p *plan.Plan, rel *plan.Release) string {
+	builtin, _ := rel.Mech.Origin()
+	var params struct {
+		By  any    `json:"by"`
+		Sum string `json:"sum"`
+	}
+	if rel.Job.Mechanism != "count" || !builtin || json.Unmarshal(rel.Job.Params, &params) != nil || params.Sum != "" {
+		return ""
+	}
+	var by []string
+	switch v := params.By.(type) {
+	case string:
+		by = []string{v}
+	case []any:
+		for _, name := range v {
+			by = append(by, fmt.Sprint(name))
+		}
+	}
+	for _, d := range p.Draws {
+		f, ok := d.Design.(plan.Framed)
+		if ok && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
+			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") + ": this count tells nothing that is not known, and the job protects nobody's place there"
+		}
+	}
+	return ""
+}
+
+func describeDraw(p *plan.Plan, d *plan.Draw) (report.Draw, error) {
+	relation := p.Job.Dataset.Relation
+	g, err := guarantee(p.OnPopulation(d.Event), d.Answer)
+	if err != nil {
+		return report.Draw{}, err
+	}
+	entry := report.Draw{
+		Name: d.Name, Design: d.Design.Kind(), Target: plan.Point(d.Target), Sample: d.Sample,
+		SampleRelations: d.Relations, Guarantee: g,
+	}
+	for _, r := range d.Releases {
+		entry.Releases = append(entry.Releases, r.Job.Name)
+	}
+	entry.Kept = describeKept(d.Kept)
+	if s := plan.Sampling(d.Design); s != nil {
+		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
+		if eff, err := privacy.Efficiency(s, relation, entry.Target); err == nil {
+			if entry.Amplification != nil && (d.Arrival != nil || d.Kept != nil) {
+				eff = entry.Amplification.Rate * d.Sample.Epsilon / entry.Target.Epsilon
+			}
+			entry.Efficiency = eff
+			entry.Verdict = verdict(eff)
+		}
+		entry.SampleArrival = d.Arrival
+	}
+	return entry, nil
+}
+
+// verdict says in words what the efficiency q·ε_n/ε of a design means: the noise
+// that a sampled sum needs is 1/efficiency times that of the full table.
+func verdict(efficiency float64) string {
+	times := 1 / efficiency
+	switch {
+	case times < 0.995:
+		return fmt.Sprintf("amplification more than makes up for the smaller sample: the noise of a total is %.3g times that of the full table", times)
+	case times < 1.005:
+		return "amplification makes up for the smaller sample: the noise of a total is that of the full table"
+	}
+	return fmt.Sprintf("amplification does not make up for the smaller sample: the noise of a total is at least %.3g times that of the full table", times)
+}
+
+// compared says what sampling did to the accuracy of one release: expected are its
+// errors, in the order of the plan's.
+func compared(r *plan.Release, rate float64, expected []report.ExpectedError) string {
+	for i, e := range r.Plan.Errors {
+		if i >= len(r.Full) || !(e.NoiseSD > 0) || !(r.Full[i].NoiseSD > 0) {
+			continue
+		}
+		sampling := "sampling"
+		if rate > 0 {
+			sampling += fmt.Sprintf(" at %.3g %%", 100*rate)
+		}
+		own, times := ownError(expected[i].Sampling), e.NoiseSD/r.Full[i].NoiseSD
+		switch {
+		case times > 1.005:
+			return fmt.Sprintf("%s made the noise %.3g times larger than the full table would have needed (%.4g), and adds %s: the full table would have been more accurate",
+				sampling, times, r.Full[i].NoiseSD, own)
+		case times < 0.995:
+			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own)
+		}
+		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own)
+	}
+	return ""
+}
+
+// ownError is the error of drawing a sample, in words.
+func ownError(s *report.Sampling) string {
+	switch {
+	case s == nil || s.BoundSD == nil:
+		return "an error of its own"
+	case s.Assumption != "":
+		return fmt.Sprintf("an error of its own (standard deviation at most %.4g, %.4g as assumed)", *s.BoundSD, s.AssumedSD)
+	}
+	return fmt.Sprintf("an error of its own (standard deviation at most %.4g)", *s.BoundSD)
+}
+
+func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Release, error) {
+	j, event := p.Job, p.OnPopulation(d.Design.Event(r.Plan.Event))
+	g, err := guarantee(event, r.Answer)
+	if err != nil {
+		return report.Release{}, err
+	}
+	about := r.Mech.About()
+	builtin, sha256 := r.Mech.Origin()
+	entry := report.Release{
+		Name: r.Job.Name, From: r.Job.From,
+		Mechanism: report.Mechanism{
+			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
+		},
+		Params: r.Job.Params, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
+		Positions: report.NewPositions(event, g.Delta),
+	}
+	for _, e := range r.Plan.Errors {
+		entry.Expected = append(entry.Expected, expectedError(j, d, e))
+	}
+	rate := 0.0
+	if s := plan.Sampling(d.Design); s != nil {
+		if a := report.NewAmplification(s, j.Dataset.Relation, plan.Point(d.Target)); a != nil {
+			rate = a.Rate
+		}
+	}
+	entry.Verdict = compared(r, rate, entry.Expected)
+	for _, f := range fields(r.Plan.Output) {
+		if !d.Withheld(j, f.Name) {
+			entry.Fields = append(entry.Fields, f)
+		}
+	}
+	return entry, nil
+}
+
+// guarantee writes down one answer of the accountant.
+func guarantee(e privacy.Event, a privacy.Answer) (report.Guarantee, error) {
+	encoded, err := expr.Encode(e)
+	if err != nil {
+		return report.Guarantee{}, err
+	}
+	g := report.Guarantee{
+		Epsilon: a.Epsilon, Delta: a.Delta, Relation: a.Relation, Method: a.Method,
+		Methods: map[string]float64{}, Event: encoded, EventText: expr.Describe(e),
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
+		g.Methods[name] = a.Methods[name].Epsilon
+	}
+	for _, u := range a.Unsupported {
+		reason := u.Reason
+		if u.Path != "" {
+			reason = u.Path + ": " + reason
+		}
+		g.Unsupported = append(g.Unsupported, report.Unsupported{Method: u.Method, Reason: reason})
+	}
+	for _, c := range a.Claimed {
+		g.Claimed = append(g.Claimed, report.Claim{Source: c.Source, Epsilon: c.Epsilon, Delta: c.Delta, Why: c.Why})
+	}
+	return g, nil
+}
+
+// describeKept is the draw's account, for the report.
+func describeKept(k *plan.KeptDraw) *report.Kept {
+	if k == nil {
+		return nil
+	}
+	up := func(l ledger.Limit) privacy.Point {
+		return privacy.Point{Epsilon: job.Up(l.Epsilon), Delta: job.Up(l.Delta)}
+	}
+	u := k.Use
+	out := &report.Kept{Reused: k.Reused(), SampleBefore: up(u.Before), SampleAfter: up(u.After), Before: up(u.ChargedBefore),
+		After: up(u.ChargedAfter), Charged: up(u.Difference())}
+	if k.Sample != nil {
+		out.ID, out.Jobs = k.Sample.ID, k.Sample.Uses
+	}
+	return out
+}
+
+// datasetReport is what is public about the table.
+func datasetReport(j *job.Job) report.Dataset {
+	d := &j.Dataset
+	return report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
+		UnitColumn: d.Key.Column, Population: d.Size}
+}
+
+// fields are the columns that a mechanism planned, in the words of the report.
+func fields(planned []sdk.Field) []report.Field {
+	var out []report.Field
+	for _, f := range planned {
+		out = append(out, report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc})
+	}
+	return out
+}

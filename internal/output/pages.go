@@ -1,0 +1,200 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/report"
+)
+
+// WritePages writes report.html and report-public.html again, from the report and
+// the releases in an output folder. Neither the private table nor the ledger is
+// touched, and nothing is spent. A release that is not the one that was reported
+// is refused.
+func WritePages(ctx context.Context, dir string) error {
+	r, err := readReport(dir)
+	if err != nil {
+		return err
+	}
+	values := map[string]report.Table{}
+	for _, e := range r.Releases {
+		t, err := readTable(ctx, dir, e)
+		if err != nil {
+			return err
+		}
+		values[e.Name] = t
+	}
+	page, err := report.NewPage(&r)
+	if err != nil {
+		return failure.New(failure.ExitUsage, "REPORT_UNREADABLE", "%s: %v", filepath.Join(dir, reportFile), err)
+	}
+	for _, name := range []string{pageFile, publicFile} {
+		var b bytes.Buffer
+		if err := page.WriteHTML(&b, &r, values, name == publicFile); err != nil {
+			return failure.New(failure.ExitBug, "REPORT", "%v", err)
+		}
+		if err := renameio.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+			return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", filepath.Join(dir, name))
+		}
+	}
+	return nil
+}
+
+// readers read the formats of a release, the cheapest first.
+var readers = []struct {
+	ext  string
+	read func(ctx context.Context, path string, content []byte, fields []report.Field) (report.Table, error)
+}{
+	{".json", fromText(readJSON)}, {".csv", fromText(readCSV)}, {".arrow", readBinary}, {".parquet", readBinary},
+}
+
+// readTable reads one release from whichever file of it there is, and compares
+// the file with the digest that was reported.
+func readTable(ctx context.Context, dir string, e report.Release) (report.Table, error) {
+	for _, reader := range readers {
+		for _, f := range e.Files {
+			if filepath.Ext(f.Path) != reader.ext || filepath.Base(f.Path) != f.Path {
+				continue
+			}
+			path := filepath.Join(dir, f.Path)
+			content, err := os.ReadFile(path)
+			if err != nil {
+				continue
+			}
+			if sum := sha256.Sum256(content); hex.EncodeToString(sum[:]) != f.SHA256 {
+				return report.Table{}, failure.New(failure.ExitUsage, "RELEASE_CHANGED", "%s is not the file that report.json names: its digest differs", path)
+			}
+			t, err := reader.read(ctx, path, content, e.Fields)
+			if err != nil {
+				return t, failure.New(failure.ExitUsage, "RELEASE_UNREADABLE", "%s cannot be read as a release", path)
+			}
+			return t, nil
+		}
+	}
+	return report.Table{}, failure.New(failure.ExitUsage, "RELEASE_MISSING", "%s holds no file of the release %s", dir, e.Name)
+}
+
+var errNotRelease = errors.New("not a release")
+
+// columnsOf makes empty columns of the reported types.
+func columnsOf(fields []report.Field) report.Table {
+	t := report.Table{Columns: make([]report.Column, len(fields))}
+	for i, f := range fields {
+		t.Columns[i].Name = f.Name
+	}
+	return t
+}
+
+// put adds one value, as it is written in text, to a column of a type.
+func put(c *report.Column, kind, text string) error {
+	var err error
+	switch kind {
+	case "float64":
+		var x float64
+		x, err = strconv.ParseFloat(text, 64)
+		c.Float64 = append(c.Float64, x)
+	case "int64":
+		var n int64
+		n, err = strconv.ParseInt(text, 10, 64)
+		c.Int64 = append(c.Int64, n)
+	default:
+		c.Text = append(c.Text, text)
+	}
+	return err
+}
+
+// fromText reads a text format from the bytes of its file.
+func fromText(read func([]byte, []report.Field) (report.Table, error)) func(context.Context, string, []byte, []report.Field) (report.Table, error) {
+	return func(_ context.Context, _ string, content []byte, fields []report.Field) (report.Table, error) {
+		return read(content, fields)
+	}
+}
+
+func readJSON(content []byte, fields []report.Field) (report.Table, error) {
+	var rows []map[string]json.RawMessage
+	if err := json.Unmarshal(content, &rows); err != nil {
+		return report.Table{}, err
+	}
+	t := columnsOf(fields)
+	for _, row := range rows {
+		for i, f := range fields {
+			text := string(row[f.Name])
+			if strings.HasPrefix(text, `"`) && json.Unmarshal(row[f.Name], &text) != nil {
+				return t, errNotRelease
+			}
+			if err := put(&t.Columns[i], f.Type, text); err != nil {
+				return t, err
+			}
+		}
+	}
+	return t, nil
+}
+
+func readCSV(content []byte, fields []report.Field) (report.Table, error) {
+	t := columnsOf(fields)
+	lines := csv.NewReader(bytes.NewReader(content))
+	lines.FieldsPerRecord = len(fields)
+	if _, err := lines.Read(); err != nil { // the header
+		return t, err
+	}
+	for {
+		row, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if err != nil {
+			return t, err
+		}
+		for i, f := range fields {
+			if err := put(&t.Columns[i], f.Type, row[i]); err != nil {
+				return t, err
+			}
+		}
+	}
+}
+
+func readBinary(ctx context.Context, path string, _ []byte, fields []report.Field) (report.Table, error) {
+	t := columnsOf(fields)
+	in, err := table.Open(ctx, table.Spec{Path: path})
+	if err != nil {
+		return t, err
+	}
+	defer in.Close()
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name
+	}
+	err = in.Scan(ctx, table.ScanOptions{Columns: names}, func(b table.Batch) error {
+		for i, f := range fields {
+			c, v := &t.Columns[i], b.Columns[i]
+			switch {
+			case f.Type == "float64" && v.Float64 != nil:
+				c.Float64 = append(c.Float64, v.Float64[:b.Rows]...)
+			case f.Type == "int64" && v.Int64 != nil:
+				c.Int64 = append(c.Int64, v.Int64[:b.Rows]...)
+			case f.Type == "string" && v.Codes != nil:
+				for _, k := range v.Codes[:b.Rows] {
+					c.Text = append(c.Text, v.Dict[k])
+				}
+			case b.Rows > 0:
+				return errNotRelease
+			}
+		}
+		return nil
+	})
+	return t, err
+}

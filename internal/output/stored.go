@@ -1,0 +1,208 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/specs"
+)
+
+// reportSchema is the JSON Schema of report.json.
+var reportSchema = sync.OnceValues(func() (*params.Schema, error) {
+	text, err := specs.FS.ReadFile("report-v1.schema.json")
+	if err != nil {
+		return nil, err
+	}
+	return params.Compile(text)
+})
+
+// readReport reads the report of an output folder, and says what is wrong with it.
+func readReport(dir string) (report.Report, error) {
+	var r report.Report
+	path := filepath.Join(dir, reportFile)
+	unreadable := func(format string, args ...any) error {
+		return failure.New(failure.ExitUsage, "REPORT_UNREADABLE", format, args...)
+	}
+	text, err := os.ReadFile(path)
+	switch info, gone := os.Stat(dir); {
+	case errors.Is(gone, fs.ErrNotExist):
+		return r, unreadable("%s does not exist; name the output folder of a run", dir)
+	case gone == nil && !info.IsDir():
+		return r, unreadable("%s is not a folder; name the output folder of a run", dir)
+	case errors.Is(err, fs.ErrNotExist):
+		return r, unreadable("%s holds no report.json; name the output folder of a run", dir)
+	case errors.Is(err, syscall.EISDIR) || err != nil:
+		return r, unreadable("%s cannot be read", path)
+	}
+	var head struct {
+		Version *int `json:"version"`
+		Tool    report.Tool
+	}
+	const restore = "the stored one comes back when the job is run again without this folder; nothing is spent by that"
+	switch err := json.Unmarshal(text, &head); {
+	case err != nil && !json.Valid(text):
+		return r, unreadable("%s is not whole, or not JSON: %v; %s", path, err, restore)
+	case head.Version == nil:
+		return r, unreadable("%s is not a report: it has no version; %s", path, restore)
+	case *head.Version != report.Version:
+		return r, unreadable("%s is of version %d, and this program reads version %d; use the dprelease that wrote it", path, *head.Version, report.Version)
+	}
+	schema, err := reportSchema()
+	if err != nil {
+		return r, failure.New(failure.ExitBug, "REPORT", "%v", err)
+	}
+	if err := schema.Validate(text); err != nil {
+		return r, unreadable("%s does not follow specs/report-v1.md: %s; was it changed, or written by a later dprelease?", path, invalidity(err))
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return r, unreadable("%s cannot be read as a report: %v", path, err)
+	}
+	return r, nil
+}
+
+// invalidity is the place and the words of a violation of the schema.
+func invalidity(err error) string {
+	var p params.Problems
+	if !errors.As(err, &p) {
+		return err.Error()
+	}
+	return "/" + strings.Join(p[0].Path, "/") + ": " + p[0].Message
+}
+
+// Holds says that a folder holds these files, byte for byte; the pages may have
+// been written again by another version of this program.
+func Holds(dir string, files []ledger.File) bool {
+	return len(files) > 0 && Difference(dir, files) == ""
+}
+
+// Difference names the first file of a folder that is not as it was released.
+func Difference(dir string, files []ledger.File) string {
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Path))
+		page := f.Path == pageFile || f.Path == publicFile
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return f.Path + " is missing"
+		case err != nil:
+			return f.Path + " cannot be read"
+		case !page && !bytes.Equal(b, f.Data):
+			return f.Path + " was changed"
+		}
+	}
+	return ""
+}
+
+// ReportIn reads the report among stored files.
+func ReportIn(files []ledger.File) (report.Report, bool) {
+	var r report.Report
+	for _, f := range files {
+		if f.Path == reportFile {
+			return r, json.Unmarshal(f.Data, &r) == nil
+		}
+	}
+	return r, false
+}
+
+// StoredReport reads the report in an output folder.
+func StoredReport(dir string) (report.Report, bool) {
+	var r report.Report
+	b, err := os.ReadFile(filepath.Join(dir, reportFile))
+	return r, err == nil && json.Unmarshal(b, &r) == nil
+}
+
+// ReadReleases finds every release below some folders, and what its files are now:
+// what ledger verify compares a ledger with.
+func ReadReleases(folders []string) ([]ledger.Seen, error) {
+	var out []ledger.Seen
+	for _, root := range folders {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && unpublished(d.Name()) {
+				return fs.SkipDir
+			}
+			if d.IsDir() || d.Name() != reportFile {
+				return nil
+			}
+			s, ok := readRelease(filepath.Dir(path))
+			if ok {
+				out = append(out, s)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, failure.New(failure.ExitUsage, "RELEASES_UNREADABLE", "%s cannot be searched for releases: %s", root, failure.Reason(err))
+		}
+	}
+	return out, nil
+}
+
+func readRelease(dir string) (ledger.Seen, bool) {
+	s := ledger.Seen{Where: dir}
+	r, ok := StoredReport(dir)
+	if !ok || r.Job.Digest == "" {
+		return s, false
+	}
+	if r.Budget != nil {
+		s.Mark = ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return s, false
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue // it will be missing
+		}
+		sum := sha256.Sum256(b)
+		s.Files = append(s.Files, ledger.Sum{Path: e.Name(), SHA256: hex.EncodeToString(sum[:])})
+	}
+	return s, true
+}
+
+// StoredResults reads released values back from the stored files, for the summary
+// of a run that made nothing new. A release that is stored in neither CSV nor JSON
+// is left out.
+func StoredResults(rep report.Report, files []ledger.File) map[string]sdk.Result {
+	data := map[string][]byte{}
+	for _, f := range files {
+		data[f.Path] = f.Data
+	}
+	out := map[string]sdk.Result{}
+	for _, r := range rep.Releases {
+		read, content := readCSV, data[r.Name+".csv"]
+		if content == nil {
+			read, content = readJSON, data[r.Name+".json"]
+		}
+		t, err := read(content, r.Fields)
+		if err != nil {
+			continue
+		}
+		var result sdk.Result
+		rows := 0
+		for _, c := range t.Columns {
+			rows = max(rows, len(c.Float64), len(c.Int64), len(c.Text))
+			result.Columns = append(result.Columns, sdk.ResultColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, String: c.Text})
+		}
+		if rows > 0 {
+			out[r.Name] = result
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package output
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+)
+
+// shownRows is how many rows of a release a summary prints.
+const shownRows = 12
+
+// Summary is what a person is told of a run.
+type Summary struct {
+	Already bool   // the releases were there
+	Unmade  string // says which formats of them were not made
+	Made    string // says that the ledger is new, "" where it is not
+	Dir     string
+	Report  report.Report
+	Results map[string]sdk.Result
+}
+
+// WriteText prints a summary for a person.
+func (o *Summary) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if o.Already {
+		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s\n", o.Unmade)
+	}
+	writeUseless(b, &o.Report)
+	for _, r := range o.Report.Releases {
+		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
+		writeValues(b, o.Results[r.Name])
+		Line(b, 2, "charged on the population", charge(r.Guarantee))
+		if r.From != job.Table {
+			Line(b, 2, "allowed on the sample", pointText(r.Sample, report.Allowed))
+		}
+		writeExpected(b, 2, r)
+		if r.Verdict != "" {
+			Line(b, 2, "verdict", r.Verdict)
+		}
+		fmt.Fprintln(b)
+	}
+	for _, d := range o.Report.Draws {
+		if d.Kept != nil {
+			fmt.Fprintf(b, "sample %s\n", d.Name)
+			writeKept(b, d.Kept)
+			fmt.Fprintln(b)
+		}
+	}
+	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
+	writeMeaning(b, 0, &o.Report)
+	if o.Made != "" {
+		Line(b, 0, "ledger", o.Made)
+	}
+	if text := o.Report.Look.Text(); text != "" {
+		Line(b, 0, "private look", text)
+	}
+	Line(b, 0, "releases", o.Dir)
+	Line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
+	return b.Flush()
+}
+
+// writeValues prints the first rows of a release.
+func writeValues(b *bufio.Writer, r sdk.Result) {
+	if len(r.Columns) == 0 {
+		return
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	rows := 0
+	for _, c := range r.Columns {
+		fmt.Fprintf(t, "  %s\t", OneLine(c.Name))
+		rows = max(rows, len(c.Float64), len(c.Int64), len(c.String))
+	}
+	fmt.Fprintln(t)
+	for i := range min(rows, shownRows) {
+		for _, c := range r.Columns {
+			fmt.Fprintf(t, "  %s\t", cell(c, i))
+		}
+		fmt.Fprintln(t)
+	}
+	if rows > shownRows {
+		fmt.Fprintf(t, "  and %d more rows\n", rows-shownRows)
+	}
+	t.Flush()
+}
+
+func cell(c sdk.ResultColumn, i int) string {
+	switch {
+	case c.Float64 != nil:
+		return strconv.FormatFloat(c.Float64[i], 'g', 7, 64)
+	case c.Int64 != nil:
+		return strconv.FormatInt(c.Int64[i], 10)
+	}
+	return OneLine(c.String[i])
+}
+
+// OneLine keeps a text from breaking the line that it is shown on.
+func OneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,203 @@
+package output
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// pointText never gives an ε without its δ (P2).
+func pointText(p privacy.Point, number func(float64) string) string {
+	return "ε " + number(p.Epsilon) + ", δ " + number(p.Delta)
+}
+
+// WritePlan prints the report of a plan for a person.
+func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
+	b := bufio.NewWriter(w)
+	writeUseless(b, r)
+	fmt.Fprintf(b, "job %s on %s: %s", r.Job.Name, r.Dataset.ID, r.Dataset.Relation)
+	if r.Dataset.Population > 0 {
+		fmt.Fprintf(b, ", %d %s", r.Dataset.Population, r.Dataset.Many())
+	}
+	fmt.Fprintln(b)
+	if r.Dataset.Collected != "" {
+		fmt.Fprintf(b, "the table is itself a sample: %s\n", r.Dataset.Collected)
+		writeKept(b, r.Collection)
+	}
+	for _, d := range r.Draws {
+		writeDraw(b, r, d)
+	}
+	writeTotal(b, r, limit)
+	return b.Flush()
+}
+
+// writeUseless says first which releases are not worth their price.
+func writeUseless(b *bufio.Writer, r *report.Report) {
+	for _, text := range r.Useless() {
+		fmt.Fprintf(b, "%s; give it a larger epsilon, or leave it out\n", text)
+	}
+}
+
+func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
+	fmt.Fprintf(b, "\ndraw %s: %s\n", d.Name, d.Design)
+	Line(b, 2, "event", d.Guarantee.EventText)
+	Line(b, 2, "target on the population", pointText(d.Target, report.Allowed))
+	if d.Design != "full" {
+		Line(b, 2, "allowed on the sample", allowedText(d))
+	}
+	Line(b, 2, "charged on the population", charge(d.Guarantee))
+	if len(d.PublicColumns) > 0 {
+		Line(b, 2, "public", strings.Join(d.PublicColumns, ", ")+": a neighbour keeps them")
+	}
+	for _, c := range d.Guarantee.Claimed {
+		Line(b, 2, "claimed, not charged", fmt.Sprintf("ε %s by %s: %s", report.Allowed(c.Epsilon), c.Source, c.Why))
+	}
+	writeKept(b, d.Kept)
+	if d.Verdict != "" {
+		Line(b, 2, "verdict", d.Verdict)
+	}
+	for _, rel := range r.Releases {
+		if slices.Contains(d.Releases, rel.Name) {
+			writeRelease(b, rel, d)
+		}
+	}
+}
+
+// allowedText says what may be spent on the sample, and under which relations.
+func allowedText(d report.Draw) string {
+	if a := d.SampleArrival; a != nil {
+		return fmt.Sprintf("%s under replace-one, %s under add-remove: the noise is added", pointText(d.Sample, report.Allowed), pointText(*a, report.Spent))
+	}
+	return pointText(d.Sample, report.Allowed) + " under " + relations(d.SampleRelations)
+}
+
+func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
+	fmt.Fprintf(b, "  release %s: %s %s\n", r.Name, r.Mechanism.Name, r.Mechanism.Version)
+	Line(b, 4, "target on the population", pointText(r.Target, report.Allowed))
+	if d.Design != "full" {
+		Line(b, 4, "allowed on the sample", pointText(r.Sample, report.Allowed))
+	}
+	Line(b, 4, "charged on the population", charge(r.Guarantee))
+	Line(b, 4, "event", r.Guarantee.EventText)
+	writeExpected(b, 4, r)
+	if r.Verdict != "" {
+		Line(b, 4, "verdict", r.Verdict)
+	}
+	if r.Mechanism.SelfNoising {
+		Line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
+	}
+}
+
+// writeKept prints the account of a draw that several jobs use.
+func writeKept(b *bufio.Writer, k *report.Kept) {
+	if k == nil {
+		return
+	}
+	switch {
+	case k.Reused:
+		Line(b, 2, "sample", fmt.Sprintf("%s, used by %d earlier %s", k.ID, k.Jobs, plural(k.Jobs, "job", "jobs")))
+	case k.ID == "":
+		Line(b, 2, "sample", "its id is chosen by the run")
+	default:
+		Line(b, 2, "sample", k.ID)
+	}
+	Line(b, 2, "spent on the sample", pointText(k.SampleBefore, report.Spent)+" before, "+pointText(k.SampleAfter, report.Spent)+" with this job")
+	Line(b, 2, "costs the population in all", pointText(k.Before, report.Spent)+" before, "+pointText(k.After, report.Spent)+" with this job")
+	Line(b, 2, "difference, which is charged", pointText(k.Charged, report.Spent))
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// writeExpected prints what was known of a release's errors before any data was read.
+func writeExpected(b *bufio.Writer, indent int, r report.Release) {
+	for _, e := range r.Expected {
+		label := "expected error"
+		for _, text := range e.Text() {
+			Line(b, indent, label, text)
+			label = ""
+		}
+	}
+}
+
+func writeTotal(b *bufio.Writer, r *report.Report, l ledger.Limit) {
+	fmt.Fprintf(b, "\nthe whole job\n")
+	Line(b, 2, "charged on the population", charge(r.Guarantee))
+	if l.Epsilon != nil {
+		text := "ε " + job.FormatAmount(l.Epsilon)
+		if l.Delta != nil {
+			text += ", δ " + job.FormatAmount(l.Delta)
+		}
+		Line(b, 2, "limit of the budget", text)
+	}
+	writeMeaning(b, 2, r)
+	writeAccount(b, r.Budget)
+}
+
+// writeMeaning says the guarantee of everything in words, and where it is weak.
+func writeMeaning(b *bufio.Writer, indent int, r *report.Report) {
+	Line(b, indent, "meaning", report.Meaning(r.Guarantee, r.Dataset))
+	if note := r.Dataset.UnitNote(); note != "" {
+		Line(b, indent, "unit", note)
+	}
+	if weak := report.Caution(r.Guarantee, r.Dataset); weak != "" {
+		Line(b, indent, "caution", weak)
+	}
+}
+
+func charge(g report.Guarantee) string {
+	return pointText(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}, report.Spent) + " (" + g.Method + ")"
+}
+
+func relations(rs []privacy.Relation) string {
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = r.String()
+	}
+	return strings.Join(names, " and ")
+}
+
+// Line prints a label and a text in two columns.
+func Line(b *bufio.Writer, indent int, label, text string) {
+	fmt.Fprintf(b, "%*s%-*s %s\n", indent, "", 30-indent, label, text)
+}
+
+// shownAmounts is how many parts of an account a plan prints: an rdp account has
+// one for each order.
+const shownAmounts = 3
+
+func writeAccount(b *bufio.Writer, r *report.Budget) {
+	if r == nil {
+		return
+	}
+	if r.Address != "" {
+		made := ""
+		if r.Ledger == "" {
+			made = ", which is not there yet"
+		}
+		Line(b, 2, "ledger", r.Address+made)
+	}
+	if len(r.Keeps) > 0 {
+		Line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": what the account adds up says nothing of a change there")
+	}
+	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
+		Line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
+	}
+	if n := len(r.Amounts) - shownAmounts; n > 0 {
+		Line(b, 2, "", fmt.Sprintf("and %d more orders; one that is left is enough", n))
+	}
+	if r.Note != "" {
+		Line(b, 2, "note", r.Note)
+	}
+}

@@ -1,0 +1,114 @@
+package plan
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+const immutableJob = `version: 1
+job: groups
+dataset:
+  id: people
+  source: {path: people.arrow}
+  relation: replace-one
+  size: 1000COLLECTED
+  columns: {region: {domain: [north, south], immutable: true}}
+budget: {limit: {epsilon: 10}}
+samples:
+  srs: {method: srswor, size: 100}
+  pois: {method: poisson, rate: 0.5}
+releases:
+  - {name: all, from: table, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
+  - {name: some, from: srs, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
+  - {name: half, from: pois, mechanism: count, params: {by: region}, guarantee: {epsilon: 1}}
+output: {dir: out}
+`
+
+// In a sample of fixed size another unit, of another group, takes the place of the
+// one that is left out: there no group is fixed, whatever the table says (P3, P11).
+func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
+	for _, c := range []struct {
+		collected, sample string
+		want              bool
+	}{
+		{"", "table", true}, {"", "pois", true}, {"", "srs", false},
+		{"\n  collected: {method: srswor, population: 5000}", "table", false},
+	} {
+		j, err := job.Parse("job.yaml", []byte(strings.Replace(immutableJob, "COLLECTED", c.collected, 1)), job.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		design, err := newDesign(j, c.sample, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := public(j, &Draw{Design: design}).Columns[0].Immutable; got != c.want {
+			t.Errorf("%s%s: immutable %v, want %v", c.sample, c.collected, got, c.want)
+		}
+	}
+}
+
+// The trap of P27, enumerated. Two records in two groups that neighbours keep, one of
+// them drawn, sums by group. On the sample another group takes the place, so that the
+// maximum over groups (P11) is not what amplification starts from: the plan that the
+// pipeline makes keeps its promise, and one that takes the groups for fixed breaks it.
+func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
+	text := strings.NewReplacer("COLLECTED", "", "size: 1000", "size: 2", "size: 100}", "size: 1}", "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
+	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := newDesign(j, "srs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []float64{0.1, 0.5, 0.814, 2} {
+		for _, broken := range []bool{false, true} {
+			point := privacy.Point{Epsilon: target}
+			share, err := privacy.SampleBudget(Sampling(design), privacy.ReplaceOne, point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"region"}`), Target: share,
+				Public: public(j, &Draw{Design: design, Relations: []privacy.Relation{privacy.ReplaceOne}})}
+			for i := range req.Public.Columns {
+				req.Public.Columns[i].Immutable = req.Public.Columns[i].Immutable || broken && req.Public.Columns[i].Name == "region"
+			}
+			plan, err := count.Mechanism{}.Plan(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noise, ok := plan.Event.(privacy.DiscreteLaplace)
+			if !ok {
+				t.Fatalf("the event is %T", plan.Event)
+			}
+			if truth := worstOfOneInTwo(float64(noise.Sensitivity.AddRemove) / noise.Scale); (truth <= target*(1+1e-9)) == broken {
+				t.Errorf("target %g, groups taken for fixed %v: the truth is %g", target, broken, truth)
+			}
+		}
+	}
+}
+
+// worstOfOneInTwo is the largest privacy loss of sums by group, each with discrete Laplace
+// noise of one range in steps·ratio, where one of two records in two groups is drawn and
+// one record changes its value and keeps its group.
+func worstOfOneInTwo(ratio float64) float64 {
+	const steps = 4 // of the range of a value
+	f := func(k int) float64 { return math.Exp(-math.Abs(float64(k)) * ratio / steps) }
+	worst := 0.0
+	for _, other := range []int{0, steps} {
+		output := func(x, a, b int) float64 { return (f(a-x)*f(b) + f(a)*f(b-other)) / 2 }
+		for a := -3 * steps; a <= 3*steps; a++ {
+			for b := -3 * steps; b <= 3*steps; b++ {
+				worst = math.Max(worst, math.Abs(math.Log(output(steps, a, b)/output(0, a, b))))
+			}
+		}
+	}
+	return worst
+}

@@ -1,0 +1,208 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// KeptDraw is what a draw has that more than one job uses: it is composed with
+// what earlier jobs released from it, and amplified once for all of them (P4).
+type KeptDraw struct {
+	Sample *ledger.Sample // of an earlier job; nil where this job makes the draw
+	ID     string         // of a draw that made the table
+	rule   *privacy.Reuse
+	Step   privacy.Point // what this job may have spent on the sample: what is debited
+	Use    *ledger.Use   // what that costs, in the units of a basic account
+}
+
+// Reused says that an earlier job made the draw.
+func (k *KeptDraw) Reused() bool { return k != nil && k.Sample != nil }
+
+// spent is the state of the draw that the plan begins with.
+func (k *KeptDraw) spent() ledger.Limit {
+	if k.Sample != nil {
+		return k.Sample.Spent
+	}
+	return noLimit()
+}
+
+// before is the ε that earlier jobs spent on the sample, rounded up.
+func (k *KeptDraw) before() float64 { return job.Up(k.spent().Epsilon) }
+
+// wanted are the kept samples that the releases of a job use, by their names.
+func wanted(j *job.Job) map[string]job.Sample {
+	out := map[string]job.Sample{}
+	for _, r := range j.Releases {
+		if s, ok := j.Sample(r.From); ok && s.Method == job.Kept {
+			out[s.Name] = s
+		}
+	}
+	return out
+}
+
+// Past is what the ledger remembers of the draws of earlier jobs. Reading it changes
+// nothing.
+type Past interface {
+	// Kept returns the kept samples of these names, without those that the job's account
+	// does not know.
+	Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sample) (map[string]*ledger.Sample, error)
+	// Collected returns the state of the draw that made the table itself a sample, nil
+	// where no job has used it.
+	Collected(ctx context.Context, j *job.Job, id string) (*ledger.Sample, error)
+}
+
+// findSamples asks the ledger for the kept samples that a job uses: their designs,
+// and what was spent on them.
+func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger.Sample, job.Problems, error) {
+	want := wanted(j)
+	if len(want) == 0 {
+		return nil, nil, nil
+	}
+	found, err := past.Kept(ctx, j, want)
+	if err != nil {
+		return nil, nil, err
+	}
+	var problems job.Problems
+	for name := range want {
+		at := job.Key(job.Key("samples", name), "id")
+		switch k := found[name]; {
+		case k == nil:
+			problems = append(problems, j.Problem(at, "is no sample that was kept of this data set in this ledger", "dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
+		case !k.Ready:
+			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not get to its end", "run that job with --again, which draws another sample"))
+		}
+	}
+	return found, problems, nil
+}
+
+// designText is what a kept sample's design is for a later job that plans with it.
+type designText struct {
+	Kind  string         `json:"kind"`
+	Facts samplers.Facts `json:"facts"`
+}
+
+func describeDesign(d samplers.Design) (string, error) {
+	b, err := json.Marshal(designText{d.Kind(), d.Facts()})
+	return string(b), err
+}
+
+// restored is the design of a kept sample.
+func restored(j *job.Job, s *ledger.Sample) (samplers.Design, error) {
+	if s == nil {
+		return nil, errors.New("its design stands in the ledger, with the job that drew it")
+	}
+	event, err := s.Sampling()
+	if err != nil {
+		return nil, err
+	}
+	var d designText
+	if err := json.Unmarshal([]byte(s.Design), &d); err != nil {
+		return nil, errors.New("its design cannot be read")
+	}
+	if n := d.Facts.Population; n != j.Dataset.Size {
+		return nil, errors.New("it was drawn when dataset.size was another number")
+	}
+	return samplers.NewKept(d.Kind, event, d.Facts, j.Dataset.Relation)
+}
+
+// newKept begins the accounting of a draw that is kept or was. It is nil for one
+// that is neither.
+func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*ledger.Sample) (*KeptDraw, error) {
+	s, ok := j.Sample(name)
+	if !ok || !s.Keep && s.Method != job.Kept {
+		return nil, nil
+	}
+	rule, err := privacy.NewReuse(Sampling(d), j.Dataset.Relation)
+	if err != nil {
+		return nil, err
+	}
+	return &KeptDraw{Sample: samples[name], rule: rule}, nil
+}
+
+// earlier is what was released from the draw before, as an event.
+func (k *KeptDraw) earlier() []privacy.Event {
+	if !k.Reused() {
+		return nil
+	}
+	s := k.spent()
+	return []privacy.Event{privacy.Approx{Eps: job.Up(s.Epsilon), Delta: job.Up(s.Delta)}}
+}
+
+// Reuses says that the job uses a draw of another one.
+func (p *Plan) Reuses() bool {
+	for _, d := range p.Draws {
+		if d.Kept.Reused() {
+			return true
+		}
+	}
+	return false
+}
+
+// AllKept are the draws that more than one job uses, the one that made the table
+// among them.
+func (p *Plan) AllKept() []*Draw {
+	var out []*Draw
+	if p.Table != nil {
+		out = append(out, p.Table)
+	}
+	for _, d := range p.Draws {
+		if d.Kept != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Samples are the states of the kept samples that the plan began with, by id.
+func (p *Plan) Samples() map[string]*ledger.Sample {
+	out := map[string]*ledger.Sample{}
+	for _, d := range p.AllKept() {
+		if d.Kept.Reused() {
+			out[d.Kept.Sample.ID] = d.Kept.Sample
+		}
+	}
+	return out
+}
+
+// KeepsAny says that the table as a whole must be known: positions of rows mean
+// nothing in another one.
+func (p *Plan) KeepsAny() bool {
+	for _, d := range p.Draws {
+		if d.Kept != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// collection is the draw that made a table itself a sample. It was made once, for
+// all jobs on the table: the ledger knows what they spent on it (P4).
+func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Past) (*Draw, job.Problems, error) {
+	design, err := samplers.NewCollected(j.Dataset.Size, j.Dataset.Collected.Population)
+	if err != nil {
+		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
+	}
+	rule, err := privacy.NewReuse(outer, j.Dataset.Relation)
+	if err != nil {
+		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
+	}
+	d := &Draw{Name: "collected", Design: design, Kept: &KeptDraw{rule: rule, ID: ledger.CollectedID(AccountOf(j))}}
+	if d.Kept.Sample, err = past.Collected(ctx, j, d.Kept.ID); err != nil || d.Kept.Sample == nil {
+		return d, nil, err
+	}
+	before, err := d.Kept.Sample.Sampling()
+	if err != nil {
+		return nil, nil, failure.OfLedger(ctx, err)
+	}
+	if before.With(nil) != outer.With(nil) {
+		return nil, job.Problems{j.Problem("dataset.collected.population", "or dataset.size is not what earlier jobs on this data set said", "one table is one sample of one population; another one is another dataset.id")}, nil
+	}
+	return d, nil, nil
+}

@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// byKept is the method that charges a kept draw: what all its releases of all jobs
+// cost together, less what earlier jobs were charged.
+const byKept = "kept"
+
+func noLimit() ledger.Limit { return ledger.Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
+
+// planStep is what some releases of the draw spend together on the sample: the
+// events that they planned, or the shares that they were held to, whichever is
+// less. A δ is asked for only where no release works without.
+func (d *Draw) planStep(releases []*Release) (privacy.Point, error) {
+	share := sum()
+	events := make([]privacy.Event, len(releases))
+	for i, r := range releases {
+		events[i] = r.Plan.Event
+		share.Epsilon.Add(share.Epsilon, new(big.Rat).SetFloat64(r.Share.Epsilon))
+		share.Delta.Add(share.Delta, new(big.Rat).SetFloat64(r.Share.Delta))
+	}
+	most := privacy.Point{Epsilon: job.Up(share.Epsilon), Delta: job.Up(share.Delta)}
+	all := compose(events)
+	at := func(delta float64) (float64, error) {
+		worst := 0.0
+		for _, rel := range d.Relations {
+			a, err := privacy.EpsilonAt(all, rel, delta)
+			if err != nil {
+				return 0, err
+			}
+			worst = math.Max(worst, a.Epsilon)
+		}
+		return worst, nil
+	}
+	pure, err := at(0)
+	if err == nil && pure <= most.Epsilon || most.Delta == 0 {
+		return privacy.Point{Epsilon: math.Min(pure, most.Epsilon)}, err
+	}
+	// Each release was held to its share under every relation, and shares add up (P10). All
+	// events together may miss the sum of their own δ by its rounding.
+	eps, err := at(most.Delta)
+	if errors.Is(err, privacy.ErrUnbounded) {
+		return most, nil
+	}
+	return privacy.Point{Epsilon: math.Min(eps, most.Epsilon), Delta: most.Delta}, err
+}
+
+// useOf is what a step on a kept draw costs, in the units of a basic account: the
+// arithmetic of the debit.
+func (d *Draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
+	a := &ledger.Account{Key: AccountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
+	s, err := d.LedgerStep("", step)
+	if err != nil {
+		return nil, err
+	}
+	samples := map[string]*ledger.Sample{}
+	if d.Kept.Sample != nil {
+		samples[d.Kept.Sample.ID] = d.Kept.Sample
+	}
+	_, uses, err := a.Price(&ledger.Request{Draws: []ledger.Step{s}}, samples)
+	if err != nil {
+		return nil, err
+	}
+	return uses[0], nil
+}
+
+// LedgerStep is a step in the words of the ledger; id is that of a draw which this run
+// keeps, "" in a plan.
+func (d *Draw) LedgerStep(id string, step privacy.Point) (ledger.Step, error) {
+	k := d.Kept
+	s := ledger.Step{Sample: cmp.Or(k.ID, id, d.Name), Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
+	if k.Sample != nil {
+		s.Sample = k.Sample.ID
+		return s, nil
+	}
+	design, err := describeDesign(d.Design)
+	s.New = &ledger.NewSample{Name: d.Name, Event: Sampling(d.Design), Design: design, Collected: d.Design.Kind() == "collected"}
+	return s, err
+}
+
+// stands refuses events that have no rule on the draw they are run on, such as one
+// about more units than the sample holds. A kept draw is charged by what its steps cost
+// on the sample, where nobody asks for that.
+func (d *Draw) stands(relation privacy.Relation, events []privacy.Event, delta float64) error {
+	_, err := privacy.EpsilonWith(d.Design.Event(compose(events)), relation, delta, privacy.Options{Quick: true})
+	return err
+}
+
+// priceKept finds what the releases of a kept draw cost, together and each alone.
+func (d *Draw) priceKept(j *job.Job) error {
+	step, err := d.planStep(d.Releases)
+	if err != nil {
+		return err
+	}
+	events := make([]privacy.Event, len(d.Releases))
+	for i, r := range d.Releases {
+		events[i] = r.Plan.Event
+	}
+	if err := d.stands(j.Dataset.Relation, events, Point(d.Target).Delta); err != nil {
+		return err
+	}
+	d.Kept.Step = step
+	if d.Kept.Use, err = d.useOf(j, step); err != nil {
+		return err
+	}
+	d.Answer = differenceOf(j, d.Kept.Use)
+	if err := within(d.Answer, Point(d.Target)); err != nil {
+		return err
+	}
+	if d.Answer.Delta > job.Up(d.Target.Delta) {
+		return fmt.Errorf("the events cost δ %.9g, more than the target", d.Answer.Delta)
+	}
+	for _, r := range d.Releases {
+		step, err := d.planStep([]*Release{r})
+		if err != nil {
+			return err
+		}
+		u, err := d.useOf(j, step)
+		if err != nil {
+			return err
+		}
+		r.Answer = differenceOf(j, u)
+	}
+	return nil
+}
+
+// differenceOf is what a use adds on the population, as an answer.
+func differenceOf(j *job.Job, u *ledger.Use) privacy.Answer {
+	d := u.Difference()
+	p := privacy.Point{Epsilon: job.Up(d.Epsilon), Delta: job.Up(d.Delta)}
+	return privacy.Answer{Relation: j.Dataset.Relation, Epsilon: p.Epsilon, Delta: p.Delta, Upper: p.Epsilon, Method: byKept,
+		Methods: map[string]privacy.Bound{byKept: {Epsilon: p.Epsilon, Delta: p.Delta}}}
+}
+
+// plus adds what kept draws cost to what everything else does.
+func plus(a privacy.Answer, draws []*Draw) privacy.Answer {
+	eps, delta := new(big.Rat).SetFloat64(a.Epsilon), new(big.Rat).SetFloat64(a.Delta)
+	for _, d := range draws {
+		if d.Kept != nil {
+			m := d.Kept.Use.Difference()
+			eps.Add(eps, m.Epsilon)
+			delta.Add(delta, m.Delta)
+		}
+	}
+	a.Epsilon, a.Delta = job.Up(eps), job.Up(delta)
+	a.Upper, a.Method = a.Epsilon, byKept
+	a.Methods = map[string]privacy.Bound{byKept: {Epsilon: a.Epsilon, Delta: a.Delta}}
+	return a
+}

@@ -1,0 +1,99 @@
+package plan
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// paramErrors are the parameters that the schema of their mechanism refuses.
+type paramErrors []paramError
+
+type paramError struct{ path, message, hint string }
+
+func (e paramErrors) Error() string { return e[0].message }
+
+// ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
+// for a job that has other problems and so no plan. It starts nothing.
+func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
+	var problems job.Problems
+	known := map[string]*params.Schema{}
+	for i, r := range j.Releases {
+		k := slices.IndexFunc(builtins, func(d sdk.Description) bool { return d.Name == r.Mechanism })
+		if k < 0 || len(r.Params) == 0 {
+			continue
+		}
+		s, ok := known[r.Mechanism]
+		if !ok {
+			s, _ = params.Compile(builtins[k].Params) // nil: a plan says why
+			known[r.Mechanism] = s
+		}
+		if s == nil {
+			continue
+		}
+		if err := ValidateParams(s, r.Params); err != nil {
+			problems = append(problems, planProblems(j, &Release{index: i, Job: r}, err)...)
+		}
+	}
+	return problems
+}
+
+// paramProblems are those of the releases of a draw, where the job has other problems
+// and the draw no plan.
+func (d *Draw) paramProblems(j *job.Job) job.Problems {
+	var problems job.Problems
+	for _, r := range d.Releases {
+		if r.Mech == nil {
+			continue
+		}
+		if err := r.Mech.Validate(r.Job.Params); err != nil {
+			problems = append(problems, planProblems(j, r, err)...)
+		}
+	}
+	return problems
+}
+
+// ValidateParams returns paramErrors for the parameters that are wrong.
+func ValidateParams(schema *params.Schema, raw json.RawMessage) error {
+	err := schema.Validate(raw)
+	var wrong params.Problems
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	all := make(paramErrors, len(wrong))
+	for i, p := range wrong {
+		all[i] = paramError{path: paramPath(p.Path), message: p.Message}
+		if p.Unknown && len(p.Path) == 1 {
+			if near := lang.NearestWord(p.Path[0], schema.Names()); near != "" {
+				all[i].hint = "did you mean " + near + "?"
+			}
+		}
+	}
+	return all
+}
+
+// paramPath writes a path as it follows "params".
+func paramPath(keys []string) string {
+	path := ""
+	for _, key := range keys {
+		if isIndex(key) {
+			path += "[" + key + "]"
+		} else {
+			path = job.Key(path, key)
+		}
+	}
+	if path != "" && !strings.HasPrefix(path, "[") {
+		path = "." + path
+	}
+	return path
+}
+
+func isIndex(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

@@ -1,0 +1,338 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Plan is a job with its price: every draw, event, guarantee and budget. It was
+// made without data and does not change any more.
+type Plan struct {
+	Job    *job.Job
+	Event  privacy.Event // what the job does to the population, but for kept draws; nil for nothing
+	Fresh  privacy.Point // what that costs
+	Draws  []*Draw
+	Table  *Draw            // the draw that made the table, where that is itself a sample: one for all jobs (P4)
+	outer  privacy.Sampling // how it was drawn, nil where the table is the population
+	All    privacy.Event    // what the job does to the population, kept draws and all
+	Answer privacy.Answer   // what that costs: what is charged
+}
+
+// Draw is one sample and all that is released from it (P4).
+type Draw struct {
+	Name      string
+	Design    samplers.Design
+	Target    job.Guarantee      // sum of the releases' targets on the population
+	budget    privacy.Point      // the same on the table, where the table is itself a sample
+	Sample    privacy.Point      // what all releases together may spend on the sample
+	Relations []privacy.Relation // under which they must
+	Arrival   *privacy.Point     // what it costs under add-remove, where more was allowed for that (raise)
+	Releases  []*Release
+	Kept      *KeptDraw // nil where no other job uses the draw
+	Event     privacy.Event
+	Answer    privacy.Answer
+}
+
+// Release is one planned release.
+type Release struct {
+	index  int
+	Job    job.Release
+	Mech   Mechanism
+	Public sdk.Public
+	Share  privacy.Point
+	cost   float64 // the ε of the plan at the share's δ, at most the share's
+	Plan   sdk.Plan
+	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
+	Answer privacy.Answer      // of this release alone, on the population
+}
+
+func (r *Release) path() string { return job.Item("releases", r.index) }
+
+// Make prices a job. It asks the mechanisms and the ledger, and never the table.
+func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
+	p := &Plan{Job: j}
+	outer, relation, problems := collected(j)
+	draws, more, broken := newDraws(ctx, j, set, past)
+	if problems = append(problems, more...); len(problems) > 0 {
+		for _, d := range draws {
+			problems = append(problems, d.paramProblems(j)...)
+		}
+		return nil, problems.Sort()
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	p.Draws = draws
+
+	targets := make([]job.Guarantee, len(draws))
+	for i, d := range draws {
+		targets[i] = d.Target
+	}
+	whole := sum(targets...)
+	budget, err := Point(whole), error(nil)
+	if outer != nil {
+		if p.Table, problems, err = collection(ctx, j, outer, past); err != nil {
+			return nil, err
+		} else if len(problems) > 0 {
+			return nil, problems
+		}
+		if budget, err = p.Table.onSample(outer, j.Dataset.Relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack}); err != nil {
+			return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+		}
+	}
+	for i, d := range draws {
+		mine := Point(d.Target)
+		if outer != nil {
+			mine = portion(budget, d.Target, whole)
+		}
+		planned, more, err := d.plan(ctx, j, relation, mine)
+		draws[i] = planned
+		broken = cmp.Or(broken, err)
+		problems = append(problems, more...)
+	}
+	if len(problems) > 0 {
+		return nil, problems.Sort()
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	if err := p.price(outer, relation); err != nil {
+		return nil, err
+	}
+	return p, p.withinLimit()
+}
+
+// collected returns the event that made the table itself a sample (nil where it
+// is the population) and the relation that draws from the table must then use.
+func collected(j *job.Job) (privacy.Sampling, privacy.Relation, job.Problems) {
+	c := j.Dataset.Collected
+	if c == nil {
+		return nil, j.Dataset.Relation, nil
+	}
+	outer := privacy.WithoutReplacement{Take: j.Dataset.Size, Of: c.Population}
+	under, err := privacy.SampleRelations(outer, j.Dataset.Relation)
+	if err != nil || len(under) != 1 {
+		return nil, 0, job.Problems{j.Problem("dataset.collected", "this relation is not supported for a table that is itself a sample", "use relation: replace-one with a public size")}
+	}
+	return outer, under[0], nil
+}
+
+// onSample inverts one amplification: what may be spent on the sample so that
+// the population gets target.
+func onSample(s privacy.Sampling, r privacy.Relation, target privacy.Point) (privacy.Point, error) {
+	if s == nil {
+		return target, nil
+	}
+	return privacy.SampleBudget(s, r, target)
+}
+
+// Sampling returns the design's event without an inner event, nil for the whole
+// table.
+func Sampling(d samplers.Design) privacy.Sampling {
+	s, _ := d.Event(nil).(privacy.Sampling)
+	return s
+}
+
+// plan inverts the draw's target once and has every mechanism plan its part (P4). It
+// returns the draw with its plan.
+func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) (*Draw, job.Problems, error) {
+	s := Sampling(d.Design)
+	d.Relations = []privacy.Relation{relation}
+	if s != nil {
+		under, err := privacy.SampleRelations(s, relation)
+		if err != nil {
+			return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
+		}
+		d.Relations = under
+	}
+	d.budget = budget
+	sample, err := d.onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack})
+	if err != nil {
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
+	}
+	if sample.Delta >= math.Nextafter(1, 0) {
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of what is released from it is %.3g: as large as the probability that a unit is drawn at all, so that it would allow to publish the sample", d.budget.Delta), "ask for a smaller delta in guarantee")}, nil
+	}
+	c, problems, broken := d.candidate(ctx, j, sample)
+	if len(problems) > 0 || broken != nil {
+		return nil, problems, broken
+	}
+	if s != nil {
+		for _, r := range c.Releases {
+			r.Full = r.withoutSampling(ctx, j, relation)
+		}
+	}
+	if d.Kept != nil {
+		return c, nil, nil // its rule leaves nothing over
+	}
+	c, broken = c.raise(ctx, j, s, relation)
+	return c, nil, broken
+}
+
+// onSample inverts the draw's amplification, or of a kept draw what one more step
+// adds to it.
+func (d *Draw) onSample(s privacy.Sampling, r privacy.Relation, target privacy.Point) (privacy.Point, error) {
+	if d.Kept != nil {
+		return d.Kept.rule.Step(d.Kept.before(), target)
+	}
+	return onSample(s, r, target)
+}
+
+// candidate is the draw with a budget for its sample, of which every mechanism has
+// planned its part. The draw itself stays as it is.
+func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) (*Draw, job.Problems, error) {
+	var problems job.Problems
+	var broken error
+	c := *d
+	c.Sample, c.Releases = sample, make([]*Release, len(d.Releases))
+	events := make([]privacy.Event, 0, len(d.Releases))
+	for i, before := range d.Releases {
+		one := *before
+		r := &one
+		c.Releases[i] = r
+		r.Share = portion(sample, r.Job.Guarantee, d.Target)
+		r.Public = public(j, d)
+		if err := r.makePlan(ctx); err != nil {
+			if isFault(err) {
+				broken = cmp.Or(broken, faulty(ctx, j, r.path()+".mechanism", err))
+			} else {
+				problems = append(problems, planProblems(j, r, err)...)
+			}
+			continue
+		}
+		events = append(events, r.Plan.Event)
+	}
+	if len(events) > 0 {
+		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), events...)))
+	}
+	return &c, problems, broken
+}
+
+// keptBack leaves a billionth of a target to the outward rounding of the
+// accountant, so that shares that use up their budget compose to no more than it.
+const keptBack = 1 - 1e-9
+
+// compose is everything that was run on the same data. Equal events are written
+// once, with how often they ran; the order does not matter to any guarantee.
+func compose(events []privacy.Event) privacy.Event {
+	var kinds []privacy.Event
+	times := map[string]int64{}
+	for _, e := range events {
+		k := fmt.Sprintf("%#v", e)
+		if times[k]++; times[k] == 1 {
+			kinds = append(kinds, e)
+		}
+	}
+	for i, e := range kinds {
+		if n := times[fmt.Sprintf("%#v", e)]; n > 1 {
+			kinds[i] = privacy.Repeat{N: n, Event: e}
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return privacy.Compose{Events: kinds}
+}
+
+// withinLimit compares the price with the job's own limit; what earlier jobs
+// spent is the ledger's business.
+func (p *Plan) withinLimit() error {
+	if err := ledger.Within(LimitOf(p.Job), p.guaranteed()); err != nil {
+		return failure.OfLedger(context.Background(), err)
+	}
+	return nil
+}
+
+// guaranteed is the point that a budget is debited with.
+func (p *Plan) guaranteed() privacy.Point {
+	return privacy.Point{Epsilon: p.Answer.Epsilon, Delta: p.Answer.Delta}
+}
+
+// Releases are all releases in the order of the job.
+func (p *Plan) Releases() []*Release {
+	var all []*Release
+	for _, d := range p.Draws {
+		all = append(all, d.Releases...)
+	}
+	slices.SortFunc(all, func(a, b *Release) int { return a.index - b.index })
+	return all
+}
+
+// AccountOf is the account that a job spends from.
+func AccountOf(j *job.Job) ledger.Key {
+	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+}
+
+// LimitOf is the limit that a job says of its account.
+func LimitOf(j *job.Job) ledger.Limit {
+	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
+}
+
+// Columns are all columns that the job reads.
+func (p *Plan) Columns() []string {
+	var all []string
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			for _, c := range r.Plan.Columns {
+				if !slices.Contains(all, c) {
+					all = append(all, c)
+				}
+			}
+		}
+		for _, c := range d.Design.Facts().UnitColumns {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	if c := p.Job.Dataset.Key.Column; c != "" && !slices.Contains(all, c) {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Requests are what the plan asks of one mechanism, for each release that names it.
+func (p *Plan) Requests(mechanism string) []sdk.PlanRequest {
+	var out []sdk.PlanRequest
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			if r.Job.Mechanism == mechanism {
+				out = append(out, sdk.PlanRequest{Params: r.Job.Params, Public: r.Public, Target: r.Share})
+			}
+		}
+	}
+	return out
+}
+
+// Keeps are the columns in which the neighbours that the job protects agree (P27).
+// Under add-remove a neighbour has one unit more or less and keeps nothing.
+func (p *Plan) Keeps() []string {
+	if p.Job.Dataset.Relation != privacy.ReplaceOne {
+		return nil
+	}
+	return p.PublicColumns()
+}
+
+// PublicColumns are the columns in which a neighbour is the same, of any draw, or else
+// what is charged does not hold.
+func (p *Plan) PublicColumns() []string {
+	var all []string
+	for _, d := range p.Draws {
+		for _, c := range d.PublicColumns(p.Job) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

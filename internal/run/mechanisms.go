@@ -1,0 +1,176 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Mechanisms are the plugin processes of one job. A process is used again: a
+// release takes one from the pool and puts it back. A process that failed is not
+// put back.
+type Mechanisms struct {
+	job    *job.Job
+	from   Programs
+	begun  sync.WaitGroup
+	cancel context.CancelFunc                    // ends the starts that nobody waits for any more
+	known  map[string]func() (*mechanism, error) // starts a mechanism once
+}
+
+// mechanism is one kind of plugin.
+type mechanism struct {
+	command host.Command
+	limits  host.Limits
+	builtin bool
+	sha256  string
+	about   sdk.Description
+	params  *params.Schema
+
+	mu   sync.Mutex
+	idle []*host.Plugin
+}
+
+// startsAtOnce bounds how many mechanisms start side by side.
+const startsAtOnce = 4
+
+// NewMechanisms starts the mechanisms of a job's releases: a process takes longer
+// to start than everything that can be done in the meantime. Whoever asks for one
+// waits for it, and hears then what went wrong.
+func NewMechanisms(ctx context.Context, j *job.Job, from Programs) *Mechanisms {
+	m := &Mechanisms{job: j, from: from, known: map[string]func() (*mechanism, error){}}
+	ctx, m.cancel = context.WithCancel(ctx)
+	places := make(chan struct{}, startsAtOnce)
+	for _, r := range j.Releases {
+		if m.known[r.Mechanism] != nil {
+			continue
+		}
+		start := sync.OnceValues(func() (*mechanism, error) { return m.start(ctx, r.Mechanism) })
+		m.known[r.Mechanism] = start
+		m.begun.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			_, _ = start() // Get answers with the error
+		})
+	}
+	return m
+}
+
+// Get returns the mechanism of a release, started and asked what it is.
+func (m *Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	k, err := m.known[name]()
+	if err != nil {
+		return nil, blamed(err)
+	}
+	return k, nil
+}
+
+// blamed says that a plugin is to blame for an error, unless the mechanism refused.
+func blamed(err error) error {
+	var p *host.Error
+	if errors.As(err, &p) && p.Code != host.CodeRefused {
+		return &plan.Fault{Code: p.Code, Err: p}
+	}
+	return err
+}
+
+// start starts a mechanism and asks it what it is.
+func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error) {
+	k, err := m.command(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := host.Start(ctx, k.command, k.limits)
+	if err != nil {
+		return nil, err
+	}
+	if k.about, err = p.Describe(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	if k.params, err = params.Compile(k.about.Params); err != nil {
+		p.Close()
+		return nil, err
+	}
+	k.put(p)
+	return k, nil
+}
+
+func (m *Mechanisms) command(name string) (*mechanism, error) {
+	if p, ok := m.job.Plugin(name); ok {
+		return &mechanism{
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising},
+			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
+			sha256:  p.SHA256,
+		}, nil
+	}
+	if !slices.ContainsFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }) {
+		return nil, fmt.Errorf("no mechanism of the name %q", name)
+	}
+	return &mechanism{
+		command: host.Command{Name: name, Path: m.from.Self, Args: []string{ServeArgument}, Mechanism: name},
+		limits:  host.Limits{SoleParent: m.from.SoleParent},
+		builtin: true,
+	}, nil
+}
+
+// Close ends all processes.
+func (m *Mechanisms) Close() {
+	m.cancel()
+	m.begun.Wait()
+	var wg sync.WaitGroup
+	for _, start := range m.known {
+		if k, err := start(); err == nil {
+			for _, p := range k.idle {
+				wg.Go(p.Close)
+			}
+		}
+	}
+	wg.Wait()
+}
+
+func (k *mechanism) take(ctx context.Context) (*host.Plugin, error) {
+	k.mu.Lock()
+	if n := len(k.idle); n > 0 {
+		p := k.idle[n-1]
+		k.idle = k.idle[:n-1]
+		k.mu.Unlock()
+		return p, nil
+	}
+	k.mu.Unlock()
+	return host.Start(ctx, k.command, k.limits)
+}
+
+func (k *mechanism) put(p *host.Plugin) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.idle = append(k.idle, p)
+}
+
+// About is what the mechanism says it is.
+func (k *mechanism) About() sdk.Description { return k.about }
+
+// Origin says where the mechanism comes from.
+func (k *mechanism) Origin() (builtin bool, sha256 string) { return k.builtin, k.sha256 }
+
+// Plan asks the mechanism for its plan of a release.
+func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error) {
+	p, err := k.take(ctx)
+	if err != nil {
+		return sdk.Plan{}, blamed(err)
+	}
+	made, err := p.Plan(ctx, req)
+	k.put(p) // a plugin that failed answers every later call with an error
+	return made, blamed(err)
+}
+
+// Validate holds the parameters of a release to the mechanism's schema.
+func (k *mechanism) Validate(raw json.RawMessage) error { return plan.ValidateParams(k.params, raw) }

@@ -1,0 +1,191 @@
+package run
+
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// Failures after the first row: fixed texts, and the name of a column, which stands in
+// the job. Nothing of the data (P20). They go to the terminal and the private ledger.
+
+func errMissing(column string) *failure.Failure {
+	return dataFailure("DATA_MISSING", column, "is declared without missing values and holds one; say missing: drop or missing: {impute: VALUE}")
+}
+
+func errOutside(column string) *failure.Failure {
+	return dataFailure("DATA_OUTSIDE", column, "holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
+}
+
+func errType(column string) *failure.Failure {
+	return dataFailure("DATA_TYPE", column, "cannot be read as its declared type")
+}
+
+func dataFailure(code, column, what string) *failure.Failure {
+	return failure.New(failure.ExitSource, code, "%s: %s"+failure.SpentOnly, job.Key("dataset.columns", column), what)
+}
+
+// prepared is one column of a batch as a mechanism sees it: clipped numbers or
+// codes into the public domain, with a bitmap of what is present.
+type prepared struct {
+	floats []float64
+	Codes  []int32
+	valid  []byte // nil: all
+}
+
+// Preparer turns a column of the table into what the job declares it to be.
+// Nothing is decided silently: every null, NaN and foreign category follows the
+// column's rules.
+type Preparer struct {
+	Column       job.Column
+	Lower, Upper float64
+	impute       float64
+	texts        map[string]int32
+	numbers      map[int64]int32 // made of the domain when the kind of the column's values is known
+	missingCode  int32
+	outsideCode  int32
+	out          prepared
+	facts        columnFacts // private (P19)
+
+	dictID   uint64  // the dictionary that mapped belongs to
+	mapped   []int32 // its entries as codes
+	floatBuf []float64
+	codeBuf  []int32
+	validBuf []byte
+}
+
+// refused marks a code that must not occur, foreign a text outside the domain.
+const (
+	refused = -2
+	foreign = -3
+)
+
+// NewPreparer makes the preparer of a declared column.
+func NewPreparer(c job.Column) *Preparer {
+	p := &Preparer{Column: c}
+	if c.Type == job.Number {
+		// Inward, so that no value beyond the exact bound passes.
+		p.Lower, p.Upper = job.Up(c.Lower), job.Down(c.Upper)
+		if c.Missing.Rule == job.Impute {
+			p.impute = math.Min(math.Max(job.Down(c.Missing.Number), p.Lower), p.Upper)
+		}
+		return p
+	}
+	p.texts = make(map[string]int32, len(c.Domain))
+	for i, v := range c.Domain {
+		p.texts[v] = int32(i)
+	}
+	p.missingCode, p.outsideCode = p.code(c.Missing), p.code(c.Outside)
+	return p
+}
+
+// code is what a missing or foreign category becomes.
+func (p *Preparer) code(h job.Handling) int32 {
+	switch h.Rule {
+	case job.Drop:
+		return -1
+	case job.Impute:
+		return p.texts[h.Text]
+	}
+	return refused
+}
+
+// Prepare converts one batch. The result is valid until the next call and may
+// reuse the slices of v.
+func (p *Preparer) Prepare(v table.Values, rows int) (*prepared, error) {
+	var err error
+	if p.Column.Type == job.Number {
+		err = p.number(v, rows)
+	} else {
+		err = p.category(v, rows)
+	}
+	return &p.out, err
+}
+
+func (p *Preparer) number(v table.Values, rows int) error {
+	floats, err := p.AsFloats(v, rows)
+	if err != nil {
+		return err
+	}
+	nans := p.clip(floats, v.Valid)
+	p.out = prepared{floats: floats}
+	if !nans && v.Valid == nil {
+		return nil
+	}
+	return p.missing(floats, v.Valid)
+}
+
+// clip moves every value into the bounds, ±Inf included, and reports whether it
+// met a NaN. Values inside the bounds are the usual case: four of them are passed
+// over at once.
+func (p *Preparer) clip(x []float64, valid []byte) bool {
+	lo, hi := p.Lower, p.Upper
+	nans := false
+	clipped := int64(0)
+	for i := 0; i < len(x); {
+		if i+4 <= len(x) {
+			v := x[i : i+4 : i+4]
+			if v[0] >= lo && v[0] <= hi && v[1] >= lo && v[1] <= hi && v[2] >= lo && v[2] <= hi && v[3] >= lo && v[3] <= hi {
+				i += 4
+				continue
+			}
+		}
+		for end := min(i+4, len(x)); i < end; i++ {
+			switch f := x[i]; {
+			case f >= lo && f <= hi:
+				continue
+			case f < lo:
+				x[i] = lo
+			case f > hi:
+				x[i] = hi
+			default:
+				nans = true
+				continue
+			}
+			if valid == nil || valid[i>>3]>>(i&7)&1 == 1 {
+				clipped++
+			}
+		}
+	}
+	p.facts.Clipped += clipped
+	return nans
+}
+
+// missing applies the column's rule to nulls and NaN.
+func (p *Preparer) missing(x []float64, valid []byte) error {
+	bitmap := p.bitmap(len(x))
+	dropped := false
+	for i, f := range x {
+		if (valid == nil || valid[i>>3]>>(i&7)&1 == 1) && f == f {
+			bitmap[i>>3] |= 1 << (i & 7)
+			continue
+		}
+		p.facts.Missing++
+		switch p.Column.Missing.Rule {
+		case job.Impute:
+			x[i] = p.impute
+			bitmap[i>>3] |= 1 << (i & 7)
+		case job.Drop:
+			x[i] = p.Lower // never used, and finite
+			dropped = true
+		default:
+			return errMissing(p.Column.Name)
+		}
+	}
+	if dropped {
+		p.out.valid = bitmap
+	}
+	return nil
+}
+
+func (p *Preparer) bitmap(rows int) []byte {
+	n := (rows + 7) / 8
+	if cap(p.validBuf) < n {
+		p.validBuf = make([]byte, n)
+	}
+	b := p.validBuf[:n]
+	clear(b)
+	return b
+}

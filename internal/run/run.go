@@ -1,0 +1,270 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Runner is a job whose budget is spent.
+type Runner struct {
+	Plan      *plan.Plan
+	Table     *OpenedTable
+	options   Options
+	Private   *diagnostics // nil unless asked for
+	set       *Mechanisms
+	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
+
+	mu      sync.Mutex
+	Results map[string]sdk.Result
+}
+
+// keep takes note of a result, without the columns that the draw withholds.
+func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
+	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return d.Withheld(r.Plan.Job, c.Name) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.Results[name] = result
+}
+
+// New begins to carry out a plan.
+func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
+	r := &Runner{Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	for _, d := range p.Draws {
+		if d.Kept != nil && !d.Kept.Reused() {
+			r.Recorders[d.Name] = &samplers.Recorder{}
+		}
+	}
+	return r
+}
+
+// Draws draws all samples and makes all releases.
+func (r *Runner) Draws(ctx context.Context) error {
+	src, err := noise.NewSource()
+	if err != nil {
+		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	if err := r.checkUnit(ctx); err != nil {
+		return err
+	}
+	for _, d := range r.Plan.Draws {
+		if err := r.draw(ctx, d, src.Child()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// together is how many mechanisms are fed from one scan.
+const together = 8
+
+// draw draws one sample and makes all releases from it (P4). More releases than
+// are fed at once see the same rows again.
+func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) error {
+	r.options.Observe(Event{Kind: "draw", Draw: d.Name})
+	picks, err := r.begin(d)
+	if err != nil {
+		return err
+	}
+	scans := (len(d.Releases) + together - 1) / together
+	for i := range scans {
+		batch := d.Releases[i*together : min((i+1)*together, len(d.Releases))]
+		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, i, scans)); err != nil {
+			return err
+		}
+	}
+	return picks.selector.Done()
+}
+
+// begin begins to draw a sample.
+func (r *Runner) begin(d *plan.Draw) (*picker, error) {
+	if err := r.Table.refused[d.Name]; err != nil {
+		return nil, err
+	}
+	selector, err := samplers.Begin(d.Design, r.Table.Rows())
+	if err != nil {
+		return nil, err
+	}
+	picks := newPicker(selector, r.Table.units[d.Name], len(d.Releases) > together)
+	picks.recorder = r.Recorders[d.Name]
+	return picks, picks.takeAll(d.Design, r.Table.Rows())
+}
+
+// lastWords is for how long a mechanism that takes no more rows may say why.
+const lastWords = 2 * time.Second
+
+// feed runs some releases side by side on one scan of the sample.
+func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, picks *picker, src *noise.Source, progress func(int64)) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &sample{picker: picks, table: r.Table.Table, content: r.Table.Content, job: r.Plan.Job, progress: progress,
+		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
+	sinks := make([]sink, len(batch))
+	ready := make(chan int, len(batch))
+	finished := make(chan struct{}) // closed when the scan has ended, well or not
+	done := make(chan error, len(batch))
+	var scanErr error
+	for i, rel := range batch {
+		sinks[i].wants = s.want(rel.Plan.Columns)
+		own := src.Child()
+		// Before the scan begins: whether it is faster than a process depends on the
+		// number of rows (P19).
+		r.options.Observe(Event{Kind: "release-start", Release: rel.Job.Name})
+		go func() {
+			err := guarded(func() error {
+				return r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
+					sinks[i].rows = w
+					ready <- i
+					<-finished
+					return cmp.Or(scanErr, context.Cause(ctx))
+				})
+			})
+			if err != nil {
+				cancel(err)
+			}
+			done <- err
+		}()
+	}
+	scanErr = guarded(func() error { return s.run(ctx, sinks, func() error { return waitAll(ctx, ready, len(batch)) }) })
+	var sunk *sinkError
+	switch {
+	case scanErr == nil:
+		progress(r.Table.Rows())
+	case errors.As(scanErr, &sunk):
+		// Its mechanism knows why it takes no more rows, and is heard before all are ended.
+		defer time.AfterFunc(lastWords, func() { cancel(scanErr) }).Stop()
+	default:
+		cancel(scanErr)
+	}
+	close(finished)
+	errs := make([]error, len(batch))
+	for i := range batch {
+		errs[i] = <-done
+	}
+	return firstCause(errs, scanErr, context.Cause(ctx))
+}
+
+// firstCause picks what went wrong first: a plugin that fails breaks the scan
+// that feeds it, and a scan that fails cancels the plugins.
+func firstCause(releases []error, scan, cause error) error {
+	for _, err := range releases {
+		var plugin *host.Error
+		if errors.As(err, &plugin) && plugin.Code != host.CodeCanceled {
+			return err
+		}
+	}
+	return errors.Join(scan, cause, errors.Join(releases...))
+}
+
+// waitAll waits until every mechanism is ready to take rows.
+func waitAll(ctx context.Context, ready <-chan int, n int) error {
+	for range n {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// release runs one mechanism and holds it to its plan.
+func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
+	mech, err := r.set.known[rel.Job.Mechanism]()
+	if err != nil {
+		return err
+	}
+	p, err := mech.take(ctx)
+	if err != nil {
+		return err
+	}
+	defer mech.put(p)
+	req := sdk.ReleaseRequest{Params: rel.Job.Params, Public: rel.Public, Target: rel.Share, Plan: rel.Plan}
+	result, happened, err := p.Release(ctx, req, feed, host.NewDrawer(src))
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(happened, rel.Plan.Event) {
+		return &host.Error{Code: host.CodeNoiseMismatch, Plugin: rel.Job.Mechanism}
+	}
+	if src.Err() != nil {
+		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	r.keep(d, rel.Job.Name, result)
+	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
+	return nil
+}
+
+// ErrCrashed is what becomes of a panic after the debit. What the panic says is dropped: it may quote a value (P20).
+var ErrCrashed = failure.New(failure.ExitBug, "CRASHED", "dprelease failed on a fault of its own; nothing was published, and the budget is spent. Do not run the job again: it would most likely spend again and fail again. Please report the fault")
+
+// guarded turns a panic of f into errCrashed. Every goroutine that works after the debit runs under it: a panic that
+// nobody recovers from ends the process, and with it what is said of the failure.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = ErrCrashed
+		}
+	}()
+	return f()
+}
+
+// BlamesData reports whether the same job must fail on the same data again: not where
+// the run lost its lease, was interrupted, found the table changed or unreadable, or a
+// mechanism failed.
+func BlamesData(ctx context.Context, known, err error) bool {
+	var f *failure.Failure
+	var source *table.Error
+	var sampler *samplers.Error
+	switch {
+	case ctx.Err() != nil || !errors.As(known, &f):
+		return false
+	case strings.HasPrefix(f.Code, "DATA_"):
+		return f.Code != ledger.CodeChanged
+	case errors.As(err, &sampler):
+		return sampler.Code != samplers.Misuse
+	case errors.As(err, &source):
+		return source.Code != table.CodeChanged && source.Code != table.CodeUnreadable
+	}
+	return false
+}
+
+// CodeOf is all that is said of a failure once rows have been read (P20).
+func CodeOf(ctx context.Context, err error) error {
+	var f *failure.Failure
+	var plugin *host.Error
+	var source *table.Error
+	var sampler *samplers.Error
+	var lost *ledger.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.As(context.Cause(ctx), &lost):
+		return failure.New(failure.ExitLedger, lost.Code, "%s; nothing was published, and the budget is spent", lost.Message)
+	case ctx.Err() != nil:
+		return failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
+	case errors.As(err, &sampler) && sampler.Code == samplers.NoRandomness:
+		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "%s"+failure.SpentOnly, sampler.Detail())
+	case errors.As(err, &sampler):
+		return failure.New(failure.ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+failure.SpentOnly, sampler.Detail())
+	case errors.As(err, &source):
+		return failure.New(failure.ExitSource, sourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
+	case errors.As(err, &plugin):
+		return failure.New(failure.ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
+	}
+	return failure.New(failure.ExitBug, "INTERNAL", "the run failed after its budget was spent; nothing was published")
+}

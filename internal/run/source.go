@@ -1,0 +1,146 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// OpenedTable is the table of a job, opened and held to what the job says of it.
+type OpenedTable struct {
+	Table   *table.Table
+	Content *table.Content     // what was read of it
+	units   map[string][]int32 // for each framed draw the unit of every row
+	refused map[string]error   // for each of them what a row may not be, and is
+}
+
+// Close gives up the files of the table.
+func (t *OpenedTable) Close() { t.Table.Close() }
+
+// Rows is the number of rows of the table, which is private under add-remove (P19).
+func (t *OpenedTable) Rows() int64 { return t.Table.Rows() }
+
+// OpenTable opens the table and checks everything that can be checked without
+// reading a private value: files, schema, pages, size, and the public frame.
+func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, error) {
+	j := p.Job
+	columns := p.Columns()
+	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format, Memory: memory})
+	if err != nil {
+		return nil, SourceFailure(ctx, j, err)
+	}
+	if err := absentColumns(j, t, columns); err != nil {
+		t.Close()
+		return nil, err
+	}
+	o := &OpenedTable{Table: t, units: map[string][]int32{}, refused: map[string]error{}}
+	if err := o.check(ctx, p, columns); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string) error {
+	j := p.Job
+	var wrong job.Problems
+	for _, c := range o.Table.Columns() {
+		declared, ok := j.Dataset.Column(c.Name)
+		if !ok || !slices.Contains(columns, c.Name) {
+			continue
+		}
+		if ok, why := Suits(declared, c); !ok {
+			wrong = append(wrong, j.Problem(job.Key("dataset.columns", c.Name), "cannot be used as a "+string(declared.Type)+": "+why, ""))
+		}
+	}
+	if len(wrong) > 0 {
+		return wrong.Sort()
+	}
+	// Under replace-one the number of rows is public; under add-remove nothing is
+	// said of it (P19).
+	if j.Dataset.Relation == privacy.ReplaceOne && o.Rows() != j.Dataset.Size {
+		return failure.InJob(j, "dataset.size", "is not the number of rows of the table",
+			"under replace-one the size is public: count the rows and say it")
+	}
+	if len(columns) == 0 {
+		// A job that counts rows reads no column. Its table is still known by what it holds.
+		columns = o.Table.Whole()
+	}
+	var err error
+	if o.Content, err = o.Table.Content(ctx, columns); err != nil { // verifies them
+		return SourceFailure(ctx, j, err)
+	}
+	for _, d := range p.Draws {
+		units, err := o.findUnits(ctx, j, d)
+		if err != nil {
+			return err
+		}
+		o.units[d.Name] = units
+	}
+	return nil
+}
+
+// absentColumns refuses a table without some of the columns that the job reads, and
+// names all of them; the place is that of the first.
+func absentColumns(j *job.Job, t *table.Table, columns []string) error {
+	var names, usable, wrong []string
+	for _, c := range t.Columns() {
+		names = append(names, c.Name)
+		if c.Usable {
+			usable = append(usable, c.Name)
+		}
+	}
+	place := ""
+	for _, name := range columns {
+		if slices.Contains(usable, name) {
+			continue
+		}
+		why := "no column " + name + " in the table"
+		if i := slices.Index(names, name); i >= 0 {
+			why = "column " + name + " cannot be used: " + t.Columns()[i].Reason
+		} else if near := lang.NearestWord(name, usable); near != "" && !strings.ContainsFunc(near, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			why += " (did you mean " + near + "?)"
+		}
+		wrong = append(wrong, why)
+		if place == "" {
+			place = job.Key("dataset.columns", name)
+			if name == j.Dataset.Key.Column && !j.Has(place) {
+				place = "dataset.unit.column"
+			}
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	if !j.Has(place) {
+		place = "dataset.columns" // a column of the design, which need not be declared
+	}
+	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), place, strings.Join(wrong, "; "))
+}
+
+// sourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
+func sourceCode(e *table.Error) string {
+	return "SOURCE_" + strings.ToUpper(strings.ReplaceAll(e.Code, "-", "_"))
+}
+
+// SourceFailure places what is wrong with the table before a row was read.
+func SourceFailure(ctx context.Context, j *job.Job, err error) error {
+	var e *table.Error
+	switch {
+	case ctx.Err() != nil:
+		return failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	case !errors.As(err, &e):
+		return failure.New(failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
+	}
+	const key = "dataset.source.path"
+	return failure.New(failure.ExitSource, sourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
+}

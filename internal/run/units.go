@@ -1,0 +1,200 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// findUnits finds the unit of the public frame that each row lies in. Membership
+// is public, so it may be read before the debit. A row in no unit has -1, which a
+// design that needs every row refuses.
+func (o *OpenedTable) findUnits(ctx context.Context, j *job.Job, d *plan.Draw) ([]int32, error) {
+	design, ok := d.Design.(plan.Framed)
+	if !ok {
+		return nil, nil
+	}
+	frame := design.Frame()
+	columns := frame.Columns()
+	units := make([]int32, 0, o.Rows())
+	finder := UnitFinder{Frame: frame, Key: make([]string, len(columns)), Known: map[string]int32{}, Missing: NoUnit, Outside: NoUnit}
+	if frame.Records() == 0 { // rates by stratum: the column is private, and its rules hold
+		strata, _ := j.Dataset.Column(columns[0])
+		finder.Missing, finder.Outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
+	}
+	err := o.Table.Scan(ctx, table.ScanOptions{Columns: columns, Content: o.Content}, func(b table.Batch) error {
+		for row := range b.Rows {
+			units = append(units, finder.Find(b.Columns, row))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, SourceFailure(ctx, j, err)
+	}
+	o.refused[d.Name] = finder.refused
+	return units, matches(j, frame, units)
+}
+
+// NoUnit is a row that lies in no unit and is not drawn; refusedUnit one that must not
+// be there.
+const (
+	NoUnit      = -1
+	refusedUnit = -2
+)
+
+// ruled is the unit of the rows whose stratum is missing, or not one of the domain.
+func ruled(h job.Handling, frame *samplers.Frame) int32 {
+	switch h.Rule {
+	case job.Drop:
+		return NoUnit
+	case job.Impute:
+		return frame.UnitOf(h.Text)
+	}
+	return refusedUnit
+}
+
+// matches checks that every unit has as many rows as the public frame says. A
+// frame without numbers, for Poisson rates by stratum, says nothing of them.
+func matches(j *job.Job, frame *samplers.Frame, units []int32) error {
+	if frame.Records() == 0 {
+		return nil
+	}
+	counts := make([]int64, frame.Len())
+	for _, u := range units {
+		if u < 0 {
+			return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame", "the key columns and the frame must agree")
+		}
+		counts[u]++
+	}
+	for u, n := range counts {
+		if unit := frame.Unit(int32(u)); n != unit.Records {
+			return failure.InJob(j, "dataset.frame", fmt.Sprintf("does not match the table: unit %q does not have the number of rows that the frame says (%d)",
+				strings.Join(unit.Key, "/"), unit.Records), "")
+		}
+	}
+	return nil
+}
+
+// UnitFinder remembers the units of keys that it has seen.
+type UnitFinder struct {
+	Frame *samplers.Frame
+	Key   []string
+	Known map[string]int32
+	buf   []byte
+	// What becomes of a row without a key, and of one whose key is not in the frame.
+	Missing, Outside int32
+	refused          error // the first rule that was broken: told after the debit (P20)
+}
+
+// Find is the unit of a row, NoUnit where it lies in none.
+func (f *UnitFinder) Find(columns []table.Values, row int) int32 {
+	f.buf = f.buf[:0]
+	for i := range columns {
+		if columns[i].Null(row) {
+			return f.settle(f.Missing, errMissing, i)
+		}
+		start := len(f.buf)
+		f.buf = AppendText(f.buf, &columns[i], row)
+		// The length keeps different tuples apart.
+		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
+	}
+	if u, ok := f.Known[string(f.buf)]; ok {
+		return f.settle(u, errOutside, 0)
+	}
+	for i := range columns {
+		f.Key[i] = string(AppendText(nil, &columns[i], row))
+	}
+	u := f.Frame.UnitOf(f.Key...)
+	if u < 0 {
+		u = f.Outside
+	}
+	f.Known[string(f.buf)] = u
+	return f.settle(u, errOutside, 0)
+}
+
+// settle remembers that a rule was broken.
+func (f *UnitFinder) settle(u int32, broken func(string) *failure.Failure, column int) int32 {
+	if u == refusedUnit && f.refused == nil {
+		f.refused = broken(f.Frame.Columns()[column])
+	}
+	return max(u, NoUnit)
+}
+
+// AppendText writes a key as it stands in a frame: the text itself or a number.
+func AppendText(b []byte, v *table.Values, row int) []byte {
+	switch {
+	case v.Codes != nil:
+		return append(b, v.Dict[v.Codes[row]]...)
+	case v.Int64 != nil:
+		return strconv.AppendInt(b, v.Int64[row], 10)
+	}
+	return strconv.AppendFloat(b, v.Float64[row], 'g', -1, 64)
+}
+
+var errUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the column of dataset.unit does not keep what the job says"+failure.SpentOnly)
+
+// UnitFacts count what is wrong with a unit column. They are private (P19).
+type UnitFacts struct {
+	Missing  int64 `json:"rows_without_unit"`
+	Repeated int64 `json:"rows_of_a_unit_that_has_another"`
+}
+
+// Broken says that the column does not keep what the job says.
+func (f UnitFacts) Broken() bool { return f.Missing > 0 || f.Repeated > 0 }
+
+// UnitFacts reads the unit column of the whole table (P22). A key is held as a hash of
+// 128 bits, 16 bytes for each row: that two keys share one by chance fails a run once in
+// more than 10²⁰ of them, and lets no repeated key pass.
+func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (f UnitFacts, err error) {
+	type hashed struct{ a, b uint64 }
+	first, second := maphash.MakeSeed(), maphash.MakeSeed()
+	keys := make([]hashed, 0, o.Rows())
+	var buf []byte
+	err = o.Table.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: o.Content}, func(b table.Batch) error {
+		v := &b.Columns[0]
+		for row := range b.Rows {
+			if v.Null(row) || v.Float64 != nil && v.Float64[row] != v.Float64[row] {
+				f.Missing++
+				continue
+			}
+			buf = AppendText(buf[:0], v, row)
+			keys = append(keys, hashed{maphash.Bytes(first, buf), maphash.Bytes(second, buf)})
+		}
+		return nil
+	})
+	if err != nil {
+		return f, err
+	}
+	slices.SortFunc(keys, func(x, y hashed) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+	for i := 1; i < len(keys); i++ {
+		if keys[i] == keys[i-1] {
+			f.Repeated++
+		}
+	}
+	return f, nil
+}
+
+// checkUnit holds the table to what the job says of its units. It comes after the debit:
+// whether it fails depends on values (P20).
+func (r *Runner) checkUnit(ctx context.Context) error {
+	column := r.Plan.Job.Dataset.Key.Column
+	if column == "" {
+		return nil
+	}
+	f, err := r.Table.UnitFacts(ctx, column)
+	if err == nil && f.Broken() {
+		err = errUnit
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package pipeline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/look"
+	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Job is a job as its file says it: what Load returns and the other verbs take.
+type Job = job.Job
+
+// Load reads a job file. getenv answers for the variables that the file names, as
+// os.LookupEnv does. The error is Problems, or a *Failure where the file cannot be read.
+func Load(path string, getenv func(string) (string, bool)) (*Job, error) {
+	j, err := job.Read(path, job.Options{Getenv: getenv})
+	var problems job.Problems
+	if err != nil && !errors.As(err, &problems) {
+		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))
+	}
+	return j, err
+}
+
+// Check finds everything that is wrong with a job and can be known without
+// data. It starts the plugins that the job names.
+func Check(ctx context.Context, j *Job, o Options) error {
+	if _, err := priceOf(ctx, j, o); err != nil {
+		return err
+	}
+	_, err := budget.LedgerOf(ctx, j)
+	return err
+}
+
+// Planned is a job with its price, made without data. It does not change any more.
+type Planned struct {
+	report report.Report
+	limit  ledger.Limit
+}
+
+// Plan prices a job and compares the price with what the account has left. It
+// starts the mechanisms, and never opens the table.
+func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	done, err := describedPlan(p, o)
+	if err == nil {
+		done.report.Budget, err = budget.Forecast(ctx, p)
+	}
+	return done, err
+}
+
+// Price prices a job as Plan does, and leaves out whether its account allows it.
+func Price(ctx context.Context, j *Job, o Options) (*Planned, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return describedPlan(p, o)
+}
+
+func describedPlan(p *plan.Plan, o Options) (*Planned, error) {
+	rep, err := output.Describe(p, o.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &Planned{rep, plan.LimitOf(p.Job)}, nil
+}
+
+// priceOf plans a job with mechanisms of its own.
+func priceOf(ctx context.Context, j *Job, o Options) (*plan.Plan, error) {
+	set := run.NewMechanisms(ctx, j, o.programs())
+	defer set.Close()
+	return plan.Make(ctx, j, set, budget.Remembered{})
+}
+
+// MarshalJSON is the plan as a report without results.
+func (p *Planned) MarshalJSON() ([]byte, error) { return json.Marshal(&p.report) }
+
+// Report is the plan as a report without results.
+func (p *Planned) Report() report.Report { return p.report }
+
+// WriteText prints the plan for a person.
+func (p *Planned) WriteText(w io.Writer) error { return output.WritePlan(w, &p.report, p.limit) }
+
+// TakeLook looks at the table of a job before anything is spent. The ledger has its
+// record before the first row is read. The error says that nothing could
+// be looked at; what would make a run fail is in the answer.
+func TakeLook(ctx context.Context, j *Job, o Options) (*look.Look, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return look.Take(ctx, p, func() (string, error) { return budget.RecordLook(ctx, j, o.budget(o.watch())) })
+}
+
+// Requests are what the plan of j asks of one mechanism: parameters, public facts
+// and the target on the sample, for each release that names it. No table is opened.
+func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.PlanRequest, error) {
+	p, err := priceOf(ctx, j, o)
+	if err != nil {
+		return nil, err
+	}
+	return p.Requests(mechanism), nil
+}
+
+// Look is what somebody sees who may see the table: private facts, without any noise.
+// It must go to a terminal or to a private file, and never into a release (P19).
+type Look = look.Look
+
+// Design makes the design that executes and accounts for a sample of the job. It
+// reads the public frame, and never the table or the ledger: a kept sample of an
+// earlier job is refused.
+func Design(j *Job, sample string) (samplers.Design, error) { return plan.Design(j, sample) }
+
+// ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
+// for a job that has other problems and so no plan. It starts nothing.
+func ParamProblems(j *Job, builtins []sdk.Description) Problems {
+	return plan.ParamProblems(j, builtins)
+}
+
+// LedgerOf returns the address of the ledger that the job names, or of the default
+// one in the job's folder. It refuses a job whose ledger an earlier version of this
+// program put in another place, so that nothing that was spent is forgotten.
+func LedgerOf(ctx context.Context, j *Job) (ledger.Address, error) { return budget.LedgerOf(ctx, j) }
+
+// ReadReleases finds every release below some folders, and what its files are now:
+// what ledger verify compares a ledger with.
+func ReadReleases(folders []string) ([]ledger.Seen, error) { return output.ReadReleases(folders) }
+
+// WritePages writes report.html and report-public.html again, from the report and
+// the releases in an output folder. Neither the private table nor the ledger is
+// touched, and nothing is spent. A release that is not the one that was reported
+// is refused.
+func WritePages(ctx context.Context, dir string) error { return output.WritePages(ctx, dir) }
