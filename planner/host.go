@@ -70,7 +70,7 @@ func (d *Dice) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, 
 
 // Select draws by the exponential weights; quiet, it takes the middle of the best
 // piece.
-func (d *Dice) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
+func (d *Dice) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	if len(pieces) == 0 {
 		return 0, errors.New("nothing to select from")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"reflect"
 	"sync"
 	"time"
 
@@ -52,7 +51,7 @@ func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
 	if desc.SelfNoising {
 		happened = req.Plan.Event
 	}
-	if !whole || !reflect.DeepEqual(happened, req.Plan.Event) {
+	if !whole || !privacy.Equal(happened, req.Plan.Event) {
 		p.abandon()
 		return sdk.Result{}, happened, p.fault(CodeNoiseMismatch)
 	}
@@ -78,13 +77,13 @@ func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer
 	}
 	r := &release{p: p, req: req}
 	var err error
-	if r.start, err = wire.FromReleaseRequest(desc.Name, req); err != nil {
+	if r.start, err = wire.FromReleaseRequest(p.version, desc.Name, req); err != nil {
 		return nil, err
 	}
 	if r.columns, err = req.Plan.Declared(req.Public); err != nil {
 		return nil, err
 	}
-	r.noise = &noiseServer{drawer: drawer, fail: r.fail}
+	r.noise = &noiseServer{version: p.version, drawer: drawer, fail: r.fail}
 	for _, f := range req.Plan.Output {
 		r.noise.lattice = append(r.noise.lattice, f.Granularity)
 	}

@@ -234,7 +234,7 @@ func (d drawing) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale
 	return noise.SmoothLaplace(d.src, value, scale, granularity)
 }
 
-func (d drawing) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
+func (d drawing) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	in := make([]noise.Piece, len(pieces))
 	for i, p := range pieces {
 		in[i] = noise.Piece(p)

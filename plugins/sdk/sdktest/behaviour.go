@@ -65,7 +65,7 @@ func (refusing) SmoothLaplace(context.Context, privacy.Approx, float64, float64,
 	return 0, errNoNoise
 }
 
-func (refusing) Select(context.Context, privacy.Pure, []sdk.Piece, float64) (int64, error) {
+func (refusing) Select(context.Context, privacy.Selection, []sdk.Piece, float64) (int64, error) {
 	return 0, errNoNoise
 }
 
@@ -119,7 +119,7 @@ func (w waiting) SmoothLaplace(ctx context.Context, _ privacy.Approx, _, _, _ fl
 	return 0, w.hang(ctx)
 }
 
-func (w waiting) Select(ctx context.Context, _ privacy.Pure, _ []sdk.Piece, _ float64) (int64, error) {
+func (w waiting) Select(ctx context.Context, _ privacy.Selection, _ []sdk.Piece, _ float64) (int64, error) {
 	return 0, w.hang(ctx)
 }
 
