@@ -129,7 +129,7 @@ func TestMemoryMisused(t *testing.T) {
 			}
 			_, _, err = p.Release(context.Background(), releaseOf(request(), plan), manyRows, &fakeDrawer{})
 			checkCode(t, err, code)
-			checkGone(t, m, p.base)
+			checkGone(t, m, p.dir.Path)
 		})
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/calls"
+	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/calls"
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -299,19 +300,19 @@ func recvError(stream grpc.BidiStreamingClient[wire.ReleaseInput, wire.ReleaseOu
 func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err error) {
 	id = r.p.joint.broker.NextId()
 	type accepted struct {
-		l   *ownListener
+		l   *sandbox.Listener
 		err error
 	}
 	ch := make(chan accepted, 1)
 	go func() { // the broker waits for the plugin, for as long as it takes
 		l, err := r.p.joint.broker.Accept(id)
-		ch <- accepted{newOwnListener(l, r.p.runner.process(), 2), err}
+		ch <- accepted{r.p.runner.process().Guard(l, 2), err}
 	}()
 	var a accepted
 	select {
 	case a = <-ch:
 	case <-ctx.Done():
-		_ = r.p.runner.process().kill(r.p.limits.Grace) // ends the wait
+		_ = r.p.runner.process().Kill(r.p.limits.Grace) // ends the wait
 		if a = <-ch; a.err == nil {
 			a.l.Close()
 		}

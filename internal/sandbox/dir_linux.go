@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"os"
@@ -11,18 +11,37 @@ import (
 // dirPrefix begins the names of private directories.
 const dirPrefix = "dprelease-plugin-"
 
-// privateDir makes a directory that only this user can enter. The lock says that its
-// host lives. A directory whose host was killed may hold what a plugin wrote; the next
-// host removes it.
-func privateDir() (dir string, lock *os.File, err error) {
-	if dir, err = os.MkdirTemp(dirBase(), dirPrefix); err != nil {
-		return "", nil, err
+// Dir is a directory that only this user can enter. While it is open it is locked, which
+// says that the process that made it lives. One whose maker was killed may hold what a
+// plugin wrote; the next process removes it.
+type Dir struct {
+	Path  string
+	lock  *os.File
+	swept sync.WaitGroup // what killed processes left behind is looked for
+}
+
+// NewDir makes a private directory and, the first time, removes in the background what
+// killed processes left behind.
+func NewDir() (*Dir, error) {
+	path, err := os.MkdirTemp(DirBase(), dirPrefix)
+	if err != nil {
+		return nil, err
 	}
-	if lock, err = lockDir(dir); err != nil {
-		_ = os.RemoveAll(dir)
-		return "", nil, err
+	lock, err := lockDir(path)
+	if err != nil {
+		_ = os.RemoveAll(path)
+		return nil, err
 	}
-	return dir, lock, nil
+	d := &Dir{Path: path, lock: lock}
+	d.swept.Go(sweepOnce)
+	return d, nil
+}
+
+// Close removes the directory and all that is in it.
+func (d *Dir) Close() {
+	_ = os.RemoveAll(d.Path)
+	d.lock.Close()
+	d.swept.Wait()
 }
 
 // lockDir takes the lock of a directory, which goes when the process ends.
@@ -41,9 +60,9 @@ func lockDir(dir string) (*os.File, error) {
 // swept remembers where this process has looked for stale directories.
 var swept sync.Map
 
-// sweepOnce removes what killed hosts left behind, the first time that it is called.
+// sweepOnce removes what killed processes left behind, the first time that it is called.
 func sweepOnce() {
-	base := dirBase()
+	base := DirBase()
 	if _, again := swept.LoadOrStore(base, true); !again {
 		sweepStale(base, time.Minute)
 	}
