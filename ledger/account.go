@@ -48,6 +48,9 @@ type Opening struct {
 	Orders     []float64
 	Limit      Limit
 	TwoPersons bool // a limit is raised by one person and approved by another
+	// Keeps are the columns in which every neighbour that the account protects agrees
+	// (P27), sorted; nil where the first job decides it.
+	Keeps []string
 }
 
 // DefaultOrders are the orders of an rdp account that names none.
@@ -77,12 +80,13 @@ type Balance struct {
 	Epsilon    string    `json:"limit_epsilon"`
 	Delta      string    `json:"limit_delta"`
 	TwoPersons bool      `json:"two_persons,omitempty"`
+	Keeps      []string  `json:"keeps,omitzero"` // nil where the first job decides it
 	Pending    *Proposal `json:"pending,omitempty"`
 }
 
 func (a *Account) balance() Balance {
 	return Balance{Account: a.ID, Acts: a.Acts, Debits: a.Debits, Spent: ratTexts(a.Spent),
-		Epsilon: a.Limit.Epsilon.RatString(), Delta: a.Limit.Delta.RatString(), TwoPersons: a.TwoPersons, Pending: a.Pending}
+		Epsilon: a.Limit.Epsilon.RatString(), Delta: a.Limit.Delta.RatString(), TwoPersons: a.TwoPersons, Keeps: a.Keeps, Pending: a.Pending}
 }
 
 // key is what the tree of digests knows the account by.
@@ -340,21 +344,24 @@ func symbol(unit string) string {
 	return unit
 }
 
-const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending"
+const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps"
 
 type scanner interface{ Scan(...any) error }
 
 func scanAccount(s scanner) (*Account, error) {
 	var a Account
-	var rel, orders, eps, delta, spent, pending string
+	var rel, orders, eps, delta, spent, pending, keeps string
 	var two int64
-	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Filter, &orders, &eps, &delta, &spent, &a.Debits, &a.Acts, &a.last, &two, &pending); err != nil {
+	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Filter, &orders, &eps, &delta, &spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps); err != nil {
 		return nil, err
 	}
 	var texts []string
 	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), json.Unmarshal([]byte(orders), &a.Orders), json.Unmarshal([]byte(spent), &texts))
 	if err == nil && pending != "" {
 		err = json.Unmarshal([]byte(pending), &a.Pending)
+	}
+	if err == nil && keeps != "" {
+		err = json.Unmarshal([]byte(keeps), &a.Keeps)
 	}
 	if err == nil {
 		a.Limit, err = parseLimit(eps, delta)
@@ -387,6 +394,7 @@ func (a *Account) agrees(r *Record, ledger string) string {
 			{"number of debits", fmt.Sprint(row.Debits), fmt.Sprint(b.Debits)},
 			{"number of records", fmt.Sprint(row.Acts), fmt.Sprint(b.Acts)},
 			{"rule for a second person", fmt.Sprint(row.TwoPersons), fmt.Sprint(b.TwoPersons)},
+			{"kept columns", keepsText(row.Keeps), keepsText(b.Keeps)},
 		} {
 			if c.row != c.chain {
 				return fmt.Sprintf("its row says %s %s, record %d of the chain says %s", c.what, c.row, r.Seq, c.chain)
@@ -466,6 +474,9 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 	if err := o.check(k.Relation); err != nil {
 		return nil, err
 	}
+	if o.Keeps != nil {
+		o.Keeps = columnSet(o.Keeps)
+	}
 	orders, err := encode(o.Orders)
 	if err != nil {
 		return nil, err
@@ -479,7 +490,7 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 		return nil, err
 	}
 	_, err = t.append(kindAccount, &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(),
-		Filter: o.Filter, Orders: o.Orders, Epsilon: o.Limit.Epsilon.RatString(), Delta: o.Limit.Delta.RatString(), Two: o.TwoPersons}, a)
+		Filter: o.Filter, Orders: o.Orders, Epsilon: o.Limit.Epsilon.RatString(), Delta: o.Limit.Delta.RatString(), Two: o.TwoPersons, Keeps: o.Keeps}, a)
 	return a, err
 }
 
@@ -496,12 +507,18 @@ func (t *tx) saveAccount(a *Account) error {
 			return err
 		}
 	}
+	keeps := ""
+	if b.Keeps != nil {
+		if keeps, err = encode(b.Keeps); err != nil {
+			return err
+		}
+	}
 	two := 0
 	if b.TwoPersons {
 		two = 1
 	}
-	return t.exec("UPDATE dprelease_accounts SET limit_epsilon = ?, limit_delta = ?, spent = ?, debits = ?, acts = ?, last = ?, two_persons = ?, pending = ? WHERE id = ?",
-		b.Epsilon, b.Delta, spent, b.Debits, b.Acts, a.last, two, pending, a.ID)
+	return t.exec("UPDATE dprelease_accounts SET limit_epsilon = ?, limit_delta = ?, spent = ?, debits = ?, acts = ?, last = ?, two_persons = ?, pending = ?, keeps = ? WHERE id = ?",
+		b.Epsilon, b.Delta, spent, b.Debits, b.Acts, a.last, two, pending, keeps, a.ID)
 }
 
 // OpenAccount opens an account; it is an error where it is open already.

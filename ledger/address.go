@@ -53,5 +53,13 @@ func sqliteAddress(path, dir string) Address {
 // String is the address without user, password and options.
 func (a Address) String() string { return a.shown }
 
+// Full is String with an absolute path.
+func (a Address) Full() string {
+	if path, err := filepath.Abs(a.sqlite); a.sqlite != "" && err == nil {
+		return sqliteScheme + path
+	}
+	return a.shown
+}
+
 // GoString is String.
 func (a Address) GoString() string { return a.shown }

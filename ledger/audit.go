@@ -46,6 +46,8 @@ type Auditor struct {
 	sealed   map[[2]string]int64
 	samples  map[string]*Sample
 	open     map[string]int64      // the debit of a plan that is neither sealed nor given up
+	former   map[string][]int64    // debits of earlier versions, by the digest of the job
+	pairs    map[[2]string]bool    // accounts that are separate
 	plans    map[string][]*Release // in the order of their debits
 	files    map[int64][]Sum       // of a sealed release
 	turns    []Turn
@@ -63,7 +65,8 @@ const maxFindings = 1000
 func NewAuditor() *Auditor {
 	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]privacy.Cost{}, places: map[int64][]int{},
 		keys: map[Key]bool{}, releases: map[int64]*Release{}, sealed: map[[2]string]int64{}, samples: map[string]*Sample{}, open: map[string]int64{},
-		plans: map[string][]*Release{}, files: map[int64][]Sum{}, tree: newTree()}
+		plans: map[string][]*Release{}, former: map[string][]int64{}, pairs: map[[2]string]bool{},
+		files: map[int64][]Sum{}, tree: newTree()}
 }
 
 // Findings are what was wrong so far.
@@ -176,6 +179,10 @@ func (v *Auditor) replay(r *Record) error {
 		return v.end(r)
 	case kindClock:
 		return v.clock(r)
+	case kindKeeps:
+		return v.setKeeps(r)
+	case kindSeparate:
+		return v.separate(r)
 	case kindUpgrade:
 		return v.upgrade(r)
 	case kindPropose, kindRule:
@@ -210,7 +217,7 @@ func (v *Auditor) account(r *Record) error {
 	if err := v.read(r, &b, &b.stamp); err != nil {
 		return err
 	}
-	a := &Account{ID: r.Seq, Key: Key{Dataset: b.Dataset, Unit: b.Unit}, Opening: Opening{Filter: b.Filter, Orders: b.Orders, TwoPersons: b.Two}}
+	a := &Account{ID: r.Seq, Key: Key{Dataset: b.Dataset, Unit: b.Unit}, Opening: Opening{Filter: b.Filter, Orders: b.Orders, TwoPersons: b.Two, Keeps: b.Keeps}}
 	var err error
 	if a.Relation, err = privacy.ParseRelation(b.Relation); err != nil {
 		return err
@@ -271,8 +278,17 @@ func (v *Auditor) upgrade(r *Record) error {
 	if b.From >= b.To || b.Secret == "" {
 		return fmt.Errorf("an upgrade that goes back")
 	}
-	v.stated = true
 	v.tree.put(secretKey, b.Secret)
+	if !v.stated {
+		v.putFormer()
+		for _, after := range b.After {
+			// The stored reports say it, and the chain has only their digests.
+			if a := v.accounts[after.Account]; a != nil && a.Debits > 0 {
+				a.Keeps = after.Keeps
+			}
+		}
+	}
+	v.stated = true
 	v.changed = slices.SortedFunc(maps.Values(v.accounts), func(a, b *Account) int { return cmp.Compare(a.ID, b.ID) })
 	return nil
 }
@@ -342,6 +358,12 @@ func (v *Auditor) debit(r *Record) error {
 	}
 	a.Debits++
 	v.changed = append(v.changed, a)
+	if v.stated && a.Keeps == nil && a.Debits == 1 {
+		a.Keeps = columnSet(b.Keeps) // the first debit decides it
+	}
+	if v.stated && a.Keeps == nil || !KeepsAll(a.Keeps, b.Keeps) {
+		return fmt.Errorf("a debit of a job that keeps a column that its account does not")
+	}
 	if v.open[b.Plan] != 0 {
 		return fmt.Errorf("a debit beside one of the same plan that was not given up")
 	}
@@ -355,6 +377,9 @@ func (v *Auditor) debit(r *Record) error {
 	}
 	if within < len(spent) && (a.Filter != RDP || within == 0) {
 		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its debit is above the limit of the account of %s", a.Key)
+	}
+	if !v.stated {
+		v.former[b.Digest] = append(v.former[b.Digest], r.Seq)
 	}
 	v.releases[r.Seq] = &Release{ID: r.Seq, Account: a.ID, Plan: b.Plan, State: Debited, token: 1}
 	v.plans[b.Plan] = append(v.plans[b.Plan], v.releases[r.Seq])
@@ -588,7 +613,7 @@ func (v *Auditor) tables(t *tx) error {
 	if err := v.matchTree(t, h); err != nil {
 		return err
 	}
-	if err := v.matchSamples(t); err != nil {
+	if err := errors.Join(v.matchSamples(t), v.matchPairs(t), v.matchFormer(t)); err != nil {
 		return err
 	}
 	return v.matchReleases(t)
@@ -621,7 +646,7 @@ func (v *Auditor) matchAccounts(t *tx) error {
 			return err
 		}
 		if mine != theirs {
-			v.find(FoundTables, where, "its filter, limit, spend or number of debits does not follow from the chain")
+			v.find(FoundTables, where, "its filter, limit, spend, number of debits or the columns that it keeps do not follow from the chain")
 		}
 	}
 	if n != len(v.accounts) {

@@ -94,6 +94,7 @@ type accountBody struct {
 	Epsilon  string    `json:"limit_epsilon"`
 	Delta    string    `json:"limit_delta"`
 	Two      bool      `json:"two_persons,omitempty"`
+	Keeps    []string  `json:"keeps,omitzero"`
 }
 
 type limitBody struct {
@@ -141,6 +142,7 @@ type debitBody struct {
 	Cost     []string `json:"cost"`
 	Releases []Charge `json:"releases"`
 	Draws    []Draw   `json:"draws,omitempty"`
+	Keeps    []string `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
 }
 
 // Draw is what a debit says of one kept sample. Amounts are exact.

@@ -19,14 +19,16 @@ const (
 	CodeTampered   = "LEDGER_TAMPERED"   // its tables and its chain disagree
 	CodeRolledBack = "LEDGER_ROLLED_BACK"
 	CodeExhausted  = "BUDGET_EXCEEDED"
-	CodeFilter     = "BUDGET_FILTER"  // the account's filter cannot charge this job
-	CodeAccount    = "BUDGET_ACCOUNT" // the account is not there, or is there already
-	CodeSample     = "LEDGER_SAMPLE"  // a kept sample is not there, or not for this job
-	CodeLimit      = "BUDGET_LIMIT"   // a limit that may not be set in this way
-	CodeUnfinished = "RUN_UNFINISHED" // an earlier run was cut off after its debit
-	CodeLease      = "RUN_FENCED"     // this run has lost its lease
-	CodeReleased   = "RUN_RELEASED"   // the same releases of the same data are there already
-	CodeChanged    = "DATA_CHANGED"   // the data changed during the run
+	CodeFilter     = "BUDGET_FILTER"    // the account's filter cannot charge this job
+	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, or is there already
+	CodeSample     = "LEDGER_SAMPLE"    // a kept sample is not there, or not for this job
+	CodeKept       = "BUDGET_KEPT"      // the job keeps a column that its account does not (P27)
+	CodeSame       = "BUDGET_SAME_DATA" // another account was charged for the same data
+	CodeLimit      = "BUDGET_LIMIT"     // a limit that may not be set in this way
+	CodeUnfinished = "RUN_UNFINISHED"   // an earlier run was cut off after its debit
+	CodeLease      = "RUN_FENCED"       // this run has lost its lease
+	CodeReleased   = "RUN_RELEASED"     // the same releases of the same data are there already
+	CodeChanged    = "DATA_CHANGED"     // the data changed during the run
 	CodeTooLarge   = "OUTPUT_TOO_LARGE"
 )
 

@@ -227,6 +227,18 @@ func (t *tx) upgrade(from int) (err error) {
 	accounts := slices.Collect(maps.Values(v.accounts))
 	slices.SortFunc(accounts, func(a, b *Account) int { return cmp.Compare(a.ID, b.ID) })
 	t.tree.put(secretKey, secretDigest(t.state.key))
+	if !v.stated {
+		if err := t.noteFormer(v); err != nil {
+			return err
+		}
+		for _, a := range accounts {
+			if a.Debits > 0 {
+				if a.Keeps, err = t.reportedKeeps(a); err != nil {
+					return err
+				}
+			}
+		}
+	}
 	_, err = t.append(kindUpgrade, &upgradeBody{From: from, To: len(schema), Secret: secretDigest(t.state.key)}, accounts...)
 	return err
 }

@@ -163,17 +163,18 @@ func samePerson(a, b string) bool {
 
 // Act is what somebody did to an account besides spending.
 type Act struct {
-	Record  int64  `json:"record"`
-	At      string `json:"at"`
-	By      string `json:"by,omitempty"` // empty in records of earlier versions
-	Account int64  `json:"account"`
-	What    string `json:"what"`                    // account, limit, propose, approve or rule
-	Epsilon string `json:"limit_epsilon,omitempty"` // exact
-	Delta   string `json:"limit_delta,omitempty"`
-	EndRule bool   `json:"end_rule,omitempty"`
-	Two     bool   `json:"two_persons,omitempty"`
-	Raised  bool   `json:"raised,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	Record  int64    `json:"record"`
+	At      string   `json:"at"`
+	By      string   `json:"by,omitempty"` // empty in records of earlier versions
+	Account int64    `json:"account"`
+	What    string   `json:"what"`                    // account, limit, propose, approve, rule or keeps
+	Epsilon string   `json:"limit_epsilon,omitempty"` // exact
+	Delta   string   `json:"limit_delta,omitempty"`
+	EndRule bool     `json:"end_rule,omitempty"`
+	Two     bool     `json:"two_persons,omitempty"`
+	Raised  bool     `json:"raised,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Columns []string `json:"columns,omitempty"` // that the account keeps from then on
 	// Proposal is the record that an approval carried out.
 	Proposal int64 `json:"proposal,omitempty"`
 }
@@ -181,7 +182,7 @@ type Act struct {
 // Acts returns everything that was done to accounts besides spending, the oldest first.
 func (l *Ledger) Acts(ctx context.Context) (out []Act, err error) {
 	err = l.read(ctx, func(t *tx) error {
-		return t.records("WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule')", func(r Record) error {
+		return t.records("WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps')", func(r Record) error {
 			a := Act{}
 			if err := decodeSome(r.Body, &a); err != nil {
 				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)

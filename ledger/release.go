@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -34,6 +35,7 @@ type Release struct {
 	Plan    string // digest of what was asked
 	Content string // keyed digest of the columns that were read, "" while it is not known
 	State   string
+	Failure *Failure // how it ended without a seal, nil where that is not known
 
 	archive string // SHA-256 of its stored bytes
 	token   int64
@@ -71,8 +73,13 @@ type Request struct {
 	Opening Opening // used where the account is not open yet
 	Own     *Limit  // the job's own limit; the smaller of it and the account's holds
 	Plan    string
-	Content string // "" where the data have not been read: only allowed for a plan without a release
-	Again   bool   // spend again after a run that was cut off
+	Former  []string // digests by which earlier versions knew what is asked
+	Columns []Column // that the job reads
+	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
+	Content string   // "" where the data have not been read: only allowed for a plan without a release
+	Host    string   // of Folder
+	Folder  string   // in which the output is made, empty for none: see Leftovers
+	Again   bool     // spend again after a run that was cut off
 	Event   privacy.Event
 	Charged privacy.Point
 	Job     string
@@ -95,7 +102,8 @@ type Standing struct {
 	Found      *Release // released already from the same data: publish its bytes
 	Busy       bool     // another run of the same plan is at work: wait for it
 	Compare    bool     // there are releases of this plan: say what the data are
-	Unfinished bool     // a run of this plan was cut off after its debit
+	Unfinished bool     // a run of this plan was cut off after its debit, or failed in a way that another try may not
+	Failed     *Failure // a run of this plan failed: on this content, where the failure names one, or as the last unfinished run
 	Moved      bool     // another job used a kept sample since the plan was made: plan again
 }
 
@@ -107,7 +115,8 @@ type Ticket struct {
 	Head    string // its hash: what a release carries
 	Account Account
 	Cost    privacy.Cost
-	Uses    []*Use // of kept samples
+	Uses    []*Use   // of kept samples
+	Columns []Column // that were read: the run sets their digests before the seal
 
 	token   int64
 	content string
@@ -115,14 +124,15 @@ type Ticket struct {
 	lease   time.Duration
 }
 
-// Look says how things stand for a plan, without changing anything.
-func (l *Ledger) Look(ctx context.Context, plan, content string) (s Standing, err error) {
+// Look says how things stand for a plan, without changing anything. former are the
+// digests by which earlier versions knew what the plan asks for.
+func (l *Ledger) Look(ctx context.Context, plan, content string, former ...string) (s Standing, err error) {
 	err = l.read(ctx, func(t *tx) error {
 		if t.at, err = t.now(t.ctx); err != nil {
 			return err
 		}
 		var rs []*Release
-		if rs, err = t.releasesOf(plan); err == nil {
+		if rs, err = t.releasesOf(plan, former...); err == nil {
 			s = standing(rs, content, t.at)
 		}
 		return err
@@ -131,7 +141,8 @@ func (l *Ledger) Look(ctx context.Context, plan, content string) (s Standing, er
 }
 
 func standing(rs []*Release, content string, now time.Time) (s Standing) {
-	for _, r := range rs {
+	for _, r := range slices.Backward(rs) { // the newest first: an earlier version may have made several
+		bound := r.Failure != nil && r.Failure.Content != ""
 		switch {
 		case r.released() && content != "" && r.Content == content:
 			return Standing{Found: r}
@@ -139,12 +150,23 @@ func standing(rs []*Release, content string, now time.Time) (s Standing) {
 			s.Compare = true
 		case r.State == Debited && r.alive(now):
 			s.Busy = true
-		case r.State == Debited:
+		case bound && content == "":
+			s.Compare = true
+		case bound && r.Failure.Content == content:
+			s.Failed = r.Failure
+		case r.State == Debited && !bound:
 			s.Unfinished = true
+			if s.Failed == nil {
+				s.Failed = r.Failure
+			}
 		}
 	}
 	return s
 }
+
+// Hopeless says that a run of the same plan failed on the same content, as any other
+// will.
+func (s *Standing) Hopeless() bool { return s.Failed != nil && s.Failed.Content != "" }
 
 // Debit makes a spend durable, or says why there is none. Nothing may be drawn
 // before it returned a ticket (P21).
@@ -159,16 +181,20 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if t.state.refused != "" {
 			return t.rolledBack()
 		}
-		rs, err := t.releasesOf(q.Plan)
+		rs, err := t.releasesOf(q.Plan, q.Former...)
 		if err != nil {
 			return err
 		}
 		s = standing(rs, q.Content, t.at)
-		if s.Found != nil || s.Busy || s.Compare {
+		if s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
 			return nil
 		}
 		if s.Unfinished && !q.Again {
-			return refuse(CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+			return s.Refusal()
+		}
+		if ask, err := t.same(q.Account, q.Columns, q.Content); err != nil || ask {
+			s = Standing{Compare: ask}
+			return err
 		}
 		samples, moved, err := t.drawn(&q)
 		if err != nil || moved {
@@ -190,6 +216,14 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		return Standing{}, err // what was in the making counts for nothing
 	}
 	return s, nil
+}
+
+// Refusal says that an earlier run did not get to its seal.
+func (s *Standing) Refusal() *Error {
+	if s.Failed != nil {
+		return refuse(CodeUnfinished, "an earlier run of this job failed after its debit (%s), which stays spent; run with --again to spend again", s.Failed.Code)
+	}
+	return refuse(CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
 }
 
 // abandon takes a debited release out of the hands of a run that died.
@@ -241,6 +275,7 @@ func (t *tx) drawn(q *Request) (samples map[string]*Sample, moved bool, err erro
 func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	a, err := t.account(q.Account)
 	if err == nil && a == nil {
+		q.Opening.Keeps = columnSet(q.Keeps)
 		a, err = t.open(q.Account, q.Opening)
 	}
 	if err != nil {
@@ -261,12 +296,15 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := a.Admit(cost, q.Own); err != nil {
 		return nil, err
 	}
+	if err := admitKept(a, q.Keeps); err != nil {
+		return nil, err
+	}
 	whole := together(q, uses)
 	draws, err := drawsOf(q, uses)
 	if err != nil {
 		return nil, err
 	}
-	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, token: 1, content: q.Content, lease: q.Lease}
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, token: 1, content: q.Content, lease: q.Lease}
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}
@@ -277,6 +315,9 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		if step.New != nil && !step.New.Collected {
 			k.keeps = append(k.keeps, step.Sample)
 		}
+	}
+	if err := t.noteFolder(k.Release, a.ID, q.Host, q.Folder); err != nil {
+		return nil, err
 	}
 	if err := t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		k.Release, a.ID, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro()); err != nil {
@@ -294,7 +335,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
 	}
 	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws}, a)
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps)}, a)
 	if err != nil {
 		return nil, err
 	}
@@ -315,14 +356,38 @@ func scanRelease(s scanner) (*Release, error) {
 	return &r, nil
 }
 
-// releasesOf are the releases of a plan, held to the chain: none is missing, and each is
-// in the state in which the chain left it.
-func (t *tx) releasesOf(plan string) ([]*Release, error) {
+// releasesOf finds the releases of a plan, and those that an earlier version knew by one
+// of the former digests, the oldest first. They are held to the chain: none is missing,
+// and each is in the state in which the chain left it.
+func (t *tx) releasesOf(plan string, former ...string) ([]*Release, error) {
 	rs, err := t.rawReleases(plan)
+	if err == nil {
+		err = t.holds(planKey(plan), planRow(rs), "the list of releases of this job")
+	}
 	if err != nil {
 		return nil, err
 	}
-	return rs, t.holds(planKey(plan), planRow(rs), "the list of releases of this job")
+	for _, digest := range former {
+		more, err := t.formerly(digest)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range more {
+			if !slices.ContainsFunc(rs, func(o *Release) bool { return o.ID == r.ID }) {
+				rs = append(rs, r)
+			}
+		}
+	}
+	slices.SortFunc(rs, func(a, b *Release) int { return cmp.Compare(a.ID, b.ID) })
+	for _, r := range rs {
+		if r.released() {
+			continue
+		}
+		if r.Failure, err = t.failed(r); err != nil {
+			return nil, err
+		}
+	}
+	return rs, nil
 }
 
 // release finds a release by its number, nil where there is none.
@@ -360,7 +425,10 @@ func scanReleases(rows *sql.Rows) ([]*Release, error) {
 		}
 		out = append(out, r)
 	}
-	return out, errors.Join(rows.Err(), rows.Close())
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 // held reads the release of a ticket and refuses a holder that was overtaken.
@@ -401,6 +469,9 @@ func (t *tx) holding(lease time.Duration) string {
 func (l *Ledger) Drop(ctx context.Context, k *Ticket) error {
 	return l.write(ctx, func(t *tx) error {
 		if _, err := t.held(k); err != nil {
+			return err
+		}
+		if err := t.forgetFolder(k.Release); err != nil {
 			return err
 		}
 		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
@@ -454,6 +525,9 @@ func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) 
 //
 // The rows of every sample that the release keeps must be given; they become
 // durable, and the samples usable, in the same transaction.
+//
+// The ticket's columns are remembered: no other account can then be charged for them
+// unless a person says so (same.go).
 func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []File, kept ...Rows) error {
 	if content == "" || k.content != "" && k.content != content {
 		return refuse(CodeChanged, "the table changed while it was read; nothing was published, and the budget is spent")
@@ -476,6 +550,12 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 			if o.Content == content {
 				return refuse(CodeReleased, "the same releases were made from the same data already; these are not published, and their budget is spent")
 			}
+		}
+		if _, err := t.same(k.Account.Key, k.Columns, content); err != nil {
+			return err
+		}
+		if err := t.noteColumns(k.Account.ID, k.Columns); err != nil {
+			return err
 		}
 		sums := make([]Sum, len(files))
 		for i, f := range files {
@@ -529,6 +609,9 @@ func (l *Ledger) Publish(ctx context.Context, release int64) error {
 			return nil
 		case r.State != Sealed:
 			return refuse(CodeLease, "release %d has no bytes to publish", release)
+		}
+		if err := t.forgetFolder(release); err != nil {
+			return err
 		}
 		t.untimed()
 		if err := t.exec("UPDATE dprelease_releases SET state = ? WHERE id = ?", Published, release); err != nil {

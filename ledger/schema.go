@@ -88,6 +88,38 @@ var schema = []step{{
 	`ALTER TABLE dprelease_accounts ADD COLUMN pending TEXT NOT NULL DEFAULT ''`,
 	// Private looks (look.go).
 	`CREATE INDEX dprelease_records_looks ON dprelease_records (seq) WHERE kind = 'look'`,
+	// The columns that neighbours keep (keeps.go), '' where the first job decides it.
+	`ALTER TABLE dprelease_accounts ADD COLUMN keeps TEXT NOT NULL DEFAULT ''`,
+	// The digests by which earlier versions knew what a job asks for (former.go).
+	`CREATE TABLE dprelease_former (release BIGINT PRIMARY KEY, digest TEXT NOT NULL)`,
+	`CREATE INDEX dprelease_former_digest ON dprelease_former (digest)`,
+	// How runs failed after their debit: private, and beside the chain (failure.go).
+	`CREATE TABLE dprelease_failures (
+		release BIGINT PRIMARY KEY,
+		content TEXT NOT NULL,
+		failure TEXT NOT NULL
+	)`,
+	// Which columns an account was charged for, under the ledger's key (same.go).
+	`CREATE TABLE dprelease_columns (
+		account BIGINT NOT NULL,
+		tag TEXT NOT NULL,
+		digest TEXT NOT NULL,
+		PRIMARY KEY (tag, digest, account)
+	)`,
+	`CREATE TABLE dprelease_separate (
+		one TEXT NOT NULL,
+		other TEXT NOT NULL,
+		PRIMARY KEY (one, other)
+	)`,
+	`CREATE INDEX dprelease_releases_content ON dprelease_releases (content)`,
+	// Folders that a run makes for itself, to be removed if it is killed (leftovers.go).
+	`CREATE TABLE dprelease_leftovers (
+		release BIGINT PRIMARY KEY,
+		account BIGINT NOT NULL,
+		host TEXT NOT NULL,
+		path TEXT NOT NULL
+	)`,
+	`CREATE INDEX dprelease_leftovers_account ON dprelease_leftovers (account)`,
 }}
 
 const versionTable = "dprelease_version"

@@ -44,6 +44,8 @@ func TestDebitTrustsTheChain(t *testing.T) {
 		"spent is lowered to what it was":     {`UPDATE dprelease_accounts SET spent = '["1/8","0"]' WHERE id = 2`},
 		"the limit is raised":                 {"UPDATE dprelease_accounts SET limit_epsilon = '100'"},
 		"the limit's δ is raised":             {"UPDATE dprelease_accounts SET limit_delta = '1'"},
+		"the limit's account keeps more":      {`UPDATE dprelease_accounts SET keeps = '["region"]'`},
+		"the limit's account may decide":      {"UPDATE dprelease_accounts SET keeps = ''"},
 		"the filter is another":               {"UPDATE dprelease_accounts SET filter = 'zcdp', spent = '[\"0\"]'"},
 		"an account has another name":         {"UPDATE dprelease_accounts SET dataset = 'x' WHERE id = 2"},
 		"an account has another unit":         {"UPDATE dprelease_accounts SET unit = 'x' WHERE id = 2"},

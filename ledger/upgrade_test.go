@@ -181,13 +181,13 @@ func TestUpgradeOfEveryFormat(t *testing.T) {
 		q := request("new", 0.125)
 		q.Account = accounts[0].Key
 		q.Account.Dataset = "new"
+		q.Content = "c" // a ledger of an earlier version asks what a new account's data are
 		k := debit(t, l, q)
 		if err := l.Seal(background, k, "c", someFiles); err != nil {
 			t.Fatal(err)
 		}
 		l.Close()
 		other := open(t, at)
-		q.Content = "c"
 		if s, err := other.Debit(background, q); err != nil || s.Found == nil {
 			t.Errorf("%+v, %v", s, err)
 		}

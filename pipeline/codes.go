@@ -50,6 +50,8 @@ var codes = []Code{
 
 	{"BUDGET_EXCEEDED", ExitBudget, RetryNo, "the budget does not allow the job", "lower the guarantees of the releases, or see `ledger raise`"},
 	{"BUDGET_FILTER", ExitBudget, RetryNo, "the account adds up in a way that cannot charge this job", "ask for what the account can charge; the message says why"},
+	{"BUDGET_KEPT", ExitBudget, RetryNo, "the job keeps a column that its account does not keep", "leave out the design or `immutable: true`, or see `ledger keep`"},
+	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger was charged for the same data", "use that account, or see `ledger separate`"},
 
 	{"PLUGIN_CANCELED", ExitPlugin, RetryYes, "a call of a plugin was given up", "run the job again"},
 	{"PLUGIN_CHECKSUM", ExitPlugin, RetryNo, "the executable is not the one that the job names by its digest", "check where it comes from, then name the new digest"},

@@ -17,7 +17,7 @@ import (
 // withAccount reads from the ledger of a job. It makes none: where there is none,
 // or no account, nothing is read.
 func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a *ledger.Account) error) error {
-	at, err := addressOf(j)
+	at, err := LedgerOf(ctx, j)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (p *preparer) asFloats(v table.Values, rows int) ([]float64, error) {
 	case v.Float64 != nil:
 		return v.Float64[:rows], nil
 	case v.Int64 == nil && rows > 0:
-		return nil, errType // text does not become a number
+		return nil, errType(p.column.Name) // text does not become a number
 	}
 	divisor := math.Pow10(v.Scale)
 	switch v.Unit {
@@ -86,7 +86,7 @@ func (p *preparer) category(v table.Values, rows int) error {
 			return c, ok
 		})
 	case rows > 0:
-		err = errType
+		err = errType(p.column.Name)
 	}
 	p.out = prepared{codes: codes}
 	return err
@@ -126,9 +126,9 @@ func (p *preparer) each(codes []int32, v table.Values, code func(i int) (int32, 
 		}
 		if c == refused {
 			if null {
-				return errMissing
+				return errMissing(p.column.Name)
 			}
-			return errOutside
+			return errOutside(p.column.Name)
 		}
 		codes[i] = c
 	}

@@ -400,3 +400,51 @@ func (d *lethalDisk) SyncDir(path string) error {
 	}
 	return d.RealDisk.SyncDir(path)
 }
+
+// What a killed run leaves behind, the next run of the account removes, at once and
+// wherever its own output goes: the folder in the making, and that of its mechanism.
+func TestNextRunTidiesUp(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	data := good(t)
+	path := manyJob(t, data)
+	dir := filepath.Dir(path)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func() (n int) {
+		for _, pattern := range []string{filepath.Join(temp, "dprelease-plugin-*"), filepath.Join(dir, ".*.partial-*"), filepath.Join(dir, "deep", ".*.partial-*")} {
+			found, err := filepath.Glob(pattern)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += len(found)
+		}
+		return n
+	}
+	for _, c := range []struct{ killed, next string }{{"out", "out2"}, {"deep/out", "out3"}} {
+		for name, out := range map[string]string{"killed.yaml": c.killed, "next.yaml": c.next} {
+			s := strings.NewReplacer("dir: out", "dir: "+out, "epsilon: 1}", "epsilon: 0.5}", "job: tiny", "job: tiny-"+strings.ReplaceAll(out, "/", "-")).Replace(string(text))
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(s), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, err := child(self, filepath.Join(dir, "killed.yaml"), "PIPELINE_TEST_KILL=debited", "TMPDIR="+temp).CombinedOutput(); err == nil || len(out) > 0 {
+			t.Fatalf("the run was not killed: %s", out)
+		}
+		if left() < 2 {
+			t.Fatalf("%s: a killed run left %d folders", c.killed, left())
+		}
+		if out, err := child(self, filepath.Join(dir, "next.yaml"), "TMPDIR="+temp).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		if n := left(); n != 0 {
+			t.Errorf("%s: %d folders are left", c.killed, n)
+		}
+	}
+	verified(t, dir)
+}

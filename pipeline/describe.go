@@ -1,12 +1,15 @@
 package pipeline
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
@@ -46,6 +49,9 @@ func newReport(p *Plan, wrap func(privacy.Event) privacy.Event, event privacy.Ev
 			if err != nil {
 				return r, err
 			}
+			if known := p.published(rel); known != "" {
+				entry.Verdict = strings.TrimPrefix(entry.Verdict+"; "+known, "; ")
+			}
 			r.Releases = append(r.Releases, entry)
 		}
 	}
@@ -63,6 +69,35 @@ func (p *Plan) order(name string) int {
 		}
 	}
 	return -1
+}
+
+// published says that the frame of the job publishes what a release counts. The count
+// then tells nothing that is not known, and its noise protects nothing: the neighbours
+// of a job with such a frame keep these columns (P27).
+func (p *Plan) published(rel *release) string {
+	var params struct {
+		By  any    `json:"by"`
+		Sum string `json:"sum"`
+	}
+	if rel.job.Mechanism != "count" || !rel.mech.builtin || json.Unmarshal(rel.job.Params, &params) != nil || params.Sum != "" {
+		return ""
+	}
+	var by []string
+	switch v := params.By.(type) {
+	case string:
+		by = []string{v}
+	case []any:
+		for _, name := range v {
+			by = append(by, fmt.Sprint(name))
+		}
+	}
+	for _, d := range p.draws {
+		f, ok := d.design.(framed)
+		if ok && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
+			return "the frame of sample " + d.name + " publishes the exact numbers by " + strings.Join(by, " and ") + ": this count tells nothing that is not known, and the job protects nobody's place there"
+		}
+	}
+	return ""
 }
 
 // publicColumns are the columns in which a neighbour is the same, or else what is

@@ -40,7 +40,8 @@ const (
 )
 
 // Failure is an error with an exit code. After the first row has been read its
-// Message is a constant of this package (P20).
+// Message is a constant of this package, with at most a name that stands in the job
+// (P20).
 type Failure struct {
 	Exit    int
 	Code    string // one of Codes

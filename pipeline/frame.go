@@ -203,7 +203,7 @@ func (f *unitFinder) find(columns []table.Values, row int) int32 {
 	f.buf = f.buf[:0]
 	for i := range columns {
 		if columns[i].Null(row) {
-			return f.settle(f.missing, errMissing)
+			return f.settle(f.missing, errMissing, i)
 		}
 		start := len(f.buf)
 		f.buf = appendText(f.buf, &columns[i], row)
@@ -211,7 +211,7 @@ func (f *unitFinder) find(columns []table.Values, row int) int32 {
 		f.buf = binary.LittleEndian.AppendUint32(f.buf, uint32(len(f.buf)-start))
 	}
 	if u, ok := f.known[string(f.buf)]; ok {
-		return f.settle(u, errOutside)
+		return f.settle(u, errOutside, 0)
 	}
 	for i := range columns {
 		f.key[i] = string(appendText(nil, &columns[i], row))
@@ -221,13 +221,13 @@ func (f *unitFinder) find(columns []table.Values, row int) int32 {
 		u = f.outside
 	}
 	f.known[string(f.buf)] = u
-	return f.settle(u, errOutside)
+	return f.settle(u, errOutside, 0)
 }
 
 // settle remembers that a rule was broken.
-func (f *unitFinder) settle(u int32, broken error) int32 {
+func (f *unitFinder) settle(u int32, broken func(string) *Failure, column int) int32 {
 	if u == refusedUnit && f.refused == nil {
-		f.refused = broken
+		f.refused = broken(f.frame.Columns()[column])
 	}
 	return max(u, noUnit)
 }

@@ -1,10 +1,14 @@
 package pipeline
 
 import (
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 const immutableJob = `version: 1
@@ -48,4 +52,63 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 			t.Errorf("%s%s: immutable %v, want %v", c.sample, c.collected, got, c.want)
 		}
 	}
+}
+
+// The trap of P27, enumerated. Two records in two groups that neighbours keep, one of
+// them drawn, sums by group. On the sample another group takes the place, so that the
+// maximum over groups (P11) is not what amplification starts from: the plan that the
+// pipeline makes keeps its promise, and one that takes the groups for fixed breaks it.
+func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
+	text := strings.NewReplacer("COLLECTED", "", "size: 1000", "size: 2", "size: 100}", "size: 1}", "columns: {", "columns: {x: {lower: 0, upper: 1}, ").Replace(immutableJob)
+	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := newDesign(j, "srs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []float64{0.1, 0.5, 0.814, 2} {
+		for _, broken := range []bool{false, true} {
+			point := privacy.Point{Epsilon: target}
+			share, err := privacy.SampleBudget(sampling(design), privacy.ReplaceOne, point)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"region"}`), Target: share,
+				Public: public(j, &draw{design: design, relations: []privacy.Relation{privacy.ReplaceOne}})}
+			for i := range req.Public.Columns {
+				req.Public.Columns[i].Immutable = req.Public.Columns[i].Immutable || broken && req.Public.Columns[i].Name == "region"
+			}
+			plan, err := count.Mechanism{}.Plan(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			noise, ok := plan.Event.(privacy.DiscreteLaplace)
+			if !ok {
+				t.Fatalf("the event is %T", plan.Event)
+			}
+			if truth := worstOfOneInTwo(float64(noise.Sensitivity.AddRemove) / noise.Scale); (truth <= target*(1+1e-9)) == broken {
+				t.Errorf("target %g, groups taken for fixed %v: the truth is %g", target, broken, truth)
+			}
+		}
+	}
+}
+
+// worstOfOneInTwo is the largest privacy loss of sums by group, each with discrete Laplace
+// noise of one range in steps·ratio, where one of two records in two groups is drawn and
+// one record changes its value and keeps its group.
+func worstOfOneInTwo(ratio float64) float64 {
+	const steps = 4 // of the range of a value
+	f := func(k int) float64 { return math.Exp(-math.Abs(float64(k)) * ratio / steps) }
+	worst := 0.0
+	for _, other := range []int{0, steps} {
+		output := func(x, a, b int) float64 { return (f(a-x)*f(b) + f(a)*f(b-other)) / 2 }
+		for a := -3 * steps; a <= 3*steps; a++ {
+			for b := -3 * steps; b <= 3*steps; b++ {
+				worst = math.Max(worst, math.Abs(math.Log(output(steps, a, b)/output(0, a, b))))
+			}
+		}
+	}
+	return worst
 }

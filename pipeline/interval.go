@@ -26,16 +26,3 @@ func fields(planned []sdk.Field) []report.Field {
 	}
 	return out
 }
-
-// planned are all columns that the mechanism of a release planned, those too that are
-// withheld: a release is known by what was asked, not by what of it is shown.
-func (p *Plan) planned(release string) []report.Field {
-	for _, d := range p.draws {
-		for _, r := range d.releases {
-			if r.job.Name == release {
-				return fields(r.plan.Output)
-			}
-		}
-	}
-	return nil
-}

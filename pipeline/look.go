@@ -107,7 +107,7 @@ func TakeLook(ctx context.Context, j *job.Job, o Options) (*Look, error) {
 // recordLook tells the ledger. A ledger that the job names is never made by a look; the
 // one beside the job is, as by a run.
 func recordLook(ctx context.Context, j *job.Job, o Options) (string, error) {
-	at, err := addressOf(j)
+	at, err := LedgerOf(ctx, j)
 	if err != nil {
 		return "", err
 	}

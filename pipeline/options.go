@@ -88,6 +88,6 @@ func Check(ctx context.Context, j *job.Job, o Options) error {
 	if _, err := makePlan(ctx, j, o, set); err != nil {
 		return err
 	}
-	_, err := addressOf(j)
+	_, err := LedgerOf(ctx, j)
 	return err
 }

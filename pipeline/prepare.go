@@ -10,12 +10,24 @@ import (
 // spentOnly ends what is said of a failure after the debit.
 const spentOnly = "; nothing was published, and the budget is spent"
 
-// Failures after the first row: fixed texts, nothing of the data (P20).
-var (
-	errMissing = fail(ExitSource, "DATA_MISSING", "a column that is declared without missing values holds one; say missing: drop or missing: {impute: VALUE}"+spentOnly)
-	errOutside = fail(ExitSource, "DATA_OUTSIDE", "a category column holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}"+spentOnly)
-	errType    = fail(ExitSource, "DATA_TYPE", "a column cannot be read as its declared type"+spentOnly)
-)
+// Failures after the first row: fixed texts, and the name of a column, which stands in
+// the job. Nothing of the data (P20). They go to the terminal and the private ledger.
+
+func errMissing(column string) *Failure {
+	return dataFailure("DATA_MISSING", column, "is declared without missing values and holds one; say missing: drop or missing: {impute: VALUE}")
+}
+
+func errOutside(column string) *Failure {
+	return dataFailure("DATA_OUTSIDE", column, "holds a value outside its declared domain; say outside: drop or outside: {impute: VALUE}")
+}
+
+func errType(column string) *Failure {
+	return dataFailure("DATA_TYPE", column, "cannot be read as its declared type")
+}
+
+func dataFailure(code, column, what string) *Failure {
+	return fail(ExitSource, code, "%s: %s"+spentOnly, job.Key("dataset.columns", column), what)
+}
 
 // prepared is one column of a batch as a mechanism sees it: clipped numbers or
 // codes into the public domain, with a bitmap of what is present.
@@ -160,7 +172,7 @@ func (p *preparer) missing(x []float64, valid []byte) error {
 			x[i] = p.lower // never used, and finite
 			dropped = true
 		default:
-			return errMissing
+			return errMissing(p.column.Name)
 		}
 	}
 	if dropped {

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -56,7 +57,8 @@ func TestNumbersArePrepared(t *testing.T) {
 			v := table.Values{Float64: slices.Clone(x), Valid: valid}
 			out, err := p.prepare(v, len(x))
 			if rule == job.Refuse && missing > 0 {
-				if err != errMissing {
+				var f *Failure
+				if !errors.As(err, &f) || f.Code != "DATA_MISSING" {
 					t.Fatalf("%v: %v", x, err)
 				}
 				continue

@@ -90,13 +90,20 @@ func mounted(dir string, info fs.FileInfo) bool {
 	return ok && also && here.Dev != above.Dev
 }
 
-// partial stands in the name of a folder in the making.
+// partial stands in the name of a folder in the making, before a number.
 const partial = ".partial-"
+
+// unlocked begins the name of such a folder until it is locked, which takes a moment.
+const unlocked = ".dprelease-new-"
 
 // unpublished says that a folder was never put in its place: a run is at work on it,
 // or was killed there. Nothing in it is a release.
 func unpublished(name string) bool {
-	return strings.HasPrefix(name, ".") && strings.Contains(name, partial)
+	number, ok := strings.CutPrefix(name, unlocked)
+	if i := strings.LastIndex(name, partial); !ok && i >= 0 && strings.HasPrefix(name, ".") {
+		number, ok = name[i+len(partial):], true
+	}
+	return ok && number != "" && strings.Trim(number, "0123456789") == ""
 }
 
 // newFolder starts a folder that will stand at dir.
@@ -108,15 +115,20 @@ func newFolder(dir string, on disk) (*folder, error) {
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return nil, err
 	}
-	prefix := "." + filepath.Base(dir) + partial
-	removeStale(parent, prefix)
-	temp, err := os.MkdirTemp(parent, prefix)
+	made, err := os.MkdirTemp(parent, unlocked)
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{final: dir, temp: temp, disk: on}
-	if f.lock, err = lockDir(temp); err == nil {
-		err = os.Chmod(temp, 0o755)
+	f := &folder{final: dir, temp: made, disk: on}
+	if f.lock, err = lockDir(made); err == nil {
+		err = os.Chmod(made, 0o755)
+	}
+	if err == nil {
+		// It gets its name when it is locked: whatever has the name and no lock is stale.
+		f.temp = filepath.Join(parent, "."+filepath.Base(dir)+partial+strings.TrimPrefix(filepath.Base(made), unlocked))
+		if err = os.Rename(made, f.temp); err != nil {
+			f.temp = made
+		}
 	}
 	if err != nil {
 		f.discard()
@@ -139,27 +151,39 @@ func lockDir(path string) (*os.File, error) {
 	return d, nil
 }
 
-// removeStale removes what killed runs left behind. A folder that is a moment old
-// may belong to a run that has not locked it yet.
-func removeStale(parent, prefix string) {
+// removeStale removes what runs that were killed left behind in a folder of outputs,
+// whichever job they carried out.
+func removeStale(parent string) {
 	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+		if !e.IsDir() || !unpublished(e.Name()) {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < time.Second {
-			continue
+		if strings.HasPrefix(e.Name(), unlocked) {
+			// A run may be about to lock it.
+			if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < time.Minute {
+				continue
+			}
 		}
-		path := filepath.Join(parent, e.Name())
-		if d, err := lockDir(path); err == nil {
-			os.RemoveAll(path)
-			d.Close()
-		}
+		removeUnlocked(filepath.Join(parent, e.Name()))
 	}
+}
+
+// removeUnlocked removes a folder in the making that no run is at work on, and reports
+// whether it did.
+func removeUnlocked(path string) bool {
+	if !unpublished(filepath.Base(path)) {
+		return false
+	}
+	d, err := lockDir(path)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	return os.RemoveAll(path) == nil
 }
 
 // write adds one file and returns the SHA-256 of its content. Nothing is on disk

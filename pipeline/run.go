@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -39,6 +40,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	set := newMechanisms(ctx, j, o)
 	defer set.close()
 	o.Observer = serially(o.Observer)
+	removeStale(filepath.Dir(j.Output.Dir))
 	early := beginBudget(ctx, j, o)
 	defer early.close()
 	var prepared sync.WaitGroup
@@ -73,11 +75,12 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	if early.missing() {
 		page()
 	}
-	budget, err := openBudget(ctx, plan, early)
+	budget, err := openBudget(ctx, plan, t, early)
 	if err != nil {
 		return nil, err
 	}
 	o.reach("ledger")
+	budget.tidy(ctx)
 	looked, err := lookedAt(ctx, budget.ledger, j)
 	if err != nil {
 		return nil, ledgerFailure(ctx, err)
@@ -102,7 +105,7 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 		return nil, fail(ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.discard()
-	if done, err := budget.debit(ctx, t); done != nil || err != nil {
+	if done, err := budget.debit(ctx, t, out); done != nil || err != nil {
 		return done, err
 	}
 	// From here on a failure is one of a fixed set of codes (P20), a panic among them,
@@ -122,7 +125,9 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	run := &running{plan: plan, table: t, options: o, page: pages, private: newDiagnostics(o), results: map[string]sdk.Result{}, looked: looked}
 	content, whole := budget.beside(leased, t), budget.wholeBeside(leased, t)
 	if err := whole(content(run.draws(leased))); err != nil {
-		return nil, codeOf(leased, err)
+		known := codeOf(leased, err)
+		budget.failed(ctx, t, known, blamesData(leased, known, err))
+		return nil, known
 	}
 	o.reach("drawn")
 	// The mechanisms have done their work: their processes end while the files are made.
@@ -133,7 +138,9 @@ func runOnce(ctx context.Context, j *job.Job, o Options) (done *Outcome, err err
 	ctx = context.WithoutCancel(ctx)
 	outcome, err := run.deliver(ctx, out, budget)
 	if err != nil {
-		return nil, asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		known := asFailure(err, ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
+		budget.failed(ctx, t, known, false)
+		return nil, known
 	}
 	outcome.made = budget.made
 	o.reach("visible")
@@ -340,6 +347,26 @@ func guarded(f func() error) (err error) {
 		}
 	}()
 	return f()
+}
+
+// blamesData reports whether the same job must fail on the same data again: not where
+// the run lost its lease, was interrupted, found the table changed or unreadable, or a
+// mechanism failed.
+func blamesData(ctx context.Context, known, err error) bool {
+	var f *Failure
+	var source *table.Error
+	var sampler *samplers.Error
+	switch {
+	case ctx.Err() != nil || !errors.As(known, &f):
+		return false
+	case strings.HasPrefix(f.Code, "DATA_"):
+		return f.Code != ledger.CodeChanged
+	case errors.As(err, &sampler):
+		return sampler.Code != samplers.Misuse
+	case errors.As(err, &source):
+		return source.Code != table.CodeChanged && source.Code != table.CodeUnreadable
+	}
+	return false
 }
 
 // codeOf is all that is said of a failure once rows have been read (P20).

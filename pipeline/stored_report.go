@@ -1,16 +1,23 @@
 package pipeline
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/specs"
 )
@@ -75,4 +82,170 @@ func invalidity(err error) string {
 		return err.Error()
 	}
 	return "/" + strings.Join(p[0].Path, "/") + ": " + p[0].Message
+}
+
+// holds says that a folder holds these files, byte for byte; the pages may have
+// been written again by another version of this program.
+func holds(dir string, files []ledger.File) bool {
+	return len(files) > 0 && difference(dir, files) == ""
+}
+
+// difference names the first file of a folder that is not as it was released.
+func difference(dir string, files []ledger.File) string {
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Path))
+		page := f.Path == pageFile || f.Path == publicFile
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return f.Path + " is missing"
+		case err != nil:
+			return f.Path + " cannot be read"
+		case !page && !bytes.Equal(b, f.Data):
+			return f.Path + " was changed"
+		}
+	}
+	return ""
+}
+
+func reportIn(files []ledger.File) (report.Report, bool) {
+	var r report.Report
+	for _, f := range files {
+		if f.Path == reportFile {
+			return r, json.Unmarshal(f.Data, &r) == nil
+		}
+	}
+	return r, false
+}
+
+// storedReport reads the report in an output folder.
+func storedReport(dir string) (report.Report, bool) {
+	var r report.Report
+	b, err := os.ReadFile(filepath.Join(dir, reportFile))
+	return r, err == nil && json.Unmarshal(b, &r) == nil
+}
+
+// ReadReleases finds every release below some folders, and what its files are now:
+// what ledger verify compares a ledger with.
+func ReadReleases(folders []string) ([]ledger.Seen, error) {
+	var out []ledger.Seen
+	for _, root := range folders {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			if d.IsDir() && unpublished(d.Name()) {
+				return fs.SkipDir
+			}
+			if d.IsDir() || d.Name() != reportFile {
+				return nil
+			}
+			s, ok := readRelease(filepath.Dir(path))
+			if ok {
+				out = append(out, s)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, fail(ExitUsage, "RELEASES_UNREADABLE", "%s cannot be searched for releases: %s", root, reasonOf(err))
+		}
+	}
+	return out, nil
+}
+
+func readRelease(dir string) (ledger.Seen, bool) {
+	s := ledger.Seen{Where: dir}
+	r, ok := storedReport(dir)
+	if !ok || r.Job.Digest == "" {
+		return s, false
+	}
+	if r.Budget != nil {
+		s.Mark = ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return s, false
+	}
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			continue // it will be missing
+		}
+		sum := sha256.Sum256(b)
+		s.Files = append(s.Files, ledger.Sum{Path: e.Name(), SHA256: hex.EncodeToString(sum[:])})
+	}
+	return s, true
+}
+
+// storedResults reads released values back from the stored files, for the summary
+// of a run that made nothing new. A release that is stored in neither CSV nor JSON
+// is left out.
+func storedResults(rep report.Report, files []ledger.File) map[string]sdk.Result {
+	data := map[string][]byte{}
+	for _, f := range files {
+		data[f.Path] = f.Data
+	}
+	out := map[string]sdk.Result{}
+	for _, r := range rep.Releases {
+		var rows [][]string
+		if b, ok := data[r.Name+".csv"]; ok {
+			rows = csvRows(b, r.Fields)
+		} else if b, ok := data[r.Name+".json"]; ok {
+			rows = jsonRows(b, r.Fields)
+		}
+		if result, ok := resultOf(rows, r.Fields); ok {
+			out[r.Name] = result
+		}
+	}
+	return out
+}
+
+func csvRows(b []byte, fields []report.Field) [][]string {
+	rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
+	if err != nil || len(rows) == 0 || len(rows[0]) != len(fields) {
+		return nil
+	}
+	return rows[1:]
+}
+
+func jsonRows(b []byte, fields []report.Field) (rows [][]string) {
+	var objects []map[string]json.RawMessage
+	if json.Unmarshal(b, &objects) != nil {
+		return nil
+	}
+	for _, o := range objects {
+		row := make([]string, len(fields))
+		for i, f := range fields {
+			if row[i] = string(o[f.Name]); f.Type == string(sdk.String) && json.Unmarshal(o[f.Name], &row[i]) != nil {
+				return nil
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func resultOf(rows [][]string, fields []report.Field) (r sdk.Result, ok bool) {
+	for i, f := range fields {
+		c := sdk.ResultColumn{Name: f.Name}
+		for _, row := range rows {
+			var err error
+			switch f.Type {
+			case string(sdk.Float64):
+				var x float64
+				x, err = strconv.ParseFloat(row[i], 64)
+				c.Float64 = append(c.Float64, x)
+			case string(sdk.Int64):
+				var n int64
+				n, err = strconv.ParseInt(row[i], 10, 64)
+				c.Int64 = append(c.Int64, n)
+			default:
+				c.String = append(c.String, row[i])
+			}
+			if err != nil {
+				return r, false
+			}
+		}
+		r.Columns = append(r.Columns, c)
+	}
+	return r, len(rows) > 0
 }

@@ -1,10 +1,15 @@
 package report
 
-import "math/big"
+import (
+	"math/big"
+	"strings"
+)
 
 // budgetView is the account before and after the job.
 type budgetView struct {
 	Ledger, Filter string
+	Address        string
+	Keeps          string
 	Sequence       int64
 	Head           string
 	Limit          string
@@ -18,7 +23,7 @@ func newBudgetView(b *Budget) *budgetView {
 		return nil
 	}
 	v := &budgetView{
-		Ledger: b.Ledger, Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
+		Ledger: b.Ledger, Address: b.Address, Keeps: strings.Join(b.Keeps, ", "), Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
 		Limit: "ε\u00a0" + amount(b.LimitEpsilon, false) + ", δ\u00a0" + amount(b.LimitDelta, false),
 	}
 	for _, a := range b.Amounts {

@@ -196,7 +196,13 @@ type File struct {
 // Budget is the state of the data set's budget account after this job, and the
 // place of its debit in the ledger's chain.
 type Budget struct {
-	Ledger       string   `json:"ledger"`   // the ledger's id
+	Ledger string `json:"ledger"` // the ledger's id
+	// Address is where the ledger is, without a password: in a release, a SQLite file
+	// as seen from the job's folder; in a plan, with its whole path.
+	Address string `json:"address,omitempty"`
+	// Keeps are the columns in which every neighbour that the account protects is the
+	// same (P27).
+	Keeps        []string `json:"keeps,omitempty"`
 	Sequence     int64    `json:"sequence"` // the record of the debit, 0 in a plan
 	Head         string   `json:"head"`     // the hash of that record, "" in a plan
 	Filter       string   `json:"filter"`

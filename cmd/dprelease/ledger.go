@@ -29,13 +29,13 @@ dprelease.db in this folder.`
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the budget: show, init, raise, approve, lower, two-person, verify, export, clock",
+		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, separate, verify, export, clock",
 		Args:  unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: show, init, raise, approve, lower, two-person, verify, export or clock")
+			return errors.New("a command is missing: show, init, raise, approve, lower, two-person, keep, separate, verify, export or clock")
 		},
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerExport(), e.ledgerClock())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerExport(), e.ledgerClock())
 	e.lockWaitFlag(c.PersistentFlags())
 	return c
 }
@@ -53,7 +53,7 @@ func (e *environment) byFlag(c *cobra.Command) {
 }
 
 // ledgerAddress finds out which ledger is meant.
-func (e *environment) ledgerAddress(args []string) (ledger.Address, error) {
+func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.Address, error) {
 	text := ""
 	if len(args) > 0 {
 		text = args[0]
@@ -68,7 +68,7 @@ func (e *environment) ledgerAddress(args []string) (ledger.Address, error) {
 		if problems := problemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
 			return ledger.Address{}, err
 		}
-		return ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+		return pipeline.LedgerOf(ctx, j)
 	case text != "" && !strings.Contains(text, ":"):
 		text = "sqlite:" + text
 	}
@@ -86,7 +86,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 		return errNoWait
 	}
 	o.By, o.LockWait = e.by, e.lockWait
-	a, err := e.ledgerAddress(args)
+	a, err := e.ledgerAddress(ctx, args)
 	if err == nil {
 		var l *ledger.Ledger
 		if l, err = ledger.Open(ctx, a, o); err == nil {
@@ -154,6 +154,7 @@ func (e *environment) ledgerInit() *cobra.Command {
 	var k accountFlags
 	var l limitFlags
 	var o ledger.Opening
+	var keeps []string
 	c := &cobra.Command{
 		Use:   "init [LEDGER]",
 		Short: "Make a ledger, and open an account in it",
@@ -166,6 +167,9 @@ without an account opens a basic one with its own limit.
 
 With --two-person the limit of the account is raised by one person (ledger raise)
 and approved by another (ledger approve).
+
+An account protects neighbours that agree in the columns of --keeps, which may be empty
+(--keeps ""). Without --keeps the first job decides: see ledger keep.
 ` + whichLedger,
 		Example: `  dprelease ledger init sqlite:/srv/budget.db
   dprelease ledger init --dataset ca-schools-2000 --relation replace-one --epsilon 3 --delta 1e-6 --filter zcdp`,
@@ -197,6 +201,7 @@ and approved by another (ledger approve).
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{Create: true}, func(led *ledger.Ledger) error {
 				if k.dataset != "" {
+					o.Keeps = said(c, keeps)
 					if _, err := led.OpenAccount(c.Context(), key, o); err != nil {
 						return err
 					}
@@ -212,8 +217,17 @@ and approved by another (ledger approve).
 	c.Flags().StringVar(&o.Filter, "filter", ledger.Basic, "basic, zcdp or rdp")
 	c.Flags().Float64SliceVar(&o.Orders, "orders", nil, "the orders of an rdp account")
 	c.Flags().BoolVar(&o.TwoPersons, "two-person", false, "a raised limit needs a second person")
+	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which all neighbours agree, separated by commas")
 	e.outputFlags(c, "print one JSON object")
 	return c
+}
+
+// said are the columns of --keeps, nil where it is not given.
+func said(c *cobra.Command, keeps []string) []string {
+	if !c.Flags().Changed("keeps") {
+		return nil
+	}
+	return append([]string{}, keeps...)
 }
 
 // act is a command that changes an account.

@@ -33,6 +33,8 @@ type shownAccount struct {
 	Acts     []ledger.Act     `json:"acts,omitempty"` // everything but spending
 	Spends   []ledger.Spend   `json:"spends,omitempty"`
 	Samples  []shownSample    `json:"samples,omitempty"`
+	// Keeps are the columns in which all neighbours agree that the account protects (P27).
+	Keeps []string `json:"keeps,omitempty"`
 
 	waiting string
 }
@@ -57,7 +59,7 @@ func (m shownAmount) rest() string {
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), Filter: a.Filter,
 		Epsilon: job.FormatAmount(a.Limit.Epsilon), Delta: job.FormatAmount(a.Limit.Delta), Debits: a.Debits,
-		Two: a.TwoPersons, Pending: a.Pending, waiting: waiting(a)}
+		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, waiting: waiting(a)}
 	for _, m := range a.Amounts(a.Limit) {
 		s.Amounts = append(s.Amounts, shownAmount{m.Unit, ledger.Down(m.Limit), ledger.Up(m.Spent), ledger.Down(m.Rest()), m.Spent.RatString()})
 	}
@@ -146,6 +148,9 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s%s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta, a.waiting)
+		if len(a.Keeps) > 0 {
+			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
+		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
 		for _, m := range a.Amounts {
@@ -214,6 +219,11 @@ func actText(a ledger.Act) string {
 		text = fmt.Sprintf("approved what record %d asks for", a.Proposal)
 	case "rule":
 		text = "made it a rule that two persons raise the limit"
+	case "keeps":
+		text = "let the account protect only neighbours that agree in " + strings.Join(a.Columns, ", ")
+		if len(a.Columns) == 0 {
+			text = "let the account protect all neighbours"
+		}
 	}
 	if a.Reason != "" {
 		text += ": " + a.Reason

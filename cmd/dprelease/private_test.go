@@ -31,6 +31,10 @@ type privateCase struct {
 	words    bool // run for people, and a second time; else once, for programs
 }
 
+// canary finds a canary. Among the digits of a released number its digits may stand by
+// chance.
+var canary = regexp.MustCompile(`(^|[^0-9.])31337([^0-9]|$)|` + canaryText)
+
 // privateCases have every mechanism, with each of its ways to add noise, and every
 // design, under each relation.
 var privateCases = map[string]privateCase{
@@ -49,6 +53,7 @@ var privateCases = map[string]privateCase{
 			"{name: answers, mechanism: randomized-response, params: {column: h}",
 			"{name: answers_shuffled, from: some, mechanism: randomized-response, params: {column: h, shuffle: true}",
 			"{name: line, mechanism: sgd, params: {model: linear, target: z, features: [h], epochs: 2}",
+			"{name: squares, from: some, mechanism: regression, params: {target: z, features: [h]}",
 			"{name: line_last, mechanism: sgd, params: {model: logistic, target: y, features: [h], accounting: last-iterate, steps: 20, step_size: 1, l2: 0.1, radius: 5}",
 		},
 	},
@@ -286,10 +291,8 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 				}
 			}))
 			same(t, "canaries", base, canaries)
-			for _, c := range []string{"31337", canaryText} {
-				if at := bytes.Index(canaries.raw, []byte(c)); at >= 0 {
-					t.Errorf("the canary %s is in what the run left: …%q", c, canaries.raw[max(0, at-60):at+20])
-				}
+			if at := canary.FindIndex(canaries.raw); at != nil {
+				t.Errorf("a canary is in what the run left: …%q", canaries.raw[max(0, at[0]-60):at[1]+20])
 			}
 		})
 	}

@@ -6,36 +6,87 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
+	"path/filepath"
+	"slices"
 )
 
-// Digest is the SHA-256, in hex, of what the job means: two files have the same
-// digest when they ask for the same releases of the same table.
+// Digest returns the SHA-256, in hex, of what the job asks for. Together with the
+// content of the columns that the job reads it is the name of a release: the ledger
+// returns the stored bytes of a release of the same name, and spends nothing.
 //
-// The order of keys, comments, white space, aliases and the spelling of numbers
-// (0.5, "0.50", 5e-1) make no difference; neither do defaults that are written
-// out. Also outside are the keys that change what happens to the releases but
-// not the releases: the whole of output and budget, a plugin's path and timeout;
-// and what only changes words and forecasts: what people call a unit, and what a
-// column is assumed to hold.
-// Paths enter as they are written, with variables replaced and not joined to the
-// job's folder, so that a job may be moved together with its data.
+// Two jobs have the same digest when they ask for the same releases. The order of
+// keys, comments, white space, aliases, the spelling of numbers (0.5, "0.50", 5e-1)
+// and defaults that are written out make no difference. These keys are no part of it:
+//   - output and budget, and the path and timeout of a plugin: they change what
+//     happens to the releases, not the releases;
+//   - unit_name, unit_plural and assume: they change words and forecasts;
+//   - the path and format of the table, and the whole frame: the content says what
+//     was read. A frame that differs from the table is refused.
 //
-// The order of the releases and of a domain does count: it is the order of the
-// output. So does the job's name: it is how to ask for a second, independent
-// release.
-func (j *Job) Digest() string {
-	b, err := json.Marshal(j.canonical())
+// The order of the releases and of a domain counts: it is the order of the output.
+// The job's name counts: a new name asks for a second, independent release.
+//
+// Nothing that an upgrade of this program improves is part of the digest: not the
+// planned events, not the size of the noise, not the version or the program of a
+// built-in mechanism, not the text that describes a column of the output. An upgrade
+// then never spends again (P21). Publishing the stored bytes is right after every
+// upgrade: they were drawn once, under a guarantee at most the one that the job asks
+// for, and that guarantee was debited. Other bytes for the same question would cost a
+// second debit, and the two answers together would tell more than one. Who wants the
+// smaller noise of a later version asks for it with another name.
+func (j *Job) Digest() string { return digestOf("dprelease job 2\n", j.canonical()) }
+
+// FormerDigests returns the digests that earlier versions may have given this job.
+// They included the path of the table and the frame as written, so there is one
+// digest for each spelling that an earlier version is likely to have seen.
+func (j *Job) FormerDigests() []string {
+	var out []string
+	for _, path := range spellings(j.Dataset.Source.named, j.Dataset.Source.Path, j.Dir) {
+		c := j.canonical()
+		data := c["dataset"].(canon)
+		data["source"] = canon{"path": path, "format": j.Dataset.Source.Format}
+		if f := j.Dataset.Frame; f != nil {
+			data["frame"] = canon{"path": f.named, "records": f.Records}
+		}
+		out = append(out, digestOf("dprelease job 1\n", c))
+	}
+	return out
+}
+
+// spellings returns the ways in which a job may name a file, the one it uses first.
+func spellings(named, joined, dir string) []string {
+	all := []string{named}
+	add := func(s string) {
+		if s = filepath.ToSlash(s); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	if path, err := filepath.Abs(joined); err == nil {
+		add(path)
+		if dir, err = filepath.Abs(dir); err == nil {
+			if path, err = filepath.Rel(dir, path); err == nil {
+				add(path)
+				add("./" + path)
+			}
+		}
+	}
+	return all
+}
+
+func digestOf(version string, c canon) string {
+	b, err := json.Marshal(c)
 	if err != nil {
 		return "" // plain values always marshal
 	}
-	sum := sha256.Sum256(append([]byte("dprelease job 1\n"), b...))
+	sum := sha256.Sum256(append([]byte(version), b...))
 	return hex.EncodeToString(sum[:])
 }
 
 type canon = map[string]any
 
 // canonical is the meaning of the job as plain values; encoding/json sorts the
-// keys of a map.
+// keys of a map. A key that the language gets later is only set where a job uses it:
+// the digests of all other jobs stay as they are.
 func (j *Job) canonical() canon {
 	samples, plugins := canon{}, canon{}
 	for _, s := range j.Samples {
@@ -67,13 +118,10 @@ func (d *Dataset) canonical() canon {
 	}
 	out := canon{
 		"id": d.ID, "relation": d.Relation.String(), "size": d.Size, "at_least": d.AtLeast, "unit": d.Unit,
-		"source": canon{"path": d.Source.named, "format": d.Source.Format}, "columns": columns,
+		"columns": columns,
 	}
 	if d.Key.Column != "" { // what the report promises depends on it; what people call it is words
 		out["unit_column"] = d.Key.Column
-	}
-	if d.Frame != nil {
-		out["frame"] = canon{"path": d.Frame.named, "records": d.Frame.Records}
 	}
 	if d.Collected != nil {
 		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}

@@ -14,8 +14,8 @@ const Version = 1
 // Table is the value of a release's From that stands for the table itself.
 const Table = "table"
 
-// Job is one job file, read. Paths are already joined to Dir, and environment
-// variables are already substituted.
+// Job is one job file, read. Environment variables are already substituted, and
+// paths are already joined to Dir; only the address of the ledger is as written.
 type Job struct {
 	Version  int
 	Name     string
@@ -138,7 +138,7 @@ type Collected struct {
 
 // Budget is the account that the job spends from.
 type Budget struct {
-	Ledger Secret // empty where the job names none
+	Ledger Secret // as the job writes it, empty where the job names none
 	Limit  Guarantee
 }
 

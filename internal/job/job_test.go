@@ -55,7 +55,7 @@ func TestValues(t *testing.T) {
 		t.Errorf("sex is %+v", sex)
 	case j.Dataset.Source.Path != "dir/people.parquet" || j.Output.Dir != "dir/out" || j.Dir != "dir":
 		t.Errorf("paths are %s and %s", j.Dataset.Source.Path, j.Output.Dir)
-	case j.Budget.Ledger.Reveal() != "sqlite:dir/books.db":
+	case j.Budget.Ledger.Reveal() != "sqlite:books.db":
 		t.Errorf("the ledger is %s", j.Budget.Ledger.Reveal())
 	case fmt.Sprint(j.Output.Formats) != "[csv json]":
 		t.Errorf("formats are %v", j.Output.Formats)
@@ -106,15 +106,16 @@ func TestDigest(t *testing.T) {
 	if got := digest("job.yaml", strings.Replace(base, "people.parquet", `"${P}.parquet"`, 1), map[string]string{"P": "people"}); got != want {
 		t.Error("the digest depends on how the path is spelled")
 	}
-	same := [][2]string{{"dir: out", "dir: out2"}, {"epsilon: 3", "epsilon: 4"}, {"{dir: out}", "{dir: out, formats: [arrow]}"}, {"1000", "1e3"}, {"{column: age}", "{'column': 'age'}"}}
+	same := [][2]string{{"dir: out", "dir: out2"}, {"epsilon: 3", "epsilon: 4"}, {"{dir: out}", "{dir: out, formats: [arrow]}"}, {"1000", "1e3"}, {"people.parquet", "./people.parquet"}, {"people.parquet", "/srv/people2.parquet"}, {"path: people.parquet", "path: people.parquet, format: parquet"},
+		{"{column: age}", "{'column': 'age'}"}}
 	for _, c := range same {
 		if digest("job.yaml", strings.Replace(base, c[0], c[1], 1), nil) != want {
 			t.Errorf("%s in place of %s changes the digest", c[1], c[0])
 		}
 	}
-	other := [][2]string{{"job: demo", "job: demo2"}, {"people.parquet", "people2.parquet"}, {"size: 1000", "size: 1001"}, {"size: 100}", "size: 101}"},
+	other := [][2]string{{"job: demo", "job: demo2"}, {"size: 1000", "size: 1001"}, {"size: 100}", "size: 101}"},
 		{"upper: 120", "upper: 121"}, {"upper: 120", "upper: 120, missing: drop"}, {`"0.5"`, "0.25"}, {`"0.5"`, "0.5, delta: 1e-9"}, {"{column: age}", "{column: age, x: 1}"},
-		{"from: srs, ", ""}, {"mechanism: mean", "mechanism: median"}, {"size: 100}", "size: 100, keep: true}"}, {"path: people.parquet", "path: people.parquet, format: parquet"},
+		{"from: srs, ", ""}, {"mechanism: mean", "mechanism: median"}, {"size: 100}", "size: 100, keep: true}"},
 		{"method: srswor, size: 100", "method: poisson, rate: 0.1"}}
 	seen := map[string]string{want: "base"}
 	for _, c := range other {

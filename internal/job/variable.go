@@ -88,8 +88,9 @@ func (c *cursor) join(path string) string {
 // ledgerSchemes are how a ledger's address begins.
 var ledgerSchemes = []string{"sqlite:", "postgres://", "postgresql://"}
 
-// ledgerAddress is the address of a ledger. It may hold a password, so no
-// problem repeats it.
+// ledgerAddress is the address of a ledger, as it is written. A relative path is
+// not joined to the job's folder here: ledger.ParseAddress does that, and does it
+// once. The address may hold a password, so no problem repeats it.
 func ledgerAddress() kind[Secret] {
 	return kind[Secret]{label: "address of a ledger", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
 		read: func(c *cursor, p lang.Place, into *Secret) bool {
@@ -101,13 +102,8 @@ func ledgerAddress() kind[Secret] {
 			if i < 0 {
 				return c.Wrong(p, fmt.Sprintf("for example sqlite:ledger.db or %s…", ledgerSchemes[1]), "must begin with %s", strings.Join(ledgerSchemes, " or "))
 			}
-			scheme := ledgerSchemes[i]
-			rest := text[len(scheme):]
-			if rest == "" {
+			if scheme := ledgerSchemes[i]; text == scheme {
 				return c.Wrong(p, "", "names no ledger after %s", scheme)
-			}
-			if scheme == "sqlite:" {
-				text = scheme + c.join(rest)
 			}
 			*into = NewSecret(text)
 			return true

@@ -24,10 +24,10 @@ var builtins = []string{"count", "mean", "median", "randomized-response", "regre
 
 // vector is one file of specs/vectors/job.
 type vector struct {
-	name, about, expect, digest, schema string
-	env                                 map[string]string
-	problems                            []string
-	text                                []byte
+	name, about, expect, digest, former, schema string
+	env                                         map[string]string
+	problems                                    []string
+	text                                        []byte
 }
 
 // vectors reads the corpus; an empty corpus, a short one and an unknown header fail.
@@ -73,6 +73,8 @@ func parseVector(data []byte) (vector, error) {
 			v.about = value
 		case "expect":
 			v.expect = value
+		case "former":
+			v.former = value
 		case "digest":
 			v.digest = value
 		case "schema":
@@ -100,7 +102,7 @@ func parseVector(data []byte) (vector, error) {
 	}
 	switch v.expect {
 	case "ok":
-		if len(v.problems) > 0 || v.digest == "" {
+		if len(v.problems) > 0 || v.digest == "" || v.former == "" {
 			return v, errors.New("ok wants a digest and no problems")
 		}
 	case "load", "check":
@@ -134,6 +136,9 @@ func checkOutcome(t *testing.T, v vector, j *job.Job, err error) {
 		}
 		if got := j.Digest(); got != v.digest || len(got) != 64 {
 			t.Fatalf("digest is %q, want %s", got, v.digest)
+		}
+		if got := j.FormerDigests(); got[0] != v.former {
+			t.Fatalf("the digest of earlier versions is %q, want %s", got[0], v.former)
 		}
 		return
 	}

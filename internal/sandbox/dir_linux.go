@@ -3,6 +3,7 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -10,6 +11,10 @@ import (
 
 // dirPrefix begins the names of private directories.
 const dirPrefix = "dprelease-plugin-"
+
+// newPrefix begins the name of a private directory until it is locked, which takes a
+// moment.
+const newPrefix = ".dprelease-new-"
 
 // Dir is a directory that only this user can enter. While it is open it is locked, which
 // says that the process that made it lives. One whose maker was killed may hold what a
@@ -23,16 +28,20 @@ type Dir struct {
 // NewDir makes a private directory and, the first time, removes in the background what
 // killed processes left behind.
 func NewDir() (*Dir, error) {
-	path, err := os.MkdirTemp(DirBase(), dirPrefix)
+	made, err := os.MkdirTemp(DirBase(), newPrefix)
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockDir(path)
+	// The directory gets its name when it is locked: one with the name and without a lock is stale.
+	d := &Dir{Path: filepath.Join(filepath.Dir(made), dirPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))}
+	if d.lock, err = lockDir(made); err == nil {
+		err = os.Rename(made, d.Path)
+	}
 	if err != nil {
-		_ = os.RemoveAll(path)
+		_ = os.RemoveAll(made)
+		d.lock.Close() // nil refuses
 		return nil, err
 	}
-	d := &Dir{Path: path, lock: lock}
 	d.swept.Go(sweepOnce)
 	return d, nil
 }
@@ -64,17 +73,17 @@ var swept sync.Map
 func sweepOnce() {
 	base := DirBase()
 	if _, again := swept.LoadOrStore(base, true); !again {
-		sweepStale(base, time.Minute)
+		sweepStale(base)
 	}
 }
 
-// sweepStale removes this user's directories that nobody holds a lock on. One that
-// was just made may not be locked yet, so young ones are left.
-func sweepStale(base string, age time.Duration) {
+// sweepStale removes this user's directories that nobody holds a lock on.
+func sweepStale(base string) {
 	dirs, _ := filepath.Glob(filepath.Join(base, dirPrefix+"*"))
-	for _, dir := range dirs {
+	unnamed, _ := filepath.Glob(filepath.Join(base, newPrefix+"*"))
+	for _, dir := range append(dirs, unnamed...) {
 		fi, err := os.Lstat(dir)
-		if err != nil || !fi.IsDir() || time.Since(fi.ModTime()) < age {
+		if err != nil || !fi.IsDir() || strings.HasPrefix(filepath.Base(dir), newPrefix) && time.Since(fi.ModTime()) < time.Minute {
 			continue
 		}
 		if st, ok := fi.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Getuid() {

@@ -27,7 +27,8 @@ func TestSweepStale(t *testing.T) {
 		}
 		return dir
 	}
-	stale, living, young, other := make(dirPrefix+"1", time.Hour), make(dirPrefix+"2", time.Hour), make(dirPrefix+"3", 0), make("else", time.Hour)
+	stale, living, young, other := make(dirPrefix+"1", 0), make(dirPrefix+"2", time.Hour), make(newPrefix+"3", 0), make("else", time.Hour)
+	unnamed := make(newPrefix+"4", time.Hour)
 	lock, err := lockDir(living)
 	if err != nil {
 		t.Fatal(err)
@@ -37,8 +38,8 @@ func TestSweepStale(t *testing.T) {
 	if err := os.Symlink(other, link); err != nil {
 		t.Fatal(err)
 	}
-	sweepStale(base, time.Minute)
-	for dir, want := range map[string]bool{stale: false, living: true, young: true, other: true, link: true} {
+	sweepStale(base)
+	for dir, want := range map[string]bool{stale: false, unnamed: false, living: true, young: true, other: true, link: true} {
 		if _, err := os.Lstat(dir); (err == nil) != want {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 		}

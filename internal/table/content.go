@@ -222,9 +222,31 @@ func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error)
 	if err := c.rest(ctx, func(*member) bool { return true }); err != nil {
 		return Fingerprint{}, err
 	}
+	return c.digest(key, c.cols)
+}
+
+// Columns returns the fingerprint of each column on its own, by its name: what
+// Fingerprint returns for a Content of that column alone. It reads what no scan has.
+func (c *Content) Columns(ctx context.Context, key Key) (map[string]Fingerprint, error) {
+	if err := c.rest(ctx, func(*member) bool { return true }); err != nil {
+		return nil, err
+	}
+	out := map[string]Fingerprint{}
+	for _, col := range c.cols {
+		f, err := c.digest(key, []int{col})
+		if err != nil {
+			return nil, err
+		}
+		out[c.table.columns[col].Name] = f
+	}
+	return out, nil
+}
+
+// digest is the fingerprint of some columns, all of which were read.
+func (c *Content) digest(key Key, cols []int) (Fingerprint, error) {
 	mac := hmac.New(sha256.New, key[:])
 	_, _ = mac.Write([]byte(fingerprintVersion))
-	head, err := c.describe()
+	head, err := c.describe(cols)
 	if err != nil {
 		return Fingerprint{}, err
 	}
@@ -232,11 +254,15 @@ func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error)
 	_, _ = mac.Write(head)
 	b := make([]byte, 0, 24)
 	c.mu.Lock()
-	for i := range c.segments {
-		s := &c.segments[i]
-		b = binary.LittleEndian.AppendUint64(b[:0], uint64(s.size))
-		b = binary.LittleEndian.AppendUint64(b, s.sum.Lo)
-		_, _ = mac.Write(binary.LittleEndian.AppendUint64(b, s.sum.Hi))
+	for _, r := range c.runs {
+		if !slices.Contains(cols, r.col) {
+			continue
+		}
+		for _, s := range c.segments[r.from:r.to] {
+			b = binary.LittleEndian.AppendUint64(b[:0], uint64(s.size))
+			b = binary.LittleEndian.AppendUint64(b, s.sum.Lo)
+			_, _ = mac.Write(binary.LittleEndian.AppendUint64(b, s.sum.Hi))
+		}
 	}
 	c.mu.Unlock()
 	for _, f := range c.table.files {
@@ -258,7 +284,7 @@ func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fin
 
 // describe says what the segments are of: the columns, the layout of every file, and how many segments are whose. With
 // it the segments can be read in one way only. The names, types and order of all fields here are part of version 2.
-func (c *Content) describe() ([]byte, error) {
+func (c *Content) describe(cols []int) ([]byte, error) {
 	type column struct {
 		Name             string
 		Kind             Kind
@@ -277,7 +303,7 @@ func (c *Content) describe() ([]byte, error) {
 		Rows    [][]int64
 		Stored  []stored
 	}
-	for _, col := range c.cols {
+	for _, col := range cols {
 		k := c.table.columns[col]
 		d.Columns = append(d.Columns, column{k.Name, k.Kind, k.Nullable, k.Usable, k.Reason, k.Scale, k.Unit, k.Approximate || k.Unsigned})
 	}
@@ -285,6 +311,9 @@ func (c *Content) describe() ([]byte, error) {
 		d.Rows = append(d.Rows, f.groups())
 	}
 	for _, r := range c.runs {
+		if !slices.Contains(cols, r.col) {
+			continue
+		}
 		d.Stored = append(d.Stored, stored{r.file.storageOf(c.table, r.col), r.to - r.from})
 	}
 	b, err := json.Marshal(d)

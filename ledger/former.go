@@ -1,0 +1,106 @@
+package ledger
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// An earlier version knew what a job asks for by another digest, which its debits say. The
+// table of former digests finds those debits. An upgrade makes the table from the chain,
+// and the tree of digests commits to it: nothing is spent again because a row is gone.
+
+// formerKey is what the tree of digests knows the debits of a former digest by.
+func formerKey(digest string) string { return "former\n" + digest }
+
+// noteFormer stores what the chain says of former digests.
+func (t *tx) noteFormer(v *Auditor) error {
+	v.putFormer()
+	const atOnce = 200
+	for _, digest := range slices.Sorted(maps.Keys(v.former)) {
+		for ids := range slices.Chunk(v.former[digest], atOnce) {
+			var args []any
+			for _, id := range ids {
+				args = append(args, id, digest)
+			}
+			if err := t.exec("INSERT INTO dprelease_former (release, digest) VALUES (?, ?)"+strings.Repeat(", (?, ?)", len(ids)-1), args...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// putFormer enters the former digests into the tree.
+func (v *Auditor) putFormer() {
+	for _, digest := range slices.Sorted(maps.Keys(v.former)) {
+		v.put(formerKey(digest), v.former[digest])
+	}
+}
+
+// formerly finds the releases that an earlier version debited under a digest.
+func (t *tx) formerly(digest string) ([]*Release, error) {
+	rows, err := t.rows("SELECT release FROM dprelease_former WHERE digest = ? ORDER BY release", digest)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	var read any
+	if len(ids) > 0 {
+		read = ids
+	}
+	if err := t.holds(formerKey(digest), read, "the list of releases of an earlier version"); err != nil {
+		return nil, err
+	}
+	out := make([]*Release, len(ids))
+	for i, id := range ids {
+		if out[i], err = t.release(id); err != nil {
+			return nil, err
+		}
+		if out[i] == nil {
+			return nil, t.tampered("the release of an earlier version is gone")
+		}
+	}
+	return out, nil
+}
+
+// matchFormer holds the table of former digests to the chain.
+func (v *Auditor) matchFormer(t *tx) error {
+	if !v.stated { // the upgrade will write it
+		return nil
+	}
+	rows, err := t.rows("SELECT release, digest FROM dprelease_former")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	want := 0
+	for _, ids := range v.former {
+		want += len(ids)
+	}
+	n, same := 0, true
+	for ; rows.Next(); n++ {
+		var id int64
+		var digest string
+		if err := rows.Scan(&id, &digest); err != nil {
+			return err
+		}
+		same = same && slices.Contains(v.former[digest], id)
+	}
+	if !same || n != want {
+		v.find(FoundTables, "former digests", "the releases of earlier versions do not follow from the chain")
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}

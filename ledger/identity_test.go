@@ -1,0 +1,338 @@
+package ledger
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// A ledger of an earlier version knows a job by a former digest, finds its release
+// under the new plan, and learns which columns its accounts keep.
+func TestUpgradeKnowsFormerReleases(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		report := `{"dataset":{"relation":"replace-one","public_columns":["region"]}}`
+		l := open(t, at)
+		q := request("old plan", 0.25)
+		q.Digest = "former"
+		k := debit(t, l, q)
+		if err := l.Seal(background, k, "c", []File{{Path: "report.json", Data: []byte(report)}}); err != nil {
+			t.Fatal(err)
+		}
+		q.Plan, q.Digest = "cut off", "former of another"
+		debit(t, l, q)
+		l.Close()
+		die(t, at)
+		downgrade(t, at)
+
+		l = open(t, at)
+		verified(t, l)
+		for _, c := range []struct {
+			content, former            string
+			found, unfinished, compare bool
+		}{
+			{"", "former", false, false, true}, {"c", "former", true, false, false}, {"d", "former", false, false, false},
+			{"c", "of nobody", false, false, false},
+		} {
+			s, err := l.Look(background, "new plan", c.content, "spelled otherwise", c.former)
+			if err != nil || (s.Found != nil) != c.found || s.Unfinished != c.unfinished || s.Compare != c.compare {
+				t.Errorf("%+v: %+v, %v", c, s, err)
+			}
+		}
+		q = request("new plan", 0.25)
+		q.Former, q.Content = []string{"former"}, "c"
+		if s, err := l.Debit(background, q); err != nil || s.Found == nil || s.Found.ID != k.Release {
+			t.Errorf("a debit: %+v, %v", s, err)
+		}
+		q.Former, q.Content = []string{"former of another"}, ""
+		if _, err := l.Debit(background, q); codeOf(err) != CodeUnfinished {
+			t.Errorf("a run that was cut off: %v", err)
+		}
+		q.Again = true
+		debit(t, l, q)
+		if a, err := l.Account(background, people); err != nil || fmt.Sprint(a.Keeps) != "[region]" {
+			t.Errorf("%+v, %v", a, err)
+		}
+		verified(t, l)
+
+		// A former digest that somebody took away, or gave to another release, is missed.
+		for _, s := range []string{"UPDATE dprelease_former SET digest = 'former' WHERE digest <> 'former'", "DELETE FROM dprelease_former"} {
+			if _, err := rawDB(t, at).Exec(s); err != nil {
+				t.Fatal(err)
+			}
+			q = request("another plan", 0.25)
+			q.Former, q.Content = []string{"former"}, "c"
+			if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
+				t.Errorf("%s: %v", s, err)
+			}
+			if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "releases of earlier versions") {
+				t.Errorf("%s: verify: %v, %v", s, v.Findings(), err)
+			}
+		}
+	})
+}
+
+// downgrade makes a ledger one of the version before: its records tell no state, and what
+// the newest version of the tables added is gone.
+func downgrade(t testing.TB, at string) {
+	t.Helper()
+	l := open(t, at)
+	hash := genesis
+	bind := address(t, at).dialect().bind
+	raw := rawDB(t, at)
+	defer raw.Close()
+	do := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := raw.Exec(bind(statement), args...); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	var records []Record
+	if err := l.Records(background, func(r Record) error { records = append(records, r); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	for _, r := range records {
+		var body map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{"after", "state", "keeps", "secret"} {
+			delete(body, key)
+		}
+		if r.Kind == kindLedger {
+			body["format"] = json.RawMessage("1")
+		}
+		text, err := encode(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body, r.Prev = text, hash
+		r.Hash = hashRecord(l.ID(), &r)
+		hash = r.Hash
+		do("UPDATE dprelease_records SET body = ?, prev = ?, hash = ? WHERE seq = ?", r.Body, r.Prev, r.Hash, r.Seq)
+	}
+	do("UPDATE dprelease_head SET hash = ?", hash)
+	do("ALTER TABLE dprelease_head RENAME COLUMN secret TO content_key")
+	for _, column := range []string{"acts", "last", "two_persons", "pending", "keeps"} {
+		do("ALTER TABLE dprelease_accounts DROP COLUMN " + column)
+	}
+	for _, table := range []string{"tree", "former", "failures", "columns", "separate", "leftovers"} {
+		do("DROP TABLE dprelease_" + table)
+	}
+	do("DROP INDEX dprelease_releases_content")
+	do("DROP INDEX dprelease_records_looks")
+	do("UPDATE dprelease_version SET version = " + fmt.Sprint(len(schema)-1))
+}
+
+// A failure that its content causes is known again on that content, and only there; it
+// stands in no record.
+func TestFailureIsBoundToItsContent(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		q := request("p", 0.25)
+		k := debit(t, l, q)
+		if err := l.Fail(background, k, Failure{Exit: 6, Code: "DATA_MISSING", Message: "column age", Content: "bad"}); err != nil {
+			t.Fatal(err)
+		}
+		look := func(content string) Standing {
+			s, err := l.Look(background, "p", content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		if s := look(""); !s.Compare || s.Unfinished {
+			t.Errorf("content unknown: %+v", s)
+		}
+		if s := look("bad"); !s.Hopeless() || s.Failed.Code != "DATA_MISSING" || s.Failed.Message != "column age" || s.Failed.Exit != 6 {
+			t.Errorf("the same content: %+v", s)
+		}
+		q.Content, q.Again = "bad", true
+		if s, err := l.Debit(background, q); err != nil || !s.Hopeless() || s.Ticket != nil {
+			t.Errorf("spend again on the same content: %+v, %v", s, err)
+		}
+		if s := look("mended"); s.Unfinished || s.Hopeless() || s.Compare {
+			t.Errorf("another content: %+v", s)
+		}
+		q.Content, q.Again = "mended", false
+		k = debit(t, l, q)
+		if s := look("bad"); !s.Busy {
+			t.Errorf("while another run is at work: %+v", s)
+		}
+		if err := l.Fail(background, k, Failure{Exit: 5, Code: "PLUGIN_CRASHED"}); err != nil {
+			t.Fatal(err)
+		}
+		s := look("mended")
+		if !s.Unfinished || s.Hopeless() || !strings.Contains(s.Refusal().Message, "PLUGIN_CRASHED") {
+			t.Errorf("a failure of no content: %+v", s)
+		}
+		if s := look("bad"); !s.Hopeless() {
+			t.Errorf("the first content, later: %+v", s)
+		}
+		if err := l.Records(background, func(r Record) error {
+			if strings.Contains(r.Body, "DATA_") || strings.Contains(r.Body, "PLUGIN_") {
+				t.Errorf("record %d tells how a run failed: %s", r.Seq, r.Body)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		verified(t, l)
+	})
+}
+
+// The first job decides which columns its account keeps; a job with another one is
+// refused until a person says, for a reason that is recorded, that the account keeps
+// that as well.
+func TestAccountKeepsColumns(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		ask := func(plan string, keeps ...string) error {
+			q := request(plan, 0.125)
+			q.Keeps = keeps
+			_, err := l.Debit(background, q)
+			return err
+		}
+		if err := ask("first", "region", "region"); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask("none"); err != nil {
+			t.Errorf("a job that keeps nothing: %v", err)
+		}
+		if err := ask("other", "region", "school"); codeOf(err) != CodeKept || !strings.Contains(err.Error(), "dprelease ledger keep --columns region,school") {
+			t.Errorf("a job that keeps more: %v", err)
+		}
+		if _, err := l.SetKeeps(background, people, []string{"school"}, " "); codeOf(err) != CodeKept {
+			t.Errorf("without a reason: %v", err)
+		}
+		if keeps, err := l.SetKeeps(background, people, []string{"school"}, "decided"); err != nil || fmt.Sprint(keeps) != "[region school]" {
+			t.Errorf("%v, %v", keeps, err)
+		}
+		if _, err := l.SetKeeps(background, people, []string{"region"}, "decided"); codeOf(err) != CodeKept {
+			t.Errorf("columns are taken away: %v", err)
+		}
+		if err := ask("other", "region", "school"); err != nil {
+			t.Error(err)
+		}
+		verified(t, l)
+
+		// An account that a person opened without a word on it.
+		other := people
+		other.Dataset = "others"
+		a, err := l.OpenAccount(background, other, Opening{Filter: Basic, Limit: limit("1", "0")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Keeps != nil {
+			t.Errorf("before the first job: %v", a.Keeps)
+		}
+		q := request("others", 0.125)
+		q.Account, q.Keeps = other, []string{"school"}
+		if k := debit(t, l, q); fmt.Sprint(k.Account.Keeps) != "[school]" {
+			t.Errorf("keeps %v", k.Account.Keeps)
+		}
+		// And one that it opened for nobody who keeps anything.
+		other.Dataset = "strict"
+		if _, err := l.OpenAccount(background, other, Opening{Filter: Basic, Limit: limit("1", "0"), Keeps: []string{}}); err != nil {
+			t.Fatal(err)
+		}
+		q.Plan, q.Account = "strict", other
+		if _, err := l.Debit(background, q); codeOf(err) != CodeKept {
+			t.Errorf("an account that keeps nothing: %v", err)
+		}
+		verified(t, l)
+	})
+}
+
+// A second account for data that another was charged for does not open silently, and
+// columns that overlap are enough to see it.
+func TestSecondAccountForTheSameData(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		column := func(name, digest string) Column { return Column{Name: name, Tag: l.Tag(name, 10), Digest: digest} }
+		q := request("first", 0.125)
+		q.Columns = []Column{column("x", ""), column("y", "")}
+		k := debit(t, l, q)
+		k.Columns = []Column{column("x", "dx"), column("y", "dy")}
+		if err := l.Seal(background, k, "xy", someFiles); err != nil {
+			t.Fatal(err)
+		}
+		other := people
+		other.Relation = privacy.AddRemove
+		ask := func(columns ...Column) (Standing, error) {
+			q := request("second", 0.125)
+			q.Account, q.Columns = other, columns
+			if columns[0].Digest != "" {
+				q.Content = "c"
+			}
+			return l.Debit(background, q)
+		}
+		if s, err := ask(column("y", ""), column("z", "")); err != nil || !s.Compare {
+			t.Fatalf("a column of that name and length: %+v, %v", s, err)
+		}
+		_, err := ask(column("y", "dy"), column("z", "dz"))
+		if codeOf(err) != CodeSame || !strings.Contains(err.Error(), "column y") || !strings.Contains(err.Error(), "ledger separate --dataset people --relation add-remove --from people --from-relation replace-one") {
+			t.Fatalf("the same column: %v", err)
+		}
+		if a, err := l.Account(background, other); err != nil || a != nil {
+			t.Errorf("an account was opened: %v, %v", a, err)
+		}
+		p := pair(other.name(), people.name())
+		raw := rawDB(t, at)
+		if _, err := raw.Exec(address(t, at).dialect().bind("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)"), p[0], p[1]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ask(column("y", "dy"), column("z", "dz")); codeOf(err) != CodeTampered {
+			t.Errorf("a forged permission: %v", err)
+		}
+		if _, err := raw.Exec("DELETE FROM dprelease_separate"); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Separate(background, other, people, ""); codeOf(err) != CodeSame {
+			t.Errorf("without a reason: %v", err)
+		}
+		if err := l.Separate(background, people, people, "x"); codeOf(err) != CodeSame {
+			t.Errorf("one account: %v", err)
+		}
+		s, err := ask(column("y", "another"), column("z", "dz"))
+		if err != nil || s.Ticket == nil {
+			t.Fatalf("other data: %+v, %v", s, err)
+		}
+		// It turns out while the table is read.
+		s.Ticket.Columns = []Column{column("x", "dx")}
+		if err := l.Seal(background, s.Ticket, "c", someFiles); codeOf(err) != CodeSame {
+			t.Errorf("at the seal: %v", err)
+		}
+		for range 2 {
+			if err := l.Separate(background, other, people, "two papers"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Seal(background, s.Ticket, "c", someFiles); err != nil {
+			t.Errorf("at the seal, when it is meant: %v", err)
+		}
+		verified(t, l)
+		if err := l.Records(background, func(r Record) error {
+			if strings.Contains(r.Body, `"dx"`) || strings.Contains(r.Body, l.Tag("x", 10)) {
+				t.Errorf("record %d tells of a column: %s", r.Seq, r.Body)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rawDB(t, at).Exec("DELETE FROM dprelease_separate"); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "separate accounts") {
+			t.Errorf("verify: %v, %v", v.Findings(), err)
+		}
+		q = request("third", 0.125)
+		q.Account, q.Columns, q.Content = other, []Column{column("x", "dx")}, "third"
+		if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
+			t.Errorf("a permission that is gone: %v", err)
+		}
+	})
+}

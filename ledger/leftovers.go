@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+)
+
+// A run notes the folder in which it makes its output with its debit, and the note goes
+// with the folder. Where a run is killed, the next run of the account finds the note and
+// removes the folder. Notes are private and stand beside the chain.
+
+func (t *tx) noteFolder(release, account int64, host, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	return t.exec("INSERT INTO dprelease_leftovers (release, account, host, path) VALUES (?, ?, ?, ?)", release, account, host, folder)
+}
+
+func (t *tx) forgetFolder(release int64) error {
+	return t.exec("DELETE FROM dprelease_leftovers WHERE release = ?", release)
+}
+
+// Leftovers returns the folders on a host that runs of an account noted and did not
+// put in their place, by release.
+func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (folders map[int64]string, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		rows, err := t.rows("SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND f.host = ?",
+			k.Dataset, k.Unit, k.Relation.String(), host)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		folders = map[int64]string{}
+		for rows.Next() {
+			var release int64
+			var path string
+			if err := rows.Scan(&release, &path); err != nil {
+				return err
+			}
+			folders[release] = path
+		}
+		return errors.Join(rows.Err(), rows.Close())
+	})
+	return folders, err
+}
+
+// Forget drops the note of a release's folder.
+func (l *Ledger) Forget(ctx context.Context, release int64) error {
+	return l.write(ctx, func(t *tx) error { return t.forgetFolder(release) })
+}
