@@ -84,7 +84,7 @@ func attacks(t *testing.T, e privacy.Event, fixed bool) []laws {
 			p := 1 / (1 + math.Exp(-logit))
 			return []float64{p, 1 - p}
 		}
-		for _, at := range []float64{0.1, 0.3, 0.5, 0.7, 0.9} {
+		for _, at := range []float64{0.05, 0.3, 0.5, 0.7, 0.95} {
 			x, y := law(at*e.Eps), law((at-1)*e.Eps)
 			out = append(out, laws{y, x, y}, laws{x, x, y}, laws{law((at - 0.5) * e.Eps), x, y})
 		}
