@@ -104,7 +104,7 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 // already would not add up to the guarantee that the account states. A debit without a
 // release published nothing and relies on nothing.
 func (t *tx) reportedKeeps(a *Account) ([]string, error) {
-	rows, err := t.rows("SELECT id, archive_digest, archive FROM dprelease_releases WHERE account = ? AND archive IS NOT NULL ORDER BY id", a.ID)
+	rows, err := t.rows("SELECT id, archive_digest, archive FROM dprelease_releases WHERE account = ? AND state IN (?, ?) ORDER BY id", a.ID, Sealed, Published)
 	if err != nil {
 		return nil, err
 	}

@@ -239,8 +239,9 @@ func found(t *testing.T, l *Ledger, id int64) (*Release, []File) {
 // them is changed.
 func TestUpgradeRefusesTampering(t *testing.T) {
 	for what, statement := range map[string]string{
-		"spent":     `UPDATE dprelease_accounts SET spent = '["0","0"]' WHERE filter = 'basic'`,
-		"a limit":   "UPDATE dprelease_accounts SET limit_epsilon = '100'",
+		"spent":   `UPDATE dprelease_accounts SET spent = '["0","0"]' WHERE filter = 'basic'`,
+		"a limit": "UPDATE dprelease_accounts SET limit_epsilon = '100'",
+		"stored bytes, which say what neighbours keep": "UPDATE dprelease_releases SET archive = NULL",
 		"a record":  "DELETE FROM dprelease_records WHERE seq = 5",
 		"a release": "DELETE FROM dprelease_releases WHERE id = (SELECT MIN(id) FROM dprelease_releases)",
 	} {

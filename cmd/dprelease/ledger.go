@@ -100,7 +100,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 	case err == nil || errors.As(err, &done):
 		return err
 	case errors.As(err, &known):
-		return e.fail(ctx, &pipeline.Failure{Exit: pipeline.ExitLedger, Code: known.Code, Message: known.Message})
+		return e.fail(ctx, &pipeline.Failure{Exit: pipeline.CodeOf(known.Code).Exit, Code: known.Code, Message: known.Message})
 	}
 	return e.fail(ctx, err)
 }
