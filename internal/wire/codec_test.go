@@ -85,11 +85,13 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func fromRequest(r sdk.PlanRequest) (*PlanRequest, error)     { return FromPlanRequest("m", r) }
-func fromRelease(r sdk.ReleaseRequest) (*ReleaseStart, error) { return FromReleaseRequest(Version, "m", r) }
-func toRelease(m *ReleaseStart) (sdk.ReleaseRequest, error)   { return ToReleaseRequest(Version, m) }
-func fromPlan(p sdk.Plan) (*Plan, error)                      { return FromPlan(Version, p) }
-func toPlan(m *Plan) (sdk.Plan, error)                        { return ToPlan(Version, m) }
+func fromRequest(r sdk.PlanRequest) (*PlanRequest, error) { return FromPlanRequest("m", r) }
+func fromRelease(r sdk.ReleaseRequest) (*ReleaseStart, error) {
+	return FromReleaseRequest(Version, "m", r)
+}
+func toRelease(m *ReleaseStart) (sdk.ReleaseRequest, error) { return ToReleaseRequest(Version, m) }
+func fromPlan(p sdk.Plan) (*Plan, error)                    { return FromPlan(Version, p) }
+func toPlan(m *Plan) (sdk.Plan, error)                      { return ToPlan(Version, m) }
 
 // trip sends a value over the wire.
 func trip[A any, B any, M interface {
