@@ -78,6 +78,16 @@ func attacks(t *testing.T, e privacy.Event, fixed bool) []laws {
 		no := math.Exp(-e.Eps) * yes
 		x, y := []float64{yes, no}, []float64{no, yes}
 		out = append(out, laws{y, x, y}, laws{x, x, y}, laws{{0.5, 0.5}, x, y})
+	case privacy.BoundedRange:
+		// Two outcomes: the range of the log ratios is the difference of the log odds.
+		law := func(logit float64) []float64 {
+			p := 1 / (1 + math.Exp(-logit))
+			return []float64{p, 1 - p}
+		}
+		for _, at := range []float64{0.05, 0.3, 0.5, 0.7, 0.95} {
+			x, y := law(at*e.Eps), law((at-1)*e.Eps)
+			out = append(out, laws{y, x, y}, laws{x, x, y}, laws{law((at - 0.5) * e.Eps), x, y})
+		}
 	default:
 		t.Fatalf("no attack on %T", e)
 	}

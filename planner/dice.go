@@ -69,7 +69,7 @@ func (d *Dice) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, 
 
 // Select draws a point with the weights of the exponential mechanism. When Quiet is set
 // it takes the middle of the best piece.
-func (d *Dice) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
+func (d *Dice) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	if len(pieces) == 0 {
 		return 0, errors.New("nothing to select from")
 	}

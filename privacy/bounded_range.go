@@ -24,6 +24,9 @@ func (BoundedRange) event() {}
 // Kind is "bounded_range".
 func (BoundedRange) Kind() string { return "bounded_range" }
 
+// Epsilon is Eps.
+func (e BoundedRange) Epsilon() float64 { return e.Eps }
+
 var boundedRangeKind = declare(declaration[BoundedRange]{
 	about:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism",
 	also:    []string{"exponential", "exponential_mechanism", "selection"},

@@ -43,6 +43,13 @@ type Sampling interface {
 	With(inner Event) Event
 }
 
+// Selection is an event that a selection by the exponential mechanism causes.
+type Selection interface {
+	Event
+	// Epsilon bounds the logarithms of the ratios of probabilities as the event says.
+	Epsilon() float64
+}
+
 // Sensitivity is how far a query moves between neighbours, under each relation.
 // The zero value stands for 1 under add-remove and 2 under replace-one: what a
 // value of norm at most 1 does to a sum. Where only AddRemove is given,

@@ -33,6 +33,9 @@ func (RandomizedResponse) event() {}
 // Kind is "pure".
 func (Pure) Kind() string { return "pure" }
 
+// Epsilon is Eps.
+func (e Pure) Epsilon() float64 { return e.Eps }
+
 // Kind is "approx".
 func (Approx) Kind() string { return "approx" }
 

@@ -99,6 +99,20 @@ var kindsByType = func() map[reflect.Type]*Kind {
 	return out
 }()
 
+var kindsByName = func() map[string]*Kind {
+	out := make(map[string]*Kind, len(kinds))
+	for _, k := range kinds {
+		out[k.Name] = k
+	}
+	return out
+}()
+
+// KindNamed returns the declaration of the kind of that name.
+func KindNamed(name string) (k *Kind, ok bool) {
+	k, ok = kindsByName[name]
+	return k, ok
+}
+
 // Kinds returns the declarations of all kinds of events, in the order of the
 // specification.
 func Kinds() []*Kind { return slices.Clone(kinds) }

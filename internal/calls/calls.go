@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -18,8 +17,8 @@ const (
 // ErrDiffers says that a noise call is not the one that the plan has next.
 var ErrDiffers = errors.New("noise call differs from the plan")
 
-// Walk goes through a plan's event and compares every noise call with the next
-// leaf. Leaves come from left to right, with every repeat unrolled. A sampling node
+// Walk goes through a plan's event and compares the canonical bytes of every noise call
+// with those of the next leaf. Leaves come from left to right, with every repeat unrolled. A sampling node
 // comes first as the call that draws it, then as the calls of its inner event. A last
 // iterate comes as its steps; where a step does not use all records, the call for its
 // batch comes before its noise. After one call that differs, Walk refuses every
@@ -52,7 +51,7 @@ func New(e privacy.Event) (*Walk, error) {
 // stands below a shuffler, else 0.
 func (w *Walk) Next(e privacy.Event) (shuffled int64, err error) {
 	want, f := w.next()
-	if w.failed || want == nil || !reflect.DeepEqual(want, e) {
+	if w.failed || want == nil || !privacy.Equal(want, e) {
 		w.failed = true
 		return 0, ErrDiffers
 	}
@@ -110,7 +109,7 @@ func (w *Walk) pop() {
 	parent := &w.stack[n-1]
 	if r, ok := parent.event.(privacy.Repeat); ok {
 		// Equal runs are counted, so that a million steps take no memory.
-		if k := len(parent.did); k > 0 && reflect.DeepEqual(parent.did[k-1].(privacy.Repeat).Event, did) {
+		if k := len(parent.did); k > 0 && privacy.Equal(parent.did[k-1].(privacy.Repeat).Event, did) {
 			last := parent.did[k-1].(privacy.Repeat)
 			last.N++
 			parent.did[k-1] = last
@@ -242,8 +241,8 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 		return 1, drawable("discrete_gaussian.sigma", e.Sigma)
 	case privacy.Approx:
 		return 1, positive("approx.eps", e.Eps)
-	case privacy.Pure:
-		return 1, positive("pure.eps", e.Eps)
+	case privacy.Selection:
+		return 1, positive(e.Kind()+".eps", e.Epsilon())
 	case privacy.RandomizedResponse:
 		if e.K < 2 {
 			return 0, fmt.Errorf("randomized_response.k must be at least 2")

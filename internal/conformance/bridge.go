@@ -108,7 +108,7 @@ func (b *bridge) SmoothLaplace(value, scale, granularity float64) (out float64, 
 
 func (b *bridge) Select(pieces []sdk.Piece, rate float64) (out int64, err error) {
 	c := sdktest.Call{Method: "Select", Pieces: slices.Clone(pieces), Rate: rate}
-	err = call(b, c, func(ev privacy.Pure) (err error) {
+	err = call(b, c, func(ev privacy.Selection) (err error) {
 		if len(pieces) == 0 || !(rate > 0) {
 			return errors.New("select needs a piece and a positive rate")
 		}

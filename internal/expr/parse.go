@@ -20,7 +20,7 @@ const (
 	// MaxBytes is the size of the largest text that is read.
 	MaxBytes = 1 << 20
 	// MaxDepth is how many events may stand inside one another.
-	MaxDepth = 100
+	MaxDepth = privacy.MaxDepth
 	// MaxEvents is how many events one expression may hold; repetition is written as
 	// repeat.
 	MaxEvents = 10_000

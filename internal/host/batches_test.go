@@ -45,8 +45,8 @@ func TestNextBatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		code := ""
-		s := &noiseServer{drawer: newDrawer(t), calls: calls, rows: c.rows, read: c.read, fail: func(c string) { code = c }}
-		ev, err := wire.FromEvent(c.asked)
+		s := &noiseServer{version: wire.Version, drawer: newDrawer(t), calls: calls, rows: c.rows, read: c.read, fail: func(c string) { code = c }}
+		ev, err := wire.FromEvent(wire.Version, c.asked)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,9 +94,9 @@ func TestBatchesOfSeveralRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &noiseServer{drawer: newDrawer(t), calls: calls, rows: 30, read: true, fail: func(c string) { t.Fatalf("failed: %s", c) }}
+	s := &noiseServer{version: wire.Version, drawer: newDrawer(t), calls: calls, rows: 30, read: true, fail: func(c string) { t.Fatalf("failed: %s", c) }}
 	for i, r := range runs {
-		ev, err := wire.FromEvent(r)
+		ev, err := wire.FromEvent(wire.Version, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestBatchesOfSeveralRuns(t *testing.T) {
 			if err := s.NextSample(&wire.NextSampleRequest{Event: ev}, to); err != nil {
 				t.Fatal(err)
 			}
-			noise, err := wire.FromEvent(r.StepAt(k))
+			noise, err := wire.FromEvent(wire.Version, r.StepAt(k))
 			if err != nil {
 				t.Fatal(err)
 			}

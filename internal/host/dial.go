@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os/exec"
 
 	"google.golang.org/grpc"
 
 	"github.com/dprelease/dprelease/internal/wire"
 )
-
-type execCmd = exec.Cmd
 
 // brokerStream is the stream on which a plugin could announce sockets of its own to
 // the host. It has none to announce, and each would cost memory: the first ends it.
@@ -23,7 +20,7 @@ var errBroker = errors.New("plugin must not announce sockets")
 func (p *Plugin) dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			return dialOwn(ctx, p.runner.process(), p.runner.dir, p.runner.socket())
+			return p.runner.process().Dial(ctx, p.runner.dir, p.runner.socket())
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		grpc.WithMaxHeaderListSize(64 << 10),

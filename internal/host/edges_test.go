@@ -124,10 +124,10 @@ func whole(t testing.TB, c Command, l Limits) (base string, err error) {
 	defer p.Close()
 	plan, err := p.Plan(ctx, request())
 	if err != nil {
-		return p.base, err
+		return p.dir.Path, err
 	}
 	_, _, err = p.Release(ctx, releaseOf(request(), plan), rows, &fakeDrawer{})
-	return p.base, err
+	return p.dir.Path, err
 }
 
 func TestRawEdges(t *testing.T) {

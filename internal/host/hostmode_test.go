@@ -35,12 +35,12 @@ func hostMode(args []string) {
 }
 
 func stopProcess(p *Plugin) error {
-	pid := p.runner.process().pid
+	pid := p.runner.process().Pid()
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
 	for {
-		if s, ok := readStat(pid); !ok || s.state == 'T' {
+		if s, ok := processes()[pid]; !ok || s.state == 'T' {
 			return nil
 		}
 		time.Sleep(time.Millisecond)

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -40,18 +41,18 @@ type lane interface {
 
 // socketLane is a unix socket of the host's own, in the private directory.
 type socketLane struct {
-	l    *ownListener
+	l    *sandbox.Listener
 	path string
 	stop func() bool
 }
 
 func newSocketLane(p *Plugin) (*socketLane, error) {
-	path := filepath.Join(p.base, "rows-"+strconv.FormatUint(uint64(p.joint.broker.NextId()), 10))
+	path := filepath.Join(p.dir.Path, "rows-"+strconv.FormatUint(uint64(p.joint.broker.NextId()), 10))
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, err
 	}
-	return &socketLane{l: newOwnListener(l, p.runner.process(), 1), path: path}, nil
+	return &socketLane{l: p.runner.process().Guard(l, 1), path: path}, nil
 }
 
 func (l *socketLane) describe(m *wire.ReleaseStart) {

@@ -2,10 +2,10 @@ package host
 
 import (
 	"context"
-	"net"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -77,8 +77,7 @@ func (l *columnsLane) open(ctx context.Context, _ []sdk.Column) (rowSink, error)
 	if err != nil {
 		return nil, err
 	}
-	socket := conn.(*countedConn).Conn.(*net.UnixConn)
-	if _, _, err := socket.WriteMsgUnix(l.layout.Announcement(), unix.UnixRights(l.fd), nil); err != nil {
+	if _, _, err := conn.(*sandbox.Conn).WriteMsgUnix(l.layout.Announcement(), unix.UnixRights(l.fd), nil); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func rawMemory(mode string, start *wire.ReleaseStart) (sdk.Rows, error) {
 	if _, _, _, _, err = conn.ReadMsgUnix(head, rights); err != nil {
 		return nil, err
 	}
-	req := mustMessage(wire.ToReleaseRequest(start))
+	req := mustMessage(wire.ToReleaseRequest(rawVersion, start))
 	layout, err := wire.ParseAnnouncement(head, mustMessage(req.Plan.Declared(req.Public)))
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func TestMemoryMisused(t *testing.T) {
 			}
 			_, _, err = p.Release(context.Background(), releaseOf(request(), plan), manyRows, &fakeDrawer{})
 			checkCode(t, err, code)
-			checkGone(t, m, p.base)
+			checkGone(t, m, p.dir.Path)
 		})
 	}
 }

@@ -20,11 +20,12 @@ var errNoise = status.Error(codes.FailedPrecondition, "noise call refused")
 
 // noiseServer serves Noise for one release.
 //
-// Contract: every call is compared with the next leaf of the plan's event, to the
-// last bit, before anything is drawn. The first that differs, and the first that
+// Contract: the canonical bytes of every call's event are compared with those of the
+// next leaf of the plan before anything is drawn. The first that differs, and the first that
 // cannot be drawn, fails the release and every later call.
 type noiseServer struct {
 	wire.UnimplementedNoiseServer
+	version int // of the protocol, which decides what form events have
 	drawer  Drawer
 	lattice []float64 // the granularities of the plan's output: the public lattices
 	fail    func(code string)
@@ -49,7 +50,7 @@ func extra(m proto.Message) bool { return len(m.ProtoReflect().GetUnknown()) > 0
 // take checks one call and runs draw under the lock. In good order, nothing is
 // drawn before it is known to be planned.
 func take[E privacy.Event](s *noiseServer, m noiseCall, draw func(ev E, shuffled int64) error) error {
-	ev, err := wire.ToEvent(m.GetEvent())
+	ev, err := wire.ToEvent(s.version, m.GetEvent())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e, ok := ev.(E)
@@ -132,7 +133,7 @@ func (s *noiseServer) public(g float64) bool {
 
 func (s *noiseServer) Select(_ context.Context, req *wire.SelectRequest) (*wire.SelectResponse, error) {
 	out := &wire.SelectResponse{}
-	err := take(s, req, func(_ privacy.Pure, _ int64) (err error) {
+	err := take(s, req, func(_ privacy.Selection, _ int64) (err error) {
 		if !finiteAll(req.GetRate()) {
 			return errNoise
 		}
@@ -185,8 +186,8 @@ func (s *noiseServer) NextSample(req *wire.NextSampleRequest, stream grpc.Server
 		rows, err = s.drawer.Batch(ev, s.rows, s.calls.Step())
 		return err
 	}
-	var err error
-	if _, ok := req.GetEvent().GetKind().(*wire.Event_LastIterate); ok {
+	ev, err := wire.ToEvent(s.version, req.GetEvent())
+	if _, ok := ev.(privacy.LastIterate); ok && err == nil {
 		err = take(s, req, batch)
 	} else {
 		err = take(s, req, sample)

@@ -129,7 +129,7 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 }
 
 func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Description) (sdk.Plan, error) {
-	plan, err := wire.ToPlan(m)
+	plan, err := wire.ToPlan(p.version, m)
 	if err == nil {
 		err = plan.Check(req)
 	}

@@ -3,7 +3,8 @@ package host
 import (
 	"context"
 	"errors"
-	"os"
+	"os/exec"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -24,9 +26,8 @@ import (
 type Plugin struct {
 	cmd    Command
 	limits Limits
-	exe    *executable
-	base   string // private directory, 0700
-	lock   *os.File
+	exe    *sandbox.Executable
+	dir    *sandbox.Dir
 	q      *quarantine
 	client *plugin.Client
 	runner *pluginRunner
@@ -38,7 +39,6 @@ type Plugin struct {
 	socket  bool // the plugin supports LANE_SOCKET
 	columns bool // the plugin supports LANE_COLUMNS
 
-	swept    sync.WaitGroup // what an earlier host left behind is looked for
 	stopOnce sync.Once
 	stopped  chan struct{}
 }
@@ -52,16 +52,16 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 			return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: why}
 		}
 	}
-	var code string
-	if p.exe, code = openExecutable(cmd.Path, cmd.SHA256); code != "" {
-		return nil, p.fault(code)
-	}
 	var err error
-	if p.base, p.lock, err = privateDir(); err != nil {
-		p.exe.close()
-		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + dirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
+	if p.exe, err = sandbox.Open(cmd.Path, cmd.SHA256); errors.Is(err, sandbox.ErrDigest) {
+		return nil, p.fault(CodeChecksum)
+	} else if err != nil {
+		return nil, p.fault(CodeStart)
 	}
-	p.swept.Go(sweepOnce) // while the process starts
+	if p.dir, err = sandbox.NewDir(); err != nil {
+		p.exe.Close()
+		return nil, &Error{Code: CodeStart, Plugin: cmd.Name, Detail: "no folder can be made in " + sandbox.DirBase() + "; make room there, or set TMPDIR to a folder that can be written"}
+	}
 	p.q = newQuarantine(p.limits)
 	p.client = plugin.NewClient(p.config())
 	if err := p.connect(ctx); err != nil {
@@ -82,11 +82,14 @@ func (p *Plugin) config() *plugin.ClientConfig {
 	return &plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: versions,
-		RunnerFunc: func(_ hclog.Logger, c *execCmd, dir string) (runner.Runner, error) {
-			env := environment(p.base, c.Env)
-			p.runner.dir, p.runner.start = dir, func() (*process, error) {
-				return startProcess(p.exe, p.cmd.Path, p.cmd.Args, env, p.base, p.limits.SoleParent)
+		RunnerFunc: func(_ hclog.Logger, c *exec.Cmd, dir string) (runner.Runner, error) {
+			cmd := sandbox.Command{Args: append([]string{p.cmd.Path}, p.cmd.Args...), Dir: p.dir.Path, SoleParent: p.limits.SoleParent}
+			for _, kv := range c.Env { // the handshake's, and nothing else
+				if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, wire.CookieKey+"=") {
+					cmd.Env = append(cmd.Env, kv)
+				}
 			}
+			p.runner.dir, p.runner.start = dir, func() (*sandbox.Process, error) { return sandbox.Start(p.exe, cmd) }
 			return p.runner, nil
 		},
 		StartTimeout:     2 * p.limits.Start, // ours comes first, and kills
@@ -95,7 +98,7 @@ func (p *Plugin) config() *plugin.ClientConfig {
 		Logger:           hclog.NewNullLogger(),
 		SyncStdout:       p.q,
 		SyncStderr:       p.q,
-		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.base},
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: p.dir.Path},
 		GRPCDialOptions:  p.dialOptions(),
 	}
 }
@@ -135,7 +138,7 @@ func (p *Plugin) connect(ctx context.Context) error {
 		return p.fault(CodeStart)
 	case <-ctx.Done():
 		if pr := p.runner.process(); pr != nil {
-			pr.kill(p.limits.Grace)
+			pr.Kill(p.limits.Grace)
 		}
 		<-done
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -152,7 +155,7 @@ func (p *Plugin) ended() bool {
 		return false
 	}
 	select {
-	case <-pr.done:
+	case <-pr.Done():
 		return true
 	case <-time.After(50 * time.Millisecond):
 		return false
@@ -165,8 +168,8 @@ func (p *Plugin) ended() bool {
 func (p *Plugin) Close() {
 	p.stopOnce.Do(func() {
 		defer close(p.stopped)
-		if pr := p.runner.process(); pr != nil && p.exe.own() {
-			pr.kill(p.limits.Grace)
+		if pr := p.runner.process(); pr != nil && p.exe.Own() {
+			pr.Kill(p.limits.Grace)
 		}
 		asked := make(chan struct{})
 		go func() {
@@ -178,7 +181,7 @@ func (p *Plugin) Close() {
 		case <-time.After(p.limits.Grace):
 		}
 		if pr := p.runner.process(); pr != nil {
-			pr.kill(5 * time.Second)
+			pr.Kill(5 * time.Second)
 		}
 		select {
 		case <-asked:
@@ -186,10 +189,8 @@ func (p *Plugin) Close() {
 		}
 		p.runner.stop()
 		p.q.close()
-		p.exe.close()
-		_ = os.RemoveAll(p.base)
-		p.lock.Close()
-		p.swept.Wait()
+		p.exe.Close()
+		p.dir.Close()
 	})
 	<-p.stopped
 }
@@ -197,7 +198,7 @@ func (p *Plugin) Close() {
 // abandon kills at once: after a failure there is nothing to ask a plugin for.
 func (p *Plugin) abandon() {
 	if pr := p.runner.process(); pr != nil {
-		pr.kill(p.limits.Grace)
+		pr.Kill(p.limits.Grace)
 	}
 	p.Close()
 }
@@ -253,7 +254,7 @@ func (p *Plugin) classify(outer, inner context.Context, err error) error {
 		return p.fault(CodeProtocol)
 	}
 	select {
-	case <-p.runner.process().done:
+	case <-p.runner.process().Done():
 		return p.fault(CodeCrash)
 	default:
 		return p.fault(CodeFailed)

@@ -33,15 +33,17 @@ type raw struct {
 	asked  int
 }
 
+// rawVersion is the version of the protocol that this process speaks.
+var rawVersion = 1
+
 // serveRaw serves version 1 of the protocol, as plugins that were built before there was
 // another, unless the mode needs the second.
 func serveRaw(mode string) {
-	version := uint(1)
 	if strings.HasPrefix(mode, "memory") || strings.HasPrefix(mode, "second") {
-		version = 2
+		rawVersion = 2
 	}
 	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: version, MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
+		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: uint(rawVersion), MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		Plugins:         plugin.PluginSet{wire.PluginName: &raw{mode: mode}},
 		GRPCServer:      func(o []grpc.ServerOption) *grpc.Server { return grpc.NewServer(o...) },
 	})
@@ -105,7 +107,7 @@ func (r *raw) Plan(_ context.Context, req *wire.PlanRequest) (*wire.PlanResponse
 	case r.mode == "second-arrow-one":
 		plan.Columns = []string{"x"}
 	}
-	m := mustMessage(wire.FromPlan(plan))
+	m := mustMessage(wire.FromPlan(rawVersion, plan))
 	switch r.mode {
 	case "plan-twice":
 		m.Rows += int64(r.asked)
@@ -411,7 +413,7 @@ func (r *raw) send(s grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOut
 }
 
 func event(e privacy.Event) *wire.Event {
-	out, err := wire.FromEvent(e)
+	out, err := wire.FromEvent(rawVersion, e)
 	if err != nil {
 		panic(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"reflect"
 	"sync"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/calls"
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -52,7 +52,7 @@ func (p *Plugin) Release(ctx context.Context, req sdk.ReleaseRequest,
 	if desc.SelfNoising {
 		happened = req.Plan.Event
 	}
-	if !whole || !reflect.DeepEqual(happened, req.Plan.Event) {
+	if !whole || !privacy.Equal(happened, req.Plan.Event) {
 		p.abandon()
 		return sdk.Result{}, happened, p.fault(CodeNoiseMismatch)
 	}
@@ -78,13 +78,13 @@ func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer
 	}
 	r := &release{p: p, req: req}
 	var err error
-	if r.start, err = wire.FromReleaseRequest(desc.Name, req); err != nil {
+	if r.start, err = wire.FromReleaseRequest(p.version, desc.Name, req); err != nil {
 		return nil, err
 	}
 	if r.columns, err = req.Plan.Declared(req.Public); err != nil {
 		return nil, err
 	}
-	r.noise = &noiseServer{drawer: drawer, fail: r.fail}
+	r.noise = &noiseServer{version: p.version, drawer: drawer, fail: r.fail}
 	for _, f := range req.Plan.Output {
 		r.noise.lattice = append(r.noise.lattice, f.Granularity)
 	}
@@ -300,19 +300,19 @@ func recvError(stream grpc.BidiStreamingClient[wire.ReleaseInput, wire.ReleaseOu
 func (r *release) serveNoise(ctx context.Context) (id uint32, stop func(), err error) {
 	id = r.p.joint.broker.NextId()
 	type accepted struct {
-		l   *ownListener
+		l   *sandbox.Listener
 		err error
 	}
 	ch := make(chan accepted, 1)
 	go func() { // the broker waits for the plugin, for as long as it takes
 		l, err := r.p.joint.broker.Accept(id)
-		ch <- accepted{newOwnListener(l, r.p.runner.process(), 2), err}
+		ch <- accepted{r.p.runner.process().Guard(l, 2), err}
 	}()
 	var a accepted
 	select {
 	case a = <-ch:
 	case <-ctx.Done():
-		_ = r.p.runner.process().kill(r.p.limits.Grace) // ends the wait
+		_ = r.p.runner.process().Kill(r.p.limits.Grace) // ends the wait
 		if a = <-ch; a.err == nil {
 			a.l.Close()
 		}

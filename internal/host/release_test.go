@@ -102,7 +102,7 @@ func TestFeedError(t *testing.T) {
 		if err != mine || happened != nil {
 			t.Errorf("got %v, %v", happened, err)
 		}
-		checkGone(t, m, p.base)
+		checkGone(t, m, p.dir.Path)
 	})
 }
 
@@ -141,7 +141,7 @@ func TestCancel(t *testing.T) {
 			return ctx.Err()
 		}, &fakeDrawer{})
 		checkCode(t, err, CodeCanceled)
-		checkGone(t, m, p.base)
+		checkGone(t, m, p.dir.Path)
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)

@@ -10,17 +10,19 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/dprelease/dprelease/internal/sandbox"
 )
 
 // pluginRunner is the process as go-plugin sees it: one good handshake line on
 // stdout and nothing else. What the process really prints never reaches go-plugin.
 type pluginRunner struct {
-	start func() (*process, error)
+	start func() (*sandbox.Process, error)
 	dir   string // where the plugin makes its sockets
 	q     *quarantine
 
 	mu   sync.Mutex
-	p    *process
+	p    *sandbox.Process
 	addr string // the socket that the handshake names
 
 	rejected atomic.Bool // the first line was no handshake
@@ -45,14 +47,14 @@ func (r *pluginRunner) Start(context.Context) error {
 		defer r.drained.Done()
 		// A process that has ended has said what it had to say; a descendant that holds
 		// the other ends must not keep us waiting.
-		<-p.done
+		<-p.Done()
 		soon := time.Now().Add(20 * time.Millisecond)
-		_ = p.stdout.SetReadDeadline(soon)
-		_ = p.stderr.SetReadDeadline(soon)
+		_ = p.Stdout.SetReadDeadline(soon)
+		_ = p.Stderr.SetReadDeadline(soon)
 	}()
 	go func() {
 		defer r.drained.Done()
-		readHandshake(p.stdout, r.dir, r.q, func(line, socket string) {
+		readHandshake(p.Stdout, r.dir, r.q, func(line, socket string) {
 			r.mu.Lock()
 			r.addr = socket
 			r.mu.Unlock()
@@ -60,7 +62,7 @@ func (r *pluginRunner) Start(context.Context) error {
 			lineW.Close()
 		}, func() {
 			select {
-			case <-p.done:
+			case <-p.Done():
 			case <-time.After(50 * time.Millisecond): // it may just be ending
 				r.rejected.Store(true)
 			}
@@ -69,13 +71,13 @@ func (r *pluginRunner) Start(context.Context) error {
 	}()
 	go func() {
 		defer r.drained.Done()
-		_, _ = io.Copy(r.q, p.stderr)
+		_, _ = io.Copy(r.q, p.Stderr)
 	}()
 	return nil
 }
 
 // process is the plugin's process, nil before it was started.
-func (r *pluginRunner) process() *process {
+func (r *pluginRunner) process() *sandbox.Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.p
@@ -94,18 +96,18 @@ func (r *pluginRunner) stop() {
 	if r.p == nil {
 		return
 	}
-	r.p.close()
+	r.p.Close()
 	r.line.Close()
 	r.drained.Wait()
 }
 
 func (r *pluginRunner) Wait(context.Context) error {
-	<-r.p.done
+	<-r.p.Done()
 	return nil
 }
 
 func (r *pluginRunner) Kill(context.Context) error {
-	r.p.kill(time.Second)
+	r.p.Kill(time.Second)
 	return nil
 }
 
@@ -113,7 +115,7 @@ func (r *pluginRunner) ID() string {
 	if r.p == nil {
 		return ""
 	}
-	return strconv.Itoa(r.p.pid)
+	return strconv.Itoa(r.p.Pid())
 }
 
 func (r *pluginRunner) Stdout() io.ReadCloser           { return r.line }

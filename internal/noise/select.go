@@ -25,8 +25,8 @@ var ErrPieces = errors.New("noise: pieces must be non-empty and tile one range o
 // P(x) ∝ e^{−rate·score(x)} for every point x of the pieces, exactly; rate is
 // the rational number that the float64 is, positive. The scores are private; the
 // range that the pieces tile must be public and hold fewer than 2^63 points.
-// With rate = ε/2Δ, Δ the sensitivity of the score, it is ε-DP; with
-// rate = ε/Δ where the scores move in one direction only. Proof: select.proof.md.
+// With rate = ε/2Δ, Δ the sensitivity of the score, it is ε-bounded-range (P28), and so
+// ε-DP; with rate = ε/Δ where the scores move in one direction only. Proof: select.proof.md.
 func Select(s *Source, pieces []Piece, rate float64) (int64, error) {
 	if s == nil {
 		return 0, errNoSource

@@ -157,9 +157,9 @@ func (w *words) readPublic(m *Public) sdk.Public {
 	}
 }
 
-// FromPlan returns the message of a plan.
-func FromPlan(p sdk.Plan) (*Plan, error) {
-	event, err := FromEvent(p.Event)
+// FromPlan returns the message of a plan in a version of the protocol.
+func FromPlan(version int, p sdk.Plan) (*Plan, error) {
+	event, err := FromEvent(version, p.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func FromPlan(p sdk.Plan) (*Plan, error) {
 }
 
 // ToPlan is the inverse of FromPlan.
-func ToPlan(m *Plan) (sdk.Plan, error) {
-	event, err := ToEvent(m.GetEvent())
+func ToPlan(version int, m *Plan) (sdk.Plan, error) {
+	event, err := ToEvent(version, m.GetEvent())
 	if err != nil {
 		return sdk.Plan{}, err
 	}
@@ -203,11 +203,11 @@ func ToPlan(m *Plan) (sdk.Plan, error) {
 	return p, errors.Join(w.err, finite(m))
 }
 
-// FromReleaseRequest returns the message that starts a release of a mechanism, without
-// the lane and the channel for noise.
-func FromReleaseRequest(mechanism string, r sdk.ReleaseRequest) (*ReleaseStart, error) {
+// FromReleaseRequest returns the message that starts a release of a mechanism in a
+// version of the protocol, without the lane and the channel for noise.
+func FromReleaseRequest(version int, mechanism string, r sdk.ReleaseRequest) (*ReleaseStart, error) {
 	var w words
-	plan, err := FromPlan(r.Plan)
+	plan, err := FromPlan(version, r.Plan)
 	m := &ReleaseStart{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), Plan: plan}
 	if err != nil {
 		return nil, err
@@ -216,9 +216,9 @@ func FromReleaseRequest(mechanism string, r sdk.ReleaseRequest) (*ReleaseStart, 
 }
 
 // ToReleaseRequest is the inverse of FromReleaseRequest.
-func ToReleaseRequest(m *ReleaseStart) (sdk.ReleaseRequest, error) {
+func ToReleaseRequest(version int, m *ReleaseStart) (sdk.ReleaseRequest, error) {
 	var w words
-	plan, err := ToPlan(m.GetPlan())
+	plan, err := ToPlan(version, m.GetPlan())
 	r := sdk.ReleaseRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()), Plan: plan}
 	return r, errors.Join(err, w.err, finite(m))
 }

@@ -75,8 +75,8 @@ func TestRoundTrip(t *testing.T) {
 	}{
 		"Description":    {someDescription, func() (any, error) { return trip(someDescription, FromDescription, ToDescription) }},
 		"PlanRequest":    {someRequest, func() (any, error) { return trip(someRequest, fromRequest, ToPlanRequest) }},
-		"Plan":           {somePlan, func() (any, error) { return trip(somePlan, FromPlan, ToPlan) }},
-		"ReleaseRequest": {someRelease, func() (any, error) { return trip(someRelease, fromRelease, ToReleaseRequest) }},
+		"Plan":           {somePlan, func() (any, error) { return trip(somePlan, fromPlan, toPlan) }},
+		"ReleaseRequest": {someRelease, func() (any, error) { return trip(someRelease, fromRelease, toRelease) }},
 	} {
 		filled(t, name, reflect.ValueOf(c.in))
 		if out, err := c.trip(); err != nil || !reflect.DeepEqual(out, c.in) {
@@ -85,8 +85,13 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-func fromRequest(r sdk.PlanRequest) (*PlanRequest, error)     { return FromPlanRequest("m", r) }
-func fromRelease(r sdk.ReleaseRequest) (*ReleaseStart, error) { return FromReleaseRequest("m", r) }
+func fromRequest(r sdk.PlanRequest) (*PlanRequest, error) { return FromPlanRequest("m", r) }
+func fromRelease(r sdk.ReleaseRequest) (*ReleaseStart, error) {
+	return FromReleaseRequest(Version, "m", r)
+}
+func toRelease(m *ReleaseStart) (sdk.ReleaseRequest, error) { return ToReleaseRequest(Version, m) }
+func fromPlan(p sdk.Plan) (*Plan, error)                    { return FromPlan(Version, p) }
+func toPlan(m *Plan) (sdk.Plan, error)                      { return ToPlan(Version, m) }
 
 // trip sends a value over the wire.
 func trip[A any, B any, M interface {
@@ -131,7 +136,7 @@ func TestNotEncoded(t *testing.T) {
 	} {
 		r := someRelease
 		change(&r)
-		if _, err := FromReleaseRequest("m", r); err == nil {
+		if _, err := fromRelease(r); err == nil {
 			t.Errorf("%s is encoded", name)
 		}
 	}
@@ -140,7 +145,7 @@ func TestNotEncoded(t *testing.T) {
 // FuzzPlan: whatever is decoded is encoded back to the same, and checks never panic.
 func FuzzPlan(f *testing.F) {
 	for _, from := range []func() (proto.Message, error){
-		func() (proto.Message, error) { return FromPlan(somePlan) },
+		func() (proto.Message, error) { return fromPlan(somePlan) },
 		func() (proto.Message, error) { return FromDescription(someDescription) },
 		func() (proto.Message, error) { return fromRelease(someRelease) },
 	} {
@@ -155,16 +160,16 @@ func FuzzPlan(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if p, ok := decoded(b, ToPlan); ok {
-			back, err := trip(p, FromPlan, ToPlan)
+		if p, ok := decoded(b, toPlan); ok {
+			back, err := trip(p, fromPlan, toPlan)
 			if err != nil || !reflect.DeepEqual(back, p) {
 				t.Fatalf("%+v became %+v, %v", p, back, err)
 			}
 			_ = p.Check(someRequest)
 			_ = sdk.Result{Columns: make([]sdk.ResultColumn, len(p.Output))}.Check(p)
 		}
-		if r, ok := decoded(b, ToReleaseRequest); ok {
-			if back, err := trip(r, fromRelease, ToReleaseRequest); err != nil || !reflect.DeepEqual(back, r) {
+		if r, ok := decoded(b, toRelease); ok {
+			if back, err := trip(r, fromRelease, toRelease); err != nil || !reflect.DeepEqual(back, r) {
 				t.Fatalf("%+v became %+v, %v", r, back, err)
 			}
 		}

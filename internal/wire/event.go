@@ -15,53 +15,80 @@ import (
 
 var (
 	errEventMissing = errors.New("event is missing")
+	errEventForm    = errors.New("event does not have the form that this version of the protocol gives it")
 	errEventLarge   = fmt.Errorf("event has more than %d nodes", MaxNodes)
 	errEventDeep    = fmt.Errorf("event is nested more than %d deep", MaxDepth)
 )
 
-// FromEvent returns the message for an event tree.
-func FromEvent(e privacy.Event) (*Event, error) {
-	c := codec{nodes: MaxNodes}
+// FromEvent returns the message for an event tree in the form of a version of the
+// protocol: its canonical bytes, or in version 1 a message for each kind.
+func FromEvent(version int, e privacy.Event) (*Event, error) {
+	nodes := MaxNodes
+	if err := bounded(e, &nodes, 0); err != nil {
+		return nil, err
+	}
+	if version > 1 {
+		b, err := privacy.Canonical(e)
+		if err != nil {
+			return nil, err
+		}
+		return &Event{Kind: &Event_Canonical{Canonical: b}}, nil
+	}
 	out := &Event{}
-	if err := c.from(e, out.ProtoReflect(), 0); err != nil {
+	if err := fromEvent(e, out.ProtoReflect()); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// ToEvent returns the event tree of a message. The result is well formed (finite
-// numbers, no missing inner event), which does not mean that it makes sense.
-func ToEvent(e *Event) (privacy.Event, error) {
-	if e == nil {
+// ToEvent returns the event tree of a message, which must have the form of that version
+// of the protocol. The result is well formed (finite numbers, no missing inner event),
+// which does not mean that it makes sense.
+func ToEvent(version int, m *Event) (e privacy.Event, err error) {
+	if m == nil {
 		return nil, errEventMissing
 	}
-	if err := Known(e); err != nil {
+	if err := Known(m); err != nil {
 		return nil, err
 	}
-	c := codec{nodes: MaxNodes}
-	return c.to(e.ProtoReflect(), 0)
+	canonical, ok := m.GetKind().(*Event_Canonical)
+	switch {
+	case ok != (version > 1):
+		return nil, errEventForm
+	case ok:
+		e, err = privacy.FromCanonical(canonical.Canonical)
+	default:
+		e, err = toEvent(m.ProtoReflect())
+	}
+	if err != nil {
+		return nil, err
+	}
+	nodes := MaxNodes
+	return e, bounded(e, &nodes, 0)
 }
 
-// codec walks the declarations of events ([privacy.Kind]) beside their messages. A
-// kind has the field of its name in the message Event, and a field of it has the name
-// of the Go field in lower case with underscores. nodes is how many events are left.
-type codec struct{ nodes int }
-
-// enter counts an event.
-func (c *codec) enter(depth int) error {
-	if c.nodes--; c.nodes < 0 {
+// bounded returns an error for an event with more than *nodes nodes, or nested deeper
+// than the protocol allows. It takes the nodes of e off.
+func bounded(e privacy.Event, nodes *int, depth int) error {
+	if *nodes--; *nodes < 0 {
 		return errEventLarge
 	}
 	if depth >= MaxDepth {
 		return errEventDeep
 	}
+	for _, inner := range privacy.Children(e) {
+		if err := bounded(inner, nodes, depth+1); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func (c *codec) from(e privacy.Event, to protoreflect.Message, depth int) error {
-	if err := c.enter(depth); err != nil {
-		return err
-	}
+// The messages of version 1. The functions below walk the declarations of events
+// ([privacy.Kind]) beside their messages. A kind has the field of its name in the message
+// Event, and a field of it has the name of the Go field in lower case with underscores.
+
+func fromEvent(e privacy.Event, to protoreflect.Message) error {
 	if e == nil {
 		return errEventMissing
 	}
@@ -71,13 +98,13 @@ func (c *codec) from(e privacy.Event, to protoreflect.Message, depth int) error 
 	}
 	at := to.Descriptor().Fields().ByName(protoreflect.Name(k.Name))
 	if at == nil {
-		return fmt.Errorf("event %q has no form in version 1 of the protocol", k.Name)
+		return fmt.Errorf("event %q has no form in version 1 of the protocol: the plugin must speak version 2", k.Name)
 	}
-	return c.fill(k.Fields, reflect.ValueOf(e), to.Mutable(at).Message(), depth+1)
+	return fill(k.Fields, reflect.ValueOf(e), to.Mutable(at).Message())
 }
 
 // fill copies the fields of a record into its message.
-func (c *codec) fill(fields []privacy.Field, record reflect.Value, to protoreflect.Message, depth int) error {
+func fill(fields []privacy.Field, record reflect.Value, to protoreflect.Message) error {
 	for i := range fields {
 		f := &fields[i]
 		at, v := fieldOf(to, f, record.Type()), f.In(record)
@@ -96,18 +123,18 @@ func (c *codec) fill(fields []privacy.Field, record reflect.Value, to protorefle
 		case privacy.Word:
 			to.Set(at, protoreflect.ValueOfString(v.String()))
 		case privacy.Record:
-			err = c.fill(f.Fields, v, to.Mutable(at).Message(), depth)
+			err = fill(f.Fields, v, to.Mutable(at).Message())
 		case privacy.Records:
 			for j := 0; j < v.Len() && err == nil; j++ {
-				err = c.fill(f.Fields, v.Index(j), to.Mutable(at).List().AppendMutable().Message(), depth)
+				err = fill(f.Fields, v.Index(j), to.Mutable(at).List().AppendMutable().Message())
 			}
 		case privacy.Inner:
 			inner, _ := v.Interface().(privacy.Event)
-			err = c.from(inner, to.Mutable(at).Message(), depth)
+			err = fromEvent(inner, to.Mutable(at).Message())
 		case privacy.Inners:
 			for j := 0; j < v.Len() && err == nil; j++ {
 				inner, _ := v.Index(j).Interface().(privacy.Event)
-				err = c.from(inner, to.Mutable(at).List().AppendMutable().Message(), depth)
+				err = fromEvent(inner, to.Mutable(at).List().AppendMutable().Message())
 			}
 		}
 		if err != nil {
@@ -117,35 +144,24 @@ func (c *codec) fill(fields []privacy.Field, record reflect.Value, to protorefle
 	return nil
 }
 
-func (c *codec) to(from protoreflect.Message, depth int) (privacy.Event, error) {
-	if err := c.enter(depth); err != nil {
-		return nil, err
-	}
+func toEvent(from protoreflect.Message) (privacy.Event, error) {
 	at := from.WhichOneof(from.Descriptor().Oneofs().Get(0))
 	if at == nil {
 		return nil, errEventMissing
 	}
-	k, ok := kindsByName[string(at.Name())]
+	k, ok := privacy.KindNamed(string(at.Name()))
 	if !ok {
 		return nil, errEventMissing
 	}
 	out := k.New()
-	if err := c.read(k.Fields, from.Get(at).Message(), out, depth+1); err != nil {
+	if err := read(k.Fields, from.Get(at).Message(), out); err != nil {
 		return nil, err
 	}
 	return out.Interface().(privacy.Event), nil
 }
 
-var kindsByName = func() map[string]*privacy.Kind {
-	out := map[string]*privacy.Kind{}
-	for _, k := range privacy.Kinds() {
-		out[k.Name] = k
-	}
-	return out
-}()
-
 // read copies the fields of a message into a record.
-func (c *codec) read(fields []privacy.Field, from protoreflect.Message, record reflect.Value, depth int) error {
+func read(fields []privacy.Field, from protoreflect.Message, record reflect.Value) error {
 	for i := range fields {
 		f := &fields[i]
 		at, v := fieldOf(from, f, record.Type()), f.In(record)
@@ -169,23 +185,23 @@ func (c *codec) read(fields []privacy.Field, from protoreflect.Message, record r
 		case privacy.Word:
 			v.SetString(from.Get(at).String())
 		case privacy.Record:
-			err = c.read(f.Fields, from.Get(at).Message(), v, depth)
+			err = read(f.Fields, from.Get(at).Message(), v)
 		case privacy.Records:
 			list := from.Get(at).List()
 			v.Set(reflect.MakeSlice(v.Type(), list.Len(), list.Len()))
 			for j := 0; j < list.Len() && err == nil; j++ {
-				err = c.read(f.Fields, list.Get(j).Message(), v.Index(j), depth)
+				err = read(f.Fields, list.Get(j).Message(), v.Index(j))
 			}
 		case privacy.Inner:
 			if !from.Has(at) {
 				return errEventMissing
 			}
-			err = c.inner(from.Get(at).Message(), v, depth)
+			err = readInner(from.Get(at).Message(), v)
 		case privacy.Inners:
 			list := from.Get(at).List()
 			for j := 0; j < list.Len() && err == nil; j++ {
 				v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-				err = c.inner(list.Get(j).Message(), v.Index(j), depth)
+				err = readInner(list.Get(j).Message(), v.Index(j))
 			}
 		}
 		if err != nil {
@@ -195,8 +211,8 @@ func (c *codec) read(fields []privacy.Field, from protoreflect.Message, record r
 	return nil
 }
 
-func (c *codec) inner(from protoreflect.Message, into reflect.Value, depth int) error {
-	e, err := c.to(from, depth)
+func readInner(from protoreflect.Message, into reflect.Value) error {
+	e, err := toEvent(from)
 	if err == nil {
 		into.Set(reflect.ValueOf(e))
 	}

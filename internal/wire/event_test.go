@@ -33,30 +33,46 @@ var everyEvent = privacy.Compose{Events: []privacy.Event{
 		StepSize: 7, Smooth: 8, StrongConvexity: 9, Diameter: 10},
 }}
 
+// newEvent is a kind that version 1 has no message for.
+var newEvent = privacy.BoundedRange{Eps: 0.7}
+
 func TestEventRoundTrip(t *testing.T) {
 	kinds := map[string]bool{}
-	for _, e := range append(everyEvent.Events, everyEvent) {
+	for _, e := range append(everyEvent.Events, everyEvent, newEvent) {
 		kinds[e.Kind()] = true
-		m, err := FromEvent(e)
-		if err != nil {
-			t.Fatalf("%s: %v", e.Kind(), err)
-		}
-		b, err := proto.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back Event
-		if err := proto.Unmarshal(b, &back); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ToEvent(&back)
-		if err != nil || !reflect.DeepEqual(got, e) {
-			t.Errorf("%s: got %+v, %v", e.Kind(), got, err)
+		for version := OldVersion; version <= Version; version++ {
+			m, err := FromEvent(version, e)
+			if version == 1 && e == privacy.Event(newEvent) {
+				if err == nil {
+					t.Errorf("%s is encoded in version 1", e.Kind())
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", e.Kind(), err)
+			}
+			b, err := proto.Marshal(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var back Event
+			if err := proto.Unmarshal(b, &back); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ToEvent(version, &back)
+			if err != nil || !reflect.DeepEqual(got, e) && !privacy.Equal(got, e) {
+				t.Errorf("%s: got %+v, %v", e.Kind(), got, err)
+			}
+			// Neither version takes the form of the other.
+			if _, err := ToEvent(OldVersion+Version-version, &back); err == nil {
+				t.Errorf("%s: the form of version %d is taken in the other", e.Kind(), version)
+			}
 		}
 	}
-	// A kind that is added to the protocol must be added to this test.
-	if n := (&Event{}).ProtoReflect().Descriptor().Fields().Len(); n != len(kinds) {
-		t.Errorf("%d kinds on the wire, %d tested", n, len(kinds))
+	for _, k := range privacy.Kinds() {
+		if !kinds[k.Name] {
+			t.Errorf("%s is not tested", k.Name)
+		}
 	}
 	// Every field is filled above, so none can be lost unseen.
 	for _, e := range everyEvent.Events {
@@ -85,17 +101,21 @@ func TestEventRefused(t *testing.T) {
 		wide.Events = append(wide.Events, privacy.Pure{Eps: 1})
 	}
 	for name, e := range map[string]privacy.Event{
-		"nil": nil, "pointer": &privacy.Pure{Eps: 1}, "no form in version 1": privacy.BoundedRange{Eps: 1}, "nan": privacy.Pure{Eps: math.NaN()}, "inf": privacy.Gaussian{Sigma: math.Inf(1)},
+		"nil": nil, "pointer": &privacy.Pure{Eps: 1}, "nan": privacy.Pure{Eps: math.NaN()}, "inf": privacy.Gaussian{Sigma: math.Inf(1)},
 		"sens-nan": privacy.Laplace{Scale: 1, Sensitivity: privacy.Sensitivity{AddRemove: math.NaN()}},
 		"inner":    privacy.Poisson{Rate: 1}, "inner-nil": privacy.Compose{Events: []privacy.Event{nil}},
 		"deep": deep(MaxDepth), "wide": wide,
 	} {
-		if m, err := FromEvent(e); err == nil {
-			t.Errorf("%s: encoded as %v", name, m)
+		for version := OldVersion; version <= Version; version++ {
+			if m, err := FromEvent(version, e); err == nil {
+				t.Errorf("%s: encoded in version %d as %v", name, version, m)
+			}
 		}
 	}
-	if _, err := FromEvent(deep(MaxDepth - 1)); err != nil {
-		t.Error(err)
+	for version := OldVersion; version <= Version; version++ {
+		if _, err := FromEvent(version, deep(MaxDepth-1)); err != nil {
+			t.Error(err)
+		}
 	}
 
 	pure := &Event{Kind: &Event_Pure{&Pure{Eps: 1}}}
@@ -115,42 +135,67 @@ func TestEventRefused(t *testing.T) {
 		"unknown-inner": {Kind: &Event_Compose{&Compose{Events: []*Event{pure, unknown}}}},
 		"k":             {Kind: &Event_RandomizedResponse{&RandomizedResponse{K: 1 << 40, Eps0: 1}}},
 	} {
-		if e, err := ToEvent(m); err == nil {
+		if e, err := ToEvent(1, m); err == nil {
+			t.Errorf("%s: decoded as %v", name, e)
+		}
+	}
+	// The limits hold for canonical bytes too, and what is in them is looked at.
+	for name, e := range map[string]privacy.Event{"deep": deep(MaxDepth), "wide": wide} {
+		b, err := privacy.Canonical(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ToEvent(Version, &Event{Kind: &Event_Canonical{b}}); err == nil {
+			t.Errorf("%s: decoded", name)
+		}
+	}
+	other := &Event{Kind: &Event_Canonical{[]byte(`{"pure":{"eps":1}}`)}}
+	if e, err := ToEvent(Version, other); err != nil || e != privacy.Event(privacy.Pure{Eps: 1}) {
+		t.Errorf("got %v, %v", e, err)
+	}
+	other.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 99, protowire.VarintType), 1))
+	for name, m := range map[string]*Event{"nil": nil, "empty": {}, "no bytes": {Kind: &Event_Canonical{}}, "unknown field": other} {
+		if e, err := ToEvent(Version, m); err == nil {
 			t.Errorf("%s: decoded as %v", name, e)
 		}
 	}
 }
 
-// FuzzEvent: whatever is decoded is encoded back to the same event, and nothing panics.
+// FuzzEvent: whatever is decoded, in either version, is encoded back to the same event,
+// and nothing panics.
 func FuzzEvent(f *testing.F) {
 	for _, e := range append(everyEvent.Events, everyEvent, deep(20)) {
-		m, err := FromEvent(e)
-		if err != nil {
-			f.Fatal(err)
+		for version := OldVersion; version <= Version; version++ {
+			m, err := FromEvent(version, e)
+			if err != nil {
+				f.Fatal(err)
+			}
+			b, _ := proto.Marshal(m)
+			f.Add(b)
 		}
-		b, _ := proto.Marshal(m)
-		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Event
 		if proto.Unmarshal(b, &m) != nil {
 			return
 		}
-		e, err := ToEvent(&m)
-		if err != nil {
-			return
-		}
-		back, err := FromEvent(e)
-		if err != nil {
-			t.Fatalf("decoded, not encoded: %v", err)
-		}
-		again, err := ToEvent(back)
-		if err != nil || !reflect.DeepEqual(again, e) {
-			t.Fatalf("%+v became %+v, %v", e, again, err)
-		}
-		if c, err := calls.New(e); err == nil {
-			_ = c.Happened()
-			_ = c.Done()
+		for version := OldVersion; version <= Version; version++ {
+			e, err := ToEvent(version, &m)
+			if err != nil {
+				continue
+			}
+			back, err := FromEvent(version, e)
+			if err != nil {
+				t.Fatalf("decoded, not encoded: %v", err)
+			}
+			again, err := ToEvent(version, back)
+			if err != nil || !reflect.DeepEqual(again, e) {
+				t.Fatalf("%+v became %+v, %v", e, again, err)
+			}
+			if c, err := calls.New(e); err == nil {
+				_ = c.Happened()
+				_ = c.Done()
+			}
 		}
 	})
 }

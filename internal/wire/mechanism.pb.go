@@ -1896,7 +1896,7 @@ func (x *Piece) GetScore() int64 {
 
 type SelectRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"` // Pure
+	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"` // Pure or BoundedRange
 	Pieces        []*Piece               `protobuf:"bytes,2,rep,name=pieces,proto3" json:"pieces,omitempty"`
 	Rate          float64                `protobuf:"fixed64,3,opt,name=rate,proto3" json:"rate,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2184,7 +2184,8 @@ func (x *NextSampleResponse) GetGaps() []uint64 {
 	return nil
 }
 
-// Event is an expression that says what is done to the data.
+// Event is an expression that says what is done to the data. A plugin of version 2
+// sends and receives canonical, one of version 1 one of the messages.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Kind:
@@ -2205,6 +2206,7 @@ type Event struct {
 	//	*Event_Multistage
 	//	*Event_Shuffled
 	//	*Event_LastIterate
+	//	*Event_Canonical
 	Kind          isEvent_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2391,6 +2393,15 @@ func (x *Event) GetLastIterate() *LastIterate {
 	return nil
 }
 
+func (x *Event) GetCanonical() []byte {
+	if x != nil {
+		if x, ok := x.Kind.(*Event_Canonical); ok {
+			return x.Canonical
+		}
+	}
+	return nil
+}
+
 type isEvent_Kind interface {
 	isEvent_Kind()
 }
@@ -2459,6 +2470,11 @@ type Event_LastIterate struct {
 	LastIterate *LastIterate `protobuf:"bytes,16,opt,name=last_iterate,json=lastIterate,proto3,oneof"`
 }
 
+type Event_Canonical struct {
+	// The canonical bytes of the event (plugin-v2.md, section 9).
+	Canonical []byte `protobuf:"bytes,17,opt,name=canonical,proto3,oneof"`
+}
+
 func (*Event_Gaussian) isEvent_Kind() {}
 
 func (*Event_Laplace) isEvent_Kind() {}
@@ -2490,6 +2506,8 @@ func (*Event_Multistage) isEvent_Kind() {}
 func (*Event_Shuffled) isEvent_Kind() {}
 
 func (*Event_LastIterate) isEvent_Kind() {}
+
+func (*Event_Canonical) isEvent_Kind() {}
 
 // Sensitivity of a query under each relation; a zero takes its default from the
 // other (replace-one = 2 · add-remove), both zero stand for 1 and 2.
@@ -3659,7 +3677,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x11NextSampleRequest\x120\n" +
 	"\x05event\x18\x01 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\"(\n" +
 	"\x12NextSampleResponse\x12\x12\n" +
-	"\x04gaps\x18\x01 \x03(\x04R\x04gaps\"\xc5\b\n" +
+	"\x04gaps\x18\x01 \x03(\x04R\x04gaps\"\xe5\b\n" +
 	"\x05Event\x12;\n" +
 	"\bgaussian\x18\x01 \x01(\v2\x1d.dprelease.plugin.v1.GaussianH\x00R\bgaussian\x128\n" +
 	"\alaplace\x18\x02 \x01(\v2\x1c.dprelease.plugin.v1.LaplaceH\x00R\alaplace\x12T\n" +
@@ -3679,7 +3697,8 @@ const file_mechanism_proto_rawDesc = "" +
 	"multistage\x18\x0e \x01(\v2\x1f.dprelease.plugin.v1.MultistageH\x00R\n" +
 	"multistage\x12;\n" +
 	"\bshuffled\x18\x0f \x01(\v2\x1d.dprelease.plugin.v1.ShuffledH\x00R\bshuffled\x12E\n" +
-	"\flast_iterate\x18\x10 \x01(\v2 .dprelease.plugin.v1.LastIterateH\x00R\vlastIterateB\x06\n" +
+	"\flast_iterate\x18\x10 \x01(\v2 .dprelease.plugin.v1.LastIterateH\x00R\vlastIterate\x12\x1e\n" +
+	"\tcanonical\x18\x11 \x01(\fH\x00R\tcanonicalB\x06\n" +
 	"\x04kind\"M\n" +
 	"\vSensitivity\x12\x1d\n" +
 	"\n" +
@@ -3973,6 +3992,7 @@ func file_mechanism_proto_init() {
 		(*Event_Multistage)(nil),
 		(*Event_Shuffled)(nil),
 		(*Event_LastIterate)(nil),
+		(*Event_Canonical)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

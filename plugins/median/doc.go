@@ -16,7 +16,7 @@
 //     behind S needs at most 8 bytes a value more.
 //   - exponential: the values are rounded to a public lattice and a point of it is
 //     drawn by the exponential mechanism with the distance in (weighted) rank as
-//     its score. An event pure{ε} a quantile. Memory follows the lattice, not the
+//     its score. An event bounded_range{ε} a quantile. Memory follows the lattice, not the
 //     table. The only method for records of unequal weight.
 //
 // Both hold under either relation, for every design that the mechanism lists, and

@@ -62,8 +62,8 @@ func (g grid) sensitivity(r rank, under []privacy.Relation) int64 {
 	return s
 }
 
-// rate is the largest float64 with which a score of that sensitivity is
-// epsilon-private: at most ε/2Δ, exactly (P17).
+// rate is the largest float64 with which a selection by a score of that sensitivity is
+// epsilon-bounded-range: at most ε/2Δ, exactly (P17, P28).
 func rate(epsilon float64, sensitivity int64) float64 {
 	twice := 2 * float64(sensitivity) // whole, far below 2^53
 	x := epsilon / twice

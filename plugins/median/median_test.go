@@ -171,13 +171,13 @@ func TestDefaultMethodAndRefusals(t *testing.T) {
 		change func(*sdk.PlanRequest)
 		want   string // kind of event, or part of the refusal
 	}{
-		"a delta":            {`{"column":"x"}`, nil, "pure"},
+		"a delta":            {`{"column":"x"}`, nil, "bounded_range"},
 		"smooth":             {`{"column":"x","method":"smooth-laplace"}`, nil, "approx"},
 		"calibration alone":  {`{"column":"x","calibration":"published"}`, nil, "approx"},
 		"share alone":        {`{"column":"x","noise_share":0.6}`, nil, "approx"},
 		"share, pure":        {`{"column":"x","noise_share":0.6,"method":"exponential"}`, nil, "belongs to method"},
-		"no delta":           {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Target.Delta = 0 }, "pure"},
-		"weights":            {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Public.Design = weighted }, "pure"},
+		"no delta":           {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Target.Delta = 0 }, "bounded_range"},
+		"weights":            {`{"column":"x"}`, func(r *sdk.PlanRequest) { r.Public.Design = weighted }, "bounded_range"},
 		"smooth weights":     {`{"column":"x","method":"smooth-laplace"}`, func(r *sdk.PlanRequest) { r.Public.Design = weighted }, "unequal weight"},
 		"smooth, no delta":   {`{"column":"x","method":"smooth-laplace"}`, func(r *sdk.PlanRequest) { r.Target.Delta = 0 }, "needs a guarantee with a delta"},
 		"published, large ε": {`{"column":"x","calibration":"published"}`, func(r *sdk.PlanRequest) { r.Target.Epsilon = 12 }, "costs a delta"},
@@ -234,7 +234,7 @@ func (d drawing) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale
 	return noise.SmoothLaplace(d.src, value, scale, granularity)
 }
 
-func (d drawing) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
+func (d drawing) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	in := make([]noise.Piece, len(pieces))
 	for i, p := range pieces {
 		in[i] = noise.Piece(p)

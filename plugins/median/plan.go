@@ -11,7 +11,7 @@ import (
 
 // Version is the version of the mechanism; it changes when a release of the same
 // job would.
-const Version = "1.1.0"
+const Version = "1.2.0"
 
 // Mechanism is the median and any other quantile. Its zero value is ready for use.
 type Mechanism struct{}
@@ -70,7 +70,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if l.Method == smoothLaplace {
 		return l, l.planSmooth()
 	}
-	return l, l.planExponential()
+	return l, l.planExponential(req.Target)
 }
 
 // part is the nth part of x, rounded so that n of them add up to no more (P17).
@@ -97,7 +97,7 @@ func (l *layout) planSmooth() error {
 	return nil
 }
 
-func (l *layout) planExponential() error {
+func (l *layout) planExponential(target privacy.Point) error {
 	weight := 1.0
 	if !l.design.EqualWeights {
 		weight = l.design.MaxWeight
@@ -106,14 +106,42 @@ func (l *layout) planExponential() error {
 		}
 	}
 	l.grid = newGrid(l.column, l.Points, weight)
+	return l.composeSelections(target)
+}
+
+// composeSelections raises the ε of each of several selections to what they may have
+// where their compositions, as bounded-range events, cost no more than the target (P28).
+// Without a delta they cannot have more than equal parts of ε.
+func (l *layout) composeSelections(target privacy.Point) error {
+	if len(l.ranks) == 1 || target.Delta == 0 {
+		return nil
+	}
+	least, most := l.share.Epsilon, target.Epsilon
+	for _, rel := range l.under {
+		x, _, err := privacy.Calibrate(l.selections, rel, target, least, most)
+		if err != nil {
+			return err
+		}
+		most = x // what a second relation allows is looked for below this
+	}
+	l.share.Epsilon = most
 	return nil
 }
 
-func (l *layout) event() privacy.Event {
-	one := privacy.Event(privacy.Pure{Eps: l.share.Epsilon})
-	if l.Method == smoothLaplace {
-		one = privacy.Approx{Eps: l.share.Epsilon, Delta: l.share.Delta}
+// selections is the event of drawing every quantile at ε.
+func (l *layout) selections(epsilon float64) privacy.Event {
+	one := privacy.BoundedRange{Eps: epsilon}
+	if len(l.ranks) == 1 {
+		return one
 	}
+	return privacy.Repeat{N: int64(len(l.ranks)), Event: one}
+}
+
+func (l *layout) event() privacy.Event {
+	if l.Method == exponential {
+		return l.selections(l.share.Epsilon)
+	}
+	one := privacy.Event(privacy.Approx{Eps: l.share.Epsilon, Delta: l.share.Delta})
 	if len(l.ranks) == 1 {
 		return one
 	}

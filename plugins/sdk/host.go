@@ -27,7 +27,7 @@ type Host interface {
 	SmoothLaplace(ctx context.Context, ev privacy.Approx, value, scale, granularity float64) (float64, error)
 	// Select draws a lattice point with probability ∝ exp(−rate·score); pieces
 	// tile the public range.
-	Select(ctx context.Context, ev privacy.Pure, pieces []Piece, rate float64) (int64, error)
+	Select(ctx context.Context, ev privacy.Selection, pieces []Piece, rate float64) (int64, error)
 	// RandomizeCategories runs every category through randomized response.
 	RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error)
 	// NextSample draws a fresh sample of the streamed rows: their indices in

@@ -62,7 +62,7 @@ func (f failing) SmoothLaplace(ctx context.Context, _ privacy.Approx, _, _, _ fl
 	return 0, f.fail(ctx)
 }
 
-func (f failing) Select(ctx context.Context, _ privacy.Pure, _ []sdk.Piece, _ float64) (int64, error) {
+func (f failing) Select(ctx context.Context, _ privacy.Selection, _ []sdk.Piece, _ float64) (int64, error) {
 	return 0, f.fail(ctx)
 }
 

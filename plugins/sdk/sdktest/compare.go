@@ -61,7 +61,7 @@ func (c *comparison) call(i int, a, b Call) *violation {
 		c.spared = false
 	case privacy.Approx:
 		v = c.smoothLaplace(ev, a, b)
-	case privacy.Pure:
+	case privacy.Selection:
 		v = c.scores(ev, a, b)
 	case privacy.RandomizedResponse:
 		v = c.codes(a, b)
@@ -180,7 +180,7 @@ func (c *comparison) smoothLaplace(ev privacy.Approx, a, b Call) *violation {
 
 // scores compares the scores at every point. A draw with probability ∝ e^{−rate·score}
 // costs rate·(sup − inf) of the change of the scores.
-func (c *comparison) scores(ev privacy.Pure, a, b Call) *violation {
+func (c *comparison) scores(ev privacy.Selection, a, b Call) *violation {
 	if a.Rate != b.Rate {
 		return broken("shape", "the rate depends on the data")
 	}
@@ -200,8 +200,8 @@ func (c *comparison) scores(ev privacy.Pure, a, b Call) *violation {
 			q = q[1:]
 		}
 	}
-	limit := ev.Eps * float64(c.pair.distance)
-	c.note("scores", a.Rate*(hi-lo)/ev.Eps)
+	limit := ev.Epsilon() * float64(c.pair.distance)
+	c.note("scores", a.Rate*(hi-lo)/ev.Epsilon())
 	if a.Rate*(hi-lo) > limit*(1+1e-12) {
 		return broken("scores", "scores move by %v to %v: at rate %v that costs an epsilon of %v, more than the %v of the event%s", lo, hi, a.Rate, a.Rate*(hi-lo), limit, c.times())
 	}

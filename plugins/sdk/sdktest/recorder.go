@@ -60,7 +60,7 @@ func (r *recorder) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, 
 	return r.to.SmoothLaplace(ctx, ev, value, scale, granularity)
 }
 
-func (r *recorder) Select(ctx context.Context, ev privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
+func (r *recorder) Select(ctx context.Context, ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	if err := r.take(Call{Method: "Select", Event: ev, Pieces: slices.Clone(pieces), Rate: rate}); err != nil {
 		return 0, err
 	}
@@ -142,7 +142,7 @@ func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, _, gran
 }
 
 // Select returns the first point of lowest score.
-func (NoNoise) Select(_ context.Context, _ privacy.Pure, pieces []sdk.Piece, _ float64) (int64, error) {
+func (NoNoise) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, _ float64) (int64, error) {
 	return slices.MinFunc(pieces, func(a, b sdk.Piece) int { return cmp.Compare(a.Score, b.Score) }).Lo, nil
 }
 

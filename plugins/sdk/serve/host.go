@@ -28,7 +28,7 @@ func (h *remoteHost) AddGaussian(ctx context.Context, ev privacy.DiscreteGaussia
 
 func (h *remoteHost) add(ctx context.Context, ev privacy.Event, values []int64,
 	call func(context.Context, *wire.AddNoiseRequest, ...grpc.CallOption) (*wire.AddNoiseResponse, error)) ([]int64, error) {
-	e, err := wire.FromEvent(ev)
+	e, err := wire.FromEvent(wire.Version, ev)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (h *remoteHost) add(ctx context.Context, ev privacy.Event, values []int64,
 }
 
 func (h *remoteHost) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, scale, granularity float64) (float64, error) {
-	e, err := wire.FromEvent(ev)
+	e, err := wire.FromEvent(wire.Version, ev)
 	if err != nil {
 		return 0, err
 	}
@@ -51,8 +51,8 @@ func (h *remoteHost) SmoothLaplace(ctx context.Context, ev privacy.Approx, value
 	return out.GetValue(), nil
 }
 
-func (h *remoteHost) Select(ctx context.Context, ev privacy.Pure, pieces []sdk.Piece, rate float64) (int64, error) {
-	e, err := wire.FromEvent(ev)
+func (h *remoteHost) Select(ctx context.Context, ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	e, err := wire.FromEvent(wire.Version, ev)
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +68,7 @@ func (h *remoteHost) Select(ctx context.Context, ev privacy.Pure, pieces []sdk.P
 }
 
 func (h *remoteHost) RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error) {
-	e, err := wire.FromEvent(ev)
+	e, err := wire.FromEvent(wire.Version, ev)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (h *remoteHost) NextBatch(ctx context.Context, ev privacy.LastIterate) ([]i
 
 // rows asks for rows by their indices.
 func (h *remoteHost) rows(ctx context.Context, ev privacy.Event) ([]int64, error) {
-	e, err := wire.FromEvent(ev)
+	e, err := wire.FromEvent(wire.Version, ev)
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func TestServerIgnoresUnknownFields(t *testing.T) {
 	if r, err := s.Plan(context.Background(), req); err != nil || r.GetPlan() == nil {
 		t.Errorf("%v, %v", r, err)
 	}
-	start, err := wire.FromReleaseRequest("a", sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan})
+	start, err := wire.FromReleaseRequest(wire.Version, "a", sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestServerIgnoresUnknownFields(t *testing.T) {
 	if err := wire.Forget(start); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := wire.ToReleaseRequest(start); err != nil || !reflect.DeepEqual(got.Plan, somePlan) {
+	if got, err := wire.ToReleaseRequest(wire.Version, start); err != nil || !reflect.DeepEqual(got.Plan, somePlan) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -76,7 +76,7 @@ func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanRespo
 	if err != nil {
 		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: err.Error()}}, nil
 	}
-	out, err := wire.FromPlan(plan)
+	out, err := wire.FromPlan(wire.Version, plan)
 	if err != nil {
 		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: fmt.Sprintf("plan cannot be sent: %v", err)}}, nil
 	}
@@ -94,7 +94,7 @@ func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire
 	if start == nil || mech == nil || wire.Forget(start) != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
-	req, err := wire.ToReleaseRequest(start)
+	req, err := wire.ToReleaseRequest(wire.Version, start)
 	if err != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}

@@ -1,6 +1,6 @@
 //go:build linux
 
-package host
+package sandbox
 
 import (
 	"io"
@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// Only the plugin's own processes get through to a listener of its host, and no more
-// of them at a time than were said.
-func TestOwnListener(t *testing.T) {
-	p := start(t, "good", Limits{})
-	path := filepath.Join(p.base, "l")
+// Only the tree's own processes get through to a guarded listener, and no more of them at
+// a time than were said.
+func TestGuard(t *testing.T) {
+	p, dir := startWait(t)
+	path := filepath.Join(dir.Path, "l")
 	inner, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	accept := func(of *process) (*ownListener, chan net.Conn) {
-		l := newOwnListener(inner, of, 1)
+	accept := func(of *Process) (*Listener, chan net.Conn) {
+		l := of.Guard(inner, 1)
 		got := make(chan net.Conn, 4)
 		go func() {
 			for {
@@ -45,7 +45,7 @@ func TestOwnListener(t *testing.T) {
 		_, err = c.Read(make([]byte, 1))
 		return err == io.EOF
 	}
-	l, got := accept(p.runner.process())
+	l, got := accept(p)
 	if !refused() {
 		t.Error("a foreign process is let in")
 	}
@@ -54,11 +54,11 @@ func TestOwnListener(t *testing.T) {
 		t.Errorf("accepted %v", c)
 	}
 
-	// For the count, this process plays the plugin.
+	// For the count, this process plays the tree.
 	if inner, err = net.Listen("unix", path); err != nil {
 		t.Fatal(err)
 	}
-	l, got = accept(&process{pid: session(t)})
+	l, got = accept(&Process{pid: session(t)})
 	for range 3 {
 		c, err := net.Dial("unix", path)
 		if err != nil {

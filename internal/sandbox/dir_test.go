@@ -1,13 +1,10 @@
 //go:build linux
 
-package host
+package sandbox
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -46,15 +43,5 @@ func TestSweepStale(t *testing.T) {
 		if _, err := os.Lstat(dir); (err == nil) != want {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 		}
-	}
-}
-
-// Where no private folder can be made, it is said where, and not that the plugin is at fault.
-func TestNoFolderForSockets(t *testing.T) {
-	t.Setenv("TMPDIR", "/nonexistent")
-	_, err := Start(context.Background(), command(t, "plugin"), Limits{})
-	var e *Error
-	if !errors.As(err, &e) || e.Code != CodeStart || !strings.Contains(err.Error(), "/nonexistent") || !strings.Contains(err.Error(), "TMPDIR") {
-		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"os"
@@ -16,27 +16,41 @@ const dirPrefix = "dprelease-plugin-"
 // moment.
 const newPrefix = ".dprelease-new-"
 
-// privateDir makes a directory that only this user can enter. The lock says that its
-// host lives. A directory whose host was killed may hold what a plugin wrote; the next
-// host removes it.
-func privateDir() (dir string, lock *os.File, err error) {
-	made, err := os.MkdirTemp(dirBase(), newPrefix)
+// Dir is a directory that only this user can enter. While it is open it is locked, which
+// says that the process that made it lives. One whose maker was killed may hold what a
+// plugin wrote; the next process removes it.
+type Dir struct {
+	Path  string
+	lock  *os.File
+	swept sync.WaitGroup // what killed processes left behind is looked for
+}
+
+// NewDir makes a private directory and, the first time, removes in the background what
+// killed processes left behind.
+func NewDir() (*Dir, error) {
+	made, err := os.MkdirTemp(DirBase(), newPrefix)
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	// The directory gets its name when it is locked: one with the name and without a lock is stale.
-	if lock, err = lockDir(made); err == nil {
-		dir = filepath.Join(filepath.Dir(made), dirPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))
-		err = os.Rename(made, dir)
+	d := &Dir{Path: filepath.Join(filepath.Dir(made), dirPrefix+strings.TrimPrefix(filepath.Base(made), newPrefix))}
+	if d.lock, err = lockDir(made); err == nil {
+		err = os.Rename(made, d.Path)
 	}
 	if err != nil {
 		_ = os.RemoveAll(made)
-		if lock != nil {
-			lock.Close()
-		}
-		return "", nil, err
+		d.lock.Close() // nil refuses
+		return nil, err
 	}
-	return dir, lock, nil
+	d.swept.Go(sweepOnce)
+	return d, nil
+}
+
+// Close removes the directory and all that is in it.
+func (d *Dir) Close() {
+	_ = os.RemoveAll(d.Path)
+	d.lock.Close()
+	d.swept.Wait()
 }
 
 // lockDir takes the lock of a directory, which goes when the process ends.
@@ -55,9 +69,9 @@ func lockDir(dir string) (*os.File, error) {
 // swept remembers where this process has looked for stale directories.
 var swept sync.Map
 
-// sweepOnce removes what killed hosts left behind, the first time that it is called.
+// sweepOnce removes what killed processes left behind, the first time that it is called.
 func sweepOnce() {
-	base := dirBase()
+	base := DirBase()
 	if _, again := swept.LoadOrStore(base, true); !again {
 		sweepStale(base)
 	}

@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"crypto/rand"
@@ -11,24 +11,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is a plugin's first process and all that descends from it.
+// Process is a first process and all that descends from it: the tree.
 //
-// Contract: after kill returns true, no process of the tree is left, as far as a
+// Contract: after Kill returns true, no process of the tree is left, as far as a
 // descendant can be told: by its session, by its parent, by the mark in its
-// environment, and with soleParent by being our child at all.
-type process struct {
+// environment, and with SoleParent by being our child at all.
+type Process struct {
+	Stdout *os.File // what the tree prints
+	Stderr *os.File
+
 	pid        int
 	mark       string // the value of markKey in its environment
 	soleParent bool
-	started    uint64       // when, in ticks since the machine started
-	doomed     map[int]bool // under leaders' lock: descendants that are to go
-	lifeline   *os.File     // the plugin's stdin is the other end
-	stdout     *os.File
-	stderr     *os.File
+	started    uint64        // when, in ticks since the machine started
+	doomed     map[int]bool  // under leaders' lock: descendants that are to go
+	lifeline   *os.File      // the other end is standard input
 	done       chan struct{} // closed when the first process has been reaped
 }
 
-// leaders are the first processes of all plugins. Starting one, reaping one and
+// Pid is the number of the first process.
+func (p *Process) Pid() int { return p.pid }
+
+// Done is closed when the first process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// leaders are the first processes of all trees. Starting one, reaping one and
 // killing a tree exclude each other, so that a process that is just being started
 // is never taken for an orphan, and no number is used after it may be another's.
 var leaders = struct {
@@ -40,16 +47,18 @@ var subreaper = sync.OnceValue(func() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 })
 
-// startProcess starts exe with nothing inherited but what is passed here, in a session
-// of its own: a terminal's signals do not reach it, and its descendants can be told.
-func startProcess(exe *executable, name string, args, env []string, dir string, soleParent bool) (*process, error) {
+// Start starts the executable with nothing inherited but what the command passes, in a
+// session of its own: a terminal's signals do not reach it, and its descendants can be
+// told from other processes. Nothing is ever written to its standard input, which ends
+// when this process does.
+func Start(exe *Executable, cmd Command) (*Process, error) {
 	// Orphans come to us instead of to init, where they could not be told.
 	if err := subreaper(); err != nil {
 		return nil, err
 	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
-	p := &process{mark: hex.EncodeToString(random[:]), soleParent: soleParent, doomed: map[int]bool{}, done: make(chan struct{})}
+	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
 	leaders.Lock()
 	defer leaders.Unlock()
 	started := make(chan error)
@@ -58,7 +67,7 @@ func startProcess(exe *executable, name string, args, env []string, dir string, 
 		// only when the whole process does: the thread stays until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := p.fork(exe, append([]string{name}, args...), append(env, markKey+"="+p.mark), dir)
+		err := p.fork(exe, cmd.Args, environment(cmd.Dir, cmd.Env, p.mark), cmd.Dir)
 		started <- err
 		if err == nil {
 			p.reap()
@@ -72,17 +81,17 @@ func startProcess(exe *executable, name string, args, env []string, dir string, 
 
 // fork starts the process with a pipe for each standard stream. The lock of leaders is
 // held.
-func (p *process) fork(exe *executable, argv, env []string, dir string) error {
+func (p *Process) fork(exe *Executable, argv, env []string, dir string) error {
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
 			f.Close()
 		}
 	}()
-	for i, ours := range []**os.File{&p.lifeline, &p.stdout, &p.stderr} {
+	for i, ours := range []**os.File{&p.lifeline, &p.Stdout, &p.Stderr} {
 		r, w, err := os.Pipe()
 		if err != nil {
-			p.close()
+			p.Close()
 			return err
 		}
 		if i == 0 {
@@ -98,7 +107,7 @@ func (p *process) fork(exe *executable, argv, env []string, dir string) error {
 	child, err := os.StartProcess(exe.path, argv, &os.ProcAttr{Dir: dir, Env: env, Files: files,
 		Sys: &unix.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}})
 	if err != nil {
-		p.close()
+		p.Close()
 		return err
 	}
 	p.pid = child.Pid
@@ -112,10 +121,10 @@ func (p *process) fork(exe *executable, argv, env []string, dir string) error {
 	return nil
 }
 
-// close closes the host's ends of the standard streams. A file that is nil refuses.
-func (p *process) close() {
-	for _, f := range []*os.File{p.lifeline, p.stdout, p.stderr} {
-		f.Close()
+// Close closes this process's ends of the standard streams.
+func (p *Process) Close() {
+	for _, f := range []*os.File{p.lifeline, p.Stdout, p.Stderr} {
+		f.Close() // one that is nil refuses
 	}
 }
 
@@ -135,7 +144,7 @@ func closeOnExec() {
 }
 
 // reap waits until the process has ended, and ends what is left of its group.
-func (p *process) reap() {
+func (p *Process) reap() {
 	for {
 		var info unix.Siginfo
 		if err := unix.Waitid(unix.P_PID, p.pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {

@@ -1,9 +1,10 @@
-package host
+package sandbox
 
 import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
+	"errors"
 	"io"
 	"os"
 
@@ -13,66 +14,70 @@ import (
 // selfExe is the running binary, even where another has taken its place on disk.
 const selfExe = "/proc/self/exe"
 
-// executable is a file that is ready to run: what is run is what was checked.
-type executable struct {
+// Executable is a file that is ready to run. What runs is what was checked.
+type Executable struct {
 	path string   // what to execute; with a file, its descriptor in the child
 	file *os.File // nil for the running binary itself
 }
 
-// own reports that this is the running binary itself.
-func (e *executable) own() bool { return e.file == nil }
+// Own reports that this is the running binary itself.
+func (e *Executable) Own() bool { return e.file == nil }
 
-func (e *executable) close() {
+// Close gives the memory of the file back.
+func (e *Executable) Close() {
 	if e.file != nil {
 		e.file.Close()
 	}
 }
 
-// openExecutable reads the file once, into memory that is then sealed, while it
-// takes the digest. Neither a rename nor a write in place after the check can
-// change what runs.
-func openExecutable(path, wantHex string) (*executable, string) {
+// Open reads an executable once, into memory that is then sealed, while it takes the
+// digest. Neither a rename nor a write in place after the check can change what runs.
+// Without a digest the path must be that of the running binary. The error is ErrDigest
+// where the file does not have the digest.
+func Open(path, wantHex string) (*Executable, error) {
 	if wantHex == "" {
 		// Under its own name or another; what runs is the running binary in any case.
 		if own, err := os.Executable(); (err != nil || path != own) && !sameFile(path, selfExe) {
-			return nil, CodeChecksum
+			return nil, ErrDigest
 		}
-		return &executable{path: selfExe}, ""
+		return &Executable{path: selfExe}, nil
 	}
 	want, err := hex.DecodeString(wantHex)
 	if err != nil || len(want) != sha256.Size {
-		return nil, CodeChecksum
+		return nil, ErrDigest
 	}
 	src, err := os.Open(path)
 	if err != nil {
-		return nil, CodeStart
+		return nil, err
 	}
 	defer src.Close()
 	if fi, err := src.Stat(); err != nil || !fi.Mode().IsRegular() || fi.Mode()&0o111 == 0 {
-		return nil, CodeStart
+		return nil, errNoExecutable
 	}
 	mem, err := memoryFile()
 	if err != nil {
-		return nil, CodeStart
+		return nil, err
 	}
 	sum := sha256.New()
 	if _, err := io.Copy(io.MultiWriter(sum, mem), src); err != nil {
 		mem.Close()
-		return nil, CodeStart
+		return nil, err
 	}
 	if subtle.ConstantTimeCompare(sum.Sum(nil), want) != 1 {
 		mem.Close()
-		return nil, CodeChecksum
+		return nil, ErrDigest
 	}
 	seals := unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
 	if _, err := unix.FcntlInt(mem.Fd(), unix.F_ADD_SEALS, seals); err != nil {
 		mem.Close()
-		return nil, CodeStart
+		return nil, err
 	}
 	// The child finds the file as its descriptor 3, open across exec so that a
 	// script's interpreter can read it too.
-	return &executable{path: "/proc/self/fd/3", file: mem}, ""
+	return &Executable{path: "/proc/self/fd/3", file: mem}, nil
 }
+
+var errNoExecutable = errors.New("not an executable file")
 
 // memoryFile creates an executable, sealable file that has no name.
 func memoryFile() (*os.File, error) {

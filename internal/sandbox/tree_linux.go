@@ -1,4 +1,4 @@
-package host
+package sandbox
 
 import (
 	"bytes"
@@ -17,9 +17,9 @@ type procStat struct {
 	started            uint64
 }
 
-// kill ends every process of the tree and reports whether none is left. It takes
-// at most the given time.
-func (p *process) kill(within time.Duration) bool {
+// Kill ends every process of the tree and reports whether none is left. It takes at most
+// the given time.
+func (p *Process) Kill(within time.Duration) bool {
 	deadline := time.Now().Add(within)
 	select {
 	case <-p.done:
@@ -33,7 +33,7 @@ func (p *process) kill(within time.Duration) bool {
 		}
 		leaders.Unlock()
 	}
-	// The usual plugin is one process: once it is reaped and this process has no
+	// The usual tree is one process: once it is reaped and this process has no
 	// child any more, there is nothing to look for.
 	select {
 	case <-p.done:
@@ -80,7 +80,7 @@ func childless() bool {
 
 // sweep kills the processes of the tree that are left, except its leader, and
 // returns how many there were.
-func (p *process) sweep() int {
+func (p *Process) sweep() int {
 	leaders.Lock()
 	defer leaders.Unlock()
 	all := processes()
@@ -110,8 +110,8 @@ func (p *process) sweep() int {
 
 // members are the processes of the tree: whatever is in its session or carries its
 // mark, orphans if there can be no others, and the descendants of all those. A child
-// that is older than the plugin came with this process, across an exec.
-func (p *process) members(all map[int]procStat) map[int]bool {
+// that is older than the tree came with this process, across an exec.
+func (p *Process) members(all map[int]procStat) map[int]bool {
 	self := os.Getpid()
 	mine := map[int]bool{p.pid: true}
 	for pid, s := range all {
@@ -135,7 +135,7 @@ func (p *process) members(all map[int]procStat) map[int]bool {
 }
 
 // contains reports whether pid is a process of the tree.
-func (p *process) contains(pid int) bool {
+func (p *Process) contains(pid int) bool {
 	if s, ok := readStat(pid); ok && s.session == p.pid {
 		return true
 	}

@@ -1,0 +1,30 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+)
+
+// ErrDigest says that a file does not have the digest that was named, or that none was
+// named and the file is not the running binary.
+var ErrDigest = errors.New("the executable does not have the digest")
+
+// Command says how a tree is started.
+type Command struct {
+	Args []string // the first is the name that the process gets
+	Env  []string // beside the fixed values that every tree gets
+	Dir  string   // its working directory, home and folder for temporary files
+	// SoleParent says that this process starts no children except trees, so that any
+	// other process left with it as parent is a tree's orphan and is killed, even one
+	// that left its session and cleared its environment.
+	SoleParent bool
+}
+
+// DirBase is where private directories are. Their paths must be short enough for the name
+// of a unix socket (108 bytes) inside a further directory.
+func DirBase() string {
+	if base := os.TempDir(); len(base) <= 40 {
+		return base
+	}
+	return "/tmp"
+}
