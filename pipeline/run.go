@@ -13,9 +13,9 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// Run carries a job out. What is left of the table's first row: the plan, the
-// check that the output may be written, the checks of the table's structure, and
-// the debit (P21).
+// Run carries a job out. Before it reads the first row, it makes the plan, checks
+// the table's structure and that the output may be written, and debits the budget
+// (P21).
 //
 // A job that uses a kept draw is planned again where another job was faster at it:
 // what it may spend depends on what was spent.
@@ -32,8 +32,9 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	set := run.NewMechanisms(ctx, j, o.programs())
 	defer set.Close()
 	watch := o.watch()
+	spending := o.budget(watch)
 	output.RemoveStale(filepath.Dir(j.Output.Dir))
-	priced, err := plan.Make(ctx, j, set, budget.Remembered{})
+	priced, err := plan.Make(ctx, j, set, budget.Remembered{Upgrade: &spending})
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +51,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	}
 	defer t.Close()
 	o.reach("opened")
-	b, err := budget.Open(ctx, priced, t, ids, o.budget(watch))
+	b, err := budget.Open(ctx, priced, t, ids, spending)
 	if err != nil {
 		return nil, err
 	}

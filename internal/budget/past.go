@@ -3,7 +3,6 @@ package budget
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
@@ -13,16 +12,15 @@ import (
 
 // withAccount reads from the ledger of a job. It makes none: where there is none,
 // or no account, nothing is read.
-func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a *ledger.Account) error) error {
+func (r Remembered) withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a *ledger.Account) error) error {
 	at, err := LedgerOf(ctx, j)
 	if err != nil {
 		return err
 	}
 	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
-	// A run brings an older ledger up to date while it is planned.
-	for n := 0; n < 20 && errors.As(err, &known) && known.Code == ledger.CodeVersion && sleep(ctx, 25*time.Millisecond) == nil; n++ {
-		l, err = ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
+	if r.Upgrade != nil && errors.As(err, &known) && known.Code == ledger.CodeVersion {
+		l, err = ledger.Open(ctx, at, ledger.Options{By: r.Upgrade.By, LockWait: r.Upgrade.LockWait})
 	}
 	switch {
 	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
@@ -41,13 +39,14 @@ func withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a 
 	return nil
 }
 
-// Remembered is the memory of a job's ledger.
-type Remembered struct{}
+// Remembered is the memory of a job's ledger. A run sets Upgrade, and so brings a
+// ledger of an earlier version up to date before it plans; a plan changes nothing.
+type Remembered struct{ Upgrade *Options }
 
 // Kept reads the kept samples of the job's account.
-func (Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sample) (map[string]*ledger.Sample, error) {
+func (r Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sample) (map[string]*ledger.Sample, error) {
 	found := map[string]*ledger.Sample{}
-	err := withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
+	err := r.withAccount(ctx, j, func(l *ledger.Ledger, a *ledger.Account) error {
 		for name, s := range wanted {
 			k, err := l.Sample(ctx, s.ID)
 			if err != nil {
@@ -63,8 +62,8 @@ func (Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.Sa
 }
 
 // Collected reads the state of the draw that made the table.
-func (Remembered) Collected(ctx context.Context, j *job.Job, id string) (s *ledger.Sample, err error) {
-	err = withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {
+func (r Remembered) Collected(ctx context.Context, j *job.Job, id string) (s *ledger.Sample, err error) {
+	err = r.withAccount(ctx, j, func(l *ledger.Ledger, _ *ledger.Account) (err error) {
 		s, err = l.Sample(ctx, id)
 		return err
 	})
