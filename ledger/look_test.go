@@ -11,8 +11,8 @@ import (
 func TestLooks(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		l := open(t, at)
-		first := PrivateLook{Job: "job", By: "ann@host", Columns: map[string]string{"age": strings.Repeat("a", 64)}}
-		second := PrivateLook{Job: "other", By: "ben@host", Columns: map[string]string{"sex": strings.Repeat("b", 64)}}
+		first := PrivateLook{Job: "job", By: "me", Columns: map[string]string{"age": strings.Repeat("a", 64)}}
+		second := PrivateLook{Job: "other", By: "me", Columns: map[string]string{"sex": strings.Repeat("b", 64)}}
 		k := people
 		if err := l.RecordLook(background, k, first); err != nil {
 			t.Fatal(err)
