@@ -22,10 +22,11 @@ func Each(rows Rows, read func(*Batch) error) error {
 	}
 }
 
-// LaplaceStep is a lattice for a query to which Laplace noise is added: the power of
-// two of which 2^20 to 2^21 make size/epsilon, the scale of the noise where size is the
-// sensitivity. Rounding to it does not show beside the noise. It is 0 where size or
-// epsilon is not positive, or the lattice cannot be represented.
+// LaplaceStep returns a lattice for a query to which Laplace noise is added: a power of
+// two that fits 2^20 to 2^21 times into size/epsilon. That quotient is the scale of the
+// noise where size is the sensitivity, so rounding to the lattice does not show beside
+// the noise. LaplaceStep returns 0 where size or epsilon is not positive, or the lattice
+// cannot be represented.
 func LaplaceStep(size, epsilon float64) float64 {
 	x := size / epsilon
 	if !(size > 0) || !(epsilon > 0) || math.IsInf(x, 0) || x < 0x1p-1000 {

@@ -200,7 +200,7 @@ const NoUse = "no use: "
 // public. It must hold in every table. A mean of a public number of rows is linear,
 // and so is a count; a ratio of two sums and an order statistic are not.
 type Linear struct {
-	// Column, where not "", is the number column that z is the value of, but for a
+	// Column, where not "", is the number column whose value z is, up to a
 	// public constant, in every row.
 	Column    string
 	Low, High float64
