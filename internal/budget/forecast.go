@@ -36,9 +36,9 @@ func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	return q, nil
 }
 
-// columnTags are the columns by which the ledger sees that two accounts spend on the
-// same data: all that the job reads, but for those that every neighbour keeps, which
-// are public.
+// columnTags returns the columns by which the ledger sees that two accounts spend on
+// the same data: all that the job reads, without those that every neighbour keeps.
+// The latter are public.
 func columnTags(p *plan.Plan, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
 	names := p.Columns()
 	if len(names) == 0 {

@@ -153,8 +153,8 @@ func comparePaths(p, q []string) int {
 	return cmp.Compare(len(q), len(p))
 }
 
-// alternatives are the keys of which a mapping needs some, where that is all that the
-// alternatives ask for.
+// alternatives lists the keys that a mapping may choose from, if its alternatives ask
+// for nothing else.
 func alternatives(s map[string]any) string {
 	var keys []string
 	for _, word := range []string{"oneOf", "anyOf"} {
