@@ -19,7 +19,7 @@ import (
 // made without data and does not change any more.
 type Plan struct {
 	Job    *job.Job
-	Event  privacy.Event // what the job does to the population, but for kept draws; nil for nothing
+	Event  privacy.Event // what the job does to the population; kept draws are left out; nil for nothing
 	Fresh  privacy.Point // what that costs
 	Draws  []*Draw
 	Table  *Draw            // the draw that made the table, where that is itself a sample: one for all jobs (P4)
@@ -188,8 +188,8 @@ func (d *Draw) onSample(s privacy.Sampling, r privacy.Relation, target privacy.P
 	return onSample(s, r, target)
 }
 
-// candidate is the draw with a budget for its sample, of which every mechanism has
-// planned its part. The draw itself stays as it is.
+// candidate returns a copy of the draw with another budget for its sample. Every
+// mechanism has planned its part of that budget. The draw itself stays as it is.
 func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) (*Draw, job.Problems, error) {
 	var problems job.Problems
 	var broken error
