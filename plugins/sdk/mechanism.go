@@ -36,6 +36,13 @@ type Description struct {
 	// SelfNoising says that the mechanism draws noise of its own. Such a plugin
 	// must be allowed by name in the job and is marked in the report.
 	SelfNoising bool
+	// Grouped says that the mechanism takes a parameter "by": the name of a category
+	// column, for which it releases all groups at once. The host runs any other
+	// mechanism group by group.
+	Grouped bool
+	// Capped says that Plan's event holds for units that have as many rows as
+	// Public.Cap says (P22).
+	Capped bool
 
 	_ struct{}
 }
@@ -64,6 +71,17 @@ type Public struct {
 	Design     Design
 	// Columns are all columns that the job declares.
 	Columns []Column
+	// Cap bounds the rows of one unit, nil where a row is a unit. Sample relations,
+	// rates and weights are then those of units.
+	Cap *Cap
+
+	_ struct{}
+}
+
+// Cap says that a unit has rows in at most Groups groups of the column that the
+// parameter "by" names, and at most Rows in each; without "by", at most Rows in all.
+type Cap struct {
+	Groups, Rows int64
 
 	_ struct{}
 }
