@@ -193,6 +193,15 @@ func (c *check) types(text string, root *ast.AST) bool {
 // variable is what the checker calls a column: columns may have any name.
 func variable(i int) string { return "c" + strconv.Itoa(i) }
 
+// columnOf is the column that a resolved name stands for.
+func (c *check) columnOf(e ast.Expr) *Column {
+	i, err := strconv.Atoi(e.AsIdent()[1:])
+	if err != nil {
+		panic(err) // resolve leaves no other name
+	}
+	return &c.columns[i]
+}
+
 // find is the column of a name.
 func (c *check) find(name string) (int, bool) {
 	i := slices.IndexFunc(c.columns, func(col Column) bool { return col.Name == name })
