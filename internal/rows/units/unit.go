@@ -1,4 +1,4 @@
-package rows
+package units
 
 import (
 	"errors"
@@ -21,13 +21,13 @@ func (n NullUnits) valid() bool { return n == RefuseNulls || n == DropNulls || n
 
 // What can go wrong after the first row. The texts are fixed (P20).
 var (
-	ErrNullKey  = errors.New("rows: a row names no unit")
-	ErrDiskFull = errors.New("rows: the units do not fit in memory, and the disk for them is full")
-	ErrDisk     = errors.New("rows: the units do not fit in memory, and the disk for them cannot be used")
-	ErrLimit    = errors.New("rows: there are more units than can be numbered")
+	ErrNullKey  = errors.New("units: a row names no unit")
+	ErrDiskFull = errors.New("units: the units do not fit in memory, and the disk for them is full")
+	ErrDisk     = errors.New("units: the units do not fit in memory, and the disk for them cannot be used")
+	ErrLimit    = errors.New("units: there are more units than can be numbered")
 )
 
-var errShape = errors.New("rows: a column does not have the shape that was declared") // the caller's mistake
+var errShape = errors.New("units: a column does not have the shape that was declared") // the caller's mistake
 
 // parallel calls do for every i below n, on all processors.
 func parallel(n int, do func(i int)) {

@@ -1,4 +1,4 @@
-package rows
+package units
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ type cappedPair struct {
 // NewCapper makes a capper of the rows of an index that is finished. Source is the host's randomness.
 func NewCapper(index *Index, groups, rows int, source *noise.Source) (*Capper, error) {
 	if groups < 1 || rows < 1 {
-		return nil, fmt.Errorf("rows: a cap keeps at least one cell and one row")
+		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
 	}
 	if err := source.Err(); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package rows
+package units
 
 import (
 	"context"
@@ -137,7 +137,7 @@ func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 	for i, name := range o.Columns {
 		wanted[i] = slices.IndexFunc(f.units.folds, func(c cell) bool { return c.view == f.view && c.Column == name })
 		if wanted[i] < 0 {
-			return fmt.Errorf("rows: column %s is not folded in view %d", name, f.view)
+			return fmt.Errorf("units: column %s is not folded in view %d", name, f.view)
 		}
 	}
 	for at := range f.units.blocks {

@@ -1,4 +1,4 @@
-package rows
+package units
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ const noUnit = math.MaxUint32
 // NewIndex makes an empty index.
 func NewIndex(spec IndexSpec) (*Index, error) {
 	if !spec.Null.valid() || spec.Memory < 0 {
-		return nil, fmt.Errorf("rows: an index needs a rule for rows without a unit")
+		return nil, fmt.Errorf("units: an index needs a rule for rows without a unit")
 	}
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory

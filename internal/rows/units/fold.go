@@ -1,4 +1,4 @@
-package rows
+package units
 
 import (
 	"fmt"
@@ -51,15 +51,15 @@ func (f *Fold) check() error {
 	categories := []string{FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode}
 	switch {
 	case f.Number && !slices.Contains(numbers, f.By):
-		return fmt.Errorf("rows: column %s: numbers fold by %v", f.Column, numbers)
+		return fmt.Errorf("units: column %s: numbers fold by %v", f.Column, numbers)
 	case !f.Number && !slices.Contains(categories, f.By):
-		return fmt.Errorf("rows: column %s: categories fold by %v", f.Column, categories)
+		return fmt.Errorf("units: column %s: categories fold by %v", f.Column, categories)
 	case f.Number && !(f.Lower <= f.Upper && f.Lower >= -math.MaxFloat64 && f.Upper <= math.MaxFloat64):
-		return fmt.Errorf("rows: column %s: the bounds must be finite and in order", f.Column)
+		return fmt.Errorf("units: column %s: the bounds must be finite and in order", f.Column)
 	case !f.Number && len(f.Domain) == 0:
-		return fmt.Errorf("rows: column %s: a category needs a domain", f.Column)
+		return fmt.Errorf("units: column %s: a category needs a domain", f.Column)
 	case !f.Number && (f.By == FoldAny || f.By == FoldAll) && !slices.Equal(slices.Sorted(slices.Values(f.Domain)), []string{"false", "true"}):
-		return fmt.Errorf("rows: column %s: %s needs the domain [true, false]", f.Column, f.By)
+		return fmt.Errorf("units: column %s: %s needs the domain [true, false]", f.Column, f.By)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ type cell struct {
 // NewFolder makes a folder.
 func NewFolder(spec FoldSpec) (*Folder, error) {
 	if !spec.Null.valid() || spec.Views < 1 || spec.Memory < 0 {
-		return nil, fmt.Errorf("rows: a folder needs a rule for rows without a unit, and at least one view")
+		return nil, fmt.Errorf("units: a folder needs a rule for rows without a unit, and at least one view")
 	}
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
