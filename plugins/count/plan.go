@@ -2,8 +2,6 @@ package count
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -19,17 +17,7 @@ type Mechanism struct{}
 
 // Describe says what the mechanism is.
 func (Mechanism) Describe() sdk.Description {
-	return sdk.Description{
-		Name:      "count",
-		Version:   Version,
-		Summary:   "counts or sums by groups of public domains",
-		Params:    json.RawMessage(schema),
-		Relations: linear.Relations(),
-		Designs:   linear.Designs(),
-		Grouped:   true,
-		Capped:    true,
-		Linear:    true,
-	}
+	return linear.Describe("count", Version, "counts or sums by groups of public domains", schema)
 }
 
 // Plan chooses the lattice and the noise. It sees no data.
@@ -68,7 +56,7 @@ func newQuery(req sdk.PlanRequest) (*layout, error) {
 	}
 	w, known := linear.WeightsOf(req.Public.Design)
 	if !known {
-		return nil, fmt.Errorf("a total of the population needs its public size or a poisson sample: the size is secret, so a sample of fixed size cannot be scaled up")
+		return nil, linear.ErrScale
 	}
 	l := &layout{shape: s, public: req.Public, weights: w}
 	l.lattice = linear.NewLattice(0, l.step(req.Target.Epsilon), w.Least, w.Most)

@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -68,3 +69,11 @@ func Middle(c sdk.Column) float64 { return c.Lower + (c.Upper-c.Lower)/2 }
 
 // Clamp holds x to the bounds of a column.
 func Clamp(c sdk.Column, x float64) float64 { return math.Min(math.Max(x, c.Lower), c.Upper) }
+
+// Figure prints four digits, and no exponent where people use none.
+func Figure(x float64) string {
+	if x >= 1000 && x < 1e15 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}

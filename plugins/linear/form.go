@@ -2,6 +2,7 @@ package linear
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -196,3 +197,14 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 	})
 	return sums, err
 }
+
+// Describe is the description of a linear mechanism by groups, for units with several rows.
+func Describe(name, version, summary, schema string) sdk.Description {
+	return sdk.Description{
+		Name: name, Version: version, Summary: summary, Params: json.RawMessage(schema),
+		Relations: Relations(), Designs: Designs(), Grouped: true, Capped: true, Linear: true,
+	}
+}
+
+// ErrScale refuses a total where the design does not say what a row stands for.
+var ErrScale = errors.New("a total of the population needs its public size or a poisson sample: the size is secret, so a sample of fixed size cannot be scaled up")

@@ -2,9 +2,7 @@ package mean
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -19,17 +17,7 @@ type Mechanism struct{}
 
 // Describe says what the mechanism is.
 func (Mechanism) Describe() sdk.Description {
-	return sdk.Description{
-		Name:      "mean",
-		Version:   Version,
-		Summary:   "mean of numeric columns, of the whole table or by group",
-		Params:    json.RawMessage(schema),
-		Relations: linear.Relations(),
-		Designs:   linear.Designs(),
-		Grouped:   true,
-		Capped:    true,
-		Linear:    true,
-	}
+	return linear.Describe("mean", Version, "mean of numeric columns, of the whole table or by group", schema)
 }
 
 // Plan chooses the estimator, the lattice and the noise. It sees no data.
@@ -66,7 +54,7 @@ type layout struct {
 	params  params
 	public  sdk.Public
 	cells   linear.Cells
-	queries []query
+	queries []*linear.Average
 }
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
@@ -82,10 +70,6 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if l.cells, err = linear.NewCells(req.Public, by); err != nil {
 		return nil, err
 	}
-	w, known := linear.WeightsOf(req.Public.Design)
-	if !known && !req.Public.Design.EqualWeights {
-		return nil, fmt.Errorf("the design's largest weight is not known")
-	}
 	// Where one of the columns may lack values, all are ratios: one table has one shape.
 	var columns []sdk.Column
 	for _, name := range p.Columns {
@@ -100,7 +84,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, fmt.Errorf("guarantee: epsilon must be positive")
 	}
 	for _, c := range columns {
-		q, err := newQuery(c, divisor, w, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise)
+		q, err := linear.NewAverage(c, divisor, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise)
 		if err != nil {
 			return nil, err
 		}
@@ -123,18 +107,15 @@ func (l *layout) rows() int64 { return int64(l.cells.N) * int64(len(l.queries)) 
 func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 	var all []sdk.ExpectedError
 	for i, q := range l.queries {
-		e, c := sdk.ExpectedError{Field: "estimate"}, q.column
-		if q.divisor > 0 {
-			e.NoiseSD = q.lattice.Step * noises[i].SD / q.divisor
-			e.Half95 = q.lattice.Step * noises[i].Tail(0.05) / q.divisor
-			e.Note = c.Name
-			// Without noise it is c + Σ w(y−c)/T.
-			e.Linear = &sdk.Linear{Column: c.Name, Low: c.Lower - q.lattice.Centre, High: c.Upper - q.lattice.Centre, Scale: 1 / q.divisor}
+		e, c := sdk.ExpectedError{Field: "estimate"}, q.Column
+		if e.Linear = q.Linear(); e.Linear != nil {
+			e.NoiseSD, e.Half95 = q.Unit()*noises[i].SD, q.Unit()*noises[i].Tail(0.05)
+			e.Note, e.Linear.Column = c.Name, c.Name
 		} else {
-			per := q.perValue(noises[i])
-			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", c.Name, figure(per))
+			per := q.PerValue(noises[i])
+			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", c.Name, linear.Figure(per))
 			if rows := linear.AtMost(l.public); rows > 0 && per/rows > c.Upper-c.Lower {
-				e.Note = sdk.NoUse + e.Note + fmt.Sprintf("; there are at most %s, so the noise is larger than the range of the mean", figure(rows))
+				e.Note = sdk.NoUse + e.Note + fmt.Sprintf("; there are at most %s, so the noise is larger than the range of the mean", linear.Figure(rows))
 			}
 			e.SamplingNote = "it depends on how many values of " + c.Name + " the sample holds, which is secret; the more of them, the smaller it is"
 			if l.params.By != "" {
@@ -144,12 +125,4 @@ func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 		all = append(all, e)
 	}
 	return all
-}
-
-// figure prints four digits, and no exponent where people use none.
-func figure(x float64) string {
-	if x >= 1000 && x < 1e15 {
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
 }

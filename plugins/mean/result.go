@@ -17,7 +17,7 @@ func (l *layout) output() []sdk.Field {
 		sdk.Field{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the noise alone"},
 		sdk.Field{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the noise alone"},
 	)
-	if l.queries[0].divisor == 0 {
+	if l.queries[0].Divisor == 0 {
 		fields = append(fields, sdk.Field{Name: "count", Type: sdk.Float64, Doc: "the number of values, with noise; with design weights it estimates the population's"})
 	}
 	return fields
@@ -31,13 +31,13 @@ func (l *layout) result(sums [][]int64, noises []linear.Noise) sdk.Result {
 	for i, q := range l.queries {
 		for g := range l.cells.N {
 			parts := q.Reach.Parts
-			e := q.estimate(sums[i][g*parts:(g+1)*parts], noises[i])
-			column = append(column, q.column.Name)
+			e := q.Estimate(sums[i][g*parts:(g+1)*parts], noises[i])
+			column = append(column, q.Column.Name)
 			if l.params.By != "" {
 				group = append(group, l.cells.Groups[0].Domain[g])
 			}
-			est, sd = append(est, e.value), append(sd, e.sd)
-			low, high, count = append(low, e.low), append(high, e.high), append(count, e.count)
+			est, sd = append(est, e.Value), append(sd, e.SD)
+			low, high, count = append(low, e.Low), append(high, e.High), append(count, e.Count)
 		}
 	}
 	values := map[string]sdk.ResultColumn{
