@@ -49,7 +49,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	fields := linear.Fields("the number of units in the population", n.Unit())
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: fields,
-		Queries: []linear.Query{{Reach: n.Reach(1), Add: n.Lattice.Count}},
+		Queries: []linear.Query{{Reach: n.One(), Add: n.Lattice.Count}},
 		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each number") },
 		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
 			return linear.Results(fields, n.Estimates(sums[0], noise[0]))

@@ -66,7 +66,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	output := fields(n.Unit())
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
-		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: n.Reach(b.n()), Add: func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }}},
+		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: n.OneOf(b.n()), Add: func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }}},
 		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") },
 		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
 			rows := n.Estimates(sums[0], noise[0])

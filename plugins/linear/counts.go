@@ -26,11 +26,11 @@ func NewCounts(req sdk.PlanRequest, rows int64) (Counts, error) {
 	return Counts{Lattice: NewLattice(0, step, w.Least, w.Most), scale: w.Scale, rows: rows}, nil
 }
 
-// Reach is that of a row that counts in one of so many parts.
-func (c Counts) Reach(parts int) Reach {
-	if parts == 1 {
-		return Scalar(c.Lattice.Ends(1, 1))
-	}
+// One is the reach of a row that always counts in its cell.
+func (c Counts) One() Reach { return Scalar(c.Lattice.Ends(1, 1)) }
+
+// OneOf is the reach of a row that counts in at most one of so many parts.
+func (c Counts) OneOf(parts int) Reach {
 	return Simplex(parts, 1, c.Lattice.Value(1, c.Lattice.Most))
 }
 
