@@ -56,7 +56,7 @@ type Release struct {
 	fixed  bool            // apart, and no neighbour moves a row from one cell to another
 	Share  privacy.Point
 	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
-	cost   float64 // the ε of the plan at the share's δ, at most the share's
+	cost   float64       // the ε of the plan at the share's δ, at most the share's
 	Plan   sdk.Plan
 	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
 	Answer privacy.Answer      // of this release alone, on the population
