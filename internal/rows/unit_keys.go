@@ -18,7 +18,7 @@ const (
 	shards    = 1 << shardBits
 )
 
-// An entry of a shard's list is the offset of a row in its chunk, and whether the row is a unit of its own.
+// An entry is the offset of a row in its chunk, and whether the row is a unit of its own.
 const (
 	ownRow  = 1 << 31
 	offMask = ownRow - 1
@@ -27,33 +27,56 @@ const (
 // keyer reads unit columns: it finds a word for each key and spreads the rows of a chunk over the shards. The word of a
 // number is the key itself, that of a text is a hash.
 type keyer struct {
-	nulls   NullUnits
-	seed    maphash.Seed
-	odd     uint64
-	whiten  uint64
-	text    bool     // the unit column holds texts
-	dict    []string // the dictionary that hashes belong to
-	dictID  uint64
-	hashes  []uint64
-	words   []uint64           // of the rows of the chunk
-	lists   [][shards][]uint32 // for each stretch of the chunk and each shard, its rows in order
-	without []int64            // for each stretch, its rows without a key
-	missing int64              // rows without a key, so far
-	_       struct{}
+	nulls     NullUnits
+	seed      maphash.Seed
+	odd       uint64
+	whiten    uint64
+	text      bool     // the unit column holds texts
+	dict      []string // the dictionary that texts belongs to
+	dictID    uint64
+	texts     []uint64 // the hashes of its entries
+	words     []uint64 // of the rows of the chunk
+	hashes    []uint64 // the words, spread
+	stretches []stretch
+	missing   int64 // rows without a key, so far
 }
 
+// stretch is a part of a chunk, which one goroutine spreads.
+type stretch struct {
+	entries []uint32 // the rows that belong to a unit, in order
+	sorted  []uint32 // the same rows by their shards
+	ends    [shards]uint32
+	missing int64
+}
+
+// shard returns the rows of a shard.
+func (s *stretch) shard(i int) []uint32 {
+	if i == 0 {
+		return s.sorted[:s.ends[0]]
+	}
+	return s.sorted[s.ends[i-1]:s.ends[i]]
+}
+
+// newKeyer makes a keyer.
 func newKeyer(nulls NullUnits) *keyer {
-	n := runtime.GOMAXPROCS(0)
 	seed := maphash.MakeSeed() // of the process's random numbers: nobody can prepare keys that collide
-	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten"),
-		words: make([]uint64, chunkRows), lists: make([][shards][]uint32, n), without: make([]int64, n)}
+	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten") | 1,
+		words: make([]uint64, chunkRows), hashes: make([]uint64, chunkRows), stretches: make([]stretch, runtime.GOMAXPROCS(0))}
 }
 
 // mix spreads a word over 64 bits. It decides where a unit is kept and never what its number is.
 func (k *keyer) mix(word uint64) uint64 {
 	hi, lo := bits.Mul64(word^k.whiten, k.odd)
-	hi, lo = bits.Mul64(hi^lo^k.odd, k.whiten|1)
+	hi, lo = bits.Mul64(hi^lo^k.odd, k.whiten)
 	return hi ^ lo
+}
+
+// hash is that of the key of a record.
+func (k *keyer) hash(s *unitShard, record []uint64) uint64 {
+	if k.text {
+		return k.mix(maphash.Bytes(k.seed, s.texts.at(record[keyWord])))
+	}
+	return k.mix(record[keyWord])
 }
 
 // shardOf is the shard of a hash at a depth of the partitioning.
@@ -71,73 +94,89 @@ func (k *keyer) split(v *table.Values, first, rows int, also func(from, to int))
 	case v.Int64 == nil && v.Float64 == nil && rows > 0:
 		return errShape
 	}
-	parts := len(k.lists)
+	parts := len(k.stretches)
 	parallel(parts, func(p int) {
 		from, to := p*rows/parts, (p+1)*rows/parts
 		also(from, to)
-		lists := &k.lists[p]
-		for s := range lists {
-			lists[s] = lists[s][:0]
-		}
-		k.without[p] = 0
-		words := k.words[from:to]
-		switch {
-		case v.Codes != nil:
-			for i, c := range v.Codes[first+from : first+to] {
-				if int(c) < len(k.hashes) { // the place of a null holds zero, and a dictionary may be empty
-					words[i] = k.hashes[c]
-				}
-			}
-		case v.Int64 != nil:
-			for i, n := range v.Int64[first+from : first+to] {
-				words[i] = uint64(n)
-			}
-		default:
-			for i, f := range v.Float64[first+from : first+to] {
-				words[i] = math.Float64bits(f + 0) // one zero
-			}
-		}
-		if v.Valid == nil && v.Float64 == nil {
-			for i, w := range words {
-				s := shardOf(k.mix(w), 0)
-				lists[s] = append(lists[s], uint32(from+i))
-			}
-			return
-		}
-		for i, w := range words {
-			at := first + from + i
-			entry := uint32(from + i)
-			if v.Null(at) || v.Float64 != nil && v.Float64[at] != v.Float64[at] {
-				k.without[p]++
-				if k.nulls != OwnNulls {
-					continue
-				}
-				w, entry = uint64(entry), entry|ownRow
-			}
-			s := shardOf(k.mix(w), 0)
-			lists[s] = append(lists[s], entry)
-		}
+		k.read(v, first, from, to)
+		k.stretches[p].spread(k, v, first, from, to)
 	})
-	for _, n := range k.without {
-		k.missing += n
+	for i := range k.stretches {
+		k.missing += k.stretches[i].missing
 	}
 	return nil
 }
 
+// read finds the words of rows.
+func (k *keyer) read(v *table.Values, first, from, to int) {
+	words := k.words[from:to]
+	switch {
+	case v.Codes != nil:
+		for i, c := range v.Codes[first+from : first+to] {
+			if int(c) < len(k.texts) { // the place of a null holds zero, and a dictionary may be empty
+				words[i] = k.texts[c]
+			}
+		}
+	case v.Int64 != nil:
+		for i, n := range v.Int64[first+from : first+to] {
+			words[i] = uint64(n)
+		}
+	default:
+		for i, f := range v.Float64[first+from : first+to] {
+			words[i] = math.Float64bits(f + 0) // one zero
+		}
+	}
+}
+
+// spread sorts rows by the shards of their hashes, and leaves out those that belong to no unit.
+func (s *stretch) spread(k *keyer, v *table.Values, first, from, to int) {
+	if cap(s.entries) < to-from {
+		s.entries, s.sorted = make([]uint32, to-from), make([]uint32, to-from)
+	}
+	entries, hashes, words := s.entries[:0], k.hashes, k.words
+	var count [shards]uint32
+	s.missing = 0
+	for i := from; i < to; i++ {
+		entry, word := uint32(i), words[i]
+		if !bit(v.Valid, first+i) || v.Float64 != nil && v.Float64[first+i] != v.Float64[first+i] {
+			s.missing++
+			if k.nulls != OwnNulls {
+				continue
+			}
+			entry, word = entry|ownRow, uint64(i)
+		}
+		h := k.mix(word)
+		hashes[i] = h
+		count[h>>(64-shardBits)]++
+		entries = append(entries, entry)
+	}
+	sum := uint32(0)
+	for i, n := range count {
+		count[i], sum = sum, sum+n
+	}
+	s.sorted = s.sorted[:len(entries)]
+	for _, e := range entries {
+		shard := hashes[e&offMask] >> (64 - shardBits)
+		s.sorted[count[shard]] = e
+		count[shard]++
+	}
+	s.ends = count
+}
+
 // hashDict hashes the texts of a dictionary once.
 func (k *keyer) hashDict(v *table.Values) {
-	if k.hashes != nil && k.dictID == v.DictID && len(k.dict) == len(v.Dict) {
+	if k.texts != nil && k.dictID == v.DictID && len(k.dict) == len(v.Dict) {
 		return
 	}
 	k.dict, k.dictID = v.Dict, v.DictID
-	if cap(k.hashes) < len(v.Dict) {
-		k.hashes = make([]uint64, len(v.Dict))
+	if cap(k.texts) < len(v.Dict) {
+		k.texts = make([]uint64, len(v.Dict))
 	}
-	k.hashes = k.hashes[:len(v.Dict)]
+	k.texts = k.texts[:len(v.Dict)]
 	const stretch = 1 << 12
 	parallel((len(v.Dict)+stretch-1)/stretch, func(p int) {
 		for i := p * stretch; i < min((p+1)*stretch, len(v.Dict)); i++ {
-			k.hashes[i] = maphash.String(k.seed, v.Dict[i])
+			k.texts[i] = maphash.String(k.seed, v.Dict[i])
 		}
 	})
 }
