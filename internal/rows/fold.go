@@ -80,12 +80,18 @@ type FoldSpec struct {
 // bounds, and each held to 2^30 times that power; a mean divides that sum by the number of values; both round once. Not
 // a number is a missing value. Missing values are left out; what has no value left is missing, and its count is 0.
 type Folder struct {
-	spec   FoldSpec
-	set    *unitSet
-	tally  [shards]tally
-	folds  []cell
-	passed []int       // for each view, the word that says that a row passed; view 0 has none
-	floats [][]float64 // of the chunk, for columns of whole numbers
+	spec    FoldSpec
+	set     *unitSet
+	tally   [shards]tally
+	folds   []cell
+	passed  []int          // for each view, the word that says that a row passed; view 0 has none
+	columns []sortedColumn // of the chunk
+}
+
+// sortedColumn holds the values of a chunk by the shards of their units.
+type sortedColumn struct {
+	floats []float64
+	codes  []int32
 }
 
 // NewFolder makes a folder.
@@ -96,12 +102,17 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
+	f := &Folder{spec: spec, passed: make([]int, spec.Views), columns: make([]sortedColumn, len(spec.Columns))}
 	for i := range spec.Columns {
 		if err := spec.Columns[i].check(); err != nil {
 			return nil, err
 		}
+		if spec.Columns[i].Number {
+			f.columns[i].floats = make([]float64, chunkRows)
+		} else {
+			f.columns[i].codes = make([]int32, chunkRows)
+		}
 	}
-	f := &Folder{spec: spec, passed: make([]int, spec.Views), floats: make([][]float64, len(spec.Columns))}
 	stride := ownWords
 	for v := range spec.Views {
 		if v > 0 {
@@ -142,69 +153,63 @@ func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, 
 }
 
 func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byte, first, rows int) error {
-	for i := range columns {
-		if columns[i].Int64 != nil && f.floats[i] == nil {
-			f.floats[i] = make([]float64, chunkRows)
-		}
-	}
-	err := f.set.keys.split(unit, first, rows, func(from, to int) {
+	err := f.set.keys.split(unit, first, rows, func(s *stretch) {
 		for i := range columns {
-			if columns[i].Int64 != nil {
-				widen(f.floats[i][from:to], &columns[i], first+from)
-			}
+			f.sort(i, &columns[i], s, first)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	parallel(shards, func(i int) {
-		s := f.set.find(i, unit, first)
-		if len(s.offs) == 0 {
-			return
-		}
-		for v, at := range f.passed {
-			for j, off := range s.offs {
-				if at > 0 && bit(masks[v], first+int(off)) {
-					s.records.at(s.nums[j])[at] = 1
+		f.set.find(i, unit, first)
+		f.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
+			for v, at := range f.passed {
+				for j, off := range offs {
+					if at > 0 && bit(masks[v], first+int(off)) {
+						s.records.at(nums[j])[at] = 1
+					}
 				}
 			}
-		}
-		for n := range f.folds {
-			c := &f.folds[n]
-			v, mask := &columns[c.column], masks[c.view]
-			switch {
-			case !c.Number:
-				c.addCodes(s, v.Codes[first:], v.Valid, mask, first, func(unit uint32, code int32, head *uint64) {
-					f.tally[i].add(f.set.keys, unit, uint32(n), code, 1, head)
-				})
-			case v.Int64 != nil:
-				c.addNumbers(s, f.floats[c.column], v.Valid, mask, first)
-			default:
-				c.addNumbers(s, v.Float64[first:], v.Valid, mask, first)
+			for n := range f.folds {
+				c := &f.folds[n]
+				in := &f.columns[c.column]
+				rows := shardRows{offs: offs, nums: nums, first: first, valid: columns[c.column].Valid, mask: masks[c.view]}
+				if c.Number {
+					c.addNumbers(s, rows, in.floats[lo:])
+				} else {
+					c.addCodes(s, rows, in.codes[lo:], func(unit uint32, code int32, head *uint64) {
+						f.tally[i].add(f.set.keys, unit, uint32(n), code, 1, head)
+					})
+				}
 			}
-		}
+		})
 	})
 	f.set.row += int64(rows)
 	return nil
 }
 
-// widen turns whole numbers into floats, as the columns of a mechanism are: decimals are divided by their power of ten,
-// and times are in seconds.
-func widen(x []float64, v *table.Values, first int) {
-	divisor := math.Pow10(v.Scale)
-	switch v.Unit {
-	case table.Millisecond:
-		divisor = 1e3
-	case table.Microsecond:
-		divisor = 1e6
-	case table.Nanosecond:
-		divisor = 1e9
-	}
-	for i, n := range v.Int64[first : first+len(x)] {
-		if v.Unsigned {
-			x[i] = float64(uint64(n))
-		} else {
-			x[i] = float64(n) / divisor
+// sort sorts a column of a chunk by shards. Whole numbers become floats, as the columns of a mechanism are: decimals are
+// divided by their power of ten, and times are in seconds.
+func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
+	to, k := &f.columns[column], f.set.keys
+	switch {
+	case v.Codes != nil:
+		sortColumn(k, s, to.codes, func(off int) int32 { return v.Codes[first+off] })
+	case v.Float64 != nil:
+		sortColumn(k, s, to.floats, func(off int) float64 { return v.Float64[first+off] })
+	case v.Unsigned:
+		sortColumn(k, s, to.floats, func(off int) float64 { return float64(uint64(v.Int64[first+off])) })
+	default:
+		divisor := math.Pow10(v.Scale)
+		switch v.Unit {
+		case table.Millisecond:
+			divisor = 1e3
+		case table.Microsecond:
+			divisor = 1e6
+		case table.Nanosecond:
+			divisor = 1e9
 		}
+		sortColumn(k, s, to.floats, func(off int) float64 { return float64(v.Int64[first+off]) / divisor })
 	}
 }

@@ -59,16 +59,29 @@ func (c *cell) words() int {
 	return 1
 }
 
-// addNumbers adds the rows of the chunk that belong to a shard to their units. The chunk begins with x, and with bit first
-// of the bitmaps.
-func (c *cell) addNumbers(s *unitShard, x []float64, valid, mask []byte, first int) {
-	words, stride, all := s.records.words[c.at:], s.records.stride, valid == nil && mask == nil
-	for j, off := range s.offs {
-		v := x[off]
-		if !all && !(bit(valid, first+int(off)) && bit(mask, first+int(off))) || v != v {
+// shardRows are rows of a chunk that belong to one shard.
+type shardRows struct {
+	offs, nums  []uint32 // the rows and their units
+	first       int      // the chunk's first bit in the bitmaps:
+	valid, mask []byte
+}
+
+// has says whether a row has a value and passes the mask.
+func (r *shardRows) has(j int) bool {
+	i := r.first + int(r.offs[j])
+	return bit(r.valid, i) && bit(r.mask, i)
+}
+
+// addNumbers adds rows to their units.
+func (c *cell) addNumbers(s *unitShard, r shardRows, x []float64) {
+	words, stride, all := s.records.words[c.at:], s.records.stride, r.valid == nil && r.mask == nil
+	x = x[:len(r.nums)]
+	for j, unit := range r.nums {
+		v := x[j]
+		if !all && !r.has(j) || v != v {
 			continue
 		}
-		at := int(s.nums[j]) * stride
+		at := int(unit) * stride
 		switch c.op {
 		case opSum:
 			w := words[at : at+3 : at+3]
@@ -95,13 +108,13 @@ func (c *cell) addNumbers(s *unitShard, x []float64, valid, mask []byte, first i
 }
 
 // addCodes is addNumbers for a category. Codes outside the domain are missing.
-func (c *cell) addCodes(s *unitShard, codes []int32, valid, mask []byte, first int, tally func(unit uint32, code int32, head *uint64)) {
-	for j, off := range s.offs {
-		code := codes[off]
-		if !bit(valid, first+int(off)) || !bit(mask, first+int(off)) || uint32(code) >= uint32(len(c.Domain)) {
+func (c *cell) addCodes(s *unitShard, r shardRows, codes []int32, tally func(unit uint32, code int32, head *uint64)) {
+	for j, unit := range r.nums {
+		code := codes[j]
+		if !r.has(j) || uint32(code) >= uint32(len(c.Domain)) {
 			continue
 		}
-		word := &s.records.at(s.nums[j])[c.at]
+		word := &s.records.at(unit)[c.at]
 		switch c.op {
 		case opCount:
 			*word++
@@ -118,7 +131,7 @@ func (c *cell) addCodes(s *unitShard, codes []int32, valid, mask []byte, first i
 		case opLast:
 			*word = max(*word, uint64(code)+1)
 		case opMode:
-			tally(s.nums[j], code, word)
+			tally(unit, code, word)
 		}
 	}
 }

@@ -24,44 +24,49 @@ const (
 	offMask = ownRow - 1
 )
 
-// keyer reads unit columns: it finds a word for each key and spreads the rows of a chunk over the shards. The word of a
-// number is the key itself, that of a text is a hash.
+// keyer reads unit columns: it finds a word for each key and sorts the rows of a chunk by the shards of their units. The
+// word of a number is the key itself, that of a text is a hash.
 type keyer struct {
-	nulls     NullUnits
-	seed      maphash.Seed
-	odd       uint64
-	whiten    uint64
-	text      bool     // the unit column holds texts
-	dict      []string // the dictionary that texts belongs to
-	dictID    uint64
-	texts     []uint64 // the hashes of its entries
-	words     []uint64 // of the rows of the chunk
-	hashes    []uint64 // the words, spread
+	nulls   NullUnits
+	seed    maphash.Seed
+	odd     uint64
+	whiten  uint64
+	text    bool     // the unit column holds texts
+	dict    []string // the dictionary that texts belongs to
+	dictID  uint64
+	texts   []uint64 // the hashes of its entries
+	missing int64    // rows without a key, so far
+
+	// Of the chunk. Each stretch has its own part of the slices.
 	stretches []stretch
-	missing   int64 // rows without a key, so far
+	read      []uint64 // the words of the rows
+	entries   []uint32 // the rows that belong to a unit, in order,
+	places    []uint32 // and where they stand in what follows, which is sorted by shards
+	sorted    []uint32
+	words     []uint64
 }
 
-// stretch is a part of a chunk, which one goroutine spreads.
+// stretch is a part of a chunk that one goroutine sorts.
 type stretch struct {
-	entries []uint32 // the rows that belong to a unit, in order
-	sorted  []uint32 // the same rows by their shards
-	ends    [shards]uint32
-	missing int64
-}
-
-// shard returns the rows of a shard.
-func (s *stretch) shard(i int) []uint32 {
-	if i == 0 {
-		return s.sorted[:s.ends[0]]
-	}
-	return s.sorted[s.ends[i-1]:s.ends[i]]
+	from, rows int            // where its part of the slices begins, and how many rows belong to a unit
+	ends       [shards]uint32 // where the shards end
+	missing    int64
 }
 
 // newKeyer makes a keyer.
 func newKeyer(nulls NullUnits) *keyer {
 	seed := maphash.MakeSeed() // of the process's random numbers: nobody can prepare keys that collide
 	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten") | 1,
-		words: make([]uint64, chunkRows), hashes: make([]uint64, chunkRows), stretches: make([]stretch, runtime.GOMAXPROCS(0))}
+		stretches: make([]stretch, runtime.GOMAXPROCS(0)), read: make([]uint64, chunkRows), entries: make([]uint32, chunkRows),
+		places: make([]uint32, chunkRows), sorted: make([]uint32, chunkRows), words: make([]uint64, chunkRows)}
+}
+
+// shard says where the rows of a shard stand in the sorted slices.
+func (s *stretch) shard(i int) (lo, hi int) {
+	if i > 0 {
+		lo = int(s.ends[i-1])
+	}
+	return s.from + lo, s.from + int(s.ends[i])
 }
 
 // mix spreads a word over 64 bits. It decides where a unit is kept and never what its number is.
@@ -84,9 +89,9 @@ func shardOf(h uint64, depth int) int {
 	return int(h>>(64-shardBits*(depth+1))) & (shards - 1)
 }
 
-// split spreads rows [first, first+rows) of a unit column, at most chunkRows, over the shards. Beside it calls also for
-// each stretch of the chunk, on the goroutine that works on it.
-func (k *keyer) split(v *table.Values, first, rows int, also func(from, to int)) error {
+// split sorts rows [first, first+rows) of a unit column, at most chunkRows. Then it calls also for each stretch, on the
+// goroutine that sorted it.
+func (k *keyer) split(v *table.Values, first, rows int, also func(s *stretch)) error {
 	switch {
 	case v.Codes != nil:
 		k.text = true
@@ -97,9 +102,9 @@ func (k *keyer) split(v *table.Values, first, rows int, also func(from, to int))
 	parts := len(k.stretches)
 	parallel(parts, func(p int) {
 		from, to := p*rows/parts, (p+1)*rows/parts
-		also(from, to)
-		k.read(v, first, from, to)
-		k.stretches[p].spread(k, v, first, from, to)
+		k.find(v, first, from, to)
+		k.sort(&k.stretches[p], v, first, from, to)
+		also(&k.stretches[p])
 	})
 	for i := range k.stretches {
 		k.missing += k.stretches[i].missing
@@ -107,9 +112,9 @@ func (k *keyer) split(v *table.Values, first, rows int, also func(from, to int))
 	return nil
 }
 
-// read finds the words of rows.
-func (k *keyer) read(v *table.Values, first, from, to int) {
-	words := k.words[from:to]
+// find finds the words of rows.
+func (k *keyer) find(v *table.Values, first, from, to int) {
+	words := k.read[from:to]
 	switch {
 	case v.Codes != nil:
 		for i, c := range v.Codes[first+from : first+to] {
@@ -128,39 +133,47 @@ func (k *keyer) read(v *table.Values, first, from, to int) {
 	}
 }
 
-// spread sorts rows by the shards of their hashes, and leaves out those that belong to no unit.
-func (s *stretch) spread(k *keyer, v *table.Values, first, from, to int) {
-	if cap(s.entries) < to-from {
-		s.entries, s.sorted = make([]uint32, to-from), make([]uint32, to-from)
-	}
-	entries, hashes, words := s.entries[:0], k.hashes, k.words
+// sort sorts rows by the shards of their hashes, and leaves out those that belong to no unit.
+func (k *keyer) sort(s *stretch, v *table.Values, first, from, to int) {
 	var count [shards]uint32
-	s.missing = 0
+	n := from
+	s.from, s.missing = from, 0
 	for i := from; i < to; i++ {
-		entry, word := uint32(i), words[i]
+		entry, word := uint32(i), k.read[i]
 		if !bit(v.Valid, first+i) || v.Float64 != nil && v.Float64[first+i] != v.Float64[first+i] {
 			s.missing++
 			if k.nulls != OwnNulls {
 				continue
 			}
 			entry, word = entry|ownRow, uint64(i)
+			k.read[i] = word
 		}
-		h := k.mix(word)
-		hashes[i] = h
-		count[h>>(64-shardBits)]++
-		entries = append(entries, entry)
-	}
-	sum := uint32(0)
-	for i, n := range count {
-		count[i], sum = sum, sum+n
-	}
-	s.sorted = s.sorted[:len(entries)]
-	for _, e := range entries {
-		shard := hashes[e&offMask] >> (64 - shardBits)
-		s.sorted[count[shard]] = e
+		shard := k.mix(word) >> (64 - shardBits)
+		k.entries[n], k.places[n] = entry, uint32(shard)
 		count[shard]++
+		n++
+	}
+	s.rows = n - from
+	sum := uint32(0)
+	for i, c := range count {
+		count[i], sum = sum, sum+c
+	}
+	entries, places, sorted, words := k.entries[from:n], k.places[from:n], k.sorted[from:n], k.words[from:n]
+	for i, e := range entries {
+		at := count[places[i]&(shards-1)]
+		count[places[i]&(shards-1)]++
+		places[i], sorted[at], words[at] = at, e, k.read[e&offMask]
 	}
 	s.ends = count
+}
+
+// sortColumn puts values of the rows of a stretch into the order of the sorted slices.
+func sortColumn[T any](k *keyer, s *stretch, dst []T, value func(off int) T) {
+	dst = dst[s.from : s.from+s.rows]
+	places := k.places[s.from : s.from+s.rows]
+	for i, e := range k.entries[s.from : s.from+s.rows] {
+		dst[places[i]] = value(int(e & offMask))
+	}
 }
 
 // hashDict hashes the texts of a dictionary once.

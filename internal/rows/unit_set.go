@@ -16,9 +16,6 @@ type unitShard struct {
 	slotTable
 	records records
 	texts   texts
-	offs    []uint32 // the rows of the chunk that belong to the shard,
-	nums    []uint32 // the units that they belong to,
-	touched []uint64 // and what a first look found
 }
 
 // insert adds a unit that reserve has made room for.
@@ -81,13 +78,15 @@ func (s *unitShard) find(k *keyer, hash, word uint64, text string, first uint64)
 
 // unitSet finds the units of rows.
 type unitSet struct {
-	keys   *keyer
-	shards [shards]unitShard
-	row    int64 // rows so far
+	keys    *keyer
+	shards  [shards]unitShard
+	row     int64    // rows so far
+	nums    []uint32 // the units of the chunk's sorted rows
+	touched []uint64 // what a first look at them found
 }
 
 func newUnitSet(nulls NullUnits, stride int) *unitSet {
-	u := &unitSet{keys: newKeyer(nulls)}
+	u := &unitSet{keys: newKeyer(nulls), nums: make([]uint32, chunkRows), touched: make([]uint64, chunkRows)}
 	for i := range u.shards {
 		u.shards[i].records.stride = stride
 	}
@@ -97,7 +96,8 @@ func newUnitSet(nulls NullUnits, stride int) *unitSet {
 // listed is the number of rows of the chunk in a shard.
 func (u *unitSet) listed(shard int) (n int) {
 	for i := range u.keys.stretches {
-		n += len(u.keys.stretches[i].shard(shard))
+		lo, hi := u.keys.stretches[i].shard(shard)
+		n += hi - lo
 	}
 	return n
 }
@@ -110,46 +110,58 @@ func (u *unitSet) wants() (n int64) {
 	return n
 }
 
-// find finds the units of the rows of one shard of the chunk, which split has spread. It leaves them in offs and nums.
-func (u *unitSet) find(shard int, unit *table.Values, first int) *unitShard {
-	s, k := &u.shards[shard], u.keys
-	n := u.listed(shard)
-	s.reserve(k, n)
-	if cap(s.offs) < n {
-		s.offs, s.nums, s.touched = make([]uint32, n), make([]uint32, n), make([]uint64, n)
+// find finds the units of the rows of one shard of a chunk that split has sorted.
+func (u *unitSet) find(shard int, unit *table.Values, first int) {
+	s := &u.shards[shard]
+	if n := u.listed(shard); n > 0 {
+		s.reserve(u.keys, n)
 	}
-	s.offs, s.nums, s.touched = s.offs[:0], s.nums[:n], s.touched[:n]
-	for i := range k.stretches {
-		s.offs = append(s.offs, k.stretches[i].shard(shard)...)
+	for i := range u.keys.stretches {
+		if lo, hi := u.keys.stretches[i].shard(shard); lo < hi {
+			u.findRows(s, unit, first, lo, hi)
+		}
 	}
+}
+
+// found hands over what find found, stretch by stretch: rows of the chunk, their units, and where they stand in the
+// sorted slices.
+func (u *unitSet) found(shard int, visit func(s *unitShard, lo int, offs, nums []uint32)) {
+	for i := range u.keys.stretches {
+		if lo, hi := u.keys.stretches[i].shard(shard); lo < hi {
+			visit(&u.shards[shard], lo, u.keys.sorted[lo:hi], u.nums[lo:hi])
+		}
+	}
+}
+
+func (u *unitSet) findRows(s *unitShard, unit *table.Values, first, lo, hi int) {
 	// Most of the time goes into waiting for memory. The first two loops wait for many slots, and then for many records,
 	// at once; they decide nothing.
-	mask := uint64(len(s.slots) - 1)
-	offs, touched, slots, hashes, words, stride := s.offs, s.touched[:len(s.offs)], s.slots, k.hashes, s.records.words, s.records.stride
-	for i, e := range offs {
-		touched[i] = slots[hashes[e&offMask]&mask]
+	k, mask := u.keys, uint64(len(s.slots)-1)
+	words, touched, nums, offs := k.words[lo:hi], u.touched[lo:hi], u.nums[lo:hi], k.sorted[lo:hi]
+	slots, records, stride := s.slots, s.records.words, s.records.stride
+	for i, w := range words {
+		touched[i] = slots[k.mix(w)&mask]
 	}
 	for i, place := range touched {
-		touched[i] = words[int(uint32(place)-min(uint32(place), 1))*stride]
+		touched[i] = records[int(uint32(place)-min(uint32(place), 1))*stride]
 	}
-	nums := s.nums[:len(offs)]
-	for i, e := range offs {
-		off := e & offMask
-		row, h := uint64(u.row)+uint64(off), hashes[off]
-		switch {
-		case e&ownRow != 0:
-			nums[i] = s.insert(0, row|ownUnit)
-			offs[i] = off
-		case k.text:
-			nums[i] = s.find(k, h, 0, unit.Dict[unit.Codes[first+int(off)]], row)
-		default:
-			word, place := k.words[off], slots[h&mask]
-			if n := uint32(place) - 1; place != 0 && (place^h)&tagMask == 0 && words[int(n)*stride] == word {
+	for i, word := range words {
+		h := k.mix(word)
+		if place := slots[h&mask]; !k.text && (place^h)&tagMask == 0 && place != 0 && offs[i]&ownRow == 0 {
+			if n := uint32(place) - 1; records[int(n)*stride] == word {
 				nums[i] = n
 				continue
 			}
+		}
+		off := offs[i] & offMask
+		row := uint64(u.row) + uint64(off)
+		switch {
+		case offs[i]&ownRow != 0:
+			nums[i], offs[i] = s.insert(0, row|ownUnit), off
+		case k.text:
+			nums[i] = s.find(k, h, 0, unit.Dict[unit.Codes[first+int(off)]], row)
+		default:
 			nums[i] = s.find(k, h, word, "", row)
 		}
 	}
-	return s
 }
