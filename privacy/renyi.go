@@ -177,6 +177,10 @@ func pure(e Event) bool {
 			if !pure(e.Inner()) {
 				return false
 			}
+		case ByGroup:
+			if !pure(e.Event) {
+				return false
+			}
 		case Shuffled:
 			if !pure(e.Event) {
 				return false
