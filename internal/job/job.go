@@ -104,8 +104,8 @@ type Column struct {
 	Holds        ColumnType // as declared by type, "" where bounds or a domain say it
 	Lower, Upper *big.Rat   // of a Number
 	Domain       []string   // of a Category
-	Missing      Handling // null and NaN
-	Outside      Handling // values of a Category that are not in its domain
+	Missing      Handling   // null and NaN
+	Outside      Handling   // values of a Category that are not in its domain
 	// Immutable says that the column is public and that a neighbour cannot
 	// change it (P11).
 	Immutable bool
@@ -173,7 +173,7 @@ type Guarantee struct {
 // Release is one thing to publish.
 type Release struct {
 	Name      string
-	From      string // a sample's name, or Table
+	From      string     // a sample's name, or Table
 	Where     Expression // a condition on a row
 	Having    Expression // a condition on the folded values of a unit
 	By        []string
