@@ -85,6 +85,10 @@ func published(p *plan.Plan, rel *plan.Release) string {
 			by = append(by, fmt.Sprint(name))
 		}
 	}
+	by = append(by, rel.Job.By...)
+	if plan.Filtered(p.Job, &rel.Job) {
+		return ""
+	}
 	for _, d := range p.Draws {
 		f, ok := d.Design.(plan.Framed)
 		if ok && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {

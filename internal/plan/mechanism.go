@@ -69,7 +69,8 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 		return err
 	}
 	r.Public, r.Params, r.Cells, r.Apart = q.public, q.params, q.cells, q.apart
-	r.fixed = q.apart && q.cells.fixed(j, d)
+	// A row that a filter lets through in one table and not in the other comes or goes.
+	r.fixed = q.apart && !Filtered(j, &r.Job) && q.cells.fixed(j, d)
 	for _, rel := range r.Public.SampleRelations {
 		if !slices.Contains(r.Mech.About().Relations, rel) {
 			return fmt.Errorf("%s does not support %s on the sample", r.Job.Mechanism, rel)

@@ -295,9 +295,19 @@ func (p *Plan) Columns() []string {
 	return p.Job.Dataset.Sources(names...)
 }
 
-// Reads are the columns that the release uses: those of the mechanism, of the groups and
-// of the conditions.
+// Reads are the columns that the release uses: those of the condition on rows, and those
+// that it counts.
 func (r *Release) Reads() []string {
+	names := r.Counts()
+	if f := r.Job.Where.Formula; f != nil {
+		names = append(names, f.Columns()...)
+	}
+	return names
+}
+
+// Counts are the columns of what is counted, rows or folded units: those of the mechanism,
+// of the groups, and of the condition on units.
+func (r *Release) Counts() []string {
 	var names []string
 	for _, c := range r.Plan.Columns {
 		if !r.Cells.Label(c) {
@@ -305,10 +315,8 @@ func (r *Release) Reads() []string {
 		}
 	}
 	names = append(names, r.Job.By...)
-	for _, e := range []job.Expression{r.Job.Where, r.Job.Having} {
-		if e.Formula != nil {
-			names = append(names, e.Formula.Columns()...)
-		}
+	if f := r.Job.Having.Formula; f != nil {
+		names = append(names, f.Columns()...)
 	}
 	return names
 }

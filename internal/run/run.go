@@ -125,7 +125,8 @@ const lastWords = 2 * time.Second
 func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups, folded: r.units.folds(), progress: progress,
+	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups,
+		folded: r.units.folds(), present: r.units.folds() && batch[0].Job.Where.Said(), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))

@@ -80,7 +80,7 @@ func (r *Runner) fold(ctx context.Context) error {
 			appended(&names, name)
 		}
 		for _, rel := range draw.Releases {
-			for _, name := range rel.Reads() {
+			for _, name := range rel.Counts() {
 				for _, name := range d.BeforeFold(name) {
 					appended(&names, name)
 				}

@@ -165,3 +165,6 @@ func planned(e privacy.Event, claims []claim) ([]Noise, error) {
 	}
 	return noises, nil
 }
+
+// Noises are the noises of the queries of a plan.
+func Noises(plan sdk.Plan) []Noise { return noisesOf(plan.Event) }

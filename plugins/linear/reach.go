@@ -11,9 +11,8 @@ import (
 type Reach struct {
 	// Parts is how many numbers a cell has, and Touch how many of them one row can add to.
 	Parts, Touch int
-	// Come bounds the vector of one row, Swap the difference of the vectors of two rows, one
-	// of which may be missing, and Stay that of two rows that are both there.
-	Come, Swap, Stay Norms
+	// Come bounds the vector of one row, and Stay the difference of the vectors of two.
+	Come, Stay Norms
 }
 
 // Norms is a bound in both norms: L1, and the square of L2.
@@ -47,16 +46,11 @@ func Scalar(low, high int64) Reach { return Box([2]int64{low, high}) }
 //
 // A row adds a whole number to each part i that lies in ranges[i].
 func Box(ranges ...[2]int64) Reach {
-	r := Reach{Parts: len(ranges), Touch: len(ranges), Come: zero(), Swap: zero(), Stay: zero()}
+	r := Reach{Parts: len(ranges), Touch: len(ranges), Come: zero(), Stay: zero()}
 	for _, b := range ranges {
 		low, high := whole(b[0]), whole(b[1])
 		r.Come.side(larger(new(big.Int).Abs(low), new(big.Int).Abs(high)))
 		r.Stay.side(new(big.Int).Sub(high, low))
-		top, bottom := larger(high, whole(0)), low
-		if b[0] > 0 {
-			bottom = whole(0)
-		}
-		r.Swap.side(new(big.Int).Sub(top, bottom))
 	}
 	return r
 }
@@ -77,10 +71,9 @@ func (n *Norms) side(length *big.Int) {
 func Simplex(parts, touch int, total int64) Reach {
 	t := whole(total)
 	one := norms(t, times(t, t))
-	r := Reach{Parts: parts, Touch: touch, Come: one, Swap: one, Stay: one}
+	r := Reach{Parts: parts, Touch: touch, Come: one, Stay: one}
 	if parts > 1 { // from one corner to another
-		r.Swap = norms(times(whole(2), t), times(whole(2), one.Square))
-		r.Stay = r.Swap
+		r.Stay = norms(times(whole(2), t), times(whole(2), one.Square))
 	}
 	return r
 }
@@ -94,10 +87,16 @@ func Simplex(parts, touch int, total int64) Reach {
 func Beside(half, one int64) Reach {
 	h, c := whole(half), whole(one)
 	square := func(x *big.Int) *big.Int { return times(x, x) }
-	stay := norms(times(whole(2), h), times(whole(4), square(h)))
-	come := norms(plus(h, c), plus(square(h), square(c)))
-	return Reach{Parts: 2, Touch: 2, Come: come, Stay: stay, // P24
-		Swap: norms(larger(stay.L1, come.L1), larger(stay.Square, come.Square))}
+	return Reach{
+		Parts: 2, Touch: 2,
+		Come: norms(plus(h, c), plus(square(h), square(c))),
+		Stay: norms(times(whole(2), h), times(whole(4), square(h))),
+	}
+}
+
+// swap bounds the difference of the vectors of two rows, one of which may be missing.
+func (r Reach) swap() Norms {
+	return norms(larger(r.Stay.L1, r.Come.L1), larger(r.Stay.Square, r.Come.Square))
 }
 
 // Units says how the rows of one unit lie in the cells.
@@ -126,7 +125,7 @@ func (r Reach) Sensitivity(u Units) (l1, l2 privacy.Sensitivity, coordinates int
 	if u.Switches {
 		least = max(0, 2*k-u.Cells)
 	}
-	swap := r.Swap
+	swap := r.swap()
 	if !u.Leaves && u.Groups == 1 && u.Rows == 1 {
 		swap = r.Stay
 	}

@@ -252,7 +252,7 @@ func TestBrokenSensitivities(t *testing.T) {
 		"one group":           with(func(_ *Reach, u *Units) { u.Groups = 1 }),
 		"one row":             with(func(_ *Reach, u *Units) { u.Rows = 1 }),
 		"nobody switches":     with(func(_ *Reach, u *Units) { u.Switches = false }),
-		"nobody vanishes":     with(func(r *Reach, _ *Units) { r.Swap = r.Stay }),
+		"nobody vanishes":     with(func(_ *Reach, u *Units) { u.Leaves = false }),
 		"switch counted once": with(func(r *Reach, u *Units) { u.Cells = u.Groups }),
 		"swap as often as there are rows": func(r Reach, u Units) (privacy.Sensitivity, privacy.Sensitivity, int64) {
 			l1, l2, n := r.Sensitivity(u) // Δ_replace·k·r, which P22 says is wrong

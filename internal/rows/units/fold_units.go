@@ -45,7 +45,7 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 	}
 	sources := make([]stream, shards)
 	for i := range sources {
-		sources[i] = &foldedShard{folder: f, unit: &f.set.shards[i], own: &f.shards[i]}
+		sources[i] = &foldedShard{folder: f, unit: &f.set.shards[i], tally: &f.tally[i]}
 	}
 	err := merge(sources, 1+len(f.folds)+(len(f.folds)+63)/64, f.set.row, u.add)
 	return u, err
@@ -55,7 +55,7 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 type foldedShard struct {
 	folder *Folder
 	unit   *unitShard
-	own    *foldShard
+	tally  *tally
 	at     int
 }
 
@@ -76,10 +76,10 @@ func (s *foldedShard) next(out []uint64) {
 	out[0] = record[firstWord] &^ ownUnit
 	for i := range f.folds {
 		c := &f.folds[i]
-		if record[f.views[c.view]] == 0 {
+		if at := f.passed[c.view]; at > 0 && record[at] == 0 {
 			continue
 		}
-		if x, ok := c.result(s.own, record[c.at:]); ok {
+		if x, ok := c.result(s.tally, record[c.at:]); ok {
 			out[1+i] = x
 			out[1+n+i>>6] |= 1 << (i & 63)
 		}

@@ -56,13 +56,12 @@ func (x *Index) Add(unit table.Values, rows int) error {
 }
 
 func (x *Index) chunk(unit *table.Values, first, rows int) error {
-	err := x.set.keys.split(unit, first, rows, func(from, to int) {
-		for i := from; i < to; i++ {
-			x.ids[i] = noUnit
-		}
-	})
+	err := x.set.keys.split(unit, first, rows, func(s *stretch) {})
 	if err != nil {
 		return err
+	}
+	for i := range rows {
+		x.ids[i] = noUnit
 	}
 	var before [shards]int
 	parallel(shards, func(i int) {
@@ -73,10 +72,11 @@ func (x *Index) chunk(unit *table.Values, first, rows int) error {
 		return err
 	}
 	parallel(shards, func(i int) {
-		s := &x.set.shards[i]
-		for j, off := range s.offs {
-			x.ids[off] = uint32(s.records.at(s.nums[j])[firstWord])
-		}
+		x.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
+			for j, off := range offs {
+				x.ids[off] = uint32(s.records.at(nums[j])[firstWord])
+			}
+		})
 	})
 	x.keep(x.ids[:rows])
 	x.set.row += int64(rows)
