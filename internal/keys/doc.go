@@ -8,8 +8,9 @@
 //   - [Threshold] is for units with up to k keys, or where noisy counts are wanted as well: it adds Laplace or Gaussian
 //     noise to the number of units and keeps the keys whose noisy number exceeds a threshold.
 //
-// [Calibrate] finds the rule that meets a guarantee and keeps the smallest groups, [Select] applies it, and [Size] and
-// [SizeSampled] say before any data is read how large a group must be to appear.
+// A [Counter] adds up the units of each key in bounded memory. [Calibrate] finds the rule that meets a guarantee and
+// keeps the smallest groups, [Select] applies it, and [Size] and [SizeSampled] say before any data is read how large a
+// group must be to appear.
 //
 // # What it may import
 //
