@@ -29,6 +29,7 @@ type Runner struct {
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	units     *unitRows                     // where a unit has several rows, else nil
+	begins    func(samplers.Design, int64) (samplers.Selector, error)
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
@@ -44,7 +45,7 @@ func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
 
 // New begins to carry out a plan.
 func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	r := &Runner{Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -98,7 +99,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
 	if err != nil {
 		return nil, err
 	}
-	selector, err := samplers.Begin(d.Design, r.population())
+	selector, err := r.begins(d.Design, r.population())
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ func (r *Runner) fold(ctx context.Context) error {
 	}
 	columns := slices.Clone(in.sources)
 	unit := appended(&columns, d.Key.Column)
-	numbers := in.preparers()
+	numbers := in.preparers(false)
 	ones := table.Values{Kind: table.Float}
 	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
@@ -185,7 +185,7 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 	for _, draw := range r.Plan.Draws {
 		for _, rel := range draw.Releases {
 			if key := capKey(rel); r.units.sets[key] == nil {
-				if r.units.sets[key], err = r.capOf(ctx, rel, src.Child()); err != nil {
+				if r.units.sets[key], err = r.capOf(ctx, rel, src); err != nil {
 					return err
 				}
 			}
@@ -215,7 +215,7 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 	if err != nil {
 		return nil, err
 	}
-	preparers := in.preparers()
+	preparers := in.preparers(false)
 	columns := in.sources
 	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
