@@ -77,7 +77,11 @@ func (e *Evaluator) missing(n *formula.Node) boolFn {
 	switch n.Type {
 	case formula.Number:
 		eval, room := e.numbers(n), make([]float64, step)
-		there = func(b *block, w []uint64) { known(w, eval(b, room[:b.n]), nan) }
+		there = func(b *block, w []uint64) {
+			if x, clean := eval(b, room[:b.n]); !clean {
+				known(w, x, nan)
+			}
+		}
 	case formula.Date, formula.Timestamp:
 		eval, room := e.wholes(n), make([]int64, step)
 		there = func(b *block, w []uint64) { known(w, eval(b, room[:b.n]), none) }
@@ -129,19 +133,18 @@ func (e *Evaluator) chosen(n *formula.Node) boolFn {
 
 // tested compiles a test of a text: once for each dictionary entry.
 func (e *Evaluator) tested(n *formula.Node, test func(text string) bool) boolFn {
-	const yes, no = 1, 2
 	results := &perText[byte]{value: func(text string) byte {
 		if test(text) {
-			return yes
+			return textYes
 		}
-		return no
+		return textNo
 	}}
 	eval, room := e.codes(n), make([]int32, step)
 	return func(b *block, t truth) {
 		codes, dict := eval(b, room[:b.n])
 		of := results.get(dict)
-		pick(t.yes, of, codes, yes)
-		pick(t.no, of, codes, no)
+		pick(t.yes, of, codes, textYes)
+		pick(t.no, of, codes, textNo)
 	}
 }
 
@@ -223,7 +226,8 @@ func (e *Evaluator) inSet(n *formula.Node, list []*formula.Node) boolFn {
 	return func(b *block, t truth) {
 		clear(t.yes)
 		clear(t.no)
-		for i, x := range eval(b, room[:b.n]) {
+		x, _ := eval(b, room[:b.n])
+		for i, x := range x {
 			yes := set[x]
 			if t.yes != nil {
 				t.yes[i>>6] |= bit(yes) << (i & 63)
@@ -242,7 +246,11 @@ func (e *Evaluator) compared(n *formula.Node) boolFn {
 	case formula.Number:
 		x, y := e.numbers(a), e.numbers(c)
 		room, other := make([]float64, step), make([]float64, step)
-		return func(b *block, t truth) { compare(t, n.Op, x(b, room[:b.n]), y(b, other[:b.n]), nan) }
+		return func(b *block, t truth) {
+			left, _ := x(b, room[:b.n])
+			right, _ := y(b, other[:b.n])
+			compare(t, n.Op, left, right, nan)
+		}
 	case formula.Date, formula.Timestamp:
 		x, y := e.wholes(a), e.wholes(c)
 		room, other := make([]int64, step), make([]int64, step)

@@ -59,6 +59,7 @@ type slot struct {
 	serial uint64
 
 	numbers []float64 // of the step
+	clean   bool      // no number is NaN
 	wholes  []int64
 	codes   []int32
 	texts   *texts
@@ -134,7 +135,7 @@ func (e *Evaluator) derived(s *slot, n *formula.Node) func(b *block) {
 			if s.into != nil {
 				dst = s.into.numbers[b.from : b.from+b.n]
 			}
-			s.numbers = eval(b, dst)
+			s.numbers, s.clean = eval(b, dst)
 			if s.into != nil && &s.numbers[0] != &dst[0] { // those of another column
 				copy(dst, s.numbers)
 				s.numbers = dst

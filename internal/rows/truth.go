@@ -166,28 +166,18 @@ func known[T int64 | int32 | float64](w []uint64, x []T, missing T) {
 	}
 }
 
+// at is 0 where row i is missing, 1 where it is true and 2 where it is false.
+func (t truth) at(i int) uint64 {
+	return t.yes[i>>6]>>(i&63)&1 | t.no[i>>6]>>(i&63)&1<<1
+}
+
 // choose takes a where the condition is true, b where it is false, and missing where it
-// is neither.
+// is neither. It does not branch by row: conditions are hard to foresee.
 func choose[T any](dst []T, t truth, a, b []T, missing T) {
-	for k := range t.yes {
-		lo, hi := k*64, min(k*64+64, len(dst))
-		yes, no := t.yes[k], t.no[k]
-		full := ^uint64(0) >> (64 - (hi - lo))
-		switch {
-		case yes == full:
-			copy(dst[lo:hi], a[lo:hi])
-		case no == full:
-			copy(dst[lo:hi], b[lo:hi])
-		default:
-			for i := lo; i < hi; i++ {
-				v := missing
-				if yes>>(i&63)&1 == 1 {
-					v = a[i]
-				} else if no>>(i&63)&1 == 1 {
-					v = b[i]
-				}
-				dst[i] = v
-			}
-		}
+	a, b = a[:len(dst)], b[:len(dst)]
+	from := [4]T{missing, missing, missing, missing}
+	for i := range dst {
+		from[1], from[2] = a[i], b[i]
+		dst[i] = from[t.at(i)&3]
 	}
 }
