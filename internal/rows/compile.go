@@ -57,9 +57,12 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 	case formula.Negate, formula.Abs, formula.Floor, formula.Ceil, formula.Round:
 		return unary(n.Op, e.numbers(n.Args[0]))
 	}
+	if c := n.Args[1]; n.Op == formula.Multiply && c.Op == formula.Literal {
+		return scaled(e.numbers(n.Args[0]), c.Number)
+	}
 	eval := e.numbers(n.Args[0])
 	for _, arg := range n.Args[1:] {
-		eval = binary(n.Op, eval, e.numbers(arg))
+		eval = arithmetic(n.Op, eval, e.numbers(arg))
 	}
 	return eval
 }
@@ -93,8 +96,8 @@ func unary(op formula.Op, eval numberFn) numberFn {
 	}
 }
 
-// binary computes left op right. gonum works on several numbers at a time.
-func binary(op formula.Op, left, right numberFn) numberFn {
+// arithmetic computes left op right. gonum works on several numbers at a time.
+func arithmetic(op formula.Op, left, right numberFn) numberFn {
 	other := make([]float64, step)
 	return func(b *block, dst []float64) ([]float64, bool) {
 		x, clean := left(b, dst)
@@ -123,12 +126,26 @@ func binary(op formula.Op, left, right numberFn) numberFn {
 		default:
 			panic("rows: an operation without code")
 		}
-		if clean && also && finite(dst) {
-			return dst, true
-		}
-		toNaN(dst)
-		return dst, false
+		return result(dst, clean && also)
 	}
+}
+
+// scaled computes x * by.
+func scaled(x numberFn, by float64) numberFn {
+	return func(b *block, dst []float64) ([]float64, bool) {
+		x, clean := x(b, dst)
+		floats.ScaleTo(dst, by, x)
+		return result(dst, clean)
+	}
+}
+
+// result makes missing what is not finite. clean says that no argument was missing.
+func result(dst []float64, clean bool) ([]float64, bool) {
+	if clean && finite(dst) {
+		return dst, true
+	}
+	toNaN(dst)
+	return dst, false
 }
 
 // finite says that no value is NaN or infinite: then their sum is neither. It may say no

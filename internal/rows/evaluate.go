@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -212,7 +213,14 @@ func sized[T any](have []T, n int) []T {
 
 // toBytes writes words into a bitmap.
 func toBytes(dst []byte, words []uint64) {
-	for i := range min(len(dst), 8*len(words)) {
-		dst[i] = byte(words[i/8] >> (i % 8 * 8))
+	for _, w := range words {
+		if len(dst) < 8 {
+			for i := range dst {
+				dst[i] = byte(w >> (8 * i))
+			}
+			return
+		}
+		binary.LittleEndian.PutUint64(dst, w)
+		dst = dst[8:]
 	}
 }

@@ -51,8 +51,7 @@ func loader(s *slot, at int) func(b *block) {
 	case formula.Text:
 		own := make([]int32, step)
 		return func(b *block) {
-			s.codes = own[:b.n]
-			loadCodes(s.codes, &b.columns[at], b, &s.texts)
+			s.codes = loadCodes(own[:b.n], &b.columns[at], b, &s.texts)
 		}
 	}
 	own, parsed := newTruth(), &perText[byte]{value: truthOf}
@@ -149,21 +148,23 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	}
 }
 
-func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) {
+// loadCodes gives the step's codes: in place where none is null, else as a copy in dst.
+func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 	*dict = sameTexts(*dict, v)
 	if v.Codes == nil {
 		fill(dst, -1)
-		return
+		return dst
+	}
+	if allValid(v.Valid, b.from, b.n) {
+		return v.Codes[b.from : b.from+b.n]
 	}
 	copy(dst, v.Codes[b.from:])
-	if allValid(v.Valid, b.from, b.n) {
-		return
-	}
 	for i := range dst {
 		if v.Null(b.from + i) {
 			dst[i] = -1
 		}
 	}
+	return dst
 }
 
 func loadTruth(t truth, v *table.Values, b *block, parsed *perText[byte], dict **texts) {

@@ -114,45 +114,60 @@ func lessEqual[T int64 | int32 | float64](w []uint64, x, y []T) {
 	}
 }
 
-// compare says how x and y compare: of numbers, or of values of which missing is none.
-func compare[T int64 | int32 | float64](t truth, op formula.Op, x, y []T, missing T) {
+// compare says how x and y compare. NaN compares with nothing, so it is neither.
+func compare(t truth, op formula.Op, x, y []float64) {
+	var room [step / 64]uint64
 	switch op {
 	case formula.Less:
 		if t.yes != nil {
-			less(t.yes, x, y)
+			numbersLess(t.yes, x, y)
 		}
 		if t.no != nil {
-			lessEqual(t.no, y, x)
+			numbersLessEqual(t.no, y, x)
 		}
 	case formula.LessEqual:
 		if t.yes != nil {
-			lessEqual(t.yes, x, y)
+			numbersLessEqual(t.yes, x, y)
 		}
 		if t.no != nil {
-			less(t.no, y, x)
+			numbersLess(t.no, y, x)
 		}
 	case formula.Equal:
-		var room [step / 64]uint64
 		if t.yes != nil {
-			lessEqual(t.yes, x, y)
-			lessEqual(room[:len(t.yes)], y, x)
+			numbersLessEqual(t.yes, x, y)
+			numbersLessEqual(room[:len(t.yes)], y, x)
 			and(t.yes, room[:len(t.yes)])
 		}
 		if t.no != nil {
-			less(t.no, x, y)
-			less(room[:len(t.no)], y, x)
+			numbersLess(t.no, x, y)
+			numbersLess(room[:len(t.no)], y, x)
 			or(t.no, room[:len(t.no)])
 		}
 	}
-	if missing != missing {
-		return // NaN compares with nothing
-	}
-	for _, w := range [][]uint64{t.yes, t.no} {
-		if w != nil {
-			known(w, x, missing)
-			known(w, y, missing)
+}
+
+// compareWholes says how x and y compare, of values of which missing is none.
+func compareWholes[T int64 | int32](t truth, op formula.Op, x, y []T, missing T) {
+	var below, above [step / 64]uint64
+	b, a := below[:words(len(x))], above[:words(len(x))]
+	less(b, x, y)
+	less(a, y, x)
+	for i := range b {
+		yes := b[i]
+		switch op {
+		case formula.LessEqual:
+			yes = ^a[i]
+		case formula.Equal:
+			yes = ^a[i] & ^b[i]
 		}
+		b[i], a[i] = yes, ^yes
 	}
+	for _, w := range [][]uint64{b, a} {
+		known(w, x, missing)
+		known(w, y, missing)
+	}
+	copy(t.yes, b)
+	copy(t.no, a)
 }
 
 // known clears the bits of the rows that are missing.
