@@ -133,36 +133,40 @@ func (e *Evaluator) chosen(n *formula.Node) boolFn {
 
 // tested compiles a test of a text: once for each dictionary entry.
 func (e *Evaluator) tested(n *formula.Node, test func(text string) bool) boolFn {
-	results := &perText[byte]{value: func(text string) byte {
-		if test(text) {
-			return textYes
-		}
-		return textNo
-	}}
-	eval, room := e.codes(n), make([]int32, step)
+	yes := &perText[byte]{value: func(text string) byte { return byte(bit(test(text))) }}
+	eval, room, own := e.codes(n), make([]int32, step), make([]uint64, step/64)
 	return func(b *block, t truth) {
 		codes, dict := eval(b, room[:b.n])
-		of := results.get(dict)
-		pick(t.yes, of, codes, textYes)
-		pick(t.no, of, codes, textNo)
+		w := t.yes
+		if w == nil {
+			w = own[:words(b.n)]
+		}
+		pick(w, yes.get(dict), codes)
+		if t.no != nil {
+			ones(t.no, b.n)
+			known(t.no, codes, -1)
+			for i := range t.no {
+				t.no[i] &^= w[i]
+			}
+		}
 	}
 }
 
-// pick sets the bits of the rows whose dictionary entry has a result, eight rows at a
+// pick sets the bits of the rows for whose dictionary entry of holds 1, eight rows at a
 // time as less does.
-func pick(w []uint64, of []byte, codes []int32, result byte) {
+func pick(w []uint64, of []byte, codes []int32) {
 	for k := range w {
 		word, lo := uint64(0), k*64
 		for j := 0; j < 64 && lo+j < len(codes); j += 8 {
 			if lo+j+8 > len(codes) {
 				for i := lo + j; i < len(codes); i++ {
-					word |= bit(of[codes[i]+1] == result) << (i & 63)
+					word |= uint64(of[codes[i]+1]) << (i & 63)
 				}
 				break
 			}
 			c := codes[lo+j : lo+j+8 : lo+j+8]
-			word |= (bit(of[c[0]+1] == result) | bit(of[c[1]+1] == result)<<1 | bit(of[c[2]+1] == result)<<2 | bit(of[c[3]+1] == result)<<3 |
-				bit(of[c[4]+1] == result)<<4 | bit(of[c[5]+1] == result)<<5 | bit(of[c[6]+1] == result)<<6 | bit(of[c[7]+1] == result)<<7) << j
+			word |= (uint64(of[c[0]+1]) | uint64(of[c[1]+1])<<1 | uint64(of[c[2]+1])<<2 | uint64(of[c[3]+1])<<3 |
+				uint64(of[c[4]+1])<<4 | uint64(of[c[5]+1])<<5 | uint64(of[c[6]+1])<<6 | uint64(of[c[7]+1])<<7) << j
 		}
 		w[k] = word
 	}

@@ -54,10 +54,12 @@ func loader(s *slot, at int) func(b *block) {
 			s.codes = loadCodes(own[:b.n], &b.columns[at], b, &s.texts)
 		}
 	}
-	own, parsed := newTruth(), &perText[byte]{value: truthOf}
+	own := newTruth()
+	yes := &perText[byte]{value: func(text string) byte { return byte(bit(strings.EqualFold(text, "true"))) }}
+	no := &perText[byte]{value: func(text string) byte { return byte(bit(strings.EqualFold(text, "false"))) }}
 	return func(b *block) {
 		s.truth = own.cut(b.n)
-		loadTruth(s.truth, &b.columns[at], b, parsed, &s.texts)
+		loadTruth(s.truth, &b.columns[at], b, yes, no, &s.texts)
 	}
 }
 
@@ -167,7 +169,8 @@ func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 	return dst
 }
 
-func loadTruth(t truth, v *table.Values, b *block, parsed *perText[byte], dict **texts) {
+// loadTruth reads a bool, or the texts true and false in any case of letters.
+func loadTruth(t truth, v *table.Values, b *block, yes, no *perText[byte], dict **texts) {
 	clear(t.yes)
 	clear(t.no)
 	switch {
@@ -178,9 +181,8 @@ func loadTruth(t truth, v *table.Values, b *block, parsed *perText[byte], dict *
 		}
 	case v.Codes != nil:
 		*dict = sameTexts(*dict, v)
-		of, codes := parsed.get(*dict), v.Codes[b.from:b.from+b.n]
-		pick(t.yes, of, codes, textYes)
-		pick(t.no, of, codes, textNo)
+		pick(t.yes, yes.get(*dict), v.Codes[b.from:b.from+b.n])
+		pick(t.no, no.get(*dict), v.Codes[b.from:b.from+b.n])
 	}
 	if v.Valid != nil {
 		for i, valid := range v.Valid[b.from/8 : (b.from+b.n+7)/8] {
@@ -210,20 +212,6 @@ func momentOf(text string) int64 {
 		return m
 	}
 	return none
-}
-
-// The results of a test of a text. 0 is that of a missing one.
-const textYes, textNo = 1, 2
-
-// truthOf reads true and false, in any case of letters.
-func truthOf(text string) byte {
-	switch {
-	case strings.EqualFold(text, "true"):
-		return textYes
-	case strings.EqualFold(text, "false"):
-		return textNo
-	}
-	return 0
 }
 
 // allValid says that no row of the step is null.
