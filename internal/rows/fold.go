@@ -86,6 +86,8 @@ type Folder struct {
 	folds   []cell
 	passed  []int          // for each view, the word that says that a row passed; view 0 has none
 	columns []sortedColumn // of the chunk
+	disk    *scratch       // nil as long as all units fit in memory
+	parts   []partition
 }
 
 // sortedColumn holds the values of a chunk by the shards of their units.
@@ -159,6 +161,9 @@ func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byt
 		}
 	})
 	if err != nil {
+		return err
+	}
+	if err := f.makeRoom(); err != nil {
 		return err
 	}
 	parallel(shards, func(i int) {

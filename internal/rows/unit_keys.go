@@ -79,10 +79,13 @@ func (k *keyer) mix(word uint64) uint64 {
 // hash is that of the key of a record.
 func (k *keyer) hash(s *unitShard, record []uint64) uint64 {
 	if k.text {
-		return k.mix(maphash.Bytes(k.seed, s.texts.at(record[keyWord])))
+		return k.mix(k.hashText(s.texts.at(record[keyWord])))
 	}
 	return k.mix(record[keyWord])
 }
+
+// hashText is the word of a text.
+func (k *keyer) hashText(text []byte) uint64 { return maphash.Bytes(k.seed, text) }
 
 // shardOf is the shard of a hash at a depth of the partitioning.
 func shardOf(h uint64, depth int) int {
