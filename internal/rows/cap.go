@@ -48,7 +48,7 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 	if groups < 1 || rows < 1 {
 		return nil, fmt.Errorf("rows: a cap keeps at least one cell and one row")
 	}
-	c := &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, units: make([]int32, chunkRows), kept: newKept(index.Rows())}
+	c := &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows())}
 	if 4*index.Units() > memory/2 { // the heads of all units
 		return c, c.divide()
 	}
@@ -68,6 +68,7 @@ func (c *Capper) newLane(source int, every int64) *capLane {
 func (c *Capper) Add(first int64, cells []int32) error {
 	for len(cells) > 0 {
 		n := min(len(cells), chunkRows)
+		c.units = fit(c.units, n)
 		units := c.units[:n]
 		if err := c.index.Numbers(first, units); err != nil {
 			return err

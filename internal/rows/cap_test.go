@@ -207,7 +207,9 @@ func smallTables(n int) [][]entry {
 
 func TestCapHasItsLaw(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the choices of several lanes come in one order
-	two := func(source *noise.Source, rows []entry, k, r int) int64 { return byLanes(1<<20, source, source)(rows, k, r) }
+	two := func(source *noise.Source, rows []entry, k, r int) int64 {
+		return byLanes(1<<20, source, source)(rows, k, r)
+	}
 	for name, cap := range map[string]capped{"in memory": byCapper, "two lanes": two, "spilled": bySpilling, "spilled late": byLateSpilling} {
 		for i, rows := range smallTables(20) {
 			for k := 1; k <= 3; k++ {

@@ -109,11 +109,6 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 		if err := spec.Columns[i].check(); err != nil {
 			return nil, err
 		}
-		if spec.Columns[i].Number {
-			f.columns[i].floats = make([]float64, chunkRows)
-		} else {
-			f.columns[i].codes = make([]int32, chunkRows)
-		}
 	}
 	stride := ownWords
 	for v := range spec.Views {
@@ -155,7 +150,14 @@ func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, 
 }
 
 func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byte, first, rows int) error {
-	err := f.set.keys.split(unit, first, rows, func(s *stretch) {
+	for i := range f.columns {
+		if c := &f.columns[i]; f.spec.Columns[i].Number {
+			c.floats = fit(c.floats, rows)
+		} else {
+			c.codes = fit(c.codes, rows)
+		}
+	}
+	err := f.set.split(unit, first, rows, func(s *stretch) {
 		for i := range columns {
 			f.sort(i, &columns[i], s, first)
 		}

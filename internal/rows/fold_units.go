@@ -20,6 +20,7 @@ type FoldedUnits struct {
 	filling *foldedBlock
 	units   int64
 	missing int64
+	size    int      // of a block: blockUnits, or what a small table needs
 	dicts   []uint64 // the names of the domains, for each fold
 	memory  int64    // what blocks may take,
 	taken   int64    // and what they would if all were in memory
@@ -35,16 +36,16 @@ type foldedBlock struct {
 	at     int64      // where it is on the disk
 }
 
-// foldBytes is what one fold of a block takes.
-const foldBytes = 8 * (blockUnits + blockUnits/64)
-
-func newFoldedBlock(folds int) *foldedBlock {
-	b := &foldedBlock{values: make([][]uint64, folds), valid: make([][]uint64, folds)}
-	for i := range folds {
-		b.values[i], b.valid[i] = make([]uint64, blockUnits), make([]uint64, blockUnits/64)
+func (u *FoldedUnits) newBlock() *foldedBlock {
+	b := &foldedBlock{values: make([][]uint64, len(u.folds)), valid: make([][]uint64, len(u.folds))}
+	for i := range u.folds {
+		b.values[i], b.valid[i] = make([]uint64, u.size), make([]uint64, u.size/64)
 	}
 	return b
 }
+
+// foldBytes is what one fold of a block takes.
+func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
 
 // dictionaries numbers the domains of folded columns. The numbers of package table begin at 1 and do not come this far.
 var dictionaries atomic.Uint64
@@ -58,7 +59,8 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 	if err := f.set.keys.err(); err != nil {
 		return nil, err
 	}
-	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory)}
+	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
+		size: int(min(blockUnits, (f.set.row+63)&^63))}
 	for range f.folds {
 		u.dicts = append(u.dicts, newDictionary())
 	}
@@ -130,7 +132,7 @@ func (u *FoldedUnits) add(record []uint64) error {
 		if err := u.end(); err != nil {
 			return err
 		}
-		u.filling = newFoldedBlock(n)
+		u.filling = u.newBlock()
 	}
 	b := u.filling
 	for i := range n {
@@ -150,7 +152,7 @@ func (u *FoldedUnits) end() (err error) {
 	}
 	u.filling = nil
 	u.blocks = append(u.blocks, b)
-	if u.taken += int64(len(u.folds)) * foldBytes; u.taken <= u.memory {
+	if u.taken += int64(len(u.folds)) * u.foldBytes(); u.taken <= u.memory {
 		return nil
 	}
 	if u.disk == nil {
@@ -176,10 +178,10 @@ func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, vali
 		return b.values[fold], b.valid[fold], nil
 	}
 	if *to == nil {
-		*to = make([]uint64, foldBytes/8)
+		*to = make([]uint64, u.foldBytes()/8)
 	}
-	err = u.disk.readAt(asBytes(*to), b.at+int64(fold)*foldBytes)
-	return (*to)[:blockUnits], (*to)[blockUnits:], err
+	err = u.disk.readAt(asBytes(*to), b.at+int64(fold)*u.foldBytes())
+	return (*to)[:u.size], (*to)[u.size:], err
 }
 
 // Units is the number of units. Under add-remove it is private (P19).
@@ -265,15 +267,13 @@ type foldedColumn struct {
 
 // values gathers the picked units of a block.
 func (c *foldedColumn) values(fold *cell, dict uint64, words, valid []uint64, pick table.Pick, rows int) table.Values {
-	if c.valid == nil {
-		c.valid = make([]byte, blockUnits/8)
-		if fold.delivers() {
-			c.floats = make([]float64, blockUnits)
-		} else {
-			c.codes = make([]int32, blockUnits)
-		}
-	}
+	c.valid = fit(c.valid, (rows+7)/8)
 	clear(c.valid)
+	if fold.delivers() {
+		c.floats = fit(c.floats, rows)
+	} else {
+		c.codes = fit(c.codes, rows)
+	}
 	all := true
 	for i := range rows {
 		at := i

@@ -29,12 +29,12 @@ var shares = []float64{0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
 // Facts looks at the units of a finished index. Choose DropNulls to count the rows without a unit and see the rest.
 func (x *Index) Facts() (UnitFacts, error) {
 	f := UnitFacts{Rows: x.Rows(), NullRows: x.NullRows(), Units: x.Units(), counts: map[int64]int64{}}
-	numbers := make([]int32, chunkRows)
+	numbers := make([]int32, min(chunkRows, f.Rows))
 	room := max(1<<16, x.spec.Memory/16) // as many units are counted in one pass over the rows
 	for from := int64(0); from < f.Units; from += room {
 		rows := make([]int64, min(room, f.Units-from))
 		for first := int64(0); first < f.Rows; first += chunkRows {
-			some := numbers[:min(chunkRows, f.Rows-first)]
+			some := numbers[:min(int64(len(numbers)), f.Rows-first)]
 			if err := x.Numbers(first, some); err != nil {
 				return f, err
 			}

@@ -46,7 +46,7 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
-	x := &Index{spec: spec, set: newUnitSet(spec.Null, ownWords), places: make([]uint64, chunkRows), ids: make([]uint32, chunkRows)}
+	x := &Index{spec: spec, set: newUnitSet(spec.Null, ownWords)}
 	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/2/(4*chunkRows))}
 	return x, nil
 }
@@ -62,7 +62,8 @@ func (x *Index) Add(unit table.Values, rows int) error {
 }
 
 func (x *Index) chunk(unit *table.Values, first, rows int) error {
-	err := x.set.keys.split(unit, first, rows, func(s *stretch) {})
+	x.places, x.ids = fit(x.places, rows), fit(x.ids, rows)
+	err := x.set.split(unit, first, rows, func(*stretch) {})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ type numbers struct {
 // add adds the numbers of the next rows.
 func (n *numbers) add(ids []uint32) error {
 	for len(ids) > 0 {
-		if n.last == nil {
+		if n.last == nil && len(n.pages) > 0 {
 			n.last = make([]uint32, 0, chunkRows)
 		}
 		some := min(len(ids), chunkRows-len(n.last))

@@ -99,7 +99,7 @@ type unitSet struct {
 }
 
 func newUnitSet(nulls NullUnits, stride int) *unitSet {
-	u := &unitSet{keys: newKeyer(nulls), nums: make([]uint32, chunkRows), touched: make([]uint64, chunkRows)}
+	u := &unitSet{keys: newKeyer(nulls)}
 	for i := range u.shards {
 		u.shards[i].records.stride = stride
 	}
@@ -131,6 +131,12 @@ func (u *unitSet) free() {
 	for i := range u.shards {
 		u.shards[i] = unitShard{records: records{stride: u.shards[i].records.stride}}
 	}
+}
+
+// split sorts the rows of a chunk: see keyer.
+func (u *unitSet) split(unit *table.Values, first, rows int, also func(s *stretch)) error {
+	u.nums, u.touched = fit(u.nums, rows), fit(u.touched, rows)
+	return u.keys.split(unit, first, rows, also)
 }
 
 // find finds the units of the rows of one shard of a chunk that split has sorted.
