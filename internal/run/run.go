@@ -312,7 +312,7 @@ func CodeOf(ctx context.Context, err error) error {
 	case errors.As(err, &sampler):
 		return failure.New(failure.ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+failure.SpentOnly, sampler.Detail())
 	case errors.As(err, &source):
-		return failure.New(failure.ExitSource, sourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
+		return failure.New(failure.ExitSource, SourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
 	case errors.As(err, &plugin):
 		return failure.New(failure.ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
 	}
