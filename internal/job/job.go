@@ -25,6 +25,9 @@ type Job struct {
 	Releases []Release
 	Plugins  []Plugin
 	Output   Output
+	// Variables are those that the job declares, with the values that they have in it. They
+	// are replaced already.
+	Variables []Variable
 
 	File string // the job file, as it was named
 	Dir  string // the folder of the job file
@@ -76,7 +79,11 @@ const UnitRow = "row"
 // Source says where the table is.
 type Source struct {
 	Path   string // a file, a directory or a glob
-	Format string // "parquet", "arrow", or "" to go by the file
+	Format string // "parquet", "arrow", "csv", or "" to go by the file
+	// Delimiter and Missing are for CSV files: what stands between two fields, 0 where the
+	// job does not say, and which texts stand for a missing value, nil for the empty one.
+	Delimiter rune
+	Missing   []string
 
 	named string // the path, with variables replaced and not joined
 }
@@ -104,8 +111,8 @@ type Column struct {
 	Holds        ColumnType // as declared by type, "" where bounds or a domain say it
 	Lower, Upper *big.Rat   // of a Number
 	Domain       []string   // of a Category
-	Missing      Handling // null and NaN
-	Outside      Handling // values of a Category that are not in its domain
+	Missing      Handling   // null and NaN
+	Outside      Handling   // values of a Category that are not in its domain
 	// Immutable says that the column is public and that a neighbour cannot
 	// change it (P11).
 	Immutable bool
@@ -173,7 +180,7 @@ type Guarantee struct {
 // Release is one thing to publish.
 type Release struct {
 	Name      string
-	From      string // a sample's name, or Table
+	From      string     // a sample's name, or Table
 	Where     Expression // a condition on a row
 	Having    Expression // a condition on the folded values of a unit
 	By        []string
