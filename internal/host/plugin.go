@@ -83,7 +83,7 @@ func (p *Plugin) config() *plugin.ClientConfig {
 		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: versions,
 		RunnerFunc: func(_ hclog.Logger, c *exec.Cmd, dir string) (runner.Runner, error) {
-			cmd := sandbox.Command{Args: append([]string{p.cmd.Path}, p.cmd.Args...), Dir: p.dir.Path, SoleParent: p.limits.SoleParent}
+			cmd := sandbox.Command{Args: append([]string{p.cmd.Path}, p.cmd.Args...), Dir: p.dir.Path, SoleParent: p.limits.SoleParent, Confine: p.cmd.Confine}
 			for _, kv := range c.Env { // the handshake's, and nothing else
 				if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, wire.CookieKey+"=") {
 					cmd.Env = append(cmd.Env, kv)
@@ -147,6 +147,9 @@ func (p *Plugin) connect(ctx context.Context) error {
 		return p.fault(CodeCanceled)
 	}
 }
+
+// Confined is what confines the plugin's processes.
+func (p *Plugin) Confined() sandbox.Level { return p.runner.process().Level() }
 
 // ended says that the process has ended by itself, or is just ending.
 func (p *Plugin) ended() bool {

@@ -6,7 +6,7 @@ const markKey = "DPRELEASE_PLUGIN_ID"
 // environment is all that a tree finds in its environment: a few fixed values, what the
 // command adds, and the mark. Nothing of this process's own environment leaks (secrets do
 // live there), and nothing of it can change what the tree computes.
-func environment(dir string, more []string, mark string) []string {
-	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=" + dir, "TMPDIR=" + dir}
+func environment(home string, more []string, mark string) []string {
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TZ=UTC", "HOME=" + home, "TMPDIR=" + home}
 	return append(append(env, more...), markKey+"="+mark)
 }

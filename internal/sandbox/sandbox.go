@@ -18,6 +18,7 @@ type Command struct {
 	// other process left with it as parent is a tree's orphan and is killed, even one
 	// that left its session and cleared its environment.
 	SoleParent bool
+	Confine    Confinement
 }
 
 // DirBase is where private directories are. Their paths must be short enough for the name
