@@ -102,11 +102,11 @@ const maxOrders = 256 << 10
 func (o *orders) confine() (a answer, listener int, err error) {
 	listener = -1
 	if o.Own { // by descriptor: the path may lead elsewhere, and is soon gone
-		fd, err := unix.Open(selfExe, unix.O_PATH, 0)
-		if err != nil {
-			return a, listener, err
+		fd, err := unix.Open(selfExe, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err == nil && fd != exeFD {
+			err = unix.Dup3(fd, exeFD, unix.O_CLOEXEC)
 		}
-		if err := unix.Dup3(fd, exeFD, 0); err != nil {
+		if err != nil {
 			return a, listener, err
 		}
 	}
