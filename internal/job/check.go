@@ -37,6 +37,7 @@ func check(j *Job, o Options) Problems {
 	k.names("plugins", len(j.Plugins), func(i int) (string, string) {
 		return j.Plugins[i].Name, lang.Key("plugins", j.Plugins[i].Name)
 	})
+	k.grants()
 	k.releases()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms)

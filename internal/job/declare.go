@@ -28,6 +28,8 @@ func language() kind[Job] {
 		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
 			func(j *Job) *[]Plugin { return &j.Plugins },
 			"Mechanisms that do not come with dprelease, by the name that releases use"),
+		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
+			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required()),
 	)
@@ -89,6 +91,10 @@ func plugin() kind[Plugin] {
 			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s")),
+		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
+			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]")),
+		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
+			"The most memory that each of its processes may hold. Without this key it is half of the machine's", example("2GiB")),
 	)
 }
 

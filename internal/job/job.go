@@ -24,7 +24,9 @@ type Job struct {
 	Samples  []Sample // in the order of the file
 	Releases []Release
 	Plugins  []Plugin
-	Output   Output
+	// Sandbox says how mechanisms are confined: one of Sandboxes.
+	Sandbox string
+	Output  Output
 
 	File string // the job file, as it was named
 	Dir  string // the folder of the job file
@@ -164,6 +166,8 @@ type Plugin struct {
 	SHA256           string // 64 hex digits in lower case
 	AllowSelfNoising bool
 	Timeout          time.Duration
+	Reads            []string // files and folders that its processes may read
+	Memory           int64    // bytes that each of its processes may hold; 0: the host's default
 }
 
 // Output says where the releases go.
