@@ -49,7 +49,14 @@ type Dataset struct {
 	UnitName, UnitPlural string
 	Key                  Unit
 
-	Columns []Column // in the order of the file
+	// Columns are those of the file in the order of the job, then those of lookups, then
+	// those that are derived.
+	Columns []Column
+	Lookups []Lookup
+	Fold    []Fold // what becomes of the rows of a unit; empty where a unit has one row
+	Cap     *Cap   // how many of its rows count, nil where a unit has one row
+	Slice   *Slice // nil where the job means the whole table
+	derive  []namedDerived
 	// Frame is the public list of units that multistage and stratified samples
 	// draw from, nil where there is none.
 	Frame *Frame
@@ -61,7 +68,8 @@ type Dataset struct {
 type Unit struct {
 	Column       string // holds the same value in all rows of a unit
 	Name, Plural string // what people call one
-	Rows         int64  // how many rows a unit has: 1
+	Rows         int64  // how many rows a unit has: 1, or 0 where they are folded or capped
+	Missing      NoUnit // what becomes of a row without a unit
 }
 
 // UnitRow says that one row is one unit of privacy.
@@ -84,14 +92,20 @@ const (
 	Number ColumnType = "number"
 	// Category is a column with a public domain.
 	Category ColumnType = "category"
+	// Text, Bool, Date and Timestamp are columns that only expressions read.
+	Text      ColumnType = "text"
+	Bool      ColumnType = "bool"
+	Date      ColumnType = "date"
+	Timestamp ColumnType = "timestamp"
 )
 
 // Column holds the public facts about one column.
 type Column struct {
 	Name         string
 	Type         ColumnType
-	Lower, Upper *big.Rat // of a Number
-	Domain       []string // of a Category
+	Holds        ColumnType // as declared by type, "" where bounds or a domain say it
+	Lower, Upper *big.Rat   // of a Number
+	Domain       []string   // of a Category
 	Missing      Handling // null and NaN
 	Outside      Handling // values of a Category that are not in its domain
 	// Immutable says that the column is public and that a neighbour cannot
@@ -100,6 +114,15 @@ type Column struct {
 	// Assume is for the planner and the report's forecast, nil where nothing is
 	// assumed.
 	Assume *Assume
+
+	Derived *Derived // nil where the column stands in a file
+	Lookup  *Lookup  // the public table that adds it, nil where none does
+}
+
+// Plain reports whether only expressions and folds can read the column: nothing public
+// is said of its values.
+func (c *Column) Plain() bool {
+	return c.Type != Category && c.Lower == nil
 }
 
 // Rule says what happens to a value that cannot be used. The zero value is
@@ -153,6 +176,10 @@ type Guarantee struct {
 type Release struct {
 	Name      string
 	From      string // a sample's name, or Table
+	Where     Expression // a condition on a row
+	Having    Expression // a condition on the folded values of a unit
+	By        []string
+	Other     string // what the cell of rows in no other cell is called, "" where there is none
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage

@@ -16,28 +16,27 @@ var Sandboxes = []string{"required", "best", "off"}
 func (k *checker) grants() {
 	for _, p := range k.j.Plugins {
 		for i, path := range p.Reads {
-			for what, private := range k.j.private() {
-				if overlap(path, private) {
+			for _, private := range k.j.private() {
+				if overlap(path, private.path) {
 					k.wrong(lang.Item(lang.Key("plugins", p.Name)+".reads", i), "put what the plugin reads into a folder of its own",
-						"gives the plugin %s to read", what)
+						"gives the plugin %s to read", private.what)
 				}
 			}
 		}
 	}
 }
 
-// private is what no mechanism may read, by what it is called.
-func (j *Job) private() map[string]string {
-	dir := filepath.Dir(j.File)
-	ledger := filepath.Join(dir, "dprelease.db")
+// private are the places that no mechanism may read.
+func (j *Job) private() []struct{ what, path string } {
+	ledger := "dprelease.db"
 	if path, ok := strings.CutPrefix(j.Budget.Ledger.Reveal(), "sqlite:"); ok {
-		ledger = path
-		if !filepath.IsAbs(path) {
-			ledger = filepath.Join(dir, path)
-		}
+		ledger = strings.TrimPrefix(path, "//")
+	}
+	if !filepath.IsAbs(ledger) {
+		ledger = filepath.Join(j.Dir, ledger)
 	}
 	source, _, _ := strings.Cut(j.Dataset.Source.Path, "*")
-	return map[string]string{"the table": source, "the ledger": ledger, "the releases": j.Output.Dir}
+	return []struct{ what, path string }{{"the table", source}, {"the ledger", ledger}, {"the releases", j.Output.Dir}}
 }
 
 // overlap reports whether one of two paths lies in the other, with links followed as far

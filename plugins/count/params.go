@@ -106,8 +106,11 @@ func (s *shape) secret(pub sdk.Public) error {
 }
 
 // switches reports whether a replaced record may leave one cell and enter another
-// (P11).
+// (P11). Out of a single cell it can only vanish (P24).
 func (s *shape) switches() bool {
+	if s.cells == 1 {
+		return false
+	}
 	for _, g := range s.groups {
 		if !g.Immutable {
 			return true

@@ -220,3 +220,41 @@ func TestSensitivityOfASumThatStays(t *testing.T) {
 		t.Errorf("dropped values: scale %v, want 101", got)
 	}
 }
+
+// A column with one group is a filter: rows that do not pass have the code -1. A replaced
+// row that passes may vanish (P24), and moves its one cell no further than when it comes
+// or goes, or than from one bound to the other. Every pair of rows is tried; the largest
+// move is what is declared, and half of that would be refuted.
+func TestFilterPaysOnce(t *testing.T) {
+	pass := category("pass", "yes")
+	pass.Missing = sdk.MissingDrop
+	for _, b := range [][2]float64{{0, 0}, {100, 101}, {-1, 3}, {-2, -1}, {0, 1}} {
+		x := sdk.Column{Name: "x", Type: sdk.Number, Lower: b[0], Upper: b[1], Missing: sdk.MissingDrop}
+		params, want := `{"by":"pass","sum":"x"}`, math.Max(b[1], 0)-math.Min(b[0], 0)
+		if b[0] == b[1] {
+			params, want = `{"by":"pass"}`, 1
+		}
+		w := world{req: request(params, 6, pass, x), columns: []sdk.Column{pass, x}, weight: 1}
+		l, err := newQuery(w.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []record
+		for _, code := range []float64{0, math.NaN()} {
+			for _, v := range []float64{x.Lower, (x.Lower + x.Upper) / 2, x.Upper, math.NaN()} {
+				rows = append(rows, record{values: []float64{code, v}, weight: 1})
+			}
+		}
+		largest := 0.0
+		for _, a := range rows {
+			for _, b := range rows {
+				moved := math.Abs(float64(w.cells(t, l, []record{a})[0] - w.cells(t, l, []record{b})[0]))
+				largest = math.Max(largest, moved)
+			}
+		}
+		l1, l2, cells := l.sensitivity()
+		if l1.ReplaceOne != largest || l2.ReplaceOne != largest || cells != 1 || math.Abs(largest*l.granularity-want) > 1e-5*want {
+			t.Errorf("%s on %v: declared %v and %v in %d cells, the largest move is %v, want %v", params, b, l1, l2, cells, largest*l.granularity, want)
+		}
+	}
+}

@@ -69,7 +69,7 @@ func (l *layout) gaussian(q query) privacy.DiscreteGaussian {
 	if q.ratio {
 		s.ReplaceOne = math.Nextafter(math.Sqrt2*s.AddRemove, math.Inf(1))
 		coordinates = 2
-		if l.params.By != "" && !l.group.Immutable {
+		if l.groups() > 1 && !l.group.Immutable {
 			coordinates = 4 // a record may leave one group and enter another (P11)
 		}
 	}

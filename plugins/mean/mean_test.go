@@ -332,3 +332,57 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// A group column with one value is a filter: a row that does not pass is in no group. Every
+// pair of rows is tried; Gaussian noise need not cover more than the one pair of cells.
+func TestFilterPaysOnce(t *testing.T) {
+	pass := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"yes"}, Missing: sdk.MissingDrop}
+	c := score
+	c.Missing = sdk.MissingDrop
+	for _, noise := range []string{"laplace", "gaussian"} {
+		for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
+			population := int64(0)
+			if rel == privacy.ReplaceOne {
+				population = 6
+			}
+			req := request(fmt.Sprintf(`{"column":"x","by":"g","noise":%q}`, noise), rel, full(population), population, c, pass)
+			vector := func(x float64, valid bool, code int32) ([]int64, privacy.Event) {
+				_, host := run(t, req, table{x: [][]float64{{x}}, valid: [][]bool{{valid}}, groups: []int32{code}})
+				return host.queries[0], host.events[0]
+			}
+			type row struct {
+				x     float64
+				valid bool
+				code  int32
+			}
+			var rows []row
+			for _, x := range []float64{c.Lower, 600, c.Upper} {
+				rows = append(rows, row{x, true, 0}, row{x, false, 0}, row{x, true, -1})
+			}
+			nothing := []int64{0, 0}
+			l1, l2 := 0.0, 0.0
+			var ev privacy.Event
+			for _, a := range rows {
+				for _, b := range rows {
+					v, e := vector(a.x, a.valid, a.code)
+					w, _ := vector(b.x, b.valid, b.code)
+					if ev = e; rel == privacy.AddRemove {
+						w = nothing
+					}
+					p, q := float64(v[0]-w[0]), float64(v[1]-w[1])
+					l1, l2 = math.Max(l1, math.Abs(p)+math.Abs(q)), math.Max(l2, math.Hypot(p, q))
+				}
+			}
+			switch ev := ev.(type) {
+			case privacy.DiscreteLaplace:
+				if ev.Sensitivity.Under(rel) != l1 {
+					t.Errorf("%s: declared %v, the largest move is %v", rel, ev.Sensitivity.Under(rel), l1)
+				}
+			case privacy.DiscreteGaussian:
+				if s := ev.Sensitivity.Under(rel); s < l2 || s > l2*(1+1e-12) || ev.Coordinates != 2 {
+					t.Errorf("%s: declared %v in %d cells, the largest move is %v", rel, s, ev.Coordinates, l2)
+				}
+			}
+		}
+	}
+}

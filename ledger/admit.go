@@ -1,0 +1,175 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Cost returns what an event costs this account. charged is the guarantee that the
+// accountant found for the event, rounded up (P17).
+func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, error) {
+	var c privacy.Cost
+	var err error
+	switch a.Filter {
+	case Basic:
+		eps, delta := new(big.Rat).SetFloat64(charged.Epsilon), new(big.Rat).SetFloat64(charged.Delta)
+		if eps == nil || delta == nil {
+			return nil, refuse(CodeFilter, "the job has no finite guarantee")
+		}
+		return privacy.Cost{eps, delta}, nil
+	case ZCDP:
+		var f *privacy.ZCDPFilter
+		if f, err = privacy.NewZCDPFilter(a.Relation, new(big.Rat)); err == nil {
+			c, err = f.Cost(e)
+		}
+	default:
+		// All orders, whatever the limit is now: it may be raised.
+		var f *privacy.RDPFilter
+		if f, err = privacy.NewRDPFilter(a.Relation, privacy.Point{Epsilon: 1e9, Delta: 0.999}, a.Orders); err == nil {
+			c, err = f.Cost(e)
+		}
+	}
+	if err == nil && len(c) != len(a.Units()) {
+		err = fmt.Errorf("orders without a cost")
+	}
+	if err != nil {
+		return nil, refuse(CodeFilter, "the account of %s adds up with the filter %s, which cannot charge this job: %v", a.Key, a.Filter, err)
+	}
+	return c, nil
+}
+
+// admit refuses a cost that, added to what is spent, exceeds a limit. It also returns what
+// is left and allowed, in units.
+func (a *Account) admit(c privacy.Cost, limit Limit) (left, whole privacy.Cost, units []string, err error) {
+	f, places, err := a.filter(a.Relation, limit)
+	if err != nil {
+		return nil, nil, nil, refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", limit, a.Filter, err)
+	}
+	units = pick(a.Units(), places)
+	whole = f.Remaining()
+	spent, cost := pick(a.Spent, places), pick(c, places)
+	together := make(privacy.Cost, len(spent))
+	left = make(privacy.Cost, len(spent))
+	for i := range spent {
+		together[i] = new(big.Rat).Add(spent[i], cost[i])
+		left[i] = new(big.Rat).Sub(whole[i], spent[i])
+	}
+	return left, whole, units, f.Spend(together)
+}
+
+// Amount is the exact state of one of the account's units.
+type Amount struct {
+	Unit               string
+	Limit, Spent, Left *big.Rat // Left is never below 0
+}
+
+// Rest returns what is left, to be printed. It is 0 if less than a millionth of the limit
+// is left, so that an account is called spent after a job that was planned to use it up.
+func (m Amount) Rest() *big.Rat {
+	if new(big.Rat).Mul(m.Left, big.NewRat(1e6, 1)).Cmp(m.Limit) < 0 {
+		return new(big.Rat)
+	}
+	return m.Left
+}
+
+// Amounts returns the state of the account under a limit. For an rdp account it has the
+// orders that can keep within the limit; staying within one of them is enough.
+func (a *Account) Amounts(limit Limit) []Amount {
+	f, places, err := a.filter(a.Relation, limit)
+	if err != nil {
+		return nil
+	}
+	whole, spent, units := f.Remaining(), pick(a.Spent, places), pick(a.Units(), places)
+	out := make([]Amount, len(whole))
+	for i := range out {
+		left := new(big.Rat).Sub(whole[i], spent[i])
+		if left.Sign() < 0 {
+			left.SetInt64(0)
+		}
+		out[i] = Amount{Unit: units[i], Limit: whole[i], Spent: spent[i], Left: left}
+	}
+	return out
+}
+
+// Admit refuses a cost that does not fit under the account's limit, or under the
+// job's own, and says by how much and what would fit.
+func (a *Account) Admit(c privacy.Cost, own *Limit) error {
+	limits := []Limit{a.Limit}
+	names := []string{"the account of " + a.Key.String()}
+	if own != nil {
+		limits, names = append(limits, *own), append(names, "budget.limit of the job")
+	}
+	for i, limit := range limits {
+		left, whole, units, err := a.admit(c, limit)
+		switch {
+		case errors.Is(err, privacy.ErrExhausted):
+			return refuse(CodeExhausted, "%s allows %s: %s", names[i], limit, shortfall(units, pick(c, a.places(limit)), left, whole, a.Filter == RDP))
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// Within refuses a guarantee above a job's own limit, and says by how much and what
+// would fit.
+func Within(limit Limit, charged privacy.Point) error {
+	a := &Account{Opening: Opening{Filter: Basic, Limit: limit}, Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
+	a.Relation = privacy.AddRemove // of no consequence for adding up
+	cost, err := a.Cost(nil, charged)
+	if err != nil {
+		return err
+	}
+	left, whole, units, err := a.admit(cost, limit)
+	if errors.Is(err, privacy.ErrExhausted) {
+		return refuse(CodeExhausted, "budget.limit of the job allows %s: %s", limit, shortfall(units, cost, left, whole, false))
+	}
+	return err
+}
+
+func (a *Account) places(limit Limit) []int {
+	_, places, _ := a.filter(a.Relation, limit)
+	return places
+}
+
+// shortfall says by how much a cost exceeds what is left, and what would fit.
+func shortfall(units []string, cost, left, whole privacy.Cost, any bool) string {
+	var over []string
+	var best *big.Rat // the largest factor at which the job would fit
+	for i := range units {
+		if cost[i].Sign() == 0 {
+			continue
+		}
+		rest := Amount{Limit: whole[i], Left: left[i]}.Rest() // 0 where more is spent than allowed
+		f := new(big.Rat).Quo(rest, cost[i])
+		if best == nil || any == (f.Cmp(best) > 0) {
+			best = f
+		}
+		switch d := new(big.Rat).Sub(cost[i], left[i]); {
+		case d.Sign() <= 0 || any && len(over) > 0:
+		case whole[i].Sign() == 0:
+			over = append(over, fmt.Sprintf("the job needs %s %s and the limit allows none", symbol(units[i]), Up(cost[i])))
+		case rest.Sign() == 0:
+			over = append(over, fmt.Sprintf("the job needs %s %s and the budget is spent", symbol(units[i]), Up(cost[i])))
+		default:
+			over = append(over, fmt.Sprintf("the job needs %s %s and %s is left, %s too little", symbol(units[i]), Up(cost[i]), Down(rest), Up(d)))
+		}
+	}
+	text := strings.Join(over, "; ")
+	if best == nil || best.Sign() <= 0 {
+		return text + "; nothing is left for any job, unless the limit is raised"
+	}
+	return text + fmt.Sprintf("; a job that costs at most %s times as much would fit, for example this one with all its guarantees multiplied by that", Down(best))
+}
+
+// symbol is how people write a unit.
+func symbol(unit string) string {
+	if s, ok := map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[unit]; ok {
+		return s
+	}
+	return unit
+}
