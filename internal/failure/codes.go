@@ -68,6 +68,7 @@ var All = []Code{
 	{"PLUGIN_PLAN", ExitPlugin, RetryNo, "a plugin made a plan that the host cannot carry out", "mend the plugin"},
 	{"PLUGIN_PROTOCOL", ExitPlugin, RetryNo, "a plugin does not speak the plugin protocol", "build it again with the SDK"},
 	{"PLUGIN_REFUSED", ExitPlugin, RetryNo, "a mechanism refuses this release", "change the release; the message says why"},
+	{"PLUGIN_SANDBOX", ExitPlugin, RetryNo, "this machine cannot confine a plugin as the job demands", "allow user namespaces and seccomp, or say `sandbox: best`"},
 	{"PLUGIN_SELF_NOISING", ExitPlugin, RetryNo, "a plugin draws noise of its own, and the job does not allow it", "set `allow_self_noising` if you trust it"},
 	{"PLUGIN_SHAPE", ExitPlugin, RetryLook, "a result does not have the shape of the plan", "mend the plugin"},
 	{"PLUGIN_START", ExitPlugin, RetryLook, "a plugin did not start", "run `dprelease plugin check` on it"},

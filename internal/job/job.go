@@ -24,6 +24,8 @@ type Job struct {
 	Samples  []Sample // in the order of the file
 	Releases []Release
 	Plugins  []Plugin
+	// Catalog is the file of the plugins that somebody approved, "" where there is none.
+	Catalog string
 	// Sandbox says how mechanisms are confined: one of Sandboxes.
 	Sandbox string
 	Output  Output

@@ -22,7 +22,7 @@ func (c *cursor) noVariable(p lang.Place) bool {
 }
 
 // substituted are the keys in which ${NAME} is replaced.
-var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins.*.path", "plugins.*.reads", "output.dir", "budget.ledger"}
+var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins.*.path", "plugins.*.reads", "catalog", "output.dir", "budget.ledger"}
 
 // expand replaces every ${NAME} by the environment variable. Its problems name
 // the variable and never its value.

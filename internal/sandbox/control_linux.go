@@ -11,11 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noNamespaces says that the kernel, or who runs the machine, gives a tree no namespaces.
-type noNamespaces struct{ why error }
-
-func (e *noNamespaces) Error() string { return "no namespaces: " + e.why.Error() }
-
 // newNamespaces are those of a tree. In them it is who this process is, so that files are
 // as they were, and the launcher may set them up.
 func newNamespaces() *unix.SysProcAttr {
@@ -104,11 +99,7 @@ func (o *orders) give(control *os.File) (Level, int, error) {
 		if listener >= 0 {
 			unix.Close(listener)
 		}
-		err := errors.New(a.Error)
-		if o.Namespaces && !a.Level.Namespaces {
-			err = &noNamespaces{err}
-		}
-		return Level{}, -1, err
+		return Level{}, -1, &Unconfined{Why: errors.New(a.Error), namespaces: o.Namespaces && !a.Level.Namespaces}
 	}
 	if o.why != "" {
 		a.Level.Missing = append(a.Level.Missing, o.why)

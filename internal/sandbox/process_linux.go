@@ -75,11 +75,11 @@ func Start(exe *Executable, cmd Command) (*Process, error) {
 	if err == nil || cmd.Confine.Mode == Required {
 		return p, err
 	}
-	var lacking *noNamespaces
-	if !errors.As(err, &lacking) {
+	var lacking *Unconfined
+	if !errors.As(err, &lacking) || !lacking.namespaces {
 		return nil, err
 	}
-	why := "namespaces: " + lacking.why.Error()
+	why := "namespaces: " + lacking.Why.Error()
 	withoutNamespaces.Store(&why)
 	return begin(exe, cmd, &orders{why: why})
 }
@@ -93,7 +93,7 @@ func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
 	_, _ = rand.Read(random[:]) // never fails
 	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
 	if o == nil {
-		env := environment(cmd.Dir, cmd.Env, p.mark)
+		env := environment(cmd.Dir, cmd.Elsewhere, cmd.Env, p.mark)
 		if err := p.start(exe.path, cmd.Args, env, cmd.Dir, exe.file, nil, &unix.SysProcAttr{}); err != nil {
 			return nil, err
 		}
@@ -110,12 +110,12 @@ func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
 		home = "/tmp"
 		attr = newNamespaces()
 	}
-	o.fill(exe, cmd, environment(home, cmd.Env, p.mark))
+	o.fill(exe, cmd, environment(home, cmd.Elsewhere, cmd.Env, p.mark))
 	err = p.start(selfExe, []string{launcherName}, []string{}, cmd.Dir, exe.file, theirs, attr)
 	theirs.Close()
 	if err != nil {
 		if o.Namespaces {
-			err = &noNamespaces{err}
+			err = &Unconfined{Why: err, namespaces: true}
 		}
 		return nil, err
 	}
