@@ -13,10 +13,14 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
+
+// planLimit is how long a description or a plan may take. They read no row.
+const planLimit = 5 * time.Second
 
 // releaseLimit is how long one release of a dozen rows may take.
 const releaseLimit = 20 * time.Second
@@ -27,10 +31,12 @@ type Process struct {
 	cmd    host.Command
 	limits host.Limits
 	said   *transcript
+	sees   *observer
 
 	mu     sync.Mutex
 	plugin *host.Plugin
 	pid    int
+	level  sandbox.Level
 }
 
 var (
@@ -42,8 +48,12 @@ var (
 // slowest is set, rows go over the slowest lane that the plugin supports.
 func NewProcess(cmd host.Command, slowest bool) *Process {
 	said := &transcript{}
+	sees := newObserver(cmd)
 	cmd.AllowSelfNoising = true // it is the suite that judges its noise
-	return &Process{cmd: cmd, said: said, limits: host.Limits{Release: releaseLimit, Quarantine: said, SlowestLane: slowest}}
+	cmd.Confine = confinement(cmd)
+	cmd.Confine.Watch = sees.tell
+	return &Process{cmd: cmd, said: said, sees: sees,
+		limits: host.Limits{Plan: planLimit, Release: releaseLimit, Quarantine: said, SlowestLane: slowest}}
 }
 
 // Close ends the process.
@@ -54,6 +64,16 @@ func (p *Process) Close() {
 		p.plugin.Close()
 		p.plugin = nil
 	}
+}
+
+// Seen is what its processes did that a mechanism must not do.
+func (p *Process) Seen() []sdktest.Finding { return p.sees.findings() }
+
+// Confined is what confined the last process.
+func (p *Process) Confined() sandbox.Level {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.level
 }
 
 // Said returns the first bytes that the plugin printed.
@@ -67,6 +87,7 @@ func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
 		return p.plugin, nil
 	}
 	before := children()
+	p.sees.enter(starting)
 	plugin, err := host.Start(ctx, p.cmd, p.limits)
 	if err != nil {
 		return nil, translate(err)
@@ -77,7 +98,7 @@ func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
 			p.pid = pid
 		}
 	}
-	p.plugin = plugin
+	p.plugin, p.level = plugin, plugin.Confined()
 	return plugin, nil
 }
 
@@ -95,6 +116,7 @@ func (p *Process) Describe(ctx context.Context) (sdk.Description, error) {
 	if err != nil {
 		return sdk.Description{}, err
 	}
+	p.sees.enter(describing)
 	d, err := plugin.Describe(ctx)
 	return d, p.after(err)
 }
@@ -105,6 +127,7 @@ func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, erro
 	if err != nil {
 		return sdk.Plan{}, err
 	}
+	p.sees.enter(planning)
 	plan, err := plugin.Plan(ctx, req)
 	return plan, p.after(err)
 }
@@ -119,6 +142,7 @@ func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pla
 	if out.Description, err = plugin.Describe(ctx); err != nil {
 		return out, p.after(err)
 	}
+	p.sees.enter(releasing)
 	b := newBridge(ctx, plan.Event, noise)
 	defer b.stop()
 	out.Result, _, err = plugin.Release(ctx, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},

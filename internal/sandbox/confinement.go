@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -80,7 +81,7 @@ func (l Level) String() string {
 	return name
 }
 
-// Phase is what the host was doing when something was seen.
+// Seen is one thing that a tree did or tried.
 type Seen struct {
 	Act  Act
 	Path string // of a file or a program, as the tree named it; of a socket, its family
@@ -101,3 +102,25 @@ const (
 	// TouchProcess is an attempt at the memory of another process.
 	TouchProcess Act = "trace"
 )
+
+// system is what every tree may read: programs, libraries, and what says where they are.
+var system = []string{
+	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
+	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+	"/etc/mime.types", "/etc/nsswitch.conf", "/etc/ssl/openssl.cnf",
+}
+
+// System reports whether a path lies in what every tree may read.
+func System(path string) bool {
+	for _, s := range system {
+		if within(path, s) {
+			return true
+		}
+	}
+	return false
+}
+
+func within(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}

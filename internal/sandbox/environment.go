@@ -12,5 +12,7 @@ func environment(home string, elsewhere bool, more []string, mark string) []stri
 	if elsewhere {
 		env = []string{"TMPDIR=" + home, "HOME=/", "TZ=Asia/Kathmandu", "LC_ALL=C", "LANG=C", "PATH=/bin:/usr/bin"}
 	}
+	// Python would write what it compiled, and to write a file looks like writing rows.
+	env = append(env, "PYTHONDONTWRITEBYTECODE=1")
 	return append(append(env, more...), markKey+"="+mark)
 }

@@ -189,6 +189,9 @@ func (p *Process) fork(path string, argv, env []string, dir string, exe, control
 	return nil
 }
 
+// EndInput ends the standard input of the tree, as the end of this process would.
+func (p *Process) EndInput() { p.lifeline.Close() }
+
 // Close closes this process's ends of the standard streams.
 func (p *Process) Close() {
 	for _, f := range []*os.File{p.lifeline, p.Stdout, p.Stderr} {

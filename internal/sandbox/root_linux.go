@@ -9,30 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// system is what every tree may read: programs, libraries, and what says where they are.
-var system = []string{
-	"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store",
-	"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
-	"/etc/mime.types", "/etc/nsswitch.conf", "/etc/ssl/openssl.cnf",
-}
-
 // devices are all the devices of a tree.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
-
-// System reports whether a path lies in what every tree may read.
-func System(path string) bool {
-	for _, s := range system {
-		if within(path, s) {
-			return true
-		}
-	}
-	return false
-}
-
-func within(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(rel)
-}
 
 const old = "/.old"
 
