@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -33,19 +34,39 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.
 			return nil, err
 		}
 	}
+	begun := time.Now()
 	r, err := sdktest.Check(ctx, p, cfg)
-	if err != nil {
-		return r, err
+	if r == nil {
+		return nil, err
 	}
+	r.Findings = append(r.Findings, p.Seen()...)
 	if said := p.Said(); said != "" {
 		r.Findings = append(r.Findings, sdktest.Finding{Check: "output",
 			Detail: fmt.Sprintf("it prints: %.200q; a plugin must not write rows, or anything derived from them, anywhere", said)})
 	}
-	accepted, plan, err := first(ctx, p, cfg.Requests)
+	if ctx.Err() != nil {
+		return ended(ctx, r)
+	}
 	if err != nil {
 		return r, err
 	}
+	accepted, plan, err := first(ctx, p, cfg.Requests)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ended(ctx, r)
+		}
+		if r.Refuted() { // what it does wrong is why it plans nothing
+			return r, nil
+		}
+		return r, err
+	}
+	if f := elsewhere(ctx, cmd, accepted, plan, begun); f != nil && !r.Found(f.Check) {
+		r.Findings = append(r.Findings, *f)
+	}
 	found, err := manners(ctx, cmd, r.Mechanism, accepted, endLimit)
+	if ctx.Err() != nil { // it was cut off, which is not the plugin's fault
+		return ended(ctx, r)
+	}
 	r.Findings = append(r.Findings, found...)
 	if err != nil {
 		return r, err
@@ -53,7 +74,51 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.
 	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
 		r.Findings = append(r.Findings, *f)
 	}
-	return r, ctx.Err()
+	return r, nil
+}
+
+// Why a check ended before it was through, beside [sdktest.Hopeless].
+const (
+	OutOfTime   = "the time was over"
+	Interrupted = "it was interrupted"
+)
+
+// ended says why the check was given up. What it has found stays found.
+func ended(ctx context.Context, r *sdktest.Report) (*sdktest.Report, error) {
+	r.Ended = Interrupted
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.Ended = OutOfTime
+	}
+	return r, nil
+}
+
+// apart is how much later the second process is asked: the clock has another second then.
+const apart = 1100 * time.Millisecond
+
+// elsewhere asks a second process, at another time and in another environment, what the
+// plugin is and what it plans.
+func elsewhere(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan, begun time.Time) *sdktest.Finding {
+	select {
+	case <-time.After(apart - time.Since(begun)):
+	case <-ctx.Done():
+		return nil
+	}
+	here := NewProcess(cmd, false)
+	defer here.Close()
+	cmd.Elsewhere = true
+	there := NewProcess(cmd, false)
+	defer there.Close()
+	one, err := here.Describe(ctx)
+	two, again := there.Describe(ctx)
+	other, failed := there.Plan(ctx, req)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil || again != nil || !reflect.DeepEqual(one, two):
+		return &sdktest.Finding{Check: "describe", Detail: "a process in another folder and environment describes itself otherwise"}
+	case failed != nil || !reflect.DeepEqual(plan, other):
+		return &sdktest.Finding{Check: "plan", Detail: "a process in another folder and environment, at another time, plans otherwise"}
+	}
+	return nil
 }
 
 // starts reports whether the plugin describes itself.

@@ -42,6 +42,7 @@ type Process struct {
 var (
 	_ sdktest.Subject = (*Process)(nil)
 	_ sdktest.Gauge   = (*Process)(nil)
+	_ sdktest.Peaks   = (*Process)(nil)
 )
 
 // NewProcess returns the plugin that cmd names; it is started when it is needed. Where
@@ -237,18 +238,40 @@ const residentSlack = 12 << 20
 
 // Memory returns the resident memory of the process that it shares with no other.
 func (p *Process) Memory() (used, slack uint64, err error) {
+	used, err = p.status("RssAnon:")
+	return used, residentSlack, err
+}
+
+// Reset forgets the most memory that the process has held.
+func (p *Process) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0)
+}
+
+// Peak is the most memory that the process has held since, 0 where it is not known.
+func (p *Process) Peak() uint64 {
+	peak, _ := p.status("VmHWM:")
+	return peak
+}
+
+// Restart ends the process; the next call starts another.
+func (p *Process) Restart() { p.Close() }
+
+// status is one number of bytes that the kernel tells of the process.
+func (p *Process) status(key string) (uint64, error) {
 	p.mu.Lock()
 	pid := p.pid
 	p.mu.Unlock()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+		if rest, ok := strings.CutPrefix(line, key); ok {
 			kb, err := strconv.ParseUint(strings.Fields(rest)[0], 10, 64)
-			return kb << 10, residentSlack, err
+			return kb << 10, err
 		}
 	}
-	return 0, 0, fmt.Errorf("no RssAnon in the status of the process")
+	return 0, fmt.Errorf("no %s in the status of the process", key)
 }
