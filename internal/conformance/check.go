@@ -13,11 +13,20 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
-// Check runs the suite and the checks of the process on the plugin that cmd names.
-// An error means that it could not be run at all; what it finds is in the report.
-func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.Report, error) {
+// Check runs the suite and the checks of the process on the plugin that cmd names. An
+// error means that it could not be run at all. What it finds is in the verdict, also when
+// ctx ends before it is through.
+func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (Verdict, error) {
 	p := NewProcess(cmd, false)
 	defer p.Close()
+	r, err := check(ctx, p, cmd, cfg)
+	if r == nil {
+		return Verdict{}, err
+	}
+	return NewVerdict(cmd.SHA256, p.Confined().String(), r), err
+}
+
+func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config) (*sdktest.Report, error) {
 	if cfg.Shrink == 0 {
 		cfg.Shrink = 60 // a process that fails has to be started again
 	}
@@ -27,6 +36,9 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.
 	if len(cfg.Requests) == 0 {
 		var err error
 		cfg.Requests, err = sdktest.Requests(ctx, p, cfg.Seed)
+		if ctx.Err() != nil {
+			return ended(ctx, &sdktest.Report{Used: map[string]float64{}, Findings: p.Seen()})
+		}
 		if err != nil && !starts(ctx, p) {
 			return notStarted(err)
 		}
