@@ -70,6 +70,7 @@ was not refuted is not proved.`,
 			return e.examine(c.Context(), cmd, x)
 		},
 	}
+	e.setFlag(c)
 	f := c.Flags()
 	f.StringVar(&x.builtin, "builtin", "", "check a mechanism that comes with this program")
 	f.StringVar(&x.job, "job", "", "take the requests from the releases of this job that use the plugin")
@@ -128,7 +129,7 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 		defer cancel()
 	}
 	if x.job != "" {
-		j, err := e.jobs.load(x.job, e.getenv)
+		j, err := e.jobs.load(x.job, e.getenv, e.set)
 		if err != nil {
 			return none, e.fail(ctx, err)
 		}

@@ -135,7 +135,7 @@ func TestRawEdges(t *testing.T) {
 		"other-service":  CodeProtocol,
 		"describe-twice": CodeNondeterministic, "describe-name": CodeDescription, "describe-crash": CodeCrash,
 		"describe-linear": CodeProtocol,
-		"plan-twice": CodeNondeterministic, "plan-refuse-once": CodeNondeterministic, "plan-empty": CodePlan,
+		"plan-twice":      CodeNondeterministic, "plan-refuse-once": CodeNondeterministic, "plan-empty": CodePlan,
 		"plan-unknown-field": CodeProtocol, "plan-nan": CodePlan, "plan-uncallable": CodePlan, "plan-column": CodePlan,
 		"plan-rows": CodeOversize, "plan-deep": CodeProtocol, "plan-large": CodeOversize, "plan-crash": CodeCrash, "plan-hang": CodeTimeout,
 		"release-hang": CodeTimeout, "release-stop": CodeTimeout, "release-crash": CodeCrash,

@@ -92,7 +92,7 @@ func (k *checker) mechanisms(builtins []string) {
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
 		if r.Mechanism != "" && !isKnown[r.Mechanism] {
-			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(lang.DidYouMean(r.Mechanism, known), "known mechanisms", known),
+			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known), "known mechanisms", known),
 				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}
 	}

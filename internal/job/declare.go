@@ -16,6 +16,7 @@ func language() kind[Job] {
 			"The version of the job language, 1", required(), example("1")),
 		key("job", name(), func(j *Job) *string { return &j.Name },
 			"The name of the job. Two jobs that differ in nothing else are different jobs", required(), example("schools-2000")),
+		variablesKey(),
 		key("dataset", dataset(), func(j *Job) *Dataset { return &j.Dataset },
 			"What is publicly known about the table. Nothing here may be taken from the data", required()),
 		key("budget", budget(), func(j *Job) *Budget { return &j.Budget },

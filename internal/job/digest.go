@@ -20,8 +20,8 @@ import (
 //   - output and budget, and the path and timeout of a plugin: they change what
 //     happens to the releases, not the releases;
 //   - unit_name, unit_plural and assume: they change words and forecasts;
-//   - the path and format of the table, and the whole frame: the content says what
-//     was read. A frame that differs from the table is refused.
+//   - the path, format and delimiter of the table, and the whole frame: the content says
+//     what was read. A frame that differs from the table is refused.
 //
 // The order of the releases and of a domain counts: it is the order of the output.
 // The job's name counts: a new name asks for a second, independent release.
@@ -145,6 +145,9 @@ func (d *Dataset) canonical() canon {
 	}
 	if d.Slice != nil {
 		out["slice"] = canon{"column": d.Slice.Column, "is": d.Slice.Is}
+	}
+	if texts := d.Source.missingTexts(); texts != nil { // the content does not tell how a text is taken
+		out["missing_texts"] = texts
 	}
 	if d.Collected != nil {
 		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}

@@ -29,6 +29,9 @@ type Job struct {
 	// Sandbox says how mechanisms are confined: one of Sandboxes.
 	Sandbox string
 	Output  Output
+	// Variables are those that the job declares, with the values that they have in it. They
+	// are replaced already.
+	Variables []Variable
 
 	File string // the job file, as it was named
 	Dir  string // the folder of the job file
@@ -80,7 +83,11 @@ const UnitRow = "row"
 // Source says where the table is.
 type Source struct {
 	Path   string // a file, a directory or a glob
-	Format string // "parquet", "arrow", or "" to go by the file
+	Format string // "parquet", "arrow", "csv", or "" to go by the file
+	// Delimiter and Missing are for CSV files: what stands between two fields, 0 where the
+	// job does not say, and which texts stand for a missing value, nil for the empty one.
+	Delimiter rune
+	Missing   []string
 
 	named string // the path, with variables replaced and not joined
 }
@@ -108,8 +115,8 @@ type Column struct {
 	Holds        ColumnType // as declared by type, "" where bounds or a domain say it
 	Lower, Upper *big.Rat   // of a Number
 	Domain       []string   // of a Category
-	Missing      Handling // null and NaN
-	Outside      Handling // values of a Category that are not in its domain
+	Missing      Handling   // null and NaN
+	Outside      Handling   // values of a Category that are not in its domain
 	// Immutable says that the column is public and that a neighbour cannot
 	// change it (P11).
 	Immutable bool
@@ -177,7 +184,7 @@ type Guarantee struct {
 // Release is one thing to publish.
 type Release struct {
 	Name      string
-	From      string // a sample's name, or Table
+	From      string     // a sample's name, or Table
 	Where     Expression // a condition on a row
 	Having    Expression // a condition on the folded values of a unit
 	By        []string

@@ -70,7 +70,7 @@ func (l *Lookup) On() string {
 type Derived struct {
 	As        Expression
 	Bins      formula.Bins // without edges where there are none
-	AfterFold bool // computed from the folded values of a unit, not from its rows
+	AfterFold bool         // computed from the folded values of a unit, not from its rows
 
 	After string // as written: "rows" or "fold"
 	// What the mechanisms are told of the column, as of any other.

@@ -86,7 +86,7 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 		return nil, c.sorted()
 	}
 	f := &Formula{Type: n.Type, Root: n, Domain: domain(n), columns: c.read(n)}
-	if len(f.columns) == 0 {
+	if len(f.columns) == 0 && f.Type != Number { // a number that counts rows is well said
 		c.wrong(0, "name a column of the row", "reads no column, so it is the same for every row")
 		return nil, c.sorted()
 	}
@@ -192,6 +192,15 @@ func (c *check) types(text string, root *ast.AST) bool {
 
 // variable is what the checker calls a column: columns may have any name.
 func variable(i int) string { return "c" + strconv.Itoa(i) }
+
+// columnOf is the column that a resolved name stands for.
+func (c *check) columnOf(e ast.Expr) *Column {
+	i, err := strconv.Atoi(e.AsIdent()[1:])
+	if err != nil {
+		panic(err) // resolve leaves no other name
+	}
+	return &c.columns[i]
+}
 
 // find is the column of a name.
 func (c *check) find(name string) (int, bool) {

@@ -35,11 +35,8 @@ func (c *check) node(e ast.Expr) *Node {
 			n.Op = Null
 		}
 	case ast.IdentKind:
-		for i := range c.columns {
-			if col := &c.columns[i]; e.AsIdent() == variable(i) {
-				n.Op, n.Column, n.column = Read, col.Name, col
-			}
-		}
+		n.column = c.columnOf(e)
+		n.Op, n.Column = Read, n.column.Name
 	case ast.CallKind:
 		return c.apply(n, e)
 	}

@@ -73,10 +73,8 @@ func (c *check) typeHint(f function, args []ast.Expr) string {
 		}
 		kinds = append(kinds, fromCEL(t))
 		if a.Kind() == ast.IdentKind {
-			for i, col := range c.columns {
-				if a.AsIdent() == variable(i) && col.Domain != nil {
-					category = col.Name
-				}
+			if col := c.columnOf(a); col.Domain != nil {
+				category = col.Name
 			}
 		}
 	}

@@ -34,7 +34,7 @@ type replayer struct {
 	seed    uint64
 
 	known    func(check string) bool // what was found already
-	failures int // releases that failed since one did not, -1 after the first that did not
+	failures int                     // releases that failed since one did not, -1 after the first that did not
 }
 
 // run records a release of the left table and replays it on the right one with the

@@ -193,6 +193,9 @@ func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description,
 		if rep.failures == giveUp {
 			return false
 		}
+		if d.Linear && seed == cfg.Seed {
+			rep.linear(ctx, r, g)
+		}
 		// A process does not survive these checks: they are made with a few requests.
 		if seed == cfg.Seed && (direct || index < 3) {
 			rep.behaviour(ctx, r, g)

@@ -1,0 +1,362 @@
+package rows
+
+import (
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
+
+// A formula is compiled into functions that compute it for the rows of a step. One that
+// gives values may put them into dst or answer with memory of its own, which nobody
+// writes to. Each has b.n values.
+type (
+	numberFn func(b *block, dst []float64) []float64
+	wholeFn  func(b *block, dst []int64) []int64
+	codeFn   func(b *block, dst []int32) ([]int32, *texts)
+	boolFn   func(b *block, t truth) // fills what t asks for
+)
+
+// numbers compiles a formula of type Number.
+func (e *Evaluator) numbers(n *formula.Node) numberFn {
+	switch n.Op {
+	case formula.Read:
+		s := e.slot(n.Column)
+		return func(b *block, _ []float64) []float64 { return s.get(b).numbers }
+	case formula.Literal, formula.Null:
+		all := make([]float64, step)
+		fill(all, n.Number)
+		if n.Op == formula.Null {
+			fill(all, nan)
+		}
+		return func(b *block, _ []float64) []float64 { return all[:b.n] }
+	case formula.If:
+		cond, a, c := e.choice(n), e.numbers(n.Args[1]), e.numbers(n.Args[2])
+		other := make([]float64, step)
+		return func(b *block, dst []float64) []float64 {
+			choose(dst, cond(b), a(b, dst), c(b, other[:b.n]), nan)
+			return dst
+		}
+	case formula.Size, formula.ToNumber:
+		if n.Args[0].Type == formula.Bool {
+			return e.boolNumbers(n.Args[0])
+		}
+		value := numberOf
+		if n.Op == formula.Size {
+			value = func(text string) float64 { return float64(len([]rune(text))) }
+		}
+		return lookedUp(e.codes(n.Args[0]), &perText[float64]{missing: nan, value: value})
+	case formula.Year, formula.Month, formula.Day, formula.Weekday, formula.Hour:
+		return e.parts(n)
+	case formula.DaysBetween:
+		return e.daysBetween(n)
+	case formula.Negate, formula.Abs, formula.Floor, formula.Ceil, formula.Round:
+		return unary(n.Op, e.numbers(n.Args[0]))
+	}
+	eval := e.numbers(n.Args[0])
+	for _, arg := range n.Args[1:] {
+		eval = binary(n.Op, eval, e.numbers(arg))
+	}
+	return eval
+}
+
+func unary(op formula.Op, eval numberFn) numberFn {
+	f := map[formula.Op]func(float64) float64{formula.Negate: func(x float64) float64 { return 0 - x },
+		formula.Abs: math.Abs, formula.Floor: math.Floor, formula.Ceil: math.Ceil, formula.Round: math.Round}[op]
+	return func(b *block, dst []float64) []float64 {
+		for i, x := range eval(b, dst) {
+			dst[i] = f(x) + 0 // -0 is 0
+		}
+		return dst
+	}
+}
+
+// binary computes left op right. What is not finite becomes NaN: r - r is 0 for a finite
+// r and NaN for all others. The conversions keep a compiler from joining two operations
+// into one that rounds once.
+func binary(op formula.Op, left, right numberFn) numberFn {
+	other := make([]float64, step)
+	return func(b *block, dst []float64) []float64 {
+		x, y := left(b, dst), right(b, other[:b.n])
+		y, dst = y[:len(x)], dst[:len(x)]
+		switch op {
+		case formula.Add:
+			for i, v := range x {
+				r := v + y[i]
+				dst[i] = r + (r - r)
+			}
+		case formula.Subtract:
+			for i, v := range x {
+				r := v - y[i]
+				dst[i] = r + (r - r)
+			}
+		case formula.Multiply:
+			for i, v := range x {
+				r := float64(v * y[i])
+				dst[i] = r + (r - r)
+			}
+		case formula.Divide:
+			for i, v := range x {
+				r := v / y[i]
+				dst[i] = r + (r - r)
+			}
+		case formula.Modulo:
+			for i, v := range x {
+				dst[i] = math.Mod(v, y[i]) + 0
+			}
+		case formula.Min:
+			for i, v := range x {
+				dst[i] = min(v, y[i])
+			}
+		case formula.Max:
+			for i, v := range x {
+				dst[i] = max(v, y[i])
+			}
+		default:
+			panic("rows: an operation without code")
+		}
+		return dst
+	}
+}
+
+// lookedUp takes a value of each dictionary entry.
+func lookedUp(eval codeFn, values *perText[float64]) numberFn {
+	room := make([]int32, step)
+	return func(b *block, dst []float64) []float64 {
+		codes, dict := eval(b, room[:b.n])
+		of := values.get(dict)
+		for i, c := range codes {
+			dst[i] = of[c+1]
+		}
+		return dst
+	}
+}
+
+// boolNumbers makes 1 of true and 0 of false.
+func (e *Evaluator) boolNumbers(n *formula.Node) numberFn {
+	eval, room := e.bools(n), newTruth()
+	return func(b *block, dst []float64) []float64 {
+		t := room.cut(b.n)
+		eval(b, t)
+		for i := range dst {
+			switch {
+			case t.yes[i>>6]>>(i&63)&1 == 1:
+				dst[i] = 1
+			case t.no[i>>6]>>(i&63)&1 == 1:
+				dst[i] = 0
+			default:
+				dst[i] = nan
+			}
+		}
+		return dst
+	}
+}
+
+func (e *Evaluator) parts(n *formula.Node) numberFn {
+	eval, of, room := e.wholes(n.Args[0]), part(n.Op), make([]int64, step)
+	if n.Op != formula.Hour {
+		eval = e.dayOf(n.Args[0])
+	}
+	return func(b *block, dst []float64) []float64 {
+		for i, x := range eval(b, room[:b.n]) {
+			dst[i] = nan
+			if x != none {
+				dst[i] = of(x)
+			}
+		}
+		return dst
+	}
+}
+
+func (e *Evaluator) daysBetween(n *formula.Node) numberFn {
+	from, to := e.dayOf(n.Args[0]), e.dayOf(n.Args[1])
+	room, other := make([]int64, step), make([]int64, step)
+	return func(b *block, dst []float64) []float64 {
+		x, y := from(b, room[:b.n]), to(b, other[:b.n])
+		for i := range dst {
+			dst[i] = nan
+			if x[i] != none && y[i] != none {
+				dst[i] = float64(y[i] - x[i])
+			}
+		}
+		return dst
+	}
+}
+
+// dayOf computes the day of a date or of a timestamp.
+func (e *Evaluator) dayOf(n *formula.Node) wholeFn {
+	eval := e.wholes(n)
+	if n.Type == formula.Date {
+		return eval
+	}
+	return func(b *block, dst []int64) []int64 {
+		copy(dst, eval(b, dst))
+		days(dst)
+		return dst
+	}
+}
+
+// wholes compiles a formula of type Date or Timestamp.
+func (e *Evaluator) wholes(n *formula.Node) wholeFn {
+	switch n.Op {
+	case formula.Read:
+		s := e.slot(n.Column)
+		return func(b *block, _ []int64) []int64 { return s.get(b).wholes }
+	case formula.Literal, formula.Null:
+		all := make([]int64, step)
+		fill(all, n.Whole)
+		if n.Op == formula.Null {
+			fill(all, none)
+		}
+		return func(b *block, _ []int64) []int64 { return all[:b.n] }
+	case formula.If:
+		cond, a, c := e.choice(n), e.wholes(n.Args[1]), e.wholes(n.Args[2])
+		other := make([]int64, step)
+		return func(b *block, dst []int64) []int64 {
+			choose(dst, cond(b), a(b, dst), c(b, other[:b.n]), none)
+			return dst
+		}
+	case formula.ToDate, formula.ToTimestamp:
+		return e.moments(n)
+	}
+	eval := e.wholes(n.Args[0])
+	for _, arg := range n.Args[1:] { // of Min and Max
+		eval = extreme(n.Op, eval, e.wholes(arg))
+	}
+	return eval
+}
+
+func extreme(op formula.Op, left, right wholeFn) wholeFn {
+	other := make([]int64, step)
+	return func(b *block, dst []int64) []int64 {
+		x, y := left(b, dst), right(b, other[:b.n])
+		for i, v := range x {
+			switch w := y[i]; {
+			case v == none || w == none:
+				dst[i] = none
+			case op == formula.Min:
+				dst[i] = min(v, w)
+			default:
+				dst[i] = max(v, w)
+			}
+		}
+		return dst
+	}
+}
+
+// moments reads texts as dates or timestamps, and makes one of the other.
+func (e *Evaluator) moments(n *formula.Node) wholeFn {
+	arg := n.Args[0]
+	if arg.Type != formula.Text {
+		eval := e.wholes(arg)
+		return func(b *block, dst []int64) []int64 {
+			copy(dst, eval(b, dst))
+			if n.Op == formula.ToDate {
+				days(dst)
+			} else {
+				midnights(dst)
+			}
+			return dst
+		}
+	}
+	values := &perText[int64]{missing: none, value: dayOf}
+	if n.Op == formula.ToTimestamp {
+		values.value = momentOf
+	}
+	eval, room := e.codes(arg), make([]int32, step)
+	return func(b *block, dst []int64) []int64 {
+		codes, dict := eval(b, room[:b.n])
+		of := values.get(dict)
+		for i, c := range codes {
+			dst[i] = of[c+1]
+		}
+		return dst
+	}
+}
+
+// codes compiles a formula of type Text.
+func (e *Evaluator) codes(n *formula.Node) codeFn {
+	switch n.Op {
+	case formula.Read:
+		s := e.slot(n.Column)
+		return func(b *block, _ []int32) ([]int32, *texts) { s.get(b); return s.codes, s.texts }
+	case formula.Literal, formula.Null:
+		all, dict := make([]int32, step), newTexts([]string{n.Text})
+		if n.Op == formula.Null {
+			fill(all, -1)
+			dict = newTexts(nil)
+		}
+		return func(b *block, _ []int32) ([]int32, *texts) { return all[:b.n], dict }
+	}
+	cond, left, right := e.choice(n), e.codes(n.Args[1]), e.codes(n.Args[2])
+	other, both := make([]int32, step), &pair{}
+	return func(b *block, dst []int32) ([]int32, *texts) {
+		x, a := left(b, dst)
+		y, c := right(b, other[:b.n])
+		moved := other[:b.n]
+		for i, code := range y { // behind the entries of the left dictionary
+			if code >= 0 {
+				code += int32(len(a.all))
+			}
+			moved[i] = code
+		}
+		choose(dst, cond(b), x, moved, -1)
+		return dst, both.join(a, c)
+	}
+}
+
+// choice computes the condition of an If.
+func (e *Evaluator) choice(n *formula.Node) func(b *block) truth {
+	eval, room := e.bools(n.Args[0]), newTruth()
+	return func(b *block) truth {
+		t := room.cut(b.n)
+		eval(b, t)
+		return t
+	}
+}
+
+// fold computes what does not depend on the row, once.
+func fold(n *formula.Node) *formula.Node {
+	if n.Op == formula.Read || n.Op == formula.Literal || n.Op == formula.Null {
+		return n
+	}
+	own := *n
+	own.Args = make([]*formula.Node, len(n.Args))
+	constant := true
+	for i, a := range n.Args {
+		own.Args[i] = fold(a)
+		constant = constant && (own.Args[i].Op == formula.Literal || own.Args[i].Op == formula.Null)
+	}
+	if !constant {
+		return &own
+	}
+	e, b := newEvaluator(nil), &block{n: 1, serial: 1}
+	value := &formula.Node{Op: formula.Literal, Type: n.Type}
+	missing := false
+	switch n.Type {
+	case formula.Number:
+		value.Number = e.numbers(&own)(b, make([]float64, 1))[0]
+		missing = value.Number != value.Number
+	case formula.Date, formula.Timestamp:
+		value.Whole = e.wholes(&own)(b, make([]int64, 1))[0]
+		missing = value.Whole == none
+	case formula.Text:
+		codes, dict := e.codes(&own)(b, make([]int32, 1))
+		if missing = codes[0] < 0; !missing {
+			value.Text = dict.all[codes[0]]
+		}
+	case formula.Bool:
+		t := newTruth().cut(1)
+		e.bools(&own)(b, t)
+		value.Whole, missing = int64(t.yes[0]), t.yes[0]|t.no[0] == 0
+	}
+	if missing {
+		return &formula.Node{Op: formula.Null, Type: n.Type}
+	}
+	return value
+}
+
+// literals are the arguments if all of them are literals.
+func literals(args []*formula.Node) bool {
+	return !slices.ContainsFunc(args, func(a *formula.Node) bool { return a.Op != formula.Literal })
+}
