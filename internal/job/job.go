@@ -204,6 +204,16 @@ type Plugin struct {
 	Timeout          time.Duration
 	Reads            []string // files and folders that its processes may read
 	Memory           int64    // bytes that each of its processes may hold; 0: the host's default
+	// Approval is what a catalog says of it, nil where the job names the file itself.
+	Approval *Approval
+}
+
+// Approval is what the approval of a plugin holds it to.
+type Approval struct {
+	Mechanism   string   // the mechanism of the plugin that was approved
+	Description string   // the digest of what it says it is
+	Names       []string // what the columns of its results may be called
+	Texts       []string // its other words that may reach a report
 }
 
 // Output says where the releases go.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/catalog"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/params"
@@ -30,14 +31,16 @@ type Mechanisms struct {
 
 // mechanism is one kind of plugin.
 type mechanism struct {
-	command host.Command
-	limits  host.Limits
-	builtin bool
-	sha256  string
-	about   sdk.Description
-	params  *params.Schema
-	level   sandbox.Level
-	witness *host.Plugin // of a plugin: what is asked everything once more, elsewhere
+	command  host.Command
+	limits   host.Limits
+	builtin  bool
+	sha256   string
+	about    sdk.Description
+	params   *params.Schema
+	level    sandbox.Level
+	texts    *catalog.Texts // nil: whatever it says
+	approval *job.Approval  // nil: the job names the file itself
+	witness  *host.Plugin   // of a plugin: what is asked everything once more, elsewhere
 
 	mu   sync.Mutex
 	idle []*host.Plugin
@@ -125,6 +128,9 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 	if k.about, err = p.Describe(ctx); err != nil {
 		return err
 	}
+	if k.approval != nil && catalog.Describe(k.about) != k.approval.Description {
+		return &host.Error{Code: host.CodeDescription, Plugin: k.command.Name, Detail: "it does not describe itself as it did when it was approved"}
+	}
 	if k.witness != nil {
 		again, err := k.witness.Describe(ctx)
 		if err != nil {
@@ -153,11 +159,16 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 	confine := sandbox.Confinement{Mode: sandbox.Mode(m.job.Sandbox)}
 	if p, ok := m.job.Plugin(name); ok {
 		confine.Read, confine.Memory = p.Reads, p.Memory
-		return &mechanism{
+		k := &mechanism{
 			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
 			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
-			sha256:  p.SHA256,
-		}, nil
+			sha256:  p.SHA256, approval: p.Approval,
+		}
+		if a := p.Approval; a != nil {
+			k.command.Mechanism = a.Mechanism
+			k.texts = catalog.NewTexts(a.Names, a.Texts)
+		}
+		return k, nil
 	}
 	if !slices.ContainsFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }) {
 		return nil, fmt.Errorf("no mechanism of the name %q", name)
@@ -221,6 +232,12 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 		again, other := k.witness.Plan(ctx, req)
 		if !reflect.DeepEqual(made, again) || fmt.Sprint(err) != fmt.Sprint(other) {
 			return sdk.Plan{}, blamed(k.differs())
+		}
+	}
+	if err == nil && k.texts != nil {
+		if name := k.texts.Hold(req, &made); name != "" {
+			return sdk.Plan{}, blamed(&host.Error{Code: host.CodePlan, Plugin: k.command.Name,
+				Detail: "a column of its result has a name that it did not have when it was approved; have it added again with --job"})
 		}
 	}
 	return made, blamed(err)
