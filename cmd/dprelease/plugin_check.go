@@ -135,7 +135,8 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 		}
 		name := x.builtin
 		for _, p := range j.Plugins {
-			if abs, err := filepath.Abs(p.Path); err == nil && name == "" && abs == cmd.Path {
+			abs, err := filepath.Abs(p.Path)
+			if same := p.SHA256 == cmd.SHA256 || err == nil && abs == cmd.Path; name == "" && same {
 				name = p.Name
 			}
 		}

@@ -23,7 +23,12 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (Verdict, 
 	if r == nil {
 		return Verdict{}, err
 	}
-	return NewVerdict(cmd.SHA256, p.Confined().String(), r), err
+	v := NewVerdict(cmd.SHA256, p.Confined().String(), r)
+	v.Plans = p.plans
+	if ctx.Err() == nil && r.Mechanism != "" {
+		v.About, _ = p.Describe(ctx) // again; what it said before is among the findings
+	}
+	return v, err
 }
 
 func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config) (*sdktest.Report, error) {
@@ -142,7 +147,7 @@ func starts(ctx context.Context, p *Process) bool {
 // notStarted is the report on a plugin that does not even describe itself.
 func notStarted(err error) (*sdktest.Report, error) {
 	var e *host.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || e.Code == host.CodeSandbox { // the machine's fault
 		return nil, err
 	}
 	return &sdktest.Report{Used: map[string]float64{}, Findings: []sdktest.Finding{{Check: "describe", Detail: err.Error()}}}, nil

@@ -12,9 +12,11 @@ import (
 )
 
 // confinement is how a plugin is confined while it is checked: as well as this machine
-// can, whatever a job will say.
+// can, or in full where the command demands it.
 func confinement(c host.Command) sandbox.Confinement {
-	c.Confine.Mode = sandbox.Best
+	if c.Confine.Mode != sandbox.Required {
+		c.Confine.Mode = sandbox.Best
+	}
 	return c.Confine
 }
 

@@ -25,6 +25,12 @@ const planLimit = 5 * time.Second
 // releaseLimit is how long one release of a dozen rows may take.
 const releaseLimit = 20 * time.Second
 
+// Planned is a request that a plugin accepted, and its plan.
+type Planned struct {
+	Request sdk.PlanRequest
+	Plan    sdk.Plan
+}
+
 // Process is a plugin process as a Subject. A process that failed is replaced by a
 // new one. Close must be called.
 type Process struct {
@@ -32,6 +38,7 @@ type Process struct {
 	limits host.Limits
 	said   *transcript
 	sees   *observer
+	plans  []Planned
 
 	mu     sync.Mutex
 	plugin *host.Plugin
@@ -130,6 +137,9 @@ func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, erro
 	}
 	p.sees.enter(planning)
 	plan, err := plugin.Plan(ctx, req)
+	if err == nil {
+		p.plans = append(p.plans, Planned{req, plan})
+	}
 	return plan, p.after(err)
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
@@ -25,6 +26,10 @@ type Verdict struct {
 	// Sandbox says what confined the plugin while it was checked.
 	Sandbox string `json:"sandbox,omitempty"`
 	*sdktest.Report
+
+	// About is what the plugin says it is, and Plans are those that it made.
+	About sdk.Description `json:"-"`
+	Plans []Planned       `json:"-"`
 }
 
 // NewVerdict is the verdict on the executable with that digest.

@@ -54,6 +54,7 @@ var All = []Code{
 	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger was charged for the same data", "use that account, or see `ledger separate`"},
 
 	{"PLUGIN_CANCELED", ExitPlugin, RetryYes, "a call of a plugin was given up", "run the job again"},
+	{"PLUGIN_CATALOG", ExitPlugin, RetryNo, "a catalog of plugins cannot be read, changed or trusted, or a plugin did not get into it", "the message says why"},
 	{"PLUGIN_CHECKSUM", ExitPlugin, RetryNo, "the executable is not the one that the job names by its digest", "check where it comes from, then name the new digest"},
 	{"PLUGIN_CLOSED", ExitPlugin, RetryLook, "a plugin was used after it had ended", "look at the plugin"},
 	{"PLUGIN_CRASH", ExitPlugin, RetryLook, "a plugin ended in the middle of a call", "look at the plugin"},
