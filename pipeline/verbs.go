@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/budget"
 	"github.com/dprelease/dprelease/internal/failure"
@@ -23,9 +24,18 @@ import (
 type Job = job.Job
 
 // Load reads a job file. getenv answers for the variables that the file names, as
-// os.LookupEnv does. The error is Problems, or a *Failure where the file cannot be read.
-func Load(path string, getenv func(string) (string, bool)) (*Job, error) {
-	j, err := job.Read(path, job.Options{Getenv: getenv})
+// os.LookupEnv does; set gives values to the variables that the job declares, as
+// "month=2026-10". The error is Problems, or a *Failure where the file cannot be read.
+func Load(path string, getenv func(string) (string, bool), set ...string) (*Job, error) {
+	values := map[string]string{}
+	for _, text := range set {
+		name, value, ok := strings.Cut(text, "=")
+		if _, twice := values[name]; twice || !ok || name == "" {
+			return nil, failure.New(failure.ExitUsage, "USAGE", "--set %s: must be NAME=VALUE, once for each name", text)
+		}
+		values[name] = value
+	}
+	j, err := job.Read(path, job.Options{Getenv: getenv, Set: values})
 	var problems job.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))

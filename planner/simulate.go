@@ -44,6 +44,9 @@ func (d design) public(j *job.Job, n int64, under []privacy.Relation) sdk.Public
 		p.Design.MinWeight, p.Design.MaxWeight = 1/d.rate, 1/d.rate
 	}
 	for _, c := range j.Dataset.Columns {
+		if c.Plain() {
+			continue
+		}
 		col := sdk.Column{Name: c.Name, Type: sdk.Category, Domain: c.Domain, Missing: sdk.Missing(c.Missing.Rule)}
 		if c.Type == job.Number {
 			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)

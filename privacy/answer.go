@@ -152,6 +152,7 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 	if err := Validate(e); err != nil {
 		return Answer{}, err
 	}
+	e = grouped(e, rel)
 	a := Answer{Relation: rel, Epsilon: at.Epsilon, Delta: at.Delta, Methods: map[string]Bound{}}
 	best := math.Inf(1)
 	var known probe

@@ -96,9 +96,10 @@ func basicTerms(all []related, k float64) (profile, *Unsupported) {
 	var parts []part
 	var squares, steps, rounded []float64
 	var near closeness
-	plain, one := make([]term, len(all)), true
+	plain, one, changed := make([]term, len(all)), true, false
 	for i, t := range all {
 		plain[i] = t.term
+		changed = changed || t.changed
 		one = one && t.rel == all[0].rel
 	}
 	ts, joined, u := worst(plain, math.MaxInt)
@@ -138,7 +139,7 @@ func basicTerms(all []related, k float64) (profile, *Unsupported) {
 		parts = append(parts, part{discreteProfile(amplify.GroupEpsilon(k, norm(steps)), amplify.GroupEpsilon(k, norm(rounded)), near), 1})
 	}
 	out := composeProfiles(parts)
-	out.exact = out.exact && !joined
+	out.exact = out.exact && !joined && !changed
 	return out, nil
 }
 

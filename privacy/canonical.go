@@ -212,6 +212,8 @@ func (r *canonicalReader) value(f *Field, v reflect.Value, depth int) {
 		r.must(`"`)
 		v.SetString(r.until(`"`))
 		r.must(`"`)
+	case Flag:
+		v.SetBool(r.until(ends) == "true")
 	case Record:
 		r.fields(f.Fields, v, depth)
 	case Inner:

@@ -82,6 +82,13 @@ func (s *smoothed) event(e Event, runs float64, samples int) Event {
 		return Compose{out}
 	case Repeat:
 		return Repeat{x.N, s.event(x.Event, runs*float64(x.N), samples)}
+	case ByGroup:
+		// A replaced unit touches what two neighbours do in each of two groups.
+		x.Event = s.event(x.Event, 2*runs, samples)
+		return x
+	case alike:
+		x.Event = s.event(x.Event, runs, samples)
+		return x
 	case Poisson:
 		p, _ := thinned(x, "")
 		if p.Rate == 1 {

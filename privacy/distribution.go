@@ -3,6 +3,7 @@ package privacy
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/pld"
@@ -93,7 +94,8 @@ func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Uns
 	if u != nil {
 		return lossPair{}, u
 	}
-	out.attained = !joined
+	changed := slices.ContainsFunc(ts, func(t term) bool { return t.changed })
+	out.attained = !joined && !changed
 	for _, t := range ts {
 		if mu := spread(t.event, rel); mu > 0 {
 			squares = append(squares, mu*math.Sqrt(float64(t.runs)))
@@ -128,7 +130,7 @@ func distribution(e Event, rel Relation, at string, inside bool) (lossPair, *Uns
 		g := pld.Gaussian(below(1 / norm(squares)))
 		parts, witnesses = append(parts, g), append(witnesses, g)
 	}
-	if len(witnesses) == len(parts) && !joined {
+	if len(witnesses) == len(parts) && !joined && !changed {
 		out.witness = pld.Compose(witnesses...)
 	}
 	if len(parts) == 1 {

@@ -244,6 +244,10 @@ func fixedSize(e Event, at string) (Event, string) {
 		switch s := t.event.(type) {
 		case WithoutReplacement, WithReplacement, Multistage, Shuffled, LastIterate:
 			return s, t.path()
+		case ByGroup:
+			if inner, path := fixedSize(s.Event, t.path()+".event"); inner != nil {
+				return inner, path
+			}
 		case Poisson:
 			// The inner sample of a Poisson sample is checked when it is reached.
 		}
@@ -266,6 +270,10 @@ func nestedSize(e Event, at string, n int64) *Unsupported {
 			of = s.Of
 		case WithReplacement:
 			of = s.Of
+		case ByGroup:
+			if inner, path := fixedSize(s.Event, t.path()+".event"); inner != nil {
+				return refuse(path, "is about a fixed number of units, but runs on the groups of a sample, whose sizes are not fixed")
+			}
 		case Multistage:
 			return refuse(t.path(), "is drawn inside another sample, of which no frame is public")
 		}

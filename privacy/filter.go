@@ -170,7 +170,7 @@ func (f *ZCDPFilter) Cost(e Event) (Cost, error) {
 	if err := Validate(e); err != nil {
 		return nil, err
 	}
-	rho, u := rho(e, f.rel, "")
+	rho, u := rho(grouped(e, f.rel), f.rel, "")
 	if u != nil {
 		u.Method = "zcdp"
 		return nil, u
@@ -229,7 +229,7 @@ func (f *RDPFilter) Cost(e Event) (Cost, error) {
 	if err := Validate(e); err != nil {
 		return nil, err
 	}
-	b, u := renyi(e, f.rel, "")
+	b, u := renyi(grouped(e, f.rel), f.rel, "")
 	if u == nil && b.lost > 0 {
 		u = refuse("", "an (epsilon, delta) point has no Rényi cost")
 	}

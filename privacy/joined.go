@@ -39,6 +39,8 @@ func shapeOf(e Event) (shape, bool) {
 			of := int64(-at[1])
 			return WithoutReplacement{min(int64(at[0]), of), of, in}
 		})
+	case ByGroup:
+		return around("by group", nil, e.Event, func(_ []float64, in Event) Event { return ByGroup{Event: in} })
 	case Shuffled:
 		if e.N >= 1<<53 {
 			return shape{}, false
@@ -124,7 +126,7 @@ func worst(ts []term, maxPlain int) (out []term, joined bool, u *Unsupported) {
 		switch t.event.(type) {
 		case Shuffled:
 			costly = append(costly, t)
-		case Sampling, ZCDP, LastIterate:
+		case Sampling, ZCDP, LastIterate, ByGroup:
 			plain = append(plain, t)
 		default:
 			// Noise on its own costs little, and Gaussians and pure events add up exactly.

@@ -37,6 +37,7 @@ const (
 	Number  Shape = iota + 1 // float64
 	Whole                    // int64 or int
 	Word                     // string
+	Flag                     // bool
 	Record                   // a struct with fields of its own
 	Records                  // a list of them
 	Inner                    // an event
@@ -86,9 +87,9 @@ type Search struct {
 // kinds are all kinds of events, in the order of the specification.
 var kinds = []*Kind{
 	gaussianKind, laplaceKind, discreteGaussianKind, discreteLaplaceKind,
-	pureKind, approxKind, zcdpKind, boundedRangeKind, responseKind,
+	pureKind, approxKind, zcdpKind, boundedRangeKind, keySelectionKind, keyThresholdKind, responseKind,
 	composeKind, repeatKind, poissonKind, withoutReplacementKind, withReplacementKind, multistageKind,
-	shuffledKind, lastIterateKind,
+	byGroupKind, shuffledKind, lastIterateKind,
 }
 
 var kindsByType = func() map[reflect.Type]*Kind {
@@ -176,6 +177,8 @@ func bind(fields []Field, t reflect.Type) {
 			f.Shape = Whole
 		case reflect.String:
 			f.Shape = Word
+		case reflect.Bool:
+			f.Shape = Flag
 		case reflect.Interface:
 			f.Shape = Inner
 		case reflect.Struct:
@@ -258,6 +261,8 @@ func Children(e Event) []Event {
 		return []Event{e.Inner()}
 	case Repeat:
 		return []Event{e.Event}
+	case ByGroup:
+		return []Event{e.Event}
 	case Shuffled:
 		return []Event{e.Event}
 	}
@@ -273,6 +278,9 @@ func WithChildren(e Event, inner []Event) Event {
 	case Sampling:
 		return e.With(inner[0])
 	case Repeat:
+		e.Event = inner[0]
+		return e
+	case ByGroup:
 		e.Event = inner[0]
 		return e
 	case Shuffled:

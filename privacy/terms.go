@@ -12,6 +12,8 @@ type term struct {
 	event Event
 	runs  int64
 	at    string // its location
+	// changed says that event dominates what was run, which need not attain it.
+	changed bool
 }
 
 func (t term) path() string { return join(t.at, t.event.Kind()) }
@@ -20,7 +22,7 @@ func (t term) path() string { return join(t.at, t.event.Kind()) }
 // The order of what runs on the same data does not matter to any bound.
 func terms(e Event, at string) []term {
 	g := gatherer{index: map[string]int{}}
-	g.add(e, at, 1)
+	g.add(e, at, 1, false)
 	return g.terms
 }
 
@@ -29,22 +31,25 @@ type gatherer struct {
 	index map[string]int
 }
 
-func (g *gatherer) add(e Event, at string, runs int64) {
+func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 	switch x := e.(type) {
 	case Compose:
 		for i, p := range x.Events {
-			g.add(p, fmt.Sprintf("%s[%d]", join(at, x.Kind()), i), runs)
+			g.add(p, fmt.Sprintf("%s[%d]", join(at, x.Kind()), i), runs, changed)
 		}
 		return
 	case Repeat:
-		g.add(x.Event, join(at, x.Kind())+".event", runs*x.N)
+		g.add(x.Event, join(at, x.Kind())+".event", runs*x.N, changed)
+		return
+	case alike:
+		g.add(x.Event, join(at, x.Kind())+".event", runs, changed || x.changed)
 		return
 	}
 	switch x := e.(type) {
 	case Poisson:
 		p, path := thinned(x, at)
 		if p.Rate == 1 { // everybody is in the sample
-			g.add(p.Event, join(path, p.Kind())+".event", runs)
+			g.add(p.Event, join(path, p.Kind())+".event", runs, changed)
 			return
 		}
 		e, at = p, path
@@ -53,7 +58,7 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 	}
 	if len(g.terms) == 0 {
 		// The usual case is a single term: put off writing its key.
-		g.terms = append(g.terms, term{e, runs, at})
+		g.terms = append(g.terms, term{e, runs, at, changed})
 		return
 	}
 	if len(g.terms) == 1 && len(g.index) == 0 {
@@ -62,10 +67,11 @@ func (g *gatherer) add(e Event, at string, runs int64) {
 	k := key(e)
 	if i, ok := g.index[k]; ok && g.terms[i].runs <= maxRuns-runs {
 		g.terms[i].runs += runs
+		g.terms[i].changed = g.terms[i].changed || changed
 		return
 	}
 	g.index[k] = len(g.terms)
-	g.terms = append(g.terms, term{e, runs, at})
+	g.terms = append(g.terms, term{e, runs, at, changed})
 }
 
 // thinned joins Poisson samples of Poisson samples: keeping a unit with probability
@@ -107,6 +113,10 @@ func drawn(e Event) bool {
 			}
 		}
 	case Repeat:
+		return drawn(e.Event)
+	case ByGroup:
+		return drawn(e.Event)
+	case alike:
 		return drawn(e.Event)
 	case Sampling:
 		return true

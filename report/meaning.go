@@ -33,10 +33,24 @@ func (d Dataset) Many() string {
 // UnitNote says what a unit's name stands for, "" where the job gives none.
 func (d Dataset) UnitNote() string {
 	switch {
+	case d.checked() && d.UnitRows != "":
+		return fmt.Sprintf("all rows with the same value of %s are one %s and are protected together; a %s with two spellings of it counts as two%s",
+			d.UnitColumn, d.UnitName, d.UnitName, d.withoutUnit())
 	case d.checked():
 		return fmt.Sprintf("no two %ss have the same value of %s, which the run checks, so one %s is one %s; a %s with two spellings of it counts as two", d.Unit, d.UnitColumn, d.Unit, d.UnitName, d.UnitName)
 	case d.UnitName != "":
 		return fmt.Sprintf("the job calls a %s a %s, and nothing checked that; what is protected is one %s, and somebody with several %ss is protected less", d.Unit, d.UnitName, d.Unit, d.Unit)
+	}
+	return ""
+}
+
+// withoutUnit says what became of rows without a unit.
+func (d Dataset) withoutUnit() string {
+	switch d.UnitMissing {
+	case "drop":
+		return "; rows without a value were left out"
+	case "own":
+		return "; each row without a value counts as one of its own, so that whoever has several such rows is protected less"
 	}
 	return ""
 }
@@ -48,6 +62,9 @@ func Meaning(g Guarantee, d Dataset) string {
 	change := "whether or not any one " + d.One() + " is in the table changes"
 	if g.Relation == privacy.ReplaceOne {
 		change = "changing any one " + d.One() + "’s record"
+		if d.UnitRows != "" {
+			change += "s"
+		}
 		if !d.checked() {
 			change = "changing the values in any one " + d.Unit
 		}

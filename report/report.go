@@ -68,11 +68,30 @@ type Dataset struct {
 	UnitName   string `json:"unit_name,omitempty"`
 	UnitPlural string `json:"unit_plural,omitempty"`
 	UnitColumn string `json:"unit_column,omitempty"`
+	// UnitRows says what was done with the several rows of a unit, folded or capped; "" where
+	// a unit has one. UnitMissing says what became of rows without a unit.
+	UnitRows    string `json:"unit_rows,omitempty"`
+	UnitMissing string `json:"unit_missing,omitempty"`
+	UnitCap     *Cap   `json:"unit_cap,omitempty"`
+	Slice       *Slice `json:"slice,omitempty"` // the part of a larger table that this is
 	Population int64  `json:"population,omitempty"`
 	Collected  string `json:"collected,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
 	// immutable ones that releases count on.
 	PublicColumns []string `json:"public_columns,omitempty"`
+}
+
+// Cap says in how many groups of a release a unit counts at most, and with how many rows
+// in each.
+type Cap struct {
+	Groups int64 `json:"groups"`
+	Rows   int64 `json:"rows"`
+}
+
+// Slice is the rows in which a public column has one value.
+type Slice struct {
+	Column string `json:"column"`
+	Is     string `json:"is"`
 }
 
 // Guarantee is one charged guarantee and how it was found.
@@ -148,6 +167,9 @@ type Release struct {
 	From      string          `json:"from"`
 	Mechanism Mechanism       `json:"mechanism"`
 	Params    json.RawMessage `json:"params"`
+	Where     string          `json:"where,omitempty"`  // the condition on a row
+	Having    string          `json:"having,omitempty"` // the condition on the folded values of a unit
+	By        []string        `json:"by,omitempty"`
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`

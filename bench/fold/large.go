@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/rows"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
 )
 
 // fill folds and numbers units of one row each, in an order in which no neighbours have near keys.
-func fill(units, memory int64, dir string) error {
+func fill(count, memory int64, dir string) error {
 	const block = 1 << 16
 	each := func(add func(unit, x table.Values, n int) error) error {
 		ids, x := make([]int64, block), make([]float64, block)
-		for first := int64(0); first < units; first += block {
-			n := int(min(block, units-first))
+		for first := int64(0); first < count; first += block {
+			n := int(min(block, count-first))
 			for i := range n {
 				ids[i] = int64(uint64(first+int64(i)) * 0x9e3779b97f4a7c15) // odd: no key twice
 				x[i] = float64(i)
@@ -57,7 +57,7 @@ func fill(units, memory int64, dir string) error {
 	}
 	runtime.GC()
 	start = time.Now()
-	x, err := rows.NewIndex(rows.IndexSpec{Null: rows.DropNulls, Memory: memory, Dir: dir})
+	x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: memory, Dir: dir})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/rows"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
 )
 
@@ -38,9 +38,9 @@ func main() {
 	}
 }
 
-func folder(memory int64, dir string) (*rows.Folder, error) {
-	sum := rows.Fold{Column: "x", By: rows.FoldSum, Number: true, Lower: 0, Upper: 10_000}
-	return rows.NewFolder(rows.FoldSpec{Null: rows.DropNulls, Columns: []rows.Fold{sum}, Views: 1, Memory: memory, Dir: dir})
+func folder(memory int64, dir string) (*units.Folder, error) {
+	sum := units.Fold{Column: "x", By: units.FoldSum, Number: true, Lower: 0, Upper: 10_000}
+	return units.NewFolder(units.FoldSpec{Null: units.DropNulls, Columns: []units.Fold{sum}, Views: 1, Memory: memory, Dir: dir})
 }
 
 // compare takes turns, so that a change of the machine's speed hits both alike.
@@ -117,7 +117,7 @@ func fold(path string, memory int64, dir string) (mean float64, err error) {
 }
 
 func number(path string, memory int64, dir string) error {
-	x, err := rows.NewIndex(rows.IndexSpec{Null: rows.DropNulls, Memory: memory, Dir: dir})
+	x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: memory, Dir: dir})
 	if err != nil {
 		return err
 	}

@@ -9,24 +9,37 @@ import (
 
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/distinct"
+	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
+	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sgd"
+	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/variance"
 )
 
 // builtins are the mechanisms that come with this program. They run as its child
 // process, over the same protocol as anybody's.
 var builtins = map[string]sdk.Mechanism{
 	"count":               count.Mechanism{},
+	"distinct":            distinct.Mechanism{},
+	"histogram":           histogram.Mechanism{},
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
+	"proportion":          proportion.Mechanism{},
 	"randomized-response": randomizedresponse.Mechanism{},
+	"ratio":               ratio.Mechanism{},
 	"regression":          regression.Mechanism{},
+	"sd":                  variance.SD(),
 	"sgd":                 sgd.Mechanism{},
+	"sum":                 sum.Mechanism{},
+	"variance":            variance.Mechanism{},
 }
 
 func builtinNames() []string {

@@ -56,6 +56,7 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 	c.Flags().BoolVar(&data, "data", false, "look at the table, in private")
 	c.Flags().StringVar(&out, "out", "", "write what --data finds to this file, readable by you alone")
 	e.byFlag(c)
+	e.setFlag(c)
 	e.outputFlags(c, "print problems as JSON, one a line")
 	return c
 }
@@ -78,6 +79,7 @@ With --json standard output holds one JSON object a line: the events of the run,
 and last {"event":"done",…} or {"event":"failed",…}.`,
 		Example: `  dprelease run job.yaml
   dprelease run --json job.yaml
+  dprelease run --set month=2026-10 job.yaml
   DATA=/srv/data dprelease run -q job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -106,6 +108,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)
+	e.setFlag(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }
@@ -117,7 +120,7 @@ func jobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirect
 
 // job reads a job file and hands it on.
 func (e *environment) job(ctx context.Context, path string, f func(context.Context, *job.Job) error) error {
-	j, err := e.jobs.load(path, e.getenv)
+	j, err := e.jobs.load(path, e.getenv, e.set)
 	if err != nil {
 		return e.fail(ctx, err)
 	}

@@ -60,7 +60,7 @@ func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), Filter: a.Filter,
 		Epsilon: job.FormatAmount(a.Limit.Epsilon), Delta: job.FormatAmount(a.Limit.Delta), Debits: a.Debits,
 		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, waiting: waiting(a)}
-	for _, m := range a.Amounts(a.Limit) {
+	for _, m := range a.Amounts() {
 		s.Amounts = append(s.Amounts, shownAmount{m.Unit, ledger.Down(m.Limit), ledger.Up(m.Spent), ledger.Down(m.Rest()), m.Spent.RatString()})
 	}
 	return s

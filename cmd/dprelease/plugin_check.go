@@ -71,6 +71,7 @@ was not refuted is not proved.`,
 			return e.examine(c.Context(), cmd, x)
 		},
 	}
+	e.setFlag(c)
 	f := c.Flags()
 	f.StringVar(&x.builtin, "builtin", "", "check a mechanism that comes with this program")
 	f.StringVar(&x.job, "job", "", "take the requests from the releases of this job that use the plugin")
@@ -102,7 +103,7 @@ func pluginFile(path string) (host.Command, error) {
 
 func (e *environment) examine(ctx context.Context, cmd host.Command, x examination) error {
 	if x.job != "" {
-		j, err := e.jobs.load(x.job, e.getenv)
+		j, err := e.jobs.load(x.job, e.getenv, e.set)
 		if err != nil {
 			return e.fail(ctx, err)
 		}

@@ -20,6 +20,7 @@ type environment struct {
 
 	quiet, json bool
 	by          string        // who acts
+	set         []string      // values of the job's variables
 	lockWait    time.Duration // for a ledger that others keep locked
 }
 
@@ -106,6 +107,11 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.version(), e.mechanism())
 	return root
+}
+
+// setFlag gives values to the variables of a job.
+func (e *environment) setFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&e.set, "set", nil, "a variable of the job and its value, such as month=2026-10; may be given several times")
 }
 
 // outputFlags are the flags of the commands that print an answer.

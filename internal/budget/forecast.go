@@ -63,8 +63,7 @@ func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := &ledger.Account{Key: plan.AccountOf(p.Job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(p.Job)},
-		Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
+	account := ledger.Unopened(plan.AccountOf(p.Job), ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(p.Job)})
 	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
 	switch {
@@ -120,15 +119,16 @@ func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, at ledger.Addres
 	own := plan.LimitOf(p.Job)
 	// A plan that was released may cost nothing: that depends on the data, which a
 	// plan does not read.
-	refused := a.Admit(cost, &own)
+	refused := a.Admit(cost, &own, nil)
 	if refused != nil && !s.Compare {
 		return nil, failure.OfLedger(ctx, refused)
 	}
-	for i := range cost {
-		if s.Compare {
+	if s.Compare {
+		for i := range cost {
 			cost[i] = new(big.Rat)
 		}
-		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
+	} else {
+		a.Charge(cost)
 	}
 	b := budgetReport(a, cost)
 	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
@@ -156,7 +156,7 @@ func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
 	for i, c := range cost {
 		costOf[units[i]] = c
 	}
-	for _, m := range a.Amounts(a.Limit) {
+	for _, m := range a.Amounts() {
 		out.Amounts = append(out.Amounts, report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent),
 			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Rest())})
 	}

@@ -48,7 +48,7 @@ func declarations(j *job.Job) map[string]string {
 			Lower, Upper string
 			Domain       []string
 		}{Domain: c.Domain}
-		if c.Type == job.Number {
+		if !c.Plain() && c.Type == job.Number {
 			declared.Lower, declared.Upper = c.Lower.RatString(), c.Upper.RatString()
 		}
 		b, err := json.Marshal(declared)

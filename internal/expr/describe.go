@@ -100,6 +100,8 @@ func shown(fields []privacy.Field, record reflect.Value) (parts []string) {
 			parts = append(parts, f.Sign+strconv.FormatInt(v.Int(), 10))
 		case privacy.Word:
 			parts = append(parts, f.Sign+v.String())
+		case privacy.Flag:
+			parts = append(parts, f.Sign)
 		case privacy.Record:
 			parts = append(parts, shown(f.Fields, v)...)
 		}

@@ -27,7 +27,7 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		}
 		return privacy.Sensitivity{}
 	}
-	choice := r.IntN(18)
+	choice := r.IntN(20)
 	if depth <= 0 {
 		choice = r.IntN(11)
 	}
@@ -69,6 +69,10 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		return privacy.WithoutReplacement{Take: n, Of: n + r.Int64N(1000), Event: inner()}
 	case 15:
 		return privacy.WithReplacement{Take: whole(), Of: whole(), Event: inner()}
+	case 18:
+		return privacy.Compose{Events: []privacy.Event{privacy.KeySelection{Eps: x(), Delta: r.Float64()}, privacy.KeyThreshold{Delta: r.Float64()}}}
+	case 17:
+		return privacy.ByGroup{Event: inner(), Fixed: r.IntN(2) == 0}
 	case 16:
 		return privacy.Multistage{Stages: []privacy.Stage{{Take: 2, Of: 2 + r.Int64N(10)}, {Take: 5, Of: 10, MaxTake: 5 + r.Int64N(3)}}, Event: inner()}
 	}
@@ -152,6 +156,8 @@ func TestDescribe(t *testing.T) {
 		{privacy.DiscreteLaplace{Scale: 2}, "discrete_laplace(scale=2)"},
 		{privacy.Approx{Eps: 1, Delta: 1e-6}, "approx(ε=1, δ=1e-6)"},
 		{privacy.Shuffled{N: 10, Event: privacy.RandomizedResponse{K: 3, Eps0: 2}}, "shuffled(10, randomized_response(k=3, ε0=2))"},
+		{privacy.ByGroup{Event: g}, "by_group(gaussian(σ=1))"},
+		{privacy.ByGroup{Event: g, Fixed: true}, "by_group(fixed, gaussian(σ=1))"},
 		{privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}, {Take: 3, Of: 4, MaxTake: 9}}, Event: g}, "multistage(1 of 2 › 3 of 4 (at most 9), gaussian(σ=1))"},
 		{privacy.WithoutReplacement{Take: 1, Of: 2, Event: g}, "without_replacement(1 of 2, gaussian(σ=1))"},
 		{privacy.WithReplacement{Take: 1, Of: 2}, "with_replacement(1 of 2, ?)"},

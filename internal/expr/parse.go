@@ -233,6 +233,12 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 			return false
 		}
 		v.SetString(at.Node.Value)
+	case privacy.Flag:
+		if at.Node.Kind != yaml.ScalarNode || at.Node.Tag != "!!bool" {
+			p.Wrong(at, d.Example, "must be true or false")
+			return false
+		}
+		v.SetBool(strings.EqualFold(at.Node.Value, "true"))
 	case privacy.Record:
 		if at.Node.Kind == yaml.ScalarNode {
 			// A bare sensitivity is refused even where the relation is known: half of the

@@ -134,7 +134,8 @@ func TestRawEdges(t *testing.T) {
 	for mode, code := range map[string]string{
 		"other-service":  CodeProtocol,
 		"describe-twice": CodeNondeterministic, "describe-name": CodeDescription, "describe-crash": CodeCrash,
-		"plan-twice": CodeNondeterministic, "plan-refuse-once": CodeNondeterministic, "plan-empty": CodePlan,
+		"describe-linear": CodeProtocol,
+		"plan-twice":      CodeNondeterministic, "plan-refuse-once": CodeNondeterministic, "plan-empty": CodePlan,
 		"plan-unknown-field": CodeProtocol, "plan-nan": CodePlan, "plan-uncallable": CodePlan, "plan-column": CodePlan,
 		"plan-rows": CodeOversize, "plan-deep": CodeProtocol, "plan-large": CodeOversize, "plan-crash": CodeCrash, "plan-hang": CodeTimeout,
 		"release-hang": CodeTimeout, "release-stop": CodeTimeout, "release-crash": CodeCrash,

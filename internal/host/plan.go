@@ -76,6 +76,9 @@ func (p *Plugin) pick(m *wire.DescribeResponse) (sdk.Description, error) {
 		if err != nil || out.Check() != nil {
 			return sdk.Description{}, p.fault(CodeDescription)
 		}
+		if p.version == 1 && (out.Grouped || out.Capped || out.Linear) {
+			return sdk.Description{}, p.fault(CodeProtocol) // version 1 has no such fields
+		}
 		if out.SelfNoising && !p.cmd.AllowSelfNoising {
 			return sdk.Description{}, p.fault(CodeSelfNoising)
 		}
@@ -93,6 +96,9 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 	desc, err := p.describe(ctx)
 	if err != nil {
 		return sdk.Plan{}, err
+	}
+	if e := p.uncapped(desc, req.Public); e != nil {
+		return sdk.Plan{}, e
 	}
 	m, err := wire.FromPlanRequest(desc.Name, req)
 	if err != nil {
@@ -126,6 +132,17 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 		return err
 	})
 	return out, err
+}
+
+// uncapped is the refusal for units with several rows of a mechanism that claims nothing
+// about them (P22), or nil. Such a mechanism would take each row for a unit.
+func (p *Plugin) uncapped(desc sdk.Description, public sdk.Public) error {
+	if public.Cap == nil || desc.Capped {
+		return nil
+	}
+	e := p.fault(CodeRefused)
+	e.Detail = "it does not say what units with several rows cost; fold each unit into one row"
+	return e
 }
 
 func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Description) (sdk.Plan, error) {

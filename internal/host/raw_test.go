@@ -71,6 +71,8 @@ func (r *raw) Describe(context.Context, *wire.DescribeRequest) (*wire.DescribeRe
 		d.Name = "../etc"
 	case "describe-crash":
 		os.Exit(2)
+	case "describe-linear", "second-linear": // which version 1 does not have
+		d.Linear, d.Capped = true, true
 	case "broker-flood": // sockets of its own, announced to the host by the thousand
 		go func() {
 			for i := uint32(1000); ; i++ {

@@ -76,6 +76,9 @@ func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer
 	if err := req.Plan.Check(sdk.PlanRequest{Params: req.Params, Public: req.Public, Target: req.Target}); err != nil {
 		return nil, err
 	}
+	if err := p.uncapped(desc, req.Public); err != nil {
+		return nil, err
+	}
 	r := &release{p: p, req: req}
 	var err error
 	if r.start, err = wire.FromReleaseRequest(p.version, desc.Name, req); err != nil {

@@ -44,6 +44,29 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// A mechanism that claims nothing about units with several rows never hears of a cap: it
+// would take each row for a unit (P22).
+func TestUncapped(t *testing.T) {
+	p := start(t, "good", Limits{})
+	req := request()
+	req.Public.Cap = &sdk.Cap{Groups: 1, Rows: 2}
+	_, err := p.Plan(context.Background(), req)
+	checkCode(t, err, CodeRefused)
+	r := planned(t, p)
+	r.Public.Cap = req.Public.Cap
+	_, event, err := p.Release(context.Background(), r, rows, &fakeDrawer{})
+	if checkCode(t, err, CodeRefused); event != nil {
+		t.Errorf("%v was drawn", event)
+	}
+	capped := start(t, "raw", Limits{}, "second-linear")
+	if d, err := capped.Describe(context.Background()); err != nil || !d.Capped || !d.Linear {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := capped.Plan(context.Background(), req); err != nil {
+		t.Errorf("one that says so is refused: %v", err)
+	}
+}
+
 func TestMechanismChoice(t *testing.T) {
 	c := command(t, "two")
 	for name, code := range map[string]string{"one": "", "other": "", "third": CodeDescription, "": CodeDescription} {

@@ -66,6 +66,7 @@ var only = []struct {
 	{"github.com/hashicorp/go-plugin", []string{"internal/host", "plugins/sdk/serve"}},
 	{"github.com/apache/arrow", []string{"internal/table", "internal/host"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
+	{"cel.dev/cel-go", []string{"internal/rows/formula"}},
 	{"google.golang.org/grpc", []string{"internal/host", "internal/wire", "internal/conformance", "plugins/sdk/serve"}},
 }
 

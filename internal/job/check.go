@@ -27,7 +27,11 @@ func check(j *Job, o Options) Problems {
 	k := &checker{j: j}
 	k.dataset()
 	k.unit()
+	k.lookups()
+	k.fileColumns()
+	k.derived()
 	k.columns()
+	k.units()
 	for i := range j.Samples {
 		k.sample(&j.Samples[i])
 	}
@@ -87,7 +91,7 @@ func (k *checker) mechanisms(builtins []string) {
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
 		if r.Mechanism != "" && !isKnown[r.Mechanism] {
-			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(lang.DidYouMean(r.Mechanism, known), "known mechanisms", known),
+			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known), "known mechanisms", known),
 				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}
 	}
@@ -101,7 +105,9 @@ func (k *checker) releases() {
 		}
 	}
 	isFrom := setOf(from)
-	for i, r := range k.j.Releases {
+	for i := range k.j.Releases {
+		r := &k.j.Releases[i]
+		k.rowsOf(i, r)
 		if r.From != "" && !isFrom[r.From] {
 			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from), "%s is not a sample", lang.Shown(r.From))
 		}
@@ -166,6 +172,19 @@ func (k *checker) unit() {
 	}
 }
 
+// fileColumns settles what the columns of the file and of lookups hold, which expressions
+// need to know.
+func (k *checker) fileColumns() {
+	for i := range k.j.Dataset.Columns {
+		c := &k.j.Dataset.Columns[i]
+		if c.Type = c.Holds; c.Type == "" && (c.Domain != nil || k.j.Has(lang.Key(c.path(), "domain"))) {
+			c.Type = Category
+		} else if c.Type == "" {
+			c.Type = Number
+		}
+	}
+}
+
 func (k *checker) columns() {
 	for i := range k.j.Dataset.Columns {
 		k.column(&k.j.Dataset.Columns[i])
@@ -174,10 +193,22 @@ func (k *checker) columns() {
 
 // column infers what a column holds and checks its bounds or its domain.
 func (k *checker) column(c *Column) {
-	path := lang.Key("dataset.columns", c.Name)
+	path := c.path()
+	if c.Derived != nil && c.Derived.Bins.Column != "" {
+		c.Type = Category
+		return
+	}
 	lower, upper := k.j.Has(lang.Key(path, "lower")), k.j.Has(lang.Key(path, "upper"))
 	domain := k.j.Has(lang.Key(path, "domain"))
 	switch {
+	case c.Holds != "" && (domain || lower || upper) && c.Derived == nil:
+		k.wrong(lang.Key(path, "type"), "leave it out", "is said by the bounds or the domain, too")
+	case c.Holds != "" && !domain && !lower && !upper:
+		c.Type = c.Holds
+		return
+	case c.Derived != nil && !lower && !upper && !domain && c.Domain != nil: // a condition
+		c.Type = Category
+		return
 	case domain && (lower || upper):
 		k.wrong(path, "a number has lower and upper, a category has domain", "has bounds and a domain")
 		return
@@ -192,7 +223,7 @@ func (k *checker) column(c *Column) {
 	case upper:
 		k.wrong(lang.Key(path, "lower"), "a number needs both bounds", "is missing")
 	default:
-		k.wrong(path, "say lower and upper for a number, domain for a category", "has neither bounds nor a domain")
+		k.wrong(path, "say lower and upper for a number, domain for a category, or type for a column that only expressions read", "has neither bounds nor a domain")
 	}
 	k.assume(path, c)
 }

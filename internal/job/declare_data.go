@@ -31,7 +31,20 @@ func dataset() kind[Dataset] {
 			"The plural of unit_name, where it is more than an added s", example("schools")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
-			"The columns that mechanisms may use, by name: numbers with bounds, categories with a domain", required()),
+			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type", required()),
+		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
+			func(d *Dataset) *[]Lookup { return &d.Lookups },
+			"Public tables that add columns to the rows, by a name of your choice"),
+		key("derive", named(derived(), "NAME", checkText, func(d *namedDerived, n string) { d.name = n }),
+			func(d *Dataset) *[]namedDerived { return &d.derive },
+			"Columns that are computed from others, by name"),
+		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
+			"Says that the table of the job is one part of a larger one, such as a month. Each slice has an account of its own"),
+		key("fold", named(fold(), "COLUMN", checkText, func(f *Fold, n string) { f.Column = n }),
+			func(d *Dataset) *[]Fold { return &d.Fold },
+			"How the rows of a unit become one row, by column. The bounds and the domain of a column are then those of the folded value", example("{fare: sum, age: max, borough: mode}")),
+		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
+			"How many rows of a unit count in a release. Which of them is decided by chance"),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
 			"The public list of units that multistage and stratified samples draw from"),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
@@ -49,7 +62,9 @@ func unit() kind[Unit] {
 		key("plural", unitName(), func(u *Unit) *string { return &u.Plural },
 			"The plural of name, where it is more than an added s", example("households")),
 		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
-			"How many rows a unit has. The run reads the column, and fails with DATA_UNIT where a unit has two rows or a row has no unit", required(), example("1")),
+			"Says that a unit has one row. The run reads the column, and fails with DATA_UNIT where a unit has two rows or a row has no unit. Where a unit has several rows, say dataset.fold or dataset.cap instead", example("1")),
+		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
+			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
 	)
 	form.label, form.schema = "row, or mapping", schema{"anyOf": []schema{{"const": UnitRow}, form.schema}}
 	mapping := form.read
@@ -68,7 +83,7 @@ func unit() kind[Unit] {
 func oneRow() kind[int64] {
 	k := transform(count("1"), func(v int64) (int64, error) {
 		if v != 1 {
-			return 0, fmt.Errorf("must be 1, not %d: a unit with several rows is not protected as one", v)
+			return 0, fmt.Errorf("must be 1, not %d: where a unit has several rows, say dataset.fold or dataset.cap", v)
 		}
 		return v, nil
 	})
@@ -81,16 +96,6 @@ func unitName() kind[string] {
 	return pattern("1 to 40 letters, digits, spaces, - and ’, a letter first and no space last", `^\p{L}([\p{L}0-9 ’'-]{0,38}[\p{L}0-9])?$`)
 }
 
-func source() kind[Source] {
-	return object(
-		fileKey("path",
-			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
-			"A file, a folder or a glob, relative to the job file. ${NAME} is replaced", required(), example("schools.parquet")),
-		key("format", choice("parquet", "arrow"), func(s *Source) *string { return &s.Format },
-			"The format of the files. Where it is absent each file says it itself"),
-	)
-}
-
 func column() kind[Column] {
 	bound := amount(span{})
 	return object(
@@ -100,6 +105,8 @@ func column() kind[Column] {
 			"The public upper bound of a number. Larger values are lowered to it", example("1000")),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a category", example("[E, H, M]")),
+		key("type", choice(Number, Text, Bool, Date, Timestamp), func(c *Column) *ColumnType { return &c.Holds },
+			"What the column holds, where only expressions read it. Columns with bounds or a domain need no type"),
 		key("missing", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Missing },
 			"What becomes of null and NaN: refuse asserts that there are none", otherwise(string(Refuse)), example("drop")),
 		key("outside", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Outside },

@@ -20,8 +20,8 @@ import (
 //   - output and budget, and the path and timeout of a plugin: they change what
 //     happens to the releases, not the releases;
 //   - unit_name, unit_plural and assume: they change words and forecasts;
-//   - the path and format of the table, and the whole frame: the content says what
-//     was read. A frame that differs from the table is refused.
+//   - the path, format and delimiter of the table, and the whole frame: the content says
+//     what was read. A frame that differs from the table is refused.
 //
 // The order of the releases and of a domain counts: it is the order of the output.
 // The job's name counts: a new name asks for a second, independent release.
@@ -82,7 +82,14 @@ func digestOf(version string, c canon) string {
 	return hex.EncodeToString(sum[:])
 }
 
-type canon = map[string]any
+type canon map[string]any
+
+// set adds a key that an older language does not have, where a job uses it.
+func (c canon) set(key string, value any, used bool) {
+	if used {
+		c[key] = value
+	}
+}
 
 // canonical is the meaning of the job as plain values; encoding/json sorts the
 // keys of a map. A key that the language gets later is only set where a job uses it:
@@ -97,10 +104,15 @@ func (j *Job) canonical() canon {
 	}
 	releases := make([]any, len(j.Releases))
 	for i, r := range j.Releases {
-		releases[i] = canon{
+		c := canon{
 			"name": r.Name, "from": r.From, "mechanism": r.Mechanism, "params": canonicalParams(r.Params),
 			"guarantee": canon{"epsilon": exact(r.Guarantee.Epsilon), "delta": exact(r.Guarantee.Delta)},
 		}
+		c.set("where", r.Where.canonical(), r.Where.Said())
+		c.set("having", r.Having.canonical(), r.Having.Said())
+		c.set("by", r.By, len(r.By) > 0)
+		c.set("other", r.Other, r.Other != "")
+		releases[i] = c
 	}
 	return canon{
 		"version": j.Version, "job": j.Name, "dataset": j.Dataset.canonical(),
@@ -111,10 +123,7 @@ func (j *Job) canonical() canon {
 func (d *Dataset) canonical() canon {
 	columns := canon{}
 	for _, c := range d.Columns {
-		columns[c.Name] = canon{
-			"lower": exact(c.Lower), "upper": exact(c.Upper), "domain": c.Domain, "immutable": c.Immutable,
-			"missing": c.Missing.canonical(), "outside": c.Outside.canonical(),
-		}
+		columns[c.Name] = c.canonical()
 	}
 	out := canon{
 		"id": d.ID, "relation": d.Relation.String(), "size": d.Size, "at_least": d.AtLeast, "unit": d.Unit,
@@ -123,8 +132,40 @@ func (d *Dataset) canonical() canon {
 	if d.Key.Column != "" { // what the report promises depends on it; what people call it is words
 		out["unit_column"] = d.Key.Column
 	}
+	out.set("unit_missing", d.Key.Missing, d.Key.Column != "" && d.Key.Rows == 0)
+	if d.Folds() {
+		fold := canon{}
+		for _, f := range d.Fold {
+			fold[f.Column] = f.By
+		}
+		out["fold"] = fold
+	}
+	if d.Cap != nil {
+		out["cap"] = canon{"groups": d.Cap.Groups, "rows": d.Cap.Rows}
+	}
+	if d.Slice != nil {
+		out["slice"] = canon{"column": d.Slice.Column, "is": d.Slice.Is}
+	}
+	if texts := d.Source.missingTexts(); texts != nil { // the content does not tell how a text is taken
+		out["missing_texts"] = texts
+	}
 	if d.Collected != nil {
 		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}
+	}
+	return out
+}
+
+func (c *Column) canonical() canon {
+	out := canon{
+		"lower": exact(c.Lower), "upper": exact(c.Upper), "domain": c.Domain, "immutable": c.Immutable,
+		"missing": c.Missing.canonical(), "outside": c.Outside.canonical(),
+	}
+	out.set("type", c.Holds, c.Holds != "")
+	if l := c.Lookup; l != nil {
+		out["lookup"] = canon{"sha256": l.SHA256, "key": l.Key, "on": l.On()}
+	}
+	if d := c.Derived; d != nil {
+		out["derived"] = canon{"as": d.As.canonical(), "bins": d.Bins, "after": d.After}
 	}
 	return out
 }

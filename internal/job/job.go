@@ -25,6 +25,9 @@ type Job struct {
 	Releases []Release
 	Plugins  []Plugin
 	Output   Output
+	// Variables are those that the job declares, with the values that they have in it. They
+	// are replaced already.
+	Variables []Variable
 
 	File string // the job file, as it was named
 	Dir  string // the folder of the job file
@@ -47,7 +50,14 @@ type Dataset struct {
 	UnitName, UnitPlural string
 	Key                  Unit
 
-	Columns []Column // in the order of the file
+	// Columns are those of the file in the order of the job, then those of lookups, then
+	// those that are derived.
+	Columns []Column
+	Lookups []Lookup
+	Fold    []Fold // what becomes of the rows of a unit; empty where a unit has one row
+	Cap     *Cap   // how many of its rows count, nil where a unit has one row
+	Slice   *Slice // nil where the job means the whole table
+	derive  []namedDerived
 	// Frame is the public list of units that multistage and stratified samples
 	// draw from, nil where there is none.
 	Frame *Frame
@@ -59,7 +69,8 @@ type Dataset struct {
 type Unit struct {
 	Column       string // holds the same value in all rows of a unit
 	Name, Plural string // what people call one
-	Rows         int64  // how many rows a unit has: 1
+	Rows         int64  // how many rows a unit has: 1, or 0 where they are folded or capped
+	Missing      NoUnit // what becomes of a row without a unit
 }
 
 // UnitRow says that one row is one unit of privacy.
@@ -68,7 +79,11 @@ const UnitRow = "row"
 // Source says where the table is.
 type Source struct {
 	Path   string // a file, a directory or a glob
-	Format string // "parquet", "arrow", or "" to go by the file
+	Format string // "parquet", "arrow", "csv", or "" to go by the file
+	// Delimiter and Missing are for CSV files: what stands between two fields, 0 where the
+	// job does not say, and which texts stand for a missing value, nil for the empty one.
+	Delimiter rune
+	Missing   []string
 
 	named string // the path, with variables replaced and not joined
 }
@@ -82,22 +97,37 @@ const (
 	Number ColumnType = "number"
 	// Category is a column with a public domain.
 	Category ColumnType = "category"
+	// Text, Bool, Date and Timestamp are columns that only expressions read.
+	Text      ColumnType = "text"
+	Bool      ColumnType = "bool"
+	Date      ColumnType = "date"
+	Timestamp ColumnType = "timestamp"
 )
 
 // Column holds the public facts about one column.
 type Column struct {
 	Name         string
 	Type         ColumnType
-	Lower, Upper *big.Rat // of a Number
-	Domain       []string // of a Category
-	Missing      Handling // null and NaN
-	Outside      Handling // values of a Category that are not in its domain
+	Holds        ColumnType // as declared by type, "" where bounds or a domain say it
+	Lower, Upper *big.Rat   // of a Number
+	Domain       []string   // of a Category
+	Missing      Handling   // null and NaN
+	Outside      Handling   // values of a Category that are not in its domain
 	// Immutable says that the column is public and that a neighbour cannot
 	// change it (P11).
 	Immutable bool
 	// Assume is for the planner and the report's forecast, nil where nothing is
 	// assumed.
 	Assume *Assume
+
+	Derived *Derived // nil where the column stands in a file
+	Lookup  *Lookup  // the public table that adds it, nil where none does
+}
+
+// Plain reports whether only expressions and folds can read the column: nothing public
+// is said of its values.
+func (c *Column) Plain() bool {
+	return c.Type != Category && c.Lower == nil
 }
 
 // Rule says what happens to a value that cannot be used. The zero value is
@@ -150,7 +180,11 @@ type Guarantee struct {
 // Release is one thing to publish.
 type Release struct {
 	Name      string
-	From      string // a sample's name, or Table
+	From      string     // a sample's name, or Table
+	Where     Expression // a condition on a row
+	Having    Expression // a condition on the folded values of a unit
+	By        []string
+	Other     string // what the cell of rows in no other cell is called, "" where there is none
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage

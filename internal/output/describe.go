@@ -85,6 +85,10 @@ func published(p *plan.Plan, rel *plan.Release) string {
 			by = append(by, fmt.Sprint(name))
 		}
 	}
+	by = append(by, rel.Job.By...)
+	if plan.Filtered(p.Job, &rel.Job) {
+		return ""
+	}
 	for _, d := range p.Draws {
 		f, ok := d.Design.(plan.Framed)
 		if ok && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
@@ -171,7 +175,7 @@ func ownError(s *report.Sampling) string {
 }
 
 func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Release, error) {
-	j, event := p.Job, p.OnPopulation(d.Design.Event(r.Plan.Event))
+	j, event := p.Job, p.OnPopulation(d.Design.Event(r.Event()))
 	g, err := guarantee(event, r.Answer)
 	if err != nil {
 		return report.Release{}, err
@@ -183,7 +187,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		Mechanism: report.Mechanism{
 			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
 		},
-		Params: r.Job.Params, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
+		Params: r.Job.Params, Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
 		Positions: report.NewPositions(event, g.Delta),
 	}
 	for _, e := range r.Plan.Errors {
@@ -196,7 +200,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		}
 	}
 	entry.Verdict = compared(r, rate, entry.Expected)
-	for _, f := range fields(r.Plan.Output) {
+	for _, f := range fields(r.Output()) {
 		if !d.Withheld(j, f.Name) {
 			entry.Fields = append(entry.Fields, f)
 		}
@@ -250,8 +254,21 @@ func describeKept(k *plan.KeptDraw) *report.Kept {
 // datasetReport is what is public about the table.
 func datasetReport(j *job.Job) report.Dataset {
 	d := &j.Dataset
-	return report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
+	out := report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
 		UnitColumn: d.Key.Column, Population: d.Size}
+	switch {
+	case d.Folds():
+		out.UnitRows = "folded"
+	case d.Cap != nil:
+		out.UnitRows, out.UnitCap = "capped", &report.Cap{Groups: d.Cap.Groups, Rows: d.Cap.Rows}
+	}
+	if out.UnitRows != "" {
+		out.UnitMissing = string(d.Key.Missing)
+	}
+	if s := d.Slice; s != nil {
+		out.Slice = &report.Slice{Column: s.Column, Is: s.Is}
+	}
+	return out
 }
 
 // fields are the columns that a mechanism planned, in the words of the report.

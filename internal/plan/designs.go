@@ -26,11 +26,28 @@ func (d *Draw) PublicColumns(j *job.Job) []string {
 		return out
 	}
 	for _, r := range d.Releases {
-		for _, name := range r.Plan.Columns {
-			if c, ok := r.Public.Column(name); ok && c.Immutable && !slices.Contains(out, name) {
-				out = append(out, name)
+		names := r.Plan.Columns
+		if r.fixed {
+			names = slices.Concat(names, r.Job.By)
+		}
+		for _, name := range names {
+			c, ok := r.Public.Column(name)
+			columns := []string{name}
+			if r.Cells.Label(name) {
+				columns = r.Job.By
+			}
+			if !ok || !c.Immutable && !(r.fixed && slices.Contains(r.Job.By, name)) {
+				continue
+			}
+			for _, name := range columns {
+				if !slices.Contains(out, name) {
+					out = append(out, name)
+				}
 			}
 		}
+	}
+	if s := j.Dataset.Slice; s != nil && !slices.Contains(out, s.Column) {
+		out = append(out, s.Column) // P26
 	}
 	return out
 }
@@ -135,6 +152,9 @@ func public(j *job.Job, d *Draw) sdk.Public {
 		},
 	}
 	for _, c := range j.Dataset.Columns {
+		if c.Plain() || j.Dataset.Folds() && j.Dataset.FoldOf(c.Name) == "" && (c.Derived == nil || !c.Derived.AfterFold) {
+			continue
+		}
 		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design), Missing: missing(c)}
 		if c.Type == job.Number {
 			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)

@@ -25,7 +25,7 @@ func (d *Draw) planStep(releases []*Release) (privacy.Point, error) {
 	share := sum()
 	events := make([]privacy.Event, len(releases))
 	for i, r := range releases {
-		events[i] = r.Plan.Event
+		events[i] = r.Event()
 		share.Epsilon.Add(share.Epsilon, new(big.Rat).SetFloat64(r.Share.Epsilon))
 		share.Delta.Add(share.Delta, new(big.Rat).SetFloat64(r.Share.Delta))
 	}
@@ -104,7 +104,7 @@ func (d *Draw) priceKept(j *job.Job) error {
 	}
 	events := make([]privacy.Event, len(d.Releases))
 	for i, r := range d.Releases {
-		events[i] = r.Plan.Event
+		events[i] = r.Event()
 	}
 	if err := d.stands(j.Dataset.Relation, events, Point(d.Target).Delta); err != nil {
 		return err

@@ -63,7 +63,14 @@ func faulty(ctx context.Context, j *job.Job, path string, err error) error {
 
 // makePlan asks the mechanism and holds it to its share under every relation
 // that the draw demands.
-func (r *Release) makePlan(ctx context.Context) error {
+func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
+	q, err := newRequest(j, d, r)
+	if err != nil {
+		return err
+	}
+	r.Public, r.Params, r.Cells, r.Apart = q.public, q.params, q.cells, q.apart
+	// A row that a filter lets through in one table and not in the other comes or goes.
+	r.fixed = q.apart && !Filtered(j, &r.Job) && q.cells.fixed(j, d)
 	for _, rel := range r.Public.SampleRelations {
 		if !slices.Contains(r.Mech.About().Relations, rel) {
 			return fmt.Errorf("%s does not support %s on the sample", r.Job.Mechanism, rel)
@@ -72,31 +79,93 @@ func (r *Release) makePlan(ctx context.Context) error {
 	if !slices.Contains(r.Mech.About().Designs, r.Public.Design.Kind) {
 		return fmt.Errorf("%s does not support samples drawn by %s", r.Job.Mechanism, r.Public.Design.Kind)
 	}
-	if err := r.Mech.Validate(r.Job.Params); err != nil {
+	if err := r.Mech.Validate(r.Params); err != nil {
 		return err
 	}
-	plan, err := r.Mech.Plan(ctx, sdk.PlanRequest{Params: r.Job.Params, Public: r.Public, Target: r.Share})
-	if err != nil {
-		return err
+	r.target = r.Share
+	for range mostPlans {
+		if r.Plan, err = r.Mech.Plan(ctx, r.request()); err != nil {
+			return err
+		}
+		if err = r.charge(d.Relations); err != nil {
+			return err
+		}
+		if r.cost <= r.Share.Epsilon || !r.Apart {
+			break
+		}
+		// A row that leaves one group for another may cost more than one that is replaced.
+		r.target.Epsilon = r.target.Epsilon * (r.Share.Epsilon / r.cost) * keptBack
+		if r.target.Delta == r.Share.Delta {
+			r.target.Delta /= 2
+		}
 	}
+	if r.cost > r.Share.Epsilon {
+		return fmt.Errorf("the plan of %s spends more than its share (ε %.6g of %.6g)", r.Job.Mechanism, r.cost, r.Share.Epsilon)
+	}
+	return r.readable(j)
+}
+
+// mostPlans bounds how often a mechanism that is run group by group is asked to spend less.
+const mostPlans = 5
+
+// request is what the mechanism is asked.
+func (r *Release) request() sdk.PlanRequest {
+	return sdk.PlanRequest{Params: r.Params, Public: r.Public, Target: r.target}
+}
+
+// Request is what the mechanism is asked once it may read rows.
+func (r *Release) Request() sdk.ReleaseRequest {
+	return sdk.ReleaseRequest{Params: r.Params, Public: r.Public, Target: r.target, Plan: r.Plan}
+}
+
+// Event is what the release does to the sample: of all groups together, where the mechanism
+// is run on each by itself (P11).
+func (r *Release) Event() privacy.Event {
+	if r.Apart {
+		return privacy.ByGroup{Event: r.Plan.Event, Fixed: r.fixed}
+	}
+	return r.Plan.Event
+}
+
+// charge finds what the release costs under the relations that hold on the sample.
+func (r *Release) charge(relations []privacy.Relation) error {
 	r.cost = 0
-	for _, rel := range r.Public.SampleRelations {
-		a, err := privacy.EpsilonAt(plan.Event, rel, r.Share.Delta)
+	for _, rel := range relations {
+		a, err := privacy.EpsilonAt(r.Event(), rel, r.Share.Delta)
 		if err != nil {
 			return fmt.Errorf("the plan of %s cannot be charged: %w", r.Job.Mechanism, err)
 		}
-		if a.Epsilon > r.Share.Epsilon {
-			return fmt.Errorf("the plan of %s spends more than its share under %s (ε %.6g of %.6g)", r.Job.Mechanism, rel, a.Epsilon, r.Share.Epsilon)
-		}
 		r.cost = math.Max(r.cost, a.Epsilon)
 	}
-	for _, name := range plan.Columns {
-		if _, ok := r.Public.Column(name); !ok {
-			return fmt.Errorf("%s asks for column %q, which is not declared in dataset.columns", r.Job.Mechanism, name)
-		}
-	}
-	r.Plan = plan
 	return nil
+}
+
+// readable refuses columns that a mechanism asks for and cannot have.
+func (r *Release) readable(j *job.Job) error {
+	for _, name := range r.Plan.Columns {
+		if _, ok := r.Public.Column(name); ok {
+			continue
+		}
+		if c, declared := j.Dataset.Column(name); declared && c.Plain() {
+			return fmt.Errorf("%s asks for column %q, which has neither bounds nor a domain", r.Job.Mechanism, name)
+		} else if declared {
+			return fmt.Errorf("%s asks for column %q: say in dataset.fold what becomes of the values of a unit", r.Job.Mechanism, name)
+		}
+		return fmt.Errorf("%s asks for column %q, which is not declared in dataset.columns", r.Job.Mechanism, name)
+	}
+	if len(r.Plan.Columns) == 0 && (r.Apart || Filtered(j, &r.Job)) {
+		return fmt.Errorf("%s reads no column, so that no filter and no group can reach it", r.Job.Mechanism)
+	}
+	return nil
+}
+
+// Output is what the release consists of: the columns of the mechanism, and its groups.
+func (r *Release) Output() []sdk.Field {
+	if r.Cells == nil {
+		return r.Plan.Output
+	}
+	fields := slices.DeleteFunc(slices.Clone(r.Plan.Output), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
+	return slices.Concat(r.Cells.Fields(), fields)
 }
 
 // withoutSampling asks what the error would be on the full table at the same
@@ -107,12 +176,11 @@ func (r *Release) withoutSampling(ctx context.Context, j *job.Job, relation priv
 	if err != nil {
 		return nil
 	}
-	whole := public(j, &Draw{Design: design, Relations: []privacy.Relation{relation}})
-	plan, err := r.Mech.Plan(ctx, sdk.PlanRequest{Params: r.Job.Params, Public: whole, Target: Point(r.Job.Guarantee)})
-	if err != nil {
+	whole := &Release{Job: r.Job, Mech: r.Mech, Share: Point(r.Job.Guarantee)}
+	if err := whole.makePlan(ctx, j, &Draw{Design: design, Relations: []privacy.Relation{relation}}); err != nil {
 		return nil
 	}
-	return plan.Errors
+	return whole.Plan.Errors
 }
 
 // planProblems places a mechanism's refusal, or the parameters that it cannot take.

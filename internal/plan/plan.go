@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -49,8 +50,13 @@ type Release struct {
 	Job    job.Release
 	Mech   Mechanism
 	Public sdk.Public
+	Params json.RawMessage // as the mechanism is given them: with its groups
+	Cells  *Cells          // nil where the mechanism sees the rows as they are
+	Apart  bool            // the mechanism is run on each cell by itself
+	fixed  bool            // apart, and no neighbour moves a row from one cell to another
 	Share  privacy.Point
-	cost   float64 // the ε of the plan at the share's δ, at most the share's
+	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
+	cost   float64       // the ε of the plan at the share's δ, at most the share's
 	Plan   sdk.Plan
 	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
 	Answer privacy.Answer      // of this release alone, on the population
@@ -201,8 +207,7 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 		r := &one
 		c.Releases[i] = r
 		r.Share = portion(sample, r.Job.Guarantee, d.Target)
-		r.Public = public(j, d)
-		if err := r.makePlan(ctx); err != nil {
+		if err := r.makePlan(ctx, j, d); err != nil {
 			if isFault(err) {
 				broken = cmp.Or(broken, faulty(ctx, j, r.path()+".mechanism", err))
 			} else {
@@ -210,7 +215,7 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 			}
 			continue
 		}
-		events = append(events, r.Plan.Event)
+		events = append(events, r.Event())
 	}
 	if len(events) > 0 {
 		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), events...)))
@@ -278,27 +283,42 @@ func LimitOf(j *job.Job) ledger.Limit {
 	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
 }
 
-// Columns are all columns that the job reads.
+// Columns are the columns of the table that the job reads.
 func (p *Plan) Columns() []string {
-	var all []string
+	var names []string
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
-			for _, c := range r.Plan.Columns {
-				if !slices.Contains(all, c) {
-					all = append(all, c)
-				}
-			}
+			names = append(names, r.Reads()...)
 		}
-		for _, c := range d.Design.Facts().UnitColumns {
-			if !slices.Contains(all, c) {
-				all = append(all, c)
-			}
+		names = append(names, d.Design.Facts().UnitColumns...)
+	}
+	return p.Job.Dataset.Sources(names...)
+}
+
+// Reads are the columns that the release uses: those of the condition on rows, and those
+// that it counts.
+func (r *Release) Reads() []string {
+	names := r.Counts()
+	if f := r.Job.Where.Formula; f != nil {
+		names = append(names, f.Columns()...)
+	}
+	return names
+}
+
+// Counts are the columns of what is counted, rows or folded units: those of the mechanism,
+// of the groups, and of the condition on units.
+func (r *Release) Counts() []string {
+	var names []string
+	for _, c := range r.Plan.Columns {
+		if !r.Cells.Label(c) {
+			names = append(names, c)
 		}
 	}
-	if c := p.Job.Dataset.Key.Column; c != "" && !slices.Contains(all, c) {
-		all = append(all, c)
+	names = append(names, r.Job.By...)
+	if f := r.Job.Having.Formula; f != nil {
+		names = append(names, f.Columns()...)
 	}
-	return all
+	return names
 }
 
 // Requests are what the plan asks of one mechanism, for each release that names it.
@@ -307,7 +327,7 @@ func (p *Plan) Requests(mechanism string) []sdk.PlanRequest {
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
 			if r.Job.Mechanism == mechanism {
-				out = append(out, sdk.PlanRequest{Params: r.Job.Params, Public: r.Public, Target: r.Share})
+				out = append(out, r.request())
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (d *Draw) arrivalShare() (float64, error) {
 }
 
 func (r *Release) arrival() (float64, error) {
-	a, err := privacy.EpsilonWith(r.Plan.Event, privacy.AddRemove, r.Share.Delta, privacy.Options{Quick: true})
+	a, err := privacy.EpsilonWith(r.Event(), privacy.AddRemove, r.Share.Delta, privacy.Options{Quick: true})
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +95,7 @@ func (d *Draw) own(r *Release) privacy.Point {
 }
 
 // event is what the release does to the table, by itself.
-func (r *Release) event(d *Draw) privacy.Event { return d.Design.Event(r.Plan.Event) }
+func (r *Release) event(d *Draw) privacy.Event { return d.Design.Event(r.Event()) }
 
 // The search for a positive delta: as good as nine parts in a thousand, in at most
 // so many plans.
@@ -157,7 +157,7 @@ func (d *Draw) try(ctx context.Context, j *job.Job, relation privacy.Relation, f
 func (d *Draw) arrivals() (*privacy.Point, error) {
 	events := make([]privacy.Event, len(d.Releases))
 	for i, r := range d.Releases {
-		events[i] = r.Plan.Event
+		events[i] = r.Event()
 	}
 	a, err := privacy.EpsilonWith(compose(events), privacy.AddRemove, d.Sample.Delta, privacy.Options{Quick: true})
 	return &privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}, err

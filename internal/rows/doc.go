@@ -1,37 +1,30 @@
 // Package rows is the layer between the file and the mechanisms: it turns the rows of a table into the rows that a
 // mechanism sees.
 //
-// # Units
+// # Columns and conditions
 //
-// A unit is all rows with one value of the unit column: a person, a household, a firm (P22). Two spellings of a key
-// are two units. There are two ways to bound what a unit contributes, and both look at one unit at a time:
+// A [Program] computes derived columns, the columns of public lookups, and conditions. It is made once of checked
+// formulas (package formula), and an [Evaluator] runs it over blocks of a scan, a few thousand rows of a column at a
+// time. What comes out are table.Values and bitmaps, so that whatever follows treats a derived column as it treats a
+// column of the file. [Cells] number the combinations of the values of group columns.
 //
-//   - A Folder makes one row of each unit. Its result is exact and does not depend on the order of the rows. It scans
-//     like a table, so that designs, size checks and mechanisms see units where they saw rows.
-//   - An Index gives each row the number of its unit, and a Capper keeps at most k cells of a unit and r rows in each,
-//     chosen at random within the unit.
+// What goes in, in the order of [Program.Needs]:
 //
-// Units are numbered by their first row in the table. The numbers are the same in every run over the same content,
-// whatever the memory, the number of processors or the seed of the hash tables: a kept draw refers to them.
+//   - A column that is declared as a number, with its values as they are in the file: nobody has clipped them.
+//   - A category (a text with a domain), after the rules for missing and foreign values have been applied to it: Codes
+//     into the declared domain, -1 where the value is missing or outside. Its Dict is the domain.
+//   - A column that only expressions read (number, text, bool, date, timestamp), with its values as they are in the file.
+//     [Suits] says beforehand whether a column of the file can be read as its type.
 //
-// # Memory
-//
-// A Folder, an Index and a Capper each take a limit of memory. What does not fit goes to a file without a name, which
-// the system deletes when the process ends in any way. Beyond its limit each of them takes a few megabytes that do not
-// grow with the table, except the bitmap of a Capper, one bit for each row, and that of an Index that has gone over to
-// its file, at most one more.
+// Missing are null, NaN, infinities, code -1, and what cannot be read as the declared type. The result of an operation
+// that is not finite is missing too: 1 / 0, 1e308 * 10. Conditions have three values, as in SQL; a mask has a bit where
+// its condition is true.
 //
 // # What it may import
 //
-// internal/table for columns and internal/noise for random choices. It opens no table and knows no job.
+// internal/table for columns, internal/lang for problems in public files. It opens no table and knows no job.
 //
 // # What it promises
 //
-// No value makes it fail (P24). The errors it returns are fixed texts: ErrNullKey, ErrDiskFull, ErrDisk and ErrLimit say
-// nothing of the data but that the case occurred (P20).
-//
-// # What it does not protect against
-//
-// How long a fold takes, and whether it goes to the disk, depends on the data (P19). What was spilled is deleted, not
-// overwritten: a person who can read the raw disk may find rows in blocks that were given back.
+// No value makes it fail, and each row of a result depends on one row (P24; evaluate.proof.md).
 package rows

@@ -147,6 +147,9 @@ var written = map[table.Kind]string{
 	table.Date: "write 2024-02-29", table.Time: "write 12:30:00", table.Timestamp: "write 2024-02-29T12:30:00", table.Decimal: "write 12.50",
 }
 
+// stored is the kind of a column in the table that an expression reads as a type.
+var stored = map[job.ColumnType]table.Kind{job.Text: table.String, job.Bool: table.Bool, job.Date: table.Date, job.Timestamp: table.Timestamp}
+
 // Suits reports whether a column of the table can be read as the job declares
 // it; the answer depends on the schema alone.
 func Suits(c job.Column, t table.Column) (bool, string) {
@@ -157,6 +160,10 @@ func Suits(c job.Column, t table.Column) (bool, string) {
 	case job.Number:
 		if t.Kind == table.String {
 			return false, "it holds text, not numbers"
+		}
+	case job.Text, job.Bool, job.Date, job.Timestamp:
+		if kind := stored[c.Type]; t.Kind != kind {
+			return false, fmt.Sprintf("it holds %s values", t.Kind)
 		}
 	case job.Category:
 		switch {

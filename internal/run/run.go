@@ -28,6 +28,8 @@ type Runner struct {
 	Private   *diagnostics // nil unless asked for
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
+	units     *unitRows                     // where a unit has several rows, else nil
+	begins    func(samplers.Design, int64) (samplers.Selector, error)
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
@@ -43,7 +45,7 @@ func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
 
 // New begins to carry out a plan.
 func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	r := &Runner{Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -58,7 +60,7 @@ func (r *Runner) Draws(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
-	if err := r.checkUnit(ctx); err != nil {
+	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}
 	for _, d := range r.Plan.Draws {
@@ -76,13 +78,14 @@ const together = 8
 // are fed at once see the same rows again.
 func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) error {
 	r.options.Observe(Event{Kind: "draw", Draw: d.Name})
-	picks, err := r.begin(d)
+	picks, err := r.begin(ctx, d)
 	if err != nil {
 		return err
 	}
-	scans := (len(d.Releases) + together - 1) / together
+	releases := r.batches(d)
+	scans := len(releases)
 	for i := range scans {
-		batch := d.Releases[i*together : min((i+1)*together, len(d.Releases))]
+		batch := releases[i]
 		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
@@ -91,17 +94,29 @@ func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) erro
 }
 
 // begin begins to draw a sample.
-func (r *Runner) begin(d *plan.Draw) (*picker, error) {
-	if err := r.Table.refused[d.Name]; err != nil {
-		return nil, err
-	}
-	selector, err := samplers.Begin(d.Design, r.Table.Rows())
+func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
+	strata, err := r.strata(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	picks := newPicker(selector, r.Table.units[d.Name], len(d.Releases) > together)
+	selector, err := r.begins(d.Design, r.population())
+	if err != nil {
+		return nil, err
+	}
+	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds())
 	picks.recorder = r.Recorders[d.Name]
-	return picks, picks.takeAll(d.Design, r.Table.Rows())
+	if err := picks.takeAll(d.Design, r.population()); err != nil || !r.units.caps() {
+		return picks, err
+	}
+	return picks, picks.drawUnits(r.units.index, r.population())
+}
+
+// population is the number of units: of rows, where a row is one.
+func (r *Runner) population() int64 {
+	if r.units != nil {
+		return r.units.count()
+	}
+	return r.Table.rows.Rows()
 }
 
 // lastWords is for how long a mechanism that takes no more rows may say why.
@@ -111,7 +126,8 @@ const lastWords = 2 * time.Second
 func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{picker: picks, table: r.Table.Table, content: r.Table.Content, job: r.Plan.Job, progress: progress,
+	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups,
+		folded: r.units.folds(), present: r.units.folds() && batch[0].Job.Where.Said(), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
@@ -119,7 +135,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, 
 	done := make(chan error, len(batch))
 	var scanErr error
 	for i, rel := range batch {
-		sinks[i].wants = s.want(rel.Plan.Columns)
+		sinks[i] = newSink(s, rel, r.units.capped(rel))
 		own := src.Child()
 		// Before the scan begins: whether it is faster than a process depends on the
 		// number of rows (P19).
@@ -127,7 +143,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, 
 		go func() {
 			err := guarded(func() error {
 				return r.release(ctx, d, rel, own, func(_ context.Context, w host.RowWriter) error {
-					sinks[i].rows = w
+					sinks[i].to = w
 					ready <- i
 					<-finished
 					return cmp.Or(scanErr, context.Cause(ctx))
@@ -143,7 +159,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, 
 	var sunk *sinkError
 	switch {
 	case scanErr == nil:
-		progress(r.Table.Rows())
+		progress(r.population())
 	case errors.As(scanErr, &sunk):
 		// Its mechanism knows why it takes no more rows, and is heard before all are ended.
 		defer time.AfterFunc(lastWords, func() { cancel(scanErr) }).Stop()
@@ -188,25 +204,59 @@ func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, s
 	if err != nil {
 		return err
 	}
-	p, err := mech.take(ctx)
+	var result sdk.Result
+	switch {
+	case rel.Apart:
+		result, err = r.apart(ctx, mech, rel, src, feed)
+	default:
+		if result, err = r.once(ctx, mech, rel, src, feed); rel.Cells != nil {
+			result = rel.Cells.Result(result)
+		}
+	}
 	if err != nil {
 		return err
-	}
-	defer mech.put(p)
-	req := sdk.ReleaseRequest{Params: rel.Job.Params, Public: rel.Public, Target: rel.Share, Plan: rel.Plan}
-	result, happened, err := p.Release(ctx, req, feed, host.NewDrawer(src))
-	if err != nil {
-		return err
-	}
-	if !reflect.DeepEqual(happened, rel.Plan.Event) {
-		return &host.Error{Code: host.CodeNoiseMismatch, Plugin: rel.Job.Mechanism}
-	}
-	if src.Err() != nil {
-		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
 	r.keep(d, rel.Job.Name, result)
 	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
 	return nil
+}
+
+// once runs a mechanism once.
+func (r *Runner) once(ctx context.Context, mech *mechanism, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+	p, err := mech.take(ctx)
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	defer mech.put(p)
+	result, happened, err := p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	if !reflect.DeepEqual(happened, rel.Plan.Event) {
+		return sdk.Result{}, &host.Error{Code: host.CodeNoiseMismatch, Plugin: rel.Job.Mechanism}
+	}
+	if src.Err() != nil {
+		return sdk.Result{}, failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+	}
+	return result, nil
+}
+
+// apart keeps the rows of the sample by cell, and then runs the mechanism on each cell
+// (P11). Cells without rows are released like the others.
+func (r *Runner) apart(ctx context.Context, mech *mechanism, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+	rows := newSpool(rel.Cells.Len(), len(rel.Plan.Columns))
+	if err := feed(ctx, rows); err != nil {
+		return sdk.Result{}, err
+	}
+	parts := make([]sdk.Result, rel.Cells.Len())
+	for i := range parts {
+		var err error
+		parts[i], err = r.once(ctx, mech, rel, src.Child(), func(_ context.Context, w host.RowWriter) error { return rows.feed(i, w) })
+		if err != nil {
+			return sdk.Result{}, err
+		}
+	}
+	return rel.Cells.Apart(parts), nil
 }
 
 // ErrCrashed is what becomes of a panic after the debit. What the panic says is dropped: it may quote a value (P20).

@@ -2,13 +2,13 @@ package run
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
@@ -24,8 +24,12 @@ type picker struct {
 	every    bool    // of the table; nothing is left to pick
 	keep     bool    // remember the picks for another scan
 	picks    map[int64]samplers.Selection
-	next     []weighted         // blocks on their way
-	recorder *samplers.Recorder // writes the draw down where it is kept for other jobs
+	next     []weighted // blocks on their way
+
+	index       *units.Index       // the unit of every row, nil where a row is one
+	drawn       *rowSet            // the units that were drawn
+	unitWeights []float64          // their weights, nil where all are equal
+	recorder    *samplers.Recorder // writes the draw down where it is kept for other jobs
 }
 
 func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
@@ -54,6 +58,9 @@ func (p *picker) takeAll(d samplers.Design, rows int64) error {
 }
 
 func (p *picker) pick(b table.Block) (table.Pick, error) {
+	if p.index != nil {
+		return p.rowsOfDrawn(b)
+	}
 	sel, known := p.picks[b.First]
 	if !known {
 		var err error
@@ -105,107 +112,180 @@ func (p *picker) weights(b table.Block) []float64 {
 	return all
 }
 
+// drawUnits draws all units at once, for a table in which a unit has several rows: from
+// then on a row is picked when its unit was drawn (P23).
+func (p *picker) drawUnits(index *units.Index, units int64) error {
+	if p.every {
+		return nil
+	}
+	p.drawn, p.index = newRowSet(units), index
+	for first := int64(0); first < units; first += unitBlock {
+		n := int(min(unitBlock, units-first))
+		sel, err := p.selector.Next(n)
+		if err != nil {
+			return err
+		}
+		if p.recorder != nil {
+			if err := p.recorder.Add(n, sel); err != nil {
+				return err
+			}
+		}
+		if len(sel.Weights) > 0 && p.unitWeights == nil {
+			p.unitWeights = make([]float64, units)
+		}
+		for i := range n {
+			if sel.All {
+				p.drawn.add(first + int64(i))
+			}
+		}
+		for i, u := range sel.Rows {
+			p.drawn.add(first + int64(u))
+			if p.unitWeights != nil {
+				p.unitWeights[first+int64(u)] = sel.Weights[i]
+			}
+		}
+	}
+	return nil
+}
+
+// unitBlock is how many units are drawn at once.
+const unitBlock = 1 << 16
+
+// rowsOfDrawn picks the rows of the units that were drawn.
+func (p *picker) rowsOfDrawn(b table.Block) (table.Pick, error) {
+	var picked []uint32
+	var weights []float64
+	units := make([]int32, b.Rows)
+	if err := p.index.Numbers(b.First, units); err != nil {
+		return table.Pick{}, err
+	}
+	for i, unit := range units {
+		if unit < 0 || !p.drawn.has(int64(unit)) {
+			continue
+		}
+		picked = append(picked, uint32(i))
+		if p.unitWeights != nil {
+			weights = append(weights, p.unitWeights[unit])
+		}
+	}
+	if weights != nil {
+		p.next = append(p.next, weighted{b.First, weights})
+	}
+	return table.Pick{Rows: picked}, nil
+}
+
 // sample is one scan of the rows of a draw: every block's columns are prepared
 // once and handed to all sinks.
 type sample struct {
-	table    *table.Table
-	content  *table.Content
-	job      *job.Job
-	columns  []string // the union of what the releases read
-	picker   *picker
-	progress func(rows int64)
-	done     func(rows int64, columns []*Preparer) // told what the scan saw
+	source     rowSource
+	content    *table.Content
+	job        *job.Job
+	lookups    []*rows.Lookup
+	folded     bool     // the rows are units
+	columns    []string // the union of what the releases read
+	conditions []job.Expression
+	present    bool // units of which no row counts are there, and do not count
+	picker     *picker
+	progress   func(rows int64)
+	done       func(rows int64, columns []*Preparer) // told what the scan saw
 }
 
-// sink is where one release's rows go: which of the prepared columns it wants,
-// and the writer that hands them to the mechanism.
-type sink struct {
-	wants []int
-	rows  host.RowWriter
-}
+// want adds a column to the scan and returns where it stands.
+func (s *sample) want(column string) int { return appended(&s.columns, column) }
 
-// want adds the columns of one release to the scan and returns where they stand.
-func (s *sample) want(columns []string) []int {
-	wants := make([]int, len(columns))
-	for i, name := range columns {
-		at := slices.Index(s.columns, name)
-		if at < 0 {
-			at = len(s.columns)
-			s.columns = append(s.columns, name)
-		}
-		wants[i] = at
+func appended(list *[]string, s string) int {
+	if at := slices.Index(*list, s); at >= 0 {
+		return at
 	}
-	return wants
+	*list = append(*list, s)
+	return len(*list) - 1
 }
 
-func (s sink) write(rows int, ready []sdk.Values, weights []float64) error {
-	some := make([]sdk.Values, len(s.wants))
-	for i, k := range s.wants {
-		some[i] = ready[k]
+// condition adds a condition to the scan and returns where its mask stands.
+func (s *sample) condition(e job.Expression) int {
+	at := slices.IndexFunc(s.conditions, func(o job.Expression) bool { return o.Text == e.Text })
+	if at < 0 {
+		at = len(s.conditions)
+		s.conditions = append(s.conditions, e)
 	}
-	return s.rows.Write(sdk.Batch{Rows: rows, Columns: some, Weights: weights})
+	return at
+}
+
+// block is some rows of a sample, prepared.
+type block struct {
+	rows    int
+	first   int64 // row of the source
+	picked  table.Pick
+	ready   []sdk.Values
+	masks   [][]byte
+	present []byte // the rows that count, nil for all
+	weights []float64
+}
+
+// row is where a row stands in the source.
+func (b *block) row(i int) int64 {
+	if b.picked.All {
+		return b.first + int64(i)
+	}
+	return b.first + int64(b.picked.Rows[i])
 }
 
 // run scans the sample. It waits for the sinks to be ready with the first rows in
 // its hands: what is read until then costs no time.
 func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error {
 	wait = sync.OnceValue(wait)
-	preparers := make([]*Preparer, len(s.columns))
-	for i, name := range s.columns {
-		c, _ := s.job.Dataset.Column(name)
-		preparers[i] = NewPreparer(c)
+	in, err := newReading(s.job, s.lookups, s.columns, s.conditions, s.folded)
+	if err != nil {
+		return err
 	}
-	ready := make([]sdk.Values, len(s.columns))
-	rows := int64(0)
+	columns, present := in.sources, -1
+	if s.present {
+		present = appended(&columns, presence)
+	}
+	preparers := in.preparers(s.present)
+	count := int64(0)
 	visit := func(b table.Batch) error {
 		if err := wait(); err != nil {
 			return err
 		}
-		rows += int64(b.Rows)
-		for i, p := range preparers {
-			v, err := p.Prepare(b.Columns[i], b.Rows)
-			if err != nil {
-				return err
-			}
-			ready[i] = sdk.Values{Float64: v.floats, Codes: v.Codes, Valid: v.valid}
+		count += int64(b.Rows)
+		if err := in.read(b); err != nil {
+			return err
 		}
-		weights := s.picker.weights(b.Block)
-		if err := fanOut(sinks, b.Rows, ready, weights); err != nil {
+		out := block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: in.masks}
+		if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
+			return err
+		}
+		if present >= 0 {
+			out.present = positive(b.Columns[present], b.Rows)
+		}
+		out.weights = s.picker.weights(b.Block)
+		if err := fanOut(sinks, out); err != nil {
 			return &sinkError{err}
 		}
 		return nil
 	}
-	o := table.ScanOptions{Columns: s.columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
+	o := table.ScanOptions{Columns: columns, Content: s.content, Pick: s.picker.pick, Progress: s.progress}
 	if s.picker.every {
 		o.Pick = nil
 	}
-	err := s.table.Scan(ctx, o, visit)
+	err = s.source.Scan(ctx, o, visit)
 	if err == nil {
 		err = wait() // a sample may be empty
 	}
 	if err == nil {
-		s.done(rows, preparers)
+		s.done(count, preparers)
 	}
 	return err
 }
 
-// sinkError says that a mechanism takes no more rows.
-type sinkError struct{ error }
-
-func (e *sinkError) Unwrap() error { return e.error }
-
-// fanOut writes one block to every sink at once and waits for all of them.
-func fanOut(sinks []sink, rows int, ready []sdk.Values, weights []float64) error {
-	if len(sinks) == 1 {
-		return sinks[0].write(rows, ready, weights)
+// positive is a bitmap of the numbers that are above zero.
+func positive(v table.Values, rows int) []byte {
+	out := make([]byte, (rows+7)/8)
+	for i := range rows {
+		if v.Float64[i] > 0 && !v.Null(i) {
+			out[i>>3] |= 1 << (i & 7)
+		}
 	}
-	errs := make(chan error, len(sinks))
-	for _, s := range sinks {
-		go func() { errs <- guarded(func() error { return s.write(rows, ready, weights) }) }()
-	}
-	var all []error
-	for range sinks {
-		all = append(all, <-errs)
-	}
-	return errors.Join(all...)
+	return out
 }

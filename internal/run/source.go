@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -19,22 +20,43 @@ import (
 type OpenedTable struct {
 	Table   *table.Table
 	Content *table.Content     // what was read of it
+	rows    rowSource          // the table, or the slice of it that the job means
+	lookups []*rows.Lookup     // the public tables of the job
 	units   map[string][]int32 // for each framed draw the unit of every row
 	refused map[string]error   // for each of them what a row may not be, and is
+	memory  int64
 }
 
 // Close gives up the files of the table.
 func (t *OpenedTable) Close() { t.Table.Close() }
 
 // Rows is the number of rows of the table, which is private under add-remove (P19).
-func (t *OpenedTable) Rows() int64 { return t.Table.Rows() }
+func (t *OpenedTable) Rows() int64 { return t.rows.Rows() }
+
+// Spec says how the table of a job is opened. columns are those that will be read; none
+// stands for all. In a CSV file a column is text, unless the job says what it holds.
+func Spec(j *job.Job, columns []string, memory int64) table.Spec {
+	from := &j.Dataset.Source
+	s := table.Spec{Path: from.Path, Format: from.Format, Memory: memory,
+		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Kinds: map[string]table.Kind{}, Contents: columns}}
+	for _, c := range j.Dataset.Columns {
+		kind, ok := stored[c.Type]
+		if c.Type == job.Number {
+			kind, ok = table.Float, true
+		}
+		if ok && c.Derived == nil && c.Lookup == nil {
+			s.CSV.Kinds[c.Name] = kind
+		}
+	}
+	return s
+}
 
 // OpenTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
 func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, error) {
 	j := p.Job
 	columns := p.Columns()
-	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format, Memory: memory})
+	t, err := table.Open(ctx, Spec(j, columns, memory))
 	if err != nil {
 		return nil, SourceFailure(ctx, j, err)
 	}
@@ -42,7 +64,7 @@ func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, e
 		t.Close()
 		return nil, err
 	}
-	o := &OpenedTable{Table: t, units: map[string][]int32{}, refused: map[string]error{}}
+	o := &OpenedTable{Table: t, rows: t, memory: memory, units: map[string][]int32{}, refused: map[string]error{}}
 	if err := o.check(ctx, p, columns); err != nil {
 		t.Close()
 		return nil, err
@@ -65,12 +87,6 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 	if len(wrong) > 0 {
 		return wrong.Sort()
 	}
-	// Under replace-one the number of rows is public; under add-remove nothing is
-	// said of it (P19).
-	if j.Dataset.Relation == privacy.ReplaceOne && o.Rows() != j.Dataset.Size {
-		return failure.InJob(j, "dataset.size", "is not the number of rows of the table",
-			"under replace-one the size is public: count the rows and say it")
-	}
 	if len(columns) == 0 {
 		// A job that counts rows reads no column. Its table is still known by what it holds.
 		columns = o.Table.Whole()
@@ -79,12 +95,27 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 	if o.Content, err = o.Table.Content(ctx, columns); err != nil { // verifies them
 		return SourceFailure(ctx, j, err)
 	}
+	if o.lookups, err = readLookups(j); err != nil {
+		return err
+	}
+	if s := j.Dataset.Slice; s != nil {
+		if o.rows, err = newSlice(ctx, o.Table, o.Content, s); err != nil {
+			return SourceFailure(ctx, j, err)
+		}
+	}
+	if j.Dataset.Folds() || j.Dataset.Cap != nil {
+		return nil // how many units there are, and where they lie, is found after the debit
+	}
+	// Under replace-one the number of rows is public; under add-remove nothing is
+	// said of it (P19).
+	if j.Dataset.Relation == privacy.ReplaceOne && o.Rows() != j.Dataset.Size {
+		return failure.InJob(j, "dataset.size", "is not the number of rows of the table",
+			"under replace-one the size is public: count the rows and say it")
+	}
 	for _, d := range p.Draws {
-		units, err := o.findUnits(ctx, j, d)
-		if err != nil {
+		if o.units[d.Name], o.refused[d.Name], err = findUnits(ctx, j, d, o.rows, o.Content); err != nil {
 			return err
 		}
-		o.units[d.Name] = units
 	}
 	return nil
 }

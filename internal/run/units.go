@@ -20,30 +20,29 @@ import (
 // findUnits finds the unit of the public frame that each row lies in. Membership
 // is public, so it may be read before the debit. A row in no unit has -1, which a
 // design that needs every row refuses.
-func (o *OpenedTable) findUnits(ctx context.Context, j *job.Job, d *plan.Draw) ([]int32, error) {
+func findUnits(ctx context.Context, j *job.Job, d *plan.Draw, from rowSource, content *table.Content) (units []int32, refused, err error) {
 	design, ok := d.Design.(plan.Framed)
 	if !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
 	frame := design.Frame()
 	columns := frame.Columns()
-	units := make([]int32, 0, o.Rows())
+	units = make([]int32, 0, from.Rows())
 	finder := UnitFinder{Frame: frame, Key: make([]string, len(columns)), Known: map[string]int32{}, Missing: NoUnit, Outside: NoUnit}
 	if frame.Records() == 0 { // rates by stratum: the column is private, and its rules hold
 		strata, _ := j.Dataset.Column(columns[0])
 		finder.Missing, finder.Outside = ruled(strata.Missing, frame), ruled(strata.Outside, frame)
 	}
-	err := o.Table.Scan(ctx, table.ScanOptions{Columns: columns, Content: o.Content}, func(b table.Batch) error {
+	err = from.Scan(ctx, table.ScanOptions{Columns: columns, Content: content}, func(b table.Batch) error {
 		for row := range b.Rows {
 			units = append(units, finder.Find(b.Columns, row))
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, SourceFailure(ctx, j, err)
+		return nil, nil, SourceFailure(ctx, j, err)
 	}
-	o.refused[d.Name] = finder.refused
-	return units, matches(j, frame, units)
+	return units, finder.refused, matches(j, frame, units)
 }
 
 // NoUnit is a row that lies in no unit and is not drawn; refusedUnit one that must not
@@ -157,11 +156,14 @@ func (f UnitFacts) Broken() bool { return f.Missing > 0 || f.Repeated > 0 }
 // 128 bits, 16 bytes for each row: that two keys share one by chance fails a run once in
 // more than 10²⁰ of them, and lets no repeated key pass.
 func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (f UnitFacts, err error) {
+	if o.rows == nil {
+		o.rows = o.Table
+	}
 	type hashed struct{ a, b uint64 }
 	first, second := maphash.MakeSeed(), maphash.MakeSeed()
-	keys := make([]hashed, 0, o.Rows())
+	keys := make([]hashed, 0, o.rows.Rows())
 	var buf []byte
-	err = o.Table.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: o.Content}, func(b table.Batch) error {
+	err = o.rows.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: o.Content}, func(b table.Batch) error {
 		v := &b.Columns[0]
 		for row := range b.Rows {
 			if v.Null(row) || v.Float64 != nil && v.Float64[row] != v.Float64[row] {

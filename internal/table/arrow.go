@@ -401,7 +401,7 @@ func (f *arrowFile) groups() []int64 {
 
 // pieces yields a column in stretches of a block each. What has to be unpacked as a whole is shared by the stretches of
 // its batch, and a dictionary by those of all batches that refer to it.
-func (f *arrowFile) pieces(col int, _ *Content) iter.Seq[*piece] {
+func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		field := &f.fields[col]
 		dicts := map[*arrowDict]*sharedDict{}

@@ -35,6 +35,10 @@ func (a *assembler) init(t *Table, cols []int) {
 func (a *assembler) column(col int, spans []span, rows int) {
 	out := &a.columns[col]
 	out.Float64, out.Int64, out.Codes, out.Valid = nil, nil, nil, nil
+	out.Unread = 0
+	for i := range spans {
+		out.Unread += spans[i].v.unread
+	}
 	mem := &a.memory[col]
 	if len(spans) == 1 && spans[0].rows == nil {
 		a.view(out, mem, a.shapes[col], spans[0].v, spans[0].from, rows)

@@ -51,8 +51,10 @@ type Column struct {
 	Unit        Unit
 	Approximate bool // a decimal of more than 18 digits: the values are rounded to the nearest float64
 	Unsigned    bool // the bits of Int64 are those of a uint64
+	Text        bool // stored as text, as in a CSV file, and read as its Kind
 
-	inner bool // a field of a struct, or the name of a folder: see Table.Whole
+	inner  bool // a field of a struct, or the name of a folder: see Table.Whole
+	folder bool // the name of a folder
 }
 
 func unusable(name, reason string) Column {
@@ -126,6 +128,8 @@ type Values struct {
 	Valid    []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
 	Scale    int
 	Unit     Unit
+	// Unread is how many texts of the block are no value of this kind, picked or not. They are null. Only CSV files have such.
+	Unread int
 }
 
 // Null says whether row i is null.

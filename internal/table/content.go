@@ -305,6 +305,9 @@ func (c *Content) describe(cols []int) ([]byte, error) {
 	}
 	for _, col := range cols {
 		k := c.table.columns[col]
+		if k.Text { // what a CSV file holds is text, whatever a job takes it for
+			k.Kind, k.Unit = String, NoUnit
+		}
 		d.Columns = append(d.Columns, column{k.Name, k.Kind, k.Nullable, k.Usable, k.Reason, k.Scale, k.Unit, k.Approximate || k.Unsigned})
 	}
 	for _, f := range c.table.files {

@@ -41,16 +41,19 @@ const maxDetail = 400
 
 // fail makes an Error. Column names come from the file, so what cannot be printed is replaced and the length is capped.
 func fail(code, file, detail string) error {
-	if len(detail) > maxDetail {
-		detail = detail[:maxDetail] + "..."
+	return &Error{Code: code, File: file, Detail: printable(detail)}
+}
+
+func printable(text string) string {
+	if len(text) > maxDetail {
+		text = text[:maxDetail] + "..."
 	}
-	printable := func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return '?'
 		}
 		return r
-	}
-	return &Error{Code: code, File: file, Detail: strings.Map(printable, detail)}
+	}, text)
 }
 
 // refuse turns what a lower layer says into an Error about file. Texts of foreign errors are dropped: a decoder may

@@ -18,6 +18,8 @@ type vec struct {
 	dict  *dictionary
 	valid []byte // nil: no nulls
 	hold  holding
+
+	unread int // texts that are no value; nulls
 }
 
 func (v *vec) rows() int {

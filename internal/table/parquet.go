@@ -84,7 +84,7 @@ func (f *parquetFile) layout(group, col int) *pagewalk.Layout {
 }
 
 // pieces yields the pages of a column in row order.
-func (f *parquetFile) pieces(col int, content *Content) iter.Seq[*piece] {
+func (f *parquetFile) pieces(col int, r *reading) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		base := int64(0)
 		for g := range f.footer.Groups {
@@ -94,7 +94,7 @@ func (f *parquetFile) pieces(col int, content *Content) iter.Seq[*piece] {
 				return // not verified; the scan stops when rows are missing
 			}
 			c := &chunk{r: f.f, leaf: &f.footer.Leaves[col], facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col])}
-			c.marks = content.of(f, g, col)
+			c.marks = r.content.of(f, g, col)
 			c.shared = &shared{pieces: len(layout.Data)}
 			if layout.Dict != nil {
 				c.shared.cost = dictionaryCost(c.leaf, layout.Dict)

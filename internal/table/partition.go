@@ -48,7 +48,7 @@ func (t *Table) addKeys(known map[string]bool) {
 				continue
 			}
 			known[named.key] = true
-			c := Column{Name: named.key, Kind: Int, Usable: true, inner: true}
+			c := Column{Name: named.key, Kind: Int, Usable: true, inner: true, folder: true}
 			for _, f := range t.files {
 				p := f.part(named.key)
 				if p == nil {
@@ -84,9 +84,9 @@ func (f *member) verifyColumns(ctx context.Context, cols []int, workers int) err
 	return f.verify(ctx, own, workers)
 }
 
-func (f *member) piecesOf(t *Table, col int, content *Content) iter.Seq[*piece] {
+func (f *member) piecesOf(t *Table, col int, r *reading) iter.Seq[*piece] {
 	if f.at[col] >= 0 {
-		return f.pieces(f.at[col], content)
+		return f.pieces(f.at[col], r)
 	}
 	return f.constant(f.part(t.columns[col].Name))
 }

@@ -10,8 +10,15 @@ import (
 	"time"
 )
 
-// extensions are what a folder is searched for.
+// extensions are what a folder is searched for. CSV files count where it holds none of these: beside other files they
+// are more likely to describe the table than to be part of it.
 var extensions = []string{".parquet", ".pq", ".parq", ".arrow", ".arrows", ".ipc", ".feather"}
+
+// isCSV says that a file is called a CSV file.
+func isCSV(path string) bool {
+	path = strings.ToLower(path)
+	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".csv.gz")
+}
 
 // address matches what is not a path of a file system.
 var address = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
@@ -22,8 +29,9 @@ type located struct {
 	parts []keyPart
 }
 
-// resolve returns the files that path stands for, sorted. A path that exists is taken literally, brackets and all.
-func resolve(path string) ([]located, error) {
+// resolve returns the files that path stands for, sorted. A path that exists is taken literally, brackets and all. The
+// format says which files of a folder count; it may be empty.
+func resolve(path, format string) ([]located, error) {
 	if path == "" {
 		return nil, fail(CodeUsage, "", "the table has no path")
 	}
@@ -49,15 +57,21 @@ func resolve(path string) ([]located, error) {
 		}
 		err = r.begin(base, segments)
 	}
+	if r.folder && (format == FormatCSV || format == "" && len(r.found) == 0) {
+		r.found = r.csv
+	}
 	switch {
 	case err != nil:
 		return nil, refuse(path, err)
 	case len(r.found) == 0 && r.folder:
-		return nil, fail(CodeNotFound, path, "the directory holds no parquet or arrow file")
+		return nil, fail(CodeNotFound, path, "the directory holds no parquet, arrow or csv file")
 	case len(r.found) == 0:
 		return nil, fail(CodeNotFound, path, "no file matches")
 	}
 	slices.SortFunc(r.found, func(a, b located) int { return strings.Compare(a.path, b.path) })
+	if r.inside != "" && (format == FormatCSV || format == "" && isCSV(r.found[0].path)) {
+		return nil, holdsTables(r.inside, "*.csv")
+	}
 	return once(r.found), nil
 }
 
@@ -81,6 +95,8 @@ type resolver struct {
 	bare   bool // the pattern begins in the folder where it is run: its paths do not begin with "./"
 	deep   bool // a folder, or a pattern with **: hidden names are passed over
 	found  []located
+	csv    []located // of a folder: the files called .csv or .csv.gz
+	inside string    // a folder that the pattern matches, in which there are CSV files
 }
 
 func (r *resolver) begin(base string, segments []string) error {
@@ -193,9 +209,16 @@ func (r *resolver) into(path, name string, any bool, segments []string, parts []
 		return err
 	}
 	if len(inside.found) > 0 {
-		return fail(CodeUsage, path, "the pattern matches a folder that holds tables: end it with *.parquet to leave folders out, or with ** to read all that lies below")
+		return holdsTables(path, "*.parquet")
+	}
+	if len(inside.csv) > 0 {
+		r.inside = path
 	}
 	return nil
+}
+
+func holdsTables(path, files string) error {
+	return fail(CodeUsage, path, "the pattern matches a folder that holds tables: end it with "+files+" to leave folders out, or with ** to read all that lies below")
 }
 
 // file adds a file. In a folder, one whose name does not say what it is must not be a table.
@@ -208,6 +231,9 @@ func (r *resolver) file(path string, parts []keyPart) error {
 		}
 		if string(head[:4]) == "PAR1" || string(head[:]) == arrowMagic {
 			return fail(CodeUsage, path, "a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
+		}
+		if isCSV(path) {
+			r.csv = append(r.csv, located{path: path, parts: parts})
 		}
 		return nil
 	}

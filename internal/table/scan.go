@@ -71,6 +71,9 @@ type piece struct {
 	scratch int64     // further bytes that it takes while it is decoded
 	shared  []*shared // what it has in common with its neighbours
 	decode  func(w *worker, out *vec) error
+	// ready, unless nil, is called in row order, from one goroutine, before the piece is decoded.
+	ready func(m *arena) error
+	with  *piece // whose decode fills this one too: of a column in front of this one; nil for a piece of its own
 
 	out  vec
 	err  error
@@ -106,12 +109,29 @@ type lane struct {
 	window []*piece // pieces that the current or a later block overlaps
 }
 
+// reading is what the lanes of one scan share.
+type reading struct {
+	content *Content         // notes what is read; may be nil
+	lead    map[dataFile]int // the first column that is read of each file
+	rows    map[dataFile]*csvRows
+}
+
+func (t *Table) reading(cols []int, content *Content) *reading {
+	r := &reading{content: content, lead: map[dataFile]int{}, rows: map[dataFile]*csvRows{}}
+	for _, f := range t.files {
+		if i := slices.IndexFunc(cols, func(c int) bool { return f.at[c] >= 0 }); i >= 0 {
+			r.lead[f.dataFile] = f.at[cols[i]]
+		}
+	}
+	return r
+}
+
 // pieces yields a column's pieces in row order, through all files.
-func (t *Table) pieces(col int, content *Content) iter.Seq[*piece] {
+func (t *Table) pieces(col int, r *reading) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		base := int64(0)
 		for _, f := range t.files {
-			for p := range f.piecesOf(t, col, content) {
+			for p := range f.piecesOf(t, col, r) {
 				p.first += base
 				if !yield(p) {
 					return
@@ -129,9 +149,10 @@ func (t *Table) pieces(col int, content *Content) iter.Seq[*piece] {
 func (t *Table) need(cols []int, workers int) (most int64, err error) {
 	need := make([]int64, len(t.blocks))
 	scratch := int64(0)
+	r := t.reading(cols, nil)
 	for _, col := range cols {
 		at, counted := 0, map[*shared]int{} // the last block in which shared memory was counted
-		for p := range t.pieces(col, nil) {
+		for p := range t.pieces(col, r) {
 			scratch = max(scratch, p.scratch)
 			for at < len(t.blocks) && t.blocks[at].First+int64(t.blocks[at].Rows) <= p.first {
 				at++
@@ -175,9 +196,10 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	s := &scan{table: t, options: o, arena: &arena{limit: t.memory}, tasks: make(chan *piece, 64),
 		ahead: len(cols) * (workers + 2), aheadCost: min(lookAhead, t.memory-need)}
 	s.assembler.init(t, cols)
+	r := t.reading(cols, o.Content)
 	for _, col := range cols {
 		l := &lane{}
-		l.next, l.stop = iter.Pull(t.pieces(col, o.Content))
+		l.next, l.stop = iter.Pull(t.pieces(col, r))
 		s.lanes = append(s.lanes, l)
 	}
 	var wg sync.WaitGroup
@@ -285,6 +307,7 @@ func (s *scan) plan(ctx context.Context) error {
 		p.pick = Pick{All: pick.All, Rows: slices.Clone(pick.Rows)}
 	}
 	p.pieces = make([][]*piece, len(s.lanes))
+	var todo []*piece // handed over when all lanes have their pieces: one may decode those of others
 	for i, l := range s.lanes {
 		if err := s.advance(l, p.block); err != nil {
 			return err
@@ -295,14 +318,27 @@ func (s *scan) plan(ctx context.Context) error {
 				next = n
 				q.refs++
 				p.pieces[i] = append(p.pieces[i], q)
-				if q.done == nil {
-					q.done = make(chan struct{})
-					s.live++
-					s.cost += q.cost
-					s.tasks <- q
+				if q.done != nil {
+					continue
 				}
+				s.live++
+				s.cost += q.cost
+				if q.with != nil {
+					q.done = q.with.done
+					continue
+				}
+				q.done = make(chan struct{})
+				todo = append(todo, q)
 			}
 		}
+	}
+	for _, q := range todo {
+		if q.ready != nil {
+			if err := q.ready(s.arena); err != nil {
+				return err
+			}
+		}
+		s.tasks <- q
 	}
 	s.planned = append(s.planned, p)
 	return nil

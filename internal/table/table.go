@@ -1,12 +1,14 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"iter"
 	"math"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
@@ -15,14 +17,16 @@ import (
 const (
 	FormatParquet = "parquet"
 	FormatArrow   = "arrow"
+	FormatCSV     = "csv"
 )
 
 // Spec names a table.
 type Spec struct {
 	Path    string   // a file, a folder or a pattern: see Open
-	Format  string   // FormatParquet, FormatArrow, or empty: told by each file's first bytes
+	Format  string   // one of the above, or empty: told by each file's first bytes, and a CSV file by its name
 	Columns []string // columns that must be there and usable; none are required when empty
 	Memory  int64    // most bytes that the values of one scan may take; 0 means DefaultMemory
+	CSV     CSV      // how CSV files are read
 	_       struct{}
 }
 
@@ -56,8 +60,8 @@ type dataFile interface {
 	// verify checks everything about the given columns that can be checked without decoding values.
 	verify(ctx context.Context, cols []int, workers int) error
 	// pieces yields the pieces in which a column is decoded, in row order, rows counted from the file's first; it comes
-	// after verify. What is read is noted in content, unless that is nil.
-	pieces(col int, content *Content) iter.Seq[*piece]
+	// after verify.
+	pieces(col int, r *reading) iter.Seq[*piece]
 	// segments are the stretches of bytes in which a column is stored.
 	segments(col int) []extent
 	// storage says how the stored bytes of a column are to be read.
@@ -77,11 +81,29 @@ type member struct {
 
 // Open finds the files of a table, checks their footers and that they form one table. It reads no row. The page
 // docs/tables.md says what a folder, a pattern and a link mean.
-func Open(ctx context.Context, s Spec) (*Table, error) {
+func Open(ctx context.Context, s Spec) (*Table, error) { return open(ctx, s, false) }
+
+// Schema returns the columns of a table, and depends on nothing else in it. Of a CSV file it reads the header alone. A
+// column that stands in the names of folders is not usable here: its kind follows from its values.
+func Schema(ctx context.Context, s Spec) ([]Column, error) {
+	t, err := open(ctx, s, true)
+	if err != nil {
+		return nil, err
+	}
+	columns := t.Columns()
+	for i, c := range columns {
+		if c.folder {
+			columns[i] = unusable(c.Name, "it stands in the names of folders")
+		}
+	}
+	return columns, t.Close()
+}
+
+func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, fail(CodeUnsupported, "", "big-endian machines are not supported")
 	}
-	found, err := resolve(s.Path)
+	found, err := resolve(s.Path, s.Format)
 	if err != nil {
 		return nil, err
 	}
@@ -89,13 +111,13 @@ func Open(ctx context.Context, s Spec) (*Table, error) {
 	if t.memory <= 0 {
 		t.memory = DefaultMemory
 	}
-	format := s.Format
+	format := ""
 	for _, at := range found {
 		if err = ctx.Err(); err != nil {
 			break
 		}
 		var f dataFile
-		if f, format, err = openFile(ctx, at.path, format); err != nil {
+		if f, format, err = openFile(ctx, at.path, format, &s, headers); err != nil {
 			break
 		}
 		t.files = append(t.files, &member{dataFile: f, parts: at.parts})
@@ -114,8 +136,8 @@ func Open(ctx context.Context, s Spec) (*Table, error) {
 	return t, nil
 }
 
-// openFile opens one file of the wanted format, or of the format its first bytes tell when none is wanted.
-func openFile(ctx context.Context, name, want string) (f dataFile, format string, err error) {
+// openFile opens one file of a table. first is the format of the files in front of it.
+func openFile(ctx context.Context, name, first string, s *Spec, headers bool) (f dataFile, format string, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, "", refuse(name, err)
@@ -141,27 +163,53 @@ func openFile(ctx context.Context, name, want string) (f dataFile, format string
 	base := opened{path: name, f: h, size: info.Size(), modified: info.ModTime()}
 	var head [8]byte
 	n, _ := h.ReadAt(head[:], 0)
-	format = FormatArrow
-	if n >= 4 && (string(head[:4]) == "PAR1" || string(head[:4]) == "PARE") {
-		format = FormatParquet
+	format = formatOf(name, s.Format, head[:n], base.size)
+	want, article := cmp.Or(s.Format, first), "a "
+	if format == FormatArrow {
+		article = "an "
 	}
 	switch {
 	case base.size == 0:
 		return nil, "", fail(CodeCorrupt, name, "the file is empty")
-	case want != "" && want != FormatParquet && want != FormatArrow:
-		return nil, "", fail(CodeUsage, name, "the format must be parquet or arrow")
-	case want == FormatParquet && string(head[:6]) == arrowMagic:
-		return nil, "", fail(CodeSchema, name, "an arrow file where parquet files were expected")
-	case want == FormatParquet, want == "" && format == FormatParquet:
-		err = guarded(func() (err error) { f, err = openParquet(base, pagewalk.DefaultLimits()); return err })
-		return f, FormatParquet, refuse(name, err)
-	case format == FormatParquet:
-		return nil, "", fail(CodeSchema, name, "a parquet file where arrow files were expected")
-	case want == "" && !arrowStart(head[:n], base.size):
-		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file; a table in another format, such as csv, must be converted first")
+	case !slices.Contains([]string{"", FormatParquet, FormatArrow, FormatCSV}, s.Format):
+		return nil, "", fail(CodeUsage, name, "the format must be parquet, arrow or csv")
+	case format == "":
+		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; say dataset.source.format where it is a csv file, and convert a table in another format")
+	case want != "" && format != want:
+		return nil, "", fail(CodeSchema, name, article+format+" file where "+want+" files were expected")
+	case format != FormatCSV && (s.CSV.Delimiter != 0 || s.CSV.Missing != nil):
+		return nil, "", fail(CodeUnsupported, name, "a delimiter and missing texts are said of the table, which only csv files have, and this is "+article+format+" file")
 	}
-	err = guarded(func() (err error) { f, err = openArrow(ctx, base); return err })
-	return f, FormatArrow, refuse(name, err)
+	err = guarded(func() (err error) {
+		switch format {
+		case FormatParquet:
+			f, err = openParquet(base, pagewalk.DefaultLimits())
+		case FormatArrow:
+			f, err = openArrow(ctx, base)
+		default:
+			f, err = openCSV(ctx, base, &s.CSV, headers)
+		}
+		return err
+	})
+	return f, format, refuse(name, err)
+}
+
+// formatOf is the format of a file, "" where it is none that is read here. A file that has no mark of a format is taken
+// for what the job says; its decoder finds what is wrong with it.
+func formatOf(name, said string, head []byte, size int64) string {
+	switch {
+	case len(head) >= 4 && (string(head[:4]) == "PAR1" || string(head[:4]) == "PARE"):
+		return FormatParquet
+	case strings.HasPrefix(string(head), arrowMagic):
+		return FormatArrow
+	case said != "":
+		return said
+	case isCSV(name):
+		return FormatCSV
+	case arrowStart(head, size):
+		return FormatArrow
+	}
+	return ""
 }
 
 // addBlocks adds a file's rows to the table.

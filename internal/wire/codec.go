@@ -82,7 +82,7 @@ func FromDescription(d sdk.Description) (*Description, error) {
 	var w words
 	return &Description{
 		Name: d.Name, Version: d.Version, Summary: d.Summary, ParamsSchema: d.Params, Relations: w.relations(d.Relations),
-		Designs: d.Designs, SelfNoising: d.SelfNoising,
+		Designs: d.Designs, SelfNoising: d.SelfNoising, Grouped: d.Grouped, Capped: d.Capped, Linear: d.Linear,
 	}, w.err
 }
 
@@ -92,6 +92,7 @@ func ToDescription(m *Description) (sdk.Description, error) {
 	return sdk.Description{
 		Name: m.GetName(), Version: m.GetVersion(), Summary: m.GetSummary(), Params: bytes.Clone(m.GetParamsSchema()),
 		Relations: w.readRelations(m.GetRelations()), Designs: m.GetDesigns(), SelfNoising: m.GetSelfNoising(),
+		Grouped: m.GetGrouped(), Capped: m.GetCapped(), Linear: m.GetLinear(),
 	}, w.err
 }
 
@@ -125,7 +126,12 @@ func toPoint(p *Point) privacy.Point {
 
 func (w *words) public(p sdk.Public) *Public {
 	d := p.Design
+	var c *Cap
+	if p.Cap != nil {
+		c = &Cap{Groups: p.Cap.Groups, Rows: p.Cap.Rows}
+	}
 	return &Public{
+		Cap:      c,
 		Relation: number(w, "relation", relations, p.Relation), SampleRelations: w.relations(p.SampleRelations), Population: p.Population,
 		Design: &Design{
 			Kind: d.Kind, Rate: d.Rate, SampleSize: d.SampleSize, MinWeight: d.MinWeight, MaxWeight: d.MaxWeight,
@@ -142,7 +148,12 @@ func (w *words) public(p sdk.Public) *Public {
 
 func (w *words) readPublic(m *Public) sdk.Public {
 	d := m.GetDesign()
+	var c *sdk.Cap
+	if m.GetCap() != nil {
+		c = &sdk.Cap{Groups: m.GetCap().GetGroups(), Rows: m.GetCap().GetRows()}
+	}
 	return sdk.Public{
+		Cap:      c,
 		Relation: word(w, "relation", relations, m.GetRelation()), SampleRelations: w.readRelations(m.GetSampleRelations()), Population: m.GetPopulation(),
 		Design: sdk.Design{
 			Kind: d.GetKind(), Rate: d.GetRate(), SampleSize: d.GetSampleSize(), MinWeight: d.GetMinWeight(), MaxWeight: d.GetMaxWeight(),

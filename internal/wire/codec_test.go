@@ -16,6 +16,7 @@ var (
 	someDescription = sdk.Description{
 		Name: "mean", Version: "1.2.3", Summary: "a mean", Params: []byte(`{"type":"object"}`),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}, Designs: []string{"full", "srswor"}, SelfNoising: true,
+		Grouped: true, Capped: true, Linear: true,
 	}
 	someRequest = sdk.PlanRequest{
 		Params: []byte(`{"column":"x"}`),
@@ -27,6 +28,7 @@ var (
 				{Name: "g", Type: sdk.Category, Missing: sdk.MissingDrop, Domain: []string{"a", "", "ü"}},
 				{Name: "h", Type: sdk.Category, Missing: sdk.MissingRefuse, Domain: []string{"a"}},
 			},
+			Cap: &sdk.Cap{Groups: 3, Rows: 4},
 		},
 		Target: privacy.Point{Epsilon: 0.1, Delta: 1e-9},
 	}
@@ -60,6 +62,12 @@ func filled(t *testing.T, path string, v reflect.Value) {
 	case reflect.Interface:
 		if v.IsNil() {
 			t.Errorf("%s is not filled", path)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			t.Errorf("%s is not filled", path)
+		} else {
+			filled(t, path, v.Elem())
 		}
 	default:
 		if v.IsZero() {

@@ -460,7 +460,14 @@ type Description struct {
 	// "full", "poisson", "srswor", "multistage", "stratified", "collected".
 	Designs []string `protobuf:"bytes,6,rep,name=designs,proto3" json:"designs,omitempty"`
 	// The plugin draws noise of its own.
-	SelfNoising   bool `protobuf:"varint,7,opt,name=self_noising,json=selfNoising,proto3" json:"self_noising,omitempty"`
+	SelfNoising bool `protobuf:"varint,7,opt,name=self_noising,json=selfNoising,proto3" json:"self_noising,omitempty"`
+	// The mechanism takes a parameter "by" and releases all groups of that column at
+	// once. Since version 2, as are the next two; a plugin of version 1 MUST NOT send them.
+	Grouped bool `protobuf:"varint,8,opt,name=grouped,proto3" json:"grouped,omitempty"`
+	// The event of a plan holds for units that have as many rows as Public.cap says.
+	Capped bool `protobuf:"varint,9,opt,name=capped,proto3" json:"capped,omitempty"`
+	// Every noise call adds noise to a sum of vectors, one for each row.
+	Linear        bool `protobuf:"varint,10,opt,name=linear,proto3" json:"linear,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -540,6 +547,27 @@ func (x *Description) GetDesigns() []string {
 func (x *Description) GetSelfNoising() bool {
 	if x != nil {
 		return x.SelfNoising
+	}
+	return false
+}
+
+func (x *Description) GetGrouped() bool {
+	if x != nil {
+		return x.Grouped
+	}
+	return false
+}
+
+func (x *Description) GetCapped() bool {
+	if x != nil {
+		return x.Capped
+	}
+	return false
+}
+
+func (x *Description) GetLinear() bool {
+	if x != nil {
+		return x.Linear
 	}
 	return false
 }
@@ -626,7 +654,10 @@ type Public struct {
 	Population int64   `protobuf:"varint,3,opt,name=population,proto3" json:"population,omitempty"`
 	Design     *Design `protobuf:"bytes,4,opt,name=design,proto3" json:"design,omitempty"`
 	// Every column that the job declares.
-	Columns       []*Column `protobuf:"bytes,5,rep,name=columns,proto3" json:"columns,omitempty"`
+	Columns []*Column `protobuf:"bytes,5,rep,name=columns,proto3" json:"columns,omitempty"`
+	// How many rows a unit has; absent where a row is a unit. The host MUST NOT send it
+	// to a mechanism that is not capped. Since version 2.
+	Cap           *Cap `protobuf:"bytes,6,opt,name=cap,proto3" json:"cap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,6 +727,68 @@ func (x *Public) GetColumns() []*Column {
 	return nil
 }
 
+func (x *Public) GetCap() *Cap {
+	if x != nil {
+		return x.Cap
+	}
+	return nil
+}
+
+// Cap says that a unit has rows in at most so many groups of the column that the
+// parameter "by" names, and at most so many rows in each; without "by", at most so many
+// rows in all. Both are at least 1.
+type Cap struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Groups        int64                  `protobuf:"varint,1,opt,name=groups,proto3" json:"groups,omitempty"`
+	Rows          int64                  `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cap) Reset() {
+	*x = Cap{}
+	mi := &file_mechanism_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cap) ProtoMessage() {}
+
+func (x *Cap) ProtoReflect() protoreflect.Message {
+	mi := &file_mechanism_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cap.ProtoReflect.Descriptor instead.
+func (*Cap) Descriptor() ([]byte, []int) {
+	return file_mechanism_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Cap) GetGroups() int64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *Cap) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
 // Design is the public side of the draw.
 type Design struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -712,7 +805,7 @@ type Design struct {
 
 func (x *Design) Reset() {
 	*x = Design{}
-	mi := &file_mechanism_proto_msgTypes[6]
+	mi := &file_mechanism_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -724,7 +817,7 @@ func (x *Design) String() string {
 func (*Design) ProtoMessage() {}
 
 func (x *Design) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[6]
+	mi := &file_mechanism_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -737,7 +830,7 @@ func (x *Design) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Design.ProtoReflect.Descriptor instead.
 func (*Design) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{6}
+	return file_mechanism_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Design) GetKind() string {
@@ -804,7 +897,7 @@ type Column struct {
 
 func (x *Column) Reset() {
 	*x = Column{}
-	mi := &file_mechanism_proto_msgTypes[7]
+	mi := &file_mechanism_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +909,7 @@ func (x *Column) String() string {
 func (*Column) ProtoMessage() {}
 
 func (x *Column) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[7]
+	mi := &file_mechanism_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +922,7 @@ func (x *Column) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Column.ProtoReflect.Descriptor instead.
 func (*Column) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{7}
+	return file_mechanism_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Column) GetName() string {
@@ -894,7 +987,7 @@ type PlanResponse struct {
 
 func (x *PlanResponse) Reset() {
 	*x = PlanResponse{}
-	mi := &file_mechanism_proto_msgTypes[8]
+	mi := &file_mechanism_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +999,7 @@ func (x *PlanResponse) String() string {
 func (*PlanResponse) ProtoMessage() {}
 
 func (x *PlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[8]
+	mi := &file_mechanism_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +1012,7 @@ func (x *PlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanResponse.ProtoReflect.Descriptor instead.
 func (*PlanResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{8}
+	return file_mechanism_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PlanResponse) GetAnswer() isPlanResponse_Answer {
@@ -978,7 +1071,7 @@ type Plan struct {
 
 func (x *Plan) Reset() {
 	*x = Plan{}
-	mi := &file_mechanism_proto_msgTypes[9]
+	mi := &file_mechanism_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1083,7 @@ func (x *Plan) String() string {
 func (*Plan) ProtoMessage() {}
 
 func (x *Plan) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[9]
+	mi := &file_mechanism_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1096,7 @@ func (x *Plan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Plan.ProtoReflect.Descriptor instead.
 func (*Plan) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{9}
+	return file_mechanism_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Plan) GetColumns() []string {
@@ -1055,7 +1148,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_mechanism_proto_msgTypes[10]
+	mi := &file_mechanism_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1067,7 +1160,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[10]
+	mi := &file_mechanism_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1080,7 +1173,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{10}
+	return file_mechanism_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Field) GetName() string {
@@ -1129,7 +1222,7 @@ type ExpectedError struct {
 
 func (x *ExpectedError) Reset() {
 	*x = ExpectedError{}
-	mi := &file_mechanism_proto_msgTypes[11]
+	mi := &file_mechanism_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1141,7 +1234,7 @@ func (x *ExpectedError) String() string {
 func (*ExpectedError) ProtoMessage() {}
 
 func (x *ExpectedError) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[11]
+	mi := &file_mechanism_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1154,7 +1247,7 @@ func (x *ExpectedError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpectedError.ProtoReflect.Descriptor instead.
 func (*ExpectedError) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{11}
+	return file_mechanism_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ExpectedError) GetField() string {
@@ -1216,7 +1309,7 @@ type Linear struct {
 
 func (x *Linear) Reset() {
 	*x = Linear{}
-	mi := &file_mechanism_proto_msgTypes[12]
+	mi := &file_mechanism_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1321,7 @@ func (x *Linear) String() string {
 func (*Linear) ProtoMessage() {}
 
 func (x *Linear) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[12]
+	mi := &file_mechanism_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1334,7 @@ func (x *Linear) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Linear.ProtoReflect.Descriptor instead.
 func (*Linear) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{12}
+	return file_mechanism_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Linear) GetColumn() string {
@@ -1285,7 +1378,7 @@ type ReleaseInput struct {
 
 func (x *ReleaseInput) Reset() {
 	*x = ReleaseInput{}
-	mi := &file_mechanism_proto_msgTypes[13]
+	mi := &file_mechanism_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1390,7 @@ func (x *ReleaseInput) String() string {
 func (*ReleaseInput) ProtoMessage() {}
 
 func (x *ReleaseInput) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[13]
+	mi := &file_mechanism_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1403,7 @@ func (x *ReleaseInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseInput.ProtoReflect.Descriptor instead.
 func (*ReleaseInput) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{13}
+	return file_mechanism_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReleaseInput) GetPart() isReleaseInput_Part {
@@ -1373,7 +1466,7 @@ type ReleaseStart struct {
 
 func (x *ReleaseStart) Reset() {
 	*x = ReleaseStart{}
-	mi := &file_mechanism_proto_msgTypes[14]
+	mi := &file_mechanism_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1385,7 +1478,7 @@ func (x *ReleaseStart) String() string {
 func (*ReleaseStart) ProtoMessage() {}
 
 func (x *ReleaseStart) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[14]
+	mi := &file_mechanism_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1398,7 +1491,7 @@ func (x *ReleaseStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseStart.ProtoReflect.Descriptor instead.
 func (*ReleaseStart) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{14}
+	return file_mechanism_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ReleaseStart) GetMechanism() string {
@@ -1468,7 +1561,7 @@ type RowsChunk struct {
 
 func (x *RowsChunk) Reset() {
 	*x = RowsChunk{}
-	mi := &file_mechanism_proto_msgTypes[15]
+	mi := &file_mechanism_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1573,7 @@ func (x *RowsChunk) String() string {
 func (*RowsChunk) ProtoMessage() {}
 
 func (x *RowsChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[15]
+	mi := &file_mechanism_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1586,7 @@ func (x *RowsChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsChunk.ProtoReflect.Descriptor instead.
 func (*RowsChunk) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{15}
+	return file_mechanism_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RowsChunk) GetData() []byte {
@@ -1521,7 +1614,7 @@ type ReleaseOutput struct {
 
 func (x *ReleaseOutput) Reset() {
 	*x = ReleaseOutput{}
-	mi := &file_mechanism_proto_msgTypes[16]
+	mi := &file_mechanism_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1533,7 +1626,7 @@ func (x *ReleaseOutput) String() string {
 func (*ReleaseOutput) ProtoMessage() {}
 
 func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[16]
+	mi := &file_mechanism_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1546,7 +1639,7 @@ func (x *ReleaseOutput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseOutput.ProtoReflect.Descriptor instead.
 func (*ReleaseOutput) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{16}
+	return file_mechanism_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ReleaseOutput) GetColumns() []*ResultColumn {
@@ -1569,7 +1662,7 @@ type ResultColumn struct {
 
 func (x *ResultColumn) Reset() {
 	*x = ResultColumn{}
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1581,7 +1674,7 @@ func (x *ResultColumn) String() string {
 func (*ResultColumn) ProtoMessage() {}
 
 func (x *ResultColumn) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[17]
+	mi := &file_mechanism_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1594,7 +1687,7 @@ func (x *ResultColumn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultColumn.ProtoReflect.Descriptor instead.
 func (*ResultColumn) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{17}
+	return file_mechanism_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResultColumn) GetName() string {
@@ -1636,7 +1729,7 @@ type AddNoiseRequest struct {
 
 func (x *AddNoiseRequest) Reset() {
 	*x = AddNoiseRequest{}
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +1741,7 @@ func (x *AddNoiseRequest) String() string {
 func (*AddNoiseRequest) ProtoMessage() {}
 
 func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[18]
+	mi := &file_mechanism_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +1754,7 @@ func (x *AddNoiseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseRequest.ProtoReflect.Descriptor instead.
 func (*AddNoiseRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{18}
+	return file_mechanism_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AddNoiseRequest) GetEvent() *Event {
@@ -1687,7 +1780,7 @@ type AddNoiseResponse struct {
 
 func (x *AddNoiseResponse) Reset() {
 	*x = AddNoiseResponse{}
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1699,7 +1792,7 @@ func (x *AddNoiseResponse) String() string {
 func (*AddNoiseResponse) ProtoMessage() {}
 
 func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[19]
+	mi := &file_mechanism_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1712,7 +1805,7 @@ func (x *AddNoiseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddNoiseResponse.ProtoReflect.Descriptor instead.
 func (*AddNoiseResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{19}
+	return file_mechanism_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AddNoiseResponse) GetValues() []int64 {
@@ -1734,7 +1827,7 @@ type SmoothLaplaceRequest struct {
 
 func (x *SmoothLaplaceRequest) Reset() {
 	*x = SmoothLaplaceRequest{}
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1839,7 @@ func (x *SmoothLaplaceRequest) String() string {
 func (*SmoothLaplaceRequest) ProtoMessage() {}
 
 func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[20]
+	mi := &file_mechanism_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1852,7 @@ func (x *SmoothLaplaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceRequest.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{20}
+	return file_mechanism_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SmoothLaplaceRequest) GetEvent() *Event {
@@ -1799,7 +1892,7 @@ type SmoothLaplaceResponse struct {
 
 func (x *SmoothLaplaceResponse) Reset() {
 	*x = SmoothLaplaceResponse{}
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +1904,7 @@ func (x *SmoothLaplaceResponse) String() string {
 func (*SmoothLaplaceResponse) ProtoMessage() {}
 
 func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[21]
+	mi := &file_mechanism_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +1917,7 @@ func (x *SmoothLaplaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmoothLaplaceResponse.ProtoReflect.Descriptor instead.
 func (*SmoothLaplaceResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{21}
+	return file_mechanism_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SmoothLaplaceResponse) GetValue() float64 {
@@ -1845,7 +1938,7 @@ type Piece struct {
 
 func (x *Piece) Reset() {
 	*x = Piece{}
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1857,7 +1950,7 @@ func (x *Piece) String() string {
 func (*Piece) ProtoMessage() {}
 
 func (x *Piece) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[22]
+	mi := &file_mechanism_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1870,7 +1963,7 @@ func (x *Piece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Piece.ProtoReflect.Descriptor instead.
 func (*Piece) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{22}
+	return file_mechanism_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Piece) GetLo() int64 {
@@ -1905,7 +1998,7 @@ type SelectRequest struct {
 
 func (x *SelectRequest) Reset() {
 	*x = SelectRequest{}
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1917,7 +2010,7 @@ func (x *SelectRequest) String() string {
 func (*SelectRequest) ProtoMessage() {}
 
 func (x *SelectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[23]
+	mi := &file_mechanism_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1930,7 +2023,7 @@ func (x *SelectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectRequest.ProtoReflect.Descriptor instead.
 func (*SelectRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{23}
+	return file_mechanism_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SelectRequest) GetEvent() *Event {
@@ -1963,7 +2056,7 @@ type SelectResponse struct {
 
 func (x *SelectResponse) Reset() {
 	*x = SelectResponse{}
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1975,7 +2068,7 @@ func (x *SelectResponse) String() string {
 func (*SelectResponse) ProtoMessage() {}
 
 func (x *SelectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[24]
+	mi := &file_mechanism_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1988,7 +2081,7 @@ func (x *SelectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SelectResponse.ProtoReflect.Descriptor instead.
 func (*SelectResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{24}
+	return file_mechanism_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *SelectResponse) GetPoint() int64 {
@@ -2008,7 +2101,7 @@ type RandomizeRequest struct {
 
 func (x *RandomizeRequest) Reset() {
 	*x = RandomizeRequest{}
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2020,7 +2113,7 @@ func (x *RandomizeRequest) String() string {
 func (*RandomizeRequest) ProtoMessage() {}
 
 func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[25]
+	mi := &file_mechanism_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2033,7 +2126,7 @@ func (x *RandomizeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeRequest.ProtoReflect.Descriptor instead.
 func (*RandomizeRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{25}
+	return file_mechanism_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RandomizeRequest) GetEvent() *Event {
@@ -2059,7 +2152,7 @@ type RandomizeResponse struct {
 
 func (x *RandomizeResponse) Reset() {
 	*x = RandomizeResponse{}
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2164,7 @@ func (x *RandomizeResponse) String() string {
 func (*RandomizeResponse) ProtoMessage() {}
 
 func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[26]
+	mi := &file_mechanism_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2177,7 @@ func (x *RandomizeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizeResponse.ProtoReflect.Descriptor instead.
 func (*RandomizeResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{26}
+	return file_mechanism_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RandomizeResponse) GetCodes() []int32 {
@@ -2103,7 +2196,7 @@ type NextSampleRequest struct {
 
 func (x *NextSampleRequest) Reset() {
 	*x = NextSampleRequest{}
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2115,7 +2208,7 @@ func (x *NextSampleRequest) String() string {
 func (*NextSampleRequest) ProtoMessage() {}
 
 func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[27]
+	mi := &file_mechanism_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2128,7 +2221,7 @@ func (x *NextSampleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleRequest.ProtoReflect.Descriptor instead.
 func (*NextSampleRequest) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{27}
+	return file_mechanism_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NextSampleRequest) GetEvent() *Event {
@@ -2149,7 +2242,7 @@ type NextSampleResponse struct {
 
 func (x *NextSampleResponse) Reset() {
 	*x = NextSampleResponse{}
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2254,7 @@ func (x *NextSampleResponse) String() string {
 func (*NextSampleResponse) ProtoMessage() {}
 
 func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[28]
+	mi := &file_mechanism_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2267,7 @@ func (x *NextSampleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextSampleResponse.ProtoReflect.Descriptor instead.
 func (*NextSampleResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{28}
+	return file_mechanism_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NextSampleResponse) GetGaps() []uint64 {
@@ -2214,7 +2307,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2226,7 +2319,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[29]
+	mi := &file_mechanism_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2239,7 +2332,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{29}
+	return file_mechanism_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Event) GetKind() isEvent_Kind {
@@ -2521,7 +2614,7 @@ type Sensitivity struct {
 
 func (x *Sensitivity) Reset() {
 	*x = Sensitivity{}
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2626,7 @@ func (x *Sensitivity) String() string {
 func (*Sensitivity) ProtoMessage() {}
 
 func (x *Sensitivity) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[30]
+	mi := &file_mechanism_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2639,7 @@ func (x *Sensitivity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sensitivity.ProtoReflect.Descriptor instead.
 func (*Sensitivity) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{30}
+	return file_mechanism_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Sensitivity) GetAddRemove() float64 {
@@ -2573,7 +2666,7 @@ type Gaussian struct {
 
 func (x *Gaussian) Reset() {
 	*x = Gaussian{}
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2585,7 +2678,7 @@ func (x *Gaussian) String() string {
 func (*Gaussian) ProtoMessage() {}
 
 func (x *Gaussian) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[31]
+	mi := &file_mechanism_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2598,7 +2691,7 @@ func (x *Gaussian) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaussian.ProtoReflect.Descriptor instead.
 func (*Gaussian) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{31}
+	return file_mechanism_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Gaussian) GetSigma() float64 {
@@ -2625,7 +2718,7 @@ type Laplace struct {
 
 func (x *Laplace) Reset() {
 	*x = Laplace{}
-	mi := &file_mechanism_proto_msgTypes[32]
+	mi := &file_mechanism_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2730,7 @@ func (x *Laplace) String() string {
 func (*Laplace) ProtoMessage() {}
 
 func (x *Laplace) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[32]
+	mi := &file_mechanism_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2743,7 @@ func (x *Laplace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Laplace.ProtoReflect.Descriptor instead.
 func (*Laplace) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{32}
+	return file_mechanism_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Laplace) GetScale() float64 {
@@ -2678,7 +2771,7 @@ type DiscreteGaussian struct {
 
 func (x *DiscreteGaussian) Reset() {
 	*x = DiscreteGaussian{}
-	mi := &file_mechanism_proto_msgTypes[33]
+	mi := &file_mechanism_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2690,7 +2783,7 @@ func (x *DiscreteGaussian) String() string {
 func (*DiscreteGaussian) ProtoMessage() {}
 
 func (x *DiscreteGaussian) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[33]
+	mi := &file_mechanism_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2703,7 +2796,7 @@ func (x *DiscreteGaussian) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscreteGaussian.ProtoReflect.Descriptor instead.
 func (*DiscreteGaussian) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{33}
+	return file_mechanism_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DiscreteGaussian) GetSigma() float64 {
@@ -2737,7 +2830,7 @@ type DiscreteLaplace struct {
 
 func (x *DiscreteLaplace) Reset() {
 	*x = DiscreteLaplace{}
-	mi := &file_mechanism_proto_msgTypes[34]
+	mi := &file_mechanism_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +2842,7 @@ func (x *DiscreteLaplace) String() string {
 func (*DiscreteLaplace) ProtoMessage() {}
 
 func (x *DiscreteLaplace) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[34]
+	mi := &file_mechanism_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +2855,7 @@ func (x *DiscreteLaplace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscreteLaplace.ProtoReflect.Descriptor instead.
 func (*DiscreteLaplace) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{34}
+	return file_mechanism_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DiscreteLaplace) GetScale() float64 {
@@ -2788,7 +2881,7 @@ type Pure struct {
 
 func (x *Pure) Reset() {
 	*x = Pure{}
-	mi := &file_mechanism_proto_msgTypes[35]
+	mi := &file_mechanism_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +2893,7 @@ func (x *Pure) String() string {
 func (*Pure) ProtoMessage() {}
 
 func (x *Pure) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[35]
+	mi := &file_mechanism_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +2906,7 @@ func (x *Pure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pure.ProtoReflect.Descriptor instead.
 func (*Pure) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{35}
+	return file_mechanism_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Pure) GetEps() float64 {
@@ -2833,7 +2926,7 @@ type Approx struct {
 
 func (x *Approx) Reset() {
 	*x = Approx{}
-	mi := &file_mechanism_proto_msgTypes[36]
+	mi := &file_mechanism_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2845,7 +2938,7 @@ func (x *Approx) String() string {
 func (*Approx) ProtoMessage() {}
 
 func (x *Approx) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[36]
+	mi := &file_mechanism_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2858,7 +2951,7 @@ func (x *Approx) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Approx.ProtoReflect.Descriptor instead.
 func (*Approx) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{36}
+	return file_mechanism_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Approx) GetEps() float64 {
@@ -2884,7 +2977,7 @@ type ZCDP struct {
 
 func (x *ZCDP) Reset() {
 	*x = ZCDP{}
-	mi := &file_mechanism_proto_msgTypes[37]
+	mi := &file_mechanism_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2896,7 +2989,7 @@ func (x *ZCDP) String() string {
 func (*ZCDP) ProtoMessage() {}
 
 func (x *ZCDP) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[37]
+	mi := &file_mechanism_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2909,7 +3002,7 @@ func (x *ZCDP) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ZCDP.ProtoReflect.Descriptor instead.
 func (*ZCDP) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{37}
+	return file_mechanism_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ZCDP) GetRho() float64 {
@@ -2929,7 +3022,7 @@ type RandomizedResponse struct {
 
 func (x *RandomizedResponse) Reset() {
 	*x = RandomizedResponse{}
-	mi := &file_mechanism_proto_msgTypes[38]
+	mi := &file_mechanism_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2941,7 +3034,7 @@ func (x *RandomizedResponse) String() string {
 func (*RandomizedResponse) ProtoMessage() {}
 
 func (x *RandomizedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[38]
+	mi := &file_mechanism_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2954,7 +3047,7 @@ func (x *RandomizedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RandomizedResponse.ProtoReflect.Descriptor instead.
 func (*RandomizedResponse) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{38}
+	return file_mechanism_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RandomizedResponse) GetK() int64 {
@@ -2980,7 +3073,7 @@ type Compose struct {
 
 func (x *Compose) Reset() {
 	*x = Compose{}
-	mi := &file_mechanism_proto_msgTypes[39]
+	mi := &file_mechanism_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2992,7 +3085,7 @@ func (x *Compose) String() string {
 func (*Compose) ProtoMessage() {}
 
 func (x *Compose) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[39]
+	mi := &file_mechanism_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3005,7 +3098,7 @@ func (x *Compose) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Compose.ProtoReflect.Descriptor instead.
 func (*Compose) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{39}
+	return file_mechanism_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Compose) GetEvents() []*Event {
@@ -3025,7 +3118,7 @@ type Repeat struct {
 
 func (x *Repeat) Reset() {
 	*x = Repeat{}
-	mi := &file_mechanism_proto_msgTypes[40]
+	mi := &file_mechanism_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3037,7 +3130,7 @@ func (x *Repeat) String() string {
 func (*Repeat) ProtoMessage() {}
 
 func (x *Repeat) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[40]
+	mi := &file_mechanism_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3050,7 +3143,7 @@ func (x *Repeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Repeat.ProtoReflect.Descriptor instead.
 func (*Repeat) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{40}
+	return file_mechanism_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Repeat) GetN() int64 {
@@ -3077,7 +3170,7 @@ type Poisson struct {
 
 func (x *Poisson) Reset() {
 	*x = Poisson{}
-	mi := &file_mechanism_proto_msgTypes[41]
+	mi := &file_mechanism_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3182,7 @@ func (x *Poisson) String() string {
 func (*Poisson) ProtoMessage() {}
 
 func (x *Poisson) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[41]
+	mi := &file_mechanism_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3102,7 +3195,7 @@ func (x *Poisson) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poisson.ProtoReflect.Descriptor instead.
 func (*Poisson) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{41}
+	return file_mechanism_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Poisson) GetRate() float64 {
@@ -3130,7 +3223,7 @@ type WithoutReplacement struct {
 
 func (x *WithoutReplacement) Reset() {
 	*x = WithoutReplacement{}
-	mi := &file_mechanism_proto_msgTypes[42]
+	mi := &file_mechanism_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3235,7 @@ func (x *WithoutReplacement) String() string {
 func (*WithoutReplacement) ProtoMessage() {}
 
 func (x *WithoutReplacement) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[42]
+	mi := &file_mechanism_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3248,7 @@ func (x *WithoutReplacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithoutReplacement.ProtoReflect.Descriptor instead.
 func (*WithoutReplacement) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{42}
+	return file_mechanism_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *WithoutReplacement) GetTake() int64 {
@@ -3190,7 +3283,7 @@ type WithReplacement struct {
 
 func (x *WithReplacement) Reset() {
 	*x = WithReplacement{}
-	mi := &file_mechanism_proto_msgTypes[43]
+	mi := &file_mechanism_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3202,7 +3295,7 @@ func (x *WithReplacement) String() string {
 func (*WithReplacement) ProtoMessage() {}
 
 func (x *WithReplacement) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[43]
+	mi := &file_mechanism_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3215,7 +3308,7 @@ func (x *WithReplacement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithReplacement.ProtoReflect.Descriptor instead.
 func (*WithReplacement) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{43}
+	return file_mechanism_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *WithReplacement) GetTake() int64 {
@@ -3250,7 +3343,7 @@ type Stage struct {
 
 func (x *Stage) Reset() {
 	*x = Stage{}
-	mi := &file_mechanism_proto_msgTypes[44]
+	mi := &file_mechanism_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3262,7 +3355,7 @@ func (x *Stage) String() string {
 func (*Stage) ProtoMessage() {}
 
 func (x *Stage) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[44]
+	mi := &file_mechanism_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3275,7 +3368,7 @@ func (x *Stage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stage.ProtoReflect.Descriptor instead.
 func (*Stage) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{44}
+	return file_mechanism_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Stage) GetTake() int64 {
@@ -3309,7 +3402,7 @@ type Multistage struct {
 
 func (x *Multistage) Reset() {
 	*x = Multistage{}
-	mi := &file_mechanism_proto_msgTypes[45]
+	mi := &file_mechanism_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3321,7 +3414,7 @@ func (x *Multistage) String() string {
 func (*Multistage) ProtoMessage() {}
 
 func (x *Multistage) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[45]
+	mi := &file_mechanism_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3334,7 +3427,7 @@ func (x *Multistage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Multistage.ProtoReflect.Descriptor instead.
 func (*Multistage) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{45}
+	return file_mechanism_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Multistage) GetStages() []*Stage {
@@ -3361,7 +3454,7 @@ type Shuffled struct {
 
 func (x *Shuffled) Reset() {
 	*x = Shuffled{}
-	mi := &file_mechanism_proto_msgTypes[46]
+	mi := &file_mechanism_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3373,7 +3466,7 @@ func (x *Shuffled) String() string {
 func (*Shuffled) ProtoMessage() {}
 
 func (x *Shuffled) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[46]
+	mi := &file_mechanism_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3386,7 +3479,7 @@ func (x *Shuffled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shuffled.ProtoReflect.Descriptor instead.
 func (*Shuffled) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{46}
+	return file_mechanism_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Shuffled) GetN() int64 {
@@ -3424,7 +3517,7 @@ type LastIterate struct {
 
 func (x *LastIterate) Reset() {
 	*x = LastIterate{}
-	mi := &file_mechanism_proto_msgTypes[47]
+	mi := &file_mechanism_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3436,7 +3529,7 @@ func (x *LastIterate) String() string {
 func (*LastIterate) ProtoMessage() {}
 
 func (x *LastIterate) ProtoReflect() protoreflect.Message {
-	mi := &file_mechanism_proto_msgTypes[47]
+	mi := &file_mechanism_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +3542,7 @@ func (x *LastIterate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LastIterate.ProtoReflect.Descriptor instead.
 func (*LastIterate) Descriptor() ([]byte, []int) {
-	return file_mechanism_proto_rawDescGZIP(), []int{47}
+	return file_mechanism_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LastIterate) GetVariant() string {
@@ -3556,7 +3649,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\n" +
 	"mechanisms\x18\x01 \x03(\v2 .dprelease.plugin.v1.DescriptionR\n" +
 	"mechanisms\x12/\n" +
-	"\x05lanes\x18\x02 \x03(\x0e2\x19.dprelease.plugin.v1.LaneR\x05lanes\"\xf4\x01\n" +
+	"\x05lanes\x18\x02 \x03(\x0e2\x19.dprelease.plugin.v1.LaneR\x05lanes\"\xbe\x02\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x18\n" +
@@ -3564,12 +3657,16 @@ const file_mechanism_proto_rawDesc = "" +
 	"\rparams_schema\x18\x04 \x01(\fR\fparamsSchema\x12;\n" +
 	"\trelations\x18\x05 \x03(\x0e2\x1d.dprelease.plugin.v1.RelationR\trelations\x12\x18\n" +
 	"\adesigns\x18\x06 \x03(\tR\adesigns\x12!\n" +
-	"\fself_noising\x18\a \x01(\bR\vselfNoising\"\xac\x01\n" +
+	"\fself_noising\x18\a \x01(\bR\vselfNoising\x12\x18\n" +
+	"\agrouped\x18\b \x01(\bR\agrouped\x12\x16\n" +
+	"\x06capped\x18\t \x01(\bR\x06capped\x12\x16\n" +
+	"\x06linear\x18\n" +
+	" \x01(\bR\x06linear\"\xac\x01\n" +
 	"\vPlanRequest\x12\x1c\n" +
 	"\tmechanism\x18\x01 \x01(\tR\tmechanism\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\x123\n" +
 	"\x06public\x18\x03 \x01(\v2\x1b.dprelease.plugin.v1.PublicR\x06public\x122\n" +
-	"\x06target\x18\x04 \x01(\v2\x1a.dprelease.plugin.v1.PointR\x06target\"\x99\x02\n" +
+	"\x06target\x18\x04 \x01(\v2\x1a.dprelease.plugin.v1.PointR\x06target\"\xc5\x02\n" +
 	"\x06Public\x129\n" +
 	"\brelation\x18\x01 \x01(\x0e2\x1d.dprelease.plugin.v1.RelationR\brelation\x12H\n" +
 	"\x10sample_relations\x18\x02 \x03(\x0e2\x1d.dprelease.plugin.v1.RelationR\x0fsampleRelations\x12\x1e\n" +
@@ -3577,7 +3674,11 @@ const file_mechanism_proto_rawDesc = "" +
 	"population\x18\x03 \x01(\x03R\n" +
 	"population\x123\n" +
 	"\x06design\x18\x04 \x01(\v2\x1b.dprelease.plugin.v1.DesignR\x06design\x125\n" +
-	"\acolumns\x18\x05 \x03(\v2\x1b.dprelease.plugin.v1.ColumnR\acolumns\"\xd9\x01\n" +
+	"\acolumns\x18\x05 \x03(\v2\x1b.dprelease.plugin.v1.ColumnR\acolumns\x12*\n" +
+	"\x03cap\x18\x06 \x01(\v2\x18.dprelease.plugin.v1.CapR\x03cap\"1\n" +
+	"\x03Cap\x12\x16\n" +
+	"\x06groups\x18\x01 \x01(\x03R\x06groups\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\x03R\x04rows\"\xd9\x01\n" +
 	"\x06Design\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x12\n" +
 	"\x04rate\x18\x02 \x01(\x01R\x04rate\x12\x1f\n" +
@@ -3822,7 +3923,7 @@ func file_mechanism_proto_rawDescGZIP() []byte {
 }
 
 var file_mechanism_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_mechanism_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_mechanism_proto_goTypes = []any{
 	(Relation)(0),                 // 0: dprelease.plugin.v1.Relation
 	(Lane)(0),                     // 1: dprelease.plugin.v1.Lane
@@ -3835,48 +3936,49 @@ var file_mechanism_proto_goTypes = []any{
 	(*Description)(nil),           // 8: dprelease.plugin.v1.Description
 	(*PlanRequest)(nil),           // 9: dprelease.plugin.v1.PlanRequest
 	(*Public)(nil),                // 10: dprelease.plugin.v1.Public
-	(*Design)(nil),                // 11: dprelease.plugin.v1.Design
-	(*Column)(nil),                // 12: dprelease.plugin.v1.Column
-	(*PlanResponse)(nil),          // 13: dprelease.plugin.v1.PlanResponse
-	(*Plan)(nil),                  // 14: dprelease.plugin.v1.Plan
-	(*Field)(nil),                 // 15: dprelease.plugin.v1.Field
-	(*ExpectedError)(nil),         // 16: dprelease.plugin.v1.ExpectedError
-	(*Linear)(nil),                // 17: dprelease.plugin.v1.Linear
-	(*ReleaseInput)(nil),          // 18: dprelease.plugin.v1.ReleaseInput
-	(*ReleaseStart)(nil),          // 19: dprelease.plugin.v1.ReleaseStart
-	(*RowsChunk)(nil),             // 20: dprelease.plugin.v1.RowsChunk
-	(*ReleaseOutput)(nil),         // 21: dprelease.plugin.v1.ReleaseOutput
-	(*ResultColumn)(nil),          // 22: dprelease.plugin.v1.ResultColumn
-	(*AddNoiseRequest)(nil),       // 23: dprelease.plugin.v1.AddNoiseRequest
-	(*AddNoiseResponse)(nil),      // 24: dprelease.plugin.v1.AddNoiseResponse
-	(*SmoothLaplaceRequest)(nil),  // 25: dprelease.plugin.v1.SmoothLaplaceRequest
-	(*SmoothLaplaceResponse)(nil), // 26: dprelease.plugin.v1.SmoothLaplaceResponse
-	(*Piece)(nil),                 // 27: dprelease.plugin.v1.Piece
-	(*SelectRequest)(nil),         // 28: dprelease.plugin.v1.SelectRequest
-	(*SelectResponse)(nil),        // 29: dprelease.plugin.v1.SelectResponse
-	(*RandomizeRequest)(nil),      // 30: dprelease.plugin.v1.RandomizeRequest
-	(*RandomizeResponse)(nil),     // 31: dprelease.plugin.v1.RandomizeResponse
-	(*NextSampleRequest)(nil),     // 32: dprelease.plugin.v1.NextSampleRequest
-	(*NextSampleResponse)(nil),    // 33: dprelease.plugin.v1.NextSampleResponse
-	(*Event)(nil),                 // 34: dprelease.plugin.v1.Event
-	(*Sensitivity)(nil),           // 35: dprelease.plugin.v1.Sensitivity
-	(*Gaussian)(nil),              // 36: dprelease.plugin.v1.Gaussian
-	(*Laplace)(nil),               // 37: dprelease.plugin.v1.Laplace
-	(*DiscreteGaussian)(nil),      // 38: dprelease.plugin.v1.DiscreteGaussian
-	(*DiscreteLaplace)(nil),       // 39: dprelease.plugin.v1.DiscreteLaplace
-	(*Pure)(nil),                  // 40: dprelease.plugin.v1.Pure
-	(*Approx)(nil),                // 41: dprelease.plugin.v1.Approx
-	(*ZCDP)(nil),                  // 42: dprelease.plugin.v1.ZCDP
-	(*RandomizedResponse)(nil),    // 43: dprelease.plugin.v1.RandomizedResponse
-	(*Compose)(nil),               // 44: dprelease.plugin.v1.Compose
-	(*Repeat)(nil),                // 45: dprelease.plugin.v1.Repeat
-	(*Poisson)(nil),               // 46: dprelease.plugin.v1.Poisson
-	(*WithoutReplacement)(nil),    // 47: dprelease.plugin.v1.WithoutReplacement
-	(*WithReplacement)(nil),       // 48: dprelease.plugin.v1.WithReplacement
-	(*Stage)(nil),                 // 49: dprelease.plugin.v1.Stage
-	(*Multistage)(nil),            // 50: dprelease.plugin.v1.Multistage
-	(*Shuffled)(nil),              // 51: dprelease.plugin.v1.Shuffled
-	(*LastIterate)(nil),           // 52: dprelease.plugin.v1.LastIterate
+	(*Cap)(nil),                   // 11: dprelease.plugin.v1.Cap
+	(*Design)(nil),                // 12: dprelease.plugin.v1.Design
+	(*Column)(nil),                // 13: dprelease.plugin.v1.Column
+	(*PlanResponse)(nil),          // 14: dprelease.plugin.v1.PlanResponse
+	(*Plan)(nil),                  // 15: dprelease.plugin.v1.Plan
+	(*Field)(nil),                 // 16: dprelease.plugin.v1.Field
+	(*ExpectedError)(nil),         // 17: dprelease.plugin.v1.ExpectedError
+	(*Linear)(nil),                // 18: dprelease.plugin.v1.Linear
+	(*ReleaseInput)(nil),          // 19: dprelease.plugin.v1.ReleaseInput
+	(*ReleaseStart)(nil),          // 20: dprelease.plugin.v1.ReleaseStart
+	(*RowsChunk)(nil),             // 21: dprelease.plugin.v1.RowsChunk
+	(*ReleaseOutput)(nil),         // 22: dprelease.plugin.v1.ReleaseOutput
+	(*ResultColumn)(nil),          // 23: dprelease.plugin.v1.ResultColumn
+	(*AddNoiseRequest)(nil),       // 24: dprelease.plugin.v1.AddNoiseRequest
+	(*AddNoiseResponse)(nil),      // 25: dprelease.plugin.v1.AddNoiseResponse
+	(*SmoothLaplaceRequest)(nil),  // 26: dprelease.plugin.v1.SmoothLaplaceRequest
+	(*SmoothLaplaceResponse)(nil), // 27: dprelease.plugin.v1.SmoothLaplaceResponse
+	(*Piece)(nil),                 // 28: dprelease.plugin.v1.Piece
+	(*SelectRequest)(nil),         // 29: dprelease.plugin.v1.SelectRequest
+	(*SelectResponse)(nil),        // 30: dprelease.plugin.v1.SelectResponse
+	(*RandomizeRequest)(nil),      // 31: dprelease.plugin.v1.RandomizeRequest
+	(*RandomizeResponse)(nil),     // 32: dprelease.plugin.v1.RandomizeResponse
+	(*NextSampleRequest)(nil),     // 33: dprelease.plugin.v1.NextSampleRequest
+	(*NextSampleResponse)(nil),    // 34: dprelease.plugin.v1.NextSampleResponse
+	(*Event)(nil),                 // 35: dprelease.plugin.v1.Event
+	(*Sensitivity)(nil),           // 36: dprelease.plugin.v1.Sensitivity
+	(*Gaussian)(nil),              // 37: dprelease.plugin.v1.Gaussian
+	(*Laplace)(nil),               // 38: dprelease.plugin.v1.Laplace
+	(*DiscreteGaussian)(nil),      // 39: dprelease.plugin.v1.DiscreteGaussian
+	(*DiscreteLaplace)(nil),       // 40: dprelease.plugin.v1.DiscreteLaplace
+	(*Pure)(nil),                  // 41: dprelease.plugin.v1.Pure
+	(*Approx)(nil),                // 42: dprelease.plugin.v1.Approx
+	(*ZCDP)(nil),                  // 43: dprelease.plugin.v1.ZCDP
+	(*RandomizedResponse)(nil),    // 44: dprelease.plugin.v1.RandomizedResponse
+	(*Compose)(nil),               // 45: dprelease.plugin.v1.Compose
+	(*Repeat)(nil),                // 46: dprelease.plugin.v1.Repeat
+	(*Poisson)(nil),               // 47: dprelease.plugin.v1.Poisson
+	(*WithoutReplacement)(nil),    // 48: dprelease.plugin.v1.WithoutReplacement
+	(*WithReplacement)(nil),       // 49: dprelease.plugin.v1.WithReplacement
+	(*Stage)(nil),                 // 50: dprelease.plugin.v1.Stage
+	(*Multistage)(nil),            // 51: dprelease.plugin.v1.Multistage
+	(*Shuffled)(nil),              // 52: dprelease.plugin.v1.Shuffled
+	(*LastIterate)(nil),           // 53: dprelease.plugin.v1.LastIterate
 }
 var file_mechanism_proto_depIdxs = []int32{
 	8,  // 0: dprelease.plugin.v1.DescribeResponse.mechanisms:type_name -> dprelease.plugin.v1.Description
@@ -3886,80 +3988,81 @@ var file_mechanism_proto_depIdxs = []int32{
 	5,  // 4: dprelease.plugin.v1.PlanRequest.target:type_name -> dprelease.plugin.v1.Point
 	0,  // 5: dprelease.plugin.v1.Public.relation:type_name -> dprelease.plugin.v1.Relation
 	0,  // 6: dprelease.plugin.v1.Public.sample_relations:type_name -> dprelease.plugin.v1.Relation
-	11, // 7: dprelease.plugin.v1.Public.design:type_name -> dprelease.plugin.v1.Design
-	12, // 8: dprelease.plugin.v1.Public.columns:type_name -> dprelease.plugin.v1.Column
-	2,  // 9: dprelease.plugin.v1.Column.type:type_name -> dprelease.plugin.v1.ColumnType
-	3,  // 10: dprelease.plugin.v1.Column.missing:type_name -> dprelease.plugin.v1.Missing
-	14, // 11: dprelease.plugin.v1.PlanResponse.plan:type_name -> dprelease.plugin.v1.Plan
-	34, // 12: dprelease.plugin.v1.Plan.event:type_name -> dprelease.plugin.v1.Event
-	15, // 13: dprelease.plugin.v1.Plan.output:type_name -> dprelease.plugin.v1.Field
-	16, // 14: dprelease.plugin.v1.Plan.errors:type_name -> dprelease.plugin.v1.ExpectedError
-	4,  // 15: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
-	17, // 16: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
-	19, // 17: dprelease.plugin.v1.ReleaseInput.start:type_name -> dprelease.plugin.v1.ReleaseStart
-	20, // 18: dprelease.plugin.v1.ReleaseInput.rows:type_name -> dprelease.plugin.v1.RowsChunk
-	10, // 19: dprelease.plugin.v1.ReleaseStart.public:type_name -> dprelease.plugin.v1.Public
-	5,  // 20: dprelease.plugin.v1.ReleaseStart.target:type_name -> dprelease.plugin.v1.Point
-	14, // 21: dprelease.plugin.v1.ReleaseStart.plan:type_name -> dprelease.plugin.v1.Plan
-	1,  // 22: dprelease.plugin.v1.ReleaseStart.lane:type_name -> dprelease.plugin.v1.Lane
-	22, // 23: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
-	34, // 24: dprelease.plugin.v1.AddNoiseRequest.event:type_name -> dprelease.plugin.v1.Event
-	34, // 25: dprelease.plugin.v1.SmoothLaplaceRequest.event:type_name -> dprelease.plugin.v1.Event
-	34, // 26: dprelease.plugin.v1.SelectRequest.event:type_name -> dprelease.plugin.v1.Event
-	27, // 27: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
-	34, // 28: dprelease.plugin.v1.RandomizeRequest.event:type_name -> dprelease.plugin.v1.Event
-	34, // 29: dprelease.plugin.v1.NextSampleRequest.event:type_name -> dprelease.plugin.v1.Event
-	36, // 30: dprelease.plugin.v1.Event.gaussian:type_name -> dprelease.plugin.v1.Gaussian
-	37, // 31: dprelease.plugin.v1.Event.laplace:type_name -> dprelease.plugin.v1.Laplace
-	38, // 32: dprelease.plugin.v1.Event.discrete_gaussian:type_name -> dprelease.plugin.v1.DiscreteGaussian
-	39, // 33: dprelease.plugin.v1.Event.discrete_laplace:type_name -> dprelease.plugin.v1.DiscreteLaplace
-	40, // 34: dprelease.plugin.v1.Event.pure:type_name -> dprelease.plugin.v1.Pure
-	41, // 35: dprelease.plugin.v1.Event.approx:type_name -> dprelease.plugin.v1.Approx
-	42, // 36: dprelease.plugin.v1.Event.zcdp:type_name -> dprelease.plugin.v1.ZCDP
-	43, // 37: dprelease.plugin.v1.Event.randomized_response:type_name -> dprelease.plugin.v1.RandomizedResponse
-	44, // 38: dprelease.plugin.v1.Event.compose:type_name -> dprelease.plugin.v1.Compose
-	45, // 39: dprelease.plugin.v1.Event.repeat:type_name -> dprelease.plugin.v1.Repeat
-	46, // 40: dprelease.plugin.v1.Event.poisson:type_name -> dprelease.plugin.v1.Poisson
-	47, // 41: dprelease.plugin.v1.Event.without_replacement:type_name -> dprelease.plugin.v1.WithoutReplacement
-	48, // 42: dprelease.plugin.v1.Event.with_replacement:type_name -> dprelease.plugin.v1.WithReplacement
-	50, // 43: dprelease.plugin.v1.Event.multistage:type_name -> dprelease.plugin.v1.Multistage
-	51, // 44: dprelease.plugin.v1.Event.shuffled:type_name -> dprelease.plugin.v1.Shuffled
-	52, // 45: dprelease.plugin.v1.Event.last_iterate:type_name -> dprelease.plugin.v1.LastIterate
-	35, // 46: dprelease.plugin.v1.Gaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	35, // 47: dprelease.plugin.v1.Laplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	35, // 48: dprelease.plugin.v1.DiscreteGaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	35, // 49: dprelease.plugin.v1.DiscreteLaplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
-	34, // 50: dprelease.plugin.v1.Compose.events:type_name -> dprelease.plugin.v1.Event
-	34, // 51: dprelease.plugin.v1.Repeat.event:type_name -> dprelease.plugin.v1.Event
-	34, // 52: dprelease.plugin.v1.Poisson.event:type_name -> dprelease.plugin.v1.Event
-	34, // 53: dprelease.plugin.v1.WithoutReplacement.event:type_name -> dprelease.plugin.v1.Event
-	34, // 54: dprelease.plugin.v1.WithReplacement.event:type_name -> dprelease.plugin.v1.Event
-	49, // 55: dprelease.plugin.v1.Multistage.stages:type_name -> dprelease.plugin.v1.Stage
-	34, // 56: dprelease.plugin.v1.Multistage.event:type_name -> dprelease.plugin.v1.Event
-	34, // 57: dprelease.plugin.v1.Shuffled.event:type_name -> dprelease.plugin.v1.Event
-	6,  // 58: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
-	9,  // 59: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
-	18, // 60: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseInput
-	23, // 61: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	23, // 62: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
-	25, // 63: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
-	28, // 64: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
-	30, // 65: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
-	32, // 66: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
-	7,  // 67: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
-	13, // 68: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
-	21, // 69: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
-	24, // 70: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	24, // 71: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
-	26, // 72: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
-	29, // 73: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
-	31, // 74: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
-	33, // 75: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
-	67, // [67:76] is the sub-list for method output_type
-	58, // [58:67] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	12, // 7: dprelease.plugin.v1.Public.design:type_name -> dprelease.plugin.v1.Design
+	13, // 8: dprelease.plugin.v1.Public.columns:type_name -> dprelease.plugin.v1.Column
+	11, // 9: dprelease.plugin.v1.Public.cap:type_name -> dprelease.plugin.v1.Cap
+	2,  // 10: dprelease.plugin.v1.Column.type:type_name -> dprelease.plugin.v1.ColumnType
+	3,  // 11: dprelease.plugin.v1.Column.missing:type_name -> dprelease.plugin.v1.Missing
+	15, // 12: dprelease.plugin.v1.PlanResponse.plan:type_name -> dprelease.plugin.v1.Plan
+	35, // 13: dprelease.plugin.v1.Plan.event:type_name -> dprelease.plugin.v1.Event
+	16, // 14: dprelease.plugin.v1.Plan.output:type_name -> dprelease.plugin.v1.Field
+	17, // 15: dprelease.plugin.v1.Plan.errors:type_name -> dprelease.plugin.v1.ExpectedError
+	4,  // 16: dprelease.plugin.v1.Field.type:type_name -> dprelease.plugin.v1.FieldType
+	18, // 17: dprelease.plugin.v1.ExpectedError.linear:type_name -> dprelease.plugin.v1.Linear
+	20, // 18: dprelease.plugin.v1.ReleaseInput.start:type_name -> dprelease.plugin.v1.ReleaseStart
+	21, // 19: dprelease.plugin.v1.ReleaseInput.rows:type_name -> dprelease.plugin.v1.RowsChunk
+	10, // 20: dprelease.plugin.v1.ReleaseStart.public:type_name -> dprelease.plugin.v1.Public
+	5,  // 21: dprelease.plugin.v1.ReleaseStart.target:type_name -> dprelease.plugin.v1.Point
+	15, // 22: dprelease.plugin.v1.ReleaseStart.plan:type_name -> dprelease.plugin.v1.Plan
+	1,  // 23: dprelease.plugin.v1.ReleaseStart.lane:type_name -> dprelease.plugin.v1.Lane
+	23, // 24: dprelease.plugin.v1.ReleaseOutput.columns:type_name -> dprelease.plugin.v1.ResultColumn
+	35, // 25: dprelease.plugin.v1.AddNoiseRequest.event:type_name -> dprelease.plugin.v1.Event
+	35, // 26: dprelease.plugin.v1.SmoothLaplaceRequest.event:type_name -> dprelease.plugin.v1.Event
+	35, // 27: dprelease.plugin.v1.SelectRequest.event:type_name -> dprelease.plugin.v1.Event
+	28, // 28: dprelease.plugin.v1.SelectRequest.pieces:type_name -> dprelease.plugin.v1.Piece
+	35, // 29: dprelease.plugin.v1.RandomizeRequest.event:type_name -> dprelease.plugin.v1.Event
+	35, // 30: dprelease.plugin.v1.NextSampleRequest.event:type_name -> dprelease.plugin.v1.Event
+	37, // 31: dprelease.plugin.v1.Event.gaussian:type_name -> dprelease.plugin.v1.Gaussian
+	38, // 32: dprelease.plugin.v1.Event.laplace:type_name -> dprelease.plugin.v1.Laplace
+	39, // 33: dprelease.plugin.v1.Event.discrete_gaussian:type_name -> dprelease.plugin.v1.DiscreteGaussian
+	40, // 34: dprelease.plugin.v1.Event.discrete_laplace:type_name -> dprelease.plugin.v1.DiscreteLaplace
+	41, // 35: dprelease.plugin.v1.Event.pure:type_name -> dprelease.plugin.v1.Pure
+	42, // 36: dprelease.plugin.v1.Event.approx:type_name -> dprelease.plugin.v1.Approx
+	43, // 37: dprelease.plugin.v1.Event.zcdp:type_name -> dprelease.plugin.v1.ZCDP
+	44, // 38: dprelease.plugin.v1.Event.randomized_response:type_name -> dprelease.plugin.v1.RandomizedResponse
+	45, // 39: dprelease.plugin.v1.Event.compose:type_name -> dprelease.plugin.v1.Compose
+	46, // 40: dprelease.plugin.v1.Event.repeat:type_name -> dprelease.plugin.v1.Repeat
+	47, // 41: dprelease.plugin.v1.Event.poisson:type_name -> dprelease.plugin.v1.Poisson
+	48, // 42: dprelease.plugin.v1.Event.without_replacement:type_name -> dprelease.plugin.v1.WithoutReplacement
+	49, // 43: dprelease.plugin.v1.Event.with_replacement:type_name -> dprelease.plugin.v1.WithReplacement
+	51, // 44: dprelease.plugin.v1.Event.multistage:type_name -> dprelease.plugin.v1.Multistage
+	52, // 45: dprelease.plugin.v1.Event.shuffled:type_name -> dprelease.plugin.v1.Shuffled
+	53, // 46: dprelease.plugin.v1.Event.last_iterate:type_name -> dprelease.plugin.v1.LastIterate
+	36, // 47: dprelease.plugin.v1.Gaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	36, // 48: dprelease.plugin.v1.Laplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	36, // 49: dprelease.plugin.v1.DiscreteGaussian.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	36, // 50: dprelease.plugin.v1.DiscreteLaplace.sensitivity:type_name -> dprelease.plugin.v1.Sensitivity
+	35, // 51: dprelease.plugin.v1.Compose.events:type_name -> dprelease.plugin.v1.Event
+	35, // 52: dprelease.plugin.v1.Repeat.event:type_name -> dprelease.plugin.v1.Event
+	35, // 53: dprelease.plugin.v1.Poisson.event:type_name -> dprelease.plugin.v1.Event
+	35, // 54: dprelease.plugin.v1.WithoutReplacement.event:type_name -> dprelease.plugin.v1.Event
+	35, // 55: dprelease.plugin.v1.WithReplacement.event:type_name -> dprelease.plugin.v1.Event
+	50, // 56: dprelease.plugin.v1.Multistage.stages:type_name -> dprelease.plugin.v1.Stage
+	35, // 57: dprelease.plugin.v1.Multistage.event:type_name -> dprelease.plugin.v1.Event
+	35, // 58: dprelease.plugin.v1.Shuffled.event:type_name -> dprelease.plugin.v1.Event
+	6,  // 59: dprelease.plugin.v1.Mechanism.Describe:input_type -> dprelease.plugin.v1.DescribeRequest
+	9,  // 60: dprelease.plugin.v1.Mechanism.Plan:input_type -> dprelease.plugin.v1.PlanRequest
+	19, // 61: dprelease.plugin.v1.Mechanism.Release:input_type -> dprelease.plugin.v1.ReleaseInput
+	24, // 62: dprelease.plugin.v1.Noise.AddLaplace:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	24, // 63: dprelease.plugin.v1.Noise.AddGaussian:input_type -> dprelease.plugin.v1.AddNoiseRequest
+	26, // 64: dprelease.plugin.v1.Noise.SmoothLaplace:input_type -> dprelease.plugin.v1.SmoothLaplaceRequest
+	29, // 65: dprelease.plugin.v1.Noise.Select:input_type -> dprelease.plugin.v1.SelectRequest
+	31, // 66: dprelease.plugin.v1.Noise.RandomizeCategories:input_type -> dprelease.plugin.v1.RandomizeRequest
+	33, // 67: dprelease.plugin.v1.Noise.NextSample:input_type -> dprelease.plugin.v1.NextSampleRequest
+	7,  // 68: dprelease.plugin.v1.Mechanism.Describe:output_type -> dprelease.plugin.v1.DescribeResponse
+	14, // 69: dprelease.plugin.v1.Mechanism.Plan:output_type -> dprelease.plugin.v1.PlanResponse
+	22, // 70: dprelease.plugin.v1.Mechanism.Release:output_type -> dprelease.plugin.v1.ReleaseOutput
+	25, // 71: dprelease.plugin.v1.Noise.AddLaplace:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	25, // 72: dprelease.plugin.v1.Noise.AddGaussian:output_type -> dprelease.plugin.v1.AddNoiseResponse
+	27, // 73: dprelease.plugin.v1.Noise.SmoothLaplace:output_type -> dprelease.plugin.v1.SmoothLaplaceResponse
+	30, // 74: dprelease.plugin.v1.Noise.Select:output_type -> dprelease.plugin.v1.SelectResponse
+	32, // 75: dprelease.plugin.v1.Noise.RandomizeCategories:output_type -> dprelease.plugin.v1.RandomizeResponse
+	34, // 76: dprelease.plugin.v1.Noise.NextSample:output_type -> dprelease.plugin.v1.NextSampleResponse
+	68, // [68:77] is the sub-list for method output_type
+	59, // [59:68] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_mechanism_proto_init() }
@@ -3967,15 +4070,15 @@ func file_mechanism_proto_init() {
 	if File_mechanism_proto != nil {
 		return
 	}
-	file_mechanism_proto_msgTypes[8].OneofWrappers = []any{
+	file_mechanism_proto_msgTypes[9].OneofWrappers = []any{
 		(*PlanResponse_Plan)(nil),
 		(*PlanResponse_Refusal)(nil),
 	}
-	file_mechanism_proto_msgTypes[13].OneofWrappers = []any{
+	file_mechanism_proto_msgTypes[14].OneofWrappers = []any{
 		(*ReleaseInput_Start)(nil),
 		(*ReleaseInput_Rows)(nil),
 	}
-	file_mechanism_proto_msgTypes[29].OneofWrappers = []any{
+	file_mechanism_proto_msgTypes[30].OneofWrappers = []any{
 		(*Event_Gaussian)(nil),
 		(*Event_Laplace)(nil),
 		(*Event_DiscreteGaussian)(nil),
@@ -4000,7 +4103,7 @@ func file_mechanism_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mechanism_proto_rawDesc), len(file_mechanism_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

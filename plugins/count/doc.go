@@ -10,6 +10,10 @@
 // cell of the public domain is released whether or not a record is in it, so that
 // which cells are listed says nothing.
 //
+// Units with several rows are bounded by the cap of the job (P22). A group column with one
+// value is a filter: a record can then only vanish from the one cell, and it moves the
+// count by one (P24).
+//
 // Counts of a sample are scaled to the population by public design weights. The
 // column consistent is labelled post-processing: it makes counts non-negative and,
 // where the number of records is public, makes them add up to it; it sees nothing

@@ -1,12 +1,11 @@
 package count
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -18,73 +17,41 @@ const schema = `{
     "by":    {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8, "uniqueItems": true}],
               "description": "one or more category columns with public domains; the cells are all their combinations. Without it, one total"},
     "sum":   {"type": "string", "description": "a numeric column to sum up instead of counting records"},
-    "noise": {"enum": ["laplace", "gaussian"], "default": "laplace", "description": "gaussian needs a delta"},
+    "noise": {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"},
     "consistent": {"type": "boolean", "default": true,
               "description": "also release counts that are non-negative and add up to the public size, computed from the noisy ones"}
   }
 }`
 
 type params struct {
-	By         names  `json:"by"`
-	Sum        string `json:"sum"`
-	Noise      string `json:"noise"`
-	Consistent *bool  `json:"consistent"`
-}
-
-// names is a string or a list of strings.
-type names []string
-
-func (n *names) UnmarshalJSON(b []byte) error {
-	var one string
-	if json.Unmarshal(b, &one) == nil {
-		*n = names{one}
-		return nil
-	}
-	return json.Unmarshal(b, (*[]string)(n))
+	By         sdk.Names `json:"by"`
+	Sum        string    `json:"sum"`
+	Noise      string    `json:"noise"`
+	Consistent *bool     `json:"consistent"`
 }
 
 // own are the names of the released columns beside the groups.
 var own = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent"}
 
-// maxCells bounds the table of a release.
-const maxCells = 1 << 20
-
 // shape is the public layout of a release.
 type shape struct {
 	params
-	groups []sdk.Column
-	sum    sdk.Column // zero when counting
-	cells  int
+	cells linear.Cells
+	sum   sdk.Column // zero when counting
+	units linear.Units
 }
 
 func parse(raw json.RawMessage, pub sdk.Public) (*shape, error) {
-	s := &shape{cells: 1}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s.params); err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
+	s := &shape{}
+	if err := sdk.DecodeParams(raw, &s.params); err != nil {
+		return nil, err
 	}
-	switch s.Noise {
-	case "":
-		s.Noise = "laplace"
-	case "laplace", "gaussian":
-	default:
-		return nil, fmt.Errorf("noise: must be laplace or gaussian")
+	var err error
+	if s.Noise, err = linear.NoiseOf(s.Noise, linear.Laplace); err != nil {
+		return nil, err
 	}
-	for _, name := range s.By {
-		c, ok := pub.Column(name)
-		switch {
-		case !ok:
-			return nil, fmt.Errorf("by: %q is not declared in dataset.columns", name)
-		case slices.Contains(own, name):
-			return nil, fmt.Errorf("by: a column of the release is named %q too; rename the column of the table", name)
-		case c.Type != sdk.Category || len(c.Domain) == 0:
-			return nil, fmt.Errorf("by: %q needs a public domain", name)
-		case len(c.Domain) > maxCells/s.cells:
-			return nil, fmt.Errorf("by: the domains make more than %d cells", maxCells)
-		}
-		s.groups = append(s.groups, c)
-		s.cells *= len(c.Domain)
+	if s.cells, err = linear.NewCells(pub, s.By, own...); err != nil {
+		return nil, err
 	}
 	if s.Sum != "" {
 		c, ok := pub.Column(s.Sum)
@@ -93,35 +60,23 @@ func parse(raw json.RawMessage, pub sdk.Public) (*shape, error) {
 		}
 		s.sum = c
 	}
+	s.units = s.cells.Units(pub, s.values()...)
 	return s, s.secret(pub)
+}
+
+// values are the columns that are read beside the groups.
+func (s *shape) values() []sdk.Column {
+	if s.Sum == "" {
+		return nil
+	}
+	return []sdk.Column{s.sum}
 }
 
 // secret refuses what is public already: under replace-one the number of records,
 // and the number of records in groups that a neighbour cannot change.
 func (s *shape) secret(pub sdk.Public) error {
-	if pub.Population == 0 || s.Sum != "" || s.switches() || s.leaves() {
+	if pub.Population == 0 || s.Sum != "" || s.units.Switches || s.units.Leaves {
 		return nil
 	}
 	return fmt.Errorf("these counts are public under replace-one: a neighbour changes neither the number of records nor their groups")
-}
-
-// switches reports whether a replaced record may leave one cell and enter another
-// (P11).
-func (s *shape) switches() bool {
-	for _, g := range s.groups {
-		if !g.Immutable {
-			return true
-		}
-	}
-	return false
-}
-
-// leaves reports whether a record may be in no cell.
-func (s *shape) leaves() bool {
-	for _, g := range s.groups {
-		if g.Missing == sdk.MissingDrop {
-			return true
-		}
-	}
-	return s.sum.Missing == sdk.MissingDrop
 }

@@ -17,6 +17,11 @@
 //   - ratio: where the number of values is secret (N secret, missing values
 //     dropped, or groups): L + (U−L)·A/(A+B) with A = Σw(y−L), B = Σw(U−y), one
 //     vector query of L1 norm w(U−L) a record. A+B is the noisy count.
+//   - beside: where that is so, but there are no groups and only replaced records to
+//     protect: c + S/n, with S the centred sum and n the count, one vector query (P24).
+//
+// Units with several rows are bounded by the cap of the job (P22); their number of rows is
+// secret.
 //
 // A release protects the records through the noise of the host alone; it does
 // not hide the job, the bounds, the lattice or the scale of the noise, all of

@@ -58,6 +58,9 @@ func run(t *testing.T, req sdk.PlanRequest, tab table) (sdk.Result, *bare) {
 		t.Fatal(err)
 	}
 	var cols []sdk.Values
+	if tab.groups != nil {
+		cols = append(cols, sdk.Values{Codes: tab.groups})
+	}
 	n := 0
 	for i, x := range tab.x {
 		v := sdk.Values{Float64: x}
@@ -70,9 +73,6 @@ func run(t *testing.T, req sdk.PlanRequest, tab table) (sdk.Result, *bare) {
 			}
 		}
 		cols, n = append(cols, v), len(x)
-	}
-	if tab.groups != nil {
-		cols = append(cols, sdk.Values{Codes: tab.groups})
 	}
 	b := &sdk.Batch{Rows: n, Columns: cols, Weights: tab.weights}
 	host := &bare{}
@@ -170,49 +170,16 @@ func TestGroupsAndMissing(t *testing.T) {
 	}
 }
 
-// The fast lane computes what value computes, to the last step.
-func TestSumPlainIsSumOfValues(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
-		lo := (rng.Float64() - 0.5) * math.Exp2(float64(rng.IntN(40)-20))
-		c := sdk.Column{Lower: lo, Upper: lo + rng.ExpFloat64()*math.Exp2(float64(rng.IntN(40)-20))}
-		q := newQuery(c, rng.IntN(2) == 0, 1, (c.Upper-c.Lower)/rng.ExpFloat64())
-		x := make([]float64, rng.IntN(50))
-		want := int64(0)
-		for i := range x {
-			x[i] = c.Lower + rng.Float64()*(c.Upper-c.Lower)
-			x[i] = math.Min(math.Max(x[i], c.Lower), c.Upper)
-			want += q.value(x[i], 1)
-		}
-		if got := q.sumPlain(x); got != want {
-			t.Fatalf("sumPlain %d, values %d", got, want)
-		}
-	}
-}
-
-// At the ends of float64 a lattice is found or the release is refused, at once, and
-// no record counts for more than the sensitivity says: the inverse of a subnormal
-// step would be infinite.
-func TestLatticeAtTheEndsOfFloat64(t *testing.T) {
-	for _, c := range []sdk.Column{
-		{Upper: 1e-308}, {Upper: 5e-324}, {Lower: 1e-320, Upper: 2e-320}, {Lower: -1e-300, Upper: 1e-300},
-		{Lower: 1e100, Upper: math.Nextafter(1e100, 2e100)}, {Upper: 1e300}, {Lower: -1e307, Upper: 1e307},
-	} {
+// Bounds whose distance is infinite are refused, and so are bounds between which no
+// lattice has a step.
+func TestBoundsAtTheEndsOfFloat64(t *testing.T) {
+	for _, c := range []sdk.Column{{Lower: -1e308, Upper: 1e308}, {Upper: 5e-324}} {
 		c.Name, c.Type = "x", sdk.Number
-		for _, epsilon := range []float64{1e-300, 1e-17, 1, 1e17, 1e300} {
-			width := c.Upper - c.Lower
-			q := newQuery(c, false, 1, width/epsilon)
-			x := []float64{c.Lower, c.Upper, c.Lower + width/2, c.Lower + width/3}
-			for _, y := range x {
-				if v := q.sumPlain([]float64{y}); v != q.value(y, 1) || v < q.low || v > q.high || q.replaceOne() > maxSteps {
-					t.Errorf("%+v, epsilon %g: %g counts for %d, by value %d, beyond [%d, %d]", c, epsilon, y, v, q.value(y, 1), q.low, q.high)
-				}
+		for _, rel := range []privacy.Relation{privacy.ReplaceOne, privacy.AddRemove} {
+			if _, err := (Mechanism{}).Plan(request(`{"column":"x"}`, rel, full(4), 4, c)); err == nil {
+				t.Errorf("%+v is accepted", c)
 			}
 		}
-	}
-	wide := sdk.Column{Name: "x", Type: sdk.Number, Lower: -1e308, Upper: 1e308}
-	if _, err := (Mechanism{}).Plan(request(`{"column":"x"}`, privacy.ReplaceOne, full(4), 4, wide)); err == nil {
-		t.Error("bounds whose distance is infinite are accepted")
 	}
 }
 
@@ -329,6 +296,60 @@ func TestRefusals(t *testing.T) {
 	} {
 		if _, err := (Mechanism{}).Plan(req); err == nil {
 			t.Errorf("%s: planned", name)
+		}
+	}
+}
+
+// A group column with one value is a filter: a row that does not pass is in no group. Every
+// pair of rows is tried; Gaussian noise need not cover more than the one pair of cells.
+func TestFilterPaysOnce(t *testing.T) {
+	pass := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"yes"}, Missing: sdk.MissingDrop}
+	c := score
+	c.Missing = sdk.MissingDrop
+	for _, noise := range []string{"laplace", "gaussian"} {
+		for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
+			population := int64(0)
+			if rel == privacy.ReplaceOne {
+				population = 6
+			}
+			req := request(fmt.Sprintf(`{"column":"x","by":"g","noise":%q}`, noise), rel, full(population), population, c, pass)
+			vector := func(x float64, valid bool, code int32) ([]int64, privacy.Event) {
+				_, host := run(t, req, table{x: [][]float64{{x}}, valid: [][]bool{{valid}}, groups: []int32{code}})
+				return host.queries[0], host.events[0]
+			}
+			type row struct {
+				x     float64
+				valid bool
+				code  int32
+			}
+			var rows []row
+			for _, x := range []float64{c.Lower, 600, c.Upper} {
+				rows = append(rows, row{x, true, 0}, row{x, false, 0}, row{x, true, -1})
+			}
+			nothing := []int64{0, 0}
+			l1, l2 := 0.0, 0.0
+			var ev privacy.Event
+			for _, a := range rows {
+				for _, b := range rows {
+					v, e := vector(a.x, a.valid, a.code)
+					w, _ := vector(b.x, b.valid, b.code)
+					if ev = e; rel == privacy.AddRemove {
+						w = nothing
+					}
+					p, q := float64(v[0]-w[0]), float64(v[1]-w[1])
+					l1, l2 = math.Max(l1, math.Abs(p)+math.Abs(q)), math.Max(l2, math.Hypot(p, q))
+				}
+			}
+			switch ev := ev.(type) {
+			case privacy.DiscreteLaplace:
+				if ev.Sensitivity.Under(rel) != l1 {
+					t.Errorf("%s: declared %v, the largest move is %v", rel, ev.Sensitivity.Under(rel), l1)
+				}
+			case privacy.DiscreteGaussian:
+				if s := ev.Sensitivity.Under(rel); s < l2 || s > l2*(1+1e-12) || ev.Coordinates != 2 {
+					t.Errorf("%s: declared %v in %d cells, the largest move is %v", rel, s, ev.Coordinates, l2)
+				}
+			}
 		}
 	}
 }

@@ -1,10 +1,10 @@
 package mean
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -18,7 +18,7 @@ const schema = `{
     "columns": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000, "uniqueItems": true,
                 "description": "several numeric columns; the budget is shared equally"},
     "by":      {"type": "string", "description": "a category column with a public domain: one mean a group"},
-    "noise":   {"enum": ["laplace", "gaussian"], "default": "laplace", "description": "gaussian needs a delta"}
+    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"}
   },
   "oneOf": [{"required": ["column"]}, {"required": ["columns"]}]
 }`
@@ -32,10 +32,8 @@ type params struct {
 
 func parseParams(raw json.RawMessage) (params, error) {
 	var p params
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return p, fmt.Errorf("parameters: %w", err)
+	if err := sdk.DecodeParams(raw, &p); err != nil {
+		return p, err
 	}
 	if (p.Column == "") == (len(p.Columns) == 0) {
 		return p, fmt.Errorf("parameters: give either column or columns")
@@ -43,39 +41,7 @@ func parseParams(raw json.RawMessage) (params, error) {
 	if p.Column != "" {
 		p.Columns = []string{p.Column}
 	}
-	switch p.Noise {
-	case "":
-		p.Noise = "laplace"
-	case "laplace", "gaussian":
-	default:
-		return p, fmt.Errorf("noise: must be laplace or gaussian")
-	}
-	return p, nil
-}
-
-// resolve looks up the columns to average. The group is the zero Column without by.
-func (p params) resolve(pub sdk.Public) (numbers []sdk.Column, group sdk.Column, err error) {
-	for _, name := range p.Columns {
-		c, ok := pub.Column(name)
-		switch {
-		case !ok:
-			return nil, group, fmt.Errorf("column: %q is not declared in dataset.columns", name)
-		case c.Type != sdk.Number:
-			return nil, group, fmt.Errorf("column: %q is not a number; give it lower and upper", name)
-		case !(c.Lower < c.Upper):
-			return nil, group, fmt.Errorf("column: %q needs lower below upper", name)
-		}
-		numbers = append(numbers, c)
-	}
-	if p.By == "" {
-		return numbers, group, nil
-	}
-	group, ok := pub.Column(p.By)
-	switch {
-	case !ok:
-		return nil, group, fmt.Errorf("by: %q is not declared in dataset.columns", p.By)
-	case group.Type != sdk.Category || len(group.Domain) == 0:
-		return nil, group, fmt.Errorf("by: %q needs a public domain", p.By)
-	}
-	return numbers, group, nil
+	var err error
+	p.Noise, err = linear.NoiseOf(p.Noise, linear.Laplace)
+	return p, err
 }

@@ -1,31 +1,23 @@
 package mean
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
-	"math"
 
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Version is the version of the mechanism; it changes when a release of the
 // same job would.
-const Version = "1.0.0"
+const Version = "1.1.0"
 
 // Mechanism is the mean. Its zero value is ready for use.
 type Mechanism struct{}
 
 // Describe says what the mechanism is.
 func (Mechanism) Describe() sdk.Description {
-	return sdk.Description{
-		Name:      "mean",
-		Version:   Version,
-		Summary:   "mean of numeric columns, of the whole table or by group",
-		Params:    json.RawMessage(schema),
-		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
-		Designs:   []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"},
-	}
+	return linear.Describe("mean", Version, "mean of numeric columns, of the whole table or by group", schema)
 }
 
 // Plan chooses the estimator, the lattice and the noise. It sees no data.
@@ -34,25 +26,35 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	if l.params.Noise == "gaussian" {
-		if err := l.calibrateGaussian(req); err != nil {
-			return sdk.Plan{}, err
-		}
+	plan, err := linear.Plan(req, l.form)
+	if err != nil {
+		return sdk.Plan{}, err
 	}
-	plan := sdk.Plan{Columns: l.names(), Event: l.event(), Output: l.output(), Rows: l.rows(), Errors: l.expected()}
+	plan.Output, plan.Rows = l.output(), l.rows()
 	return plan, nil
 }
 
+// Release sums every column on its lattice, has the host add the noise, and
+// divides once by public constants.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	l, err := newLayout(req.PlanRequest())
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	sums, noises, err := linear.Sums(ctx, req, rows, host, l.form)
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	return l.result(sums, noises), nil
+}
+
 // layout is everything that a release needs to know. It follows from public facts alone,
-// so Release derives it again. Only the size of gaussian noise comes from the plan, because
-// it takes a calibration.
+// so Release derives it again.
 type layout struct {
 	params  params
 	public  sdk.Public
-	queries []query
-	group   sdk.Column
-	divisor float64 // the public constant T; 0 for the ratio
-	noise   []noiseScale
+	cells   linear.Cells
+	queries []*linear.Average
 }
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
@@ -60,127 +62,67 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, group, err := p.resolve(req.Public)
-	if err != nil {
+	l := &layout{params: p, public: req.Public}
+	var by []string
+	if p.By != "" {
+		by = []string{p.By}
+	}
+	if l.cells, err = linear.NewCells(req.Public, by); err != nil {
 		return nil, err
 	}
-	l := &layout{params: p, public: req.Public, group: group}
-	weight := 1.0
-	if !req.Public.Design.EqualWeights {
-		weight = req.Public.Design.MaxWeight
-		if !(weight >= 1) || math.IsInf(weight, 0) {
-			return nil, fmt.Errorf("the design's largest weight is not known")
-		}
-	}
-	l.divisor = divisor(req.Public)
-	if p.By != "" {
-		l.divisor = 0
-	}
-	for _, c := range columns {
-		if c.Missing == sdk.MissingDrop {
-			l.divisor = 0 // how many values are left is secret
-		}
-	}
-	share := privacy.Point{
-		Epsilon: req.Target.Epsilon / float64(len(columns)),
-		Delta:   req.Target.Delta / float64(len(columns)),
-	}
-	if !(share.Epsilon > 0) {
-		return nil, fmt.Errorf("guarantee: epsilon must be positive")
-	}
-	for _, c := range columns {
-		ratio := l.divisor == 0
-		width := weight * (c.Upper - c.Lower)
-		if ratio {
-			width *= 2
-		}
-		if math.IsInf(width, 0) {
-			return nil, fmt.Errorf("column: the bounds of %q are too far apart", c.Name)
-		}
-		q := newQuery(c, ratio, weight, width/share.Epsilon)
-		l.queries = append(l.queries, q)
-	}
-	if p.Noise == "gaussian" {
-		return l, nil // calibrated by Plan, planned in Release
-	}
-	for _, q := range l.queries {
-		n, err := laplace(q, req.Public.SampleRelations, share.Epsilon)
+	// Where one of the columns may lack values, all are ratios: one table has one shape.
+	var columns []sdk.Column
+	for _, name := range p.Columns {
+		c, err := linear.NumberColumn(req.Public, "column", name)
 		if err != nil {
 			return nil, err
 		}
-		l.noise = append(l.noise, n)
+		columns = append(columns, c)
+	}
+	divisor := linear.Divisor(req.Public, l.cells, columns...)
+	if !(req.Target.Epsilon > 0) {
+		return nil, fmt.Errorf("guarantee: epsilon must be positive")
+	}
+	for _, c := range columns {
+		q, err := linear.NewAverage(c, divisor, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise)
+		if err != nil {
+			return nil, err
+		}
+		l.queries = append(l.queries, q)
 	}
 	return l, nil
 }
 
-// divisor returns the public constant that turns the sum into a mean, or 0 where
-// there is none (P12: never the realised size of the sample).
-func divisor(pub sdk.Public) float64 {
-	d := pub.Design
-	switch {
-	case !d.EqualWeights:
-		return float64(pub.Population) // Σ w(y−c)/N
-	case d.SampleSize > 0:
-		return float64(d.SampleSize)
-	case d.Rate > 0 && pub.Population > 0:
-		return d.Rate * float64(pub.Population)
-	}
-	return 0
-}
-
-// noiseScale is the noise of one query in lattice steps.
-type noiseScale struct {
-	event privacy.Event
-	sd    float64
-	tail  float64 // |noise| of one coordinate exceeds it with probability tailProb
-}
-
-func laplace(q query, under []privacy.Relation, epsilon float64) (noiseScale, error) {
-	s := privacy.Sensitivity{AddRemove: float64(q.addRemove()), ReplaceOne: float64(q.replaceOne())}
-	scale, err := sdk.LaplaceScale(sdk.Largest(s, under), epsilon)
-	return noiseScale{
-		event: privacy.DiscreteLaplace{Scale: scale, Sensitivity: s},
-		sd:    math.Sqrt2 * scale,
-		tail:  scale * math.Log(1/q.tailProb()),
-	}, err
-}
-
-// tailProb splits 5 % over the coordinates that an interval depends on.
-func (q query) tailProb() float64 {
-	if q.ratio {
-		return 0.025
-	}
-	return 0.05
-}
-
-func (l *layout) event() privacy.Event {
-	if len(l.noise) == 1 {
-		return l.noise[0].event
-	}
-	all := make([]privacy.Event, len(l.noise))
-	for i, n := range l.noise {
-		all[i] = n.event
-	}
-	return privacy.Compose{Events: all}
-}
-
-// names are the columns that Release reads, the group last.
-func (l *layout) names() []string {
-	var names []string
+func (l *layout) form(sdk.PlanRequest) (*linear.Form, error) {
+	f := &linear.Form{Cells: l.cells, Noise: l.params.Noise, Errors: l.expected}
 	for _, q := range l.queries {
-		names = append(names, q.column.Name)
+		f.Queries = append(f.Queries, q.Query)
 	}
-	if l.params.By != "" {
-		names = append(names, l.params.By)
-	}
-	return names
+	return f, nil
 }
 
-func (l *layout) groups() int {
-	if l.params.By == "" {
-		return 1
-	}
-	return len(l.group.Domain)
-}
+func (l *layout) rows() int64 { return int64(l.cells.N) * int64(len(l.queries)) }
 
-func (l *layout) rows() int64 { return int64(l.groups()) * int64(len(l.queries)) }
+// expected says how large the noise will be, as far as that is public.
+func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
+	var all []sdk.ExpectedError
+	for i, q := range l.queries {
+		e, c := sdk.ExpectedError{Field: "estimate"}, q.Column
+		if e.Linear = q.Linear(); e.Linear != nil {
+			e.NoiseSD, e.Half95 = q.Unit()*noises[i].SD, q.Unit()*noises[i].Tail(0.05)
+			e.Note, e.Linear.Column = c.Name, c.Name
+		} else {
+			per := q.PerValue(noises[i])
+			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", c.Name, linear.Figure(per))
+			if rows := linear.AtMost(l.public); rows > 0 && per/rows > c.Upper-c.Lower {
+				e.Note = sdk.NoUse + e.Note + fmt.Sprintf("; there are at most %s, so the noise is larger than the range of the mean", linear.Figure(rows))
+			}
+			e.SamplingNote = "it depends on how many values of " + c.Name + " the sample holds, which is secret; the more of them, the smaller it is"
+			if l.params.By != "" {
+				e.SamplingNote = "it depends on how many rows of each group the sample holds, which is secret; the more of them, the smaller it is"
+			}
+		}
+		all = append(all, e)
+	}
+	return all
+}

@@ -1,7 +1,6 @@
 package median
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/big"
@@ -80,10 +79,8 @@ func (r rank) place(n int) int {
 
 func parseParams(raw json.RawMessage) (params, []rank, error) {
 	p := params{Calibration: "exact", NoiseShare: 0.5, Points: 1<<16 + 1}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return p, nil, fmt.Errorf("parameters: %w", err)
+	if err := sdk.DecodeParams(raw, &p); err != nil {
+		return p, nil, err
 	}
 	switch {
 	case p.Quantile != "" && p.Quantiles != nil:

@@ -1,7 +1,6 @@
 package randomizedresponse
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -32,10 +31,8 @@ type params struct {
 
 func parseParams(raw json.RawMessage) (params, error) {
 	var p params
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return p, fmt.Errorf("parameters: %w", err)
+	if err := sdk.DecodeParams(raw, &p); err != nil {
+		return p, err
 	}
 	switch {
 	case p.Local == nil:

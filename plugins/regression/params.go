@@ -1,9 +1,10 @@
 package regression
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // schema is the JSON Schema of the parameters.
@@ -40,10 +41,8 @@ type params struct {
 
 func parseParams(raw json.RawMessage) (params, error) {
 	p := params{Noise: "gaussian"}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return p, fmt.Errorf("parameters: %w", err)
+	if err := sdk.DecodeParams(raw, &p); err != nil {
+		return p, err
 	}
 	switch {
 	case len(p.Features) == 0 || len(p.Features) > maxFeatures:

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -38,7 +39,21 @@ func (d Description) Check() error {
 			return fmt.Errorf("description: invalid relation")
 		}
 	}
+	if d.Grouped && !d.takesBy() {
+		return fmt.Errorf("description: a grouped mechanism must have a parameter %q in its schema", "by")
+	}
+	if d.Linear && d.SelfNoising {
+		return fmt.Errorf("description: a mechanism that draws its own noise cannot be linear")
+	}
 	return nil
+}
+
+// takesBy reports whether the schema of the parameters has a property "by".
+func (d Description) takesBy() bool {
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	return json.Unmarshal(d.Params, &schema) == nil && schema.Properties["by"] != nil
 }
 
 // name is what a mechanism may be called.
@@ -49,6 +64,9 @@ var name = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,63}$`)
 func (p Plan) Check(req PlanRequest) error {
 	if _, err := p.Declared(req.Public); err != nil {
 		return err
+	}
+	if err := req.Public.Cap.Check(); err != nil {
+		return fmt.Errorf("plan: %w", err)
 	}
 	if len(p.Output) == 0 || p.Rows < 0 {
 		return fmt.Errorf("plan: output must have a column and no negative number of rows")

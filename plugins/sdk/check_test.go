@@ -45,6 +45,8 @@ func TestDescriptionCheck(t *testing.T) {
 		"name-long": func(d *Description) { d.Name = strings.Repeat("x", 65) }, "version": func(d *Description) { d.Version = "" },
 		"summary": func(d *Description) { d.Summary = "\xff" }, "relations": func(d *Description) { d.Relations = nil },
 		"relation": func(d *Description) { d.Relations = []privacy.Relation{0} }, "designs": func(d *Description) { d.Designs = nil },
+		"grouped": func(d *Description) { d.Grouped = true }, // its schema has no parameter by
+		"linear":  func(d *Description) { d.Linear = true },  // and draws noise of its own
 	} {
 		d := someDescription
 		change(&d)
@@ -54,12 +56,44 @@ func TestDescriptionCheck(t *testing.T) {
 	}
 }
 
+// A grouped mechanism has the parameter, and one that says all is accepted.
+func TestDescriptionCheckGrouped(t *testing.T) {
+	d := someDescription
+	d.SelfNoising, d.Grouped, d.Capped, d.Linear = false, true, true, true
+	d.Params = []byte(`{"type":"object","properties":{"by":{"type":"string"}}}`)
+	if err := d.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGroupField(t *testing.T) {
+	p := Plan{Output: []Field{{Name: "column", Type: String}, {Name: "group", Type: String}, {Name: "g", Type: Float64}, {Name: "h", Type: String}}}
+	for by, want := range map[string]int{"h": 3, "g": 1, "other": 1} {
+		if got := p.GroupField(by); got != want {
+			t.Errorf("%s: %d, want %d", by, got, want)
+		}
+	}
+	if got := (Plan{Output: p.Output[:1]}).GroupField("g"); got != -1 {
+		t.Errorf("without a group: %d", got)
+	}
+}
+
 func TestPlanCheck(t *testing.T) {
 	base := somePlan
 	base.Errors = slices.Clone(base.Errors)
 	base.Errors[0].SamplingNote = "" // it is linear
 	if err := base.Check(someRequest); err != nil {
 		t.Error(err)
+	}
+	for _, c := range []Cap{{}, {Groups: 1}, {Rows: 1}, {Groups: -1, Rows: 1}, {Groups: 1, Rows: 1<<32 + 1}} {
+		req := someRequest
+		if req.Public.Cap = &c; base.Check(req) == nil {
+			t.Errorf("the cap %+v is accepted", c)
+		}
+	}
+	capped := someRequest
+	if capped.Public.Cap = (&Cap{Groups: 1, Rows: 2}); base.Check(capped) != nil {
+		t.Error("a cap is refused")
 	}
 	for name, change := range map[string]func(*Plan){
 		"column": func(p *Plan) { p.Columns = []string{"y"} }, "column-twice": func(p *Plan) { p.Columns = []string{"x", "x"} },

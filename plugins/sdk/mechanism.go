@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -37,12 +38,19 @@ type Description struct {
 	// must be allowed by name in the job and is marked in the report.
 	SelfNoising bool
 	// Grouped says that the mechanism takes a parameter "by": the name of a category
-	// column, for which it releases all groups at once. The host runs any other
-	// mechanism group by group.
+	// column, for which it releases all groups at once. The result then has a column of
+	// strings with the groups (Plan.GroupField). A column with a single group is a
+	// filter: rows that do not pass have the code -1. The host runs any other mechanism
+	// group by group.
 	Grouped bool
 	// Capped says that Plan's event holds for units that have as many rows as
-	// Public.Cap says (P22).
+	// Public.Cap says (P22). The host refuses any other mechanism for such units.
 	Capped bool
+	// Linear says that each noise call, an AddLaplace or an AddGaussian, gets a sum of
+	// vectors of whole numbers, one for each row, that depends on that row alone. What a
+	// row, or two, can add to it must stay within the declared sensitivity, so the
+	// conformance suite checks single rows.
+	Linear bool
 
 	_ struct{}
 }
@@ -84,6 +92,15 @@ type Cap struct {
 	Groups, Rows int64
 
 	_ struct{}
+}
+
+// Check returns what is wrong with a cap, or nil; no cap is right.
+func (c *Cap) Check() error {
+	const most = 1 << 32 // of either
+	if c != nil && (c.Groups < 1 || c.Rows < 1 || c.Groups > most || c.Rows > most) {
+		return errors.New("cap: groups and rows must be between 1 and 2^32")
+	}
+	return nil
 }
 
 // Column returns the declared column of that name.
@@ -164,6 +181,19 @@ type Plan struct {
 	Errors []ExpectedError
 
 	_ struct{}
+}
+
+// GroupField is the index of the output column that holds the groups of the column by:
+// the first column of strings that has its name, or else the name "group". It is -1 where
+// there is none.
+func (p Plan) GroupField(by string) int {
+	for _, name := range []string{by, "group"} {
+		at := slices.IndexFunc(p.Output, func(f Field) bool { return f.Type == String && f.Name == name })
+		if at >= 0 {
+			return at
+		}
+	}
+	return -1
 }
 
 // Field is one column of the result.

@@ -1,7 +1,6 @@
 package sgd
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -83,10 +82,8 @@ type params struct {
 
 func parseParams(raw json.RawMessage) (params, error) {
 	var p params
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
-		return p, fmt.Errorf("parameters: %w", err)
+	if err := sdk.DecodeParams(raw, &p); err != nil {
+		return p, err
 	}
 	if p.Model != "linear" && p.Model != "logistic" {
 		return p, fmt.Errorf("model: must be linear or logistic")

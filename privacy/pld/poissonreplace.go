@@ -233,7 +233,12 @@ type reversed struct{ inner node }
 
 // Reverse exchanges the two distributions of a pair.
 func Reverse(m Mechanism) Mechanism {
-	return build(m, func(n node) Mechanism { return reversed{n} })
+	return build(m, func(n node) Mechanism {
+		if n.symmetric() {
+			return n
+		}
+		return reversed{n}
+	})
 }
 
 func (r reversed) mechanism()      {}

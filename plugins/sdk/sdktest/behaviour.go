@@ -22,6 +22,7 @@ const largestBatch = 32768
 // release, and a release can be given up.
 func (r *replayer) behaviour(ctx context.Context, out *Report, g *generator) {
 	rows := g.table(g.size(), mixed)
+	r.found(out, r.groups(ctx, rows))
 	r.found(out, r.refused(ctx, rows))
 	r.found(out, r.canceled(ctx, rows))
 	if p, ok := r.subject.(inProcess); ok {

@@ -18,11 +18,13 @@ type generator struct {
 	rng       *rand.Rand
 	design    sdk.Design
 	relations []privacy.Relation
+	by        []string // the columns whose groups the request asks for
+	cap       *sdk.Cap // on the rows of a unit, nil where a row is one
 	ids       int
 }
 
 func newGenerator(req sdk.PlanRequest, plan sdk.Plan, claimed []privacy.Relation, rng *rand.Rand) *generator {
-	g := &generator{layout: newLayout(req, plan), rng: rng, design: req.Public.Design}
+	g := &generator{layout: newLayout(req, plan), rng: rng, design: req.Public.Design, by: groupsOf(req.Params), cap: req.Public.Cap}
 	for _, r := range req.Public.SampleRelations {
 		// A sample of fixed size has no neighbour with one row more.
 		if slices.Contains(claimed, r) && !(r == privacy.AddRemove && g.design.SampleSize > 0) {
@@ -53,6 +55,9 @@ func (g *generator) pair() pair {
 	p := pair{relation: g.relations[g.rng.IntN(len(g.relations))], distance: 1}
 	p.batch = [2]int{g.batch(), g.batch()}
 	rows := g.table(g.size(), style(g.rng.IntN(int(styles))))
+	if g.cap != nil && g.rng.IntN(2) == 0 {
+		return g.unitPair(rows)
+	}
 	switch k := g.rng.IntN(12); {
 	case k == 0:
 		p.distance, p.what = 0, "the same table twice, cut into other batches"

@@ -5,14 +5,20 @@ import (
 	"testing"
 
 	counts "github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/distinct"
+	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
+	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
 	"github.com/dprelease/dprelease/plugins/sgd"
+	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/variance"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -37,6 +43,8 @@ func TestHonest(t *testing.T) {
 	}{
 		{insecureshelf.Sound(), "l1-sensitivity"}, {insecureshelf.SoundDescent(), "l2-sensitivity"}, {insecureshelf.SoundTurns(), ""}, {insecureshelf.SoundOwnNoise(), ""},
 		{mean.Mechanism{}, "l1-sensitivity"}, {counts.Mechanism{}, "l1-sensitivity"},
+		{sum.Mechanism{}, "l1-sensitivity"}, {proportion.Mechanism{}, "l1-sensitivity"}, {ratio.Mechanism{}, "l1-sensitivity"}, {variance.Mechanism{}, "l1-sensitivity"},
+		{variance.SD(), "l1-sensitivity"}, {distinct.Mechanism{}, "l1-sensitivity"}, {histogram.Mechanism{}, "l1-sensitivity"},
 		{median.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
@@ -65,6 +73,7 @@ func TestHonestOverSeeds(t *testing.T) {
 		requests, pairs int
 	}{
 		{insecureshelf.Sound(), 12, 12}, {insecureshelf.SoundDescent(), 2, 12}, {mean.Mechanism{}, 14, 8}, {counts.Mechanism{}, 14, 8},
+		{sum.Mechanism{}, 8, 4}, {proportion.Mechanism{}, 8, 4}, {ratio.Mechanism{}, 8, 4}, {variance.Mechanism{}, 8, 4}, {distinct.Mechanism{}, 8, 4}, {histogram.Mechanism{}, 8, 4},
 		{median.Mechanism{}, 6, 4}, {randomizedresponse.Mechanism{}, 6, 4}, {regression.Mechanism{}, 8, 4}, {sgd.Mechanism{}, 1, 1}, // sgd calibrates its noise again in every release
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {

@@ -32,6 +32,7 @@ type pair struct {
 	what        string
 	batch       [2]int // rows to a batch on either side
 	focus       int    // the id of the record that comes, goes or changes
+	tied        bool   // the contents of records are tied to each other
 }
 
 // layout describes the columns of a pair's tables.

@@ -114,6 +114,13 @@ func publics(d sdk.Description) []sdk.Public {
 		{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "stratified", MinWeight: 1, MaxWeight: 5}},
 		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 20, Design: one(sdk.Design{Kind: "collected", Rate: 0.25, SampleSize: 5, LargestCount: 5})},
 	}
+	if d.Capped { // units with several rows, of a few of these tables
+		for i, c := range []sdk.Cap{{Groups: 2, Rows: 2}, {Groups: 1, Rows: 3}, {Groups: 3, Rows: 1}, {Groups: 2, Rows: 1}} {
+			p := known[[]int{0, 2, 4, 10}[i]]
+			p.Cap = &c
+			known = append(known, p)
+		}
+	}
 	var out []sdk.Public
 	for _, p := range known {
 		ok := slices.Contains(d.Designs, p.Design.Kind)

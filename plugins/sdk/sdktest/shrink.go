@@ -28,7 +28,7 @@ func shrink(l layout, p pair, fixed bool, most int, fails func(pair) bool) pair 
 				i--
 			}
 		}
-		if p.distance != 1 {
+		if p.distance != 1 || p.tied {
 			continue // contents are tied to each other: only whole records may go
 		}
 		for _, id := range ids(p) {

@@ -170,6 +170,9 @@ func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description,
 		} else {
 			rep.pairs(ctx, r, g, cfg.Pairs)
 		}
+		if d.Linear && seed == cfg.Seed {
+			rep.linear(ctx, r, g)
+		}
 		// A process does not survive these checks: they are made with a few requests.
 		if seed == cfg.Seed && (direct || index < 3) {
 			rep.behaviour(ctx, r, g)

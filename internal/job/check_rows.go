@@ -1,0 +1,356 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"math/big"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
+
+// path is where the job says what the column holds.
+func (c *Column) path() string {
+	switch {
+	case c.Derived != nil:
+		return lang.Key("dataset.derive", c.Name)
+	case c.Lookup != nil:
+		return lang.Key(lang.Key(lang.Key("dataset.lookups", c.Lookup.Name), "columns"), c.Name)
+	}
+	return lang.Key("dataset.columns", c.Name)
+}
+
+// lookups puts the columns of public tables among the others.
+func (k *checker) lookups() {
+	d := &k.j.Dataset
+	for i := range d.Lookups {
+		l := &d.Lookups[i]
+		path := lang.Key("dataset.lookups", l.Name)
+		if l.Path != "" {
+			var err error
+			if _, ok := d.Column(l.On()); !ok && l.On() != "" {
+				k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is no declared column", lang.Shown(l.On()))
+			}
+			if l.SHA256, err = digestOfFile(l.Path); err != nil {
+				k.wrong(lang.Key(path, "path"), "", "cannot be read: %s", reason(err))
+			}
+		}
+		for _, c := range l.Columns {
+			c.Lookup, c.Outside = l, Handling{Rule: Drop}
+			if !k.taken(c) {
+				d.Columns = append(d.Columns, c)
+			}
+		}
+	}
+}
+
+// taken reports whether a column has the name of another.
+func (k *checker) taken(c Column) bool {
+	other, twice := k.j.Dataset.Column(c.Name)
+	if twice {
+		k.wrong(c.path(), "give it another name", "has the name of another column (line %d)", k.j.Pos(other.path()).Line)
+	}
+	return twice
+}
+
+// reason is why a file cannot be read, without its name.
+func reason(err error) error {
+	var at *os.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+func digestOfFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// derived puts the computed columns among the others, each after those that it reads.
+func (k *checker) derived() {
+	d := &k.j.Dataset
+	byName := make(map[string]*namedDerived, len(d.derive))
+	var names []string
+	for i := range d.derive {
+		byName[d.derive[i].name] = &d.derive[i]
+		names = append(names, d.derive[i].name)
+	}
+	order, circle := formula.Order(names, func(name string) []string {
+		if from := byName[name]; from.As.Said() {
+			return formula.Reads(from.As.Text)
+		} else {
+			return []string{from.Bins.Column}
+		}
+	})
+	if circle != nil {
+		k.wrong(lang.Key("dataset.derive", circle[0]), "", "is computed from itself: %s", strings.Join(circle, " reads "))
+		return
+	}
+	for _, name := range order {
+		k.derive(name, &byName[name].Derived)
+	}
+}
+
+// derive adds one computed column.
+func (k *checker) derive(name string, from *Derived) {
+	d := &k.j.Dataset
+	from.AfterFold = from.After == "fold"
+	c := Column{Name: name, Derived: from, Lower: from.Lower, Upper: from.Upper, Domain: from.Domain,
+		Missing: from.Missing, Outside: Handling{Rule: Drop}}
+	path := c.path()
+	if k.taken(c) {
+		return
+	}
+	if from.AfterFold && !d.Folds() {
+		k.wrong(lang.Key(path, "after"), "say dataset.fold, or leave it out", "needs dataset.fold")
+		return
+	}
+	switch {
+	case from.As.Said() && from.Bins.Column != "":
+		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "says twice how it is computed")
+		return
+	case from.As.Said() && len(from.Bins.Edges) > 0:
+		k.wrong(lang.Key(path, "edges"), "say bins, too", "belongs to bins")
+		return
+	case from.As.Said():
+		k.expression(lang.Key(path, "as"), &from.As, d.Readable(from.AfterFold))
+		if from.As.Formula == nil {
+			return
+		}
+		k.computed(path, &c)
+	case from.Bins.Column != "":
+		k.bins(path, &c)
+	default:
+		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "does not say how it is computed")
+		return
+	}
+	d.Columns = append(d.Columns, c)
+}
+
+// computed settles the type of a column from that of its expression.
+func (k *checker) computed(path string, c *Column) {
+	switch c.Derived.As.Formula.Type {
+	case formula.Number:
+		c.Holds = Number
+	case formula.Bool:
+		c.Domain = []string{"false", "true"}
+	case formula.Text:
+		if c.Holds = Text; c.Domain == nil {
+			c.Domain = c.Derived.As.Formula.Domain
+		}
+	case formula.Date:
+		c.Holds = Date
+	default:
+		c.Holds = Timestamp
+	}
+	switch {
+	case c.Holds == Text && c.Domain != nil || c.Holds == Number && c.Lower != nil:
+		c.Holds = "" // bounds and domains say it
+	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
+		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is no number")
+		c.Lower, c.Upper = nil, nil
+	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
+		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts, and the expression is no text")
+	}
+}
+
+// bins makes the domain of a column of bins.
+func (k *checker) bins(path string, c *Column) {
+	from := c.Derived
+	for _, other := range []string{"lower", "upper", "domain"} {
+		if k.j.Has(lang.Key(path, other)) {
+			k.wrong(lang.Key(path, other), "leave it out", "follows from the edges")
+		}
+	}
+	c.Lower, c.Upper, c.Domain = nil, nil, nil
+	known := k.j.Dataset.Readable(from.AfterFold)
+	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
+	if at < 0 {
+		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is no column that can be read here", lang.Shown(from.Bins.Column))
+	} else if known[at].Type != formula.Number {
+		k.wrong(lang.Key(path, "bins"), "", "%s is no column of numbers", lang.Shown(from.Bins.Column))
+	}
+	if what, hint := from.Bins.Check(); what != "" {
+		k.wrong(lang.Key(path, "edges"), hint, "%s", what)
+		return
+	}
+	c.Domain = from.Bins.Labels()
+}
+
+func namesOf(columns []formula.Column) []string {
+	names := make([]string, len(columns))
+	for i, c := range columns {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// Readable are the columns that an expression may read, of a row or of the folded rows of
+// a unit.
+func (d *Dataset) Readable(folded bool) []formula.Column {
+	var all []formula.Column
+	for i := range d.Columns {
+		c := &d.Columns[i]
+		after := c.Derived != nil && c.Derived.AfterFold
+		if !folded && after || folded && !after && d.FoldOf(c.Name) == "" {
+			continue
+		}
+		out := formula.Column{Name: c.Name, Type: formula.Text, Domain: c.Domain}
+		switch {
+		case c.Domain != nil:
+		case c.Type == Number || c.Holds == Number || c.Lower != nil:
+			out.Type = formula.Number
+		case c.Holds == Bool:
+			out.Type = formula.Bool
+		case c.Holds == Date:
+			out.Type = formula.Date
+		case c.Holds == Timestamp:
+			out.Type = formula.Timestamp
+		}
+		if len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true" {
+			out.Type, out.Domain = formula.Bool, nil
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// units checks what the job says of units with several rows.
+func (k *checker) units() {
+	d := &k.j.Dataset
+	said := 0
+	for _, is := range []bool{d.Key.Rows > 0, d.Folds(), d.Cap != nil} {
+		if is {
+			said++
+		}
+	}
+	switch {
+	case d.Key.Column == "" && (d.Folds() || d.Cap != nil):
+		k.wrong("dataset.unit", "say unit: {column: …, name: …}", "names no column, which fold and cap need")
+	case d.Key.Column != "" && said == 0:
+		k.wrong("dataset.unit", "say rows: 1 in it, or dataset.fold, or dataset.cap", "does not say what becomes of several rows of a unit")
+	case said > 1:
+		k.wrong("dataset.unit", "say one of rows: 1, dataset.fold and dataset.cap", "says in two ways what becomes of several rows of a unit")
+	case d.Key.Column != "" && d.Key.Rows == 0:
+		d.Unit = d.Key.Column // an account of its own: it protects more than a row
+	}
+	if d.Key.Rows > 0 && d.Key.Missing != NoUnitRefuse && d.Key.Missing != "" {
+		k.wrong("dataset.unit.missing", "leave it out", "is for units with several rows: with rows: 1 every row names its unit")
+	}
+	for _, f := range d.Fold {
+		k.fold(f)
+	}
+	if d.Cap == nil {
+		return
+	}
+	for _, s := range k.j.Samples {
+		if s.Method == Multistage || s.Method == Stratified {
+			k.wrong(lang.Key(lang.Key("samples", s.Name), "method"), "use dataset.fold, or srswor or poisson",
+				"%s cannot be used with dataset.cap: a unit must lie in one stratum, and only dataset.fold makes sure of that", s.Method)
+		}
+	}
+}
+
+func (k *checker) fold(f Fold) {
+	path := lang.Key("dataset.fold", f.Column)
+	c, ok := k.j.Dataset.Column(f.Column)
+	if !ok {
+		var names []string
+		for _, c := range k.j.Dataset.Columns {
+			names = append(names, c.Name)
+		}
+		k.wrong(path, lang.DidYouMean(f.Column, names), "is no declared column")
+		return
+	}
+	number := c.Type == Number || c.Holds == Number || c.Lower != nil
+	flag := len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true"
+	switch {
+	case f.By == "":
+	case c.Derived != nil && c.Derived.AfterFold:
+		k.wrong(path, "", "is computed after the fold")
+	case !number && c.Domain == nil:
+		k.wrong(path, "say its domain", "cannot be folded: it is neither a number nor a category")
+	case f.By == FoldSum || f.By == FoldMean || f.By == FoldCount:
+		if !number {
+			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers", f.By)
+		}
+	case number && c.Lower == nil && f.By != FoldMin && f.By != FoldMax && f.By != FoldCount:
+		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.By)
+	case f.By == FoldMode && number:
+		k.wrong(path, "cut it into bins, and fold those", "is a number: mode is for categories")
+	case (f.By == FoldAny || f.By == FoldAll) && !flag:
+		k.wrong(path, "derive a condition, and fold that", "is not true or false: %s is for columns with the domain [false, true]", f.By)
+	}
+}
+
+// maxCells is the most cells of a release.
+const maxCells = 1 << 20
+
+// rowsOf checks which rows a release counts, and its groups.
+func (k *checker) rowsOf(i int, r *Release) {
+	path := lang.Item("releases", i)
+	d := &k.j.Dataset
+	k.condition(lang.Key(path, "where"), &r.Where, false)
+	if r.Having.Said() && !d.Folds() {
+		k.wrong(lang.Key(path, "having"), "say where, which is about a row", "needs dataset.fold: it is about the folded values of a unit")
+	} else {
+		k.condition(lang.Key(path, "having"), &r.Having, true)
+	}
+	if r.Other != "" && len(r.By) == 0 {
+		k.wrong(lang.Key(path, "other"), "say by, too", "is the name of a group, and there are no groups")
+	}
+	cells := big.NewInt(1)
+	for n, name := range r.By {
+		at := lang.Item(lang.Key(path, "by"), n)
+		c, ok := d.Column(name)
+		switch {
+		case name == "":
+		case !ok:
+			k.wrong(at, lang.DidYouMean(name, k.categories()), "%s is no declared column", lang.Shown(name))
+		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
+			k.wrong(at, "cut numbers into bins, or say a domain", "%s is no category: groups need a public list of values", lang.Shown(name))
+		case d.Folds() && d.FoldOf(name) == "" && (c.Derived == nil || !c.Derived.AfterFold):
+			k.wrong(at, "say in dataset.fold how it is folded", "%s has no fold: a unit may have several values", lang.Shown(name))
+		default:
+			cells.Mul(cells, big.NewInt(int64(max(1, len(c.Domain)))))
+			if slices.Contains(c.Domain, r.Other) && r.Other != "" {
+				k.wrong(lang.Key(path, "other"), "take another word", "%s is a value of %s", lang.Shown(r.Other), lang.Shown(name))
+			}
+		}
+	}
+	if cells.Cmp(big.NewInt(maxCells)) > 0 {
+		k.wrong(lang.Key(path, "by"), "group by fewer columns, or by coarser ones", "makes %s groups, and a release has at most %d", cells, maxCells)
+	}
+}
+
+func (k *checker) condition(path string, e *Expression, folded bool) {
+	k.expression(path, e, k.j.Dataset.Readable(folded))
+	if e.Formula != nil && e.Formula.Type != formula.Bool {
+		k.wrong(path, "compare it with something", "must be true or false, and it is a %s", e.Formula.Type)
+		e.Formula = nil
+	}
+}
+
+func (k *checker) categories() []string {
+	var names []string
+	for _, c := range k.j.Dataset.Columns {
+		if c.Domain != nil {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,96 @@
+package job
+
+import "math/big"
+
+// namedDerived is a derived column before it takes its place among the others.
+type namedDerived struct {
+	name string
+	Derived
+}
+
+func lookup() kind[Lookup] {
+	return object(
+		fileKey("path",
+			func(l *Lookup) *string { return &l.Path }, nil,
+			"A CSV file with a header, relative to the job file. Everybody may know it: it must not be made from the data. ${NAME} is replaced", required(), example("zones.csv")),
+		key("key", text(), func(l *Lookup) *string { return &l.Key },
+			"The column of the CSV file that is looked up. Each value stands in one line", required(), example("zone")),
+		key("match", text(), func(l *Lookup) *string { return &l.Match },
+			"The column of the data that holds the key, where it has another name", example("pickup_zone")),
+		key("columns", named(lookupColumn(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
+			func(l *Lookup) *[]Column { return &l.Columns },
+			"The columns of the CSV file that the rows get: numbers with bounds, categories with a domain", required()),
+	)
+}
+
+func lookupColumn() kind[Column] {
+	bound := amount(span{})
+	return object(
+		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
+			"The lower bound of a number", example("0")),
+		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
+			"The upper bound of a number", example("100")),
+		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
+			"The list of the values of a category", example("[Bronx, Queens]")),
+		key("missing", handling(Drop), func(c *Column) *Handling { return &c.Missing },
+			"What becomes of a row whose key is not in the file", otherwise(string(Drop))),
+	)
+}
+
+func derived() kind[namedDerived] {
+	bound := amount(span{})
+	return object(
+		key("as", expression(), func(d *namedDerived) *Expression { return &d.As },
+			"An expression over the other columns. docs/expressions.md says what can be written", example(`"miles / hours"`)),
+		key("bins", text(), func(d *namedDerived) *string { return &d.Bins.Column },
+			"A column of numbers that is cut at the edges", example("age")),
+		key("edges", list(edge(), 1), func(d *namedDerived) *[]float64 { return &d.Bins.Edges },
+			"The edges of the bins, ascending. A bin holds its lower edge, the last one holds both. A value outside is missing", example("[0, 18, 35, 65, 120]")),
+		key("below", flag(), func(d *namedDerived) *bool { return &d.Bins.Below },
+			"Whether values below the first edge have a bin of their own", otherwise("false")),
+		key("above", flag(), func(d *namedDerived) *bool { return &d.Bins.Above },
+			"Whether values above the last edge have a bin of their own", otherwise("false")),
+		key("lower", bound, func(d *namedDerived) **big.Rat { return &d.Lower },
+			"The public lower bound of a number. Smaller values are raised to it", example("0")),
+		key("upper", bound, func(d *namedDerived) **big.Rat { return &d.Upper },
+			"The public upper bound of a number. Larger values are lowered to it", example("100")),
+		key("domain", distinct(list(value(), 1)), func(d *namedDerived) *[]string { return &d.Domain },
+			"The public list of the values of a text. Other values are missing", example("[low, high]")),
+		key("missing", handling(Drop), func(d *namedDerived) *Handling { return &d.Missing },
+			"What becomes of a missing value, such as the result of a division by zero", otherwise(string(Drop))),
+		key("after", choice("rows", "fold"), func(d *namedDerived) *string { return &d.After },
+			"Whether the column is computed from each row, or from the folded values of each unit", otherwise("rows")),
+	)
+}
+
+// edge is a number, as near as a float64 is.
+func edge() kind[float64] {
+	return transform(amount(span{}), func(r *big.Rat) (float64, error) {
+		x, _ := r.Float64()
+		return x, nil
+	})
+}
+
+func slice() kind[Slice] {
+	return object(
+		key("column", text(), func(s *Slice) *string { return &s.Column },
+			"The public column that says to which slice a row belongs", required(), example("month")),
+		key("is", value(), func(s *Slice) *string { return &s.Is },
+			"The value of that column in the rows of this job", required(), example(`"2026-10"`)),
+	)
+}
+
+// fold is one word for a column.
+func fold() kind[Fold] {
+	return transform(choice(FoldSum, FoldMean, FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode),
+		func(by FoldBy) (Fold, error) { return Fold{By: by}, nil })
+}
+
+func capped() kind[Cap] {
+	return object(
+		key("groups", count("1"), func(c *Cap) *int64 { return &c.Groups },
+			"In how many groups of a release a unit counts at most", otherwise("1"), example("3")),
+		key("rows", count("1"), func(c *Cap) *int64 { return &c.Rows },
+			"How many rows of a unit count at most in each group, or in all where a release has no groups", required(), example("4")),
+	)
+}

@@ -1,0 +1,73 @@
+package job
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
+
+// Expression is the text of an expression, and what it means once it is checked.
+type Expression struct {
+	Text    string
+	Formula *formula.Formula // nil where there is none, or a problem
+
+	at     Pos  // where the text begins
+	folded bool // lines of the text are not columns of the file
+}
+
+// Said reports whether there is an expression.
+func (e Expression) Said() bool { return e.Text != "" }
+
+// canonical is a spelling that does not depend on white space, nil where there is none.
+func (e Expression) canonical() any {
+	if e.Formula == nil {
+		return nil
+	}
+	return e.Formula.Canonical()
+}
+
+// expression is a text that remembers where it stands.
+func expression() kind[Expression] {
+	t := text()
+	return kind[Expression]{label: "expression", schema: t.schema, read: func(c *cursor, p lang.Place, into *Expression) bool {
+		if !c.isScalar(p, "an expression") || !c.noVariable(p) {
+			return false
+		}
+		if p.Node.Value == "" {
+			return c.Wrong(p, "", "must not be empty")
+		}
+		into.Text, into.at = p.Node.Value, c.Position(p.Node)
+		switch p.Node.Style {
+		case yaml.SingleQuotedStyle, yaml.DoubleQuotedStyle:
+			into.at.Column++
+		case yaml.LiteralStyle, yaml.FoldedStyle:
+			into.folded = true
+		}
+		return true
+	}}
+}
+
+// check finds what is wrong with an expression at a key and keeps what it means.
+func (k *checker) expression(path string, e *Expression, columns []formula.Column) {
+	if !e.Said() {
+		return
+	}
+	f, problems := formula.Check(e.Text, columns)
+	for _, p := range problems {
+		at := e.at
+		if p.Line > 1 || e.folded {
+			at.Line += p.Line - 1
+			at.Column = p.Column
+			if e.folded {
+				at.Line++
+			}
+		} else {
+			at.Column += p.Column - 1
+		}
+		k.found = append(k.found, Problem{Pos: at, Step: lang.StepCheck, Path: path, Message: p.Message, Hint: p.Hint})
+	}
+	if len(problems) == 0 {
+		e.Formula = f
+	}
+}

@@ -1,0 +1,146 @@
+package job
+
+import (
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
+
+// FoldBy says how the rows of a unit become one value. The zero value is invalid.
+type FoldBy string
+
+// The ways to fold. Any, All and Mode are for categories, Sum and Mean for numbers.
+const (
+	FoldSum   FoldBy = "sum"
+	FoldMean  FoldBy = "mean"
+	FoldMin   FoldBy = "min"
+	FoldMax   FoldBy = "max"
+	FoldCount FoldBy = "count"
+	FoldAny   FoldBy = "any"
+	FoldAll   FoldBy = "all"
+	FoldMode  FoldBy = "mode"
+)
+
+// Fold says how one column of a unit is folded (P22). The bounds and the domain of the
+// column are those of the folded value.
+type Fold struct {
+	Column string
+	By     FoldBy
+}
+
+// Cap bounds what one unit adds to a release: rows in at most Groups of its groups, and
+// at most Rows in each (P22).
+type Cap struct {
+	Groups, Rows int64
+}
+
+// NoUnit says what becomes of a row whose unit is missing. The zero value is invalid.
+type NoUnit string
+
+// What becomes of such a row: it must not be there, it is left out, or it is a unit of
+// its own.
+const (
+	NoUnitRefuse NoUnit = "refuse"
+	NoUnitDrop   NoUnit = "drop"
+	NoUnitOwn    NoUnit = "own"
+)
+
+// Lookup is a public table that adds columns to the rows.
+type Lookup struct {
+	Name    string
+	Path    string
+	Key     string   // the column of the public table, and of the data
+	Match   string   // the column of the data, where it has another name
+	Columns []Column // those that it adds
+
+	// SHA256 is the digest of the file: a job with other contents asks for something else.
+	SHA256 string
+}
+
+// On is the column of the data whose value is looked up.
+func (l *Lookup) On() string {
+	if l.Match != "" {
+		return l.Match
+	}
+	return l.Key
+}
+
+// Derived says how a column is computed from others: by an expression, or by bins of a
+// column of numbers.
+type Derived struct {
+	As        Expression
+	Bins      formula.Bins // without edges where there are none
+	AfterFold bool         // computed from the folded values of a unit, not from its rows
+
+	After string // as written: "rows" or "fold"
+	// What the mechanisms are told of the column, as of any other.
+	Lower, Upper *big.Rat
+	Domain       []string
+	Missing      Handling
+}
+
+// Slice says that the table of the job is the rows in which a public column has one
+// value (P26).
+type Slice struct {
+	Column, Is string
+}
+
+// Folds reports whether the job makes one row of each unit's rows.
+func (d *Dataset) Folds() bool { return len(d.Fold) > 0 }
+
+// FoldOf is how a column is folded, "" where the job does not say.
+func (d *Dataset) FoldOf(column string) FoldBy {
+	f, _ := first(d.Fold, func(f Fold) bool { return f.Column == column })
+	return f.By
+}
+
+// Sources are the columns of the table from which these are made, each once: derived
+// columns stand for what they read, folds for the column of the unit, too.
+func (d *Dataset) Sources(names ...string) []string {
+	var all []string
+	seen := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		if seen[name] || name == "" {
+			return
+		}
+		seen[name] = true
+		c, ok := d.Column(name)
+		switch {
+		case ok && c.Lookup != nil:
+			add(c.Lookup.On())
+		case ok && c.Derived != nil && c.Derived.Bins.Column != "":
+			add(c.Derived.Bins.Column)
+		case ok && c.Derived != nil:
+			for _, from := range c.Derived.As.Formula.Columns() {
+				add(from)
+			}
+		default:
+			all = append(all, name)
+		}
+	}
+	for _, name := range names {
+		add(name)
+	}
+	add(d.Key.Column)
+	if d.Slice != nil {
+		add(d.Slice.Column)
+	}
+	return all
+}
+
+// BeforeFold are the columns of rows from which a column of folded rows is made.
+func (d *Dataset) BeforeFold(name string) []string {
+	c, ok := d.Column(name)
+	if !ok || c.Derived == nil || !c.Derived.AfterFold {
+		return []string{name}
+	}
+	if c.Derived.Bins.Column != "" {
+		return d.BeforeFold(c.Derived.Bins.Column)
+	}
+	var all []string
+	for _, from := range c.Derived.As.Formula.Columns() {
+		all = append(all, d.BeforeFold(from)...)
+	}
+	return all
+}

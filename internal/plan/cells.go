@@ -1,0 +1,171 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Cells are the groups of a release: all combinations of the values of its columns, and
+// one more for the rows in none of them where the job names it.
+type Cells struct {
+	By    []job.Column
+	Other string
+	// Column is the column of groups that a mechanism sees, "" where the host runs it
+	// group by group. Without By it has one group, of the rows that count.
+	Column string
+	labels []string
+}
+
+// NewCells are the cells of a release; one for all rows where it has no groups.
+func NewCells(j *job.Job, r *job.Release) *Cells {
+	c := &Cells{Other: r.Other}
+	for _, name := range r.By {
+		column, _ := j.Dataset.Column(name)
+		c.By = append(c.By, column)
+	}
+	c.labels = []string{""}
+	for _, column := range c.By {
+		var longer []string
+		for _, begin := range c.labels {
+			for _, value := range column.Domain {
+				longer = append(longer, strings.TrimPrefix(begin+between+value, between))
+			}
+		}
+		c.labels = longer
+	}
+	if len(c.By) == 0 {
+		c.labels = []string{"all"}
+	}
+	if c.Other != "" {
+		c.labels = append(c.labels, c.Other)
+	}
+	c.distinguish()
+	return c
+}
+
+// between stands between the values of a label.
+const between = " × "
+
+// distinguish makes labels that are alike different: the mechanism is given a domain.
+func (c *Cells) distinguish() {
+	seen := make(map[string]bool, len(c.labels))
+	for i, l := range c.labels {
+		for seen[l] {
+			l += "′"
+		}
+		c.labels[i], seen[l] = l, true
+	}
+}
+
+// name finds a name for the column that no declared column has.
+func (c *Cells) name(j *job.Job) string {
+	if len(c.By) == 1 {
+		return c.By[0].Name // its place is taken
+	}
+	var names []string
+	for _, b := range c.By {
+		names = append(names, b.Name)
+	}
+	name := strings.Join(names, between)
+	if name == "" {
+		name = "counted"
+	}
+	for _, taken := j.Dataset.Column(name); taken; _, taken = j.Dataset.Column(name) {
+		name += "′"
+	}
+	return name
+}
+
+// Len is the number of cells.
+func (c *Cells) Len() int { return len(c.labels) }
+
+// Labels are the names of the cells, all different.
+func (c *Cells) Labels() []string { return slices.Clone(c.labels) }
+
+// Values are what stands in the group columns of a result, for the cells at these places.
+func (c *Cells) Values(cells []int) []sdk.ResultColumn {
+	out := make([]sdk.ResultColumn, len(c.By))
+	own := len(c.labels)
+	if c.Other != "" {
+		own--
+	}
+	for k := len(c.By) - 1; k >= 0; k-- {
+		out[k] = sdk.ResultColumn{Name: c.By[k].Name, String: make([]string, len(cells))}
+	}
+	for i, cell := range cells {
+		rest := cell
+		for k := len(c.By) - 1; k >= 0; k-- {
+			if n := len(c.By[k].Domain); cell < own {
+				out[k].String[i] = c.By[k].Domain[rest%n]
+				rest /= n
+			} else {
+				out[k].String[i] = c.Other
+			}
+		}
+	}
+	return out
+}
+
+// Fields are the group columns of the output.
+func (c *Cells) Fields() []sdk.Field {
+	var out []sdk.Field
+	for _, b := range c.By {
+		out = append(out, sdk.Field{Name: b.Name, Type: sdk.String, Doc: "which group the row is about"})
+	}
+	return out
+}
+
+// Label says whether a column that a mechanism reads is that of the cells.
+func (c *Cells) Label(column string) bool { return c != nil && c.Column != "" && c.Column == column }
+
+// Labelled says whether a column that a mechanism returns holds the labels of the cells.
+// Some mechanisms give it the name of the column, and some call it group.
+func (c *Cells) Labelled(column string) bool {
+	return c.Label(column) || c != nil && c.Column != "" && column == "group"
+}
+
+// Result puts the group columns in the place of the labels in what a mechanism returned
+// for all cells.
+func (c *Cells) Result(r sdk.Result) sdk.Result {
+	at := slices.IndexFunc(r.Columns, func(x sdk.ResultColumn) bool { return c.Labelled(x.Name) })
+	if at < 0 {
+		return r
+	}
+	index := make(map[string]int, len(c.labels))
+	for i, l := range c.labels {
+		index[l] = i
+	}
+	cells := make([]int, len(r.Columns[at].String))
+	for i, label := range r.Columns[at].String {
+		cells[i] = index[label]
+	}
+	r.Columns = slices.Concat(c.Values(cells), slices.Delete(slices.Clone(r.Columns), at, at+1))
+	return r
+}
+
+// Apart joins what a mechanism returned for each cell.
+func (c *Cells) Apart(parts []sdk.Result) sdk.Result {
+	var out sdk.Result
+	var cells []int
+	for i, part := range parts {
+		rows := 0
+		for k, column := range part.Columns {
+			if i == 0 {
+				out.Columns = append(out.Columns, sdk.ResultColumn{Name: column.Name})
+			}
+			to := &out.Columns[k]
+			to.Float64 = append(to.Float64, column.Float64...)
+			to.Int64 = append(to.Int64, column.Int64...)
+			to.String = append(to.String, column.String...)
+			rows = max(len(column.Float64), len(column.Int64), len(column.String))
+		}
+		for range rows {
+			cells = append(cells, i)
+		}
+	}
+	out.Columns = slices.Concat(c.Values(cells), out.Columns)
+	return out
+}

@@ -1,0 +1,120 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// request is what a mechanism is asked for one release: its parameters and what is public,
+// after filters, groups and units.
+type request struct {
+	params json.RawMessage
+	public sdk.Public
+	cells  *Cells
+	apart  bool
+}
+
+// Filtered reports whether rows of the sample may not count in a release: they reach the
+// mechanism as missing (P24).
+func Filtered(j *job.Job, r *job.Release) bool {
+	return r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil
+}
+
+// newRequest settles how a mechanism sees the rows of a release.
+func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
+	about := r.Mech.About()
+	out := request{params: r.Job.Params, public: public(j, d)}
+	if j.Dataset.Cap != nil {
+		if !about.Capped {
+			return out, fmt.Errorf("%s says nothing of units with several rows, so that dataset.cap does not protect them: use dataset.fold", r.Job.Mechanism)
+		}
+		out.public.Cap = &sdk.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows}
+		if len(r.Job.By) == 0 {
+			out.public.Cap.Groups = 1
+		}
+		// The number of rows is private, also where that of units is public.
+		out.public.Population, out.public.Design.SampleSize, out.public.Design.LargestCount = 0, 0, 0
+	}
+	filtered := Filtered(j, &r.Job)
+	if filtered {
+		for i := range out.public.Columns {
+			out.public.Columns[i].Missing, out.public.Columns[i].Immutable = sdk.MissingDrop, false
+		}
+	}
+	own, err := byOf(r.Job.Params)
+	switch {
+	case err != nil:
+		return out, err
+	case own && len(r.Job.By) > 0:
+		return out, fmt.Errorf("params.by and by both say the groups: leave params.by out")
+	case own && j.Dataset.Cap != nil:
+		return out, fmt.Errorf("say by beside params, and not in it: with dataset.cap the groups of a release are the host's") // P22: k of the release's own cells
+	case about.Grouped && !own && (filtered || len(r.Job.By) > 0):
+		out.cells = NewCells(j, &r.Job)
+		out.cells.Column = out.cells.name(j)
+		out.public.Columns = append(slices.DeleteFunc(out.public.Columns, func(c sdk.Column) bool { return c.Name == out.cells.Column }),
+			sdk.Column{Name: out.cells.Column, Type: sdk.Category, Domain: out.cells.Labels(), Missing: out.cells.missing(filtered), Immutable: !filtered && out.cells.fixed(j, d)})
+		out.params, err = withBy(r.Job.Params, out.cells.Column)
+		return out, err
+	case len(r.Job.By) > 0:
+		out.cells, out.apart = NewCells(j, &r.Job), true
+		out.ofOneGroup()
+	}
+	return out, nil
+}
+
+// ofOneGroup is what is public about the rows of one group: their number is not.
+func (q *request) ofOneGroup() {
+	q.public.Relation, q.public.Population, q.public.Design.SampleSize = privacy.AddRemove, 0, 0
+	if slices.Contains(q.public.SampleRelations, privacy.ReplaceOne) {
+		// A row that leaves one group for another comes or goes in both (P11).
+		q.public.SampleRelations = []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+	}
+	for i := range q.public.Columns {
+		q.public.Columns[i].Immutable = false
+	}
+}
+
+// missing says whether a row may be in no cell.
+func (c *Cells) missing(filtered bool) sdk.Missing {
+	if filtered || c.Other == "" && slices.ContainsFunc(c.By, func(b job.Column) bool { return missing(b) == sdk.MissingDrop }) {
+		return sdk.MissingDrop
+	}
+	return sdk.MissingRefuse
+}
+
+// fixed reports whether a neighbour cannot move a row from one cell to another (P11).
+func (c *Cells) fixed(j *job.Job, d *Draw) bool {
+	return sameUnit(j, d.Design) && len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool { return !b.Immutable })
+}
+
+// byOf reports whether parameters say groups of their own.
+func byOf(raw json.RawMessage) (bool, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return false, fmt.Errorf("must be a mapping")
+	}
+	_, has := all["by"]
+	return has, nil
+}
+
+func withBy(raw json.RawMessage, column string) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	name, err := json.Marshal(column)
+	if err != nil {
+		return nil, err
+	}
+	all["by"] = name
+	return json.Marshal(all)
+}

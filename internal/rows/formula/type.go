@@ -1,0 +1,70 @@
+package formula
+
+import "cel.dev/cel-go/common/types"
+
+// Type is what a value of an expression is. The zero value is invalid.
+type Type int
+
+// The types.
+const (
+	_         Type = iota
+	Number         // a float64; never NaN and never infinite, which are missing
+	Text           // also a category: a text of a public domain
+	Bool           // true or false
+	Date           // a day
+	Timestamp      // a moment without a time zone, to the microsecond
+)
+
+var typeNames = [...]string{"invalid", "number", "text", "bool", "date", "timestamp"}
+
+func (t Type) String() string {
+	if t < 0 || int(t) >= len(typeNames) {
+		return typeNames[0]
+	}
+	return typeNames[t]
+}
+
+// TypeNames are the types as a job writes them.
+func TypeNames() []string { return typeNames[1:] }
+
+// ParseType reads a type as a job writes it.
+func ParseType(text string) (Type, bool) {
+	for i, name := range typeNames[1:] {
+		if name == text {
+			return Type(i + 1), true
+		}
+	}
+	return 0, false
+}
+
+// cel are the types as cel-go knows them. Dates and timestamps are opaque, so that
+// nothing but the declared functions takes them.
+var cel = [...]*types.Type{
+	Number: types.DoubleType, Text: types.StringType, Bool: types.BoolType,
+	Date: types.NewOpaqueType("date"), Timestamp: types.NewOpaqueType("timestamp"),
+}
+
+func fromCEL(t *types.Type) Type {
+	for i := Number; i <= Timestamp; i++ {
+		if t != nil && t.IsExactType(cel[i]) {
+			return i
+		}
+	}
+	return 0
+}
+
+// article is how a message names a value of a type.
+func article(t *types.Type) string {
+	switch {
+	case t == nil || t.Kind() == types.ErrorKind:
+		return "something else"
+	case t.Kind() == types.NullTypeKind:
+		return "null"
+	case t.Kind() == types.ListKind:
+		return "a list"
+	}
+	if own := fromCEL(t); own != 0 {
+		return "a " + own.String()
+	}
+	return "something else"
+}

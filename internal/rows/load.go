@@ -1,0 +1,250 @@
+package rows
+
+import (
+	"math"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// Suits says whether a column of a table can be read as a type, and why not. It looks at
+// the schema alone.
+func Suits(t formula.Type, c table.Column) (ok bool, why string) {
+	if !c.Usable {
+		return false, "it is " + c.Reason
+	}
+	switch t {
+	case formula.Number:
+		ok = c.Kind != table.Other
+	case formula.Text:
+		ok = c.Kind == table.String
+	case formula.Bool:
+		ok = c.Kind == table.Bool || c.Kind == table.String
+	case formula.Date, formula.Timestamp:
+		ok = c.Kind == table.Date || c.Kind == table.Timestamp || c.Kind == table.String
+	}
+	if !ok {
+		return false, "it holds " + c.Kind.String() + " values, not a " + t.String()
+	}
+	return true, ""
+}
+
+// loader reads a column of the table as its declared type. What cannot be read as that
+// is missing (P24).
+func loader(s *slot, at int) func(b *block) {
+	switch s.Type {
+	case formula.Number:
+		own, parsed := make([]float64, step), &perText[float64]{missing: nan, value: numberOf}
+		return func(b *block) {
+			s.numbers, s.clean = loadNumbers(own[:b.n], &b.columns[at], b, parsed, &s.texts)
+		}
+	case formula.Date, formula.Timestamp:
+		own, parsed := make([]int64, step), &perText[int64]{missing: none, value: dayOf}
+		if s.Type == formula.Timestamp {
+			parsed.value = momentOf
+		}
+		return func(b *block) {
+			s.wholes = own[:b.n]
+			loadWholes(s.wholes, &b.columns[at], b, s.Type, parsed, &s.texts)
+		}
+	case formula.Text:
+		own := make([]int32, step)
+		return func(b *block) {
+			s.codes = loadCodes(own[:b.n], &b.columns[at], b, &s.texts)
+		}
+	}
+	own := newTruth()
+	yes := &perText[byte]{value: func(text string) byte { return byte(bit(strings.EqualFold(text, "true"))) }}
+	no := &perText[byte]{value: func(text string) byte { return byte(bit(strings.EqualFold(text, "false"))) }}
+	return func(b *block) {
+		s.truth = own.cut(b.n)
+		loadTruth(s.truth, &b.columns[at], b, yes, no, &s.texts)
+	}
+}
+
+// loadNumbers gives the step's values as numbers: in place where all of them are there,
+// else as a copy in dst.
+func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float64], dict **texts) (x []float64, clean bool) {
+	switch {
+	case v.Float64 != nil:
+		raw := v.Float64[b.from : b.from+b.n]
+		if allValid(v.Valid, b.from, b.n) && finite(raw) {
+			return raw, true
+		}
+		copy(dst, raw)
+		toNaN(dst)
+	case v.Int64 != nil:
+		divisor := math.Pow10(v.Scale)
+		switch v.Unit {
+		case table.Millisecond:
+			divisor = 1e3
+		case table.Microsecond:
+			divisor = 1e6
+		case table.Nanosecond:
+			divisor = 1e9
+		}
+		for i, x := range v.Int64[b.from : b.from+b.n] {
+			dst[i] = float64(x)
+			if v.Unsigned {
+				dst[i] = float64(uint64(x))
+			}
+		}
+		if divisor != 1 {
+			for i := range dst {
+				dst[i] /= divisor
+			}
+		}
+	case v.Codes != nil:
+		*dict = sameTexts(*dict, v)
+		values := parsed.get(*dict)
+		for i, c := range v.Codes[b.from : b.from+b.n] {
+			dst[i] = values[c+1]
+		}
+	default:
+		fill(dst, nan)
+	}
+	if !allValid(v.Valid, b.from, b.n) {
+		for i := range dst {
+			if v.Null(b.from + i) {
+				dst[i] = nan
+			}
+		}
+	}
+	return dst, finite(dst)
+}
+
+// The first and the last day that is no missing one: what 32 bits of days can say.
+const firstDay, lastDay = math.MinInt32, math.MaxInt32
+
+const microsPerDay = 86400 * 1_000_000
+
+func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *perText[int64], dict **texts) {
+	per := map[table.Unit]int64{table.Second: 1, table.Millisecond: 1e3, table.Microsecond: 1e6, table.Nanosecond: 1e9}[v.Unit]
+	switch {
+	case v.Int64 != nil && v.Kind == table.Date:
+		copy(dst, v.Int64[b.from:])
+		if t == formula.Timestamp {
+			midnights(dst)
+		} else {
+			within(dst, firstDay, lastDay)
+		}
+	case v.Int64 != nil && v.Kind == table.Timestamp && per != 0:
+		micros(dst, v.Int64[b.from:b.from+b.n], per)
+		if t == formula.Date {
+			days(dst)
+		}
+	case v.Codes != nil:
+		*dict = sameTexts(*dict, v)
+		values := parsed.get(*dict)
+		for i, c := range v.Codes[b.from : b.from+b.n] {
+			dst[i] = values[c+1]
+		}
+	default:
+		fill(dst, none)
+	}
+	for i := range dst {
+		if v.Null(b.from + i) {
+			dst[i] = none
+		}
+	}
+}
+
+// loadCodes gives the step's codes: in place where none is null, else as a copy in dst.
+func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
+	*dict = sameTexts(*dict, v)
+	if v.Codes == nil {
+		fill(dst, -1)
+		return dst
+	}
+	if allValid(v.Valid, b.from, b.n) {
+		return v.Codes[b.from : b.from+b.n]
+	}
+	copy(dst, v.Codes[b.from:])
+	for i := range dst {
+		if v.Null(b.from + i) {
+			dst[i] = -1
+		}
+	}
+	return dst
+}
+
+// loadTruth reads a bool, or the texts true and false in any case of letters.
+func loadTruth(t truth, v *table.Values, b *block, yes, no *perText[byte], dict **texts) {
+	clear(t.yes)
+	clear(t.no)
+	switch {
+	case v.Int64 != nil && v.Kind == table.Bool:
+		for i, x := range v.Int64[b.from : b.from+b.n] {
+			t.yes[i>>6] |= bit(x != 0) << (i & 63)
+			t.no[i>>6] |= bit(x == 0) << (i & 63)
+		}
+	case v.Codes != nil:
+		*dict = sameTexts(*dict, v)
+		pick(t.yes, yes.get(*dict), v.Codes[b.from:b.from+b.n])
+		pick(t.no, no.get(*dict), v.Codes[b.from:b.from+b.n])
+	}
+	if v.Valid != nil {
+		for i, valid := range v.Valid[b.from/8 : (b.from+b.n+7)/8] {
+			keep := ^(uint64(^valid) << (i % 8 * 8))
+			t.yes[i/8] &= keep
+			t.no[i/8] &= keep
+		}
+	}
+}
+
+func numberOf(text string) float64 {
+	if x, ok := formula.ParseNumber(text); ok {
+		return x
+	}
+	return nan
+}
+
+func dayOf(text string) int64 {
+	if d, ok := formula.ParseDate(text); ok {
+		return d
+	}
+	return none
+}
+
+func momentOf(text string) int64 {
+	if m, ok := formula.ParseTimestamp(text); ok {
+		return m
+	}
+	return none
+}
+
+// allValid says that no row of the step is null.
+func allValid(valid []byte, from, n int) bool {
+	if valid == nil {
+		return true
+	}
+	for i := from; i < from+n; {
+		if i&7 == 0 && i+8 <= from+n {
+			if valid[i>>3] != 0xff {
+				return false
+			}
+			i += 8
+			continue
+		}
+		if valid[i>>3]>>(i&7)&1 == 0 {
+			return false
+		}
+		i++
+	}
+	return true
+}
+
+func fill[T any](dst []T, v T) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+func within(x []int64, lo, hi int64) {
+	for i, v := range x {
+		if v < lo || v > hi {
+			x[i] = none
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package rows
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
+
+// LookupSpec names a public CSV file and what it adds.
+type LookupSpec struct {
+	Path string
+	Key  string // the heading of the column with the keys
+	// On is the column of the private table that the keys are values of: a text or a
+	// number.
+	On      formula.Column
+	Columns []LookupColumn
+}
+
+// LookupColumn is a column that a lookup adds: a number, or a text. A text without a
+// domain gets the texts of the file, in their order.
+type LookupColumn struct {
+	formula.Column
+	Heading string // of the column in the file; "" where it is the name
+}
+
+// Limits of a lookup.
+const (
+	maxLookup         = 64 << 20 // bytes
+	maxLookupProblems = 20
+)
+
+// ReadLookup reads a public table, or says at which line and column of the file it is
+// wrong. The file holds nothing private, so problems repeat what stands in it.
+func ReadLookup(spec LookupSpec) (*Lookup, lang.Problems) {
+	r := &lookupReader{spec: spec}
+	l := r.read()
+	if len(r.problems) > 0 {
+		return nil, r.problems
+	}
+	return l, nil
+}
+
+type lookupReader struct {
+	spec     LookupSpec
+	csv      *csv.Reader
+	problems lang.Problems
+}
+
+func (r *lookupReader) wrong(line, column int, hint, format string, args ...any) {
+	if len(r.problems) < maxLookupProblems {
+		r.problems = append(r.problems, lang.Problem{Pos: lang.Pos{File: r.spec.Path, Line: line, Column: column},
+			Step: lang.StepCheck, Message: fmt.Sprintf(format, args...), Hint: hint})
+	}
+}
+
+// open reads the file as a whole: a lookup is small.
+func (r *lookupReader) open() (content []byte, ok bool) {
+	f, err := os.Open(r.spec.Path)
+	if err != nil {
+		r.wrong(0, 0, "", "cannot be opened: %v", errors.Unwrap(err))
+		return nil, false
+	}
+	defer f.Close()
+	content, err = io.ReadAll(io.LimitReader(f, maxLookup+1))
+	switch {
+	case err != nil:
+		r.wrong(0, 0, "", "cannot be read: %v", errors.Unwrap(err))
+	case len(content) > maxLookup:
+		r.wrong(0, 0, "keep the columns and the keys that the job needs", "is larger than %d MB, the most that a lookup may be", maxLookup>>20)
+	case len(bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\uFEFF")))) == 0:
+		r.wrong(0, 0, "write a line with the headings, and one for each key", "is empty")
+	case !utf8.Valid(content):
+		line := 1
+		for text := range bytes.Lines(content) {
+			if !utf8.Valid(text) {
+				break
+			}
+			line++
+		}
+		r.wrong(line, 1, "save the file as UTF-8 text", "is not UTF-8")
+	}
+	return content, len(r.problems) == 0
+}
+
+func (r *lookupReader) read() *Lookup {
+	content, ok := r.open()
+	if !ok {
+		return nil
+	}
+	sum := sha256.Sum256(content)
+	l := &Lookup{on: r.spec.On, digest: hex.EncodeToString(sum[:]), texts: map[string]int32{}, numbers: map[float64]int32{}}
+	for _, c := range r.spec.Columns {
+		own := lookupColumn{Column: c.Column, header: c.Heading, numbers: []float64{nan}, codes: []int32{-1}}
+		if own.header == "" {
+			own.header = c.Name
+		}
+		l.columns = append(l.columns, own)
+	}
+	r.csv = csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\uFEFF"))))
+	r.csv.ReuseRecord = true
+	headings, ok := r.record()
+	if !ok {
+		return nil
+	}
+	key, places, ok := r.headings(slices.Clone(headings), l)
+	if !ok {
+		return nil
+	}
+	codes := make([]map[string]int32, len(l.columns))
+	for i, c := range l.columns {
+		codes[i] = map[string]int32{}
+		for j, text := range c.Domain {
+			codes[i][text] = int32(j)
+		}
+	}
+	first := map[int32]int{} // in which line of the file a key stands
+	for line := int32(0); len(r.problems) < maxLookupProblems; line++ {
+		record, ok := r.record()
+		if !ok {
+			break
+		}
+		r.key(l, record[key], key, line, first)
+		for i := range l.columns {
+			r.value(&l.columns[i], codes[i], r.spec.Columns[i].Domain != nil, record[places[i]], places[i])
+		}
+	}
+	for i := range l.columns {
+		l.columns[i].dict = newTexts(l.columns[i].Domain)
+	}
+	return l
+}
+
+// record reads the next line; false at the end, and where the file is no CSV.
+func (r *lookupReader) record() ([]string, bool) {
+	record, err := r.csv.Read()
+	if err == nil {
+		return record, true
+	}
+	var at *csv.ParseError
+	switch {
+	case errors.As(err, &at) && errors.Is(at.Err, csv.ErrFieldCount):
+		r.wrong(at.Line, 1, "put a value that holds a comma in quotes", "has %d fields, and the first line has %d", len(record), r.csv.FieldsPerRecord)
+	case errors.As(err, &at):
+		r.wrong(at.Line, max(at.Column, 1), "", "is not CSV: %v", at.Err)
+	}
+	return nil, false
+}
+
+// headings finds the columns in the first line.
+func (r *lookupReader) headings(names []string, l *Lookup) (key int, places []int, ok bool) {
+	find := func(name string) int {
+		i := slices.Index(names, name)
+		switch {
+		case i < 0 && len(names) == 1 && strings.ContainsAny(names[0], ";\t|"):
+			r.wrong(1, 1, "separate the fields with commas", "has no column %s", lang.Shown(name))
+		case i < 0:
+			r.wrong(1, 1, lang.DidYouMean(name, names), "has no column %s", lang.Shown(name))
+		case slices.Contains(names[i+1:], name):
+			line, column := r.csv.FieldPos(i + 1 + slices.Index(names[i+1:], name))
+			r.wrong(line, column, "", "has a second column %s", lang.Shown(name))
+		}
+		return i
+	}
+	key = find(r.spec.Key)
+	for _, c := range l.columns {
+		places = append(places, find(c.header))
+	}
+	return key, places, len(r.problems) == 0
+}
+
+func (r *lookupReader) key(l *Lookup, text string, at int, line int32, first map[int32]int) {
+	fileLine, column := r.csv.FieldPos(at)
+	first[line] = fileLine
+	before, twice := l.texts[text]
+	if r.spec.On.Type == formula.Number && text != "" {
+		x, ok := formula.ParseNumber(text)
+		if !ok {
+			r.wrong(fileLine, column, numberHint(text), "the key %s is no number, and %s holds numbers", lang.Shown(text), lang.Shown(r.spec.On.Name))
+			return
+		}
+		before, twice = l.numbers[x]
+		if !twice {
+			l.numbers[x] = line
+		}
+	}
+	switch {
+	case text == "":
+		r.wrong(fileLine, column, "leave the line out", "has no key")
+	case twice:
+		r.wrong(fileLine, column, "", "the key %s is given twice (first in line %d)", lang.Shown(text), first[before])
+	default:
+		l.texts[strings.Clone(text)] = line
+	}
+}
+
+// value adds a value to a column. An empty field is missing.
+func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared bool, text string, at int) {
+	line, column := r.csv.FieldPos(at)
+	if c.Type == formula.Number {
+		x, ok := nan, text == ""
+		if !ok {
+			x, ok = formula.ParseNumber(text)
+		}
+		switch {
+		case !ok:
+			r.wrong(line, column, numberHint(text), "%s is no number, and %s holds numbers", lang.Shown(text), lang.Shown(c.Name))
+		case c.Lower != nil && x < *c.Lower, c.Upper != nil && x > *c.Upper:
+			r.wrong(line, column, "", "%s is outside the bounds of %s", lang.Shown(text), lang.Shown(c.Name))
+		}
+		c.numbers = append(c.numbers, x)
+		return
+	}
+	code, ok := codes[text]
+	switch {
+	case text == "":
+		code = -1
+	case !ok && declared:
+		r.wrong(line, column, lang.DidYouMean(text, c.Domain), "%s is not in the domain of %s", lang.Shown(text), lang.Shown(c.Name))
+	case !ok:
+		text = strings.Clone(text)
+		code = int32(len(c.Domain))
+		codes[text] = code
+		c.Domain = append(c.Domain, text)
+	}
+	c.codes = append(c.codes, code)
+}
+
+// numberHint explains the usual reasons why a text is no number.
+func numberHint(text string) string {
+	switch {
+	case strings.ContainsAny(text, "'’ \u00a0\u202f"):
+		return "write numbers without spaces and thousands separators"
+	case strings.Contains(text, ","):
+		return "write numbers without thousands separators, and with a point before the decimals"
+	}
+	return ""
+}

@@ -1,0 +1,127 @@
+package rows
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// output gathers the values of a column over the steps of a block.
+type output struct {
+	slot    *slot
+	numbers []float64
+	wholes  []int64
+	codes   []int32
+	valid   []byte
+	missing bool // valid says which rows are there; until then all are
+	texts   *texts
+	rows    int
+}
+
+func (o *output) start(rows int) {
+	o.rows, o.missing, o.texts = rows, false, nil
+	switch o.slot.Type {
+	case formula.Number:
+		o.numbers = sized(o.numbers, rows)
+	case formula.Date, formula.Timestamp:
+		o.wholes = sized(o.wholes, rows)
+	default:
+		o.codes = sized(o.codes, rows)
+	}
+}
+
+// keep takes the values of a step.
+func (o *output) keep(b *block) {
+	switch s := o.slot; s.Type {
+	case formula.Number:
+		if !s.clean {
+			drop(o, o.numbers[b.from:b.from+b.n], b, nan) // s.numbers is this memory
+		}
+	case formula.Date, formula.Timestamp:
+		dst := o.wholes[b.from : b.from+b.n]
+		copy(dst, s.wholes)
+		if slices.Contains(dst, none) {
+			drop(o, dst, b, none)
+		}
+	case formula.Bool:
+		dst := o.codes[b.from : b.from+b.n]
+		codes(dst, s.truth)
+		o.texts = bools
+		if slices.Contains(dst, -1) {
+			drop(o, dst, b, -1)
+		}
+	default:
+		dst := o.codes[b.from : b.from+b.n]
+		copy(dst, s.codes)
+		o.texts = s.texts
+		if slices.Contains(dst, -1) {
+			drop(o, dst, b, -1)
+		}
+	}
+}
+
+// drop marks the missing rows of a step and puts zero in their place.
+func drop[T int32 | int64 | float64](o *output, values []T, b *block, missing T) {
+	if !o.missing {
+		o.missing = true
+		o.valid = sized(o.valid, (o.rows+7)/8)
+		for from := 0; from < o.rows; from += step {
+			o.there(from, min(step, o.rows-from), nil)
+		}
+	}
+	var w [step / 64]uint64
+	ones(w[:words(b.n)], b.n)
+	known(w[:words(b.n)], values, missing)
+	o.there(b.from, b.n, w[:])
+	for k := range words(b.n) {
+		gone := ^w[k]
+		for lo := k * 64; gone != 0; gone &= gone - 1 {
+			if i := lo + bits.TrailingZeros64(gone); i < b.n {
+				values[i] = 0
+			}
+		}
+	}
+}
+
+// there writes which rows of a step are there; nil says all.
+func (o *output) there(from, n int, w []uint64) {
+	if w == nil {
+		w = make([]uint64, words(n))
+		ones(w, n)
+	}
+	toBytes(o.valid[from/8:(from+n+7)/8], w)
+}
+
+func (o *output) values(rows int) table.Values {
+	var v table.Values
+	switch o.slot.Type {
+	case formula.Number:
+		v = table.Values{Kind: table.Float, Float64: o.numbers}
+	case formula.Date:
+		v = table.Values{Kind: table.Date, Int64: o.wholes}
+	case formula.Timestamp:
+		v = table.Values{Kind: table.Timestamp, Int64: o.wholes, Unit: table.Microsecond}
+	default:
+		v = table.Values{Kind: table.String, Codes: o.codes}
+		if o.texts != nil { // nil in a block without rows
+			v.Dict, v.DictID = o.texts.all, o.texts.id
+		}
+	}
+	if o.missing {
+		v.Valid = o.valid
+	}
+	return v
+}
+
+// codes makes 0 of false, 1 of true and -1 of missing.
+func codes(dst []int32, t truth) {
+	for i := range dst {
+		yes, no := int32(t.yes[i>>6]>>(i&63)&1), int32(t.no[i>>6]>>(i&63)&1)
+		dst[i] = 2*yes + no - 1
+	}
+}
+
+// bools is the dictionary of a bool.
+var bools = newTexts([]string{"false", "true"})

@@ -1,0 +1,98 @@
+package rows
+
+import (
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// texts is a dictionary. What is worked out about one is kept as long as its address is
+// the same.
+type texts struct {
+	all []string
+	id  uint64
+}
+
+// made counts the dictionaries that are made here. Those of a table count up from 1, so
+// these carry the highest bit.
+var made atomic.Uint64
+
+func newTexts(all []string) *texts { return &texts{all, made.Add(1) | 1<<63} }
+
+// sameTexts is have where it is still the dictionary of v, else one for v.
+func sameTexts(have *texts, v *table.Values) *texts {
+	if have != nil && have.id == v.DictID && len(have.all) == len(v.Dict) && unsafe.SliceData(have.all) == unsafe.SliceData(v.Dict) {
+		return have
+	}
+	return &texts{v.Dict, v.DictID}
+}
+
+// perText is a value for each entry of a dictionary, and one for missing. Entry -1 of the
+// dictionary stands at 0.
+type perText[T any] struct {
+	of      *texts
+	values  []T
+	missing T
+	value   func(text string) T
+}
+
+func (p *perText[T]) get(t *texts) []T {
+	if p.of != t {
+		p.of = t
+		p.values = append(p.values[:0], p.missing)
+		for _, text := range t.all {
+			p.values = append(p.values, p.value(text))
+		}
+	}
+	return p.values
+}
+
+// pair is what two dictionaries have to do with each other.
+type pair struct {
+	left, right   *texts
+	ranks, others []int32 // places of their entries in the order of all, after one -1 for missing
+	joined        *texts  // first the entries of left, then those of right
+}
+
+func (p *pair) is(left, right *texts) bool {
+	if p.left == left && p.right == right {
+		return true
+	}
+	*p = pair{left: left, right: right}
+	return false
+}
+
+// rank makes two dictionaries comparable: equal texts get equal ranks, and a smaller
+// text, byte by byte, gets a smaller one.
+func (p *pair) rank(left, right *texts) (ranks, others []int32) {
+	if p.is(left, right) && p.ranks != nil {
+		return p.ranks, p.others
+	}
+	all := slices.Concat(left.all, right.all)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	place := make(map[string]int32, len(all))
+	for i, text := range all {
+		place[text] = int32(i)
+	}
+	of := func(t *texts) []int32 {
+		out := []int32{-1}
+		for _, text := range t.all {
+			out = append(out, place[text])
+		}
+		return out
+	}
+	p.ranks, p.others = of(left), of(right)
+	return p.ranks, p.others
+}
+
+// join is a dictionary for the texts of both.
+func (p *pair) join(left, right *texts) *texts {
+	if p.is(left, right) && p.joined != nil {
+		return p.joined
+	}
+	p.joined = newTexts(slices.Concat(left.all, right.all))
+	return p.joined
+}

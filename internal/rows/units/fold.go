@@ -1,0 +1,222 @@
+package units
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// The ways to fold a column.
+const (
+	FoldSum   = "sum"
+	FoldMean  = "mean"
+	FoldMin   = "min"   // of a category: the first in the order of the domain
+	FoldMax   = "max"   // of a category: the last
+	FoldCount = "count" // of the values that are there: a number
+	FoldAny   = "any"   // one value that is there is true: not 0, or the text "true"
+	FoldAll   = "all"   // every value that is there is true
+	FoldMode  = "mode"  // the most frequent category, of several the first in the domain
+)
+
+// Fold says how the rows of a unit become one value of a column.
+type Fold struct {
+	Column string
+	By     string
+	// Number says that the column holds numbers. Lower and Upper are the declared bounds of the folded value: they set
+	// the grain of sums. Nothing is clipped here.
+	Number       bool
+	Lower, Upper float64
+	// Domain is that of a category. Its values arrive as codes into the domain; a code that is none is missing.
+	Domain []string
+	// Views are the views that want the column. None means all of them.
+	Views []int
+	_     struct{}
+}
+
+// delivers says whether the folded column holds numbers.
+func (f *Fold) delivers() bool { return f.Number || f.By == FoldCount }
+
+func (f *Fold) check() error {
+	numbers := []string{FoldSum, FoldMean, FoldMin, FoldMax, FoldCount, FoldAny, FoldAll}
+	categories := []string{FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode}
+	switch {
+	case f.Number && !slices.Contains(numbers, f.By):
+		return fmt.Errorf("units: column %s: numbers fold by %v", f.Column, numbers)
+	case !f.Number && !slices.Contains(categories, f.By):
+		return fmt.Errorf("units: column %s: categories fold by %v", f.Column, categories)
+	case f.Number && !(f.Lower <= f.Upper && f.Lower >= -math.MaxFloat64 && f.Upper <= math.MaxFloat64):
+		return fmt.Errorf("units: column %s: the bounds must be finite and in order", f.Column)
+	case !f.Number && len(f.Domain) == 0:
+		return fmt.Errorf("units: column %s: a category needs a domain", f.Column)
+	case !f.Number && (f.By == FoldAny || f.By == FoldAll) && !slices.Equal(slices.Sorted(slices.Values(f.Domain)), []string{"false", "true"}):
+		return fmt.Errorf("units: column %s: %s needs the domain [true, false]", f.Column, f.By)
+	}
+	return nil
+}
+
+// FoldSpec says what a Folder does.
+type FoldSpec struct {
+	Null    NullUnits
+	Columns []Fold
+	// Views is the number of views. View 0 sees every row, another those that pass its mask: what a `where` keeps. All views
+	// have the same units in the same order.
+	Views  int
+	Memory int64  // the most bytes that units may take; 0 means table.DefaultMemory
+	Dir    string // where units go that do not fit; "" is the folder of temporary files
+	_      struct{}
+}
+
+// Folder makes one row of each unit (P22).
+//
+// # Contract
+//
+// The folded row of a unit is a function of the values of that unit's own rows alone, whatever their order, and of the
+// spec. Every unit that has a row has exactly one folded row in every view, and units are in the order of their first
+// rows. A unit without a row that passes a view's mask has missing values in it. Proof: fold.proof.md.
+//
+// A sum adds up its values exactly, each rounded to the nearest 2^-60 of the power of two at or above the declared
+// bounds, and each held to 2^30 times that power; a mean divides that sum by the number of values; both round once. Not
+// a number is a missing value. Missing values are left out; what has no value left is missing, and its count is 0.
+type Folder struct {
+	spec    FoldSpec
+	set     *unitSet
+	tally   [shards]tally
+	folds   []cell
+	passed  []int          // for each view, the word that says that a row passed; view 0 has none
+	columns []sortedColumn // of the chunk
+	disk    *scratch       // nil as long as all units fit in memory
+	parts   []partition
+}
+
+// sortedColumn holds the values of a chunk by the shards of their units.
+type sortedColumn struct {
+	floats []float64
+	codes  []int32
+}
+
+// NewFolder makes a folder.
+func NewFolder(spec FoldSpec) (*Folder, error) {
+	if !spec.Null.valid() || spec.Views < 1 || spec.Memory < 0 {
+		return nil, fmt.Errorf("units: a folder needs a rule for rows without a unit, and at least one view")
+	}
+	if spec.Memory == 0 {
+		spec.Memory = table.DefaultMemory
+	}
+	f := &Folder{spec: spec, passed: make([]int, spec.Views), columns: make([]sortedColumn, len(spec.Columns))}
+	for i := range spec.Columns {
+		if err := spec.Columns[i].check(); err != nil {
+			return nil, err
+		}
+	}
+	stride := ownWords
+	for v := range spec.Views {
+		if v > 0 {
+			f.passed[v] = stride
+			stride++
+		}
+		for i := range spec.Columns {
+			if c := &spec.Columns[i]; len(c.Views) == 0 || slices.Contains(c.Views, v) {
+				f.folds = append(f.folds, newCell(c, v, i, stride))
+				stride += f.folds[len(f.folds)-1].words()
+			}
+		}
+	}
+	f.set = newUnitSet(spec.Null, stride)
+	return f, nil
+}
+
+// Add folds rows: the unit column, the columns of the spec in its order, and for each view a bitmap of the rows that pass,
+// as table.Values.Valid has it. That of view 0 is nil. Calls come in the order of the table. Add keeps nothing of its
+// arguments, except dictionaries.
+func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, rows int) error {
+	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil {
+		return errShape
+	}
+	for i := range columns {
+		c := &columns[i]
+		number := f.spec.Columns[i].Number
+		if rows > 0 && (number && c.Float64 == nil && c.Int64 == nil || !number && c.Codes == nil) {
+			return errShape
+		}
+	}
+	for first := 0; first < rows; first += chunkRows {
+		if err := f.chunk(&unit, columns, masks, first, min(chunkRows, rows-first)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byte, first, rows int) error {
+	for i := range f.columns {
+		if c := &f.columns[i]; f.spec.Columns[i].Number {
+			c.floats = fit(c.floats, rows)
+		} else {
+			c.codes = fit(c.codes, rows)
+		}
+	}
+	err := f.set.split(unit, first, rows, func(s *stretch) {
+		for i := range columns {
+			f.sort(i, &columns[i], s, first)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.makeRoom(); err != nil {
+		return err
+	}
+	parallel(shards, func(i int) {
+		f.set.find(i, unit, first)
+		f.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
+			for v, at := range f.passed {
+				for j, off := range offs {
+					if at > 0 && bit(masks[v], first+int(off)) {
+						s.records.at(nums[j])[at] = 1
+					}
+				}
+			}
+			for n := range f.folds {
+				c := &f.folds[n]
+				in := &f.columns[c.column]
+				rows := shardRows{offs: offs, nums: nums, first: first, valid: columns[c.column].Valid, mask: masks[c.view]}
+				if c.Number {
+					c.addNumbers(s, rows, in.floats[lo:])
+				} else {
+					c.addCodes(s, rows, in.codes[lo:], func(unit uint32, code int32, head *uint64) {
+						f.tally[i].add(f.set.keys, unit, uint32(n), code, 1, head)
+					})
+				}
+			}
+		})
+	})
+	f.set.row += int64(rows)
+	return nil
+}
+
+// sort sorts a column of a chunk by shards. Whole numbers become floats, as the columns of a mechanism are: decimals are
+// divided by their power of ten, and times are in seconds.
+func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
+	to, k := &f.columns[column], f.set.keys
+	switch {
+	case v.Codes != nil:
+		sortColumn(k, s, to.codes, func(off int) int32 { return v.Codes[first+off] })
+	case v.Float64 != nil:
+		sortColumn(k, s, to.floats, func(off int) float64 { return v.Float64[first+off] })
+	case v.Unsigned:
+		sortColumn(k, s, to.floats, func(off int) float64 { return float64(uint64(v.Int64[first+off])) })
+	default:
+		divisor := math.Pow10(v.Scale)
+		switch v.Unit {
+		case table.Millisecond:
+			divisor = 1e3
+		case table.Microsecond:
+			divisor = 1e6
+		case table.Nanosecond:
+			divisor = 1e9
+		}
+		sortColumn(k, s, to.floats, func(off int) float64 { return float64(v.Int64[first+off]) / divisor })
+	}
+}

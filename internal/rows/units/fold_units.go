@@ -1,0 +1,304 @@
+package units
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// blockUnits is how many units a block of folded units has.
+const blockUnits = 1 << 16
+
+// FoldedUnits are all units of a table, folded.
+type FoldedUnits struct {
+	folds   []cell
+	blocks  []*foldedBlock
+	filling *foldedBlock
+	units   int64
+	missing int64
+	size    int      // of a block: blockUnits, or what a small table needs
+	dicts   []uint64 // the names of the domains, for each fold
+	memory  int64    // what blocks may take,
+	taken   int64    // and what they would if all were in memory
+	dir     string
+	disk    *scratch
+}
+
+// foldedBlock holds the folded values of up to blockUnits units.
+type foldedBlock struct {
+	rows   int
+	values [][]uint64 // for each fold; nil where the block is on the disk
+	valid  [][]uint64 // bitmaps
+	at     int64      // where it is on the disk
+}
+
+func (u *FoldedUnits) newBlock() *foldedBlock {
+	b := &foldedBlock{values: make([][]uint64, len(u.folds)), valid: make([][]uint64, len(u.folds))}
+	for i := range u.folds {
+		b.values[i], b.valid[i] = make([]uint64, u.size), make([]uint64, u.size/64)
+	}
+	return b
+}
+
+// foldBytes is what one fold of a block takes.
+func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
+
+// dictionaries numbers the domains of folded columns. The numbers of package table begin at 1 and do not come this far.
+var dictionaries atomic.Uint64
+
+func newDictionary() uint64 { return 1<<63 | dictionaries.Add(1) }
+
+// Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse. The folder is of no
+// more use.
+func (f *Folder) Finish() (*FoldedUnits, error) {
+	defer f.Close()
+	if err := f.set.keys.err(); err != nil {
+		return nil, err
+	}
+	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
+		size: int(min(blockUnits, (f.set.row+63)&^63))}
+	for range f.folds {
+		u.dicts = append(u.dicts, newDictionary())
+	}
+	sources, err := f.streams()
+	if err == nil {
+		err = merge(sources, f.results(), f.set.row, u.add)
+	}
+	if err == nil {
+		err = u.end()
+	}
+	if err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
+}
+
+// Close gives up the memory and the file of a folder. Finish does the same.
+func (f *Folder) Close() error {
+	f.set.free()
+	f.tally, f.parts = [shards]tally{}, nil
+	err := f.disk.close()
+	f.disk = nil
+	return err
+}
+
+// results is the number of words of a unit's results.
+func (f *Folder) results() int { return 1 + len(f.folds) + (len(f.folds)+63)/64 }
+
+// foldedShard is a stream of the results of a shard's units.
+type foldedShard struct {
+	folder *Folder
+	unit   *unitShard
+	tally  *tally
+	at     int
+}
+
+func (s *foldedShard) peek() (int64, error) {
+	if s.at == s.unit.records.count {
+		return ended, nil
+	}
+	return int64(s.unit.records.at(uint32(s.at))[firstWord] &^ ownUnit), nil
+}
+
+// next writes the first row, the results, and a bit for each of them that is there.
+func (s *foldedShard) next(out []uint64) {
+	record := s.unit.records.at(uint32(s.at))
+	s.at++
+	f := s.folder
+	n := len(f.folds)
+	clear(out)
+	out[0] = record[firstWord] &^ ownUnit
+	for i := range f.folds {
+		c := &f.folds[i]
+		if at := f.passed[c.view]; at > 0 && record[at] == 0 {
+			continue
+		}
+		if x, ok := c.result(s.tally, record[c.at:]); ok {
+			out[1+i] = x
+			out[1+n+i>>6] |= 1 << (i & 63)
+		}
+	}
+}
+
+// add takes the results of the next unit.
+func (u *FoldedUnits) add(record []uint64) error {
+	n := len(u.folds)
+	if u.units%blockUnits == 0 {
+		if err := u.end(); err != nil {
+			return err
+		}
+		u.filling = u.newBlock()
+	}
+	b := u.filling
+	for i := range n {
+		b.values[i][b.rows] = record[1+i]
+		b.valid[i][b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
+	}
+	b.rows++
+	u.units++
+	return nil
+}
+
+// end takes the block that was filled, and writes it to the disk where memory is short.
+func (u *FoldedUnits) end() (err error) {
+	b := u.filling
+	if b == nil {
+		return nil
+	}
+	u.filling = nil
+	u.blocks = append(u.blocks, b)
+	if u.taken += int64(len(u.folds)) * u.foldBytes(); u.taken <= u.memory {
+		return nil
+	}
+	if u.disk == nil {
+		if u.disk, err = newScratch(u.dir); err != nil {
+			return err
+		}
+	}
+	b.at = u.disk.size
+	for i := range u.folds {
+		for _, part := range [][]uint64{b.values[i], b.valid[i]} {
+			if _, err := u.disk.write(asBytes(part)); err != nil {
+				return err
+			}
+		}
+	}
+	b.values, b.valid = nil, nil
+	return nil
+}
+
+// read returns the values of a fold and which of them are there. It may use to.
+func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, valid []uint64, err error) {
+	if b.values != nil {
+		return b.values[fold], b.valid[fold], nil
+	}
+	if *to == nil {
+		*to = make([]uint64, u.foldBytes()/8)
+	}
+	err = u.disk.readAt(asBytes(*to), b.at+int64(fold)*u.foldBytes())
+	return (*to)[:u.size], (*to)[u.size:], err
+}
+
+// Units is the number of units. Under add-remove it is private (P19).
+func (u *FoldedUnits) Units() int64 { return u.units }
+
+// NullRows is the number of rows that name no unit. It is private.
+func (u *FoldedUnits) NullRows() int64 { return u.missing }
+
+// Close gives up the file of units that did not fit in memory.
+func (u *FoldedUnits) Close() error {
+	u.blocks = nil
+	err := u.disk.close()
+	u.disk = nil
+	return err
+}
+
+// View returns the units as one view sees them.
+func (u *FoldedUnits) View(view int) *Folded { return &Folded{units: u, view: view} }
+
+// Folded is a table of units: a row of it is a unit. Its methods may be called from several goroutines.
+type Folded struct {
+	units *FoldedUnits
+	view  int
+}
+
+// Rows is the number of units, the same in all views. Under add-remove it is private (P19).
+func (f *Folded) Rows() int64 { return f.units.units }
+
+// Scan hands the folded values over as (*table.Table).Scan does, in blocks of 65,536 units. The slices of a batch belong
+// to visit until it returns, which may write to them. Workers and Content have no meaning here.
+func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
+	wanted := make([]int, len(o.Columns))
+	columns := make([]foldedColumn, len(o.Columns))
+	for i, name := range o.Columns {
+		wanted[i] = slices.IndexFunc(f.units.folds, func(c cell) bool { return c.view == f.view && c.Column == name })
+		if wanted[i] < 0 {
+			return fmt.Errorf("units: column %s is not folded in view %d", name, f.view)
+		}
+	}
+	for at := range f.units.blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := f.units.blocks[at]
+		batch := table.Batch{Block: table.Block{First: int64(at) * blockUnits, Rows: b.rows}, Picked: table.Pick{All: true}, Rows: b.rows}
+		if o.Pick != nil {
+			pick, err := o.Pick(batch.Block)
+			if err != nil {
+				return err
+			}
+			batch.Picked = pick
+			if !pick.All {
+				batch.Rows = len(pick.Rows)
+			}
+		}
+		if batch.Rows > 0 {
+			batch.Columns = batch.Columns[:0]
+			for i, w := range wanted {
+				words, valid, err := f.units.read(b, w, &columns[i].words)
+				if err != nil {
+					return err
+				}
+				batch.Columns = append(batch.Columns, columns[i].values(&f.units.folds[w], f.units.dicts[w], words, valid, batch.Picked, batch.Rows))
+			}
+			if err := visit(batch); err != nil {
+				return err
+			}
+		}
+		if o.Progress != nil {
+			o.Progress(batch.Block.First + int64(batch.Block.Rows))
+		}
+	}
+	return ctx.Err()
+}
+
+// foldedColumn is the memory in which one column of a scan is delivered.
+type foldedColumn struct {
+	words  []uint64
+	floats []float64
+	codes  []int32
+	valid  []byte
+}
+
+// values gathers the picked units of a block.
+func (c *foldedColumn) values(fold *cell, dict uint64, words, valid []uint64, pick table.Pick, rows int) table.Values {
+	c.valid = fit(c.valid, (rows+7)/8)
+	clear(c.valid)
+	if fold.delivers() {
+		c.floats = fit(c.floats, rows)
+	} else {
+		c.codes = fit(c.codes, rows)
+	}
+	all := true
+	for i := range rows {
+		at := i
+		if !pick.All {
+			at = int(pick.Rows[i])
+		}
+		if fold.delivers() {
+			c.floats[i] = math.Float64frombits(words[at])
+		} else {
+			c.codes[i] = int32(words[at])
+		}
+		if valid[at>>6]>>(at&63)&1 == 1 {
+			c.valid[i>>3] |= 1 << (i & 7)
+		} else {
+			all = false
+		}
+	}
+	v := table.Values{Kind: table.Float}
+	if fold.delivers() {
+		v.Float64 = c.floats[:rows]
+	} else {
+		v.Kind, v.Codes, v.Dict, v.DictID = table.String, c.codes[:rows], fold.Domain, dict
+	}
+	if !all {
+		v.Valid = c.valid[:(rows+7)/8]
+	}
+	return v
+}

@@ -1,0 +1,62 @@
+package units
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// NullUnits says what becomes of a row whose unit is missing. The zero value is invalid.
+type NullUnits string
+
+// The rules for rows without a unit.
+const (
+	RefuseNulls NullUnits = "refuse" // Finish returns ErrNullKey
+	DropNulls   NullUnits = "drop"   // the row belongs to no unit and is not seen
+	OwnNulls    NullUnits = "own"    // the row is a unit of its own
+)
+
+func (n NullUnits) valid() bool { return n == RefuseNulls || n == DropNulls || n == OwnNulls }
+
+// What can go wrong after the first row. The texts are fixed (P20).
+var (
+	ErrNullKey  = errors.New("units: a row names no unit")
+	ErrDiskFull = errors.New("units: the units do not fit in memory, and the disk for them is full")
+	ErrDisk     = errors.New("units: the units do not fit in memory, and the disk for them cannot be used")
+	ErrLimit    = errors.New("units: there are more units than can be numbered")
+)
+
+var errShape = errors.New("units: a column does not have the shape that was declared") // the caller's mistake
+
+// parallel calls do for every i below n, on all processors.
+func parallel(n int, do func(i int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if workers <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// bit reads a bitmap as table.Values.Valid has it: least significant bit first, and nil for all ones.
+func bit(b []byte, i int) bool { return b == nil || b[i>>3]>>(i&7)&1 == 1 }
+
+// fit returns a slice of at least n elements, x if that has them. The elements have no meaning.
+func fit[T any](x []T, n int) []T {
+	if len(x) >= n {
+		return x
+	}
+	return make([]T, n)
+}

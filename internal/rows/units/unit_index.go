@@ -1,0 +1,162 @@
+package units
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// IndexSpec says how units are numbered.
+type IndexSpec struct {
+	Null   NullUnits
+	Memory int64  // the most bytes that the index may take; 0 means table.DefaultMemory
+	Dir    string // where goes what does not fit; "" is the folder of temporary files
+	_      struct{}
+}
+
+// Index gives each row of a table the number of its unit. Units are numbered from 0, in the order of their first rows.
+//
+// # Contract
+//
+// Two rows have the same number exactly if their keys are equal, and a row without a key has none (-1) or, where the rule
+// says so, one that no other row has. Proof: fold.proof.md.
+type Index struct {
+	spec    IndexSpec
+	set     *unitSet
+	next    uint32   // the number of the next unit
+	numbers numbers  // of the rows
+	places  []uint64 // where the new units of a chunk stand, by the rows that made them
+	ids     []uint32 // the numbers of the rows of a chunk
+	units   int64
+	disk    *scratch // nil as long as all units fit in memory
+	parts   []partition
+	epochs  []epoch
+}
+
+// noUnit is the number of a row that belongs to no unit, as a row keeps it.
+const noUnit = math.MaxUint32
+
+// NewIndex makes an empty index.
+func NewIndex(spec IndexSpec) (*Index, error) {
+	if !spec.Null.valid() || spec.Memory < 0 {
+		return nil, fmt.Errorf("units: an index needs a rule for rows without a unit")
+	}
+	if spec.Memory == 0 {
+		spec.Memory = table.DefaultMemory
+	}
+	x := &Index{spec: spec, set: newUnitSet(spec.Null, ownWords)}
+	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/2/(4*chunkRows))}
+	return x, nil
+}
+
+// Add numbers rows. Calls come in the order of the table.
+func (x *Index) Add(unit table.Values, rows int) error {
+	for first := 0; first < rows; first += chunkRows {
+		if err := x.chunk(&unit, first, min(chunkRows, rows-first)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Index) chunk(unit *table.Values, first, rows int) error {
+	x.places, x.ids = fit(x.places, rows), fit(x.ids, rows)
+	err := x.set.split(unit, first, rows, func(*stretch) {})
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		x.ids[i] = noUnit
+	}
+	if err := x.makeRoom(); err != nil {
+		return err
+	}
+	var before [shards]int
+	parallel(shards, func(i int) {
+		before[i] = x.set.shards[i].records.count
+		x.set.find(i, unit, first)
+	})
+	if err := x.number(&before, rows); err != nil {
+		return err
+	}
+	parallel(shards, func(i int) {
+		x.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
+			for j, off := range offs {
+				x.ids[off] = uint32(s.records.at(nums[j])[firstWord])
+			}
+		})
+	})
+	x.set.row += int64(rows)
+	return x.numbers.add(x.ids[:rows])
+}
+
+// number numbers the new units of a chunk in the order of their rows. The number takes the place of the row.
+func (x *Index) number(before *[shards]int, rows int) error {
+	made := 0
+	for i := range before {
+		s := &x.set.shards[i]
+		for n := before[i]; n < s.records.count; n++ {
+			row := int64(s.records.at(uint32(n))[firstWord] &^ ownUnit)
+			x.places[row-x.set.row] = uint64(i)<<32 | uint64(n) + 1
+			made++
+		}
+	}
+	if made == 0 {
+		return nil
+	}
+	if int64(x.next)+int64(made) >= noUnit {
+		return ErrLimit
+	}
+	for row, p := range x.places[:rows] {
+		if p == 0 {
+			continue
+		}
+		x.places[row] = 0
+		r := x.set.shards[(p-1)>>32].records.at(uint32(p - 1))
+		r[firstWord] = r[firstWord]&ownUnit | uint64(x.next)
+		x.next++
+	}
+	return nil
+}
+
+// Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse.
+func (x *Index) Finish() error {
+	if err := x.set.keys.err(); err != nil {
+		return err
+	}
+	x.units = int64(x.next)
+	if x.disk != nil {
+		if err := x.settle(); err != nil {
+			return err
+		}
+	}
+	x.set.free()
+	if x.units > math.MaxInt32 {
+		return ErrLimit
+	}
+	return nil
+}
+
+// Rows is the number of rows of the table. Under add-remove it is private (P19).
+func (x *Index) Rows() int64 { return x.numbers.rows }
+
+// Units is the number of units, after Finish. Under add-remove it is private.
+func (x *Index) Units() int64 { return x.units }
+
+// NullRows is the number of rows that name no unit. It is private.
+func (x *Index) NullRows() int64 { return x.set.keys.missing }
+
+// Numbers writes the numbers of the units of consecutive rows: -1 where a row belongs to none. It may be called from
+// several goroutines after Finish.
+func (x *Index) Numbers(first int64, dst []int32) error { return x.numbers.read(first, dst) }
+
+// Close gives up the memory and the files of the index.
+func (x *Index) Close() error {
+	x.set.free()
+	x.parts = nil
+	err := errors.Join(x.disk.close(), x.numbers.disk.close())
+	x.disk, x.numbers = nil, numbers{}
+	return err
+}

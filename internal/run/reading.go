@@ -1,0 +1,146 @@
+package run
+
+import (
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows"
+	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// reading turns the columns that a source delivers into those that a job declares: it
+// looks up, derives and judges conditions, block by block.
+type reading struct {
+	sources []string // the columns that the source has to deliver
+	wants   []job.Column
+	values  []table.Values // of wants: numbers as they stand, categories as codes of their domain
+	masks   [][]byte       // of the conditions
+
+	from    []int             // where the values of wants come from: sources, or behind them what is computed
+	program *rows.Evaluator   // nil where nothing is computed
+	inputs  []int             // of the program, among the sources
+	flags   []bool            // those that are true or false
+	codes   map[int]*Preparer // of the sources that are categories in an expression
+	buffers []table.Values
+}
+
+// newReading settles how columns and conditions are made, from the rows of the table or
+// from the folded rows of units.
+func newReading(j *job.Job, lookups []*rows.Lookup, names []string, conditions []job.Expression, folded bool) (*reading, error) {
+	r := &reading{codes: map[int]*Preparer{}}
+	var computed []string
+	for _, name := range names {
+		c, _ := j.Dataset.Column(name)
+		r.wants = append(r.wants, c)
+		if isComputed(&c, folded) {
+			r.from = append(r.from, -1-appended(&computed, name))
+		} else {
+			r.from = append(r.from, appended(&r.sources, name))
+		}
+	}
+	r.values = make([]table.Values, len(names))
+	if len(computed) == 0 && len(conditions) == 0 {
+		return r, nil
+	}
+	program, err := compile(j, lookups, computed, conditions, folded)
+	if err != nil {
+		return nil, err
+	}
+	r.program = program.Evaluator()
+	for _, name := range program.Needs() {
+		at := appended(&r.sources, name)
+		r.inputs = append(r.inputs, at)
+		known, _ := program.Column(name)
+		r.flags = append(r.flags, known.Type == formula.Bool)
+		if c, _ := j.Dataset.Column(name); c.Type == job.Category && r.codes[at] == nil {
+			r.codes[at] = NewPreparer(forFold(c, folded))
+		}
+	}
+	return r, nil
+}
+
+// isComputed reports whether a column is made here, and does not come from the source.
+func isComputed(c *job.Column, folded bool) bool {
+	if folded {
+		return c.Derived != nil && c.Derived.AfterFold
+	}
+	return c.Derived != nil || c.Lookup != nil
+}
+
+// forFold is a column as it is after the fold: a unit without a value has a missing one.
+func forFold(c job.Column, folded bool) job.Column {
+	if folded && c.Missing.Rule == job.Refuse {
+		c.Missing = job.Handling{Rule: job.Drop}
+	}
+	return c
+}
+
+// read computes the values of a block and its masks.
+func (r *reading) read(b table.Batch) error {
+	in := r.buffers[:0]
+	for i := range r.sources {
+		v := b.Columns[i]
+		if p := r.codes[i]; p != nil {
+			ready, err := p.Prepare(v, b.Rows)
+			if err != nil {
+				return err
+			}
+			v = table.Values{Kind: table.String, Codes: ready.Codes, Dict: p.Column.Domain}
+		}
+		in = append(in, v)
+	}
+	r.buffers = in
+	var computed []table.Values
+	if r.program != nil {
+		args := make([]table.Values, len(r.inputs))
+		for i, at := range r.inputs {
+			if args[i] = in[at]; r.flags[i] && args[i].Codes != nil {
+				args[i] = truths(args[i].Codes)
+			}
+		}
+		out := r.program.Eval(args, b.Rows)
+		computed, r.masks = out.Columns, out.Masks
+	}
+	for i, at := range r.from {
+		if at >= 0 {
+			r.values[i] = in[at]
+		} else {
+			r.values[i] = computed[-1-at]
+		}
+	}
+	return nil
+}
+
+// preparers are what makes the values of wants ready for mechanisms. present says that
+// there are units of which no row counts: what they do not have is not missing.
+func (r *reading) preparers(present bool) []*Preparer {
+	out := make([]*Preparer, len(r.wants))
+	for i, c := range r.wants {
+		out[i] = NewPreparer(forFold(c, present))
+	}
+	return out
+}
+
+// prepare makes the values that were read last ready for mechanisms.
+func (r *reading) prepare(preparers []*Preparer, n int) ([]sdk.Values, error) {
+	ready := make([]sdk.Values, len(preparers))
+	for i, p := range preparers {
+		if at := r.from[i]; at >= 0 && r.codes[at] != nil {
+			ready[i] = sdk.Values{Codes: r.values[i].Codes} // its rules are applied
+			continue
+		}
+		v, err := p.Prepare(r.values[i], n)
+		if err != nil {
+			return nil, err
+		}
+		ready[i] = sdk.Values{Float64: v.floats, Codes: v.Codes, Valid: v.valid}
+	}
+	return ready, nil
+}
+
+// at is where a column stands among the wants.
+func (r *reading) at(name string) int {
+	return slices.IndexFunc(r.wants, func(c job.Column) bool { return c.Name == name })
+}

@@ -1,0 +1,265 @@
+package run
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// sink is where one release's rows go: which of the prepared columns it reads, which rows
+// count, and the writer that hands them to the mechanism.
+type sink struct {
+	wants []int // of the prepared columns; cellsAt stands for the column of cells
+	masks []int // of the conditions, all of which must hold
+	cap   *units.Kept
+	cells *celled
+	to    host.RowWriter
+}
+
+// cellsAt stands among the columns of a sink for its column of cells.
+const cellsAt = -1
+
+// celled computes the cell of each row from the codes of the group columns.
+type celled struct {
+	by    []int // of the prepared columns
+	sizes []int32
+	other int32 // the cell of rows in no other, -1 where there is none
+	codes []int32
+}
+
+func newCelled(c *plan.Cells, s *sample) *celled {
+	out := &celled{other: -1}
+	for _, b := range c.By {
+		out.by = append(out.by, s.want(b.Name))
+		out.sizes = append(out.sizes, int32(len(b.Domain)))
+	}
+	if c.Other != "" {
+		out.other = int32(c.Len() - 1)
+	}
+	return out
+}
+
+// of is the cell of each row, -1 where the row does not count.
+func (c *celled) of(rows int, ready []sdk.Values, mask []byte) []int32 {
+	if cap(c.codes) < rows {
+		c.codes = make([]int32, rows)
+	}
+	codes := c.codes[:rows]
+	clear(codes)
+	for k, at := range c.by {
+		size := c.sizes[k]
+		for i, code := range ready[at].Codes {
+			if code < 0 || codes[i] < 0 {
+				codes[i] = -1
+			} else {
+				codes[i] = codes[i]*size + code
+			}
+		}
+	}
+	if c.other >= 0 {
+		for i, code := range codes {
+			if code < 0 {
+				codes[i] = c.other
+			}
+		}
+	}
+	if mask != nil {
+		for i := range codes {
+			if mask[i>>3]>>(i&7)&1 == 0 {
+				codes[i] = -1
+			}
+		}
+	}
+	return codes
+}
+
+// newSink says what a release reads of a sample.
+func newSink(s *sample, rel *plan.Release, capped *units.Kept) sink {
+	out := sink{cap: capped}
+	for _, name := range rel.Plan.Columns {
+		if rel.Cells.Label(name) {
+			out.wants = append(out.wants, cellsAt)
+		} else {
+			out.wants = append(out.wants, s.want(name))
+		}
+	}
+	if rel.Cells != nil {
+		out.cells = newCelled(rel.Cells, s)
+	}
+	if rel.Job.Where.Said() && !s.folded { // else it was applied before the fold (P24)
+		out.masks = append(out.masks, s.condition(rel.Job.Where))
+	}
+	if rel.Job.Having.Said() {
+		out.masks = append(out.masks, s.condition(rel.Job.Having))
+	}
+	return out
+}
+
+// write hands one block of prepared columns to the mechanism.
+func (s *sink) write(b block) error {
+	mask := s.mask(b)
+	some := make([]sdk.Values, len(s.wants))
+	for i, k := range s.wants {
+		switch {
+		case k == cellsAt:
+			some[i] = sdk.Values{Codes: s.cells.of(b.rows, b.ready, mask)}
+		case mask == nil:
+			some[i] = b.ready[k]
+		default:
+			some[i] = masked(b.ready[k], mask)
+		}
+	}
+	if apart, ok := s.to.(*spool); ok {
+		return apart.add(s.cells.of(b.rows, b.ready, mask), some, b.weights)
+	}
+	return s.to.Write(sdk.Batch{Rows: b.rows, Columns: some, Weights: b.weights})
+}
+
+// mask is a bitmap of the rows that count, nil for all.
+func (s *sink) mask(b block) []byte {
+	var out []byte
+	and := func(m []byte) {
+		if out == nil {
+			out = slices.Clone(m)
+			return
+		}
+		for i := range out {
+			out[i] &= m[i]
+		}
+	}
+	for _, m := range s.masks {
+		and(b.masks[m])
+	}
+	if b.present != nil {
+		and(b.present)
+	}
+	if s.cap != nil {
+		kept := make([]byte, (b.rows+7)/8)
+		for i := range b.rows {
+			if s.cap.Has(b.row(i)) {
+				kept[i>>3] |= 1 << (i & 7)
+			}
+		}
+		and(kept)
+	}
+	return out
+}
+
+// masked are values of which only the rows in mask are there (P24).
+func masked(v sdk.Values, mask []byte) sdk.Values {
+	if v.Codes != nil {
+		codes := slices.Clone(v.Codes)
+		for i := range codes {
+			if mask[i>>3]>>(i&7)&1 == 0 {
+				codes[i] = -1
+			}
+		}
+		return sdk.Values{Codes: codes}
+	}
+	valid := slices.Clone(mask)
+	for i := range v.Valid {
+		if i < len(valid) {
+			valid[i] &= v.Valid[i]
+		}
+	}
+	return sdk.Values{Float64: v.Float64, Valid: valid}
+}
+
+// sinkError says that a mechanism takes no more rows.
+type sinkError struct{ error }
+
+func (e *sinkError) Unwrap() error { return e.error }
+
+// fanOut writes one block to every sink at once and waits for all of them.
+func fanOut(sinks []sink, b block) error {
+	if len(sinks) == 1 {
+		return sinks[0].write(b)
+	}
+	errs := make(chan error, len(sinks))
+	for i := range sinks {
+		go func() { errs <- guarded(func() error { return sinks[i].write(b) }) }()
+	}
+	var all []error
+	for range sinks {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+// spool keeps the rows of a release by cell, for a mechanism that is run on each cell by
+// itself. It stands in for the mechanism while the sample is read.
+type spool struct {
+	cells []sdk.Batch
+}
+
+func newSpool(cells, columns int) *spool {
+	s := &spool{cells: make([]sdk.Batch, cells)}
+	for i := range s.cells {
+		s.cells[i].Columns = make([]sdk.Values, columns)
+	}
+	return s
+}
+
+// Write is not used: rows come by add.
+func (s *spool) Write(sdk.Batch) error {
+	return errors.New("rows of a release by group come with their group")
+}
+
+// add keeps the rows that are in a cell.
+func (s *spool) add(codes []int32, columns []sdk.Values, weights []float64) error {
+	for i, code := range codes {
+		if code < 0 {
+			continue
+		}
+		to := &s.cells[code]
+		for k, v := range columns {
+			c := &to.Columns[k]
+			if v.Codes != nil {
+				c.Codes = append(c.Codes, v.Codes[i])
+				continue
+			}
+			if to.Rows>>3 == len(c.Valid) {
+				c.Valid = append(c.Valid, 0)
+			}
+			if v.Valid == nil || v.Valid[i>>3]>>(i&7)&1 == 1 {
+				c.Valid[to.Rows>>3] |= 1 << (to.Rows & 7)
+			}
+			c.Float64 = append(c.Float64, v.Float64[i])
+		}
+		if weights != nil {
+			to.Weights = append(to.Weights, weights[i])
+		}
+		to.Rows++
+	}
+	return nil
+}
+
+// spoolRows is how many rows of a cell are handed over at once.
+const spoolRows = 1 << 16
+
+// feed hands the rows of one cell to a mechanism, in blocks.
+func (s *spool) feed(cell int, w host.RowWriter) error {
+	all := s.cells[cell]
+	for first := 0; first < all.Rows; first += spoolRows {
+		end := min(first+spoolRows, all.Rows)
+		b := sdk.Batch{Rows: end - first, Columns: make([]sdk.Values, len(all.Columns))}
+		for k, c := range all.Columns {
+			if c.Codes != nil {
+				b.Columns[k].Codes = c.Codes[first:end]
+			} else {
+				b.Columns[k] = sdk.Values{Float64: c.Float64[first:end], Valid: c.Valid[first/8 : (end+7)/8]}
+			}
+		}
+		if all.Weights != nil {
+			b.Weights = all.Weights[first:end]
+		}
+		if err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package run
+
+import (
+	"context"
+	"math/bits"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// rowSource is where the rows of draws come from: the table, a slice of it, or its units.
+type rowSource interface {
+	Rows() int64
+	Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error
+}
+
+// rowSet is a set of rows of a table, one bit each.
+type rowSet struct {
+	words []uint64
+	rank  []int64 // how many are in the set before each word
+}
+
+func newRowSet(rows int64) *rowSet { return &rowSet{words: make([]uint64, (rows+63)/64)} }
+
+func (s *rowSet) add(row int64)      { s.words[row>>6] |= 1 << (row & 63) }
+func (s *rowSet) has(row int64) bool { return s.words[row>>6]>>(row&63)&1 == 1 }
+
+// count counts the rows, after the last one is added.
+func (s *rowSet) count() int64 {
+	s.rank = make([]int64, len(s.words)+1)
+	for i, w := range s.words {
+		s.rank[i+1] = s.rank[i] + int64(bits.OnesCount64(w))
+	}
+	return s.rank[len(s.words)]
+}
+
+// before is how many rows of the set come before a row.
+func (s *rowSet) before(row int64) int64 {
+	if row>>6 == int64(len(s.words)) {
+		return s.rank[len(s.words)]
+	}
+	return s.rank[row>>6] + int64(bits.OnesCount64(s.words[row>>6]&(1<<(row&63)-1)))
+}
+
+// sliced is the part of a table that a job means (P26). To draws and mechanisms it is the
+// table: its rows are counted from 0.
+type sliced struct {
+	whole *table.Table
+	set   *rowSet
+	rows  int64
+}
+
+// newSlice finds the rows of a slice. Its column is public, so it may be read before the
+// debit.
+func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *job.Slice) (*sliced, error) {
+	out := &sliced{whole: t, set: newRowSet(t.Rows())}
+	p := NewPreparer(job.Column{Name: s.Column, Type: job.Category, Domain: []string{s.Is}, Missing: job.Handling{Rule: job.Drop}, Outside: job.Handling{Rule: job.Drop}})
+	err := t.Scan(ctx, table.ScanOptions{Columns: []string{s.Column}, Content: content}, func(b table.Batch) error {
+		values, err := p.Prepare(b.Columns[0], b.Rows)
+		if err != nil {
+			return err
+		}
+		for row, code := range values.Codes {
+			if code == 0 {
+				out.set.add(b.Block.First + int64(row))
+			}
+		}
+		return nil
+	})
+	out.rows = out.set.count()
+	return out, err
+}
+
+// Rows is the number of rows of the slice.
+func (s *sliced) Rows() int64 { return s.rows }
+
+// Scan visits the rows of the slice as the table would visit its own.
+func (s *sliced) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
+	pick, passed := o.Pick, o.Progress
+	o.Pick = func(b table.Block) (table.Pick, error) {
+		mine, all := s.block(b)
+		if mine.Rows == 0 {
+			return table.Pick{}, nil
+		}
+		some := table.Pick{All: true}
+		if pick != nil {
+			var err error
+			if some, err = pick(mine); err != nil {
+				return some, err
+			}
+		}
+		switch {
+		case some.All && all:
+			return table.Pick{All: true}, nil
+		case !some.All && len(some.Rows) == 0:
+			return table.Pick{}, nil
+		}
+		return table.Pick{Rows: s.places(b, some)}, nil
+	}
+	if passed != nil {
+		o.Progress = func(rows int64) { passed(s.set.before(rows)) }
+	}
+	return s.whole.Scan(ctx, o, func(b table.Batch) error {
+		first := b.Block
+		b.Block, _ = s.block(first)
+		if !b.Picked.All {
+			for i, r := range b.Picked.Rows { // the scan's own memory
+				b.Picked.Rows[i] = uint32(s.set.before(first.First+int64(r)) - b.Block.First)
+			}
+		}
+		return visit(b)
+	})
+}
+
+// block is a block of the table with the rows of the slice alone; all says that it has no
+// others.
+func (s *sliced) block(b table.Block) (mine table.Block, all bool) {
+	mine = b
+	mine.First = s.set.before(b.First)
+	mine.Rows = int(s.set.before(b.First+int64(b.Rows)) - mine.First)
+	return mine, mine.Rows == b.Rows
+}
+
+// places are the rows of a block of the table that were picked among those of the slice.
+func (s *sliced) places(b table.Block, some table.Pick) []uint32 {
+	out := make([]uint32, 0, b.Rows)
+	at, next := uint32(0), 0
+	for row := range b.Rows {
+		if !s.set.has(b.First + int64(row)) {
+			continue
+		}
+		if some.All {
+			out = append(out, uint32(row))
+		} else if next < len(some.Rows) && some.Rows[next] == at {
+			out = append(out, uint32(row))
+			next++
+		}
+		at++
+	}
+	return out
+}

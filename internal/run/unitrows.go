@@ -1,0 +1,278 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// unitRows are the rows of a job whose units have several (P22): folded to one row each,
+// or capped.
+type unitRows struct {
+	views map[string]rowSource   // the folded units, by the condition on their rows
+	index *units.Index           // the unit of each row, where they are capped
+	sets  map[string]*units.Kept // the rows that count, by condition and groups
+	units int64
+}
+
+func (u *unitRows) folds() bool  { return u != nil && u.views != nil }
+func (u *unitRows) caps() bool   { return u != nil && u.index != nil }
+func (u *unitRows) count() int64 { return u.units }
+
+// capped are the rows that count in a release, nil for all.
+func (u *unitRows) capped(rel *plan.Release) *units.Kept {
+	if !u.caps() {
+		return nil
+	}
+	return u.sets[capKey(rel)]
+}
+
+// capKey tells apart the releases whose units are capped apart.
+func capKey(rel *plan.Release) string {
+	key := rel.Job.Where.Text + "\x00" + rel.Job.Other
+	for _, name := range rel.Job.By {
+		key += "\x00" + name
+	}
+	return key
+}
+
+// errSize says that the number of units is another than the job says. It comes after the
+// debit: who has a row is private.
+var errSize = failure.New(failure.ExitSource, "DATA_SIZE", "dataset.size is not the number of units in the table"+failure.SpentOnly)
+
+// settleUnits holds the table to what the job says of its units, and folds or caps them.
+// It comes after the debit: what it finds depends on values (P20).
+func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
+	d := &r.Plan.Job.Dataset
+	var err error
+	switch {
+	case d.Folds():
+		err = r.fold(ctx)
+	case d.Cap != nil:
+		err = r.cap(ctx, src)
+	default:
+		return r.checkUnit(ctx)
+	}
+	if err == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
+		err = errSize
+	}
+	return err
+}
+
+// presence is the folded column that counts the rows of a unit that count.
+const presence = "(rows)"
+
+// fold makes one row of the rows of each unit, for each condition apart.
+func (r *Runner) fold(ctx context.Context) error {
+	d := &r.Plan.Job.Dataset
+	var names []string
+	conditions := []job.Expression{{}} // the first one holds for all rows
+	for _, draw := range r.Plan.Draws {
+		for _, name := range draw.Design.Facts().UnitColumns {
+			appended(&names, name)
+		}
+		for _, rel := range draw.Releases {
+			for _, name := range rel.Counts() {
+				for _, name := range d.BeforeFold(name) {
+					appended(&names, name)
+				}
+			}
+			if e := rel.Job.Where; e.Said() && !slices.ContainsFunc(conditions, func(o job.Expression) bool { return o.Text == e.Text }) {
+				conditions = append(conditions, e)
+			}
+		}
+	}
+	in, err := newReading(r.Plan.Job, r.Table.lookups, names, conditions[1:], false)
+	if err != nil {
+		return err
+	}
+	spec := units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: len(conditions), Memory: r.Table.memory}
+	for _, c := range in.wants {
+		f := units.Fold{Column: c.Name, By: string(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
+		if f.Number {
+			f.Lower, f.Upper = job.Up(c.Lower), job.Down(c.Upper)
+		}
+		spec.Columns = append(spec.Columns, f)
+	}
+	spec.Columns = append(spec.Columns, units.Fold{Column: presence, By: string(job.FoldCount), Number: true, Upper: 1 << 53})
+	folder, err := units.NewFolder(spec)
+	if err != nil {
+		return err
+	}
+	columns := slices.Clone(in.sources)
+	unit := appended(&columns, d.Key.Column)
+	numbers := in.preparers(false)
+	ones := table.Values{Kind: table.Float}
+	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
+		if err := in.read(b); err != nil {
+			return err
+		}
+		values, err := in.unfolded(numbers, b.Rows)
+		if err != nil {
+			return err
+		}
+		for len(ones.Float64) < b.Rows {
+			ones.Float64 = append(ones.Float64, 1)
+		}
+		row := ones
+		row.Float64 = row.Float64[:b.Rows]
+		return folder.Add(b.Columns[unit], append(values, row), append([][]byte{nil}, in.masks...), b.Rows)
+	})
+	if err != nil {
+		return err
+	}
+	done, err := folder.Finish()
+	if err != nil {
+		return unitFailure(err)
+	}
+	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units()}
+	for i, e := range conditions {
+		r.units.views[e.Text] = done.View(i)
+	}
+	return nil
+}
+
+// unfolded are the values of a block as a fold takes them: numbers, and codes.
+func (r *reading) unfolded(numbers []*Preparer, n int) ([]table.Values, error) {
+	out := make([]table.Values, len(r.wants))
+	for i, c := range r.wants {
+		v := r.values[i]
+		switch {
+		case c.Type != job.Category:
+			x, err := numbers[i].AsFloats(v, n)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = table.Values{Kind: table.Float, Float64: x, Valid: v.Valid}
+		case r.from[i] >= 0 && r.codes[r.from[i]] != nil:
+			out[i] = v
+		default:
+			ready, err := numbers[i].Prepare(v, n)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = table.Values{Kind: table.String, Codes: ready.Codes, Dict: c.Domain}
+		}
+	}
+	return out, nil
+}
+
+// cap chooses the rows of each unit that count, for each condition and grouping apart.
+func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
+	d := &r.Plan.Job.Dataset
+	index, err := units.NewIndex(units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: r.Table.memory})
+	if err != nil {
+		return err
+	}
+	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: []string{d.Key.Column}, Content: r.Table.Content}, func(b table.Batch) error {
+		return index.Add(b.Columns[0], b.Rows)
+	})
+	if err == nil {
+		err = index.Finish()
+	}
+	if err != nil {
+		return unitFailure(err)
+	}
+	r.units = &unitRows{index: index, sets: map[string]*units.Kept{}, units: index.Units()}
+	for _, draw := range r.Plan.Draws {
+		for _, rel := range draw.Releases {
+			if key := capKey(rel); r.units.sets[key] == nil {
+				if r.units.sets[key], err = r.capOf(ctx, rel, src); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// capOf chooses the rows for one condition and one grouping.
+func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source) (*units.Kept, error) {
+	d := &r.Plan.Job.Dataset
+	s := &sample{job: r.Plan.Job}
+	coder := newCelled(plan.NewCells(r.Plan.Job, &rel.Job), s)
+	one := &sink{cells: coder}
+	if rel.Job.Where.Said() {
+		one.masks = append(one.masks, s.condition(rel.Job.Where))
+	}
+	in, err := newReading(r.Plan.Job, r.Table.lookups, s.columns, s.conditions, false)
+	if err != nil {
+		return nil, err
+	}
+	groups := d.Cap.Groups
+	if len(rel.Job.By) == 0 {
+		groups = 1
+	}
+	capper, err := units.NewCapper(r.units.index, int(groups), int(d.Cap.Rows), src)
+	if err != nil {
+		return nil, err
+	}
+	preparers := in.preparers(false)
+	columns := in.sources
+	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
+		if err := in.read(b); err != nil {
+			return err
+		}
+		out := block{rows: b.Rows, masks: in.masks}
+		if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
+			return err
+		}
+		return capper.Add(b.Block.First, coder.of(b.Rows, out.ready, one.mask(out)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return capper.Finish()
+}
+
+// source is where the rows of a release come from.
+func (r *Runner) source(rel *plan.Release) rowSource {
+	if !r.units.folds() {
+		return r.Table.rows
+	}
+	return r.units.views[rel.Job.Where.Text]
+}
+
+// batches are the releases of a draw that are fed from one scan: not too many, and all of
+// the same rows.
+func (r *Runner) batches(d *plan.Draw) [][]*plan.Release {
+	var out [][]*plan.Release
+	for _, rel := range d.Releases {
+		at := slices.IndexFunc(out, func(b []*plan.Release) bool { return len(b) < together && r.source(b[0]) == r.source(rel) })
+		if at < 0 {
+			at = len(out)
+			out = append(out, nil)
+		}
+		out[at] = append(out[at], rel)
+	}
+	return out
+}
+
+// strata are the units of the public frame of a draw in which the rows lie, nil where it
+// has none.
+func (r *Runner) strata(ctx context.Context, d *plan.Draw) ([]int32, error) {
+	if !r.units.folds() {
+		return r.Table.units[d.Name], r.Table.refused[d.Name]
+	}
+	units, refused, err := findUnits(ctx, r.Plan.Job, d, r.units.views[""], nil)
+	if err == nil {
+		err = refused
+	}
+	return units, err
+}
+
+// unitFailure is what becomes of an error of a fold or an index.
+func unitFailure(err error) error {
+	if errors.Is(err, units.ErrNullKey) {
+		return errUnit
+	}
+	return err
+}

@@ -1,0 +1,230 @@
+package table
+
+import (
+	"io"
+	"iter"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/zeebo/xxh3"
+)
+
+// csvRows are the rows of a block on their way in one scan. They are parsed once, with the piece of the first column; it
+// fills the pieces of the others, too.
+type csvRows struct {
+	file  *csvFile
+	block *csvBlock
+	lead  *piece
+	text  []byte // of a packed file, which can only be unpacked in order
+	cells []*csvCells
+	from  *csvStream
+}
+
+// csvStream is the unpacked text of a packed file, and where it stands.
+type csvStream struct {
+	r  io.Reader
+	at int64
+}
+
+// pieces yields a column, block by block.
+func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
+	lead := r.lead[f] == col
+	return func(yield func(*piece) bool) {
+		first, from := int64(0), &csvStream{}
+		for _, b := range f.blocks {
+			if b.rows == 0 {
+				continue
+			}
+			p := &piece{first: first, rows: b.rows, cost: f.cost(b, col)}
+			if lead {
+				rows := &csvRows{file: f, block: b, lead: p, from: from}
+				r.rows[f] = rows
+				p.cost += int64(b.size)
+				p.decode = func(w *worker, _ *vec) error { return about(rows.decode(w), f.path, "its rows") }
+				if f.packed {
+					p.ready = func(m *arena) error {
+						return about(guarded(func() error { return rows.unpack(m) }), f.path, "its rows")
+					}
+				}
+			}
+			if rows := r.rows[f]; rows != nil && rows.block == b {
+				if !lead {
+					p.with = rows.lead
+				}
+				rows.cells = append(rows.cells, &csvCells{file: f, col: col, kind: f.cols[col].Kind, out: &p.out})
+			}
+			if !yield(p) {
+				return
+			}
+			first += int64(b.rows)
+		}
+	}
+}
+
+// cost is the most bytes that a column of a block takes.
+func (f *csvFile) cost(b *csvBlock, col int) int64 {
+	if f.cols[col].Kind != String {
+		return 9 * int64(b.rows)
+	}
+	return int64(b.rows)*(5+headerBytes) + int64(b.size) + internBlock
+}
+
+// unpack reads the text of the block.
+func (r *csvRows) unpack(m *arena) (err error) {
+	if r.text, err = m.get(&r.lead.out.hold, r.block.size); err != nil {
+		return err
+	}
+	if r.from.r == nil {
+		if r.from.r, err = r.file.text(); err != nil {
+			return err
+		}
+	}
+	return r.from.read(r.block, r.text)
+}
+
+// read reads the bytes of a block that lies ahead.
+func (s *csvStream) read(b *csvBlock, to []byte) error {
+	if _, err := io.CopyN(io.Discard, s.r, b.off-s.at); err != nil {
+		return errReread
+	}
+	if _, err := io.ReadFull(s.r, to); err != nil {
+		return errReread
+	}
+	s.at = b.off + int64(b.size)
+	return nil
+}
+
+var errReread = fail(CodeChanged, "", "the file changed while it was read")
+
+func (r *csvRows) decode(w *worker) (err error) {
+	f, b := r.file, r.block
+	text := r.text
+	if text == nil {
+		if text, err = w.arena.get(&r.lead.out.hold, b.size); err != nil {
+			return err
+		}
+		if _, err = f.f.ReadAt(text, b.off); err != nil {
+			return errReread
+		}
+	}
+	if xxh3.Hash128(text) != b.sum {
+		return errReread
+	}
+	for _, c := range r.cells {
+		if err := c.begin(w.arena, b.rows); err != nil {
+			return err
+		}
+	}
+	reader := f.records(text)
+	for row := range b.rows {
+		fields, err := reader.Read()
+		if err != nil {
+			return errReread
+		}
+		for _, c := range r.cells {
+			if err := c.add(row, fields[c.col]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range r.cells {
+		c.out.dict = newTexts(c.texts.texts)
+	}
+	return nil
+}
+
+// csvCells turns the texts of a column into values.
+type csvCells struct {
+	file  *csvFile
+	col   int
+	kind  Kind
+	out   *vec
+	arena *arena
+	rows  int
+	texts interner
+}
+
+// begin makes room for the values of some rows.
+func (c *csvCells) begin(m *arena, rows int) error {
+	c.arena, c.rows = m, rows
+	c.texts = interner{arena: m, hold: &c.out.hold}
+	b, err := m.get(&c.out.hold, 8*rows)
+	if err != nil {
+		return err
+	}
+	switch c.kind {
+	case String:
+		c.out.codes = view[int32](b, rows)
+	case Float:
+		c.out.f64 = view[float64](b, rows)
+	default:
+		c.out.i64 = view[int64](b, rows)
+	}
+	return nil
+}
+
+// add reads the text of a row. A text that is no value of the column's kind is missing. // P24
+func (c *csvCells) add(row int, text string) (err error) {
+	if c.kind != String {
+		text = strings.Trim(text, " \t")
+	}
+	if slices.Contains(c.file.Missing, text) {
+		return c.null(row)
+	}
+	ok := true
+	switch c.kind {
+	case String:
+		c.out.codes[row], err = c.texts.code(unsafe.Slice(unsafe.StringData(text), len(text)))
+		return err
+	case Float:
+		c.out.f64[row], ok = parseNumber(text)
+		if ok && math.IsNaN(c.out.f64[row]) {
+			return c.null(row)
+		}
+	case Bool:
+		var is bool
+		is, err = strconv.ParseBool(text)
+		c.out.i64[row], ok = map[bool]int64{true: 1}[is], err == nil
+	default:
+		c.out.i64[row], ok = c.file.cols[c.col].Parse(text)
+	}
+	if ok {
+		return nil
+	}
+	c.out.unread++
+	return c.null(row)
+}
+
+// null makes a row missing.
+func (c *csvCells) null(row int) (err error) {
+	if c.out.valid == nil {
+		if c.out.valid, err = c.arena.get(&c.out.hold, (c.rows+7)/8); err != nil {
+			return err
+		}
+		clear(c.out.valid)
+		bitutil.SetBitsTo(c.out.valid, 0, int64(c.rows), true)
+	}
+	bitutil.ClearBit(c.out.valid, row)
+	switch c.kind {
+	case String:
+		c.out.codes[row] = 0
+	case Float:
+		c.out.f64[row] = 0
+	default:
+		c.out.i64[row] = 0
+	}
+	return nil
+}
+
+// parseNumber reads a decimal number with a point, or inf or nan in any case. What is too large for float64 is infinite.
+func parseNumber(text string) (float64, bool) {
+	if strings.ContainsAny(text, "_xXpP") { // other bases, and digits in groups
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil || math.IsInf(f, 0)
+}

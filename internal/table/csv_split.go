@@ -1,0 +1,124 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+)
+
+const (
+	csvBytes   = 4 << 20  // how many bytes a block has, about; fewer where it has blockRows lines
+	csvRecord  = 16 << 20 // the longest record
+	csvStretch = 1 << 18  // how much is read at once
+)
+
+// splitter cuts a text into runs of whole records. It knows quotes and line ends alone: up to the first mistake of a text,
+// a line end is that of a record where the number of quotes before it is even. So the parser, which gets each run on its
+// own, finds the first mistake of the text as if it read it in one.
+type splitter struct {
+	r    io.Reader
+	size int    // of a run, about; 0 means csvBytes
+	rest []byte // what was read and not handed out
+	end  bool   // there is nothing more to read
+}
+
+// next returns the next run in the memory of buf, or in other memory where that is too small. It has at most blockRows
+// records. At the end of the text it returns nothing.
+func (s *splitter) next(buf []byte) ([]byte, error) {
+	size := s.size
+	if size == 0 {
+		size = csvBytes
+	}
+	buf = append(buf[:0], s.rest...)
+	seen, lines := 0, 0
+	for {
+		seen, lines = countLines(buf, seen, lines)
+		if lines == blockRows || len(buf) >= size || s.end {
+			n := len(buf)
+			if !s.end || lines == blockRows {
+				if n = lastRecord(buf[:seen]); n == 0 {
+					n = firstRecord(buf)
+				}
+				if s.end && n == 0 {
+					n = len(buf) // the parser says what is wrong with it
+				}
+			}
+			if n > 0 || s.end {
+				s.rest = append(s.rest[:0], buf[n:]...)
+				return buf[:n], nil
+			}
+			if len(buf) >= csvRecord {
+				return nil, fail(CodeLimit, "", "a row has more than 16 MB, or a quote is opened and never closed")
+			}
+		}
+		if err := s.read(&buf); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// read reads a little more.
+func (s *splitter) read(buf *[]byte) error {
+	b := *buf
+	if cap(b)-len(b) < csvStretch {
+		b = append(make([]byte, 0, 2*cap(b)+csvStretch), b...)
+	}
+	for end := len(b) + csvStretch; len(b) < end && !s.end; {
+		n, err := s.r.Read(b[len(b):end])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			s.end = true
+		case errors.As(err, new(*fs.PathError)):
+			return fail(CodeUnreadable, "", "it cannot be read")
+		case err != nil:
+			return errPacked
+		}
+	}
+	*buf = b
+	return nil
+}
+
+// countLines goes on from a place behind some lines, to the end of the text or behind blockRows lines.
+func countLines(text []byte, at, lines int) (int, int) {
+	for at < len(text) && lines < blockRows {
+		part := text[at:min(len(text), at+4096)]
+		n := bytes.Count(part, newline)
+		if lines+n < blockRows {
+			at, lines = at+len(part), lines+n
+			continue
+		}
+		for ; lines < blockRows; lines++ {
+			at += bytes.IndexByte(text[at:], '\n') + 1
+		}
+	}
+	return at, lines
+}
+
+// lastRecord is where the last whole record of a text ends, 0 where none does.
+func lastRecord(text []byte) int {
+	end := bytes.LastIndexByte(text, '\n') + 1
+	for odd := bytes.Count(text[:end], quote) % 2; odd == 1; {
+		before := bytes.LastIndexByte(text[:end-1], '\n') + 1
+		odd = (odd + bytes.Count(text[before:end], quote)) % 2
+		end = before
+	}
+	return end
+}
+
+// firstRecord is where the first whole record of a text ends, 0 where none does.
+func firstRecord(text []byte) int {
+	for at, odd := 0, 0; ; {
+		n := bytes.IndexByte(text[at:], '\n') + 1
+		if n == 0 {
+			return 0
+		}
+		odd = (odd + bytes.Count(text[at:at+n], quote)) % 2
+		if at += n; odd == 0 {
+			return at
+		}
+	}
+}
+
+var newline, quote = []byte{'\n'}, []byte{'"'}

@@ -1,0 +1,195 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Charge says what one release of a job costs on its own. It is printed, never added up.
+type Charge struct {
+	Name    string  `json:"name"`
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
+}
+
+// Request asks for a debit.
+type Request struct {
+	Account Key
+	Opening Opening // used where the account is not open yet
+	Own     *Limit  // the job's own limit; the smaller of it and the account's holds
+	OwnLife *Limit  // the same over all slices
+	Revise  bool    // publish a slice again although its table was revised: see Revised
+	Plan    string
+	Former  []string // digests by which earlier versions knew what is asked
+	Columns []Column // that the job reads
+	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
+	Content string   // "" where the data have not been read: only allowed for a plan without a release
+	Host    string   // of Folder
+	Folder  string   // in which the output is made, empty for none: see Leftovers
+	Again   bool     // spend again after a run that was cut off
+	Event   privacy.Event
+	Charged privacy.Point
+	Job     string
+	Digest  string
+	Charges []Charge
+	// Draws are the kept samples that the job makes or uses. Event and Charged are
+	// then of everything else, and Event is nil where there is nothing else.
+	Draws []Step
+	Lease time.Duration // 0: DefaultLease
+	_     struct{}
+}
+
+// Debit makes a spend durable, or says why there is none. Nothing may be drawn
+// before it returned a ticket (P21).
+//
+// # Contract
+//
+// A ticket means that the cost is part of what the account has spent, durably and
+// for ever, that the sum keeps within the limit of the account, and that no other
+// run holds a ticket for the plan. Proof: ledger.proof.md.
+func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
+	err = l.write(ctx, func(t *tx) error {
+		if t.state.refused != "" {
+			return t.rolledBack()
+		}
+		rs, err := t.releasesOf(q.Plan, q.Former...)
+		if err != nil {
+			return err
+		}
+		s = standing(rs, q.Content, t.at)
+		if s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
+			return nil
+		}
+		if s.Unfinished && !q.Again {
+			return s.Refusal()
+		}
+		if ask, err := t.same(q.Account, q.Columns, q.Content); err != nil || ask {
+			s = Standing{Compare: ask}
+			return err
+		}
+		if ask, err := t.revised(&q); err != nil || ask {
+			s = Standing{Compare: ask}
+			return err
+		}
+		samples, moved, err := t.drawn(&q)
+		if err != nil || moved {
+			s = Standing{Moved: moved}
+			return err
+		}
+		for _, r := range rs {
+			if r.State == Debited {
+				if err := t.abandon(r); err != nil {
+					return err
+				}
+			}
+		}
+		s = Standing{}
+		s.Ticket, err = t.debit(&q, samples)
+		return err
+	})
+	if err != nil {
+		return Standing{}, err // what was in the making counts for nothing
+	}
+	return s, nil
+}
+
+// drawn reads the kept samples that a job uses, in the transaction of its debit,
+// and says whether one of them has moved since the job was planned.
+func (t *tx) drawn(q *Request) (samples map[string]*Sample, moved bool, err error) {
+	samples = map[string]*Sample{}
+	for _, step := range q.Draws {
+		s, err := t.sample(step.Sample)
+		switch {
+		case err != nil:
+			return nil, false, err
+		case step.New != nil && s != nil && step.New.Collected:
+			moved = true // another job was the first
+			continue
+		case step.New != nil && s != nil:
+			return nil, false, refuse(CodeSample, "there is a sample %s already", step.Sample)
+		case step.New != nil:
+			continue
+		case s == nil:
+			return nil, false, refuse(CodeSample, "%s has no sample %s", t.l.address, step.Sample)
+		}
+		samples[s.ID] = s
+		moved = moved || !s.same(step.Spent)
+	}
+	return samples, moved, nil
+}
+
+func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
+	a, err := t.account(q.Account)
+	if err == nil && a == nil {
+		q.Opening.Keeps = columnSet(q.Keeps)
+		a, err = t.open(q.Account, q.Opening)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := t.collectedOnly(a, q); err != nil {
+		return nil, err
+	}
+	for _, s := range samples {
+		if err := s.usable(a.ID, a.Slice.Is); err != nil {
+			return nil, err
+		}
+	}
+	cost, uses, err := a.Price(q, samples)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.Admit(cost, q.Own, q.OwnLife); err != nil {
+		return nil, err
+	}
+	if err := admitKept(a, q.Keeps); err != nil {
+		return nil, err
+	}
+	whole := together(q, uses)
+	draws, err := drawsOf(q, uses)
+	if err != nil {
+		return nil, err
+	}
+	k := &Ticket{Ledger: t.state.ledger, Release: t.state.seq + 1, Cost: cost, Uses: uses, Columns: q.Columns, token: 1, content: q.Content, lease: q.Lease}
+	if k.lease <= 0 {
+		k.lease = DefaultLease
+	}
+	a.Charge(cost)
+	for _, d := range draws {
+		a.InSlice.Collected = a.InSlice.Collected || d.Collected && a.Slice.Is != ""
+	}
+	if err := t.saveSlice(a); err != nil {
+		return nil, err
+	}
+	if err := t.use(a, k.Release, draws, uses); err != nil {
+		return nil, err
+	}
+	for _, step := range q.Draws {
+		if step.New != nil && !step.New.Collected {
+			k.keeps = append(k.keeps, step.Sample)
+		}
+	}
+	if err := t.noteFolder(k.Release, a.ID, q.Host, q.Folder); err != nil {
+		return nil, err
+	}
+	if err := t.exec("INSERT INTO dprelease_releases (id, account, slice, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		k.Release, a.ID, a.Slice.Is, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro()); err != nil {
+		return nil, err
+	}
+	rs, err := t.rawReleases(q.Plan)
+	if err == nil {
+		err = t.commit(planKey(q.Plan), planRow(rs))
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is}, a)
+	if err != nil {
+		return nil, err
+	}
+	k.Seq, k.Head, k.Account = r.Seq, r.Hash, *a
+	return k, nil
+}

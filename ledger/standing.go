@@ -1,0 +1,71 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Standing is what the ledger knows of a plan, or did with a request. At most one
+// of Ticket, Found and Busy is set.
+type Standing struct {
+	Ticket     *Ticket  // the debit is durable: go on
+	Found      *Release // released already from the same data: publish its bytes
+	Busy       bool     // another run of the same plan is at work: wait for it
+	Compare    bool     // there are releases of this plan: say what the data are
+	Unfinished bool     // a run of this plan was cut off after its debit, or failed in a way that another try may not
+	Failed     *Failure // a run of this plan failed: on this content, where the failure names one, or as the last unfinished run
+	Moved      bool     // another job used a kept sample since the plan was made: plan again
+}
+
+// Look says how things stand for a plan, without changing anything. former are the
+// digests by which earlier versions knew what the plan asks for.
+func (l *Ledger) Look(ctx context.Context, plan, content string, former ...string) (s Standing, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		if t.at, err = t.now(t.ctx); err != nil {
+			return err
+		}
+		var rs []*Release
+		if rs, err = t.releasesOf(plan, former...); err == nil {
+			s = standing(rs, content, t.at)
+		}
+		return err
+	})
+	return s, err
+}
+
+func standing(rs []*Release, content string, now time.Time) (s Standing) {
+	for _, r := range slices.Backward(rs) { // the newest first: an earlier version may have made several
+		bound := r.Failure != nil && r.Failure.Content != ""
+		switch {
+		case r.released() && content != "" && r.Content == content:
+			return Standing{Found: r}
+		case r.released() && content == "":
+			s.Compare = true
+		case r.State == Debited && r.alive(now):
+			s.Busy = true
+		case bound && content == "":
+			s.Compare = true
+		case bound && r.Failure.Content == content:
+			s.Failed = r.Failure
+		case r.State == Debited && !bound:
+			s.Unfinished = true
+			if s.Failed == nil {
+				s.Failed = r.Failure
+			}
+		}
+	}
+	return s
+}
+
+// Hopeless says that a run of the same plan failed on the same content, as any other
+// will.
+func (s *Standing) Hopeless() bool { return s.Failed != nil && s.Failed.Content != "" }
+
+// Refusal says that an earlier run did not get to its seal.
+func (s *Standing) Refusal() *Error {
+	if s.Failed != nil {
+		return refuse(CodeUnfinished, "an earlier run of this job failed after its debit (%s), which stays spent; run with --again to spend again", s.Failed.Code)
+	}
+	return refuse(CodeUnfinished, "an earlier run of this job was cut off after its debit, which stays spent; run with --again to spend again")
+}

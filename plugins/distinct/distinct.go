@@ -1,0 +1,58 @@
+package distinct
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var schema = linear.Schema(``, ``)
+
+// Mechanism is the number of units. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return linear.Describe("distinct", "1.0.0", "number of units, in all or by group", schema)
+}
+
+// Plan chooses the noise. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
+
+// Release counts the units of each cell and has the host add the noise to all counts.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, form)
+}
+
+func form(req sdk.PlanRequest) (*linear.Form, error) {
+	var p linear.Common
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
+		return nil, err
+	}
+	cells, noise, err := p.Read(req.Public, linear.Fields("", 0))
+	if err != nil {
+		return nil, err
+	}
+	units := cells.Units(req.Public)
+	switch {
+	case units.Rows > 1:
+		return nil, errors.New("a unit with several rows would count several times: cap each unit at one row (cap: {rows: 1}), or fold it")
+	case req.Public.Population > 0 && !units.Leaves && !units.Switches:
+		return nil, errors.New("the number of units is public under replace-one: a neighbour changes neither it nor their groups")
+	}
+	n, err := linear.NewCounts(req, 1)
+	if err != nil {
+		return nil, err
+	}
+	fields := linear.Fields("the number of units in the population", n.Unit())
+	return &linear.Form{
+		Cells: cells, Noise: noise, Output: fields,
+		Queries: []linear.Query{{Reach: n.One(), Add: n.Lattice.Count}},
+		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each number") },
+		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
+			return linear.Results(fields, n.Estimates(sums[0], noise[0]))
+		},
+	}, nil
+}

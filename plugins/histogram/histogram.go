@@ -1,0 +1,97 @@
+package histogram
+
+import (
+	"context"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var schema = linear.Schema(`"column", "edges"`, `
+    "column": {"type": "string", "description": "the numeric column whose values are counted"},
+    "edges":  {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 10001,
+               "description": "the edges of the bins, ascending: a value counts in the bin whose lower edge it reaches, the last bin has its upper edge too"},`)
+
+type params struct {
+	Column string    `json:"column"`
+	Edges  []float64 `json:"edges"`
+	linear.Common
+}
+
+// Mechanism is the histogram. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return linear.Describe("histogram", "1.0.0", "how many values of a numeric column lie between public edges", schema)
+}
+
+// Plan chooses the lattice and the noise. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
+
+// Release counts the values in each bin and has the host add the noise to all bins.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, form)
+}
+
+// fields are the columns of the result beside the groups.
+func fields(granularity float64) []sdk.Field {
+	return append([]sdk.Field{
+		linear.Number("lower", "lower edge of the bin, which is part of it"),
+		linear.Number("upper", "upper edge of the bin, which is part of the last one only"),
+	}, linear.Fields("the number of values in the bin, in the population", granularity)...)
+}
+
+func form(req sdk.PlanRequest) (*linear.Form, error) {
+	var p params
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
+		return nil, err
+	}
+	c, err := linear.NumberColumn(req.Public, "column", p.Column)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBins(p.Edges)
+	if err != nil {
+		return nil, err
+	}
+	cells, noise, err := p.Read(req.Public, fields(0))
+	if err != nil {
+		return nil, err
+	}
+	n, err := linear.NewCounts(req, cells.Units(req.Public, c).Rows)
+	if err != nil {
+		return nil, err
+	}
+	output := fields(n.Unit())
+	return &linear.Form{
+		Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
+		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: n.OneOf(b.n()), Add: func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }}},
+		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") },
+		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
+			rows := n.Estimates(sums[0], noise[0])
+			for i, r := range rows {
+				at := i % b.n()
+				rows[i] = append([]float64{b.edges[at], b.edges[at+1]}, r...)
+			}
+			return linear.Results(output, rows)
+		},
+	}, nil
+}
+
+// count counts the values of the rows.
+func (b *bins) count(l linear.Lattice, rows linear.Block, sums []int64) {
+	one, n := l.Value(1, 1), b.n()
+	for i, x := range rows.Columns[0].Float64 {
+		c := rows.Cell(i)
+		if c < 0 {
+			continue
+		}
+		if at := b.find(x); at >= 0 {
+			if rows.Weights != nil {
+				one = l.Value(1, l.Weight(rows.Weights[i]))
+			}
+			sums[c*n+at] += one
+		}
+	}
+}

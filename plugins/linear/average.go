@@ -1,0 +1,208 @@
+package linear
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Average is the mean of one number a row, by cell. The lattice value of a row is an
+// increasing function of the number, so its extremes are its values at the bounds whatever
+// floating point does in between.
+type Average struct {
+	Query
+	// Column says between which bounds the number of a row lies.
+	Column sdk.Column
+	// Divisor is the public constant T of a centred sum, or 0 for a ratio of two sums.
+	Divisor float64
+	// Number makes the numbers of the rows; nil takes the column as it is. It may reuse what
+	// it returns.
+	Number func(Block) []float64
+
+	lattice   Lattice
+	maxWeight float64
+	high      int64 // what a row of the largest weight adds to A + B
+	one       int64 // what a row adds to the second number beside a centred sum, else 0
+}
+
+// NewAverage chooses the estimator and the lattice of one number between the bounds of c,
+// for a query that spends so much epsilon. Divisor is what Divisor says.
+//
+//   - Centred, where the divisor is public: c + Σw(y−c)/T, c the middle of the range.
+//   - Beside: a centred sum and a count, where replaced rows keep to the one cell (P24).
+//   - Ratio: L + (U−L)·A/(A+B) with A = Σw(y−L), B = Σw(U−y).
+func NewAverage(c sdk.Column, divisor float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string) (*Average, error) {
+	w, known := WeightsOf(req.Public.Design)
+	if !known && !req.Public.Design.EqualWeights {
+		return nil, fmt.Errorf("the design's largest weight is not known")
+	}
+	q := &Average{Column: c, Divisor: divisor, maxWeight: w.Most}
+	width, u := w.Most*(c.Upper-c.Lower), cells.Units(req.Public, c)
+	scale := width * float64(u.Groups) * float64(u.Rows) / epsilon
+	if divisor == 0 {
+		scale *= 2
+	}
+	if math.IsInf(2*width, 0) || math.IsInf(w.Most*math.Max(math.Abs(c.Lower), math.Abs(c.Upper)), 0) {
+		return nil, fmt.Errorf("column: the bounds of %q are too far apart", c.Name)
+	}
+	step := Step(width, scale, MostRows(req.Public))
+	q.Values = []sdk.Column{c}
+	// A row that is replaced, and cannot leave its one cell for another, moves a centred
+	// sum and a count by less than the two sums of a ratio.
+	beside := divisor == 0 && cells.N == 1 && w.Most == 1 && w.Least == 1 && OnlyReplace(req.Public)
+	if divisor > 0 || beside {
+		q.lattice = NewLattice(Middle(c), step, w.Least, w.Most)
+	} else {
+		q.lattice = NewLattice(c.Lower, step, w.Least, w.Most)
+	}
+	low, high := q.lattice.Ends(c.Lower, c.Upper)
+	switch {
+	case divisor > 0:
+		q.Reach, q.Add = Scalar(low, high), q.addCentred
+	case beside:
+		half := max(-low, high)
+		if q.one = half; noise == Gaussian { // 2h = √(h² + 1)
+			q.one = int64(math.Sqrt(3) * float64(half))
+		}
+		q.Reach, q.Add = Beside(half, q.one), q.addBeside
+	default:
+		q.high = q.lattice.Value(c.Upper, w.Most)
+		q.Reach, q.Add = Simplex(2, 2, q.high), q.addPair
+	}
+	return q, nil
+}
+
+// numbers are the numbers of the rows of a block.
+func (q *Average) numbers(b Block) []float64 {
+	if q.Number != nil {
+		return q.Number(b)
+	}
+	return b.Columns[0].Float64
+}
+
+// addCentred adds y − c.
+func (q *Average) addCentred(b Block, sums []int64) {
+	b.Columns = []sdk.Values{{Float64: q.numbers(b)}}
+	q.lattice.Add(b, 0, sums)
+}
+
+// addPair adds y − L to the first number of a cell and U − y to the second.
+func (q *Average) addPair(b Block, sums []int64) {
+	whole, low, inverse := q.high, q.lattice.Centre, q.lattice.inverse
+	for i, y := range q.numbers(b) {
+		c := b.Cell(i)
+		if c < 0 {
+			continue
+		}
+		v := int64(0)
+		if b.Weights == nil {
+			v = round((y - low) * inverse)
+		} else {
+			w := q.lattice.Weight(b.Weights[i])
+			v, whole = q.lattice.Value(y, w), q.lattice.Value(q.Column.Upper, w)
+		}
+		pair := sums[2*c : 2*c+2 : 2*c+2]
+		pair[0] += v
+		pair[1] += whole - v
+	}
+}
+
+// addBeside adds y − c to the first number and one row to the second.
+func (q *Average) addBeside(b Block, sums []int64) {
+	for i, y := range q.numbers(b) {
+		if b.Cell(i) >= 0 {
+			sums[0] += q.lattice.Value(y, 1)
+			sums[1] += q.one
+		}
+	}
+}
+
+// Linear says what the mean is without its noise, where that is linear, else nil.
+func (q *Average) Linear() *sdk.Linear {
+	if q.Divisor == 0 {
+		return nil
+	}
+	c := q.lattice.Centre
+	return &sdk.Linear{Low: q.Column.Lower - c, High: q.Column.Upper - c, Scale: 1 / q.Divisor}
+}
+
+// Unit is what a lattice step is worth in a mean with a public divisor.
+func (q *Average) Unit() float64 { return q.lattice.Step / q.Divisor }
+
+// PerValue is the standard deviation of the noise in a mean, in the first order and at
+// most, times the number of values.
+func (q *Average) PerValue(n Noise) float64 {
+	if q.one > 0 {
+		half := (q.Column.Upper - q.Column.Lower) / 2
+		return n.SD * math.Hypot(q.lattice.Step, half/float64(q.one))
+	}
+	return (q.Column.Upper - q.Column.Lower) * n.SD / float64(q.high) * q.maxWeight
+}
+
+// Estimate is a released mean: the standard deviation of its noise, an interval that holds
+// the value without noise in 95 of 100 cases, and the noisy number of values, 0 where a
+// public number takes its place.
+type Estimate struct{ Value, SD, Low, High, Count float64 }
+
+// Estimate is the mean in a cell, from its noisy sums.
+func (q *Average) Estimate(sums []int64, n Noise) Estimate {
+	switch {
+	case q.Divisor > 0:
+		return q.centred(sums[0], n)
+	case q.one > 0:
+		return q.besides(sums[0], sums[1], n)
+	}
+	return q.quotient(sums[0], sums[1], n)
+}
+
+// centred is c + sum/T: unbiased, and therefore not cut off at the bounds.
+func (q *Average) centred(sum int64, n Noise) Estimate {
+	unit := q.lattice.Step / q.Divisor
+	v, tail := q.lattice.Centre+unit*float64(sum), unit*n.Tail(0.05)
+	return Estimate{Value: v, SD: unit * n.SD, Low: v - tail, High: v + tail}
+}
+
+// besides is c + S/C, S the noisy centred sum and C the noisy number of values, cut off at
+// the bounds. Intervals for S and for C together give one for the quotient.
+func (q *Average) besides(sum, count int64, n Noise) Estimate {
+	one, step, centre := float64(q.one), q.lattice.Step, q.lattice.Centre
+	at := func(s, c, none float64) float64 {
+		if c <= 0 {
+			return none
+		}
+		return Clamp(q.Column, centre+step*s*(one/c))
+	}
+	s, c, tail := float64(sum), float64(count), n.Tail(0.025)
+	e := Estimate{Value: at(s, c, centre), Count: c / one}
+	// The quotient falls in C where S is positive, and grows where it is not.
+	e.Low = math.Min(at(s-tail, c+tail, q.Column.Lower), at(s-tail, c-tail, q.Column.Lower))
+	e.High = math.Max(at(s+tail, c+tail, q.Column.Upper), at(s+tail, c-tail, q.Column.Upper))
+	width := q.Column.Upper - q.Column.Lower
+	e.SD = math.Min(width, n.SD/math.Max(1, c/one)*math.Hypot(step, (e.Value-centre)/one))
+	return e
+}
+
+// quotient is L + (U−L)·A/(A+B). It grows with A and falls with B, so an
+// interval for each gives one for the quotient.
+func (q *Average) quotient(a, b int64, n Noise) Estimate {
+	lower, width, tail := q.Column.Lower, q.Column.Upper-q.Column.Lower, n.Tail(0.025)
+	at := func(a, b, share float64) float64 {
+		a, b = math.Max(a, 0), math.Max(b, 0)
+		if a+b > 0 {
+			share = a / (a + b)
+		}
+		return lower + width*share
+	}
+	x, y := float64(a), float64(b)
+	e := Estimate{
+		Value: at(x, y, 0.5),
+		Low:   at(x-tail, y+tail, 0),
+		High:  at(x+tail, y-tail, 1),
+		Count: (x + y) * q.maxWeight / float64(q.high),
+	}
+	// First-order error of the quotient, never more than the range itself.
+	total := math.Max(math.Max(x, 0)+math.Max(y, 0), float64(q.high))
+	e.SD = math.Min(width, width*n.SD*math.Hypot(math.Max(x, 0), math.Max(y, 0))/(total*total))
+	return e
+}

@@ -1,0 +1,210 @@
+package linear
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Query is one vector of sums: for each cell, one whole number for each part.
+type Query struct {
+	// Values are the columns that the query reads. A row in which one of them is missing
+	// is in no cell.
+	Values []sdk.Column
+	Reach  Reach
+	// Add adds the vectors of the rows to sums, in which the parts of a cell lie side by
+	// side. The vector of a row must depend on that row alone and keep to Reach.
+	Add func(b Block, sums []int64)
+}
+
+// Form is a statistic for one request. It follows from public facts alone, so Release
+// makes it again.
+type Form struct {
+	Cells   Cells
+	Noise   string // Auto, Laplace or Gaussian
+	Queries []Query
+	// Output are the columns of the result after those of the groups, and PerCell is how
+	// many rows a cell has in it.
+	Output  []sdk.Field
+	PerCell int
+	// Errors are the expected errors that follow from the noises of the queries.
+	Errors func(noises []Noise) []sdk.ExpectedError
+	// Finish makes the columns of Output from the noisy sums of the queries.
+	Finish func(sums [][]int64, noises []Noise) []sdk.ResultColumn
+}
+
+// Maker makes the form of a request.
+type Maker func(req sdk.PlanRequest) (*Form, error)
+
+// Designs are the kinds of sample that a linear mechanism can use.
+func Designs() []string {
+	return []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"}
+}
+
+// Relations are those under which its event holds.
+func Relations() []privacy.Relation {
+	return []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+}
+
+// Plan plans the form of a request.
+func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
+	f, claims, err := form(req, maker)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	event, err := choose(f.Noise, claims, req)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	plan := sdk.Plan{Columns: f.Columns(), Event: event, Rows: int64(f.Cells.N * f.PerCell), Errors: f.Errors(noisesOf(event))}
+	for _, g := range f.Cells.Groups {
+		plan.Output = append(plan.Output, sdk.Field{Name: g.Name, Type: sdk.String, Doc: "group"})
+	}
+	plan.Output = append(plan.Output, f.Output...)
+	return plan, nil
+}
+
+// form makes the form of a request and what its queries declare.
+func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
+	if !(req.Target.Epsilon > 0) {
+		return nil, nil, errors.New("guarantee: epsilon must be positive")
+	}
+	f, err := maker(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.PerCell == 0 {
+		f.PerCell = 1
+	}
+	var claims []claim
+	for _, q := range f.Queries {
+		if f.Cells.N > maxNumbers/q.Reach.Parts {
+			return nil, nil, fmt.Errorf("by: the groups make a vector of more than %d numbers", maxNumbers)
+		}
+		if q.Reach.Come.L1.Sign() == 0 {
+			return nil, nil, errors.New("column: no row adds anything that noise could hide; the bounds are too close together")
+		}
+		var c claim
+		c.l1, c.l2, c.coordinates = q.Reach.Sensitivity(f.Cells.Units(req.Public, q.Values...))
+		claims = append(claims, c)
+	}
+	return f, claims, nil
+}
+
+// Columns are the columns that Release reads: the groups, then each value once.
+func (f *Form) Columns() []string {
+	var names []string
+	for _, g := range f.Cells.Groups {
+		names = append(names, g.Name)
+	}
+	for _, q := range f.Queries {
+		for _, v := range q.Values {
+			if !slices.Contains(names, v.Name) {
+				names = append(names, v.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Release adds up the vectors of the rows, has the host add the noise, and finishes.
+func Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (sdk.Result, error) {
+	sums, noises, err := Sums(ctx, req, rows, host, maker)
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	f, _, err := form(req.PlanRequest(), maker)
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	return sdk.Result{Columns: append(f.Cells.labels(f.PerCell), f.Finish(sums, noises)...)}, nil
+}
+
+// Sums are the noisy sums of the queries of a form, and the noises that were added.
+func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) ([][]int64, []Noise, error) {
+	f, claims, err := form(req.PlanRequest(), maker)
+	if err != nil {
+		return nil, nil, err
+	}
+	noises, err := planned(req.Plan.Event, claims)
+	if err != nil {
+		return nil, nil, err
+	}
+	sums, err := f.Sum(rows, int64(MostRows(req.Public)))
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, n := range noises {
+		switch ev := n.Event.(type) {
+		case privacy.DiscreteLaplace:
+			sums[i], err = host.AddLaplace(ctx, ev, sums[i])
+		case privacy.DiscreteGaussian:
+			sums[i], err = host.AddGaussian(ctx, ev, sums[i])
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return sums, noises, nil
+}
+
+var errOverflow = errors.New("there are more rows than the lattice has room for")
+
+// MostRows bounds the rows that a release takes: as many as are known to come at most, or
+// 2^32. A lattice on which so many rows fit a sum cannot overflow.
+func MostRows(public sdk.Public) float64 {
+	most := float64(public.Design.LargestCount)
+	if most == 0 {
+		return 1 << 32
+	}
+	if c := public.Cap; c != nil {
+		most *= float64(c.Groups) * float64(c.Rows)
+	}
+	return min(most, 1<<62)
+}
+
+// Sum adds up the vectors of all rows, of which there are at most so many: one sum a query.
+func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
+	at := map[string]int{}
+	for i, name := range f.Columns() {
+		at[name] = i
+	}
+	sums := make([][]int64, len(f.Queries))
+	for i, q := range f.Queries {
+		sums[i] = make([]int64, f.Cells.N*q.Reach.Parts)
+	}
+	var scratch []int32
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
+		if most -= int64(b.Rows); most < 0 {
+			return errOverflow
+		}
+		for i, q := range f.Queries {
+			values := make([]sdk.Values, len(q.Values))
+			for j, v := range q.Values {
+				values[j] = b.Columns[at[v.Name]]
+			}
+			var block Block
+			if block, scratch = f.Cells.block(b, values, scratch); block.Rows > 0 {
+				q.Add(block, sums[i])
+			}
+		}
+		return nil
+	})
+	return sums, err
+}
+
+// Describe is the description of a linear mechanism by groups, for units with several rows.
+func Describe(name, version, summary, schema string) sdk.Description {
+	return sdk.Description{
+		Name: name, Version: version, Summary: summary, Params: json.RawMessage(schema),
+		Relations: Relations(), Designs: Designs(), Grouped: true, Capped: true, Linear: true,
+	}
+}
+
+// ErrScale refuses a total where the design does not say what a row stands for.
+var ErrScale = errors.New("a total of the population needs its public size or a poisson sample: the size is secret, so a sample of fixed size cannot be scaled up")

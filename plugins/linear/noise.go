@@ -1,0 +1,170 @@
+package linear
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// The kinds of noise that a job may ask for.
+const (
+	Auto     = "auto" // whichever is smaller
+	Laplace  = "laplace"
+	Gaussian = "gaussian"
+)
+
+// NoiseOf reads the parameter "noise".
+func NoiseOf(word, otherwise string) (string, error) {
+	switch word {
+	case "":
+		return otherwise, nil
+	case Auto, Laplace, Gaussian:
+		return word, nil
+	}
+	return "", fmt.Errorf("noise: must be auto, laplace or gaussian")
+}
+
+// Noise is what is added to each number of a query.
+type Noise struct {
+	Event privacy.Event
+	// SD is its standard deviation, in lattice steps.
+	SD float64
+}
+
+// noiseOf is the noise of an event.
+func noiseOf(e privacy.Event) Noise {
+	switch e := e.(type) {
+	case privacy.DiscreteLaplace:
+		return Noise{e, math.Sqrt2 * math.Exp(-0.5/e.Scale) / -math.Expm1(-1/e.Scale)}
+	case privacy.DiscreteGaussian:
+		return Noise{e, e.Sigma}
+	}
+	return Noise{}
+}
+
+// Tail is the smallest whole number that the magnitude of the noise exceeds with at most
+// this probability. For discrete Laplace noise, P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
+func (n Noise) Tail(probability float64) float64 {
+	switch e := n.Event.(type) {
+	case privacy.DiscreteLaplace:
+		return math.Max(0, math.Ceil(e.Scale*math.Log(2/probability/(1+math.Exp(-1/e.Scale)))-1))
+	case privacy.DiscreteGaussian:
+		return math.Ceil(math.Sqrt2*math.Erfinv(1-probability)*e.Sigma - 0.5)
+	}
+	return math.Inf(1)
+}
+
+// claim is what a query declares.
+type claim struct {
+	l1, l2      privacy.Sensitivity
+	coordinates int64
+}
+
+func (c claim) gaussian(sigma float64) privacy.DiscreteGaussian {
+	return privacy.DiscreteGaussian{Sigma: sigma, Sensitivity: c.l2, Coordinates: c.coordinates}
+}
+
+func compose(events []privacy.Event) privacy.Event {
+	if len(events) == 1 {
+		return events[0]
+	}
+	return privacy.Compose{Events: events}
+}
+
+// laplace is Laplace noise for all queries, each with its share of epsilon.
+func laplace(claims []claim, under []privacy.Relation, epsilon float64) (privacy.Event, error) {
+	events := make([]privacy.Event, len(claims))
+	for i, c := range claims {
+		scale, err := sdk.LaplaceScale(sdk.Largest(c.l1, under), epsilon/float64(len(claims)))
+		if err != nil {
+			return nil, err
+		}
+		events[i] = privacy.DiscreteLaplace{Scale: scale, Sensitivity: c.l1}
+	}
+	return compose(events), nil
+}
+
+// gaussian is Gaussian noise for all queries. It is the smallest common multiple of their
+// sensitivities that meets the target.
+func gaussian(claims []claim, under []privacy.Relation, target privacy.Point) (privacy.Event, error) {
+	event := func(x float64) privacy.Event {
+		events := make([]privacy.Event, len(claims))
+		for i, c := range claims {
+			events[i] = c.gaussian(math.Ceil(x*sdk.Largest(c.l2, under)*1024) / 1024)
+		}
+		return compose(events)
+	}
+	x, err := sdk.GaussianMultiplier(event, under, target)
+	if err != nil {
+		return nil, fmt.Errorf("noise: %w", err)
+	}
+	return event(x), nil
+}
+
+// worth is how far the L1 sensitivity must exceed the L2 sensitivity before Gaussian noise
+// is tried: below it Laplace noise is smaller for every δ that people use, and a
+// calibration takes longer than the rest of a plan.
+const worth = 1.5
+
+// choose is the noise of one kind, or the smaller one.
+func choose(kind string, claims []claim, req sdk.PlanRequest) (privacy.Event, error) {
+	under := req.Public.SampleRelations
+	if kind == Gaussian {
+		return gaussian(claims, under, req.Target)
+	}
+	l, err := laplace(claims, under, req.Target.Epsilon)
+	if err != nil || kind == Laplace || !(req.Target.Delta > 0) {
+		return l, err
+	}
+	gain := float64(len(claims)) // several queries add up in L1, and in squares in L2
+	if c := claims[0]; sdk.Largest(c.l1, under)*math.Sqrt(gain) < worth*sdk.Largest(c.l2, under) {
+		return l, nil
+	}
+	g, err := gaussian(claims, under, req.Target)
+	if err != nil || noisesOf(g)[0].SD >= noisesOf(l)[0].SD {
+		return l, nil // what Gaussian noise cannot do, Laplace noise can
+	}
+	return g, nil
+}
+
+// noisesOf are the noises of the queries of an event.
+func noisesOf(e privacy.Event) []Noise {
+	events := []privacy.Event{e}
+	if all, ok := e.(privacy.Compose); ok {
+		events = all.Events
+	}
+	out := make([]Noise, len(events))
+	for i, e := range events {
+		out[i] = noiseOf(e)
+	}
+	return out
+}
+
+var errOtherPlan = errors.New("the plan is not one of this mechanism's")
+
+// planned reads the noises of a plan that was made from the same request.
+func planned(e privacy.Event, claims []claim) ([]Noise, error) {
+	noises := noisesOf(e)
+	if len(noises) != len(claims) {
+		return nil, errOtherPlan
+	}
+	for i, n := range noises {
+		var own privacy.Event
+		switch e := n.Event.(type) {
+		case privacy.DiscreteLaplace:
+			own = privacy.DiscreteLaplace{Scale: e.Scale, Sensitivity: claims[i].l1}
+		case privacy.DiscreteGaussian:
+			own = claims[i].gaussian(e.Sigma)
+		}
+		if own == nil || own != n.Event {
+			return nil, errOtherPlan
+		}
+	}
+	return noises, nil
+}
+
+// Noises are the noises of the queries of a plan.
+func Noises(plan sdk.Plan) []Noise { return noisesOf(plan.Event) }

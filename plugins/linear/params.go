@@ -1,0 +1,37 @@
+package linear
+
+import "github.com/dprelease/dprelease/plugins/sdk"
+
+// Common are the parameters that linear mechanisms share.
+type Common struct {
+	By    sdk.Names `json:"by"`
+	Noise string    `json:"noise"`
+}
+
+// Schema is the JSON Schema of the parameters of a linear mechanism: its own properties,
+// and those of Common.
+func Schema(required, properties string) string {
+	return `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "required": [` + required + `],
+  "properties": {` + properties + `
+    "by":    {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8, "uniqueItems": true}],
+              "description": "one or more category columns with public domains: a result for each combination"},
+    "noise": {"enum": ["auto", "laplace", "gaussian"], "default": "auto",
+              "description": "auto takes the smaller noise that the guarantee allows; gaussian needs a delta"}
+  }
+}`
+}
+
+// Read looks up the groups of a request and the kind of noise. Fields are the columns of
+// the result beside the groups.
+func (p Common) Read(public sdk.Public, fields []sdk.Field) (Cells, string, error) {
+	noise, err := NoiseOf(p.Noise, Auto)
+	if err != nil {
+		return Cells{}, "", err
+	}
+	cells, err := NewCells(public, p.By, Names(fields)...)
+	return cells, noise, err
+}

@@ -1,0 +1,170 @@
+package linear
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Reach says how far rows can move the numbers of a cell, in lattice steps.
+type Reach struct {
+	// Parts is how many numbers a cell has, and Touch how many of them one row can add to.
+	Parts, Touch int
+	// Come bounds the vector of one row, and Stay the difference of the vectors of two.
+	Come, Stay Norms
+}
+
+// Norms is a bound in both norms: L1, and the square of L2.
+type Norms struct{ L1, Square *big.Int }
+
+func norms(l1, square *big.Int) Norms { return Norms{L1: l1, Square: square} }
+
+func whole(x int64) *big.Int { return big.NewInt(x) }
+
+func times(a, b *big.Int) *big.Int { return new(big.Int).Mul(a, b) }
+
+func plus(a, b *big.Int) *big.Int { return new(big.Int).Add(a, b) }
+
+func larger(a, b *big.Int) *big.Int {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}
+
+// Scalar is the reach of one number between low and high.
+//
+// # Contract
+//
+// A row adds a whole number v with low ≤ v ≤ high.
+func Scalar(low, high int64) Reach { return Box([2]int64{low, high}) }
+
+// Box is the reach of several numbers, each between its own low and high.
+//
+// # Contract
+//
+// A row adds a whole number to each part i that lies in ranges[i].
+func Box(ranges ...[2]int64) Reach {
+	r := Reach{Parts: len(ranges), Touch: len(ranges), Come: zero(), Stay: zero()}
+	for _, b := range ranges {
+		low, high := whole(b[0]), whole(b[1])
+		r.Come.side(larger(new(big.Int).Abs(low), new(big.Int).Abs(high)))
+		r.Stay.side(new(big.Int).Sub(high, low))
+	}
+	return r
+}
+
+func zero() Norms { return norms(new(big.Int), new(big.Int)) }
+
+// side adds a side to a box.
+func (n *Norms) side(length *big.Int) {
+	n.L1, n.Square = plus(n.L1, length), plus(n.Square, times(length, length))
+}
+
+// Simplex is the reach of parts that share a total.
+//
+// # Contract
+//
+// A row adds whole numbers of at least 0 that add up to at most total, to at most touch of
+// the parts.
+func Simplex(parts, touch int, total int64) Reach {
+	t := whole(total)
+	one := norms(t, times(t, t))
+	r := Reach{Parts: parts, Touch: touch, Come: one, Stay: one}
+	if parts > 1 { // from one corner to another
+		r.Stay = norms(times(whole(2), t), times(whole(2), one.Square))
+	}
+	return r
+}
+
+// Beside is the reach of a number next to a constant.
+//
+// # Contract
+//
+// A row adds a whole number t with −half ≤ t ≤ half to the first part and exactly one to
+// the second.
+func Beside(half, one int64) Reach {
+	h, c := whole(half), whole(one)
+	square := func(x *big.Int) *big.Int { return times(x, x) }
+	return Reach{
+		Parts: 2, Touch: 2,
+		Come: norms(plus(h, c), plus(square(h), square(c))),
+		Stay: norms(times(whole(2), h), times(whole(4), square(h))),
+	}
+}
+
+// swap bounds the difference of the vectors of two rows, one of which may be missing.
+func (r Reach) swap() Norms {
+	return norms(larger(r.Stay.L1, r.Come.L1), larger(r.Stay.Square, r.Come.Square))
+}
+
+// Units says how the rows of one unit lie in the cells.
+type Units struct {
+	// Cells is how many cells there are. A unit has rows in at most Groups of them and at
+	// most Rows in each; both are 1 where a row is a unit.
+	Cells, Groups, Rows int64
+	// Switches says that a replaced unit may have rows in other cells than before.
+	Switches bool
+	// Leaves says that a row may be in no cell: it is filtered out, or its value is missing.
+	Leaves bool
+}
+
+// Sensitivity is how far the whole vector moves between neighbours in the L1 and in the L2
+// norm, rounded up, and how many of its numbers may differ.
+//
+// # Contract
+//
+// Every row keeps to r. The rows of one unit lie in the cells as u says: under add-remove
+// they come or go together, under replace-one any others take their place (P22).
+func (r Reach) Sensitivity(u Units) (l1, l2 privacy.Sensitivity, coordinates int64) {
+	k, rows := min(u.Groups, u.Cells), whole(u.Rows)
+	// o cells are changed and in k − o others rows come while in k − o more rows go. What
+	// that moves is linear in o, so one of the ends is the worst.
+	least := k
+	if u.Switches {
+		least = max(0, 2*k-u.Cells)
+	}
+	swap := r.swap()
+	if !u.Leaves && u.Groups == 1 && u.Rows == 1 {
+		swap = r.Stay
+	}
+	move := func(pick func(Norms) *big.Int) *big.Int {
+		at := func(o int64) *big.Int {
+			return plus(times(whole(o), pick(swap)), times(whole(2*(k-o)), pick(r.Come)))
+		}
+		return larger(at(least), at(k))
+	}
+	sides, squares := func(n Norms) *big.Int { return n.L1 }, func(n Norms) *big.Int { return n.Square }
+	l1 = privacy.Sensitivity{AddRemove: up(times(times(whole(k), rows), r.Come.L1)), ReplaceOne: up(times(rows, move(sides)))}
+	l2 = privacy.Sensitivity{
+		AddRemove:  root(times(times(whole(k), times(rows, rows)), r.Come.Square)),
+		ReplaceOne: root(times(times(rows, rows), move(squares))),
+	}
+	parts, touch := int64(r.Parts), min(int64(r.Parts), u.Rows*int64(r.Touch))
+	coordinates = k * min(parts, 2*touch)
+	if u.Switches {
+		coordinates = min(2*k*touch, u.Cells*parts)
+	}
+	return l1, l2, coordinates
+}
+
+// up is x as a float64, rounded up (P17); at least 1, since an event knows no query that
+// nothing moves.
+func up(x *big.Int) float64 {
+	f, _ := new(big.Float).SetPrec(53).SetMode(big.ToPositiveInf).SetInt(larger(x, whole(1))).Float64()
+	return f
+}
+
+// root is the square root of x, rounded up; at least 1.
+func root(x *big.Int) float64 {
+	if x.Sign() == 0 {
+		return 1
+	}
+	s := new(big.Float).SetPrec(400).Sqrt(new(big.Float).SetPrec(400).SetInt(x))
+	f, accuracy := s.Float64()
+	if accuracy == big.Below || new(big.Float).SetPrec(400).Mul(big.NewFloat(f).SetPrec(400), big.NewFloat(f)).Cmp(new(big.Float).SetPrec(400).SetInt(x)) < 0 {
+		f = math.Nextafter(f, math.Inf(1))
+	}
+	return f
+}

@@ -1,0 +1,58 @@
+package linear
+
+import "github.com/dprelease/dprelease/plugins/sdk"
+
+// Own are the names of the columns that every linear mechanism releases beside the groups.
+const (
+	EstimateField = "estimate"
+	SDField       = "noise_sd"
+)
+
+// Fields are the fields of an estimate and of its noise, and further ones.
+func Fields(doc string, granularity float64, more ...sdk.Field) []sdk.Field {
+	return append([]sdk.Field{
+		{Name: EstimateField, Type: sdk.Float64, Granularity: granularity, Doc: doc + ", with noise"},
+		{Name: SDField, Type: sdk.Float64, Doc: "standard deviation of the noise in the estimate"},
+	}, more...)
+}
+
+// Number is a field of numbers.
+func Number(name, doc string) sdk.Field {
+	return sdk.Field{Name: name, Type: sdk.Float64, Doc: doc}
+}
+
+// Names are the names of fields.
+func Names(fields []sdk.Field) []string {
+	var out []string
+	for _, f := range fields {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+// Results are the columns of fields of numbers: values[i][j] is row i of field j.
+func Results(fields []sdk.Field, values [][]float64) []sdk.ResultColumn {
+	var out []sdk.ResultColumn
+	for j, f := range fields {
+		c := sdk.ResultColumn{Name: f.Name, Float64: make([]float64, len(values))}
+		for i, row := range values {
+			c.Float64[i] = row[j]
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// PerRow is what is known of the noise in a value that is divided by a secret number of
+// rows: per is the standard deviation times that number, width the range of the value.
+func PerRow(public sdk.Public, what string, per, width float64) sdk.ExpectedError {
+	e := sdk.ExpectedError{
+		Field:        EstimateField,
+		Note:         what + ": noise of standard deviation at most " + Figure(per) + "/m in the first order, m the number of values (the column count)",
+		SamplingNote: "it depends on how many values the sample holds in each group, which is secret; the more of them, the smaller it is",
+	}
+	if rows := AtMost(public); rows > 0 && per/rows > width {
+		e.Note = sdk.NoUse + e.Note + "; there are at most " + Figure(rows) + ", so the noise is larger than the range of the value"
+	}
+	return e
+}

@@ -1,0 +1,150 @@
+package ratio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var schema = linear.Schema(`"numerator", "denominator"`, `
+    "numerator":   {"type": "string", "description": "the numeric column whose sum is divided"},
+    "denominator": {"type": "string", "description": "the numeric column, without negative values, by whose sum it is divided"},`)
+
+type params struct {
+	Numerator   string `json:"numerator"`
+	Denominator string `json:"denominator"`
+	linear.Common
+}
+
+// Mechanism is the ratio of two sums. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return linear.Describe("ratio", "1.0.0", "ratio of the sums of two numeric columns, of the whole table or by group", schema)
+}
+
+// Plan chooses the lattices and the noise. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
+
+// Release adds up both columns and has the host add the noise to all sums.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, form)
+}
+
+// fields are the columns of the result beside the groups.
+func fields() []sdk.Field {
+	return linear.Fields("the ratio of the sums", 0,
+		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
+		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's"))
+}
+
+// quotient is a ratio of two sums.
+type quotient struct {
+	columns  [2]sdk.Column
+	lattices [2]linear.Lattice
+}
+
+func form(req sdk.PlanRequest) (*linear.Form, error) {
+	var p params
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
+		return nil, err
+	}
+	var q quotient
+	var err error
+	for i, name := range []string{p.Numerator, p.Denominator} {
+		if q.columns[i], err = linear.NumberColumn(req.Public, []string{"numerator", "denominator"}[i], name); err != nil {
+			return nil, err
+		}
+	}
+	if p.Numerator == p.Denominator {
+		return nil, errors.New("denominator: must be another column than the numerator")
+	}
+	if q.columns[1].Lower < 0 {
+		return nil, fmt.Errorf("denominator: %q has a negative lower bound; a ratio needs values of at least 0 below the line", p.Denominator)
+	}
+	cells, noise, err := p.Read(req.Public, fields())
+	if err != nil {
+		return nil, err
+	}
+	w, known := linear.WeightsOf(req.Public.Design)
+	if !known && !req.Public.Design.EqualWeights {
+		return nil, errors.New("the design's largest weight is not known")
+	}
+	// Both columns have the same number of steps: a power of two that suits the noise on a
+	// value of largest magnitude 1.
+	u := cells.Units(req.Public, q.columns[:]...)
+	step := linear.Step(w.Most, 2*w.Most*float64(u.Groups)*float64(u.Rows)/req.Target.Epsilon, linear.MostRows(req.Public))
+	var ranges [2][2]int64
+	for i, c := range q.columns {
+		most := math.Max(math.Abs(c.Lower), math.Abs(c.Upper))
+		if most > 1e150 || most < 1e-150 {
+			return nil, fmt.Errorf("column: the bounds of %q must be of ordinary size", c.Name)
+		}
+		q.lattices[i] = linear.NewLattice(0, step*most, w.Least, w.Most)
+		ranges[i][0], ranges[i][1] = q.lattices[i].Ends(c.Lower, c.Upper)
+	}
+	return &linear.Form{
+		Cells: cells, Noise: noise, Output: fields(),
+		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(ranges[:]...), Add: q.add}},
+		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
+		Finish:  func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn { return q.finish(sums[0], n[0]) },
+	}, nil
+}
+
+func (q *quotient) add(b linear.Block, sums []int64) {
+	above, below := b.Columns[0].Float64, b.Columns[1].Float64
+	for i := range above {
+		c := b.Cell(i)
+		if c < 0 {
+			continue
+		}
+		w := 1.0
+		if b.Weights != nil {
+			w = q.lattices[0].Weight(b.Weights[i])
+		}
+		sums[2*c] += q.lattices[0].Value(above[i], w)
+		sums[2*c+1] += q.lattices[1].Value(below[i], w)
+	}
+}
+
+func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
+	return []sdk.ExpectedError{{
+		Field: linear.EstimateField,
+		Note: fmt.Sprintf("noise of standard deviation %s in the sum of %s and %s in the sum of %s", linear.Figure(q.lattices[0].Step*n.SD),
+			q.columns[0].Name, linear.Figure(q.lattices[1].Step*n.SD), q.columns[1].Name),
+		SamplingNote: "it depends on the sum of " + q.columns[1].Name + " in each group, which is secret; the larger that sum, the smaller it is",
+	}}
+}
+
+// finish divides. Where the noisy sum below the line is less than the standard deviation of
+// its noise, that takes its place. If the denominator is positive in every row the ratio is
+// held to what its rows allow.
+func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
+	low, high := q.bounds()
+	var rows [][]float64
+	for s := range slices.Chunk(sums, 2) {
+		above, below := q.lattices[0].Step*float64(s[0]), q.lattices[1].Step*float64(s[1])
+		sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
+		by := math.Max(below, sdBelow)
+		r := math.Min(math.Max(above/by, low), high)
+		// First-order error of a quotient.
+		sd := math.Hypot(sdAbove, r*sdBelow) / by
+		rows = append(rows, []float64{r, math.Min(sd, high-low), above, below})
+	}
+	return linear.Results(fields(), rows)
+}
+
+// bounds are the ends of the range of the ratio.
+func (q *quotient) bounds() (low, high float64) {
+	a, b := q.columns[0], q.columns[1]
+	if b.Lower <= 0 {
+		return -math.MaxFloat64 / 4, math.MaxFloat64 / 4
+	}
+	return math.Min(a.Lower/b.Lower, a.Lower/b.Upper), math.Max(a.Upper/b.Lower, a.Upper/b.Upper)
+}

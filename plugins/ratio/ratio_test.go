@@ -1,0 +1,71 @@
+package ratio
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/plugins/linear/lineartest"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+)
+
+func number(name string, lower, upper float64, missing sdk.Missing) sdk.Column {
+	return sdk.Column{Name: name, Type: sdk.Number, Lower: lower, Upper: upper, Missing: missing}
+}
+
+// All units, under both relations, with and without a cap, behind a filter and by group.
+func TestAllUnits(t *testing.T) {
+	for _, b := range [][4]float64{{0, 1, 0, 7}, {-1, 3, 1, 2}} {
+		for _, missing := range []sdk.Missing{sdk.MissingRefuse, sdk.MissingDrop} {
+			lineartest.Check(t, Mechanism{}, lineartest.Cases(`,"numerator":"y","denominator":"x"}`,
+				number("y", b[0], b[1], missing), number("x", b[2], b[3], sdk.MissingRefuse))...)
+		}
+	}
+}
+
+func TestKnownRatios(t *testing.T) {
+	y, x := number("y", -1, 3, sdk.MissingDrop), number("x", 0, 10, sdk.MissingDrop)
+	g := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c"}, Missing: sdk.MissingDrop}
+	tab := sdktest.Table{Rows: 5, Columns: map[string]sdk.Values{
+		"y": {Float64: []float64{1, 2, 3, -1, 3}, Valid: []byte{0b01111}}, "x": {Float64: []float64{4, 2, 10, 8, 1}, Valid: []byte{0b11011}},
+		"g": {Codes: []int32{0, 0, 0, 1, 1}},
+	}}
+	for _, n := range []int64{0, 5} {
+		req := lineartest.Request(`{"numerator":"y","denominator":"x","by":"g"}`, n, y, x, g)
+		req.Target.Epsilon = 1e6 // the noise decides what stands for an empty denominator
+		out, err := sdktest.Run(Mechanism{}, req, tab, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for field, want := range map[string][]float64{"estimate": {0.5, -0.125, 0}, "numerator": {3, -1, 0}, "denominator": {6, 8, 0}} {
+			for i, got := range lineartest.Get(out, field) {
+				if math.Abs(got-want[i]) > 1e-6 {
+					t.Errorf("%s: %v, want %v", field, lineartest.Get(out, field), want)
+				}
+			}
+		}
+	}
+	// A denominator that is positive in every row bounds the ratio, however loud the noise.
+	req := lineartest.Request(`{"numerator":"y","denominator":"x"}`, 0, number("y", -1, 3, sdk.MissingDrop), number("x", 2, 10, sdk.MissingDrop))
+	req.Target.Epsilon = 1e-6
+	out, err := sdktest.Run(Mechanism{}, req, tab, nil)
+	if e, sd := lineartest.Get(out, "estimate")[0], lineartest.Get(out, "noise_sd")[0]; err != nil || e < -0.5 || e > 1.5 || sd > 2 {
+		t.Errorf("%v ± %v (%v), beyond [-0.5, 1.5]", e, sd, err)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	y, x := number("y", -1, 3, sdk.MissingDrop), number("x", 0, 10, sdk.MissingDrop)
+	for params, want := range map[string]string{
+		`{"numerator":"x","denominator":"y"}`:          "negative lower bound",
+		`{"numerator":"x","denominator":"x"}`:          "another column",
+		`{"numerator":"x"}`:                            "denominator",
+		`{"numerator":"z","denominator":"x"}`:          "not declared",
+		`{"numerator":"y","denominator":"x","over":1}`: "unknown field",
+	} {
+		if _, err := (Mechanism{}).Plan(lineartest.Request(params, 0, y, x)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", params, err, want)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package sum
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var schema = linear.Schema(`"column"`, `
+    "column": {"type": "string", "description": "the numeric column to add up"},`)
+
+type params struct {
+	Column string `json:"column"`
+	linear.Common
+}
+
+// Mechanism is the total. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return linear.Describe("sum", "1.0.0", "total of a numeric column, of the whole table or by group", schema)
+}
+
+// Plan chooses the lattice and the noise. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
+
+// Release adds up the values and has the host add the noise to all totals.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, form)
+}
+
+func form(req sdk.PlanRequest) (*linear.Form, error) {
+	var p params
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
+		return nil, err
+	}
+	c, err := linear.NumberColumn(req.Public, "column", p.Column)
+	if err != nil {
+		return nil, err
+	}
+	cells, noise, err := p.Read(req.Public, linear.Fields("", 0))
+	if err != nil {
+		return nil, err
+	}
+	w, known := linear.WeightsOf(req.Public.Design)
+	if !known {
+		return nil, linear.ErrScale
+	}
+	t, err := newTotal(req, c, cells, w)
+	if err != nil {
+		return nil, err
+	}
+	what := "the total of " + c.Name
+	if w.Scale != 1 || w.Most != 1 {
+		what += ", scaled to the population"
+	}
+	granularity := t.unit()
+	if t.offset != 0 {
+		granularity = 0
+	}
+	return &linear.Form{
+		Cells: cells, Noise: noise,
+		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: t.reach(), Add: func(b linear.Block, sums []int64) { t.lattice.Add(b, 0, sums) }}},
+		Output:  linear.Fields(what, granularity),
+		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
+		Finish:  t.finish,
+	}, nil
+}
+
+// total is offset + scale·Σ w(y−c) in each cell.
+type total struct {
+	column        sdk.Column
+	lattice       linear.Lattice
+	units         linear.Units
+	offset, scale float64
+}
+
+func newTotal(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, w linear.Weights) (*total, error) {
+	t := &total{column: c, units: cells.Units(req.Public, c), scale: w.Scale}
+	centre := 0.0
+	if d := linear.Divisor(req.Public, cells, c); d > 0 && req.Public.Population > 0 {
+		// N·c + N/T·Σ w(y−c), with T the divisor of a mean
+		centre = linear.Middle(c)
+		t.scale = float64(req.Public.Population) / d
+		t.offset = float64(req.Public.Population) * centre
+	}
+	most := w.Most * math.Max(math.Abs(c.Lower-centre), math.Abs(c.Upper-centre))
+	if !(most > 0) || math.IsInf(4*most*t.scale, 0) || math.IsInf(t.offset, 0) {
+		return nil, fmt.Errorf("column: the bounds of %q are too far apart or too close together", c.Name)
+	}
+	moves := most * float64(t.units.Groups) * float64(t.units.Rows)
+	t.lattice = linear.NewLattice(centre, linear.Step(most, moves/req.Target.Epsilon, linear.MostRows(req.Public)), w.Least, w.Most)
+	return t, nil
+}
+
+// reach is what one row adds: its value, less the centre.
+func (t *total) reach() linear.Reach {
+	return linear.Scalar(t.lattice.Ends(t.column.Lower, t.column.Upper))
+}
+
+// unit is what a lattice step stands for.
+func (t *total) unit() float64 { return t.lattice.Step * t.scale }
+
+func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
+	rows, centre := float64(t.units.Rows), t.lattice.Centre
+	facts := &sdk.Linear{Low: t.column.Lower - centre, High: t.column.Upper - centre, Scale: t.scale}
+	if t.units.Leaves || t.units.Cells > 1 || t.units.Rows > 1 {
+		facts.Low, facts.High = rows*math.Min(0, facts.Low), rows*math.Max(0, facts.High)
+	} else {
+		facts.Column = t.column.Name
+	}
+	return []sdk.ExpectedError{{
+		Field: linear.EstimateField, NoiseSD: t.unit() * n.SD, Half95: t.unit() * n.Tail(0.05), Note: "each total", Linear: facts,
+	}}
+}
+
+func (t *total) finish(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
+	var rows [][]float64
+	for _, s := range sums[0] {
+		rows = append(rows, []float64{t.offset + t.unit()*float64(s), t.unit() * n[0].SD})
+	}
+	return linear.Results(linear.Fields("", 0), rows)
+}

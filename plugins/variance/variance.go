@@ -1,0 +1,96 @@
+package variance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var schema = linear.Schema(`"column"`, `
+    "column": {"type": "string", "description": "the numeric column"},`)
+
+type params struct {
+	Column string `json:"column"`
+	linear.Common
+}
+
+// Mechanism is the variance. Its zero value is ready for use.
+type Mechanism struct{ root bool }
+
+// SD is the mechanism sd: the root of the variance.
+func SD() Mechanism { return Mechanism{root: true} }
+
+// Describe says what the mechanism is.
+func (m Mechanism) Describe() sdk.Description {
+	if m.root {
+		return linear.Describe("sd", "1.0.0", "standard deviation of a numeric column, of the whole table or by group", schema)
+	}
+	return linear.Describe("variance", "1.0.0", "variance of a numeric column, of the whole table or by group", schema)
+}
+
+// Plan chooses the lattice and the noise. It sees no data.
+func (m Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, m.form) }
+
+// Release adds up three numbers a row and has the host add the noise.
+func (m Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, m.form)
+}
+
+// fields are the columns of the result beside the groups.
+func (m Mechanism) fields() []sdk.Field {
+	what := "the variance of the values"
+	if m.root {
+		what = "the standard deviation of the values"
+	}
+	return linear.Fields(what, 0,
+		linear.Number("mean", "the mean of the values, with noise"),
+		linear.Number("count", "the number of values, with noise; with design weights it estimates the population's"))
+}
+
+func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
+	var p params
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
+		return nil, err
+	}
+	c, err := linear.NumberColumn(req.Public, "column", p.Column)
+	if err != nil {
+		return nil, err
+	}
+	width := c.Upper - c.Lower
+	if width > 1e150 || width < 1e-150 || math.Max(math.Abs(c.Lower), math.Abs(c.Upper)) > 1e300 {
+		return nil, fmt.Errorf("column: the bounds of %q must be of ordinary size", c.Name)
+	}
+	cells, noise, err := p.Read(req.Public, m.fields())
+	if err != nil {
+		return nil, err
+	}
+	w, known := linear.WeightsOf(req.Public.Design)
+	if !known && !req.Public.Design.EqualWeights {
+		return nil, errors.New("the design's largest weight is not known")
+	}
+	u := cells.Units(req.Public, c)
+	step := linear.Step(w.Most, 2*w.Most*float64(u.Groups)*float64(u.Rows)/req.Target.Epsilon, linear.MostRows(req.Public))
+	s := &spread{root: m.root, column: c, lattice: linear.NewLattice(0, step, w.Least, w.Most)}
+	if d := req.Public.Design; d.EqualWeights && linear.Divisor(req.Public, cells, c) > 0 {
+		s.rows = float64(d.SampleSize)
+	}
+	return &linear.Form{
+		Cells: cells, Noise: noise, Output: m.fields(),
+		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: linear.Simplex(3, 3, s.lattice.Value(1, w.Most)), Add: s.add}},
+		Errors: func(n []linear.Noise) []sdk.ExpectedError {
+			return []sdk.ExpectedError{s.expected(req.Public, n[0])}
+		},
+		Finish: func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
+			var rows [][]float64
+			for part := range slices.Chunk(sums[0], 3) {
+				rows = append(rows, s.estimate(part, n[0]))
+			}
+			return linear.Results(m.fields(), rows)
+		},
+	}, nil
+}
