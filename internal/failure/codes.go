@@ -98,6 +98,8 @@ var All = []Code{
 	{"SOURCE_SCHEMA_DIFFERS", ExitSource, RetryNo, "two files of one table disagree", "write the files with one schema"},
 	{"SOURCE_UNREADABLE", ExitSource, RetryNo, "the operating system does not let the table be read", "check the permissions and the disk"},
 	{"SOURCE_UNSUPPORTED", ExitSource, RetryNo, "a file may be valid, and dprelease does not read it", "write the file in another way; the message says which"},
+	{"TEMP_FULL", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files has no room for them", "make room there, name another folder (`TMPDIR`), or allow more memory (`--memory`)"},
+	{"TEMP_UNUSABLE", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files cannot be used", "check the folder (`TMPDIR`), or allow more memory (`--memory`)"},
 
 	{"BUDGET_ACCOUNT", ExitLedger, RetryNo, "an account is not there, or is there already", "see `ledger show`"},
 	{"BUDGET_LIMIT", ExitLedger, RetryNo, "a limit cannot be set in this way", "see `ledger raise` and `ledger lower`"},
