@@ -273,3 +273,18 @@ func pick[T any](all []T, places []int) []T {
 	}
 	return out
 }
+
+// TogetherOf is what a unit in one slice has spent that is in several accounts of one data
+// set, and what one has spent through its life, for people. The accounts have the same
+// units.
+func TogetherOf(all []*Account) (one, life string) {
+	a, b := all[0].nothing(), all[0].nothing()
+	for _, x := range all {
+		spent := x.Spent
+		if x.Slice.Column != "" {
+			spent = largest(x.Largest, x.nothing())
+		}
+		a, b = sumOf(a, spent), sumOf(b, x.Spent)
+	}
+	return costText(all[0].Units(), a), costText(all[0].Units(), b)
+}
