@@ -88,6 +88,12 @@ func (a *Account) paid() int64 {
 }
 
 // Charge adds the cost of a job to what is spent. It asks no limit: see Admit.
+//
+// # Contract
+//
+// InSlice is then what a unit in that slice has spent, Largest what a unit in any one slice
+// has, and Spent what a unit that is in every slice has (P26), where every job has draws of
+// its own. Proof: slices.proof.md.
 func (a *Account) Charge(c privacy.Cost) {
 	a.Debits++
 	a.Spent = sumOf(a.Spent, c)
