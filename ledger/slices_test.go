@@ -467,7 +467,7 @@ func TestReadCharges(t *testing.T) {
 		{rho, "slice,epsilon\na,0.125\n", "line 1: the header must be slice,rho"},
 		{basic, "epsilon\n0.1\n", "line 1: the header must be slice,epsilon,delta"},
 		{basic, "slice,epsilon,delta,more\n", "line 1: the header must be"},
-		{basic, "", "no header"},
+		{basic, "", "there is no header"},
 		{basic, "slice,epsilon\na\n", "record on line 2: wrong number of fields"},
 	} {
 		all, err := ReadCharges(strings.NewReader(c.text), c.units)
