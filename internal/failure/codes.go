@@ -59,6 +59,7 @@ var All = []Code{
 	{"PLUGIN_CRASH", ExitPlugin, RetryLook, "a plugin ended in the middle of a call", "look at the plugin"},
 	{"PLUGIN_DESCRIPTION", ExitPlugin, RetryNo, "a plugin does not describe the mechanism that was asked for", "mend the plugin, or name another mechanism"},
 	{"PLUGIN_FAILED", ExitPlugin, RetryLook, "a mechanism reported a failure", "look at the plugin"},
+	{"PLUGIN_KEYS", ExitPlugin, RetryLook, "a mechanism planned otherwise for the groups that were selected", "mend the plugin"},
 	{"PLUGIN_LATTICE", ExitPlugin, RetryLook, "a result holds a value off its public lattice", "mend the plugin"},
 	{"PLUGIN_NOISE_FAILED", ExitPlugin, RetryLook, "the host could not draw the noise that was asked for", "look at the plugin's plan"},
 	{"PLUGIN_NOISE_MISMATCH", ExitPlugin, RetryLook, "a plugin asked for other noise than it had planned", "mend the plugin"},
@@ -74,6 +75,8 @@ var All = []Code{
 	{"PLUGIN_TIMEOUT", ExitPlugin, RetryLook, "a plugin did not answer in time", "raise its `timeout`, or look for a hang"},
 	{"PLUGIN_UNCHECKED", ExitPlugin, RetryNo, "`plugin check` could not run its suite", "the message says why"},
 
+	{"KEYS_MANY", ExitSource, RetryNo, "a group column has more values than can be numbered", "group by a coarser column"},
+	{"KEYS_SPILL", ExitSource, RetryLook, "the values of a group column do not fit in memory, and the disk for them cannot be used", "free room in the folder of temporary files"},
 	{"DATA_CHANGED", ExitSource, RetryLook, "the table changed while the run read it", "copy the table to a place where nobody writes"},
 	{"DATA_MISSING", ExitSource, RetryNo, "a column that is declared without missing values holds one", "say `missing: drop` or `missing: {impute: VALUE}`; `check --data` finds it first"},
 	{"DATA_OUTSIDE", ExitSource, RetryNo, "a column holds a category outside its domain", "say `outside: drop` or `outside: {impute: VALUE}`; `check --data` finds it first"},

@@ -185,6 +185,8 @@ type Release struct {
 	Having    Expression // a condition on the folded values of a unit
 	By        []string
 	Other     string // what the cell of rows in no other cell is called, "" where there is none
+	Keys      *Keys  // how the values of a group column are found, nil where all are listed
+	Suppress  *Suppress
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
