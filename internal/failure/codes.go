@@ -54,6 +54,7 @@ var All = []Code{
 	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger was charged for the same data", "use that account, or see `ledger separate`"},
 
 	{"PLUGIN_CANCELED", ExitPlugin, RetryYes, "a call of a plugin was given up", "run the job again"},
+	{"PLUGIN_CATALOG", ExitPlugin, RetryNo, "a catalog of plugins cannot be read, changed or trusted, or a plugin did not get into it", "the message says why"},
 	{"PLUGIN_CHECKSUM", ExitPlugin, RetryNo, "the executable is not the one that the job names by its digest", "check where it comes from, then name the new digest"},
 	{"PLUGIN_CLOSED", ExitPlugin, RetryLook, "a plugin was used after it had ended", "look at the plugin"},
 	{"PLUGIN_CRASH", ExitPlugin, RetryLook, "a plugin ended in the middle of a call", "look at the plugin"},
@@ -69,6 +70,7 @@ var All = []Code{
 	{"PLUGIN_PLAN", ExitPlugin, RetryNo, "a plugin made a plan that the host cannot carry out", "mend the plugin"},
 	{"PLUGIN_PROTOCOL", ExitPlugin, RetryNo, "a plugin does not speak the plugin protocol", "build it again with the SDK"},
 	{"PLUGIN_REFUSED", ExitPlugin, RetryNo, "a mechanism refuses this release", "change the release; the message says why"},
+	{"PLUGIN_SANDBOX", ExitPlugin, RetryNo, "this machine cannot confine a plugin as the job demands", "allow user namespaces and seccomp, or say `sandbox: best`"},
 	{"PLUGIN_SELF_NOISING", ExitPlugin, RetryNo, "a plugin draws noise of its own, and the job does not allow it", "set `allow_self_noising` if you trust it"},
 	{"PLUGIN_SHAPE", ExitPlugin, RetryLook, "a result does not have the shape of the plan", "mend the plugin"},
 	{"PLUGIN_START", ExitPlugin, RetryLook, "a plugin did not start", "run `dprelease plugin check` on it"},
