@@ -1,11 +1,13 @@
 // DuckDB's avg of one column of a Parquet file on one thread: what reading through dprelease is measured against.
 //
-//	node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS]
+//	node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS] [UNIT]
+//
+// With the name of a unit column: the average of the sums of its units.
 import { DuckDBInstance } from '@duckdb/node-api';
 
-const [path, column, runs = '9', threads = '1'] = process.argv.slice(2);
+const [path, column, runs = '9', threads = '1', unit] = process.argv.slice(2);
 if (!path || !column) {
-  console.error('usage: node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS]');
+  console.error('usage: node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS] [UNIT]');
   process.exit(2);
 }
 const text = (s) => `'${s.replaceAll("'", "''")}'`;
@@ -13,7 +15,9 @@ const name = (s) => `"${s.replaceAll('"', '""')}"`;
 const db = await DuckDBInstance.create(':memory:', { threads });
 const connection = await db.connect();
 await connection.run(`SET threads = ${Number(threads)}`);
-const query = `SELECT avg(${name(column)}), count(*) FROM read_parquet(${text(path)})`;
+const query = unit
+  ? `SELECT avg(s), count(*) FROM (SELECT sum(${name(column)}) s FROM read_parquet(${text(path)}) GROUP BY ${name(unit)})`
+  : `SELECT avg(${name(column)}), count(*) FROM read_parquet(${text(path)})`;
 const times = [];
 let mean, rows;
 for (let i = 0; i < Number(runs); i++) {
@@ -28,5 +32,5 @@ const perRow = (t) => Number((t / Number(rows)).toFixed(3));
 console.log(JSON.stringify({
   peer: 'duckdb', threads: Number(threads), rows: Number(rows), mean,
   best_ns_per_row: perRow(times[0]), median_ns_per_row: perRow(times[times.length >> 1]),
-  first_ns_per_row: perRow(first), runs: times.length,
+  median_ms: Number((times[times.length >> 1] / 1e6).toFixed(1)), first_ns_per_row: perRow(first), runs: times.length,
 }));

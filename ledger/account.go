@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -14,30 +16,133 @@ type Account struct {
 	ID int64 // the record that opened it
 	Key
 	Opening
-	Spent   privacy.Cost // in Units; at all orders of an rdp account
+	// Spent is in Units; at all orders of an rdp account. Where the account has slices it is
+	// the sum over all of them: what a unit has spent that is in each (P26).
+	Spent   privacy.Cost
 	Debits  int64
 	Acts    int64     // records that changed the account, the one that opened it included
 	Pending *Proposal // waits for a second person; nil where nothing does
 
-	last int64 // the newest of those records
+	// Slices is how many slices were debited, and Largest the most that any of them has
+	// spent, unit by unit: what a unit in one slice has spent.
+	Slices  int64
+	Largest privacy.Cost
+	// InSlice is what the slice has spent that Key names. It is empty where Key names none.
+	InSlice Tally
+
+	last   int64  // the newest of those records
+	bucket bucket // that InSlice stands in, as it was read
 }
 
 // Balance is the state of an account after a record that changed it. Amounts are exact.
 type Balance struct {
-	Account    int64     `json:"account"`
-	Acts       int64     `json:"acts"`
-	Debits     int64     `json:"debits"`
-	Spent      []string  `json:"spent"`
-	Epsilon    string    `json:"limit_epsilon"`
-	Delta      string    `json:"limit_delta"`
-	TwoPersons bool      `json:"two_persons,omitempty"`
-	Keeps      []string  `json:"keeps,omitzero"` // nil where the first job decides it
-	Pending    *Proposal `json:"pending,omitempty"`
+	Account int64    `json:"account"`
+	Acts    int64    `json:"acts"`
+	Debits  int64    `json:"debits"`
+	Spent   []string `json:"spent"` // by all slices together, where there are slices
+	LimitText
+	TwoPersons bool       `json:"two_persons,omitempty"`
+	Keeps      []string   `json:"keeps,omitzero"` // nil where the first job decides it
+	Pending    *Proposal  `json:"pending,omitempty"`
+	Lifetime   *LimitText `json:"lifetime,omitempty"`
+	Slices     int64      `json:"slices,omitempty"`
+	Largest    []string   `json:"largest,omitempty"`
 }
 
 func (a *Account) balance() Balance {
-	return Balance{Account: a.ID, Acts: a.Acts, Debits: a.Debits, Spent: ratTexts(a.Spent),
-		Epsilon: a.Limit.Epsilon.RatString(), Delta: a.Limit.Delta.RatString(), TwoPersons: a.TwoPersons, Keeps: a.Keeps, Pending: a.Pending}
+	b := Balance{Account: a.ID, Acts: a.Acts, Debits: a.Debits, Spent: ratTexts(a.Spent),
+		LimitText: a.Limit.text(), TwoPersons: a.TwoPersons, Keeps: a.Keeps, Pending: a.Pending, Slices: a.Slices}
+	if a.Lifetime != nil {
+		text := a.Lifetime.text()
+		b.Lifetime = &text
+	}
+	if a.Slices > 0 {
+		b.Largest = ratTexts(a.Largest)
+	}
+	return b
+}
+
+// bounded is what the account's limit is about: what is spent, or in an account with
+// slices, what the slice has spent that its key names.
+func (a *Account) bounded() privacy.Cost {
+	if a.Slice.Column == "" {
+		return a.Spent
+	}
+	return a.InSlice.Spent
+}
+
+// Unopened is an account before it is opened: nothing is spent.
+func Unopened(k Key, o Opening) *Account {
+	a := &Account{Key: k, Opening: o}
+	a.Spent = a.nothing()
+	a.InSlice = Tally{Is: k.Slice.Is, Spent: a.nothing()}
+	return a
+}
+
+// paid is how many debits bounded is the sum of.
+func (a *Account) paid() int64 {
+	if a.Slice.Column == "" {
+		return a.Debits
+	}
+	return a.InSlice.Debits
+}
+
+// Charge adds the cost of a job to what is spent. It asks no limit: see Admit.
+//
+// # Contract
+//
+// InSlice is then what a unit in that slice has spent, Largest what a unit in any one slice
+// has, and Spent what a unit that is in every slice has (P26), where every job has draws of
+// its own. Proof: slices.proof.md.
+func (a *Account) Charge(c privacy.Cost) {
+	a.Debits++
+	a.Spent = sumOf(a.Spent, c)
+	if a.Slice.Column == "" {
+		return
+	}
+	if a.InSlice.Debits++; a.InSlice.Debits == 1 {
+		a.Slices++
+	}
+	a.InSlice.Spent = sumOf(a.InSlice.Spent, c)
+	a.Largest = largest(a.Largest, a.InSlice.Spent)
+}
+
+// sumOf adds two costs in the same units.
+func sumOf(a, b privacy.Cost) privacy.Cost {
+	out := make(privacy.Cost, len(a))
+	for i := range a {
+		out[i] = new(big.Rat).Add(a[i], b[i])
+	}
+	return out
+}
+
+// differenceOf is a without b.
+func differenceOf(a, b privacy.Cost) privacy.Cost {
+	out := make(privacy.Cost, len(a))
+	for i := range a {
+		out[i] = new(big.Rat).Sub(a[i], b[i])
+	}
+	return out
+}
+
+// largest takes the larger of two costs, unit by unit. An empty one is no cost.
+func largest(a, b privacy.Cost) privacy.Cost {
+	out := slices.Clone(b)
+	for i := range a {
+		if a[i].Cmp(b[i]) > 0 {
+			out[i] = a[i]
+		}
+	}
+	return out
+}
+
+// nothing is no cost, in the account's units.
+func (a *Account) nothing() privacy.Cost {
+	out := make(privacy.Cost, len(a.Units()))
+	for i := range out {
+		out[i] = new(big.Rat)
+	}
+	return out
 }
 
 // row is everything that is stored of the account. The tree of digests commits to it. A
@@ -82,7 +187,10 @@ func (a *Account) agrees(r *Record, ledger string) string {
 		row := a.balance()
 		for _, c := range []struct{ what, row, chain string }{
 			{"spent", amountsText(row.Spent), amountsText(b.Spent)},
-			{"limit", limitText(row), limitText(b)},
+			{"limit", row.LimitText.String(), b.LimitText.String()},
+			{"limit over all slices", lifetimeText(row), lifetimeText(b)},
+			{"number of slices", fmt.Sprint(row.Slices), fmt.Sprint(b.Slices)},
+			{"largest slice", amountsText(row.Largest), amountsText(b.Largest)},
 			{"number of debits", fmt.Sprint(row.Debits), fmt.Sprint(b.Debits)},
 			{"number of records", fmt.Sprint(row.Acts), fmt.Sprint(b.Acts)},
 			{"rule for a second person", fmt.Sprint(row.TwoPersons), fmt.Sprint(b.TwoPersons)},
@@ -109,38 +217,56 @@ func amountsText(all []string) string {
 	return strings.Join(out, ", ")
 }
 
-func limitText(b Balance) string { return amountsText([]string{b.Epsilon, b.Delta}) }
+func lifetimeText(b Balance) string {
+	if b.Lifetime == nil {
+		return "none"
+	}
+	return b.Lifetime.String()
+}
 
-const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps"
+const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.limit_rho, a.lifetime, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps, a.slices, a.largest"
 
 type scanner interface{ Scan(...any) error }
 
 func scanAccount(s scanner) (*Account, error) {
 	var a Account
-	var rel, orders, eps, delta, spent, pending, keeps string
+	var rel, orders, lifetime, spent, pending, keeps, most string
+	var limit LimitText
 	var two int64
-	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Filter, &orders, &eps, &delta, &spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps); err != nil {
+	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.Filter, &orders, &limit.Epsilon, &limit.Delta, &limit.Rho, &lifetime,
+		&spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps, &a.Slices, &most); err != nil {
 		return nil, err
 	}
-	var texts []string
-	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), json.Unmarshal([]byte(orders), &a.Orders), json.Unmarshal([]byte(spent), &texts))
-	if err == nil && pending != "" {
-		err = json.Unmarshal([]byte(pending), &a.Pending)
-	}
-	if err == nil && keeps != "" {
-		err = json.Unmarshal([]byte(keeps), &a.Keeps)
-	}
+	var texts, largest []string
+	var life *LimitText
+	err := errors.Join(a.Relation.UnmarshalText([]byte(rel)), json.Unmarshal([]byte(orders), &a.Orders), json.Unmarshal([]byte(spent), &texts),
+		maybe(pending, &a.Pending), maybe(keeps, &a.Keeps), maybe(lifetime, &life), maybe(most, &largest))
 	if err == nil {
-		a.Limit, err = parseLimit(eps, delta)
+		a.Limit, err = limit.Limit()
+	}
+	if err == nil && life != nil {
+		a.Lifetime = new(Limit)
+		*a.Lifetime, err = life.Limit()
 	}
 	if err == nil {
 		a.Spent, err = parseRats(texts)
 	}
+	if err == nil {
+		a.Largest, err = parseRats(largest)
+	}
 	a.TwoPersons = two != 0
-	if err != nil || len(a.Spent) != len(a.Units()) {
+	if err != nil || len(a.Spent) != len(a.Units()) || (a.Slices > 0) != (len(a.Largest) > 0) {
 		return nil, refuse(CodeTampered, "an account cannot be read")
 	}
 	return &a, nil
+}
+
+// maybe reads JSON where there is any.
+func maybe(text string, into any) error {
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), into)
 }
 
 func pick[T any](all []T, places []int) []T {
@@ -152,4 +278,19 @@ func pick[T any](all []T, places []int) []T {
 		out[i] = all[p]
 	}
 	return out
+}
+
+// TogetherOf is what a unit in one slice has spent that is in several accounts of one data
+// set, and what one has spent through its life, for people. The accounts have the same
+// units.
+func TogetherOf(all []*Account) (one, life string) {
+	a, b := all[0].nothing(), all[0].nothing()
+	for _, x := range all {
+		spent := x.Spent
+		if x.Slice.Column != "" {
+			spent = largest(x.Largest, x.nothing())
+		}
+		a, b = sumOf(a, spent), sumOf(b, x.Spent)
+	}
+	return costText(all[0].Units(), a), costText(all[0].Units(), b)
 }

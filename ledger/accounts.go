@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
-	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -15,14 +15,19 @@ import (
 // record of the ledger commits to; where it returns nil, no account of that key was ever
 // opened. Everything else is refused with LEDGER_TAMPERED. Proof: ledger.proof.md.
 func (t *tx) account(k Key) (*Account, error) {
-	all, err := t.accounts("WHERE a.dataset = ? AND a.unit = ? AND a.relation = ?", k.Dataset, k.Unit, k.Relation.String())
+	all, err := t.accounts("WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ?", k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column)
 	if err != nil {
 		return nil, err
 	}
+	name := "the account of " + k.account().String()
 	if len(all) == 0 {
-		return nil, t.holds(k.key(), nil, "the account of "+k.String()+" is gone: a table of the ledger")
+		return nil, t.holds(k.key(), nil, name+" is gone: a table of the ledger")
 	}
-	return all[0], t.holds(k.key(), all[0].row(), "the account of "+k.String())
+	a := all[0]
+	if err := t.holds(k.key(), a.row(), name); err != nil || k.Slice.Is == "" {
+		return a, err
+	}
+	return a, t.inSlice(a, k.Slice.Is)
 }
 
 // accounts reads accounts, and holds each to its newest record.
@@ -56,10 +61,13 @@ func (t *tx) accounts(where string, args ...any) ([]*Account, error) {
 
 // open opens an account; the caller has found that there is none.
 func (t *tx) open(k Key, o Opening) (*Account, error) {
-	if k.Dataset == "" || k.Unit == "" || !k.Relation.Valid() || strings.Contains(k.Dataset+k.Unit, "\n") {
-		return nil, refuse(CodeAccount, "an account needs a data set, a unit of privacy and a relation")
+	if k.Dataset == "" || k.Unit == "" || !k.Relation.Valid() || strings.Contains(k.Dataset+k.Unit+k.Slice.Column, "\n") || k.Slice.Column == "" && k.Slice.Is != "" {
+		return nil, refuse(CodeAccount, "an account needs a data set, a unit of privacy and a relation, and a slice needs its column")
 	}
-	if err := o.check(k.Relation); err != nil {
+	if err := o.check(k); err != nil {
+		return nil, err
+	}
+	if err := t.alone(k); err != nil {
 		return nil, err
 	}
 	if o.Keeps != nil {
@@ -69,35 +77,58 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Account{ID: t.state.seq + 1, Key: k, Opening: o}
-	for range a.Units() {
-		a.Spent = append(a.Spent, new(big.Rat))
-	}
-	if err := t.exec("INSERT INTO dprelease_accounts (id, dataset, unit, relation, filter, orders, limit_epsilon, limit_delta, spent, debits) VALUES (?, ?, ?, ?, ?, ?, '', '', '', 0)",
-		a.ID, k.Dataset, k.Unit, k.Relation.String(), o.Filter, orders); err != nil {
+	a := Unopened(k.account(), o)
+	a.ID = t.state.seq + 1
+	if err := t.exec("INSERT INTO dprelease_accounts (id, dataset, unit, relation, slice, filter, orders, limit_epsilon, limit_delta, spent, debits) VALUES (?, ?, ?, ?, ?, ?, ?, '', '', '', 0)",
+		a.ID, k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, o.Filter, orders); err != nil {
 		return nil, err
 	}
-	_, err = t.append(kindAccount, &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(),
-		Filter: o.Filter, Orders: o.Orders, Epsilon: o.Limit.Epsilon.RatString(), Delta: o.Limit.Delta.RatString(), Two: o.TwoPersons, Keeps: o.Keeps}, a)
-	return a, err
+	if _, err = t.append(kindAccount, &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Slice: k.Slice.Column,
+		Filter: o.Filter, Orders: o.Orders, LimitText: o.Limit.text(), Two: o.TwoPersons, Keeps: o.Keeps, Lifetime: a.balance().Lifetime}, a); err != nil || k.Slice.Is == "" {
+		return a, err
+	}
+	return a, t.inSlice(a, k.Slice.Is)
+}
+
+// alone refuses a second account of a data set that is cut into other slices, or not cut:
+// each unit would then be paid for out of two limits. A person can say that this is meant;
+// what is shown of the data set then adds the two up.
+//
+// # Contract
+//
+// Without a separate record for each pair, all accounts of one data set id have the same
+// column of slices, or none has any. Proof: slices.proof.md.
+func (t *tx) alone(k Key) error {
+	others, err := t.accounts("WHERE a.dataset = ? AND a.slice <> ?", k.Dataset, k.Slice.Column)
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		there, err := t.separate(pair(k.name(), o.name()))
+		if err != nil {
+			return err
+		}
+		if !there {
+			return refuse(CodeSame, "the account of %s is about %s of the same data, and this one would be about %s: each %s would be paid for out of two limits; use the one that is there, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
+				o.Key, o.Slice, k.account().Slice, k.Unit, k.name().flags(""), o.name().flags("from"))
+		}
+	}
+	return nil
 }
 
 // saveAccount stores what of an account can change.
 func (t *tx) saveAccount(a *Account) error {
 	b := a.balance()
-	spent, err := encode(b.Spent)
-	if err != nil {
-		return err
-	}
-	pending := ""
-	if b.Pending != nil {
-		if pending, err = encode(b.Pending); err != nil {
-			return err
+	var texts [5]string
+	for i, part := range []struct {
+		there bool
+		value any
+	}{{true, b.Spent}, {b.Pending != nil, b.Pending}, {b.Keeps != nil, b.Keeps}, {b.Lifetime != nil, b.Lifetime}, {b.Largest != nil, b.Largest}} {
+		if !part.there {
+			continue
 		}
-	}
-	keeps := ""
-	if b.Keeps != nil {
-		if keeps, err = encode(b.Keeps); err != nil {
+		var err error
+		if texts[i], err = encode(part.value); err != nil {
 			return err
 		}
 	}
@@ -105,8 +136,8 @@ func (t *tx) saveAccount(a *Account) error {
 	if b.TwoPersons {
 		two = 1
 	}
-	return t.exec("UPDATE dprelease_accounts SET limit_epsilon = ?, limit_delta = ?, spent = ?, debits = ?, acts = ?, last = ?, two_persons = ?, pending = ?, keeps = ? WHERE id = ?",
-		b.Epsilon, b.Delta, spent, b.Debits, b.Acts, a.last, two, pending, keeps, a.ID)
+	return t.exec("UPDATE dprelease_accounts SET limit_epsilon = ?, limit_delta = ?, limit_rho = ?, spent = ?, pending = ?, keeps = ?, lifetime = ?, largest = ?, debits = ?, acts = ?, last = ?, two_persons = ?, slices = ? WHERE id = ?",
+		b.Epsilon, b.Delta, b.Rho, texts[0], texts[1], texts[2], texts[3], texts[4], b.Debits, b.Acts, a.last, two, b.Slices, a.ID)
 }
 
 // OpenAccount opens an account; it is an error where it is open already.
@@ -124,7 +155,8 @@ func (l *Ledger) OpenAccount(ctx context.Context, k Key, o Opening) (a *Account,
 	return a, err
 }
 
-// Account returns the state of an account, nil where it is not open.
+// Account returns the state of an account, nil where it is not open; with what a slice has
+// spent, where the key names one.
 func (l *Ledger) Account(ctx context.Context, k Key) (a *Account, err error) {
 	err = l.read(ctx, func(t *tx) error {
 		a, err = t.account(k)
@@ -133,11 +165,56 @@ func (l *Ledger) Account(ctx context.Context, k Key) (a *Account, err error) {
 	return a, err
 }
 
-// Accounts returns all accounts in the order in which they were opened.
+// OfDataset returns the accounts of one data set: one for each unit of privacy and relation,
+// and way of being cut into slices.
+func (l *Ledger) OfDataset(ctx context.Context, dataset string) (out []*Account, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		out, err = t.accounts("WHERE a.dataset = ?", dataset)
+		return err
+	})
+	return out, err
+}
+
+// MayOpen refuses an account that cannot be opened beside the others of its data set.
+func (l *Ledger) MayOpen(ctx context.Context, k Key) error {
+	return l.read(ctx, func(t *tx) error { return t.alone(k) })
+}
+
+// Accounts returns all accounts in the order in which they were opened. An account with
+// slices is one of them.
 func (l *Ledger) Accounts(ctx context.Context) (out []*Account, err error) {
 	err = l.read(ctx, func(t *tx) error {
 		out, err = t.accounts("")
 		return err
 	})
+	return out, err
+}
+
+// Tallies returns what each slice of an account has spent, in the order of their names.
+func (l *Ledger) Tallies(ctx context.Context, k Key) (out []Tally, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		a, err := t.account(k.account())
+		if err != nil || a == nil {
+			return err
+		}
+		all, err := t.buckets(a.ID)
+		if err != nil {
+			return err
+		}
+		for _, b := range all {
+			for _, s := range b {
+				one, err := s.tally(a)
+				if err != nil {
+					return err
+				}
+				out = append(out, one)
+			}
+		}
+		if int64(len(out)) != a.Slices {
+			return t.tampered("a slice of the account of " + k.String() + " is gone")
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(x, y Tally) int { return strings.Compare(x.Is, y.Is) })
 	return out, err
 }

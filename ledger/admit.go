@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -44,14 +45,15 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 
 // admit refuses a cost that, added to what is spent, exceeds a limit. It also returns what
 // is left and allowed, in units.
-func (a *Account) admit(c privacy.Cost, limit Limit) (left, whole privacy.Cost, units []string, err error) {
+func (a *Account) admit(c, spent privacy.Cost, limit Limit) (left, whole privacy.Cost, units []string, err error) {
 	f, places, err := a.filter(a.Relation, limit)
 	if err != nil {
-		return nil, nil, nil, refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", limit, a.Filter, err)
+		return nil, nil, nil, unsuited(limit, a.Filter, err)
 	}
 	units = pick(a.Units(), places)
 	whole = f.Remaining()
-	spent, cost := pick(a.Spent, places), pick(c, places)
+	spent = pick(spent, places)
+	cost := pick(c, places)
 	together := make(privacy.Cost, len(spent))
 	left = make(privacy.Cost, len(spent))
 	for i := range spent {
@@ -76,14 +78,42 @@ func (m Amount) Rest() *big.Rat {
 	return m.Left
 }
 
-// Amounts returns the state of the account under a limit. For an rdp account it has the
-// orders that can keep within the limit; staying within one of them is enough.
-func (a *Account) Amounts(limit Limit) []Amount {
+// Amounts returns what of the account's limit is spent and left. For an rdp account it has
+// the orders that can keep within the limit; staying within one of them is enough. In an
+// account with slices it is about the slice that the key names, or else about the largest.
+func (a *Account) Amounts() []Amount {
+	if a.Slice.Column != "" && a.Slice.Is == "" {
+		return a.LargestSlice()
+	}
+	return a.amounts(a.Limit, a.bounded())
+}
+
+// LargestSlice returns what the largest slice has spent, unit by unit: what a unit in one
+// slice has spent (P26).
+func (a *Account) LargestSlice() []Amount {
+	return a.amounts(a.Limit, largest(a.Largest, a.nothing()))
+}
+
+// Life returns what all slices together have spent, for a unit that is in each of them
+// (P26), under the limit over all slices; Limit and Left are nil where there is none.
+func (a *Account) Life() []Amount {
+	if a.Lifetime != nil {
+		return a.amounts(*a.Lifetime, a.Spent)
+	}
+	out := make([]Amount, len(a.Spent))
+	for i, unit := range a.Units() {
+		out[i] = Amount{Unit: unit, Spent: a.Spent[i]}
+	}
+	return out
+}
+
+func (a *Account) amounts(limit Limit, spent privacy.Cost) []Amount {
 	f, places, err := a.filter(a.Relation, limit)
 	if err != nil {
 		return nil
 	}
-	whole, spent, units := f.Remaining(), pick(a.Spent, places), pick(a.Units(), places)
+	whole, units := f.Remaining(), pick(a.Units(), places)
+	spent = pick(spent, places)
 	out := make([]Amount, len(whole))
 	for i := range out {
 		left := new(big.Rat).Sub(whole[i], spent[i])
@@ -95,40 +125,100 @@ func (a *Account) Amounts(limit Limit) []Amount {
 	return out
 }
 
-// Admit refuses a cost that does not fit under the account's limit, or under the
-// job's own, and says by how much and what would fit.
-func (a *Account) Admit(c privacy.Cost, own *Limit) error {
-	limits := []Limit{a.Limit}
-	names := []string{"the account of " + a.Key.String()}
-	if own != nil {
-		limits, names = append(limits, *own), append(names, "budget.limit of the job")
-	}
-	for i, limit := range limits {
-		left, whole, units, err := a.admit(c, limit)
-		switch {
-		case errors.Is(err, privacy.ErrExhausted):
-			return refuse(CodeExhausted, "%s allows %s: %s", names[i], limit, shortfall(units, pick(c, a.places(limit)), left, whole, a.Filter == RDP))
-		case err != nil:
-			return err
-		}
-	}
-	return nil
+// Admit refuses a cost that does not fit under one of the limits: the account's, the
+// job's own, and over all slices those of both. It says by how much and what would fit.
+func (a *Account) Admit(c privacy.Cost, own, ownLife *Limit) error {
+	const mine = "the job"
+	return cmp.Or(a.keep(&a.Limit, a.bounded(), c, ""), a.keep(own, a.bounded(), c, mine), a.keepLife(a.Lifetime, c, ""), a.keepLife(ownLife, c, mine))
 }
 
-// Within refuses a guarantee above a job's own limit, and says by how much and what
-// would fit.
+// keep refuses a cost above a limit, which is nil for none.
+func (a *Account) keep(l *Limit, spent, c privacy.Cost, job string) error {
+	whose, of := "the account of "+a.Key.String(), ""
+	if job != "" {
+		whose = "budget.limit of " + job
+	}
+	if a.Slice.Column != "" {
+		of = " for each slice"
+	}
+	return a.exceeds(l, spent, c, whose, of)
+}
+
+// keepLife refuses a cost above a limit over all slices.
+func (a *Account) keepLife(l *Limit, c privacy.Cost, job string) error {
+	whose := "the account of " + a.account().String()
+	if job != "" {
+		whose = "budget.lifetime of " + job
+	}
+	return a.exceeds(l, a.Spent, c, whose, " for all slices together")
+}
+
+func (a *Account) exceeds(l *Limit, spent, c privacy.Cost, whose, of string) error {
+	if l == nil {
+		return nil
+	}
+	left, whole, units, err := a.admit(c, spent, *l)
+	if errors.Is(err, privacy.ErrExhausted) {
+		return refuse(CodeExhausted, "%s allows %s%s: %s", whose, l, of, shortfall(units, pick(c, a.places(*l)), left, whole, a.Filter == RDP))
+	}
+	return err
+}
+
+// bound is what one of an account's limits means in its units.
+type bound struct {
+	most   privacy.Cost
+	places []int
+	life   bool // over all slices
+}
+
+func (a *Account) bounds() ([]bound, error) {
+	var out []bound
+	for i, l := range []*Limit{&a.Limit, a.Lifetime} {
+		if l == nil {
+			continue
+		}
+		f, places, err := a.filter(a.Relation, *l)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, bound{most: f.Remaining(), places: places, life: i == 1})
+	}
+	return out, nil
+}
+
+// within says whether what is spent keeps the limit, or the one over all slices.
+func (a *Account) within(limits []bound, life bool) bool {
+	for _, b := range limits {
+		if b.life != life {
+			continue
+		}
+		spent := a.bounded()
+		if life {
+			spent = a.Spent
+		}
+		spent = pick(spent, b.places)
+		kept := 0
+		for i, most := range b.most {
+			if spent[i].Cmp(most) <= 0 {
+				kept++
+			}
+		}
+		if kept < len(spent) && (a.Filter != RDP || kept == 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// Within refuses a guarantee above a job's own limit in ε and δ, and says by how much and
+// what would fit.
 func Within(limit Limit, charged privacy.Point) error {
-	a := &Account{Opening: Opening{Filter: Basic, Limit: limit}, Spent: privacy.Cost{new(big.Rat), new(big.Rat)}}
-	a.Relation = privacy.AddRemove // of no consequence for adding up
+	a := Unopened(Key{Relation: privacy.AddRemove}, Opening{Filter: Basic, Limit: limit}) // adding up asks for no relation
 	cost, err := a.Cost(nil, charged)
 	if err != nil {
 		return err
 	}
-	left, whole, units, err := a.admit(cost, limit)
-	if errors.Is(err, privacy.ErrExhausted) {
-		return refuse(CodeExhausted, "budget.limit of the job allows %s: %s", limit, shortfall(units, cost, left, whole, false))
-	}
-	return err
+	return a.keep(&limit, a.Spent, cost, "the job")
 }
 
 func (a *Account) places(limit Limit) []int {

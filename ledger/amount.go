@@ -85,12 +85,16 @@ func parseRats(texts []string) (privacy.Cost, error) {
 	return out, nil
 }
 
-// texts are the exact amounts of a limit.
-func (l Limit) texts() [2]string { return [2]string{l.Epsilon.RatString(), l.Delta.RatString()} }
+// pointText writes a charged guarantee for people.
+func pointText(p privacy.Point) string {
+	return "ε " + Up(new(big.Rat).SetFloat64(p.Epsilon)) + ", δ " + Up(new(big.Rat).SetFloat64(p.Delta))
+}
 
-func parseLimit(eps, delta string) (l Limit, err error) {
-	if l.Epsilon, err = parseRat(eps); err == nil {
-		l.Delta, err = parseRat(delta)
+// costText writes amounts of units for people, rounded up.
+func costText(units []string, c privacy.Cost) string {
+	var out []string
+	for i, x := range c {
+		out = append(out, symbol(units[i])+" "+Up(x))
 	}
-	return l, err
+	return strings.Join(out, ", ")
 }

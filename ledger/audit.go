@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // Auditor replays a chain, record by record, from nothing.
@@ -17,8 +15,8 @@ type Auditor struct {
 	at       string
 	hashes   []string
 	accounts map[int64]*Account
-	bounds   map[int64]privacy.Cost // what the filter of an account allows
-	places   map[int64][]int
+	bounds   map[int64][]bound
+	slices   map[int64]map[string]bucket // what slices have spent, by account and bucket
 	keys     map[Key]bool
 	releases map[int64]*Release
 	sealed   map[[2]string]int64
@@ -41,7 +39,7 @@ const maxFindings = 1000
 
 // NewAuditor starts a replay.
 func NewAuditor() *Auditor {
-	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]privacy.Cost{}, places: map[int64][]int{},
+	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64][]bound{}, slices: map[int64]map[string]bucket{},
 		keys: map[Key]bool{}, releases: map[int64]*Release{}, sealed: map[[2]string]int64{}, samples: map[string]*Sample{}, open: map[string]int64{},
 		plans: map[string][]*Release{}, former: map[string][]int64{}, pairs: map[[2]string]bool{},
 		files: map[int64][]Sum{}, tree: newTree()}
@@ -169,6 +167,8 @@ func (v *Auditor) replay(r *Record) error {
 		return v.approve(r)
 	case kindLook:
 		return v.look(r)
+	case kindCharge:
+		return v.charge(r)
 	default:
 		return fmt.Errorf("a record of an unknown kind")
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"math/big"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -12,16 +11,23 @@ func (v *Auditor) account(r *Record) error {
 	if err := v.read(r, &b, &b.stamp); err != nil {
 		return err
 	}
-	a := &Account{ID: r.Seq, Key: Key{Dataset: b.Dataset, Unit: b.Unit}, Opening: Opening{Filter: b.Filter, Orders: b.Orders, TwoPersons: b.Two, Keeps: b.Keeps}}
+	a := &Account{ID: r.Seq, Key: Key{Dataset: b.Dataset, Unit: b.Unit, Slice: Slice{Column: b.Slice}}, Opening: Opening{Filter: b.Filter, Orders: b.Orders, TwoPersons: b.Two, Keeps: b.Keeps}}
 	var err error
 	if a.Relation, err = privacy.ParseRelation(b.Relation); err != nil {
 		return err
 	}
-	if a.Limit, err = parseLimit(b.Epsilon, b.Delta); err != nil {
+	if a.Limit, err = b.Limit(); err != nil {
 		return err
 	}
-	for range a.Units() {
-		a.Spent = append(a.Spent, new(big.Rat))
+	if b.Lifetime != nil {
+		a.Lifetime = new(Limit)
+		if *a.Lifetime, err = b.Lifetime.Limit(); err != nil {
+			return err
+		}
+	}
+	a.Spent = a.nothing()
+	if err := v.alone(a.Key); err != nil {
+		return err
 	}
 	if v.keys[a.Key] {
 		return fmt.Errorf("an account is opened twice")
@@ -31,14 +37,20 @@ func (v *Auditor) account(r *Record) error {
 	return v.bound(a)
 }
 
-// bound finds out once what an account's limit means in its units.
-func (v *Auditor) bound(a *Account) error {
-	f, places, err := a.filter(a.Relation, a.Limit)
-	if err != nil {
-		return err
+// alone replays the rule of tx.alone.
+func (v *Auditor) alone(k Key) error {
+	for _, o := range v.accounts {
+		if o.Dataset == k.Dataset && o.Slice.Column != k.Slice.Column && !v.pairs[pair(k.name(), o.name())] {
+			return fmt.Errorf("two accounts of one data set that are cut into different slices, and no record that this is meant")
+		}
 	}
-	v.bounds[a.ID], v.places[a.ID] = f.Remaining(), places
 	return nil
+}
+
+// bound finds out once what the limits of an account mean in its units.
+func (v *Auditor) bound(a *Account) (err error) {
+	v.bounds[a.ID], err = a.bounds()
+	return err
 }
 
 func (v *Auditor) limit(r *Record) error {
@@ -47,20 +59,27 @@ func (v *Auditor) limit(r *Record) error {
 		return err
 	}
 	a := v.accounts[b.Account]
-	l, err := parseLimit(b.Epsilon, b.Delta)
-	switch {
-	case a == nil:
+	l, err := b.Limit()
+	if a == nil {
 		return fmt.Errorf("the limit of an account that is not there")
+	}
+	before := &a.Limit
+	if b.Life {
+		before = a.Lifetime
+	}
+	first := before == nil && !b.Raised && a.Slice.Column != ""
+	switch {
 	case err != nil:
 		return err
 	case b.Reason == "":
 		return fmt.Errorf("a limit is changed without a reason")
-	case b.Raised != a.Limit.AtMost(l) || !b.Raised && !l.AtMost(a.Limit):
+	case !first && (before == nil || b.Raised != before.AtMost(l) || !b.Raised && !l.AtMost(*before)):
 		return fmt.Errorf("a limit is not changed as the record says")
 	case b.Raised && a.TwoPersons:
 		return fmt.Errorf("one person raised a limit that two must raise")
 	}
-	a.Limit, a.Pending = l, nil
+	a.limit(l, b.Life)
+	a.Pending = nil
 	v.changed = append(v.changed, a)
 	return v.bound(a)
 }
@@ -80,10 +99,14 @@ func (v *Auditor) propose(r *Record) error {
 		a.TwoPersons = true
 		return nil
 	}
-	if l, err := parseLimit(b.Epsilon, b.Delta); !b.EndRule && (err != nil || !a.Limit.AtMost(l)) {
+	before := &a.Limit
+	if b.Life {
+		before = a.Lifetime
+	}
+	if l, err := b.Limit(); !b.EndRule && (err != nil || before == nil || !before.AtMost(l)) {
 		return fmt.Errorf("what it asks for is not a larger limit")
 	}
-	a.Pending = &Proposal{Record: r.Seq, By: b.By, Epsilon: b.Epsilon, Delta: b.Delta, EndRule: b.EndRule}
+	a.Pending = &Proposal{Record: r.Seq, By: b.By, LimitText: b.LimitText, EndRule: b.EndRule, Life: b.Life}
 	return nil
 }
 

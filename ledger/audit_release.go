@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -21,16 +22,23 @@ func (v *Auditor) debit(r *Record) error {
 	if err != nil || len(cost) != len(a.Spent) {
 		return fmt.Errorf("a debit without a cost")
 	}
-	for i := range cost {
-		if cost[i].Sign() < 0 {
-			return fmt.Errorf("a debit that gives something back")
-		}
-		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
+	if slices.ContainsFunc(cost, func(c *big.Rat) bool { return c.Sign() < 0 }) {
+		return fmt.Errorf("a debit that gives something back")
 	}
+	if (a.Slice.Column == "") != (b.Slice == "") {
+		return fmt.Errorf("a debit of a slice that its account does not have")
+	}
+	if err := v.inSlice(a, b.Slice); err != nil {
+		return err
+	}
+	defer v.leaveSlice(a)
 	if err := v.draws(r.Seq, a, b.Draws, cost); err != nil {
 		return err
 	}
-	a.Debits++
+	a.Charge(cost)
+	for _, d := range b.Draws {
+		a.InSlice.Collected = a.InSlice.Collected || d.Collected && b.Slice != ""
+	}
 	v.changed = append(v.changed, a)
 	if v.stated && a.Keeps == nil && a.Debits == 1 {
 		a.Keeps = columnSet(b.Keeps) // the first debit decides it
@@ -42,23 +50,40 @@ func (v *Auditor) debit(r *Record) error {
 		return fmt.Errorf("a debit beside one of the same plan that was not given up")
 	}
 	v.open[b.Plan] = r.Seq
-	within := 0
-	spent := pick(a.Spent, v.places[a.ID])
-	for i, limit := range v.bounds[a.ID] {
-		if spent[i].Cmp(limit) <= 0 {
-			within++
-		}
-	}
-	if within < len(spent) && (a.Filter != RDP || within == 0) {
+	if !a.within(v.bounds[a.ID], false) || b.Slice != "" && !a.within(v.bounds[a.ID], true) {
 		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its debit is above the limit of the account of %s", a.Key)
 	}
 	if !v.stated {
 		v.former[b.Digest] = append(v.former[b.Digest], r.Seq)
 	}
-	v.releases[r.Seq] = &Release{ID: r.Seq, Account: a.ID, Plan: b.Plan, State: Debited, token: 1}
+	v.releases[r.Seq] = &Release{ID: r.Seq, Account: a.ID, Slice: b.Slice, Plan: b.Plan, State: Debited, token: 1}
 	v.plans[b.Plan] = append(v.plans[b.Plan], v.releases[r.Seq])
 	v.putPlan(b.Plan)
 	return nil
+}
+
+// inSlice lets the account stand for one of its slices, as tx.inSlice does.
+func (v *Auditor) inSlice(a *Account, is string) (err error) {
+	if is == "" {
+		return nil
+	}
+	if v.slices[a.ID] == nil {
+		v.slices[a.ID] = map[string]bucket{}
+	}
+	a.Slice.Is, a.bucket = is, v.slices[a.ID][bucketOf(is)]
+	a.InSlice, err = a.bucket.get(is, a)
+	return err
+}
+
+// leaveSlice takes note of what the slice has spent, and lets the account be the whole one
+// again.
+func (v *Auditor) leaveSlice(a *Account) {
+	if is := a.Slice.Is; is != "" && a.InSlice.Debits > 0 {
+		b := a.bucket.with(a.InSlice)
+		v.slices[a.ID][bucketOf(is)] = b
+		v.put(bucketKey(a.ID, bucketOf(is)), b)
+	}
+	a.Slice.Is, a.InSlice, a.bucket = "", Tally{}, nil
 }
 
 func (v *Auditor) seal(r *Record) error {
@@ -169,14 +194,14 @@ func (v *Auditor) drawnBy(seq int64, a *Account, d Draw) (*Sample, error) {
 	case d.Event != "" && s != nil:
 		return nil, fmt.Errorf("sample %s is drawn twice", d.Sample)
 	case d.Event != "":
-		s = &Sample{ID: d.Sample, Account: a.ID, Debit: seq, Name: d.Name, Event: d.Event, Design: d.Design, Spent: zero(), Charged: zero()}
+		s = &Sample{ID: d.Sample, Account: a.ID, Slice: a.Slice.Is, Debit: seq, Name: d.Name, Event: d.Event, Design: d.Design, Spent: zero(), Charged: zero()}
 		s.Ready = d.Collected
 		v.samples[d.Sample] = s
 		return s, nil
 	case s == nil:
 		return nil, fmt.Errorf("a debit for a sample %s that was never drawn", d.Sample)
 	}
-	if err := s.usable(a.ID); err != nil {
+	if err := s.usable(a.ID, a.Slice.Is); err != nil {
 		return nil, fmt.Errorf("a debit for a sample %s that was not stored, or belongs to another account", d.Sample)
 	}
 	return s, nil

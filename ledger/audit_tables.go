@@ -26,7 +26,7 @@ func (v *Auditor) tables(t *tx) error {
 	if err := v.matchTree(t, h); err != nil {
 		return err
 	}
-	if err := errors.Join(v.matchSamples(t), v.matchPairs(t), v.matchFormer(t)); err != nil {
+	if err := errors.Join(v.matchSamples(t), v.matchPairs(t), v.matchFormer(t), v.matchSlices(t)); err != nil {
 		return err
 	}
 	return v.matchReleases(t)
@@ -64,6 +64,35 @@ func (v *Auditor) matchAccounts(t *tx) error {
 	}
 	if n != len(v.accounts) {
 		v.find(FoundTables, "accounts", "%d accounts stand in the table, %d in the chain", n, len(v.accounts))
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// matchSlices holds what slices have spent to the chain.
+func (v *Auditor) matchSlices(t *tx) error {
+	rows, err := t.rows("SELECT account, bucket, tallies FROM dprelease_slices")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	n, same := 0, true
+	for ; rows.Next(); n++ {
+		var account int64
+		var name, text string
+		if err := rows.Scan(&account, &name, &text); err != nil {
+			return err
+		}
+		want, err := encode(v.slices[account][name])
+		if err != nil {
+			return err
+		}
+		same = same && want == text
+	}
+	for _, buckets := range v.slices {
+		n -= len(buckets)
+	}
+	if !same || n != 0 {
+		v.find(FoundTables, "slices", "what slices have spent does not follow from the chain")
 	}
 	return errors.Join(rows.Err(), rows.Close())
 }
@@ -113,7 +142,7 @@ func (v *Auditor) matchReleases(t *tx) error {
 		switch {
 		case w == nil:
 			v.find(FoundTables, where, "is not in the chain")
-		case w.Plan != r.Plan || w.Content != r.Content || w.State != r.State || w.Account != r.Account || w.archive != r.archive || w.token != r.token:
+		case w.Plan != r.Plan || w.Content != r.Content || w.State != r.State || w.Account != r.Account || w.Slice != r.Slice || w.archive != r.archive || w.token != r.token:
 			v.find(FoundTables, where, "its state does not follow from the chain")
 		case r.released() && digestOf(archive) != w.archive:
 			v.find(FoundStored, where, "its stored bytes are not those that were sealed")
@@ -144,7 +173,7 @@ func (v *Auditor) matchSamples(t *tx) error {
 		switch {
 		case w == nil:
 			v.find(FoundTables, where, "is not in the chain")
-		case w.Account != s.Account || w.Debit != s.Debit || w.Name != s.Name || w.Event != s.Event || w.Design != s.Design ||
+		case w.Account != s.Account || w.Slice != s.Slice || w.Debit != s.Debit || w.Name != s.Name || w.Event != s.Event || w.Design != s.Design ||
 			w.Ready != s.Ready || w.Uses != s.Uses || w.Content != s.Content || w.digest != s.digest ||
 			!s.same(w.Spent) || !w.Charged.AtMost(s.Charged) || !s.Charged.AtMost(w.Charged):
 			v.find(FoundTables, where, "its state does not follow from the chain")

@@ -91,30 +91,31 @@ type accountBody struct {
 	Relation string    `json:"relation"`
 	Filter   string    `json:"filter"`
 	Orders   []float64 `json:"orders,omitempty"`
-	Epsilon  string    `json:"limit_epsilon"`
-	Delta    string    `json:"limit_delta"`
-	Two      bool      `json:"two_persons,omitempty"`
-	Keeps    []string  `json:"keeps,omitzero"`
+	LimitText
+	Two      bool       `json:"two_persons,omitempty"`
+	Keeps    []string   `json:"keeps,omitzero"`
+	Slice    string     `json:"slices_by,omitempty"` // the column
+	Lifetime *LimitText `json:"lifetime,omitempty"`
 }
 
 type limitBody struct {
 	stamp
-	Account int64  `json:"account"`
-	Epsilon string `json:"limit_epsilon"`
-	Delta   string `json:"limit_delta"`
-	Raised  bool   `json:"raised"`
-	Reason  string `json:"reason"`
+	Account int64 `json:"account"`
+	LimitText
+	Raised bool   `json:"raised"`
+	Reason string `json:"reason"`
+	Life   bool   `json:"over_all_slices,omitempty"`
 }
 
 // proposeBody asks a second person for a larger limit, or for the end of the rule that
 // two persons raise it.
 type proposeBody struct {
 	stamp
-	Account int64  `json:"account"`
-	Epsilon string `json:"limit_epsilon,omitempty"`
-	Delta   string `json:"limit_delta,omitempty"`
+	Account int64 `json:"account"`
+	LimitText
 	EndRule bool   `json:"end_rule,omitempty"`
 	Reason  string `json:"reason"`
+	Life    bool   `json:"over_all_slices,omitempty"`
 }
 
 type approveBody struct {
@@ -143,6 +144,7 @@ type debitBody struct {
 	Releases []Charge `json:"releases"`
 	Draws    []Draw   `json:"draws,omitempty"`
 	Keeps    []string `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
+	Slice    string   `json:"slice,omitempty"` // that is debited, of an account with slices
 }
 
 // Draw is what a debit says of one kept sample. Amounts are exact.

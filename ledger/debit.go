@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"math/big"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -20,6 +19,8 @@ type Request struct {
 	Account Key
 	Opening Opening // used where the account is not open yet
 	Own     *Limit  // the job's own limit; the smaller of it and the account's holds
+	OwnLife *Limit  // the same over all slices
+	Revise  bool    // publish a slice again although its table was revised: see Revised
 	Plan    string
 	Former  []string // digests by which earlier versions knew what is asked
 	Columns []Column // that the job reads
@@ -65,6 +66,10 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 			return s.Refusal()
 		}
 		if ask, err := t.same(q.Account, q.Columns, q.Content); err != nil || ask {
+			s = Standing{Compare: ask}
+			return err
+		}
+		if ask, err := t.revised(&q); err != nil || ask {
 			s = Standing{Compare: ask}
 			return err
 		}
@@ -128,7 +133,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		return nil, err
 	}
 	for _, s := range samples {
-		if err := s.usable(a.ID); err != nil {
+		if err := s.usable(a.ID, a.Slice.Is); err != nil {
 			return nil, err
 		}
 	}
@@ -136,7 +141,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Admit(cost, q.Own); err != nil {
+	if err := a.Admit(cost, q.Own, q.OwnLife); err != nil {
 		return nil, err
 	}
 	if err := admitKept(a, q.Keeps); err != nil {
@@ -151,7 +156,14 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}
-	if err := t.use(a.ID, k.Release, draws, uses); err != nil {
+	a.Charge(cost)
+	for _, d := range draws {
+		a.InSlice.Collected = a.InSlice.Collected || d.Collected && a.Slice.Is != ""
+	}
+	if err := t.saveSlice(a); err != nil {
+		return nil, err
+	}
+	if err := t.use(a, k.Release, draws, uses); err != nil {
 		return nil, err
 	}
 	for _, step := range q.Draws {
@@ -162,8 +174,8 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err := t.noteFolder(k.Release, a.ID, q.Host, q.Folder); err != nil {
 		return nil, err
 	}
-	if err := t.exec("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		k.Release, a.ID, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro()); err != nil {
+	if err := t.exec("INSERT INTO dprelease_releases (id, account, slice, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		k.Release, a.ID, a.Slice.Is, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro()); err != nil {
 		return nil, err
 	}
 	rs, err := t.rawReleases(q.Plan)
@@ -173,12 +185,8 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Debits++
-	for i := range a.Spent {
-		a.Spent[i] = new(big.Rat).Add(a.Spent[i], cost[i])
-	}
 	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps)}, a)
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is}, a)
 	if err != nil {
 		return nil, err
 	}

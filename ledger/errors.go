@@ -28,6 +28,7 @@ const (
 	CodeUnfinished = "RUN_UNFINISHED"   // an earlier run was cut off after its debit
 	CodeLease      = "RUN_FENCED"       // this run has lost its lease
 	CodeReleased   = "RUN_RELEASED"     // the same releases of the same data are there already
+	CodeRevised    = "RUN_REVISED"      // a slice that was released has another table now
 	CodeChanged    = "DATA_CHANGED"     // the data changed during the run
 	CodeTooLarge   = "OUTPUT_TOO_LARGE"
 )

@@ -279,6 +279,12 @@ func copies(t *testing.T, at string) func() string {
 	l := open(t, at)
 	debit(t, l, request("other", 0.125))
 	l.Close()
+	return copyOf(t, at)
+}
+
+// copyOf returns a maker of copies of a ledger that nobody has open.
+func copyOf(t *testing.T, at string) func() string {
+	t.Helper()
 	if a := address(t, at); a.sqlite != "" {
 		whole, err := os.ReadFile(a.sqlite)
 		if err != nil {
@@ -302,7 +308,7 @@ func clone(t testing.TB, at string) string {
 	t.Helper()
 	to := postgrestest.New(t)
 	var statements []string
-	for _, table := range []string{"version", "head", "records", "accounts", "releases", "samples", "tree", "former", "failures", "columns", "separate", "leftovers"} {
+	for _, table := range []string{"version", "head", "records", "accounts", "releases", "samples", "tree", "former", "failures", "columns", "separate", "leftovers", "slices"} {
 		statements = append(statements, fmt.Sprintf("CREATE TABLE %[1]s.dprelease_%[3]s (LIKE %[2]s.dprelease_%[3]s INCLUDING ALL)", schemaOf(to), schemaOf(at), table),
 			fmt.Sprintf("INSERT INTO %[1]s.dprelease_%[3]s SELECT * FROM %[2]s.dprelease_%[3]s", schemaOf(to), schemaOf(at), table))
 	}

@@ -74,8 +74,8 @@ func TestUpgradeKnowsFormerReleases(t *testing.T) {
 	})
 }
 
-// downgrade makes a ledger one of the version before: its records tell no state, and what
-// the newest version of the tables added is gone.
+// downgrade makes a ledger one of version 2 of the tables: its records tell no state, and
+// what later versions of the tables added is gone.
 func downgrade(t testing.TB, at string) {
 	t.Helper()
 	l := open(t, at)
@@ -115,16 +115,20 @@ func downgrade(t testing.TB, at string) {
 		do("UPDATE dprelease_records SET body = ?, prev = ?, hash = ? WHERE seq = ?", r.Body, r.Prev, r.Hash, r.Seq)
 	}
 	do("UPDATE dprelease_head SET hash = ?", hash)
-	do("ALTER TABLE dprelease_head RENAME COLUMN secret TO content_key")
-	for _, column := range []string{"acts", "last", "two_persons", "pending", "keeps"} {
-		do("ALTER TABLE dprelease_accounts DROP COLUMN " + column)
-	}
-	for _, table := range []string{"tree", "former", "failures", "columns", "separate", "leftovers"} {
+	do("ALTER TABLE dprelease_head RENAME COLUMN ledger_secret TO content_key")
+	do("ALTER TABLE dprelease_accounts RENAME TO dprelease_accounts_new")
+	do("CREATE TABLE dprelease_accounts AS SELECT id, dataset, unit, relation, filter, orders, limit_epsilon, limit_delta, spent, debits FROM dprelease_accounts_new")
+	do("DROP TABLE dprelease_accounts_new")
+	do("DROP INDEX dprelease_releases_slice")
+	do("CREATE INDEX dprelease_releases_account ON dprelease_releases (account)")
+	do("ALTER TABLE dprelease_releases DROP COLUMN slice")
+	do("ALTER TABLE dprelease_samples DROP COLUMN slice")
+	for _, table := range []string{"tree", "former", "failures", "columns", "separate", "leftovers", "slices"} {
 		do("DROP TABLE dprelease_" + table)
 	}
 	do("DROP INDEX dprelease_releases_content")
 	do("DROP INDEX dprelease_records_looks")
-	do("UPDATE dprelease_version SET version = " + fmt.Sprint(len(schema)-1))
+	do("UPDATE dprelease_version SET version = 2")
 }
 
 // A failure that its content causes is known again on that content, and only there; it

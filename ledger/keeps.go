@@ -81,7 +81,7 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 		return nil, refuse(CodeKept, "a change of the columns that an account keeps needs a reason, which is recorded")
 	}
 	err = l.write(ctx, func(t *tx) error {
-		a, err := t.account(k)
+		a, err := t.account(k.account())
 		if err != nil {
 			return err
 		}

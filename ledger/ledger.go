@@ -266,7 +266,7 @@ func (t *tx) idle() error {
 // and with them the encrypted rows of kept samples: it makes the secret itself, which so
 // never stands beside them (P19).
 func (t *tx) insertHead(h *head) error {
-	const insert = "INSERT INTO dprelease_head (one, ledger, secret, seq, hash, at, refused) VALUES (1, ?, %s, 0, ?, 0, '')"
+	const insert = "INSERT INTO dprelease_head (one, ledger, ledger_secret, seq, hash, at, refused) VALUES (1, ?, %s, 0, ?, 0, '')"
 	if t.l.dialect.secret != "" {
 		return t.exec(fmt.Sprintf(insert, t.l.dialect.secret), h.ledger, h.hash)
 	}

@@ -235,7 +235,7 @@ func TestFilters(t *testing.T) {
 				t.Errorf("%s allows %d Gaussian releases", filter, n)
 			}
 			a, err := l.SetLimit(background, k, change(limit("4", "1/1000000"), true, "a larger study"))
-			if err != nil || len(a.Amounts(a.Limit)) == 0 {
+			if err != nil || len(a.Amounts()) == 0 {
 				t.Fatal(err)
 			}
 			debit(t, l, gaussian(filter+" raised", k))
@@ -288,7 +288,8 @@ func TestLimitsAreRaisedOnlyOnRecord(t *testing.T) {
 func TestAccountsAreApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		l := open(t, at)
-		for i, k := range []Key{people, {"people", "row", privacy.AddRemove}, {"people", "household", privacy.ReplaceOne}, {"other", "row", privacy.ReplaceOne}} {
+		for i, k := range []Key{people, {Dataset: "people", Unit: "row", Relation: privacy.AddRemove}, {Dataset: "people", Unit: "household", Relation: privacy.ReplaceOne},
+			{Dataset: "other", Unit: "row", Relation: privacy.ReplaceOne}} {
 			q := request(fmt.Sprint(i), 1)
 			q.Account = k
 			debit(t, l, q)

@@ -24,8 +24,8 @@ func (t *tx) forgetFolder(release int64) error {
 // put in their place, by release.
 func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (folders map[int64]string, err error) {
 	err = l.read(ctx, func(t *tx) error {
-		rows, err := t.rows("SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND f.host = ?",
-			k.Dataset, k.Unit, k.Relation.String(), host)
+		rows, err := t.rows("SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
+			k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, host)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
@@ -15,23 +14,14 @@ const (
 	RDP   = "rdp"   // adds up Rényi divergences at fixed orders
 )
 
-// Limit is an exact (ε, δ).
-type Limit struct{ Epsilon, Delta *big.Rat }
-
-func (l Limit) String() string {
-	return "ε " + job.FormatAmount(l.Epsilon) + ", δ " + job.FormatAmount(l.Delta)
-}
-
-// AtMost reports that no part of l is above that of m.
-func (l Limit) AtMost(m Limit) bool {
-	return l.Epsilon.Cmp(m.Epsilon) <= 0 && l.Delta.Cmp(m.Delta) <= 0
-}
-
 // Opening is what an account is opened with. Filter and orders never change.
 type Opening struct {
-	Filter     string
-	Orders     []float64
-	Limit      Limit
+	Filter string
+	Orders []float64
+	Limit  Limit // of the account, and of each slice where it has slices
+	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
+	// for none.
+	Lifetime   *Limit
 	TwoPersons bool // a limit is raised by one person and approved by another
 	// Keeps are the columns in which every neighbour that the account protects agrees
 	// (P27), sorted; nil where the first job decides it.
@@ -44,22 +34,55 @@ func DefaultOrders() []float64 {
 }
 
 // check refuses an account that cannot work.
-func (o Opening) check(rel privacy.Relation) error {
-	if o.Limit.Epsilon == nil || o.Limit.Delta == nil || o.Limit.Epsilon.Sign() < 0 || o.Limit.Delta.Sign() < 0 || o.Limit.Delta.Cmp(big.NewRat(1, 1)) > 0 {
-		return refuse(CodeLimit, "a limit needs ε of at least 0 and δ from 0 to 1")
-	}
+func (o Opening) check(k Key) error {
 	if (o.Filter == RDP) != (len(o.Orders) > 0) {
 		return refuse(CodeLimit, "orders belong to an rdp account, and it needs them")
 	}
-	if _, _, err := o.filter(rel, o.Limit); err != nil {
-		return refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", o.Limit, o.Filter, err)
+	limits := []Limit{o.Limit}
+	if o.Lifetime != nil {
+		limits = append(limits, *o.Lifetime)
+	}
+	if o.Lifetime != nil && k.Slice.Column == "" {
+		return refuse(CodeLimit, "a limit over all slices belongs to an account with slices")
+	}
+	for _, l := range limits {
+		if !l.valid() {
+			return refuse(CodeLimit, "a limit needs ε of at least 0 and δ from 0 to 1, or ρ of at least 0")
+		}
+		if _, _, err := o.filter(k.Relation, l); err != nil {
+			return unsuited(l, o.Filter, err)
+		}
 	}
 	return nil
+}
+
+// limit sets the limit, or the one over all slices.
+func (o *Opening) limit(l Limit, life bool) {
+	if life {
+		o.Lifetime = &l
+	} else {
+		o.Limit = l
+	}
+}
+
+// unsuited refuses a limit that an account cannot keep.
+func unsuited(l Limit, filter string, err error) *Error {
+	if l.Rho != nil && filter != ZCDP {
+		return refuse(CodeLimit, "the account adds up with the filter %s, and the limit %s needs the filter %s: give the limit in ε and δ, or open an account with ledger init --filter %s", filter, l, ZCDP, ZCDP)
+	}
+	return refuse(CodeLimit, "the limit %s does not suit the filter %s: %v", l, filter, err)
 }
 
 // filter returns a new filter for a limit. For an rdp account it also returns which of the
 // account's orders the filter uses.
 func (o Opening) filter(rel privacy.Relation, limit Limit) (privacy.Filter, []int, error) {
+	if limit.Rho != nil {
+		if o.Filter != ZCDP {
+			return nil, nil, fmt.Errorf("it is a ρ")
+		}
+		f, err := privacy.NewZCDPFilter(rel, limit.Rho)
+		return f, nil, err
+	}
 	at := privacy.Point{Epsilon: job.Down(limit.Epsilon), Delta: job.Down(limit.Delta)}
 	switch o.Filter {
 	case Basic:

@@ -105,9 +105,7 @@ func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, [
 	var cost privacy.Cost
 	var err error
 	if q.Event == nil && len(q.Draws) > 0 {
-		for range a.Units() {
-			cost = append(cost, new(big.Rat))
-		}
+		cost = a.nothing()
 	} else if cost, err = a.Cost(q.Event, q.Charged); err != nil {
 		return nil, nil, err
 	}
@@ -155,10 +153,10 @@ func together(q *Request, uses []*Use) privacy.Point {
 }
 
 // usable says why a sample cannot be used by a job of an account.
-func (s *Sample) usable(account int64) error {
+func (s *Sample) usable(account int64, slice string) error {
 	switch {
-	case s.Account != account:
-		return refuse(CodeSample, "sample %s belongs to another data set, unit of privacy or relation", s.ID)
+	case s.Account != account || s.Slice != slice:
+		return refuse(CodeSample, "sample %s belongs to another data set, slice, unit of privacy or relation", s.ID)
 	case !s.Ready:
 		return refuse(CodeSample, "sample %s was never stored: the job that drew it did not get to its end", s.ID)
 	}

@@ -21,6 +21,7 @@ const (
 type Release struct {
 	ID      int64 // the record of its debit
 	Account int64
+	Slice   string // of the account, "" where it has none
 	Plan    string // digest of what was asked
 	Content string // keyed digest of the columns that were read, "" while it is not known
 	State   string
@@ -45,10 +46,11 @@ func planRow(rs []*Release) any {
 		ID, Account            int64
 		State, Content, Digest string
 		Token                  int64
+		Slice                  string `json:",omitempty"` // later than the others
 	}
 	out := make([]row, len(rs))
 	for i, r := range rs {
-		out[i] = row{r.ID, r.Account, r.State, r.Content, r.archive, r.token}
+		out[i] = row{r.ID, r.Account, r.State, r.Content, r.archive, r.token, r.Slice}
 	}
 	return out
 }
@@ -56,13 +58,13 @@ func planRow(rs []*Release) any {
 // released says that the release has bytes.
 func (r *Release) released() bool { return r.State == Sealed || r.State == Published }
 
-const releaseColumns = "id, account, plan, content, state, archive_digest, holder, token, lease_until"
+const releaseColumns = "id, account, slice, plan, content, state, archive_digest, holder, token, lease_until"
 
 func scanRelease(s scanner) (*Release, error) {
 	var r Release
 	var content, archive sql.NullString
 	var until int64
-	if err := s.Scan(&r.ID, &r.Account, &r.Plan, &content, &r.State, &archive, &r.holder, &r.token, &until); err != nil {
+	if err := s.Scan(&r.ID, &r.Account, &r.Slice, &r.Plan, &content, &r.State, &archive, &r.holder, &r.token, &until); err != nil {
 		return nil, err
 	}
 	r.Content, r.archive, r.until = content.String, archive.String, time.UnixMicro(until)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
 )
 
 const kindSeparate = "separate"
@@ -26,11 +28,44 @@ type accountName struct {
 	Dataset  string `json:"dataset"`
 	Unit     string `json:"unit"`
 	Relation string `json:"relation"`
+	Slices   string `json:"slices_by,omitempty"`
 }
 
-func (k Key) name() accountName { return accountName{k.Dataset, k.Unit, k.Relation.String()} }
+func (k Key) name() accountName {
+	return accountName{k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column}
+}
 
-func (n accountName) text() string { return n.Dataset + "\n" + n.Unit + "\n" + n.Relation }
+func (n accountName) text() string {
+	text := n.Dataset + "\n" + n.Unit + "\n" + n.Relation
+	if n.Slices != "" {
+		text += "\n" + n.Slices
+	}
+	return text
+}
+
+func (n accountName) String() string {
+	if n.Slices == "" {
+		return fmt.Sprintf("data set %s (%s, %s)", n.Dataset, n.Unit, n.Relation)
+	}
+	return fmt.Sprintf("data set %s (%s, %s, slices by %s)", n.Dataset, n.Unit, n.Relation, n.Slices)
+}
+
+// flags are the flags of ledger separate that name the account; prefix is from for the
+// other one.
+func (n accountName) flags(prefix string) string {
+	name := "--dataset"
+	if prefix != "" {
+		name, prefix = "--"+prefix, prefix+"-"
+	}
+	text := name + " " + n.Dataset + " --" + prefix + "relation " + n.Relation
+	if n.Unit != job.UnitRow {
+		text += " --" + prefix + "unit " + n.Unit
+	}
+	if n.Slices != "" {
+		text += " --" + prefix + "slices-by " + n.Slices
+	}
+	return text
+}
 
 // pair writes two accounts as the two texts of a row, in the order of texts.
 func pair(a, b accountName) [2]string {
@@ -60,7 +95,7 @@ func (l *Ledger) Separate(ctx context.Context, a, b Key, reason string) error {
 	if strings.TrimSpace(reason) == "" {
 		return refuse(CodeSame, "two accounts for the same data need a reason, which is recorded")
 	}
-	if a == b {
+	if a.account() == b.account() {
 		return refuse(CodeSame, "an account is not separate from itself: name two")
 	}
 	return l.write(ctx, func(t *tx) error {
@@ -106,13 +141,13 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 		args = append(args, c.Tag)
 	}
 	// An earlier version kept one digest of all columns of a job together.
-	query := "SELECT a.dataset, a.unit, a.relation, '', '' FROM dprelease_accounts a WHERE EXISTS (SELECT 1 FROM dprelease_former f JOIN dprelease_releases r ON r.id = f.release WHERE r.account = a.id)"
+	query := "SELECT a.dataset, a.unit, a.relation, a.slice, '', '' FROM dprelease_accounts a WHERE EXISTS (SELECT 1 FROM dprelease_former f JOIN dprelease_releases r ON r.id = f.release WHERE r.account = a.id)"
 	if content != "" {
-		query = "SELECT a.dataset, a.unit, a.relation, '', r.content FROM dprelease_releases r JOIN dprelease_former f ON f.release = r.id JOIN dprelease_accounts a ON a.id = r.account WHERE r.content = ?"
+		query = "SELECT a.dataset, a.unit, a.relation, a.slice, '', r.content FROM dprelease_releases r JOIN dprelease_former f ON f.release = r.id JOIN dprelease_accounts a ON a.id = r.account WHERE r.content = ?"
 		args = append([]any{content}, args...)
 	}
 	if len(columns) > 0 {
-		query += " UNION ALL SELECT a.dataset, a.unit, a.relation, c.tag, c.digest FROM dprelease_columns c JOIN dprelease_accounts a ON a.id = c.account WHERE " + strings.Join(where, " OR ")
+		query += " UNION ALL SELECT a.dataset, a.unit, a.relation, a.slice, c.tag, c.digest FROM dprelease_columns c JOIN dprelease_accounts a ON a.id = c.account WHERE " + strings.Join(where, " OR ")
 	}
 	rows, err := t.rows(query, args...)
 	if err != nil {
@@ -127,7 +162,7 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 	for rows.Next() {
 		var n accountName
 		var tag, digest string
-		if err := rows.Scan(&n.Dataset, &n.Unit, &n.Relation, &tag, &digest); err != nil {
+		if err := rows.Scan(&n.Dataset, &n.Unit, &n.Relation, &n.Slices, &tag, &digest); err != nil {
 			return false, err
 		}
 		switch {
@@ -158,8 +193,8 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 		case h.column == "":
 			ask = true
 		default:
-			return false, refuse(CodeSame, "the account of data set %s (%s, %s) was charged for the same data (%s): a second account would be a second budget for it; use that dataset.id, unit and relation, or say that it is meant: dprelease ledger separate --dataset %s --relation %s --from %s --from-relation %s --reason TEXT",
-				h.other.Dataset, h.other.Unit, h.other.Relation, h.column, k.Dataset, k.Relation, h.other.Dataset, h.other.Relation)
+			return false, refuse(CodeSame, "the account of %s was charged for the same data (%s): a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
+				h.other, h.column, k.name().flags(""), h.other.flags("from"))
 		}
 	}
 	return ask, nil

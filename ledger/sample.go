@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
-	"math/big"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/privacy"
@@ -17,6 +16,7 @@ import (
 type Sample struct {
 	ID      string // 32 hex digits, chosen at random
 	Account int64
+	Slice   string // that it was drawn from, "" where the account has none
 	Debit   int64  // the record of the debit of the job that drew it
 	Name    string // of the sample in that job
 	Event   string // the draw, as canonical JSON of an event
@@ -44,7 +44,8 @@ func (s *Sample) row() any {
 		Uses                int64
 		Spent, Charged      [2]string
 		Content, Digest     string
-	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.texts(), s.Charged.texts(), s.Content, s.digest}
+		Slice               string `json:",omitempty"` // later than the others
+	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.texts(), s.Charged.texts(), s.Content, s.digest, s.Slice}
 }
 
 // same says that two states of a sample are one.
@@ -87,13 +88,13 @@ func eventText(s privacy.Sampling) (string, error) {
 	return string(b), nil
 }
 
-const sampleColumns = "id, account, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest"
+const sampleColumns = "id, account, slice, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest"
 
 func scanSample(s scanner) (*Sample, error) {
 	var m Sample
 	var spent, charged [2]string
 	var content, digest sql.NullString
-	if err := s.Scan(&m.ID, &m.Account, &m.Debit, &m.Name, &m.Event, &m.Design, &m.Uses, &spent[0], &spent[1], &charged[0], &charged[1], &content, &digest); err != nil {
+	if err := s.Scan(&m.ID, &m.Account, &m.Slice, &m.Debit, &m.Name, &m.Event, &m.Design, &m.Uses, &spent[0], &spent[1], &charged[0], &charged[1], &content, &digest); err != nil {
 		return nil, err
 	}
 	var err1, err2 error
@@ -163,8 +164,6 @@ func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
 	return out, errors.Join(rows.Err(), rows.Close())
 }
 
-func zero() Limit { return Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
-
 // drawsOf is what a debit's record says of its kept samples.
 func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	var out []Draw
@@ -191,7 +190,7 @@ func (u *Use) step() (epsilon, delta string) {
 }
 
 // use makes the uses of a debit part of the samples' sums.
-func (t *tx) use(account, debit int64, draws []Draw, uses []*Use) error {
+func (t *tx) use(a *Account, debit int64, draws []Draw, uses []*Use) error {
 	for i, u := range uses {
 		spent, charged := u.After, u.ChargedAfter
 		amounts := []any{spent.Epsilon.RatString(), spent.Delta.RatString(), charged.Epsilon.RatString(), charged.Delta.RatString()}
@@ -201,8 +200,8 @@ func (t *tx) use(account, debit int64, draws []Draw, uses []*Use) error {
 			if d.Collected {
 				content = ""
 			}
-			err = t.exec("INSERT INTO dprelease_samples (id, account, debit, name, event, design, content, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
-				append([]any{u.Sample, account, debit, d.Name, d.Event, d.Design, content}, amounts...)...)
+			err = t.exec("INSERT INTO dprelease_samples (id, account, slice, debit, name, event, design, content, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
+				append([]any{u.Sample, a.ID, a.Slice.Is, debit, d.Name, d.Event, d.Design, content}, amounts...)...)
 		} else {
 			err = t.exec("UPDATE dprelease_samples SET uses = uses + 1, spent_epsilon = ?, spent_delta = ?, charged_epsilon = ?, charged_delta = ? WHERE id = ?",
 				append(amounts, u.Sample)...)
@@ -255,9 +254,15 @@ func (t *tx) keep(k *Ticket, kept []Rows) ([]sealedRows, error) {
 
 // CollectedID is the id of the draw that made the table of an account itself a
 // sample of a population. It is one draw for all jobs of the account: what they
-// release is composed on the table first and amplified once (P4).
+// release is composed on the table first and amplified once (P4). A slice that was
+// collected by a draw of its own has an id of its own; one collection of several slices
+// has none and amplifies nothing (P26).
 func CollectedID(k Key) string {
-	sum := sha256.Sum256([]byte("dprelease collected 1\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()))
+	text := "dprelease collected 1\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()
+	if k.Slice.Column != "" {
+		text += "\n" + k.Slice.Column + "\n" + k.Slice.Is
+	}
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -281,7 +286,7 @@ func (t *tx) collectedOnly(a *Account, q *Request) error {
 	switch {
 	case before != nil && !says:
 		return refuse(CodeSample, "the earlier jobs on this data set said dataset.collected, and were charged for a table that is itself a sample; this one must say the same")
-	case before == nil && says && a.Debits > 0:
+	case before == nil && says && a.paid() > 0:
 		return refuse(CodeSample, "the earlier jobs on this data set were not charged together for a table that is itself a sample: use another dataset.id with dataset.collected, or leave it out")
 	}
 	return nil

@@ -120,6 +120,48 @@ var schema = []step{{
 		path TEXT NOT NULL
 	)`,
 	`CREATE INDEX dprelease_leftovers_account ON dprelease_leftovers (account)`,
+}, {
+	// Slices (tally.go), and limits in ρ. The secret gets another name again: a program that
+	// does not know slices must write no more.
+	`ALTER TABLE dprelease_head RENAME COLUMN secret TO ledger_secret`,
+	// The rule that an account is there once has one column more.
+	`CREATE TABLE dprelease_accounts_4 (
+		id BIGINT PRIMARY KEY,
+		dataset TEXT NOT NULL,
+		unit TEXT NOT NULL,
+		relation TEXT NOT NULL,
+		slice TEXT NOT NULL DEFAULT '',
+		filter TEXT NOT NULL,
+		orders TEXT NOT NULL,
+		limit_epsilon TEXT NOT NULL,
+		limit_delta TEXT NOT NULL,
+		limit_rho TEXT NOT NULL DEFAULT '',
+		lifetime TEXT NOT NULL DEFAULT '',
+		spent TEXT NOT NULL,
+		debits BIGINT NOT NULL,
+		acts BIGINT NOT NULL DEFAULT 0,
+		last BIGINT NOT NULL DEFAULT 0,
+		two_persons BIGINT NOT NULL DEFAULT 0,
+		pending TEXT NOT NULL DEFAULT '',
+		keeps TEXT NOT NULL DEFAULT '',
+		slices BIGINT NOT NULL DEFAULT 0,
+		largest TEXT NOT NULL DEFAULT '',
+		UNIQUE (dataset, unit, relation, slice)
+	)`,
+	`INSERT INTO dprelease_accounts_4 (id, dataset, unit, relation, filter, orders, limit_epsilon, limit_delta, spent, debits, acts, last, two_persons, pending, keeps)
+		SELECT id, dataset, unit, relation, filter, orders, limit_epsilon, limit_delta, spent, debits, acts, last, two_persons, pending, keeps FROM dprelease_accounts`,
+	`DROP TABLE dprelease_accounts`,
+	`ALTER TABLE dprelease_accounts_4 RENAME TO dprelease_accounts`,
+	`CREATE TABLE dprelease_slices (
+		account BIGINT NOT NULL,
+		bucket TEXT NOT NULL,
+		tallies TEXT NOT NULL,
+		PRIMARY KEY (account, bucket)
+	)`,
+	`ALTER TABLE dprelease_releases ADD COLUMN slice TEXT NOT NULL DEFAULT ''`,
+	`DROP INDEX dprelease_releases_account`,
+	`CREATE INDEX dprelease_releases_slice ON dprelease_releases (account, slice)`,
+	`ALTER TABLE dprelease_samples ADD COLUMN slice TEXT NOT NULL DEFAULT ''`,
 }}
 
 const versionTable = "dprelease_version"

@@ -9,6 +9,7 @@ import (
 type Spend struct {
 	Release int64    `json:"release"` // the number of its record
 	Account int64    `json:"account"`
+	Slice   string   `json:"slice,omitempty"`
 	At      string   `json:"at"`
 	By      string   `json:"by,omitempty"`
 	Job     string   `json:"job"`
@@ -41,7 +42,7 @@ func (l *Ledger) Spends(ctx context.Context, account int64) (out []Spend, err er
 			if decode(text, &b) != nil {
 				return refuse(CodeTampered, "the debit %d cannot be read", s.Release)
 			}
-			s.At, s.By, s.Job, s.Digest, s.Again, s.Epsilon, s.Delta, s.Cost, s.Charges, s.Draws = b.At, b.By, b.Job, b.Digest, b.Again, b.Epsilon, b.Delta, b.Cost, b.Releases, b.Draws
+			s.At, s.By, s.Job, s.Digest, s.Again, s.Epsilon, s.Delta, s.Cost, s.Charges, s.Draws, s.Slice = b.At, b.By, b.Job, b.Digest, b.Again, b.Epsilon, b.Delta, b.Cost, b.Releases, b.Draws, b.Slice
 			out = append(out, s)
 		}
 		return errors.Join(rows.Err(), rows.Close())

@@ -44,7 +44,7 @@ func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
 func (t *tx) readHead(suffix string) (*head, error) {
 	var h head
 	var at int64
-	err := t.row("SELECT ledger, secret, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
+	err := t.row("SELECT ledger, ledger_secret, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
 		Scan(&h.ledger, &h.key, &h.seq, &h.hash, &at, &h.refused)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, refuse(CodeTampered, "%s has no head", t.l.address)

@@ -19,7 +19,7 @@ import (
 
 // past are the versions of the tables before this one; testdata has a ledger of each, on
 // each database, that the program of that version wrote.
-var past = []string{"v1", "v2"}
+var past = []string{"v1", "v2", "v3"}
 
 func fixture(t *testing.T, name string) []byte {
 	t.Helper()
@@ -129,6 +129,9 @@ func TestUpgradeOfEveryFormat(t *testing.T) {
 		}
 		for i, a := range accounts {
 			w := said.Accounts[i]
+			for k := range w.Spends {
+				w.Spends[k].Charges, w.Spends[k].By = nil, "" // v1 and v2 said neither
+			}
 			if a.Dataset != w.Dataset || a.Unit != w.Unit || a.Relation.String() != w.Relation || a.Filter != w.Filter || a.Debits != w.Debits {
 				t.Errorf("account %+v, was %+v", a, w)
 			}
@@ -141,7 +144,7 @@ func TestUpgradeOfEveryFormat(t *testing.T) {
 				sum[j] = new(big.Rat)
 			}
 			for k := range spends {
-				spends[k].Charges = nil
+				spends[k].Charges, spends[k].By = nil, ""
 				cost, err := parseRats(spends[k].Cost)
 				if err != nil {
 					t.Fatal(err)
@@ -246,10 +249,14 @@ func TestUpgradeRefusesTampering(t *testing.T) {
 		"a release": "DELETE FROM dprelease_releases WHERE id = (SELECT MIN(id) FROM dprelease_releases)",
 	} {
 		t.Run(what, func(t *testing.T) {
-			onPast(t, func(t *testing.T, _, at string) {
+			onPast(t, func(t *testing.T, name, at string) {
 				raw := rawDB(t, at)
 				if _, err := raw.Exec(statement); err != nil {
 					t.Fatal(err)
+				}
+				if strings.HasPrefix(name, "v3-") && strings.HasPrefix(what, "stored bytes") {
+					open(t, at) // the chain says what neighbours keep, and nothing is read from the bytes
+					return
 				}
 				_, err := Open(background, address(t, at), Options{})
 				if codeOf(err) != CodeTampered || !strings.Contains(err.Error(), "cannot be brought up to date") {
@@ -282,8 +289,10 @@ func TestUpgradeWaitsForRuns(t *testing.T) {
 		do("UPDATE dprelease_releases SET lease_until = 0 WHERE state = 'debited'")
 		verified(t, open(t, at))
 		// The first statement of every write of the older programs.
-		if _, err := raw.Exec("SELECT ledger, content_key, seq, hash, at, refused FROM dprelease_head WHERE one = 1"); err == nil {
-			t.Error("an older program that has the ledger open could go on writing")
+		for _, column := range []string{"content_key", "secret"} {
+			if _, err := raw.Exec("SELECT ledger, " + column + ", seq, hash, at, refused FROM dprelease_head WHERE one = 1"); err == nil {
+				t.Error("an older program that has the ledger open could go on writing")
+			}
 		}
 	})
 }

@@ -218,6 +218,6 @@ func TestReadOnly(t *testing.T) {
 func ExampleAccount_Admit() {
 	a := &Account{Key: people, Opening: Opening{Filter: Basic, Limit: limit("3", "1/1000000")}}
 	a.Spent = append(a.Spent, limit("5/2", "0").Epsilon, limit("0", "0").Epsilon)
-	fmt.Println(a.Admit(privacy.Cost{limit("1", "0").Epsilon, limit("0", "0").Epsilon}, nil))
+	fmt.Println(a.Admit(privacy.Cost{limit("1", "0").Epsilon, limit("0", "0").Epsilon}, nil, nil))
 	// Output: BUDGET_EXCEEDED: the account of data set people (row, replace-one) allows ε 3, δ 0.000001: the job needs ε 1 and 0.5 is left, 0.5 too little; a job that costs at most 0.5 times as much would fit, for example this one with all its guarantees multiplied by that
 }

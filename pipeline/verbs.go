@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/catalog"
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/look"
@@ -23,12 +26,26 @@ import (
 type Job = job.Job
 
 // Load reads a job file. getenv answers for the variables that the file names, as
-// os.LookupEnv does. The error is Problems, or a *Failure where the file cannot be read.
-func Load(path string, getenv func(string) (string, bool)) (*Job, error) {
-	j, err := job.Read(path, job.Options{Getenv: getenv})
+// os.LookupEnv does; set gives values to the variables that the job declares, as
+// "month=2026-10". Plugins that releases name as name@version come from the job's catalog.
+// The error is Problems, or a *Failure where the file cannot be read.
+func Load(path string, getenv func(string) (string, bool), set ...string) (*Job, error) {
+	values := map[string]string{}
+	for _, text := range set {
+		name, value, ok := strings.Cut(text, "=")
+		if _, twice := values[name]; twice || !ok || name == "" {
+			return nil, failure.New(failure.ExitUsage, "USAGE", "--set %s: must be NAME=VALUE, once for each name", text)
+		}
+		values[name] = value
+	}
+	j, err := job.Read(path, job.Options{Getenv: getenv, Set: values})
 	var problems job.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))
+	}
+	if j != nil {
+		problems = append(problems, catalog.Resolve(j, time.Now())...)
+		err = problems.Sort().Err()
 	}
 	return j, err
 }

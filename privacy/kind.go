@@ -87,7 +87,7 @@ type Search struct {
 // kinds are all kinds of events, in the order of the specification.
 var kinds = []*Kind{
 	gaussianKind, laplaceKind, discreteGaussianKind, discreteLaplaceKind,
-	pureKind, approxKind, zcdpKind, boundedRangeKind, responseKind,
+	pureKind, approxKind, zcdpKind, boundedRangeKind, keySelectionKind, keyThresholdKind, responseKind,
 	composeKind, repeatKind, poissonKind, withoutReplacementKind, withReplacementKind, multistageKind,
 	byGroupKind, shuffledKind, lastIterateKind,
 }

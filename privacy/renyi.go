@@ -167,9 +167,13 @@ func least(a, b rdp.Curve) rdp.Curve {
 func pure(e Event) bool {
 	for _, t := range terms(e, "") {
 		switch e := t.event.(type) {
-		case Gaussian, DiscreteGaussian, ZCDP, LastIterate:
+		case Gaussian, DiscreteGaussian, ZCDP, LastIterate, KeyThreshold:
 			return false
 		case Approx:
+			if e.Delta > 0 {
+				return false
+			}
+		case KeySelection:
 			if e.Delta > 0 {
 				return false
 			}

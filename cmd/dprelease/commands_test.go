@@ -28,7 +28,7 @@ type story struct {
 	got                                pipeline.Options
 }
 
-func (s *story) load(string, func(string) (string, bool)) (*job.Job, error) {
+func (s *story) load(string, func(string) (string, bool), []string) (*job.Job, error) {
 	return &job.Job{Name: "demo"}, s.loadErr
 }
 

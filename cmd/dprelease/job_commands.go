@@ -56,12 +56,13 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 	c.Flags().BoolVar(&data, "data", false, "look at the table, in private")
 	c.Flags().StringVar(&out, "out", "", "write what --data finds to this file, readable by you alone")
 	e.byFlag(c)
+	e.setFlag(c)
 	e.outputFlags(c, "print problems as JSON, one a line")
 	return c
 }
 
 func (e *environment) run() *cobra.Command {
-	var diagnostics, again, create bool
+	var diagnostics, again, revise, create bool
 	var wait time.Duration
 	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
@@ -78,6 +79,7 @@ With --json standard output holds one JSON object a line: the events of the run,
 and last {"event":"done",…} or {"event":"failed",…}.`,
 		Example: `  dprelease run job.yaml
   dprelease run --json job.yaml
+  dprelease run --set month=2026-10 job.yaml
   DATA=/srv/data dprelease run -q job.yaml`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -86,7 +88,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
-				o.Diagnostics, o.Again, o.Wait, o.Memory = diagnostics, again, wait, int64(memory)
+				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
@@ -101,11 +103,13 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	}
 	e.outputFlags(c, "print events as JSON, one a line")
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
+	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
 	c.Flags().Var(&memory, "memory", "the most memory that the values of the table may take at once, such as 512MB or 4GB; a table that needs more is refused before anything is spent")
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)
+	e.setFlag(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }
@@ -117,7 +121,7 @@ func jobFiles(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirect
 
 // job reads a job file and hands it on.
 func (e *environment) job(ctx context.Context, path string, f func(context.Context, *job.Job) error) error {
-	j, err := e.jobs.load(path, e.getenv)
+	j, err := e.jobs.load(path, e.getenv, e.set)
 	if err != nil {
 		return e.fail(ctx, err)
 	}
@@ -152,6 +156,17 @@ func (e *environment) failWith(f failure, problems job.Problems) error {
 		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
 	fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
+	return failed{f.Exit}
+}
+
+// ended says only how a command ended that has said what was wrong.
+func (e *environment) ended(f failure) error {
+	f.At = clock()
+	if e.json {
+		e.line(f)
+	} else {
+		fmt.Fprintln(e.errw, f.last())
+	}
 	return failed{f.Exit}
 }
 

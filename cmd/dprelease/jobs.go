@@ -10,7 +10,7 @@ import (
 
 // jobs is the story of a job, as the commands tell it.
 type jobs interface {
-	load(path string, getenv func(string) (string, bool)) (*job.Job, error)
+	load(path string, getenv func(string) (string, bool), set []string) (*job.Job, error)
 	check(ctx context.Context, j *job.Job, o pipeline.Options) error
 	look(ctx context.Context, j *job.Job, o pipeline.Options) (answer, bool, error)
 	plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error)
@@ -28,8 +28,8 @@ type pipelineJobs struct{}
 
 // load also checks the names of mechanisms, in the same pass: the pipeline does
 // not know which are built in.
-func (pipelineJobs) load(path string, getenv func(string) (string, bool)) (*job.Job, error) {
-	j, err := pipeline.Load(path, getenv)
+func (pipelineJobs) load(path string, getenv func(string) (string, bool), set []string) (*job.Job, error) {
+	j, err := pipeline.Load(path, getenv, set...)
 	problems := problemsOf(err)
 	if j == nil || err != nil && problems == nil {
 		return nil, err

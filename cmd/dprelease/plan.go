@@ -51,6 +51,7 @@ Where the noise depends on the data it is simulated under the assumptions.`,
 			})
 		},
 	}
+	e.setFlag(c)
 	e.outputFlags(c, "print the plan as one JSON object")
 	f := c.Flags()
 	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")

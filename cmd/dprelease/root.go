@@ -20,6 +20,7 @@ type environment struct {
 
 	quiet, json bool
 	by          string        // who acts
+	set         []string      // values of the job's variables
 	lockWait    time.Duration // for a ledger that others keep locked
 }
 
@@ -85,7 +86,8 @@ func (e *environment) root() *cobra.Command {
 and releases to make from them. It prices the job without touching the data,
 draws the samples, runs each mechanism in a process of its own, adds the noise
 itself, and writes the releases with a report of what they cost in privacy.`,
-		Example: `  dprelease check job.yaml          what is wrong with a job
+		Example: `  dprelease init t.csv -o job.yaml  a first job, from the names of a table's columns
+  dprelease check job.yaml          what is wrong with a job
   dprelease plan job.yaml           what it would cost, without reading the data
   dprelease run job.yaml            make the releases
   dprelease run --json job.yaml     one JSON line for each event, for schedulers
@@ -98,14 +100,19 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema or version")
+			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema, init or version")
 		},
 	}
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.version(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.mechanism())
 	return root
+}
+
+// setFlag gives values to the variables of a job.
+func (e *environment) setFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&e.set, "set", nil, "a variable of the job and its value, such as month=2026-10; may be given several times")
 }
 
 // outputFlags are the flags of the commands that print an answer.

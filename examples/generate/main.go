@@ -35,6 +35,7 @@ var texts = []string{"cds"}
 // generate returns the content of every generated file.
 func generate(folder string) (map[string][]byte, error) {
 	files := map[string][]byte{}
+	files["trips.csv"], files["zones.csv"] = trips()
 	for _, name := range []string{"schools", "eusilc"} {
 		rows, err := read(filepath.Join(folder, name+".csv"))
 		if err != nil {

@@ -13,7 +13,7 @@ func TestTablesAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 3 {
+	if len(files) != 5 {
 		t.Fatalf("%d files generated", len(files))
 	}
 	for name, want := range files {

@@ -27,7 +27,7 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		}
 		return privacy.Sensitivity{}
 	}
-	choice := r.IntN(19)
+	choice := r.IntN(20)
 	if depth <= 0 {
 		choice = r.IntN(11)
 	}
@@ -69,6 +69,8 @@ func randomEvent(r *rand.Rand, depth int) privacy.Event {
 		return privacy.WithoutReplacement{Take: n, Of: n + r.Int64N(1000), Event: inner()}
 	case 15:
 		return privacy.WithReplacement{Take: whole(), Of: whole(), Event: inner()}
+	case 18:
+		return privacy.Compose{Events: []privacy.Event{privacy.KeySelection{Eps: x(), Delta: r.Float64()}, privacy.KeyThreshold{Delta: r.Float64()}}}
 	case 17:
 		return privacy.ByGroup{Event: inner(), Fixed: r.IntN(2) == 0}
 	case 16:

@@ -80,7 +80,7 @@ var refused = []struct {
 	{`[]`, []string{`f:1:1: an event must be a mapping, not a list (write compose: [...])`}},
 	{`{}`, []string{`f:1:1: an event must be a mapping with one key`}},
 	{`{gausian: {sigma: 1}}`, []string{`f:1:2: gausian: unknown event (did you mean gaussian?)`}},
-	{`{wavelet: {sigma: 1}}`, []string{`f:1:2: wavelet: unknown event (known events: gaussian, laplace, discrete_gaussian, discrete_laplace, pure, approx, zcdp, bounded_range, randomized_response, ` +
+	{`{wavelet: {sigma: 1}}`, []string{`f:1:2: wavelet: unknown event (known events: gaussian, laplace, discrete_gaussian, discrete_laplace, pure, approx, zcdp, bounded_range, key_selection, key_threshold, randomized_response, ` +
 		`compose, repeat, poisson, without_replacement, with_replacement, multistage, by_group, shuffled, last_iterate)`}},
 	{`{srswor: {sigma: 1}}`, []string{`(did you mean without_replacement?)`}},
 	{`{gaussian: }`, []string{`f:1:12: gaussian: has no fields`}},

@@ -7,6 +7,7 @@ type cursor struct {
 	*lang.Reader
 	dir    string // paths are relative to it
 	getenv func(string) (string, bool)
+	variables
 }
 
 // Limits on a job file. 10,000 releases need about 1.5 MB.

@@ -96,16 +96,6 @@ func unitName() kind[string] {
 	return pattern("1 to 40 letters, digits, spaces, - and ’, a letter first and no space last", `^\p{L}([\p{L}0-9 ’'-]{0,38}[\p{L}0-9])?$`)
 }
 
-func source() kind[Source] {
-	return object(
-		fileKey("path",
-			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
-			"A file, a folder or a glob, relative to the job file. ${NAME} is replaced", required(), example("schools.parquet")),
-		key("format", choice("parquet", "arrow"), func(s *Source) *string { return &s.Format },
-			"The format of the files. Where it is absent each file says it itself"),
-	)
-}
-
 func column() kind[Column] {
 	bound := amount(span{})
 	return object(
@@ -144,5 +134,7 @@ func collected() kind[Collected] {
 			"How the table was drawn from its population", required(), example("srswor")),
 		key("population", count("1"), func(c *Collected) *int64 { return &c.Population },
 			"The public number of units in the population", required(), example("250000")),
+		key("each_slice", flag(), func(c *Collected) *bool { return &c.EachSlice },
+			"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy slice by slice", otherwise("false")),
 	)
 }

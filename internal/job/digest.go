@@ -20,8 +20,8 @@ import (
 //   - output and budget, and the path and timeout of a plugin: they change what
 //     happens to the releases, not the releases;
 //   - unit_name, unit_plural and assume: they change words and forecasts;
-//   - the path and format of the table, and the whole frame: the content says what
-//     was read. A frame that differs from the table is refused.
+//   - the path, format and delimiter of the table, and the whole frame: the content says
+//     what was read. A frame that differs from the table is refused.
 //
 // The order of the releases and of a domain counts: it is the order of the output.
 // The job's name counts: a new name asks for a second, independent release.
@@ -112,6 +112,12 @@ func (j *Job) canonical() canon {
 		c.set("having", r.Having.canonical(), r.Having.Said())
 		c.set("by", r.By, len(r.By) > 0)
 		c.set("other", r.Other, r.Other != "")
+		if k := r.Keys; k != nil {
+			c["keys"] = canon{"epsilon": exact(k.Guarantee.Epsilon), "delta": exact(k.Guarantee.Delta), "at_most": k.AtMost, "from": k.From}
+		}
+		if s := r.Suppress; s != nil {
+			c["suppress"] = canon{"below": exact(s.Below), "column": s.Column}
+		}
 		releases[i] = c
 	}
 	return canon{
@@ -146,8 +152,13 @@ func (d *Dataset) canonical() canon {
 	if d.Slice != nil {
 		out["slice"] = canon{"column": d.Slice.Column, "is": d.Slice.Is}
 	}
+	if texts := d.Source.missingTexts(); texts != nil { // the content does not tell how a text is taken
+		out["missing_texts"] = texts
+	}
 	if d.Collected != nil {
-		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}
+		c := canon{"method": d.Collected.Method, "population": d.Collected.Population}
+		c.set("each_slice", true, d.Collected.EachSlice)
+		out["collected"] = c
 	}
 	return out
 }

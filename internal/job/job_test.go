@@ -155,3 +155,24 @@ func TestCheckMechanisms(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A job with variables is the job with the values written out: the same digest.
+func TestVariablesAreTheirValues(t *testing.T) {
+	written := strings.NewReplacer("size: 1000", "size: 1000 # the table", "lower: 0, upper: 120", `lower: 0, upper: 120, missing: {impute: 17}`, "mean_age", "mean_north").Replace(base)
+	set := strings.NewReplacer("size: 1000 # the table", "size: $(n)", "impute: 17", "impute: $(age)", "mean_north", "mean_$(place)", "path: people.parquet", "path: p$(eople).parquet").Replace(written) +
+		"variables: {n: {type: number}, age: {type: number, default: 16}, place: {type: text}, eople: {type: text, default: eople}}\n"
+	want := mustParse(t, "job.yaml", written, nil)
+	read := func(age string) *job.Job {
+		j, err := job.Parse("job.yaml", []byte(set), job.Options{Mechanisms: builtins, Set: map[string]string{"n": "1e3", "age": age, "place": "north"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	if j := read("17"); j.Digest() != want.Digest() || j.FormerDigests()[0] != want.FormerDigests()[0] || j.Variables[1].Value != "17" {
+		t.Error("the values of variables make another job than the same values written out")
+	}
+	if read("18").Digest() == want.Digest() {
+		t.Error("another value, the same job")
+	}
+}

@@ -209,7 +209,7 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 // named is a mapping whose keys are names of the user's choosing. put sets the
 // name of an element.
 func named[V any](k kind[V], suffix string, check func(string) (string, error), put func(*V, string)) kind[[]V] {
-	s := schema{"type": "object", "additionalProperties": k.schema, "minProperties": 1}
+	s := schema{"type": "object", "additionalProperties": orReference(k.schema), "minProperties": 1}
 	return kind[[]V]{label: "mapping", schema: s, nested: k.nested, suffix: "." + suffix + ".",
 		read: func(c *cursor, p lang.Place, into *[]V) bool {
 			pairs, ok := c.Pairs(p)
@@ -248,7 +248,7 @@ func list[V any](k kind[V], min int) kind[[]V] {
 	if words, ok := strings.CutPrefix(k.label, "one of "); ok {
 		label = words
 	}
-	s := schema{"type": "array", "items": k.schema, "minItems": min}
+	s := schema{"type": "array", "items": orReference(k.schema), "minItems": min}
 	return kind[[]V]{label: "list of " + label, schema: s, nested: k.nested, suffix: "[].",
 		read: func(c *cursor, p lang.Place, into *[]V) bool {
 			switch n := len(p.Node.Content); {

@@ -16,6 +16,8 @@ type Options struct {
 	// Mechanisms are the names of the built-in mechanisms; nil leaves the names
 	// that releases use unchecked.
 	Mechanisms []string
+	// Set holds the values of the variables that the job declares, by name.
+	Set map[string]string
 
 	_ struct{}
 }
@@ -55,14 +57,17 @@ func Parse(file string, data []byte, o Options) (*Job, error) {
 func parse(file, dir string, data []byte, o Options) (*Job, error) {
 	j := &Job{File: file, Dir: dir}
 	c := newCursor(file, dir, o.Getenv)
+	c.set = o.Set
 	if root := c.Document(data); root != nil {
+		variablesFirst(root)
 		p := lang.Place{At: root, Node: root}
 		if c.Open(&p) {
 			j.pos = c.Places
 			language().read(c, p, j)
+			c.undeclared(root)
 			j.Dataset.Unit = UnitRow
 			c.Problems = append(c.Problems, check(j, o)...)
 		}
 	}
-	return j, c.Problems.Sort().Err()
+	return j, c.traced(c.Problems).Sort().Err()
 }

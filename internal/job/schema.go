@@ -14,6 +14,7 @@ func Schema() ([]byte, error) {
 	root := language().schema
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["$id"] = "https://github.com/dprelease/dprelease/specs/job-v1.schema.json"
+	root["$defs"] = schema{"variable": schema{"type": "string", "pattern": reference.String(), "description": "A variable that the job declares under variables"}}
 	root["title"] = "dprelease job, version 1"
 	root["description"] = "What to release from a table, at which cost in privacy."
 	var b bytes.Buffer
@@ -45,11 +46,22 @@ func objectSchema[T any](fields []field[T]) schema {
 	return s
 }
 
+// orReference is the schema of a number or of a text of some form, or of a variable that
+// stands for it. Other texts hold variables anyway, and words are rarely set.
+func orReference(s schema) schema {
+	_, mixed := s["anyOf"]
+	_, form := s["pattern"]
+	if typ := s["type"]; typ != "number" && typ != "integer" && !form && (!mixed || typ != nil) {
+		return s
+	}
+	return schema{"anyOf": []schema{s, {"$ref": "#/$defs/variable"}}}
+}
+
 // property is the schema of a key: that of its kind, and what the declaration
 // adds for the reader.
 func (d decl) property() schema {
 	s := schema{"description": d.doc}
-	for k, v := range d.schema {
+	for k, v := range orReference(d.schema) {
 		s[k] = v
 	}
 	if d.def != "" {

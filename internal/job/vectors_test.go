@@ -25,7 +25,7 @@ var builtins = []string{"count", "mean", "median", "randomized-response", "regre
 // vector is one file of specs/vectors/job.
 type vector struct {
 	name, about, expect, digest, former, schema string
-	env                                         map[string]string
+	env, set                                    map[string]string
 	problems                                    []string
 	text                                        []byte
 }
@@ -57,7 +57,7 @@ func vectors(t testing.TB) []vector {
 }
 
 func parseVector(data []byte) (vector, error) {
-	v := vector{env: map[string]string{}}
+	v := vector{env: map[string]string{}, set: map[string]string{}}
 	a := txtar.Parse(data)
 	if len(a.Files) != 1 || a.Files[0].Name != "job.yaml" {
 		return v, errors.New("want one file, job.yaml")
@@ -81,6 +81,12 @@ func parseVector(data []byte) (vector, error) {
 			v.schema = value
 		case "problem":
 			v.problems = append(v.problems, value)
+		case "set":
+			name, val, ok := strings.Cut(value, "=")
+			if !ok {
+				return v, fmt.Errorf("set %q is not NAME=value", value)
+			}
+			v.set[name] = val
 		case "env":
 			name, val, ok := strings.Cut(value, "=")
 			if !ok {
@@ -116,7 +122,7 @@ func parseVector(data []byte) (vector, error) {
 }
 
 func (v vector) options() job.Options {
-	return job.Options{Mechanisms: builtins, Getenv: func(n string) (string, bool) { s, ok := v.env[n]; return s, ok }}
+	return job.Options{Mechanisms: builtins, Set: v.set, Getenv: func(n string) (string, bool) { s, ok := v.env[n]; return s, ok }}
 }
 
 func TestVectors(t *testing.T) {

@@ -23,6 +23,9 @@ type Reader struct {
 	Problems Problems
 	// Places says where each value stands that was opened, by its path.
 	Places map[string]Pos
+	// Replace, unless nil, is called for each scalar value that is opened. It may put
+	// another node in its place. It returns false where it has recorded a problem.
+	Replace func(p *Place) bool
 
 	left  int // values that may still be read
 	spent bool
@@ -110,7 +113,7 @@ func (r *Reader) Open(p *Place) bool {
 	case p.Node.Tag == "!!null":
 		return r.Wrong(*p, "say a value, or leave the key out", "has no value")
 	}
-	return true
+	return r.Replace == nil || p.Node.Kind != yaml.ScalarNode || r.Replace(p)
 }
 
 // IsNull says that nothing, or null, is written at p.

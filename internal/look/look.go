@@ -42,10 +42,13 @@ type LookColumn struct {
 	Declared string           `json:"declared"`
 	Stored   string           `json:"stored"`
 	Missing  int64            `json:"missing"`
+	Unread   int64            `json:"missing_not_of_its_type"` // texts of a CSV file; Missing counts them, too
 	Below    int64            `json:"below"`
 	Above    int64            `json:"above"`
 	Outside  int64            `json:"outside"`
 	Foreign  map[string]int64 `json:"foreign,omitempty"` // the first of the values outside the domain
+
+	holds job.ColumnType
 }
 
 // LookDraw is a draw that has a public frame or strata.
@@ -80,7 +83,7 @@ const maxForeign = 20
 // be looked at; what would make a run fail is in the answer.
 func Take(ctx context.Context, p *plan.Plan, record func() (string, error)) (*Look, error) {
 	j := p.Job
-	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format})
+	t, err := table.Open(ctx, run.Spec(j, p.Columns(), 0))
 	if err != nil {
 		return nil, run.SourceFailure(ctx, j, err)
 	}
@@ -168,13 +171,25 @@ func (l *Look) WriteText(w io.Writer) error {
 	return b.Flush()
 }
 
+// unreadText explains missing values that are not missing in the file.
+func (c *LookColumn) unreadText() string {
+	if c.Unread == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", %d of them texts that are no %s", c.Unread, c.holds)
+	if c.holds == job.Number {
+		text += " (a number has a decimal point and no thousands separator)"
+	}
+	return text
+}
+
 func (l *Look) writeColumn(b *bufio.Writer, c LookColumn) {
 	output.Line(b, 0, "column "+c.Name, output.OneLine(c.Declared))
 	output.Line(b, 2, "in the table", output.OneLine(c.Stored))
 	counts := []struct {
 		what string
 		n    int64
-	}{{"missing", c.Missing}, {"below the lower bound", c.Below}, {"above the upper bound", c.Above}, {"outside the domain", c.Outside}}
+	}{{"missing", c.Missing}, {"of these a text that is no " + string(c.holds), c.Unread}, {"below the lower bound", c.Below}, {"above the upper bound", c.Above}, {"outside the domain", c.Outside}}
 	for _, k := range counts {
 		if k.n > 0 {
 			output.Line(b, 2, k.what, fmt.Sprintf("%d rows", k.n))

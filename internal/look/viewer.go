@@ -91,7 +91,7 @@ func (v *viewer) want(name string) int {
 func (v *viewer) declare() {
 	used := v.plan.Columns()
 	for _, c := range v.plan.Job.Dataset.Columns {
-		out := LookColumn{Name: c.Name, Declared: declaredText(c)}
+		out := LookColumn{Name: c.Name, Declared: declaredText(c), holds: c.Type}
 		column, ok := v.stored(c.Name)
 		switch fits, why := run.Suits(c, column); {
 		case !ok:
@@ -106,6 +106,9 @@ func (v *viewer) declare() {
 			}
 		default:
 			out.Stored = column.Kind.String()
+			if column.Text && column.Kind != table.String {
+				out.Stored = "text, read as " + out.Stored
+			}
 			all := c
 			all.Missing, all.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
 			v.columns = append(v.columns, viewedColumn{at: v.want(c.Name), prep: run.NewPreparer(all), out: len(v.look.Columns)})
@@ -183,6 +186,7 @@ func (v *viewer) visit(b table.Batch) error {
 	codes := make([][]int32, len(v.columns))
 	for i, c := range v.columns {
 		out := &v.look.Columns[c.out]
+		out.Unread += int64(b.Columns[c.at].Unread)
 		if c.prep.Column.Type == job.Number {
 			if err := c.bounds(b.Columns[c.at], b.Rows, out); err != nil {
 				return err
@@ -283,7 +287,7 @@ func (v *viewer) say() {
 			continue
 		}
 		if out.Missing > 0 && declared.Missing.Rule == job.Refuse {
-			v.look.fails("DATA_MISSING", "column %s has %d missing values; say missing: drop or missing: {impute: VALUE}", out.Name, out.Missing)
+			v.look.fails("DATA_MISSING", "column %s has %d missing values%s; say missing: drop or missing: {impute: VALUE}", out.Name, out.Missing, out.unreadText())
 		}
 		if out.Outside > 0 && declared.Outside.Rule == job.Refuse {
 			v.look.fails("DATA_OUTSIDE", "column %s has %d values outside its domain; say outside: drop or outside: {impute: VALUE}, or add them to the domain", out.Name, out.Outside)

@@ -33,12 +33,30 @@ func (t *OpenedTable) Close() { t.Table.Close() }
 // Rows is the number of rows of the table, which is private under add-remove (P19).
 func (t *OpenedTable) Rows() int64 { return t.rows.Rows() }
 
+// Spec says how the table of a job is opened. columns are those that will be read; none
+// stands for all. In a CSV file a column is text, unless the job says what it holds.
+func Spec(j *job.Job, columns []string, memory int64) table.Spec {
+	from := &j.Dataset.Source
+	s := table.Spec{Path: from.Path, Format: from.Format, Memory: memory,
+		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Kinds: map[string]table.Kind{}, Contents: columns}}
+	for _, c := range j.Dataset.Columns {
+		kind, ok := stored[c.Type]
+		if c.Type == job.Number {
+			kind, ok = table.Float, true
+		}
+		if ok && c.Derived == nil && c.Lookup == nil {
+			s.CSV.Kinds[c.Name] = kind
+		}
+	}
+	return s
+}
+
 // OpenTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
 func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, error) {
 	j := p.Job
 	columns := p.Columns()
-	t, err := table.Open(ctx, table.Spec{Path: j.Dataset.Source.Path, Format: j.Dataset.Source.Format, Memory: memory})
+	t, err := table.Open(ctx, Spec(j, columns, memory))
 	if err != nil {
 		return nil, SourceFailure(ctx, j, err)
 	}
@@ -140,8 +158,8 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), place, strings.Join(wrong, "; "))
 }
 
-// sourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
-func sourceCode(e *table.Error) string {
+// SourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
+func SourceCode(e *table.Error) string {
 	return "SOURCE_" + strings.ToUpper(strings.ReplaceAll(e.Code, "-", "_"))
 }
 
@@ -155,5 +173,5 @@ func SourceFailure(ctx context.Context, j *job.Job, err error) error {
 		return failure.New(failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
 	}
 	const key = "dataset.source.path"
-	return failure.New(failure.ExitSource, sourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
+	return failure.New(failure.ExitSource, SourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
 }

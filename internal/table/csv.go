@@ -213,6 +213,9 @@ func (f *csvFile) misplaced(err error, text []byte, line int) error {
 		what = `a quote inside a field that does not begin with one: put the whole field in quotes, and write "" for a quote in it`
 	case open >= 0:
 		what, at = "a quote that is opened here is never closed", open
+	case at+1 < len(text) && strings.IndexByte(csvDelimiters, text[at+1]) >= 0:
+		at++
+		what = fmt.Sprintf("the delimiter is %q, and %q stands behind a field in quotes: say dataset.source.delimiter", f.Delimiter, text[at])
 	default:
 		what = `a quote inside a field in quotes: write "" for it`
 	}

@@ -220,6 +220,7 @@ func TestCSVRefusals(t *testing.T) {
 		"two columns of one name":  {"a, b ,b\n1,2,3\n", "", CodeCorrupt, ":1:7: two columns are called b"},
 		"the delimiter is another": {"id;age;sex\n1;2,5;m\n", "", CodeSchema, `:1:3: the delimiter is ',', and the header holds none but ';': say dataset.source.delimiter`},
 		"a comma for a tab":        {"id,age\n1,2\n", "\t", CodeSchema, `:1:3: the delimiter is '\t', and the header holds none but ','`},
+		"another one, and quotes":  {"\"id\";\"age\"\n1;2,5\n", "", CodeCorrupt, ":1:5: the delimiter is ',', and ';' stands behind a field in quotes"},
 		"lines of old Macs":        {"a,b\r1,2\rsecret,4\r", "", CodeUnsupported, ":1:1: its lines end in carriage returns alone"},
 		"no header":                {"\uFEFF\r\n\n", "", CodeCorrupt, ":1:1: there is no header"},
 		"an empty file":            {"", "", CodeCorrupt, ": the file is empty"},

@@ -56,6 +56,46 @@ func parseKey(kind Kind, scale int, unit Unit, unsigned bool, text string) (int6
 	return 0, false
 }
 
+// Format writes value i as a text from which Parse reads it again. It is false for a null, for a number that is not
+// whole, and for a value that no text of its kind stands for.
+func (v *Values) Format(i int) (string, bool) {
+	if v.Null(i) {
+		return "", false
+	}
+	switch {
+	case v.Codes != nil:
+		return v.Dict[v.Codes[i]], true
+	case v.Float64 != nil:
+		x := v.Float64[i]
+		return strconv.FormatFloat(x+0, 'f', 0, 64), x == math.Trunc(x) && math.Abs(x) <= 1<<53
+	}
+	text := formatKey(v.Kind, v.Scale, v.Unit, v.Unsigned, v.Int64[i])
+	back, ok := v.Parse(text)
+	return text, ok && back == v.Int64[i]
+}
+
+// formatKey is the inverse of parseKey where there is one.
+func formatKey(kind Kind, scale int, unit Unit, unsigned bool, n int64) string {
+	per := map[Unit]int64{Second: 1, Millisecond: 1e3, Microsecond: 1e6, Nanosecond: 1e9}[unit]
+	switch {
+	case kind == Int && unsigned:
+		return strconv.FormatUint(uint64(n), 10)
+	case kind == Int:
+		return strconv.FormatInt(n, 10)
+	case kind == Bool:
+		return strconv.FormatBool(n != 0)
+	case kind == Decimal:
+		return new(big.Rat).SetFrac(big.NewInt(n), tenTo(scale)).FloatString(scale)
+	case kind == Date:
+		return time.Unix(0, 0).UTC().AddDate(0, 0, int(n)).Format(time.DateOnly)
+	case kind == Time && per > 0:
+		return time.Unix(0, n*(1e9/per)).UTC().Format("15:04:05.999999999")
+	case kind == Timestamp && per > 0:
+		return time.Unix(n/per, n%per*(1e9/per)).UTC().Format("2006-01-02T15:04:05.999999999")
+	}
+	return ""
+}
+
 // inUnit adds up seconds and nanoseconds; false where the unit cannot say them.
 func inUnit(seconds, nanos int64, unit Unit) (int64, bool) {
 	per := map[Unit]int64{Second: 1, Millisecond: 1e3, Microsecond: 1e6, Nanosecond: 1e9}[unit]

@@ -44,3 +44,42 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+// Whatever Format writes is read again by Parse, and values without a text have none.
+func TestFormat(t *testing.T) {
+	far := []int64{0, 1, -1, 37, -86400, 1_700_000_000, 1e15 + 1, math.MaxInt64, math.MinInt64}
+	for _, v := range []Values{
+		{Kind: Int}, {Kind: Int, Unsigned: true}, {Kind: Decimal, Scale: 0}, {Kind: Decimal, Scale: 5}, {Kind: Date},
+		{Kind: Time, Unit: Millisecond}, {Kind: Time, Unit: Nanosecond}, {Kind: Timestamp, Unit: Second}, {Kind: Timestamp, Unit: Microsecond}, {Kind: Timestamp, Unit: Nanosecond},
+	} {
+		v.Int64 = far
+		for i, n := range far {
+			text, ok := v.Format(i)
+			if back, known := v.Parse(text); ok && (!known || back != n) {
+				t.Errorf("%v: %d is written as %q, which is %d", v.Kind, n, text, back)
+			}
+			if !ok && (v.Kind == Int || v.Kind == Decimal || n >= 0 && n < 100) {
+				t.Errorf("%v: %d has no text", v.Kind, n)
+			}
+		}
+	}
+	for _, c := range []struct {
+		v    Values
+		want string
+		ok   bool
+	}{
+		{Values{Kind: Date, Int64: []int64{-1}}, "1969-12-31", true},
+		{Values{Kind: Bool, Int64: []int64{1}}, "true", true},
+		{Values{Kind: Float, Float64: []float64{math.Copysign(0, -1)}}, "0", true},
+		{Values{Kind: Float, Float64: []float64{-12}}, "-12", true},
+		{Values{Kind: Float, Float64: []float64{.5}}, "", false},
+		{Values{Kind: Float, Float64: []float64{math.NaN()}}, "", false},
+		{Values{Kind: Float, Float64: []float64{math.Inf(1)}}, "", false},
+		{Values{Kind: String, Codes: []int32{1}, Dict: []string{"a", "b"}}, "b", true},
+		{Values{Kind: String, Codes: []int32{0}, Dict: []string{"a"}, Valid: []byte{0}}, "", false},
+	} {
+		if got, ok := c.v.Format(0); ok != c.ok || ok && got != c.want {
+			t.Errorf("%+v is written as %q, %v", c.v, got, ok)
+		}
+	}
+}

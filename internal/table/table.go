@@ -164,7 +164,10 @@ func openFile(ctx context.Context, name, first string, s *Spec, headers bool) (f
 	var head [8]byte
 	n, _ := h.ReadAt(head[:], 0)
 	format = formatOf(name, s.Format, head[:n], base.size)
-	want := cmp.Or(s.Format, first)
+	want, article := cmp.Or(s.Format, first), "a "
+	if format == FormatArrow {
+		article = "an "
+	}
 	switch {
 	case base.size == 0:
 		return nil, "", fail(CodeCorrupt, name, "the file is empty")
@@ -173,9 +176,9 @@ func openFile(ctx context.Context, name, first string, s *Spec, headers bool) (f
 	case format == "":
 		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; say dataset.source.format where it is a csv file, and convert a table in another format")
 	case want != "" && format != want:
-		return nil, "", fail(CodeSchema, name, map[string]string{FormatParquet: "a parquet", FormatArrow: "an arrow", FormatCSV: "a csv"}[format]+" file where "+want+" files were expected")
+		return nil, "", fail(CodeSchema, name, article+format+" file where "+want+" files were expected")
 	case format != FormatCSV && (s.CSV.Delimiter != 0 || s.CSV.Missing != nil):
-		return nil, "", fail(CodeUnsupported, name, "a delimiter and missing texts are said of the table, which only csv files have, and this is a "+format+" file")
+		return nil, "", fail(CodeUnsupported, name, "a delimiter and missing texts are said of the table, which only csv files have, and this is "+article+format+" file")
 	}
 	err = guarded(func() (err error) {
 		switch format {

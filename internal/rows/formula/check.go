@@ -86,7 +86,7 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 		return nil, c.sorted()
 	}
 	f := &Formula{Type: n.Type, Root: n, Domain: domain(n), columns: c.read(n)}
-	if len(f.columns) == 0 {
+	if len(f.columns) == 0 && f.Type != Number { // a number that counts rows is well said
 		c.wrong(0, "name a column of the row", "reads no column, so it is the same for every row")
 		return nil, c.sorted()
 	}

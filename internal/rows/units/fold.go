@@ -38,14 +38,6 @@ type Fold struct {
 // delivers says whether the folded column holds numbers.
 func (f *Fold) delivers() bool { return f.Number || f.By == FoldCount }
 
-// words is how much of a unit's record a fold takes.
-func (f *Fold) words() int {
-	if f.By == FoldSum || f.By == FoldMean {
-		return 3 // the sum in grains, and how many values
-	}
-	return 1
-}
-
 func (f *Fold) check() error {
 	numbers := []string{FoldSum, FoldMean, FoldMin, FoldMax, FoldCount, FoldAny, FoldAll}
 	categories := []string{FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode}
@@ -68,8 +60,8 @@ func (f *Fold) check() error {
 type FoldSpec struct {
 	Null    NullUnits
 	Columns []Fold
-	// Views is the number of views. A view sees the rows that pass its mask: what a `where` keeps. All views have the same
-	// units in the same order.
+	// Views is the number of views. View 0 sees every row, another those that pass its mask: what a `where` keeps. All views
+	// have the same units in the same order.
 	Views  int
 	Memory int64  // the most bytes that units may take; 0 means table.DefaultMemory
 	Dir    string // where units go that do not fit; "" is the folder of temporary files
@@ -88,25 +80,20 @@ type FoldSpec struct {
 // bounds, and each held to 2^30 times that power; a mean divides that sum by the number of values; both round once. Not
 // a number is a missing value. Missing values are left out; what has no value left is missing, and its count is 0.
 type Folder struct {
-	spec   FoldSpec
-	set    *unitSet
-	shards [shards]foldShard
-	folds  []cell
-	views  []int // for each, the word that counts its rows
-	stride int
-	floats [][]float64 // of the chunk, for columns of whole numbers
+	spec    FoldSpec
+	set     *unitSet
+	tally   [shards]tally
+	folds   []cell
+	passed  []int          // for each view, the word that says that a row passed; view 0 has none
+	columns []sortedColumn // of the chunk
+	disk    *scratch       // nil as long as all units fit in memory
+	parts   []partition
 }
 
-// foldShard is what the folds of a shard keep beside the records of its units.
-type foldShard struct{ tally tally }
-
-// cell is a fold in a view.
-type cell struct {
-	*Fold
-	view, column int
-	at           int // its first word in a record
-	grains       grains
-	truth        int32 // the code of the text "true"
+// sortedColumn holds the values of a chunk by the shards of their units.
+type sortedColumn struct {
+	floats []float64
+	codes  []int32
 }
 
 // NewFolder makes a folder.
@@ -117,32 +104,34 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
-	f := &Folder{spec: spec, stride: ownWords, floats: make([][]float64, len(spec.Columns))}
-	for v := range spec.Views {
-		f.views = append(f.views, f.stride)
-		f.stride++
-		for i := range spec.Columns {
-			c := &spec.Columns[i]
-			if err := c.check(); err != nil {
-				return nil, err
-			}
-			if len(c.Views) > 0 && !slices.Contains(c.Views, v) {
-				continue
-			}
-			f.folds = append(f.folds, cell{Fold: c, view: v, column: i, at: f.stride,
-				grains: newGrains(c.Lower, c.Upper), truth: int32(slices.Index(c.Domain, "true"))})
-			f.stride += c.words()
+	f := &Folder{spec: spec, passed: make([]int, spec.Views), columns: make([]sortedColumn, len(spec.Columns))}
+	for i := range spec.Columns {
+		if err := spec.Columns[i].check(); err != nil {
+			return nil, err
 		}
 	}
-	f.set = newUnitSet(spec.Null, f.stride)
+	stride := ownWords
+	for v := range spec.Views {
+		if v > 0 {
+			f.passed[v] = stride
+			stride++
+		}
+		for i := range spec.Columns {
+			if c := &spec.Columns[i]; len(c.Views) == 0 || slices.Contains(c.Views, v) {
+				f.folds = append(f.folds, newCell(c, v, i, stride))
+				stride += f.folds[len(f.folds)-1].words()
+			}
+		}
+	}
+	f.set = newUnitSet(spec.Null, stride)
 	return f, nil
 }
 
-// Add folds rows: the unit column, the columns of the spec in its order, and for each view a bitmap of the rows that pass
-// (as table.Values.Valid has it; nil passes all). Calls come in the order of the table. Add keeps nothing of its
+// Add folds rows: the unit column, the columns of the spec in its order, and for each view a bitmap of the rows that pass,
+// as table.Values.Valid has it. That of view 0 is nil. Calls come in the order of the table. Add keeps nothing of its
 // arguments, except dictionaries.
 func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, rows int) error {
-	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views {
+	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil {
 		return errShape
 	}
 	for i := range columns {
@@ -161,186 +150,73 @@ func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, 
 }
 
 func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byte, first, rows int) error {
-	err := f.set.keys.split(unit, first, rows, func(from, to int) {
+	for i := range f.columns {
+		if c := &f.columns[i]; f.spec.Columns[i].Number {
+			c.floats = fit(c.floats, rows)
+		} else {
+			c.codes = fit(c.codes, rows)
+		}
+	}
+	err := f.set.split(unit, first, rows, func(s *stretch) {
 		for i := range columns {
-			if columns[i].Int64 != nil {
-				f.widen(i, &columns[i], first, from, to)
-			}
+			f.sort(i, &columns[i], s, first)
 		}
 	})
 	if err != nil {
 		return err
 	}
+	if err := f.makeRoom(); err != nil {
+		return err
+	}
 	parallel(shards, func(i int) {
-		s := f.set.find(i, unit, first)
-		if len(s.offs) == 0 {
-			return
-		}
-		for v, at := range f.views {
-			for j, off := range s.offs {
-				if bit(masks[v], first+int(off)) {
-					s.records.at(s.nums[j])[at]++
+		f.set.find(i, unit, first)
+		f.set.found(i, func(s *unitShard, lo int, offs, nums []uint32) {
+			for v, at := range f.passed {
+				for j, off := range offs {
+					if at > 0 && bit(masks[v], first+int(off)) {
+						s.records.at(nums[j])[at] = 1
+					}
 				}
 			}
-		}
-		for c := range f.folds {
-			f.fold(s, &f.shards[i], c, &columns[f.folds[c].column], masks[f.folds[c].view], first)
-		}
+			for n := range f.folds {
+				c := &f.folds[n]
+				in := &f.columns[c.column]
+				rows := shardRows{offs: offs, nums: nums, first: first, valid: columns[c.column].Valid, mask: masks[c.view]}
+				if c.Number {
+					c.addNumbers(s, rows, in.floats[lo:])
+				} else {
+					c.addCodes(s, rows, in.codes[lo:], func(unit uint32, code int32, head *uint64) {
+						f.tally[i].add(f.set.keys, unit, uint32(n), code, 1, head)
+					})
+				}
+			}
+		})
 	})
 	f.set.row += int64(rows)
 	return nil
 }
 
-// widen turns whole numbers into floats, as the columns of a mechanism are: decimals are divided by their power of ten,
-// and times are in seconds.
-func (f *Folder) widen(column int, v *table.Values, first, from, to int) {
-	if f.floats[column] == nil {
-		f.floats[column] = make([]float64, chunkRows)
-	}
-	x := f.floats[column][from:to]
-	divisor := math.Pow10(v.Scale)
-	switch v.Unit {
-	case table.Millisecond:
-		divisor = 1e3
-	case table.Microsecond:
-		divisor = 1e6
-	case table.Nanosecond:
-		divisor = 1e9
-	}
-	for i, n := range v.Int64[first+from : first+to] {
-		switch {
-		case v.Unsigned:
-			x[i] = float64(uint64(n))
-		default:
-			x[i] = float64(n) / divisor
-		}
-	}
-}
-
-// fold adds the rows of the chunk that belong to a shard to their units.
-func (f *Folder) fold(s *unitShard, own *foldShard, which int, v *table.Values, mask []byte, first int) {
-	c := &f.folds[which]
-	if !c.Number {
-		for j, off := range s.offs {
-			i := first + int(off)
-			code := v.Codes[i]
-			if bit(mask, i) && bit(v.Valid, i) && code >= 0 && int(code) < len(c.Domain) {
-				c.category(s, own, f.set.keys, uint32(which), s.nums[j], code)
-			}
-		}
-		return
-	}
-	x, shift := v.Float64, first
-	if v.Int64 != nil {
-		x, shift = f.floats[c.column], 0
-	}
-	for j, off := range s.offs {
-		i := first + int(off)
-		if !bit(mask, i) || !bit(v.Valid, i) {
-			continue
-		}
-		if x := x[shift+int(off)]; x == x {
-			c.number(s.records.at(s.nums[j])[c.at:], x)
-		}
-	}
-}
-
-// What any and all have seen.
-const (
-	seenTrue = 1 << iota
-	seenFalse
-)
-
-func seen(truth bool) uint64 {
-	if truth {
-		return seenTrue
-	}
-	return seenFalse
-}
-
-// noNumber makes zero, with which records begin, the word of a missing minimum or maximum.
-var noNumber = math.Float64bits(math.NaN())
-
-// number adds a number to a unit's words.
-func (c *cell) number(words []uint64, x float64) {
-	switch c.By {
-	case FoldSum, FoldMean:
-		c.grains.add(words, x)
-		words[2]++
-	case FoldCount:
-		words[0]++
-	case FoldAny, FoldAll:
-		words[0] |= seen(x != 0)
-	case FoldMin:
-		if old := math.Float64frombits(words[0] ^ noNumber); !(old <= x) {
-			words[0] = math.Float64bits(x+0) ^ noNumber // one zero
-		}
-	case FoldMax:
-		if old := math.Float64frombits(words[0] ^ noNumber); !(old >= x) {
-			words[0] = math.Float64bits(x+0) ^ noNumber
-		}
-	}
-}
-
-// category adds a category to a unit's words.
-func (c *cell) category(s *unitShard, own *foldShard, k *keyer, which, unit uint32, code int32) {
-	words := s.records.at(unit)[c.at:]
-	switch c.By {
-	case FoldCount:
-		words[0]++
-	case FoldAny, FoldAll:
-		words[0] |= seen(code == c.truth)
-	case FoldMin:
-		if words[0] == 0 || uint64(code)+1 < words[0] {
-			words[0] = uint64(code) + 1
-		}
-	case FoldMax:
-		words[0] = max(words[0], uint64(code)+1)
-	case FoldMode:
-		own.tally.add(k, unit, which, code, 1, &words[0])
-	}
-}
-
-// result is the folded value of a unit's words: the bits of a float64, or a code. False means missing.
-func (c *cell) result(own *foldShard, words []uint64) (uint64, bool) {
-	number, category := math.Float64bits, func(code int) uint64 { return uint64(code) }
-	switch c.By {
-	case FoldSum:
-		if words[2] == 0 {
-			return 0, false
-		}
-		return number(c.grains.value(words, 1)), true
-	case FoldMean:
-		if words[2] == 0 {
-			return 0, false
-		}
-		return number(c.grains.value(words, words[2])), true
-	case FoldCount:
-		return number(float64(words[0])), true
-	case FoldAny, FoldAll:
-		truth := words[0]&seenTrue != 0
-		if c.By == FoldAll {
-			truth = words[0] == seenTrue
-		}
-		if words[0] == 0 {
-			return 0, false
-		}
-		if !c.Number {
-			return category(slices.Index(c.Domain, map[bool]string{true: "true", false: "false"}[truth])), true
-		}
-		if truth {
-			return number(1), true
-		}
-		return number(0), true
-	case FoldMode:
-		code := own.tally.mode(words[0])
-		return category(int(code)), code >= 0
-	}
+// sort sorts a column of a chunk by shards. Whole numbers become floats, as the columns of a mechanism are: decimals are
+// divided by their power of ten, and times are in seconds.
+func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
+	to, k := &f.columns[column], f.set.keys
 	switch {
-	case words[0] == 0:
-		return 0, false
-	case c.Number:
-		return words[0] ^ noNumber, true
+	case v.Codes != nil:
+		sortColumn(k, s, to.codes, func(off int) int32 { return v.Codes[first+off] })
+	case v.Float64 != nil:
+		sortColumn(k, s, to.floats, func(off int) float64 { return v.Float64[first+off] })
+	case v.Unsigned:
+		sortColumn(k, s, to.floats, func(off int) float64 { return float64(uint64(v.Int64[first+off])) })
+	default:
+		divisor := math.Pow10(v.Scale)
+		switch v.Unit {
+		case table.Millisecond:
+			divisor = 1e3
+		case table.Microsecond:
+			divisor = 1e6
+		case table.Nanosecond:
+			divisor = 1e9
+		}
+		sortColumn(k, s, to.floats, func(off int) float64 { return float64(v.Int64[first+off]) / divisor })
 	}
-	return words[0] - 1, true
 }

@@ -18,52 +18,82 @@ const (
 	shards    = 1 << shardBits
 )
 
-// An entry of a shard's list is the offset of a row in its chunk, and whether the row is a unit of its own.
+// An entry is the offset of a row in its chunk, and whether the row is a unit of its own.
 const (
 	ownRow  = 1 << 31
 	offMask = ownRow - 1
 )
 
-// keyer reads unit columns: it finds a word for each key and spreads the rows of a chunk over the shards. The word of a
-// number is the key itself, that of a text is a hash.
+// keyer reads unit columns: it finds a word for each key and sorts the rows of a chunk by the shards of their units. The
+// word of a number is the key itself, that of a text is a hash.
 type keyer struct {
 	nulls   NullUnits
 	seed    maphash.Seed
 	odd     uint64
 	whiten  uint64
 	text    bool     // the unit column holds texts
-	dict    []string // the dictionary that hashes belong to
+	dict    []string // the dictionary that texts belongs to
 	dictID  uint64
-	hashes  []uint64
-	words   []uint64           // of the rows of the chunk
-	lists   [][shards][]uint32 // for each stretch of the chunk and each shard, its rows in order
-	without []int64            // for each stretch, its rows without a key
-	missing int64              // rows without a key, so far
-	_       struct{}
+	texts   []uint64 // the hashes of its entries
+	missing int64    // rows without a key, so far
+
+	// Of the chunk. Each stretch has its own part of the slices.
+	stretches []stretch
+	read      []uint64 // the words of the rows
+	entries   []uint32 // the rows that belong to a unit, in order,
+	places    []uint32 // and where they stand in what follows, which is sorted by shards
+	sorted    []uint32
+	words     []uint64
 }
 
+// stretch is a part of a chunk that one goroutine sorts.
+type stretch struct {
+	from, rows int            // where its part of the slices begins, and how many rows belong to a unit
+	ends       [shards]uint32 // where the shards end
+	missing    int64
+}
+
+// newKeyer makes a keyer.
 func newKeyer(nulls NullUnits) *keyer {
-	n := runtime.GOMAXPROCS(0)
 	seed := maphash.MakeSeed() // of the process's random numbers: nobody can prepare keys that collide
-	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten"),
-		words: make([]uint64, chunkRows), lists: make([][shards][]uint32, n), without: make([]int64, n)}
+	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten") | 1,
+		stretches: make([]stretch, runtime.GOMAXPROCS(0))}
+}
+
+// shard says where the rows of a shard stand in the sorted slices.
+func (s *stretch) shard(i int) (lo, hi int) {
+	if i > 0 {
+		lo = int(s.ends[i-1])
+	}
+	return s.from + lo, s.from + int(s.ends[i])
 }
 
 // mix spreads a word over 64 bits. It decides where a unit is kept and never what its number is.
 func (k *keyer) mix(word uint64) uint64 {
 	hi, lo := bits.Mul64(word^k.whiten, k.odd)
-	hi, lo = bits.Mul64(hi^lo^k.odd, k.whiten|1)
+	hi, lo = bits.Mul64(hi^lo^k.odd, k.whiten)
 	return hi ^ lo
 }
+
+// hash is that of the key of a record.
+func (k *keyer) hash(s *unitShard, record []uint64) uint64 {
+	if k.text {
+		return k.mix(k.hashText(s.texts.at(record[keyWord])))
+	}
+	return k.mix(record[keyWord])
+}
+
+// hashText is the word of a text.
+func (k *keyer) hashText(text []byte) uint64 { return maphash.Bytes(k.seed, text) }
 
 // shardOf is the shard of a hash at a depth of the partitioning.
 func shardOf(h uint64, depth int) int {
 	return int(h>>(64-shardBits*(depth+1))) & (shards - 1)
 }
 
-// split spreads rows [first, first+rows) of a unit column, at most chunkRows, over the shards. Beside it calls also for
-// each stretch of the chunk, on the goroutine that works on it.
-func (k *keyer) split(v *table.Values, first, rows int, also func(from, to int)) error {
+// split sorts rows [first, first+rows) of a unit column, at most chunkRows. Then it calls also for each stretch, on the
+// goroutine that sorted it.
+func (k *keyer) split(v *table.Values, first, rows int, also func(s *stretch)) error {
 	switch {
 	case v.Codes != nil:
 		k.text = true
@@ -71,73 +101,99 @@ func (k *keyer) split(v *table.Values, first, rows int, also func(from, to int))
 	case v.Int64 == nil && v.Float64 == nil && rows > 0:
 		return errShape
 	}
-	parts := len(k.lists)
+	k.read, k.words = fit(k.read, rows), fit(k.words, rows)
+	k.entries, k.places, k.sorted = fit(k.entries, rows), fit(k.places, rows), fit(k.sorted, rows)
+	parts := len(k.stretches)
 	parallel(parts, func(p int) {
 		from, to := p*rows/parts, (p+1)*rows/parts
-		also(from, to)
-		lists := &k.lists[p]
-		for s := range lists {
-			lists[s] = lists[s][:0]
-		}
-		k.without[p] = 0
-		words := k.words[from:to]
-		switch {
-		case v.Codes != nil:
-			for i, c := range v.Codes[first+from : first+to] {
-				if int(c) < len(k.hashes) { // the place of a null holds zero, and a dictionary may be empty
-					words[i] = k.hashes[c]
-				}
-			}
-		case v.Int64 != nil:
-			for i, n := range v.Int64[first+from : first+to] {
-				words[i] = uint64(n)
-			}
-		default:
-			for i, f := range v.Float64[first+from : first+to] {
-				words[i] = math.Float64bits(f + 0) // one zero
-			}
-		}
-		if v.Valid == nil && v.Float64 == nil {
-			for i, w := range words {
-				s := shardOf(k.mix(w), 0)
-				lists[s] = append(lists[s], uint32(from+i))
-			}
-			return
-		}
-		for i, w := range words {
-			at := first + from + i
-			entry := uint32(from + i)
-			if v.Null(at) || v.Float64 != nil && v.Float64[at] != v.Float64[at] {
-				k.without[p]++
-				if k.nulls != OwnNulls {
-					continue
-				}
-				w, entry = uint64(entry), entry|ownRow
-			}
-			s := shardOf(k.mix(w), 0)
-			lists[s] = append(lists[s], entry)
-		}
+		k.find(v, first, from, to)
+		k.sort(&k.stretches[p], v, first, from, to)
+		also(&k.stretches[p])
 	})
-	for _, n := range k.without {
-		k.missing += n
+	for i := range k.stretches {
+		k.missing += k.stretches[i].missing
 	}
 	return nil
 }
 
+// find finds the words of rows.
+func (k *keyer) find(v *table.Values, first, from, to int) {
+	words := k.read[from:to]
+	switch {
+	case v.Codes != nil:
+		for i, c := range v.Codes[first+from : first+to] {
+			if int(c) < len(k.texts) { // the place of a null holds zero, and a dictionary may be empty
+				words[i] = k.texts[c]
+			}
+		}
+	case v.Int64 != nil:
+		for i, n := range v.Int64[first+from : first+to] {
+			words[i] = uint64(n)
+		}
+	default:
+		for i, f := range v.Float64[first+from : first+to] {
+			words[i] = math.Float64bits(f + 0) // one zero
+		}
+	}
+}
+
+// sort sorts rows by the shards of their hashes, and leaves out those that belong to no unit.
+func (k *keyer) sort(s *stretch, v *table.Values, first, from, to int) {
+	var count [shards]uint32
+	n := from
+	s.from, s.missing = from, 0
+	for i := from; i < to; i++ {
+		entry, word := uint32(i), k.read[i]
+		if !bit(v.Valid, first+i) || v.Float64 != nil && v.Float64[first+i] != v.Float64[first+i] {
+			s.missing++
+			if k.nulls != OwnNulls {
+				continue
+			}
+			entry, word = entry|ownRow, uint64(i)
+			k.read[i] = word
+		}
+		shard := k.mix(word) >> (64 - shardBits)
+		k.entries[n], k.places[n] = entry, uint32(shard)
+		count[shard]++
+		n++
+	}
+	s.rows = n - from
+	sum := uint32(0)
+	for i, c := range count {
+		count[i], sum = sum, sum+c
+	}
+	entries, places, sorted, words := k.entries[from:n], k.places[from:n], k.sorted[from:n], k.words[from:n]
+	for i, e := range entries {
+		at := count[places[i]&(shards-1)]
+		count[places[i]&(shards-1)]++
+		places[i], sorted[at], words[at] = at, e, k.read[e&offMask]
+	}
+	s.ends = count
+}
+
+// sortColumn puts values of the rows of a stretch into the order of the sorted slices.
+func sortColumn[T any](k *keyer, s *stretch, dst []T, value func(off int) T) {
+	dst = dst[s.from : s.from+s.rows]
+	places := k.places[s.from : s.from+s.rows]
+	for i, e := range k.entries[s.from : s.from+s.rows] {
+		dst[places[i]] = value(int(e & offMask))
+	}
+}
+
 // hashDict hashes the texts of a dictionary once.
 func (k *keyer) hashDict(v *table.Values) {
-	if k.hashes != nil && k.dictID == v.DictID && len(k.dict) == len(v.Dict) {
+	if k.texts != nil && k.dictID == v.DictID && len(k.dict) == len(v.Dict) {
 		return
 	}
 	k.dict, k.dictID = v.Dict, v.DictID
-	if cap(k.hashes) < len(v.Dict) {
-		k.hashes = make([]uint64, len(v.Dict))
+	if cap(k.texts) < len(v.Dict) {
+		k.texts = make([]uint64, len(v.Dict))
 	}
-	k.hashes = k.hashes[:len(v.Dict)]
+	k.texts = k.texts[:len(v.Dict)]
 	const stretch = 1 << 12
 	parallel((len(v.Dict)+stretch-1)/stretch, func(p int) {
 		for i := p * stretch; i < min((p+1)*stretch, len(v.Dict)); i++ {
-			k.hashes[i] = maphash.String(k.seed, v.Dict[i])
+			k.texts[i] = maphash.String(k.seed, v.Dict[i])
 		}
 	})
 }

@@ -14,104 +14,181 @@ const ownUnit = 1 << 63
 // unitShard holds the units whose hash has the same top bits, in the order of their first rows.
 type unitShard struct {
 	slotTable
-	records pages
+	records records
 	texts   texts
-	offs    []uint32 // the rows of the chunk that belong to the shard,
-	nums    []uint32 // and the units that they belong to
 }
 
 // insert adds a unit that reserve has made room for.
 func (s *unitShard) insert(key uint64, first uint64) uint32 {
-	n := s.records.add()
+	n := uint32(s.records.count)
+	s.records.count++
 	r := s.records.at(n)
 	r[keyWord], r[firstWord] = key, first
 	return n
 }
 
 func (s *unitShard) bytes() int64 {
-	return int64(len(s.slots))*slotBytes + int64(len(s.records.pages))*s.records.pageBytes() + s.texts.bytes
+	return 8*int64(len(s.slots)+len(s.records.words)) + s.texts.bytes
 }
 
 // wants is what bytes would say after room was made for more units.
 func (s *unitShard) wants(more int) int64 {
-	return s.bytes() + int64(s.grown(more)-len(s.slots))*slotBytes + int64(s.records.missing(more))*s.records.pageBytes()
+	if more == 0 {
+		return s.bytes()
+	}
+	return 8*int64(s.grown(more)+s.records.room(more)) + s.texts.bytes
 }
 
-// find returns the unit of a key, which it adds where it is not there yet, with the given first row. Room for it was
-// reserved. The text counts where the keys are texts.
-func (s *unitShard) find(k *keyer, word uint64, text string, first uint64) uint32 {
-	mask := uint64(len(s.slots) - 1)
-	for at := k.mix(word) & mask; ; at = (at + 1) & mask {
-		place := &s.slots[at]
-		if place.unit == 0 {
-			key := word
-			if k.text {
-				key = s.texts.add(text)
-			}
-			n := s.insert(key, first)
-			place.word, place.unit = word, n+1
-			s.used++
-			return n
-		}
-		if place.word == word && (!k.text || string(s.texts.at(s.records.at(place.unit - 1)[keyWord])) == text) {
-			return place.unit - 1
+// reserve makes room for more units.
+func (s *unitShard) reserve(k *keyer, more int) {
+	if more == 0 {
+		return
+	}
+	s.records.reserve(more)
+	size := s.grown(more)
+	if size == len(s.slots) {
+		return
+	}
+	s.slots = make([]uint64, size)
+	for n := range uint32(s.records.count) {
+		if r := s.records.at(n); r[firstWord]&ownUnit == 0 {
+			s.put(k.hash(s, r), n)
 		}
 	}
 }
 
+// find returns the unit of a key, which it adds where it is not there yet, with the given first row. Room for it was
+// reserved. The text counts where the keys are texts, the word where they are numbers.
+func (s *unitShard) find(k *keyer, hash, word uint64, text string, first uint64) uint32 {
+	mask := uint64(len(s.slots) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		place := s.slots[at]
+		if place == 0 {
+			if k.text {
+				word = s.texts.add(text)
+			}
+			n := s.insert(word, first)
+			s.slots[at] = hash&tagMask | uint64(n) + 1
+			s.used++
+			return n
+		}
+		if (place^hash)&tagMask != 0 {
+			continue
+		}
+		n := uint32(place&slotUnit - 1)
+		if key := s.records.at(n)[keyWord]; key == word && !k.text || k.text && string(s.texts.at(key)) == text {
+			return n
+		}
+	}
+}
+
+// reset forgets the units and keeps the memory.
+func (s *unitShard) reset() {
+	clear(s.slots)
+	clear(s.records.words[:s.records.count*s.records.stride])
+	s.used, s.records.count, s.texts = 0, 0, texts{}
+}
+
 // unitSet finds the units of rows.
 type unitSet struct {
-	keys   *keyer
-	shards [shards]unitShard
-	row    int64 // rows so far
+	keys    *keyer
+	shards  [shards]unitShard
+	row     int64    // rows so far
+	nums    []uint32 // the units of the chunk's sorted rows
+	touched []uint64 // what a first look at them found
 }
 
 func newUnitSet(nulls NullUnits, stride int) *unitSet {
 	u := &unitSet{keys: newKeyer(nulls)}
 	for i := range u.shards {
-		u.shards[i].records = newPages(stride)
+		u.shards[i].records.stride = stride
 	}
 	return u
 }
 
 // listed is the number of rows of the chunk in a shard.
 func (u *unitSet) listed(shard int) (n int) {
-	for p := range u.keys.lists {
-		n += len(u.keys.lists[p][shard])
+	for i := range u.keys.stretches {
+		lo, hi := u.keys.stretches[i].shard(shard)
+		n += hi - lo
 	}
 	return n
 }
 
-// wants is the memory that the units would take if all rows of the chunk were new ones.
-func (u *unitSet) wants() (n int64) {
+// wants is the memory that the units would take if all rows of the chunk were new ones, and grows says whether that is
+// more than they take now.
+func (u *unitSet) wants() (n int64, grows bool) {
 	for i := range u.shards {
-		n += u.shards[i].wants(u.listed(i))
+		s := &u.shards[i]
+		want := s.wants(u.listed(i))
+		n, grows = n+want, grows || want > s.bytes()
 	}
-	return n
+	return n, grows
 }
 
-// find finds the units of the rows of one shard of the chunk, which split has spread. It leaves them in offs and nums.
-func (u *unitSet) find(shard int, unit *table.Values, first int) *unitShard {
-	s, k := &u.shards[shard], u.keys
-	n := u.listed(shard)
-	s.reserve(k, n)
-	s.records.reserve(n)
-	s.offs, s.nums = s.offs[:0], s.nums[:0]
-	for p := range k.lists {
-		for _, e := range k.lists[p][shard] {
-			off := e & offMask
-			row := uint64(u.row) + uint64(off)
-			var num uint32
-			switch {
-			case e&ownRow != 0:
-				num = s.insert(0, row|ownUnit)
-			case k.text:
-				num = s.find(k, k.words[off], unit.Dict[unit.Codes[first+int(off)]], row)
-			default:
-				num = s.find(k, k.words[off], "", row)
-			}
-			s.offs, s.nums = append(s.offs, off), append(s.nums, num)
+// free forgets the units and gives up their memory.
+func (u *unitSet) free() {
+	for i := range u.shards {
+		u.shards[i] = unitShard{records: records{stride: u.shards[i].records.stride}}
+	}
+}
+
+// split sorts the rows of a chunk: see keyer.
+func (u *unitSet) split(unit *table.Values, first, rows int, also func(s *stretch)) error {
+	u.nums, u.touched = fit(u.nums, rows), fit(u.touched, rows)
+	return u.keys.split(unit, first, rows, also)
+}
+
+// find finds the units of the rows of one shard of a chunk that split has sorted.
+func (u *unitSet) find(shard int, unit *table.Values, first int) {
+	s := &u.shards[shard]
+	s.reserve(u.keys, u.listed(shard))
+	for i := range u.keys.stretches {
+		if lo, hi := u.keys.stretches[i].shard(shard); lo < hi {
+			u.findRows(s, unit, first, lo, hi)
 		}
 	}
-	return s
+}
+
+// found hands over what find found, stretch by stretch: rows of the chunk, their units, and where they stand in the
+// sorted slices.
+func (u *unitSet) found(shard int, visit func(s *unitShard, lo int, offs, nums []uint32)) {
+	for i := range u.keys.stretches {
+		if lo, hi := u.keys.stretches[i].shard(shard); lo < hi {
+			visit(&u.shards[shard], lo, u.keys.sorted[lo:hi], u.nums[lo:hi])
+		}
+	}
+}
+
+func (u *unitSet) findRows(s *unitShard, unit *table.Values, first, lo, hi int) {
+	// Most of the time goes into waiting for memory. The first two loops wait for many slots, and then for many records,
+	// at once; they decide nothing.
+	k, mask := u.keys, uint64(len(s.slots)-1)
+	words, touched, nums, offs := k.words[lo:hi], u.touched[lo:hi], u.nums[lo:hi], k.sorted[lo:hi]
+	slots, records, stride := s.slots, s.records.words, s.records.stride
+	for i, w := range words {
+		touched[i] = slots[k.mix(w)&mask]
+	}
+	for i, place := range touched {
+		touched[i] = records[int(uint32(place)-min(uint32(place), 1))*stride]
+	}
+	for i, word := range words {
+		h := k.mix(word)
+		if place := slots[h&mask]; !k.text && (place^h)&tagMask == 0 && place != 0 && offs[i]&ownRow == 0 {
+			if n := uint32(place) - 1; records[int(n)*stride] == word {
+				nums[i] = n
+				continue
+			}
+		}
+		off := offs[i] & offMask
+		row := uint64(u.row) + uint64(off)
+		switch {
+		case offs[i]&ownRow != 0:
+			nums[i], offs[i] = s.insert(0, row|ownUnit), off
+		case k.text:
+			nums[i] = s.find(k, h, 0, unit.Dict[unit.Codes[first+int(off)]], row)
+		default:
+			nums[i] = s.find(k, h, word, "", row)
+		}
+	}
 }

@@ -1,94 +1,65 @@
 package units
 
-import (
-	"encoding/binary"
-	"unsafe"
-)
+import "encoding/binary"
 
-// slot is a place of a hash table with open addressing.
-type slot struct {
-	word uint64
-	unit uint32 // its number in the shard, plus one; 0 is an empty place
-}
-
-const slotBytes = int64(unsafe.Sizeof(slot{}))
-
-// slotTable finds the units of one shard by the words of their keys.
+// slotTable finds the units of one shard. A place of it holds the upper half of a hash and, below, the number of a unit,
+// plus one; 0 is an empty place. So a lookup usually goes to two places in memory: a slot and the unit's record, which
+// holds the key.
 type slotTable struct {
-	slots []slot
+	slots []uint64
 	used  int
 }
+
+const (
+	tagMask  = 0xffffffff << 32
+	slotUnit = 1<<32 - 1
+)
 
 // grown is the number of slots with which a table has room for more units without growing again.
 func (t *slotTable) grown(more int) int {
 	n := max(len(t.slots), 64)
-	for (t.used+more)*4 > n*3 {
+	for (t.used+more)*3 > n*2 {
 		n *= 2
 	}
 	return n
 }
 
-// reserve makes room for more units.
-func (t *slotTable) reserve(k *keyer, more int) {
-	n := t.grown(more)
-	if n == len(t.slots) {
-		return
+// put adds a unit that is not in the table yet.
+func (t *slotTable) put(hash uint64, unit uint32) {
+	mask := uint64(len(t.slots) - 1)
+	at := hash & mask
+	for t.slots[at] != 0 {
+		at = (at + 1) & mask
 	}
-	old := t.slots
-	t.slots = make([]slot, n)
-	mask := uint64(n - 1)
-	for _, s := range old {
-		if s.unit == 0 {
-			continue
-		}
-		at := k.mix(s.word) & mask
-		for t.slots[at].unit != 0 {
-			at = (at + 1) & mask
-		}
-		t.slots[at] = s
-	}
+	t.slots[at] = hash&tagMask | uint64(unit) + 1
 }
 
-// pages is a growing list of records of the same number of words that never moves in memory.
-type pages struct {
+// records is a growing list of records of the same number of words.
+type records struct {
 	stride int
-	shift  uint // 2^shift records on a page
-	pages  [][]uint64
+	words  []uint64
 	count  int
 }
 
-// newPages makes pages of at most 32 KB, and of eight records at least.
-func newPages(stride int) pages {
-	p := pages{stride: stride, shift: 3}
-	for stride<<(p.shift+1) <= 1<<12 {
-		p.shift++
+// room is the number of words with which there is room for more records.
+func (r *records) room(more int) int {
+	need, have := (r.count+more)*r.stride, len(r.words)
+	if need <= have {
+		return have
 	}
-	return p
+	return max(need, have+have/2)
 }
 
-// missing is how many pages more records would need.
-func (p *pages) missing(more int) int {
-	return (p.count+more+1<<p.shift-1)>>p.shift - len(p.pages)
-}
-
-func (p *pages) pageBytes() int64 { return 8 * int64(p.stride) << p.shift }
-
-func (p *pages) reserve(more int) {
-	for range p.missing(more) {
-		p.pages = append(p.pages, make([]uint64, p.stride<<p.shift))
+func (r *records) reserve(more int) {
+	if n := r.room(more); n > len(r.words) {
+		r.words = append(make([]uint64, 0, n), r.words...)[:n]
 	}
 }
 
-// add takes a record that reserve has made room for. It holds zeros.
-func (p *pages) add() uint32 {
-	p.count++
-	return uint32(p.count - 1)
-}
-
-func (p *pages) at(n uint32) []uint64 {
-	page := p.pages[n>>p.shift]
-	i := int(n&(1<<p.shift-1)) * p.stride
-	return page[i : i+p.stride : i+p.stride]
+// at is a record. It stands there until reserve is called.
+func (r *records) at(n uint32) []uint64 {
+	i := int(n) * r.stride
+	return r.words[i : i+r.stride : i+r.stride]
 }
 
 // texts keeps the keys of a shard whose units are texts. A text is named by its page and its place there.

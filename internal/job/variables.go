@@ -1,0 +1,253 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
+
+// VariableType says what a variable may hold. The zero value is invalid.
+type VariableType string
+
+// What a variable may hold: any text, a decimal number, a day such as 2026-10-31.
+const (
+	TextVariable   VariableType = "text"
+	NumberVariable VariableType = "number"
+	DateVariable   VariableType = "date"
+)
+
+// Variable is a text that a run may set. $(NAME) stands for it in the values of the job.
+type Variable struct {
+	Name    string
+	Type    VariableType
+	Pattern string   // of the whole text, "" where the job does not say
+	OneOf   []string // nil where the job does not say
+	Default string
+	Value   string // that was set, or the default
+}
+
+func variableKind() kind[Variable] {
+	return object(
+		key("type", choice(TextVariable, NumberVariable, DateVariable), func(v *Variable) *VariableType { return &v.Type },
+			"What the variable holds: a text, a decimal number, or a day such as 2026-10-31", required()),
+		key("pattern", regularExpression(), func(v *Variable) *string { return &v.Pattern },
+			"A regular expression that a text must match as a whole", example(`"[0-9]{4}-[0-9]{2}"`)),
+		key("one_of", distinct(list(value(), 1)), func(v *Variable) *[]string { return &v.OneOf },
+			"The texts that the variable may hold", example("[north, south]")),
+		key("default", value(), func(v *Variable) *string { return &v.Default },
+			"The value where the command sets none. Without it the command must set one", example(`"2026-10"`)),
+	)
+}
+
+// regularExpression is a regular expression in the syntax of Go.
+func regularExpression() kind[string] {
+	return scalar("regular expression", schema{"type": "string", "minLength": 1, "maxLength": maxText}, func(text string) (string, error) {
+		if _, err := regexp.Compile(text); err != nil {
+			return "", fmt.Errorf("must be a regular expression, not %s", lang.Shown(text))
+		}
+		return checkText(text)
+	})
+}
+
+const variableName = `^[A-Za-z_][A-Za-z0-9_]*$`
+
+var variableGrammar = regexp.MustCompile(variableName)
+
+func checkVariableName(s string) (string, error) {
+	if !variableGrammar.MatchString(s) || len(s) > maxVariableName {
+		return "", fmt.Errorf("must be 1 to %d of the characters A-Z a-z 0-9 _ and not start with a digit, not %s", maxVariableName, lang.Shown(s))
+	}
+	return s, nil
+}
+
+const maxVariableName = 60
+
+// variablesKey declares the key variables. What it declares is replaced in all values
+// that are read after it.
+func variablesKey() field[Job] {
+	f := key("variables", named(variableKind(), "NAME", checkVariableName, func(v *Variable, n string) { v.Name = n }),
+		func(j *Job) *[]Variable { return &j.Variables },
+		"What a command may set with --set NAME=VALUE, by name. $(NAME) stands for the value, in any value but dataset.id, dataset.relation, dataset.unit and budget",
+		example(`{month: {type: text, pattern: "[0-9]{4}-[0-9]{2}"}}`))
+	read := f.read
+	f.read = func(c *cursor, p lang.Place, j *Job) {
+		read(c, p, j)
+		c.bind(p, j.Variables)
+	}
+	return f
+}
+
+// constant are the keys in which no variable is replaced: a slip in one of them would
+// open another account.
+var constant = []string{"version", "dataset.id", "dataset.relation", "dataset.unit", "budget"}
+
+// variables are the declared variables while a job is read.
+type variables struct {
+	set   map[string]string // what the command sets
+	known map[string]*Variable
+	used  map[string][]string // the variables in each value, by its path
+}
+
+// variablesFirst moves the declaration of the variables to the front of the job.
+func variablesFirst(root *yaml.Node) {
+	for i := 2; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "variables" {
+			pair := []*yaml.Node{root.Content[i], root.Content[i+1]}
+			root.Content = append(pair, slices.Delete(slices.Clone(root.Content), i, i+2)...)
+			return
+		}
+	}
+}
+
+// bind gives the variables their values and has them replaced from now on.
+func (c *cursor) bind(p lang.Place, declared []Variable) {
+	c.known, c.used = map[string]*Variable{}, map[string][]string{}
+	var names []string
+	for i := range declared {
+		v := &declared[i]
+		c.known[v.Name] = v
+		names = append(names, v.Name)
+		c.settle(p, v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.set)) {
+		if c.known[name] == nil {
+			c.Wrong(p, hintOr(lang.DidYouMean(name, names), "variables of this job", names), "--set %s: is no variable of this job", name)
+		}
+	}
+	c.Replace = c.replace
+}
+
+// undeclared refuses values for a job that declares no variables. In such a job $( is text.
+func (c *cursor) undeclared(root *yaml.Node) {
+	for _, name := range slices.Sorted(maps.Keys(c.set)) {
+		if c.known == nil {
+			c.Wrong(lang.Place{Path: "variables", At: root}, "declare it: variables: {"+name+": {type: text}}", "--set %s: this job declares no variables", name)
+		}
+	}
+}
+
+// settle finds the value of a variable.
+func (c *cursor) settle(p lang.Place, v *Variable) {
+	path := lang.Key(p.Path, v.Name)
+	wrong := func(key, hint, format string, args ...any) {
+		at := lang.Key(path, key)
+		if key == "" {
+			at = path
+		}
+		pos, _ := lang.Nearest(c.Places, at)
+		c.WrongAt(pos, at, hint, format, args...)
+	}
+	for key, given := range map[string]bool{"pattern": v.Pattern != "", "one_of": v.OneOf != nil} {
+		if given && v.Type != TextVariable {
+			wrong(key, "", "is for variables of type text")
+		}
+	}
+	_, hasDefault := c.Places[lang.Key(path, "default")]
+	if hasDefault {
+		if why := v.refuses(v.Default); why != "" {
+			wrong("default", "", "%s", why)
+		}
+	}
+	set, isSet := c.set[v.Name]
+	switch {
+	case isSet:
+		if why := v.refuses(set); why != "" {
+			wrong("", "", "--set %s: %s", v.Name, why)
+		}
+		v.Value = set
+	case hasDefault:
+		v.Value = v.Default
+	default:
+		wrong("", "say --set "+v.Name+"=VALUE, or give it a default", "is not set")
+	}
+}
+
+// refuses says why the variable cannot have a value, or returns "".
+func (v *Variable) refuses(text string) string {
+	var err error
+	switch v.Type {
+	case NumberVariable:
+		_, err = ParseAmount(text)
+	case DateVariable:
+		if _, no := time.Parse(time.DateOnly, text); no != nil {
+			err = fmt.Errorf("must be a day such as 2026-10-31, not %s", lang.Shown(text))
+		}
+	case TextVariable:
+		_, err = checkText(text)
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case v.Pattern != "" && v.Type == TextVariable && !whole(v.Pattern).MatchString(text):
+		return fmt.Sprintf("must match %s, not %s", v.Pattern, lang.Shown(text))
+	case v.OneOf != nil && v.Type == TextVariable && !slices.Contains(v.OneOf, text):
+		return fmt.Sprintf("must be one of %s, not %s", strings.Join(v.OneOf, ", "), lang.Shown(text))
+	}
+	return ""
+}
+
+// whole matches a text from its beginning to its end. The expression was compiled when it
+// was read.
+func whole(pattern string) *regexp.Regexp { return regexp.MustCompile(`^(?:` + pattern + `)$`) }
+
+// reference is a variable in a value.
+var reference = regexp.MustCompile(`\$\(([A-Za-z_][A-Za-z0-9_]*)\)`)
+
+// replace puts the values of variables into a value that is about to be read.
+func (c *cursor) replace(p *lang.Place) bool {
+	text := p.Node.Value
+	if !strings.Contains(text, "$(") {
+		return true
+	}
+	for _, key := range constant {
+		if rest, ok := strings.CutPrefix(p.Path, key); ok && (rest == "" || strings.ContainsAny(rest[:1], ".[")) {
+			return c.Wrong(*p, "write the value out", "must not hold a variable: a slip would open another account")
+		}
+	}
+	ok := true
+	var names []string
+	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
+		name := ref[2 : len(ref)-1]
+		v := c.known[name]
+		if v == nil {
+			declared := slices.Sorted(maps.Keys(c.known))
+			ok = c.Wrong(*p, hintOr(lang.DidYouMean(name, declared), "variables of this job", declared), "%s is no variable of this job", ref)
+			return ref
+		}
+		names = append(names, name)
+		ok = ok && v.Value != "" // else it has its problem already
+		return v.Value
+	})
+	if strings.Contains(reference.ReplaceAllString(text, ""), "$(") {
+		ok = c.Wrong(*p, "write $(NAME)", "has a $( that is not a variable")
+	}
+	if !ok || names == nil {
+		return ok
+	}
+	c.used[p.Path] = names
+	node := *p.Node
+	node.Value, node.Tag = out, "!!str"
+	if len(text) == len(names[0])+len("$()") && c.known[names[0]].Type == NumberVariable && node.Style == 0 {
+		node.Tag = "!!float"
+	}
+	p.Node = &node
+	return true
+}
+
+// traced adds to the problems of a value which variables are in it.
+func (c *cursor) traced(found Problems) Problems {
+	for i, p := range found {
+		for _, name := range c.used[p.Path] {
+			found[i].Message += fmt.Sprintf("; $(%s) is %s", name, lang.Shown(cmp.Or(c.known[name].Value, "not set")))
+		}
+	}
+	return found
+}

@@ -1,0 +1,136 @@
+package keys
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/noise"
+)
+
+// Counts visits every key that occurs, once, with the number of units that have it. The order does not matter. The text
+// needs to be valid only during the visit.
+type Counts func(visit func(key string, units int64) error) error
+
+// Key is a key that may be published.
+type Key struct {
+	Text  string
+	Units int64 // the noisy number of units, 0 where the rule counts nothing
+}
+
+// Selection is the outcome of a rule. All of it may be published.
+type Selection struct {
+	Keys []Key // sorted by their texts, byte by byte
+	Cut  bool  // more keys were kept than the limit allows
+}
+
+// ErrNoise says that the host could not draw. It says nothing of the data.
+var ErrNoise = errors.New("keys: noise could not be drawn")
+
+// block is how many keys are decided on at once.
+const block = 1 << 12
+
+// Select lets a rule decide on every key. Where it keeps more than atMost, those with the largest noisy numbers stay, or a
+// random choice of them where the rule counts nothing. Its memory grows with atMost and not with the number of keys.
+//
+// # Contract
+//
+// The number of units of each key is as the rule's event says, and no key comes twice. What is returned is a function of
+// what the rule published and of randomness of its own. Proof: select.proof.md.
+func Select(ctx context.Context, counts Counts, rule Rule, atMost int, src *noise.Source) (*Selection, error) {
+	if atMost < 1 {
+		return nil, errors.New("keys: a selection keeps at least one key")
+	}
+	s := selecting{rule: rule, atMost: atMost, src: src}
+	err := counts(func(key string, units int64) error {
+		s.texts, s.units = append(s.texts, strings.Clone(key)), append(s.units, units)
+		if len(s.texts) < block {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return s.decide()
+	})
+	if err == nil {
+		err = s.decide()
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := &Selection{Cut: s.cut, Keys: make([]Key, len(s.kept))}
+	for i, k := range s.kept {
+		out.Keys[i] = k.Key
+	}
+	slices.SortFunc(out.Keys, func(a, b Key) int { return cmp.Compare(a.Text, b.Text) })
+	return out, nil
+}
+
+// selecting is a selection under way. The key that would be dropped first stands at the top of kept.
+type selecting struct {
+	rule   Rule
+	atMost int
+	src    *noise.Source
+	texts  []string
+	units  []int64
+	passed []bool
+	kept   ranked
+	cut    bool
+}
+
+// decide asks the rule about the keys of a block.
+func (s *selecting) decide() error {
+	s.passed = append(s.passed[:0], make([]bool, len(s.texts))...)
+	if s.rule.Keep(s.src, s.units, s.passed) != nil {
+		return ErrNoise
+	}
+	for i, ok := range s.passed {
+		if !ok {
+			continue
+		}
+		k := rankedKey{Key{s.texts[i], s.units[i]}, uint64(s.units[i])}
+		if !s.rule.Counts() {
+			k.rank = s.src.Uint64()
+		}
+		heap.Push(&s.kept, k)
+		if len(s.kept) > s.atMost {
+			heap.Pop(&s.kept)
+			s.cut = true
+		}
+	}
+	s.texts, s.units = s.texts[:0], s.units[:0]
+	if s.src.Err() != nil {
+		return ErrNoise
+	}
+	return nil
+}
+
+// rankedKey is a key and how much it counts when there are too many.
+type rankedKey struct {
+	Key
+	rank uint64
+}
+
+// ranked is a heap of keys, the lowest first.
+type ranked []rankedKey
+
+func (r ranked) Len() int      { return len(r) }
+func (r ranked) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
+func (r ranked) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(r[i].rank, r[j].rank), cmp.Compare(r[j].Text, r[i].Text)) < 0
+}
+
+// Push is for package heap.
+func (r *ranked) Push(x any) { *r = append(*r, x.(rankedKey)) }
+
+// Pop is for package heap.
+func (r *ranked) Pop() any {
+	last := len(*r) - 1
+	x := (*r)[last]
+	(*r)[last] = rankedKey{}
+	*r = (*r)[:last]
+	return x
+}

@@ -1,0 +1,400 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+const kindCharge = "charge"
+
+// chargeBody adds what releases cost that were made elsewhere.
+type chargeBody struct {
+	stamp
+	Account int64     `json:"account"`
+	Charges []charged `json:"charges"`
+	Keeps   []string  `json:"keeps,omitempty"` // in which the neighbours that they protect agree
+	Reason  string    `json:"reason"`
+}
+
+// charged is one cost, and the slices that it is added to: none in an account without.
+type charged struct {
+	Cost   []string `json:"cost"` // exact, in the account's units
+	Slices []string `json:"slices,omitempty"`
+}
+
+// Elsewhere is what releases cost that another program or another ledger made from the data
+// of an account.
+type Elsewhere struct {
+	Costs []SliceCost // for an account without slices one, with an empty Is
+	// Keeps are the columns in which the neighbours agree that those releases protect; the
+	// column of the slices need not be named.
+	Keeps  []string
+	Reason string
+}
+
+// SliceCost is the cost of one slice, in the account's units.
+type SliceCost struct {
+	Is   string
+	Cost privacy.Cost
+}
+
+// mostInRecord is how many slices one record of a charge names.
+const mostInRecord = 20_000
+
+// Charge adds costs that were spent elsewhere to an account that is open, all of them or
+// none: a million slices take one transaction.
+//
+// # Contract
+//
+// The limits of the account hold afterwards as after any debit. A slice whose jobs are
+// charged together for a table that is itself a sample is refused: the sum of the two is
+// not proven. Proof: slices.proof.md.
+func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, error) {
+	return l.amend(ctx, k, func(t *tx, a *Account) error {
+		own := e.Keeps
+		if a.Slice.Column != "" && a.Relation == privacy.ReplaceOne {
+			own = append(slices.Clone(own), a.Slice.Column)
+		}
+		switch {
+		case t.state.refused != "":
+			return t.rolledBack()
+		case strings.TrimSpace(e.Reason) == "":
+			return errNoReason
+		case len(e.Costs) == 0:
+			return refuse(CodeLimit, "nothing is charged")
+		}
+		if err := a.fits(e.Costs); err != nil {
+			return err
+		}
+		if err := admitKept(a, own); err != nil {
+			return err
+		}
+		if a.Slice.Column == "" {
+			return t.chargeWhole(a, e.Costs[0].Cost, columnSet(own), e.Reason)
+		}
+		return t.chargeSlices(a, e.Costs, columnSet(own), e.Reason)
+	})
+}
+
+// fits refuses costs that are none, and slices that have no name.
+func (a *Account) fits(costs []SliceCost) error {
+	units := len(a.Units())
+	if a.Slice.Column == "" && (len(costs) != 1 || costs[0].Is != "") {
+		return refuse(CodeAccount, "the account of %s has no slices", a.Key)
+	}
+	for _, c := range costs {
+		if a.Slice.Column != "" && c.Is == "" {
+			return refuse(CodeAccount, "a slice has no name")
+		}
+		if len(c.Cost) != units || slices.ContainsFunc(c.Cost, func(x *big.Rat) bool { return x == nil || x.Sign() < 0 }) {
+			return refuse(CodeLimit, "a cost has %s, and none is below 0", strings.Join(a.Units(), ", "))
+		}
+	}
+	return nil
+}
+
+func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason string) error {
+	if s, err := t.sample(CollectedID(a.Key)); err != nil || s != nil {
+		return errors.Join(err, collectedElsewhere(a.Key))
+	}
+	if err := a.Admit(cost, nil, nil); err != nil {
+		return err
+	}
+	a.Charge(cost)
+	_, err := t.append(kindCharge, &chargeBody{Account: a.ID, Charges: []charged{{Cost: ratTexts(cost)}}, Keeps: keeps, Reason: reason}, a)
+	return err
+}
+
+func collectedElsewhere(k Key) *Error {
+	return refuse(CodeSample, "the jobs on %s are charged together for a table that is itself a sample: the sum with other releases is not proven", k)
+}
+
+// chargeSlices charges slices bucket by bucket, a record for so many of them.
+func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason string) error {
+	all, err := inBuckets(costs)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(all))
+	for i, b := range all {
+		names[i] = b.name
+	}
+	there, err := t.buckets(a.ID, names...)
+	if err != nil {
+		return err
+	}
+	limits, err := a.bounds()
+	if err != nil {
+		return err
+	}
+	for part := range parts(all, mostInRecord) {
+		before, changed := a.Spent, map[string]bucket{}
+		var flat []sliceCost
+		for _, b := range part {
+			after, over := a.chargeBucket(there[b.name], b.costs, limits)
+			if over != nil {
+				return over
+			}
+			there[b.name], changed[b.name] = after, after
+			flat = append(flat, b.costs...)
+		}
+		if !a.within(limits, true) {
+			more := differenceOf(a.Spent, before)
+			a.Spent = before
+			return a.keepLife(a.Lifetime, more, "")
+		}
+		if err := t.saveBuckets(a.ID, changed); err != nil {
+			return err
+		}
+		if _, err := t.append(kindCharge, &chargeBody{Account: a.ID, Charges: grouped(flat), Keeps: keeps, Reason: reason}, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// price is a cost that many slices may share, and its text.
+type price struct {
+	cost privacy.Cost
+	text []string
+}
+
+type sliceCost struct {
+	is string
+	*price
+}
+
+// bucketCosts are the costs of the slices of one bucket, in the order of their names.
+type bucketCosts struct {
+	name  string
+	costs []sliceCost
+}
+
+// inBuckets sorts costs by bucket and name, and refuses a slice that is there twice.
+func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
+	prices := map[*big.Rat]*price{} // lists of many slices name one cost again and again
+	by := map[string][]sliceCost{}
+	for _, c := range costs {
+		p := prices[c.Cost[0]]
+		if p == nil || &p.cost[0] != &c.Cost[0] {
+			p = &price{c.Cost, ratTexts(c.Cost)}
+			prices[c.Cost[0]] = p
+		}
+		name := bucketOf(c.Is)
+		by[name] = append(by[name], sliceCost{c.Is, p})
+	}
+	out := make([]bucketCosts, 0, len(by))
+	for name, costs := range by {
+		slices.SortFunc(costs, func(x, y sliceCost) int { return strings.Compare(x.is, y.is) })
+		for i := range costs[1:] {
+			if costs[i].is == costs[i+1].is {
+				return nil, refuse(CodeAccount, "slice %s is there twice", costs[i].is)
+			}
+		}
+		out = append(out, bucketCosts{name, costs})
+	}
+	slices.SortFunc(out, func(x, y bucketCosts) int { return cmp.Compare(x.name, y.name) })
+	return out, nil
+}
+
+// parts cuts buckets into stretches of at least so many slices, but for the last.
+func parts(all []bucketCosts, most int) func(yield func([]bucketCosts) bool) {
+	return func(yield func([]bucketCosts) bool) {
+		for from := 0; from < len(all); {
+			to, n := from, 0
+			for ; to < len(all) && n < most; to++ {
+				n += len(all[to].costs)
+			}
+			if !yield(all[from:to]) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// chargeBucket charges slices of one bucket, and refuses one that exceeds the limit of a
+// slice, or is charged otherwise. The account is left without a slice, and its sum over all
+// slices is not yet held to a limit.
+func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits []bound) (bucket, error) {
+	out := make(bucket, 0, len(b)+len(costs))
+	times, done := map[*price]int64{}, 0
+	var alike *price // of the slice before, which was new: this one spends the same
+	for _, c := range costs {
+		at, ok := b[done:].find(c.is)
+		out = append(out, b[done:done+at]...)
+		done += at
+		times[c.price]++
+		if !ok && c.price == alike {
+			out = append(out, storedTally{Is: c.is, Spent: c.text, Debits: 1})
+			continue
+		}
+		after := storedTally{Is: c.is, Spent: c.text, Debits: 1}
+		a.Slice.Is, a.InSlice = c.is, Tally{Is: c.is, Spent: c.cost}
+		if ok {
+			before, err := b[done].tally(a)
+			if err != nil || before.Collected {
+				return nil, errors.Join(err, collectedElsewhere(a.Key))
+			}
+			a.InSlice.Spent = sumOf(before.Spent, c.cost)
+			after.Spent, after.Debits = ratTexts(a.InSlice.Spent), before.Debits+1
+			done++
+		}
+		if !a.within(limits, false) {
+			return nil, a.keep(&a.Limit, differenceOf(a.InSlice.Spent, c.cost), c.cost, "")
+		}
+		a.Largest = largest(a.Largest, a.InSlice.Spent)
+		if alike = nil; !ok {
+			alike = c.price
+		}
+		out = append(out, after)
+	}
+	out = append(out, b[done:]...)
+	a.Slices += int64(len(out) - len(b))
+	a.Debits += int64(len(costs))
+	a.Spent = slices.Clone(a.Spent)
+	for p, n := range times {
+		for i, x := range p.cost {
+			a.Spent[i] = new(big.Rat).Add(a.Spent[i], new(big.Rat).Mul(x, new(big.Rat).SetInt64(n)))
+		}
+	}
+	a.Slice.Is, a.InSlice = "", Tally{}
+	return out, nil
+}
+
+// grouped writes costs with the slices that they are added to.
+func grouped(costs []sliceCost) []charged {
+	at := map[*price]int{}
+	var out []charged
+	for _, c := range costs {
+		i, ok := at[c.price]
+		if !ok {
+			i, at[c.price] = len(out), len(out)
+			out = append(out, charged{Cost: c.text})
+		}
+		out[i].Slices = append(out[i].Slices, c.is)
+	}
+	return out
+}
+
+// charge replays what was spent elsewhere.
+func (v *Auditor) charge(r *Record) error {
+	var b chargeBody
+	if err := v.read(r, &b, &b.stamp); err != nil {
+		return err
+	}
+	a := v.accounts[b.Account]
+	if a == nil || b.Reason == "" || len(b.Charges) == 0 {
+		return fmt.Errorf("a charge without an account, a cost or a reason")
+	}
+	var costs []SliceCost
+	for _, c := range b.Charges {
+		cost, err := parseRats(c.Cost)
+		if err != nil {
+			return fmt.Errorf("a charge without a cost")
+		}
+		if len(c.Slices) == 0 {
+			costs = append(costs, SliceCost{Cost: cost})
+		}
+		for _, is := range c.Slices {
+			costs = append(costs, SliceCost{is, cost})
+		}
+	}
+	if err := a.fits(costs); err != nil {
+		return err
+	}
+	if a.Keeps == nil && a.Debits == 0 {
+		a.Keeps = columnSet(b.Keeps)
+	}
+	if !KeepsAll(a.Keeps, b.Keeps) {
+		return fmt.Errorf("a charge of releases that keep a column that its account does not")
+	}
+	v.changed = append(v.changed, a)
+	if a.Slice.Column == "" {
+		a.Charge(costs[0].Cost)
+	}
+	var all []bucketCosts
+	if a.Slice.Column != "" {
+		var err error
+		if all, err = inBuckets(costs); err != nil {
+			return err
+		}
+	}
+	for _, c := range all {
+		if v.slices[a.ID] == nil {
+			v.slices[a.ID] = map[string]bucket{}
+		}
+		after, over := a.chargeBucket(v.slices[a.ID][c.name], c.costs, v.bounds[a.ID])
+		if over != nil {
+			v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "%v", over)
+			return nil
+		}
+		v.slices[a.ID][c.name] = after
+		v.put(bucketKey(a.ID, c.name), after)
+	}
+	if !a.within(v.bounds[a.ID], a.Slice.Column != "") {
+		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its charge is above the limit of the account of %s", a.Key)
+	}
+	return nil
+}
+
+// ReadCharges reads the costs of slices: CSV with a header, a column slice, and one for each
+// of the account's units (epsilon and delta, or rho). A delta that is not there is 0.
+func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
+	lines := csv.NewReader(r)
+	lines.ReuseRecord = true
+	head, err := lines.Read()
+	if err != nil {
+		return nil, fmt.Errorf("line 1: there is no header; it must be slice,%s", strings.Join(units, ","))
+	}
+	at := make([]int, len(units))
+	slice := slices.Index(head, "slice")
+	for i, u := range units {
+		at[i] = slices.Index(head, u)
+		if slice < 0 || at[i] < 0 && u != "delta" || len(head) > 1+len(units) {
+			return nil, fmt.Errorf("line 1: the header must be slice,%s", strings.Join(units, ","))
+		}
+	}
+	known := map[string]privacy.Cost{}
+	var out []SliceCost
+	for {
+		line, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err // with its line
+		}
+		key := ""
+		for _, i := range at {
+			if i >= 0 {
+				key += line[i] + ","
+			}
+		}
+		cost, ok := known[key]
+		if !ok {
+			for k, i := range at {
+				amount := new(big.Rat)
+				if i >= 0 {
+					if amount, err = job.ParseAmount(line[i]); err != nil {
+						n, column := lines.FieldPos(i)
+						return nil, fmt.Errorf("line %d, column %d: %s %w", n, column, units[k], err)
+					}
+				}
+				cost = append(cost, amount)
+			}
+			known[key] = cost
+		}
+		out = append(out, SliceCost{strings.Clone(line[slice]), cost})
+	}
+}

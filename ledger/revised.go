@@ -1,0 +1,85 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// Revised refuses what Debit would refuse because the table of a slice was revised, and says
+// whether the content must be known to tell. It changes nothing.
+func (l *Ledger) Revised(ctx context.Context, q Request) (ask bool, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		ask, err = t.revised(&q)
+		return err
+	})
+	return ask, err
+}
+
+// revised refuses to publish a slice again whose table was revised, unless a person asked
+// for a revision. It comes before the debit, and says what the revision costs. It asks for
+// the content where only that can tell.
+//
+// The releases of a slice that share a name with one of the job are the same question. The
+// newest of them says what the slice held when the question was last answered.
+func (t *tx) revised(q *Request) (ask bool, err error) {
+	if q.Account.Slice.Is == "" || q.Revise {
+		return false, nil
+	}
+	a, err := t.account(q.Account)
+	if a == nil || a.InSlice.Debits == 0 || err != nil {
+		return false, err
+	}
+	before, name, err := t.answered(a, q)
+	switch {
+	case err != nil || before == nil || before.Content == q.Content:
+		return false, err
+	case q.Content == "":
+		return true, nil
+	}
+	samples, moved, err := t.drawn(q)
+	if err != nil || moved {
+		return false, err // Debit says so
+	}
+	cost, uses, err := a.Price(q, samples)
+	if err != nil {
+		return false, err
+	}
+	whole := together(q, uses)
+	after := *a
+	after.Charge(cost)
+	return false, refuse(CodeRevised, "release %s of slice %s was published before (record %d) from other data: the table was revised since, or this job reads other columns of it. A revision costs the same again (%s), added to this slice, which has then spent %s; to publish a revision on purpose, give --revise and another output folder",
+		name, a.Slice, before.ID, pointText(whole), costText(after.Units(), after.InSlice.Spent))
+}
+
+// answered finds the newest release of the slice with bytes that has the name of one of
+// the request's releases, and that name.
+func (t *tx) answered(a *Account, q *Request) (newest *Release, name string, err error) {
+	rows, err := t.rows("SELECT r.id, r.plan, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE r.account = ? AND r.slice = ? AND r.state IN (?, ?) ORDER BY r.id DESC",
+		a.ID, a.Slice.Is, Sealed, Published)
+	if err != nil {
+		return nil, "", err
+	}
+	defer rows.Close()
+	var id int64
+	for name == "" && rows.Next() {
+		var plan, text string
+		var b debitBody
+		if err := rows.Scan(&id, &plan, &text); err != nil {
+			return nil, "", err
+		}
+		if decode(text, &b) != nil {
+			return nil, "", refuse(CodeTampered, "the debit %d cannot be read", id)
+		}
+		for _, was := range b.Releases {
+			if slices.ContainsFunc(q.Charges, func(c Charge) bool { return c.Name == was.Name }) {
+				name = was.Name
+			}
+		}
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || name == "" {
+		return nil, "", err
+	}
+	newest, err = t.release(id)
+	return newest, name, err
+}

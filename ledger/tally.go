@@ -1,0 +1,189 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Tally is what one slice of an account has spent.
+type Tally struct {
+	Is        string       // the slice's value
+	Spent     privacy.Cost // in the account's units
+	Debits    int64
+	Collected bool // its table is itself a sample, and all its jobs say so
+}
+
+// storedTally is a Tally as it is stored. Amounts are exact.
+type storedTally struct {
+	Is        string   `json:"is"`
+	Spent     []string `json:"spent"`
+	Debits    int64    `json:"debits"`
+	Collected bool     `json:"collected,omitempty"`
+}
+
+// bucket holds the tallies of those slices of an account whose names share the first hex
+// digits of their SHA-256, in the order of the names. It is stored as one row, and the tree
+// of digests has one key for it: a debit reads and writes one bucket, however many slices
+// there are, and a million slices are a few thousand rows.
+type bucket []storedTally
+
+// bucketDigits is how many digits name a bucket: there are at most 16³ of them.
+const bucketDigits = 3
+
+// bucketOf is the bucket of a slice.
+func bucketOf(is string) string {
+	sum := sha256.Sum256([]byte(is))
+	return hex.EncodeToString(sum[:(bucketDigits+1)/2])[:bucketDigits]
+}
+
+// bucketKey is what the tree of digests knows a bucket by.
+func bucketKey(account int64, name string) string {
+	return "slices\n" + strconv.FormatInt(account, 10) + "\n" + name
+}
+
+// row returns what is stored, nil for nothing.
+func (b bucket) row() any {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+func (b bucket) find(is string) (int, bool) {
+	return slices.BinarySearchFunc(b, is, func(t storedTally, is string) int { return strings.Compare(t.Is, is) })
+}
+
+// get returns the tally of a slice, nothing where it has none.
+func (b bucket) get(is string, a *Account) (Tally, error) {
+	i, ok := b.find(is)
+	if !ok {
+		return Tally{Is: is, Spent: a.nothing()}, nil
+	}
+	return b[i].tally(a)
+}
+
+func (s storedTally) tally(a *Account) (Tally, error) {
+	spent, err := parseRats(s.Spent)
+	if err != nil || len(spent) != len(a.Units()) || s.Debits < 1 {
+		return Tally{}, refuse(CodeTampered, "what slice %s of the account of %s has spent cannot be read", s.Is, a.Key)
+	}
+	return Tally{Is: s.Is, Spent: spent, Debits: s.Debits, Collected: s.Collected}, nil
+}
+
+// with returns a bucket with another tally of one slice.
+func (b bucket) with(t Tally) bucket {
+	s := storedTally{Is: t.Is, Spent: ratTexts(t.Spent), Debits: t.Debits, Collected: t.Collected}
+	i, ok := b.find(t.Is)
+	if ok {
+		b = slices.Clone(b)
+		b[i] = s
+		return b
+	}
+	return slices.Insert(slices.Clip(b), i, s)
+}
+
+// buckets reads buckets of an account, all of them where none is named, and holds each to
+// the chain: one that is not there is missing for a slice that was never debited.
+func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) {
+	where, args := "", []any{account}
+	if len(names) > 0 {
+		where = " AND bucket IN (?" + strings.Repeat(", ?", len(names)-1) + ")"
+		for _, n := range names {
+			args = append(args, n)
+		}
+	}
+	rows, err := t.rows("SELECT bucket, tallies FROM dprelease_slices WHERE account = ?"+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[string]bucket{}
+	for rows.Next() {
+		var name, text string
+		var b bucket
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, err
+		}
+		if json.Unmarshal([]byte(text), &b) != nil {
+			return nil, refuse(CodeTampered, "what slices of account %d have spent cannot be read", account)
+		}
+		out[name] = b
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		out[n] = out[n] // also what is not there is held to the chain
+	}
+	return out, t.holdBuckets(account, out)
+}
+
+func (t *tx) holdBuckets(account int64, all map[string]bucket) error {
+	keys := make([]string, 0, len(all))
+	for name := range all {
+		keys = append(keys, bucketKey(account, name))
+	}
+	if err := t.trust(); err != nil {
+		return err
+	}
+	if err := t.load(keys...); err != nil {
+		return err
+	}
+	for name, b := range all {
+		if err := t.holds(bucketKey(account, name), b.row(), fmt.Sprintf("what slices of account %d have spent", account)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// saveBuckets stores buckets that were read and changed.
+func (t *tx) saveBuckets(account int64, changed map[string]bucket) error {
+	const atOnce = 200
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(changed)), atOnce) {
+		var args []any
+		for _, n := range names {
+			text, err := encode(changed[n])
+			if err != nil {
+				return err
+			}
+			args = append(args, account, n, text)
+			t.tree.put(bucketKey(account, n), digestOf([]byte(text))) // its nodes were read with the bucket
+		}
+		if err := t.exec("INSERT INTO dprelease_slices (account, bucket, tallies) VALUES (?, ?, ?)"+strings.Repeat(", (?, ?, ?)", len(names)-1)+
+			" ON CONFLICT (account, bucket) DO UPDATE SET tallies = excluded.tallies", args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inSlice reads what the slice has spent that the account's key is to name.
+func (t *tx) inSlice(a *Account, is string) error {
+	name := bucketOf(is)
+	all, err := t.buckets(a.ID, name)
+	if err != nil {
+		return err
+	}
+	a.Slice.Is, a.bucket = is, all[name]
+	a.InSlice, err = a.bucket.get(is, a)
+	return err
+}
+
+// saveSlice stores what the slice has spent that the account's key names.
+func (t *tx) saveSlice(a *Account) error {
+	if a.Slice.Is == "" {
+		return nil
+	}
+	a.bucket = a.bucket.with(a.InSlice)
+	return t.saveBuckets(a.ID, map[string]bucket{bucketOf(a.Slice.Is): a.bucket})
+}

@@ -1,0 +1,47 @@
+package privacy
+
+import "github.com/dprelease/dprelease/privacy/pld"
+
+// KeyThreshold is that noisy counts of units are published only for keys whose noisy
+// count reaches a threshold, and only keys that some unit has are looked at. It stands
+// in one composition with the event of the noise, which covers the counts of all other
+// keys (P25).
+//
+// # Contract
+//
+// Each unit has at most k keys. The noise is drawn for each key alone, and the
+// probability that one of k keys with a single unit each reaches the threshold is at most
+// Delta. The noise's sensitivities are those of 2k counts that change by one under
+// replace-one, of k under add-remove. Proof: key_threshold.proof.md.
+type KeyThreshold struct{ Delta float64 }
+
+func (KeyThreshold) event() {}
+
+// Kind is "key_threshold".
+func (KeyThreshold) Kind() string { return "key_threshold" }
+
+var keyThresholdKind = declare(declaration[KeyThreshold]{
+	about:   "only keys whose noisy number of units reaches a threshold are published; keys of a single unit do so with probability at most delta; the noise stands beside it",
+	also:    []string{"threshold", "tau_thresholding"},
+	fields:  []Field{number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+	ordered: true,
+})
+
+const thresholdGroup = "together with its noise it is proven for one unit that changes, not for several at once"
+
+func (e KeyThreshold) basic(_ Relation, here string, k float64) (profile, *Unsupported) {
+	if k != 1 {
+		return profile{}, refuse(here, thresholdGroup)
+	}
+	p := approxProfile(Approx{Delta: e.Delta})
+	p.exact = false
+	return p, nil
+}
+
+func (e KeyThreshold) renyi(rel Relation, here string) (renyiBound, *Unsupported) {
+	return Approx{Delta: e.Delta}.renyi(rel, here)
+}
+
+func (e KeyThreshold) pair(Relation, string) (lossPair, *Unsupported) {
+	return lossPair{mech: pld.Approx(0, e.Delta)}, nil
+}

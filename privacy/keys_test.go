@@ -1,0 +1,239 @@
+package privacy
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// truncatedGeometric is the probability with which a key of n units is kept.
+func truncatedGeometric(eps, delta float64, n int) float64 {
+	p := 0.0
+	for range n {
+		p = math.Min(1, math.Min(math.Exp(eps)*p+delta, 1-math.Exp(-eps)*(1-p-delta)))
+	}
+	return p
+}
+
+// keyTable is how many units have each of three keys.
+type keyTable [3]int
+
+// selected is the law of the set of published keys, when a key of n units is kept with
+// probability keep(n).
+func (c keyTable) selected(keep func(n int) float64) []float64 {
+	out := []float64{1}
+	for _, n := range c {
+		p := keep(n)
+		var next []float64
+		for _, x := range out {
+			next = append(next, x*(1-p), x*p)
+		}
+		out = next
+	}
+	return out
+}
+
+// keyNeighbours calls visit for all neighbours among tables of up to units units, of
+// which each has one of the given sets of keys.
+func keyNeighbours(units int, sets [][]int, rel Relation, visit func(a, b keyTable)) {
+	with := func(c keyTable, set []int) keyTable {
+		for _, key := range set {
+			c[key]++
+		}
+		return c
+	}
+	others := map[keyTable]bool{{}: true}
+	for range units - 1 {
+		for c := range others {
+			for _, s := range sets {
+				others[with(c, s)] = true
+			}
+		}
+	}
+	for c := range others {
+		for _, s := range sets {
+			if rel == AddRemove {
+				visit(with(c, s), c)
+				continue
+			}
+			for _, w := range sets {
+				visit(with(c, s), with(c, w))
+			}
+		}
+	}
+}
+
+// worstOf is the true δ at each ε over all neighbours, whose outputs law gives.
+func worstOf(units int, sets [][]int, rel Relation, at []float64, law func(c keyTable) []float64) []float64 {
+	worst := make([]float64, len(at))
+	laws := map[keyTable][]float64{}
+	of := func(c keyTable) []float64 {
+		if laws[c] == nil {
+			laws[c] = law(c)
+		}
+		return laws[c]
+	}
+	keyNeighbours(units, sets, rel, func(a, b keyTable) {
+		for i, e := range at {
+			worst[i] = math.Max(worst[i], hockeyStick(of(a), of(b), e))
+		}
+	})
+	return worst
+}
+
+// holds compares the charge of e by every method with the truth, and counts how often a
+// broken twin lies below it.
+func holds(t *testing.T, what string, e Event, rel Relation, at, truth []float64, twins map[string]Event, caught map[string]int) {
+	t.Helper()
+	for i, eps := range at {
+		a, err := DeltaAt(e, rel, eps)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		for method, b := range a.Methods {
+			if b.Delta < truth[i]-1e-12 {
+				t.Errorf("%s under %v at ε %g: %s says %g, the truth is %g", what, rel, eps, method, b.Delta, truth[i])
+			}
+		}
+		if a.Lower > a.Delta {
+			t.Errorf("%s: a lower bound of %g above %g", what, a.Lower, a.Delta)
+		}
+		for name, twin := range twins {
+			if b, err := DeltaWith(twin, rel, eps, Options{Quick: true}); err == nil && b.Delta < truth[i]-1e-6 {
+				caught[name]++
+			}
+		}
+	}
+}
+
+var relations = []Relation{AddRemove, ReplaceOne}
+
+func TestKeySelectionAgainstEnumeration(t *testing.T) {
+	one := [][]int{{}, {0}, {1}, {2}}
+	two := [][]int{{}, {0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}}
+	caught := map[string]int{}
+	for _, c := range []struct{ eps, delta float64 }{{1, .05}, {.5, .1}, {.3, .02}, {2, .01}} {
+		at := []float64{0, c.eps / 2, c.eps, 1.5 * c.eps, 2 * c.eps, 3 * c.eps}
+		law := func(k keyTable) []float64 {
+			return k.selected(func(n int) float64 { return truncatedGeometric(c.eps, c.delta, n) })
+		}
+		e := KeySelection{c.eps, c.delta}
+		for _, rel := range relations {
+			what := fmt.Sprint("keys of one at ", c)
+			holds(t, what, e, rel, at, worstOf(5, one, rel, at, law), map[string]Event{what: Approx{c.eps, c.delta}}, caught)
+			if n := caught[what]; (n > 0) != (rel == ReplaceOne) {
+				t.Errorf("%s under %v: (ε, δ) was caught %d times", what, rel, n)
+			}
+			holds(t, "keys of two", Repeat{2, e}, rel, at, worstOf(4, two, rel, at, law), map[string]Event{"two": e}, caught)
+		}
+	}
+	if caught["two"] < 10 {
+		t.Errorf("the charge of one key for two was caught %d times", caught["two"])
+	}
+	// P25: (1, 1e-6) is broken under replace-one, with δ = 0.31.
+	var keep [30]float64
+	for n := range keep {
+		keep[n] = truncatedGeometric(1, 1e-6, n)
+	}
+	law := func(k keyTable) []float64 { return k.selected(func(n int) float64 { return keep[n] }) }
+	worst := 0.0
+	for n := 1; n < len(keep); n++ {
+		for m := 1; m < len(keep); m++ {
+			worst = math.Max(worst, hockeyStick(law(keyTable{n, m - 1}), law(keyTable{n - 1, m}), 1))
+		}
+	}
+	if charged := must(DeltaAt(KeySelection{1, 1e-6}, ReplaceOne, 1)).Delta; math.Abs(worst-.3096) > 1e-3 || charged < worst {
+		t.Errorf("the true δ(1) is %g, charged is %g", worst, charged)
+	}
+}
+
+// thresholded is the law of what is published of one key: nothing, or its noisy count.
+func thresholded(n, tau int, noise func(x int) float64) []float64 {
+	const reach = 14
+	out := make([]float64, reach)
+	if n == 0 {
+		out[0] = 1
+		return out
+	}
+	for x := -70; x <= 70; x++ {
+		at := 0
+		if y := n + x; y >= tau {
+			at = min(y-tau+1, reach-1)
+		}
+		out[at] += noise(x)
+	}
+	return out
+}
+
+func TestKeyThresholdAgainstEnumeration(t *testing.T) {
+	one := [][]int{{}, {0}, {1}, {2}}
+	two := append([][]int{{0, 1}, {0, 2}, {1, 2}}, one...)
+	at := []float64{0, .2, .5, 1, 1.5, 2, 3}
+	caught := map[string]int{}
+	for _, c := range []struct {
+		laplace bool
+		scale   float64
+		tau     int
+	}{{true, 2, 4}, {true, 1, 2}, {true, 4, 8}, {false, 1.2, 3}, {false, 2.5, 5}, {false, 4, 9}} {
+		var total float64
+		weight := func(x int) float64 {
+			if c.laplace {
+				return math.Exp(-math.Abs(float64(x)) / c.scale)
+			}
+			return math.Exp(-float64(x*x) / (2 * c.scale * c.scale))
+		}
+		for x := -70; x <= 70; x++ {
+			total += weight(x)
+		}
+		noise := func(x int) float64 { return weight(x) / total }
+		passes := 1 - thresholded(1, c.tau, noise)[0]
+		noisy := func(a, r float64) Event {
+			if c.laplace {
+				return DiscreteLaplace{c.scale, Sensitivity{a, r}}
+			}
+			return DiscreteGaussian{c.scale, Sensitivity{math.Sqrt(a) * (1 + 1e-15), math.Sqrt(r) * (1 + 1e-15)}, 4}
+		}
+		charged := func(k, delta float64) Event { return Compose{[]Event{noisy(k, 2*k), KeyThreshold{delta}}} }
+		law := func(k keyTable) []float64 {
+			out := []float64{1}
+			for _, n := range k {
+				var next []float64
+				for _, y := range thresholded(n, c.tau, noise) {
+					for _, x := range out {
+						next = append(next, x*y)
+					}
+				}
+				out = next
+			}
+			return out
+		}
+		for _, rel := range relations {
+			what := fmt.Sprint("noise and threshold ", c)
+			holds(t, what, charged(1, passes), rel, at, worstOf(4, one, rel, at, law), map[string]Event{
+				"no threshold event": noisy(1, 2), "k coordinates": Compose{[]Event{noisy(1, 1), KeyThreshold{passes}}},
+			}, caught)
+			both := -math.Expm1(2 * math.Log1p(-passes))
+			holds(t, what, charged(2, both), rel, at, worstOf(2, two, rel, at, law), map[string]Event{"δ for each key": charged(2, passes)}, caught)
+		}
+	}
+	for _, name := range []string{"no threshold event", "δ for each key", "k coordinates"} {
+		if caught[name] < 3 {
+			t.Errorf("%q was caught %d times only", name, caught[name])
+		}
+	}
+	t.Log(caught)
+}
+
+// A key that two units bring passes more often than twice δ says: for several units that
+// change at once the threshold has no bound without its noise.
+func TestKeyThresholdOfSeveralUnits(t *testing.T) {
+	e := Compose{[]Event{DiscreteLaplace{2, Sensitivity{1, 2}}, KeyThreshold{1e-6}}}
+	if _, u := basic(e, AddRemove, "", 2); u == nil || u.Reason != thresholdGroup {
+		t.Errorf("two units: %v", u)
+	}
+	a := mustEpsilon(t, WithReplacement{3, 10, e}, ReplaceOne, 1e-3)
+	one := mustEpsilon(t, WithoutReplacement{3, 10, e}, ReplaceOne, 1e-3)
+	if a.Epsilon <= one.Epsilon {
+		t.Errorf("three draws of ten cost %g, three of ten %g", a.Epsilon, one.Epsilon)
+	}
+}
