@@ -187,6 +187,8 @@ type Mechanism struct {
 	Builtin     bool   `json:"builtin"`
 	SHA256      string `json:"sha256,omitempty"`
 	SelfNoising bool   `json:"self_noising,omitempty"`
+	// Sandbox says what confined the mechanism's processes.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.

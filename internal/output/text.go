@@ -90,6 +90,9 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	if r.Verdict != "" {
 		Line(b, 4, "verdict", r.Verdict)
 	}
+	if !r.Mechanism.Builtin {
+		Line(b, 4, "sandbox", r.Mechanism.Sandbox)
+	}
 	if r.Mechanism.SelfNoising {
 		Line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
 	}

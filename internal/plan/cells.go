@@ -2,9 +2,11 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/keys"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -17,14 +19,28 @@ type Cells struct {
 	// group by group. Without By it has one group, of the rows that count.
 	Column string
 	labels []string
+	keyed  string // the column whose values are selected, "" where all are listed
 }
 
-// NewCells are the cells of a release; one for all rows where it has no groups.
-func NewCells(j *job.Job, r *job.Release) *Cells {
-	c := &Cells{Other: r.Other}
+// NewCells are the cells of a release; one for all rows where it has no groups. Values are
+// those of the group column whose values are selected: before the selection, nil, there
+// are as many cells as there may be, without names.
+func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
+	c := &Cells{Other: r.Other, keyed: r.Unlisted(&j.Dataset)}
 	for _, name := range r.By {
 		column, _ := j.Dataset.Column(name)
+		if name == c.keyed {
+			column.Type, column.Holds, column.Domain = job.Category, "", values
+			column.Missing, column.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
+			if from := j.Keyed(r); values == nil && from != nil {
+				column.Domain = numbered(int(from.Keys.AtMost))
+			}
+		}
 		c.By = append(c.By, column)
+	}
+	if c.selected() {
+		c.labels = numbered(c.size())
+		return c
 	}
 	c.labels = []string{""}
 	for _, column := range c.By {
@@ -44,6 +60,30 @@ func NewCells(j *job.Job, r *job.Release) *Cells {
 	}
 	c.distinguish()
 	return c
+}
+
+// selected reports whether the values of one of the columns are selected.
+func (c *Cells) selected() bool { return c.keyed != "" }
+
+// numbered are so many names that tell nothing.
+func numbered(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strconv.Itoa(i)
+	}
+	return out
+}
+
+// size is the number of cells of the columns, with the one of the other rows.
+func (c *Cells) size() int {
+	n := 1
+	for _, b := range c.By {
+		n *= len(b.Domain)
+	}
+	if c.Other != "" {
+		n++
+	}
+	return n
 }
 
 // between stands between the values of a label.
@@ -99,7 +139,7 @@ func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 		rest := cell
 		for k := len(c.By) - 1; k >= 0; k-- {
 			if n := len(c.By[k].Domain); cell < own {
-				out[k].String[i] = c.By[k].Domain[rest%n]
+				out[k].String[i] = c.shown(c.By[k], rest%n)
 				rest /= n
 			} else {
 				out[k].String[i] = c.Other
@@ -107,6 +147,15 @@ func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 		}
 	}
 	return out
+}
+
+// shown is a value of a group column as it is published. What was selected came from the
+// data and may be any text.
+func (c *Cells) shown(column job.Column, i int) string {
+	if column.Name == c.keyed {
+		return keys.Shown(column.Domain[i])
+	}
+	return column.Domain[i]
 }
 
 // Fields are the group columns of the output.

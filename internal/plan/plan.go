@@ -39,6 +39,7 @@ type Draw struct {
 	Relations []privacy.Relation // under which they must
 	Arrival   *privacy.Point     // what it costs under add-remove, where more was allowed for that (raise)
 	Releases  []*Release
+	Keys      []*Keys   // the selections of the values that its releases group by
 	Kept      *KeptDraw // nil where no other job uses the draw
 	Event     privacy.Event
 	Answer    privacy.Answer
@@ -52,8 +53,10 @@ type Release struct {
 	Public sdk.Public
 	Params json.RawMessage // as the mechanism is given them: with its groups
 	Cells  *Cells          // nil where the mechanism sees the rows as they are
+	values []string        // of the group column whose values are selected, nil before the selection
 	Apart  bool            // the mechanism is run on each cell by itself
 	fixed  bool            // apart, and no neighbour moves a row from one cell to another
+	groups int64           // apart, in how many cells a unit may have rows
 	Share  privacy.Point
 	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
 	cost   float64       // the ε of the plan at the share's δ, at most the share's
@@ -177,6 +180,9 @@ func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 		for _, r := range c.Releases {
 			r.Full = r.withoutSampling(ctx, j, relation)
 		}
+		for _, k := range c.Keys {
+			k.Whole = k.whole(j, relation)
+		}
 	}
 	if d.Kept != nil {
 		return c, nil, nil // its rule leaves nothing over
@@ -200,8 +206,7 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 	var problems job.Problems
 	var broken error
 	c := *d
-	c.Sample, c.Releases = sample, make([]*Release, len(d.Releases))
-	events := make([]privacy.Event, 0, len(d.Releases))
+	c.Sample, c.Releases, c.Keys = sample, make([]*Release, len(d.Releases)), make([]*Keys, len(d.Keys))
 	for i, before := range d.Releases {
 		one := *before
 		r := &one
@@ -213,12 +218,17 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 			} else {
 				problems = append(problems, planProblems(j, r, err)...)
 			}
-			continue
 		}
-		events = append(events, r.Event())
 	}
-	if len(events) > 0 {
-		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), events...)))
+	for i, before := range d.Keys {
+		k := *before
+		c.Keys[i], k.Share = &k, portion(sample, k.Job.Keys.Guarantee, d.Target)
+		if err := k.plan(j, d); err != nil {
+			problems = append(problems, keysProblem(j, &k, err))
+		}
+	}
+	if len(problems) == 0 && broken == nil {
+		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), eventsOf(c.parts())...)))
 	}
 	return &c, problems, broken
 }
