@@ -139,7 +139,7 @@ func (f *csvFile) header(text []byte) (int, error) {
 	if others := strings.Trim(csvDelimiters, string(f.Delimiter)); len(names) == 1 && !bytes.ContainsRune(raw, '"') {
 		if i := strings.IndexAny(names[0], others); i >= 0 {
 			_, at := r.FieldPos(0)
-			return 0, f.place(CodeSchema, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: say dataset.source.delimiter, or put the name in quotes", f.Delimiter, names[0][i]))
+			return 0, f.place(CodeUnsupported, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: say dataset.source.delimiter, or put the name in quotes", f.Delimiter, names[0][i]))
 		}
 	}
 	seen := map[string]bool{}
