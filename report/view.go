@@ -164,6 +164,9 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 			Params: paramsText(e.Params),
 		}
 		one.Errors, one.Notes = errorViews(e.Expected, e.Fields)
+		for _, text := range e.Keys.Text(r.Dataset) {
+			one.Notes = append(one.Notes, sentence(text))
+		}
 		if len(e.Files) > 0 {
 			one.File = e.Files[0].Path
 		}
@@ -276,6 +279,9 @@ func (v *view) addProvenance(r *Report) {
 		if m := e.Mechanism; !known[m] {
 			known[m] = true
 			one := mechanismView{Name: m.Name, Version: m.Version, Origin: "plugin of a third party", SHA256: m.SHA256}
+			if m.Sandbox != "" {
+				one.Origin += ", sandbox: " + m.Sandbox
+			}
 			if m.Builtin {
 				one.Origin = "built in"
 			}

@@ -21,8 +21,10 @@ type unitRows struct {
 	views map[string]rowSource   // the folded units, by the condition on their rows
 	index *units.Index           // the unit of each row, where they are capped
 	sets  map[string]*units.Kept // the rows that count, by condition and groups
-	units int64
-	files io.Closer // what did not fit in memory
+	// numbers number the values of a group column that nobody lists, by the same.
+	numbers map[string]*units.Index
+	units   int64
+	files   io.Closer // what did not fit in memory
 }
 
 // close gives up the files of units that did not fit in memory.
@@ -99,7 +101,11 @@ func (r *Runner) fold(ctx context.Context) error {
 			}
 		}
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, names, conditions[1:], false)
+	wants := make([]job.Column, len(names))
+	for i, name := range names {
+		wants[i], _ = d.Column(name)
+	}
+	in, err := newReading(r.Plan.Job, r.Table.lookups, wants, conditions[1:], false)
 	if err != nil {
 		return err
 	}
@@ -192,7 +198,7 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 		index.Close()
 		return err
 	}
-	r.units = &unitRows{index: index, files: index, sets: map[string]*units.Kept{}, units: index.Units()}
+	r.units = &unitRows{index: index, files: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
 	for _, draw := range r.Plan.Draws {
 		for _, rel := range draw.Releases {
 			if key := capKey(rel); r.units.sets[key] == nil {
@@ -209,7 +215,16 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source) (*units.Kept, error) {
 	d := &r.Plan.Job.Dataset
 	s := &sample{job: r.Plan.Job}
-	coder := newCelled(plan.NewCells(r.Plan.Job, &rel.Job), s)
+	known := rel.Job
+	if unlisted := rel.Job.Unlisted(d); unlisted != "" {
+		known.By = slices.DeleteFunc(slices.Clone(known.By), func(name string) bool { return name == unlisted })
+		var err error
+		if r.units.numbers[capKey(rel)], err = r.numberKeys(ctx, rel); err != nil {
+			return nil, err
+		}
+	}
+	cells := plan.NewCells(r.Plan.Job, &known, nil)
+	numbers, coder := r.units.numbers[capKey(rel)], newCelled(cells, s)
 	one := &sink{cells: coder}
 	if rel.Job.Where.Said() {
 		one.masks = append(one.masks, s.condition(rel.Job.Where))
@@ -237,7 +252,13 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 		if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
 			return err
 		}
-		return capper.Add(b.Block.First, coder.of(b.Rows, out.ready, one.mask(out)))
+		codes := coder.of(b.Rows, out.ready, one.mask(out))
+		if numbers != nil {
+			if err := keyedCells(numbers, b.Block.First, codes, cells.Len()); err != nil {
+				return err
+			}
+		}
+		return capper.Add(b.Block.First, codes)
 	})
 	if err != nil {
 		return nil, err
@@ -253,11 +274,11 @@ func (r *Runner) source(rel *plan.Release) rowSource {
 	return r.units.views[rel.Job.Where.Text]
 }
 
-// batches are the releases of a draw that are fed from one scan: not too many, and all of
+// batches are the releases that are fed from one scan: not too many, and all of
 // the same rows.
-func (r *Runner) batches(d *plan.Draw) [][]*plan.Release {
+func (r *Runner) batches(releases []*plan.Release) [][]*plan.Release {
 	var out [][]*plan.Release
-	for _, rel := range d.Releases {
+	for _, rel := range releases {
 		at := slices.IndexFunc(out, func(b []*plan.Release) bool { return len(b) < together && r.source(b[0]) == r.source(rel) })
 		if at < 0 {
 			at = len(out)
