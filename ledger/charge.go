@@ -355,14 +355,14 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 	lines.ReuseRecord = true
 	head, err := lines.Read()
 	if err != nil {
-		return nil, refuse(CodeAddress, "the file has no header; it needs slice,%s", strings.Join(units, ","))
+		return nil, fmt.Errorf("line 1: there is no header; it must be slice,%s", strings.Join(units, ","))
 	}
 	at := make([]int, len(units))
 	slice := slices.Index(head, "slice")
 	for i, u := range units {
 		at[i] = slices.Index(head, u)
 		if slice < 0 || at[i] < 0 && u != "delta" || len(head) > 1+len(units) {
-			return nil, refuse(CodeAddress, "line 1: the header must be slice,%s", strings.Join(units, ","))
+			return nil, fmt.Errorf("line 1: the header must be slice,%s", strings.Join(units, ","))
 		}
 	}
 	known := map[string]privacy.Cost{}
@@ -373,7 +373,7 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, refuse(CodeAddress, "%v", err)
+			return nil, err // with its line
 		}
 		key := ""
 		for _, i := range at {
@@ -388,7 +388,7 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 				if i >= 0 {
 					if amount, err = job.ParseAmount(line[i]); err != nil {
 						n, column := lines.FieldPos(i)
-						return nil, refuse(CodeAddress, "line %d, column %d: %s %v", n, column, units[k], err)
+						return nil, fmt.Errorf("line %d, column %d: %s %w", n, column, units[k], err)
 					}
 				}
 				cost = append(cost, amount)

@@ -55,7 +55,9 @@ func budget() kind[Budget] {
 			"The address of the ledger that keeps the account. ${NAME} is replaced. The ledger must exist: dprelease ledger init makes it. Without this key the ledger is dprelease.db in the folder of the job, which the first run makes",
 			example("sqlite:ledger.db")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend together", required()),
+			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
+		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
+			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
 	)
 }
 

@@ -37,9 +37,12 @@ func NewCapper(index *Index, groups, rows int, source *noise.Source) (*Capper, e
 	if err := source.Err(); err != nil {
 		return nil, err
 	}
-	sources := make([]*noise.Source, runtime.GOMAXPROCS(0))
-	for i := range sources {
-		sources[i] = source.Child()
+	sources := []*noise.Source{source} // for a small table
+	if n := runtime.GOMAXPROCS(0); n > 1 && index.Rows() > chunkRows {
+		sources = sources[:0]
+		for range n {
+			sources = append(sources, source.Child())
+		}
 	}
 	return newCapper(index, groups, rows, index.spec.Memory, sources)
 }
