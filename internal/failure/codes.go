@@ -45,13 +45,15 @@ var All = []Code{
 	{"USAGE", ExitUsage, RetryNo, "an unknown command or flag, or a wrong number of arguments", "see `--help`"},
 
 	{"INVALID_JOB", ExitInvalidJob, RetryNo, "the job is not valid, or does not fit the table's public facts", "mend what is printed as `file:line:column`"},
+	{"INVALID_QUESTION", ExitInvalidJob, RetryNo, "the question to the accountant is not valid, or has no answer", "mend what is printed; see `docs/account.md`"},
 	{"JOB_UNREADABLE", ExitInvalidJob, RetryNo, "the job file cannot be read", "check the path and the permissions"},
 	{"PLAN_REFUSED", ExitInvalidJob, RetryNo, "`plan --sweep`, `--solve` or `--compare` cannot be answered for this job", "ask another question; the message says why"},
 
 	{"BUDGET_EXCEEDED", ExitBudget, RetryNo, "the budget does not allow the job", "lower the guarantees of the releases, or see `ledger raise`"},
 	{"BUDGET_FILTER", ExitBudget, RetryNo, "the account adds up in a way that cannot charge this job", "ask for what the account can charge; the message says why"},
 	{"BUDGET_KEPT", ExitBudget, RetryNo, "the job keeps a column that its account does not keep", "leave out the design or `immutable: true`, or see `ledger keep`"},
-	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger was charged for the same data", "use that account, or see `ledger separate`"},
+	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger was charged for the same data, or is about other slices of it", "use that account, or see `ledger separate`"},
+	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released holds other data now", "find out why; `run --revise` publishes a revision and spends the same again"},
 
 	{"PLUGIN_CANCELED", ExitPlugin, RetryYes, "a call of a plugin was given up", "run the job again"},
 	{"PLUGIN_CATALOG", ExitPlugin, RetryNo, "a catalog of plugins cannot be read, changed or trusted, or a plugin did not get into it", "the message says why"},
@@ -60,6 +62,7 @@ var All = []Code{
 	{"PLUGIN_CRASH", ExitPlugin, RetryLook, "a plugin ended in the middle of a call", "look at the plugin"},
 	{"PLUGIN_DESCRIPTION", ExitPlugin, RetryNo, "a plugin does not describe the mechanism that was asked for", "mend the plugin, or name another mechanism"},
 	{"PLUGIN_FAILED", ExitPlugin, RetryLook, "a mechanism reported a failure", "look at the plugin"},
+	{"PLUGIN_KEYS", ExitPlugin, RetryLook, "a mechanism planned otherwise for the groups that were selected", "mend the plugin"},
 	{"PLUGIN_LATTICE", ExitPlugin, RetryLook, "a result holds a value off its public lattice", "mend the plugin"},
 	{"PLUGIN_NOISE_FAILED", ExitPlugin, RetryLook, "the host could not draw the noise that was asked for", "look at the plugin's plan"},
 	{"PLUGIN_NOISE_MISMATCH", ExitPlugin, RetryLook, "a plugin asked for other noise than it had planned", "mend the plugin"},
@@ -76,6 +79,8 @@ var All = []Code{
 	{"PLUGIN_TIMEOUT", ExitPlugin, RetryLook, "a plugin did not answer in time", "raise its `timeout`, or look for a hang"},
 	{"PLUGIN_UNCHECKED", ExitPlugin, RetryNo, "`plugin check` could not run its suite", "the message says why"},
 
+	{"KEYS_MANY", ExitSource, RetryNo, "a group column has more values than can be numbered", "group by a coarser column"},
+	{"KEYS_SPILL", ExitSource, RetryLook, "the values of a group column do not fit in memory, and the disk for them cannot be used", "free room in the folder of temporary files"},
 	{"DATA_CHANGED", ExitSource, RetryLook, "the table changed while the run read it", "copy the table to a place where nobody writes"},
 	{"DATA_MISSING", ExitSource, RetryNo, "a column that is declared without missing values holds one", "say `missing: drop` or `missing: {impute: VALUE}`; `check --data` finds it first"},
 	{"DATA_OUTSIDE", ExitSource, RetryNo, "a column holds a category outside its domain", "say `outside: drop` or `outside: {impute: VALUE}`; `check --data` finds it first"},
@@ -95,6 +100,8 @@ var All = []Code{
 	{"SOURCE_SCHEMA_DIFFERS", ExitSource, RetryNo, "two files of one table disagree", "write the files with one schema"},
 	{"SOURCE_UNREADABLE", ExitSource, RetryNo, "the operating system does not let the table be read", "check the permissions and the disk"},
 	{"SOURCE_UNSUPPORTED", ExitSource, RetryNo, "a file may be valid, and dprelease does not read it", "write the file in another way; the message says which"},
+	{"TEMP_FULL", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files has no room for them", "make room there, name another folder (`TMPDIR`), or allow more memory (`--memory`)"},
+	{"TEMP_UNUSABLE", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files cannot be used", "check the folder (`TMPDIR`), or allow more memory (`--memory`)"},
 
 	{"BUDGET_ACCOUNT", ExitLedger, RetryNo, "an account is not there, or is there already", "see `ledger show`"},
 	{"BUDGET_LIMIT", ExitLedger, RetryNo, "a limit cannot be set in this way", "see `ledger raise` and `ledger lower`"},

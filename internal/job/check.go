@@ -155,6 +155,24 @@ func (k *checker) dataset() {
 	if c := d.Collected; c != nil && d.Size > 0 && c.Population > 0 && c.Population < d.Size {
 		k.wrong("dataset.collected.population", "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
 	}
+	k.slice()
+}
+
+// slice refuses what does not go with slices (P26), or only with them.
+func (k *checker) slice() {
+	d := &k.j.Dataset
+	switch c := d.Collected; {
+	case d.Slice == nil && c != nil && c.EachSlice:
+		k.wrong("dataset.collected.each_slice", "leave it out", "is for a job with dataset.slice")
+	case d.Slice == nil && k.j.Budget.Lifetime != nil:
+		k.wrong("budget.lifetime", "say limit", "is for a job with dataset.slice")
+	case d.Slice == nil:
+	case d.Slice.Is == "" && k.j.Has("dataset.slice.is"):
+		k.wrong("dataset.slice.is", "", "must not be empty")
+	case c != nil && !c.EachSlice:
+		k.wrong("dataset.collected", "say each_slice: true if each slice was drawn by itself; otherwise leave collected out: each slice is then charged without what the collection buys",
+			"one collection for several slices buys no privacy slice by slice: who is in one slice tells who is in the others")
+	}
 }
 
 // unit settles what a unit is called: by its key, or by the older keys, which nothing

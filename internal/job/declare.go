@@ -55,7 +55,9 @@ func budget() kind[Budget] {
 			"The address of the ledger that keeps the account. ${NAME} is replaced. The ledger must exist: dprelease ledger init makes it. Without this key the ledger is dprelease.db in the folder of the job, which the first run makes",
 			example("sqlite:ledger.db")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend together", required()),
+			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
+		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
+			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
 	)
 }
 
@@ -79,9 +81,13 @@ func release() kind[Release] {
 		key("having", expression(), func(r *Release) *Expression { return &r.Having },
 			"A condition on the folded values of a unit, where dataset.fold makes one row of each unit", example(`"fare > 100"`)),
 		key("by", distinct(list(text(), 1)), func(r *Release) *[]string { return &r.By },
-			"Columns with a public domain. The mechanism is run for each combination of their values, and every combination is released, empty ones too", example("[region, sex]")),
+			"Columns with a public domain. The mechanism is run for each combination of their values, and every combination is released, empty ones too. One column may have no domain, only a type: keys says how its values are selected", example("[region, sex]")),
 		key("other", text(), func(r *Release) *string { return &r.Other },
 			"What a further group is called that holds the rows in no other group. Without it these rows are left out", example("other")),
+		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
+			"How the values of a group column without a domain are found: by a private selection. docs/keys.md says which values appear"),
+		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
+			"Blanks the groups whose noisy number of units is small. It looks at nothing that is not released, so it costs nothing"),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
 			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },

@@ -168,12 +168,17 @@ type Frame struct {
 type Collected struct {
 	Method     Method
 	Population int64
+	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
+	EachSlice bool
 }
 
 // Budget is the account that the job spends from.
 type Budget struct {
-	Ledger Secret // as the job writes it, empty where the job names none
-	Limit  Guarantee
+	Ledger Secret    // as the job writes it, empty where the job names none
+	Limit  Guarantee // of each slice, where the job names one
+	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
+	// for none.
+	Lifetime *Guarantee
 }
 
 // Guarantee is one exact (ε, δ) point.
@@ -189,6 +194,8 @@ type Release struct {
 	Having    Expression // a condition on the folded values of a unit
 	By        []string
 	Other     string // what the cell of rows in no other cell is called, "" where there is none
+	Keys      *Keys  // how the values of a group column are found, nil where all are listed
+	Suppress  *Suppress
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage

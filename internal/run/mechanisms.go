@@ -16,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // Mechanisms are the plugin processes of one job. A process is used again: a
@@ -43,7 +44,14 @@ type mechanism struct {
 	witness  *host.Plugin   // of a plugin: what is asked everything once more, elsewhere
 
 	mu   sync.Mutex
-	idle []*host.Plugin
+	idle []process
+}
+
+// process is one process of a mechanism, which serves one call at a time.
+type process interface {
+	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
+	Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result, privacy.Event, error)
+	Close()
 }
 
 // startsAtOnce bounds how many mechanisms start side by side.
@@ -196,7 +204,7 @@ func (m *Mechanisms) Close() {
 	wg.Wait()
 }
 
-func (k *mechanism) take(ctx context.Context) (*host.Plugin, error) {
+func (k *mechanism) take(ctx context.Context) (process, error) {
 	k.mu.Lock()
 	if n := len(k.idle); n > 0 {
 		p := k.idle[n-1]
@@ -208,7 +216,7 @@ func (k *mechanism) take(ctx context.Context) (*host.Plugin, error) {
 	return host.Start(ctx, k.command, k.limits)
 }
 
-func (k *mechanism) put(p *host.Plugin) {
+func (k *mechanism) put(p process) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.idle = append(k.idle, p)

@@ -19,7 +19,7 @@ import (
 const (
 	maxParams   = 12  // different parameters that are kept
 	maxTries    = 600 // parameters that are offered
-	maxRequests = 16
+	maxRequests = 24
 )
 
 // Columns are the declared columns of the requests that Requests makes: numbers
@@ -85,11 +85,15 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 		return all, nil
 	}
 	for _, i := range rng.Perm(len(publics)) { // every design once, with some parameters
-		for range 6 {
+		more := 1
+		if publics[i].Cap != nil { // where most mistakes need the right group
+			more = 3
+		}
+		for try := 0; try < 6*more && more > 0; try++ {
 			req := sdk.PlanRequest{Params: params[rng.IntN(len(params))], Public: publics[i], Target: targets[rng.IntN(len(targets))]}
 			if _, err := s.Plan(ctx, req); !errors.Is(err, ErrRefused) {
 				all = append(all, req)
-				break
+				more--
 			}
 		}
 	}
@@ -196,6 +200,13 @@ func candidates(raw json.RawMessage) []json.RawMessage {
 			}
 		}
 	}
+	if _, grouped := p.Properties["by"]; grouped { // each parameter by group, too
+		for _, set := range slices.Clone(sets) {
+			if !slices.Contains(set, "by") {
+				sets = append(sets, append(slices.Clone(set), "by"))
+			}
+		}
+	}
 	var per [][]json.RawMessage
 	for _, set := range sets {
 		per = append(per, fillings(p, set))
@@ -221,7 +232,11 @@ func fillings(p property, keys []string) []json.RawMessage {
 	partial := []map[string]any{{}}
 	for _, k := range keys {
 		var next []map[string]any
-		for _, v := range p.Properties[k].values() {
+		values := p.Properties[k].values()
+		if k == "by" { // which names columns of groups (plugin-v2)
+			values = slices.DeleteFunc(values, func(v any) bool { return !groups(v) })
+		}
+		for _, v := range values {
 			for _, m := range partial {
 				m = maps.Clone(m)
 				m[k] = v
@@ -239,6 +254,17 @@ func fillings(p property, keys []string) []json.RawMessage {
 		}
 	}
 	return out
+}
+
+// groups reports whether a value names categories.
+func groups(v any) bool {
+	names, ok := v.([]any)
+	if !ok {
+		names = []any{v}
+	}
+	return !slices.ContainsFunc(names, func(n any) bool {
+		return !slices.ContainsFunc(Columns(), func(c sdk.Column) bool { return c.Name == n && c.Type == sdk.Category })
+	})
 }
 
 // values are some that the property may allow, its default last: what says the same
@@ -277,6 +303,11 @@ func (p property) others() []any {
 		case "string":
 			for _, c := range Columns() {
 				out = append(out, c.Name)
+			}
+			for _, c := range Columns() {
+				for _, value := range c.Domain {
+					out = append(out, value)
+				}
 			}
 		case "array":
 			if p.Items != nil {
