@@ -15,6 +15,7 @@ type budgetView struct {
 	Head           string
 	Limit          string
 	Rows           []budgetRow
+	Slices         string // what they have spent, in words
 }
 
 type budgetRow struct{ Unit, Before, Cost, After, Limit, Left string }
@@ -27,6 +28,14 @@ func newBudgetView(b *Budget) *budgetView {
 		Ledger: b.Ledger, Address: b.Address, Keeps: strings.Join(b.Keeps, ", "), Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
 		Limit: "ε\u00a0" + amount(b.LimitEpsilon, false) + ", δ\u00a0" + amount(b.LimitDelta, false),
 	}
+	if b.LimitRho != "" {
+		v.Limit = "ρ\u00a0" + amount(b.LimitRho, false)
+	}
+	if b.Slices != nil {
+		v.Limit += " for each slice"
+		v.Slices = fmt.Sprintf("The largest of %d slices has spent %s: the guarantee for a unit in one slice. All of them together have spent %s: the guarantee for a unit that is in each of them.",
+			b.Slices.Count, amountWords(b.Slices.Largest), amountWords(b.Slices.Life))
+	}
 	for _, a := range b.Amounts {
 		v.Rows = append(v.Rows, budgetRow{
 			Unit: a.Unit, Before: before(a), Cost: amount(a.Cost, true), After: amount(a.Spent, true),
@@ -34,6 +43,23 @@ func newBudgetView(b *Budget) *budgetView {
 		})
 	}
 	return v
+}
+
+// amountWords writes what is spent, of all units.
+func amountWords(all []Amount) string {
+	var out []string
+	for _, a := range all {
+		unit := a.Unit
+		if s, ok := map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[unit]; ok {
+			unit = s
+		}
+		text := unit + "\u00a0" + amount(a.Spent, true)
+		if a.Limit != "" {
+			text += " of " + amount(a.Limit, false)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
 }
 
 // amount prints an exact decimal shortly: a spend rounded up, a limit down (P17).

@@ -74,8 +74,8 @@ type Dataset struct {
 	UnitMissing string `json:"unit_missing,omitempty"`
 	UnitCap     *Cap   `json:"unit_cap,omitempty"`
 	Slice       *Slice `json:"slice,omitempty"` // the part of a larger table that this is
-	Population int64  `json:"population,omitempty"`
-	Collected  string `json:"collected,omitempty"`
+	Population  int64  `json:"population,omitempty"`
+	Collected   string `json:"collected,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
 	// immutable ones that releases count on.
 	PublicColumns []string `json:"public_columns,omitempty"`
@@ -189,6 +189,8 @@ type Mechanism struct {
 	Builtin     bool   `json:"builtin"`
 	SHA256      string `json:"sha256,omitempty"`
 	SelfNoising bool   `json:"self_noising,omitempty"`
+	// Sandbox says what confined the mechanism's processes.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.
@@ -230,19 +232,31 @@ type Budget struct {
 	Sequence     int64    `json:"sequence"` // the record of the debit, 0 in a plan
 	Head         string   `json:"head"`     // the hash of that record, "" in a plan
 	Filter       string   `json:"filter"`
-	LimitEpsilon string   `json:"limit_epsilon"`
-	LimitDelta   string   `json:"limit_delta"`
-	Amounts      []Amount `json:"amounts"`
-	Note         string   `json:"note,omitempty"`
+	LimitEpsilon string   `json:"limit_epsilon,omitempty"`
+	LimitDelta   string   `json:"limit_delta,omitempty"`
+	LimitRho     string   `json:"limit_rho,omitempty"` // in place of the two
+	Amounts      []Amount `json:"amounts"`             // of the slice, where the job names one
+	// Slices is what the slices of the account have spent; nil where it has none.
+	Slices *Slices `json:"slices,omitempty"`
+	Note   string  `json:"note,omitempty"`
+}
+
+// Slices is what the slices of an account have spent, this job included (P26): the largest
+// one, which is the guarantee for a unit in one slice, and all of them together, which is
+// the guarantee for a unit that is in each.
+type Slices struct {
+	Count   int64    `json:"count"`
+	Largest []Amount `json:"largest"`
+	Life    []Amount `json:"life"`
 }
 
 // Amount is one part of an account's arithmetic: spends rounded up, limits down.
 type Amount struct {
 	Unit  string `json:"unit"`
 	Cost  string `json:"cost"`
-	Spent string `json:"spent"` // this job included
-	Limit string `json:"limit"`
-	Left  string `json:"left"`
+	Spent string `json:"spent"`           // this job included
+	Limit string `json:"limit,omitempty"` // empty where there is none
+	Left  string `json:"left,omitempty"`
 }
 
 // WriteJSON writes report.json.

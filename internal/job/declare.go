@@ -29,6 +29,10 @@ func language() kind[Job] {
 		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
 			func(j *Job) *[]Plugin { return &j.Plugins },
 			"Mechanisms that do not come with dprelease, by the name that releases use"),
+		fileKey("catalog", func(j *Job) *string { return &j.Catalog }, nil,
+			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json")),
+		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
+			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required()),
 	)
@@ -51,7 +55,9 @@ func budget() kind[Budget] {
 			"The address of the ledger that keeps the account. ${NAME} is replaced. The ledger must exist: dprelease ledger init makes it. Without this key the ledger is dprelease.db in the folder of the job, which the first run makes",
 			example("sqlite:ledger.db")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend together", required()),
+			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
+		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
+			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
 	)
 }
 
@@ -83,7 +89,7 @@ func release() kind[Release] {
 		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
 			"Blanks the groups whose noisy number of units is small. It looks at nothing that is not released, so it costs nothing"),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
-			"The mechanism: a built-in one, or a name under plugins", required(), example("mean")),
+			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism. Its own JSON Schema says which there are", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
@@ -102,6 +108,10 @@ func plugin() kind[Plugin] {
 			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s")),
+		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
+			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]")),
+		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
+			"The most memory that each of its processes may hold. Without this key it is half of the machine's", example("2GiB")),
 	)
 }
 

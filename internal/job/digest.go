@@ -156,7 +156,9 @@ func (d *Dataset) canonical() canon {
 		out["missing_texts"] = texts
 	}
 	if d.Collected != nil {
-		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}
+		c := canon{"method": d.Collected.Method, "population": d.Collected.Population}
+		c.set("each_slice", true, d.Collected.EachSlice)
+		out["collected"] = c
 	}
 	return out
 }

@@ -91,6 +91,9 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw, data report.
 	if r.Verdict != "" {
 		Line(b, 4, "verdict", r.Verdict)
 	}
+	if !r.Mechanism.Builtin {
+		Line(b, 4, "sandbox", r.Mechanism.Sandbox)
+	}
 	if r.Mechanism.SelfNoising {
 		Line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
 	}
@@ -204,11 +207,27 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 	if len(r.Keeps) > 0 {
 		Line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": what the account adds up says nothing of a change there")
 	}
+	after := "account after it, "
+	if r.Slices != nil {
+		after = "this slice after it, "
+	}
 	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
-		Line(b, 2, "account after it, "+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
+		Line(b, 2, after+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
 	}
 	if n := len(r.Amounts) - shownAmounts; n > 0 {
 		Line(b, 2, "", fmt.Sprintf("and %d more orders; one that is left is enough", n))
+	}
+	if s := r.Slices; s != nil {
+		for _, a := range s.Largest[:min(len(s.Largest), shownAmounts)] {
+			Line(b, 2, "largest slice, "+a.Unit, fmt.Sprintf("%s of %s spent, by a unit in one slice", a.Spent, a.Limit))
+		}
+		for _, a := range s.Life[:min(len(s.Life), shownAmounts)] {
+			limit := ""
+			if a.Limit != "" {
+				limit = " of " + a.Limit
+			}
+			Line(b, 2, "all slices, "+a.Unit, fmt.Sprintf("%s%s spent, by a unit in each of them (%d)", a.Spent, limit, s.Count))
+		}
 	}
 	if r.Note != "" {
 		Line(b, 2, "note", r.Note)

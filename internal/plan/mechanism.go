@@ -26,6 +26,8 @@ type Mechanism interface {
 	// Origin says whether the mechanism comes with the program, or else which
 	// executable it is.
 	Origin() (builtin bool, sha256 string)
+	// Confined says how the mechanism's processes are confined.
+	Confined() string
 	// Validate holds the parameters of a release to the mechanism's schema.
 	Validate(params json.RawMessage) error
 	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)

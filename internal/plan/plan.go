@@ -285,12 +285,30 @@ func (p *Plan) Releases() []*Release {
 
 // AccountOf is the account that a job spends from.
 func AccountOf(j *job.Job) ledger.Key {
-	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+	k := ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+	if s := j.Dataset.Slice; s != nil {
+		k.Slice = ledger.Slice{Column: s.Column, Is: s.Is}
+	}
+	return k
 }
 
 // LimitOf is the limit that a job says of its account.
 func LimitOf(j *job.Job) ledger.Limit {
-	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
+	return limitOf(j.Budget.Limit)
+}
+
+// LifetimeOf is the limit that a job says of all slices of its account together, nil where
+// it says none.
+func LifetimeOf(j *job.Job) *ledger.Limit {
+	if j.Budget.Lifetime == nil {
+		return nil
+	}
+	l := limitOf(*j.Budget.Lifetime)
+	return &l
+}
+
+func limitOf(g job.Guarantee) ledger.Limit {
+	return ledger.Limit{Epsilon: g.Epsilon, Delta: g.Delta}
 }
 
 // Columns are the columns of the table that the job reads.
@@ -357,6 +375,9 @@ func (p *Plan) Keeps() []string {
 // what is charged does not hold.
 func (p *Plan) PublicColumns() []string {
 	var all []string
+	if s := p.Job.Dataset.Slice; s != nil && p.Job.Dataset.Relation == privacy.ReplaceOne {
+		all = append(all, s.Column) // under add-remove a neighbour has a unit more, in a slice
+	}
 	for _, d := range p.Draws {
 		for _, c := range d.PublicColumns(p.Job) {
 			if !slices.Contains(all, c) {

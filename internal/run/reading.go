@@ -111,11 +111,12 @@ func (r *reading) read(b table.Batch) error {
 	return nil
 }
 
-// preparers are what makes the values of wants ready for mechanisms.
-func (r *reading) preparers() []*Preparer {
+// preparers are what makes the values of wants ready for mechanisms. present says that
+// there are units of which no row counts: what they do not have is not missing.
+func (r *reading) preparers(present bool) []*Preparer {
 	out := make([]*Preparer, len(r.wants))
 	for i, c := range r.wants {
-		out[i] = NewPreparer(c)
+		out[i] = NewPreparer(forFold(c, present))
 	}
 	return out
 }

@@ -29,6 +29,7 @@ type Runner struct {
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	units     *unitRows                     // where a unit has several rows, else nil
+	begins    func(samplers.Design, int64) (samplers.Selector, error)
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
@@ -44,7 +45,7 @@ func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
 
 // New begins to carry out a plan.
 func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	r := &Runner{Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -59,6 +60,7 @@ func (r *Runner) Draws(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
+	defer func() { r.units.close() }()
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}
@@ -108,7 +110,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
 	if err != nil {
 		return nil, err
 	}
-	selector, err := samplers.Begin(d.Design, r.population())
+	selector, err := r.begins(d.Design, r.population())
 	if err != nil {
 		return nil, err
 	}
@@ -321,7 +323,7 @@ func CodeOf(ctx context.Context, err error) error {
 	case errors.As(err, &sampler):
 		return failure.New(failure.ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+failure.SpentOnly, sampler.Detail())
 	case errors.As(err, &source):
-		return failure.New(failure.ExitSource, sourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
+		return failure.New(failure.ExitSource, SourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
 	case errors.As(err, &plugin):
 		return failure.New(failure.ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
 	}

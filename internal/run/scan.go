@@ -257,7 +257,7 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 	if s.present {
 		present = appended(&columns, presence)
 	}
-	preparers := in.preparers()
+	preparers := in.preparers(s.present)
 	count := int64(0)
 	visit := func(b table.Batch) error {
 		if err := wait(); err != nil {
