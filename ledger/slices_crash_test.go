@@ -62,7 +62,7 @@ func TestKillWhileCharging(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		kills, n := 25, 30_000
 		if testing.Short() {
-			kills, n = 3, 3000
+			kills, n = 2, 3000
 		}
 		opened(t, at)
 		w := task{Address: at, Slices: n}
@@ -155,7 +155,7 @@ func TestEveryStepOfAChargeFails(t *testing.T) {
 		}
 		stride := 1
 		if testing.Short() {
-			stride = 13
+			stride = 29
 		}
 		for step := 1; step <= count.steps; step += stride {
 			for _, f := range []fault{{err: syscall.EIO}, {err: syscall.EIO, after: true}} {

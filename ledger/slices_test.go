@@ -405,7 +405,7 @@ func TestCharge(t *testing.T) {
 // many records as they need.
 func TestChargesAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	onBoth(t, func(t *testing.T, at string) {
+	onOne(t, func(t *testing.T, at string) {
 		l := open(t, at)
 		if _, err := l.OpenAccount(background, month(""), Opening{Filter: Basic, Limit: limit("100", "1")}); err != nil {
 			t.Fatal(err)
@@ -484,4 +484,75 @@ func TestReadCharges(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.text, got, c.want)
 		}
 	}
+}
+
+// A debit and a charge trust the chain and no row: what slices have spent, their account
+// and their releases.
+func TestSlicesTrustTheChain(t *testing.T) {
+	names := []string{"1", "2"}
+	for name, statements := range map[string][]string{
+		"a slice has spent less":    {`UPDATE dprelease_slices SET tallies = REPLACE(tallies, '"1/2"', '"1/8"')`},
+		"a slice has fewer debits":  {`UPDATE dprelease_slices SET tallies = REPLACE(tallies, '"debits":2', '"debits":1')`},
+		"a slice has another name":  {`UPDATE dprelease_slices SET tallies = REPLACE(tallies, '"is":"1"', '"is":"9"')`},
+		"a slice is gone":           {`DELETE FROM dprelease_slices WHERE bucket = '` + bucketOf("1") + `'`},
+		"all slices are gone":       {`DELETE FROM dprelease_slices`},
+		"slices of another account": {`UPDATE dprelease_slices SET account = account + 1`},
+		"slices change places": {`UPDATE dprelease_slices SET bucket = 'x' WHERE bucket = '` + bucketOf("1") + `'`,
+			`UPDATE dprelease_slices SET bucket = '` + bucketOf("1") + `' WHERE bucket = '` + bucketOf("2") + `'`},
+		"the account has no slices":    {`UPDATE dprelease_accounts SET slice = ''`},
+		"the sum is lower":             {`UPDATE dprelease_accounts SET spent = '["1/4","0"]'`},
+		"the largest is lower":         {`UPDATE dprelease_accounts SET largest = '["1/4","0"]'`},
+		"there are fewer slices":       {`UPDATE dprelease_accounts SET slices = 1`},
+		"the lifetime limit is gone":   {`UPDATE dprelease_accounts SET lifetime = ''`},
+		"the lifetime limit is larger": {`UPDATE dprelease_accounts SET lifetime = REPLACE(lifetime, '"2"', '"9"')`},
+		"the limit is a ρ":             {`UPDATE dprelease_accounts SET limit_rho = '1', limit_epsilon = '', limit_delta = ''`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onOne(t, func(t *testing.T, at string) {
+				l := open(t, at)
+				life := limit("2", "0")
+				if _, err := l.OpenAccount(background, month(""), Opening{Filter: Basic, Limit: limit("1/2", "0"), Lifetime: &life}); err != nil {
+					t.Fatal(err)
+				}
+				for i, is := range []string{"1", "1", "2"} {
+					debit(t, l, inMonth(fmt.Sprint(i), is, 0.25))
+				}
+				l.Close()
+				raw := rawDB(t, at)
+				for _, s := range statements {
+					if _, err := raw.Exec(s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				raw.Close()
+				l = open(t, at)
+				if s, err := l.Debit(background, inMonth("new", "1", 0.125)); codeOf(err) != CodeTampered {
+					t.Errorf("a debit: %+v, %v", s, err)
+				}
+				l = open(t, at)
+				if _, err := l.Charge(background, month(""), Elsewhere{Costs: costs("1/8", names...), Reason: "r"}); codeOf(err) != CodeTampered {
+					t.Errorf("a charge: %v", err)
+				}
+				l = open(t, at)
+				if v, err := l.Verify(background, nil); err == nil && len(v.Findings()) == 0 {
+					t.Error("an audit finds nothing")
+				}
+			})
+		})
+	}
+	// A release of another slice is not the one that was published.
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		if err := l.Seal(background, debit(t, l, inMonth("p", "1", 0.25)), "first", someFiles); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rawDB(t, at).Exec("UPDATE dprelease_releases SET slice = '2'"); err != nil {
+			t.Fatal(err)
+		}
+		q := inMonth("p", "1", 0.25)
+		q.Content = "first"
+		if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
+			t.Errorf("%v", err)
+		}
+	})
 }

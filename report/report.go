@@ -170,6 +170,8 @@ type Release struct {
 	Where     string          `json:"where,omitempty"`  // the condition on a row
 	Having    string          `json:"having,omitempty"` // the condition on the folded values of a unit
 	By        []string        `json:"by,omitempty"`
+	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
+	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`

@@ -12,15 +12,19 @@ type Column struct {
 	Float64 []float64
 	Int64   []int64
 	Text    []string
+	Blank   []bool // values that are not shown, nil for none
 }
 
-func (c Column) len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
+// Len is the number of its values.
+func (c Column) Len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
 
 func (c Column) numeric() bool { return c.Text == nil }
 
 // cell prints one value with seven significant digits; the files have them all.
 func (c Column) cell(i int) string {
 	switch {
+	case i < len(c.Blank) && c.Blank[i]:
+		return ""
 	case i < len(c.Float64):
 		return plain(c.Float64[i], 7)
 	case i < len(c.Int64):
@@ -35,7 +39,7 @@ func (c Column) cell(i int) string {
 func (t Table) rows() int {
 	n := 0
 	for _, c := range t.Columns {
-		n = max(n, c.len())
+		n = max(n, c.Len())
 	}
 	return n
 }

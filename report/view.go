@@ -164,6 +164,9 @@ func (v *view) addReleases(r *Report, values map[string]Table) {
 			Params: paramsText(e.Params),
 		}
 		one.Errors, one.Notes = errorViews(e.Expected, e.Fields)
+		for _, text := range e.Keys.Text(r.Dataset) {
+			one.Notes = append(one.Notes, sentence(text))
+		}
 		if len(e.Files) > 0 {
 			one.File = e.Files[0].Path
 		}

@@ -81,7 +81,7 @@ func strict(root *cobra.Command, args []string) {
 func (e *environment) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dprelease",
-		Short: "Differentially private releases from Arrow and Parquet tables",
+		Short: "Differentially private releases from Parquet, Arrow and CSV tables",
 		Long: `dprelease reads a job: a table, what is publicly known about it, samples to draw,
 and releases to make from them. It prices the job without touching the data,
 draws the samples, runs each mechanism in a process of its own, adds the noise

@@ -65,7 +65,7 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 	}
 	for _, rel := range r.Releases {
 		if slices.Contains(d.Releases, rel.Name) {
-			writeRelease(b, rel, d)
+			writeRelease(b, rel, d, r.Dataset)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func allowedText(d report.Draw) string {
 	return pointText(d.Sample, report.Allowed) + " under " + relations(d.SampleRelations)
 }
 
-func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
+func writeRelease(b *bufio.Writer, r report.Release, d report.Draw, data report.Dataset) {
 	fmt.Fprintf(b, "  release %s: %s %s\n", r.Name, r.Mechanism.Name, r.Mechanism.Version)
 	Line(b, 4, "target on the population", pointText(r.Target, report.Allowed))
 	if d.Design != "full" {
@@ -86,6 +86,7 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	}
 	Line(b, 4, "charged on the population", charge(r.Guarantee))
 	Line(b, 4, "event", r.Guarantee.EventText)
+	writeKeys(b, 4, r, data)
 	writeExpected(b, 4, r)
 	if r.Verdict != "" {
 		Line(b, 4, "verdict", r.Verdict)
@@ -95,6 +96,18 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	}
 	if r.Mechanism.SelfNoising {
 		Line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
+	}
+}
+
+// writeKeys prints which values of a group column appear, and what that costs.
+func writeKeys(b *bufio.Writer, indent int, r report.Release, data report.Dataset) {
+	label := "keys"
+	for _, text := range r.Keys.Text(data) {
+		Line(b, indent, label, text)
+		label = ""
+	}
+	if r.Keys != nil && r.Keys.Guarantee != nil {
+		Line(b, indent, "charged for the keys", charge(*r.Keys.Guarantee))
 	}
 }
 

@@ -107,10 +107,7 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if err := r.readable(j); err != nil {
 		return err
 	}
-	if err := r.checkSuppress(); err != nil {
-		return err
-	}
-	return r.sameForAnyKeys(ctx, j, d)
+	return r.checkSuppress()
 }
 
 // mostPlans bounds how often a mechanism that is run group by group is asked to spend less.

@@ -70,7 +70,7 @@ func launch() {
 	if send(a, listener) != nil || err != nil {
 		os.Exit(70)
 	}
-	exec(o)
+	become(o)
 	os.Exit(71)
 }
 
@@ -172,8 +172,8 @@ func dropCapabilities() error {
 	return unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0])
 }
 
-// exec becomes the executable.
-func exec(o orders) {
+// become executes the executable in place of the launcher.
+func become(o orders) {
 	argv, err := syscall.SlicePtrFromStrings(o.Args)
 	if err != nil {
 		return
