@@ -25,6 +25,8 @@ type Job struct {
 	Releases []Release
 	Plugins  []Plugin
 	Output   Output
+	// Publication is what the report says of itself, nil where the job says nothing.
+	Publication *Publication
 	// Variables are those that the job declares, with the values that they have in it. They
 	// are replaced already.
 	Variables []Variable
@@ -199,6 +201,9 @@ type Plugin struct {
 	AllowSelfNoising bool
 	Timeout          time.Duration
 }
+
+// Publication holds the words of a report.
+type Publication struct{ Title, Publisher, Period, Contact, Language string }
 
 // Output says where the releases go.
 type Output struct {
