@@ -20,7 +20,7 @@ func (v *view) addBounds(r *Report) {
 		add(v.T("bounds.draw", d.Name), d.Guarantee)
 		all = append(all, d.Guarantee)
 	}
-	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
+	for _, e := range r.Releases[:min(len(r.Releases), maxWords)] {
 		add(v.T("bounds.release", e.Name), e.Guarantee)
 		all = append(all, e.Guarantee)
 	}

@@ -44,7 +44,7 @@ func newBudgetView(w words, b *Budget) *budgetView {
 		})
 	}
 	for i, row := range v.Rows[:min(len(v.Rows), shownGauges)] {
-		if row.Limit == "0" {
+		if row.Limit == "0" || row.After == "0" {
 			continue
 		}
 		rest := row.Left

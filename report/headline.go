@@ -57,9 +57,6 @@ func (v *view) headline(p *Page, r *Report) {
 	}
 	v.Lede = lede(w, r)
 	chance := Success(r.Guarantee)
-	if p.chance > 0 {
-		chance = math.Min(chance, p.chance)
-	}
 	name := "chance.presence"
 	if r.Dataset.Relation == privacy.ReplaceOne {
 		name = "chance.values"

@@ -21,7 +21,6 @@ type Page struct {
 	words   words
 	whole   figures
 	caught  float64 // what an attacker with one false alarm in twenty can detect
-	chance  float64 // how often an attacker is right at most, 0 where the profile does not say
 	draws   map[string]figures
 	onePass []positionView
 	local   []localView
@@ -36,7 +35,7 @@ type figures struct {
 	Sampled                     bool
 	Title                       string
 
-	caught, chance float64
+	caught float64
 }
 
 type profilePoint struct{ Epsilon, After, Before string }
@@ -51,7 +50,8 @@ const (
 	maxDraws       = 50
 	maxRows        = 40
 	maxAllRows     = 1000
-	maxFiles       = 400
+	maxWords       = 40 // releases with a sentence and bounds of their own
+	maxFiles       = 120
 )
 
 // NewPage draws the figures of a report, in the language that it asks for. It reads no
@@ -71,7 +71,7 @@ func NewPage(r *Report) (*Page, error) {
 		return nil, err
 	}
 	if p.caught = detection(r.Guarantee, 0.05); len(p.whole.Powers) > 0 {
-		p.caught, p.chance = min(p.caught, p.whole.caught), p.whole.chance
+		p.caught = min(p.caught, p.whole.caught)
 	}
 	if len(r.Draws) > 1 {
 		for _, d := range r.Draws {
@@ -140,7 +140,7 @@ func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample 
 	if sampled {
 		before, sampled = trace(plainEvent, inner, privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right, n)
 	}
-	f := figures{Sampled: sampled, Title: what, caught: after.detection(0.05), chance: (1 + after.del[0]) / 2}
+	f := figures{Sampled: sampled, Title: what, caught: after.detection(0.05)}
 	shape := profileFigure{after: after, before: before, sampled: sampled, charged: at}
 	desc := w.t("profile.desc", Spent(g.Delta), Spent(g.Epsilon))
 	if sampled {

@@ -16,15 +16,23 @@ type bar struct {
 	low, high  float64 // of the noise; equal where nothing is known
 	half       float64 // of noise and sampling together, 0 where that is not known
 	sd         float64 // of the noise, 0 where it is not known
+	sampled    bool    // sampling adds an error to that of the noise
 }
 
-// text is the value, rounded to what its noise leaves meaningful.
+// text is the value, rounded to what its noise leaves meaningful. The noise stands beside
+// it only where there is no other error: else it would read as an interval for the
+// population's value (P30).
 func (b bar) text() string {
-	half := (b.high - b.low) / 2
-	if !(half > 0) {
+	noise := (b.high - b.low) / 2
+	switch {
+	case b.half > 0:
+		return rounded(b.value, b.half) + " ±\u202f" + rounded(b.half, b.half)
+	case !(noise > 0):
 		return rounded(b.value, b.sd)
+	case b.sampled:
+		return rounded(b.value, noise)
 	}
-	return rounded(b.value, half) + " ±\u202f" + rounded(half, half)
+	return rounded(b.value, noise) + " ±\u202f" + rounded(noise, noise)
 }
 
 // The layout of pictures of results: as wide as a phone, with a row for each value.
@@ -79,19 +87,25 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 	top := l.draw(d)
 	d.Height = top + float64(len(bars))*row + 24
 	x := func(v float64) float64 { return left + (math.Min(math.Max(v, lo), hi)-lo)/(hi-lo)*(right-left) }
-	for _, t := range even.Ticks(lo, hi) {
-		if figure.TextWidth(t.Label) > (right-left)/4 {
+	ticks := even.Ticks(lo, hi)
+	var lines []float64
+	every := (len(ticks) + 4) / 5
+	for k, t := range ticks {
+		if t.Value == 0 {
+			d.Line(x(0), top, x(0), d.Height-18, "axis")
+		}
+		if k%every != 0 {
+			continue
+		}
+		lines = append(lines, x(t.Value))
+		if figure.TextWidth(t.Label) > (right-left)/6 {
 			t.Label = brief(t.Value)
 		}
-		class := "grid"
-		if t.Value == 0 {
-			class = "axis"
-		}
-		d.Line(x(t.Value), top, x(t.Value), d.Height-18, class)
 		if l.labelled(t.Value, lo, hi) {
 			d.Text(x(t.Value), d.Height-5, "middle", "small", t.Label)
 		}
 	}
+	d.Uprights(lines, top, d.Height-18, "grid")
 	for i, b := range bars {
 		y := top + float64(i)*row + row/2
 		if above {

@@ -44,6 +44,7 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		if view.Values != nil {
 			rows -= len(view.Values.Rows)
 		}
+		v.AnyErrors = v.AnyErrors || len(view.Errors) > 0
 		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
 		verdict := one.verdict(r, i)
 		view.Verdict = verdict.Detail
@@ -62,7 +63,9 @@ func (r *result) view(report *Report, id int) resultView {
 	v := resultView{
 		ID: id, Name: e.Name, What: e.Mechanism.Name, Charged: charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
 		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
-		Meaning: sentence(meaning(w, e.Guarantee, report.seenFrom(e.From))),
+	}
+	if id < maxWords {
+		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
 	}
 	if p := paramsText(e.Params); p != "" {
 		v.What += " (" + p + ")"
@@ -236,7 +239,7 @@ func (r *result) bars() ([]bar, legend) {
 	sure, worst, assumed := true, false, false
 	var out []bar
 	for i, v := range value.numbers() {
-		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v)}
+		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: r.release.sampled()}
 		if i < len(sds) && sds[i] > 0 {
 			b.sd = sds[i]
 		}
@@ -439,7 +442,7 @@ func (r *result) coefficients(id string) {
 			continue
 		}
 		t := values[i] / both[i]
-		b := bar{label: names[i], value: t, low: t, high: t, half: 2}
+		b := bar{label: names[i], value: t, low: t, high: t, half: 2, sampled: true}
 		if i < len(noise) && noise[i] > 0 {
 			b.low, b.high = t-2*noise[i]/both[i], t+2*noise[i]/both[i]
 		}

@@ -106,13 +106,17 @@ func crowd(rate float64, sample bool) template.HTML {
 	if sample {
 		filled = min(max(filled, 1), 99)
 	}
+	var in, out []figure.Point
 	for i := range 100 {
-		class := "unit"
-		if (i*37+11)%100 >= filled { // spread evenly
-			class = "unit out"
+		at := figure.Point{X: 4 + float64(i%20)*5.9, Y: 7 + float64(i/20)*11.5}
+		if (i*37+11)%100 < filled { // spread evenly
+			in = append(in, at)
+		} else {
+			out = append(out, at)
 		}
-		d.Circle(4+float64(i%20)*5.9, 7+float64(i/20)*11.5, 2.1, class)
 	}
+	d.Spots(out, "unit out")
+	d.Spots(in, "unit")
 	return d.Ornament()
 }
 

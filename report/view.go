@@ -28,6 +28,7 @@ type view struct {
 	Stories                                 []storyView
 	Presence                                bool // the relation is add-remove
 	AnyNoise                                bool // a picture shows noise
+	AnyErrors                               bool // the plan knows an error in numbers
 
 	Job, Dataset, Relation, RelationMeans, UnitNote, Look, Collected string
 	Tool, Digest                                                     string

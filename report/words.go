@@ -117,10 +117,10 @@ func grouped(n int64) string {
 }
 
 // rounded prints a released value with the digits that its noise leaves meaningful: the
-// noise keeps two of them. Without noise there are five.
+// noise keeps two of them. Where the noise is not known there are four.
 func rounded(x, noise float64) string {
 	if !(noise > 0) || math.IsInf(noise, 0) {
-		return thousands(plain(x, 5))
+		return thousands(plain(x, 4))
 	}
 	decimals := 1 - int(math.Floor(math.Log10(noise)))
 	if decimals < 0 {
@@ -128,7 +128,7 @@ func rounded(x, noise float64) string {
 		return thousands(strconv.FormatFloat(math.Round(x/step)*step, 'f', 0, 64))
 	}
 	if decimals > 8 {
-		return plain(x, 5)
+		return plain(x, 4)
 	}
 	return thousands(strconv.FormatFloat(x, 'f', decimals, 64))
 }

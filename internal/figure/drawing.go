@@ -41,6 +41,27 @@ func (d *Drawing) Path(points []Point, class string) {
 	d.body.WriteString(`"/>`)
 }
 
+// Uprights draws upright lines in one piece.
+func (d *Drawing) Uprights(xs []float64, top, bottom float64, class string) {
+	if len(xs) == 0 {
+		return
+	}
+	fmt.Fprintf(&d.body, `<path class="%s" d="`, class)
+	for _, x := range xs {
+		d.body.WriteString("M" + at(x) + " " + at(top) + "V" + at(bottom))
+	}
+	d.body.WriteString(`"/>`)
+}
+
+// Spots draws points in one piece, as wide as the lines of the class.
+func (d *Drawing) Spots(points []Point, class string) {
+	fmt.Fprintf(&d.body, `<path class="%s" d="`, class)
+	for _, p := range points {
+		d.body.WriteString("M" + at(p.X) + " " + at(p.Y) + "h0")
+	}
+	d.body.WriteString(`"/>`)
+}
+
 // Rect fills a rectangle; strength between 0 and 1 is how strong its colour is.
 func (d *Drawing) Rect(x, y, w, h float64, class string, strength float64) {
 	fmt.Fprintf(&d.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s"`, class, at(x), at(y), at(w), at(h))
@@ -59,7 +80,7 @@ func (d *Drawing) Circle(x, y, r float64, class string) {
 func (d *Drawing) Text(x, y float64, anchor, class, text string) {
 	fmt.Fprintf(&d.body, `<text x="%s" y="%s"`, at(x), at(y))
 	if anchor != "start" {
-		fmt.Fprintf(&d.body, ` text-anchor="%s"`, anchor)
+		class = strings.TrimSpace(class + " " + anchor)
 	}
 	if class != "" {
 		fmt.Fprintf(&d.body, ` class="%s"`, class)
@@ -105,5 +126,5 @@ func TextWidth(text string) float64 {
 			w += 6.1
 		}
 	}
-	return w
+	return w * 1.1 // the fonts of some systems are wider
 }
