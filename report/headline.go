@@ -45,6 +45,9 @@ func inHundred(p float64) string {
 	return strconv.FormatFloat(math.Ceil(1e4*p-1e-9)/100, 'f', -1, 64)
 }
 
+// InHundred says how often an attacker is right at most, in times of 100.
+func InHundred(g Guarantee) string { return inHundred(Success(g)) }
+
 // headline fills what stands on the first screen.
 func (v *view) headline(p *Page, r *Report) {
 	w := p.words

@@ -51,7 +51,7 @@ const (
 	maxRows        = 40
 	maxAllRows     = 1000
 	maxWords       = 40 // releases with a sentence and bounds of their own
-	maxFiles       = 120
+	maxFiles       = 60
 )
 
 // NewPage draws the figures of a report, in the language that it asks for. It reads no

@@ -105,10 +105,7 @@ func (r *result) draw(id string) {
 	if n == 0 || n > mostHeatCells*5 {
 		return
 	}
-	r.columns = map[string]Column{}
-	for _, c := range r.table.Columns {
-		r.columns[c.Name] = c
-	}
+	r.index()
 	if r.has("kind", "name", "value") {
 		r.coefficients(id)
 		return
@@ -143,6 +140,14 @@ func (r *result) draw(id string) {
 			r.under = append(r.under, r.w.t("result.no_interval"))
 		}
 		r.rows(id, title, bars, l, groups)
+	}
+}
+
+// index finds columns by their names.
+func (r *result) index() {
+	r.columns = map[string]Column{}
+	for _, c := range r.table.Columns {
+		r.columns[c.Name] = c
 	}
 }
 
