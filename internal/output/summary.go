@@ -37,6 +37,7 @@ func (o *Summary) WriteText(w io.Writer) error {
 	if o.Already {
 		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s", o.Unmade)
 	}
+	writeUseless(b, &o.Report)
 	writeBriefs(b, report.Briefs(&o.Report, ValuesOf(o.Results)), shownReleases)
 	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	Line(b, 0, "meaning", success(&o.Report))
