@@ -55,7 +55,14 @@ func TestExamplesRun(t *testing.T) {
 			if len(commands) == 1 {
 				return
 			}
-			b, err := os.ReadFile(filepath.Join(out, "report.json"))
+			reports, _ := filepath.Glob(filepath.Join(out, "report.json"))
+			if len(reports) == 0 {
+				reports, _ = filepath.Glob(filepath.Join(out, "*", "report.json"))
+			}
+			if len(reports) != 1 {
+				t.Fatalf("%d reports", len(reports))
+			}
+			b, err := os.ReadFile(reports[0])
 			if err != nil || !json.Valid(b) {
 				t.Errorf("the report: %v", err)
 			}

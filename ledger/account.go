@@ -88,6 +88,12 @@ func (a *Account) paid() int64 {
 }
 
 // Charge adds the cost of a job to what is spent. It asks no limit: see Admit.
+//
+// # Contract
+//
+// InSlice is then what a unit in that slice has spent, Largest what a unit in any one slice
+// has, and Spent what a unit that is in every slice has (P26), where every job has draws of
+// its own. Proof: slices.proof.md.
 func (a *Account) Charge(c privacy.Cost) {
 	a.Debits++
 	a.Spent = sumOf(a.Spent, c)
@@ -272,4 +278,19 @@ func pick[T any](all []T, places []int) []T {
 		out[i] = all[p]
 	}
 	return out
+}
+
+// TogetherOf is what a unit in one slice has spent that is in several accounts of one data
+// set, and what one has spent through its life, for people. The accounts have the same
+// units.
+func TogetherOf(all []*Account) (one, life string) {
+	a, b := all[0].nothing(), all[0].nothing()
+	for _, x := range all {
+		spent := x.Spent
+		if x.Slice.Column != "" {
+			spent = largest(x.Largest, x.nothing())
+		}
+		a, b = sumOf(a, spent), sumOf(b, x.Spent)
+	}
+	return costText(all[0].Units(), a), costText(all[0].Units(), b)
 }

@@ -165,6 +165,21 @@ func (l *Ledger) Account(ctx context.Context, k Key) (a *Account, err error) {
 	return a, err
 }
 
+// OfDataset returns the accounts of one data set: one for each unit of privacy and relation,
+// and way of being cut into slices.
+func (l *Ledger) OfDataset(ctx context.Context, dataset string) (out []*Account, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		out, err = t.accounts("WHERE a.dataset = ?", dataset)
+		return err
+	})
+	return out, err
+}
+
+// MayOpen refuses an account that cannot be opened beside the others of its data set.
+func (l *Ledger) MayOpen(ctx context.Context, k Key) error {
+	return l.read(ctx, func(t *tx) error { return t.alone(k) })
+}
+
 // Accounts returns all accounts in the order in which they were opened. An account with
 // slices is one of them.
 func (l *Ledger) Accounts(ctx context.Context) (out []*Account, err error) {

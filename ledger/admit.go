@@ -80,16 +80,18 @@ func (m Amount) Rest() *big.Rat {
 
 // Amounts returns what of the account's limit is spent and left. For an rdp account it has
 // the orders that can keep within the limit; staying within one of them is enough. In an
-// account with slices it is about the slice that the key names, or else about the largest
-// one: what a unit in one slice has spent.
+// account with slices it is about the slice that the key names, or else about the largest.
 func (a *Account) Amounts() []Amount {
-	spent := a.bounded()
-	if len(spent) == 0 {
-		if spent = a.Largest; len(spent) == 0 {
-			spent = a.nothing()
-		}
+	if a.Slice.Column != "" && a.Slice.Is == "" {
+		return a.LargestSlice()
 	}
-	return a.amounts(a.Limit, spent)
+	return a.amounts(a.Limit, a.bounded())
+}
+
+// LargestSlice returns what the largest slice has spent, unit by unit: what a unit in one
+// slice has spent (P26).
+func (a *Account) LargestSlice() []Amount {
+	return a.amounts(a.Limit, largest(a.Largest, a.nothing()))
 }
 
 // Life returns what all slices together have spent, for a unit that is in each of them

@@ -81,3 +81,27 @@ func fill(b *testing.B, l *Ledger, n int) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkChargeSlices charges a million slices in one transaction, the first time and
+// then once more, when all of them have spent before. Reference: under 5 s on PostgreSQL.
+func BenchmarkChargeSlices(b *testing.B) {
+	const n = 1_000_000
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("2026-%07d", i)
+	}
+	for _, c := range []struct{ name, at string }{{"sqlite", "sqlite:" + b.TempDir() + "/l.db"}, {"postgres", postgrestest.New(b)}} {
+		l := open(b, c.at)
+		if _, err := l.OpenAccount(background, month(""), Opening{Filter: Basic, Limit: limit("1000", "1")}); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := l.Charge(background, month(""), Elsewhere{Costs: costs("1/10", names...), Reason: "r"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		l.Close()
+	}
+}

@@ -86,18 +86,16 @@ func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, erro
 	})
 }
 
-// fits refuses costs that are none, or slices that are none or there twice.
+// fits refuses costs that are none, and slices that have no name.
 func (a *Account) fits(costs []SliceCost) error {
 	units := len(a.Units())
 	if a.Slice.Column == "" && (len(costs) != 1 || costs[0].Is != "") {
 		return refuse(CodeAccount, "the account of %s has no slices", a.Key)
 	}
-	seen := make(map[string]bool, len(costs))
 	for _, c := range costs {
-		if a.Slice.Column != "" && (c.Is == "" || seen[c.Is]) {
-			return refuse(CodeAccount, "slice %q has no name, or is there twice", c.Is)
+		if a.Slice.Column != "" && c.Is == "" {
+			return refuse(CodeAccount, "a slice has no name")
 		}
-		seen[c.Is] = true
 		if len(c.Cost) != units || slices.ContainsFunc(c.Cost, func(x *big.Rat) bool { return x == nil || x.Sign() < 0 }) {
 			return refuse(CodeLimit, "a cost has %s, and none is below 0", strings.Join(a.Units(), ", "))
 		}
@@ -123,7 +121,10 @@ func collectedElsewhere(k Key) *Error {
 
 // chargeSlices charges slices bucket by bucket, a record for so many of them.
 func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason string) error {
-	all := inBuckets(costs)
+	all, err := inBuckets(costs)
+	if err != nil {
+		return err
+	}
 	names := make([]string, len(all))
 	for i, b := range all {
 		names[i] = b.name
@@ -138,7 +139,7 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 	}
 	for part := range parts(all, mostInRecord) {
 		before, changed := a.Spent, map[string]bucket{}
-		var flat []SliceCost
+		var flat []sliceCost
 		for _, b := range part {
 			after, over := a.chargeBucket(there[b.name], b.costs, limits)
 			if over != nil {
@@ -162,25 +163,48 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 	return nil
 }
 
+// price is a cost that many slices may share, and its text.
+type price struct {
+	cost privacy.Cost
+	text []string
+}
+
+type sliceCost struct {
+	is string
+	*price
+}
+
 // bucketCosts are the costs of the slices of one bucket, in the order of their names.
 type bucketCosts struct {
 	name  string
-	costs []SliceCost
+	costs []sliceCost
 }
 
-func inBuckets(costs []SliceCost) []bucketCosts {
-	by := map[string][]SliceCost{}
+// inBuckets sorts costs by bucket and name, and refuses a slice that is there twice.
+func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
+	prices := map[*big.Rat]*price{} // lists of many slices name one cost again and again
+	by := map[string][]sliceCost{}
 	for _, c := range costs {
+		p := prices[c.Cost[0]]
+		if p == nil || &p.cost[0] != &c.Cost[0] {
+			p = &price{c.Cost, ratTexts(c.Cost)}
+			prices[c.Cost[0]] = p
+		}
 		name := bucketOf(c.Is)
-		by[name] = append(by[name], c)
+		by[name] = append(by[name], sliceCost{c.Is, p})
 	}
 	out := make([]bucketCosts, 0, len(by))
 	for name, costs := range by {
-		slices.SortFunc(costs, func(x, y SliceCost) int { return strings.Compare(x.Is, y.Is) })
+		slices.SortFunc(costs, func(x, y sliceCost) int { return strings.Compare(x.is, y.is) })
+		for i := range costs[1:] {
+			if costs[i].is == costs[i+1].is {
+				return nil, refuse(CodeAccount, "slice %s is there twice", costs[i].is)
+			}
+		}
 		out = append(out, bucketCosts{name, costs})
 	}
 	slices.SortFunc(out, func(x, y bucketCosts) int { return cmp.Compare(x.name, y.name) })
-	return out
+	return out, nil
 }
 
 // parts cuts buckets into stretches of at least so many slices, but for the last.
@@ -202,64 +226,63 @@ func parts(all []bucketCosts, most int) func(yield func([]bucketCosts) bool) {
 // chargeBucket charges slices of one bucket, and refuses one that exceeds the limit of a
 // slice, or is charged otherwise. The account is left without a slice, and its sum over all
 // slices is not yet held to a limit.
-func (a *Account) chargeBucket(b bucket, costs []SliceCost, limits []bound) (bucket, error) {
-	units := a.Units()
+func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits []bound) (bucket, error) {
 	out := make(bucket, 0, len(b)+len(costs))
-	sum, done := a.nothing(), 0
-	var alike privacy.Cost // of the slice before, which was new
+	times, done := map[*price]int64{}, 0
+	var alike *price // of the slice before, which was new: this one spends the same
 	for _, c := range costs {
-		at, ok := b[done:].find(c.Is)
+		at, ok := b[done:].find(c.is)
 		out = append(out, b[done:done+at]...)
 		done += at
-		before := storedTally{Is: c.Is}
-		spent := c.Cost
+		times[c.price]++
+		if !ok && c.price == alike {
+			out = append(out, storedTally{Is: c.is, Spent: c.text, Debits: 1})
+			continue
+		}
+		after := storedTally{Is: c.is, Spent: c.text, Debits: 1}
+		a.Slice.Is, a.InSlice = c.is, Tally{Is: c.is, Spent: c.cost}
 		if ok {
-			before = b[done]
-			done++
-			t, err := before.tally(a)
+			before, err := b[done].tally(a)
 			if err != nil || before.Collected {
-				return nil, collectedElsewhere(a.Key)
+				return nil, errors.Join(err, collectedElsewhere(a.Key))
 			}
-			spent = sumOf(t.Spent, c.Cost)
+			a.InSlice.Spent = sumOf(before.Spent, c.cost)
+			after.Spent, after.Debits = ratTexts(a.InSlice.Spent), before.Debits+1
+			done++
 		}
-		for i := range sum {
-			sum[i].Add(sum[i], c.Cost[i])
+		if !a.within(limits, false) {
+			return nil, a.keep(&a.Limit, differenceOf(a.InSlice.Spent, c.cost), c.cost, "")
 		}
-		if ok || len(units) == 0 || len(alike) == 0 || &alike[0] != &spent[0] {
-			a.Slice.Is, a.InSlice = c.Is, Tally{Is: c.Is, Spent: spent}
-			if !a.within(limits, false) {
-				return nil, a.keep(&a.Limit, differenceOf(spent, c.Cost), c.Cost, "")
-			}
-			a.Largest = largest(a.Largest, spent)
-			alike = nil
-			if !ok {
-				alike = spent
-			}
+		a.Largest = largest(a.Largest, a.InSlice.Spent)
+		if alike = nil; !ok {
+			alike = c.price
 		}
-		if !ok {
-			a.Slices++
-		}
-		a.Debits++
-		out = append(out, storedTally{Is: c.Is, Spent: ratTexts(spent), Debits: before.Debits + 1})
+		out = append(out, after)
 	}
-	a.Spent = sumOf(a.Spent, sum)
+	out = append(out, b[done:]...)
+	a.Slices += int64(len(out) - len(b))
+	a.Debits += int64(len(costs))
+	a.Spent = slices.Clone(a.Spent)
+	for p, n := range times {
+		for i, x := range p.cost {
+			a.Spent[i] = new(big.Rat).Add(a.Spent[i], new(big.Rat).Mul(x, new(big.Rat).SetInt64(n)))
+		}
+	}
 	a.Slice.Is, a.InSlice = "", Tally{}
-	return append(out, b[done:]...), nil
+	return out, nil
 }
 
 // grouped writes costs with the slices that they are added to.
-func grouped(costs []SliceCost) []charged {
-	at := map[string]int{}
+func grouped(costs []sliceCost) []charged {
+	at := map[*price]int{}
 	var out []charged
 	for _, c := range costs {
-		texts := ratTexts(c.Cost)
-		key := strings.Join(texts, " ")
-		i, ok := at[key]
+		i, ok := at[c.price]
 		if !ok {
-			i, at[key] = len(out), len(out)
-			out = append(out, charged{Cost: texts})
+			i, at[c.price] = len(out), len(out)
+			out = append(out, charged{Cost: c.text})
 		}
-		out[i].Slices = append(out[i].Slices, c.Is)
+		out[i].Slices = append(out[i].Slices, c.is)
 	}
 	return out
 }
@@ -300,10 +323,14 @@ func (v *Auditor) charge(r *Record) error {
 	if a.Slice.Column == "" {
 		a.Charge(costs[0].Cost)
 	}
-	for _, c := range inBuckets(costs) {
-		if a.Slice.Column == "" {
-			break
+	var all []bucketCosts
+	if a.Slice.Column != "" {
+		var err error
+		if all, err = inBuckets(costs); err != nil {
+			return err
 		}
+	}
+	for _, c := range all {
 		if v.slices[a.ID] == nil {
 			v.slices[a.ID] = map[string]bucket{}
 		}
@@ -328,14 +355,14 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 	lines.ReuseRecord = true
 	head, err := lines.Read()
 	if err != nil {
-		return nil, refuse(CodeAddress, "the file has no header; it needs slice,%s", strings.Join(units, ","))
+		return nil, fmt.Errorf("line 1: there is no header; it must be slice,%s", strings.Join(units, ","))
 	}
 	at := make([]int, len(units))
 	slice := slices.Index(head, "slice")
 	for i, u := range units {
 		at[i] = slices.Index(head, u)
 		if slice < 0 || at[i] < 0 && u != "delta" || len(head) > 1+len(units) {
-			return nil, refuse(CodeAddress, "line 1: the header must be slice,%s", strings.Join(units, ","))
+			return nil, fmt.Errorf("line 1: the header must be slice,%s", strings.Join(units, ","))
 		}
 	}
 	known := map[string]privacy.Cost{}
@@ -346,7 +373,7 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 			return out, nil
 		}
 		if err != nil {
-			return nil, refuse(CodeAddress, "%v", err)
+			return nil, err // with its line
 		}
 		key := ""
 		for _, i := range at {
@@ -361,7 +388,7 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 				if i >= 0 {
 					if amount, err = job.ParseAmount(line[i]); err != nil {
 						n, column := lines.FieldPos(i)
-						return nil, refuse(CodeAddress, "line %d, column %d: %s %v", n, column, units[k], err)
+						return nil, fmt.Errorf("line %d, column %d: %s %w", n, column, units[k], err)
 					}
 				}
 				cost = append(cost, amount)

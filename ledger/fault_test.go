@@ -279,6 +279,12 @@ func copies(t *testing.T, at string) func() string {
 	l := open(t, at)
 	debit(t, l, request("other", 0.125))
 	l.Close()
+	return copyOf(t, at)
+}
+
+// copyOf returns a maker of copies of a ledger that nobody has open.
+func copyOf(t *testing.T, at string) func() string {
+	t.Helper()
 	if a := address(t, at); a.sqlite != "" {
 		whole, err := os.ReadFile(a.sqlite)
 		if err != nil {

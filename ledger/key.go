@@ -46,6 +46,9 @@ func (k Key) account() Key {
 	return k
 }
 
+// Is reports whether two keys are of one account, whatever slice they name.
+func (k Key) Is(o Key) bool { return k.account() == o.account() }
+
 // key is what the tree of digests knows the account by.
 func (k Key) key() string {
 	text := "account\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()

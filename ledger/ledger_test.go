@@ -158,7 +158,7 @@ func TestAbandonedRun(t *testing.T) {
 
 // A run that keeps its lease is never taken for dead; one that loses it is told.
 func TestLeaseIsKept(t *testing.T) {
-	onBoth(t, func(t *testing.T, at string) {
+	onOne(t, func(t *testing.T, at string) {
 		l := open(t, at)
 		q := request("p", 0.25)
 		q.Lease = 2 * time.Second

@@ -49,6 +49,9 @@ func (l Limit) text() LimitText {
 	return LimitText{Epsilon: l.Epsilon.RatString(), Delta: l.Delta.RatString()}
 }
 
+// Decimals are the amounts of the limit in decimals.
+func (l Limit) Decimals() LimitText { return l.text().formatted() }
+
 // Limit reads the limit.
 func (t LimitText) Limit() (l Limit, err error) {
 	if t.Rho != "" && t.Epsilon == "" && t.Delta == "" {

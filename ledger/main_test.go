@@ -45,6 +45,16 @@ func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 	t.Run("postgres", func(t *testing.T) { f(t, postgrestest.New(t)) })
 }
 
+// onOne runs a test on both databases, and with -short on SQLite alone: a test that is about
+// records and rows, where the database makes no difference.
+func onOne(t *testing.T, f func(t *testing.T, address string)) {
+	if testing.Short() {
+		f(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+		return
+	}
+	onBoth(t, f)
+}
+
 func address(t testing.TB, text string) Address {
 	t.Helper()
 	a, err := ParseAddress(text, ".")

@@ -128,7 +128,11 @@ func (p *proxy) now() bool {
 func TestCutInMidCommit(t *testing.T) {
 	at := postgrestest.New(t)
 	fresh := copies(t, at)
-	for _, after := range []bool{false, true} {
+	sides := []bool{false, true}
+	if testing.Short() {
+		sides = sides[1:]
+	}
+	for _, after := range sides {
 		for cut := 1; ; cut++ {
 			at := fresh()
 			p := newProxy(t, cut, after)

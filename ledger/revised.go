@@ -1,9 +1,20 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"slices"
 )
+
+// Revised refuses what Debit would refuse because the table of a slice was revised, and says
+// whether the content must be known to tell. It changes nothing.
+func (l *Ledger) Revised(ctx context.Context, q Request) (ask bool, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		ask, err = t.revised(&q)
+		return err
+	})
+	return ask, err
+}
 
 // revised refuses to publish a slice again whose table was revised, unless a person asked
 // for a revision. It comes before the debit, and says what the revision costs. It asks for

@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,7 +40,10 @@ type bucket []storedTally
 const bucketDigits = 3
 
 // bucketOf is the bucket of a slice.
-func bucketOf(is string) string { return digestOf([]byte(is))[:bucketDigits] }
+func bucketOf(is string) string {
+	sum := sha256.Sum256([]byte(is))
+	return hex.EncodeToString(sum[:(bucketDigits+1)/2])[:bucketDigits]
+}
 
 // bucketKey is what the tree of digests knows a bucket by.
 func bucketKey(account int64, name string) string {

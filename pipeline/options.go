@@ -44,6 +44,9 @@ type Options struct {
 	// Again spends a second time after a run that was cut off between its debit and
 	// its releases.
 	Again bool
+	// Revise publishes a slice of the data set again whose table was revised since it was
+	// released. That spends the same again.
+	Revise bool
 	// Wait is for how long to wait for another run of the same job; 0 means ten
 	// minutes.
 	Wait time.Duration
@@ -104,6 +107,6 @@ func (o Options) programs() run.Programs {
 }
 
 func (o Options) budget(watch func(run.Event)) budget.Options {
-	return budget.Options{Again: o.Again, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
+	return budget.Options{Again: o.Again, Revise: o.Revise, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
 		Lease: o.lease, Disk: o.disk, Observe: watch, Reach: o.reach}
 }

@@ -57,7 +57,7 @@ func (r *result) values() string {
 		if r.severalColumns() {
 			label = append(label, r.columns["column"].cell(i))
 		}
-		if q := r.columns["quantile"]; i < q.len() && len(bars) > 1 {
+		if q := r.columns["quantile"]; i < q.Len() && len(bars) > 1 {
 			label = append(label, r.rank(q.Float64[i]))
 		}
 		text := b.text()

@@ -17,6 +17,7 @@ type budgetView struct {
 	Limit          string
 	Rows           []budgetRow
 	Gauges         []gaugeView
+	Slices         string // what they have spent, in words
 }
 
 // gaugeView is a budget as a bar. An account with many orders has one for its first.
@@ -37,6 +38,14 @@ func newBudgetView(w words, b *Budget) *budgetView {
 		Ledger: b.Ledger, Address: b.Address, Keeps: strings.Join(b.Keeps, ", "), Filter: b.Filter, Sequence: b.Sequence, Head: b.Head,
 		Limit: "ε\u00a0" + amount(b.LimitEpsilon, false) + ", δ\u00a0" + amount(b.LimitDelta, false),
 	}
+	if b.LimitRho != "" {
+		v.Limit = "ρ\u00a0" + amount(b.LimitRho, false)
+	}
+	if b.Slices != nil {
+		v.Limit += " for each slice"
+		v.Slices = fmt.Sprintf("The largest of %d slices has spent %s: the guarantee for a unit in one slice. All of them together have spent %s: the guarantee for a unit that is in each of them.",
+			b.Slices.Count, amountWords(b.Slices.Largest), amountWords(b.Slices.Life))
+	}
 	for _, a := range b.Amounts {
 		v.Rows = append(v.Rows, budgetRow{
 			Unit: a.Unit, Before: before(a), Cost: amount(a.Cost, true), After: amount(a.Spent, true),
@@ -54,6 +63,23 @@ func newBudgetView(w words, b *Budget) *budgetView {
 		v.Gauges = append(v.Gauges, gaugeView{gauge(b.Amounts[i]), w.t("budget.gauge_text", row.Unit, row.Before, row.Cost, rest, row.Limit)})
 	}
 	return v
+}
+
+// amountWords writes what is spent, of all units.
+func amountWords(all []Amount) string {
+	var out []string
+	for _, a := range all {
+		unit := a.Unit
+		if s, ok := map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[unit]; ok {
+			unit = s
+		}
+		text := unit + "\u00a0" + amount(a.Spent, true)
+		if a.Limit != "" {
+			text += " of " + amount(a.Limit, false)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
 }
 
 // amount prints an exact decimal shortly: a spend rounded up, a limit down (P17).

@@ -141,3 +141,29 @@ func TestNoInterval(t *testing.T) {
 		t.Error(b.text())
 	}
 }
+
+// A value that is not shown is marked, in the picture and in the table, and never drawn as
+// a number.
+func TestSuppressed(t *testing.T) {
+	table := Table{Columns: []Column{
+		{Name: "region", Text: []string{"north", "south"}},
+		{Name: "estimate", Float64: []float64{120, 7777}, Blank: []bool{false, true}},
+		{Name: "noise_sd", Float64: []float64{3, 3}},
+	}}
+	one := result{w: wordsIn("en"), release: Release{Name: "n", From: "table"}, table: table}
+	one.draw("p")
+	if len(one.pictures) != 1 {
+		t.Fatalf("%d pictures", len(one.pictures))
+	}
+	picture := string(one.pictures[0])
+	if !strings.Contains(picture, "× suppressed") || !strings.Contains(picture, "120.0") || strings.Contains(picture, "777") || strings.Contains(picture, "NaN") {
+		t.Error(picture)
+	}
+	g := table.grid(nil, 5)
+	if g.Rows[1][1].Text != "×" || g.Rows[0][1].Text != "120.0" {
+		t.Errorf("%+v", g.Rows)
+	}
+	if v := one.values(); !strings.Contains(v, "south suppressed") || strings.Contains(v, "777") {
+		t.Error(v)
+	}
+}

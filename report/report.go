@@ -172,6 +172,8 @@ type Release struct {
 	Where     string          `json:"where,omitempty"`  // the condition on a row
 	Having    string          `json:"having,omitempty"` // the condition on the folded values of a unit
 	By        []string        `json:"by,omitempty"`
+	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
+	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
@@ -192,6 +194,8 @@ type Mechanism struct {
 	Builtin     bool   `json:"builtin"`
 	SHA256      string `json:"sha256,omitempty"`
 	SelfNoising bool   `json:"self_noising,omitempty"`
+	// Sandbox says what confined the mechanism's processes.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.
@@ -233,19 +237,31 @@ type Budget struct {
 	Sequence     int64    `json:"sequence"` // the record of the debit, 0 in a plan
 	Head         string   `json:"head"`     // the hash of that record, "" in a plan
 	Filter       string   `json:"filter"`
-	LimitEpsilon string   `json:"limit_epsilon"`
-	LimitDelta   string   `json:"limit_delta"`
-	Amounts      []Amount `json:"amounts"`
-	Note         string   `json:"note,omitempty"`
+	LimitEpsilon string   `json:"limit_epsilon,omitempty"`
+	LimitDelta   string   `json:"limit_delta,omitempty"`
+	LimitRho     string   `json:"limit_rho,omitempty"` // in place of the two
+	Amounts      []Amount `json:"amounts"`             // of the slice, where the job names one
+	// Slices is what the slices of the account have spent; nil where it has none.
+	Slices *Slices `json:"slices,omitempty"`
+	Note   string  `json:"note,omitempty"`
+}
+
+// Slices is what the slices of an account have spent, this job included (P26): the largest
+// one, which is the guarantee for a unit in one slice, and all of them together, which is
+// the guarantee for a unit that is in each.
+type Slices struct {
+	Count   int64    `json:"count"`
+	Largest []Amount `json:"largest"`
+	Life    []Amount `json:"life"`
 }
 
 // Amount is one part of an account's arithmetic: spends rounded up, limits down.
 type Amount struct {
 	Unit  string `json:"unit"`
 	Cost  string `json:"cost"`
-	Spent string `json:"spent"` // this job included
-	Limit string `json:"limit"`
-	Left  string `json:"left"`
+	Spent string `json:"spent"`           // this job included
+	Limit string `json:"limit,omitempty"` // empty where there is none
+	Left  string `json:"left,omitempty"`
 }
 
 // WriteJSON writes report.json.

@@ -84,6 +84,9 @@ func (r *result) view(report *Report, id int) resultView {
 	case e.Having != "":
 		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
 	}
+	for _, text := range e.Keys.Text(report.Dataset) {
+		v.Foreign = append(v.Foreign, sentence(text))
+	}
 	v.Errors, v.Notes = errorViews(e.Expected, e.Fields)
 	return v
 }
@@ -217,7 +220,7 @@ func (r *result) expected(i int) *ExpectedError {
 			continue
 		}
 		for _, name := range []string{"column", "quantile", "category"} {
-			if c := r.columns[name]; i < c.len() && e.Note != "" && e.Note == c.cell(i) {
+			if c := r.columns[name]; i < c.Len() && e.Note != "" && e.Note == c.cell(i) {
 				return e
 			}
 		}
@@ -327,7 +330,7 @@ func (r *result) rows(id, title string, bars []bar, l legend, groups []Column) {
 		if several && !split {
 			label = append(label, columns.cell(i))
 		}
-		if q := r.columns["quantile"]; i < q.len() {
+		if q := r.columns["quantile"]; i < q.Len() {
 			label = append(label, r.rank(q.Float64[i]))
 		}
 		if len(label) == 0 && !split {

@@ -16,20 +16,29 @@ type Column struct {
 	Float64 []float64
 	Int64   []int64
 	Text    []string
+	Blank   []bool // values that are not shown, nil for none
 }
 
-func (c Column) len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
+// Len is the number of its values.
+func (c Column) Len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
 
 func (c Column) numeric() bool { return c.Text == nil }
 
-// numbers are the values of a column of numbers.
+// numbers are the values of a column of numbers; one that is not shown is none.
 func (c Column) numbers() []float64 {
-	if c.Float64 != nil || c.Int64 == nil {
-		return c.Float64
+	if c.Text != nil {
+		return nil
 	}
-	out := make([]float64, len(c.Int64))
-	for i, n := range c.Int64 {
-		out[i] = float64(n)
+	out := make([]float64, c.Len())
+	for i := range out {
+		switch {
+		case i < len(c.Blank) && c.Blank[i]:
+			out[i] = math.NaN()
+		case c.Int64 != nil:
+			out[i] = float64(c.Int64[i])
+		default:
+			out[i] = c.Float64[i]
+		}
 	}
 	return out
 }
@@ -37,6 +46,8 @@ func (c Column) numbers() []float64 {
 // cell prints one value with seven significant digits; the files have them all.
 func (c Column) cell(i int) string {
 	switch {
+	case i < len(c.Blank) && c.Blank[i]:
+		return ""
 	case i < len(c.Float64):
 		return plain(c.Float64[i], 7)
 	case i < len(c.Int64):
@@ -51,7 +62,7 @@ func (c Column) cell(i int) string {
 func (t Table) rows() int {
 	n := 0
 	for _, c := range t.Columns {
-		n = max(n, c.len())
+		n = max(n, c.Len())
 	}
 	return n
 }
@@ -93,7 +104,7 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 	var noise []float64
 	for _, c := range t.Columns {
 		if c.Name == "noise_sd" {
-			noise = c.Float64
+			noise = c.numbers()
 		}
 	}
 	for i := range min(n, limit) {
@@ -101,8 +112,8 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 		for k, c := range t.Columns {
 			text := c.cell(i)
 			switch {
-			case i < len(c.Float64) && math.IsNaN(c.Float64[i]):
-				text = "–"
+			case text == "" && c.numeric(), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
+				text = "×" // suppressed
 			case i < len(c.Float64) && i < len(noise) && slices.Contains(noisy, c.Name):
 				text = rounded(c.Float64[i], noise[i])
 			}

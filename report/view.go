@@ -243,6 +243,9 @@ func (v *view) addProvenance(r *Report) {
 		if m := e.Mechanism; !known[m] {
 			known[m] = true
 			one := mechanismView{Name: m.Name, Version: m.Version, Origin: v.T("provenance.plugin"), SHA256: m.SHA256}
+			if m.Sandbox != "" {
+				one.Origin += ", sandbox: " + m.Sandbox
+			}
 			if m.Builtin {
 				one.Origin = v.T("provenance.builtin")
 			}

@@ -63,7 +63,7 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 }
 
 func (e *environment) run() *cobra.Command {
-	var diagnostics, again, create bool
+	var diagnostics, again, revise, create bool
 	var wait time.Duration
 	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
@@ -89,7 +89,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
 				o := e.options()
-				o.Diagnostics, o.Again, o.Wait, o.Memory = diagnostics, again, wait, int64(memory)
+				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(len(j.Releases))
 				o.Observer = observer
@@ -105,6 +105,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.outputFlags(c, "print events as JSON, one a line")
 	e.verboseFlag(c)
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
+	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
 	c.Flags().Var(&memory, "memory", "the most memory that the values of the table may take at once, such as 512MB or 4GB; a table that needs more is refused before anything is spent")
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
@@ -157,6 +158,17 @@ func (e *environment) failWith(f failure, problems job.Problems) error {
 		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
 	fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
+	return failed{f.Exit}
+}
+
+// ended says only how a command ended that has said what was wrong.
+func (e *environment) ended(f failure) error {
+	f.At = clock()
+	if e.json {
+		e.line(f)
+	} else {
+		fmt.Fprintln(e.errw, f.last())
+	}
 	return failed{f.Exit}
 }
 

@@ -29,13 +29,13 @@ dprelease.db in this folder.`
 func (e *environment) ledger() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger",
-		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, separate, verify, export, clock",
+		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, separate, charge, verify, export, clock",
 		Args:  unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: show, init, raise, approve, lower, two-person, keep, separate, verify, export or clock")
+			return errors.New("a command is missing: show, init, raise, approve, lower, two-person, keep, separate, charge, verify, export or clock")
 		},
 	}
-	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerExport(), e.ledgerClock())
+	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock())
 	e.lockWaitFlag(c.PersistentFlags())
 	return c
 }
@@ -106,12 +106,13 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 }
 
 // accountFlags are the flags that name an account.
-type accountFlags struct{ dataset, unit, relation string }
+type accountFlags struct{ dataset, unit, relation, slices string }
 
 func (a *accountFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&a.dataset, "dataset", "", "the id of the data set")
 	c.Flags().StringVar(&a.unit, "unit", job.UnitRow, "the unit of privacy")
 	c.Flags().StringVar(&a.relation, "relation", "", "add-remove or replace-one")
+	c.Flags().StringVar(&a.slices, "slices-by", "", "the column of dataset.slice, where the account has slices")
 }
 
 func (a *accountFlags) key() (ledger.Key, error) {
@@ -123,15 +124,16 @@ func (a *accountFlags) key() (ledger.Key, error) {
 		known := []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
 		return ledger.Key{}, fmt.Errorf("--relation: %w%s", err, didYouMean("", a.relation, known))
 	}
-	return ledger.Key{Dataset: a.dataset, Unit: a.unit, Relation: rel}, nil
+	return ledger.Key{Dataset: a.dataset, Unit: a.unit, Relation: rel, Slice: ledger.Slice{Column: a.slices}}, nil
 }
 
 // limitFlags are the flags that give a limit.
-type limitFlags struct{ epsilon, delta string }
+type limitFlags struct{ epsilon, delta, rho string }
 
 func (l *limitFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&l.epsilon, "epsilon", "", "the limit's ε, an exact decimal")
 	c.Flags().StringVar(&l.delta, "delta", "", "the limit's δ, an exact decimal")
+	c.Flags().StringVar(&l.rho, "rho", "", "the limit's ρ, an exact decimal, in place of ε and δ: for an account with the filter zcdp")
 }
 
 // change is what the flags say; what is not given is nil.
@@ -139,7 +141,7 @@ func (l *limitFlags) change() (c ledger.Change, err error) {
 	for _, f := range []struct {
 		name, text string
 		to         **big.Rat
-	}{{"--epsilon", l.epsilon, &c.Epsilon}, {"--delta", l.delta, &c.Delta}} {
+	}{{"--epsilon", l.epsilon, &c.Epsilon}, {"--delta", l.delta, &c.Delta}, {"--rho", l.rho, &c.Rho}} {
 		if f.text == "" {
 			continue
 		}
@@ -147,12 +149,31 @@ func (l *limitFlags) change() (c ledger.Change, err error) {
 			return c, fmt.Errorf("%s %w", f.name, err)
 		}
 	}
+	if c.Rho != nil && (c.Epsilon != nil || c.Delta != nil) {
+		return c, errors.New("--rho stands in place of --epsilon and --delta")
+	}
 	return c, nil
+}
+
+// whole is the limit of a change that says all of it.
+func (l *limitFlags) whole() (ledger.Limit, error) {
+	c, err := l.change()
+	switch {
+	case err != nil:
+		return ledger.Limit{}, err
+	case c.Rho != nil:
+		return ledger.Limit{Rho: c.Rho}, nil
+	case c.Epsilon == nil:
+		return ledger.Limit{}, errors.New("--epsilon is missing")
+	case c.Delta == nil:
+		c.Delta = new(big.Rat)
+	}
+	return ledger.Limit{Epsilon: c.Epsilon, Delta: c.Delta}, nil
 }
 
 func (e *environment) ledgerInit() *cobra.Command {
 	var k accountFlags
-	var l limitFlags
+	var l, life limitFlags
 	var o ledger.Opening
 	var keeps []string
 	c := &cobra.Command{
@@ -162,8 +183,13 @@ func (e *environment) ledgerInit() *cobra.Command {
 date, and, with --dataset, opens an account: one for each data set, unit of privacy
 and relation. It makes no folder. The filter says how the costs of jobs are added
 up, and never changes: basic adds ε and δ, zcdp adds ρ (Gaussian noise costs far
-less there), rdp adds Rényi divergences at fixed orders. A job on a data set
-without an account opens a basic one with its own limit.
+less there), rdp adds Rényi divergences at fixed orders. A limit in ρ (--rho)
+opens a zcdp account. A job on a data set without an account opens one with its own
+limit: a basic one, or a zcdp one where its limit is a ρ.
+
+With --slices-by the account has slices: one for each value of that column, such as a
+month. The limit is then that of each slice. --lifetime-epsilon, --lifetime-delta or
+--lifetime-rho limit all slices together, for a unit that is in each of them.
 
 With --two-person the limit of the account is raised by one person (ledger raise)
 and approved by another (ledger approve).
@@ -172,7 +198,8 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 (--keeps ""). Without --keeps the first job decides: see ledger keep.
 ` + whichLedger,
 		Example: `  dprelease ledger init sqlite:/srv/budget.db
-  dprelease ledger init --dataset ca-schools-2000 --relation replace-one --epsilon 3 --delta 1e-6 --filter zcdp`,
+  dprelease ledger init --dataset ca-schools-2000 --relation replace-one --epsilon 3 --delta 1e-6 --filter zcdp
+  dprelease ledger init --dataset trips --relation add-remove --slices-by month --rho 0.5 --lifetime-rho 6`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var key ledger.Key
@@ -184,17 +211,19 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 				if key, err = k.key(); err != nil {
 					return err
 				}
-				limit, err := l.change()
-				if err != nil {
+				if o.Limit, err = l.whole(); err != nil {
 					return err
 				}
-				if limit.Epsilon == nil {
-					return errors.New("--epsilon is missing")
+				if o.Limit.Rho != nil && !c.Flags().Changed("filter") {
+					o.Filter = ledger.ZCDP
 				}
-				if limit.Delta == nil {
-					limit.Delta = new(big.Rat)
+				if life != (limitFlags{}) {
+					all, err := life.whole()
+					if err != nil {
+						return errors.New(strings.Replace(err.Error(), "--", "--lifetime-", 1))
+					}
+					o.Lifetime = &all
 				}
-				o.Limit = ledger.Limit{Epsilon: limit.Epsilon, Delta: limit.Delta}
 			}
 			if o.Filter == ledger.RDP && len(o.Orders) == 0 {
 				o.Orders = ledger.DefaultOrders()
@@ -213,6 +242,9 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 	}
 	k.add(c)
 	l.add(c)
+	c.Flags().StringVar(&life.epsilon, "lifetime-epsilon", "", "the ε of the limit over all slices")
+	c.Flags().StringVar(&life.delta, "lifetime-delta", "", "the δ of the limit over all slices")
+	c.Flags().StringVar(&life.rho, "lifetime-rho", "", "the ρ of the limit over all slices")
 	e.byFlag(c)
 	c.Flags().StringVar(&o.Filter, "filter", ledger.Basic, "basic, zcdp or rdp")
 	c.Flags().Float64SliceVar(&o.Orders, "orders", nil, "the orders of an rdp account")
@@ -245,13 +277,25 @@ func (e *environment) act(c *cobra.Command, do func(context.Context, *ledger.Led
 			if err != nil {
 				return err
 			}
-			return e.say(showAccount(a), "%s: the limit is %s%s\n", key, a.Limit, waiting(a))
+			return e.say(showAccount(a), "%s: the limit is %s%s\n", a.Key, limitsOf(a), waiting(a))
 		})
 	}
 	k.add(c)
 	e.byFlag(c)
 	e.outputFlags(c, "print one JSON object")
 	return c
+}
+
+// limitsOf are an account's limits.
+func limitsOf(a *ledger.Account) string {
+	text := a.Limit.String()
+	if a.Slice.Column != "" {
+		text += " for each slice"
+	}
+	if a.Lifetime != nil {
+		text += ", and " + a.Lifetime.String() + " for all slices together"
+	}
+	return text
 }
 
 // waiting says what of an account waits for a second person.
@@ -270,28 +314,24 @@ func waiting(a *ledger.Account) string {
 	}
 }
 
-func proposed(p *ledger.Proposal) string { return limitText(p.Epsilon, p.Delta) }
-
-// limitText writes a limit that the chain holds as two exact fractions.
-func limitText(epsilon, delta string) string {
-	var l ledger.Limit
-	var ok, ok2 bool
-	l.Epsilon, ok = new(big.Rat).SetString(epsilon)
-	if l.Delta, ok2 = new(big.Rat).SetString(delta); !ok || !ok2 {
-		return "a limit that cannot be read"
+func proposed(p *ledger.Proposal) string {
+	if p.Life {
+		return p.LimitText.String() + " for all slices together"
 	}
-	return l.String()
+	return p.LimitText.String()
 }
 
 // ledgerLimit is raise or lower.
 func (e *environment) ledgerLimit(verb string) *cobra.Command {
 	var l limitFlags
 	var reason string
+	var life bool
 	c := &cobra.Command{
-		Use:   verb + " [LEDGER] --dataset ID --relation R [--epsilon E] [--delta D] --reason TEXT",
+		Use:   verb + " [LEDGER] --dataset ID --relation R [--epsilon E] [--delta D] [--rho P] --reason TEXT",
 		Short: strings.ToUpper(verb[:1]) + verb[1:] + " the limit of an account, for a reason that is recorded",
 		Long: verb + ` sets a new limit on an account; what is not given stays. Who did it and the reason
-become a part of the chain.`,
+become a part of the chain. In an account with slices it is the limit of each slice,
+and with --lifetime that of all slices together.`,
 		Example: "  dprelease ledger " + verb + ` --dataset ca-schools-2000 --relation replace-one --epsilon 4 \
     --reason "board decision of 12 May"`,
 	}
@@ -305,21 +345,22 @@ approves (ledger approve).`
 		if err != nil {
 			return nil, err
 		}
-		change.Raise, change.Reason = verb == "raise", oneLine(reason)
+		change.Raise, change.Reason, change.Life = verb == "raise", oneLine(reason), life
 		return led.SetLimit(ctx, key, change)
 	})
 	c.PreRunE = func(*cobra.Command, []string) error {
 		switch change, err := l.change(); {
 		case err != nil:
 			return err
-		case change.Epsilon == nil && change.Delta == nil:
-			return errors.New("--epsilon or --delta is missing")
+		case change.Epsilon == nil && change.Delta == nil && change.Rho == nil:
+			return errors.New("--epsilon, --delta or --rho is missing")
 		case oneLine(reason) == "":
 			return errors.New("--reason is missing; it is recorded")
 		}
 		return nil
 	}
 	l.add(c)
+	c.Flags().BoolVar(&life, "lifetime", false, "the limit of all slices together")
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	return c
 }

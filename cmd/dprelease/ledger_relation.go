@@ -97,6 +97,7 @@ the chain.
 	one.add(c)
 	c.Flags().StringVar(&other.dataset, "from", "", "the id of the other account's data set")
 	c.Flags().StringVar(&other.unit, "from-unit", job.UnitRow, "the other account's unit of privacy")
+	c.Flags().StringVar(&other.slices, "from-slices-by", "", "the column of the other account's slices, where it has slices")
 	c.Flags().StringVar(&other.relation, "from-relation", "", strings.Join([]string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}, " or "))
 	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	e.byFlag(c)

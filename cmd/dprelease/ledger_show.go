@@ -14,38 +14,51 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 )
 
 // shownAccount is an account for people and programs.
 type shownAccount struct {
-	Dataset  string           `json:"dataset"`
-	Unit     string           `json:"unit"`
-	Relation string           `json:"relation"`
-	Filter   string           `json:"filter"`
-	Epsilon  string           `json:"limit_epsilon"`
-	Delta    string           `json:"limit_delta"`
-	Two      bool             `json:"two_persons,omitempty"`
-	Pending  *ledger.Proposal `json:"pending,omitempty"`
-	Amounts  []shownAmount    `json:"amounts"`
-	Debits   int64            `json:"debits"`
-	Acts     []ledger.Act     `json:"acts,omitempty"` // everything but spending
-	Spends   []ledger.Spend   `json:"spends,omitempty"`
-	Samples  []shownSample    `json:"samples,omitempty"`
+	Dataset  string `json:"dataset"`
+	Unit     string `json:"unit"`
+	Relation string `json:"relation"`
+	SlicesBy string `json:"slices_by,omitempty"`
+	Filter   string `json:"filter"`
+	ledger.LimitText
+	Two     bool             `json:"two_persons,omitempty"`
+	Pending *ledger.Proposal `json:"pending,omitempty"`
+	// Amounts are about a unit of the account; where it has slices, about a unit in one
+	// slice, the largest one. Life is then about a unit that is in all slices (P26).
+	Amounts  []shownAmount     `json:"amounts"`
+	Life     []shownAmount     `json:"life,omitempty"`
+	Lifetime *ledger.LimitText `json:"lifetime,omitempty"`
+	Debits   int64             `json:"debits"`
+	Slices   []shownSlice      `json:"slices,omitempty"`
+	Acts     []ledger.Act      `json:"acts,omitempty"` // everything but spending
+	Spends   []ledger.Spend    `json:"spends,omitempty"`
+	Samples  []shownSample     `json:"samples,omitempty"`
 	// Keeps are the columns in which all neighbours agree that the account protects (P27).
 	Keeps []string `json:"keeps,omitempty"`
 
-	waiting string
+	limits, waiting string
+	tallies         []ledger.Tally
+	account         *ledger.Account
 }
 
 // shownAmount is in decimals: what is spent is rounded up, the rest down.
 type shownAmount struct {
 	Unit  string `json:"unit"`
-	Limit string `json:"limit"`
+	Limit string `json:"limit,omitempty"`
 	Spent string `json:"spent"`
-	Left  string `json:"left"`
+	Left  string `json:"left,omitempty"`
 	Exact string `json:"spent_exact"` // a fraction
+}
+
+// shownSlice is what one slice has spent, exactly.
+type shownSlice struct {
+	Is     string   `json:"is"`
+	Debits int64    `json:"debits"`
+	Exact  []string `json:"spent_exact"` // fractions, in the account's units
 }
 
 // rest is what is left, for people.
@@ -57,13 +70,29 @@ func (m shownAmount) rest() string {
 }
 
 func showAccount(a *ledger.Account) shownAccount {
-	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), Filter: a.Filter,
-		Epsilon: job.FormatAmount(a.Limit.Epsilon), Delta: job.FormatAmount(a.Limit.Delta), Debits: a.Debits,
-		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, waiting: waiting(a)}
-	for _, m := range a.Amounts() {
-		s.Amounts = append(s.Amounts, shownAmount{m.Unit, ledger.Down(m.Limit), ledger.Up(m.Spent), ledger.Down(m.Rest()), m.Spent.RatString()})
+	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), SlicesBy: a.Slice.Column, Filter: a.Filter,
+		LimitText: a.Limit.Decimals(), Debits: a.Debits,
+		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, limits: limitsOf(a), waiting: waiting(a), account: a}
+	s.Amounts = showAmounts(a.Amounts())
+	if a.Slice.Column != "" {
+		s.Life = showAmounts(a.Life())
+	}
+	if a.Lifetime != nil {
+		text := a.Lifetime.Decimals()
+		s.Lifetime = &text
 	}
 	return s
+}
+
+func showAmounts(all []ledger.Amount) (out []shownAmount) {
+	for _, m := range all {
+		one := shownAmount{Unit: m.Unit, Spent: ledger.Up(m.Spent), Exact: m.Spent.RatString()}
+		if m.Limit != nil {
+			one.Limit, one.Left = ledger.Down(m.Limit), ledger.Down(m.Rest())
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // shownLedger is what ledger show prints.
@@ -80,7 +109,11 @@ func (e *environment) ledgerShow() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show [LEDGER]",
 		Short: "Print what is left, and who spent what when",
-		Long:  "show prints every account of a ledger with its limit, what is spent and what is left, and every debit.\n" + whichLedger,
+		Long: `show prints every account of a ledger with its limit, what is spent and what is left,
+and every debit. Of an account with slices it prints what the largest slice has spent,
+which is the guarantee for a unit in one slice, and what all slices have spent together,
+for a unit that is in each of them; --json has every slice.
+` + whichLedger,
 		Example: `  dprelease ledger show job.yaml
   dprelease ledger show --dataset ca-schools-2000 --csv > spends.csv`,
 		Args: cobra.MaximumNArgs(1),
@@ -123,6 +156,14 @@ func readLedger(ctx context.Context, l *ledger.Ledger, dataset string) (*shownLe
 			continue
 		}
 		shown := showAccount(a)
+		if a.Slice.Column != "" {
+			if shown.tallies, err = l.Tallies(ctx, a.Key); err != nil {
+				return nil, err
+			}
+			for _, t := range shown.tallies {
+				shown.Slices = append(shown.Slices, showSlice(t))
+			}
+		}
 		for _, act := range acts {
 			if act.Account == a.ID {
 				shown.Acts = append(shown.Acts, act)
@@ -147,16 +188,15 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
-		fmt.Fprintf(w, "\n%s: per %s, %s, filter %s, limit ε %s, δ %s%s\n", a.Dataset, a.Unit, a.Relation, a.Filter, a.Epsilon, a.Delta, a.waiting)
+		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, a.limits, a.waiting)
 		if len(a.Keeps) > 0 {
 			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
-		for _, m := range a.Amounts {
-			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.Unit, m.Spent, m.rest(), m.Limit)
+		if err := a.writeAmounts(t); err != nil {
+			return err
 		}
-		if err := t.Flush(); err != nil {
+		if err := a.writeSlices(w); err != nil {
 			return err
 		}
 		for i, act := range a.Acts {
@@ -169,12 +209,12 @@ func (s *shownLedger) writeText(w io.Writer) error {
 			continue
 		}
 		fmt.Fprintln(w)
-		fmt.Fprintln(t, "  record\ttime\tby\tjob, releases\tstate\tcharged")
+		fmt.Fprintln(t, "  record\ttime\tby\tjob, releases\tstate\tcharged\t"+a.SlicesBy)
 		unfinished := false
 		for _, d := range a.Spends {
-			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\tε %s, δ %s\n", d.Release, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon), rise(d.Delta))
+			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t%s\tε %s, δ %s\t%s\n", d.Release, moment(d.At), d.By, d.Job, d.State, rise(d.Epsilon), rise(d.Delta), d.Slice)
 			for _, r := range d.Charges {
-				fmt.Fprintf(t, "  \t\t\t  %s\t\tε %s, δ %s on its own\n", r.Name, rise(r.Epsilon), rise(r.Delta))
+				fmt.Fprintf(t, "  \t\t\t  %s\t\tε %s, δ %s on its own\t\n", r.Name, rise(r.Epsilon), rise(r.Delta))
 			}
 			unfinished = unfinished || d.State == ledger.Debited || d.State == ledger.Abandoned
 		}
@@ -188,6 +228,7 @@ func (s *shownLedger) writeText(w io.Writer) error {
 			return err
 		}
 	}
+	s.writeTogether(w)
 	return nil
 }
 
@@ -197,11 +238,17 @@ func actText(a ledger.Act) string {
 	if who == "" {
 		who = "somebody"
 	}
-	limit := "ε " + a.Epsilon + ", δ " + a.Delta
+	limit := limitText(a.LimitText)
+	if a.Life {
+		limit += " for all slices together"
+	}
 	text := ""
 	switch a.What {
 	case "account":
 		text = "opened the account with the limit " + limit
+		if a.Lifetime != nil {
+			text += ", and " + limitText(*a.Lifetime) + " for all slices together"
+		}
 		if a.Two {
 			text += ", which two persons raise"
 		}
@@ -219,6 +266,8 @@ func actText(a ledger.Act) string {
 		text = fmt.Sprintf("approved what record %d asks for", a.Proposal)
 	case "rule":
 		text = "made it a rule that two persons raise the limit"
+	case "charge":
+		text = "charged what was spent elsewhere, " + chargedText(a.Charged)
 	case "keeps":
 		text = "let the account protect only neighbours that agree in " + strings.Join(a.Columns, ", ")
 		if len(a.Columns) == 0 {
@@ -229,6 +278,29 @@ func actText(a ledger.Act) string {
 		text += ": " + a.Reason
 	}
 	return who + " " + text
+}
+
+// limitText is a limit in decimals, for people.
+func limitText(l ledger.LimitText) string {
+	if l.Rho != "" {
+		return "ρ " + l.Rho
+	}
+	return "ε " + l.Epsilon + ", δ " + l.Delta
+}
+
+// chargedText is what a charge added, for people.
+func chargedText(all []ledger.ActCharge) string {
+	slices := 0
+	for _, c := range all {
+		slices += c.Slices
+	}
+	switch {
+	case slices == 0 && len(all) == 1:
+		return strings.Join(all[0].Cost, ", ")
+	case len(all) == 1:
+		return fmt.Sprintf("%s to each of %d slices", strings.Join(all[0].Cost, ", "), slices)
+	}
+	return fmt.Sprintf("to %d slices", slices)
 }
 
 // moment is a time of the chain without the parts of a second.
@@ -252,7 +324,7 @@ func rise(x float64) string {
 func (s *shownLedger) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	lines := [][]string{{"record", "time", "by", "dataset", "unit", "relation", "job", "digest", "state", "releases", "epsilon", "delta"}}
+	lines := [][]string{{"record", "time", "by", "dataset", "unit", "relation", "job", "digest", "state", "releases", "epsilon", "delta", "slice"}}
 	for _, a := range s.Accounts {
 		for _, d := range a.Spends {
 			var names []string
@@ -260,7 +332,7 @@ func (s *shownLedger) writeCSV(w io.Writer) error {
 				names = append(names, r.Name)
 			}
 			lines = append(lines, []string{strconv.FormatInt(d.Release, 10), d.At, d.By, a.Dataset, a.Unit, a.Relation, d.Job, d.Digest, d.State,
-				strings.Join(names, " "), number(d.Epsilon), number(d.Delta)})
+				strings.Join(names, " "), number(d.Epsilon), number(d.Delta), d.Slice})
 		}
 	}
 	return c.WriteAll(lines)

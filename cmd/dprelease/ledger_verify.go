@@ -76,8 +76,7 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 		}
 	} else {
 		for _, f := range found {
-			code := strings.ToUpper(strings.ReplaceAll(f.Code, "-", "_"))
-			e.tell(e.errw, "dprelease: LEDGER_%s: %s: %s\n", code, f.Where, f.What)
+			e.tell(e.errw, "dprelease: %s: %s: %s\n", findingCode(f), f.Where, f.What)
 		}
 		for _, t := range v.Turns() {
 			if err := e.say(nil, "%s\n", turnText(t)); err != nil {
@@ -91,9 +90,14 @@ func (e *environment) verdict(v *ledger.Auditor, releases int) error {
 		}
 	}
 	if exit != exitDone {
-		return failed{exit}
+		return e.ended(unspent(exit, findingCode(found[0]), fmt.Sprintf("%d findings", len(found))))
 	}
 	return nil
+}
+
+// findingCode is the code word of a finding.
+func findingCode(f ledger.Finding) string {
+	return "LEDGER_" + strings.ToUpper(strings.ReplaceAll(f.Code, "-", "_"))
 }
 
 func (e *environment) ledgerExport() *cobra.Command {

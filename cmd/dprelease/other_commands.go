@@ -45,7 +45,10 @@ argument, a file or standard input, and answers with the guarantee.`,
 			if err != nil {
 				return e.printed(err)
 			}
-			return exited(exit)
+			if exit == exitDone {
+				return nil
+			}
+			return e.ended(unspent(exit, accountCodes[exit], ""))
 		},
 	}
 	c.Flags().StringVarP(&o.File, "file", "f", "", "the file that holds the question; - is standard input")
@@ -54,6 +57,9 @@ argument, a file or standard input, and answers with the guarantee.`,
 	c.Flags().StringVar(&o.Plot, "plot", "", "draw δ against ε into this .svg or .png file")
 	return c
 }
+
+// accountCodes are the words for the exit codes of the accountant.
+var accountCodes = map[int]string{account.ExitFailed: "OUTPUT", account.ExitUsage: "USAGE", account.ExitInvalid: "INVALID_QUESTION"}
 
 // exited is what a command returns that knows its exit code.
 func exited(exit int) error {

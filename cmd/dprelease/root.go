@@ -82,12 +82,13 @@ func strict(root *cobra.Command, args []string) {
 func (e *environment) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "dprelease",
-		Short: "Differentially private releases from Arrow and Parquet tables",
+		Short: "Differentially private releases from Parquet, Arrow and CSV tables",
 		Long: `dprelease reads a job: a table, what is publicly known about it, samples to draw,
 and releases to make from them. It prices the job without touching the data,
 draws the samples, runs each mechanism in a process of its own, adds the noise
 itself, and writes the releases with a report of what they cost in privacy.`,
-		Example: `  dprelease check job.yaml          what is wrong with a job
+		Example: `  dprelease init t.csv -o job.yaml  a first job, from the names of a table's columns
+  dprelease check job.yaml          what is wrong with a job
   dprelease plan job.yaml           what it would cost, without reading the data
   dprelease run job.yaml            make the releases
   dprelease run --json job.yaml     one JSON line for each event, for schedulers
@@ -101,14 +102,14 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema or version")
+			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema, init or version")
 		},
 	}
 	root.SetVersionTemplate("dprelease {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.version(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.mechanism())
 	return root
 }
 

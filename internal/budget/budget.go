@@ -45,7 +45,15 @@ const defaultWait = 10 * time.Minute
 // published again, or nil where there is none. It waits for a run that is at work.
 func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
-		return b.Ledger.Look(ctx, b.key, b.contentText(), b.former...)
+		s, err := b.Ledger.Look(ctx, b.key, b.contentText(), b.former...)
+		if err != nil || s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
+			return s, err
+		}
+		q, err := b.request()
+		if err == nil {
+			s.Compare, err = b.Ledger.Revised(ctx, q)
+		}
+		return s, err
 	})
 	switch {
 	case err != nil:
@@ -85,10 +93,15 @@ func (b *Budget) taken(files []ledger.File) error {
 	dir := b.plan.Job.Output.Dir
 	problem := func(message, hint string) error { return failure.InJob(b.plan.Job, "output.dir", message, hint) }
 	r, ok := output.StoredReport(dir)
+	slice := plan.AccountOf(b.plan.Job).Slice
 	mine := ok && (r.Job.Digest == b.plan.Job.Digest() || slices.Contains(b.plan.Job.FormerDigests(), r.Job.Digest))
 	switch {
 	case len(files) > 0 && mine:
 		return problem("holds these releases, but "+output.Difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
+	case mine && slice.Is != "":
+		return problem("holds what this job released of "+slice.String()+" before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; a revision of the slice is a new release and spends again")
+	case ok && r.Job.Name == b.plan.Job.Name && r.Dataset.Slice != nil && slice.Is != "" && *r.Dataset.Slice != (report.Slice{Column: slice.Column, Is: slice.Is}):
+		return problem("holds what this job released of another slice, "+r.Dataset.Slice.Column+" = "+r.Dataset.Slice.Is+"; it is never overwritten", "name a folder for each slice, with the variable that names the slice in it")
 	case mine:
 		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; on other data the run is a new release and spends again")
 	case ok && r.Job.Name == b.plan.Job.Name && r.Job.Digest != "":
@@ -105,11 +118,10 @@ func (b *Budget) taken(files []ledger.File) error {
 // Debit makes the spend durable; nothing is drawn before it returns. It returns an
 // outcome where another run was faster.
 func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Folder) (*Earlier, error) {
-	q, err := request(b.plan, b.ids)
+	q, err := b.request()
 	if err != nil {
 		return nil, err
 	}
-	q.Plan, q.Former, q.Again, q.Lease = b.key, b.former, b.options.Again, b.options.Lease
 	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
 		q.Host, err = os.Hostname()
 	}
@@ -132,6 +144,14 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 	}
 	b.Ticket = s.Ticket
 	return nil, nil
+}
+
+// request is what the run asks of the ledger.
+func (b *Budget) request() (ledger.Request, error) {
+	q, err := request(b.plan, b.ids)
+	q.Plan, q.Former, q.Again, q.Lease, q.Revise = b.key, b.former, b.options.Again, b.options.Lease, b.options.Revise
+	q.Content, q.Columns = b.contentText(), b.columns
+	return q, err
 }
 
 // wait asks until the answer is final: it finds out what the data are where the
@@ -238,6 +258,7 @@ func (b *Budget) Account() *report.Budget {
 // Options say how a run uses its ledger. See pipeline.Options for those that a user sets.
 type Options struct {
 	Again        bool
+	Revise       bool
 	Wait         time.Duration
 	CreateLedger bool
 	LockWait     time.Duration

@@ -3,6 +3,8 @@ package budget
 import (
 	"context"
 	"encoding/hex"
+	"maps"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/table"
@@ -17,7 +19,9 @@ func (b *Budget) contentText() string {
 }
 
 // fingerprint finds out what the data are: every stored byte of the columns that the
-// job reads. It reads those that no scan has read, and decodes none of them.
+// job reads. It reads those that no scan has read, and decodes none of them. Of a slice
+// they are the values in its rows: the files may hold other slices, and gain more. What
+// two accounts have in common is told by the stored bytes in any case.
 func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 	key := table.Key(b.Ledger.ContentKey())
 	f, err := t.Content.Fingerprint(ctx, key)
@@ -32,6 +36,11 @@ func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 		digest := each[c.Name]
 		b.columns[i].Digest = hex.EncodeToString(digest[:])
 	}
+	if b.plan.Job.Dataset.Slice != nil {
+		if f, err = t.SliceContent(ctx, key, slices.Collect(maps.Keys(each))); err != nil {
+			return err
+		}
+	}
 	b.content = &f
 	return nil
 }
@@ -43,9 +52,15 @@ func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err 
 		// Known from before the debit; the scans notice a change since.
 		return func(err error) error { return err }
 	}
-	inner, cancel := context.WithCancel(ctx)
+	return beside(ctx, t.Content.Ahead, func() error { return b.fingerprint(ctx, t) })
+}
+
+// beside carries out work while a table is drawn from. What it returns waits for the end
+// of the work, cuts it off where the draws failed with err, and otherwise carries out last.
+func beside(ctx context.Context, work func(context.Context) error, last func() error) func(err error) error {
+	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
-	go func() { done <- t.Content.Ahead(inner) }()
+	go func() { done <- work(ctx) }()
 	return func(err error) error {
 		if err != nil {
 			cancel()
@@ -58,6 +73,6 @@ func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err 
 		case mine != nil:
 			return mine
 		}
-		return b.fingerprint(ctx, t)
+		return last()
 	}
 }

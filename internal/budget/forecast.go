@@ -20,7 +20,7 @@ import (
 func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	limit := plan.LimitOf(p.Job)
 	q := ledger.Request{
-		Account: plan.AccountOf(p.Job), Opening: ledger.Opening{Filter: ledger.Basic, Limit: limit}, Own: &limit,
+		Account: plan.AccountOf(p.Job), Opening: opening(p.Job), Own: &limit, OwnLife: plan.LifetimeOf(p.Job),
 		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
 	}
 	for _, d := range p.AllKept() {
@@ -33,7 +33,21 @@ func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	for _, r := range p.Releases() {
 		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
 	}
+	for _, d := range p.Draws {
+		for _, k := range d.Keys {
+			q.Charges = append(q.Charges, ledger.Charge{Name: k.Job.Name + " (keys)", Epsilon: k.Answer.Epsilon, Delta: k.Answer.Delta})
+		}
+	}
 	return q, nil
+}
+
+// opening is what the account of a job is opened with by its first job.
+func opening(j *job.Job) ledger.Opening {
+	o := ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(j), Lifetime: plan.LifetimeOf(j)}
+	if o.Limit.Rho != nil {
+		o.Filter = ledger.ZCDP
+	}
+	return o
 }
 
 // columnTags returns the columns by which the ledger sees that two accounts spend on
@@ -51,7 +65,7 @@ func columnTags(p *plan.Plan, l *ledger.Ledger, t *run.OpenedTable) []ledger.Col
 	var out []ledger.Column
 	for _, name := range names {
 		if !slices.Contains(p.Keeps(), name) {
-			out = append(out, ledger.Column{Name: name, Tag: l.Tag(name, t.Rows())})
+			out = append(out, ledger.Column{Name: name, Tag: l.Tag(name, t.Table.Rows())})
 		}
 	}
 	return out
@@ -63,7 +77,7 @@ func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
 	if err != nil {
 		return nil, err
 	}
-	account := ledger.Unopened(plan.AccountOf(p.Job), ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(p.Job)})
+	account := ledger.Unopened(plan.AccountOf(p.Job), opening(p.Job))
 	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
 	var known *ledger.Error
 	switch {
@@ -81,18 +95,20 @@ func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
-	all, err := l.Accounts(ctx)
+	others, err := l.OfDataset(ctx, account.Dataset)
 	if err != nil {
 		return nil, failure.OfLedger(ctx, err)
 	}
-	others := 0
-	for _, a := range all {
-		switch {
-		case a.Key == account.Key:
-			account = a
-		case a.Dataset == account.Dataset && a.Debits > 0:
-			others++
-		}
+	others = slices.DeleteFunc(others, func(a *ledger.Account) bool { return a.Is(account.Key) || a.Debits == 0 })
+	open, err := l.Account(ctx, account.Key)
+	if err == nil && open == nil {
+		err = l.MayOpen(ctx, account.Key)
+	}
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	if open != nil {
+		account = open
 	}
 	if account.Keeps != nil && !standing.Compare {
 		if err := ledger.KeptWithin(account.Key, account.Keeps, p.Keeps()); err != nil {
@@ -100,8 +116,8 @@ func Forecast(ctx context.Context, p *plan.Plan) (*report.Budget, error) {
 		}
 	}
 	b, err := fits(ctx, p, account, at, l.ID(), standing)
-	if err == nil && others > 0 {
-		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
+	if err == nil && len(others) > 0 {
+		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
 	}
 	return b, err
 }
@@ -119,7 +135,7 @@ func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, at ledger.Addres
 	own := plan.LimitOf(p.Job)
 	// A plan that was released may cost nothing: that depends on the data, which a
 	// plan does not read.
-	refused := a.Admit(cost, &own, nil)
+	refused := a.Admit(cost, &own, plan.LifetimeOf(p.Job))
 	if refused != nil && !s.Compare {
 		return nil, failure.OfLedger(ctx, refused)
 	}
@@ -135,11 +151,16 @@ func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, at ledger.Addres
 	if a.Keeps == nil {
 		b.Keeps = p.Keeps() // the first job decides
 	}
+	again := "it would spend again"
+	if refused != nil {
+		again = "it would not fit"
+	}
+	if slice := a.Slice.Is; slice != "" {
+		again = "the run asks for --revise, because it would be a revision of " + a.Slice.String() + ": " + again
+	}
 	switch {
-	case s.Compare && refused != nil:
-		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would not fit"
 	case s.Compare:
-		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data it would spend again"
+		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " + again
 	case s.Busy:
 		b.Note = "a run of this plan is at work"
 	case s.Unfinished:
@@ -150,15 +171,26 @@ func fits(ctx context.Context, p *plan.Plan, a *ledger.Account, at ledger.Addres
 
 // budgetReport is an account with a cost spent, or not yet spent, on it.
 func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
-	out := &report.Budget{Filter: a.Filter, LimitEpsilon: job.FormatAmount(a.Limit.Epsilon), LimitDelta: job.FormatAmount(a.Limit.Delta)}
+	limit := a.Limit.Decimals()
+	out := &report.Budget{Filter: a.Filter, LimitEpsilon: limit.Epsilon, LimitDelta: limit.Delta, LimitRho: limit.Rho}
 	units := a.Units()
 	costOf := map[string]*big.Rat{}
 	for i, c := range cost {
 		costOf[units[i]] = c
 	}
-	for _, m := range a.Amounts() {
-		out.Amounts = append(out.Amounts, report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent),
-			Limit: ledger.Down(m.Limit), Left: ledger.Down(m.Rest())})
+	amounts := func(all []ledger.Amount) (out []report.Amount) {
+		for _, m := range all {
+			one := report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent)}
+			if m.Limit != nil {
+				one.Limit, one.Left = ledger.Down(m.Limit), ledger.Down(m.Rest())
+			}
+			out = append(out, one)
+		}
+		return out
+	}
+	out.Amounts = amounts(a.Amounts())
+	if a.Slice.Column != "" {
+		out.Slices = &report.Slices{Count: a.Slices, Largest: amounts(a.LargestSlice()), Life: amounts(a.Life())}
 	}
 	return out
 }

@@ -37,10 +37,16 @@ func NewIDs(p *plan.Plan) (map[string]string, error) {
 	return ids, nil
 }
 
-// identify finds out what the whole table is: all columns, whatever the job reads,
-// so that later jobs with other columns can compare.
+// identify finds out what the whole table is, or the whole slice: all columns, whatever the
+// job reads, so that later jobs with other columns can compare.
 func (b *Budget) identify(ctx context.Context, t *run.OpenedTable) error {
-	f, err := t.Table.Fingerprint(ctx, t.Table.Whole(), table.Key(b.Ledger.ContentKey()))
+	of := t.Table.Fingerprint
+	if b.plan.Job.Dataset.Slice != nil {
+		of = func(ctx context.Context, columns []string, key table.Key) (table.Fingerprint, error) {
+			return t.SliceContent(ctx, key, columns)
+		}
+	}
+	f, err := of(ctx, t.Table.Whole(), table.Key(b.Ledger.ContentKey()))
 	if err == nil {
 		b.whole = hex.EncodeToString(f[:])
 	}
@@ -82,29 +88,13 @@ func (b *Budget) WholeBeside(ctx context.Context, t *run.OpenedTable, r *run.Run
 	if !b.plan.KeepsAny() {
 		return func(err error) error { return err }
 	}
-	inner, cancel := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() {
+	identify := func(ctx context.Context) error {
 		if b.whole != "" {
-			done <- nil
-			return
+			return nil
 		}
-		done <- b.identify(inner, t)
-	}()
-	return func(err error) error {
-		if err != nil {
-			cancel()
-		}
-		mine := <-done
-		cancel()
-		switch {
-		case err != nil:
-			return err
-		case mine != nil:
-			return mine
-		}
-		return b.takeDown(r)
+		return b.identify(ctx, t)
 	}
+	return beside(ctx, identify, func() error { return b.takeDown(r) })
 }
 
 // takeDown collects the rows of the draws that this run keeps.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/failure"
@@ -84,8 +83,8 @@ func spentAt(ctx context.Context, a ledger.Address, dataset string) bool {
 		return !errors.As(err, &known) || known.Code != ledger.CodeMissing
 	}
 	defer l.Close()
-	all, err := l.Accounts(ctx)
-	return err != nil || slices.ContainsFunc(all, func(a *ledger.Account) bool { return a.Dataset == dataset })
+	all, err := l.OfDataset(ctx, dataset)
+	return err != nil || len(all) > 0
 }
 
 // address is where the ledger is, for the report. A path that the job names relative

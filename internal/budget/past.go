@@ -52,7 +52,7 @@ func (r Remembered) Kept(ctx context.Context, j *job.Job, wanted map[string]job.
 			if err != nil {
 				return err
 			}
-			if k != nil && k.Account == a.ID && !k.Collected() {
+			if k != nil && k.Account == a.ID && k.Slice == a.Slice.Is && !k.Collected() {
 				found[name] = k
 			}
 		}

@@ -114,6 +114,7 @@ func TestBrokenProcesses(t *testing.T) {
 		"half-sensitivity": "l1-sensitivity", "realised-n": "result", "local-for-smooth": "smooth-sensitivity",
 		"realised-batch": "l2-sensitivity", "nan": "nonfinite", "crash": "error", "plan-by-clock": "plan",
 		"calls-by-data": "calls", "own-noise-small": "epsilon", "chatty": "output", "dying": "panic",
+		"sum-wrong-cap": "l1-sensitivity", "sum-biased-rounding": "linear", "sum-group-left-out": "groups",
 	} {
 		if testing.Short() && !slices.Contains([]string{"half-sensitivity", "realised-n", "crash", "chatty", "dying"}, name) {
 			continue // the fast tier of sdktest looks for them in its own process
@@ -125,6 +126,12 @@ func TestBrokenProcesses(t *testing.T) {
 			requests, err := sdktest.Requests(t.Context(), p, 1)
 			if err != nil {
 				t.Fatal(err)
+			}
+			switch name { // what the fault is about comes first
+			case "sum-wrong-cap":
+				requests = slices.DeleteFunc(requests, func(r sdk.PlanRequest) bool { return r.Public.Cap == nil || r.Public.Cap.Rows == 1 })
+			case "sum-group-left-out":
+				requests = slices.DeleteFunc(requests, func(r sdk.PlanRequest) bool { return !strings.Contains(string(r.Params), `"by":"g"`) })
 			}
 			// One request is enough here: all of them are tried in the process of the suite.
 			cfg := sdktest.Config{Seed: 1, Requests: requests[:1], Pairs: 25, Releases: -1, Runs: 400, Shrink: 4}

@@ -151,14 +151,7 @@ func OfLedger(ctx context.Context, err error) error {
 		// off is LEDGER_UNKNOWN, and says so.
 		return New(ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
 	case errors.As(err, &known):
-		exit := ExitLedger
-		switch known.Code {
-		case ledger.CodeExhausted, ledger.CodeFilter, ledger.CodeKept, ledger.CodeSame:
-			exit = ExitBudget
-		case ledger.CodeChanged:
-			exit = ExitSource
-		}
-		f := New(exit, known.Code, "%s", known.Message)
+		f := New(CodeOf(known.Code).Exit, known.Code, "%s", known.Message)
 		if known.Code == ledger.CodeUnknown {
 			f.Spent = SpentUnknown
 		}

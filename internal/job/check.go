@@ -41,6 +41,7 @@ func check(j *Job, o Options) Problems {
 	k.names("plugins", len(j.Plugins), func(i int) (string, string) {
 		return j.Plugins[i].Name, lang.Key("plugins", j.Plugins[i].Name)
 	})
+	k.grants()
 	k.releases()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms)
@@ -90,7 +91,7 @@ func (k *checker) mechanisms(builtins []string) {
 	}
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
-		if r.Mechanism != "" && !isKnown[r.Mechanism] {
+		if r.Mechanism != "" && !isKnown[r.Mechanism] && !strings.Contains(r.Mechanism, "@") { // the catalog is asked for those
 			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known), "known mechanisms", known),
 				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}
@@ -153,6 +154,24 @@ func (k *checker) dataset() {
 	}
 	if c := d.Collected; c != nil && d.Size > 0 && c.Population > 0 && c.Population < d.Size {
 		k.wrong("dataset.collected.population", "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
+	}
+	k.slice()
+}
+
+// slice refuses what does not go with slices (P26), or only with them.
+func (k *checker) slice() {
+	d := &k.j.Dataset
+	switch c := d.Collected; {
+	case d.Slice == nil && c != nil && c.EachSlice:
+		k.wrong("dataset.collected.each_slice", "leave it out", "is for a job with dataset.slice")
+	case d.Slice == nil && k.j.Budget.Lifetime != nil:
+		k.wrong("budget.lifetime", "say limit", "is for a job with dataset.slice")
+	case d.Slice == nil:
+	case d.Slice.Is == "" && k.j.Has("dataset.slice.is"):
+		k.wrong("dataset.slice.is", "", "must not be empty")
+	case c != nil && !c.EachSlice:
+		k.wrong("dataset.collected", "say each_slice: true if each slice was drawn by itself; otherwise leave collected out: each slice is then charged without what the collection buys",
+			"one collection for several slices buys no privacy slice by slice: who is in one slice tells who is in the others")
 	}
 }
 

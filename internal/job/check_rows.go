@@ -158,13 +158,13 @@ func (k *checker) computed(path string, c *Column) {
 		c.Holds = Timestamp
 	}
 	switch {
-	case c.Holds == Text && c.Domain != nil || c.Holds == Number && c.Lower != nil:
+	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && c.Lower != nil:
 		c.Holds = "" // bounds and domains say it
 	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
 		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is no number")
 		c.Lower, c.Upper = nil, nil
 	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
-		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts, and the expression is no text")
+		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
 	}
 }
 
@@ -211,6 +211,10 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 		}
 		out := formula.Column{Name: c.Name, Type: formula.Text, Domain: c.Domain}
 		switch {
+		case c.Derived != nil && folded == after && c.Derived.As.Formula != nil: // as it is computed, whatever becomes of it
+			out.Type, out.Domain = c.Derived.As.Formula.Type, c.Derived.As.Formula.Domain
+			all = append(all, out)
+			continue
 		case c.Domain != nil:
 		case c.Type == Number || c.Holds == Number || c.Lower != nil:
 			out.Type = formula.Number
@@ -297,8 +301,39 @@ func (k *checker) fold(f Fold) {
 	}
 }
 
-// maxCells is the most cells of a release.
-const maxCells = 1 << 20
+// maxCells is the most cells of a release, maxKeyed of one whose cells are selected: a
+// mechanism is asked about all that there may be before the budget is spent, in one
+// message.
+const (
+	maxCells = 1 << 20
+	maxKeyed = 1 << 18
+)
+
+// selectable reports whether the values of a column may be selected, and remembers it: one
+// column of a release may.
+func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
+	switch {
+	case *unlisted != "":
+		k.wrong(at, "say the domain of one of them, or derive one column from both", "%s and %s have no public list of values, and the values of one column can be selected", lang.Shown(*unlisted), lang.Shown(c.Name))
+		return false
+	case c.Holds == Bool:
+		k.wrong(at, `say domain: ["false", "true"] in the place of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
+		return false
+	case c.Lower != nil:
+		k.wrong(at, "cut it into bins", "%s is a number with bounds: no value of it is a group", lang.Shown(c.Name))
+		return false
+	}
+	*unlisted = c.Name
+	return true
+}
+
+// atMost is how many values a release has at most in its column without a list.
+func (k *checker) atMost(r *Release) int64 {
+	if o := k.j.Keyed(r); o != nil {
+		return o.Keys.AtMost
+	}
+	return 1
+}
 
 // rowsOf checks which rows a release counts, and its groups.
 func (k *checker) rowsOf(i int, r *Release) {
@@ -313,7 +348,7 @@ func (k *checker) rowsOf(i int, r *Release) {
 	if r.Other != "" && len(r.By) == 0 {
 		k.wrong(lang.Key(path, "other"), "say by, too", "is the name of a group, and there are no groups")
 	}
-	cells := big.NewInt(1)
+	cells, unlisted := big.NewInt(1), ""
 	for n, name := range r.By {
 		at := lang.Item(lang.Key(path, "by"), n)
 		c, ok := d.Column(name)
@@ -321,8 +356,11 @@ func (k *checker) rowsOf(i int, r *Release) {
 		case name == "":
 		case !ok:
 			k.wrong(at, lang.DidYouMean(name, k.categories()), "%s is no declared column", lang.Shown(name))
+		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
+			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
+		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil:
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
-			k.wrong(at, "cut numbers into bins, or say a domain", "%s is no category: groups need a public list of values", lang.Shown(name))
+			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is no category: groups need a public list of values", lang.Shown(name))
 		case d.Folds() && d.FoldOf(name) == "" && (c.Derived == nil || !c.Derived.AfterFold):
 			k.wrong(at, "say in dataset.fold how it is folded", "%s has no fold: a unit may have several values", lang.Shown(name))
 		default:
@@ -332,7 +370,14 @@ func (k *checker) rowsOf(i int, r *Release) {
 			}
 		}
 	}
-	if cells.Cmp(big.NewInt(maxCells)) > 0 {
+	most := big.NewInt(maxCells)
+	if unlisted != "" {
+		most = big.NewInt(maxKeyed)
+	}
+	k.keys(i, r)
+	if cells.Cmp(most) > 0 && unlisted != "" {
+		k.wrong(lang.Key(path, "by"), "say a smaller keys.at_most, or group by fewer columns", "makes up to %s groups, and a release with keys has at most %d", cells, maxKeyed)
+	} else if cells.Cmp(most) > 0 {
 		k.wrong(lang.Key(path, "by"), "group by fewer columns, or by coarser ones", "makes %s groups, and a release has at most %d", cells, maxCells)
 	}
 }

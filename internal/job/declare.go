@@ -29,6 +29,10 @@ func language() kind[Job] {
 		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
 			func(j *Job) *[]Plugin { return &j.Plugins },
 			"Mechanisms that do not come with dprelease, by the name that releases use"),
+		fileKey("catalog", func(j *Job) *string { return &j.Catalog }, nil,
+			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json")),
+		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
+			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required()),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
@@ -53,7 +57,9 @@ func budget() kind[Budget] {
 			"The address of the ledger that keeps the account. ${NAME} is replaced. The ledger must exist: dprelease ledger init makes it. Without this key the ledger is dprelease.db in the folder of the job, which the first run makes",
 			example("sqlite:ledger.db")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend together", required()),
+			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
+		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
+			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
 	)
 }
 
@@ -77,11 +83,15 @@ func release() kind[Release] {
 		key("having", expression(), func(r *Release) *Expression { return &r.Having },
 			"A condition on the folded values of a unit, where dataset.fold makes one row of each unit", example(`"fare > 100"`)),
 		key("by", distinct(list(text(), 1)), func(r *Release) *[]string { return &r.By },
-			"Columns with a public domain. The mechanism is run for each combination of their values, and every combination is released, empty ones too", example("[region, sex]")),
+			"Columns with a public domain. The mechanism is run for each combination of their values, and every combination is released, empty ones too. One column may have no domain, only a type: keys says how its values are selected", example("[region, sex]")),
 		key("other", text(), func(r *Release) *string { return &r.Other },
 			"What a further group is called that holds the rows in no other group. Without it these rows are left out", example("other")),
+		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
+			"How the values of a group column without a domain are found: by a private selection. docs/keys.md says which values appear"),
+		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
+			"Blanks the groups whose noisy number of units is small. It looks at nothing that is not released, so it costs nothing"),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
-			"The mechanism: a built-in one, or a name under plugins", required(), example("mean")),
+			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism. Its own JSON Schema says which there are", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
@@ -100,6 +110,10 @@ func plugin() kind[Plugin] {
 			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s")),
+		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
+			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]")),
+		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
+			"The most memory that each of its processes may hold. Without this key it is half of the machine's", example("2GiB")),
 	)
 }
 

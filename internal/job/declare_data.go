@@ -134,5 +134,7 @@ func collected() kind[Collected] {
 			"How the table was drawn from its population", required(), example("srswor")),
 		key("population", count("1"), func(c *Collected) *int64 { return &c.Population },
 			"The public number of units in the population", required(), example("250000")),
+		key("each_slice", flag(), func(c *Collected) *bool { return &c.EachSlice },
+			"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy slice by slice", otherwise("false")),
 	)
 }

@@ -112,6 +112,12 @@ func (j *Job) canonical() canon {
 		c.set("having", r.Having.canonical(), r.Having.Said())
 		c.set("by", r.By, len(r.By) > 0)
 		c.set("other", r.Other, r.Other != "")
+		if k := r.Keys; k != nil {
+			c["keys"] = canon{"epsilon": exact(k.Guarantee.Epsilon), "delta": exact(k.Guarantee.Delta), "at_most": k.AtMost, "from": k.From}
+		}
+		if s := r.Suppress; s != nil {
+			c["suppress"] = canon{"below": exact(s.Below), "column": s.Column}
+		}
 		releases[i] = c
 	}
 	return canon{
@@ -150,7 +156,9 @@ func (d *Dataset) canonical() canon {
 		out["missing_texts"] = texts
 	}
 	if d.Collected != nil {
-		out["collected"] = canon{"method": d.Collected.Method, "population": d.Collected.Population}
+		c := canon{"method": d.Collected.Method, "population": d.Collected.Population}
+		c.set("each_slice", true, d.Collected.EachSlice)
+		out["collected"] = c
 	}
 	return out
 }

@@ -24,7 +24,11 @@ type Job struct {
 	Samples  []Sample // in the order of the file
 	Releases []Release
 	Plugins  []Plugin
-	Output   Output
+	// Catalog is the file of the plugins that somebody approved, "" where there is none.
+	Catalog string
+	// Sandbox says how mechanisms are confined: one of Sandboxes.
+	Sandbox string
+	Output  Output
 	// Publication is what the report says of itself, nil where the job says nothing.
 	Publication *Publication
 	// Variables are those that the job declares, with the values that they have in it. They
@@ -166,12 +170,17 @@ type Frame struct {
 type Collected struct {
 	Method     Method
 	Population int64
+	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
+	EachSlice bool
 }
 
 // Budget is the account that the job spends from.
 type Budget struct {
-	Ledger Secret // as the job writes it, empty where the job names none
-	Limit  Guarantee
+	Ledger Secret    // as the job writes it, empty where the job names none
+	Limit  Guarantee // of each slice, where the job names one
+	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
+	// for none.
+	Lifetime *Guarantee
 }
 
 // Guarantee is one exact (ε, δ) point.
@@ -187,6 +196,8 @@ type Release struct {
 	Having    Expression // a condition on the folded values of a unit
 	By        []string
 	Other     string // what the cell of rows in no other cell is called, "" where there is none
+	Keys      *Keys  // how the values of a group column are found, nil where all are listed
+	Suppress  *Suppress
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
@@ -200,6 +211,18 @@ type Plugin struct {
 	SHA256           string // 64 hex digits in lower case
 	AllowSelfNoising bool
 	Timeout          time.Duration
+	Reads            []string // files and folders that its processes may read
+	Memory           int64    // bytes that each of its processes may hold; 0: the host's default
+	// Approval is what a catalog says of it, nil where the job names the file itself.
+	Approval *Approval
+}
+
+// Approval is what the approval of a plugin holds it to.
+type Approval struct {
+	Mechanism   string   // the mechanism of the plugin that was approved
+	Description string   // the digest of what it says it is
+	Names       []string // what the columns of its results may be called
+	Texts       []string // its other words that may reach a report
 }
 
 // Publication holds the words of a report.

@@ -18,12 +18,18 @@ type Output struct {
 type Debit struct {
 	Plan, Hash string
 	Cost       *big.Rat
+	Slice      string // "" in an account without slices
 }
 
 // State is what a recovered ledger says of one account.
 type State struct {
 	Spent, Limit *big.Rat
 	Debits       map[int64]Debit
+	// Slices is what each slice has spent, nil in an account without slices. Limit is then
+	// that of a slice, Largest what the account says of the largest one, and Lifetime the
+	// limit of Spent, nil for none.
+	Slices            map[string]*big.Rat
+	Largest, Lifetime *big.Rat
 }
 
 // Check says what is wrong with a state and with all that is visible; before is
@@ -40,7 +46,10 @@ func Check(s State, visible []Output, before *big.Rat) (wrong []string) {
 	if s.Spent.Cmp(sum) != 0 {
 		say("spent is %s, the debits add up to %s", s.Spent.RatString(), sum.RatString())
 	}
-	if s.Spent.Cmp(s.Limit) > 0 {
+	switch {
+	case s.Slices != nil:
+		wrong = append(wrong, s.slices()...)
+	case s.Spent.Cmp(s.Limit) > 0:
 		say("spent %s of %s", s.Spent.RatString(), s.Limit.RatString())
 	}
 	values := map[[2]string]string{}
@@ -69,6 +78,40 @@ func Check(s State, visible []Output, before *big.Rat) (wrong []string) {
 	}
 	if s.Spent.Cmp(due) < 0 {
 		say("spent %s, and what is visible cost %s", s.Spent.RatString(), due.RatString())
+	}
+	return wrong
+}
+
+// slices says what is wrong with what slices have spent.
+func (s *State) slices() (wrong []string) {
+	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	sums := map[string]*big.Rat{}
+	for _, d := range s.Debits {
+		if sums[d.Slice] == nil {
+			sums[d.Slice] = new(big.Rat)
+		}
+		sums[d.Slice].Add(sums[d.Slice], d.Cost)
+	}
+	most := new(big.Rat)
+	for is, sum := range sums {
+		if spent := s.Slices[is]; spent == nil || spent.Cmp(sum) != 0 {
+			say("slice %s has spent %v, its debits add up to %s", is, spent, sum.RatString())
+		}
+		if sum.Cmp(s.Limit) > 0 {
+			say("slice %s has spent %s of %s", is, sum.RatString(), s.Limit.RatString())
+		}
+		if sum.Cmp(most) > 0 {
+			most = sum
+		}
+	}
+	if len(sums) != len(s.Slices) {
+		say("%d slices have spent, %d have debits", len(s.Slices), len(sums))
+	}
+	if s.Largest.Cmp(most) != 0 {
+		say("the largest slice has spent %s, and %s is said", most.RatString(), s.Largest.RatString())
+	}
+	if s.Lifetime != nil && s.Spent.Cmp(s.Lifetime) > 0 {
+		say("all slices have spent %s of %s", s.Spent.RatString(), s.Lifetime.RatString())
 	}
 	return wrong
 }

@@ -7,6 +7,6 @@
 //
 // It promises to find: spends below the debits of what was ever visible, two
 // different outputs of one plan on one content or on one debit, an output without a
-// debit, a spend that went down, and a limit that was exceeded. It cannot see what
-// was visible and is gone.
+// debit, a spend that went down, a limit that was exceeded, and slices whose largest
+// one or sum is not what is said. It cannot see what was visible and is gone.
 package ledgercheck

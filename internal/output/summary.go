@@ -93,6 +93,7 @@ func (o *Summary) WriteDetail(w io.Writer) error {
 		if r.From != job.Table {
 			Line(b, 2, "allowed on the sample", pointText(r.Sample, report.Allowed))
 		}
+		writeKeys(b, 2, r, o.Report.Dataset)
 		writeExpected(b, 2, r)
 		if r.Verdict != "" {
 			Line(b, 2, "verdict", r.Verdict)
@@ -145,6 +146,8 @@ func writeValues(b *bufio.Writer, r sdk.Result) {
 
 func cell(c sdk.ResultColumn, i int) string {
 	switch {
+	case i < len(c.Blank) && c.Blank[i]:
+		return "–"
 	case c.Float64 != nil:
 		return strconv.FormatFloat(c.Float64[i], 'g', 7, 64)
 	case c.Int64 != nil:

@@ -102,7 +102,7 @@ func writeDraw(b *bufio.Writer, r *report.Report, d report.Draw) {
 	}
 	for _, rel := range r.Releases {
 		if slices.Contains(d.Releases, rel.Name) {
-			writeRelease(b, rel, d)
+			writeRelease(b, rel, d, r.Dataset)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func allowedText(d report.Draw) string {
 	return pointText(d.Sample, report.Allowed) + " under " + relations(d.SampleRelations)
 }
 
-func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
+func writeRelease(b *bufio.Writer, r report.Release, d report.Draw, data report.Dataset) {
 	fmt.Fprintf(b, "  release %s: %s %s\n", r.Name, r.Mechanism.Name, r.Mechanism.Version)
 	Line(b, 4, "target on the population", pointText(r.Target, report.Allowed))
 	if d.Design != "full" {
@@ -123,12 +123,28 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw) {
 	}
 	Line(b, 4, "charged on the population", charge(r.Guarantee))
 	Line(b, 4, "event", r.Guarantee.EventText)
+	writeKeys(b, 4, r, data)
 	writeExpected(b, 4, r)
 	if r.Verdict != "" {
 		Line(b, 4, "verdict", r.Verdict)
 	}
+	if !r.Mechanism.Builtin {
+		Line(b, 4, "sandbox", r.Mechanism.Sandbox)
+	}
 	if r.Mechanism.SelfNoising {
 		Line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")
+	}
+}
+
+// writeKeys prints which values of a group column appear, and what that costs.
+func writeKeys(b *bufio.Writer, indent int, r report.Release, data report.Dataset) {
+	label := "keys"
+	for _, text := range r.Keys.Text(data) {
+		Line(b, indent, label, text)
+		label = ""
+	}
+	if r.Keys != nil && r.Keys.Guarantee != nil {
+		Line(b, indent, "charged for the keys", charge(*r.Keys.Guarantee))
 	}
 }
 
@@ -233,11 +249,27 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 	if len(r.Keeps) > 0 {
 		Line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": what the account adds up says nothing of a change there")
 	}
+	after := "account after it, "
+	if r.Slices != nil {
+		after = "this slice after it, "
+	}
 	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
-		Line(b, 2, "account after it, "+a.Unit, accountLine(a))
+		Line(b, 2, after+a.Unit, accountLine(a))
 	}
 	if n := len(r.Amounts) - shownAmounts; n > 0 {
 		Line(b, 2, "", fmt.Sprintf("and %d more orders; one that is left is enough", n))
+	}
+	if s := r.Slices; s != nil {
+		for _, a := range s.Largest[:min(len(s.Largest), shownAmounts)] {
+			Line(b, 2, "largest slice, "+a.Unit, fmt.Sprintf("%s of %s spent, by a unit in one slice", a.Spent, a.Limit))
+		}
+		for _, a := range s.Life[:min(len(s.Life), shownAmounts)] {
+			limit := ""
+			if a.Limit != "" {
+				limit = " of " + a.Limit
+			}
+			Line(b, 2, "all slices, "+a.Unit, fmt.Sprintf("%s%s spent, by a unit in each of them (%d)", a.Spent, limit, s.Count))
+		}
 	}
 	if r.Note != "" {
 		Line(b, 2, "note", r.Note)

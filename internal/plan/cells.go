@@ -2,9 +2,11 @@ package plan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/keys"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -17,14 +19,29 @@ type Cells struct {
 	// group by group. Without By it has one group, of the rows that count.
 	Column string
 	labels []string
+	keyed  string // the column whose values are selected, "" where all are listed
+	cells  int    // how many there are
 }
 
-// NewCells are the cells of a release; one for all rows where it has no groups.
-func NewCells(j *job.Job, r *job.Release) *Cells {
-	c := &Cells{Other: r.Other}
+// NewCells are the cells of a release; one for all rows where it has no groups. Values are
+// those of the group column whose values are selected: before the selection, nil, there
+// are as many cells as there may be, without names.
+func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
+	c := &Cells{Other: r.Other, keyed: r.Unlisted(&j.Dataset)}
 	for _, name := range r.By {
 		column, _ := j.Dataset.Column(name)
+		if name == c.keyed {
+			column.Type, column.Holds, column.Domain = job.Category, "", values
+			column.Missing, column.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
+			if from := j.Keyed(r); values == nil && from != nil {
+				column.Domain = numbered(int(from.Keys.AtMost))
+			}
+		}
 		c.By = append(c.By, column)
+	}
+	if c.cells = c.size(); c.selected() {
+		c.labels = numbered(c.cells)
+		return c
 	}
 	c.labels = []string{""}
 	for _, column := range c.By {
@@ -37,13 +54,41 @@ func NewCells(j *job.Job, r *job.Release) *Cells {
 		c.labels = longer
 	}
 	if len(c.By) == 0 {
-		c.labels = []string{"all"}
+		c.labels = []string{"all"} // and no other: the checks refuse that
 	}
 	if c.Other != "" {
 		c.labels = append(c.labels, c.Other)
 	}
 	c.distinguish()
 	return c
+}
+
+// selected reports whether the values of one of the columns are selected.
+func (c *Cells) selected() bool { return c.keyed != "" }
+
+// spare adds cells that no row is in, for a mechanism that plans otherwise for a few
+// groups. What it returns of them is dropped.
+func (c *Cells) spare(to int) { c.labels = numbered(max(c.cells, to)) }
+
+// numbered are so many names that tell nothing.
+func numbered(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strconv.Itoa(i)
+	}
+	return out
+}
+
+// size is the number of cells of the columns, with the one of the other rows.
+func (c *Cells) size() int {
+	n := 1
+	for _, b := range c.By {
+		n *= len(b.Domain)
+	}
+	if c.Other != "" {
+		n++
+	}
+	return n
 }
 
 // between stands between the values of a label.
@@ -80,15 +125,15 @@ func (c *Cells) name(j *job.Job) string {
 }
 
 // Len is the number of cells.
-func (c *Cells) Len() int { return len(c.labels) }
+func (c *Cells) Len() int { return c.cells }
 
-// Labels are the names of the cells, all different.
+// Labels are the names of the cells, and of spare ones, all different.
 func (c *Cells) Labels() []string { return slices.Clone(c.labels) }
 
 // Values are what stands in the group columns of a result, for the cells at these places.
 func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 	out := make([]sdk.ResultColumn, len(c.By))
-	own := len(c.labels)
+	own := c.cells
 	if c.Other != "" {
 		own--
 	}
@@ -99,7 +144,7 @@ func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 		rest := cell
 		for k := len(c.By) - 1; k >= 0; k-- {
 			if n := len(c.By[k].Domain); cell < own {
-				out[k].String[i] = c.By[k].Domain[rest%n]
+				out[k].String[i] = c.shown(c.By[k], rest%n)
 				rest /= n
 			} else {
 				out[k].String[i] = c.Other
@@ -107,6 +152,15 @@ func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 		}
 	}
 	return out
+}
+
+// shown is a value of a group column as it is published. What was selected came from the
+// data and may be any text.
+func (c *Cells) shown(column job.Column, i int) string {
+	if column.Name == c.keyed {
+		return keys.Shown(column.Domain[i])
+	}
+	return column.Domain[i]
 }
 
 // Fields are the group columns of the output.
@@ -138,12 +192,36 @@ func (c *Cells) Result(r sdk.Result) sdk.Result {
 	for i, l := range c.labels {
 		index[l] = i
 	}
-	cells := make([]int, len(r.Columns[at].String))
+	var cells, rows []int
 	for i, label := range r.Columns[at].String {
-		cells[i] = index[label]
+		if cell := index[label]; cell < c.cells {
+			cells, rows = append(cells, cell), append(rows, i)
+		}
 	}
-	r.Columns = slices.Concat(c.Values(cells), slices.Delete(slices.Clone(r.Columns), at, at+1))
+	rest := slices.Delete(slices.Clone(r.Columns), at, at+1)
+	if len(rows) < len(r.Columns[at].String) {
+		for i := range rest {
+			rest[i] = picked(rest[i], rows)
+		}
+	}
+	r.Columns = slices.Concat(c.Values(cells), rest)
 	return r
+}
+
+// picked are some values of a column.
+func picked(c sdk.ResultColumn, rows []int) sdk.ResultColumn {
+	out := sdk.ResultColumn{Name: c.Name}
+	for _, i := range rows {
+		switch {
+		case c.Float64 != nil:
+			out.Float64 = append(out.Float64, c.Float64[i])
+		case c.Int64 != nil:
+			out.Int64 = append(out.Int64, c.Int64[i])
+		default:
+			out.String = append(out.String, c.String[i])
+		}
+	}
+	return out
 }
 
 // Apart joins what a mechanism returned for each cell.

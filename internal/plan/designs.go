@@ -76,7 +76,10 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		d, ok := byName[r.From]
 		if !ok {
 			design, err := newDesign(j, r.From, samples)
-			d = &Draw{Name: r.From, Design: design, Target: sum()}
+			d = &Draw{Name: r.From, Design: design, Target: sum(), Keys: keysIn(j, r.From)}
+			for _, k := range d.Keys {
+				d.Target = sum(d.Target, k.Job.Keys.Guarantee)
+			}
 			if err == nil {
 				d.Kept, err = newKept(j, r.From, design, samples)
 			}

@@ -18,19 +18,17 @@ const byKept = "kept"
 
 func noLimit() ledger.Limit { return ledger.Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
 
-// planStep is what some releases of the draw spend together on the sample: the
+// planStep is what some parts of the draw spend together on the sample: the
 // events that they planned, or the shares that they were held to, whichever is
 // less. A δ is asked for only where no release works without.
-func (d *Draw) planStep(releases []*Release) (privacy.Point, error) {
+func (d *Draw) planStep(parts []part) (privacy.Point, error) {
 	share := sum()
-	events := make([]privacy.Event, len(releases))
-	for i, r := range releases {
-		events[i] = r.Event()
-		share.Epsilon.Add(share.Epsilon, new(big.Rat).SetFloat64(r.Share.Epsilon))
-		share.Delta.Add(share.Delta, new(big.Rat).SetFloat64(r.Share.Delta))
+	for _, p := range parts {
+		share.Epsilon.Add(share.Epsilon, new(big.Rat).SetFloat64(p.share.Epsilon))
+		share.Delta.Add(share.Delta, new(big.Rat).SetFloat64(p.share.Delta))
 	}
 	most := privacy.Point{Epsilon: job.Up(share.Epsilon), Delta: job.Up(share.Delta)}
-	all := compose(events)
+	all := compose(eventsOf(parts))
 	at := func(delta float64) (float64, error) {
 		worst := 0.0
 		for _, rel := range d.Relations {
@@ -98,15 +96,12 @@ func (d *Draw) stands(relation privacy.Relation, events []privacy.Event, delta f
 
 // priceKept finds what the releases of a kept draw cost, together and each alone.
 func (d *Draw) priceKept(j *job.Job) error {
-	step, err := d.planStep(d.Releases)
+	parts := d.parts()
+	step, err := d.planStep(parts)
 	if err != nil {
 		return err
 	}
-	events := make([]privacy.Event, len(d.Releases))
-	for i, r := range d.Releases {
-		events[i] = r.Event()
-	}
-	if err := d.stands(j.Dataset.Relation, events, Point(d.Target).Delta); err != nil {
+	if err := d.stands(j.Dataset.Relation, eventsOf(parts), Point(d.Target).Delta); err != nil {
 		return err
 	}
 	d.Kept.Step = step
@@ -120,8 +115,8 @@ func (d *Draw) priceKept(j *job.Job) error {
 	if d.Answer.Delta > job.Up(d.Target.Delta) {
 		return fmt.Errorf("the events cost δ %.9g, more than the target", d.Answer.Delta)
 	}
-	for _, r := range d.Releases {
-		step, err := d.planStep([]*Release{r})
+	for _, p := range parts {
+		step, err := d.planStep([]part{p})
 		if err != nil {
 			return err
 		}
@@ -129,7 +124,7 @@ func (d *Draw) priceKept(j *job.Job) error {
 		if err != nil {
 			return err
 		}
-		r.Answer = differenceOf(j, u)
+		*p.answer = differenceOf(j, u)
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ type Mechanism interface {
 	// Origin says whether the mechanism comes with the program, or else which
 	// executable it is.
 	Origin() (builtin bool, sha256 string)
+	// Confined says how the mechanism's processes are confined.
+	Confined() string
 	// Validate holds the parameters of a release to the mechanism's schema.
 	Validate(params json.RawMessage) error
 	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
@@ -68,7 +70,7 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if err != nil {
 		return err
 	}
-	r.Public, r.Params, r.Cells, r.Apart = q.public, q.params, q.cells, q.apart
+	r.Public, r.Params, r.Cells, r.Apart, r.groups = q.public, q.params, q.cells, q.apart, q.groups
 	// A row that a filter lets through in one table and not in the other comes or goes.
 	r.fixed = q.apart && !Filtered(j, &r.Job) && q.cells.fixed(j, d)
 	for _, rel := range r.Public.SampleRelations {
@@ -102,7 +104,10 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if r.cost > r.Share.Epsilon {
 		return fmt.Errorf("the plan of %s spends more than its share (ε %.6g of %.6g)", r.Job.Mechanism, r.cost, r.Share.Epsilon)
 	}
-	return r.readable(j)
+	if err := r.readable(j); err != nil {
+		return err
+	}
+	return r.checkSuppress()
 }
 
 // mostPlans bounds how often a mechanism that is run group by group is asked to spend less.
@@ -121,10 +126,14 @@ func (r *Release) Request() sdk.ReleaseRequest {
 // Event is what the release does to the sample: of all groups together, where the mechanism
 // is run on each by itself (P11).
 func (r *Release) Event() privacy.Event {
-	if r.Apart {
-		return privacy.ByGroup{Event: r.Plan.Event, Fixed: r.fixed}
+	if !r.Apart {
+		return r.Plan.Event
 	}
-	return r.Plan.Event
+	e := privacy.ByGroup{Event: r.Plan.Event, Fixed: r.fixed}
+	if r.groups > 1 {
+		return privacy.Repeat{N: r.groups, Event: e} // P22: a capped unit is in so many groups
+	}
+	return e
 }
 
 // charge finds what the release costs under the relations that hold on the sample.
@@ -161,11 +170,16 @@ func (r *Release) readable(j *job.Job) error {
 
 // Output is what the release consists of: the columns of the mechanism, and its groups.
 func (r *Release) Output() []sdk.Field {
-	if r.Cells == nil {
-		return r.Plan.Output
+	fields := r.Plan.Output
+	if r.Cells != nil {
+		fields = slices.DeleteFunc(slices.Clone(fields), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
+		fields = slices.Concat(r.Cells.Fields(), fields)
 	}
-	fields := slices.DeleteFunc(slices.Clone(r.Plan.Output), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
-	return slices.Concat(r.Cells.Fields(), fields)
+	if r.Job.Suppress != nil {
+		fields = append(slices.Clone(fields), sdk.Field{Name: suppressed, Type: sdk.Int64,
+			Doc: "1 where " + r.SuppressBy() + " is below " + job.FormatAmount(r.Job.Suppress.Below) + " and the row is blank, else 0"})
+	}
+	return fields
 }
 
 // withoutSampling asks what the error would be on the full table at the same
@@ -187,6 +201,10 @@ func (r *Release) withoutSampling(ctx context.Context, j *job.Job, relation priv
 // Before any data is read its words may be shown.
 func planProblems(j *job.Job, r *Release, err error) job.Problems {
 	var at paramErrors
+	var blank suppressError
+	if errors.As(err, &blank) {
+		return job.Problems{j.Problem(r.path()+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
+	}
 	if !errors.As(err, &at) {
 		return job.Problems{j.Problem(r.path()+".params", err.Error(), "")}
 	}

@@ -39,6 +39,7 @@ type Draw struct {
 	Relations []privacy.Relation // under which they must
 	Arrival   *privacy.Point     // what it costs under add-remove, where more was allowed for that (raise)
 	Releases  []*Release
+	Keys      []*Keys   // the selections of the values that its releases group by
 	Kept      *KeptDraw // nil where no other job uses the draw
 	Event     privacy.Event
 	Answer    privacy.Answer
@@ -52,8 +53,10 @@ type Release struct {
 	Public sdk.Public
 	Params json.RawMessage // as the mechanism is given them: with its groups
 	Cells  *Cells          // nil where the mechanism sees the rows as they are
+	values []string        // of the group column whose values are selected, nil before the selection
 	Apart  bool            // the mechanism is run on each cell by itself
 	fixed  bool            // apart, and no neighbour moves a row from one cell to another
+	groups int64           // apart, in how many cells a unit may have rows
 	Share  privacy.Point
 	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
 	cost   float64       // the ε of the plan at the share's δ, at most the share's
@@ -177,6 +180,9 @@ func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 		for _, r := range c.Releases {
 			r.Full = r.withoutSampling(ctx, j, relation)
 		}
+		for _, k := range c.Keys {
+			k.Whole = k.whole(j, relation)
+		}
 	}
 	if d.Kept != nil {
 		return c, nil, nil // its rule leaves nothing over
@@ -200,8 +206,7 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 	var problems job.Problems
 	var broken error
 	c := *d
-	c.Sample, c.Releases = sample, make([]*Release, len(d.Releases))
-	events := make([]privacy.Event, 0, len(d.Releases))
+	c.Sample, c.Releases, c.Keys = sample, make([]*Release, len(d.Releases)), make([]*Keys, len(d.Keys))
 	for i, before := range d.Releases {
 		one := *before
 		r := &one
@@ -213,12 +218,17 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 			} else {
 				problems = append(problems, planProblems(j, r, err)...)
 			}
-			continue
 		}
-		events = append(events, r.Event())
 	}
-	if len(events) > 0 {
-		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), events...)))
+	for i, before := range d.Keys {
+		k := *before
+		c.Keys[i], k.Share = &k, portion(sample, k.Job.Keys.Guarantee, d.Target)
+		if err := k.plan(j, d); err != nil {
+			problems = append(problems, keysProblem(j, &k, err))
+		}
+	}
+	if len(problems) == 0 && broken == nil {
+		c.Event = d.Design.Event(compose(append(d.Kept.earlier(), eventsOf(c.parts())...)))
 	}
 	return &c, problems, broken
 }
@@ -275,12 +285,30 @@ func (p *Plan) Releases() []*Release {
 
 // AccountOf is the account that a job spends from.
 func AccountOf(j *job.Job) ledger.Key {
-	return ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+	k := ledger.Key{Dataset: j.Dataset.ID, Unit: j.Dataset.Unit, Relation: j.Dataset.Relation}
+	if s := j.Dataset.Slice; s != nil {
+		k.Slice = ledger.Slice{Column: s.Column, Is: s.Is}
+	}
+	return k
 }
 
 // LimitOf is the limit that a job says of its account.
 func LimitOf(j *job.Job) ledger.Limit {
-	return ledger.Limit{Epsilon: j.Budget.Limit.Epsilon, Delta: j.Budget.Limit.Delta}
+	return limitOf(j.Budget.Limit)
+}
+
+// LifetimeOf is the limit that a job says of all slices of its account together, nil where
+// it says none.
+func LifetimeOf(j *job.Job) *ledger.Limit {
+	if j.Budget.Lifetime == nil {
+		return nil
+	}
+	l := limitOf(*j.Budget.Lifetime)
+	return &l
+}
+
+func limitOf(g job.Guarantee) ledger.Limit {
+	return ledger.Limit{Epsilon: g.Epsilon, Delta: g.Delta}
 }
 
 // Columns are the columns of the table that the job reads.
@@ -347,6 +375,9 @@ func (p *Plan) Keeps() []string {
 // what is charged does not hold.
 func (p *Plan) PublicColumns() []string {
 	var all []string
+	if s := p.Job.Dataset.Slice; s != nil && p.Job.Dataset.Relation == privacy.ReplaceOne {
+		all = append(all, s.Column) // under add-remove a neighbour has a unit more, in a slice
+	}
 	for _, d := range p.Draws {
 		for _, c := range d.PublicColumns(p.Job) {
 			if !slices.Contains(all, c) {

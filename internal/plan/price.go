@@ -34,15 +34,17 @@ func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
 			}
 		}
 		fresh, targets = append(fresh, d.Event), append(targets, d.Target)
-		shares := make([]privacy.Event, len(d.Releases))
-		for k, r := range d.Releases {
-			shares[k] = privacy.Approx{Eps: r.cost, Delta: r.Share.Delta}
-			together, err := d.promise(r.event(d), shares[k], outer, inside, d.own(r))
+		parts := d.parts()
+		shares := make([]privacy.Event, len(parts))
+		for k, r := range parts {
+			shares[k] = privacy.Approx{Eps: r.cost, Delta: r.share.Delta}
+			event := d.Design.Event(r.event)
+			together, err := d.promise(event, shares[k], outer, inside, d.own(r))
 			if err == nil {
-				r.Answer, err = p.cost(r.event(d), together, inside, d.own(r), Point(r.Job.Guarantee))
+				*r.answer, err = p.cost(event, together, inside, d.own(r), Point(r.guarantee))
 			}
 			if err != nil {
-				return failure.New(failure.ExitBug, "PLAN_UNSOUND", "release %s: %v", r.Job.Name, err)
+				return failure.New(failure.ExitBug, "PLAN_UNSOUND", "%s: %v", r.name, err)
 			}
 		}
 		together, err := d.promise(d.Event, compose(shares), outer, inside, d.onTable())

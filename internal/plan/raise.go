@@ -40,22 +40,22 @@ func (d *Draw) raise(ctx context.Context, j *job.Job, s privacy.Sampling, relati
 // releases together, a little enlarged: at another budget they round differently.
 func (d *Draw) arrivalShare() (float64, error) {
 	sum := 0.0
-	for _, r := range d.Releases {
+	for _, r := range d.parts() {
 		a, err := r.arrival()
 		if err != nil {
 			return 0, err
 		}
-		sum += a * r.Share.Epsilon
+		sum += a * r.share.Epsilon
 	}
 	return math.Min(1, sum/d.Sample.Epsilon), nil
 }
 
-func (r *Release) arrival() (float64, error) {
-	a, err := privacy.EpsilonWith(r.Event(), privacy.AddRemove, r.Share.Delta, privacy.Options{Quick: true})
+func (p part) arrival() (float64, error) {
+	a, err := privacy.EpsilonWith(p.event, privacy.AddRemove, p.share.Delta, privacy.Options{Quick: true})
 	if err != nil {
 		return 0, err
 	}
-	return math.Max(0.5, math.Min(1, a.Epsilon/r.Share.Epsilon*(1+1e-6))), nil
+	return math.Max(0.5, math.Min(1, a.Epsilon/p.share.Epsilon*(1+1e-6))), nil
 }
 
 // pureFactor is how much more ε than for any mechanism the sample may be given:
@@ -68,7 +68,7 @@ func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, togethe
 		return 0, err
 	}
 	factor := b.Epsilon / d.Sample.Epsilon
-	for _, r := range d.Releases {
+	for _, r := range d.parts() {
 		a, err := r.arrival()
 		if err != nil {
 			return 0, err
@@ -76,7 +76,7 @@ func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, togethe
 		if b, err = privacy.SampleBudgetAdditive(s, relation, kept(d.own(r)), a); err != nil {
 			return 0, err
 		}
-		factor = math.Min(factor, b.Epsilon/r.Share.Epsilon)
+		factor = math.Min(factor, b.Epsilon/r.share.Epsilon)
 	}
 	return factor, nil
 }
@@ -85,17 +85,14 @@ func kept(p privacy.Point) privacy.Point {
 	return privacy.Point{Epsilon: p.Epsilon * keptBack, Delta: p.Delta}
 }
 
-// onTable is the target of the draw on the table, own that of one of its releases.
+// onTable is the target of the draw on the table, own that of one of its parts.
 func (d *Draw) onTable() privacy.Point {
 	return privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * keptBack}
 }
 
-func (d *Draw) own(r *Release) privacy.Point {
-	return portion(d.onTable(), r.Job.Guarantee, d.Target)
+func (d *Draw) own(p part) privacy.Point {
+	return portion(d.onTable(), p.guarantee, d.Target)
 }
-
-// event is what the release does to the table, by itself.
-func (r *Release) event(d *Draw) privacy.Event { return d.Design.Event(r.Event()) }
 
 // The search for a positive delta: as good as nine parts in a thousand, in at most
 // so many plans.
@@ -155,11 +152,7 @@ func (d *Draw) try(ctx context.Context, j *job.Job, relation privacy.Relation, f
 
 // arrivals is what an arrival costs, all releases together.
 func (d *Draw) arrivals() (*privacy.Point, error) {
-	events := make([]privacy.Event, len(d.Releases))
-	for i, r := range d.Releases {
-		events[i] = r.Event()
-	}
-	a, err := privacy.EpsilonWith(compose(events), privacy.AddRemove, d.Sample.Delta, privacy.Options{Quick: true})
+	a, err := privacy.EpsilonWith(compose(eventsOf(d.parts())), privacy.AddRemove, d.Sample.Delta, privacy.Options{Quick: true})
 	return &privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}, err
 }
 
@@ -167,11 +160,12 @@ func (d *Draw) arrivals() (*privacy.Point, error) {
 // release's.
 func (d *Draw) used(relation privacy.Relation) (float64, error) {
 	most, err := usedOf(d.Event, relation, d.onTable())
-	if err != nil || len(d.Releases) == 1 {
+	parts := d.parts()
+	if err != nil || len(parts) == 1 {
 		return most, err
 	}
-	for _, r := range d.Releases {
-		one, err := usedOf(r.event(d), relation, d.own(r))
+	for _, r := range parts {
+		one, err := usedOf(d.Design.Event(r.event), relation, d.own(r))
 		if err != nil {
 			return 0, err
 		}

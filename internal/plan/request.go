@@ -17,6 +17,7 @@ type request struct {
 	public sdk.Public
 	cells  *Cells
 	apart  bool
+	groups int64 // apart, and a unit may have rows in so many groups; 0 stands for 1
 }
 
 // Filtered reports whether rows of the sample may not count in a release: they reach the
@@ -55,14 +56,14 @@ func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
 	case own && j.Dataset.Cap != nil:
 		return out, fmt.Errorf("say by beside params, and not in it: with dataset.cap the groups of a release are the host's") // P22: k of the release's own cells
 	case about.Grouped && !own && (filtered || len(r.Job.By) > 0):
-		out.cells = NewCells(j, &r.Job)
+		out.cells = NewCells(j, &r.Job, r.values)
 		out.cells.Column = out.cells.name(j)
 		out.public.Columns = append(slices.DeleteFunc(out.public.Columns, func(c sdk.Column) bool { return c.Name == out.cells.Column }),
 			sdk.Column{Name: out.cells.Column, Type: sdk.Category, Domain: out.cells.Labels(), Missing: out.cells.missing(filtered), Immutable: !filtered && out.cells.fixed(j, d)})
 		out.params, err = withBy(r.Job.Params, out.cells.Column)
 		return out, err
 	case len(r.Job.By) > 0:
-		out.cells, out.apart = NewCells(j, &r.Job), true
+		out.cells, out.apart = NewCells(j, &r.Job, r.values), true
 		out.ofOneGroup()
 	}
 	return out, nil
@@ -77,6 +78,9 @@ func (q *request) ofOneGroup() {
 	}
 	for i := range q.public.Columns {
 		q.public.Columns[i].Immutable = false
+	}
+	if q.public.Cap != nil {
+		q.groups, q.public.Cap.Groups = q.public.Cap.Groups, 1
 	}
 }
 

@@ -54,23 +54,21 @@ func micros(dst, x []int64, per int64) {
 }
 
 // civil is the date of a day in the proleptic Gregorian calendar: the algorithm
-// days_to_civil of Howard Hinnant, in which a year begins in March.
+// civil_from_days of Howard Hinnant, in which a year begins in March and 400 years are an
+// era. It counts from an era that lies before all days.
 func civil(day int64) (year, month, dayOfMonth int64) {
-	day += 719468
-	era := floor(day, 146097)
-	of := day - era*146097
+	const era, before = 146097, 1 << 20
+	n := uint64(day + 719468 + before*era)
+	of := n % era
 	yearOfEra := (of - of/1460 + of/36524 - of/146096) / 365
 	dayOfYear := of - (365*yearOfEra + yearOfEra/4 - yearOfEra/100)
-	m := (5*dayOfYear + 2) / 153
-	month = m + 3
+	m := (5*dayOfYear + 2) / 153 // 0 is March
+	dayOfMonth = int64(dayOfYear - (153*m+2)/5 + 1)
+	year, month = int64(n/era)*400-before*400+int64(yearOfEra), int64(m)+3
 	if m >= 10 {
-		month = m - 9
+		year, month = year+1, month-12
 	}
-	year = yearOfEra + era*400
-	if month <= 2 {
-		year++
-	}
-	return year, month, dayOfYear - (153*m+2)/5 + 1
+	return year, month, dayOfMonth
 }
 
 // part is a function of a day (or, for the hour, of a moment) that is there.

@@ -3,6 +3,7 @@ package rows
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -30,10 +31,10 @@ type Cells struct {
 // one of the columns go to a last cell, which has this label in every column. The error
 // is a sentence for the person who wrote the job.
 func NewCells(columns []GroupColumn, other string) (*Cells, error) {
-	size := 1.0
+	size := big.NewInt(1)
 	var factors []string
 	for i, c := range columns {
-		size *= float64(len(c.Domain))
+		size.Mul(size, big.NewInt(int64(len(c.Domain))))
 		factors = append(factors, fmt.Sprint(len(c.Domain)))
 		switch {
 		case slices.ContainsFunc(columns[:i], func(before GroupColumn) bool { return before.Name == c.Name }):
@@ -45,12 +46,12 @@ func NewCells(columns []GroupColumn, other string) (*Cells, error) {
 		}
 	}
 	if other != "" {
-		size++
+		size.Add(size, big.NewInt(1))
 	}
-	if size > MaxCells {
-		return nil, fmt.Errorf("has %.0f cells (%s), the most is %d", size, strings.Join(factors, " × "), MaxCells)
+	if size.Cmp(big.NewInt(MaxCells)) > 0 {
+		return nil, fmt.Errorf("has %s cells (%s), the most is %d", size, strings.Join(factors, " × "), MaxCells)
 	}
-	return &Cells{slices.Clone(columns), other, int(size)}, nil
+	return &Cells{slices.Clone(columns), other, int(size.Int64())}, nil
 }
 
 // Len is the number of cells.

@@ -4,14 +4,16 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
 // A formula is compiled into functions that compute it for the rows of a step. One that
 // gives values may put them into dst or answer with memory of its own, which nobody
-// writes to. Each has b.n values.
+// writes to. Each has b.n values. A number is finite or NaN; clean says that none is NaN.
 type (
-	numberFn func(b *block, dst []float64) []float64
+	numberFn func(b *block, dst []float64) (x []float64, clean bool)
 	wholeFn  func(b *block, dst []int64) []int64
 	codeFn   func(b *block, dst []int32) ([]int32, *texts)
 	boolFn   func(b *block, t truth) // fills what t asks for
@@ -22,20 +24,22 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 	switch n.Op {
 	case formula.Read:
 		s := e.slot(n.Column)
-		return func(b *block, _ []float64) []float64 { return s.get(b).numbers }
+		return func(b *block, _ []float64) ([]float64, bool) { s.get(b); return s.numbers, s.clean }
 	case formula.Literal, formula.Null:
 		all := make([]float64, step)
 		fill(all, n.Number)
 		if n.Op == formula.Null {
 			fill(all, nan)
 		}
-		return func(b *block, _ []float64) []float64 { return all[:b.n] }
+		return func(b *block, _ []float64) ([]float64, bool) { return all[:b.n], n.Op == formula.Literal }
 	case formula.If:
 		cond, a, c := e.choice(n), e.numbers(n.Args[1]), e.numbers(n.Args[2])
 		other := make([]float64, step)
-		return func(b *block, dst []float64) []float64 {
-			choose(dst, cond(b), a(b, dst), c(b, other[:b.n]), nan)
-			return dst
+		return func(b *block, dst []float64) ([]float64, bool) {
+			x, _ := a(b, dst)
+			y, _ := c(b, other[:b.n])
+			choose(dst, cond(b), x, y, nan)
+			return dst, finite(dst)
 		}
 	case formula.Size, formula.ToNumber:
 		if n.Args[0].Type == formula.Bool {
@@ -53,56 +57,63 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 	case formula.Negate, formula.Abs, formula.Floor, formula.Ceil, formula.Round:
 		return unary(n.Op, e.numbers(n.Args[0]))
 	}
+	if c := n.Args[1]; n.Op == formula.Multiply && c.Op == formula.Literal {
+		return scaled(e.numbers(n.Args[0]), c.Number)
+	}
 	eval := e.numbers(n.Args[0])
 	for _, arg := range n.Args[1:] {
-		eval = binary(n.Op, eval, e.numbers(arg))
+		eval = arithmetic(n.Op, eval, e.numbers(arg))
 	}
 	return eval
 }
 
 func unary(op formula.Op, eval numberFn) numberFn {
-	f := map[formula.Op]func(float64) float64{formula.Negate: func(x float64) float64 { return 0 - x },
-		formula.Abs: math.Abs, formula.Floor: math.Floor, formula.Ceil: math.Ceil, formula.Round: math.Round}[op]
-	return func(b *block, dst []float64) []float64 {
-		for i, x := range eval(b, dst) {
-			dst[i] = f(x) + 0 // -0 is 0
+	return func(b *block, dst []float64) ([]float64, bool) {
+		x, clean := eval(b, dst)
+		switch op {
+		case formula.Negate:
+			for i, v := range x {
+				dst[i] = -v
+			}
+		case formula.Abs:
+			for i, v := range x {
+				dst[i] = math.Abs(v)
+			}
+		case formula.Floor:
+			for i, v := range x {
+				dst[i] = math.Floor(v)
+			}
+		case formula.Ceil:
+			for i, v := range x {
+				dst[i] = math.Ceil(v)
+			}
+		default:
+			for i, v := range x {
+				dst[i] = math.Round(v)
+			}
 		}
-		return dst
+		return dst, clean
 	}
 }
 
-// binary computes left op right. What is not finite becomes NaN: r - r is 0 for a finite
-// r and NaN for all others. The conversions keep a compiler from joining two operations
-// into one that rounds once.
-func binary(op formula.Op, left, right numberFn) numberFn {
+// arithmetic computes left op right. gonum works on several numbers at a time.
+func arithmetic(op formula.Op, left, right numberFn) numberFn {
 	other := make([]float64, step)
-	return func(b *block, dst []float64) []float64 {
-		x, y := left(b, dst), right(b, other[:b.n])
-		y, dst = y[:len(x)], dst[:len(x)]
+	return func(b *block, dst []float64) ([]float64, bool) {
+		x, clean := left(b, dst)
+		y, also := right(b, other[:b.n])
 		switch op {
 		case formula.Add:
-			for i, v := range x {
-				r := v + y[i]
-				dst[i] = r + (r - r)
-			}
+			floats.AddTo(dst, x, y)
 		case formula.Subtract:
-			for i, v := range x {
-				r := v - y[i]
-				dst[i] = r + (r - r)
-			}
+			floats.SubTo(dst, x, y)
 		case formula.Multiply:
-			for i, v := range x {
-				r := float64(v * y[i])
-				dst[i] = r + (r - r)
-			}
+			floats.MulTo(dst, x, y)
 		case formula.Divide:
-			for i, v := range x {
-				r := v / y[i]
-				dst[i] = r + (r - r)
-			}
+			floats.DivTo(dst, x, y)
 		case formula.Modulo:
 			for i, v := range x {
-				dst[i] = math.Mod(v, y[i]) + 0
+				dst[i] = math.Mod(v, y[i])
 			}
 		case formula.Min:
 			for i, v := range x {
@@ -115,40 +126,65 @@ func binary(op formula.Op, left, right numberFn) numberFn {
 		default:
 			panic("rows: an operation without code")
 		}
-		return dst
+		return result(dst, clean && also)
+	}
+}
+
+// scaled computes x * by.
+func scaled(x numberFn, by float64) numberFn {
+	return func(b *block, dst []float64) ([]float64, bool) {
+		x, clean := x(b, dst)
+		floats.ScaleTo(dst, by, x)
+		return result(dst, clean)
+	}
+}
+
+// result makes missing what is not finite. clean says that no argument was missing.
+func result(dst []float64, clean bool) ([]float64, bool) {
+	if clean && finite(dst) {
+		return dst, true
+	}
+	toNaN(dst)
+	return dst, false
+}
+
+// finite says that no value is NaN or infinite: then their sum is neither. It may say no
+// of numbers that are too large to be added up.
+func finite(x []float64) bool {
+	sum := floats.Sum(x)
+	return sum-sum == 0
+}
+
+// toNaN makes NaN of infinities: x - x is 0 for a finite x and NaN for all others.
+func toNaN(x []float64) {
+	for i, v := range x {
+		x[i] = v + (v - v)
 	}
 }
 
 // lookedUp takes a value of each dictionary entry.
 func lookedUp(eval codeFn, values *perText[float64]) numberFn {
 	room := make([]int32, step)
-	return func(b *block, dst []float64) []float64 {
+	return func(b *block, dst []float64) ([]float64, bool) {
 		codes, dict := eval(b, room[:b.n])
 		of := values.get(dict)
 		for i, c := range codes {
 			dst[i] = of[c+1]
 		}
-		return dst
+		return dst, finite(dst)
 	}
 }
 
 // boolNumbers makes 1 of true and 0 of false.
 func (e *Evaluator) boolNumbers(n *formula.Node) numberFn {
 	eval, room := e.bools(n), newTruth()
-	return func(b *block, dst []float64) []float64 {
+	return func(b *block, dst []float64) ([]float64, bool) {
 		t := room.cut(b.n)
 		eval(b, t)
 		for i := range dst {
-			switch {
-			case t.yes[i>>6]>>(i&63)&1 == 1:
-				dst[i] = 1
-			case t.no[i>>6]>>(i&63)&1 == 1:
-				dst[i] = 0
-			default:
-				dst[i] = nan
-			}
+			dst[i] = [...]float64{nan, 1, 0, nan}[t.at(i)]
 		}
-		return dst
+		return dst, finite(dst)
 	}
 }
 
@@ -157,21 +193,21 @@ func (e *Evaluator) parts(n *formula.Node) numberFn {
 	if n.Op != formula.Hour {
 		eval = e.dayOf(n.Args[0])
 	}
-	return func(b *block, dst []float64) []float64 {
+	return func(b *block, dst []float64) ([]float64, bool) {
 		for i, x := range eval(b, room[:b.n]) {
 			dst[i] = nan
 			if x != none {
 				dst[i] = of(x)
 			}
 		}
-		return dst
+		return dst, finite(dst)
 	}
 }
 
 func (e *Evaluator) daysBetween(n *formula.Node) numberFn {
 	from, to := e.dayOf(n.Args[0]), e.dayOf(n.Args[1])
 	room, other := make([]int64, step), make([]int64, step)
-	return func(b *block, dst []float64) []float64 {
+	return func(b *block, dst []float64) ([]float64, bool) {
 		x, y := from(b, room[:b.n]), to(b, other[:b.n])
 		for i := range dst {
 			dst[i] = nan
@@ -179,7 +215,7 @@ func (e *Evaluator) daysBetween(n *formula.Node) numberFn {
 				dst[i] = float64(y[i] - x[i])
 			}
 		}
-		return dst
+		return dst, finite(dst)
 	}
 }
 
@@ -335,8 +371,8 @@ func fold(n *formula.Node) *formula.Node {
 	missing := false
 	switch n.Type {
 	case formula.Number:
-		value.Number = e.numbers(&own)(b, make([]float64, 1))[0]
-		missing = value.Number != value.Number
+		x, _ := e.numbers(&own)(b, make([]float64, 1))
+		value.Number, missing = x[0], x[0] != x[0]
 	case formula.Date, formula.Timestamp:
 		value.Whole = e.wholes(&own)(b, make([]int64, 1))[0]
 		missing = value.Whole == none

@@ -77,7 +77,11 @@ func (e *Evaluator) missing(n *formula.Node) boolFn {
 	switch n.Type {
 	case formula.Number:
 		eval, room := e.numbers(n), make([]float64, step)
-		there = func(b *block, w []uint64) { known(w, eval(b, room[:b.n]), nan) }
+		there = func(b *block, w []uint64) {
+			if x, clean := eval(b, room[:b.n]); !clean {
+				known(w, x, nan)
+			}
+		}
 	case formula.Date, formula.Timestamp:
 		eval, room := e.wholes(n), make([]int64, step)
 		there = func(b *block, w []uint64) { known(w, eval(b, room[:b.n]), none) }
@@ -129,28 +133,40 @@ func (e *Evaluator) chosen(n *formula.Node) boolFn {
 
 // tested compiles a test of a text: once for each dictionary entry.
 func (e *Evaluator) tested(n *formula.Node, test func(text string) bool) boolFn {
-	const yes, no = 1, 2
-	results := &perText[byte]{value: func(text string) byte {
-		if test(text) {
-			return yes
-		}
-		return no
-	}}
-	eval, room := e.codes(n), make([]int32, step)
+	yes := &perText[byte]{value: func(text string) byte { return byte(bit(test(text))) }}
+	eval, room, own := e.codes(n), make([]int32, step), make([]uint64, step/64)
 	return func(b *block, t truth) {
 		codes, dict := eval(b, room[:b.n])
-		of := results.get(dict)
-		pick(t.yes, of, codes, yes)
-		pick(t.no, of, codes, no)
+		w := t.yes
+		if w == nil {
+			w = own[:words(b.n)]
+		}
+		pick(w, yes.get(dict), codes)
+		if t.no != nil {
+			ones(t.no, b.n)
+			known(t.no, codes, -1)
+			for i := range t.no {
+				t.no[i] &^= w[i]
+			}
+		}
 	}
 }
 
-// pick sets the bits of the rows whose dictionary entry has a result.
-func pick(w []uint64, of []byte, codes []int32, result byte) {
+// pick sets the bits of the rows for whose dictionary entry of holds 1, eight rows at a
+// time as less does.
+func pick(w []uint64, of []byte, codes []int32) {
 	for k := range w {
-		word := uint64(0)
-		for i, c := range codes[k*64 : min(k*64+64, len(codes))] {
-			word |= bit(of[c+1] == result) << i
+		word, lo := uint64(0), k*64
+		for j := 0; j < 64 && lo+j < len(codes); j += 8 {
+			if lo+j+8 > len(codes) {
+				for i := lo + j; i < len(codes); i++ {
+					word |= uint64(of[codes[i]+1]) << (i & 63)
+				}
+				break
+			}
+			c := codes[lo+j : lo+j+8 : lo+j+8]
+			word |= (uint64(of[c[0]+1]) | uint64(of[c[1]+1])<<1 | uint64(of[c[2]+1])<<2 | uint64(of[c[3]+1])<<3 |
+				uint64(of[c[4]+1])<<4 | uint64(of[c[5]+1])<<5 | uint64(of[c[6]+1])<<6 | uint64(of[c[7]+1])<<7) << j
 		}
 		w[k] = word
 	}
@@ -223,7 +239,8 @@ func (e *Evaluator) inSet(n *formula.Node, list []*formula.Node) boolFn {
 	return func(b *block, t truth) {
 		clear(t.yes)
 		clear(t.no)
-		for i, x := range eval(b, room[:b.n]) {
+		x, _ := eval(b, room[:b.n])
+		for i, x := range x {
 			yes := set[x]
 			if t.yes != nil {
 				t.yes[i>>6] |= bit(yes) << (i & 63)
@@ -242,11 +259,15 @@ func (e *Evaluator) compared(n *formula.Node) boolFn {
 	case formula.Number:
 		x, y := e.numbers(a), e.numbers(c)
 		room, other := make([]float64, step), make([]float64, step)
-		return func(b *block, t truth) { compare(t, n.Op, x(b, room[:b.n]), y(b, other[:b.n]), nan) }
+		return func(b *block, t truth) {
+			left, _ := x(b, room[:b.n])
+			right, _ := y(b, other[:b.n])
+			compare(t, n.Op, left, right)
+		}
 	case formula.Date, formula.Timestamp:
 		x, y := e.wholes(a), e.wholes(c)
 		room, other := make([]int64, step), make([]int64, step)
-		return func(b *block, t truth) { compare(t, n.Op, x(b, room[:b.n]), y(b, other[:b.n]), none) }
+		return func(b *block, t truth) { compareWholes(t, n.Op, x(b, room[:b.n]), y(b, other[:b.n]), none) }
 	case formula.Bool:
 		return e.same(a, c)
 	}
@@ -270,7 +291,7 @@ func (e *Evaluator) compared(n *formula.Node) boolFn {
 		for i := range codes {
 			left[i], right[i] = ranks[codes[i]+1], otherRanks[others[i]+1]
 		}
-		compare(t, n.Op, left[:b.n], right[:b.n], -1)
+		compareWholes(t, n.Op, left[:b.n], right[:b.n], -1)
 	}
 }
 

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -59,6 +60,7 @@ type slot struct {
 	serial uint64
 
 	numbers []float64 // of the step
+	clean   bool      // no number is NaN
 	wholes  []int64
 	codes   []int32
 	texts   *texts
@@ -134,7 +136,7 @@ func (e *Evaluator) derived(s *slot, n *formula.Node) func(b *block) {
 			if s.into != nil {
 				dst = s.into.numbers[b.from : b.from+b.n]
 			}
-			s.numbers = eval(b, dst)
+			s.numbers, s.clean = eval(b, dst)
 			if s.into != nil && &s.numbers[0] != &dst[0] { // those of another column
 				copy(dst, s.numbers)
 				s.numbers = dst
@@ -211,7 +213,14 @@ func sized[T any](have []T, n int) []T {
 
 // toBytes writes words into a bitmap.
 func toBytes(dst []byte, words []uint64) {
-	for i := range min(len(dst), 8*len(words)) {
-		dst[i] = byte(words[i/8] >> (i % 8 * 8))
+	for _, w := range words {
+		if len(dst) < 8 {
+			for i := range dst {
+				dst[i] = byte(w >> (8 * i))
+			}
+			return
+		}
+		binary.LittleEndian.PutUint64(dst, w)
+		dst = dst[8:]
 	}
 }

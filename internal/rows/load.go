@@ -36,7 +36,9 @@ func loader(s *slot, at int) func(b *block) {
 	switch s.Type {
 	case formula.Number:
 		own, parsed := make([]float64, step), &perText[float64]{missing: nan, value: numberOf}
-		return func(b *block) { s.numbers = loadNumbers(own[:b.n], &b.columns[at], b, parsed, &s.texts) }
+		return func(b *block) {
+			s.numbers, s.clean = loadNumbers(own[:b.n], &b.columns[at], b, parsed, &s.texts)
+		}
 	case formula.Date, formula.Timestamp:
 		own, parsed := make([]int64, step), &perText[int64]{missing: none, value: dayOf}
 		if s.Type == formula.Timestamp {
@@ -49,46 +51,43 @@ func loader(s *slot, at int) func(b *block) {
 	case formula.Text:
 		own := make([]int32, step)
 		return func(b *block) {
-			s.codes = own[:b.n]
-			loadCodes(s.codes, &b.columns[at], b, &s.texts)
+			s.codes = loadCodes(own[:b.n], &b.columns[at], b, &s.texts)
 		}
 	}
-	own, numbers, parsed := newTruth(), make([]float64, step), &perText[float64]{missing: nan, value: truthOf}
+	own := newTruth()
+	yes := &perText[byte]{value: func(text string) byte { return byte(bit(strings.EqualFold(text, "true"))) }}
+	no := &perText[byte]{value: func(text string) byte { return byte(bit(strings.EqualFold(text, "false"))) }}
 	return func(b *block) {
 		s.truth = own.cut(b.n)
-		fromNumbers(s.truth, loadNumbers(numbers[:b.n], &b.columns[at], b, parsed, &s.texts))
+		loadTruth(s.truth, &b.columns[at], b, yes, no, &s.texts)
 	}
 }
 
 // loadNumbers gives the step's values as numbers: in place where all of them are there,
 // else as a copy in dst.
-func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float64], dict **texts) []float64 {
+func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float64], dict **texts) (x []float64, clean bool) {
 	switch {
 	case v.Float64 != nil:
 		raw := v.Float64[b.from : b.from+b.n]
-		whole := allValid(v.Valid, b.from, b.n)
-		if whole && finite(raw) {
-			return raw
+		if allValid(v.Valid, b.from, b.n) && finite(raw) {
+			return raw, true
 		}
-		for i, x := range raw {
-			dst[i] = x + (x - x) // infinities become NaN
-		}
+		copy(dst, raw)
+		toNaN(dst)
 	case v.Int64 != nil:
 		divisor := math.Pow10(v.Scale)
-		switch v.Unit {
-		case table.Millisecond:
-			divisor = 1e3
-		case table.Microsecond:
-			divisor = 1e6
-		case table.Nanosecond:
-			divisor = 1e9
+		if v.Unit != table.NoUnit {
+			divisor = float64(perSecond(v.Unit))
 		}
 		for i, x := range v.Int64[b.from : b.from+b.n] {
-			dst[i] = float64(x) / divisor
-		}
-		if v.Unsigned {
-			for i, x := range v.Int64[b.from : b.from+b.n] {
+			dst[i] = float64(x)
+			if v.Unsigned {
 				dst[i] = float64(uint64(x))
+			}
+		}
+		if divisor != 1 {
+			for i := range dst {
+				dst[i] /= divisor
 			}
 		}
 	case v.Codes != nil:
@@ -107,7 +106,7 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 			}
 		}
 	}
-	return dst
+	return dst, finite(dst)
 }
 
 // The first and the last day that is no missing one: what 32 bits of days can say.
@@ -116,7 +115,6 @@ const firstDay, lastDay = math.MinInt32, math.MaxInt32
 const microsPerDay = 86400 * 1_000_000
 
 func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *perText[int64], dict **texts) {
-	per := map[table.Unit]int64{table.Second: 1, table.Millisecond: 1e3, table.Microsecond: 1e6, table.Nanosecond: 1e9}[v.Unit]
 	switch {
 	case v.Int64 != nil && v.Kind == table.Date:
 		copy(dst, v.Int64[b.from:])
@@ -125,8 +123,8 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 		} else {
 			within(dst, firstDay, lastDay)
 		}
-	case v.Int64 != nil && v.Kind == table.Timestamp && per != 0:
-		micros(dst, v.Int64[b.from:b.from+b.n], per)
+	case v.Int64 != nil && v.Kind == table.Timestamp:
+		micros(dst, v.Int64[b.from:b.from+b.n], perSecond(v.Unit))
 		if t == formula.Date {
 			days(dst)
 		}
@@ -139,6 +137,9 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	default:
 		fill(dst, none)
 	}
+	if allValid(v.Valid, b.from, b.n) {
+		return
+	}
 	for i := range dst {
 		if v.Null(b.from + i) {
 			dst[i] = none
@@ -146,30 +147,67 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	}
 }
 
-func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) {
+// perSecond is how many of a unit are a second.
+func perSecond(u table.Unit) int64 {
+	switch u {
+	case table.Millisecond:
+		return 1e3
+	case table.Microsecond:
+		return 1e6
+	case table.Nanosecond:
+		return 1e9
+	}
+	return 1
+}
+
+// loadCodes gives the step's codes: in place where none is null, else as a copy in dst.
+func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 	*dict = sameTexts(*dict, v)
 	if v.Codes == nil {
 		fill(dst, -1)
-		return
+		return dst
+	}
+	if allValid(v.Valid, b.from, b.n) {
+		return v.Codes[b.from : b.from+b.n]
 	}
 	copy(dst, v.Codes[b.from:])
-	if allValid(v.Valid, b.from, b.n) {
-		return
-	}
 	for i := range dst {
 		if v.Null(b.from + i) {
 			dst[i] = -1
 		}
 	}
+	return dst
 }
 
-// fromNumbers takes 1 for true and 0 for false.
-func fromNumbers(t truth, x []float64) {
-	clear(t.yes)
-	clear(t.no)
-	for i, v := range x {
-		t.yes[i>>6] |= bit(v == 1) << (i & 63)
-		t.no[i>>6] |= bit(v == 0) << (i & 63)
+// loadTruth reads a bool, or the texts true and false in any case of letters.
+func loadTruth(t truth, v *table.Values, b *block, yes, no *perText[byte], dict **texts) {
+	switch {
+	case v.Int64 != nil && v.Kind == table.Bool:
+		of := v.Int64[b.from : b.from+b.n]
+		for k := range t.yes {
+			word := uint64(0)
+			for i, x := range of[64*k : min(64*k+64, b.n)] {
+				word |= bit(x != 0) << i
+			}
+			t.yes[k] = word
+		}
+		ones(t.no, b.n)
+		for k, w := range t.yes {
+			t.no[k] &^= w
+		}
+	case v.Codes != nil:
+		*dict = sameTexts(*dict, v)
+		pick(t.yes, yes.get(*dict), v.Codes[b.from:b.from+b.n])
+		pick(t.no, no.get(*dict), v.Codes[b.from:b.from+b.n])
+	default:
+		t.set(-1, b.n)
+	}
+	if v.Valid != nil {
+		for i, valid := range v.Valid[b.from/8 : (b.from+b.n+7)/8] {
+			keep := ^(uint64(^valid) << (i % 8 * 8))
+			t.yes[i/8] &= keep
+			t.no[i/8] &= keep
+		}
 	}
 }
 
@@ -194,17 +232,6 @@ func momentOf(text string) int64 {
 	return none
 }
 
-// truthOf reads true and false, in any case of letters.
-func truthOf(text string) float64 {
-	switch {
-	case strings.EqualFold(text, "true"):
-		return 1
-	case strings.EqualFold(text, "false"):
-		return 0
-	}
-	return nan
-}
-
 // allValid says that no row of the step is null.
 func allValid(valid []byte, from, n int) bool {
 	if valid == nil {
@@ -224,22 +251,6 @@ func allValid(valid []byte, from, n int) bool {
 		i++
 	}
 	return true
-}
-
-// finite says that no value is NaN or infinite: x - x is zero for all others.
-func finite(x []float64) bool {
-	var a, b, c, d float64
-	for len(x) >= 4 {
-		a += x[0] - x[0]
-		b += x[1] - x[1]
-		c += x[2] - x[2]
-		d += x[3] - x[3]
-		x = x[4:]
-	}
-	for _, v := range x {
-		a += v - v
-	}
-	return a+b+c+d == 0
 }
 
 func fill[T any](dst []T, v T) {

@@ -100,6 +100,7 @@ func (e *Evaluator) lookup(s *slot, l *Lookup) func(b *block) {
 			for i, line := range lines.get(b).codes {
 				s.numbers[i] = c.numbers[line+1]
 			}
+			s.clean = finite(s.numbers)
 		}
 	}
 	own := make([]int32, step)

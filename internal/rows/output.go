@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -35,53 +36,62 @@ func (o *output) start(rows int) {
 func (o *output) keep(b *block) {
 	switch s := o.slot; s.Type {
 	case formula.Number:
-		dst := o.numbers[b.from : b.from+b.n] // s.numbers is this memory
-		if !finite(dst) {
-			drop(o, dst, b, func(x float64) bool { return x != x })
+		if !s.clean {
+			drop(o, o.numbers[b.from:b.from+b.n], b, nan) // s.numbers is this memory
 		}
 	case formula.Date, formula.Timestamp:
 		dst := o.wholes[b.from : b.from+b.n]
 		copy(dst, s.wholes)
 		if slices.Contains(dst, none) {
-			drop(o, dst, b, func(x int64) bool { return x == none })
+			drop(o, dst, b, none)
 		}
 	case formula.Bool:
 		dst := o.codes[b.from : b.from+b.n]
 		codes(dst, s.truth)
 		o.texts = bools
 		if slices.Contains(dst, -1) {
-			drop(o, dst, b, func(c int32) bool { return c < 0 })
+			drop(o, dst, b, -1)
 		}
 	default:
 		dst := o.codes[b.from : b.from+b.n]
 		copy(dst, s.codes)
 		o.texts = s.texts
 		if slices.Contains(dst, -1) {
-			drop(o, dst, b, func(c int32) bool { return c < 0 })
+			drop(o, dst, b, -1)
 		}
 	}
 }
 
 // drop marks the missing rows of a step and puts zero in their place.
-func drop[T any](o *output, values []T, b *block, missing func(T) bool) {
+func drop[T int32 | int64 | float64](o *output, values []T, b *block, missing T) {
 	if !o.missing {
 		o.missing = true
 		o.valid = sized(o.valid, (o.rows+7)/8)
-		for i := range o.valid {
-			o.valid[i] = 0xff
-		}
-		if o.rows%8 != 0 {
-			o.valid[len(o.valid)-1] = 1<<(o.rows%8) - 1
+		for from := 0; from < o.rows; from += step {
+			o.there(from, min(step, o.rows-from), nil)
 		}
 	}
-	var zero T
-	for i, v := range values {
-		if missing(v) {
-			values[i] = zero
-			at := b.from + i
-			o.valid[at>>3] &^= 1 << (at & 7)
+	var w [step / 64]uint64
+	ones(w[:words(b.n)], b.n)
+	known(w[:words(b.n)], values, missing)
+	o.there(b.from, b.n, w[:])
+	for k := range words(b.n) {
+		gone := ^w[k]
+		for lo := k * 64; gone != 0; gone &= gone - 1 {
+			if i := lo + bits.TrailingZeros64(gone); i < b.n {
+				values[i] = 0
+			}
 		}
 	}
+}
+
+// there writes which rows of a step are there; nil says all.
+func (o *output) there(from, n int, w []uint64) {
+	if w == nil {
+		w = make([]uint64, words(n))
+		ones(w, n)
+	}
+	toBytes(o.valid[from/8:(from+n+7)/8], w)
 }
 
 func (o *output) values(rows int) table.Values {

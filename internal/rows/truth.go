@@ -114,45 +114,59 @@ func lessEqual[T int64 | int32 | float64](w []uint64, x, y []T) {
 	}
 }
 
-// compare says how x and y compare: of numbers, or of values of which missing is none.
-func compare[T int64 | int32 | float64](t truth, op formula.Op, x, y []T, missing T) {
+// compare says how x and y compare. NaN compares with nothing, so it is neither.
+func compare(t truth, op formula.Op, x, y []float64) {
+	var room [step / 64]uint64
 	switch op {
 	case formula.Less:
 		if t.yes != nil {
-			less(t.yes, x, y)
+			numbersLess(t.yes, x, y)
 		}
 		if t.no != nil {
-			lessEqual(t.no, y, x)
+			numbersLessEqual(t.no, y, x)
 		}
 	case formula.LessEqual:
 		if t.yes != nil {
-			lessEqual(t.yes, x, y)
+			numbersLessEqual(t.yes, x, y)
 		}
 		if t.no != nil {
-			less(t.no, y, x)
+			numbersLess(t.no, y, x)
 		}
 	case formula.Equal:
-		var room [step / 64]uint64
 		if t.yes != nil {
-			lessEqual(t.yes, x, y)
-			lessEqual(room[:len(t.yes)], y, x)
+			numbersLessEqual(t.yes, x, y)
+			numbersLessEqual(room[:len(t.yes)], y, x)
 			and(t.yes, room[:len(t.yes)])
 		}
 		if t.no != nil {
-			less(t.no, x, y)
-			less(room[:len(t.no)], y, x)
+			numbersLess(t.no, x, y)
+			numbersLess(room[:len(t.no)], y, x)
 			or(t.no, room[:len(t.no)])
 		}
 	}
-	if missing != missing {
-		return // NaN compares with nothing
-	}
-	for _, w := range [][]uint64{t.yes, t.no} {
-		if w != nil {
-			known(w, x, missing)
-			known(w, y, missing)
+}
+
+// compareWholes says how x and y compare, of values of which missing is none.
+func compareWholes[T int64 | int32](t truth, op formula.Op, x, y []T, missing T) {
+	var below, above, both [step / 64]uint64
+	b, a, there := below[:words(len(x))], above[:words(len(x))], both[:words(len(x))]
+	less(b, x, y)
+	less(a, y, x)
+	ones(there, len(x))
+	known(there, x, missing)
+	known(there, y, missing)
+	for i := range there {
+		yes := b[i]
+		switch op {
+		case formula.LessEqual:
+			yes = ^a[i]
+		case formula.Equal:
+			yes = ^a[i] & ^b[i]
 		}
+		b[i], a[i] = yes&there[i], ^yes&there[i]
 	}
+	copy(t.yes, b)
+	copy(t.no, a)
 }
 
 // known clears the bits of the rows that are missing.
@@ -166,28 +180,18 @@ func known[T int64 | int32 | float64](w []uint64, x []T, missing T) {
 	}
 }
 
+// at is 0 where row i is missing, 1 where it is true and 2 where it is false.
+func (t truth) at(i int) uint64 {
+	return t.yes[i>>6]>>(i&63)&1 | t.no[i>>6]>>(i&63)&1<<1
+}
+
 // choose takes a where the condition is true, b where it is false, and missing where it
-// is neither.
+// is neither. It does not branch by row: conditions are hard to foresee.
 func choose[T any](dst []T, t truth, a, b []T, missing T) {
-	for k := range t.yes {
-		lo, hi := k*64, min(k*64+64, len(dst))
-		yes, no := t.yes[k], t.no[k]
-		full := ^uint64(0) >> (64 - (hi - lo))
-		switch {
-		case yes == full:
-			copy(dst[lo:hi], a[lo:hi])
-		case no == full:
-			copy(dst[lo:hi], b[lo:hi])
-		default:
-			for i := lo; i < hi; i++ {
-				v := missing
-				if yes>>(i&63)&1 == 1 {
-					v = a[i]
-				} else if no>>(i&63)&1 == 1 {
-					v = b[i]
-				}
-				dst[i] = v
-			}
-		}
+	a, b = a[:len(dst)], b[:len(dst)]
+	from := [4]T{missing, missing, missing, missing}
+	for i := range dst {
+		from[1], from[2] = a[i], b[i]
+		dst[i] = from[t.at(i)&3]
 	}
 }

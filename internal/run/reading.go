@@ -28,19 +28,17 @@ type reading struct {
 
 // newReading settles how columns and conditions are made, from the rows of the table or
 // from the folded rows of units.
-func newReading(j *job.Job, lookups []*rows.Lookup, names []string, conditions []job.Expression, folded bool) (*reading, error) {
-	r := &reading{codes: map[int]*Preparer{}}
+func newReading(j *job.Job, lookups []*rows.Lookup, wants []job.Column, conditions []job.Expression, folded bool) (*reading, error) {
+	r := &reading{codes: map[int]*Preparer{}, wants: wants}
 	var computed []string
-	for _, name := range names {
-		c, _ := j.Dataset.Column(name)
-		r.wants = append(r.wants, c)
+	for _, c := range wants {
 		if isComputed(&c, folded) {
-			r.from = append(r.from, -1-appended(&computed, name))
+			r.from = append(r.from, -1-appended(&computed, c.Name))
 		} else {
-			r.from = append(r.from, appended(&r.sources, name))
+			r.from = append(r.from, appended(&r.sources, c.Name))
 		}
 	}
-	r.values = make([]table.Values, len(names))
+	r.values = make([]table.Values, len(wants))
 	if len(computed) == 0 && len(conditions) == 0 {
 		return r, nil
 	}
@@ -113,11 +111,12 @@ func (r *reading) read(b table.Batch) error {
 	return nil
 }
 
-// preparers are what makes the values of wants ready for mechanisms.
-func (r *reading) preparers() []*Preparer {
+// preparers are what makes the values of wants ready for mechanisms. present says that
+// there are units of which no row counts: what they do not have is not missing.
+func (r *reading) preparers(present bool) []*Preparer {
 	out := make([]*Preparer, len(r.wants))
 	for i, c := range r.wants {
-		out[i] = NewPreparer(c)
+		out[i] = NewPreparer(forFold(c, present))
 	}
 	return out
 }

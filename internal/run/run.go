@@ -29,6 +29,7 @@ type Runner struct {
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	units     *unitRows                     // where a unit has several rows, else nil
+	begins    func(samplers.Design, int64) (samplers.Selector, error)
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
@@ -44,7 +45,7 @@ func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
 
 // New begins to carry out a plan.
 func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	r := &Runner{Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -59,6 +60,7 @@ func (r *Runner) Draws(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
+	defer func() { r.units.close() }()
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}
@@ -81,10 +83,20 @@ func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) erro
 	if err != nil {
 		return err
 	}
-	releases := r.batches(d)
-	scans := len(releases)
-	for i := range scans {
-		batch := releases[i]
+	releases, err := r.chosen(ctx, d, picks, src)
+	if err != nil {
+		return err
+	}
+	releases = slices.DeleteFunc(slices.Clone(releases), func(rel *plan.Release) bool {
+		empty := rel.Cells != nil && rel.Cells.Len() == 0
+		if empty { // no value was selected: there is nothing to ask the mechanism
+			r.keep(d, rel.Job.Name, nothing(rel))
+		}
+		return empty
+	})
+	batches := r.batches(releases)
+	scans := len(batches)
+	for i, batch := range batches {
 		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
@@ -98,11 +110,11 @@ func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
 	if err != nil {
 		return nil, err
 	}
-	selector, err := samplers.Begin(d.Design, r.population())
+	selector, err := r.begins(d.Design, r.population())
 	if err != nil {
 		return nil, err
 	}
-	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds())
+	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds() || len(d.Keys) > 0)
 	picks.recorder = r.Recorders[d.Name]
 	if err := picks.takeAll(d.Design, r.population()); err != nil || !r.units.caps() {
 		return picks, err
@@ -215,7 +227,7 @@ func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, s
 	if err != nil {
 		return err
 	}
-	r.keep(d, rel.Job.Name, result)
+	r.keep(d, rel.Job.Name, rel.Blanked(result))
 	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
 	return nil
 }
@@ -311,7 +323,7 @@ func CodeOf(ctx context.Context, err error) error {
 	case errors.As(err, &sampler):
 		return failure.New(failure.ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+failure.SpentOnly, sampler.Detail())
 	case errors.As(err, &source):
-		return failure.New(failure.ExitSource, sourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
+		return failure.New(failure.ExitSource, SourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
 	case errors.As(err, &plugin):
 		return failure.New(failure.ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
 	}

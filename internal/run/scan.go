@@ -181,8 +181,8 @@ type sample struct {
 	content    *table.Content
 	job        *job.Job
 	lookups    []*rows.Lookup
-	folded     bool     // the rows are units
-	columns    []string // the union of what the releases read
+	folded     bool         // the rows are units
+	columns    []job.Column // the union of what the releases read
 	conditions []job.Expression
 	present    bool // units of which no row counts are there, and do not count
 	picker     *picker
@@ -191,7 +191,22 @@ type sample struct {
 }
 
 // want adds a column to the scan and returns where it stands.
-func (s *sample) want(column string) int { return appended(&s.columns, column) }
+func (s *sample) want(column string) int {
+	c, _ := s.job.Dataset.Column(column)
+	return s.wantAs(c)
+}
+
+// wantAs adds a column that is read with a domain of its own.
+func (s *sample) wantAs(c job.Column) int {
+	at := slices.IndexFunc(s.columns, func(o job.Column) bool {
+		return o.Name == c.Name && len(o.Domain) == len(c.Domain) && (len(c.Domain) == 0 || &o.Domain[0] == &c.Domain[0])
+	})
+	if at < 0 {
+		at = len(s.columns)
+		s.columns = append(s.columns, c)
+	}
+	return at
+}
 
 func appended(list *[]string, s string) int {
 	if at := slices.Index(*list, s); at >= 0 {
@@ -242,7 +257,7 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 	if s.present {
 		present = appended(&columns, presence)
 	}
-	preparers := in.preparers()
+	preparers := in.preparers(s.present)
 	count := int64(0)
 	visit := func(b table.Batch) error {
 		if err := wait(); err != nil {

@@ -34,7 +34,7 @@ type celled struct {
 func newCelled(c *plan.Cells, s *sample) *celled {
 	out := &celled{other: -1}
 	for _, b := range c.By {
-		out.by = append(out.by, s.want(b.Name))
+		out.by = append(out.by, s.wantAs(b))
 		out.sizes = append(out.sizes, int32(len(b.Domain)))
 	}
 	if c.Other != "" {

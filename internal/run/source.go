@@ -158,8 +158,8 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 	return failure.New(failure.ExitSource, "SOURCE_NO_SUCH_COLUMN", "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(place), place, strings.Join(wrong, "; "))
 }
 
-// sourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
-func sourceCode(e *table.Error) string {
+// SourceCode is the code word of a table's error: SOURCE_NOT_FOUND.
+func SourceCode(e *table.Error) string {
 	return "SOURCE_" + strings.ToUpper(strings.ReplaceAll(e.Code, "-", "_"))
 }
 
@@ -173,5 +173,5 @@ func SourceFailure(ctx context.Context, j *job.Job, err error) error {
 		return failure.New(failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
 	}
 	const key = "dataset.source.path"
-	return failure.New(failure.ExitSource, sourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
+	return failure.New(failure.ExitSource, SourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
 }

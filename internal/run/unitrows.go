@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/failure"
@@ -20,7 +21,17 @@ type unitRows struct {
 	views map[string]rowSource   // the folded units, by the condition on their rows
 	index *units.Index           // the unit of each row, where they are capped
 	sets  map[string]*units.Kept // the rows that count, by condition and groups
-	units int64
+	// numbers number the values of a group column that nobody lists, by the same.
+	numbers map[string]*units.Index
+	units   int64
+	files   io.Closer // what did not fit in memory
+}
+
+// close gives up the files of units that did not fit in memory.
+func (u *unitRows) close() {
+	if u != nil {
+		u.files.Close()
+	}
 }
 
 func (u *unitRows) folds() bool  { return u != nil && u.views != nil }
@@ -64,7 +75,7 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
 	if err == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
 		err = errSize
 	}
-	return err
+	return unitFailure(err)
 }
 
 // presence is the folded column that counts the rows of a unit that count.
@@ -90,7 +101,11 @@ func (r *Runner) fold(ctx context.Context) error {
 			}
 		}
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, names, conditions[1:], false)
+	wants := make([]job.Column, len(names))
+	for i, name := range names {
+		wants[i], _ = d.Column(name)
+	}
+	in, err := newReading(r.Plan.Job, r.Table.lookups, wants, conditions[1:], false)
 	if err != nil {
 		return err
 	}
@@ -107,9 +122,10 @@ func (r *Runner) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer folder.Close()
 	columns := slices.Clone(in.sources)
 	unit := appended(&columns, d.Key.Column)
-	numbers := in.preparers()
+	numbers := in.preparers(false)
 	ones := table.Values{Kind: table.Float}
 	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
@@ -131,9 +147,9 @@ func (r *Runner) fold(ctx context.Context) error {
 	}
 	done, err := folder.Finish()
 	if err != nil {
-		return unitFailure(err)
+		return err
 	}
-	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units()}
+	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: done}
 	for i, e := range conditions {
 		r.units.views[e.Text] = done.View(i)
 	}
@@ -179,13 +195,14 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 		err = index.Finish()
 	}
 	if err != nil {
-		return unitFailure(err)
+		index.Close()
+		return err
 	}
-	r.units = &unitRows{index: index, sets: map[string]*units.Kept{}, units: index.Units()}
+	r.units = &unitRows{index: index, files: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
 	for _, draw := range r.Plan.Draws {
 		for _, rel := range draw.Releases {
 			if key := capKey(rel); r.units.sets[key] == nil {
-				if r.units.sets[key], err = r.capOf(ctx, rel, src.Child()); err != nil {
+				if r.units.sets[key], err = r.capOf(ctx, rel, src); err != nil {
 					return err
 				}
 			}
@@ -198,7 +215,16 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source) (*units.Kept, error) {
 	d := &r.Plan.Job.Dataset
 	s := &sample{job: r.Plan.Job}
-	coder := newCelled(plan.NewCells(r.Plan.Job, &rel.Job), s)
+	known := rel.Job
+	if unlisted := rel.Job.Unlisted(d); unlisted != "" {
+		known.By = slices.DeleteFunc(slices.Clone(known.By), func(name string) bool { return name == unlisted })
+		var err error
+		if r.units.numbers[capKey(rel)], err = r.numberKeys(ctx, rel); err != nil {
+			return nil, err
+		}
+	}
+	cells := plan.NewCells(r.Plan.Job, &known, nil)
+	numbers, coder := r.units.numbers[capKey(rel)], newCelled(cells, s)
 	one := &sink{cells: coder}
 	if rel.Job.Where.Said() {
 		one.masks = append(one.masks, s.condition(rel.Job.Where))
@@ -215,7 +241,8 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 	if err != nil {
 		return nil, err
 	}
-	preparers := in.preparers()
+	defer capper.Close()
+	preparers := in.preparers(false)
 	columns := in.sources
 	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
@@ -225,7 +252,13 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 		if out.ready, err = in.prepare(preparers, b.Rows); err != nil {
 			return err
 		}
-		return capper.Add(b.Block.First, coder.of(b.Rows, out.ready, one.mask(out)))
+		codes := coder.of(b.Rows, out.ready, one.mask(out))
+		if numbers != nil {
+			if err := keyedCells(numbers, b.Block.First, codes, cells.Len()); err != nil {
+				return err
+			}
+		}
+		return capper.Add(b.Block.First, codes)
 	})
 	if err != nil {
 		return nil, err
@@ -241,11 +274,11 @@ func (r *Runner) source(rel *plan.Release) rowSource {
 	return r.units.views[rel.Job.Where.Text]
 }
 
-// batches are the releases of a draw that are fed from one scan: not too many, and all of
+// batches are the releases that are fed from one scan: not too many, and all of
 // the same rows.
-func (r *Runner) batches(d *plan.Draw) [][]*plan.Release {
+func (r *Runner) batches(releases []*plan.Release) [][]*plan.Release {
 	var out [][]*plan.Release
-	for _, rel := range d.Releases {
+	for _, rel := range releases {
 		at := slices.IndexFunc(out, func(b []*plan.Release) bool { return len(b) < together && r.source(b[0]) == r.source(rel) })
 		if at < 0 {
 			at = len(out)
@@ -269,10 +302,19 @@ func (r *Runner) strata(ctx context.Context, d *plan.Draw) ([]int32, error) {
 	return units, err
 }
 
-// unitFailure is what becomes of an error of a fold or an index.
+// What can go wrong with units beside a missing key. The texts are fixed (P20).
+var (
+	errTempFull     = failure.New(failure.ExitSource, "TEMP_FULL", "the units of the table do not fit in memory, and the folder of temporary files has no room for them"+failure.SpentOnly)
+	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE", "the units of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
+	errTooMany      = failure.New(failure.ExitSource, "SOURCE_LIMIT", "the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
+)
+
+// unitFailure is what becomes of an error of a fold, an index or a cap.
 func unitFailure(err error) error {
-	if errors.Is(err, units.ErrNullKey) {
-		return errUnit
+	for known, f := range map[error]error{units.ErrNullKey: errUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
+		if errors.Is(err, known) {
+			return f
+		}
 	}
 	return err
 }

@@ -13,6 +13,23 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
+// reading is what the lanes of one scan share.
+type reading struct {
+	content *Content         // notes what is read; may be nil
+	lead    map[dataFile]int // the first column that is read of each file
+	rows    map[dataFile]*csvRows
+}
+
+func (t *Table) reading(cols []int, content *Content) *reading {
+	r := &reading{content: content, lead: map[dataFile]int{}, rows: map[dataFile]*csvRows{}}
+	for _, f := range t.files {
+		if i := slices.IndexFunc(cols, func(c int) bool { return f.at[c] >= 0 }); i >= 0 {
+			r.lead[f.dataFile] = f.at[cols[i]]
+		}
+	}
+	return r
+}
+
 // csvRows are the rows of a block on their way in one scan. They are parsed once, with the piece of the first column; it
 // fills the pieces of the others, too.
 type csvRows struct {
@@ -119,17 +136,18 @@ func (r *csvRows) decode(w *worker) (err error) {
 			return err
 		}
 	}
-	reader := f.records(text)
-	for row := range b.rows {
-		fields, err := reader.Read()
-		if err != nil {
-			return errReread
-		}
+	row := 0
+	err = f.rows(text, func(fields []string) error {
 		for _, c := range r.cells {
 			if err := c.add(row, fields[c.col]); err != nil {
 				return err
 			}
 		}
+		row++
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, c := range r.cells {
 		c.out.dict = newTexts(c.texts.texts)

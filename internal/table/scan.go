@@ -109,23 +109,6 @@ type lane struct {
 	window []*piece // pieces that the current or a later block overlaps
 }
 
-// reading is what the lanes of one scan share.
-type reading struct {
-	content *Content         // notes what is read; may be nil
-	lead    map[dataFile]int // the first column that is read of each file
-	rows    map[dataFile]*csvRows
-}
-
-func (t *Table) reading(cols []int, content *Content) *reading {
-	r := &reading{content: content, lead: map[dataFile]int{}, rows: map[dataFile]*csvRows{}}
-	for _, f := range t.files {
-		if i := slices.IndexFunc(cols, func(c int) bool { return f.at[c] >= 0 }); i >= 0 {
-			r.lead[f.dataFile] = f.at[cols[i]]
-		}
-	}
-	return r
-}
-
 // pieces yields a column's pieces in row order, through all files.
 func (t *Table) pieces(col int, r *reading) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {

@@ -123,7 +123,7 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 }
 
 // finish divides. Where the noisy sum below the line is less than the standard deviation of
-// its noise, that takes its place. If the denominator is positive in every row the ratio is
+// its noise, or than a lattice step, that takes its place. If the denominator is positive in every row the ratio is
 // held to what its rows allow.
 func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
 	low, high := q.bounds()
@@ -131,7 +131,7 @@ func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
 	for s := range slices.Chunk(sums, 2) {
 		above, below := q.lattices[0].Step*float64(s[0]), q.lattices[1].Step*float64(s[1])
 		sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
-		by := math.Max(below, sdBelow)
+		by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
 		r := math.Min(math.Max(above/by, low), high)
 		// First-order error of a quotient.
 		sd := math.Hypot(sdAbove, r*sdBelow) / by

@@ -55,6 +55,16 @@ func TestKnownRatios(t *testing.T) {
 	}
 }
 
+// Where the noise is less than a lattice step, an empty denominator is no division by 0.
+func TestEmptyDenominator(t *testing.T) {
+	req := lineartest.Request(`{"numerator":"y","denominator":"x"}`, 0, number("y", -1, 3, sdk.MissingDrop), number("x", 2, 10, sdk.MissingDrop))
+	req.Target.Epsilon, req.Public.Design.LargestCount = 1e17, 1<<53
+	out, err := sdktest.Run(Mechanism{}, req, sdktest.Table{Columns: map[string]sdk.Values{"x": {Float64: []float64{}}, "y": {Float64: []float64{}}}}, nil)
+	if e := lineartest.Get(out, "estimate"); err != nil || len(e) != 1 || e[0] != 0 {
+		t.Errorf("%v, %v", e, err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	y, x := number("y", -1, 3, sdk.MissingDrop), number("x", 0, 10, sdk.MissingDrop)
 	for params, want := range map[string]string{

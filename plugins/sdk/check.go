@@ -142,6 +142,9 @@ func (r Result) Check(p Plan) error {
 	for i, f := range p.Output {
 		c := r.Columns[i]
 		n := len(c.Float64) + len(c.Int64) + len(c.String)
+		if c.Blank != nil {
+			return ErrShape
+		}
 		if c.Name != f.Name || c.Type() != f.Type || int64(n) != p.Rows {
 			if !(c.Name == f.Name && n == 0 && p.Rows == 0) {
 				return ErrShape

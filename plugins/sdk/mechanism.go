@@ -305,6 +305,9 @@ type ResultColumn struct {
 	Float64 []float64
 	Int64   []int64
 	String  []string
+	// Blank says which values are not shown, nil for none. It is the host's: a mechanism
+	// leaves it nil.
+	Blank []bool
 
 	_ struct{}
 }

@@ -3,6 +3,8 @@ package units
 import (
 	"fmt"
 	"math/bits"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/noise"
 )
@@ -16,38 +18,52 @@ import (
 // choices of different units, and within a unit those of cells and those of rows, are independent. So which rows of a unit
 // are kept depends on that unit's own rows and on randomness that no other unit uses. Proof: cap.proof.md.
 type Capper struct {
-	index  *Index
-	groups int
-	rows   int
-	source *noise.Source
-	pairs  []cappedPair
-	slots  []uint32 // places in pairs, plus one
-	heads  []uint32 // for each unit its last pair, plus one
-	pool   []int64  // the rows that pairs keep
-	units  []int32  // of the rows of a chunk
-	kept   *Kept
+	index   *Index
+	lanes   []*capLane
+	sources []*noise.Source // one for each lane
+	groups  int
+	rows    int
+	offered int64
+	units   []int32 // of the rows of a chunk
+	kept    *Kept
+	memory  int64
+	disk    *scratch
+	parts   []partition // nil as long as everything fits in memory
 }
 
-// cappedPair is a unit in a cell: a reservoir of its rows there.
-type cappedPair struct {
-	seen uint64 // rows so far
-	at   int    // its place in the pool,
-	room int    // and how many rows there is room for
-	unit int32
-	cell int32
-	next uint32 // another pair of the unit, plus one
-}
-
-// NewCapper makes a capper of the rows of an index that is finished. Source is the host's randomness.
+// NewCapper makes a capper of the rows of an index that is finished, with as much memory as the index was given. Source is
+// the host's randomness.
 func NewCapper(index *Index, groups, rows int, source *noise.Source) (*Capper, error) {
-	if groups < 1 || rows < 1 {
-		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
-	}
 	if err := source.Err(); err != nil {
 		return nil, err
 	}
-	return &Capper{index: index, groups: groups, rows: rows, source: source, heads: make([]uint32, index.Units()),
-		slots: make([]uint32, 1<<12), units: make([]int32, chunkRows), kept: newKept(index.Rows())}, nil
+	sources := []*noise.Source{source} // for a small table
+	if n := runtime.GOMAXPROCS(0); n > 1 && index.Rows() > chunkRows {
+		sources = sources[:0]
+		for range n {
+			sources = append(sources, source.Child())
+		}
+	}
+	return newCapper(index, groups, rows, index.spec.Memory, sources)
+}
+
+func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.Source) (*Capper, error) {
+	if groups < 1 || rows < 1 {
+		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
+	}
+	c := &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows())}
+	if 4*index.Units() > memory/2 { // the heads of all units
+		return c, c.divide()
+	}
+	for i := range sources {
+		c.lanes = append(c.lanes, c.newLane(i, int64(len(sources))))
+	}
+	return c, nil
+}
+
+func (c *Capper) newLane(source int, every int64) *capLane {
+	return &capLane{keys: c.index.set.keys, source: c.sources[source], groups: c.groups, rows: c.rows, every: every,
+		heads: make([]uint32, c.index.Units()/every+1), slotTable: slotTable{slots: make([]uint64, 1<<6)}}
 }
 
 // Add takes the cells of rows, from a row of the table on: -1 is in no cell, and is not kept. Calls come in the order of
@@ -55,96 +71,141 @@ func NewCapper(index *Index, groups, rows int, source *noise.Source) (*Capper, e
 func (c *Capper) Add(first int64, cells []int32) error {
 	for len(cells) > 0 {
 		n := min(len(cells), chunkRows)
+		c.units = fit(c.units, n)
 		units := c.units[:n]
 		if err := c.index.Numbers(first, units); err != nil {
 			return err
 		}
-		for i, cell := range cells[:n] {
-			if cell >= 0 && units[i] >= 0 {
-				c.add(first+int64(i), units[i], cell)
-			}
+		if err := c.chunk(first, units, cells[:n]); err != nil {
+			return err
 		}
 		cells, first = cells[n:], first+int64(n)
 	}
 	return nil
 }
 
-// add puts a row into the reservoir of its unit and cell: the n-th row takes one of r places with probability r/n.
-func (c *Capper) add(row int64, unit, cell int32) {
-	c.kept.Offered++
-	p := c.pair(unit, cell)
-	p.seen++
-	if p.seen > uint64(c.rows) {
-		if j := c.source.Uint64n(p.seen); j < uint64(c.rows) {
-			c.pool[p.at+int(j)] = row
-		}
-		return
-	}
-	n := int(p.seen)
-	if n > p.room {
-		room := min(c.rows, max(1, 2*p.room))
-		at := len(c.pool)
-		c.pool = append(c.pool, c.pool[p.at:p.at+p.room]...)
-		c.pool = append(c.pool, make([]int64, room-p.room)...)
-		p.at, p.room = at, room
-	}
-	c.pool[p.at+n-1] = row
-}
-
-// pair finds a unit in a cell, or makes it.
-func (c *Capper) pair(unit, cell int32) *cappedPair {
-	if (len(c.pairs)+1)*4 > len(c.slots)*3 {
-		c.slots = make([]uint32, 2*len(c.slots))
-		for i, p := range c.pairs {
-			c.slots[c.place(p.unit, p.cell)] = uint32(i + 1)
-		}
-	}
-	at := c.place(unit, cell)
-	if c.slots[at] == 0 {
-		c.pairs = append(c.pairs, cappedPair{unit: unit, cell: cell, next: c.heads[unit]})
-		c.slots[at] = uint32(len(c.pairs))
-		c.heads[unit] = c.slots[at]
-	}
-	return &c.pairs[c.slots[at]-1]
-}
-
-// place is the slot of a pair, or the empty one where it belongs.
-func (c *Capper) place(unit, cell int32) uint64 {
-	mask := uint64(len(c.slots) - 1)
-	for at := c.index.set.keys.mix(uint64(unit)<<32|uint64(uint32(cell))) & mask; ; at = (at + 1) & mask {
-		if c.slots[at] == 0 {
-			return at
-		}
-		if p := &c.pairs[c.slots[at]-1]; p.unit == unit && p.cell == cell {
-			return at
-		}
-	}
-}
-
-// Finish chooses the cells of each unit and returns the rows that are kept.
-func (c *Capper) Finish() (*Kept, error) {
-	var own []uint32
-	for _, head := range c.heads {
-		own = own[:0]
-		for at := head; at != 0; at = c.pairs[at-1].next {
-			own = append(own, at-1)
-		}
-		// The first steps of a Fisher-Yates shuffle: own[:k] is a uniform choice.
-		for i := 0; i < c.groups && c.groups < len(own); i++ {
-			j := i + int(c.source.Uint64n(uint64(len(own)-i)))
-			own[i], own[j] = own[j], own[i]
-		}
-		for _, at := range own[:min(len(own), c.groups)] {
-			p := &c.pairs[at]
-			for _, row := range c.pool[p.at : p.at+int(min(p.seen, uint64(c.rows)))] {
-				c.kept.add(row)
+func (c *Capper) chunk(first int64, units, cells []int32) error {
+	for i, cell := range cells {
+		if cell >= 0 && units[i] >= 0 {
+			c.offered++
+			if c.parts != nil {
+				if err := c.parts[units[i]%shards].writeWords(rowRecord(units[i], cell, first+int64(i))...); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	if err := c.source.Err(); err != nil {
-		return nil, err
+	if c.parts != nil {
+		return nil
+	}
+	parallel(len(c.lanes), func(l int) { c.lanes[l].chunk(first, units, cells, l) })
+	bytes := int64(0)
+	for _, l := range c.lanes {
+		bytes += l.bytes()
+	}
+	if bytes <= c.memory/2 {
+		return nil
+	}
+	if err := c.divide(); err != nil {
+		return err
+	}
+	for _, l := range c.lanes {
+		if err := l.suspend(c.parts, 1); err != nil {
+			return err
+		}
+	}
+	c.lanes = nil
+	return nil
+}
+
+// divide makes room for the units on the disk.
+func (c *Capper) divide() (err error) {
+	if c.disk, err = newScratch(c.index.spec.Dir); err == nil {
+		c.parts = c.partitions()
+	}
+	return err
+}
+
+func (c *Capper) partitions() []partition {
+	parts := make([]partition, shards)
+	for i := range parts {
+		parts[i].disk = c.disk
+	}
+	return parts
+}
+
+// Finish chooses the cells of each unit and returns the rows that are kept. The capper is of no more use.
+func (c *Capper) Finish() (*Kept, error) {
+	defer c.Close()
+	parallel(len(c.lanes), func(i int) { c.lanes[i].finish(c.kept) })
+	for i := range c.parts {
+		if err := c.settle(&c.parts[i], shards); err != nil {
+			return nil, err
+		}
+	}
+	for _, s := range c.sources {
+		if err := s.Err(); err != nil {
+			return nil, err
+		}
+	}
+	c.kept.Offered = c.offered
+	for _, w := range c.kept.words {
+		c.kept.Rows += int64(bits.OnesCount64(w))
 	}
 	return c.kept, nil
+}
+
+// settle goes on where the units of a partition were suspended: every is 64 for each time that they were divided.
+func (c *Capper) settle(p *partition, every int64) error {
+	if err := p.end(); err != nil || len(p.extents) == 0 {
+		return err
+	}
+	lane := c.newLane(0, every)
+	var parts []partition
+	r, record := p.reader(spillBuffer), []uint64(nil)
+	for {
+		more, err := r.more()
+		if err == nil && more {
+			record, err = readCapped(r, record)
+		}
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+		if parts != nil {
+			if err := parts[int64(record[0]>>32)/every%shards].writeWords(record...); err != nil {
+				return err
+			}
+			continue
+		}
+		lane.resume(record)
+		if lane.bytes() > c.memory/2 && every < c.index.Units() {
+			parts = c.partitions()
+			if err := lane.suspend(parts, every); err != nil {
+				return err
+			}
+			lane = nil
+		}
+	}
+	if parts == nil {
+		lane.finish(c.kept)
+	}
+	for i := range parts {
+		if err := c.settle(&parts[i], every*shards); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close gives up the memory and the file of a capper. Finish does the same.
+func (c *Capper) Close() error {
+	c.lanes, c.parts = nil, nil
+	err := c.disk.close()
+	c.disk = nil
+	return err
 }
 
 // Kept says which rows of a table a cap keeps. Its counts are private (P19).
@@ -156,10 +217,8 @@ type Kept struct {
 
 func newKept(rows int64) *Kept { return &Kept{words: make([]uint64, (rows+63)/64)} }
 
-func (k *Kept) add(row int64) {
-	k.Rows++
-	k.words[row>>6] |= 1 << (row & 63)
-}
+// add is safe for several goroutines.
+func (k *Kept) add(row int64) { atomic.OrUint64(&k.words[row>>6], 1<<(row&63)) }
 
 // Has says whether a row is kept.
 func (k *Kept) Has(row int64) bool { return k.words[row>>6]>>(row&63)&1 == 1 }

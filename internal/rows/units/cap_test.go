@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"gonum.org/v1/gonum/stat/combin"
@@ -42,11 +43,29 @@ func indexOf(rows []entry) (*Index, error) {
 }
 
 func byCapper(source *noise.Source, rows []entry, k, r int) int64 {
+	return byLanes(1<<20, source)(rows, k, r)
+}
+
+// bySpilling is a capper with so little memory that each unit goes to the disk, again and again.
+func bySpilling(source *noise.Source, rows []entry, k, r int) int64 {
+	return byLanes(1, source)(rows, k, r)
+}
+
+// byLateSpilling begins in memory.
+func byLateSpilling(source *noise.Source, rows []entry, k, r int) int64 {
+	return byLanes(1200, source)(rows, k, r)
+}
+
+func byLanes(memory int64, sources ...*noise.Source) func(rows []entry, k, r int) int64 {
+	return func(rows []entry, k, r int) int64 { return capRows(memory, sources, rows, k, r) }
+}
+
+func capRows(memory int64, sources []*noise.Source, rows []entry, k, r int) int64 {
 	x, err := indexOf(rows)
 	if err != nil {
 		panic(err)
 	}
-	c, err := NewCapper(x, k, r, source)
+	c, err := newCapper(x, k, r, memory, sources)
 	if err != nil {
 		panic(err)
 	}
@@ -54,8 +73,10 @@ func byCapper(source *noise.Source, rows []entry, k, r int) int64 {
 	for i, e := range rows {
 		cells[i] = e.cell
 	}
-	if err := c.Add(0, cells); err != nil {
-		panic(err)
+	for i := range cells { // row by row, so that memory runs out in the middle
+		if err := c.Add(int64(i), cells[i:i+1]); err != nil {
+			panic(err)
+		}
 	}
 	kept, err := c.Finish()
 	if err != nil {
@@ -185,11 +206,110 @@ func smallTables(n int) [][]entry {
 }
 
 func TestCapHasItsLaw(t *testing.T) {
-	for i, rows := range smallTables(60) {
-		for k := 1; k <= 3; k++ {
-			for r := 1; r <= 3; r++ {
-				explored(t, fmt.Sprintf("table %d, k %d, r %d", i, k, r), byCapper, rows, k, r)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the choices of several lanes come in one order
+	two := func(source *noise.Source, rows []entry, k, r int) int64 {
+		return byLanes(1<<20, source, source)(rows, k, r)
+	}
+	for name, cap := range map[string]capped{"in memory": byCapper, "two lanes": two, "spilled": bySpilling, "spilled late": byLateSpilling} {
+		for i, rows := range smallTables(20) {
+			for k := 1; k <= 3; k++ {
+				for r := 1; r <= 3; r++ {
+					explored(t, fmt.Sprintf("%s: table %d, k %d, r %d", name, i, k, r), cap, rows, k, r)
+				}
 			}
+		}
+	}
+}
+
+// Of many units, however little memory there is, each keeps as many cells and rows as it can, of its own.
+func TestCapKeepsWhatItMay(t *testing.T) {
+	const k, most = 2, 3
+	for seed := range uint64(4) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		rows := make([]entry, 20_000)
+		for i := range rows {
+			rows[i] = entry{int64(r.IntN(6000)) - 1, int32(r.IntN(5)) - 1}
+			if r.IntN(3) == 0 {
+				rows[i].unit = 7 // one unit has many rows
+			}
+		}
+		x, err := indexOf(rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := noise.NewSource()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, memory := range []int64{1, 40_000, 1 << 20, 1 << 26} {
+			x.spec.Memory, x.spec.Dir = memory, t.TempDir()
+			c, err := NewCapper(x, k, most, source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cells := make([]int32, len(rows))
+			for i, e := range rows {
+				cells[i] = e.cell
+			}
+			for i := 0; i < len(rows); i += 500 {
+				if err := c.Add(int64(i), cells[i:i+500]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if memory <= 1<<20 && c.parts == nil || memory > 1<<20 && c.parts != nil {
+				t.Errorf("memory %d has the wrong path", memory)
+			}
+			kept, err := c.Finish()
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkKept(t, rows, kept, k, most)
+		}
+	}
+}
+
+func checkKept(t *testing.T, rows []entry, kept *Kept, k, most int) {
+	t.Helper()
+	have, keep := map[entry]int{}, map[entry]int{}
+	offered, n := int64(0), int64(0)
+	for i, e := range rows {
+		if e.unit >= 0 && e.cell >= 0 {
+			have[e]++
+			offered++
+		}
+		if kept.Has(int64(i)) {
+			keep[e]++
+			n++
+		}
+	}
+	cells, kepts := map[int64]int{}, map[int64]int{}
+	for e, n := range have {
+		cells[e.unit]++
+		if m := keep[e]; m > 0 {
+			kepts[e.unit]++
+			if m != min(n, most) {
+				t.Fatalf("%d of %d rows of a unit in a kept cell", m, n)
+			}
+		}
+	}
+	for unit, n := range cells {
+		if kepts[unit] != min(n, k) {
+			t.Fatalf("%d of %d cells of a unit", kepts[unit], n)
+		}
+	}
+	for e := range keep {
+		if have[e] == 0 {
+			t.Fatal("a row without a unit or a cell was kept")
+		}
+	}
+	if kept.Offered != offered || kept.Rows != n {
+		t.Fatalf("%d of %d rows instead of %d of %d", kept.Rows, kept.Offered, n, offered)
+	}
+	mask, first := make([]byte, 100), 37
+	kept.Mask(int64(first), 777, mask)
+	for i := range 777 {
+		if bit(mask, i) != kept.Has(int64(first+i)) {
+			t.Fatalf("bit %d of the mask", i)
 		}
 	}
 }

@@ -86,6 +86,8 @@ type Folder struct {
 	folds   []cell
 	passed  []int          // for each view, the word that says that a row passed; view 0 has none
 	columns []sortedColumn // of the chunk
+	disk    *scratch       // nil as long as all units fit in memory
+	parts   []partition
 }
 
 // sortedColumn holds the values of a chunk by the shards of their units.
@@ -106,11 +108,6 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 	for i := range spec.Columns {
 		if err := spec.Columns[i].check(); err != nil {
 			return nil, err
-		}
-		if spec.Columns[i].Number {
-			f.columns[i].floats = make([]float64, chunkRows)
-		} else {
-			f.columns[i].codes = make([]int32, chunkRows)
 		}
 	}
 	stride := ownWords
@@ -153,12 +150,22 @@ func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, 
 }
 
 func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byte, first, rows int) error {
-	err := f.set.keys.split(unit, first, rows, func(s *stretch) {
+	for i := range f.columns {
+		if c := &f.columns[i]; f.spec.Columns[i].Number {
+			c.floats = fit(c.floats, rows)
+		} else {
+			c.codes = fit(c.codes, rows)
+		}
+	}
+	err := f.set.split(unit, first, rows, func(s *stretch) {
 		for i := range columns {
 			f.sort(i, &columns[i], s, first)
 		}
 	})
 	if err != nil {
+		return err
+	}
+	if err := f.makeRoom(); err != nil {
 		return err
 	}
 	parallel(shards, func(i int) {

@@ -19,9 +19,15 @@ type tallied struct {
 
 const talliedBytes = int64(unsafe.Sizeof(tallied{}))
 
-// bytes is what the counts take, with room for more of them.
-func (t *tally) wants(more int) int64 {
-	return int64(max(cap(t.nodes), len(t.nodes)+more))*talliedBytes + int64(t.grown(more))*4
+// bytes is what the counts take.
+func (t *tally) bytes() int64 { return int64(cap(t.nodes))*talliedBytes + int64(len(t.slots))*4 }
+
+// list returns the counts of a list, each as a code and a number.
+func (t *tally) list(head uint64, to []uint64) []uint64 {
+	for at := head; at != 0; at = uint64(t.nodes[at-1].next) {
+		to = append(to, uint64(t.nodes[at-1].code), t.nodes[at-1].count)
+	}
+	return to
 }
 
 func (t *tally) grown(more int) int {
@@ -69,12 +75,10 @@ func (t *tally) place(k *keyer, unit, cell uint32, code int32) uint64 {
 // mode is the code that a list counts most often, of several the first in the domain, or -1 for an empty list.
 func (t *tally) mode(head uint64) int32 {
 	best, most := int32(-1), uint64(0)
-	for at := head; at != 0; {
-		d := &t.nodes[at-1]
-		if d.count > most || d.count == most && d.code < best {
+	for at := head; at != 0; at = uint64(t.nodes[at-1].next) {
+		if d := &t.nodes[at-1]; d.count > most || d.count == most && d.code < best {
 			best, most = d.code, d.count
 		}
-		at = uint64(d.next)
 	}
 	return best
 }

@@ -16,40 +16,79 @@ const blockUnits = 1 << 16
 // FoldedUnits are all units of a table, folded.
 type FoldedUnits struct {
 	folds   []cell
-	blocks  []foldedBlock
+	blocks  []*foldedBlock
+	filling *foldedBlock
 	units   int64
 	missing int64
+	size    int      // of a block: blockUnits, or what a small table needs
 	dicts   []uint64 // the names of the domains, for each fold
+	memory  int64    // what blocks may take,
+	taken   int64    // and what they would if all were in memory
+	dir     string
+	disk    *scratch
 }
 
 // foldedBlock holds the folded values of up to blockUnits units.
 type foldedBlock struct {
 	rows   int
-	values [][]uint64 // for each fold
-	valid  [][]byte
+	values [][]uint64 // for each fold; nil where the block is on the disk
+	valid  [][]uint64 // bitmaps
+	at     int64      // where it is on the disk
 }
+
+func (u *FoldedUnits) newBlock() *foldedBlock {
+	b := &foldedBlock{values: make([][]uint64, len(u.folds)), valid: make([][]uint64, len(u.folds))}
+	for i := range u.folds {
+		b.values[i], b.valid[i] = make([]uint64, u.size), make([]uint64, u.size/64)
+	}
+	return b
+}
+
+// foldBytes is what one fold of a block takes.
+func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
 
 // dictionaries numbers the domains of folded columns. The numbers of package table begin at 1 and do not come this far.
 var dictionaries atomic.Uint64
 
 func newDictionary() uint64 { return 1<<63 | dictionaries.Add(1) }
 
-// Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse.
+// Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse. The folder is of no
+// more use.
 func (f *Folder) Finish() (*FoldedUnits, error) {
+	defer f.Close()
 	if err := f.set.keys.err(); err != nil {
 		return nil, err
 	}
-	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing}
+	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
+		size: int(min(blockUnits, (f.set.row+63)&^63))}
 	for range f.folds {
 		u.dicts = append(u.dicts, newDictionary())
 	}
-	sources := make([]stream, shards)
-	for i := range sources {
-		sources[i] = &foldedShard{folder: f, unit: &f.set.shards[i], tally: &f.tally[i]}
+	sources, err := f.streams()
+	if err == nil {
+		err = merge(sources, f.results(), f.set.row, u.add)
 	}
-	err := merge(sources, 1+len(f.folds)+(len(f.folds)+63)/64, f.set.row, u.add)
-	return u, err
+	if err == nil {
+		err = u.end()
+	}
+	if err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
 }
+
+// Close gives up the memory and the file of a folder. Finish does the same.
+func (f *Folder) Close() error {
+	f.set.free()
+	f.tally, f.parts = [shards]tally{}, nil
+	err := f.disk.close()
+	f.disk = nil
+	return err
+}
+
+// results is the number of words of a unit's results.
+func (f *Folder) results() int { return 1 + len(f.folds) + (len(f.folds)+63)/64 }
 
 // foldedShard is a stream of the results of a shard's units.
 type foldedShard struct {
@@ -90,22 +129,59 @@ func (s *foldedShard) next(out []uint64) {
 func (u *FoldedUnits) add(record []uint64) error {
 	n := len(u.folds)
 	if u.units%blockUnits == 0 {
-		b := foldedBlock{values: make([][]uint64, n), valid: make([][]byte, n)}
-		for i := range n {
-			b.values[i], b.valid[i] = make([]uint64, 0, blockUnits), make([]byte, blockUnits/8)
+		if err := u.end(); err != nil {
+			return err
 		}
-		u.blocks = append(u.blocks, b)
+		u.filling = u.newBlock()
 	}
-	b := &u.blocks[len(u.blocks)-1]
+	b := u.filling
 	for i := range n {
-		b.values[i] = append(b.values[i], record[1+i])
-		if record[1+n+i>>6]>>(i&63)&1 == 1 {
-			b.valid[i][b.rows>>3] |= 1 << (b.rows & 7)
-		}
+		b.values[i][b.rows] = record[1+i]
+		b.valid[i][b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
 	}
 	b.rows++
 	u.units++
 	return nil
+}
+
+// end takes the block that was filled, and writes it to the disk where memory is short.
+func (u *FoldedUnits) end() (err error) {
+	b := u.filling
+	if b == nil {
+		return nil
+	}
+	u.filling = nil
+	u.blocks = append(u.blocks, b)
+	if u.taken += int64(len(u.folds)) * u.foldBytes(); u.taken <= u.memory {
+		return nil
+	}
+	if u.disk == nil {
+		if u.disk, err = newScratch(u.dir); err != nil {
+			return err
+		}
+	}
+	b.at = u.disk.size
+	for i := range u.folds {
+		for _, part := range [][]uint64{b.values[i], b.valid[i]} {
+			if _, err := u.disk.write(asBytes(part)); err != nil {
+				return err
+			}
+		}
+	}
+	b.values, b.valid = nil, nil
+	return nil
+}
+
+// read returns the values of a fold and which of them are there. It may use to.
+func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, valid []uint64, err error) {
+	if b.values != nil {
+		return b.values[fold], b.valid[fold], nil
+	}
+	if *to == nil {
+		*to = make([]uint64, u.foldBytes()/8)
+	}
+	err = u.disk.readAt(asBytes(*to), b.at+int64(fold)*u.foldBytes())
+	return (*to)[:u.size], (*to)[u.size:], err
 }
 
 // Units is the number of units. Under add-remove it is private (P19).
@@ -115,7 +191,12 @@ func (u *FoldedUnits) Units() int64 { return u.units }
 func (u *FoldedUnits) NullRows() int64 { return u.missing }
 
 // Close gives up the file of units that did not fit in memory.
-func (u *FoldedUnits) Close() error { return nil }
+func (u *FoldedUnits) Close() error {
+	u.blocks = nil
+	err := u.disk.close()
+	u.disk = nil
+	return err
+}
 
 // View returns the units as one view sees them.
 func (u *FoldedUnits) View(view int) *Folded { return &Folded{units: u, view: view} }
@@ -144,7 +225,7 @@ func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		b := &f.units.blocks[at]
+		b := f.units.blocks[at]
 		batch := table.Batch{Block: table.Block{First: int64(at) * blockUnits, Rows: b.rows}, Picked: table.Pick{All: true}, Rows: b.rows}
 		if o.Pick != nil {
 			pick, err := o.Pick(batch.Block)
@@ -159,7 +240,11 @@ func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 		if batch.Rows > 0 {
 			batch.Columns = batch.Columns[:0]
 			for i, w := range wanted {
-				batch.Columns = append(batch.Columns, columns[i].values(&f.units.folds[w], f.units.dicts[w], b.values[w], b.valid[w], batch.Picked, batch.Rows))
+				words, valid, err := f.units.read(b, w, &columns[i].words)
+				if err != nil {
+					return err
+				}
+				batch.Columns = append(batch.Columns, columns[i].values(&f.units.folds[w], f.units.dicts[w], words, valid, batch.Picked, batch.Rows))
 			}
 			if err := visit(batch); err != nil {
 				return err
@@ -174,22 +259,21 @@ func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 
 // foldedColumn is the memory in which one column of a scan is delivered.
 type foldedColumn struct {
+	words  []uint64
 	floats []float64
 	codes  []int32
 	valid  []byte
 }
 
 // values gathers the picked units of a block.
-func (c *foldedColumn) values(fold *cell, dict uint64, words []uint64, valid []byte, pick table.Pick, rows int) table.Values {
-	if c.valid == nil {
-		c.valid = make([]byte, blockUnits/8)
-		if fold.delivers() {
-			c.floats = make([]float64, blockUnits)
-		} else {
-			c.codes = make([]int32, blockUnits)
-		}
-	}
+func (c *foldedColumn) values(fold *cell, dict uint64, words, valid []uint64, pick table.Pick, rows int) table.Values {
+	c.valid = fit(c.valid, (rows+7)/8)
 	clear(c.valid)
+	if fold.delivers() {
+		c.floats = fit(c.floats, rows)
+	} else {
+		c.codes = fit(c.codes, rows)
+	}
 	all := true
 	for i := range rows {
 		at := i
@@ -201,7 +285,7 @@ func (c *foldedColumn) values(fold *cell, dict uint64, words []uint64, valid []b
 		} else {
 			c.codes[i] = int32(words[at])
 		}
-		if bit(valid, at) {
+		if valid[at>>6]>>(at&63)&1 == 1 {
 			c.valid[i>>3] |= 1 << (i & 7)
 		} else {
 			all = false

@@ -52,3 +52,11 @@ func parallel(n int, do func(i int)) {
 
 // bit reads a bitmap as table.Values.Valid has it: least significant bit first, and nil for all ones.
 func bit(b []byte, i int) bool { return b == nil || b[i>>3]>>(i&7)&1 == 1 }
+
+// fit returns a slice of at least n elements, x if that has them. The elements have no meaning.
+func fit[T any](x []T, n int) []T {
+	if len(x) >= n {
+		return x
+	}
+	return make([]T, n)
+}

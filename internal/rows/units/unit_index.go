@@ -1,6 +1,7 @@
 package units
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -24,11 +25,14 @@ type IndexSpec struct {
 type Index struct {
 	spec    IndexSpec
 	set     *unitSet
-	next    uint32     // the number of the next unit
-	numbers [][]uint32 // of the rows, chunkRows a page
-	places  []uint64   // where the new units of a chunk stand, by the rows that made them
-	ids     []uint32   // the numbers of the rows of a chunk
-	rows    int64
+	next    uint32   // the number of the next unit
+	numbers numbers  // of the rows
+	places  []uint64 // where the new units of a chunk stand, by the rows that made them
+	ids     []uint32 // the numbers of the rows of a chunk
+	units   int64
+	disk    *scratch // nil as long as all units fit in memory
+	parts   []partition
+	epochs  []epoch
 }
 
 // noUnit is the number of a row that belongs to no unit, as a row keeps it.
@@ -42,7 +46,9 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
-	return &Index{spec: spec, set: newUnitSet(spec.Null, ownWords), places: make([]uint64, chunkRows), ids: make([]uint32, chunkRows)}, nil
+	x := &Index{spec: spec, set: newUnitSet(spec.Null, ownWords)}
+	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/2/(4*chunkRows))}
+	return x, nil
 }
 
 // Add numbers rows. Calls come in the order of the table.
@@ -56,12 +62,16 @@ func (x *Index) Add(unit table.Values, rows int) error {
 }
 
 func (x *Index) chunk(unit *table.Values, first, rows int) error {
-	err := x.set.keys.split(unit, first, rows, func(s *stretch) {})
+	x.places, x.ids = fit(x.places, rows), fit(x.ids, rows)
+	err := x.set.split(unit, first, rows, func(*stretch) {})
 	if err != nil {
 		return err
 	}
 	for i := range rows {
 		x.ids[i] = noUnit
+	}
+	if err := x.makeRoom(); err != nil {
+		return err
 	}
 	var before [shards]int
 	parallel(shards, func(i int) {
@@ -78,10 +88,8 @@ func (x *Index) chunk(unit *table.Values, first, rows int) error {
 			}
 		})
 	})
-	x.keep(x.ids[:rows])
 	x.set.row += int64(rows)
-	x.rows += int64(rows)
-	return nil
+	return x.numbers.add(x.ids[:rows])
 }
 
 // number numbers the new units of a chunk in the order of their rows. The number takes the place of the row.
@@ -98,7 +106,7 @@ func (x *Index) number(before *[shards]int, rows int) error {
 	if made == 0 {
 		return nil
 	}
-	if int64(x.next)+int64(made) > math.MaxInt32 {
+	if int64(x.next)+int64(made) >= noUnit {
 		return ErrLimit
 	}
 	for row, p := range x.places[:rows] {
@@ -113,56 +121,42 @@ func (x *Index) number(before *[shards]int, rows int) error {
 	return nil
 }
 
-// keep adds the numbers of rows to those of the table.
-func (x *Index) keep(ids []uint32) {
-	for len(ids) > 0 {
-		last := len(x.numbers) - 1
-		if last < 0 || len(x.numbers[last]) == chunkRows {
-			x.numbers, last = append(x.numbers, make([]uint32, 0, chunkRows)), last+1
-		}
-		n := min(len(ids), chunkRows-len(x.numbers[last]))
-		x.numbers[last] = append(x.numbers[last], ids[:n]...)
-		ids = ids[n:]
-	}
-}
-
 // Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse.
 func (x *Index) Finish() error {
 	if err := x.set.keys.err(); err != nil {
 		return err
 	}
-	x.set.shards = [shards]unitShard{}
+	x.units = int64(x.next)
+	if x.disk != nil {
+		if err := x.settle(); err != nil {
+			return err
+		}
+	}
+	x.set.free()
+	if x.units > math.MaxInt32 {
+		return ErrLimit
+	}
 	return nil
 }
 
-// Rows is the number of rows, and Units that of the units. Under add-remove both are private (P19).
-func (x *Index) Rows() int64 { return x.rows }
+// Rows is the number of rows of the table. Under add-remove it is private (P19).
+func (x *Index) Rows() int64 { return x.numbers.rows }
 
-// Units is the number of units.
-func (x *Index) Units() int64 { return int64(x.next) }
+// Units is the number of units, after Finish. Under add-remove it is private.
+func (x *Index) Units() int64 { return x.units }
 
 // NullRows is the number of rows that name no unit. It is private.
 func (x *Index) NullRows() int64 { return x.set.keys.missing }
 
 // Numbers writes the numbers of the units of consecutive rows: -1 where a row belongs to none. It may be called from
 // several goroutines after Finish.
-func (x *Index) Numbers(first int64, dst []int32) error {
-	if first < 0 || first+int64(len(dst)) > x.rows {
-		return errShape
-	}
-	for len(dst) > 0 {
-		page := x.numbers[first/chunkRows][first%chunkRows:]
-		n := min(len(dst), len(page))
-		for i, id := range page[:n] {
-			dst[i] = int32(id) // noUnit is -1
-		}
-		dst, first = dst[n:], first+int64(n)
-	}
-	return nil
-}
+func (x *Index) Numbers(first int64, dst []int32) error { return x.numbers.read(first, dst) }
 
-// Close gives up the memory and the file of the index.
+// Close gives up the memory and the files of the index.
 func (x *Index) Close() error {
-	x.numbers = nil
-	return nil
+	x.set.free()
+	x.parts = nil
+	err := errors.Join(x.disk.close(), x.numbers.disk.close())
+	x.disk, x.numbers = nil, numbers{}
+	return err
 }

@@ -57,8 +57,7 @@ type stretch struct {
 func newKeyer(nulls NullUnits) *keyer {
 	seed := maphash.MakeSeed() // of the process's random numbers: nobody can prepare keys that collide
 	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten") | 1,
-		stretches: make([]stretch, runtime.GOMAXPROCS(0)), read: make([]uint64, chunkRows), entries: make([]uint32, chunkRows),
-		places: make([]uint32, chunkRows), sorted: make([]uint32, chunkRows), words: make([]uint64, chunkRows)}
+		stretches: make([]stretch, runtime.GOMAXPROCS(0))}
 }
 
 // shard says where the rows of a shard stand in the sorted slices.
@@ -79,10 +78,13 @@ func (k *keyer) mix(word uint64) uint64 {
 // hash is that of the key of a record.
 func (k *keyer) hash(s *unitShard, record []uint64) uint64 {
 	if k.text {
-		return k.mix(maphash.Bytes(k.seed, s.texts.at(record[keyWord])))
+		return k.mix(k.hashText(s.texts.at(record[keyWord])))
 	}
 	return k.mix(record[keyWord])
 }
+
+// hashText is the word of a text.
+func (k *keyer) hashText(text []byte) uint64 { return maphash.Bytes(k.seed, text) }
 
 // shardOf is the shard of a hash at a depth of the partitioning.
 func shardOf(h uint64, depth int) int {
@@ -99,6 +101,8 @@ func (k *keyer) split(v *table.Values, first, rows int, also func(s *stretch)) e
 	case v.Int64 == nil && v.Float64 == nil && rows > 0:
 		return errShape
 	}
+	k.read, k.words = fit(k.read, rows), fit(k.words, rows)
+	k.entries, k.places, k.sorted = fit(k.entries, rows), fit(k.places, rows), fit(k.sorted, rows)
 	parts := len(k.stretches)
 	parallel(parts, func(p int) {
 		from, to := p*rows/parts, (p+1)*rows/parts

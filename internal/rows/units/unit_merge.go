@@ -17,7 +17,7 @@ const ended = math.MaxInt64
 // one. It goes through the rows in windows, and sorts a window by putting each record at its row's place.
 func merge(from []stream, stride int, rows int64, visit func(record []uint64) error) error {
 	var records []uint64
-	places := make([]int32, chunkRows)
+	places := make([]int32, min(chunkRows, rows))
 	for start := int64(0); start < rows; start += chunkRows {
 		records = records[:0]
 		n := int32(0)
@@ -31,7 +31,7 @@ func merge(from []stream, stride int, rows int64, visit func(record []uint64) er
 					break
 				}
 				if len(records)+stride > cap(records) {
-					records = append(make([]uint64, 0, 2*cap(records)+1024*stride), records...)
+					records = append(make([]uint64, 0, 2*cap(records)+64*stride), records...)
 				}
 				records = records[:len(records)+stride]
 				s.next(records[len(records)-stride:])

@@ -33,11 +33,17 @@ func (s *unitShard) bytes() int64 {
 
 // wants is what bytes would say after room was made for more units.
 func (s *unitShard) wants(more int) int64 {
+	if more == 0 {
+		return s.bytes()
+	}
 	return 8*int64(s.grown(more)+s.records.room(more)) + s.texts.bytes
 }
 
 // reserve makes room for more units.
 func (s *unitShard) reserve(k *keyer, more int) {
+	if more == 0 {
+		return
+	}
 	s.records.reserve(more)
 	size := s.grown(more)
 	if size == len(s.slots) {
@@ -76,6 +82,13 @@ func (s *unitShard) find(k *keyer, hash, word uint64, text string, first uint64)
 	}
 }
 
+// reset forgets the units and keeps the memory.
+func (s *unitShard) reset() {
+	clear(s.slots)
+	clear(s.records.words[:s.records.count*s.records.stride])
+	s.used, s.records.count, s.texts = 0, 0, texts{}
+}
+
 // unitSet finds the units of rows.
 type unitSet struct {
 	keys    *keyer
@@ -86,7 +99,7 @@ type unitSet struct {
 }
 
 func newUnitSet(nulls NullUnits, stride int) *unitSet {
-	u := &unitSet{keys: newKeyer(nulls), nums: make([]uint32, chunkRows), touched: make([]uint64, chunkRows)}
+	u := &unitSet{keys: newKeyer(nulls)}
 	for i := range u.shards {
 		u.shards[i].records.stride = stride
 	}
@@ -102,20 +115,34 @@ func (u *unitSet) listed(shard int) (n int) {
 	return n
 }
 
-// wants is the memory that the units would take if all rows of the chunk were new ones.
-func (u *unitSet) wants() (n int64) {
+// wants is the memory that the units would take if all rows of the chunk were new ones, and grows says whether that is
+// more than they take now.
+func (u *unitSet) wants() (n int64, grows bool) {
 	for i := range u.shards {
-		n += u.shards[i].wants(u.listed(i))
+		s := &u.shards[i]
+		want := s.wants(u.listed(i))
+		n, grows = n+want, grows || want > s.bytes()
 	}
-	return n
+	return n, grows
+}
+
+// free forgets the units and gives up their memory.
+func (u *unitSet) free() {
+	for i := range u.shards {
+		u.shards[i] = unitShard{records: records{stride: u.shards[i].records.stride}}
+	}
+}
+
+// split sorts the rows of a chunk: see keyer.
+func (u *unitSet) split(unit *table.Values, first, rows int, also func(s *stretch)) error {
+	u.nums, u.touched = fit(u.nums, rows), fit(u.touched, rows)
+	return u.keys.split(unit, first, rows, also)
 }
 
 // find finds the units of the rows of one shard of a chunk that split has sorted.
 func (u *unitSet) find(shard int, unit *table.Values, first int) {
 	s := &u.shards[shard]
-	if n := u.listed(shard); n > 0 {
-		s.reserve(u.keys, n)
-	}
+	s.reserve(u.keys, u.listed(shard))
 	for i := range u.keys.stretches {
 		if lo, hi := u.keys.stretches[i].shard(shard); lo < hi {
 			u.findRows(s, unit, first, lo, hi)

@@ -8,11 +8,17 @@ import (
 	"testing"
 
 	counts "github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/distinct"
+	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/variance"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -70,6 +76,13 @@ func TestExtremes(t *testing.T) {
 	}{
 		{mean.Mechanism{}, []string{`{"column":"x"}`, `{"columns":["x","y"]}`, `{"column":"x","by":"g"}`, `{"column":"x","noise":"gaussian"}`, `{"columns":["x","y"],"by":"g","noise":"gaussian"}`}},
 		{counts.Mechanism{}, []string{`{"sum":"x"}`, `{"by":"g"}`, `{"by":["g","h"]}`, `{"sum":"x","by":"g"}`, `{"sum":"x","by":["h"],"noise":"gaussian"}`, `{"by":"g","noise":"gaussian"}`, `{}`}},
+		{sum.Mechanism{}, []string{`{"column":"x"}`, `{"column":"x","by":"g"}`, `{"column":"y","by":["g","h"],"noise":"gaussian"}`}},
+		{proportion.Mechanism{}, []string{`{"column":"g","values":"a"}`, `{"column":"x","from":0,"by":"g"}`, `{"column":"h","values":["a","b"],"by":"h"}`}},
+		{ratio.Mechanism{}, []string{`{"numerator":"x","denominator":"y"}`, `{"numerator":"y","denominator":"x","by":"g"}`}},
+		{variance.Mechanism{}, []string{`{"column":"x"}`, `{"column":"x","by":"g"}`, `{"column":"y","noise":"gaussian"}`}},
+		{variance.SD(), []string{`{"column":"x"}`, `{"column":"x","by":["g","h"]}`}},
+		{distinct.Mechanism{}, []string{`{"by":"g"}`, `{"by":["g","h"]}`, `{}`}},
+		{histogram.Mechanism{}, []string{`{"column":"x","edges":[0,1,10]}`, `{"column":"x","edges":[-1e9,0,1e-300,5],"by":"g"}`}},
 		{median.Mechanism{}, []string{`{"column":"x"}`, `{"column":"x","method":"exponential"}`, `{"column":"x","method":"exponential","quantiles":[0.0001,0.5,0.9999]}`, `{"column":"x","method":"exponential","points":2}`, `{"column":"x","quantiles":[0.25,0.999]}`}},
 		{regression.Mechanism{}, []string{`{"target":"x","features":["y"]}`, `{"target":"x","features":["g","y","h"],"noise":"laplace"}`, `{"target":"y","features":["h"],"ridge":1000}`}},
 	} {

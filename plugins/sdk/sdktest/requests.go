@@ -19,7 +19,7 @@ import (
 const (
 	maxParams   = 12  // different parameters that are kept
 	maxTries    = 600 // parameters that are offered
-	maxRequests = 16
+	maxRequests = 24
 )
 
 // Columns are the declared columns of the requests that Requests makes: numbers
@@ -52,9 +52,9 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	var params []json.RawMessage
 	home := map[int]sdk.PlanRequest{}
 	var all []sdk.PlanRequest
-	tries := 0
+	tries, failed := 0, 0
 	for _, raw := range candidates(d.Params) {
-		if len(params) == maxParams || tries >= maxTries || ctx.Err() != nil {
+		if len(params) == maxParams || tries >= maxTries || failed == hopeless || ctx.Err() != nil {
 			break
 		}
 		if !accepts(raw) {
@@ -64,6 +64,10 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 			tries++
 			req := sdk.PlanRequest{Params: raw, Public: publics[(len(params)+i)%len(publics)], Target: targets[i%2]}
 			if _, err := s.Plan(ctx, req); err == nil || !errors.Is(err, ErrRefused) {
+				failed++
+				if err == nil {
+					failed = 0
+				}
 				home[len(params)] = req
 				params = append(params, raw)
 				break
@@ -77,12 +81,19 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	for i := range params {
 		all = append(all, home[i])
 	}
+	if failed == hopeless {
+		return all, nil
+	}
 	for _, i := range rng.Perm(len(publics)) { // every design once, with some parameters
-		for range 6 {
+		more := 1
+		if publics[i].Cap != nil { // where most mistakes need the right group
+			more = 3
+		}
+		for try := 0; try < 6*more && more > 0; try++ {
 			req := sdk.PlanRequest{Params: params[rng.IntN(len(params))], Public: publics[i], Target: targets[rng.IntN(len(targets))]}
 			if _, err := s.Plan(ctx, req); !errors.Is(err, ErrRefused) {
 				all = append(all, req)
-				break
+				more--
 			}
 		}
 	}
@@ -189,6 +200,13 @@ func candidates(raw json.RawMessage) []json.RawMessage {
 			}
 		}
 	}
+	if _, grouped := p.Properties["by"]; grouped { // each parameter by group, too
+		for _, set := range slices.Clone(sets) {
+			if !slices.Contains(set, "by") {
+				sets = append(sets, append(slices.Clone(set), "by"))
+			}
+		}
+	}
 	var per [][]json.RawMessage
 	for _, set := range sets {
 		per = append(per, fillings(p, set))
@@ -214,7 +232,11 @@ func fillings(p property, keys []string) []json.RawMessage {
 	partial := []map[string]any{{}}
 	for _, k := range keys {
 		var next []map[string]any
-		for _, v := range p.Properties[k].values() {
+		values := p.Properties[k].values()
+		if k == "by" { // which names columns of groups (plugin-v2)
+			values = slices.DeleteFunc(values, func(v any) bool { return !groups(v) })
+		}
+		for _, v := range values {
 			for _, m := range partial {
 				m = maps.Clone(m)
 				m[k] = v
@@ -232,6 +254,17 @@ func fillings(p property, keys []string) []json.RawMessage {
 		}
 	}
 	return out
+}
+
+// groups reports whether a value names categories.
+func groups(v any) bool {
+	names, ok := v.([]any)
+	if !ok {
+		names = []any{v}
+	}
+	return !slices.ContainsFunc(names, func(n any) bool {
+		return !slices.ContainsFunc(Columns(), func(c sdk.Column) bool { return c.Name == n && c.Type == sdk.Category })
+	})
 }
 
 // values are some that the property may allow, its default last: what says the same
@@ -270,6 +303,11 @@ func (p property) others() []any {
 		case "string":
 			for _, c := range Columns() {
 				out = append(out, c.Name)
+			}
+			for _, c := range Columns() {
+				for _, value := range c.Domain {
+					out = append(out, value)
+				}
 			}
 		case "array":
 			if p.Items != nil {

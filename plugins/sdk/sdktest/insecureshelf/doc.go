@@ -2,5 +2,6 @@
 // real mechanisms have had, and names the check that must catch it. The tests of the
 // conformance suite use it: a suite that finds nothing wrong here finds nothing.
 //
-// Nobody may serve these mechanisms to a job. The package imports the SDK and privacy.
+// Nobody may serve these mechanisms to a job. The package imports the SDK, privacy and the
+// linear mechanisms, of which it breaks one part each.
 package insecureshelf

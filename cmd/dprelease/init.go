@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/draft"
+)
+
+func (e *environment) init() *cobra.Command {
+	var out, delimiter string
+	s := draft.Source{Folder: "."}
+	c := &cobra.Command{
+		Use:   "init TABLE",
+		Short: "Write a first job for a table, from its schema",
+		Long: `init writes a job with the columns of a table and their types, and a comment at each
+place where you have to decide something. It depends on the names and types of the
+columns alone: on no value, and not on the number of rows. Of a CSV file it reads the
+header.`,
+		Example: `  dprelease init people.parquet -o job.yaml
+  dprelease init 'trips/*.csv.gz' --delimiter ';' -o job.yaml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			known := map[string]rune{"": 0, ",": ',', ";": ';', "|": '|', "\t": '\t', "tab": '\t'}
+			var ok bool
+			if s.Delimiter, ok = known[delimiter]; !ok {
+				return fmt.Errorf(`--delimiter: must be ",", ";", "|" or tab, not %q`, delimiter)
+			}
+			if s.Path = args[0]; out != "" {
+				s.Folder = filepath.Dir(out)
+			}
+			return e.draft(c.Context(), s, out)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&out, "output", "o", "", "the job file to write; without it the job goes to standard output")
+	f.StringVar(&s.Format, "format", "", "the format of the files: parquet, arrow or csv (default: what each file says)")
+	f.StringVar(&delimiter, "delimiter", "", `what stands between two fields of a CSV file: ",", ";", "|" or tab`)
+	return c
+}
+
+// draft writes a first job to a new file, or prints it.
+func (e *environment) draft(ctx context.Context, s draft.Source, out string) error {
+	text, err := draft.Write(ctx, s)
+	if err != nil {
+		return e.fail(ctx, err)
+	}
+	if out == "" {
+		_, err := e.out.Write(text)
+		return e.printed(err)
+	}
+	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("-o: %s is there already", out)
+	}
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return e.failWith(unspent(exitBug, "OUTPUT", out+" cannot be written"), nil)
+	}
+	return e.say(nil, "%s: fill in the lines with FILL IN; dprelease check %s lists what is left\n", out, out)
+}

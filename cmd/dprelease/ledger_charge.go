@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// ledgerCharge adds what other programs spent.
+func (e *environment) ledgerCharge() *cobra.Command {
+	var k accountFlags
+	var cost limitFlags
+	var is, file, reason string
+	var keeps []string
+	c := &cobra.Command{
+		Use:   "charge [LEDGER] --dataset ID --relation R (--epsilon E [--delta D] | --rho P | --from FILE) --reason TEXT",
+		Short: "Add what releases cost that another program or another ledger made from the same data",
+		Long: `charge adds a cost to an account that is open, as the debit of a job does. Use it
+for releases that were made elsewhere from the same data: with another program, or
+under another ledger. The cost is in the units of the account (ledger show prints
+them). What does not fit under the limit is refused: raise the limit first.
+
+In an account with slices --slice names the slice, or --from a CSV file with one line
+for each slice and the header slice,epsilon,delta or slice,rho. All lines are charged
+in one transaction, or none: a million slices take a few seconds.
+
+--keeps names the columns in which the neighbours agree that those releases protect.
+` + whichLedger,
+		Example: `  dprelease ledger charge --dataset ca-schools-2000 --relation replace-one --epsilon 0.5 --reason "the tables of 2024"
+  dprelease ledger charge --dataset trips --relation add-remove --slices-by month --from spent.csv --reason "the old tool"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			key, err := k.key()
+			switch {
+			case err != nil:
+				return err
+			case oneLine(reason) == "":
+				return errors.New("--reason is missing; it is recorded")
+			case (file == "") == (cost == limitFlags{}):
+				return errors.New("give a cost (--epsilon and --delta, or --rho), or --from FILE")
+			case file != "" && is != "" || is != "" && key.Slice.Column == "":
+				return errors.New("--slice goes with --slices-by and a cost")
+			}
+			return e.withLedger(c.Context(), args, ledger.Options{}, func(l *ledger.Ledger) error {
+				a, err := l.Account(c.Context(), key)
+				if err != nil {
+					return err
+				}
+				if a == nil {
+					return &ledger.Error{Code: ledger.CodeAccount, Message: fmt.Sprintf("there is no account of %s; open it with ledger init", key)}
+				}
+				costs, err := readCosts(a, cost, is, file)
+				if err != nil {
+					return e.failWith(unspent(exitUsage, "USAGE", err.Error()), nil)
+				}
+				a, err = l.Charge(c.Context(), key, ledger.Elsewhere{Costs: costs, Keeps: keeps, Reason: oneLine(reason)})
+				if err != nil {
+					return err
+				}
+				what := ""
+				if key.Slice.Column != "" {
+					what = fmt.Sprintf(" (%d)", len(costs))
+				}
+				return e.say(showAccount(a), "%s: charged%s\n", a.Key, what)
+			})
+		},
+	}
+	k.add(c)
+	cost.add(c)
+	c.Flags().Lookup("epsilon").Usage = "the ε that was spent, an exact decimal"
+	c.Flags().Lookup("delta").Usage = "the δ that was spent, an exact decimal"
+	c.Flags().Lookup("rho").Usage = "the ρ that was spent, an exact decimal, in an account with the filter zcdp"
+	c.Flags().StringVar(&is, "slice", "", "the slice that it was spent on")
+	c.Flags().StringVar(&file, "from", "", "a CSV file with what each slice has spent")
+	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which the protected neighbours agree, separated by commas")
+	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
+	e.byFlag(c)
+	e.outputFlags(c, "print one JSON object")
+	return c
+}
+
+// readCosts are the costs that the flags or the file say, in the units of an account.
+func readCosts(a *ledger.Account, flags limitFlags, is, file string) ([]ledger.SliceCost, error) {
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("--from: %s cannot be read", file)
+		}
+		defer f.Close()
+		costs, err := ledger.ReadCharges(f, a.Units())
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		return costs, nil
+	}
+	given := map[string]string{"epsilon": flags.epsilon, "delta": flags.delta, "rho": flags.rho}
+	if given["delta"] == "" && given["rho"] == "" {
+		given["delta"] = "0"
+	}
+	var cost privacy.Cost
+	for _, unit := range a.Units() {
+		text := given[unit]
+		delete(given, unit)
+		if text == "" {
+			return nil, fmt.Errorf("the account of %s adds up with the filter %s: its costs need %s", a.Key, a.Filter, unit)
+		}
+		amount, err := job.ParseAmount(text)
+		if err != nil {
+			return nil, fmt.Errorf("--%s %w", unit, err)
+		}
+		cost = append(cost, amount)
+	}
+	return []ledger.SliceCost{{Is: is, Cost: cost}}, nil
+}

@@ -1,0 +1,148 @@
+package job
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
+
+// Keys say how a release finds the groups of a column whose values nobody lists: by a
+// private selection of their own price (P25), or by that of another release.
+type Keys struct {
+	Guarantee Guarantee // of the selection, on the population; empty where From says a release
+	AtMost    int64
+	From      string // a release with the same groups, whose selection is used again
+}
+
+// Suppress blanks the groups of a release whose noisy number of units is small.
+type Suppress struct {
+	Below  *big.Rat
+	Column string // of the result, with the noisy number; "" for the one of the mechanism
+}
+
+func keysOf() kind[Keys] {
+	return object(
+		key("guarantee", guarantee(), func(k *Keys) *Guarantee { return &k.Guarantee },
+			"What the selection may cost on the population, beside the release itself. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
+		key("at_most", count("1"), func(k *Keys) *int64 { return &k.AtMost },
+			"How many values are released at most. Where more are selected, a random choice of them or those with the largest noisy numbers stay", otherwise("10000"), example("100000")),
+		key("from", text(), func(k *Keys) *string { return &k.From },
+			"The name of another release from the same sample, with the same by and where. Its values are used, and nothing is spent", example("towns")),
+	)
+}
+
+func suppress() kind[Suppress] {
+	return object(
+		key("below", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Below },
+			"Groups whose noisy number of units is smaller are blanked: they stay in the result, marked, without values", required(), example("10")),
+		key("column", text(), func(s *Suppress) *string { return &s.Column },
+			"The column of the result that holds the noisy number. Without it the column count, or estimate where the mechanism is count", example("count")),
+	)
+}
+
+// Unlisted is the column of the groups whose values nobody lists, "" where all are listed.
+func (r *Release) Unlisted(d *Dataset) string {
+	for _, name := range r.By {
+		if c, ok := d.Column(name); ok && c.Plain() && c.Type != Category && c.Domain == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// sameGroups reports whether two releases have the same groups of the same rows.
+func (r *Release) sameGroups(o *Release) bool {
+	if r.From != o.From || r.Where.Text != o.Where.Text || len(r.By) != len(o.By) {
+		return false
+	}
+	for i := range r.By {
+		if r.By[i] != o.By[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Keyed is the release whose selection of values a release uses, itself where it says
+// what one may cost, nil where all its values are listed.
+func (j *Job) Keyed(r *Release) *Release {
+	switch {
+	case r.Keys == nil:
+		return nil
+	case r.Keys.From == "":
+		return r
+	}
+	for i := range j.Releases {
+		if o := &j.Releases[i]; o.Name == r.Keys.From && o.Keys != nil && o.Keys.From == "" {
+			return o
+		}
+	}
+	return nil
+}
+
+// keys checks how the values of the groups of a release are found.
+func (k *checker) keys(i int, r *Release) {
+	path := lang.Key(lang.Item("releases", i), "keys")
+	d := &k.j.Dataset
+	unlisted := r.Unlisted(d)
+	switch {
+	case r.Keys == nil:
+		return
+	case unlisted == "" && slices.ContainsFunc(r.By, func(name string) bool { c, ok := d.Column(name); return !ok || c.Domain == nil }):
+		return // it has its problem
+	case unlisted == "":
+		k.wrong(path, "leave it out", "selects values, and every column of by has a public list of them")
+		return
+	case d.Folds():
+		k.wrong(path, "use dataset.cap", "cannot be used with dataset.fold: a column without a list of values has no fold")
+	case d.Cap != nil && r.Other != "":
+		k.wrong(lang.Key(lang.Item("releases", i), "other"), "leave it out", "cannot be used with keys under dataset.cap: a unit may have rows of several values in it, more than the cap allows in one group")
+	}
+	own := k.j.Has(lang.Key(path, "guarantee"))
+	switch from := r.Keys.From; {
+	case from == "" && !own:
+		k.wrong(lang.Key(path, "guarantee"), "say guarantee: {epsilon: …, delta: …}, or from: RELEASE", "is missing")
+	case from == "":
+		if g := r.Keys.Guarantee; g.Delta != nil && g.Delta.Sign() == 0 {
+			k.wrong(lang.Key(path, "guarantee"), `say delta: "1e-7", or less`, "needs a delta: without one no value that a single unit has may ever appear")
+		}
+		k.selectedTwice(i, r, path)
+	case own:
+		k.wrong(path, "say one of them", "says guarantee and from")
+	case k.j.Has(lang.Key(path, "at_most")):
+		k.wrong(lang.Key(path, "at_most"), "leave it out", "is said by the release that selects the values")
+	default:
+		k.selectedBy(r, lang.Key(path, "from"))
+	}
+}
+
+// selectedTwice refuses a second selection of what an earlier release selects.
+func (k *checker) selectedTwice(i int, r *Release, path string) {
+	for o := range i {
+		other := &k.j.Releases[o]
+		if other.Keys != nil && other.Keys.From == "" && other.sameGroups(r) {
+			k.wrong(path, "say keys: {from: "+other.Name+"}", "selects once more what release %s selects", other.Name)
+			return
+		}
+	}
+}
+
+// selectedBy holds a release to the one whose selection it uses.
+func (k *checker) selectedBy(r *Release, path string) {
+	var names []string
+	for i := range k.j.Releases {
+		o := &k.j.Releases[i]
+		if o.Keys == nil || o.Keys.From != "" {
+			continue
+		}
+		if names = append(names, o.Name); o.Name != r.Keys.From {
+			continue
+		}
+		if !o.sameGroups(r) {
+			k.wrong(path, "make from, by and where the same, or say guarantee", "release %s has other groups, other rows or another sample", o.Name)
+		}
+		return
+	}
+	k.wrong(path, hintOr(lang.DidYouMean(r.Keys.From, names), "releases that select values", names), "%s is no release that selects values", lang.Shown(r.Keys.From))
+}

@@ -1,0 +1,196 @@
+package units
+
+import "github.com/dprelease/dprelease/internal/noise"
+
+// capLane caps some of the units: those of one goroutine, or of one partition.
+type capLane struct {
+	slotTable
+	keys   *keyer
+	source *noise.Source
+	groups int
+	rows   int
+	every  int64 // units that differ by less than this are not in the same lane
+	pairs  []cappedPair
+	heads  []uint32 // for each unit, by its number over every, its last pair, plus one
+	pool   []int64  // the second and further rows that pairs keep
+	chunks []cappedRow
+}
+
+// cappedPair is a unit in a cell: a reservoir of its rows there.
+type cappedPair struct {
+	seen  uint64 // rows so far
+	first int64  // the first place of the reservoir
+	at    int    // where the others are in the pool,
+	room  uint32 // and how many there is room for
+	next  uint32 // another pair of the unit, plus one
+	unit  int32
+	cell  int32
+}
+
+const cappedPairBytes = 40
+
+// cappedRow is a row of the chunk.
+type cappedRow struct {
+	hash       uint64
+	off        uint32
+	unit, cell int32
+}
+
+func (l *capLane) bytes() int64 {
+	return 8*int64(len(l.slots)) + cappedPairBytes*int64(cap(l.pairs)) + 4*int64(len(l.heads)) + 8*int64(cap(l.pool))
+}
+
+func (l *capLane) hash(unit, cell int32) uint64 {
+	return l.keys.mix(uint64(unit)<<32 | uint64(uint32(cell)))
+}
+
+// chunk adds the rows of a chunk that belong to the lane.
+func (l *capLane) chunk(first int64, units, cells []int32, lane int) {
+	l.chunks = l.chunks[:0]
+	for i, unit := range units {
+		if unit >= 0 && cells[i] >= 0 && int(uint32(unit)%uint32(l.every)) == lane {
+			l.chunks = append(l.chunks, cappedRow{l.hash(unit, cells[i]), uint32(i), unit, cells[i]})
+		}
+	}
+	for _, r := range l.chunks {
+		l.add(r.hash, first+int64(r.off), r.unit, r.cell)
+	}
+}
+
+// add puts a row into the reservoir of its unit and cell: the n-th row takes one of r places with probability r/n.
+func (l *capLane) add(hash uint64, row int64, unit, cell int32) {
+	p := l.pair(hash, unit, cell)
+	p.seen++
+	place := p.seen - 1
+	if p.seen > uint64(l.rows) {
+		if place = l.source.Uint64n(p.seen); place >= uint64(l.rows) {
+			return
+		}
+	}
+	l.put(p, int(place), row)
+}
+
+// put sets a place of a reservoir.
+func (l *capLane) put(p *cappedPair, place int, row int64) {
+	if place == 0 {
+		p.first = row
+		return
+	}
+	if place > int(p.room) {
+		room := min(l.rows-1, max(1, 2*int(p.room)))
+		at := len(l.pool)
+		l.pool = append(l.pool, l.pool[p.at:p.at+int(p.room)]...)
+		l.pool = append(l.pool, make([]int64, room-int(p.room))...)
+		p.at, p.room = at, uint32(room)
+	}
+	l.pool[p.at+place-1] = row
+}
+
+// kept returns the rows of a reservoir.
+func (l *capLane) kept(p *cappedPair) (first int64, others []int64) {
+	return p.first, l.pool[p.at : p.at+int(min(p.seen, uint64(l.rows)))-1]
+}
+
+// pair finds a unit in a cell, or makes it.
+func (l *capLane) pair(hash uint64, unit, cell int32) *cappedPair {
+	if size := l.grown(1); size > len(l.slots) {
+		l.slots = make([]uint64, size)
+		for i, p := range l.pairs {
+			l.slotTable.put(l.hash(p.unit, p.cell), uint32(i))
+		}
+	}
+	mask := uint64(len(l.slots) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		place := l.slots[at]
+		if place == 0 {
+			n := uint32(len(l.pairs))
+			head := &l.heads[int64(unit)/l.every]
+			l.pairs = append(l.pairs, cappedPair{unit: unit, cell: cell, next: *head})
+			l.slots[at] = hash&tagMask | uint64(n) + 1
+			l.used++
+			*head = n + 1
+			return &l.pairs[n]
+		}
+		if (place^hash)&tagMask == 0 {
+			if p := &l.pairs[place&slotUnit-1]; p.unit == unit && p.cell == cell {
+				return p
+			}
+		}
+	}
+}
+
+// finish chooses the cells of each unit.
+func (l *capLane) finish(kept *Kept) {
+	var own []uint32
+	for _, head := range l.heads {
+		own = own[:0]
+		for at := head; at != 0; at = l.pairs[at-1].next {
+			own = append(own, at-1)
+		}
+		// The first steps of a Fisher-Yates shuffle: own[:k] is a uniform choice.
+		for i := 0; i < l.groups && l.groups < len(own); i++ {
+			j := i + int(l.source.Uint64n(uint64(len(own)-i)))
+			own[i], own[j] = own[j], own[i]
+		}
+		for _, at := range own[:min(len(own), l.groups)] {
+			first, others := l.kept(&l.pairs[at])
+			kept.add(first)
+			for _, row := range others {
+				kept.add(row)
+			}
+		}
+	}
+}
+
+// A lane on the disk is a sequence of rows and of suspended pairs. Both begin with the unit and the cell. A row follows,
+// or the number of rows that the pair keeps, with the top bit set, how many it has seen, and these rows.
+const suspended = 1 << 63
+
+func rowRecord(unit, cell int32, row int64) []uint64 {
+	return []uint64{uint64(unit)<<32 | uint64(uint32(cell)), uint64(row)}
+}
+
+// readCapped reads a row or a pair.
+func readCapped(r *partReader, record []uint64) ([]uint64, error) {
+	record = append(record[:0], 0, 0)
+	if err := r.words(record); err != nil || record[1]&suspended == 0 {
+		return record, err
+	}
+	n := int(record[1]&^suspended) + 1
+	record = append(record, make([]uint64, n)...)
+	return record, r.words(record[2:])
+}
+
+// suspend writes the lane down, divided by the units' numbers. What the lane has drawn stays drawn: a reservoir goes on as
+// if it had not been away.
+func (l *capLane) suspend(parts []partition, every int64) error {
+	var record []uint64
+	for i := range l.pairs {
+		p := &l.pairs[i]
+		first, others := l.kept(p)
+		record = append(rowRecord(p.unit, p.cell, 0), p.seen, uint64(first))
+		record[1] = suspended | uint64(len(others)+1)
+		for _, row := range others {
+			record = append(record, uint64(row))
+		}
+		if err := parts[int64(p.unit)/every%shards].writeWords(record...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resume takes a row, or a pair that was suspended.
+func (l *capLane) resume(record []uint64) {
+	unit, cell := int32(record[0]>>32), int32(uint32(record[0]))
+	hash := l.hash(unit, cell)
+	if record[1]&suspended == 0 {
+		l.add(hash, int64(record[1]), unit, cell)
+		return
+	}
+	p := l.pair(hash, unit, cell)
+	for i, row := range record[3:] {
+		l.put(p, i, int64(row))
+	}
+	p.seen = record[2]
+}

@@ -1,0 +1,78 @@
+package units
+
+import (
+	"maps"
+	"slices"
+)
+
+// UnitFacts say how the rows of a table fall to its units. They are private (P19): for `check --data` alone.
+type UnitFacts struct {
+	Rows     int64          `json:"rows"`
+	NullRows int64          `json:"rows_without_unit"`
+	Units    int64          `json:"units"`
+	Mean     float64        `json:"mean_rows"` // of a unit
+	Share    []UnitQuantile `json:"quantiles"`
+	Largest  int64          `json:"largest"` // the most rows of a unit
+
+	counts map[int64]int64 // how many units have so many rows
+}
+
+// UnitQuantile is the smallest number of rows that at least a share of the units does not exceed.
+type UnitQuantile struct {
+	Share float64 `json:"share"`
+	Rows  int64   `json:"rows"`
+}
+
+// shares are those of the quantiles.
+var shares = []float64{0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
+
+// Facts looks at the units of a finished index. Choose DropNulls to count the rows without a unit and see the rest.
+func (x *Index) Facts() (UnitFacts, error) {
+	f := UnitFacts{Rows: x.Rows(), NullRows: x.NullRows(), Units: x.Units(), counts: map[int64]int64{}}
+	numbers := make([]int32, min(chunkRows, f.Rows))
+	room := max(1<<16, x.spec.Memory/16) // as many units are counted in one pass over the rows
+	for from := int64(0); from < f.Units; from += room {
+		rows := make([]int64, min(room, f.Units-from))
+		for first := int64(0); first < f.Rows; first += chunkRows {
+			some := numbers[:min(int64(len(numbers)), f.Rows-first)]
+			if err := x.Numbers(first, some); err != nil {
+				return f, err
+			}
+			for _, n := range some {
+				if at := int64(n) - from; at >= 0 && at < int64(len(rows)) {
+					rows[at]++
+				}
+			}
+		}
+		for _, n := range rows {
+			f.counts[n]++
+		}
+	}
+	f.quantiles()
+	return f, nil
+}
+
+func (f *UnitFacts) quantiles() {
+	if f.Units == 0 {
+		return
+	}
+	sizes := slices.Sorted(maps.Keys(f.counts))
+	units, all := int64(0), int64(0)
+	for _, n := range sizes {
+		units += f.counts[n]
+		all += n * f.counts[n]
+		for len(f.Share) < len(shares) && float64(units) >= shares[len(f.Share)]*float64(f.Units) {
+			f.Share = append(f.Share, UnitQuantile{shares[len(f.Share)], n})
+		}
+	}
+	f.Largest, f.Mean = sizes[len(sizes)-1], float64(all)/float64(f.Units)
+}
+
+// Dropped is how many rows a cap of so many rows a unit would drop, without groups. With groups, a Capper says it: what it
+// drops depends on the cells that it happens to choose.
+func (f *UnitFacts) Dropped(rows int64) (dropped int64) {
+	for n, units := range f.counts {
+		dropped += max(0, n-rows) * units
+	}
+	return dropped
+}

@@ -1,0 +1,106 @@
+package units
+
+// numbers holds a number for each row: the first pages in memory, and the rest on the disk. The last page is in memory as
+// long as it fills.
+type numbers struct {
+	dir   string
+	room  int64      // how many pages may be in memory
+	pages [][]uint32 // chunkRows numbers each
+	last  []uint32   // the page that fills
+	rows  int64
+	disk  *scratch
+}
+
+// add adds the numbers of the next rows.
+func (n *numbers) add(ids []uint32) error {
+	for len(ids) > 0 {
+		if n.last == nil && len(n.pages) > 0 {
+			n.last = make([]uint32, 0, chunkRows)
+		}
+		some := min(len(ids), chunkRows-len(n.last))
+		n.last = append(n.last, ids[:some]...)
+		ids, n.rows = ids[some:], n.rows+int64(some)
+		if len(n.last) == chunkRows {
+			if err := n.keep(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// keep puts the full last page away.
+func (n *numbers) keep() (err error) {
+	if int64(len(n.pages)) < n.room {
+		n.pages, n.last = append(n.pages, n.last), nil
+		return nil
+	}
+	if n.disk == nil {
+		if n.disk, err = newScratch(n.dir); err != nil {
+			return err
+		}
+	}
+	_, err = n.disk.write(asBytes(n.last))
+	n.last = n.last[:0]
+	return err
+}
+
+// each calls visit for the rows of each page that have numbers, in order. What visit changes stays changed.
+func (n *numbers) each(visit func(first int64, ids []uint32) error) error {
+	buffer := make([]uint32, chunkRows)
+	for first := int64(0); first < n.rows; first += chunkRows {
+		page, onDisk := n.page(first)
+		if !onDisk {
+			if err := visit(first, page); err != nil {
+				return err
+			}
+			continue
+		}
+		at := (first/chunkRows - int64(len(n.pages))) * 4 * chunkRows
+		if err := n.disk.readAt(asBytes(buffer), at); err != nil {
+			return err
+		}
+		if err := visit(first, buffer); err != nil {
+			return err
+		}
+		if err := n.disk.writeAt(asBytes(buffer), at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page is the page of a row, unless it is on the disk.
+func (n *numbers) page(row int64) (page []uint32, onDisk bool) {
+	switch i := row / chunkRows; {
+	case i < int64(len(n.pages)):
+		return n.pages[i], false
+	case i == n.rows/chunkRows:
+		return n.last, false
+	}
+	return nil, true
+}
+
+// read writes the numbers of consecutive rows.
+func (n *numbers) read(first int64, dst []int32) error {
+	if first < 0 || first+int64(len(dst)) > n.rows {
+		return errShape
+	}
+	for len(dst) > 0 {
+		from := first % chunkRows
+		some := min(len(dst), int(chunkRows-from))
+		page, onDisk := n.page(first)
+		if onDisk {
+			at := (first/chunkRows-int64(len(n.pages)))*chunkRows + from
+			if err := n.disk.readAt(asBytes(dst[:some]), 4*at); err != nil {
+				return err
+			}
+		} else {
+			for i, id := range page[from : from+int64(some)] {
+				dst[i] = int32(id) // noUnit is -1
+			}
+		}
+		dst, first = dst[some:], first+int64(some)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package units
+
+import "math/bits"
+
+// Where the units do not fit in memory, the index forgets them now and then and numbers go on: a unit may get several, one
+// in each epoch. At the end the partitions say which numbers belong to one unit, and the rows get new ones.
+
+// epoch is a stretch of rows between two times that the index forgot its units.
+type epoch struct {
+	row  int64 // where it begins
+	next uint32
+}
+
+// makeRoom spills the units where those of the next chunk might not fit.
+func (x *Index) makeRoom() error {
+	limit := x.spec.Memory / 2
+	need, grows := x.set.wants()
+	if !grows || need <= limit {
+		return nil
+	}
+	if err := x.spill(); err != nil {
+		return err
+	}
+	if need, _ = x.set.wants(); need > limit {
+		x.set.free() // the memory is in the wrong places
+	}
+	return nil
+}
+
+// spill writes the units and their numbers to the disk and forgets them.
+func (x *Index) spill() (err error) {
+	if x.disk == nil {
+		if x.disk, err = newScratch(x.spec.Dir); err != nil {
+			return err
+		}
+		x.parts, x.epochs = make([]partition, shards), []epoch{{}}
+	}
+	for i := range x.parts {
+		p, s := &x.parts[i], &x.set.shards[i]
+		p.disk = x.disk
+		for n := range uint32(s.records.count) {
+			r := s.records.at(n)
+			if r[firstWord]&ownUnit != 0 {
+				continue // no other row has its number
+			}
+			var text []byte
+			if x.set.keys.text {
+				text = s.texts.at(r[keyWord])
+			}
+			if err := p.writeUnit(x.set.keys, r, text); err != nil {
+				return err
+			}
+		}
+		s.reset()
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	x.epochs = append(x.epochs, epoch{x.set.row, x.next})
+	return nil
+}
+
+// ranks says which of the numbers so far are the first of their units, and how many of those there are below one.
+type ranks struct {
+	first []uint64 // a bitmap
+	below []uint32 // for every eighth word of it
+}
+
+func newRanks(n uint32) *ranks {
+	r := &ranks{first: make([]uint64, n/64+1)}
+	for i := range r.first {
+		r.first[i] = ^uint64(0)
+	}
+	return r
+}
+
+func (r *ranks) clear(id uint32) { r.first[id>>6] &^= 1 << (id & 63) }
+
+func (r *ranks) has(id uint32) bool { return r.first[id>>6]>>(id&63)&1 == 1 }
+
+// count ends the time of clear.
+func (r *ranks) count() {
+	r.below = make([]uint32, len(r.first)/8+1)
+	sum := uint32(0)
+	for i, w := range r.first {
+		if i%8 == 0 {
+			r.below[i/8] = sum
+		}
+		sum += uint32(bits.OnesCount64(w))
+	}
+}
+
+// rank is the number of first ones below a number.
+func (r *ranks) rank(id uint32) uint32 {
+	word := int(id >> 6)
+	n := r.below[word/8]
+	for _, w := range r.first[word/8*8 : word] {
+		n += uint32(bits.OnesCount64(w))
+	}
+	return n + uint32(bits.OnesCount64(r.first[word]&(1<<(id&63)-1)))
+}
+
+// settle gives every row the number that its unit would have had in memory.
+func (x *Index) settle() error {
+	if err := x.spill(); err != nil {
+		return err
+	}
+	x.set.free()
+	ranks := newRanks(x.next)
+	var again []partition // pairs of a number and the first number of its unit
+	for i := range x.parts {
+		more, err := x.same(&x.parts[i], 1, ranks)
+		if err != nil {
+			return err
+		}
+		again = append(again, more...)
+	}
+	x.parts = nil
+	x.set.free()
+	ranks.count()
+	x.units = int64(ranks.rank(x.next))
+	return x.renumber(again, ranks)
+}
+
+// same finds the units of a partition that have several numbers.
+func (x *Index) same(p *partition, depth int, ranks *ranks) (again []partition, err error) {
+	k := x.set.keys
+	if p.records == 0 {
+		return nil, nil
+	}
+	if p.records > 1 && depth < deepest && !p.fits(ownWords, x.spec.Memory/2) {
+		parts, err := p.divide(k, ownWords, depth, func(*partReader, *partition, []uint64) error { return nil })
+		if err != nil {
+			return nil, err
+		}
+		for i := range parts {
+			more, err := x.same(&parts[i], depth+1, ranks)
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, more...)
+		}
+		return again, nil
+	}
+	s := &x.set.shards[0]
+	s.reset()
+	s.reserve(k, int(p.records))
+	pairs := partition{disk: x.disk}
+	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, ownWords)}
+	for range p.records {
+		if err := r.readUnit(k, &u); err != nil {
+			return nil, err
+		}
+		id := uint32(u.record[firstWord])
+		if first := uint32(s.records.at(s.findSpilled(k, &u))[firstWord]); first != id {
+			ranks.clear(id)
+			if err := pairs.writeWords(uint64(id), uint64(first)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := pairs.end(); err != nil || len(pairs.extents) == 0 {
+		return nil, err
+	}
+	return []partition{pairs}, nil
+}
+
+// renumber replaces the numbers of all rows, epoch by epoch: the rows of one have only numbers of that epoch.
+func (x *Index) renumber(again []partition, ranks *ranks) error {
+	buffer := max(1<<12, min(1<<18, int(x.spec.Memory/8)/max(1, len(again))))
+	var from []stream
+	for i := range again {
+		from = append(from, &spilledResults{r: again[i].reader(buffer), record: make([]uint64, 2)})
+	}
+	pairs := partition{disk: x.disk}
+	if err := merge(from, 2, int64(x.next), func(pair []uint64) error { return pairs.writeWords(pair...) }); err != nil {
+		return err
+	}
+	if err := pairs.end(); err != nil {
+		return err
+	}
+	r, at := pairs.reader(spillBuffer), -1
+	var final []uint32 // the new numbers of an epoch
+	return x.numbers.each(func(first int64, ids []uint32) (err error) {
+		for len(ids) > 0 {
+			for at < 0 || first >= x.epochs[at+1].row {
+				at++
+				if final, err = finals(final[:0], x.epochs[at].next, x.epochs[at+1].next, ranks, r); err != nil {
+					return err
+				}
+			}
+			n := min(int64(len(ids)), x.epochs[at+1].row-first)
+			for i, id := range ids[:n] {
+				if id != noUnit {
+					ids[i] = final[id-x.epochs[at].next]
+				}
+			}
+			ids, first = ids[n:], first+n
+		}
+		return nil
+	})
+}
+
+// finals returns the new numbers of the numbers from one to another. The pairs are those that are not the first of their
+// units, in order.
+func finals(to []uint32, from, end uint32, ranks *ranks, pairs *partReader) ([]uint32, error) {
+	n := ranks.rank(from)
+	for id := from; id < end; id++ {
+		if ranks.has(id) {
+			to = append(to, n)
+			n++
+			continue
+		}
+		var pair [2]uint64
+		if err := pairs.words(pair[:]); err != nil {
+			return nil, err
+		}
+		to = append(to, ranks.rank(uint32(pair[1])))
+	}
+	return to, nil
+}

@@ -1,0 +1,177 @@
+package insecureshelf
+
+import (
+	"context"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/distinct"
+	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/ratio"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	totals "github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/variance"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// bent is a sound mechanism with a part exchanged.
+type bent struct {
+	sdk.Mechanism
+	name string
+	// public, if given, is what the mechanism takes for public.
+	public func(sdk.Public) sdk.Public
+	// query, if given, changes a vector on its way to the noise.
+	query func([]int64)
+	// number, if given, changes the numbers of the rows.
+	number func(float64) float64
+	// group, if set, is left out: the last of each column of groups.
+	group bool
+	// least, if positive, is the least true number that is shown.
+	least int64
+}
+
+func (m bent) Describe() sdk.Description {
+	d := m.Mechanism.Describe()
+	d.Name, d.Version, d.Summary = m.name, "0.0.1", "broken on purpose"
+	return d
+}
+
+func (m bent) seen(p sdk.Public) sdk.Public {
+	if m.public != nil {
+		return m.public(p)
+	}
+	return p
+}
+
+// left is how many rows of a result are left without the last group.
+func (m bent) left(p sdk.Plan, public sdk.Public) int64 {
+	c, _ := public.Column(p.Columns[0])
+	if !m.group || c.Type != sdk.Category || p.Output[0].Name != c.Name || len(c.Domain) < 2 {
+		return p.Rows
+	}
+	return p.Rows - p.Rows/int64(len(c.Domain))
+}
+
+func (m bent) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	req.Public = m.seen(req.Public)
+	p, err := m.Mechanism.Plan(req)
+	if err == nil && len(p.Columns) > 0 {
+		p.Rows = m.left(p, req.Public)
+	}
+	return p, err
+}
+
+func (m bent) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	req.Public = m.seen(req.Public)
+	if m.number != nil {
+		rows = changed{rows, m.number}
+	}
+	h := &between{Host: host, query: m.query}
+	out, err := m.Mechanism.Release(ctx, req, rows, h)
+	if err != nil {
+		return out, err
+	}
+	for i := range out.Columns {
+		c := &out.Columns[i]
+		n := min(int(req.Plan.Rows), len(c.Float64)+len(c.String))
+		if c.Float64 != nil {
+			c.Float64 = c.Float64[:n]
+		} else {
+			c.String = c.String[:n]
+		}
+		if c.Name == "estimate" {
+			for k := range c.Float64 {
+				if m.least > 0 && h.truth[k] < m.least {
+					c.Float64[k] = 0
+				}
+			}
+		}
+	}
+	return out, err
+}
+
+// changed are rows whose numbers are changed.
+type changed struct {
+	rows   sdk.Rows
+	number func(float64) float64
+}
+
+func (c changed) Next() (*sdk.Batch, error) {
+	b, err := c.rows.Next()
+	if err != nil {
+		return b, err
+	}
+	out := *b
+	out.Columns = nil
+	for _, v := range b.Columns {
+		if v.Float64 != nil {
+			x := make([]float64, len(v.Float64))
+			for i, y := range v.Float64 {
+				x[i] = c.number(y)
+			}
+			v.Float64 = x
+		}
+		out.Columns = append(out.Columns, v)
+	}
+	return &out, nil
+}
+
+// between stands between a mechanism and its host.
+type between struct {
+	sdk.Host
+	query func([]int64)
+	truth []int64
+}
+
+func (b *between) take(v []int64) {
+	b.truth = append([]int64(nil), v...)
+	if b.query != nil {
+		b.query(v)
+	}
+}
+
+func (b *between) AddLaplace(ctx context.Context, ev privacy.DiscreteLaplace, v []int64) ([]int64, error) {
+	b.take(v)
+	return b.Host.AddLaplace(ctx, ev, v)
+}
+
+func (b *between) AddGaussian(ctx context.Context, ev privacy.DiscreteGaussian, v []int64) ([]int64, error) {
+	b.take(v)
+	return b.Host.AddGaussian(ctx, ev, v)
+}
+
+// uncapped is what is public about one row of a unit, whatever the cap says.
+func uncapped(p sdk.Public) sdk.Public {
+	if p.Cap != nil {
+		p.Cap, p.Design.LargestCount = &sdk.Cap{Groups: 1, Rows: 1}, 0
+	}
+	return p
+}
+
+// biased rounds a sum up to a multiple of seven, where each row should have been rounded.
+func biased(v []int64) {
+	for i, x := range v {
+		v[i] = int64(math.Ceil(float64(x)/7)) * 7
+	}
+}
+
+// linears are the linear mechanisms, each broken in the ways in which one can be.
+func linears() []Specimen {
+	var all []Specimen
+	bend := func(m sdk.Mechanism, fault, caught, story string, b bent) {
+		b.Mechanism, b.name = m, m.Describe().Name+"-"+fault
+		all = append(all, Specimen{Name: b.name, Caught: caught, Story: story, Mechanism: b})
+	}
+	for _, m := range []sdk.Mechanism{totals.Mechanism{}, proportion.Mechanism{}, ratio.Mechanism{}, variance.Mechanism{}, variance.SD(), distinct.Mechanism{}, histogram.Mechanism{}} {
+		bend(m, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
+		bend(m, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
+		bend(m, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
+	}
+	twice := bent{number: func(x float64) float64 { return 2 * x }}
+	for _, m := range []sdk.Mechanism{totals.Mechanism{}, mean.Mechanism{}, ratio.Mechanism{}} {
+		bend(m, "clip-forgotten", "l1-sensitivity", "doubles the values after they were clipped", twice)
+	}
+	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})
+	return all
+}
