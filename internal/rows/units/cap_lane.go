@@ -74,7 +74,12 @@ func (l *capLane) addRows() {
 		l.rowsNow[i].touched = l.slots[l.rowsNow[i].hash&mask]
 	}
 	for i := range l.rowsNow {
-		if place := l.rowsNow[i].touched; place != 0 {
+		h := l.rowsNow[i].hash
+		at := h & mask
+		for l.slots[at] != 0 && (l.slots[at]^h)&tagMask != 0 {
+			at = (at + 1) & mask
+		}
+		if place := l.slots[at]; place != 0 {
 			l.rowsNow[i].touched = l.pairs[place&slotUnit-1].seen
 		}
 	}

@@ -103,10 +103,22 @@ type unitSet struct {
 	seen   atomic.Uint64
 }
 
-func newUnitSet(nulls NullUnits, stride int) *unitSet {
+// padded is the number of words in which a record of some words is kept: small ones do not lie across two lines of a
+// core's cache.
+func padded(width int) int {
+	switch {
+	case width == 3:
+		return 4
+	case width > 4 && width < 8:
+		return 8
+	}
+	return width
+}
+
+func newUnitSet(nulls NullUnits, width int) *unitSet {
 	u := &unitSet{keys: newKeyer(nulls)}
 	for i := range u.shards {
-		u.shards[i].records.stride = stride
+		u.shards[i].records.stride = padded(width)
 	}
 	return u
 }
