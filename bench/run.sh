@@ -3,7 +3,7 @@
 # Node.js and is for developers; without it that part is left out, visibly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./samplers/... ./internal/table/... \
+go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./samplers/... ./internal/table/... ./internal/rows/... \
   ./internal/host/... ./internal/wire/... ./internal/account/... ./internal/job/... ./plugins/... ./pipeline/... ./ledger/...
 go run ./bench/epoch
 if ! command -v npm >/dev/null; then

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/catalog"
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/look"
@@ -25,7 +27,8 @@ type Job = job.Job
 
 // Load reads a job file. getenv answers for the variables that the file names, as
 // os.LookupEnv does; set gives values to the variables that the job declares, as
-// "month=2026-10". The error is Problems, or a *Failure where the file cannot be read.
+// "month=2026-10". Plugins that releases name as name@version come from the job's catalog.
+// The error is Problems, or a *Failure where the file cannot be read.
 func Load(path string, getenv func(string) (string, bool), set ...string) (*Job, error) {
 	values := map[string]string{}
 	for _, text := range set {
@@ -39,6 +42,10 @@ func Load(path string, getenv func(string) (string, bool), set ...string) (*Job,
 	var problems job.Problems
 	if err != nil && !errors.As(err, &problems) {
 		return nil, failure.New(failure.ExitInvalidJob, "JOB_UNREADABLE", "%s cannot be read: %s", path, failure.Reason(err))
+	}
+	if j != nil {
+		problems = append(problems, catalog.Resolve(j, time.Now())...)
+		err = problems.Sort().Err()
 	}
 	return j, err
 }
@@ -105,6 +112,11 @@ func (p *Planned) Report() report.Report { return p.report }
 
 // WriteText prints the plan for a person.
 func (p *Planned) WriteText(w io.Writer) error { return output.WritePlan(w, &p.report, p.limit) }
+
+// WriteDetail prints the plan with every draw, event and expected error.
+func (p *Planned) WriteDetail(w io.Writer) error {
+	return output.WritePlanDetail(w, &p.report, p.limit)
+}
 
 // TakeLook looks at the table of a job before anything is spent. The ledger has its
 // record before the first row is read. The error says that nothing could

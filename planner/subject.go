@@ -109,6 +109,9 @@ func (u *subject) with(v variant) *job.Job {
 		if r.From != u.release.From || v.alone && r.Name != u.release.Name {
 			continue
 		}
+		if o := u.job.Keyed(&r); v.alone && o != nil {
+			r.Keys = o.Keys // the other release is not there to select them
+		}
 		r.From = v.from
 		if r.Name == u.release.Name && v.epsilon != nil {
 			r.Guarantee.Epsilon = v.epsilon

@@ -13,14 +13,16 @@ const Version = 1
 
 // Report is report.json.
 type Report struct {
-	Version   int       `json:"version"`
-	Tool      Tool      `json:"tool"`
-	Job       Job       `json:"job"`
-	Dataset   Dataset   `json:"dataset"`
-	Guarantee Guarantee `json:"guarantee"`
-	Draws     []Draw    `json:"draws"`
-	Releases  []Release `json:"releases"`
-	Budget    *Budget   `json:"budget,omitempty"`
+	Version int  `json:"version"`
+	Tool    Tool `json:"tool"`
+	Job     Job  `json:"job"`
+	// Publication is what the job says of the page, nil where it says nothing.
+	Publication *Publication `json:"publication,omitempty"`
+	Dataset     Dataset      `json:"dataset"`
+	Guarantee   Guarantee    `json:"guarantee"`
+	Draws       []Draw       `json:"draws"`
+	Releases    []Release    `json:"releases"`
+	Budget      *Budget      `json:"budget,omitempty"`
 	// Collection is set where the table is itself a sample: one draw for all jobs.
 	Collection *Kept `json:"collection,omitempty"`
 	// Look is set where somebody looked at the table in private before the release.
@@ -170,14 +172,19 @@ type Release struct {
 	Where     string          `json:"where,omitempty"`  // the condition on a row
 	Having    string          `json:"having,omitempty"` // the condition on the folded values of a unit
 	By        []string        `json:"by,omitempty"`
+	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
+	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
 	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
-	Positions *Positions      `json:"positions,omitempty"`
-	Fields    []Field         `json:"fields"`
-	Files     []File          `json:"files,omitempty"`
+	// NoiseRatio is the noise over that which the full table would have needed, 0 where the
+	// release reads the full table or its noise is not known.
+	NoiseRatio float64    `json:"noise_ratio,omitempty"`
+	Positions  *Positions `json:"positions,omitempty"`
+	Fields     []Field    `json:"fields"`
+	Files      []File     `json:"files,omitempty"`
 }
 
 // Mechanism is the plugin that computed a release.
@@ -187,6 +194,8 @@ type Mechanism struct {
 	Builtin     bool   `json:"builtin"`
 	SHA256      string `json:"sha256,omitempty"`
 	SelfNoising bool   `json:"self_noising,omitempty"`
+	// Sandbox says what confined the mechanism's processes.
+	Sandbox string `json:"sandbox,omitempty"`
 }
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.

@@ -13,14 +13,15 @@ func (e *environment) plugins() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
 		Short: "Write, check and list mechanisms",
-		Long: `plugin holds the commands for those who write a mechanism of their own, or who
-want to know more about one before they let it at their data.`,
+		Long: `plugin holds the commands for those who write a mechanism of their own, who want to
+know more about one before they let it at their data, and who keep the catalog of
+those that were approved.`,
 		Args: unknownCommand,
 		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: check, list or new")
+			return errors.New("a command is missing: add, check, list, new, remove, show or verify")
 		},
 	}
-	c.AddCommand(e.pluginCheck(), e.pluginList(), e.pluginNew())
+	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginVerify())
 	return c
 }
 
@@ -35,12 +36,16 @@ type listed struct {
 }
 
 func (e *environment) pluginList() *cobra.Command {
+	var path string
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "List the mechanisms that come with this program",
-		Example: "  dprelease plugin list --json",
+		Short:   "List the mechanisms that come with this program, or those of a catalog",
+		Example: "  dprelease plugin list --json\n  dprelease plugin list --catalog /etc/dprelease/catalog.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
+			if path != "" {
+				return e.listCatalog(path)
+			}
 			var text strings.Builder
 			all := []listed{}
 			for _, name := range builtinNames() {
@@ -57,5 +62,6 @@ func (e *environment) pluginList() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON array")
+	c.Flags().StringVar(&path, "catalog", "", "list the plugins of this catalog")
 	return c
 }

@@ -7,10 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,14 +22,9 @@ import (
 // examination is what plugin check is asked to do.
 type examination struct {
 	builtin, job string
+	within       time.Duration // 0: as long as it takes
+	report       string        // the folder of check.json and check.html
 	config       sdktest.Config
-}
-
-// verdict is what plugin check answers.
-type verdict struct {
-	Verdict string `json:"verdict"`
-	SHA256  string `json:"sha256,omitempty"`
-	*sdktest.Report
 }
 
 func (e *environment) pluginCheck() *cobra.Command {
@@ -46,10 +40,15 @@ as a pair of generated tables. No data of yours is read.
 Without --job the parameters are made from the plugin's own schema. With it, the
 requests are those of the job's releases that use the plugin, on smaller tables.
 
+The plugin runs in the sandbox that a job would use, and is watched: it may open no
+file of anybody's, no network and no other process. After the time of --for, or when it
+is interrupted, check says what it has found until then.
+
 The verdict is REFUTED (exit code 5) or NOT REFUTED (0). It is never "passed": what
 was not refuted is not proved.`,
 		Example: `  dprelease plugin check ./trimmed-mean
   dprelease plugin check ./trimmed-mean --job job.yaml --seed 7
+  dprelease plugin check ./trimmed-mean --for 2m --report checked
   dprelease plugin check --builtin median --json`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if (len(args) == 1) == (x.builtin != "") || len(args) > 1 {
@@ -75,6 +74,8 @@ was not refuted is not proved.`,
 	f := c.Flags()
 	f.StringVar(&x.builtin, "builtin", "", "check a mechanism that comes with this program")
 	f.StringVar(&x.job, "job", "", "take the requests from the releases of this job that use the plugin")
+	f.DurationVar(&x.within, "for", 0, "end after this time, such as 2m, with what was found until then; 0 sets no limit")
+	f.StringVar(&x.report, "report", "", "write check.json and check.html into this folder")
 	f.Uint64Var(&x.config.Seed, "seed", 1, "chooses the tables; the same seed makes the same tables")
 	f.IntVar(&x.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
 	f.IntVar(&x.config.Releases, "releases", 1000, "releases over which to watch the growth of memory")
@@ -102,23 +103,49 @@ func pluginFile(path string) (host.Command, error) {
 }
 
 func (e *environment) examine(ctx context.Context, cmd host.Command, x examination) error {
+	v, err := e.examined(ctx, cmd, x)
+	if err != nil {
+		return err
+	}
+	if err := e.say(v, "%s", v.Text()); err != nil {
+		return err
+	}
+	var by interrupted
+	switch {
+	case v.Refuted():
+		return failed{pipeline.ExitPlugin}
+	case errors.As(context.Cause(ctx), &by):
+		return failed{by.exit()}
+	}
+	return nil
+}
+
+// examined runs the suite, and writes its report where one is asked for.
+func (e *environment) examined(ctx context.Context, cmd host.Command, x examination) (conformance.Verdict, error) {
+	var none conformance.Verdict
+	if x.within > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, x.within)
+		defer cancel()
+	}
 	if x.job != "" {
 		j, err := e.jobs.load(x.job, e.getenv, e.set)
 		if err != nil {
-			return e.fail(ctx, err)
+			return none, e.fail(ctx, err)
 		}
 		name := x.builtin
 		for _, p := range j.Plugins {
-			if abs, err := filepath.Abs(p.Path); err == nil && name == "" && abs == cmd.Path {
+			abs, err := filepath.Abs(p.Path)
+			if same := p.SHA256 == cmd.SHA256 || err == nil && abs == cmd.Path; name == "" && same {
 				name = p.Name
 			}
 		}
 		if name == "" {
-			return e.unchecked(errors.New("the job does not name this plugin under plugins"))
+			return none, e.unchecked(errors.New("the job does not name this plugin under plugins"))
 		}
 		all, err := pipeline.Requests(ctx, j, e.options(), name)
 		if err != nil {
-			return e.fail(ctx, err)
+			return none, e.fail(ctx, err)
 		}
 		p := conformance.NewProcess(cmd, false)
 		x.config.Requests, err = conformance.Small(ctx, p, all)
@@ -127,21 +154,19 @@ func (e *environment) examine(ctx context.Context, cmd host.Command, x examinati
 			err = errors.New("no release of the job uses this plugin in a way that can be checked on small tables")
 		}
 		if err != nil {
-			return e.unchecked(err)
+			return none, e.unchecked(err)
 		}
 	}
-	r, err := conformance.Check(ctx, cmd, x.config)
-	if err != nil && (r == nil || !r.Refuted()) {
-		return e.unchecked(err)
+	v, err := conformance.Check(ctx, cmd, x.config)
+	if err != nil && (v.Report == nil || !v.Refuted()) {
+		return none, e.unchecked(err)
 	}
-	v := verdict{Verdict: r.Verdict(), SHA256: cmd.SHA256, Report: r}
-	if err := e.say(v, "%s", text(v)); err != nil {
-		return err
+	if x.report != "" {
+		if err := v.WriteFiles(x.report); err != nil {
+			return none, e.failWith(unspent(pipeline.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+fault(err)), nil)
+		}
 	}
-	if r.Refuted() {
-		return failed{pipeline.ExitPlugin}
-	}
-	return nil
+	return v, nil
 }
 
 // unchecked says why the suite could not be run. No data was involved.
@@ -149,35 +174,11 @@ func (e *environment) unchecked(err error) error {
 	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
 }
 
-// text is the verdict for people.
-func text(v verdict) string {
-	out := ""
-	say := func(format string, args ...any) { out += fmt.Sprintf(format, args...) }
-	for _, f := range v.Findings {
-		say("%s: %s\n", f.Check, f.Detail)
-		if f.Request != "" {
-			say("  with %s\n", f.Request)
-		}
-		if f.Tables != "" {
-			say("%s", f.Tables)
-		}
-		say("\n")
+// fault is an error of the file system without the path.
+func fault(err error) string {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err.Error()
 	}
-	for _, s := range v.Statistics {
-		say("epsilon at least %.3g, claimed %.3g; %d runs a table could show %.3g (confidence 1 - %.1g, event: %s)\n",
-			s.LowerBound, s.Claimed, s.Runs, s.Ceiling, 1-s.Confidence, s.Event)
-	}
-	say("%s %s: %d requests (%d refused), %d pairs of tables, %d noise calls, seed %d\n",
-		v.Mechanism, v.Version, v.Requests, v.Refused, v.Pairs, v.Calls, v.Seed)
-	for _, name := range slices.Sorted(maps.Keys(v.Used)) {
-		say("  largest share of what is declared, %s: %.4g\n", name, v.Used[name])
-	}
-	if v.SHA256 != "" {
-		say("sha256: %s\n", v.SHA256)
-	}
-	say("%s", v.Verdict)
-	if v.Verdict == "NOT REFUTED" {
-		say(": no broken promise was found. This is not a proof; the mechanism's author owes one.")
-	}
-	return out + "\n"
+	return err.Error()
 }

@@ -33,6 +33,11 @@ func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	for _, r := range p.Releases() {
 		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
 	}
+	for _, d := range p.Draws {
+		for _, k := range d.Keys {
+			q.Charges = append(q.Charges, ledger.Charge{Name: k.Job.Name + " (keys)", Epsilon: k.Answer.Epsilon, Delta: k.Answer.Delta})
+		}
+	}
 	return q, nil
 }
 

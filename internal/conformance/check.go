@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -12,11 +13,25 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
-// Check runs the suite and the checks of the process on the plugin that cmd names.
-// An error means that it could not be run at all; what it finds is in the report.
-func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.Report, error) {
+// Check runs the suite and the checks of the process on the plugin that cmd names. An
+// error means that it could not be run at all. What it finds is in the verdict, also when
+// ctx ends before it is through.
+func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (Verdict, error) {
 	p := NewProcess(cmd, false)
 	defer p.Close()
+	r, err := check(ctx, p, cmd, cfg)
+	if r == nil {
+		return Verdict{}, err
+	}
+	v := NewVerdict(cmd.SHA256, p.Confined().String(), r)
+	v.Plans = p.plans
+	if ctx.Err() == nil && r.Mechanism != "" {
+		v.About, _ = p.Describe(ctx) // again; what it said before is among the findings
+	}
+	return v, err
+}
+
+func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config) (*sdktest.Report, error) {
 	if cfg.Shrink == 0 {
 		cfg.Shrink = 60 // a process that fails has to be started again
 	}
@@ -26,6 +41,9 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.
 	if len(cfg.Requests) == 0 {
 		var err error
 		cfg.Requests, err = sdktest.Requests(ctx, p, cfg.Seed)
+		if ctx.Err() != nil {
+			return ended(ctx, &sdktest.Report{Used: map[string]float64{}, Findings: p.Seen()})
+		}
 		if err != nil && !starts(ctx, p) {
 			return notStarted(err)
 		}
@@ -33,19 +51,42 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.
 			return nil, err
 		}
 	}
+	begun := time.Now()
 	r, err := sdktest.Check(ctx, p, cfg)
-	if err != nil {
-		return r, err
+	if r == nil {
+		return nil, err
 	}
+	r.Findings = append(r.Findings, p.Seen()...)
 	if said := p.Said(); said != "" {
 		r.Findings = append(r.Findings, sdktest.Finding{Check: "output",
 			Detail: fmt.Sprintf("it prints: %.200q; a plugin must not write rows, or anything derived from them, anywhere", said)})
 	}
-	accepted, plan, err := first(ctx, p, cfg.Requests)
+	if ctx.Err() != nil {
+		return ended(ctx, r)
+	}
 	if err != nil {
 		return r, err
 	}
+	if r.Pairs == 0 && r.Refuted() { // nothing can be released, and it was said why
+		return r, nil
+	}
+	accepted, plan, err := first(ctx, p, cfg.Requests)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ended(ctx, r)
+		}
+		if r.Refuted() { // what it does wrong is why it plans nothing
+			return r, nil
+		}
+		return r, err
+	}
+	if f := elsewhere(ctx, cmd, accepted, plan, begun); f != nil && !r.Found(f.Check) {
+		r.Findings = append(r.Findings, *f)
+	}
 	found, err := manners(ctx, cmd, r.Mechanism, accepted, endLimit)
+	if ctx.Err() != nil { // it was cut off, which is not the plugin's fault
+		return ended(ctx, r)
+	}
 	r.Findings = append(r.Findings, found...)
 	if err != nil {
 		return r, err
@@ -53,7 +94,51 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (*sdktest.
 	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
 		r.Findings = append(r.Findings, *f)
 	}
-	return r, ctx.Err()
+	return r, nil
+}
+
+// Why a check ended before it was through, beside [sdktest.Hopeless].
+const (
+	OutOfTime   = "the time was over"
+	Interrupted = "it was interrupted"
+)
+
+// ended says why the check was given up. What it has found stays found.
+func ended(ctx context.Context, r *sdktest.Report) (*sdktest.Report, error) {
+	r.Ended = Interrupted
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.Ended = OutOfTime
+	}
+	return r, nil
+}
+
+// apart is how much later the second process is asked: the clock has another second then.
+const apart = 1100 * time.Millisecond
+
+// elsewhere asks a second process, at another time and in another environment, what the
+// plugin is and what it plans.
+func elsewhere(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan, begun time.Time) *sdktest.Finding {
+	select {
+	case <-time.After(apart - time.Since(begun)):
+	case <-ctx.Done():
+		return nil
+	}
+	here := NewProcess(cmd, false)
+	defer here.Close()
+	cmd.Elsewhere = true
+	there := NewProcess(cmd, false)
+	defer there.Close()
+	one, err := here.Describe(ctx)
+	two, again := there.Describe(ctx)
+	other, failed := there.Plan(ctx, req)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil || again != nil || !reflect.DeepEqual(one, two):
+		return &sdktest.Finding{Check: "describe", Detail: "a process in another folder and environment describes itself otherwise"}
+	case failed != nil || !reflect.DeepEqual(plan, other):
+		return &sdktest.Finding{Check: "plan", Detail: "a process in another folder and environment, at another time, plans otherwise"}
+	}
+	return nil
 }
 
 // starts reports whether the plugin describes itself.
@@ -65,7 +150,7 @@ func starts(ctx context.Context, p *Process) bool {
 // notStarted is the report on a plugin that does not even describe itself.
 func notStarted(err error) (*sdktest.Report, error) {
 	var e *host.Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || e.Code == host.CodeSandbox { // the machine's fault
 		return nil, err
 	}
 	return &sdktest.Report{Used: map[string]float64{}, Findings: []sdktest.Finding{{Check: "describe", Detail: err.Error()}}}, nil

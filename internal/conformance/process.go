@@ -13,13 +13,23 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
+// planLimit is how long a description or a plan may take. They read no row.
+const planLimit = 5 * time.Second
+
 // releaseLimit is how long one release of a dozen rows may take.
 const releaseLimit = 20 * time.Second
+
+// Planned is a request that a plugin accepted, and its plan.
+type Planned struct {
+	Request sdk.PlanRequest
+	Plan    sdk.Plan
+}
 
 // Process is a plugin process as a Subject. A process that failed is replaced by a
 // new one. Close must be called.
@@ -27,23 +37,31 @@ type Process struct {
 	cmd    host.Command
 	limits host.Limits
 	said   *transcript
+	sees   *observer
+	plans  []Planned
 
 	mu     sync.Mutex
 	plugin *host.Plugin
 	pid    int
+	level  sandbox.Level
 }
 
 var (
 	_ sdktest.Subject = (*Process)(nil)
 	_ sdktest.Gauge   = (*Process)(nil)
+	_ sdktest.Peaks   = (*Process)(nil)
 )
 
 // NewProcess returns the plugin that cmd names; it is started when it is needed. Where
 // slowest is set, rows go over the slowest lane that the plugin supports.
 func NewProcess(cmd host.Command, slowest bool) *Process {
 	said := &transcript{}
+	sees := newObserver(cmd)
 	cmd.AllowSelfNoising = true // it is the suite that judges its noise
-	return &Process{cmd: cmd, said: said, limits: host.Limits{Release: releaseLimit, Quarantine: said, SlowestLane: slowest}}
+	cmd.Confine = confinement(cmd)
+	cmd.Confine.Watch = sees.tell
+	return &Process{cmd: cmd, said: said, sees: sees,
+		limits: host.Limits{Plan: planLimit, Release: releaseLimit, Quarantine: said, SlowestLane: slowest}}
 }
 
 // Close ends the process.
@@ -54,6 +72,16 @@ func (p *Process) Close() {
 		p.plugin.Close()
 		p.plugin = nil
 	}
+}
+
+// Seen is what its processes did that a mechanism must not do.
+func (p *Process) Seen() []sdktest.Finding { return p.sees.findings() }
+
+// Confined is what confined the last process.
+func (p *Process) Confined() sandbox.Level {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.level
 }
 
 // Said returns the first bytes that the plugin printed.
@@ -67,6 +95,7 @@ func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
 		return p.plugin, nil
 	}
 	before := children()
+	p.sees.enter(starting)
 	plugin, err := host.Start(ctx, p.cmd, p.limits)
 	if err != nil {
 		return nil, translate(err)
@@ -77,7 +106,7 @@ func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
 			p.pid = pid
 		}
 	}
-	p.plugin = plugin
+	p.plugin, p.level = plugin, plugin.Confined()
 	return plugin, nil
 }
 
@@ -95,6 +124,7 @@ func (p *Process) Describe(ctx context.Context) (sdk.Description, error) {
 	if err != nil {
 		return sdk.Description{}, err
 	}
+	p.sees.enter(describing)
 	d, err := plugin.Describe(ctx)
 	return d, p.after(err)
 }
@@ -105,7 +135,11 @@ func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, erro
 	if err != nil {
 		return sdk.Plan{}, err
 	}
+	p.sees.enter(planning)
 	plan, err := plugin.Plan(ctx, req)
+	if err == nil {
+		p.plans = append(p.plans, Planned{req, plan})
+	}
 	return plan, p.after(err)
 }
 
@@ -119,6 +153,7 @@ func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pla
 	if out.Description, err = plugin.Describe(ctx); err != nil {
 		return out, p.after(err)
 	}
+	p.sees.enter(releasing)
 	b := newBridge(ctx, plan.Event, noise)
 	defer b.stop()
 	out.Result, _, err = plugin.Release(ctx, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
@@ -213,18 +248,40 @@ const residentSlack = 12 << 20
 
 // Memory returns the resident memory of the process that it shares with no other.
 func (p *Process) Memory() (used, slack uint64, err error) {
+	used, err = p.status("RssAnon:")
+	return used, residentSlack, err
+}
+
+// Reset forgets the most memory that the process has held.
+func (p *Process) Reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.pid), []byte("5"), 0)
+}
+
+// Peak is the most memory that the process has held since, 0 where it is not known.
+func (p *Process) Peak() uint64 {
+	peak, _ := p.status("VmHWM:")
+	return peak
+}
+
+// Restart ends the process; the next call starts another.
+func (p *Process) Restart() { p.Close() }
+
+// status is one number of bytes that the kernel tells of the process.
+func (p *Process) status(key string) (uint64, error) {
 	p.mu.Lock()
 	pid := p.pid
 	p.mu.Unlock()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "RssAnon:"); ok {
+		if rest, ok := strings.CutPrefix(line, key); ok {
 			kb, err := strconv.ParseUint(strings.Fields(rest)[0], 10, 64)
-			return kb << 10, residentSlack, err
+			return kb << 10, err
 		}
 	}
-	return 0, 0, fmt.Errorf("no RssAnon in the status of the process")
+	return 0, fmt.Errorf("no %s in the status of the process", key)
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -32,51 +31,48 @@ const (
 // rawProcess is a plugin that was started without a host, to see what it does when
 // something is not as it should be.
 type rawProcess struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	line   string // the first line, "" where it printed none
-	exited chan struct{}
-	dir    string
+	*sandbox.Process
+	exe  *sandbox.Executable
+	dir  *sandbox.Dir
+	line string // the first line, "" where it printed none
 }
 
 // launch starts the plugin with these variables and waits for its first line or its
 // end.
 func launch(ctx context.Context, c host.Command, env ...string) (*rawProcess, error) {
-	dir, err := os.MkdirTemp("", "dprelease-check-")
+	exe, err := sandbox.Open(c.Path, c.SHA256)
 	if err != nil {
 		return nil, err
 	}
-	p := &rawProcess{cmd: exec.CommandContext(ctx, c.Path, c.Args...), dir: dir, exited: make(chan struct{})}
-	p.cmd.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "TMPDIR=" + dir, "PLUGIN_UNIX_SOCKET_DIR=" + dir}, env...)
-	p.cmd.Dir = dir
-	p.cmd.WaitDelay = time.Second
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
+	dir, err := sandbox.NewDir()
 	if err != nil {
+		exe.Close()
 		return nil, err
 	}
-	if err := p.cmd.Start(); err != nil {
-		os.RemoveAll(dir)
+	env = append(env, "PLUGIN_UNIX_SOCKET_DIR="+dir.Path)
+	started, err := sandbox.Start(exe, sandbox.Command{Args: append([]string{c.Path}, c.Args...), Env: env, Dir: dir.Path, Confine: confinement(c)})
+	if err != nil {
+		dir.Close()
+		exe.Close()
 		return nil, err
 	}
+	p := &rawProcess{Process: started, exe: exe, dir: dir}
 	first := make(chan string, 1)
-	drained := make(chan struct{})
 	go func() {
-		defer close(drained)
-		r := bufio.NewReader(io.LimitReader(out, 1<<20))
+		r := bufio.NewReader(io.LimitReader(p.Stdout, 1<<20))
 		line, _ := r.ReadString('\n')
 		first <- strings.TrimSpace(line)
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	go func() {
-		<-drained
-		_ = p.cmd.Wait()
-		close(p.exited)
-	}()
+	go func() { _, _ = io.Copy(io.Discard, p.Stderr) }()
 	select {
 	case p.line = <-first:
+	case <-p.Done():
+		select {
+		case p.line = <-first:
+		case <-time.After(100 * time.Millisecond): // a descendant holds the other end
+		}
+	case <-ctx.Done():
 	case <-time.After(startLimit):
 	}
 	return p, nil
@@ -85,7 +81,7 @@ func launch(ctx context.Context, c host.Command, env ...string) (*rawProcess, er
 // ended waits for the end of the process.
 func (p *rawProcess) ended(within time.Duration) bool {
 	select {
-	case <-p.exited:
+	case <-p.Done():
 		return true
 	case <-time.After(within):
 		return false
@@ -93,9 +89,10 @@ func (p *rawProcess) ended(within time.Duration) bool {
 }
 
 func (p *rawProcess) close() {
-	_ = p.cmd.Process.Kill()
-	<-p.exited
-	_ = os.RemoveAll(p.dir)
+	p.Kill(endLimit)
+	p.Process.Close()
+	p.exe.Close()
+	p.dir.Close()
 }
 
 // handshake is the address in the first line, if that is a handshake of a version that
@@ -149,7 +146,7 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 	if err := unknown(ctx, address, mechanism, req); err != nil {
 		found("unknown-fields", "%v", err)
 	}
-	_ = p.stdin.Close()
+	p.EndInput()
 	if !p.ended(within) {
 		found("lifeline", "it still runs %v after the end of its standard input; the host was gone", within)
 	}

@@ -56,6 +56,7 @@ var All = []Code{
 	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released holds other data now", "find out why; `run --revise` publishes a revision and spends the same again"},
 
 	{"PLUGIN_CANCELED", ExitPlugin, RetryYes, "a call of a plugin was given up", "run the job again"},
+	{"PLUGIN_CATALOG", ExitPlugin, RetryNo, "a catalog of plugins cannot be read, changed or trusted, or a plugin did not get into it", "the message says why"},
 	{"PLUGIN_CHECKSUM", ExitPlugin, RetryNo, "the executable is not the one that the job names by its digest", "check where it comes from, then name the new digest"},
 	{"PLUGIN_CLOSED", ExitPlugin, RetryLook, "a plugin was used after it had ended", "look at the plugin"},
 	{"PLUGIN_CRASH", ExitPlugin, RetryLook, "a plugin ended in the middle of a call", "look at the plugin"},
@@ -71,6 +72,7 @@ var All = []Code{
 	{"PLUGIN_PLAN", ExitPlugin, RetryNo, "a plugin made a plan that the host cannot carry out", "mend the plugin"},
 	{"PLUGIN_PROTOCOL", ExitPlugin, RetryNo, "a plugin does not speak the plugin protocol", "build it again with the SDK"},
 	{"PLUGIN_REFUSED", ExitPlugin, RetryNo, "a mechanism refuses this release", "change the release; the message says why"},
+	{"PLUGIN_SANDBOX", ExitPlugin, RetryNo, "this machine cannot confine a plugin as the job demands", "allow user namespaces and seccomp, or say `sandbox: best`"},
 	{"PLUGIN_SELF_NOISING", ExitPlugin, RetryNo, "a plugin draws noise of its own, and the job does not allow it", "set `allow_self_noising` if you trust it"},
 	{"PLUGIN_SHAPE", ExitPlugin, RetryLook, "a result does not have the shape of the plan", "mend the plugin"},
 	{"PLUGIN_START", ExitPlugin, RetryLook, "a plugin did not start", "run `dprelease plugin check` on it"},
@@ -98,6 +100,8 @@ var All = []Code{
 	{"SOURCE_SCHEMA_DIFFERS", ExitSource, RetryNo, "two files of one table disagree", "write the files with one schema"},
 	{"SOURCE_UNREADABLE", ExitSource, RetryNo, "the operating system does not let the table be read", "check the permissions and the disk"},
 	{"SOURCE_UNSUPPORTED", ExitSource, RetryNo, "a file may be valid, and dprelease does not read it", "write the file in another way; the message says which"},
+	{"TEMP_FULL", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files has no room for them", "make room there, name another folder (`TMPDIR`), or allow more memory (`--memory`)"},
+	{"TEMP_UNUSABLE", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files cannot be used", "check the folder (`TMPDIR`), or allow more memory (`--memory`)"},
 
 	{"BUDGET_ACCOUNT", ExitLedger, RetryNo, "an account is not there, or is there already", "see `ledger show`"},
 	{"BUDGET_LIMIT", ExitLedger, RetryNo, "a limit cannot be set in this way", "see `ledger raise` and `ledger lower`"},

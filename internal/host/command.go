@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/sandbox"
 )
 
 // Command names the executable of a plugin.
@@ -25,6 +27,11 @@ type Command struct {
 	// AllowSelfNoising accepts a mechanism that draws noise of its own. Its events
 	// are then what it claims, not what the host saw.
 	AllowSelfNoising bool
+	// Elsewhere starts the plugin in another environment than usual. A plan that is made
+	// here and there must be the same.
+	Elsewhere bool
+	// Confine says what the plugin's processes may do and take.
+	Confine sandbox.Confinement
 
 	_ struct{}
 }

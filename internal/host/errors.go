@@ -9,6 +9,8 @@ const (
 	CodeChecksum = "PLUGIN_CHECKSUM"
 	// CodeStart: the process could not be started or ended before its handshake.
 	CodeStart = "PLUGIN_START"
+	// CodeSandbox: the plugin cannot be confined as it was to be.
+	CodeSandbox = "PLUGIN_SANDBOX"
 	// CodeProtocol: the plugin speaks no version of the protocol that the host speaks.
 	CodeProtocol = "PLUGIN_PROTOCOL"
 	// CodeTimeout: a deadline passed.
@@ -47,7 +49,7 @@ const (
 
 // Codes are all codes that an Error can have.
 func Codes() []string {
-	return []string{CodeChecksum, CodeStart, CodeProtocol, CodeTimeout, CodeCanceled, CodeCrash, CodeDescription,
+	return []string{CodeChecksum, CodeStart, CodeSandbox, CodeProtocol, CodeTimeout, CodeCanceled, CodeCrash, CodeDescription,
 		CodeSelfNoising, CodeNondeterministic, CodeRefused, CodePlan, CodeOversize, CodeShape, CodeNonfinite, CodeLattice,
 		CodeNoiseMismatch, CodeNoiseFailed, CodeFailed, CodeClosed}
 }
@@ -57,6 +59,7 @@ func Codes() []string {
 var texts = map[string]string{
 	CodeChecksum:         "executable does not have the sha256 that was given; check where it comes from, then name the new digest",
 	CodeStart:            "process did not start or ended before its handshake; run the plugin check on it",
+	CodeSandbox:          "this machine cannot confine the process as the job demands; allow user namespaces, or say sandbox: best if you trust the plugin with this machine",
 	CodeProtocol:         "process does not speak version 1 or 2 of the plugin protocol; rebuild it against plugin-v2, or update dprelease if it is newer",
 	CodeTimeout:          "plugin did not answer in time and was killed; raise its timeout or look for a hang",
 	CodeCanceled:         "call was given up and the plugin killed",

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -29,7 +30,7 @@ func self(t testing.TB) string {
 }
 
 func command(t testing.TB, mode string, args ...string) Command {
-	return Command{Name: "test", Path: self(t), Args: append([]string{"plugin", mode}, args...)}
+	return Command{Name: "test", Path: self(t), Args: append([]string{"plugin", mode}, args...), Confine: sandbox.Confinement{Mode: sandbox.Required}}
 }
 
 func start(t testing.TB, mode string, l Limits, args ...string) *Plugin {

@@ -83,7 +83,7 @@ func (p *Plugin) config() *plugin.ClientConfig {
 		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: versions,
 		RunnerFunc: func(_ hclog.Logger, c *exec.Cmd, dir string) (runner.Runner, error) {
-			cmd := sandbox.Command{Args: append([]string{p.cmd.Path}, p.cmd.Args...), Dir: p.dir.Path, SoleParent: p.limits.SoleParent}
+			cmd := sandbox.Command{Args: append([]string{p.cmd.Path}, p.cmd.Args...), Dir: p.dir.Path, SoleParent: p.limits.SoleParent, Confine: p.cmd.Confine, Elsewhere: p.cmd.Elsewhere}
 			for _, kv := range c.Env { // the handshake's, and nothing else
 				if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, wire.CookieKey+"=") {
 					cmd.Env = append(cmd.Env, kv)
@@ -135,6 +135,12 @@ func (p *Plugin) connect(ctx context.Context) error {
 		case ctx.Err() == context.DeadlineExceeded:
 			return p.fault(CodeTimeout)
 		}
+		var loose *sandbox.Unconfined
+		if errors.As(p.runner.failed(), &loose) {
+			e := p.fault(CodeSandbox)
+			e.Detail = printable(loose.Error())
+			return e
+		}
 		return p.fault(CodeStart)
 	case <-ctx.Done():
 		if pr := p.runner.process(); pr != nil {
@@ -147,6 +153,9 @@ func (p *Plugin) connect(ctx context.Context) error {
 		return p.fault(CodeCanceled)
 	}
 }
+
+// Confined is what confines the plugin's processes.
+func (p *Plugin) Confined() sandbox.Level { return p.runner.process().Level() }
 
 // ended says that the process has ended by itself, or is just ending.
 func (p *Plugin) ended() bool {

@@ -23,6 +23,7 @@ type pluginRunner struct {
 
 	mu   sync.Mutex
 	p    *sandbox.Process
+	err  error  // why it did not start
 	addr string // the socket that the handshake names
 
 	rejected atomic.Bool // the first line was no handshake
@@ -34,12 +35,12 @@ var _ runner.Runner = (*pluginRunner)(nil)
 
 func (r *pluginRunner) Start(context.Context) error {
 	p, err := r.start()
+	r.mu.Lock()
+	r.p, r.err = p, err
+	r.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	r.p = p
-	r.mu.Unlock()
 	var lineW *io.PipeWriter
 	r.line, lineW = io.Pipe()
 	r.drained.Add(3)
@@ -81,6 +82,13 @@ func (r *pluginRunner) process() *sandbox.Process {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.p
+}
+
+// failed is why the process did not start, or nil.
+func (r *pluginRunner) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
 }
 
 // socket is the socket that the plugin's handshake names.

@@ -41,6 +41,7 @@ func check(j *Job, o Options) Problems {
 	k.names("plugins", len(j.Plugins), func(i int) (string, string) {
 		return j.Plugins[i].Name, lang.Key("plugins", j.Plugins[i].Name)
 	})
+	k.grants()
 	k.releases()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms)
@@ -90,7 +91,7 @@ func (k *checker) mechanisms(builtins []string) {
 	}
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
-		if r.Mechanism != "" && !isKnown[r.Mechanism] {
+		if r.Mechanism != "" && !isKnown[r.Mechanism] && !strings.Contains(r.Mechanism, "@") { // the catalog is asked for those
 			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known), "known mechanisms", known),
 				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}

@@ -158,13 +158,13 @@ func (k *checker) computed(path string, c *Column) {
 		c.Holds = Timestamp
 	}
 	switch {
-	case c.Holds == Text && c.Domain != nil || c.Holds == Number && c.Lower != nil:
+	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && c.Lower != nil:
 		c.Holds = "" // bounds and domains say it
 	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
 		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is no number")
 		c.Lower, c.Upper = nil, nil
 	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
-		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts, and the expression is no text")
+		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
 	}
 }
 
@@ -211,6 +211,10 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 		}
 		out := formula.Column{Name: c.Name, Type: formula.Text, Domain: c.Domain}
 		switch {
+		case c.Derived != nil && folded == after && c.Derived.As.Formula != nil: // as it is computed, whatever becomes of it
+			out.Type, out.Domain = c.Derived.As.Formula.Type, c.Derived.As.Formula.Domain
+			all = append(all, out)
+			continue
 		case c.Domain != nil:
 		case c.Type == Number || c.Holds == Number || c.Lower != nil:
 			out.Type = formula.Number

@@ -29,8 +29,14 @@ func language() kind[Job] {
 		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
 			func(j *Job) *[]Plugin { return &j.Plugins },
 			"Mechanisms that do not come with dprelease, by the name that releases use"),
+		fileKey("catalog", func(j *Job) *string { return &j.Catalog }, nil,
+			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json")),
+		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
+			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required()),
+		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
+			"What the report says of itself. These are words: they change no release, and a job with other words is the same job"),
 	)
 }
 
@@ -85,7 +91,7 @@ func release() kind[Release] {
 		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
 			"Blanks the groups whose noisy number of units is small. It looks at nothing that is not released, so it costs nothing"),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
-			"The mechanism: a built-in one, or a name under plugins", required(), example("mean")),
+			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism. Its own JSON Schema says which there are", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
@@ -104,6 +110,10 @@ func plugin() kind[Plugin] {
 			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
 			"How long one release may take", otherwise("10m"), example("30s")),
+		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
+			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]")),
+		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
+			"The most memory that each of its processes may hold. Without this key it is half of the machine's", example("2GiB")),
 	)
 }
 
@@ -115,6 +125,26 @@ func output() kind[Output] {
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
 	)
+}
+
+func publication() kind[Publication] {
+	return object(
+		key("title", headline(), func(p *Publication) *string { return &p.Title },
+			"The title of the report. Without it the report is called like the job", example("School performance in California")),
+		key("publisher", headline(), func(p *Publication) *string { return &p.Publisher },
+			"Who publishes it", example("Department of Education")),
+		key("period", headline(), func(p *Publication) *string { return &p.Period },
+			"The time that the figures are about", example("School year 1999/2000")),
+		key("contact", headline(), func(p *Publication) *string { return &p.Contact },
+			"Whom readers may ask", example("statistics@example.org")),
+		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
+			"The language of the report’s page", otherwise("en")),
+	)
+}
+
+// headline is one line of text.
+func headline() kind[string] {
+	return pattern("1 to 200 characters on one line", `^[^\x00-\x1f\x7f]{1,200}$`)
 }
 
 func relation() kind[privacy.Relation] {

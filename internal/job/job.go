@@ -24,7 +24,13 @@ type Job struct {
 	Samples  []Sample // in the order of the file
 	Releases []Release
 	Plugins  []Plugin
-	Output   Output
+	// Catalog is the file of the plugins that somebody approved, "" where there is none.
+	Catalog string
+	// Sandbox says how mechanisms are confined: one of Sandboxes.
+	Sandbox string
+	Output  Output
+	// Publication is what the report says of itself, nil where the job says nothing.
+	Publication *Publication
 	// Variables are those that the job declares, with the values that they have in it. They
 	// are replaced already.
 	Variables []Variable
@@ -205,7 +211,22 @@ type Plugin struct {
 	SHA256           string // 64 hex digits in lower case
 	AllowSelfNoising bool
 	Timeout          time.Duration
+	Reads            []string // files and folders that its processes may read
+	Memory           int64    // bytes that each of its processes may hold; 0: the host's default
+	// Approval is what a catalog says of it, nil where the job names the file itself.
+	Approval *Approval
 }
+
+// Approval is what the approval of a plugin holds it to.
+type Approval struct {
+	Mechanism   string   // the mechanism of the plugin that was approved
+	Description string   // the digest of what it says it is
+	Names       []string // what the columns of its results may be called
+	Texts       []string // its other words that may reach a report
+}
+
+// Publication holds the words of a report.
+type Publication struct{ Title, Publisher, Period, Contact, Language string }
 
 // Output says where the releases go.
 type Output struct {

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -200,6 +201,22 @@ func duration() kind[time.Duration] {
 				return 0, fmt.Errorf("must be a positive duration such as 30s or 10m, not %s", lang.Shown(t))
 			}
 			return d, nil
+		})
+}
+
+// size is a number of bytes in a unit that people use.
+func size() kind[int64] {
+	return scalar("size such as 512MiB or 2GiB", schema{"type": "string", "pattern": `^[1-9][0-9]{0,5}(MiB|GiB)$`},
+		func(t string) (int64, error) {
+			number, unit := strings.TrimRight(t, "GMiB"), int64(1<<20)
+			if strings.HasSuffix(t, "GiB") {
+				unit = 1 << 30
+			}
+			n, err := strconv.ParseInt(number, 10, 32)
+			if err != nil || n <= 0 || n > 999_999 || t != number+map[int64]string{1 << 20: "MiB", 1 << 30: "GiB"}[unit] {
+				return 0, fmt.Errorf("must be a size such as 512MiB or 2GiB, not %s", lang.Shown(t))
+			}
+			return n * unit, nil
 		})
 }
 

@@ -22,7 +22,7 @@ func (c *cursor) noVariable(p lang.Place) bool {
 }
 
 // substituted are the keys in which ${NAME} is replaced.
-var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins.*.path", "output.dir", "budget.ledger"}
+var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins.*.path", "plugins.*.reads", "catalog", "output.dir", "budget.ledger"}
 
 // expand replaces every ${NAME} by the environment variable. Its problems name
 // the variable and never its value.
@@ -76,6 +76,18 @@ func fileKey[T any](name string, joined, named func(*T) *string, doc string, opt
 		}
 	}
 	return f
+}
+
+// folder is the path of a file or folder, in which variables are replaced.
+func folder() kind[string] {
+	return kind[string]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
+		read: func(c *cursor, p lang.Place, into *string) bool {
+			text, ok := c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
+			if ok {
+				*into = c.join(text)
+			}
+			return ok
+		}}
 }
 
 func (c *cursor) join(path string) string {

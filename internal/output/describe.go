@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/keys"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -29,6 +30,9 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
 		Dataset:   datasetReport(j),
 		Guarantee: g,
+	}
+	if w := j.Publication; w != nil {
+		r.Publication = &report.Publication{Title: w.Title, Publisher: w.Publisher, Period: w.Period, Contact: w.Contact, Language: w.Language}
 	}
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
@@ -140,8 +144,9 @@ func verdict(efficiency float64) string {
 }
 
 // compared says what sampling did to the accuracy of one release: expected are its
-// errors, in the order of the plan's.
-func compared(r *plan.Release, rate float64, expected []report.ExpectedError) string {
+// errors, in the order of the plan's. The number is its noise over that of the full table,
+// 0 where that is not known.
+func compared(r *plan.Release, rate float64, expected []report.ExpectedError) (string, float64) {
 	for i, e := range r.Plan.Errors {
 		if i >= len(r.Full) || !(e.NoiseSD > 0) || !(r.Full[i].NoiseSD > 0) {
 			continue
@@ -154,13 +159,13 @@ func compared(r *plan.Release, rate float64, expected []report.ExpectedError) st
 		switch {
 		case times > 1.005:
 			return fmt.Sprintf("%s made the noise %.3g times larger than the full table would have needed (%.4g), and adds %s: the full table would have been more accurate",
-				sampling, times, r.Full[i].NoiseSD, own)
+				sampling, times, r.Full[i].NoiseSD, own), times
 		case times < 0.995:
-			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own)
+			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own), times
 		}
-		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own)
+		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own), times
 	}
-	return ""
+	return "", 0
 }
 
 // ownError is the error of drawing a sample, in words.
@@ -186,9 +191,16 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		Name: r.Job.Name, From: r.Job.From,
 		Mechanism: report.Mechanism{
 			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
+			Sandbox: r.Mech.Confined(),
 		},
 		Params: r.Job.Params, Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
 		Positions: report.NewPositions(event, g.Delta),
+	}
+	if entry.Keys, err = describeKeys(p, d, r); err != nil {
+		return report.Release{}, err
+	}
+	if s := r.Job.Suppress; s != nil {
+		entry.Suppress = &report.Suppress{Below: job.Up(s.Below), Column: r.SuppressBy()}
 	}
 	for _, e := range r.Plan.Errors {
 		entry.Expected = append(entry.Expected, expectedError(j, d, e))
@@ -199,13 +211,63 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 			rate = a.Rate
 		}
 	}
-	entry.Verdict = compared(r, rate, entry.Expected)
+	entry.Verdict, entry.NoiseRatio = compared(r, rate, entry.Expected)
 	for _, f := range fields(r.Output()) {
 		if !d.Withheld(j, f.Name) {
 			entry.Fields = append(entry.Fields, f)
 		}
 	}
 	return entry, nil
+}
+
+// describeKeys is how the values of a group column are selected, nil where all are listed.
+func describeKeys(p *plan.Plan, d *plan.Draw, r *plan.Release) (*report.Keys, error) {
+	k := d.KeysOf(p.Job, r)
+	if k == nil {
+		return nil, nil
+	}
+	out := &report.Keys{Column: k.Column}
+	if k.Job.Name != r.Job.Name {
+		out.From = k.Job.Name
+		return out, nil
+	}
+	g, err := guarantee(p.OnPopulation(d.Design.Event(k.Rule.Event())), k.Answer)
+	if err != nil {
+		return nil, err
+	}
+	target, sample := plan.Point(k.Job.Keys.Guarantee), k.Share
+	out.AtMost, out.Target, out.Sample, out.Guarantee, out.Rule = k.Job.Keys.AtMost, &target, &sample, &g, ruleText(k.Rule)
+	rate := 1.0
+	if s := plan.Sampling(d.Design); s != nil {
+		rate = 0
+		if a := report.NewAmplification(s, p.Job.Dataset.Relation, plan.Point(d.Target)); a != nil {
+			rate = a.Rate
+		}
+	}
+	for _, chance := range []float64{0.5, 0.95} {
+		units, ok := keys.SizeSampled(k.Rule, rate, chance)
+		if !ok {
+			continue
+		}
+		size := report.KeySize{Chance: chance, Units: units}
+		if k.Whole != nil {
+			size.Whole, _ = keys.Size(k.Whole, chance)
+		}
+		out.Sizes = append(out.Sizes, size)
+	}
+	return out, nil
+}
+
+// ruleText is a rule of selection in words.
+func ruleText(r keys.Rule) string {
+	t, ok := r.(*keys.Threshold)
+	switch {
+	case !ok:
+		return "a coin for each of them, by the truncated geometric rule"
+	case t.Gaussian():
+		return fmt.Sprintf("a noisy number (Gaussian, standard deviation %.4g) above %d", t.Deviation(), t.At())
+	}
+	return fmt.Sprintf("a noisy number (Laplace, standard deviation %.4g) above %d", t.Deviation(), t.At())
 }
 
 // guarantee writes down one answer of the accountant.

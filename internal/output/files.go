@@ -43,7 +43,7 @@ func ValuesOf(results map[string]sdk.Result) map[string]report.Table {
 	for name, result := range results {
 		var t report.Table
 		for _, c := range result.Columns {
-			t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String})
+			t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String, Blank: c.Blank})
 		}
 		all[name] = t
 	}
@@ -75,7 +75,11 @@ var writers = map[string]func(io.Writer, table.Release) error{
 func asTable(r sdk.Result) table.Release {
 	var out table.Release
 	for _, c := range r.Columns {
-		out.Columns = append(out.Columns, table.ReleaseColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String})
+		column := table.ReleaseColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String}
+		for _, blank := range c.Blank { // of all values, or nil
+			column.Valid = append(column.Valid, !blank)
+		}
+		out.Columns = append(out.Columns, column)
 	}
 	return out
 }

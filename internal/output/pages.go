@@ -99,8 +99,13 @@ func columnsOf(fields []report.Field) report.Table {
 	return t
 }
 
-// put adds one value, as it is written in text, to a column of a type.
-func put(c *report.Column, kind, text string) error {
+// put adds one value, as it is written in text, to a column of a type; a blank one is not
+// shown.
+func put(c *report.Column, kind, text string, blank bool) error {
+	if blank {
+		mark(c, c.Len())
+		text = "0"
+	}
 	var err error
 	switch kind {
 	case "float64":
@@ -115,6 +120,14 @@ func put(c *report.Column, kind, text string) error {
 		c.Text = append(c.Text, text)
 	}
 	return err
+}
+
+// mark says that value i of a column is blank.
+func mark(c *report.Column, i int) {
+	for len(c.Blank) < i {
+		c.Blank = append(c.Blank, false)
+	}
+	c.Blank = append(c.Blank, true)
 }
 
 // fromText reads a text format from the bytes of its file.
@@ -136,7 +149,7 @@ func readJSON(content []byte, fields []report.Field) (report.Table, error) {
 			if strings.HasPrefix(text, `"`) && json.Unmarshal(row[f.Name], &text) != nil {
 				return t, errNotRelease
 			}
-			if err := put(&t.Columns[i], f.Type, text); err != nil {
+			if err := put(&t.Columns[i], f.Type, text, text == "null" && row[f.Name][0] != '"'); err != nil {
 				return t, err
 			}
 		}
@@ -160,7 +173,7 @@ func readCSV(content []byte, fields []report.Field) (report.Table, error) {
 			return t, err
 		}
 		for i, f := range fields {
-			if err := put(&t.Columns[i], f.Type, row[i]); err != nil {
+			if err := put(&t.Columns[i], f.Type, row[i], row[i] == "" && f.Type != "string"); err != nil {
 				return t, err
 			}
 		}
@@ -181,6 +194,11 @@ func readBinary(ctx context.Context, path string, _ []byte, fields []report.Fiel
 	err = in.Scan(ctx, table.ScanOptions{Columns: names}, func(b table.Batch) error {
 		for i, f := range fields {
 			c, v := &t.Columns[i], b.Columns[i]
+			for k := range b.Rows {
+				if v.Null(k) {
+					mark(c, c.Len()+k)
+				}
+			}
 			switch {
 			case f.Type == "float64" && v.Float64 != nil:
 				c.Float64 = append(c.Float64, v.Float64[:b.Rows]...)

@@ -20,6 +20,7 @@ type Cells struct {
 	Column string
 	labels []string
 	keyed  string // the column whose values are selected, "" where all are listed
+	cells  int    // how many there are
 }
 
 // NewCells are the cells of a release; one for all rows where it has no groups. Values are
@@ -38,8 +39,8 @@ func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
 		}
 		c.By = append(c.By, column)
 	}
-	if c.selected() {
-		c.labels = numbered(c.size())
+	if c.cells = c.size(); c.selected() {
+		c.labels = numbered(c.cells)
 		return c
 	}
 	c.labels = []string{""}
@@ -53,7 +54,7 @@ func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
 		c.labels = longer
 	}
 	if len(c.By) == 0 {
-		c.labels = []string{"all"}
+		c.labels = []string{"all"} // and no other: the checks refuse that
 	}
 	if c.Other != "" {
 		c.labels = append(c.labels, c.Other)
@@ -64,6 +65,10 @@ func NewCells(j *job.Job, r *job.Release, values []string) *Cells {
 
 // selected reports whether the values of one of the columns are selected.
 func (c *Cells) selected() bool { return c.keyed != "" }
+
+// spare adds cells that no row is in, for a mechanism that plans otherwise for a few
+// groups. What it returns of them is dropped.
+func (c *Cells) spare(to int) { c.labels = numbered(max(c.cells, to)) }
 
 // numbered are so many names that tell nothing.
 func numbered(n int) []string {
@@ -120,15 +125,15 @@ func (c *Cells) name(j *job.Job) string {
 }
 
 // Len is the number of cells.
-func (c *Cells) Len() int { return len(c.labels) }
+func (c *Cells) Len() int { return c.cells }
 
-// Labels are the names of the cells, all different.
+// Labels are the names of the cells, and of spare ones, all different.
 func (c *Cells) Labels() []string { return slices.Clone(c.labels) }
 
 // Values are what stands in the group columns of a result, for the cells at these places.
 func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 	out := make([]sdk.ResultColumn, len(c.By))
-	own := len(c.labels)
+	own := c.cells
 	if c.Other != "" {
 		own--
 	}
@@ -187,12 +192,36 @@ func (c *Cells) Result(r sdk.Result) sdk.Result {
 	for i, l := range c.labels {
 		index[l] = i
 	}
-	cells := make([]int, len(r.Columns[at].String))
+	var cells, rows []int
 	for i, label := range r.Columns[at].String {
-		cells[i] = index[label]
+		if cell := index[label]; cell < c.cells {
+			cells, rows = append(cells, cell), append(rows, i)
+		}
 	}
-	r.Columns = slices.Concat(c.Values(cells), slices.Delete(slices.Clone(r.Columns), at, at+1))
+	rest := slices.Delete(slices.Clone(r.Columns), at, at+1)
+	if len(rows) < len(r.Columns[at].String) {
+		for i := range rest {
+			rest[i] = picked(rest[i], rows)
+		}
+	}
+	r.Columns = slices.Concat(c.Values(cells), rest)
 	return r
+}
+
+// picked are some values of a column.
+func picked(c sdk.ResultColumn, rows []int) sdk.ResultColumn {
+	out := sdk.ResultColumn{Name: c.Name}
+	for _, i := range rows {
+		switch {
+		case c.Float64 != nil:
+			out.Float64 = append(out.Float64, c.Float64[i])
+		case c.Int64 != nil:
+			out.Int64 = append(out.Int64, c.Int64[i])
+		default:
+			out.String = append(out.String, c.String[i])
+		}
+	}
+	return out
 }
 
 // Apart joins what a mechanism returned for each cell.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,21 +124,8 @@ func eventsOf(parts []part) []privacy.Event {
 	return out
 }
 
-// errByKeys says that a mechanism cannot work with keys that are selected later.
-var errByKeys = errors.New("plans otherwise for another number of groups, so that the groups cannot be selected in private: what is charged must not depend on how many there are")
-
-// sameForAnyKeys refuses a mechanism whose plan depends on the number of groups: they are
-// known only after the budget is spent.
-func (r *Release) sameForAnyKeys(ctx context.Context, j *job.Job, d *Draw) error {
-	if r.Cells == nil || !r.Cells.selected() || r.Apart {
-		return nil
-	}
-	_, err := r.Chosen(ctx, j, d, []string{"0"})
-	if errors.Is(err, errByKeys) {
-		return fmt.Errorf("%s %w", r.Job.Mechanism, errByKeys)
-	}
-	return err
-}
+// errByKeys says that a mechanism does not repeat its plan for the same question.
+var errByKeys = errors.New("plans otherwise for the groups that were selected")
 
 // Chosen is a release whose group column has these values: its mechanism is asked again,
 // and what it does to the sample must be what was charged.
@@ -154,16 +140,27 @@ func (r *Release) Chosen(ctx context.Context, j *job.Job, d *Draw, values []stri
 	if one.Apart || one.Cells.Len() == 0 {
 		return &one, nil // the mechanism sees one group at a time, or none
 	}
-	if one.Plan, err = r.Mech.Plan(ctx, one.request()); err != nil {
-		return nil, err
+	// A unit moves fewer groups where there are few, so that a mechanism may add less noise
+	// than was charged, and know it by their number. It is then given spare groups: twice as
+	// many as a unit may be in, or as many as it planned for.
+	few := 2
+	if c := j.Dataset.Cap; c != nil {
+		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
-	if !privacy.Equal(one.Plan.Event, r.Plan.Event) || !slices.Equal(one.Plan.Output, r.Plan.Output) || !sameColumns(one.Plan, r.Plan) {
-		return nil, errByKeys
+	for _, to := range []int{0, few, r.Cells.Len()} {
+		one.Cells.spare(to)
+		one.Public.Columns = slices.Clone(one.Public.Columns)
+		at := slices.IndexFunc(one.Public.Columns, func(c sdk.Column) bool { return c.Name == one.Cells.Column })
+		one.Public.Columns[at].Domain = one.Cells.Labels()
+		if one.Plan, err = r.Mech.Plan(ctx, one.request()); err != nil {
+			return nil, err
+		}
+		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.Equal(one.Plan.Output, r.Plan.Output) && slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+			return &one, nil
+		}
 	}
-	return &one, nil
+	return nil, errByKeys
 }
-
-func sameColumns(a, b sdk.Plan) bool { return slices.Equal(a.Columns, b.Columns) }
 
 // suppressed is the column of the result that says which of its groups are blank.
 const suppressed = "suppressed"
@@ -266,5 +263,5 @@ func keysProblem(j *job.Job, k *Keys, err error) job.Problem {
 	if errors.Is(err, keys.ErrDelta) {
 		return j.Problem(k.path()+".guarantee", "leaves no delta to the selection on the sample", "ask for a larger delta")
 	}
-	return j.Problem(cmp.Or(k.path()+".guarantee"), err.Error(), "ask for a larger guarantee")
+	return j.Problem(k.path()+".guarantee", err.Error(), "ask for a larger guarantee")
 }

@@ -26,6 +26,8 @@ type Mechanism interface {
 	// Origin says whether the mechanism comes with the program, or else which
 	// executable it is.
 	Origin() (builtin bool, sha256 string)
+	// Confined says how the mechanism's processes are confined.
+	Confined() string
 	// Validate holds the parameters of a release to the mechanism's schema.
 	Validate(params json.RawMessage) error
 	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
@@ -105,10 +107,7 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if err := r.readable(j); err != nil {
 		return err
 	}
-	if err := r.checkSuppress(); err != nil {
-		return err
-	}
-	return r.sameForAnyKeys(ctx, j, d)
+	return r.checkSuppress()
 }
 
 // mostPlans bounds how often a mechanism that is run group by group is asked to spend less.

@@ -28,6 +28,8 @@ type called struct{ m sdk.Mechanism }
 
 func (c called) About() sdk.Description { return c.m.Describe() }
 func (c called) Origin() (bool, string) { return true, "" }
+
+func (c called) Confined() string { return "" }
 func (c called) Validate(raw json.RawMessage) error {
 	s, err := params.Compile(c.m.Describe().Params)
 	if err != nil {

@@ -76,13 +76,8 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 		toNaN(dst)
 	case v.Int64 != nil:
 		divisor := math.Pow10(v.Scale)
-		switch v.Unit {
-		case table.Millisecond:
-			divisor = 1e3
-		case table.Microsecond:
-			divisor = 1e6
-		case table.Nanosecond:
-			divisor = 1e9
+		if v.Unit != table.NoUnit {
+			divisor = float64(perSecond(v.Unit))
 		}
 		for i, x := range v.Int64[b.from : b.from+b.n] {
 			dst[i] = float64(x)
@@ -120,7 +115,6 @@ const firstDay, lastDay = math.MinInt32, math.MaxInt32
 const microsPerDay = 86400 * 1_000_000
 
 func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *perText[int64], dict **texts) {
-	per := map[table.Unit]int64{table.Second: 1, table.Millisecond: 1e3, table.Microsecond: 1e6, table.Nanosecond: 1e9}[v.Unit]
 	switch {
 	case v.Int64 != nil && v.Kind == table.Date:
 		copy(dst, v.Int64[b.from:])
@@ -129,8 +123,8 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 		} else {
 			within(dst, firstDay, lastDay)
 		}
-	case v.Int64 != nil && v.Kind == table.Timestamp && per != 0:
-		micros(dst, v.Int64[b.from:b.from+b.n], per)
+	case v.Int64 != nil && v.Kind == table.Timestamp:
+		micros(dst, v.Int64[b.from:b.from+b.n], perSecond(v.Unit))
 		if t == formula.Date {
 			days(dst)
 		}
@@ -143,11 +137,27 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	default:
 		fill(dst, none)
 	}
+	if allValid(v.Valid, b.from, b.n) {
+		return
+	}
 	for i := range dst {
 		if v.Null(b.from + i) {
 			dst[i] = none
 		}
 	}
+}
+
+// perSecond is how many of a unit are a second.
+func perSecond(u table.Unit) int64 {
+	switch u {
+	case table.Millisecond:
+		return 1e3
+	case table.Microsecond:
+		return 1e6
+	case table.Nanosecond:
+		return 1e9
+	}
+	return 1
 }
 
 // loadCodes gives the step's codes: in place where none is null, else as a copy in dst.
@@ -171,18 +181,26 @@ func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 
 // loadTruth reads a bool, or the texts true and false in any case of letters.
 func loadTruth(t truth, v *table.Values, b *block, yes, no *perText[byte], dict **texts) {
-	clear(t.yes)
-	clear(t.no)
 	switch {
 	case v.Int64 != nil && v.Kind == table.Bool:
-		for i, x := range v.Int64[b.from : b.from+b.n] {
-			t.yes[i>>6] |= bit(x != 0) << (i & 63)
-			t.no[i>>6] |= bit(x == 0) << (i & 63)
+		of := v.Int64[b.from : b.from+b.n]
+		for k := range t.yes {
+			word := uint64(0)
+			for i, x := range of[64*k : min(64*k+64, b.n)] {
+				word |= bit(x != 0) << i
+			}
+			t.yes[k] = word
+		}
+		ones(t.no, b.n)
+		for k, w := range t.yes {
+			t.no[k] &^= w
 		}
 	case v.Codes != nil:
 		*dict = sameTexts(*dict, v)
 		pick(t.yes, yes.get(*dict), v.Codes[b.from:b.from+b.n])
 		pick(t.no, no.get(*dict), v.Codes[b.from:b.from+b.n])
+	default:
+		t.set(-1, b.n)
 	}
 	if v.Valid != nil {
 		for i, valid := range v.Valid[b.from/8 : (b.from+b.n+7)/8] {

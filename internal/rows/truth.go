@@ -148,11 +148,14 @@ func compare(t truth, op formula.Op, x, y []float64) {
 
 // compareWholes says how x and y compare, of values of which missing is none.
 func compareWholes[T int64 | int32](t truth, op formula.Op, x, y []T, missing T) {
-	var below, above [step / 64]uint64
-	b, a := below[:words(len(x))], above[:words(len(x))]
+	var below, above, both [step / 64]uint64
+	b, a, there := below[:words(len(x))], above[:words(len(x))], both[:words(len(x))]
 	less(b, x, y)
 	less(a, y, x)
-	for i := range b {
+	ones(there, len(x))
+	known(there, x, missing)
+	known(there, y, missing)
+	for i := range there {
 		yes := b[i]
 		switch op {
 		case formula.LessEqual:
@@ -160,11 +163,7 @@ func compareWholes[T int64 | int32](t truth, op formula.Op, x, y []T, missing T)
 		case formula.Equal:
 			yes = ^a[i] & ^b[i]
 		}
-		b[i], a[i] = yes, ^yes
-	}
-	for _, w := range [][]uint64{b, a} {
-		known(w, x, missing)
-		known(w, y, missing)
+		b[i], a[i] = yes&there[i], ^yes&there[i]
 	}
 	copy(t.yes, b)
 	copy(t.no, a)

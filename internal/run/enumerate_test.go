@@ -50,6 +50,7 @@ func (w within) About() sdk.Description         { return w.Describe() }
 func (w within) Origin() (bool, string)         { return true, "" }
 func (w within) Validate(json.RawMessage) error { return nil }
 func (w within) Close()                         {}
+func (w within) Confined() string               { return "" }
 
 // Release lets the mechanism read what it is fed.
 func (w within) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, _ host.Drawer) (sdk.Result, privacy.Event, error) {

@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/catalog"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -29,12 +32,16 @@ type Mechanisms struct {
 
 // mechanism is one kind of plugin.
 type mechanism struct {
-	command host.Command
-	limits  host.Limits
-	builtin bool
-	sha256  string
-	about   sdk.Description
-	params  *params.Schema
+	command  host.Command
+	limits   host.Limits
+	builtin  bool
+	sha256   string
+	about    sdk.Description
+	params   *params.Schema
+	level    sandbox.Level
+	texts    *catalog.Texts // nil: whatever it says
+	approval *job.Approval  // nil: the job names the file itself
+	witness  *host.Plugin   // of a plugin: what is asked everything once more, elsewhere
 
 	mu   sync.Mutex
 	idle []process
@@ -96,35 +103,86 @@ func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 	if err != nil {
 		return nil, err
 	}
+	started := make(chan error, 1)
+	go func() { started <- k.call(ctx) }()
 	p, err := host.Start(ctx, k.command, k.limits)
+	if err = errors.Join(err, <-started); err == nil {
+		err = k.meet(ctx, p)
+	}
 	if err != nil {
-		return nil, err
-	}
-	if k.about, err = p.Describe(ctx); err != nil {
-		p.Close()
-		return nil, err
-	}
-	if k.params, err = params.Compile(k.about.Params); err != nil {
-		p.Close()
+		k.dismiss()
+		if p != nil {
+			p.Close()
+		}
 		return nil, err
 	}
 	k.put(p)
 	return k, nil
 }
 
+// call starts the witness of a plugin.
+func (k *mechanism) call(ctx context.Context) (err error) {
+	if !k.builtin {
+		elsewhere := k.command
+		elsewhere.Elsewhere = true
+		k.witness, err = host.Start(ctx, elsewhere, k.limits)
+	}
+	return err
+}
+
+// meet asks a mechanism what it is.
+func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
+	k.level = p.Confined()
+	if k.about, err = p.Describe(ctx); err != nil {
+		return err
+	}
+	if k.approval != nil && catalog.Describe(k.about) != k.approval.Description {
+		return &host.Error{Code: host.CodeDescription, Plugin: k.command.Name, Detail: "it does not describe itself as it did when it was approved"}
+	}
+	if k.witness != nil {
+		again, err := k.witness.Describe(ctx)
+		if err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(k.about, again) {
+			return k.differs()
+		}
+	}
+	k.params, err = params.Compile(k.about.Params)
+	return err
+}
+
+func (k *mechanism) differs() error {
+	return &host.Error{Code: host.CodeNondeterministic, Plugin: k.command.Name, Detail: "another process, in another folder and environment, was told something else"}
+}
+
+// dismiss ends the witness.
+func (k *mechanism) dismiss() {
+	if k.witness != nil {
+		k.witness.Close()
+	}
+}
+
 func (m *Mechanisms) command(name string) (*mechanism, error) {
+	confine := sandbox.Confinement{Mode: sandbox.Mode(m.job.Sandbox)}
 	if p, ok := m.job.Plugin(name); ok {
-		return &mechanism{
-			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising},
+		confine.Read, confine.Memory = p.Reads, p.Memory
+		k := &mechanism{
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
 			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
-			sha256:  p.SHA256,
-		}, nil
+			sha256:  p.SHA256, approval: p.Approval,
+		}
+		if a := p.Approval; a != nil {
+			k.command.Mechanism = a.Mechanism
+			k.texts = catalog.NewTexts(a.Names, a.Texts)
+		}
+		return k, nil
 	}
 	if !slices.ContainsFunc(m.from.Builtins, func(d sdk.Description) bool { return d.Name == name }) {
 		return nil, fmt.Errorf("no mechanism of the name %q", name)
 	}
 	return &mechanism{
-		command: host.Command{Name: name, Path: m.from.Self, Args: []string{ServeArgument}, Mechanism: name},
+		command: host.Command{Name: name, Path: m.from.Self, Args: []string{ServeArgument}, Mechanism: name, Confine: confine},
 		limits:  host.Limits{SoleParent: m.from.SoleParent},
 		builtin: true,
 	}, nil
@@ -140,6 +198,7 @@ func (m *Mechanisms) Close() {
 			for _, p := range k.idle {
 				wg.Go(p.Close)
 			}
+			wg.Go(k.dismiss)
 		}
 	}
 	wg.Wait()
@@ -177,8 +236,23 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	}
 	made, err := p.Plan(ctx, req)
 	k.put(p) // a plugin that failed answers every later call with an error
+	if k.witness != nil && (err == nil || errors.Is(err, &host.Error{Code: host.CodeRefused})) {
+		again, other := k.witness.Plan(ctx, req)
+		if !reflect.DeepEqual(made, again) || fmt.Sprint(err) != fmt.Sprint(other) {
+			return sdk.Plan{}, blamed(k.differs())
+		}
+	}
+	if err == nil && k.texts != nil {
+		if name := k.texts.Hold(req, &made); name != "" {
+			return sdk.Plan{}, blamed(&host.Error{Code: host.CodePlan, Plugin: k.command.Name,
+				Detail: "a column of its result has a name that it did not have when it was approved; have it added again with --job"})
+		}
+	}
 	return made, blamed(err)
 }
+
+// Confined says how the mechanism's processes are confined.
+func (k *mechanism) Confined() string { return k.level.String() }
 
 // Validate holds the parameters of a release to the mechanism's schema.
 func (k *mechanism) Validate(raw json.RawMessage) error { return plan.ValidateParams(k.params, raw) }

@@ -60,6 +60,7 @@ func (r *Runner) Draws(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
+	defer func() { r.units.close() }()
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/failure"
@@ -23,6 +24,14 @@ type unitRows struct {
 	// numbers number the values of a group column that nobody lists, by the same.
 	numbers map[string]*units.Index
 	units   int64
+	files   io.Closer // what did not fit in memory
+}
+
+// close gives up the files of units that did not fit in memory.
+func (u *unitRows) close() {
+	if u != nil {
+		u.files.Close()
+	}
 }
 
 func (u *unitRows) folds() bool  { return u != nil && u.views != nil }
@@ -66,7 +75,7 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
 	if err == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
 		err = errSize
 	}
-	return err
+	return unitFailure(err)
 }
 
 // presence is the folded column that counts the rows of a unit that count.
@@ -113,6 +122,7 @@ func (r *Runner) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer folder.Close()
 	columns := slices.Clone(in.sources)
 	unit := appended(&columns, d.Key.Column)
 	numbers := in.preparers(false)
@@ -137,9 +147,9 @@ func (r *Runner) fold(ctx context.Context) error {
 	}
 	done, err := folder.Finish()
 	if err != nil {
-		return unitFailure(err)
+		return err
 	}
-	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units()}
+	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: done}
 	for i, e := range conditions {
 		r.units.views[e.Text] = done.View(i)
 	}
@@ -185,9 +195,10 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 		err = index.Finish()
 	}
 	if err != nil {
-		return unitFailure(err)
+		index.Close()
+		return err
 	}
-	r.units = &unitRows{index: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
+	r.units = &unitRows{index: index, files: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
 	for _, draw := range r.Plan.Draws {
 		for _, rel := range draw.Releases {
 			if key := capKey(rel); r.units.sets[key] == nil {
@@ -230,6 +241,7 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 	if err != nil {
 		return nil, err
 	}
+	defer capper.Close()
 	preparers := in.preparers(false)
 	columns := in.sources
 	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
@@ -290,10 +302,19 @@ func (r *Runner) strata(ctx context.Context, d *plan.Draw) ([]int32, error) {
 	return units, err
 }
 
-// unitFailure is what becomes of an error of a fold or an index.
+// What can go wrong with units beside a missing key. The texts are fixed (P20).
+var (
+	errTempFull     = failure.New(failure.ExitSource, "TEMP_FULL", "the units of the table do not fit in memory, and the folder of temporary files has no room for them"+failure.SpentOnly)
+	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE", "the units of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
+	errTooMany      = failure.New(failure.ExitSource, "SOURCE_LIMIT", "the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
+)
+
+// unitFailure is what becomes of an error of a fold, an index or a cap.
 func unitFailure(err error) error {
-	if errors.Is(err, units.ErrNullKey) {
-		return errUnit
+	for known, f := range map[error]error{units.ErrNullKey: errUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
+		if errors.Is(err, known) {
+			return f
+		}
 	}
 	return err
 }

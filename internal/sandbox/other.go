@@ -42,6 +42,12 @@ func (*Process) Kill(time.Duration) bool { return true }
 // Close does nothing.
 func (*Process) Close() {}
 
+// EndInput does nothing.
+func (*Process) EndInput() {}
+
+// Level is none.
+func (*Process) Level() Level { return Level{} }
+
 // Dial fails.
 func (*Process) Dial(context.Context, string, string) (net.Conn, error) { return nil, errPlatform }
 

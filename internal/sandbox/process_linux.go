@@ -3,10 +3,13 @@ package sandbox
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"os"
 	"runtime"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,7 +30,12 @@ type Process struct {
 	doomed     map[int]bool  // under leaders' lock: descendants that are to go
 	lifeline   *os.File      // the other end is standard input
 	done       chan struct{} // closed when the first process has been reaped
+	level      Level
+	watched    sync.WaitGroup // what watches the tree
 }
+
+// Level is what confines the tree.
+func (p *Process) Level() Level { return p.level }
 
 // Pid is the number of the first process.
 func (p *Process) Pid() int { return p.pid }
@@ -50,15 +58,81 @@ var subreaper = sync.OnceValue(func() error {
 // Start starts the executable with nothing inherited but what the command passes, in a
 // session of its own: a terminal's signals do not reach it, and its descendants can be
 // told from other processes. Nothing is ever written to its standard input, which ends
-// when this process does.
+// when this process does. The command says how it is confined; [Process.Level] says how it
+// was.
 func Start(exe *Executable, cmd Command) (*Process, error) {
 	// Orphans come to us instead of to init, where they could not be told.
 	if err := subreaper(); err != nil {
 		return nil, err
 	}
+	if cmd.Confine.Mode == Off || cmd.Confine.Mode == "" {
+		return begin(exe, cmd, nil)
+	}
+	if why := withoutNamespaces.Load(); why != nil && cmd.Confine.Mode == Best {
+		return begin(exe, cmd, &orders{why: *why})
+	}
+	p, err := begin(exe, cmd, &orders{Namespaces: true})
+	if err == nil || cmd.Confine.Mode == Required {
+		return p, err
+	}
+	var lacking *Unconfined
+	if !errors.As(err, &lacking) || !lacking.namespaces {
+		return nil, err
+	}
+	why := "namespaces: " + lacking.Why.Error()
+	withoutNamespaces.Store(&why)
+	return begin(exe, cmd, &orders{why: why})
+}
+
+// withoutNamespaces is why this machine gives a tree no namespaces, once that is known.
+var withoutNamespaces atomic.Pointer[string]
+
+// begin starts a tree; with orders, through a launcher that confines it first.
+func begin(exe *Executable, cmd Command, o *orders) (*Process, error) {
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	p := &Process{mark: hex.EncodeToString(random[:]), soleParent: cmd.SoleParent, doomed: map[int]bool{}, done: make(chan struct{})}
+	if o == nil {
+		env := environment(cmd.Dir, cmd.Elsewhere, cmd.Env, p.mark)
+		if err := p.start(exe.path, cmd.Args, env, cmd.Dir, exe.file, nil, &unix.SysProcAttr{}); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+	control, theirs, err := controlPair()
+	if err != nil {
+		return nil, err
+	}
+	defer control.Close()
+	home := cmd.Dir
+	attr := &unix.SysProcAttr{}
+	if o.Namespaces {
+		home = "/tmp"
+		attr = newNamespaces()
+	}
+	o.fill(exe, cmd, environment(home, cmd.Elsewhere, cmd.Env, p.mark))
+	err = p.start(selfExe, []string{launcherName}, []string{}, cmd.Dir, exe.file, theirs, attr)
+	theirs.Close()
+	if err != nil {
+		if o.Namespaces {
+			err = &Unconfined{Why: err, namespaces: true}
+		}
+		return nil, err
+	}
+	listener := -1
+	if p.level, listener, err = o.give(control); err != nil {
+		p.Kill(5 * time.Second)
+		p.Close()
+		return nil, err
+	}
+	if listener >= 0 {
+		p.watched.Go(func() { watch(listener, cmd.Confine.Watch) })
+	}
+	return p, nil
+}
+
+// start starts the first process and a goroutine that waits for its end.
+func (p *Process) start(path string, argv, env []string, dir string, exe, control *os.File, attr *unix.SysProcAttr) error {
 	leaders.Lock()
 	defer leaders.Unlock()
 	started := make(chan error)
@@ -67,21 +141,18 @@ func Start(exe *Executable, cmd Command) (*Process, error) {
 		// only when the whole process does: the thread stays until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := p.fork(exe, cmd.Args, environment(cmd.Dir, cmd.Env, p.mark), cmd.Dir)
+		err := p.fork(path, argv, env, dir, exe, control, attr)
 		started <- err
 		if err == nil {
 			p.reap()
 		}
 	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
-	return p, nil
+	return <-started
 }
 
-// fork starts the process with a pipe for each standard stream. The lock of leaders is
-// held.
-func (p *Process) fork(exe *Executable, argv, env []string, dir string) error {
+// fork starts the process with a pipe for each standard stream, the executable as
+// descriptor 3 and the launcher's socket as descriptor 4. The lock of leaders is held.
+func (p *Process) fork(path string, argv, env []string, dir string, exe, control *os.File, attr *unix.SysProcAttr) error {
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
@@ -99,13 +170,10 @@ func (p *Process) fork(exe *Executable, argv, env []string, dir string) error {
 		}
 		*ours, theirs = r, append(theirs, w)
 	}
-	files := theirs
-	if exe.file != nil {
-		files = append(files[:3:3], exe.file)
-	}
+	files := append(theirs[:3:3], exe, control) // nil: none
 	closeOnExec()
-	child, err := os.StartProcess(exe.path, argv, &os.ProcAttr{Dir: dir, Env: env, Files: files,
-		Sys: &unix.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL}})
+	attr.Setsid, attr.Pdeathsig = true, unix.SIGKILL
+	child, err := os.StartProcess(path, argv, &os.ProcAttr{Dir: dir, Env: env, Files: files, Sys: attr})
 	if err != nil {
 		p.Close()
 		return err
@@ -121,11 +189,15 @@ func (p *Process) fork(exe *Executable, argv, env []string, dir string) error {
 	return nil
 }
 
+// EndInput ends the standard input of the tree, as the end of this process would.
+func (p *Process) EndInput() { p.lifeline.Close() }
+
 // Close closes this process's ends of the standard streams.
 func (p *Process) Close() {
 	for _, f := range []*os.File{p.lifeline, p.Stdout, p.Stderr} {
 		f.Close() // one that is nil refuses
 	}
+	p.watched.Wait()
 }
 
 // closeOnExec keeps every descriptor of this process to itself. Go opens files that

@@ -9,6 +9,18 @@ import (
 // named and the file is not the running binary.
 var ErrDigest = errors.New("the executable does not have the digest")
 
+// Unconfined says that a tree could not be confined as it was to be.
+type Unconfined struct {
+	Why        error
+	namespaces bool // because there are none to be had
+}
+
+// Error says what the kernel did not allow.
+func (u *Unconfined) Error() string { return "cannot be confined: " + u.Why.Error() }
+
+// Unwrap is what the kernel did not allow.
+func (u *Unconfined) Unwrap() error { return u.Why }
+
 // Command says how a tree is started.
 type Command struct {
 	Args []string // the first is the name that the process gets
@@ -18,6 +30,10 @@ type Command struct {
 	// other process left with it as parent is a tree's orphan and is killed, even one
 	// that left its session and cleared its environment.
 	SoleParent bool
+	Confine    Confinement
+	// Elsewhere gives the tree another environment than it usually has: what it then does
+	// otherwise depends on where it runs.
+	Elsewhere bool
 }
 
 // DirBase is where private directories are. Their paths must be short enough for the name

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/zeebo/xxh3"
@@ -58,6 +59,9 @@ func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, 
 	f := &csvFile{opened: base, CSV: *o}
 	if f.Delimiter == 0 {
 		f.Delimiter = ','
+	}
+	if !strings.ContainsRune(csvDelimiters, f.Delimiter) {
+		return nil, fail(CodeUsage, "", "the delimiter must be a comma, a semicolon, a tab or a bar")
 	}
 	if f.Missing == nil {
 		f.Missing = []string{""}
@@ -135,7 +139,7 @@ func (f *csvFile) header(text []byte) (int, error) {
 	if others := strings.Trim(csvDelimiters, string(f.Delimiter)); len(names) == 1 && !bytes.ContainsRune(raw, '"') {
 		if i := strings.IndexAny(names[0], others); i >= 0 {
 			_, at := r.FieldPos(0)
-			return 0, f.place(CodeSchema, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: say dataset.source.delimiter, or put the name in quotes", f.Delimiter, names[0][i]))
+			return 0, f.place(CodeUnsupported, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: say dataset.source.delimiter, or put the name in quotes", f.Delimiter, names[0][i]))
 		}
 	}
 	seen := map[string]bool{}
@@ -147,7 +151,7 @@ func (f *csvFile) header(text []byte) (int, error) {
 			c = unusable(name, "it has no name")
 		case seen[name]:
 			at, column := r.FieldPos(i)
-			return 0, f.place(CodeCorrupt, at, column, "two columns are called "+name)
+			return 0, f.place(CodeCorrupt, at, column, "a column in front of this one has the same name") // which may be a value, where there is no header (P20)
 		case k == Timestamp:
 			c.Kind, c.Unit = k, Microsecond
 		case k == Float || k == Bool || k == Date:
@@ -165,6 +169,53 @@ func (f *csvFile) records(text []byte) *csv.Reader {
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.ReuseRecord = f.Delimiter, len(f.cols), true
 	return r
+}
+
+// rows calls visit for the fields of each row, which it may not keep. A text without a quote is cut at its delimiters
+// and line ends, as encoding/csv would cut it; every other text is left to that.
+func (f *csvFile) rows(text []byte, visit func(fields []string) error) error {
+	if bytes.IndexByte(text, '"') >= 0 {
+		r := f.records(text)
+		for {
+			fields, err := r.Read()
+			if err == nil {
+				err = visit(fields)
+			}
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	fields := make([]string, len(f.cols))
+	all := unsafe.String(unsafe.SliceData(text), len(text))
+	for rest, n := all, 0; rest != ""; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		n++
+		if line = strings.TrimSuffix(line, "\r"); line == "" {
+			continue
+		}
+		last := len(fields) - 1
+		for i := range last {
+			at := strings.IndexByte(line, byte(f.Delimiter))
+			if at < 0 {
+				last = -1
+				break
+			}
+			fields[i], line = line[:at], line[at+1:]
+		}
+		if last < 0 || strings.IndexByte(line, byte(f.Delimiter)) >= 0 {
+			return &csv.ParseError{StartLine: n, Line: n, Column: 1, Err: csv.ErrFieldCount}
+		}
+		fields[last] = line
+		if err := visit(fields); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isText refuses what is no UTF-8. line is the number of the first line of the text.
@@ -201,7 +252,7 @@ func (f *csvFile) place(code string, line, column int, detail string) error {
 func (f *csvFile) misplaced(err error, text []byte, line int) error {
 	var wrong *csv.ParseError
 	if !errors.As(err, &wrong) {
-		return fail(CodeCorrupt, "", "the file cannot be decoded")
+		return err
 	}
 	start := lineStart(text, wrong.Line)
 	at, what := min(start+wrong.Column-1, len(text)), ""
@@ -308,21 +359,17 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 			c.texts[col] = c.texts[col][:0]
 		}
 	}
-	r := f.records(text)
 	rows := 0
-	for {
-		fields, err := r.Read()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return f.misplaced(err, text, b.line)
-		}
+	err := f.rows(text, func(fields []string) error {
 		rows++
 		for _, col := range wanted {
 			to := binary.AppendUvarint(c.texts[col], uint64(len(fields[col])))
 			c.texts[col] = append(to, fields[col]...)
 		}
+		return nil
+	})
+	if err != nil {
+		return f.misplaced(err, text, b.line)
 	}
 	b.rows = rows
 	for _, col := range wanted {

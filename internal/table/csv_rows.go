@@ -136,17 +136,18 @@ func (r *csvRows) decode(w *worker) (err error) {
 			return err
 		}
 	}
-	reader := f.records(text)
-	for row := range b.rows {
-		fields, err := reader.Read()
-		if err != nil {
-			return errReread
-		}
+	row := 0
+	err = f.rows(text, func(fields []string) error {
 		for _, c := range r.cells {
 			if err := c.add(row, fields[c.col]); err != nil {
 				return err
 			}
 		}
+		row++
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, c := range r.cells {
 		c.out.dict = newTexts(c.texts.texts)

@@ -3,14 +3,13 @@ package table
 import (
 	"bytes"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -217,9 +216,9 @@ func TestCSVRefusals(t *testing.T) {
 		"not UTF-8 in the header":  {"a,\xe9\n1,2\n", "", CodeCorrupt, ":1:3: it is not UTF-8 text"},
 		"UTF-16":                   {"\xff\xfea\x00,\x00b\x00\n\x00", "", CodeCorrupt, ":1:1: it is not UTF-8 text"},
 		"a zero byte":              {"a,b\n1,2\nse\x00cret,2\n", "", CodeCorrupt, ":3:3: it is not UTF-8 text"},
-		"two columns of one name":  {"a, b ,b\n1,2,3\n", "", CodeCorrupt, ":1:7: two columns are called b"},
-		"the delimiter is another": {"id;age;sex\n1;2,5;m\n", "", CodeSchema, `:1:3: the delimiter is ',', and the header holds none but ';': say dataset.source.delimiter`},
-		"a comma for a tab":        {"id,age\n1,2\n", "\t", CodeSchema, `:1:3: the delimiter is '\t', and the header holds none but ','`},
+		"two columns of one name":  {"a, b ,b\n1,2,3\n", "", CodeCorrupt, ":1:7: a column in front of this one has the same name"},
+		"the delimiter is another": {"id;age;sex\n1;2,5;m\n", "", CodeUnsupported, `:1:3: the delimiter is ',', and the header holds none but ';': say dataset.source.delimiter`},
+		"a comma for a tab":        {"id,age\n1,2\n", "\t", CodeUnsupported, `:1:3: the delimiter is '\t', and the header holds none but ','`},
 		"another one, and quotes":  {"\"id\";\"age\"\n1;2,5\n", "", CodeCorrupt, ":1:5: the delimiter is ',', and ';' stands behind a field in quotes"},
 		"lines of old Macs":        {"a,b\r1,2\rsecret,4\r", "", CodeUnsupported, ":1:1: its lines end in carriage returns alone"},
 		"no header":                {"\uFEFF\r\n\n", "", CodeCorrupt, ":1:1: there is no header"},
@@ -276,6 +275,28 @@ func TestCSVHeaders(t *testing.T) {
 	}
 }
 
+// What a pass over a file and a scan allocate does not grow with the file.
+func TestCSVMemory(t *testing.T) {
+	var used []uint64
+	for _, rows := range []int{1_000_000, 3_000_000} {
+		text := append([]byte("id,x,g\n"), bytes.Repeat([]byte("7,123.4567,north\n1000000,0.5,south\n"), rows/2)...)
+		path := temp(t, "t.csv", text)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		tab := must(Open(t.Context(), Spec{Path: path, CSV: CSV{Kinds: map[string]Kind{"x": Float}, Contents: []string{"x"}}}))
+		got := 0
+		err := tab.Scan(t.Context(), ScanOptions{Columns: []string{"x", "g"}, Workers: 2}, func(b Batch) error { got += b.Rows; return nil })
+		runtime.ReadMemStats(&after)
+		if tab.Close(); err != nil || got != rows {
+			t.Fatal(got, err)
+		}
+		used = append(used, after.TotalAlloc-before.TotalAlloc)
+	}
+	if used[0] > 80<<20 || used[1] > used[0]+used[0]/2+8<<20 {
+		t.Errorf("allocated %d bytes for a file, %d for one three times as large", used[0], used[1])
+	}
+}
+
 // A packed file of a few bytes that stands for very many rows, or for one endless row, is refused within little memory.
 func TestCSVBombs(t *testing.T) {
 	var b bytes.Buffer
@@ -298,68 +319,6 @@ func TestCSVBombs(t *testing.T) {
 	var e *Error
 	if err := tab.Verify(t.Context(), []string{"a"}); !errors.As(err, &e) || e.Code != CodeLimit {
 		t.Error(err)
-	}
-}
-
-// Cut anywhere between two records, a text is parsed as if it were in one piece: the same records up to the same first
-// mistake, at the same place.
-func TestSplitter(t *testing.T) {
-	for seed := range uint64(3000) {
-		r := rand.New(rand.NewPCG(seed, 2))
-		text := make([]byte, r.IntN(120))
-		for i := range text {
-			const letters = "ab,,\"\"\"\n\n\n\r"
-			text[i] = letters[r.IntN(len(letters))]
-		}
-		checkSplit(t, text, 1+r.IntN(30))
-	}
-}
-
-func FuzzSplitter(f *testing.F) {
-	f.Add([]byte("a,b\n\"c\nd\",\"\"\n"), uint8(3))
-	f.Add([]byte("a,\"b\n\"c\nd\",\"\"\n\n\r\n"), uint8(1))
-	f.Fuzz(func(t *testing.T, text []byte, size uint8) { checkSplit(t, text, 1+int(size)) })
-}
-
-func checkSplit(t *testing.T, text []byte, size int) {
-	t.Helper()
-	parse := func(text []byte, line int) (records []string, wrong string) {
-		c := csv.NewReader(bytes.NewReader(text))
-		c.FieldsPerRecord = -1
-		for {
-			fields, err := c.Read()
-			var p *csv.ParseError
-			switch {
-			case err == io.EOF:
-				return records, ""
-			case errors.As(err, &p):
-				return records, fmt.Sprint(p.Line+line, p.Column, p.Err)
-			}
-			records = append(records, fmt.Sprintf("%q", fields))
-		}
-	}
-	want, wrong := parse(text, 0)
-	s := &splitter{r: bytes.NewReader(text), size: size}
-	var got []string
-	var all []byte
-	found := ""
-	for {
-		run, err := s.next(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(run) == 0 {
-			break
-		}
-		if found == "" {
-			var records []string
-			records, found = parse(run, bytes.Count(all, newline))
-			got = append(got, records...)
-		}
-		all = append(all, run...)
-	}
-	if !bytes.Equal(all, text) || !slices.Equal(got, want) || found != wrong {
-		t.Fatalf("%q in runs of %d: %q %s, want %q %s", text, size, got, found, want, wrong)
 	}
 }
 

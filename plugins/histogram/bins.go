@@ -32,7 +32,7 @@ func newBins(edges []float64) (*bins, error) {
 		return nil, errors.New("edges: the first and the last are too far apart")
 	}
 	b := &bins{edges: edges, first: edges[0]}
-	n := min(4*len(edges), 1<<16)
+	n := min(16*len(edges), 1<<16)
 	if b.slots = float64(n) / width; math.IsInf(b.slots, 0) {
 		n, b.slots = 1, 0 // all edges within the smallest numbers: one slot
 	}

@@ -28,6 +28,7 @@ func (Mechanism) Describe() sdk.Description {
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
 		Designs:   []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"},
+		Linear:    true,
 	}
 }
 

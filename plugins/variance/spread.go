@@ -29,10 +29,10 @@ func (s *spread) add(b linear.Block, sums []int64) {
 			w = s.lattice.Weight(b.Weights[i])
 			whole = s.lattice.Value(1, w)
 		}
-		t := math.Min(math.Max((y-low)*inverse, 0), 1)
-		rest := 1 - t
-		second := min(s.lattice.Value(rest*(1+t), w), whole)
-		first := min(s.lattice.Value(rest*rest, w), second)
+		t := min(max((y-low)*inverse, 0), 1)
+		rest := (1 - t) * w
+		second := min(s.lattice.Value(rest, 1+t), whole)
+		first := min(s.lattice.Value(rest, 1-t), second)
 		three := sums[3*c : 3*c+3 : 3*c+3]
 		three[0] += first
 		three[1] += second - first

@@ -40,7 +40,7 @@ func (r *replayer) found(out *Report, v *violation) {
 // endurance checks what takes many rows or many releases.
 func (r *replayer) endurance(ctx context.Context, out *Report, g *generator, cfg Config) {
 	r.found(out, r.large(ctx, g))
-	if cfg.Releases > 0 {
+	if cfg.Releases > 0 && !out.costly() {
 		r.found(out, r.memory(ctx, g.table(g.size(), mixed), cfg.Releases))
 	}
 }

@@ -21,6 +21,7 @@ type generator struct {
 	by        []string // the columns whose groups the request asks for
 	cap       *sdk.Cap // on the rows of a unit, nil where a row is one
 	ids       int
+	rows      int // of a table whose size is not public; 0: up to maxRows
 }
 
 func newGenerator(req sdk.PlanRequest, plan sdk.Plan, claimed []privacy.Relation, rng *rand.Rand) *generator {
@@ -109,6 +110,9 @@ func (g *generator) pair() pair {
 func (g *generator) size() int {
 	if n := g.design.SampleSize; n > 0 {
 		return int(n)
+	}
+	if g.rows > 0 {
+		return g.rows
 	}
 	most := maxRows
 	if n := g.design.LargestCount; n > 0 && n <= maxRows {

@@ -91,6 +91,9 @@ func (l layout) table(rows []record, batch int) Table {
 	return t
 }
 
+// maxPrinted is how many rows of a table are printed beside those that differ.
+const maxPrinted = 40
+
 // print shows a pair side by side, the records that differ with a mark.
 func (l layout) print(p pair) string {
 	var b strings.Builder
@@ -103,10 +106,14 @@ func (l layout) print(p pair) string {
 	}
 	side := func(name string, rows, other []record) {
 		fmt.Fprintf(&b, "%s (%d rows)\n  %s\n", name, len(rows), strings.Join(header, "\t"))
+		left := 0
 		for i, r := range rows {
 			mark := "  "
 			if !slices.ContainsFunc(other, func(o record) bool { return same(o, r) }) || p.distance == 2 && (i >= len(other) || other[i].id != r.id) {
 				mark = "->"
+			} else if i >= maxPrinted {
+				left++
+				continue
 			}
 			line := []string{mark}
 			for j, c := range l.columns {
@@ -116,6 +123,9 @@ func (l layout) print(p pair) string {
 				line = append(line, fmt.Sprint(r.weight))
 			}
 			fmt.Fprintf(&b, "  %s\n", strings.Join(line, "\t"))
+		}
+		if left > 0 {
+			fmt.Fprintf(&b, "    and %d rows more that are in both tables\n", left)
 		}
 	}
 	side("table A", p.left, p.right)

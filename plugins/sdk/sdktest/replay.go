@@ -32,6 +32,9 @@ type replayer struct {
 	calls   int
 	tries   int // to shrink a counterexample
 	seed    uint64
+
+	known    func(check string) bool // what was found already
+	failures int                     // releases that failed since one did not, -1 after the first that did not
 }
 
 // run records a release of the left table and replays it on the right one with the
@@ -39,13 +42,17 @@ type replayer struct {
 func (r *replayer) run(ctx context.Context, p pair, seed uint64) *violation {
 	t := newTape(rand.New(rand.NewPCG(seed, r.seed)), p.focus)
 	t.rows = p.left
-	a, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(p.left, p.batch[0]), t)
+	a, left, err := r.measured(ctx, p.left, p.batch[0], t)
 	r.calls += len(a.Calls)
 	if err != nil {
+		if r.failures >= 0 {
+			r.failures++
+		}
 		return failure("A", err)
 	}
+	r.failures = -1
 	t.rewind(p.right)
-	b, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(p.right, p.batch[1]), t)
+	b, right, err := r.measured(ctx, p.right, p.batch[1], t)
 	c := comparison{pair: p, smooth: r.smooth, used: r.used}
 	if v := c.calls(a.Calls, b.Calls); v != nil {
 		return v
@@ -59,7 +66,7 @@ func (r *replayer) run(ctx context.Context, p pair, seed uint64) *violation {
 	if what, ok := sameResult(a.Result, b.Result); !ok {
 		return broken("result", "with the same noise, %s of the result differs between the tables: it depends on rows by more than the noisy answers", what)
 	}
-	return nil
+	return r.effort(ctx, p, seed, left, right)
 }
 
 // failure names what an error of a release breaks. A release may not fail on a

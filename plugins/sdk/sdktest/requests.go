@@ -52,9 +52,9 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	var params []json.RawMessage
 	home := map[int]sdk.PlanRequest{}
 	var all []sdk.PlanRequest
-	tries := 0
+	tries, failed := 0, 0
 	for _, raw := range candidates(d.Params) {
-		if len(params) == maxParams || tries >= maxTries || ctx.Err() != nil {
+		if len(params) == maxParams || tries >= maxTries || failed == hopeless || ctx.Err() != nil {
 			break
 		}
 		if !accepts(raw) {
@@ -64,6 +64,10 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 			tries++
 			req := sdk.PlanRequest{Params: raw, Public: publics[(len(params)+i)%len(publics)], Target: targets[i%2]}
 			if _, err := s.Plan(ctx, req); err == nil || !errors.Is(err, ErrRefused) {
+				failed++
+				if err == nil {
+					failed = 0
+				}
 				home[len(params)] = req
 				params = append(params, raw)
 				break
@@ -76,6 +80,9 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for i := range params {
 		all = append(all, home[i])
+	}
+	if failed == hopeless {
+		return all, nil
 	}
 	for _, i := range rng.Perm(len(publics)) { // every design once, with some parameters
 		more := 1

@@ -71,6 +71,9 @@ type Report struct {
 	// Statistics are the lower bounds found for a mechanism that draws its own noise.
 	Statistics []Statistic `json:"statistics,omitempty"`
 
+	// Ended says why the suite ended before it was through, "" where it was through.
+	Ended string `json:"ended,omitempty"`
+
 	over func() bool // the suite was given up
 }
 
@@ -119,8 +122,12 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 			return r, err
 		}
 	}
-	tried := 0
+	tried, failed := 0, 0
 	for i, req := range requests {
+		if failed == hopeless {
+			r.Ended = Hopeless
+			break
+		}
 		plan, err := s.Plan(ctx, req)
 		if errors.Is(err, ErrRefused) {
 			r.Refused++
@@ -129,12 +136,18 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 		tried++
 		if err != nil {
 			r.add(Finding{Check: "plan", Detail: err.Error(), Request: describeRequest(req)})
+			failed++
 			continue
 		}
 		if f := price(d, req, plan); f != nil {
 			r.add(*f)
 		}
-		r.checkRequest(ctx, s, d, req, plan, cfg, uint64(i))
+		if r.checkRequest(ctx, s, d, req, plan, cfg, uint64(i)) {
+			failed = 0
+		} else {
+			failed++
+		}
+		r.Requests = tried
 		if ctx.Err() != nil {
 			return r, ctx.Err()
 		}
@@ -146,8 +159,15 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 	return r, nil
 }
 
-// checkRequest runs everything that needs one accepted plan.
-func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description, req sdk.PlanRequest, plan sdk.Plan, cfg Config, index uint64) {
+// Hopeless is why the suite ends early where nothing of a mechanism works.
+const Hopeless = "every release fails"
+
+// hopeless is how many requests in a row may fail altogether.
+const hopeless = 3
+
+// checkRequest runs everything that needs one accepted plan. It returns false where every
+// release failed.
+func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description, req sdk.PlanRequest, plan sdk.Plan, cfg Config, index uint64) bool {
 	_, direct := s.(inProcess)
 	rep := &replayer{subject: s, req: req, plan: plan, used: r.Used, tries: cfg.Shrink}
 	if p, ok := s.(inProcess); ok {
@@ -162,13 +182,16 @@ func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description,
 		rng := rand.New(rand.NewPCG(seed, index))
 		g := newGenerator(req, plan, d.Relations, rng)
 		if len(g.relations) == 0 {
-			return // no neighbour of this sample that the mechanism claims anything about
+			return true // no neighbour of this sample that the mechanism claims anything about
 		}
 		rep.layout, rep.seed = g.layout, rng.Uint64()
 		if d.SelfNoising {
 			r.falsify(ctx, rep, g, cfg)
 		} else {
 			rep.pairs(ctx, r, g, cfg.Pairs)
+		}
+		if rep.failures == giveUp {
+			return false
 		}
 		if d.Linear && seed == cfg.Seed {
 			rep.linear(ctx, r, g)
@@ -179,19 +202,32 @@ func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description,
 		}
 		if seed == cfg.Seed && index == 0 {
 			rep.endurance(ctx, r, g, cfg)
+			rep.many(ctx, r, d, rng)
 		}
 	}
+	return true
 }
+
+// giveUp is after how many failed releases in a row, none having worked, a request is
+// given up.
+const giveUp = 8
 
 // pairs is record and replay over many pairs, with a counterexample shrunk for each
 // promise that is broken.
 func (r *replayer) pairs(ctx context.Context, out *Report, g *generator, n int) {
 	before := r.calls
+	r.known = out.Found
+	if out.costly() {
+		n = min(n, 4)
+	}
 	for i := 0; i < n && ctx.Err() == nil; i++ {
 		p := g.pair()
 		seed := g.rng.Uint64()
 		v := r.run(ctx, p, seed)
 		out.Pairs++
+		if r.failures == giveUp {
+			n = 0
+		}
 		if made := r.calls - before; i == 0 && made > 0 {
 			n = min(n, max(12, 20_000/made)) // releases of very many calls
 		}
@@ -200,6 +236,9 @@ func (r *replayer) pairs(ctx context.Context, out *Report, g *generator, n int) 
 		}
 		used := r.used
 		r.used = nil
+		if v.check == "deadline" || v.check == "time" || v.check == "memory-by-row" {
+			r.tries, n = min(r.tries, 2), 0 // each of them takes its time
+		}
 		p = shrink(r.layout, p, g.design.SampleSize > 0, r.tries, func(q pair) bool {
 			w := r.run(ctx, q, seed)
 			if w == nil || w.check != v.check {
@@ -215,6 +254,12 @@ func (r *replayer) pairs(ctx context.Context, out *Report, g *generator, n int) 
 		})
 	}
 	out.Calls += r.calls - before
+}
+
+// costly reports whether a release was seen to take very much, so that not many more
+// should be made.
+func (r *Report) costly() bool {
+	return r.Found("deadline") || r.Found("time") || r.Found("memory-by-row")
 }
 
 // price holds the event to the target under every relation that is asked for. The

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -61,6 +62,20 @@ func manners() []Specimen {
 				kept = append(kept, make([]byte, 4096))
 				return sum(total, plain)(ctx, req, rows, host)
 			}}),
+		specimen("slow-for-one", "time", "takes longer where a row is at the upper bound",
+			mechanism{plan: planLaplace(one), release: sum(func(c sdk.Column, x []float64) int64 {
+				if slices.Contains(x, c.Upper) {
+					time.Sleep(200 * time.Millisecond)
+				}
+				return total(c, x)
+			}, plain)}),
+		specimen("wrong-beyond-1000", "l1-sensitivity", "counts every row twice once there are more than a thousand",
+			mechanism{plan: planLaplace(one), release: sum(func(c sdk.Column, x []float64) int64 {
+				if len(x) > 1000 {
+					return 2 * total(c, x)
+				}
+				return total(c, x)
+			}, plain)}),
 		specimen("random-result", "result", "adds a little noise of its own without saying so",
 			mechanism{plan: planLaplace(one), release: sum(total, func(noisy float64, _ sdk.Column, _ []float64) float64 {
 				return noisy + rand.Float64()

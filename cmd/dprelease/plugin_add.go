@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"aead.dev/minisign"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/dprelease/dprelease/internal/catalog"
+	"github.com/dprelease/dprelease/internal/conformance"
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/sandbox"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// approval is what plugin add is asked to do.
+type approval struct {
+	examination
+	catalog, expires, by, sign, mechanism string
+	selfNoising                           bool
+	reads                                 []string
+}
+
+// passwordVariable holds the password of the key that signs, where nobody can type it.
+const passwordVariable = "DPRELEASE_SIGN_PASSWORD"
+
+func (e *environment) pluginAdd() *cobra.Command {
+	var a approval
+	c := &cobra.Command{
+		Use:   "add (FILE | DIR)",
+		Short: "Check a plugin and put it into a catalog",
+		Long: `add copies a plugin into the folder of the catalog, runs plugin check on the copy in
+a sandbox that must be complete, and writes an entry: name and version, the digests
+of everything that runs, what it may read, the verdict, who approved it and until
+when, and the texts that it may put into a report. A plugin that is refuted, or whose
+check was not through, gets no entry.
+
+A job then names the catalog, and the plugin as mechanism: NAME@VERSION. Where the
+public key CATALOG.pub lies beside the catalog, a job uses only entries that this key
+has signed: give its secret key with --sign, in the form of minisign.`,
+		Example: `  dprelease plugin add ./trimmed-mean --catalog /etc/dprelease/catalog.json
+  dprelease plugin add ./trimmed-mean --catalog catalog.json --for 5m --sign minisign.key`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return e.add(c.Context(), args[0], a)
+		},
+	}
+	f := c.Flags()
+	catalogFlag(c, &a.catalog)
+	f.StringVar(&a.job, "job", "", "take the requests from the releases of this job that use the plugin")
+	f.DurationVar(&a.within, "for", 10*time.Minute, "how long the check may take; one that is not through approves nothing")
+	f.StringVar(&a.expires, "expires", "", "the day on which the approval ends, as 2027-12-31; a year from now where this is not given")
+	f.StringVar(&a.by, "by", "", "who approves it; your login name where this is not given")
+	f.StringVar(&a.sign, "sign", "", "the secret key of minisign that signs the entry; its password is asked for, or read from "+passwordVariable)
+	f.StringVar(&a.mechanism, "mechanism", "", "the mechanism that is approved, where the plugin has several")
+	f.StringSliceVar(&a.reads, "reads", nil, "a file or folder that the plugin may read, besides the system's own")
+	f.BoolVar(&a.selfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
+	f.Uint64Var(&a.config.Seed, "seed", 1, "chooses the tables of the check")
+	f.IntVar(&a.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
+	f.BoolVar(&e.json, "json", false, "print one JSON object")
+	return c
+}
+
+// catalogFlag is the flag that names a catalog, which has to be given.
+func catalogFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "catalog", "", "the file of the catalog")
+	_ = c.MarkFlagRequired("catalog")
+}
+
+// uncatalogued says what is wrong with a catalog, or why a plugin did not get into it.
+func (e *environment) uncatalogued(format string, args ...any) error {
+	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_CATALOG", fmt.Sprintf(format, args...)), nil)
+}
+
+func (e *environment) add(ctx context.Context, source string, a approval) error {
+	expires, err := expiry(a.expires, time.Now())
+	if err != nil {
+		return e.failWith(unspent(pipeline.ExitUsage, "USAGE", err.Error()), nil)
+	}
+	c, err := catalog.Open(a.catalog)
+	if err != nil {
+		return e.uncatalogued("%s: %s", a.catalog, fault(err))
+	}
+	signer, err := e.signer(a.sign, c)
+	if err != nil {
+		return e.uncatalogued("%v", err)
+	}
+	entry, err := c.Store(source)
+	if err != nil {
+		return e.uncatalogued("%s: %s", source, fault(err))
+	}
+	stored := filepath.Join(c.Folder(), entry.Path)
+	kept := slices.ContainsFunc(c.Plugins, func(other catalog.Entry) bool { return other.SHA256 == entry.SHA256 })
+	discard := func() {
+		if !kept {
+			_ = os.RemoveAll(filepath.Dir(stored))
+		}
+	}
+	for _, path := range a.reads {
+		if path, err = filepath.Abs(path); err == nil {
+			entry.Reads = append(entry.Reads, path)
+		}
+	}
+	cmd := host.Command{Name: filepath.Base(source), Path: stored, SHA256: entry.SHA256, Mechanism: a.mechanism,
+		Confine: sandbox.Confinement{Mode: sandbox.Required, Read: entry.Reads}}
+	a.report = filepath.Dir(stored)
+	v, err := e.examined(ctx, cmd, a.examination)
+	switch {
+	case err != nil:
+		discard()
+		return err
+	case v.Refuted():
+		discard()
+		e.tell(e.errw, "%s", v.Text())
+		return e.uncatalogued("%s was refuted and is not approved", source)
+	case v.Ended != "":
+		discard()
+		return e.uncatalogued("the check of %s was not through: %s; give it more time with --for", source, v.Ended)
+	case v.SelfNoising && !a.selfNoising:
+		discard()
+		return e.uncatalogued("%s draws noise of its own; say --allow-self-noising if you trust it", source)
+	}
+	describe(&entry, v)
+	entry.By, entry.At, entry.Expires = a.by, time.Now().UTC().Truncate(time.Second), expires
+	if entry.By == "" {
+		entry.By = login()
+	}
+	if signer != nil {
+		err = entry.Sign(*signer)
+	}
+	c.Put(entry)
+	if err = errors.Join(err, c.Write()); err != nil {
+		discard()
+		return e.uncatalogued("%s: %s", a.catalog, fault(err))
+	}
+	return e.say(entry, "%s\nadded %s to %s, until %s\n", v.Text(), entry.Key(), a.catalog, entry.Expires.Format(time.DateOnly))
+}
+
+// describe fills in what the check saw.
+func describe(entry *catalog.Entry, v conformance.Verdict) {
+	texts := catalog.NewTexts(nil, nil)
+	for _, p := range v.Plans {
+		texts.Add(p.Request, p.Plan)
+	}
+	entry.Name, entry.Version, entry.Summary = v.About.Name, v.About.Version, v.About.Summary
+	entry.SelfNoising, entry.Description = v.About.SelfNoising, catalog.Describe(v.About)
+	entry.Names, entry.Texts = texts.Names(), texts.Remarks()
+	entry.Check = catalog.Checked{Verdict: v.Verdict, Suite: v.Suite, Seed: v.Seed, Sandbox: v.Sandbox}
+}
+
+// expiry is the end of an approval.
+func expiry(text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return now.UTC().AddDate(1, 0, 0).Truncate(time.Second), nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil || !day.After(now) {
+		return day, errors.New("--expires must be a day to come, as 2027-12-31")
+	}
+	return day, nil
+}
+
+// signer is the key of minisign that signs, nil for none. Where the catalog has a key, it
+// must be that one's. Its password is asked for before anything else happens.
+func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.PrivateKey, error) {
+	if path == "" {
+		if c.Key() != nil {
+			return nil, errors.New("the catalog takes only what its key has signed; give the key with --sign")
+		}
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s", path, fault(err))
+	}
+	var key minisign.PrivateKey
+	if minisign.IsEncrypted(text) {
+		password, err := e.password(path)
+		if err != nil {
+			return nil, err
+		}
+		if key, err = minisign.DecryptKey(password, text); err != nil {
+			return nil, fmt.Errorf("%s: the password is not that of the key", path)
+		}
+	} else if err := key.UnmarshalText(text); err != nil {
+		return nil, fmt.Errorf("%s: that is no secret key of minisign", path)
+	}
+	if public, ok := key.Public().(minisign.PublicKey); c.Key() != nil && (!ok || !c.Key().Equal(public)) {
+		return nil, fmt.Errorf("%s: that is not the key of the catalog", path)
+	}
+	return &key, nil
+}
+
+// password is that of a secret key, from the environment or from the terminal.
+func (e *environment) password(path string) (string, error) {
+	if password, ok := e.getenv(passwordVariable); ok {
+		return password, nil
+	}
+	e.tell(e.errw, "password of %s: ", path)
+	typed, err := term.ReadPassword(int(os.Stdin.Fd()))
+	if err != nil {
+		return "", errors.New("the password can only be typed at a terminal; or set " + passwordVariable)
+	}
+	return string(typed), nil
+}
+
+// login is who runs this program.
+func login() string {
+	name := os.Getenv("USER")
+	if name == "" {
+		name = fmt.Sprintf("uid %d", os.Getuid())
+	}
+	if machine, err := os.Hostname(); err == nil {
+		name += "@" + machine
+	}
+	return name
+}

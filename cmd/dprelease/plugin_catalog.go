@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"aead.dev/minisign"
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/catalog"
+)
+
+// catalogued is one line of plugin list --catalog.
+type catalogued struct {
+	Plugin  string    `json:"plugin"`
+	Summary string    `json:"summary"`
+	SHA256  string    `json:"sha256"`
+	By      string    `json:"approved_by"`
+	At      time.Time `json:"approved_at"`
+	Expires time.Time `json:"expires"`
+	Signed  bool      `json:"signed"`
+}
+
+func (e *environment) listCatalog(path string) error {
+	c, err := catalog.Read(path)
+	if err != nil {
+		return e.uncatalogued("%s: %s", path, fault(err))
+	}
+	all := []catalogued{}
+	var text strings.Builder
+	for _, x := range c.Plugins {
+		all = append(all, catalogued{x.Key(), x.Summary, x.SHA256, x.By, x.At, x.Expires, x.Signature != ""})
+		fmt.Fprintf(&text, "%-28s %s\n%-28s approved by %s until %s\n", x.Key(), x.Summary, "", x.By, x.Expires.Format(time.DateOnly))
+	}
+	if len(all) == 0 {
+		text.WriteString("the catalog is empty\n")
+	}
+	return e.say(all, "%s", text.String())
+}
+
+// entryCommand is a command about one entry of a catalog.
+func (e *environment) entryCommand(use, short, long string, run func(c *catalog.Catalog, x catalog.Entry) error) *cobra.Command {
+	var path string
+	c := &cobra.Command{
+		Use: use + " NAME@VERSION", Short: short, Long: long, Args: cobra.ExactArgs(1),
+		Example: "  dprelease plugin " + use + " trimmed-mean@1.2.0 --catalog /etc/dprelease/catalog.json",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, err := catalog.Open(path)
+			if err != nil {
+				return e.uncatalogued("%s: %s", path, fault(err))
+			}
+			x, ok := c.Find(args[0])
+			if !ok {
+				return e.uncatalogued("%s holds no plugin %s%s", path, args[0], didYouMean("", args[0], c.Keys()))
+			}
+			return run(c, x)
+		},
+	}
+	catalogFlag(c, &path)
+	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	return c
+}
+
+func (e *environment) pluginShow() *cobra.Command {
+	signed := false
+	c := e.entryCommand("show", "Print the entry of a plugin in a catalog",
+		`show prints all that a catalog holds of a plugin. With --signed it prints the bytes that
+a signature is of, so that minisign can make or verify one.`,
+		func(_ *catalog.Catalog, x catalog.Entry) error {
+			if signed {
+				text, err := x.Signed()
+				if err != nil {
+					return err
+				}
+				return e.printed(e.tell(e.out, "%s", text))
+			}
+			text, err := json.MarshalIndent(x, "", "  ")
+			if err != nil {
+				return err
+			}
+			return e.say(x, "%s\n", text)
+		})
+	c.Flags().BoolVar(&signed, "signed", false, "print exactly the bytes that are signed")
+	return c
+}
+
+func (e *environment) pluginRemove() *cobra.Command {
+	return e.entryCommand("remove", "Take a plugin out of a catalog",
+		`remove takes an entry out: jobs can no longer name it. Its files stay, because other
+entries may use them.`,
+		func(c *catalog.Catalog, x catalog.Entry) error {
+			c.Remove(x.Key())
+			if err := c.Write(); err != nil {
+				return e.uncatalogued("%s", fault(err))
+			}
+			return e.say(map[string]string{"event": "removed", "plugin": x.Key()}, "removed %s\n", x.Key())
+		})
+}
+
+// verified is what plugin verify says of one entry.
+type verified struct {
+	Plugin string `json:"plugin"`
+	Wrong  string `json:"wrong,omitempty"`
+}
+
+func (e *environment) pluginVerify() *cobra.Command {
+	var path, key string
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Verify a catalog: who may change it, its files, signatures and dates",
+		Long: `verify looks whether anybody but the owner of the catalog, you or root, could change
+it, whether the files of each plugin are those that were approved, whether the approval
+has ended, and whether the key CATALOG.pub, or that of --key, has signed it. It needs no
+network.`,
+		Example: "  dprelease plugin verify --catalog /etc/dprelease/catalog.json --key approvals.pub",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := catalog.Read(path)
+			if err != nil {
+				return e.uncatalogued("%s: %s", path, fault(err))
+			}
+			with := c.Key()
+			if key != "" {
+				read, err := minisign.PublicKeyFromFile(key)
+				if err != nil {
+					return e.uncatalogued("%s: that is no public key of minisign", key)
+				}
+				with = &read
+			}
+			return e.verify(c, with)
+		},
+	}
+	catalogFlag(c, &path)
+	c.Flags().StringVar(&key, "key", "", "the public key of minisign that must have signed every entry")
+	c.Flags().BoolVar(&e.json, "json", false, "print one JSON array")
+	return c
+}
+
+func (e *environment) verify(c *catalog.Catalog, key *minisign.PublicKey) error {
+	all, bad := []verified{}, 0
+	var text strings.Builder
+	for _, x := range c.Plugins {
+		err := x.Intact(c.Folder())
+		if key != nil {
+			err = errors.Join(err, x.Verify(*key))
+		}
+		if !time.Now().Before(x.Expires) {
+			err = errors.Join(err, fmt.Errorf("the approval ended on %s", x.Expires.Format(time.DateOnly)))
+		}
+		v, word := verified{Plugin: x.Key()}, "as approved"
+		if err != nil {
+			v.Wrong, bad = strings.ReplaceAll(err.Error(), "\n", "; "), bad+1
+			word = v.Wrong
+		}
+		all = append(all, v)
+		fmt.Fprintf(&text, "%-28s %s\n", v.Plugin, word)
+	}
+	if err := e.say(all, "%s", text.String()); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return e.uncatalogued("%d of %d plugins are not as they were approved", bad, len(all))
+	}
+	return nil
+}

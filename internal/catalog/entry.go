@@ -1,0 +1,171 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"aead.dev/minisign"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Entry is one approved plugin.
+type Entry struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Summary string `json:"summary,omitempty"`
+
+	// Path is the executable, relative to the catalog's folder.
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	// Files are the other files that it needs, with their digests: those beside it, by
+	// their path relative to the catalog's folder, and its interpreter, by an absolute one.
+	Files map[string]string `json:"files,omitempty"`
+
+	// What it may do.
+	Reads       []string `json:"reads,omitempty"`
+	Memory      int64    `json:"memory,omitempty"`
+	SelfNoising bool     `json:"self_noising,omitempty"`
+
+	// Description is the digest of what it says it is, see [Describe].
+	Description string `json:"description_sha256"`
+	// Names and Texts are all that it may put into a report, see [Texts].
+	Names []string `json:"names"`
+	Texts []string `json:"texts"`
+
+	Check Checked `json:"check"`
+
+	By      string    `json:"approved_by"`
+	At      time.Time `json:"approved_at"`
+	Expires time.Time `json:"expires"`
+
+	// Signature is that of [Entry.Signed], in the form of minisign; "" where nobody signed.
+	Signature string `json:"signature,omitempty"`
+}
+
+// Checked is how a plugin was checked before it was approved.
+type Checked struct {
+	Verdict string `json:"verdict"`
+	Suite   string `json:"suite"`
+	Seed    uint64 `json:"seed"`
+	Sandbox string `json:"sandbox"`
+}
+
+// Key is how a job names the entry.
+func (e Entry) Key() string { return e.Name + "@" + e.Version }
+
+// Signed is what a signature is of: the entry without it, as one line of JSON. It holds
+// all digests.
+func (e Entry) Signed() ([]byte, error) {
+	e.Signature = ""
+	return json.Marshal(e)
+}
+
+// Sign signs the entry.
+func (e *Entry) Sign(key minisign.PrivateKey) error {
+	text, err := e.Signed()
+	if err != nil {
+		return err
+	}
+	e.Signature = string(minisign.SignWithComments(key, text, "dprelease plugin "+e.Key(), "dprelease catalog entry"))
+	return nil
+}
+
+// Verify returns an error unless the key has signed the entry.
+func (e Entry) Verify(key minisign.PublicKey) error {
+	text, err := e.Signed()
+	if err != nil {
+		return err
+	}
+	switch {
+	case e.Signature == "":
+		return fmt.Errorf("%s is not signed", e.Key())
+	case !minisign.Verify(key, text, []byte(e.Signature)):
+		return fmt.Errorf("the signature of %s is not that of the catalog's key", e.Key())
+	}
+	return nil
+}
+
+// Intact returns an error unless everything that the plugin is made of is as it was when
+// it was approved. Folder is that of the catalog.
+func (e Entry) Intact(folder string) error {
+	all := map[string]string{e.Path: e.SHA256}
+	maps.Copy(all, e.Files)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(folder, path)
+		}
+		sum, err := Digest(path)
+		if err != nil {
+			return fmt.Errorf("%s of %s cannot be read", name, e.Key())
+		}
+		if sum != all[name] {
+			return fmt.Errorf("%s of %s has changed since it was approved", name, e.Key())
+		}
+	}
+	return nil
+}
+
+// Digest is the SHA-256 of a file, in hexadecimal.
+func Digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// Describe is the digest of a description: of everything that the plugin says it is.
+func Describe(d sdk.Description) string {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return "" // plain values always marshal
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// interpreter is the program that runs a script, "" where the file is none. The name that
+// /usr/bin/env is given is looked for where a plugin would find it.
+func interpreter(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := io.ReadFull(f, head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	if !strings.HasPrefix(line, "#!") || len(words) == 0 {
+		return ""
+	}
+	program := words[0]
+	if filepath.Base(program) == "env" && len(words) > 1 {
+		name := words[len(words)-1]
+		for _, dir := range []string{"/usr/local/bin", "/usr/bin", "/bin"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				program = filepath.Join(dir, name)
+				break
+			}
+		}
+	}
+	if found, err := filepath.EvalSymlinks(program); err == nil {
+		return found
+	}
+	return program
+}

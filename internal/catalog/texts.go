@@ -1,0 +1,171 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Texts are the words of plans that reach a report: the names of columns, and the remarks.
+// What a plan took from its own request is replaced by what kind of thing it is, so that
+// the words of a plugin are a fixed list, whatever it is asked.
+type Texts struct{ names, texts map[string]bool }
+
+// NewTexts is a list that was kept.
+func NewTexts(names, texts []string) *Texts {
+	t := &Texts{names: map[string]bool{}, texts: map[string]bool{}}
+	for _, n := range names {
+		t.names[n] = true
+	}
+	for _, s := range texts {
+		t.texts[s] = true
+	}
+	return t
+}
+
+// Add adds the words of a plan.
+func (t *Texts) Add(req sdk.PlanRequest, plan sdk.Plan) {
+	v := vocabulary(req)
+	for _, name := range namesOf(&plan) {
+		t.names[v.fixed(*name)] = true
+	}
+	for _, text := range textsOf(&plan) {
+		t.texts[v.fixed(*text)] = true
+	}
+}
+
+// Names and Remarks are the list, in order.
+func (t *Texts) Names() []string   { return sorted(t.names) }
+func (t *Texts) Remarks() []string { return sorted(t.texts) }
+
+func sorted(m map[string]bool) []string {
+	out := []string{}
+	for s := range m {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Hold takes every remark out of a plan that is not on the list, and returns the name of a
+// column that is not, or "".
+func (t *Texts) Hold(req sdk.PlanRequest, plan *sdk.Plan) (unknown string) {
+	v := vocabulary(req)
+	for _, name := range namesOf(plan) {
+		if s := v.fixed(*name); s != "" && !t.names[s] {
+			return *name
+		}
+	}
+	// The plan may be held elsewhere too: what changes is a copy.
+	plan.Output, plan.Errors = slices.Clone(plan.Output), slices.Clone(plan.Errors)
+	for _, text := range textsOf(plan) {
+		if !t.texts[v.fixed(*text)] {
+			*text = ""
+		}
+	}
+	return ""
+}
+
+func namesOf(p *sdk.Plan) []*string {
+	var out []*string
+	for i := range p.Output {
+		out = append(out, &p.Output[i].Name)
+	}
+	for i := range p.Errors {
+		out = append(out, &p.Errors[i].Field)
+	}
+	return out
+}
+
+func textsOf(p *sdk.Plan) []*string {
+	var out []*string
+	for i := range p.Output {
+		out = append(out, &p.Output[i].Doc)
+	}
+	for i := range p.Errors {
+		out = append(out, &p.Errors[i].Note, &p.Errors[i].SamplingNote)
+	}
+	return out
+}
+
+// words are public words of a request and what they are called.
+type words []struct{ word, kind string }
+
+// vocabulary are all words of a request, the longest first.
+func vocabulary(req sdk.PlanRequest) words {
+	var w words
+	add := func(word, kind string) {
+		if word != "" {
+			w = append(w, struct{ word, kind string }{word, kind})
+		}
+	}
+	number := func(xs ...float64) {
+		for _, x := range xs {
+			add(strconv.FormatFloat(x, 'g', -1, 64), "{number}")
+		}
+	}
+	for _, c := range req.Public.Columns {
+		add(c.Name, "{column}")
+		number(c.Lower, c.Upper)
+		for _, d := range c.Domain {
+			add(d, "{category}")
+		}
+	}
+	number(req.Target.Epsilon, req.Target.Delta, float64(req.Public.Population), float64(req.Public.Design.SampleSize))
+	var params any
+	if json.Unmarshal(req.Params, &params) == nil {
+		w.params(params)
+	}
+	slices.SortStableFunc(w, func(a, b struct{ word, kind string }) int {
+		return cmp.Or(cmp.Compare(len(b.word), len(a.word)), strings.Compare(a.word, b.word))
+	})
+	return w
+}
+
+// params adds what a job says in the parameters of a release.
+func (w *words) params(v any) {
+	switch v := v.(type) {
+	case string:
+		*w = append(*w, struct{ word, kind string }{v, "{parameter}"})
+	case float64:
+		*w = append(*w, struct{ word, kind string }{strconv.FormatFloat(v, 'g', -1, 64), "{number}"})
+	case []any:
+		for _, x := range v {
+			w.params(x)
+		}
+	case map[string]any:
+		for _, x := range v {
+			w.params(x)
+		}
+	}
+}
+
+// part is a word or a number, as people tell them apart.
+var part = regexp.MustCompile(`[\pL\pN_.+-]*[\pL\pN_]`)
+
+// fixed is a text with the words of the request replaced.
+func (w words) fixed(text string) string {
+	if text == "" {
+		return ""
+	}
+	for _, x := range w { // a text that is one of them, or a word of several parts
+		if x.word == text {
+			return x.kind
+		}
+	}
+	return part.ReplaceAllStringFunc(text, func(s string) string {
+		for _, x := range w {
+			if x.word == s {
+				return x.kind
+			}
+		}
+		return s
+	})
+}
