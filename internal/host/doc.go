@@ -13,8 +13,9 @@
 // only its own processes are talked to, and none is left when Close returns. Plugins run
 // on Linux only.
 //
-// What it does not protect against: a plugin runs as the same user and sees the rows. It
-// can lie about its sensitivity, encode rows in its result within the planned shape, write
-// them to a file or a network, or take its time in a way that depends on them. Only run
-// plugins that you trust with the table.
+// What it does not protect against: a plugin sees the rows. It can lie about its
+// sensitivity, encode rows in its result within the planned shape, or take its time in a way
+// that depends on them. Where [Command].Confine does not confine it, or this machine cannot,
+// it can also write rows to a file or a network. Only run plugins that you trust with the
+// result.
 package host
