@@ -88,6 +88,10 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	if err != nil {
 		return e.uncatalogued("%s: %s", a.catalog, fault(err))
 	}
+	signer, err := e.signer(a.sign, c)
+	if err != nil {
+		return e.uncatalogued("%v", err)
+	}
 	entry, err := c.Store(source)
 	if err != nil {
 		return e.uncatalogued("%s: %s", source, fault(err))
@@ -128,20 +132,11 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	if entry.By == "" {
 		entry.By = login()
 	}
-	if a.sign != "" {
-		if err := e.signEntry(&entry, a.sign); err != nil {
-			discard()
-			return e.uncatalogued("%s: %v", a.sign, err)
-		}
-	}
-	if key := c.Key(); key != nil {
-		if err := entry.Verify(*key); err != nil {
-			discard()
-			return e.uncatalogued("%v; sign it with --sign", err)
-		}
+	if signer != nil {
+		err = entry.Sign(*signer)
 	}
 	c.Put(entry)
-	if err := c.Write(); err != nil {
+	if err = errors.Join(err, c.Write()); err != nil {
 		discard()
 		return e.uncatalogued("%s: %s", a.catalog, fault(err))
 	}
@@ -172,32 +167,48 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	return day, nil
 }
 
-// signEntry signs with a key of minisign, which may need a password.
-func (e *environment) signEntry(entry *catalog.Entry, path string) error {
+// signer is the key of minisign that signs, nil for none. Where the catalog has a key, it
+// must be that one's. Its password is asked for before anything else happens.
+func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.PrivateKey, error) {
+	if path == "" {
+		if c.Key() != nil {
+			return nil, errors.New("the catalog takes only what its key has signed; give the key with --sign")
+		}
+		return nil, nil
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return errors.New(fault(err))
+		return nil, fmt.Errorf("%s: %s", path, fault(err))
 	}
 	var key minisign.PrivateKey
-	if !minisign.IsEncrypted(text) {
-		if err := key.UnmarshalText(text); err != nil {
-			return errors.New("that is no secret key of minisign")
-		}
-		return entry.Sign(key)
-	}
-	password, ok := e.getenv(passwordVariable)
-	if !ok {
-		e.tell(e.errw, "password of %s: ", path)
-		typed, err := term.ReadPassword(int(os.Stdin.Fd()))
+	if minisign.IsEncrypted(text) {
+		password, err := e.password(path)
 		if err != nil {
-			return errors.New("its password can only be typed at a terminal; or set " + passwordVariable)
+			return nil, err
 		}
-		password = string(typed)
+		if key, err = minisign.DecryptKey(password, text); err != nil {
+			return nil, fmt.Errorf("%s: the password is not that of the key", path)
+		}
+	} else if err := key.UnmarshalText(text); err != nil {
+		return nil, fmt.Errorf("%s: that is no secret key of minisign", path)
 	}
-	if key, err = minisign.DecryptKey(password, text); err != nil {
-		return errors.New("the password is not that of the key")
+	if public, ok := key.Public().(minisign.PublicKey); c.Key() != nil && (!ok || !c.Key().Equal(public)) {
+		return nil, fmt.Errorf("%s: that is not the key of the catalog", path)
 	}
-	return entry.Sign(key)
+	return &key, nil
+}
+
+// password is that of a secret key, from the environment or from the terminal.
+func (e *environment) password(path string) (string, error) {
+	if password, ok := e.getenv(passwordVariable); ok {
+		return password, nil
+	}
+	e.tell(e.errw, "password of %s: ", path)
+	typed, err := term.ReadPassword(int(os.Stdin.Fd()))
+	if err != nil {
+		return "", errors.New("the password can only be typed at a terminal; or set " + passwordVariable)
+	}
+	return string(typed), nil
 }
 
 // login is who runs this program.

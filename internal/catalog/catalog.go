@@ -39,6 +39,11 @@ func Read(path string) (*Catalog, error) {
 	if err := trusted(path); err != nil {
 		return nil, err
 	}
+	if c.key != nil {
+		if err := trusted(path + ".pub"); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 
@@ -46,8 +51,11 @@ func Read(path string) (*Catalog, error) {
 func Open(path string) (*Catalog, error) {
 	c, err := open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		path, err := filepath.Abs(path)
-		return &Catalog{Version: Version, path: path}, err
+		if path, err = filepath.Abs(path); err != nil {
+			return nil, err
+		}
+		c = &Catalog{Version: Version, path: path}
+		return c, c.readKey()
 	}
 	return c, err
 }
@@ -74,14 +82,20 @@ func open(path string) (*Catalog, error) {
 	if err := d.Decode(c); err != nil || c.Version != Version {
 		return nil, fmt.Errorf("it is not a catalog of version %d", Version)
 	}
-	if _, err := os.Stat(path + ".pub"); err == nil {
-		key, err := minisign.PublicKeyFromFile(path + ".pub")
-		if err != nil {
-			return nil, errors.New("the key beside it is not a public key of minisign")
-		}
-		c.key = &key
+	return c, c.readKey()
+}
+
+// readKey reads the key beside the catalog, where there is one.
+func (c *Catalog) readKey() error {
+	if _, err := os.Stat(c.path + ".pub"); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return c, nil
+	key, err := minisign.PublicKeyFromFile(c.path + ".pub")
+	if err != nil {
+		return errors.New("the key beside it is not a public key of minisign")
+	}
+	c.key = &key
+	return nil
 }
 
 // Folder is where the catalog lies; the paths of its entries begin there.

@@ -67,6 +67,9 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 	if err != nil {
 		return r, err
 	}
+	if r.Pairs == 0 && r.Refuted() { // nothing can be released, and it was said why
+		return r, nil
+	}
 	accepted, plan, err := first(ctx, p, cfg.Requests)
 	if err != nil {
 		if ctx.Err() != nil {

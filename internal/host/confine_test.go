@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/sandbox"
 )
 
 // A handshake that names somebody else's socket is refused before anything
@@ -252,10 +254,19 @@ func TestNothingIsSaid(t *testing.T) {
 }
 
 func TestDescendants(t *testing.T) {
-	for mode, sole := range map[string]bool{"grandchild": false, "grandchild-session": false, "daemon": true} {
-		t.Run(mode, func(t *testing.T) {
+	for _, c := range []struct {
+		mode   string
+		sole   bool
+		within sandbox.Mode
+	}{
+		{"grandchild", false, sandbox.Off}, {"grandchild-session", false, sandbox.Off}, {"daemon", true, sandbox.Off},
+		{"grandchild", false, sandbox.Required}, {"grandchild-session", false, sandbox.Required}, {"daemon", false, sandbox.Required},
+	} {
+		t.Run(c.mode+" "+string(c.within), func(t *testing.T) {
 			m := marker()
-			p, err := Start(context.Background(), command(t, mode, m), Limits{SoleParent: sole})
+			cmd := command(t, c.mode, m)
+			cmd.Confine.Mode = c.within
+			p, err := Start(context.Background(), cmd, Limits{SoleParent: c.sole})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -301,8 +312,12 @@ func TestCloseStopped(t *testing.T) {
 // A host that is killed with SIGKILL cleans nothing up: the kernel ends its plugins,
 // and the SDK ends whatever else watches its standard input.
 func TestHostKilled(t *testing.T) {
-	for _, mode := range []string{"good", "silent-after"} {
-		t.Run(mode, func(t *testing.T) {
+	for _, c := range []struct {
+		mode, sandbox string
+		alive         int // the host, the plugin, and what descends from it
+	}{{"good", "off", 2}, {"silent-after", "off", 2}, {"good", "required", 2}, {"grandchild-session", "required", 3}, {"daemon", "required", 3}} {
+		mode := c.mode
+		t.Run(mode+" "+c.sandbox, func(t *testing.T) {
 			m := marker()
 			tmp, err := os.MkdirTemp("/tmp", "killed-") // a host that is killed leaves its directory
 			if err != nil {
@@ -310,7 +325,7 @@ func TestHostKilled(t *testing.T) {
 			}
 			defer os.RemoveAll(tmp)
 			host := exec.Command(self(t), "plugin", "host", "wait", mode, m)
-			host.Env = append(os.Environ(), "TMPDIR="+tmp)
+			host.Env = append(os.Environ(), "TMPDIR="+tmp, "TEST_SANDBOX="+c.sandbox)
 			out, err := host.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -321,7 +336,7 @@ func TestHostKilled(t *testing.T) {
 			if line, _ := bufio.NewReader(out).ReadString('\n'); line != "started\n" {
 				t.Fatalf("host said %q", line)
 			}
-			pids := waitAlive(t, m, 2) // the host and its plugin
+			pids := waitAlive(t, m, c.alive)
 			_ = host.Process.Kill()
 			_ = host.Wait()
 			// The orphan comes to this process, which other tests have made a reaper.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/sandbox"
 )
 
 // hostMode is a host in a process of its own: it starts the plugin "MODE ARGS..."
@@ -16,7 +18,7 @@ func hostMode(args []string) {
 	wait, args := args[0] == "wait", args[1:]
 	exe, _ := os.Executable()
 	ctx := context.Background()
-	c := Command{Name: "test", Path: exe, Args: append([]string{"plugin"}, args...)}
+	c := Command{Name: "test", Path: exe, Args: append([]string{"plugin"}, args...), Confine: sandbox.Confinement{Mode: sandbox.Mode(os.Getenv("TEST_SANDBOX"))}}
 	p, err := Start(ctx, c, Limits{})
 	if err != nil {
 		fmt.Println(err)

@@ -273,7 +273,7 @@ func TestWatched(t *testing.T) {
 	}
 	for _, want := range []Seen{
 		{Act: OpenFile, Path: o.File}, {Act: OpenFile, Path: o.File + "-new", Write: true}, {Act: OpenFile, Path: filepath.Join(o.Granted, "f")},
-		{Act: OpenSocket, Path: "IPv4"}, {Act: OpenSocket, Path: "netlink"}, {Act: StartProcess, Path: "/bin/sh"}, {Act: TouchProcess},
+		{Act: OpenSocket, Path: "IPv4"}, {Act: OpenSocket, Path: "netlink"}, {Act: OpenSocket, Path: o.Socket}, {Act: OpenSocket, Path: "@" + o.Abstract}, {Act: StartProcess, Path: "/bin/sh"}, {Act: TouchProcess},
 	} {
 		if !slices.Contains(all, want) {
 			t.Errorf("%+v was not told", want)

@@ -84,7 +84,7 @@ func (l Level) String() string {
 // Seen is one thing that a tree did or tried.
 type Seen struct {
 	Act  Act
-	Path string // of a file or a program, as the tree named it; of a socket, its family
+	Path string // of a file or a program, as the tree named it; of a socket, its path or its family
 	// Write says that a file was to be changed or made.
 	Write bool
 }
@@ -95,11 +95,11 @@ type Act string
 const (
 	// OpenFile is a file that is opened, made, renamed or removed.
 	OpenFile Act = "file"
-	// OpenSocket is a socket that is not a unix socket.
+	// OpenSocket is a socket that is no unix socket, or a connection to one by its path.
 	OpenSocket Act = "network"
 	// StartProcess is a new process or program.
 	StartProcess Act = "process"
-	// TouchProcess is an attempt at the memory of another process.
+	// TouchProcess is a signal to a process, or an attempt at the memory of another one.
 	TouchProcess Act = "trace"
 )
 

@@ -75,7 +75,7 @@ func filter(watched bool) []bpf.Instruction {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.MAP_ANONYMOUS, SkipFalse: 1}, deny(uint32(unix.EPERM)), call)
 	if watched {
 		is(slices.Concat(opening, changing, changingThen, []uint32{unix.SYS_EXECVE, unix.SYS_EXECVEAT, unix.SYS_PTRACE,
-			unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV}, forking), tell)
+			unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_CONNECT, unix.SYS_KILL}, forking), tell)
 		is([]uint32{unix.SYS_CLONE}, argument(0),
 			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_THREAD, SkipTrue: 1}, tell, call)
 	}

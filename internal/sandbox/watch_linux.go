@@ -73,6 +73,10 @@ func (n *notice) look() (Seen, unix.Errno) {
 		return n.open(nr), 0
 	case nr == unix.SYS_SOCKET || nr == unix.SYS_SOCKETPAIR:
 		return Seen{Act: OpenSocket, Path: family(uint32(n.args[0]))}, unix.EAFNOSUPPORT
+	case nr == unix.SYS_CONNECT:
+		return Seen{Act: OpenSocket, Path: n.peer(n.args[1], int(min(n.args[2], 110)))}, 0
+	case nr == unix.SYS_KILL:
+		return Seen{Act: TouchProcess}, 0
 	case nr == unix.SYS_PTRACE || nr == unix.SYS_PROCESS_VM_READV || nr == unix.SYS_PROCESS_VM_WRITEV:
 		return Seen{Act: TouchProcess}, unix.EPERM
 	case nr == unix.SYS_EXECVE:
@@ -87,6 +91,19 @@ func (n *notice) look() (Seen, unix.Errno) {
 		return Seen{Act: OpenFile, Path: n.path(n.args[0], n.args[1]), Write: true}, 0
 	}
 	return Seen{Act: OpenFile, Path: n.path(at(unix.AT_FDCWD), n.args[0]), Write: true}, 0
+}
+
+// peer is where a connection goes: a path, or @name for a socket that has none.
+func (n *notice) peer(at uint64, size int) string {
+	raw := n.read(at, size)
+	switch {
+	case len(raw) < 3 || binary.NativeEndian.Uint16(raw) != unix.AF_UNIX:
+		return "an unknown address"
+	case raw[2] == 0:
+		return "@" + string(raw[3:])
+	}
+	name, _, _ := bytes.Cut(raw[2:], []byte{0})
+	return string(name)
 }
 
 // at is a folder's descriptor as an argument.
@@ -141,7 +158,7 @@ func (n *notice) read(address uint64, size int) []byte {
 			return out
 		}
 		out = append(out, part[:got]...)
-		if bytes.IndexByte(part[:got], 0) >= 0 && size > 8 {
+		if bytes.IndexByte(part[:got], 0) >= 0 && size == unix.PathMax {
 			return out
 		}
 	}

@@ -129,7 +129,7 @@ func (h hostile) do(seen *watched) error {
 		big := make([]byte, 100<<20)
 		return os.WriteFile("big", big, 0o600)
 	case "large-memory":
-		hold(1 << 30)
+		taken = make([]byte, 3<<30)
 	case "slow-by-row":
 		if seen.extreme {
 			time.Sleep(250 * time.Millisecond)
@@ -143,7 +143,9 @@ func (h hostile) do(seen *watched) error {
 		if err := self.Run(); err != nil {
 			return err
 		}
-		time.Sleep(time.Hour)
+		if seen.n > 5000 && seen.n < 10_000 { // the job's table: its host is about to be killed
+			time.Sleep(10 * time.Second)
+		}
 	}
 	return nil
 }
@@ -160,6 +162,9 @@ func daemon(args []string) {
 	}
 	time.Sleep(time.Minute)
 }
+
+// taken keeps what was taken.
+var taken []byte
 
 // hold takes memory and uses it.
 func hold(size int) {
@@ -198,6 +203,7 @@ type watched struct {
 	upper   float64
 	first   float64
 	any     bool
+	n       int
 	extreme bool // a value is at the upper bound
 }
 
@@ -206,6 +212,7 @@ func (w *watched) Next() (*sdk.Batch, error) {
 	if err != nil {
 		return b, err
 	}
+	w.n += b.Rows
 	for i, x := range b.Float64(0) {
 		if b.IsValid(0, i) {
 			if !w.any {

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"aead.dev/minisign"
+
+	"github.com/dprelease/dprelease/internal/catalog"
+	"github.com/dprelease/dprelease/internal/conformance"
+)
+
+// TestCatalog is the story of a plugin that somebody approves: it is checked, kept, named
+// by a job, shown, changed by somebody else, and taken out again.
+func TestCatalog(t *testing.T) {
+	dir := t.TempDir()
+	bin, file := filepath.Join(dir, "trimmed-mean"), filepath.Join(dir, "catalog.json")
+	goRun(t, root+"/examples/plugins/trimmed-mean", "build", "-o", bin, ".")
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := minisign.EncryptKey("open sesame", private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(dir, "key")
+	_, other, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := other.MarshalText()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := filepath.Join(dir, "stranger")
+	for path, text := range map[string][]byte{key: secret, stranger: plain, file + ".pub": []byte(public.String())} {
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add := []string{"plugin", "add", bin, "--catalog", file, "--pairs", "3"}
+
+	for want, args := range map[string][]string{
+		"no secret key":    append(add[:len(add):len(add)], "--sign", bin),
+		"takes only what":  add,
+		"not that of the":  append(add[:len(add):len(add)], "--sign", key), // with another password
+		"not the key of":   append(add[:len(add):len(add)], "--sign", stranger),
+		"a day to come":    append(add[:len(add):len(add)], "--expires", "2001-01-01"),
+		"no such file":     {"plugin", "add", dir + "/nobody", "--catalog", file + "2"},
+		"one executable":   {"plugin", "add", root + "/docs", "--catalog", file + "2"},
+		"was refuted":      {"plugin", "add", "/bin/true", "--catalog", file + "2"},
+		"was not through":  {"plugin", "add", bin, "--catalog", file + "2", "--for", "1ms"},
+		"holds no plugin":  {"plugin", "show", "x@1", "--catalog", file},
+		"required flag":    {"plugin", "verify"},
+		"no such file or ": {"plugin", "verify", "--catalog", file + "3"},
+	} {
+		t.Setenv(passwordVariable, "wrong")
+		if exit, _, stderr := command(t, args...); exit == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d: %s", args, exit, stderr)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "plugins", "*")); len(left) > 0 {
+		t.Errorf("what was not approved is kept: %v", left)
+	}
+
+	t.Setenv(passwordVariable, "open sesame")
+	exit, _, stderr := command(t, append(add, "--sign", key, "--by", "board", "--json")...)
+	if exit != 0 {
+		t.Fatalf("add: exit %d: %s", exit, stderr)
+	}
+	exit, stdout, stderr := command(t, "plugin", "show", "trimmed-mean@1.0.0", "--catalog", file, "--json")
+	var e catalog.Entry
+	if err := json.Unmarshal([]byte(stdout), &e); err != nil || exit != 0 || e.By != "board" || e.Check.Verdict != "NOT REFUTED" || !strings.HasPrefix(e.Check.Sandbox, "full") {
+		t.Fatalf("show: exit %d, %v, %+v, %s", exit, err, e, stderr)
+	}
+	// Anybody can verify what show prints, with minisign alone.
+	_, signed, _ := command(t, "plugin", "show", "trimmed-mean@1.0.0", "--catalog", file, "--signed")
+	if !minisign.Verify(public, []byte(signed), []byte(e.Signature)) {
+		t.Error("what is signed is not what show prints")
+	}
+	if _, err := os.Stat(filepath.Join(dir, filepath.Dir(e.Path), "check.html")); err != nil {
+		t.Error(err)
+	}
+	for _, args := range [][]string{{"list"}, {"verify"}, {"verify", "--key", file + ".pub"}} {
+		if exit, stdout, stderr := command(t, append([]string{"plugin"}, append(args, "--catalog", file)...)...); exit != 0 || !strings.Contains(stdout, "trimmed-mean@1.0.0") {
+			t.Errorf("%v: exit %d: %s%s", args, exit, stdout, stderr)
+		}
+	}
+
+	job := filepath.Join(dir, "job.yaml")
+	data, err := filepath.Abs(root + "/examples/data/schools.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `version: 1
+job: approved
+dataset: {id: schools, source: {path: ` + data + `}, relation: replace-one, size: 6194, unit: row, columns: {api00: {lower: 200, upper: 1000}}}
+budget: {limit: {epsilon: "9"}}
+catalog: catalog.json
+sandbox: required
+releases: [{name: r, mechanism: trimmed-mean@1.0.0, params: {column: api00, trim: 0.05}, guarantee: {epsilon: "1"}}]
+output: {dir: out, formats: [csv]}
+`
+	if err := os.WriteFile(job, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if exit, _, stderr := command(t, "run", job); exit != 0 {
+		t.Fatalf("run: exit %d: %s", exit, stderr)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
+	if err != nil || !bytes.Contains(report, []byte(`"name": "trimmed-mean@1.0.0"`)) || !bytes.Contains(report, []byte(`"sandbox": "full`)) {
+		t.Errorf("the report: %v\n%s", err, report)
+	}
+
+	f, err := os.OpenFile(filepath.Join(dir, e.Path), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.WriteString("x")
+	f.Close()
+	if exit, stdout, _ := command(t, "plugin", "verify", "--catalog", file); exit != 5 || !strings.Contains(stdout, "has changed") {
+		t.Errorf("verify of a changed plugin: exit %d: %s", exit, stdout)
+	}
+	if exit, _, stderr := command(t, "check", job); exit != 3 || !strings.Contains(stderr, "has changed") {
+		t.Errorf("a job with a changed plugin: exit %d: %s", exit, stderr)
+	}
+	if exit, _, stderr := command(t, "plugin", "remove", "trimmed-mean@1.0.0", "--catalog", file); exit != 0 {
+		t.Errorf("remove: exit %d: %s", exit, stderr)
+	}
+	if exit, _, stderr := command(t, "check", job); exit != 3 || !strings.Contains(stderr, "not in the catalog") {
+		t.Errorf("a job with a plugin that was removed: exit %d: %s", exit, stderr)
+	}
+}
+
+// TestCheckEnds: a check that is out of time, or interrupted, says what it has found.
+func TestCheckEnds(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		stop bool
+		want string
+		exit int
+	}{
+		"out of time": {[]string{"--for", "300ms"}, false, conformance.OutOfTime, 0},
+		"interrupted": {nil, true, conformance.Interrupted, 130},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "report")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if c.stop {
+				time.AfterFunc(400*time.Millisecond, func() { cancel(interrupted{syscall.SIGINT}) })
+			}
+			var out, errw bytes.Buffer
+			e := &environment{in: strings.NewReader(""), out: &out, errw: &errw, getenv: os.LookupEnv, self: self, jobs: pipelineJobs{}}
+			exit := e.execute(ctx, append([]string{"plugin", "check", "--builtin", "mean", "--report", dir}, c.args...))
+			if exit != c.exit || !strings.Contains(out.String(), "ended early: "+c.want) || !strings.Contains(out.String(), "NOT REFUTED") {
+				t.Errorf("exit %d: %s%s", exit, out.String(), errw.String())
+			}
+			var v struct{ Verdict, Ended, Suite string }
+			text, err := os.ReadFile(filepath.Join(dir, "check.json"))
+			if err == nil {
+				err = json.Unmarshal(text, &v)
+			}
+			if err != nil || v.Ended != c.want || v.Suite != conformance.Suite {
+				t.Errorf("%+v, %v", v, err)
+			}
+			if page, err := os.ReadFile(filepath.Join(dir, "check.html")); err != nil || !bytes.Contains(page, []byte(c.want)) {
+				t.Errorf("check.html: %v", err)
+			}
+		})
+	}
+}
