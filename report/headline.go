@@ -188,8 +188,12 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		v.Grade, v.Label, v.Text = "poor", w.t("verdict.drowned_label"), w.t("verdict.drowned")+noise
 		v.rank += 1e6
 	case e.NoiseRatio > 1.005:
-		v.Grade, v.Label = "fair", w.t("verdict.worse_label", plain(e.NoiseRatio, 2))
-		v.Text = w.t("verdict.worse", plain(e.NoiseRatio, 2), rate) + noise
+		times := plain(e.NoiseRatio, 2)
+		if e.NoiseRatio < 1.1 { // not “1 times”
+			times = plain(e.NoiseRatio, 4)
+		}
+		v.Grade, v.Label = "fair", w.t("verdict.worse_label", times)
+		v.Text = w.t("verdict.worse", times, rate) + noise
 		v.rank += 1000 * math.Min(e.NoiseRatio, 900)
 	case e.From != "table" && e.NoiseRatio > 0:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)+noise
