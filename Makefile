@@ -62,6 +62,18 @@ linear-models: ## regression and sgd on the same tables (ten minutes)
 papers: ## the figures of the papers, again
 	$(GO) run ./examples/papers
 
+# Pictures of the reports of five jobs, for docs/screenshots. It wants chromium, node and
+# npm ci in report/browsertest; the values in the pictures are of a fresh run each time.
+PICTURED := schools counts median statistics trips
+.PHONY: screenshots
+screenshots: build ## pictures of the reports of five jobs
+	@mkdir -p docs/screenshots
+	@folder=$$(mktemp -d) && cp -r examples $$folder && \
+	for job in $(PICTURED); do rm -rf $$folder/examples/$$job/out $$folder/examples/$$job/dprelease.db* && \
+		$(BIN) run -q $$folder/examples/$$job/job.yaml || exit 1; done && \
+	(cd report/browsertest && node screenshots.mjs "$$(command -v chromium)" ../../docs/screenshots \
+		$(foreach job,$(PICTURED),$(job)=$$folder/examples/$(job)/out/report.html)) && rm -rf $$folder
+
 generate: ## everything that is generated, from its one declaration
 	$(GO) generate ./...
 

@@ -1,4 +1,4 @@
-// DuckDB's avg of one column of a Parquet file on one thread: what reading through dprelease is measured against.
+// DuckDB's avg of one column of a Parquet or CSV file on one thread: what reading through dprelease is measured against.
 //
 //	node duckdb-avg.mjs FILE COLUMN [RUNS] [THREADS] [UNIT]
 //
@@ -12,12 +12,13 @@ if (!path || !column) {
 }
 const text = (s) => `'${s.replaceAll("'", "''")}'`;
 const name = (s) => `"${s.replaceAll('"', '""')}"`;
+const file = `${path.endsWith('.parquet') ? 'read_parquet' : 'read_csv'}(${text(path)})`;
 const db = await DuckDBInstance.create(':memory:', { threads });
 const connection = await db.connect();
 await connection.run(`SET threads = ${Number(threads)}`);
 const query = unit
-  ? `SELECT avg(s), count(*) FROM (SELECT sum(${name(column)}) s FROM read_parquet(${text(path)}) GROUP BY ${name(unit)})`
-  : `SELECT avg(${name(column)}), count(*) FROM read_parquet(${text(path)})`;
+  ? `SELECT avg(s), count(*) FROM (SELECT sum(${name(column)}) s FROM ${file} GROUP BY ${name(unit)})`
+  : `SELECT avg(${name(column)}), count(*) FROM ${file}`;
 const times = [];
 let mean, rows;
 for (let i = 0; i < Number(runs); i++) {

@@ -17,3 +17,6 @@ table=bench/data/floats-20m.parquet
 small=bench/data/floats-1k.parquet
 [ -e "$small" ] || go run ./bench/genfloats -rows 1000 "$small"
 go run ./bench/compare -bin bin/dprelease -small "$small" "$table"
+units=bench/data/units-20m.parquet
+[ -e "$units" ] || go run ./bench/genfloats -rows 20000000 -units 2000000 "$units"
+go run ./bench/fold "$units"

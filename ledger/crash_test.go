@@ -155,7 +155,7 @@ func TestKillAtRandomMoments(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		kills := 250 // on each database
 		if testing.Short() {
-			kills = 15
+			kills = 6
 		}
 		w := newWorld(t, at)
 		seed := rand.Uint64()

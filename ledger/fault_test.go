@@ -209,9 +209,9 @@ func TestEveryStepFails(t *testing.T) {
 		}
 		stride := 1
 		if testing.Short() {
-			kinds, stride = kinds[1:2], 5
+			kinds, stride = kinds[1:2], 11
 			if strings.HasPrefix(at, "postgres") {
-				stride = 17
+				stride = 37
 			}
 		}
 		failed := 0

@@ -21,7 +21,7 @@ func TestHistories(t *testing.T) {
 		const processes = 8
 		rounds, actions := 6, 5
 		if testing.Short() {
-			rounds, actions = 3, 2
+			rounds, actions = 2, 2
 		}
 		w := newWorld(t, at)
 		seed := rand.Uint64()

@@ -293,7 +293,7 @@ func TestAlreadyReleasedShowsTheValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := o.WriteText(&texts[i]); err != nil {
+			if err := o.WriteDetail(&texts[i]); err != nil {
 				t.Fatal(err)
 			}
 		}

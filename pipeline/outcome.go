@@ -35,12 +35,17 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 }
 
 // WriteText prints a summary for a person.
-func (o *Outcome) WriteText(w io.Writer) error {
-	s := output.Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.Results}
+func (o *Outcome) WriteText(w io.Writer) error { return o.summary().WriteText(w) }
+
+// WriteDetail prints everything that the report says in words.
+func (o *Outcome) WriteDetail(w io.Writer) error { return o.summary().WriteDetail(w) }
+
+func (o *Outcome) summary() *output.Summary {
+	s := &output.Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.Results}
 	if o.Already {
 		s.Unmade = o.unmade()
 	}
-	return s.WriteText(w)
+	return s
 }
 
 // unmade says which formats the job asks for that were not made when it first ran.

@@ -113,6 +113,11 @@ func (p *Planned) Report() report.Report { return p.report }
 // WriteText prints the plan for a person.
 func (p *Planned) WriteText(w io.Writer) error { return output.WritePlan(w, &p.report, p.limit) }
 
+// WriteDetail prints the plan with every draw, event and expected error.
+func (p *Planned) WriteDetail(w io.Writer) error {
+	return output.WritePlanDetail(w, &p.report, p.limit)
+}
+
 // TakeLook looks at the table of a job before anything is spent. The ledger has its
 // record before the first row is read. The error says that nothing could
 // be looked at; what would make a run fail is in the answer.

@@ -344,3 +344,70 @@ func TestByGroupRefuses(t *testing.T) {
 		}
 	}
 }
+
+// P22: a unit that has rows in up to two groups, as a cap allows. Under replace-one the
+// worst over groups in which its rows are replaced and groups in which they come or go.
+// The twin: what is right for units with one group.
+func TestByGroupOfCappedUnits(t *testing.T) {
+	// What a unit has in each of three groups: no row, or one of these values.
+	var units [][3]int
+	for _, values := range tables(3, []int{0, 1, 2}) {
+		u := [3]int{values[0], values[1], values[2]}
+		groups := 0
+		for _, v := range u {
+			groups += min(v, 1)
+		}
+		if groups <= 2 {
+			units = append(units, u)
+		}
+	}
+	caught := 0
+	for _, m := range []enumerated{discreteLaplaceSum(3, Sensitivity{2, 1}), discreteGaussianSum(3, Sensitivity{2, 1}), leakyBit(.5, .03)} {
+		law := func(u [3]int) []float64 {
+			out := []float64{1}
+			for _, v := range u {
+				var rows []int
+				if v > 0 {
+					rows = []int{v}
+				}
+				var next []float64
+				for _, y := range m.run(rows) {
+					for _, x := range out {
+						next = append(next, x*y)
+					}
+				}
+				out = next
+			}
+			return out
+		}
+		for _, rel := range relations {
+			for _, eps := range []float64{0, .3, 1, 2} {
+				worst := 0.0
+				for _, u := range units {
+					others := [][3]int{{}}
+					if rel == ReplaceOne {
+						others = units
+					}
+					for _, o := range others {
+						worst = math.Max(worst, hockeyStick(law(u), law(o), eps))
+					}
+				}
+				a := must(DeltaAt(Repeat{2, ByGroup{Event: m.event}}, rel, eps))
+				for method, b := range a.Methods {
+					if b.Delta < worst-1e-12 {
+						t.Errorf("%s under %v at ε %g: %s says %g, the truth is %g", m.name, rel, eps, method, b.Delta, worst)
+					}
+				}
+				if a.Lower > a.Delta {
+					t.Errorf("%s: a lower bound of %g above %g", m.name, a.Lower, a.Delta)
+				}
+				if must(DeltaAt(ByGroup{Event: m.event}, rel, eps)).Delta < worst-1e-6 {
+					caught++
+				}
+			}
+		}
+	}
+	if caught < 10 {
+		t.Errorf("the charge for one group was caught %d times only", caught)
+	}
+}

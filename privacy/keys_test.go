@@ -237,3 +237,78 @@ func TestKeyThresholdOfSeveralUnits(t *testing.T) {
 		t.Errorf("three draws of ten cost %g, three of ten %g", a.Epsilon, one.Epsilon)
 	}
 }
+
+// keysOfRows chooses among two keys: a row is in the first (1), in the second (1000), or
+// in none (0).
+func keysOfRows(name string, e Event, one func(n int) []float64) enumerated {
+	return enumerated{name, e, func(rows []int) []float64 {
+		var counts [2]int
+		for _, v := range rows {
+			switch v {
+			case 1:
+				counts[0]++
+			case 1000:
+				counts[1]++
+			}
+		}
+		var out []float64
+		for _, x := range one(counts[0]) {
+			for _, y := range one(counts[1]) {
+				out = append(out, x*y)
+			}
+		}
+		return out
+	}}
+}
+
+// P25: keys that are selected on a sample, under every design. The twin: keys of the whole
+// table that are charged as if they had been selected on the sample.
+func TestKeysOnSamples(t *testing.T) {
+	const scale, tau = 1.5, 3
+	var total float64
+	for x := -70; x <= 70; x++ {
+		total += math.Exp(-math.Abs(float64(x)) / scale)
+	}
+	noise := func(x int) float64 { return math.Exp(-math.Abs(float64(x))/scale) / total }
+	passes := 1 - thresholded(1, tau, noise)[0]
+	mechs := []enumerated{
+		keysOfRows("geometric", KeySelection{1, .05}, func(n int) []float64 {
+			p := truncatedGeometric(1, .05, n)
+			return []float64{1 - p, p}
+		}),
+		keysOfRows("threshold", Compose{[]Event{DiscreteLaplace{scale, Sensitivity{1, 2}}, KeyThreshold{passes}}}, func(n int) []float64 { return thresholded(n, tau, noise) }),
+	}
+	fixed := func(n, of int64) func(Event) Event {
+		return func(e Event) Event { return WithoutReplacement{n, of, e} }
+	}
+	caught := 0
+	for _, s := range []scenario{
+		{"poisson .3", AddRemove, nil, 4, func(e Event) Event { return Poisson{.3, e} }, func(n int) []outcome { return poissonDesign(equalRates(n, .3)...) }, nil},
+		{"poisson .3", ReplaceOne, nil, 4, func(e Event) Event { return Poisson{.3, e} }, func(n int) []outcome { return poissonDesign(equalRates(n, .3)...) }, nil},
+		{"2 of 4", ReplaceOne, nil, 4, fixed(2, 4), func(n int) []outcome { return fixedDesign(2, n) }, nil},
+		{"2 of at least 4", AddRemove, nil, 5, fixed(2, 4), func(n int) []outcome { return fixedDesign(2, n) }, nil},
+		{"2 draws of 4", ReplaceOne, nil, 4, func(e Event) Event { return WithReplacement{2, 4, e} }, func(n int) []outcome { return multisetDesign(2, n) }, nil},
+		{"1 of 2 clusters, 1 of 2", ReplaceOne, nil, 4, stages(Stage{1, 2, 0}, Stage{1, 2, 0}), framed(1, []int{2, 2}, []int{1, 1}), nil},
+	} {
+		s.domain = []int{0, 1, 1000}
+		for _, m := range mechs {
+			whole := s
+			whole.draws = everyone
+			truth, unsampled := s.truth(m), whole.truth(m)
+			for i, eps := range epsilons {
+				a := must(DeltaAt(s.with(m.event), s.rel, eps))
+				for method, b := range a.Methods {
+					if b.Delta < truth[i]*(1-1e-9)-1e-12 {
+						t.Errorf("%s under %v, %s at ε %g: %s says %g, the truth is %g", s.name, s.rel, m.name, eps, method, b.Delta, truth[i])
+					}
+				}
+				if a.Delta < unsampled[i]-1e-6 {
+					caught++
+				}
+			}
+		}
+	}
+	if caught < 20 {
+		t.Errorf("keys of the table charged as sampled were caught %d times only", caught)
+	}
+}

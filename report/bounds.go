@@ -15,19 +15,19 @@ func (v *view) addBounds(r *Report) {
 		v.Bounds = append(v.Bounds, boundView{What: what, Delta: Spent(g.Delta)})
 	}
 	all := []Guarantee{r.Guarantee}
-	add("the whole job", r.Guarantee)
+	add(v.T("bounds.job"), r.Guarantee)
 	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
-		add("draw "+d.Name, d.Guarantee)
+		add(v.T("bounds.draw", d.Name), d.Guarantee)
 		all = append(all, d.Guarantee)
 	}
-	for _, e := range r.Releases[:min(len(r.Releases), maxReleases)] {
-		add("release "+e.Name, e.Guarantee)
+	for _, e := range r.Releases[:min(len(r.Releases), maxWords)] {
+		add(v.T("bounds.release", e.Name), e.Guarantee)
 		all = append(all, e.Guarantee)
 	}
-	for _, m := range methodWords {
-		if used[m.name] {
-			v.Methods = append(v.Methods, m.name)
-			delete(used, m.name)
+	for _, m := range methodNames {
+		if used[m] {
+			v.Methods, v.MethodWords = append(v.Methods, m), append(v.MethodWords, v.T("method."+m))
+			delete(used, m)
 		}
 	}
 	v.Methods = append(v.Methods, slices.Sorted(maps.Keys(used))...)

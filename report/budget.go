@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"math/big"
 	"strings"
 )
@@ -15,12 +16,21 @@ type budgetView struct {
 	Head           string
 	Limit          string
 	Rows           []budgetRow
+	Gauges         []gaugeView
 	Slices         string // what they have spent, in words
 }
 
+// gaugeView is a budget as a bar. An account with many orders has one for its first.
+type gaugeView struct {
+	Picture template.HTML
+	Text    string
+}
+
+const shownGauges = 2
+
 type budgetRow struct{ Unit, Before, Cost, After, Limit, Left string }
 
-func newBudgetView(b *Budget) *budgetView {
+func newBudgetView(w words, b *Budget) *budgetView {
 	if b == nil {
 		return nil
 	}
@@ -41,6 +51,16 @@ func newBudgetView(b *Budget) *budgetView {
 			Unit: a.Unit, Before: before(a), Cost: amount(a.Cost, true), After: amount(a.Spent, true),
 			Limit: amount(a.Limit, false), Left: left(a),
 		})
+	}
+	for i, row := range v.Rows[:min(len(v.Rows), shownGauges)] {
+		if row.Limit == "0" || row.After == "0" {
+			continue
+		}
+		rest := row.Left
+		if rest == "" {
+			rest = "0"
+		}
+		v.Gauges = append(v.Gauges, gaugeView{gauge(b.Amounts[i]), w.t("budget.gauge_text", row.Unit, row.Before, row.Cost, rest, row.Limit)})
 	}
 	return v
 }
@@ -88,13 +108,13 @@ func before(a Amount) string {
 	return amount(rest.RatString(), true)
 }
 
-// left returns the amount that may still be spent. Less than a millionth of the limit buys
+// left returns the amount that may still be spent, "" where it is all spent. Less than a millionth of the limit buys
 // no release: it is a rounding error, and the budget counts as spent.
 func left(a Amount) string {
 	rest, ok1 := new(big.Rat).SetString(a.Left)
 	limit, ok2 := new(big.Rat).SetString(a.Limit)
 	if ok1 && ok2 && rest.Mul(rest, big.NewRat(1_000_000, 1)).Cmp(limit) < 0 {
-		return "nothing: it is spent"
+		return ""
 	}
 	return amount(a.Left, false)
 }

@@ -46,7 +46,7 @@ func (k *Keys) Text(d Dataset) []string {
 	}
 	out := []string{fmt.Sprintf("the values of %s are selected by %s, at most %s of them", k.Column, k.Rule, grouped(k.AtMost))}
 	for _, s := range k.Sizes {
-		text := fmt.Sprintf("a value of %s %s appears with a probability of %g %%", grouped(s.Units), d.Many(), 100*s.Chance)
+		text := fmt.Sprintf("a value that %s %s have appears with a probability of %g %%", grouped(s.Units), d.Many(), 100*s.Chance)
 		switch {
 		case s.Whole > 0 && s.Units > s.Whole:
 			text += fmt.Sprintf("; on the full table one of %s would: the sample makes small groups harder to see", grouped(s.Whole))

@@ -58,27 +58,30 @@ func (d Dataset) withoutUnit() string {
 // Meaning says a guarantee in one sentence, without its full stop: what may change,
 // and that the probability of any set of results is then at most e^ε times what it
 // was, plus δ.
-func Meaning(g Guarantee, d Dataset) string {
-	change := "whether or not any one " + d.One() + " is in the table changes"
+func Meaning(g Guarantee, d Dataset) string { return meaning(wordsIn("en"), g, d) }
+
+func meaning(w words, g Guarantee, d Dataset) string {
+	change := w.t("meaning.presence", w.one(d))
 	if g.Relation == privacy.ReplaceOne {
-		change = "changing any one " + d.One() + "’s record"
+		plural, keeps := "", ""
 		if d.UnitRows != "" {
-			change += "s"
+			plural = "s"
 		}
-		if !d.checked() {
-			change = "changing the values in any one " + d.Unit
-		}
-		if len(d.PublicColumns) > 0 {
-			change += " (but for " + strings.Join(d.PublicColumns, " and ") + ", which are public)"
-			if len(d.PublicColumns) == 1 {
-				change = strings.Replace(change, "which are", "which is", 1)
+		if n := len(d.PublicColumns); n > 0 {
+			verb := "meaning.are"
+			if n == 1 {
+				verb = "meaning.is"
 			}
+			keeps = w.t("meaning.keeps", strings.Join(d.PublicColumns, w.t("meaning.and")), w.t(verb))
 		}
-		change += " changes"
+		change = w.t("meaning.record", w.one(d), plural, keeps)
+		if !d.checked() {
+			change = w.t("meaning.row", w.one(d), keeps)
+		}
 	}
-	text := fmt.Sprintf("%s the chance of any result by at most a factor %s", change, factor(g.Epsilon))
+	text := w.t("meaning.factor", change, factor(g.Epsilon))
 	if g.Delta > 0 {
-		text += ", and by a further " + Spent(g.Delta) + oneIn(g.Delta)
+		text += w.t("meaning.further", Spent(g.Delta), oneIn(g.Delta))
 	}
 	return text
 }
@@ -107,22 +110,23 @@ func detection(g Guarantee, alarm float64) float64 {
 // twenty: weak is a guarantee under which he may be right more often than not, very
 // weak one under which he may be right in nine of ten cases. A δ that allows one of
 // ten tables of this size to give one unit away is a weakness of its own.
-func Caution(g Guarantee, d Dataset) string { return caution(g, d, detection(g, 0.05)) }
+func Caution(g Guarantee, d Dataset) string {
+	return strings.Join(cautions(wordsIn("en"), g, d, detection(g, 0.05)), "; ")
+}
 
-// caution is Caution with what is known of the attacker from the whole profile.
-func caution(g Guarantee, d Dataset, caught float64) string {
+// cautions are the parts of Caution, with what is known of the attacker from the whole
+// profile.
+func cautions(w words, g Guarantee, d Dataset, caught float64) []string {
 	var all []string
 	if caught > 0.5 {
-		word := "weak"
+		name := "caution.weak"
 		if caught > 0.9 {
-			word = "very weak"
+			name = "caution.very_weak"
 		}
-		all = append(all, fmt.Sprintf("this is a %s guarantee: it does not rule out that somebody who knows every other %s, and accepts one false alarm in twenty, is right about this one in %s of cases",
-			word, d.One(), roundedUp(caught)))
+		all = append(all, w.t(name, w.one(d), roundedUp(caught)))
 	}
 	if n := float64(d.Population); n > 0 && g.Delta*n > 0.1 {
-		all = append(all, fmt.Sprintf("δ is large for a table of %s %s: it should be far below 1 in %s",
-			grouped(d.Population), d.Many(), grouped(d.Population)))
+		all = append(all, w.t("caution.delta", grouped(d.Population), w.many(d), grouped(d.Population)))
 	}
-	return strings.Join(all, "; ")
+	return all
 }

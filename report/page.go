@@ -18,6 +18,7 @@ import (
 // Page is the report for people, with everything that can be known without data: its
 // figures are drawn from the events alone.
 type Page struct {
+	words   words
 	whole   figures
 	caught  float64 // what an attacker with one false alarm in twenty can detect
 	draws   map[string]figures
@@ -48,20 +49,25 @@ const (
 	maxReleases    = 200
 	maxDraws       = 50
 	maxRows        = 40
-	maxAllRows     = 2000
-	maxFiles       = 600
+	maxAllRows     = 1000
+	maxWords       = 40 // releases with a sentence and bounds of their own
+	maxFiles       = 60
 )
 
-// NewPage draws the figures of a report. It reads no data, so a run does it
-// before anything is spent.
+// NewPage draws the figures of a report, in the language that it asks for. It reads no
+// data, so a run does it before anything is spent.
 func NewPage(r *Report) (*Page, error) {
-	p := &Page{draws: map[string]figures{}}
+	p := &Page{draws: map[string]figures{}, words: wordsIn("en")}
+	if r.Publication != nil {
+		p.words = wordsIn(r.Publication.Language)
+	}
+	w := p.words
 	var err error
 	var before float64
 	for _, d := range r.Draws {
 		before += d.Sample.Epsilon
 	}
-	if p.whole, err = newFigures("job", r.Guarantee, r.Guarantee.Relation, before, "everything that this job released"); err != nil {
+	if p.whole, err = newFigures(w, "job", r.Guarantee, r.Guarantee.Relation, before, w.t("profile.all")); err != nil {
 		return nil, err
 	}
 	if p.caught = detection(r.Guarantee, 0.05); len(p.whole.Powers) > 0 {
@@ -72,8 +78,7 @@ func NewPage(r *Report) (*Page, error) {
 			if d.Design == "full" || len(p.draws) >= maxDrawFigures {
 				continue
 			}
-			title := "everything released from the sample " + d.Name
-			f, err := newFigures(fmt.Sprintf("draw%d", len(p.draws)), d.Guarantee, sampleRelation(d), d.Sample.Epsilon, title)
+			f, err := newFigures(w, fmt.Sprintf("draw%d", len(p.draws)), d.Guarantee, sampleRelation(d), d.Sample.Epsilon, w.t("profile.draw", d.Name))
 			if err != nil {
 				return nil, err
 			}
@@ -83,9 +88,7 @@ func NewPage(r *Report) (*Page, error) {
 	for _, d := range r.Draws {
 		if a := d.Amplification; a != nil && a.Bound > 0 {
 			f := p.draws[d.Name]
-			if f.Efficiency, err = efficiencyFigure(d, fmt.Sprintf("eff%d", len(p.draws))); err != nil {
-				return nil, err
-			}
+			f.Efficiency = efficiencyFigure(w, d, fmt.Sprintf("eff%d", len(p.draws)))
 			if len(p.draws) < maxDrawFigures || f.Profile != "" {
 				p.draws[d.Name] = f
 			}
@@ -109,7 +112,7 @@ func sampleRelation(d Draw) privacy.Relation {
 
 // newFigures evaluates a guarantee's event with and without its sampling, once,
 // and draws everything from those evaluations.
-func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, what string) (figures, error) {
+func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample float64, what string) (figures, error) {
 	event, problems := expr.Parse(g.Event, "event")
 	if len(problems) > 0 {
 		return figures{}, fmt.Errorf("the report's event cannot be read: %w", problems)
@@ -139,20 +142,12 @@ func newFigures(id string, g Guarantee, inner privacy.Relation, sample float64, 
 	}
 	f := figures{Sampled: sampled, Title: what, caught: after.detection(0.05)}
 	shape := profileFigure{after: after, before: before, sampled: sampled, charged: at}
-	var err error
-	title := "Privacy profile of " + what
-	desc := fmt.Sprintf("The smallest δ that is guaranteed at each ε. The curve of the population falls to δ %s at the charged ε %s.", Spent(g.Delta), Spent(g.Epsilon))
+	desc := w.t("profile.desc", Spent(g.Delta), Spent(g.Epsilon))
 	if sampled {
-		desc += " The broken curve of the sample, before amplification, lies above it."
+		desc += " " + w.t("profile.desc_sample")
 	}
-	if f.Profile, err = shape.render(id+"-profile", title, desc); err != nil {
-		return f, err
-	}
-	title = "What an attacker can achieve against " + what
-	desc = fmt.Sprintf("The largest chance of detecting a unit against the chance of a false alarm. At 5 %% false alarms at most %s are detected.", roundedUp(after.detection(0.05)))
-	if f.Attack, err = attackFigure(after, before, sampled, id+"-attack", title, desc); err != nil {
-		return f, err
-	}
+	f.Profile = shape.render(w, id+"-profile", w.t("profile.title", what), desc)
+	f.Attack = attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what), w.t("attacker.desc", roundedUp(after.detection(0.05))))
 	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		eps := share * g.Epsilon
 		p := profilePoint{Epsilon: Spent(eps), After: Spent(after.near(eps))}
@@ -179,8 +174,14 @@ var pageStyle string
 
 // pageTemplate is parsed when the first page is made: most processes make none.
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths}).Parse(pageText))
+	return template.Must(template.New("report").Funcs(template.FuncMap{"maths": maths, "args": func(v *view, f figures) pair { return pair{v, f} }}).Parse(pageText))
 })
+
+// pair is what the template of a figure needs: the page for its words, and the figures.
+type pair struct {
+	Page    *view
+	Figures figures
+}
 
 // policy lets the page's own style sheet in and nothing else: no script, no
 // picture, no font, no form, no address.

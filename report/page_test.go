@@ -106,17 +106,23 @@ func TestGoldenPages(t *testing.T) {
 func TestPageSaysEverything(t *testing.T) {
 	r, values := load(t, "schools")
 	inOrder(t, html(t, pageOf(t, "schools", r), r, values, false),
-		"Everything released here together: ε\u00a01.9, δ\u00a00",
-		"Changing the values in any one row (but for county and district, which are public) changes the chance of any result by at most a factor 6.686",
-		`id="released"`, "column: api00", "Changing the values in any one row changes the chance of any result by at most a factor 1.136", "api_multistage", "county and district",
+		"4 releases (means) from the data set ca-schools-2000", "6\u202f194 rows",
+		"right at most 87 times in 100", "ε\u00a01.9, δ\u00a00", // the guarantee in words, then its number
+		`id="verdicts"`, "full table 5.7 times better", "full table 2.2 times better", "whole table", // worst first
+		`id="released"`, "it is no confidence interval for the population", "<svg", "api_mean", "noise, in 95 of 100 cases",
+		"api_sampled", "noise alone, in 95 of 100 cases", "noise and sampling, as the job assumes",
+		"enrolment_by_type", "sampling adds more; how much is not public", "api_multistage",
+		`id="why"`, "Population.", "12.9 % of them", "Nobody knows who was drawn", "times that of the full table",
+		`id="protected"`, "Changing the values in any one row (but for county and district, which are public) changes the chance of any result by at most a factor 6.686",
 		`id="numbers"`, "estimate (api99), estimate (api00)", "noise alone", "the whole table was read",
 		"sampling alone, at worst", "sampling alone, assumed", "noise and sampling, at worst", "Chebyshev’s inequality",
+		"Sampling at 12.9 % made the noise 2.16 times larger", "the full table would have been more accurate",
 		"is not public: it depends on how many rows of each group",
-		`id="guarantee"`, "12.9 %", "ε\u00a00.5, δ\u00a00", "ε\u00a01.795, δ\u00a00", "Subsampling: Tight Analyses",
-		`id="profile"`, "<svg", `id="bounds"`, "(charged)",
-		`id="claims"`, "Claimed by the paper, not sound here:", "Theorem 3", "reveal which unit was drawn",
-		`id="efficiency"`, "0.464", "3.87", "0.409", "2.16 times", "Sampling at 12.9 % made the noise 2.16 times larger", "the full table would have been more accurate", "<svg",
-		`id="attacker"`, "where guessing detects 5 %", "<svg", "Any attacker",
+		`id="guarantee"`, "Changing the values in any one row changes the chance of any result by at most a factor 1.136", "county and district",
+		"12.9 %", "ε\u00a00.5, δ\u00a00", "ε\u00a01.795, δ\u00a00", "Subsampling: Tight Analyses",
+		`id="profile"`, "<svg", `id="attacker"`, "where guessing detects 5 %", "<svg", "Any attacker",
+		`id="efficiency"`, "0.464", "3.87", "0.409", "<svg",
+		`id="bounds"`, "(charged)", "Claimed by the paper, not sound here:", "Theorem 3", "reveal which unit was drawn",
 		`id="budget"`, "Spent before", `id="provenance"`, r.Job.Digest, r.Releases[0].Files[0].SHA256, "No seed")
 	r, values = load(t, "response")
 	inOrder(t, html(t, pageOf(t, "response", r), r, values, false), "Hiding Among the Clones", `id="local"`, "Local ε₀", "not shuffled", "14\u202f827")
@@ -210,6 +216,30 @@ func TestPageOfManyReleases(t *testing.T) {
 		t.Errorf("the page took %v", d)
 	}
 	inOrder(t, page, fmt.Sprint(releases-200, " more releases"), fmt.Sprint(releases-50, " more draws"))
+}
+
+// A page of a hundred releases is small enough to be mailed, in every language, and what
+// comes from report.json is marked as English in the others.
+func TestPageOfAHundredReleases(t *testing.T) {
+	r, values := load(t, "schools")
+	r.Publication = &report.Publication{Title: "Schulen", Publisher: "Amt", Period: "2000", Contact: "amt@example.org", Language: "de"}
+	release := r.Releases[0]
+	r.Releases = nil
+	for i := range 100 {
+		e := release
+		e.Name = fmt.Sprintf("release_%d", i)
+		r.Releases = append(r.Releases, e)
+		values[e.Name] = values[release.Name]
+	}
+	page := html(t, draw(t, r), r, values, false)
+	if len(page) > 300<<10 {
+		t.Errorf("the page has %d bytes", len(page))
+	}
+	inOrder(t, page, `<html lang="de">`, "Amt", "2000", "<h1>Schulen</h1>", "100 Veröffentlichungen (Mittelwerte)", "87 von 100", "Und 88 weitere",
+		`id="released"`, "Rauschen, in 95 von 100 Fällen", `<tbody lang="en">`, "noise alone", "amt@example.org")
+	if strings.Contains(page, "%!") {
+		t.Error("a text has a blank that is not filled in")
+	}
 }
 
 func BenchmarkPage(b *testing.B) {

@@ -5,8 +5,7 @@ import (
 	"html/template"
 	"math"
 
-	"gonum.org/v1/plot/plotter"
-
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -59,40 +58,32 @@ type positionView struct {
 type positionRow struct{ Position, Epsilon string }
 
 // byPosition draws the privacy of records by position, where a release has it.
-func (p *Page) byPosition(r *Report) error {
+func (p *Page) byPosition(r *Report) {
 	for _, rel := range r.Releases {
 		if rel.Positions == nil || len(rel.Positions.Points) < 2 || len(p.onePass) == maxSpecial {
 			continue
 		}
-		v, err := rel.Positions.view(rel.Name, len(p.onePass))
-		if err != nil {
-			return err
-		}
-		p.onePass = append(p.onePass, v)
+		p.onePass = append(p.onePass, rel.Positions.view(p.words, rel.Name, len(p.onePass)))
 	}
-	return nil
 }
 
-func (c *Positions) view(release string, k int) (positionView, error) {
+func (c *Positions) view(w words, release string, k int) positionView {
 	last := len(c.Points) - 1
 	v := positionView{
 		Release: release, Delta: Spent(c.Delta), Batches: grouped(c.Batches),
 		First: Spent(c.Points[0].Epsilon), Last: Spent(c.Points[last].Epsilon),
 	}
-	p := newFigure("position of the record’s batch in the pass", "ε")
-	var xy plotter.XYs
-	every := max(1, (last+4)/5)
+	var curve []figure.Point
+	every, most := max(1, (last+4)/5), 0.0
 	for i, at := range c.Points {
-		xy = append(xy, plotter.XY{X: float64(at.At), Y: at.Epsilon})
+		curve, most = append(curve, figure.Point{X: float64(at.At), Y: at.Epsilon}), math.Max(most, at.Epsilon)
 		if i%every == 0 || i == last {
 			v.Rows = append(v.Rows, positionRow{grouped(at.At), Spent(at.Epsilon)})
 		}
 	}
-	p.X.Min, p.X.Max = 1, math.Max(float64(c.Batches), 2)
-	p.Y.Min = 0
-	line(p, "ε of the record", xy, mainTone, 2, nil)
-	figure, err := render(p, fmt.Sprintf("pass%d", k), "Privacy of a record by the position of its batch in the pass",
-		fmt.Sprintf("The ε of a record at δ %s goes from %s in the first batch to %s in the last: later steps add their noise on top.", v.Delta, v.First, v.Last))
-	v.Figure = figure
-	return v, err
+	p := figure.NewFrame(figure.Axis{Name: w.t("figure.position"), Min: 1, Max: math.Max(float64(c.Batches), 2), Ticks: even},
+		figure.Axis{Name: "ε", Max: most * 1.05, Ticks: even}, figure.Key{Class: "main", Name: w.t("figure.record")})
+	p.Curve(curve, "main")
+	v.Figure = p.HTML(fmt.Sprintf("pass%d", k), w.t("figure.position_title"), w.t("figure.position_desc", v.Delta, v.First, v.Last))
+	return v
 }

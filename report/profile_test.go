@@ -1,25 +1,26 @@
 package report
 
 import (
+	"html/template"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/dprelease/dprelease/privacy"
-	"time"
 )
 
 // A charge whose ε is 0, a δ alone, has a figure like any other: an axis of powers
 // cannot begin at 0.
 func TestProfileOfADeltaAlone(t *testing.T) {
 	c := curve{eps: []float64{0, 0.5, 1}, del: []float64{1e-3, 1e-4, 1e-5}}
-	drawn := make(chan error, 1)
+	drawn := make(chan template.HTML, 1)
 	go func() {
-		_, err := profileFigure{after: c, before: c, sampled: true, charged: privacy.Point{Epsilon: 0, Delta: 1e-3}}.render("profile", "t", "d")
-		drawn <- err
+		drawn <- profileFigure{after: c, before: c, sampled: true, charged: privacy.Point{Epsilon: 0, Delta: 1e-3}}.render(wordsIn("en"), "profile", "t", "d")
 	}()
 	select {
-	case err := <-drawn:
-		if err != nil {
-			t.Error(err)
+	case picture := <-drawn:
+		if strings.Contains(string(picture), "NaN") || strings.Contains(string(picture), "Inf") {
+			t.Error(picture)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("the figure comes to no end")

@@ -13,14 +13,16 @@ const Version = 1
 
 // Report is report.json.
 type Report struct {
-	Version   int       `json:"version"`
-	Tool      Tool      `json:"tool"`
-	Job       Job       `json:"job"`
-	Dataset   Dataset   `json:"dataset"`
-	Guarantee Guarantee `json:"guarantee"`
-	Draws     []Draw    `json:"draws"`
-	Releases  []Release `json:"releases"`
-	Budget    *Budget   `json:"budget,omitempty"`
+	Version int  `json:"version"`
+	Tool    Tool `json:"tool"`
+	Job     Job  `json:"job"`
+	// Publication is what the job says of the page, nil where it says nothing.
+	Publication *Publication `json:"publication,omitempty"`
+	Dataset     Dataset      `json:"dataset"`
+	Guarantee   Guarantee    `json:"guarantee"`
+	Draws       []Draw       `json:"draws"`
+	Releases    []Release    `json:"releases"`
+	Budget      *Budget      `json:"budget,omitempty"`
 	// Collection is set where the table is itself a sample: one draw for all jobs.
 	Collection *Kept `json:"collection,omitempty"`
 	// Look is set where somebody looked at the table in private before the release.
@@ -177,9 +179,12 @@ type Release struct {
 	Guarantee Guarantee       `json:"guarantee"`
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
 	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
-	Positions *Positions      `json:"positions,omitempty"`
-	Fields    []Field         `json:"fields"`
-	Files     []File          `json:"files,omitempty"`
+	// NoiseRatio is the noise over that which the full table would have needed, 0 where the
+	// release reads the full table or its noise is not known.
+	NoiseRatio float64    `json:"noise_ratio,omitempty"`
+	Positions  *Positions `json:"positions,omitempty"`
+	Fields     []Field    `json:"fields"`
+	Files      []File     `json:"files,omitempty"`
 }
 
 // Mechanism is the plugin that computed a release.

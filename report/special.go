@@ -24,9 +24,7 @@ const maxSpecial = 5
 
 // special finds the events that have more to show than a point and a profile.
 func (p *Page) special(r *Report) error {
-	if err := p.byPosition(r); err != nil {
-		return err
-	}
+	p.byPosition(r)
 	for _, d := range r.Draws {
 		event, problems := expr.Parse(d.Guarantee.Event, "event")
 		if len(problems) > 0 {

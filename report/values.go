@@ -1,6 +1,10 @@
 package report
 
-import "strconv"
+import (
+	"math"
+	"slices"
+	"strconv"
+)
 
 // Table is a released table, for the page. Values stand in no report.json: two
 // runs of one job give the same report.
@@ -19,6 +23,25 @@ type Column struct {
 func (c Column) Len() int { return max(len(c.Float64), len(c.Int64), len(c.Text)) }
 
 func (c Column) numeric() bool { return c.Text == nil }
+
+// numbers are the values of a column of numbers; one that is not shown is none.
+func (c Column) numbers() []float64 {
+	if c.Text != nil {
+		return nil
+	}
+	out := make([]float64, c.Len())
+	for i := range out {
+		switch {
+		case i < len(c.Blank) && c.Blank[i]:
+			out[i] = math.NaN()
+		case c.Int64 != nil:
+			out[i] = float64(c.Int64[i])
+		default:
+			out[i] = c.Float64[i]
+		}
+	}
+	return out
+}
 
 // cell prints one value with seven significant digits; the files have them all.
 func (c Column) cell(i int) string {
@@ -61,7 +84,10 @@ type cellView struct {
 	Number bool
 }
 
-// grid shows at most so many rows.
+// noisy are the columns that noise_sd is about; the others keep their digits.
+var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent"}
+
+// grid shows at most so many rows, rounded to what the noise leaves meaningful.
 func (t Table) grid(fields []Field, limit int) *gridView {
 	if len(t.Columns) == 0 {
 		return nil
@@ -75,10 +101,23 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 		g.Head = append(g.Head, headView{Name: c.Name, Doc: doc[c.Name], Number: c.numeric()})
 	}
 	n := t.rows()
+	var noise []float64
+	for _, c := range t.Columns {
+		if c.Name == "noise_sd" {
+			noise = c.numbers()
+		}
+	}
 	for i := range min(n, limit) {
 		row := make([]cellView, len(t.Columns))
 		for k, c := range t.Columns {
-			row[k] = cellView{Text: c.cell(i), Number: c.numeric()}
+			text := c.cell(i)
+			switch {
+			case text == "" && c.numeric(), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
+				text = "×" // suppressed
+			case i < len(c.Float64) && i < len(noise) && slices.Contains(noisy, c.Name):
+				text = rounded(c.Float64[i], noise[i])
+			}
+			row[k] = cellView{Text: text, Number: c.numeric()}
 		}
 		g.Rows = append(g.Rows, row)
 	}

@@ -13,29 +13,41 @@ import (
 
 // view holds what the template prints: words and numbers, with nothing left to decide.
 type view struct {
+	words words
+
 	Policy string
 	Style  template.CSS
 	Public bool
 
-	Job, Dataset, Relation, RelationMeans, Unit, UnitNote, Look, Population, Collected string
-	Tool, Digest                                                                       string
-	Charged, Meaning, Caution                                                          string
-	One, Many, Caught                                                                  string
+	Title, Publisher, Period, Contact, Lede string
+	Chance, ChanceBefore                    string
+	Meter                                   template.HTML
+	Cautions                                []string
+	Worst                                   []verdictView
+	MoreVerdicts                            int
+	Stories                                 []storyView
+	Presence                                bool // the relation is add-remove
+	AnyNoise                                bool // a picture shows noise
+	AnyErrors                               bool // the plan knows an error in numbers
 
-	Releases     []releaseView
+	Job, Dataset, Relation, RelationMeans, UnitNote, Look, Collected string
+	Tool, Digest                                                     string
+	Charged, Meaning                                                 string
+	One, Caught                                                      string
+
+	Results      []resultView
 	MoreReleases int
 	Columns      []columnView
-	Intervals    bool // a release has intervals for its noise
 	Draws        []drawView
 	MoreDraws    int
 	Kept         []string
 	Whole        figures
 	Methods      []string
+	MethodWords  []string
 	Bounds       []boundView
 	Unsupported  []reasonView
 	Claims       []claimView
 	Sampled      []drawView
-	Verdicts     []verdictView
 	Rules        []ruleView
 	OnePass      []positionView
 	Local        []localView
@@ -46,16 +58,18 @@ type view struct {
 	Events       []factView
 }
 
-type releaseView struct {
-	Name, From, Mechanism, Version string
-	Sampled                        bool
-	SelfNoising                    bool
-	Meaning, Charged               string
-	Params                         string
-	Errors                         []errorView
-	Notes                          []string
-	Values                         *gridView
-	File                           string
+// T is a text of the page's language.
+func (v *view) T(name string, blanks ...any) string { return v.words.t(name, blanks...) }
+
+// Language is the language of the page.
+func (v *view) Language() string { return v.words.language }
+
+// Foreign marks a text of report.json, which is English, in a page of another language.
+func (v *view) Foreign() template.HTMLAttr {
+	if v.words.foreign() {
+		return ` lang="en"`
+	}
+	return ""
 }
 
 // columnView explains a column of the released tables.
@@ -64,8 +78,7 @@ type columnView struct{ Name, Doc, Releases string }
 type drawView struct {
 	Name, Design, Target, Charged, Sample, SampleRelations string
 	Sampled                                                bool
-	Rate, Rule, Source                                     string
-	C, Epsilon, SampleEpsilon, Efficiency, Bound, Verdict  string
+	Rate, C, Epsilon, SampleEpsilon, Efficiency, Bound     string
 	Figures                                                figures
 }
 
@@ -84,64 +97,47 @@ type reasonView struct{ Method, Reason, Where string }
 
 type claimView struct{ Where, Source, Point, Charged, Why string }
 
-type verdictView struct{ Release, Text string }
-
 type factView struct{ Name, Value string }
 
 type fileView struct{ Release, Path, SHA256 string }
 
 type mechanismView struct{ Name, Version, Origin, SHA256 string }
 
-// methodWords are the methods in the order of the table, with what they are.
-var methodWords = []struct{ name, words string }{
-	{"basic", "closed forms and composition of (ε, δ) points"},
-	{"rdp", "Rényi divergences at many orders"},
-	{"pld", "privacy-loss distributions, rounded up"},
-	{"shuffle", "shuffling of local reports"},
-	{"iterate", "only the last iterate is released"},
-	{"split", "the shares of the sample’s budget that the releases were held to, composed and amplified once"},
-	{"kept", "what a draw that several jobs use costs in all, less what it did before this job"},
-}
-
-// designWords say what a design does.
-var designWords = map[string]string{
-	"full": "the whole table", "poisson": "a Poisson sample: every unit on its own coin", "srswor": "a simple random sample without replacement",
-	"multistage": "a multistage sample without replacement", "stratified": "a stratified sample",
-}
+// methodNames are the methods in the order of the table.
+var methodNames = []string{"basic", "rdp", "pld", "shuffle", "iterate", "split", "kept"}
 
 func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
+	w := p.words
 	v := &view{
-		Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
-		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), Unit: r.Dataset.Unit, UnitNote: sentence(r.Dataset.UnitNote()), Look: sentence(r.Look.Text()),
-		One: r.Dataset.One(), Many: r.Dataset.Many(), Caution: sentence(caution(r.Guarantee, r.Dataset, p.caught)),
-		RelationMeans: relationWords(r.Dataset), Collected: r.Dataset.Collected,
+		words: w, Policy: policy(), Style: template.CSS(pageStyle), Public: public, //nolint:gosec // the style sheet is embedded
+		Job: r.Job.Name, Dataset: r.Dataset.ID, Relation: r.Dataset.Relation.String(), UnitNote: sentence(r.Dataset.UnitNote()), Look: sentence(r.Look.Text()),
+		One: w.one(r.Dataset), Presence: r.Dataset.Relation == privacy.AddRemove,
+		RelationMeans: relationWords(w, r.Dataset), Collected: r.Dataset.Collected,
 		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,
-		Charged: charge(r.Guarantee), Meaning: sentence(Meaning(r.Guarantee, r.Dataset)),
-		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local,
-	}
-	if r.Dataset.Population > 0 {
-		v.Population = grouped(r.Dataset.Population)
+		Charged: charge(r.Guarantee), Meaning: sentence(meaning(w, r.Guarantee, r.Dataset)),
+		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local, Stories: story(w, r),
 	}
 	if len(p.whole.Powers) > 0 {
 		v.Caught = roundedUp(p.whole.caught)
 	}
-	v.addReleases(r, values)
+	v.headline(p, r)
+	v.addResults(r, values)
 	v.addDraws(p, r)
 	v.addKept(r)
 	v.addBounds(r)
 	v.addClaims(r)
 	v.addProvenance(r)
 	if !public {
-		v.Budget = newBudgetView(r.Budget)
+		v.Budget = newBudgetView(w, r.Budget)
 	}
 	return v
 }
 
-func relationWords(d Dataset) string {
+func relationWords(w words, d Dataset) string {
 	if d.Relation == privacy.ReplaceOne {
-		return "the number of " + d.Many() + " is public; what is hidden is the values of any one " + d.One()
+		return w.t("relation.values", w.many(d), w.one(d))
 	}
-	return "the number of " + d.Many() + " is secret; what is hidden is whether any one " + d.One() + " is in the table at all"
+	return w.t("relation.presence", w.many(d), w.one(d))
 }
 
 func point(epsilon, delta float64, number func(float64) string) string {
@@ -150,37 +146,6 @@ func point(epsilon, delta float64, number func(float64) string) string {
 
 // charge never quotes an ε without its δ (P2).
 func charge(g Guarantee) string { return point(g.Epsilon, g.Delta, Spent) }
-
-func (v *view) addReleases(r *Report, values map[string]Table) {
-	rows := maxAllRows
-	for i, e := range r.Releases {
-		if i == maxReleases {
-			v.MoreReleases = len(r.Releases) - maxReleases
-			break
-		}
-		one := releaseView{
-			Name: e.Name, From: e.From, Mechanism: e.Mechanism.Name, Version: e.Mechanism.Version, SelfNoising: e.Mechanism.SelfNoising,
-			Sampled: e.From != "table", Meaning: sentence(Meaning(e.Guarantee, r.seenFrom(e.From))), Charged: charge(e.Guarantee),
-			Params: paramsText(e.Params),
-		}
-		one.Errors, one.Notes = errorViews(e.Expected, e.Fields)
-		for _, text := range e.Keys.Text(r.Dataset) {
-			one.Notes = append(one.Notes, sentence(text))
-		}
-		if len(e.Files) > 0 {
-			one.File = e.Files[0].Path
-		}
-		if t, ok := values[e.Name]; ok {
-			one.Values = t.grid(e.Fields, min(maxRows, rows))
-			rows -= min(t.rows(), maxRows, rows)
-		}
-		v.Releases = append(v.Releases, one)
-		v.addColumns(e)
-		if e.Verdict != "" {
-			v.Verdicts = append(v.Verdicts, verdictView{e.Name, sentence(e.Verdict)})
-		}
-	}
-}
 
 // seenFrom is the data set with what is public of it for one draw: only the frame of
 // that draw has columns that a neighbour keeps.
@@ -222,7 +187,6 @@ func paramsText(raw json.RawMessage) string {
 // addColumns says once what columns of the same name and meaning mean.
 func (v *view) addColumns(e Release) {
 	for _, f := range e.Fields {
-		v.Intervals = v.Intervals || f.Name == "noise_low"
 		if f.Doc == "" {
 			continue
 		}
@@ -243,10 +207,10 @@ func (v *view) addDraws(p *Page, r *Report) {
 			break
 		}
 		one := drawView{
-			Name: d.Name, Design: designWords[d.Design], Sampled: d.Design != "full",
+			Name: d.Name, Design: v.words.or("design."+d.Design, d.Design), Sampled: d.Design != "full",
 			Target: point(d.Target.Epsilon, d.Target.Delta, Allowed), Charged: charge(d.Guarantee),
 			Sample: point(d.Sample.Epsilon, d.Sample.Delta, Allowed), Figures: p.draws[d.Name],
-			Epsilon: Allowed(d.Target.Epsilon), SampleEpsilon: Allowed(d.Sample.Epsilon), Verdict: sentence(d.Verdict),
+			Epsilon: Allowed(d.Target.Epsilon), SampleEpsilon: Allowed(d.Sample.Epsilon),
 		}
 		for k, rel := range d.SampleRelations {
 			if k > 0 {
@@ -278,12 +242,12 @@ func (v *view) addProvenance(r *Report) {
 	for _, e := range r.Releases {
 		if m := e.Mechanism; !known[m] {
 			known[m] = true
-			one := mechanismView{Name: m.Name, Version: m.Version, Origin: "plugin of a third party", SHA256: m.SHA256}
+			one := mechanismView{Name: m.Name, Version: m.Version, Origin: v.T("provenance.plugin"), SHA256: m.SHA256}
 			if m.Sandbox != "" {
 				one.Origin += ", sandbox: " + m.Sandbox
 			}
 			if m.Builtin {
-				one.Origin = "built in"
+				one.Origin = v.T("provenance.builtin")
 			}
 			v.Mechanisms = append(v.Mechanisms, one)
 		}
@@ -295,8 +259,8 @@ func (v *view) addProvenance(r *Report) {
 			v.Files = append(v.Files, fileView{e.Name, f.Path, f.SHA256})
 		}
 	}
-	v.Events = append(v.Events, factView{"the whole job", r.Guarantee.EventText})
+	v.Events = append(v.Events, factView{v.T("bounds.job"), r.Guarantee.EventText})
 	for _, d := range r.Draws[:min(len(r.Draws), maxDraws)] {
-		v.Events = append(v.Events, factView{"draw " + d.Name, d.Guarantee.EventText})
+		v.Events = append(v.Events, factView{v.T("bounds.draw", d.Name), d.Guarantee.EventText})
 	}
 }

@@ -116,6 +116,55 @@ func grouped(n int64) string {
 	return sign + text
 }
 
+// rounded prints a released value with the digits that its noise leaves meaningful: the
+// noise keeps two of them. Where the noise is not known there are four.
+func rounded(x, noise float64) string {
+	if !(noise > 0) || math.IsInf(noise, 0) {
+		return thousands(plain(x, 4))
+	}
+	decimals := 1 - int(math.Floor(math.Log10(noise)))
+	if decimals < 0 {
+		step := math.Pow10(-decimals)
+		return thousands(strconv.FormatFloat(math.Round(x/step)*step, 'f', 0, 64))
+	}
+	if decimals > 8 {
+		return plain(x, 4)
+	}
+	return thousands(strconv.FormatFloat(x, 'f', decimals, 64))
+}
+
+// thousands puts thin spaces into the whole part of a number.
+func thousands(text string) string {
+	sign := ""
+	if rest, ok := strings.CutPrefix(text, "-"); ok {
+		sign, text = "−", rest
+	}
+	whole, part, _ := strings.Cut(text, ".")
+	if strings.Contains(text, "e") || len(whole) < 5 {
+		return sign + text
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "\u202f" + whole[i:]
+	}
+	if part != "" {
+		whole += "." + part
+	}
+	return sign + whole
+}
+
+// brief prints a number for an axis or a narrow cell: 12k and 3.4M.
+func brief(x float64) string {
+	switch a := math.Abs(x); {
+	case a >= 9.9995e8:
+		return plain(x/1e9, 3) + "G"
+	case a >= 9.9995e5:
+		return plain(x/1e6, 3) + "M"
+	case a >= 9999.5:
+		return plain(x/1e3, 3) + "k"
+	}
+	return plain(x, 3)
+}
+
 // roundedUp prints a chance that is an upper bound, rounded up to a tenth of a
 // percent.
 func roundedUp(x float64) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -41,17 +40,11 @@ func fill(count, memory int64, dir string) error {
 	if err != nil {
 		return err
 	}
-	sum := 0.0
-	err = u.View(0).Scan(context.Background(), table.ScanOptions{Columns: []string{"x"}}, func(b table.Batch) error {
-		for _, x := range b.Columns[0].Float64 {
-			sum += x
-		}
-		return nil
-	})
+	mean, err := average(u)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d units folded in %.1f s, sum %.0f; %s\n", u.Units(), time.Since(start).Seconds(), sum, peak())
+	fmt.Printf("%d units folded in %.1f s, mean %.2f; %s\n", u.Units(), time.Since(start).Seconds(), mean, peak())
 	if err := u.Close(); err != nil {
 		return err
 	}

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -43,44 +45,62 @@ func folder(memory int64, dir string) (*units.Folder, error) {
 	return units.NewFolder(units.FoldSpec{Null: units.DropNulls, Columns: []units.Fold{sum}, Views: 1, Memory: memory, Dir: dir})
 }
 
-// compare takes turns, so that a change of the machine's speed hits both alike.
+// measured is what something took, in milliseconds. The processor time changes less on a busy machine.
+type measured struct{ wall, work float64 }
+
+// of times a function of this process.
+func of(do func() error) (measured, error) {
+	runtime.GC()
+	var before, after syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
+	start := time.Now()
+	err := do()
+	wall := time.Since(start)
+	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
+	work := after.Utime.Nano() - before.Utime.Nano() + after.Stime.Nano() - before.Stime.Nano()
+	return measured{float64(wall.Microseconds()) / 1e3, float64(work) / 1e6}, err
+}
+
+// compare takes turns, so that a change of the machine's speed hits all alike.
 func compare(path string, runs int, memory int64, dir string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
-	var ours, index, reading, theirs []float64
+	names := []string{"DuckDB, warm", "reading", "fold", "index", "index and cap"}
+	took := make([][]measured, len(names))
 	for range runs {
-		ms, err := duckdb(path)
-		if err != nil {
-			return err
-		}
-		theirs = append(theirs, ms)
-		var mean float64
-		for at, what := range []func() error{
+		for i, what := range []func() error{
+			nil,
 			func() error { return scan(path, func([]table.Values, int) error { return nil }) },
-			func() (err error) { mean, err = fold(path, memory, dir); return err },
-			func() error { return number(path, memory, dir) },
+			func() error { return fold(path, memory, dir) },
+			func() error { return number(path, memory, dir, false) },
+			func() error { return number(path, memory, dir, true) },
 		} {
-			runtime.GC()
-			start := time.Now()
-			if err := what(); err != nil {
+			var m measured
+			if what == nil {
+				m, err = duckdb(path)
+			} else {
+				m, err = of(what)
+			}
+			if err != nil {
 				return err
 			}
-			took := float64(time.Since(start).Microseconds()) / 1e3
-			switch at {
-			case 0:
-				reading = append(reading, took)
-			case 1:
-				ours = append(ours, took)
-			default:
-				index = append(index, took)
-			}
+			took[i] = append(took[i], m)
 		}
-		fmt.Printf("mean %.6f; DuckDB %.0f ms, fold %.0f ms (%.2f), index %.0f ms, reading alone %.0f ms\n", mean, ms, last(ours), last(ours)/ms, last(index), last(reading))
 	}
-	fmt.Printf("medians: DuckDB %.0f ms, fold %.0f ms: %.2f of DuckDB; index %.0f ms: %.2f\n",
-		median(theirs), median(ours), median(ours)/median(theirs), median(index), median(index)/median(theirs))
+	for i, name := range names {
+		ratio := func(get func(m measured) float64) (mid, ratio float64) {
+			var ours, ratios []float64
+			for j, m := range took[i] {
+				ours, ratios = append(ours, get(m)), append(ratios, get(m)/get(took[0][j]))
+			}
+			return median(ours), median(ratios)
+		}
+		wall, walls := ratio(func(m measured) float64 { return m.wall })
+		work, works := ratio(func(m measured) float64 { return m.work })
+		fmt.Printf("%-14s %8.0f ms, %.2f of DuckDB in the same turn; %8.0f ms of processor time, %.2f\n", name, wall, walls, work, works)
+	}
 	return nil
 }
 
@@ -93,21 +113,30 @@ func scan(path string, visit func(columns []table.Values, rows int) error) error
 	return t.Scan(context.Background(), table.ScanOptions{Columns: []string{"id", "x"}}, func(b table.Batch) error { return visit(b.Columns, b.Rows) })
 }
 
-func fold(path string, memory int64, dir string) (mean float64, err error) {
+func fold(path string, memory int64, dir string) error {
 	f, err := folder(memory, dir)
 	if err != nil {
-		return 0, err
+		return err
 	}
+	defer f.Close()
 	if err := scan(path, func(c []table.Values, n int) error { return f.Add(c[0], c[1:], [][]byte{nil}, n) }); err != nil {
-		return 0, err
+		return err
 	}
 	u, err := f.Finish()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer u.Close()
+	mean, err := average(u)
+	if err == nil && !(mean > 0) {
+		err = fmt.Errorf("the mean is %g", mean)
+	}
+	return err
+}
+
+func average(u *units.FoldedUnits) (float64, error) {
 	sum := 0.0
-	err = u.View(0).Scan(context.Background(), table.ScanOptions{Columns: []string{"x"}}, func(b table.Batch) error {
+	err := u.View(0).Scan(context.Background(), table.ScanOptions{Columns: []string{"x"}}, func(b table.Batch) error {
 		for _, x := range b.Columns[0].Float64 {
 			sum += x
 		}
@@ -116,7 +145,8 @@ func fold(path string, memory int64, dir string) (mean float64, err error) {
 	return sum / float64(u.Units()), err
 }
 
-func number(path string, memory int64, dir string) error {
+// number numbers the units, and may keep at most three rows of each.
+func number(path string, memory int64, dir string, capped bool) error {
 	x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: memory, Dir: dir})
 	if err != nil {
 		return err
@@ -125,25 +155,47 @@ func number(path string, memory int64, dir string) error {
 	if err := scan(path, func(c []table.Values, n int) error { return x.Add(c[0], n) }); err != nil {
 		return err
 	}
-	return x.Finish()
+	if err := x.Finish(); err != nil || !capped {
+		return err
+	}
+	source, err := noise.NewSource()
+	if err != nil {
+		return err
+	}
+	c, err := units.NewCapper(x, 1, 3, source)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	cells := make([]int32, 1<<16)
+	for first := int64(0); first < x.Rows(); first += 1 << 16 {
+		if err := c.Add(first, cells[:min(1<<16, x.Rows()-first)]); err != nil {
+			return err
+		}
+	}
+	_, err = c.Finish()
+	return err
 }
 
-// duckdb is the median of several queries of one process, in milliseconds.
-func duckdb(path string) (float64, error) {
-	cmd := exec.Command("node", "duckdb-avg.mjs", path, "x", "5", fmt.Sprint(runtime.GOMAXPROCS(0)), "id")
+// queries is how often one process of DuckDB is asked.
+const queries = 5
+
+// duckdb is the median of several queries of one process, and its processor time for each of them.
+func duckdb(path string) (measured, error) {
+	cmd := exec.Command("node", "duckdb-avg.mjs", path, "x", fmt.Sprint(queries), fmt.Sprint(runtime.GOMAXPROCS(0)), "id")
 	cmd.Dir = "bench"
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
+		return measured{}, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
 	}
 	var q struct {
 		Median float64 `json:"median_ms"`
 	}
-	return q.Median, json.Unmarshal(out, &q)
+	err = json.Unmarshal(out, &q)
+	work := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return measured{q.Median, float64(work.Microseconds()) / 1e3 / queries}, err
 }
-
-func last(x []float64) float64 { return x[len(x)-1] }
 
 func median(x []float64) float64 {
 	x = slices.Sorted(slices.Values(x))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -102,6 +103,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 		},
 	}
 	e.outputFlags(c, "print events as JSON, one a line")
+	e.verboseFlag(c)
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
@@ -192,7 +194,7 @@ func (e *environment) print(a answer) error {
 	case e.json:
 		err = e.line(a)
 	case !e.quiet:
-		err = e.people(e.out, a.WriteText)
+		err = e.people(e.out, e.text(a))
 	}
 	return e.printed(err)
 }
@@ -209,12 +211,20 @@ func (e *environment) report(a answer) error {
 			Outcome answer `json:"outcome"`
 		}{"done", exitDone, a})
 	case !e.quiet:
-		err = e.people(e.out, a.WriteText)
+		err = e.people(e.out, e.text(a))
 	}
 	if err != nil {
 		e.tell(e.errw, "dprelease: the releases are made, but the summary cannot be written\n")
 	}
 	return nil
+}
+
+// text is what an answer prints for a person, with details where they are asked for.
+func (e *environment) text(a answer) func(io.Writer) error {
+	if d, ok := a.(interface{ WriteDetail(io.Writer) error }); ok && e.verbose {
+		return d.WriteDetail
+	}
+	return a.WriteText
 }
 
 // printed turns a failed write of an answer into an exit code.

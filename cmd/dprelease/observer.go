@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -63,9 +64,10 @@ func (l *lines) Observe(ev pipeline.Event) {
 type bars struct {
 	progress *mpb.Progress
 	mu       sync.Mutex
-	total    int      // releases
-	releases *mpb.Bar // nil before the first event
-	draw     *mpb.Bar // nil before the first draw
+	total    int          // releases
+	releases *mpb.Bar     // nil before the first event
+	draw     *mpb.Bar     // nil before the first draw
+	making   atomic.Value // the release that is being made
 }
 
 func newBars(w io.Writer, releases int) *bars {
@@ -81,7 +83,7 @@ func (b *bars) begin() {
 	}
 	b.releases = b.progress.New(int64(b.total), mpb.BarStyle(), mpb.BarPriority(1),
 		mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d")))
+		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Name("  "), decor.Elapsed(decor.ET_STYLE_GO), decor.Any(b.doing)))
 }
 
 // Observe moves the bar that the event is about.
@@ -100,9 +102,17 @@ func (b *bars) Observe(ev pipeline.Event) {
 			b.draw.SetTotal(ev.Total, false)
 			b.draw.SetCurrent(min(ev.Done, ev.Total))
 		}
+	case "release-start":
+		b.making.Store("  " + shortened(ev.Release))
 	case "release-done":
 		b.releases.Increment()
 	}
+}
+
+// doing names the release that is being made.
+func (b *bars) doing(decor.Statistics) string {
+	text, _ := b.making.Load().(string)
+	return text
 }
 
 // share is how much of a bar is done; without a total nothing is known.

@@ -53,6 +53,7 @@ Where the noise depends on the data it is simulated under the assumptions.`,
 	}
 	e.setFlag(c)
 	e.outputFlags(c, "print the plan as one JSON object")
+	e.verboseFlag(c)
 	f := c.Flags()
 	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")
 	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'se<5', 'rmse<5' or 'noise<1'")

@@ -77,6 +77,14 @@ var privateCases = map[string]privateCase{
 			"{name: mean_fixed, from: fixed, mechanism: mean, params: {column: z}",
 			"{name: counts, from: strata, mechanism: count, params: {by: g}",
 			"{name: sums, mechanism: count, params: {sum: x, by: [g, h]}",
+			"{name: total, mechanism: sum, by: [g, h], params: {column: x}",
+			"{name: share, from: some, mechanism: proportion, where: \"z > 3\", by: [h], params: {column: g, values: [a]}",
+			"{name: quotient, mechanism: ratio, params: {numerator: x, denominator: z}",
+			"{name: spread, mechanism: variance, params: {column: x}",
+			"{name: spread_sd, mechanism: sd, by: [h], params: {column: x}",
+			"{name: bars, mechanism: histogram, params: {column: x, edges: [0, 2, 5, 10]}",
+			"{name: people, mechanism: distinct, where: \"x > 5\"",
+			"{name: medians, from: some, mechanism: median, by: [h], params: {column: x}",
 			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
 			"{name: quartiles, from: strata, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
 			"{name: line, mechanism: sgd, params: {model: logistic, target: y, features: [z, h], rows: 400, batch_size: 50, epochs: 2}",
@@ -168,8 +176,8 @@ var (
 	marks = regexp.MustCompile(`[0-9a-f]{16,}|"ledger":\s*"[^"]*"|<dt>Ledger</dt><dd class="digest">[^<]*`)
 	// The released values on a terminal: between the line of a release and its charge.
 	printedValues = regexp.MustCompile(`(?ms)(^\w+: [\w-]+ from \w+\n).*?(\n  charged on)`)
-	// The released values stand in these cells of a page.
-	valueCells = regexp.MustCompile(`(?s)(aria-label="Values of [^"]*">.*?<tbody>).*?(</tbody>)`)
+	// The verdict on a release, beside its values.
+	briefs = regexp.MustCompile(`(?m)^[✗!✓] .*$`)
 )
 
 func observe(t *testing.T, c privateCase, content table.Release) seen {
@@ -195,8 +203,9 @@ func observe(t *testing.T, c privateCase, content table.Release) seen {
 	s := seen{files: map[string]string{}}
 	runs := [][]string{{"run", "--json", "job.yaml"}}
 	if c.words { // the second run finds the releases there
-		runs = [][]string{{"run", "job.yaml"}, {"run", "job.yaml"}, {"run", "--json", "job.yaml"}}
+		runs = [][]string{{"run", "job.yaml"}, {"run", "job.yaml"}, {"run", "-v", "job.yaml"}, {"run", "--json", "job.yaml"}}
 	}
+	var verdicts [][]string
 	for _, args := range runs {
 		cmd := exec.Command(program, args...)
 		cmd.Dir = dir
@@ -205,13 +214,23 @@ func observe(t *testing.T, c privateCase, content table.Release) seen {
 		if err := cmd.Run(); err != nil {
 			t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
 		}
-		lines := strings.Split(printedValues.ReplaceAllString(out.String(), "$1$2"), "\n")
+		if found := briefs.FindAllString(out.String(), -1); len(found) > 0 {
+			verdicts = append(verdicts, found)
+		}
+		text := briefs.ReplaceAllString(printedValues.ReplaceAllString(out.String(), "$1$2"), "VERDICT")
+		lines := strings.Split(text, "\n")
 		if args[1] == "--json" {
 			slices.Sort(lines) // releases of one draw run side by side
 		}
 		s.output += mask(fmt.Sprint(cmd.ProcessState.ExitCode(), "\n", strings.Join(lines, "\n"), errs.String()), dir)
 		s.raw = append(s.raw, append(out.Bytes(), errs.Bytes()...)...)
 	}
+	// What a summary says of the values follows from what is stored: a run that reads no
+	// table says the same.
+	if c.words && (len(verdicts) != 2 || !slices.Equal(verdicts[0], verdicts[1])) {
+		t.Errorf("the summary of a run is not that of what is stored: %q", verdicts)
+	}
+	drawnAgain(t, program, dir)
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(dir, path)
 		if err != nil || d.IsDir() || name == "table.parquet" || name == "job.yaml" || name == "frame.csv" {
@@ -224,7 +243,7 @@ func observe(t *testing.T, c privateCase, content table.Release) seen {
 		s.raw = append(s.raw, b...)
 		switch filepath.Ext(name) {
 		case ".html":
-			s.files[name] = mask(valueCells.ReplaceAllString(string(b), "$1$2"), dir)
+			s.files[name] = "follows from the other files"
 		case ".arrow":
 			s.files[name] = fmt.Sprint(len(b), " bytes")
 		case ".csv":
@@ -247,6 +266,33 @@ func observe(t *testing.T, c privateCase, content table.Release) seen {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// drawnAgain makes the pages of a run again, from its report and its releases alone: if they
+// are the same, nothing else is in them.
+func drawnAgain(t *testing.T, program, dir string) {
+	t.Helper()
+	pages := map[string][]byte{}
+	for range 2 {
+		for _, name := range []string{"report.html", "report-public.html"} {
+			path := filepath.Join(dir, "out", name)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if before, ok := pages[name]; ok && !bytes.Equal(b, before) {
+				t.Errorf("%s has something that is neither in report.json nor in the releases", name)
+			} else if !ok && os.WriteFile(path, nil, 0o644) != nil {
+				t.Fatal("the page cannot be emptied")
+			}
+			pages[name] = b
+		}
+		cmd := exec.Command(program, "report", "out")
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 }
 
 func mask(s, dir string) string {

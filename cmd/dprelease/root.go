@@ -19,6 +19,7 @@ type environment struct {
 	jobs      jobs
 
 	quiet, json bool
+	verbose     bool          // details for people
 	by          string        // who acts
 	set         []string      // values of the job's variables
 	lockWait    time.Duration // for a ledger that others keep locked
@@ -96,6 +97,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
   dprelease account 'relation: add-remove
   event: {gaussian: {sigma: 2}}
   query: {delta: 1e-6}'`,
+		Version:       version().Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
@@ -103,6 +105,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema, init or version")
 		},
 	}
+	root.SetVersionTemplate("dprelease {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -119,4 +122,9 @@ func (e *environment) setFlag(c *cobra.Command) {
 func (e *environment) outputFlags(c *cobra.Command, what string) {
 	c.Flags().BoolVar(&e.json, "json", false, what)
 	c.Flags().BoolVarP(&e.quiet, "quiet", "q", false, "print nothing but problems")
+}
+
+// verboseFlag is the flag of the commands that say more when they are asked.
+func (e *environment) verboseFlag(c *cobra.Command) {
+	c.Flags().BoolVarP(&e.verbose, "verbose", "v", false, "print every draw, event and expected error")
 }

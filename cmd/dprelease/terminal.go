@@ -43,8 +43,33 @@ func (e *environment) people(w io.Writer, write func(io.Writer) error) error {
 	if columns := e.columns(w); columns > 0 {
 		text = prose.Wrap(text, columns)
 	}
+	if e.coloured(w) {
+		text = colours.Replace("\n" + text)[1:]
+	}
 	_, err := io.WriteString(w, text)
 	return err
+}
+
+// colours gives the signs at the beginning of a line a colour. Each sign says the same
+// without it.
+var colours = strings.NewReplacer("\n✗ ", "\n\x1b[31m✗\x1b[0m ", "\n! ", "\n\x1b[33m!\x1b[0m ", "\n✓ ", "\n\x1b[32m✓\x1b[0m ")
+
+// coloured says that a person looks and has nothing against colours: see no-color.org and
+// CLICOLOR.
+func (e *environment) coloured(w io.Writer) bool {
+	value := func(name string) string {
+		v, _ := e.getenv(name)
+		return v
+	}
+	switch forced := value("CLICOLOR_FORCE"); {
+	case value("NO_COLOR") != "":
+		return false
+	case forced != "" && forced != "0":
+		return true
+	case value("CLICOLOR") == "0" || value("TERM") == "dumb":
+		return false
+	}
+	return isTerminal(w)
 }
 
 // graphic takes out what a terminal would obey and not show: names, notes and values

@@ -35,6 +35,8 @@ func language() kind[Job] {
 			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required()),
+		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
+			"What the report says of itself. These are words: they change no release, and a job with other words is the same job"),
 	)
 }
 
@@ -123,6 +125,26 @@ func output() kind[Output] {
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
 	)
+}
+
+func publication() kind[Publication] {
+	return object(
+		key("title", headline(), func(p *Publication) *string { return &p.Title },
+			"The title of the report. Without it the report is called like the job", example("School performance in California")),
+		key("publisher", headline(), func(p *Publication) *string { return &p.Publisher },
+			"Who publishes it", example("Department of Education")),
+		key("period", headline(), func(p *Publication) *string { return &p.Period },
+			"The time that the figures are about", example("School year 1999/2000")),
+		key("contact", headline(), func(p *Publication) *string { return &p.Contact },
+			"Whom readers may ask", example("statistics@example.org")),
+		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
+			"The language of the report’s page", otherwise("en")),
+	)
+}
+
+// headline is one line of text.
+func headline() kind[string] {
+	return pattern("1 to 200 characters on one line", `^[^\x00-\x1f\x7f]{1,200}$`)
 }
 
 func relation() kind[privacy.Relation] {

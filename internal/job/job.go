@@ -29,6 +29,8 @@ type Job struct {
 	// Sandbox says how mechanisms are confined: one of Sandboxes.
 	Sandbox string
 	Output  Output
+	// Publication is what the report says of itself, nil where the job says nothing.
+	Publication *Publication
 	// Variables are those that the job declares, with the values that they have in it. They
 	// are replaced already.
 	Variables []Variable
@@ -222,6 +224,9 @@ type Approval struct {
 	Names       []string // what the columns of its results may be called
 	Texts       []string // its other words that may reach a report
 }
+
+// Publication holds the words of a report.
+type Publication struct{ Title, Publisher, Period, Contact, Language string }
 
 // Output says where the releases go.
 type Output struct {

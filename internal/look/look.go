@@ -125,6 +125,9 @@ func (l *Look) size(j *job.Job) {
 
 // declaredText is what a job says of a column.
 func declaredText(c job.Column) string {
+	if c.Plain() {
+		return string(c.Type) + ", for expressions"
+	}
 	if c.Type == job.Number {
 		return fmt.Sprintf("number from %s to %s", job.FormatAmount(c.Lower), job.FormatAmount(c.Upper))
 	}

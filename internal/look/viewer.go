@@ -91,6 +91,9 @@ func (v *viewer) want(name string) int {
 func (v *viewer) declare() {
 	used := v.plan.Columns()
 	for _, c := range v.plan.Job.Dataset.Columns {
+		if c.Derived != nil || c.Lookup != nil {
+			continue // it is computed, and not in the table
+		}
 		out := LookColumn{Name: c.Name, Declared: declaredText(c), holds: c.Type}
 		column, ok := v.stored(c.Name)
 		switch fits, why := run.Suits(c, column); {
@@ -111,7 +114,11 @@ func (v *viewer) declare() {
 			}
 			all := c
 			all.Missing, all.Outside = job.Handling{Rule: job.Drop}, job.Handling{Rule: job.Drop}
-			v.columns = append(v.columns, viewedColumn{at: v.want(c.Name), prep: run.NewPreparer(all), out: len(v.look.Columns)})
+			prep := &run.Preparer{Column: all}
+			if !c.Plain() {
+				prep = run.NewPreparer(all)
+			}
+			v.columns = append(v.columns, viewedColumn{at: v.want(c.Name), prep: prep, out: len(v.look.Columns)})
 		}
 		v.look.Columns = append(v.look.Columns, out)
 	}
@@ -187,6 +194,14 @@ func (v *viewer) visit(b table.Batch) error {
 	for i, c := range v.columns {
 		out := &v.look.Columns[c.out]
 		out.Unread += int64(b.Columns[c.at].Unread)
+		if c.prep.Column.Plain() {
+			for row := range b.Rows {
+				if v := &b.Columns[c.at]; v.Null(row) || v.Float64 != nil && v.Float64[row] != v.Float64[row] {
+					out.Missing++
+				}
+			}
+			continue
+		}
 		if c.prep.Column.Type == job.Number {
 			if err := c.bounds(b.Columns[c.at], b.Rows, out); err != nil {
 				return err
@@ -283,7 +298,7 @@ func (v *viewer) say() {
 	for _, c := range v.columns {
 		out := v.look.Columns[c.out]
 		declared, _ := v.plan.Job.Dataset.Column(out.Name)
-		if !slices.Contains(used, out.Name) {
+		if !slices.Contains(used, out.Name) || declared.Plain() { // expressions take what is missing as it is
 			continue
 		}
 		if out.Missing > 0 && declared.Missing.Rule == job.Refuse {

@@ -31,6 +31,9 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
+	if w := j.Publication; w != nil {
+		r.Publication = &report.Publication{Title: w.Title, Publisher: w.Publisher, Period: w.Period, Contact: w.Contact, Language: w.Language}
+	}
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
 		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
@@ -141,8 +144,9 @@ func verdict(efficiency float64) string {
 }
 
 // compared says what sampling did to the accuracy of one release: expected are its
-// errors, in the order of the plan's.
-func compared(r *plan.Release, rate float64, expected []report.ExpectedError) string {
+// errors, in the order of the plan's. The number is its noise over that of the full table,
+// 0 where that is not known.
+func compared(r *plan.Release, rate float64, expected []report.ExpectedError) (string, float64) {
 	for i, e := range r.Plan.Errors {
 		if i >= len(r.Full) || !(e.NoiseSD > 0) || !(r.Full[i].NoiseSD > 0) {
 			continue
@@ -155,13 +159,13 @@ func compared(r *plan.Release, rate float64, expected []report.ExpectedError) st
 		switch {
 		case times > 1.005:
 			return fmt.Sprintf("%s made the noise %.3g times larger than the full table would have needed (%.4g), and adds %s: the full table would have been more accurate",
-				sampling, times, r.Full[i].NoiseSD, own)
+				sampling, times, r.Full[i].NoiseSD, own), times
 		case times < 0.995:
-			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own)
+			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own), times
 		}
-		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own)
+		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own), times
 	}
-	return ""
+	return "", 0
 }
 
 // ownError is the error of drawing a sample, in words.
@@ -207,7 +211,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 			rate = a.Rate
 		}
 	}
-	entry.Verdict = compared(r, rate, entry.Expected)
+	entry.Verdict, entry.NoiseRatio = compared(r, rate, entry.Expected)
 	for _, f := range fields(r.Output()) {
 		if !d.Withheld(j, f.Name) {
 			entry.Fields = append(entry.Fields, f)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -27,8 +28,59 @@ type Summary struct {
 	Results map[string]sdk.Result
 }
 
-// WriteText prints a summary for a person.
+// shownReleases is how many releases the short summary names, the worst first.
+const shownReleases = 5
+
+// WriteText prints what a person wants to know after a run, in some ten lines.
 func (o *Summary) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if o.Already {
+		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s", o.Unmade)
+	}
+	writeUseless(b, &o.Report)
+	writeBriefs(b, report.Briefs(&o.Report, ValuesOf(o.Results)), shownReleases)
+	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
+	Line(b, 0, "meaning", success(&o.Report))
+	if weak := report.Caution(o.Report.Guarantee, o.Report.Dataset); weak != "" {
+		Line(b, 0, "caution", weak)
+	}
+	if r := o.Report.Budget; r != nil && len(r.Amounts) > 0 {
+		Line(b, 0, "budget left", accountLine(r.Amounts[0]))
+	}
+	if o.Made != "" {
+		Line(b, 0, "ledger", o.Made)
+	}
+	if text := o.Report.Look.Text(); text != "" {
+		Line(b, 0, "private look", text)
+	}
+	Line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (-v prints the details)")
+	return b.Flush()
+}
+
+// success says the guarantee as the chance of an attacker.
+func success(r *report.Report) string {
+	return "whoever guesses about one " + r.Dataset.One() + ", right one time in two before, is right at most " + report.InHundred(r.Guarantee) + " times in 100 after"
+}
+
+// signs begin the line of a release; a terminal gives them a colour.
+var signs = map[string]string{"poor": "✗", "fair": "!", "good": "✓"}
+
+// writeBriefs prints a line for each release.
+func writeBriefs(b *bufio.Writer, all []report.Brief, most int) {
+	name, label := 0, 0
+	for _, one := range all[:min(len(all), most)] {
+		name, label = max(name, len(one.Release)), max(label, utf8.RuneCountInString(one.Label))
+	}
+	for _, one := range all[:min(len(all), most)] {
+		fmt.Fprintf(b, "%s %-*s  %-*s  %s\n", signs[one.Grade], name, one.Release, label, one.Label, OneLine(one.Values))
+	}
+	if n := len(all) - most; n > 0 {
+		fmt.Fprintf(b, "  and %d more %s\n", n, plural(int64(n), "release", "releases"))
+	}
+}
+
+// WriteDetail prints everything that the report says in words.
+func (o *Summary) WriteDetail(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	if o.Already {
 		fmt.Fprintf(b, "already released: nothing was drawn and nothing was debited\n%s\n", o.Unmade)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
@@ -18,10 +19,51 @@ func pointText(p privacy.Point, number func(float64) string) string {
 	return "ε " + number(p.Epsilon) + ", δ " + number(p.Delta)
 }
 
-// WritePlan prints the report of a plan for a person.
+// WritePlan prints what a plan costs and promises, a row for each release.
 func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	b := bufio.NewWriter(w)
 	writeUseless(b, r)
+	writeHead(b, r)
+	byName := map[string]report.Brief{}
+	for _, one := range report.Briefs(r, nil) {
+		byName[one.Release] = one
+	}
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\n  release\tfrom\tmechanism\tcharged on the population\tnoise (95 of 100)\tverdict")
+	for _, e := range r.Releases {
+		one := byName[e.Name]
+		noise := one.Noise
+		if noise == "" {
+			noise = "–"
+		}
+		fmt.Fprintf(t, "%s %s\t%s\t%s\t%s\t%s\t%s\n", signs[one.Grade], e.Name, e.From, e.Mechanism.Name,
+			pointText(privacy.Point{Epsilon: e.Guarantee.Epsilon, Delta: e.Guarantee.Delta}, report.Spent), noise, one.Label)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, d := range r.Draws {
+		writeKept(b, d.Kept)
+	}
+	writeTotal(b, r, limit)
+	fmt.Fprintln(b, "\n-v prints every draw, event and expected error")
+	return b.Flush()
+}
+
+// WritePlanDetail prints the report of a plan for a person.
+func WritePlanDetail(w io.Writer, r *report.Report, limit ledger.Limit) error {
+	b := bufio.NewWriter(w)
+	writeUseless(b, r)
+	writeHead(b, r)
+	for _, d := range r.Draws {
+		writeDraw(b, r, d)
+	}
+	writeTotal(b, r, limit)
+	return b.Flush()
+}
+
+// writeHead says what the plan is about.
+func writeHead(b *bufio.Writer, r *report.Report) {
 	fmt.Fprintf(b, "job %s on %s: %s", r.Job.Name, r.Dataset.ID, r.Dataset.Relation)
 	if r.Dataset.Population > 0 {
 		fmt.Fprintf(b, ", %d %s", r.Dataset.Population, r.Dataset.Many())
@@ -31,11 +73,6 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 		fmt.Fprintf(b, "the table is itself a sample: %s\n", r.Dataset.Collected)
 		writeKept(b, r.Collection)
 	}
-	for _, d := range r.Draws {
-		writeDraw(b, r, d)
-	}
-	writeTotal(b, r, limit)
-	return b.Flush()
 }
 
 // writeUseless says first which releases are not worth their price.
@@ -193,6 +230,11 @@ func Line(b *bufio.Writer, indent int, label, text string) {
 // one for each order.
 const shownAmounts = 3
 
+// accountLine is what an account holds after a job.
+func accountLine(a report.Amount) string {
+	return fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left)
+}
+
 func writeAccount(b *bufio.Writer, r *report.Budget) {
 	if r == nil {
 		return
@@ -212,7 +254,7 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 		after = "this slice after it, "
 	}
 	for _, a := range r.Amounts[:min(len(r.Amounts), shownAmounts)] {
-		Line(b, 2, after+a.Unit, fmt.Sprintf("%s of %s spent, %s left", a.Spent, a.Limit, a.Left))
+		Line(b, 2, after+a.Unit, accountLine(a))
 	}
 	if n := len(r.Amounts) - shownAmounts; n > 0 {
 		Line(b, 2, "", fmt.Sprintf("and %d more orders; one that is left is enough", n))

@@ -151,7 +151,7 @@ func (f *csvFile) header(text []byte) (int, error) {
 			c = unusable(name, "it has no name")
 		case seen[name]:
 			at, column := r.FieldPos(i)
-			return 0, f.place(CodeCorrupt, at, column, "two columns are called "+name)
+			return 0, f.place(CodeCorrupt, at, column, "a column in front of this one has the same name") // which may be a value, where there is no header (P20)
 		case k == Timestamp:
 			c.Kind, c.Unit = k, Microsecond
 		case k == Float || k == Bool || k == Date:

@@ -25,6 +25,32 @@ func TestSplitter(t *testing.T) {
 	}
 }
 
+// No text makes opening or scanning panic; all rows come out, or an Error.
+func FuzzCSV(f *testing.F) {
+	f.Add([]byte("a,b\n1,\"x\ny\"\n"), ",")
+	f.Add([]byte("\xef\xbb\xbfa;b\r\n1,5;2024-02-29\r\n\r\n;\r\n"), ";")
+	f.Add(packed([]byte("a|b\n1|2\n")), "|")
+	f.Fuzz(func(t *testing.T, text []byte, delimiter string) {
+		path := temp(t, "t.csv", text)
+		spec := Spec{Path: path, Format: FormatCSV, CSV: CSV{Kinds: map[string]Kind{"a": Float, "b": Date}, Missing: []string{delimiter}}}
+		for _, r := range delimiter {
+			spec.CSV.Delimiter = r
+		}
+		tab, err := Open(t.Context(), spec)
+		if onlyOurs(err) != nil {
+			t.Fatal(err)
+		}
+		if err != nil {
+			return
+		}
+		defer tab.Close()
+		if cells, _ := scanCSV(t, tab, ScanOptions{Columns: tab.Usable()}); len(tab.Usable()) > 0 && int64(len(cells)) != tab.Rows() {
+			t.Fatalf("%d rows of %d", len(cells), tab.Rows())
+		}
+		must(tab.Fingerprint(t.Context(), tab.Usable(), Key{}))
+	})
+}
+
 func FuzzSplitter(f *testing.F) {
 	f.Add([]byte("a,b\n\"c\nd\",\"\"\n"), uint8(3))
 	f.Add([]byte("a,\"b\n\"c\nd\",\"\"\n\n\r\n"), uint8(1))

@@ -216,7 +216,7 @@ func TestCSVRefusals(t *testing.T) {
 		"not UTF-8 in the header":  {"a,\xe9\n1,2\n", "", CodeCorrupt, ":1:3: it is not UTF-8 text"},
 		"UTF-16":                   {"\xff\xfea\x00,\x00b\x00\n\x00", "", CodeCorrupt, ":1:1: it is not UTF-8 text"},
 		"a zero byte":              {"a,b\n1,2\nse\x00cret,2\n", "", CodeCorrupt, ":3:3: it is not UTF-8 text"},
-		"two columns of one name":  {"a, b ,b\n1,2,3\n", "", CodeCorrupt, ":1:7: two columns are called b"},
+		"two columns of one name":  {"a, b ,b\n1,2,3\n", "", CodeCorrupt, ":1:7: a column in front of this one has the same name"},
 		"the delimiter is another": {"id;age;sex\n1;2,5;m\n", "", CodeUnsupported, `:1:3: the delimiter is ',', and the header holds none but ';': say dataset.source.delimiter`},
 		"a comma for a tab":        {"id,age\n1,2\n", "\t", CodeUnsupported, `:1:3: the delimiter is '\t', and the header holds none but ','`},
 		"another one, and quotes":  {"\"id\";\"age\"\n1;2,5\n", "", CodeCorrupt, ":1:5: the delimiter is ',', and ';' stands behind a field in quotes"},

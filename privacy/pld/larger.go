@@ -3,13 +3,14 @@ package pld
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // worse is a pair whose profile is the larger of those of a and b, in each direction.
 type worse struct{ a, b node }
 
 // Larger dominates two mechanisms of which one is run: neighbours of one kind have the
-// pair of a, those of another kind the pair of b. Its lower bound is that of a.
+// pair of a, those of another kind the pair of b. Its lower bound is that of one of them.
 //
 // # Contract
 //
@@ -18,8 +19,8 @@ type worse struct{ a, b node }
 func Larger(a, b Mechanism) Mechanism {
 	return build(a, func(a node) Mechanism {
 		return build(b, func(b node) Mechanism {
-			if a.key() == b.key() {
-				return a
+			if c, ok := b.(composition); ok && slices.ContainsFunc(c.terms, func(t term) bool { return t.count >= 1 && t.node.key() == a.key() }) || a.key() == b.key() {
+				return b // which runs a, and more
 			}
 			return worse{a, b}
 		})

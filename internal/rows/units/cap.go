@@ -63,7 +63,7 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 
 func (c *Capper) newLane(source int, every int64) *capLane {
 	return &capLane{keys: c.index.set.keys, source: c.sources[source], groups: c.groups, rows: c.rows, every: every,
-		heads: make([]uint32, c.index.Units()/every+1), slotTable: slotTable{slots: make([]uint64, 1<<6)}}
+		heads: make([]uint32, c.index.Units()/every+1), slotTable: slotTable{slots: make([]uint64, 1<<6)}, rowsNow: make([]cappedRow, 0, cappedRows)}
 }
 
 // Add takes the cells of rows, from a row of the table on: -1 is in no cell, and is not kept. Calls come in the order of

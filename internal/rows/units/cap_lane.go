@@ -1,6 +1,10 @@
 package units
 
-import "github.com/dprelease/dprelease/internal/noise"
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/internal/noise"
+)
 
 // capLane caps some of the units: those of one goroutine, or of one partition.
 type capLane struct {
@@ -13,30 +17,36 @@ type capLane struct {
 	pairs  []cappedPair
 	heads  []uint32 // for each unit, by its number over every, its last pair, plus one
 	pool   []int64  // the second and further rows that pairs keep
-	chunks []cappedRow
+
+	rowsNow []cappedRow
 }
 
 // cappedPair is a unit in a cell: a reservoir of its rows there.
 type cappedPair struct {
 	seen  uint64 // rows so far
 	first int64  // the first place of the reservoir
-	at    int    // where the others are in the pool,
-	room  uint32 // and how many there is room for
+	at    uint32 // where the others are in the pool
 	next  uint32 // another pair of the unit, plus one
 	unit  int32
 	cell  int32
 }
 
-const cappedPairBytes = 40
+const cappedPairBytes = 32
 
-// cappedRow is a row of the chunk.
+// cappedRow is a row that waits for its pair.
 type cappedRow struct {
-	hash       uint64
-	off        uint32
-	unit, cell int32
+	hash, touched uint64
+	row           int64
+	unit, cell    int32
 }
 
+// cappedRows is how many rows wait at once: their pairs fit in a core's cache.
+const cappedRows = 256
+
 func (l *capLane) bytes() int64 {
+	if len(l.pool) > math.MaxUint32/2 || len(l.pairs) > math.MaxUint32/2 {
+		return math.MaxInt64 / 1024 // there are no more places to name
+	}
 	return 8*int64(len(l.slots)) + cappedPairBytes*int64(cap(l.pairs)) + 4*int64(len(l.heads)) + 8*int64(cap(l.pool))
 }
 
@@ -46,20 +56,42 @@ func (l *capLane) hash(unit, cell int32) uint64 {
 
 // chunk adds the rows of a chunk that belong to the lane.
 func (l *capLane) chunk(first int64, units, cells []int32, lane int) {
-	l.chunks = l.chunks[:0]
 	for i, unit := range units {
-		if unit >= 0 && cells[i] >= 0 && int(uint32(unit)%uint32(l.every)) == lane {
-			l.chunks = append(l.chunks, cappedRow{l.hash(unit, cells[i]), uint32(i), unit, cells[i]})
+		if unit < 0 || cells[i] < 0 || int(uint32(unit)%uint32(l.every)) != lane {
+			continue
+		}
+		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cells[i]), row: first + int64(i), unit: unit, cell: cells[i]}); len(l.rowsNow) == cap(l.rowsNow) {
+			l.addRows()
 		}
 	}
-	for _, r := range l.chunks {
-		l.add(r.hash, first+int64(r.off), r.unit, r.cell)
+	l.addRows()
+}
+
+// addRows adds some rows. As in unitSet.findRows, it waits for many places in memory at once.
+func (l *capLane) addRows() {
+	mask := uint64(len(l.slots) - 1)
+	for i := range l.rowsNow {
+		l.rowsNow[i].touched = l.slots[l.rowsNow[i].hash&mask]
 	}
+	for i := range l.rowsNow {
+		h := l.rowsNow[i].hash
+		at := h & mask
+		for l.slots[at] != 0 && (l.slots[at]^h)&tagMask != 0 {
+			at = (at + 1) & mask
+		}
+		if place := l.slots[at]; place != 0 {
+			l.rowsNow[i].touched = l.pairs[place&slotUnit-1].seen
+		}
+	}
+	for i := range l.rowsNow {
+		l.add(&l.rowsNow[i])
+	}
+	l.rowsNow = l.rowsNow[:0]
 }
 
 // add puts a row into the reservoir of its unit and cell: the n-th row takes one of r places with probability r/n.
-func (l *capLane) add(hash uint64, row int64, unit, cell int32) {
-	p := l.pair(hash, unit, cell)
+func (l *capLane) add(r *cappedRow) {
+	p := l.pair(r.hash, r.unit, r.cell)
 	p.seen++
 	place := p.seen - 1
 	if p.seen > uint64(l.rows) {
@@ -67,28 +99,27 @@ func (l *capLane) add(hash uint64, row int64, unit, cell int32) {
 			return
 		}
 	}
-	l.put(p, int(place), row)
+	l.put(p, int(place), r.row)
 }
 
-// put sets a place of a reservoir.
+// put sets a place of a reservoir. Places are filled in turn.
 func (l *capLane) put(p *cappedPair, place int, row int64) {
 	if place == 0 {
 		p.first = row
 		return
 	}
-	if place > int(p.room) {
-		room := min(l.rows-1, max(1, 2*int(p.room)))
+	if full := place - 1; p.seen == uint64(place)+1 && full&(full-1) == 0 { // 0, 1, 2, 4 … other places are full
 		at := len(l.pool)
-		l.pool = append(l.pool, l.pool[p.at:p.at+int(p.room)]...)
-		l.pool = append(l.pool, make([]int64, room-int(p.room))...)
-		p.at, p.room = at, uint32(room)
+		l.pool = append(l.pool, l.pool[p.at:int(p.at)+full]...)
+		l.pool = append(l.pool, make([]int64, min(l.rows-1, max(1, 2*full))-full)...)
+		p.at = uint32(at)
 	}
-	l.pool[p.at+place-1] = row
+	l.pool[int(p.at)+place-1] = row
 }
 
 // kept returns the rows of a reservoir.
 func (l *capLane) kept(p *cappedPair) (first int64, others []int64) {
-	return p.first, l.pool[p.at : p.at+int(min(p.seen, uint64(l.rows)))-1]
+	return p.first, l.pool[p.at : int(p.at)+int(min(p.seen, uint64(l.rows)))-1]
 }
 
 // pair finds a unit in a cell, or makes it.
@@ -185,11 +216,12 @@ func (l *capLane) resume(record []uint64) {
 	unit, cell := int32(record[0]>>32), int32(uint32(record[0]))
 	hash := l.hash(unit, cell)
 	if record[1]&suspended == 0 {
-		l.add(hash, int64(record[1]), unit, cell)
+		l.add(&cappedRow{hash: hash, row: int64(record[1]), unit: unit, cell: cell})
 		return
 	}
 	p := l.pair(hash, unit, cell)
 	for i, row := range record[3:] {
+		p.seen++
 		l.put(p, i, int64(row))
 	}
 	p.seen = record[2]

@@ -241,7 +241,7 @@ func TestCapKeepsWhatItMay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, memory := range []int64{1, 40_000, 1 << 20, 1 << 26} {
+		for _, memory := range []int64{1, 40_000, 1 << 18, 1 << 26} {
 			x.spec.Memory, x.spec.Dir = memory, t.TempDir()
 			c, err := NewCapper(x, k, most, source)
 			if err != nil {
@@ -256,7 +256,7 @@ func TestCapKeepsWhatItMay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if memory <= 1<<20 && c.parts == nil || memory > 1<<20 && c.parts != nil {
+			if memory <= 1<<18 && c.parts == nil || memory > 1<<18 && c.parts != nil {
 				t.Errorf("memory %d has the wrong path", memory)
 			}
 			kept, err := c.Finish()

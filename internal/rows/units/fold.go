@@ -83,6 +83,7 @@ type Folder struct {
 	spec    FoldSpec
 	set     *unitSet
 	tally   [shards]tally
+	width   int // words of a record
 	folds   []cell
 	passed  []int          // for each view, the word that says that a row passed; view 0 has none
 	columns []sortedColumn // of the chunk
@@ -110,20 +111,20 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 			return nil, err
 		}
 	}
-	stride := ownWords
+	f.width = ownWords
 	for v := range spec.Views {
 		if v > 0 {
-			f.passed[v] = stride
-			stride++
+			f.passed[v] = f.width
+			f.width++
 		}
 		for i := range spec.Columns {
 			if c := &spec.Columns[i]; len(c.Views) == 0 || slices.Contains(c.Views, v) {
-				f.folds = append(f.folds, newCell(c, v, i, stride))
-				stride += f.folds[len(f.folds)-1].words()
+				f.folds = append(f.folds, newCell(c, v, i, f.width))
+				f.width += f.folds[len(f.folds)-1].words()
 			}
 		}
 	}
-	f.set = newUnitSet(spec.Null, stride)
+	f.set = newUnitSet(spec.Null, f.width)
 	return f, nil
 }
 

@@ -265,3 +265,44 @@ func scanPicked(t *testing.T, u *FoldedUnits, units int64) {
 		t.Errorf("%d units were picked", len(seen))
 	}
 }
+
+// A text is known by its bytes: neither its code, nor its dictionary's name, nor the dictionary's length says who it is.
+func TestAUnitIsItsText(t *testing.T) {
+	x := must(NewIndex(IndexSpec{Null: DropNulls}))
+	for _, b := range []struct {
+		id    uint64
+		dict  []string
+		codes []int32
+	}{
+		{0, []string{"a", "b"}, []int32{0, 1, 0}},
+		{0, []string{"b", "a "}, []int32{0, 1, -1}}, // the same length, and no name
+		{7, []string{"c", "a"}, []int32{1, 0, 1}},
+		{7, []string{"a", "c"}, []int32{0, 1, 0}}, // not the dictionary of that name
+		{8, []string{"a", "a", "A"}, []int32{0, 1, 2}},
+	} {
+		if err := x.Add(table.Values{Codes: b.codes, Dict: b.dict, DictID: b.id}, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]int32, 15)
+	if err := errors.Join(x.Finish(), x.Numbers(0, got)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int32{0, 1, 0, 1, 2, -1, 0, 3, 0, 0, 3, 0, 0, 0, 4}; !slices.Equal(got, want) || x.Units() != 5 || x.NullRows() != 1 {
+		t.Errorf("units %v instead of %v", got, want)
+	}
+}
+
+// A panic of a goroutine is one of the caller's, who says nothing of it (P20).
+func TestAPanicComesBack(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("the panic was lost")
+		}
+	}()
+	parallel(8, func(i int) {
+		if i == 5 {
+			panic("out of range")
+		}
+	})
+}

@@ -30,7 +30,7 @@ func (f *Folder) spill() (err error) {
 		}
 		f.parts = make([]partition, shards)
 	}
-	record := make([]uint64, f.stride())
+	record := make([]uint64, f.width)
 	var counts []uint64
 	for i := range f.parts {
 		p, s, t := &f.parts[i], &f.set.shards[i], &f.tally[i]
@@ -66,8 +66,6 @@ func (f *Folder) spill() (err error) {
 	return nil
 }
 
-func (f *Folder) stride() int { return f.set.shards[0].records.stride }
-
 // follow copies the counts that follow a spilled unit.
 func (f *Folder) follow(from *partReader, to *partition, record []uint64) error {
 	return f.counts(from, record, func(_ int, code, n uint64) error {
@@ -102,8 +100,8 @@ func (f *Folder) settle(p *partition, depth int) (runs []partition, err error) {
 	if p.records == 0 {
 		return nil, nil
 	}
-	if p.records > 1 && depth < deepest && !p.fits(f.stride(), tableShare(f.spec.Memory)) {
-		parts, err := p.divide(k, f.stride(), depth, f.follow)
+	if p.records > 1 && depth < deepest && !p.fits(f.width, tableShare(f.spec.Memory)) {
+		parts, err := p.divide(k, f.width, depth, f.follow)
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +118,7 @@ func (f *Folder) settle(p *partition, depth int) (runs []partition, err error) {
 	s.reset()
 	*t = tally{}
 	s.reserve(k, int(p.records))
-	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, f.stride())}
+	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, f.width)}
 	for range p.records {
 		if err := r.readUnit(k, &u); err != nil {
 			return nil, err

@@ -67,17 +67,17 @@ func (s *unitShard) findSpilled(k *keyer, u *spilled) uint32 {
 }
 
 // fits says whether the units of a partition fit in memory at once.
-func (p *partition) fits(stride int, memory int64) bool {
-	return p.records*(8*int64(stride)+24)+p.extra <= memory // slots are a third full at least
+func (p *partition) fits(width int, memory int64) bool {
+	return p.records*(8*int64(padded(width))+24)+p.extra <= memory // slots are a third full at least
 }
 
 // divide divides a partition by the bits of hashes at a depth. Follow copies what follows a unit.
-func (p *partition) divide(k *keyer, stride, depth int, follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
+func (p *partition) divide(k *keyer, width, depth int, follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
 	parts := make([]partition, shards)
 	for i := range parts {
 		parts[i].disk = p.disk
 	}
-	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, stride)}
+	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, width)}
 	for range p.records {
 		if err := r.readUnit(k, &u); err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ var (
 
 var errShape = errors.New("units: a column does not have the shape that was declared") // the caller's mistake
 
-// parallel calls do for every i below n, on all processors.
+// parallel calls do for every i below n, on all processors. A panic of do is one of the caller's.
 func parallel(n int, do func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {
@@ -40,14 +40,23 @@ func parallel(n int, do func(i int)) {
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	var failed atomic.Pointer[any]
 	for range workers {
 		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					failed.Store(&p)
+				}
+			}()
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				do(i)
 			}
 		})
 	}
 	wg.Wait()
+	if p := failed.Load(); p != nil {
+		panic(*p)
+	}
 }
 
 // bit reads a bitmap as table.Values.Valid has it: least significant bit first, and nil for all ones.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"unsafe"
 
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -122,7 +123,7 @@ func (k *keyer) find(v *table.Values, first, from, to int) {
 	switch {
 	case v.Codes != nil:
 		for i, c := range v.Codes[first+from : first+to] {
-			if int(c) < len(k.texts) { // the place of a null holds zero, and a dictionary may be empty
+			if uint32(c) < uint32(len(k.texts)) { // the place of a null holds zero, and a dictionary may be empty
 				words[i] = k.texts[c]
 			}
 		}
@@ -144,7 +145,7 @@ func (k *keyer) sort(s *stretch, v *table.Values, first, from, to int) {
 	s.from, s.missing = from, 0
 	for i := from; i < to; i++ {
 		entry, word := uint32(i), k.read[i]
-		if !bit(v.Valid, first+i) || v.Float64 != nil && v.Float64[first+i] != v.Float64[first+i] {
+		if !bit(v.Valid, first+i) || v.Float64 != nil && v.Float64[first+i] != v.Float64[first+i] || v.Codes != nil && v.Codes[first+i] < 0 {
 			s.missing++
 			if k.nulls != OwnNulls {
 				continue
@@ -182,7 +183,7 @@ func sortColumn[T any](k *keyer, s *stretch, dst []T, value func(off int) T) {
 
 // hashDict hashes the texts of a dictionary once.
 func (k *keyer) hashDict(v *table.Values) {
-	if k.texts != nil && k.dictID == v.DictID && len(k.dict) == len(v.Dict) {
+	if v.DictID != 0 && k.dictID == v.DictID && len(k.dict) == len(v.Dict) && unsafe.SliceData(k.dict) == unsafe.SliceData(v.Dict) {
 		return
 	}
 	k.dict, k.dictID = v.Dict, v.DictID

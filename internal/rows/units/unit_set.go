@@ -1,6 +1,10 @@
 package units
 
-import "github.com/dprelease/dprelease/internal/table"
+import (
+	"sync/atomic"
+
+	"github.com/dprelease/dprelease/internal/table"
+)
 
 // The first words of a unit's record.
 const (
@@ -91,17 +95,30 @@ func (s *unitShard) reset() {
 
 // unitSet finds the units of rows.
 type unitSet struct {
-	keys    *keyer
-	shards  [shards]unitShard
-	row     int64    // rows so far
-	nums    []uint32 // the units of the chunk's sorted rows
-	touched []uint64 // what a first look at them found
+	keys   *keyer
+	shards [shards]unitShard
+	row    int64    // rows so far
+	nums   []uint32 // the units of the chunk's sorted rows
+	hashes []uint64 // and their hashes
+	seen   atomic.Uint64
 }
 
-func newUnitSet(nulls NullUnits, stride int) *unitSet {
+// padded is the number of words in which a record of some words is kept: small ones do not lie across two lines of a
+// core's cache.
+func padded(width int) int {
+	switch {
+	case width == 3:
+		return 4
+	case width > 4 && width < 8:
+		return 8
+	}
+	return width
+}
+
+func newUnitSet(nulls NullUnits, width int) *unitSet {
 	u := &unitSet{keys: newKeyer(nulls)}
 	for i := range u.shards {
-		u.shards[i].records.stride = stride
+		u.shards[i].records.stride = padded(width)
 	}
 	return u
 }
@@ -135,7 +152,7 @@ func (u *unitSet) free() {
 
 // split sorts the rows of a chunk: see keyer.
 func (u *unitSet) split(unit *table.Values, first, rows int, also func(s *stretch)) error {
-	u.nums, u.touched = fit(u.nums, rows), fit(u.touched, rows)
+	u.nums, u.hashes = fit(u.nums, rows), fit(u.hashes, rows)
 	return u.keys.split(unit, first, rows, also)
 }
 
@@ -162,23 +179,30 @@ func (u *unitSet) found(shard int, visit func(s *unitShard, lo int, offs, nums [
 
 func (u *unitSet) findRows(s *unitShard, unit *table.Values, first, lo, hi int) {
 	// Most of the time goes into waiting for memory. The first two loops wait for many slots, and then for many records,
-	// at once; they decide nothing.
+	// at once. They decide nothing: the third compares keys.
 	k, mask := u.keys, uint64(len(s.slots)-1)
-	words, touched, nums, offs := k.words[lo:hi], u.touched[lo:hi], u.nums[lo:hi], k.sorted[lo:hi]
+	words, hashes, nums, offs := k.words[lo:hi], u.hashes[lo:hi], u.nums[lo:hi], k.sorted[lo:hi]
 	slots, records, stride := s.slots, s.records.words, s.records.stride
+	seen := uint64(0)
 	for i, w := range words {
-		touched[i] = slots[k.mix(w)&mask]
+		h := k.mix(w)
+		hashes[i] = h
+		seen += slots[h&mask]
 	}
-	for i, place := range touched {
-		touched[i] = records[int(uint32(place)-min(uint32(place), 1))*stride]
+	for i, h := range hashes {
+		at := h & mask
+		for slots[at] != 0 && (slots[at]^h)&tagMask != 0 {
+			at = (at + 1) & mask
+		}
+		n := uint32(slots[at]) - 1
+		if nums[i] = n; n != noUnit {
+			seen += records[int(n)*stride] + records[int(n)*stride+min(stride, 8)-1]
+		}
 	}
+	u.seen.Store(seen) // so that no compiler leaves the loops out
 	for i, word := range words {
-		h := k.mix(word)
-		if place := slots[h&mask]; !k.text && (place^h)&tagMask == 0 && place != 0 && offs[i]&ownRow == 0 {
-			if n := uint32(place) - 1; records[int(n)*stride] == word {
-				nums[i] = n
-				continue
-			}
+		if n := nums[i]; n != noUnit && !k.text && offs[i]&ownRow == 0 && records[int(n)*stride] == word {
+			continue
 		}
 		off := offs[i] & offMask
 		row := uint64(u.row) + uint64(off)
@@ -186,9 +210,9 @@ func (u *unitSet) findRows(s *unitShard, unit *table.Values, first, lo, hi int) 
 		case offs[i]&ownRow != 0:
 			nums[i], offs[i] = s.insert(0, row|ownUnit), off
 		case k.text:
-			nums[i] = s.find(k, h, 0, unit.Dict[unit.Codes[first+int(off)]], row)
+			nums[i] = s.find(k, hashes[i], 0, unit.Dict[unit.Codes[first+int(off)]], row)
 		default:
-			nums[i] = s.find(k, h, word, "", row)
+			nums[i] = s.find(k, hashes[i], word, "", row)
 		}
 	}
 }

@@ -1,0 +1,18 @@
+package count
+
+import (
+	"testing"
+
+	"github.com/dprelease/dprelease/plugins/linear/lineartest"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// P22, P24: all units, under both relations, with and without a cap, behind a filter and by
+// group, of counts and of sums; plans that leave out the cap do not hold.
+func TestAllUnits(t *testing.T) {
+	lineartest.Check(t, Mechanism{}, lineartest.Cases(`}`)...)
+	for _, b := range [][2]float64{{0, 1}, {100, 101}, {-1, 3}} {
+		x := sdk.Column{Name: "x", Type: sdk.Number, Lower: b[0], Upper: b[1], Missing: sdk.MissingDrop}
+		lineartest.Check(t, Mechanism{}, lineartest.Cases(`,"sum":"x"}`, x)...)
+	}
+}

@@ -1,0 +1,70 @@
+package report
+
+import "strings"
+
+// Brief is what a terminal says of one release.
+type Brief struct {
+	Release string
+	Grade   string // poor, fair or good
+	Label   string // the verdict in a few words
+	Noise   string // of a plan: the noise in 95 of 100 cases, "" where it is not known
+	Values  string // the first released values, rounded to what the noise leaves meaningful
+}
+
+// Briefs judges the releases of a report, the worst first. Values are those of its tables;
+// a plan has none.
+func Briefs(r *Report, values map[string]Table) []Brief {
+	at := map[string]Brief{}
+	var verdicts []verdictView
+	for i, e := range r.Releases {
+		one := result{w: wordsIn("en"), release: e, table: values[e.Name]}
+		one.index()
+		b := Brief{Release: e.Name, Values: one.values()}
+		for _, x := range e.Expected {
+			if b.Noise == "" && x.Half95 > 0 {
+				b.Noise = "±\u202f" + plain(x.Half95, 3)
+			}
+		}
+		v := one.verdict(r, i)
+		b.Grade, b.Label = v.Grade, v.Label
+		at[e.Name], verdicts = b, append(verdicts, v)
+	}
+	worstFirst(verdicts)
+	var out []Brief
+	for _, v := range verdicts {
+		out = append(out, at[v.Release])
+	}
+	return out
+}
+
+// values are the first released values in a line.
+func (r *result) values() string {
+	if !r.has("estimate") {
+		return ""
+	}
+	bars, _ := r.bars()
+	groups := r.groups()
+	var parts []string
+	for i, b := range bars {
+		if i == 3 {
+			parts = append(parts, "… ("+grouped(int64(len(bars)))+" values)")
+			break
+		}
+		var label []string
+		for _, g := range groups {
+			label = append(label, g.cell(i))
+		}
+		if r.severalColumns() {
+			label = append(label, r.columns["column"].cell(i))
+		}
+		if q := r.columns["quantile"]; i < q.Len() && len(bars) > 1 {
+			label = append(label, r.rank(q.Float64[i]))
+		}
+		text := b.text()
+		if b.suppressed {
+			text = "suppressed"
+		}
+		parts = append(parts, strings.TrimSpace(strings.Join(label, " ")+" "+text))
+	}
+	return strings.Join(parts, ", ")
+}

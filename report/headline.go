@@ -1,0 +1,231 @@
+package report
+
+import (
+	"cmp"
+	"html/template"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// verdictView says what one release is worth. Grade is a word for the style sheet: poor,
+// fair or good.
+type verdictView struct {
+	Release, Grade, Label, Text string
+	Detail                      string // the verdict of report.json, in its own words
+	ID                          int
+
+	rank float64
+}
+
+// shownVerdicts is how many verdicts stand on the first screen.
+const shownVerdicts = 12
+
+// Success is the largest chance with which an attacker is right about one unit, if without
+// the release it is one in two. The chances of two results differ by at most
+// (e^ε − 1 + 2δ)/(e^ε + 1) in total variation (P2).
+func Success(g Guarantee) float64 {
+	return math.Min((1+math.Tanh(g.Epsilon/2)+2*g.Delta/(math.Exp(g.Epsilon)+1))/2, 1)
+}
+
+// inHundred prints a chance as times in 100, rounded up.
+func inHundred(p float64) string {
+	times := math.Ceil(100*p - 1e-9)
+	if times < 100 {
+		return strconv.FormatFloat(times, 'f', 0, 64)
+	}
+	if p > 0.9999 {
+		return "100"
+	}
+	return strconv.FormatFloat(math.Ceil(1e4*p-1e-9)/100, 'f', -1, 64)
+}
+
+// InHundred says how often an attacker is right at most, in times of 100.
+func InHundred(g Guarantee) string { return inHundred(Success(g)) }
+
+// headline fills what stands on the first screen.
+func (v *view) headline(p *Page, r *Report) {
+	w := p.words
+	v.Title = r.Job.Name
+	if pub := r.Publication; pub != nil {
+		if pub.Title != "" {
+			v.Title = pub.Title
+		}
+		v.Publisher, v.Period, v.Contact = pub.Publisher, pub.Period, pub.Contact
+	}
+	v.Lede = lede(w, r)
+	chance := Success(r.Guarantee)
+	name := "chance.presence"
+	if r.Dataset.Relation == privacy.ReplaceOne {
+		name = "chance.values"
+	}
+	v.Chance, v.ChanceBefore = w.t(name, w.one(r.Dataset), inHundred(chance)), w.t("chance.before")
+	v.Meter = meter(w, chance)
+	for _, c := range cautions(w, r.Guarantee, r.Dataset, p.caught) {
+		v.Cautions = append(v.Cautions, sentence(c))
+	}
+}
+
+// lede says in one sentence what was released.
+func lede(w words, r *Report) string {
+	var kinds []string
+	for _, e := range r.Releases {
+		kinds = appendNew(kinds, w.or("mechanism."+e.Mechanism.Name, e.Mechanism.Name))
+	}
+	if len(kinds) > 5 {
+		kinds = append(kinds[:5], "…")
+	}
+	data := r.Dataset.ID
+	if s := r.Dataset.Slice; s != nil {
+		data += " (" + s.Column + " = " + s.Is + ")"
+	}
+	name := "lede.many"
+	if len(r.Releases) == 1 {
+		name = "lede.one"
+	}
+	text := w.t(name, grouped(int64(len(r.Releases))), strings.Join(kinds, ", "), data)
+	if r.Dataset.Population > 0 {
+		text += " " + w.t("lede.size", grouped(r.Dataset.Population), w.many(r.Dataset))
+	}
+	return text
+}
+
+// one and many are what is protected, in the page's language where the job has no word.
+func (w words) one(d Dataset) string {
+	if d.One() == "row" {
+		return w.t("unit.row")
+	}
+	return d.One()
+}
+
+func (w words) many(d Dataset) string {
+	if d.Many() == "rows" {
+		return w.t("unit.rows")
+	}
+	return d.Many()
+}
+
+// meter draws the attacker's chance between guessing and certainty.
+func meter(w words, chance float64) template.HTML {
+	d := &figure.Drawing{Width: 340, Height: 52}
+	const left, right = 6.0, 334.0
+	x := func(p float64) float64 { return left + (p-0.5)*2*(right-left) }
+	at := x(math.Min(math.Max(chance, 0.5), 1))
+	d.Rect(left, 18, right-left, 10, "track", 1)
+	d.Rect(left, 18, math.Max(at-left, 1), 10, "level", 1)
+	d.Line(at, 13, at, 33, "main")
+	d.Text(left, 47, "start", "small", "50 "+w.t("chance.guess"))
+	d.Text(right, 47, "end", "small", "100 "+w.t("chance.certain"))
+	anchor := "middle"
+	if at > right-20 {
+		anchor = "end"
+	} else if at < left+20 {
+		anchor = "start"
+	}
+	d.Text(at, 10, anchor, "strong", inHundred(chance))
+	return d.Ornament()
+}
+
+// gauge draws how much of a budget was spent before, by this job, and is left. A spend is
+// never drawn shorter than it is.
+func gauge(a Amount) template.HTML {
+	share := func(text string) float64 {
+		x, ok1 := new(big.Rat).SetString(text)
+		limit, ok2 := new(big.Rat).SetString(a.Limit)
+		if !ok1 || !ok2 || limit.Sign() <= 0 {
+			return 0
+		}
+		f, _ := x.Quo(x, limit).Float64()
+		return math.Min(math.Max(f, 0), 1)
+	}
+	spent := share(a.Spent)
+	before := math.Max(spent-share(a.Cost), 0)
+	d := &figure.Drawing{Width: 340, Height: 14}
+	d.Rect(0, 0, 340, 14, "track", 1)
+	d.Rect(0, 0, 340*spent, 14, "level", 1)
+	d.Rect(0, 0, 340*before, 14, "past", 1)
+	return d.Ornament()
+}
+
+// verdict judges one release by what is public: whether its noise swamps it, what sampling
+// did to it, and how large its noise is beside the released values.
+func (r *result) verdict(report *Report, id int) verdictView {
+	e, w := r.release, r.w
+	v := verdictView{Release: e.Name, ID: id}
+	noise := ""
+	if len(r.shares) > 0 {
+		share := middle(r.shares)
+		name := "verdict.noise"
+		if len(r.shares) > 1 {
+			name = "verdict.noises"
+		}
+		noise = " " + w.t(name, percentOf(share))
+		v.rank = math.Min(share, 1)
+	}
+	useless := ""
+	for _, x := range e.Expected {
+		if useless = x.Useless(); useless != "" {
+			break
+		}
+	}
+	rate := ""
+	for _, d := range report.Draws {
+		if d.Name == e.From && d.Amplification != nil {
+			rate = percent(d.Amplification.Rate)
+		}
+	}
+	switch {
+	case useless != "":
+		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.useless_label"), w.t("verdict.useless"), 1e12
+		v.Detail = sentence(useless)
+		return v
+	case v.rank > 0.5:
+		v.Grade, v.Label, v.Text = "poor", w.t("verdict.drowned_label"), w.t("verdict.drowned")+noise
+		v.rank += 1e6
+	case e.NoiseRatio > 1.005:
+		times := plain(e.NoiseRatio, 2)
+		if e.NoiseRatio < 1.1 { // not “1 times”
+			times = plain(e.NoiseRatio, 4)
+		}
+		v.Grade, v.Label = "fair", w.t("verdict.worse_label", times)
+		v.Text = w.t("verdict.worse", times, rate) + noise
+		v.rank += 1000 * math.Min(e.NoiseRatio, 900)
+	case e.From != "table" && e.NoiseRatio > 0:
+		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)+noise
+	case e.From != "table":
+		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)+noise
+		v.rank += 1
+	default:
+		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")+noise
+	}
+	if e.Verdict != "" {
+		v.Detail = sentence(e.Verdict)
+		if e.From == "table" { // what the release says of itself
+			v.Grade, v.Label, v.rank = "fair", w.t("verdict.note_label"), v.rank+2
+			v.Text = w.t("verdict.note") + noise
+		}
+	}
+	if e.Mechanism.SelfNoising {
+		v.Grade, v.Text, v.rank = "poor", w.t("verdict.self_noising")+" "+v.Text, 1e11
+		v.Label = w.t("verdict.self_noising_label")
+	}
+	return v
+}
+
+// percentOf prints a share with at most two digits.
+func percentOf(share float64) string {
+	if share < 0.0005 {
+		return "< 0.1 %"
+	}
+	return plain(100*share, 2) + " %"
+}
+
+// worstFirst sorts verdicts.
+func worstFirst(all []verdictView) {
+	slices.SortStableFunc(all, func(a, b verdictView) int { return cmp.Compare(b.rank, a.rank) })
+}

@@ -1,0 +1,477 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"path"
+	"slices"
+	"strings"
+)
+
+// resultView is one release as the page shows it: a picture, and its table behind a click.
+type resultView struct {
+	Name, What, Where string
+	Charged           string
+	SelfNoising       bool
+	Pictures          []template.HTML
+	Under             []string // what stands below the pictures
+	Foreign           []string // the same, in the words of the report
+	Values            *gridView
+	Open              bool // there is no picture: the table is shown
+	File              string
+
+	ID      int
+	Errors  []errorView
+	Notes   []string
+	Verdict string
+	Meaning string
+}
+
+// addResults draws every release, and puts the verdicts in order.
+func (v *view) addResults(r *Report, values map[string]Table) {
+	rows := maxAllRows
+	var verdicts []verdictView
+	for i, e := range r.Releases {
+		if i == maxReleases {
+			v.MoreReleases = len(r.Releases) - maxReleases
+			break
+		}
+		one := result{w: v.words, release: e, table: values[e.Name]}
+		one.draw(fmt.Sprintf("p%d", i))
+		view := one.view(r, i)
+		view.Values = one.table.grid(e.Fields, min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
+		if view.Values != nil {
+			rows -= len(view.Values.Rows)
+		}
+		v.AnyErrors = v.AnyErrors || len(view.Errors) > 0
+		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
+		verdict := one.verdict(r, i)
+		view.Verdict = verdict.Detail
+		verdicts = append(verdicts, verdict)
+		v.Results = append(v.Results, view)
+		v.addColumns(e)
+	}
+	worstFirst(verdicts)
+	v.Worst = verdicts[:min(len(verdicts), shownVerdicts)]
+	v.MoreVerdicts = len(verdicts) - len(v.Worst)
+}
+
+// view is what the page prints of a release.
+func (r *result) view(report *Report, id int) resultView {
+	e, w := r.release, r.w
+	v := resultView{
+		ID: id, Name: e.Name, What: e.Mechanism.Name, Charged: charge(e.Guarantee), SelfNoising: e.Mechanism.SelfNoising,
+		Pictures: r.pictures, Under: r.under, Open: len(r.pictures) == 0, File: fileFor(e),
+	}
+	if id < maxWords {
+		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
+	}
+	if p := paramsText(e.Params); p != "" {
+		v.What += " (" + p + ")"
+	}
+	if len(e.By) > 0 {
+		v.What += " " + w.t("result.by", strings.Join(e.By, ", "))
+	}
+	if e.From == "table" {
+		v.What += ", " + w.t("result.from_table")
+	} else {
+		v.What += ", " + w.t("result.from_sample", e.From)
+	}
+	switch {
+	case e.Where != "":
+		v.What, v.Where = v.What+" "+w.t("result.where"), e.Where
+	case e.Having != "":
+		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
+	}
+	for _, text := range e.Keys.Text(report.Dataset) {
+		v.Foreign = append(v.Foreign, sentence(text))
+	}
+	v.Errors, v.Notes = errorViews(e.Expected, e.Fields)
+	return v
+}
+
+// result is a release while its pictures are made.
+type result struct {
+	w        words
+	release  Release
+	table    Table
+	columns  map[string]Column
+	shares   []float64 // of each row with noise: noise against value
+	pictures []template.HTML
+	under    []string
+}
+
+// draw chooses the picture of a release by the columns that it has.
+func (r *result) draw(id string) {
+	n := r.table.rows()
+	if n == 0 || n > mostHeatCells*5 {
+		return
+	}
+	r.index()
+	if r.has("kind", "name", "value") {
+		r.coefficients(id)
+		return
+	}
+	if !r.has("estimate") {
+		return
+	}
+	bars, l := r.bars()
+	groups := r.groups()
+	title := r.w.t("result.title", r.release.Name)
+	edges := r.edges()
+	switch {
+	case len(edges) > 1 && len(groups) == 0:
+		r.pictures = append(r.pictures, histogram(r.w, id, title, r.about(), edges, bars, l))
+	case len(edges) > 1 && len(groups) == 1:
+		labels := make([]string, n)
+		for i, e := range edges {
+			labels[i] = plain(e[0], 4) + "–" + plain(e[1], 4)
+		}
+		r.heat(id, title, groups[0].Text, labels, bars)
+	case r.has("quantile") && len(groups) == 0 && n >= 3 && !r.severalColumns():
+		r.pictures = append(r.pictures, quantiles(r.w, id, title, r.about(), r.columns["quantile"].Float64, bars))
+		r.under = append(r.under, r.w.t("result.no_interval"))
+	case len(groups) == 2 && !r.has("quantile") && n <= mostHeatCells && len(distinct(groups[0].Text)) > 1 && len(distinct(groups[1].Text)) > 1 && n > 6:
+		r.heat(id, title, groups[0].Text, groups[1].Text, bars)
+		r.under = append(r.under, r.w.t("result.heat"))
+		if l.noise != "" {
+			r.under = append(r.under, r.w.t("result.heat_noise", rounded(r.typicalNoise(bars), r.typicalNoise(bars))))
+		}
+	default:
+		if r.has("quantile") {
+			r.under = append(r.under, r.w.t("result.no_interval"))
+		}
+		r.rows(id, title, bars, l, groups)
+	}
+}
+
+// index finds columns by their names.
+func (r *result) index() {
+	r.columns = map[string]Column{}
+	for _, c := range r.table.Columns {
+		r.columns[c.Name] = c
+	}
+}
+
+func (r *result) has(names ...string) bool {
+	for _, name := range names {
+		if _, ok := r.columns[name]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *result) severalColumns() bool { return len(distinct(r.columns["column"].Text)) > 1 }
+
+// about is the column that a release is about, "" where it does not say.
+func (r *result) about() string {
+	if c := r.columns["column"].Text; len(c) > 0 {
+		return c[0]
+	}
+	return ""
+}
+
+// groups are the columns of text in which the rows differ, but for the name of the column.
+func (r *result) groups() []Column {
+	var out []Column
+	for _, c := range r.table.Columns {
+		if c.Text != nil && c.Name != "column" && len(distinct(c.Text)) > 1 {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (r *result) edges() [][2]float64 {
+	if !r.has("lower", "upper") {
+		return nil
+	}
+	low, up := r.columns["lower"].Float64, r.columns["upper"].Float64
+	var out [][2]float64
+	for i := range min(len(low), len(up)) {
+		if math.IsInf(low[i], 0) || math.IsInf(up[i], 0) || !(up[i] > low[i]) {
+			return nil
+		}
+		out = append(out, [2]float64{low[i], up[i]})
+	}
+	return out
+}
+
+func distinct(texts []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, t := range texts {
+		if !seen[t] {
+			seen[t] = true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// expected is what the plan says of the error in row i, nil where it says nothing of it.
+func (r *result) expected(i int) *ExpectedError {
+	var known []*ExpectedError
+	for k := range r.release.Expected {
+		e := &r.release.Expected[k]
+		if e.Field != "estimate" {
+			continue
+		}
+		for _, name := range []string{"column", "quantile", "category"} {
+			if c := r.columns[name]; i < c.Len() && e.Note != "" && e.Note == c.cell(i) {
+				return e
+			}
+		}
+		known = append(known, e)
+	}
+	for _, e := range known[min(1, len(known)):] {
+		if e.NoiseSD != known[0].NoiseSD || e.Half95 != known[0].Half95 {
+			return nil
+		}
+	}
+	if len(known) == 0 {
+		return nil
+	}
+	return known[0]
+}
+
+// bars are the released values with their errors. An interval for the noise alone is drawn
+// as the noise, never as an interval for the population's value (P30).
+func (r *result) bars() ([]bar, legend) {
+	value, sd := r.columns["estimate"], r.columns["noise_sd"]
+	low, high := r.columns["noise_low"].numbers(), r.columns["noise_high"].numbers()
+	sds := sd.numbers()
+	l := legend{names: r.w}
+	sure, worst, assumed := true, false, false
+	var out []bar
+	for i, v := range value.numbers() {
+		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: r.release.sampled()}
+		if i < len(sds) && sds[i] > 0 {
+			b.sd = sds[i]
+		}
+		e := r.expected(i)
+		switch {
+		case i < len(low) && i < len(high) && high[i] >= low[i]:
+			b.low, b.high = math.Min(low[i], v), math.Max(high[i], v)
+		case e != nil && e.Half95 > 0 && e.NoiseSD > 0 && b.sd > 0:
+			half := e.Half95 / e.NoiseSD * b.sd
+			b.low, b.high = v-half, v+half
+		case e != nil && e.Half95 > 0 && b.sd == 0:
+			b.low, b.high = v-e.Half95, v+e.Half95
+		case b.sd > 0:
+			b.low, b.high, sure = v-b.sd, v+b.sd, false
+		}
+		if e != nil && e.Sampling != nil && e.Half95 > 0 {
+			switch s := e.Sampling; {
+			case s.Assumed != nil:
+				b.half, assumed = s.Assumed.half(), true
+			case s.Worst != nil:
+				b.half, worst = s.Worst.half(), true
+			}
+		}
+		if !b.suppressed && b.high > b.low && v != 0 {
+			r.shares = append(r.shares, (b.high-b.low)/2/math.Abs(v))
+		}
+		out = append(out, b)
+	}
+	sampled := r.release.sampled()
+	unknown := sampled && !worst && !assumed
+	if slices.ContainsFunc(out, func(b bar) bool { return b.high > b.low }) {
+		switch l.unknown = unknown; {
+		case !sure:
+			l.noise = r.w.t("result.noise_sd")
+		case sampled:
+			l.noise = r.w.t("result.noise_alone")
+		default:
+			l.noise = r.w.t("result.noise")
+		}
+	}
+	switch {
+	case assumed:
+		l.both = r.w.t("result.both_assumed")
+	case worst:
+		l.both = r.w.t("result.both_worst")
+	}
+	return out, l
+}
+
+// sampled says that the values have an error from sampling, or may have one.
+func (e Release) sampled() bool {
+	for _, x := range e.Expected {
+		if s := x.Sampling; s != nil && (s.BoundSD == nil || *s.BoundSD > 0) {
+			return true
+		}
+	}
+	return e.From != "table"
+}
+
+// half is half of the interval that holds an error in 95 of 100 cases.
+func (c *Combined) half() float64 {
+	if c.Half95 > 0 {
+		return c.Half95
+	}
+	return c.Half95Any
+}
+
+// rows draws a row for each value: one picture for each column whose values are of another
+// size.
+func (r *result) rows(id, title string, bars []bar, l legend, groups []Column) {
+	columns, several := r.columns["column"], r.severalColumns()
+	split := several && (len(groups) > 0 || spread(bars) > 8)
+	parts := map[string][]bar{}
+	var order []string
+	for i, b := range bars {
+		var label []string
+		for _, g := range groups {
+			label = append(label, g.cell(i))
+		}
+		if several && !split {
+			label = append(label, columns.cell(i))
+		}
+		if q := r.columns["quantile"]; i < q.Len() {
+			label = append(label, r.rank(q.Float64[i]))
+		}
+		if len(label) == 0 && !split {
+			label = append(label, r.about())
+		}
+		b.label = strings.Join(label, " · ")
+		part := ""
+		if split {
+			part = columns.cell(i)
+		}
+		if _, ok := parts[part]; !ok {
+			order = append(order, part)
+		}
+		parts[part] = append(parts[part], b)
+	}
+	for k, name := range order {
+		all := parts[name]
+		if len(groups) > 0 && !r.has("quantile") {
+			slices.SortStableFunc(all, bySize)
+		}
+		if n := len(all); n > mostRows {
+			all = all[:mostRows]
+			r.under = append(r.under, r.w.t("result.largest", mostRows, n))
+		}
+		what := title
+		if split {
+			what += ", " + name
+			r.under = appendNew(r.under, r.w.t("result.parts", strings.Join(order, ", ")))
+		}
+		r.pictures = append(r.pictures, dots(r.w, fmt.Sprintf("%s-%d", id, k), what, all, l))
+	}
+}
+
+// bySize puts the largest value first and suppressed ones last.
+func bySize(a, b bar) int {
+	switch {
+	case a.suppressed != b.suppressed && a.suppressed:
+		return 1
+	case a.suppressed != b.suppressed:
+		return -1
+	case a.value > b.value:
+		return -1
+	case a.value < b.value:
+		return 1
+	}
+	return 0
+}
+
+func appendNew(list []string, text string) []string {
+	if slices.Contains(list, text) {
+		return list
+	}
+	return append(list, text)
+}
+
+// spread is how many times the largest value is larger than the smallest.
+func spread(bars []bar) float64 {
+	lo, hi := math.Inf(1), 0.0
+	for _, b := range bars {
+		if v := math.Abs(b.value); v > 0 && !b.suppressed {
+			lo, hi = math.Min(lo, v), math.Max(hi, v)
+		}
+	}
+	return hi / lo
+}
+
+// rank names a quantile as people do.
+func (r *result) rank(q float64) string {
+	if q == 0.5 {
+		return r.w.t("result.median")
+	}
+	return percent(q)
+}
+
+func (r *result) heat(id, title string, rows, columns []string, bars []bar) {
+	ys, xs := distinct(rows), distinct(columns)
+	turned := len(xs) > len(ys) && len(xs) > 6
+	if turned {
+		ys, xs = xs, ys
+	}
+	cells := map[[2]string]bar{}
+	for i, b := range bars {
+		key := [2]string{rows[i], columns[i]}
+		if turned {
+			key = [2]string{columns[i], rows[i]}
+		}
+		cells[key] = b
+	}
+	r.pictures = append(r.pictures, heat(r.w, id, title, ys, xs, cells))
+}
+
+// typicalNoise is the middle one of the errors by noise.
+func (r *result) typicalNoise(bars []bar) float64 {
+	var all []float64
+	for _, b := range bars {
+		all = append(all, (b.high-b.low)/2)
+	}
+	return middle(all)
+}
+
+func middle(all []float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	s := slices.Sorted(slices.Values(all))
+	return s[len(s)/2]
+}
+
+// coefficients draws those of a regression in standard errors, because each has a unit of
+// its own. Without standard errors there is nothing to compare them by.
+func (r *result) coefficients(id string) {
+	kinds, names := r.columns["kind"].Text, r.columns["name"].Text
+	values, noise, both := r.columns["value"].numbers(), r.columns["noise_se"].numbers(), r.columns["standard_error"].numbers()
+	var bars []bar
+	for i, kind := range kinds {
+		if kind != "coefficient" || i >= len(values) || i >= len(both) || !(both[i] > 0) || names[i] == "(intercept)" {
+			continue
+		}
+		t := values[i] / both[i]
+		b := bar{label: names[i], value: t, low: t, high: t, half: 2, sampled: true}
+		if i < len(noise) && noise[i] > 0 {
+			b.low, b.high = t-2*noise[i]/both[i], t+2*noise[i]/both[i]
+		}
+		bars = append(bars, b)
+	}
+	if len(bars) == 0 || len(bars) > 2*mostRows {
+		return
+	}
+	l := legend{noise: r.w.t("result.coefficient_noise"), both: r.w.t("result.coefficient_both"), zero: true, names: r.w}
+	r.pictures = append(r.pictures, dots(r.w, id, r.w.t("result.title", r.release.Name), bars, l))
+	r.under = append(r.under, r.w.t("result.coefficients"))
+}
+
+// fileFor is the file of a release that people open, a table if there is one.
+func fileFor(e Release) string {
+	for _, want := range []string{".csv", ".json", ""} {
+		for _, f := range e.Files {
+			if want == "" || path.Ext(f.Path) == want {
+				return f.Path
+			}
+		}
+	}
+	return ""
+}
