@@ -123,7 +123,7 @@ func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) 
 	}
 	for _, n := range names {
 		if _, known := out[n]; !known {
-			out[n] = bucket{} // also what is not there is held to the chain
+			out[n] = nil // also what is not there is held to the chain
 		}
 	}
 	return out, t.holdBuckets(account, out)
