@@ -73,7 +73,7 @@ func TestJobRuns(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-o", bin, "../../cmd/dprelease").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if out, err := exec.Command(bin, "run", job).CombinedOutput(); err != nil || !strings.Contains(string(out), "standard_error") || !strings.Contains(string(out), "verdict ") {
+	if out, err := exec.Command(bin, "run", "-v", job).CombinedOutput(); err != nil || !strings.Contains(string(out), "standard_error") || !strings.Contains(string(out), "verdict ") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, "out", "report.json"))
