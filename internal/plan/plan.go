@@ -308,6 +308,9 @@ func LifetimeOf(j *job.Job) *ledger.Limit {
 }
 
 func limitOf(g job.Guarantee) ledger.Limit {
+	if g.Rho != nil {
+		return ledger.Limit{Rho: g.Rho}
+	}
 	return ledger.Limit{Epsilon: g.Epsilon, Delta: g.Delta}
 }
 
