@@ -122,7 +122,9 @@ func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) 
 		return nil, err
 	}
 	for _, n := range names {
-		out[n] = out[n] // also what is not there is held to the chain
+		if _, known := out[n]; !known {
+			out[n] = nil // also what is not there is held to the chain
+		}
 	}
 	return out, t.holdBuckets(account, out)
 }

@@ -22,7 +22,7 @@ import (
 // word is what a code looks like. Constants that look so and are none stand in notCodes.
 var word = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
 
-var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID", "NO_COLOR", "CLICOLOR_FORCE"} // environment variables
+var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID", "NO_COLOR", "CLICOLOR_FORCE", "DPRELEASE_SIGN_PASSWORD"} // environment variables
 
 // Every code that the sources can end a command with is declared, and every declared
 // code is one that the sources hold.

@@ -251,11 +251,11 @@ func (w *world) law(units [][]row) law {
 
 // chooser draws units as the design says, with the choices of the test.
 type chooser struct {
-	design  samplers.Design
-	n, left int64
-	choose  func(uint64) uint64
-	w       *world
-	units   [][]row
+	design samplers.Design
+	n      int64
+	choose func(uint64) uint64
+	w      *world
+	units  [][]row
 }
 
 func (c *chooser) NextUnits([]int32) (samplers.Selection, error) { panic("no frame") }

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -136,9 +134,4 @@ func (r *reading) prepare(preparers []*Preparer, n int) ([]sdk.Values, error) {
 		ready[i] = sdk.Values{Float64: v.floats, Codes: v.Codes, Valid: v.valid}
 	}
 	return ready, nil
-}
-
-// at is where a column stands among the wants.
-func (r *reading) at(name string) int {
-	return slices.IndexFunc(r.wants, func(c job.Column) bool { return c.Name == name })
 }

@@ -74,7 +74,6 @@ var acts = []act{
 	{"wrong-beyond-1000", "Release counts rows twice where there are more than a thousand", "l1-sensitivity", "", false, ""},
 	{"overspent", "Plan costs twice what it may", "price", "PLAN", false, "PLAN"},
 	{"crash", "Release fails on one value, and so tells that it is there", "error", host.CodeFailed, false, host.CodeFailed},
-	{"plan-by-clock", "Plan names the time of day", "plan", host.CodeNondeterministic, true, host.CodeNondeterministic},
 }
 
 // scene is what the acts act upon.
