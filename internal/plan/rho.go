@@ -139,7 +139,7 @@ func (d *Draw) raiseRho(ctx context.Context, j *job.Job, relation privacy.Relati
 // solveRho finds the point at which the mechanism plans what the release's ρ allows on the
 // sample.
 func (r *Release) solveRho(ctx context.Context, d *Draw) error {
-	delta := Point(r.Job.Guarantee).Delta
+	delta := Point(r.Job.Guarantee).Delta * keptBack * keptBack
 	if d.rhoFactor > 1 {
 		return r.planAt(ctx, d, privacy.Point{Epsilon: r.solved * d.rhoFactor, Delta: delta})
 	}
