@@ -35,7 +35,7 @@ func guarantee() kind[Guarantee] {
 	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
 		"δ, an exact decimal number", otherwise("0"), example(`"1e-7"`))
 	form := object(epsilon(), delta, rho())
-	form.schema["anyOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
+	form.schema["oneOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
 	point, concentrated := object(epsilon(required()), delta), []field[Guarantee]{rho(required()), delta}
 	form.read = func(c *cursor, p lang.Place, into *Guarantee) bool {
 		if !says(p.Node, "rho") {
@@ -119,7 +119,7 @@ func (k *checker) rhoOf(i int, r *Release) {
 		g.Delta = shownDelta
 	}
 	if err := g.translate(k.j.Dataset.Relation); err != nil {
-		k.wrong(lang.Key(path, "rho"), "", "%v", err)
+		k.wrong(lang.Key(path, "rho"), "say a smaller delta", "%v", err)
 	}
 }
 

@@ -57,6 +57,9 @@ func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
 // the points were found: both are computed from the events that were planned, exactly, and a
 // plan that costs more is not taken. Proof: rho.proof.md.
 func (d *Draw) planRho(ctx context.Context, j *job.Job, relation privacy.Relation) (*Draw, job.Problems, error) {
+	if d.budget.Delta >= math.Nextafter(1, 0) {
+		return nil, job.Problems{j.Problem("releases", "have deltas that add up to 1 or more, where a rho stands for nothing", "say a smaller delta")}, nil
+	}
 	d.rhoFactor = 1
 	c, problems, broken := d.candidate(ctx, j, d.budget)
 	if len(problems) > 0 || broken != nil {
