@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
@@ -22,18 +23,22 @@ import (
 // Look is what somebody sees who may see the table: private facts, without any noise.
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look struct {
-	Warning  string          `json:"confidential"`
-	Version  int             `json:"version"`
-	Job      report.Job      `json:"job"`
-	Record   string          `json:"record"` // whether the ledger knows of the look
-	Rows     int64           `json:"rows"`
-	Declared string          `json:"declared_rows"`
-	Columns  []LookColumn    `json:"columns"`
-	Others   []string        `json:"other_columns"`
-	Units    *run.UnitFacts  `json:"units,omitempty"`
-	Draws    []LookDraw      `json:"draws"`
-	Groups   []LookGroups    `json:"groups"`
-	Failures []LookedFailure `json:"a_run_would_fail"`
+	Warning  string         `json:"confidential"`
+	Version  int            `json:"version"`
+	Job      report.Job     `json:"job"`
+	Record   string         `json:"record"` // whether the ledger knows of the look
+	Rows     int64          `json:"rows"`
+	Declared string         `json:"declared_rows"`
+	Columns  []LookColumn   `json:"columns"`
+	Others   []string       `json:"other_columns"`
+	Units    *run.UnitFacts `json:"units,omitempty"`
+	// UnitRows say how many rows a unit has, where it may have several; Dropped is how many
+	// a cap leaves out at least.
+	UnitRows *units.UnitFacts `json:"unit_rows,omitempty"`
+	Dropped  *int64           `json:"rows_dropped_by_cap,omitempty"`
+	Draws    []LookDraw       `json:"draws"`
+	Groups   []LookGroups     `json:"groups"`
+	Failures []LookedFailure  `json:"a_run_would_fail"`
 }
 
 // LookColumn is a declared column and what the table holds in it.
@@ -110,12 +115,12 @@ func (l *Look) size(j *job.Job) {
 	switch {
 	case d.Relation == privacy.ReplaceOne:
 		l.Declared = fmt.Sprintf("dataset.size: %d", d.Size)
-		if l.Rows != d.Size {
+		if l.Rows != d.Size && !d.Folds() && d.Cap == nil && d.Slice == nil {
 			l.fails("INVALID_JOB", "dataset.size is %d, and the table has %d rows", d.Size, l.Rows)
 		}
 	case d.AtLeast > 0:
 		l.Declared = fmt.Sprintf("dataset.at_least: %d", d.AtLeast)
-		if l.Rows < d.AtLeast {
+		if l.Rows < d.AtLeast && !d.Folds() && d.Cap == nil && d.Slice == nil {
 			l.fails("SAMPLE_TOO_FEW_ROWS", "dataset.at_least is %d, and the table has %d rows", d.AtLeast, l.Rows)
 		}
 	default:
@@ -158,6 +163,18 @@ func (l *Look) WriteText(w io.Writer) error {
 	}
 	if len(l.Others) > 0 {
 		output.Line(b, 0, "columns not declared", output.OneLine(strings.Join(l.Others, ", ")))
+	}
+	if u := l.UnitRows; u != nil {
+		text := fmt.Sprintf("%d, with %.3g rows each on average and %d at most", u.Units, u.Mean, u.Largest)
+		for _, q := range u.Share {
+			if q.Share == 0.5 || q.Share == 0.99 {
+				text += fmt.Sprintf("; %g %% have at most %d", 100*q.Share, q.Rows)
+			}
+		}
+		output.Line(b, 0, "units", fmt.Sprintf("%s; %d rows name none", text, u.NullRows))
+		if l.Dropped != nil {
+			output.Line(b, 0, "cap", fmt.Sprintf("leaves out at least %d of %d rows", *l.Dropped, u.Rows))
+		}
 	}
 	if u := l.Units; u != nil {
 		output.Line(b, 0, "units", fmt.Sprintf("%d rows name no unit, %d rows name a unit that has another row", u.Missing, u.Repeated))

@@ -9,8 +9,10 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // viewer reads the table of a look: all of it, once, and the unit column once more.
@@ -361,6 +363,9 @@ func (v *viewer) unit(ctx context.Context) error {
 		v.look.fails("SOURCE_NO_SUCH_COLUMN", "column %s of dataset.unit is not in the table, or cannot be read", name)
 		return nil
 	}
+	if d := &v.plan.Job.Dataset; d.Folds() || d.Cap != nil {
+		return v.unitRows(ctx, name)
+	}
 	o := &run.OpenedTable{Table: v.table, Content: v.content}
 	f, err := o.UnitFacts(ctx, name)
 	if err != nil {
@@ -369,6 +374,45 @@ func (v *viewer) unit(ctx context.Context) error {
 	v.look.Units = &f
 	if f.Broken() {
 		v.look.fails("DATA_UNIT", "column %s: %d rows name no unit, and %d rows name a unit that has another row", name, f.Missing, f.Repeated)
+	}
+	return nil
+}
+
+// unitRows looks at how many rows a unit has, where it may have several (P22).
+func (v *viewer) unitRows(ctx context.Context, column string) error {
+	d := &v.plan.Job.Dataset
+	null := units.NullUnits(d.Key.Missing)
+	if null == units.RefuseNulls {
+		null = units.DropNulls // counted, and told
+	}
+	index, err := units.NewIndex(units.IndexSpec{Null: null})
+	if err != nil {
+		return err
+	}
+	defer index.Close()
+	err = v.table.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: v.content}, func(b table.Batch) error {
+		return index.Add(b.Columns[0], b.Rows)
+	})
+	if err == nil {
+		err = index.Finish()
+	}
+	if err != nil {
+		return err
+	}
+	f, err := index.Facts()
+	if err != nil {
+		return err
+	}
+	v.look.UnitRows = &f
+	if d.Cap != nil {
+		dropped := f.Dropped(d.Cap.Groups * d.Cap.Rows)
+		v.look.Dropped = &dropped
+	}
+	if d.Key.Missing == job.NoUnitRefuse && f.NullRows > 0 {
+		v.look.fails("DATA_UNIT", "column %s: %d rows name no unit; say dataset.unit.missing: drop or own", column, f.NullRows)
+	}
+	if d.Relation == privacy.ReplaceOne && d.Slice == nil && f.Units != d.Size {
+		v.look.fails("DATA_SIZE", "dataset.size is %d, and the table has %d units", d.Size, f.Units)
 	}
 	return nil
 }
