@@ -210,6 +210,11 @@ func (a *Account) within(limits []bound, life bool) bool {
 	return true
 }
 
+// Own refuses a cost above a job's own limit.
+func (a *Account) Own(limit Limit, c privacy.Cost) error {
+	return a.keep(&limit, a.bounded(), c, "the job")
+}
+
 // Within refuses a guarantee above a job's own limit in ε and δ, and says by how much and
 // what would fit.
 func Within(limit Limit, charged privacy.Point) error {
@@ -218,7 +223,7 @@ func Within(limit Limit, charged privacy.Point) error {
 	if err != nil {
 		return err
 	}
-	return a.keep(&limit, a.Spent, cost, "the job")
+	return a.Own(limit, cost)
 }
 
 func (a *Account) places(limit Limit) []int {

@@ -57,6 +57,9 @@ func newSubject(j *job.Job, s Settings) (*subject, error) {
 		u.sample = &sample
 	}
 	u.column = column(j, u.release.Params)
+	if u.release.Guarantee.Rho != nil {
+		return nil, u.wrong(u.path+".guarantee", "is a rho, and these questions are about an epsilon", "give the release epsilon and delta to ask them")
+	}
 	if u.column != nil && u.column.Assume != nil {
 		var err error
 		if u.model, err = newModel(*u.column); err != nil {

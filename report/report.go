@@ -177,6 +177,7 @@ type Release struct {
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
+	Rho       *Rho            `json:"rho,omitempty"` // where the guarantee was asked for in ρ
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
 	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
 	// NoiseRatio is the noise over that which the full table would have needed, 0 where the
@@ -185,6 +186,12 @@ type Release struct {
 	Positions  *Positions `json:"positions,omitempty"`
 	Fields     []Field    `json:"fields"`
 	Files      []File     `json:"files,omitempty"`
+}
+
+// Rho is a guarantee in ρ, in decimals. Target is the ε and δ that it stands for.
+type Rho struct {
+	Asked   string `json:"asked"`
+	Charged string `json:"charged"` // of this release alone, rounded up
 }
 
 // Mechanism is the plugin that computed a release.

@@ -43,6 +43,7 @@ func check(j *Job, o Options) Problems {
 	})
 	k.grants()
 	k.releases()
+	k.rho()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms)
 	}

@@ -3,7 +3,6 @@ package job
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -60,15 +59,6 @@ func budget() kind[Budget] {
 			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
 			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
-	)
-}
-
-func guarantee() kind[Guarantee] {
-	return object(
-		key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Epsilon },
-			"ε, an exact decimal number, in quotes or not", required(), example(`"0.5"`)),
-		key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
-			"δ, an exact decimal number", otherwise("0"), example(`"1e-7"`)),
 	)
 }
 

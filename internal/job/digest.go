@@ -106,7 +106,7 @@ func (j *Job) canonical() canon {
 	for i, r := range j.Releases {
 		c := canon{
 			"name": r.Name, "from": r.From, "mechanism": r.Mechanism, "params": canonicalParams(r.Params),
-			"guarantee": canon{"epsilon": exact(r.Guarantee.Epsilon), "delta": exact(r.Guarantee.Delta)},
+			"guarantee": r.Guarantee.canonical(),
 		}
 		c.set("where", r.Where.canonical(), r.Where.Said())
 		c.set("having", r.Having.canonical(), r.Having.Said())

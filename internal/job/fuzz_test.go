@@ -34,7 +34,7 @@ func FuzzParse(f *testing.F) {
 		if len(j.Digest()) != 64 {
 			t.Fatal("no digest")
 		}
-		if !j.Dataset.Relation.Valid() || len(j.Releases) == 0 || j.Name == "" || j.Budget.Limit.Epsilon == nil || j.Budget.Limit.Delta == nil {
+		if !j.Dataset.Relation.Valid() || len(j.Releases) == 0 || j.Name == "" || (j.Budget.Limit.Epsilon == nil) == (j.Budget.Limit.Rho == nil) || j.Budget.Limit.Delta == nil {
 			t.Fatalf("incomplete: %+v", j)
 		}
 		for _, r := range j.Releases {

@@ -183,11 +183,6 @@ type Budget struct {
 	Lifetime *Guarantee
 }
 
-// Guarantee is one exact (ε, δ) point.
-type Guarantee struct {
-	Epsilon, Delta *big.Rat
-}
-
 // Release is one thing to publish.
 type Release struct {
 	Name      string

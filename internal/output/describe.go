@@ -196,6 +196,11 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		Params: r.Job.Params, Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
 		Positions: report.NewPositions(event, g.Delta),
 	}
+	if asked, cost, err := r.Rho(d, j.Dataset.Relation); err != nil {
+		return report.Release{}, err
+	} else if asked != nil {
+		entry.Rho = &report.Rho{Asked: job.FormatAmount(asked), Charged: ledger.Up(cost)}
+	}
 	if entry.Keys, err = describeKeys(p, d, r); err != nil {
 		return report.Release{}, err
 	}

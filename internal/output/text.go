@@ -117,7 +117,12 @@ func allowedText(d report.Draw) string {
 
 func writeRelease(b *bufio.Writer, r report.Release, d report.Draw, data report.Dataset) {
 	fmt.Fprintf(b, "  release %s: %s %s\n", r.Name, r.Mechanism.Name, r.Mechanism.Version)
-	Line(b, 4, "target on the population", pointText(r.Target, report.Allowed))
+	if r.Rho != nil {
+		Line(b, 4, "asked on the population", "ρ "+r.Rho.Asked+", which stands for "+pointText(r.Target, report.Allowed))
+		Line(b, 4, "charged in ρ", r.Rho.Charged)
+	} else {
+		Line(b, 4, "target on the population", pointText(r.Target, report.Allowed))
+	}
 	if d.Design != "full" {
 		Line(b, 4, "allowed on the sample", pointText(r.Sample, report.Allowed))
 	}
@@ -193,6 +198,9 @@ func writeTotal(b *bufio.Writer, r *report.Report, l ledger.Limit) {
 			text += ", δ " + job.FormatAmount(l.Delta)
 		}
 		Line(b, 2, "limit of the budget", text)
+	}
+	if l.Rho != nil {
+		Line(b, 2, "limit of the budget", "ρ "+job.FormatAmount(l.Rho))
 	}
 	writeMeaning(b, 2, r)
 	writeAccount(b, r.Budget)

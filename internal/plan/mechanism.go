@@ -84,6 +84,12 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if err := r.Mech.Validate(r.Params); err != nil {
 		return err
 	}
+	if r.Job.Guarantee.Rho != nil {
+		if err := r.solveRho(ctx, d); err != nil {
+			return err
+		}
+		return r.settled(j)
+	}
 	r.target = r.Share
 	for range mostPlans {
 		if r.Plan, err = r.Mech.Plan(ctx, r.request()); err != nil {
@@ -104,6 +110,11 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if r.cost > r.Share.Epsilon {
 		return fmt.Errorf("the plan of %s spends more than its share (ε %.6g of %.6g)", r.Job.Mechanism, r.cost, r.Share.Epsilon)
 	}
+	return r.settled(j)
+}
+
+// settled holds the plan that was made to what the job declares.
+func (r *Release) settled(j *job.Job) error {
 	if err := r.readable(j); err != nil {
 		return err
 	}

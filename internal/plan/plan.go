@@ -43,6 +43,7 @@ type Draw struct {
 	Kept      *KeptDraw // nil where no other job uses the draw
 	Event     privacy.Event
 	Answer    privacy.Answer
+	rhoFactor float64 // in ρ: how many times the ε that each release was found to have
 }
 
 // Release is one planned release.
@@ -60,6 +61,7 @@ type Release struct {
 	Share  privacy.Point
 	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
 	cost   float64       // the ε of the plan at the share's δ, at most the share's
+	solved float64       // in ρ: the ε at which the mechanism plans what is asked
 	Plan   sdk.Plan
 	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
 	Answer privacy.Answer      // of this release alone, on the population
@@ -165,6 +167,9 @@ func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 		d.Relations = under
 	}
 	d.budget = budget
+	if d.inRho() {
+		return d.planRho(ctx, j, relation)
+	}
 	sample, err := d.onSample(s, relation, privacy.Point{Epsilon: budget.Epsilon * keptBack, Delta: budget.Delta * keptBack * keptBack})
 	if err != nil {
 		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
@@ -262,7 +267,14 @@ func compose(events []privacy.Event) privacy.Event {
 // withinLimit compares the price with the job's own limit; what earlier jobs
 // spent is the ledger's business.
 func (p *Plan) withinLimit() error {
-	if err := ledger.Within(LimitOf(p.Job), p.guaranteed()); err != nil {
+	limit := LimitOf(p.Job)
+	err := error(nil)
+	if limit.Rho != nil {
+		err = p.withinRho(limit)
+	} else {
+		err = ledger.Within(limit, p.guaranteed())
+	}
+	if err != nil {
 		return failure.OfLedger(context.Background(), err)
 	}
 	return nil
@@ -308,6 +320,9 @@ func LifetimeOf(j *job.Job) *ledger.Limit {
 }
 
 func limitOf(g job.Guarantee) ledger.Limit {
+	if g.Rho != nil {
+		return ledger.Limit{Rho: g.Rho}
+	}
 	return ledger.Limit{Epsilon: g.Epsilon, Delta: g.Delta}
 }
 

@@ -1,0 +1,145 @@
+package job
+
+import (
+	"fmt"
+	"math/big"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Guarantee is one exact (ε, δ) point, or one exact ρ (P28).
+type Guarantee struct {
+	Epsilon, Delta *big.Rat
+	// Rho is asked for in place of ε, nil where it is not. In a release Epsilon is then what
+	// ρ stands for at Delta, rounded up; in a limit Epsilon and Delta say nothing.
+	Rho *big.Rat
+}
+
+// shownDelta is the δ at which a ρ is translated where the job says none, and where it
+// decides nothing: the budget is a ρ as well.
+var shownDelta = big.NewRat(1, 1_000_000)
+
+// guarantee is a mapping with epsilon and delta, or with rho.
+func guarantee() kind[Guarantee] {
+	epsilon := func(opts ...option) field[Guarantee] {
+		return key("epsilon", amount(span{lo: "0", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Epsilon },
+			"ε, an exact decimal number, in quotes or not", append(opts, example(`"0.5"`))...)
+	}
+	rho := func(opts ...option) field[Guarantee] {
+		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Rho },
+			"ρ of zero-concentrated differential privacy, in place of epsilon. A sample does not make it smaller. Beside it, in a release, delta says at which δ the report translates it", append(opts, example(`"0.1"`))...)
+	}
+	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
+		"δ, an exact decimal number", otherwise("0"), example(`"1e-7"`))
+	form := object(epsilon(), delta, rho())
+	form.schema["oneOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
+	point, concentrated := object(epsilon(required()), delta), []field[Guarantee]{rho(required()), delta}
+	form.read = func(c *cursor, p lang.Place, into *Guarantee) bool {
+		if !says(p.Node, "rho") {
+			return point.read(c, p, into)
+		}
+		pairs, ok := c.Pairs(p)
+		if ok {
+			readFields(c, p, pairs, concentrated, into, func(key string) string {
+				if key == "epsilon" {
+					return "leave it out: rho stands in its place"
+				}
+				return ""
+			})
+		}
+		return ok
+	}
+	return form
+}
+
+// says reports whether a mapping has a key.
+func says(n *yaml.Node, key string) bool {
+	if n.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if n.Content[i].Value == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// rho settles what a ρ stands for, and refuses it where it cannot be had.
+func (k *checker) rho() {
+	limit := k.j.Budget.Limit.Rho
+	for _, path := range []string{"budget.limit", "budget.lifetime"} {
+		if k.j.Has(lang.Key(path, "rho")) && k.j.Has(lang.Key(path, "delta")) {
+			k.wrong(lang.Key(path, "delta"), "leave it out", "has no meaning beside rho in a limit")
+		}
+	}
+	if l := k.j.Budget.Lifetime; l != nil && l.Rho != nil && limit == nil {
+		k.wrong("budget.lifetime.rho", "give both limits in the same units", "needs budget.limit in rho")
+	}
+	stated := 0
+	for i := range k.j.Releases {
+		if k.j.Releases[i].Guarantee.Rho != nil {
+			stated++
+		}
+		k.rhoOf(i, &k.j.Releases[i])
+	}
+	if stated == 0 {
+		return
+	}
+	if stated < len(k.j.Releases) {
+		k.wrong("releases", "give every release a rho, or none", "must not state some guarantees in rho and others in epsilon")
+	}
+	if k.j.Dataset.Collected != nil {
+		k.wrong("dataset.collected", "leave it out, or give the guarantees in epsilon", "cannot be used with guarantees in rho, which a collection does not make smaller")
+	}
+	for _, s := range k.j.Samples {
+		if s.Keep || s.Method == Kept {
+			k.wrong(lang.Key("samples", s.Name), "give the guarantees in epsilon", "is kept, and what is released from a kept sample is charged in epsilon, not in rho")
+		}
+	}
+}
+
+// rhoOf settles the ρ of one release.
+func (k *checker) rhoOf(i int, r *Release) {
+	at := lang.Item("releases", i)
+	if r.Keys != nil && (r.Keys.Guarantee.Rho != nil || r.Guarantee.Rho != nil) {
+		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be had with a rho: the selection of keys has a delta, and no rho")
+	}
+	g, path := &r.Guarantee, lang.Key(at, "guarantee")
+	switch {
+	case g.Rho == nil || g.Delta == nil: // told already
+		return
+	case k.j.Has(lang.Key(path, "delta")) && g.Delta.Sign() > 0:
+	case k.j.Budget.Limit.Rho == nil:
+		k.wrong(path, "say delta, or give budget.limit in rho", "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ")
+		return
+	default:
+		g.Delta = shownDelta
+	}
+	if err := g.translate(k.j.Dataset.Relation); err != nil {
+		k.wrong(lang.Key(path, "rho"), "say a smaller delta", "%v", err)
+	}
+}
+
+// translate finds the ε that ρ stands for at δ.
+func (g *Guarantee) translate(rel privacy.Relation) error {
+	if !rel.Valid() {
+		return nil // told already
+	}
+	a, err := privacy.EpsilonAt(privacy.ZCDP{Rho: Up(g.Rho)}, rel, Down(g.Delta))
+	if eps := new(big.Rat).SetFloat64(a.Epsilon); err == nil && eps != nil && eps.Sign() > 0 {
+		g.Epsilon = eps
+		return nil
+	}
+	return fmt.Errorf("stands for no ε at this δ")
+}
+
+// canonical is what a job asks for: an ε that ρ stands for is an answer, not a question.
+func (g Guarantee) canonical() canon {
+	if g.Rho != nil {
+		return canon{"rho": exact(g.Rho), "delta": exact(g.Delta)}
+	}
+	return canon{"epsilon": exact(g.Epsilon), "delta": exact(g.Delta)}
+}
