@@ -15,7 +15,14 @@ from .events import (Event, approx, bounded_range, compose, discrete_gaussian, d
 from .model import (Cap, Column, Description, Design, ExpectedError, Field, Linear, Plan, PlanRequest, Point, Public, Refused,
                     ReleaseRequest)
 from .scale import gaussian_sigma, laplace_error, laplace_scale, laplace_step, largest
-from .serve import serve
+
+
+def serve(*mechanisms):
+    """Answers a host's calls to these mechanisms until the host ends the process."""
+    from .plugin import run  # gRPC is needed here and nowhere else
+
+    run(*mechanisms)
+
 
 __all__ = [
     "Cap", "Column", "Description", "Design", "Event", "ExpectedError", "Field", "Linear", "Plan", "PlanRequest", "Point",

@@ -28,10 +28,9 @@ def pack(folder, output, python):
     here = os.path.dirname(os.path.abspath(__file__))
     found.update({os.path.join("dprelease", name): path for name, path in contents(here)})
     archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as z:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as z:
         for name in sorted(found):
-            info = zipfile.ZipInfo(name)  # of 1980, and with no rights of its own
-            info.compress_type = zipfile.ZIP_DEFLATED
+            info = zipfile.ZipInfo(name)  # of 1980, and not compressed: libraries differ in how they do that
             with open(found[name], "rb") as f:
                 z.writestr(info, f.read())
     # -I: nothing of the user's folders and environment; -B: nothing is written.

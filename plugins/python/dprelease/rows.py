@@ -5,11 +5,7 @@ what was received: of numpy where it is there, and of the standard library other
 import socket
 import struct
 
-try:
-    import numpy
-except ImportError:
-    numpy = None
-
+numpy = None  # loaded with the first rows: a process that only plans has no use for it
 END = b"\xff\xff\xff\xff\0\0\0\0"
 _SCHEMA, _RECORDS = 1, 3
 
@@ -45,6 +41,11 @@ class Rows:
     """The rows of a release, in the order of the table: iterate over its batches, once."""
 
     def __init__(self, path, columns):
+        global numpy
+        try:
+            import numpy
+        except ImportError:
+            pass
         self._columns, self._buffer, self.ended = columns, bytearray(), False
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.connect(path)

@@ -21,8 +21,8 @@ class Bad(Exception):
     """A result that is not what the plan says."""
 
 
-def serve(*mechanisms):
-    """Answers a host's calls to these mechanisms until the host ends the process."""
+def run(*mechanisms):
+    """See serve."""
     if os.environ.get("DPRELEASE_PLUGIN") != "mechanism-v1":
         sys.exit("This is a plugin of dprelease. It is not run by hand; a job names it.")
     if "2" not in os.environ.get("PLUGIN_PROTOCOL_VERSIONS", "").split(","):
