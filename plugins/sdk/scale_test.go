@@ -1,7 +1,10 @@
 package sdk
 
 import (
+	"fmt"
 	"math"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -38,5 +41,30 @@ func TestLaplaceScaleLeavesRoomForRounding(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestScaleVectors: the rule is the one that specs/vectors/scale shows to other languages.
+func TestScaleVectors(t *testing.T) {
+	text, err := os.ReadFile("../../specs/vectors/scale/laplace.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(text)) {
+		var sensitivity, epsilon, want float64
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		if _, err := fmt.Sscan(line, &sensitivity, &epsilon, &want); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		seen++
+		if got, err := LaplaceScale(sensitivity, epsilon); err != nil || got != want {
+			t.Errorf("%g at %g: %v, %v, want %v", sensitivity, epsilon, got, err, want)
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d vectors", seen)
 	}
 }

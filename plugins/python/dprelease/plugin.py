@@ -1,5 +1,6 @@
 """The plugin's end of the protocol: handshake, go-plugin's services, and Mechanism (specs/plugin-v2.md)."""
 
+import contextlib
 import os
 import re
 import sys
@@ -132,12 +133,9 @@ class Plugin:
                 raise TimeoutError("the host announced no noise")
             address = self._noise.pop(start.noise)
         rows = Rows(start.socket, [request.public.column(name) for name in request.plan.columns])
-        host = Host(address)
-        try:
+        with contextlib.closing(rows), contextlib.closing(Host(address)) as host:
             result = mechanism.release(request, rows, host)
             rows.drain()
-        finally:
-            host.close()
         return pieces(request.plan, result)
 
 

@@ -47,13 +47,16 @@ class Rows:
         except ImportError:
             pass
         self._columns, self._buffer, self.ended = columns, bytearray(), False
-        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket, self._begun = socket.socket(socket.AF_UNIX), False
         self._socket.connect(path)
-        kind, _, _ = self._message()
-        if kind != _SCHEMA:
-            raise ValueError("the row stream does not begin with a schema")
+
+    def close(self):
+        self._socket.close()
 
     def __iter__(self):
+        if not self._begun and self._message()[0] != _SCHEMA:
+            raise ValueError("the row stream does not begin with a schema")
+        self._begun = True
         while not self.ended:
             kind, meta, header = self._message()
             if kind == _RECORDS:
@@ -65,7 +68,6 @@ class Rows:
         """Reads what was left unread: how many rows a mechanism looked at must not show."""
         for _ in self:
             pass
-        self._socket.close()
 
     def _read(self, into):
         """Fills a buffer. A stream that is cut off is never taken for the whole."""
