@@ -51,12 +51,18 @@ class Events(unittest.TestCase):
 
 
 class Scale(unittest.TestCase):
-    def test_laplace(self):
-        lines = [l for l in (VECTORS / "scale/laplace.txt").read_text().splitlines() if not l.startswith("#")]
+    def vectors(self, name):
+        lines = [l for l in (VECTORS / "scale" / name).read_text().splitlines() if not l.startswith("#")]
         self.assertGreater(len(lines), 20)
-        for line in lines:
-            sensitivity, epsilon, want = map(float, line.split())
-            self.assertEqual(scale.laplace_scale(sensitivity, epsilon), want, line)
+        return [[float(x) for x in l.split()] for l in lines]
+
+    def test_laplace(self):
+        for sensitivity, epsilon, want in self.vectors("laplace.txt"):
+            self.assertEqual(scale.laplace_scale(sensitivity, epsilon), want)
+
+    def test_gaussian(self):
+        for sensitivity, epsilon, delta, want in self.vectors("gaussian.txt"):
+            self.assertAlmostEqual(scale.gaussian_sigma(sensitivity, epsilon, delta) / want, 1, delta=1e-12)
 
     def test_refused(self):
         for pair in [(0, 1), (1, 0), (-1, 1), (1, float("inf")), (float("nan"), 1)]:
