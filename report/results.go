@@ -281,7 +281,7 @@ func (r *result) bars() ([]bar, legend) {
 	if slices.ContainsFunc(out, func(b bar) bool { return b.high > b.low }) {
 		switch l.unknown = unknown; {
 		case !sure:
-			l.noise = r.w.t("result.noise_sd")
+			l.noise, l.sd = r.w.t("result.noise_sd"), true
 		case sampled:
 			l.noise = r.w.t("result.noise_alone")
 		default:
