@@ -171,4 +171,6 @@ func WritePages(ctx context.Context, dir string) error { return output.WritePage
 
 // Compare says what differs between the runs in two output folders. It reads what was
 // released, and spends nothing.
-func Compare(ctx context.Context, a, b string) (*report.Comparison, error) { return output.Compare(ctx, a, b) }
+func Compare(ctx context.Context, a, b string) (*report.Comparison, error) {
+	return output.Compare(ctx, a, b)
+}

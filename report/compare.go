@@ -103,7 +103,7 @@ func (r *Report) jobFacts() (out facts) {
 	for _, e := range r.Releases {
 		name := "release " + e.Name
 		out.add(name, e.Mechanism.Name+" "+e.Mechanism.Version+" from "+e.From)
-		out.add(name+", parameters", paramsText(e.Params))
+		out.add(name+", parameters", ParamsText(e.Params))
 		out.add(name+", by", strings.Join(e.By, ", "))
 		out.add(name+", where", strings.TrimSpace(e.Where+" "+e.Having))
 		out.add(name+", guarantee asked for", point(e.Target.Epsilon, e.Target.Delta, Allowed))
@@ -474,5 +474,5 @@ func (c *Comparison) WriteHTML(w io.Writer) error {
 	if err := t.Execute(&body, c); err != nil {
 		return err
 	}
-	return writeDocument(w, c.A+" and "+c.B, template.HTML(body.String())) //nolint:gosec // a template escaped it
+	return Document(w, c.A+" and "+c.B, template.HTML(body.String())) //nolint:gosec // a template escaped it
 }

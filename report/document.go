@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// document is a page around a body. It has the style of the report, and asks for nothing.
-var document = template.Must(template.New("document").Parse(`<!DOCTYPE html>
+// frame is a page around a body. It has the style of the report, and asks for nothing.
+var frame = template.Must(template.New("document").Parse(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -23,7 +23,7 @@ var document = template.Must(template.New("document").Parse(`<!DOCTYPE html>
 </html>
 `))
 
-// writeDocument writes a self-contained page in the style of the report.
-func writeDocument(w io.Writer, title string, body template.HTML) error {
-	return document.Execute(w, map[string]any{"Policy": policy(), "Title": title, "Style": template.CSS(pageStyle), "Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
+// Document writes a self-contained page in the style of the report.
+func Document(w io.Writer, title string, body template.HTML) error {
+	return frame.Execute(w, map[string]any{"Policy": policy(), "Title": title, "Style": template.CSS(pageStyle), "Body": body}) //nolint:gosec // the style sheet is embedded, and a template wrote the body
 }

@@ -81,7 +81,7 @@ func WriteHistory(w io.Writer, ledger string, all []History) error {
 	if err := t.Execute(&body, map[string]any{"Ledger": ledger, "Accounts": views}); err != nil {
 		return err
 	}
-	return writeDocument(w, "The budget of "+ledger, template.HTML(body.String())) //nolint:gosec // a template escaped it
+	return Document(w, "The budget of "+ledger, template.HTML(body.String())) //nolint:gosec // a template escaped it
 }
 
 // dict names the values that a template hands to another one.

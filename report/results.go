@@ -67,7 +67,7 @@ func (r *result) view(report *Report, id int) resultView {
 	if id < maxWords {
 		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
 	}
-	if p := paramsText(e.Params); p != "" {
+	if p := ParamsText(e.Params); p != "" {
 		v.What += " (" + p + ")"
 	}
 	if len(e.By) > 0 {
