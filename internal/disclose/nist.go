@@ -196,7 +196,7 @@ func (h *hazards) algorithms() {
 	} else {
 		h.add("10", "3.3.1", "Noise hits small groups harder", Judge, "Releases by group: %s. The noise is the same for every group, so it is larger against small ones; report.html shows each value with its noise, and marks suppressed groups, which are found from noisy numbers.", list(grouped))
 	}
-	h.add("11", "3.3.2", "Making results look right harms in other ways", Met, "The files hold every digit as released, and no value is moved to zero. Pages round to what the noise leaves meaningful%s.", suppressed(r))
+	h.add("11", "3.3.2", "Making results look right harms in other ways", Met, "The files hold every digit as released; what a mechanism does to its result after the noise stands in the meaning of its columns. Pages round to what the noise leaves meaningful%s.", suppressed(r))
 	if len(clipped) == 0 {
 		h.add("12", "3.3.3", "Mechanisms may be biased", Met, "Noise has the mean zero. No release clips values of a column.")
 	} else {
@@ -272,12 +272,10 @@ func (h *hazards) sampling() {
 		h.add("S1", "", "A sample that does not stay secret amplifies nothing", Judge, "The program drew the samples itself, charges each draw once, and publishes neither who was drawn nor how many. Nobody else may learn it. Rules: %s.", strings.Join(rules, " | "))
 	}
 	h.add("S2", "", "Running a job again averages the noise away", Met, "A job that was released from the same data is published again from the ledger with the same bytes. Other jobs on the data are debited.")
-	v, text := Met, "The ledger knows of no private look at the table."
+	v, text := Judge, "The ledger knows of no private look at the table. Whether somebody looked in another way before the bounds were written down, only the publisher knows."
 	if l := h.r.Look; l != nil {
 		if text = sentence(l.Text()); len(l.Changed) > 0 {
 			v = Warning
-		} else {
-			v = Judge
 		}
 	}
 	h.add("S3", "", "Bounds that were taken from the data leak it", v, "%s", text)
