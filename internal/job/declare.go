@@ -36,6 +36,8 @@ func language() kind[Job] {
 			"Where the releases go", required()),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
 			"What the report says of itself. These are words: they change no release, and a job with other words is the same job"),
+		key("lineage", lineage(), func(j *Job) *Lineage { return &j.Lineage },
+			"What OpenLineage events call the job and its table (dprelease run --lineage). These are words: they change no release"),
 	)
 }
 
@@ -129,6 +131,15 @@ func publication() kind[Publication] {
 			"Whom readers may ask", example("statistics@example.org")),
 		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
 			"The language of the report’s page", otherwise("en")),
+	)
+}
+
+func lineage() kind[Lineage] {
+	return object(
+		key("namespace", headline(), func(l *Lineage) *string { return &l.Namespace },
+			"The namespace of the job", otherwise("dprelease"), example("statistics")),
+		key("input", headline(), func(l *Lineage) *string { return &l.Input },
+			"The name of the table in that namespace, where its path would say too much. Without this key events say its path", example("trips")),
 	)
 }
 
