@@ -76,7 +76,10 @@ func (e *Release) asked(w words) string {
 			parts = append(parts, w.t("spend.by_weight"))
 		}
 	}
-	if e.Rho != nil {
+	switch {
+	case e.Rho != nil && e.Share != nil:
+		parts = append(parts, w.t("spend.stands", point(e.Target.Epsilon, e.Target.Delta, Allowed), e.Rho.Charged))
+	case e.Rho != nil:
 		parts = append(parts, w.t("spend.rho", e.Rho.Asked, point(e.Target.Epsilon, e.Target.Delta, Allowed), e.Rho.Charged))
 	}
 	return strings.Join(parts, "; ")
