@@ -67,7 +67,7 @@ func (r *result) view(report *Report, id int) resultView {
 	if id < maxWords {
 		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
 	}
-	if p := paramsText(e.Params); p != "" {
+	if p := ParamsText(e.Params); p != "" {
 		v.What += " (" + p + ")"
 	}
 	if len(e.By) > 0 {
@@ -282,7 +282,7 @@ func (r *result) bars() ([]bar, legend) {
 	if slices.ContainsFunc(out, func(b bar) bool { return b.high > b.low }) {
 		switch l.unknown = unknown; {
 		case !sure:
-			l.noise = r.w.t("result.noise_sd")
+			l.noise, l.sd = r.w.t("result.noise_sd"), true
 		case sampled:
 			l.noise = r.w.t("result.noise_alone")
 		default:

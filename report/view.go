@@ -160,8 +160,8 @@ func (r *Report) seenFrom(draw string) Dataset {
 	return d
 }
 
-// paramsText are the parameters of a mechanism in a line.
-func paramsText(raw json.RawMessage) string {
+// ParamsText are the parameters of a mechanism in a line.
+func ParamsText(raw json.RawMessage) string {
 	var params map[string]any
 	if json.Unmarshal(raw, &params) != nil {
 		return ""

@@ -135,7 +135,24 @@ func publication() kind[Publication] {
 			"Whom readers may ask", example("statistics@example.org")),
 		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
 			"The language of the report’s page", otherwise("en")),
+		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`), func(p *Publication) *string { return &p.Published },
+			"The day of the first publication, for the registry of deployments (dprelease report --registry)", example(`"2026-10-31"`)),
+		key("intended_use", prose(), func(p *Publication) *string { return &p.IntendedUse },
+			"What the figures are for. Only a person knows; the registry of deployments demands it", example("Compare schools by size and type")),
+		key("region", headline(), func(p *Publication) *string { return &p.Region },
+			"The region that the figures describe, or whose laws apply; the registry demands it", example("California, USA")),
+		key("sector", choice("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"), func(p *Publication) *string { return &p.Sector },
+			"The domain that the figures describe, for the registry"),
+		key("sources", list(headline(), 1), func(p *Publication) *[]string { return &p.Sources },
+			"Addresses or titles of texts about the publication, for the registry", example("[https://example.org/method]")),
+		key("justification", prose(), func(p *Publication) *string { return &p.Justification },
+			"Why the budget, the unit and the design are what they are, for the registry", example("The board chose the budget on 3 May 2026")),
 	)
+}
+
+// prose is a text of several lines.
+func prose() kind[string] {
+	return pattern("1 to 1000 characters", `^[^\x00-\x08\x0b-\x1f\x7f]{1,1000}$`)
 }
 
 // headline is one line of text.

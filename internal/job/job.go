@@ -228,7 +228,12 @@ type Approval struct {
 }
 
 // Publication holds the words of a report.
-type Publication struct{ Title, Publisher, Period, Contact, Language string }
+type Publication struct {
+	Title, Publisher, Period, Contact, Language string
+	// The rest is for the registry of deployments: what only a person knows.
+	Published, IntendedUse, Region, Sector, Justification string
+	Sources                                               []string
+}
 
 // Output says where the releases go.
 type Output struct {
