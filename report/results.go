@@ -12,7 +12,7 @@ import (
 // resultView is one release as the page shows it: a picture, and its table behind a click.
 type resultView struct {
 	Name, What, Where string
-	Charged           string
+	Charged, Asked    string
 	SelfNoising       bool
 	Pictures          []template.HTML
 	Under             []string // what stands below the pictures
@@ -84,6 +84,7 @@ func (r *result) view(report *Report, id int) resultView {
 	case e.Having != "":
 		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
 	}
+	v.Asked = sentence(e.asked(w))
 	for _, text := range e.Keys.Text(report.Dataset) {
 		v.Foreign = append(v.Foreign, sentence(text))
 	}

@@ -183,6 +183,9 @@ type Budget struct {
 	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
 	// for none.
 	Lifetime *Guarantee
+	// Spend is what the releases without a guarantee of their own spend together with all
+	// others; nil where every release has its own.
+	Spend *Guarantee
 }
 
 // Release is one thing to publish.
@@ -199,6 +202,10 @@ type Release struct {
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
 	Guarantee Guarantee // the target on the population
+	// Shares says that Guarantee is a share of Budget.Spend, which planning divides so that
+	// the relative error of a release of weight 2 is half of that of weight 1.
+	Shares bool
+	Weight *big.Rat
 }
 
 // Plugin is a third-party mechanism.
