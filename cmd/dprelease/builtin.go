@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
@@ -30,6 +31,7 @@ var builtins = map[string]sdk.Mechanism{
 	"count":               count.Mechanism{},
 	"distinct":            distinct.Mechanism{},
 	"histogram":           histogram.Mechanism{},
+	"marginals":           marginals.Mechanism{},
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"proportion":          proportion.Mechanism{},
