@@ -74,7 +74,7 @@ func serveBuiltins() {
 	var all []sdk.Mechanism
 	for _, name := range builtinNames() {
 		m := builtins[name]
-		if name != "sgd" {
+		if name != "sgd" && name != "marginals" {
 			m = onOneCore{m}
 		}
 		all = append(all, m)
@@ -83,7 +83,8 @@ func serveBuiltins() {
 }
 
 // onOneCore is a mechanism that computes on one core: looking for work on the others
-// would take them from the host, which decodes rows meanwhile.
+// would take them from the host, which decodes rows meanwhile. The two others compute for
+// longer than the host decodes.
 type onOneCore struct{ sdk.Mechanism }
 
 func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {

@@ -1,7 +1,10 @@
 package marginals
 
 import (
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/marginals/residual"
@@ -16,7 +19,6 @@ type counter struct {
 	tables []counted
 	pairs  [][2]int // columns whose codes are put together first
 	codes  [][]uint32
-	ones   []uint32
 }
 
 // counted is one table: its columns, its cells, and which pairs of columns (or single ones,
@@ -25,6 +27,7 @@ type counted struct {
 	columns []int
 	cells   []int64
 	pairs   []int
+	at      []uint32 // scratch: the cell of each row
 }
 
 func newCounter(l *layout) *counter {
@@ -159,14 +162,14 @@ func (c *counter) add(b linear.Block) {
 			return
 		}
 	}
-	for i, p := range c.pairs {
-		codes := slices.Grow(c.codes[i][:0], rows)[:rows]
+	c.share(len(c.pairs), func(i int) {
+		p, codes := c.pairs[i], slices.Grow(c.codes[i][:0], rows)[:rows]
 		c.codes[i] = codes
 		put(codes, b.Columns[p[0]].Codes, c.l.dimensions[p[0]].node, kept, 0)
 		if p[1] >= 0 {
 			put(codes, b.Columns[p[1]].Codes, c.l.dimensions[p[1]].node, kept, uint32(c.nodes(p[1])))
 		}
-	}
+	})
 	one := c.l.lattice.Value(1, 1)
 	var weights []int64
 	if b.Weights != nil {
@@ -178,9 +181,21 @@ func (c *counter) add(b linear.Block) {
 			weights = append(weights, c.l.lattice.Value(1, c.l.lattice.Weight(b.Weights[at])))
 		}
 	}
-	for _, t := range c.tables {
-		c.count(t, rows, one, weights)
+	c.share(len(c.tables), func(i int) { c.count(&c.tables[i], rows, one, weights) })
+}
+
+// share does n pieces of work on all cores. Pieces share nothing that is written.
+func (c *counter) share(n int, work func(int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				work(int(i))
+			}
+		})
 	}
+	workers.Wait()
 }
 
 // put writes codes of a column, or puts them after those of another: times is the number of
@@ -198,7 +213,7 @@ func put(to []uint32, codes, node []int32, kept []int, times uint32) {
 }
 
 // count counts the rows in one table.
-func (c *counter) count(t counted, rows int, one int64, weights []int64) {
+func (c *counter) count(t *counted, rows int, one int64, weights []int64) {
 	cells := t.cells
 	if len(t.pairs) == 0 {
 		total := one * int64(rows)
@@ -225,8 +240,8 @@ func (c *counter) count(t counted, rows int, one int64, weights []int64) {
 			}
 			return
 		}
-		to := slices.Grow(c.ones[:0], rows)[:rows]
-		c.ones = to
+		to := slices.Grow(t.at[:0], rows)[:rows]
+		t.at = to
 		for r, high := range at {
 			to[r] = high*n + codes[r]
 		}

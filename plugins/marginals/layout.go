@@ -1,6 +1,7 @@
 package marginals
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -38,7 +39,11 @@ var layouts struct {
 }
 
 func layoutOf(req sdk.PlanRequest) (*layout, error) {
-	key := fmt.Sprintf("%s %+v %v", req.Params, req.Public, req.Public.Cap)
+	about, err := json.Marshal(req.Public)
+	if err != nil {
+		return nil, err
+	}
+	key := string(req.Params) + string(about)
 	layouts.Lock()
 	defer layouts.Unlock()
 	if layouts.key == key {
@@ -110,7 +115,7 @@ const (
 	weightSteps = 1 << 14
 	// mostSteps bounds the sensitivity in steps, so that the noise can be drawn, and
 	// room is what a sum of all rows may reach.
-	mostSteps = 1 << 42
+	mostSteps = 1 << 38
 	room      = 1 << 61
 )
 

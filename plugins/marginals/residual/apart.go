@@ -45,12 +45,11 @@ const mostStates = 1 << 22
 // squares are the squared norms of Norms, each times the square of a public factor of its
 // residual, as float64; come is their exact sum. Proof: residual.proof.md.
 func (w *Workload) Apart(squares []float64, come *big.Int) *big.Int {
-	against, ok := w.against(squares, true)
-	if !ok {
-		against, ok = w.against(squares, false)
-	}
-	if !ok {
-		against = w.simple(squares)
+	against := w.simple(squares)
+	for _, together := range []bool{true, false} {
+		if x, ok := w.against(squares, together); ok {
+			against = math.Min(against, x)
+		}
 	}
 	sum := 0.0
 	for _, s := range squares {
