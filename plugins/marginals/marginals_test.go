@@ -216,3 +216,42 @@ func TestVariancesAreTheOptimum(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusals(t *testing.T) {
+	number := sdk.Column{Name: "x", Type: sdk.Number, Lower: 0, Upper: 1}
+	many := column("many", 3000, sdk.MissingRefuse)
+	other := column("other", 3000, sdk.MissingRefuse)
+	a, b := column("a", 2, sdk.MissingRefuse), column("b", 3, sdk.MissingRefuse)
+	for params, want := range map[string]string{
+		`{}`:                           "name the columns",
+		`{"columns":"z"}`:              "not declared",
+		`{"columns":"x"}`:              "derive bins",
+		`{"columns":["many","other"]}`: "more than 4194304 cells",
+		`{"tables":[["town","state"]],` + nested + `}`:                                                                                  "two levels of town",
+		`{"columns":"a",` + nested + `}`:                                                                                                "column of no table",
+		`{"columns":"a","weights":{"b":2}}`:                                                                                             "no table is named",
+		`{"columns":"a","weights":{"a":0}}`:                                                                                             "above 0",
+		`{"columns":"town","hierarchies":[{"column":"town","levels":[{"name":"s"}]}]}`:                                                  "prefix or map",
+		`{"columns":"town","hierarchies":[{"column":"town","levels":[{"name":"s","prefix":9}]}]}`:                                       "has no s",
+		`{"columns":"town","hierarchies":[{"column":"town","levels":[{"name":"s","map":{"a1x":"p"}}]}]}`:                                "has no s",
+		`{"columns":"town","hierarchies":[{"column":"town","levels":[{"name":"s","prefix":2},{"name":"c","prefix":1}]}]}`:               "one parent",
+		`{"columns":["town","a"],"hierarchies":[{"column":"town","levels":[{"name":"a","prefix":1}]}]}`:                                 "two columns or levels",
+		`{"columns":["many","a","b"],"finish":"whole","ways":1,"hierarchies":[{"column":"many","levels":[{"name":"all","prefix":1}]}]}`: "",
+		`{"columns":["many","other"],"ways":1,"finish":"whole"}`:                                                                        "finish: whole makes one table",
+	} {
+		_, err := Mechanism{}.Plan(lineartest.Request(params, 0, number, many, other, a, b, towns()))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", params, err, want)
+		}
+	}
+	pure := lineartest.Request(`{"columns":"a"}`, 0, a)
+	pure.Target.Delta = 0
+	if _, err := (Mechanism{}).Plan(pure); err == nil || !strings.Contains(err.Error(), "needs a rho") {
+		t.Errorf("a pure epsilon: %v", err)
+	}
+	// All units are in the one cell of a column of one value: nothing is secret.
+	one := lineartest.Request(`{"columns":"one"}`, 7, column("one", 1, sdk.MissingRefuse))
+	if _, err := (Mechanism{}).Plan(one); err == nil || !strings.Contains(err.Error(), "not public") {
+		t.Errorf("a public table: %v", err)
+	}
+}
