@@ -112,7 +112,7 @@ class Plugin:
         except Refused as e:
             out.refusal = str(e) or "refused"
             return out
-        except Exception:
+        except (Exception, SystemExit):
             pass
         context.abort(grpc.StatusCode.INTERNAL, "mechanism failed")
 
@@ -122,7 +122,7 @@ class Plugin:
             return
         except Bad:
             code, text = grpc.StatusCode.FAILED_PRECONDITION, "result does not have the planned shape"
-        except Exception:  # whatever could be said of it may depend on a row
+        except (Exception, SystemExit):  # whatever could be said of it may depend on a row
             code, text = grpc.StatusCode.ABORTED, "release failed"
         context.abort(code, text)
 

@@ -42,7 +42,7 @@ def _enum(fd):
 
 
 def _repeated(fd):
-    return fd.label == fd.LABEL_REPEATED
+    return fd.is_repeated if hasattr(fd, "is_repeated") else fd.label == fd.LABEL_REPEATED  # the second is older
 
 
 def fill(m, data):
