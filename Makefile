@@ -1,7 +1,7 @@
 # Everything goes through Go; nothing else is needed for demo and test.
 GO      ?= go
 BIN     := bin/dprelease
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --match 'v*' --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.release=$(VERSION)
 
 .PHONY: help papers all build demo test test-short race bench check lines dist dist-twice generate clean
