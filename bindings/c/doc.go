@@ -1,3 +1,5 @@
+//go:build cgo
+
 // The accountant as a C library:
 //
 //	char *answer = dprelease_account("{relation: add-remove, event: {gaussian: {sigma: 2}}, query: {delta: 1e-6}}");
