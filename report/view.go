@@ -246,6 +246,9 @@ func (v *view) addProvenance(r *Report) {
 			if m.Sandbox != "" {
 				one.Origin += ", sandbox: " + m.Sandbox
 			}
+			if m.Result != "" {
+				one.Origin += "; " + v.T("provenance."+m.Result)
+			}
 			if m.Builtin {
 				one.Origin = v.T("provenance.builtin")
 			}

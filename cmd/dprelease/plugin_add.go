@@ -18,6 +18,7 @@ import (
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/report"
 )
 
 // approval is what plugin add is asked to do.
@@ -151,6 +152,10 @@ func describe(entry *catalog.Entry, v conformance.Verdict) {
 	}
 	entry.Name, entry.Version, entry.Summary = v.About.Name, v.About.Version, v.About.Summary
 	entry.SelfNoising, entry.Description = v.About.SelfNoising, catalog.Describe(v.About)
+	entry.Result = report.ResultTrusted
+	if v.About.Linear {
+		entry.Result = report.ResultApart
+	}
 	entry.Names, entry.Texts = texts.Names(), texts.Remarks()
 	entry.Check = catalog.Checked{Verdict: v.Verdict, Suite: v.Suite, Seed: v.Seed, Sandbox: v.Sandbox}
 }

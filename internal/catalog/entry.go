@@ -35,6 +35,9 @@ type Entry struct {
 	Memory      int64    `json:"memory,omitempty"`
 	SelfNoising bool     `json:"self_noising,omitempty"`
 
+	// Result says what its results rest on, as the report of a job does.
+	Result string `json:"result,omitempty"`
+
 	// Description is the digest of what it says it is, see [Describe].
 	Description string `json:"description_sha256"`
 	// Names and Texts are all that it may put into a report, see [Texts].

@@ -91,6 +91,9 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 	if err != nil {
 		return r, err
 	}
+	if f := inTwo(ctx, cmd, accepted, plan); f != nil {
+		r.Findings = append(r.Findings, *f)
+	}
 	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
 		r.Findings = append(r.Findings, *f)
 	}
@@ -184,6 +187,35 @@ func slowLane(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan s
 	_, err := p.Release(gone, req, plan, table, sdktest.NoNoise{Rows: n})
 	if took := time.Since(begun); err == nil || took > endLimit+releaseLimit {
 		return &sdktest.Finding{Check: "cancel", Detail: fmt.Sprintf("a release that was given up took %v", took.Round(time.Millisecond))}
+	}
+	return nil
+}
+
+// inTwo makes a release of a linear mechanism as a job does: one process reads rows, another
+// finishes. The result must be that of one process.
+func inTwo(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan) *sdktest.Finding {
+	one, other := NewProcess(cmd, false), NewProcess(cmd, false)
+	defer one.Close()
+	defer other.Close()
+	table, n := sdktest.Example(req, plan)
+	whole, err := one.Release(ctx, req, plan, table, sdktest.NoNoise{Rows: n})
+	if err != nil || !whole.Description.Linear {
+		return nil // others have looked at it
+	}
+	reads, err := one.start(ctx)
+	if err != nil {
+		return nil
+	}
+	finishes, err := other.start(ctx)
+	if err != nil {
+		return nil
+	}
+	b := newBridge(ctx, plan.Event, sdktest.NoNoise{Rows: n})
+	defer b.stop()
+	result, _, err := reads.ReleaseApart(ctx, finishes, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
+		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
+	if ctx.Err() == nil && (err != nil || !reflect.DeepEqual(result, whole.Result)) {
+		return &sdktest.Finding{Check: "linear", Detail: "a process that saw no row does not make the same result from the noisy sums"}
 	}
 	return nil
 }

@@ -168,7 +168,7 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 	if p, ok := m.job.Plugin(name); ok {
 		confine.Read, confine.Memory = p.Reads, p.Memory
 		k := &mechanism{
-			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, Lattice: true, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
 			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
 			sha256:  p.SHA256, approval: p.Approval,
 		}

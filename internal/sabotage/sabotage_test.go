@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -69,6 +70,9 @@ var acts = []act{
 	{"print-rows", "Release prints a row", "output", "", true, ""},
 	{"slow-by-row", "Release takes longer where a row is at the upper bound", "time", "", false, ""},
 	{"memory-by-row", "Release takes more memory where a row is at the upper bound", "memory-by-row", "", false, ""},
+	{"row-in-low-bits", "Release hides a row in the low digits of the result", "result", "", true, ""},
+	{"row-in-text", "Release writes a row as a text of the result", "result", host.CodeLattice, true, host.CodeLattice},
+	{"row-in-linear-result", "Release of a linear plugin gives a row as its result", "result", "", true, ""},
 	{"random-result", "Release adds noise of its own to the result", "result", "", false, ""},
 	{"half-sensitivity", "Plan declares half of what a row can do", "l1-sensitivity", "", false, ""},
 	{"wrong-beyond-1000", "Release counts rows twice where there are more than a thousand", "l1-sensitivity", "", false, ""},
@@ -276,10 +280,34 @@ func (s *scene) run(t *testing.T, a act, mode sandbox.Mode) (code string, got bo
 	dropped, _ := os.ReadDir(s.drop)
 	report, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "out", "report.json"))
 	got = s.got.Load() || len(dropped) > 0 || bytes.Contains(report, []byte("leak "))
+	if leaks := rowIn[a.name]; leaks != nil && code == "" {
+		got = leaks(s.released(t, path))
+	}
 	if a.name == "large-memory" || a.name == "large-file" {
 		got = code == ""
 	}
 	return code, got
+}
+
+// rowIn says of acts on the result whether a row is in the value that was released.
+var rowIn = map[string]func(x float64) bool{
+	"row-in-low-bits":      func(x float64) bool { return x != float64(float32(x)) },
+	"row-in-linear-result": func(x float64) bool { return 200 <= x && x <= 900 },
+}
+
+// released is the value that a job released.
+func (s *scene) released(t *testing.T, job string) float64 {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(job), "out", "r.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(text))
+	x, err := strconv.ParseFloat(lines[len(lines)-1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // hangs asks for a plan that never ends.
