@@ -51,7 +51,6 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 			return nil, err
 		}
 	}
-	begun := time.Now()
 	r, err := sdktest.Check(ctx, p, cfg)
 	if r == nil {
 		return nil, err
@@ -80,7 +79,7 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 		}
 		return r, err
 	}
-	if f := elsewhere(ctx, cmd, accepted, plan, begun); f != nil && !r.Found(f.Check) {
+	if f := elsewhere(ctx, cmd, p.plans[0], p.planned); f != nil && !r.Found(f.Check) {
 		r.Findings = append(r.Findings, *f)
 	}
 	found, err := manners(ctx, cmd, r.Mechanism, accepted, endLimit)
@@ -119,8 +118,8 @@ func ended(ctx context.Context, r *sdktest.Report) (*sdktest.Report, error) {
 const apart = 1100 * time.Millisecond
 
 // elsewhere asks a second process, at another time and in another environment, what the
-// plugin is and what it plans.
-func elsewhere(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan, begun time.Time) *sdktest.Finding {
+// plugin is and what it plans. Begun is when the first process made that plan.
+func elsewhere(ctx context.Context, cmd host.Command, first Planned, begun time.Time) *sdktest.Finding {
 	select {
 	case <-time.After(apart - time.Since(begun)):
 	case <-ctx.Done():
@@ -133,12 +132,12 @@ func elsewhere(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan 
 	defer there.Close()
 	one, err := here.Describe(ctx)
 	two, again := there.Describe(ctx)
-	other, failed := there.Plan(ctx, req)
+	other, failed := there.Plan(ctx, first.Request)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil || again != nil || !reflect.DeepEqual(one, two):
 		return &sdktest.Finding{Check: "describe", Detail: "a process in another folder and environment describes itself otherwise"}
-	case failed != nil || !reflect.DeepEqual(plan, other):
+	case failed != nil || !reflect.DeepEqual(first.Plan, other):
 		return &sdktest.Finding{Check: "plan", Detail: "a process in another folder and environment, at another time, plans otherwise"}
 	}
 	return nil

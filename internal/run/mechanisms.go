@@ -45,6 +45,7 @@ type mechanism struct {
 
 	mu   sync.Mutex
 	idle []process
+	made map[string]answered // the plans of a plugin, by what it was asked
 }
 
 // process is one process of a mechanism, which serves one call at a time.
@@ -123,9 +124,9 @@ func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 // call starts the witness of a plugin.
 func (k *mechanism) call(ctx context.Context) (err error) {
 	if !k.builtin {
-		elsewhere := k.command
-		elsewhere.Elsewhere = true
-		k.witness, err = host.Start(ctx, elsewhere, k.limits)
+		there := k.command
+		there.Elsewhere = true
+		k.witness, err = host.Start(ctx, there, k.limits)
 	}
 	return err
 }
@@ -145,15 +146,17 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 			return err
 		}
 		if !reflect.DeepEqual(k.about, again) {
-			return k.differs()
+			return k.differs(elsewhere)
 		}
 	}
 	k.params, err = params.Compile(k.about.Params)
 	return err
 }
 
-func (k *mechanism) differs() error {
-	return &host.Error{Code: host.CodeNondeterministic, Plugin: k.command.Name, Detail: "another process, in another folder and environment, was told something else"}
+const elsewhere = "another process, in another folder and environment, was told something else"
+
+func (k *mechanism) differs(why string) error {
+	return blamed(&host.Error{Code: host.CodeNondeterministic, Plugin: k.command.Name, Detail: why})
 }
 
 // dismiss ends the witness.
@@ -239,7 +242,12 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	if k.witness != nil && (err == nil || errors.Is(err, &host.Error{Code: host.CodeRefused})) {
 		again, other := k.witness.Plan(ctx, req)
 		if !reflect.DeepEqual(made, again) || fmt.Sprint(err) != fmt.Sprint(other) {
-			return sdk.Plan{}, blamed(k.differs())
+			return sdk.Plan{}, k.differs(elsewhere)
+		}
+		if err == nil {
+			if err := k.note(req, made); err != nil {
+				return sdk.Plan{}, err
+			}
 		}
 	}
 	if err == nil && k.texts != nil {

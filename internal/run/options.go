@@ -18,6 +18,7 @@ type Programs struct {
 	Self       string            // the program that serves the built-in mechanisms
 	Builtins   []sdk.Description // what they are
 	SoleParent bool              // this process has no children but plugins
+	Plans      string            // the folder that remembers what plugins planned, "" for none
 }
 
 // Options are what a run needs besides its plan.

@@ -83,6 +83,8 @@ func (h hostile) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		found = os.Getenv("TZ")
 	case "clock-in-plan":
 		found = time.Now().String()
+	case "second-in-plan":
+		found = strconv.FormatInt(time.Now().Unix(), 10)
 	case "hang-in-plan":
 		time.Sleep(time.Hour)
 	}
