@@ -45,6 +45,8 @@ type Options struct {
 	// is asked twice for a plan, two seconds apart; with Plans, only by the first run of
 	// a job. "" remembers none.
 	Plans string
+	// Apart is how much later a plugin is asked again; 0 means two seconds.
+	Apart time.Duration
 
 	// Again spends a second time after a run that was cut off between its debit and
 	// its releases.
@@ -108,7 +110,7 @@ func (o Options) reach(point string) {
 }
 
 func (o Options) programs() run.Programs {
-	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent, Plans: o.Plans}
+	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent, Plans: o.Plans, Apart: o.Apart}
 }
 
 func (o Options) budget(watch func(run.Event)) budget.Options {

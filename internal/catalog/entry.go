@@ -23,6 +23,8 @@ type Entry struct {
 	Version string `json:"version"`
 	Summary string `json:"summary,omitempty"`
 
+	// Source is the OCI artifact that it came as, with the digest of its manifest.
+	Source string `json:"source,omitempty"`
 	// Path is the executable, relative to the catalog's folder.
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`

@@ -253,7 +253,7 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	if err == nil && k.texts != nil {
 		if name := k.texts.Hold(req, &made); name != "" {
 			return sdk.Plan{}, blamed(&host.Error{Code: host.CodePlan, Plugin: k.command.Name,
-				Detail: "a column of its result has a name that it did not have when it was approved; have it added again with --job"})
+				Detail: "a column of its result has a name, or may hold a text, that it did not have when it was approved; have it added again with --job"})
 		}
 	}
 	return made, blamed(err)

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,7 +33,7 @@ func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Plan) error {
 			if !ok || k.witness == nil {
 				continue
 			}
-			if err := k.witnessed(ctx, r.Request().PlanRequest(), m.from.Plans); err != nil {
+			if err := k.witnessed(ctx, r.Request().PlanRequest(), m.from); err != nil {
 				return r.Faulty(ctx, p.Job, err)
 			}
 		}
@@ -41,7 +42,7 @@ func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Plan) error {
 }
 
 // witnessed asks the witness for one plan, or compares it with what it was.
-func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, folder string) error {
+func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, from Programs) error {
 	asked, err := k.question(req)
 	if err != nil {
 		return err
@@ -53,8 +54,8 @@ func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, folder s
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(folder, asked)
-	if folder != "" {
+	path := filepath.Join(from.Plans, asked)
+	if from.Plans != "" {
 		if old, err := os.ReadFile(path); err == nil {
 			if string(old) == planned {
 				return nil
@@ -63,7 +64,7 @@ func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, folder s
 		}
 	}
 	select {
-	case <-time.After(time.Until(made.at.Add(secondsApart))):
+	case <-time.After(time.Until(made.at.Add(cmp.Or(from.Apart, secondsApart)))):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -74,8 +75,8 @@ func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, folder s
 	case err != nil || !reflect.DeepEqual(made.plan, again):
 		return k.differs("some seconds later it was told something else")
 	}
-	if folder != "" { // one that cannot be kept is asked for again
-		_ = os.MkdirAll(folder, 0o700)
+	if from.Plans != "" { // one that cannot be kept is asked for again
+		_ = os.MkdirAll(from.Plans, 0o700)
 		_ = os.WriteFile(path, []byte(planned), 0o600)
 	}
 	return nil
