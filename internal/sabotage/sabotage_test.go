@@ -57,7 +57,7 @@ var acts = []act{
 	{"abstract-socket", "Release sends a row to an abstract unix socket", "network", "", true, ""},
 	{"table-in-plan", "Plan reads the table and writes a digest of it into a remark", "read", "", true, ""},
 	{"environment-of-host", "Plan reads the environment of the host", "read", "", true, ""},
-	{"processes-in-plan", "Plan counts the machine's processes", "read", "", true, ""},
+	{"processes-in-plan", "Plan sees the machine's processes", "read", "", true, ""},
 	{"memory-of-host", "Plan reads the memory of the host", "trace", "", true, ""},
 	{"folder-in-plan", "Plan depends on the folder of the process", "plan", host.CodeNondeterministic, true, host.CodeNondeterministic},
 	{"zone-in-plan", "Plan depends on the environment", "plan", host.CodeNondeterministic, true, host.CodeNondeterministic},

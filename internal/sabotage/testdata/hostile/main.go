@@ -73,7 +73,7 @@ func (h hostile) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	case "processes-in-plan":
 		names, _ := filepath.Glob("/proc/[0-9]*")
 		if len(names) > 3 { // more than itself
-			found = strconv.Itoa(len(names))
+			found = "others run here"
 		}
 	case "memory-of-host":
 		found = peek()
@@ -160,7 +160,7 @@ func (h hostile) do(seen *watched) error {
 		}
 	case "memory-by-row":
 		if seen.extreme {
-			hold(200 << 20)
+			hold(100 << 20)
 		}
 	case "daemon":
 		self := exec.Command("/proc/self/exe", "daemon", "fork", marker)
