@@ -246,8 +246,11 @@ func (v *view) addProvenance(r *Report) {
 			if m.Sandbox != "" {
 				one.Origin += ", sandbox: " + m.Sandbox
 			}
-			if m.Result != "" {
-				one.Origin += "; " + v.T("provenance."+m.Result)
+			switch m.Result {
+			case ResultApart:
+				one.Origin += "; " + v.T("provenance.apart")
+			case ResultTrusted:
+				one.Origin += "; " + v.T("provenance.trusted")
 			}
 			if m.Builtin {
 				one.Origin = v.T("provenance.builtin")

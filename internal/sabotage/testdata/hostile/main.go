@@ -160,7 +160,7 @@ func (h hostile) do(seen *watched) error {
 		}
 	case "memory-by-row":
 		if seen.extreme {
-			hold(100 << 20)
+			hold(200 << 20)
 		}
 	case "daemon":
 		self := exec.Command("/proc/self/exe", "daemon", "fork", marker)
