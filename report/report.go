@@ -205,7 +205,17 @@ type Mechanism struct {
 	SelfNoising bool   `json:"self_noising,omitempty"`
 	// Sandbox says what confined the mechanism's processes.
 	Sandbox string `json:"sandbox,omitempty"`
+	// Result says of a third party's plugin who made the result: one of the constants below.
+	Result string `json:"result,omitempty"`
 }
+
+// What a result of a third party's plugin rests on.
+const (
+	// ResultApart: it was made from the noisy sums alone, by a process that saw no row.
+	ResultApart = "apart"
+	// ResultTrusted: the plugin saw rows and wrote it; the host rounded it.
+	ResultTrusted = "trusted"
+)
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.
 type ExpectedError struct {
