@@ -39,10 +39,11 @@ func (s *server) run() error {
 		return fmt.Errorf("the host does not speak version %d of the plugin protocol", wire.Version)
 	}
 	path := filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "mechanism")
-	l, err := net.Listen("unix", path)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
 	if err != nil {
 		return err
 	}
+	l.SetUnlinkOnClose(false) // the folder goes as a whole; a plugin that serves changes no file
 	signal.Ignore(os.Interrupt) // the host is told, and decides
 	g, b := grpc.NewServer(), newBroker()
 	s.dial = b.dial
