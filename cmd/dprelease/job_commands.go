@@ -91,7 +91,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				o := e.options()
 				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
-				observer, stop := e.observer(len(j.Releases))
+				observer, stop := e.observer(j.Releases)
 				o.Observer = observer
 				outcome, err := e.jobs.run(ctx, j, o)
 				stop()
