@@ -12,7 +12,7 @@ import (
 // resultView is one release as the page shows it: a picture, and its table behind a click.
 type resultView struct {
 	Name, What, Where string
-	Charged           string
+	Charged, Asked    string
 	SelfNoising       bool
 	Pictures          []template.HTML
 	Under             []string // what stands below the pictures
@@ -84,6 +84,7 @@ func (r *result) view(report *Report, id int) resultView {
 	case e.Having != "":
 		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
 	}
+	v.Asked = sentence(e.asked(w))
 	for _, text := range e.Keys.Text(report.Dataset) {
 		v.Foreign = append(v.Foreign, sentence(text))
 	}
@@ -105,10 +106,14 @@ type result struct {
 // draw chooses the picture of a release by the columns that it has.
 func (r *result) draw(id string) {
 	n := r.table.rows()
+	r.index()
+	if r.has("table", "value1", "estimate") {
+		r.marginals(id)
+		return
+	}
 	if n == 0 || n > mostHeatCells*5 {
 		return
 	}
-	r.index()
 	if r.has("kind", "name", "value") {
 		r.coefficients(id)
 		return

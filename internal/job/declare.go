@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -36,6 +37,8 @@ func language() kind[Job] {
 			"Where the releases go", required()),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
 			"What the report says of itself. These are words: they change no release, and a job with other words is the same job"),
+		key("lineage", lineage(), func(j *Job) *Lineage { return &j.Lineage },
+			"What OpenLineage events call the job and its table (dprelease run --lineage). These are words: they change no release"),
 	)
 }
 
@@ -59,6 +62,9 @@ func budget() kind[Budget] {
 			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
 			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
+		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
+			"What this job spends, all releases together. It is divided among the releases that have no guarantee of their own, so that their relative errors are as their weights ask; docs/planner.md says how, and dprelease plan shows the shares",
+			example(`{epsilon: "1", delta: "1e-6"}`)),
 	)
 }
 
@@ -85,7 +91,9 @@ func release() kind[Release] {
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism. Its own JSON Schema says which there are", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
-			"What the release may cost on the population. What that allows on the sample is worked out from it", required()),
+			"What the release may cost on the population. What that allows on the sample is worked out from it. Only with budget.spend may it be left out", example(`{epsilon: "0.5"}`)),
+		key("weight", amount(span{lo: "0", loOpen: true, hi: "1000000"}), func(r *Release) **big.Rat { return &r.Weight },
+			"With budget.spend, for a release without a guarantee: how exact it is beside the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")),
 	)
 }
 
@@ -147,6 +155,15 @@ func publication() kind[Publication] {
 // prose is a text of several lines.
 func prose() kind[string] {
 	return pattern("1 to 1000 characters", `^[^\x00-\x08\x0b-\x1f\x7f]{1,1000}$`)
+}
+
+func lineage() kind[Lineage] {
+	return object(
+		key("namespace", headline(), func(l *Lineage) *string { return &l.Namespace },
+			"The namespace of the job", otherwise("dprelease"), example("statistics")),
+		key("input", headline(), func(l *Lineage) *string { return &l.Input },
+			"The name of the table in that namespace, where its path would say too much. Without this key events say its path", example("trips")),
+	)
 }
 
 // headline is one line of text.

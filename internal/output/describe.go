@@ -36,6 +36,7 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 	if c := j.Dataset.Collected; c != nil {
 		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
 	}
+	r.Spend = describeSpend(p)
 	for _, d := range p.Draws {
 		entry, err := describeDraw(p, d)
 		if err != nil {
@@ -209,6 +210,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 	} else if asked != nil {
 		entry.Rho = &report.Rho{Asked: job.FormatAmount(asked), Charged: ledger.Up(cost)}
 	}
+	entry.Share = describeShare(p, r)
 	if entry.Keys, err = describeKeys(p, d, r); err != nil {
 		return report.Release{}, err
 	}
@@ -216,7 +218,9 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		entry.Suppress = &report.Suppress{Below: job.Up(s.Below), Column: r.SuppressBy()}
 	}
 	for _, e := range r.Plan.Errors {
-		entry.Expected = append(entry.Expected, expectedError(j, d, e))
+		one := expectedError(j, d, e)
+		one.Size = r.Size(j, d, e)
+		entry.Expected = append(entry.Expected, one)
 	}
 	rate := 0.0
 	if s := plan.Sampling(d.Design); s != nil {
