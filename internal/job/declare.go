@@ -37,6 +37,8 @@ func language() kind[Job] {
 			"Where the releases go", required()),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
 			"What the report says of itself. These are words: they change no release, and a job with other words is the same job"),
+		key("lineage", lineage(), func(j *Job) *Lineage { return &j.Lineage },
+			"What OpenLineage events call the job and its table (dprelease run --lineage). These are words: they change no release"),
 	)
 }
 
@@ -153,6 +155,15 @@ func publication() kind[Publication] {
 // prose is a text of several lines.
 func prose() kind[string] {
 	return pattern("1 to 1000 characters", `^[^\x00-\x08\x0b-\x1f\x7f]{1,1000}$`)
+}
+
+func lineage() kind[Lineage] {
+	return object(
+		key("namespace", headline(), func(l *Lineage) *string { return &l.Namespace },
+			"The namespace of the job", otherwise("dprelease"), example("statistics")),
+		key("input", headline(), func(l *Lineage) *string { return &l.Input },
+			"The name of the table in that namespace, where its path would say too much. Without this key events say its path", example("trips")),
+	)
 }
 
 // headline is one line of text.

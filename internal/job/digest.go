@@ -19,7 +19,7 @@ import (
 // and defaults that are written out make no difference. These keys are no part of it:
 //   - output, budget but for spend, and the path and timeout of a plugin: they change
 //     what happens to the releases, not the releases;
-//   - unit_name, unit_plural, publication and assume: they change words and forecasts;
+//   - unit_name, unit_plural, publication, lineage and assume: they change words and forecasts;
 //   - the path, format and delimiter of the table, and the whole frame: the content says
 //     what was read. A frame that differs from the table is refused.
 //

@@ -31,6 +31,8 @@ type Job struct {
 	Output  Output
 	// Publication is what the report says of itself, nil where the job says nothing.
 	Publication *Publication
+	// Lineage is what events about a run call the job and its table.
+	Lineage Lineage
 	// Variables are those that the job declares, with the values that they have in it. They
 	// are replaced already.
 	Variables []Variable
@@ -225,6 +227,12 @@ type Approval struct {
 	Description string   // the digest of what it says it is
 	Names       []string // what the columns of its results may be called
 	Texts       []string // its other words that may reach a report
+}
+
+// Lineage names the job and its table for programs that follow data through a pipeline.
+type Lineage struct {
+	Namespace string
+	Input     string // the name of the table, "" for its path
 }
 
 // Publication holds the words of a report.
