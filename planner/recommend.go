@@ -123,6 +123,9 @@ func (u *subject) near(ctx context.Context, g Goal, x, most float64, whole bool,
 			return Need{Point: p}, false, err
 		}
 		y := u.of(g, p)
+		if !ok && !whole && y*p.SamplingSD > g.Limit*p.Total {
+			return Need{Value: x, Point: p}, false, nil // no guarantee makes the sampling error smaller
+		}
 		switch {
 		case ok && (!reached || x < best.Value):
 			best, reached = Need{Value: x, Point: p}, true

@@ -46,7 +46,7 @@ type Need struct {
 	Design string `json:"design"`
 	// Value is the smallest ε, ρ, or expected number of rows; 0 where nothing reaches it.
 	Value  float64 `json:"value,omitempty"`
-	Point  Point   `json:"point"`
+	Point  Point   `json:"point,omitzero"`
 	Reason string  `json:"reason,omitempty"` // why nothing does
 }
 

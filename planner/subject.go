@@ -26,6 +26,7 @@ type subject struct {
 	column  *job.Column
 	sample  *job.Sample      // that it is made from, nil for the table
 	model   *model           // what is assumed, nil where nothing is
+	also    []string         // what a simulation assumes beside that
 	whole   *job.Job         // with its budget.spend, where job has the shares that it leads to
 	half    bool             // what is asked is about the keys, and so is what is varied
 	strata  map[string]int64 // records of the largest units of the public frame, once it was read

@@ -193,6 +193,9 @@ func orElse(r *big.Rat) *big.Rat {
 
 // assumptions are the public assumptions in words.
 func (u *subject) assumptions() []string {
+	if len(u.also) > 0 {
+		return u.also
+	}
 	if u.model == nil {
 		return []string{}
 	}
