@@ -228,8 +228,7 @@ type ExpectedError struct {
 	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
-	// Size is the value that the public facts let expect, 0 where they do not; for one row
-	// where the number of rows is secret.
+	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
 }
 

@@ -229,9 +229,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		entry.Suppress = &report.Suppress{Below: job.Up(s.Below), Column: r.SuppressBy()}
 	}
 	for _, e := range r.Plan.Errors {
-		one := expectedError(j, d, e)
-		one.Size = r.Size(j, d, e)
-		entry.Expected = append(entry.Expected, one)
+		entry.Expected = append(entry.Expected, likely(j, d, r, e, expectedError(j, d, e)))
 	}
 	rate := 0.0
 	if s := plan.Sampling(d.Design); s != nil {
