@@ -25,7 +25,7 @@ type Additive struct {
 }
 
 // stratumStep divides the values in sums by stratum: they need less of the budget.
-const stratumStep = 4
+const stratumStep = 2
 
 // NewAdditive is the sum of the numbers of a column, less the centre of the lattice, between
 // low and high; a column without bounds counts rows. The interval is nil where none is asked

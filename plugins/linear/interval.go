@@ -101,9 +101,20 @@ func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 	}
 	if freedom := total * total / unsure; freedom < 1e6 {
 		at := 0.5 + iv.Level/200
-		wide *= distuv.StudentsT{Sigma: 1, Nu: math.Max(freedom, leastFreedom)}.Quantile(at) / distuv.UnitNormal.Quantile(at)
+		wide *= studentsT(at, math.Max(freedom, leastFreedom)) / distuv.UnitNormal.Quantile(at)
 	}
 	return math.Sqrt(total) * wide
+}
+
+// studentsT is the quantile of Student's distribution: for many degrees of freedom by its
+// expansion about the normal one (Abramowitz and Stegun 26.7.5), within 1e-5 above 20.
+func studentsT(p, freedom float64) float64 {
+	if freedom < 20 {
+		return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(p)
+	}
+	z := distuv.UnitNormal.Quantile(p)
+	z2 := z * z
+	return z * (1 + (z2+1)/(4*freedom) + ((5*z2+16)*z2+3)/(96*freedom*freedom) + (((3*z2+19)*z2+17)*z2-15)/(384*freedom*freedom*freedom))
 }
 
 // leastFreedom bounds the degrees of freedom from below: noise in the estimate of a variance
@@ -119,11 +130,13 @@ const steps = 256
 func (iv *Interval) width(share float64, n Noise) float64 {
 	if iv.wide == nil {
 		iv.wide = make([]float64, steps+1)
-		for i := range iv.wide {
+	}
+	at := min(int(share*steps), steps-1)
+	for i := at; i <= at+1; i++ {
+		if iv.wide[i] == 0 {
 			iv.wide[i] = iv.exactWidth(float64(i)/steps, n.isLaplace())
 		}
 	}
-	at := min(int(share*steps), steps-1)
 	return math.Max(iv.wide[at], iv.wide[at+1])
 }
 
@@ -208,26 +221,27 @@ func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows floa
 	return end(low), end(high)
 }
 
-// Quotient is the interval for the quotient of two sums, between two ends beyond which it
-// cannot lie. Sums are the two, then the squares of the first, the products and the squares
-// of the second, with the standard deviation of the noise in each; missing ones are 0.
-func (iv *Interval) Quotient(estimate, low, high, scale float64, sums, sds [5]float64, n Noise) (float64, float64) {
+// Quotient is the interval for the quotient x/y of two sums, between two ends beyond which it
+// cannot lie. Sums are those of x, of y, and of (x − y)², (x − y)y and y², with the standard
+// deviation of the noise in each; missing ones are 0.
+func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, n Noise) (float64, float64) {
 	rows := 0.0
 	if sums[4] > 0 {
 		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // as many rows as matter
 	}
-	far := 1e9 * scale
-	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), scale, n, rows, func(r float64) (float64, spread) {
+	const far = 1e9
+	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, func(r float64) (float64, spread) {
+		s := r - 1 // x − r·y = (x − y) − s·y
 		return sums[0] - r*sums[1], spread{
-			draw:   iv.Square * (sums[2] - 2*r*sums[3] + r*r*sums[4]),
-			unsure: iv.Square * math.Sqrt(sds[2]*sds[2]+4*r*r*sds[3]*sds[3]+r*r*r*r*sds[4]*sds[4]),
+			draw:   iv.Square * (sums[2] - 2*s*sums[3] + s*s*sums[4]),
+			unsure: iv.Square * math.Sqrt(sds[2]*sds[2]+4*s*s*sds[3]*sds[3]+s*s*s*s*sds[4]*sds[4]),
 			noise:  math.Hypot(sds[0], r*sds[1]),
 		}
 	})
-	if a <= -far {
+	if a <= -far && low < -far {
 		a = low
 	}
-	if b >= far {
+	if b >= far && high > far {
 		b = high
 	}
 	return a, b

@@ -27,7 +27,7 @@ type Moments struct {
 }
 
 // secondShare is how much the second block may weigh beside the first.
-const secondShare = 4
+const secondShare = 2
 
 // NewMoments are sums of polynomials of a degree. For an interval it holds their squares too.
 // Number makes numbers between 0 and 1 of the rows that are nothing in between, whose squares

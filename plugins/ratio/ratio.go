@@ -106,7 +106,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 }
 
 // squareShare is how much squares may count beside a value.
-const squareShare = 4
+const squareShare = 2
 
 // squares adds the ranges of the products that an interval needs.
 func (q *quotient) squares(iv *linear.Interval) {
@@ -115,12 +115,14 @@ func (q *quotient) squares(iv *linear.Interval) {
 		return
 	}
 	q.parts = 5
+	// Both lattices have as many steps, so x − y is a number of them too.
 	a, b := q.ranges[0], q.ranges[1]
+	d := [2]int64{a[0] - b[1], a[1] - b[0]}
 	q.square = squareShare * float64(max(-a[0], a[1], b[1], 1))
 	product := func(x, y int64) int64 { return int64(math.Ceil(float64(x) * float64(y) / q.square)) }
-	most := max(-a[0], a[1])
+	most := max(-d[0], d[1], 0)
 	q.ranges[2] = [2]int64{0, product(most, most)}
-	q.ranges[3] = [2]int64{-product(max(-a[0], 0), b[1]), product(max(a[1], 0), b[1])}
+	q.ranges[3] = [2]int64{-product(max(-d[0], 0), b[1]), product(max(d[1], 0), b[1])}
 	q.ranges[4] = [2]int64{0, product(b[1], b[1])}
 }
 
@@ -141,7 +143,7 @@ func (q *quotient) add(b linear.Block, sums []int64) {
 		part[0] += x
 		part[1] += y
 		if q.parts == 5 {
-			for j, p := range [3][2]int64{{x, x}, {x, y}, {y, y}} {
+			for j, p := range [3][2]int64{{x - y, x - y}, {x - y, y}, {y, y}} {
 				v := int64(f * float64(p[0]) * float64(p[1]) / q.square)
 				part[2+j] += min(max(v, q.ranges[2+j][0]), q.ranges[2+j][1])
 			}
@@ -183,13 +185,14 @@ func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
 
 // intervalOf is the interval for the ratio in a cell.
 func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) (float64, float64) {
-	a, b := q.lattices[0].Step, q.lattices[1].Step
 	low, high := q.bounds()
+	unit := q.lattices[0].Step / q.lattices[1].Step
 	var sums, sds [5]float64
-	for i, unit := range []float64{a, b, a * a * q.square, a * b * q.square, b * b * q.square}[:q.parts] {
-		sums[i], sds[i] = unit*float64(s[i]), unit*n.SD
+	for i, step := range []float64{1, 1, q.square, q.square, q.square}[:q.parts] {
+		sums[i], sds[i] = step*float64(s[i]), step*n.SD
 	}
-	return q.interval.Quotient(r, low, high, a/b, sums, sds, n)
+	low, high = q.interval.Quotient(r/unit, low/unit, high/unit, sums, sds, n)
+	return low * unit, high * unit
 }
 
 // bounds are the ends of the range of the ratio.
