@@ -76,23 +76,23 @@ func populations(folder string) ([]*population, error) {
 	schools := &population{
 		name: "schools", about: "California's schools with their index: even values, strata that differ little",
 		columns: []column{{name: "api00", lower: 200, upper: 1000}, {name: "api99", lower: 200, upper: 1000}, {name: "meals_pct", upper: 100},
-			{name: "school_type", domain: []string{"E", "M", "H"}}},
+			{name: "school_type", domain: []string{"E", "M", "H"}}, {name: "met_target", domain: []string{"0", "1"}}},
 		strata: "school_type", take: []int64{350, 150, 150}, rates: []string{"0.08", "0.15", "0.15"}, size: 600, rate: "0.1", epsilon: "1",
-		releases: statistics("api00", "api99", "school_type", "E", "0, 25, 50, 75, 100", "meals_pct"),
+		releases: statistics("api00", "api99", "met_target", "1", "0, 25, 50, 75, 100", "meals_pct"),
 	}
 	income := &population{
 		name: "income", about: "incomes of persons in Austria: a long tail, regions of unlike size",
-		columns: []column{{name: "eq_income", upper: 60000}, {name: "age", upper: 100}, {name: "sex", domain: []string{"female", "male"}},
+		columns: []column{{name: "eq_income", upper: 60000}, {name: "age", upper: 100}, {name: "household_size", domain: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}},
 			{name: "region", domain: []string{"Burgenland", "Carinthia", "Lower Austria", "Salzburg", "Styria", "Tyrol", "Upper Austria", "Vienna", "Vorarlberg"}}},
 		strata: "region", take: []int64{60, 120, 250, 110, 200, 120, 250, 250, 90}, size: 1500, rate: "0.1", epsilon: "0.5",
 		rates:    []string{"0.2", "0.1", "0.1", "0.15", "0.1", "0.1", "0.1", "0.05", "0.2"},
-		releases: statistics("eq_income", "age", "region", "Vienna", "0, 18, 40, 65, 100", "age"),
+		releases: statistics("eq_income", "age", "household_size", "5", "0, 18, 40, 65, 100", "age"),
 	}
 	spending := &population{
 		name: "spending", about: "made at random: lognormal spending with many zeros, and strata whose means differ by a factor of ten",
-		rows: 20000, columns: []column{{name: "spent", upper: 2000}, {name: "visits", upper: 30}, {name: "class", domain: []string{"low", "middle", "high"}}},
+		rows: 20000, columns: []column{{name: "spent", upper: 2000}, {name: "visits", upper: 30}, {name: "class", domain: []string{"low", "middle", "high"}}, {name: "area", domain: []string{"city", "town", "village", "island"}}},
 		strata: "class", take: []int64{400, 300, 200}, rates: []string{"0.04", "0.05", "0.1"}, size: 1000, rate: "0.05", epsilon: "1",
-		releases: statistics("spent", "visits", "class", "high", "0, 10, 100, 1000, 2000", "spent"),
+		releases: statistics("spent", "visits", "area", "village", "0, 10, 100, 1000, 2000", "spent"),
 	}
 	spending.generate()
 	for p, file := range map[*population]string{schools: "schools.csv", income: "eusilc.csv"} {
@@ -120,7 +120,12 @@ func (p *population) generate() {
 		}
 		p.columns[0].numbers = append(p.columns[0].numbers, spent)
 		p.columns[1].numbers = append(p.columns[1].numbers, visits)
+		area := int32(3) // one row in a hundred
+		if u := rng.Float64(); u < 0.99 {
+			area = int32(u * 3)
+		}
 		p.columns[2].codes = append(p.columns[2].codes, class)
+		p.columns[3].codes = append(p.columns[3].codes, area)
 	}
 }
 
@@ -134,7 +139,7 @@ func statistics(x, y, by, value, edges, z string) []release {
 		{"mean", "{column: X, by: BY}"},
 		{"sum", "{column: X}"},
 		{"sum", "{column: X, by: BY}"},
-		{"proportion", "{column: BY, values: [VALUE]}"},
+		{"proportion", `{column: BY, values: ["VALUE"]}`},
 		{"ratio", "{numerator: X, denominator: Y}"},
 		{"variance", "{column: X}"},
 		{"sd", "{column: Y}"},
