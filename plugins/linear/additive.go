@@ -40,7 +40,7 @@ func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, 
 	if iv == nil || !iv.sampled() {
 		return a, nil
 	}
-	if a.zeroOne = column == nil && iv.Strata == nil && !iv.Weighted; a.zeroOne {
+	if a.zeroOne = column == nil && iv.Strata == nil && req.Public.Design.EqualWeights; a.zeroOne {
 		return a, nil
 	}
 	m := max(-least, most, 1)
@@ -61,7 +61,7 @@ func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, 
 		a.Values = append(a.Values, column)
 		a.strata, a.factor = len(column.Domain), slices.Max(iv.Strata.Square)
 		a.Reach = Beneath(Box([2]int64{least, most}, [2]int64{0, a.top}), Single(a.strata, m/stratumStep))
-	case iv.Weighted:
+	case !req.Public.Design.EqualWeights:
 		a.Reach = Box([2]int64{least, most}, [2]int64{0, a.top})
 	default:
 		a.Reach = Squared(least, most, a.square)

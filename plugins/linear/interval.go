@@ -3,6 +3,7 @@ package linear
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -18,6 +19,12 @@ const (
 // Interval is what the host says of a release that has the key interval: the level, and how
 // the variance of the draw is estimated (samplers.Estimate): by Square·Σ f·x² − Mean·(Σ x)²,
 // f = 1 − 1/w where rows carry weights.
+//
+// # Contract
+//
+// The ends of an interval are made from noisy sums and public facts alone. Over the draws and
+// the noise together the interval holds the population's value, after clipping, about as
+// often as Level says; docs/coverage.md measures it (P30). Proof: interval.proof.md.
 type Interval struct {
 	Level    float64 `json:"level"` // of 100
 	Square   float64 `json:"square"`
@@ -42,6 +49,7 @@ type Strata struct {
 var (
 	errCapped    = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
 	errWeight    = errors.New("the design's largest weight is not known")
+	errHost      = errors.New("interval: the host writes this parameter; say interval: 95 beside params")
 	errStrata    = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns with the strata as its domain")
 	errCollected = errors.New("interval: the table is a sample itself, and this total is the table's, not its population's: an interval for it would leave out how the table was drawn; a mean, a proportion or a ratio has one")
 )
@@ -54,6 +62,8 @@ func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...
 	switch {
 	case iv == nil:
 		return nil
+	case !(iv.Level >= 50 && iv.Level < 100) || iv.Strata != nil && (len(iv.Strata.Mean) != len(iv.Strata.Square) || !slices.ContainsFunc(iv.Strata.Square, func(x float64) bool { return x > 0 })):
+		return errHost
 	case iv.sampled() && cells.Units(public, values...).Rows > 1:
 		return errCapped
 	case iv.Collected && total:
