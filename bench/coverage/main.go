@@ -95,7 +95,7 @@ func row(b *strings.Builder, design string, f []*figure) {
 		low, high = math.Min(low, x.share()), math.Max(high, x.share())
 		held += x.share() / float64(len(f))
 		n := float64(x.drawn)
-		ratio += x.width / n / (3.92 * math.Sqrt(x.spread/n)) / float64(len(f))
+		ratio += x.width / (n - float64(x.unbounded)) / (3.92 * math.Sqrt(x.spread/n)) / float64(len(f))
 	}
 	r := f[0].release
 	fmt.Fprintf(b, "| %s | `%s` %s | %d | %.1f | %.1f | %.1f | %.1f | %.2f |\n", design, r.mechanism, strings.Trim(r.params, "{}"), len(f),

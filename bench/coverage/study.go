@@ -221,6 +221,7 @@ type figure struct {
 	release       release
 	row           int
 	held, drawn   int
+	unbounded     int     // intervals without an end
 	width, spread float64 // the mean width, and the sum of squared errors
 }
 
@@ -273,7 +274,11 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 				}
 				f := figures[r.Job.Name][i]
 				f.drawn++
-				f.width += high[i] - low[i]
+				if w := high[i] - low[i]; w < 1e100 {
+					f.width += w
+				} else {
+					f.unbounded++
+				}
 				f.spread += (value[i] - v) * (value[i] - v)
 				if low[i] <= v && v <= high[i] {
 					f.held++

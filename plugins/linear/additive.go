@@ -44,12 +44,9 @@ func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, 
 		return a, nil
 	}
 	m := max(-least, most, 1)
-	a.square, a.Add = 4*m, a.withSquares
-	if noise == Gaussian {
-		a.square = 2 * m
-	}
-	if u := cells.Units(req.Public, a.Values...); OnlyReplace(req.Public) && !u.Switches && u.Rows == 1 {
-		a.square /= 2 // where a row is replaced by another, squares of half the size cost nothing
+	a.square, a.Add = 2*m, a.withSquares
+	if u := cells.Units(req.Public, a.Values...); noise == Gaussian && OnlyReplace(req.Public) && !u.Switches && u.Rows == 1 {
+		a.square = m // where a row is replaced by another, larger squares cost nothing either
 	}
 	a.top = a.squared(m, 1)
 	switch {
@@ -172,12 +169,15 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 
 // score is the interval for a number of rows: all numbers that are not too far from the
 // noisy one, each by its own variance over the draw. It has some width also where no row was
-// drawn. It solves (x − λ)² = h²·(noise² + Square·λ − Mean·λ²).
+// drawn. It solves (x ± ½ − λ)² = h²·(noise² + Square·λ − Mean·λ²).
 func (a *Additive) score(x float64, n Noise) (low, high float64) {
-	iv, noise := a.interval, a.lattice.Step*n.SD
+	iv, noise, step := a.interval, a.lattice.Step*n.SD, a.lattice.Step
 	draw := math.Max(iv.Square*math.Max(x, 1)-iv.Mean*x*x, 0)
 	h := iv.width(noise/math.Sqrt(draw+noise*noise), n)
-	p, q, r := 1+h*h*iv.Mean, 2*x+h*h*iv.Square, x*x-h*h*noise*noise
-	root := math.Sqrt(math.Max(q*q-4*p*r, 0))
-	return math.Max((q-root)/(2*p), math.Min(0, x)), (q + root) / (2 * p)
+	end := func(x, side float64) float64 {
+		p, q, r := 1+h*h*iv.Mean, 2*x+h*h*iv.Square, x*x-h*h*noise*noise
+		return (q + side*math.Sqrt(math.Max(q*q-4*p*r, 0))) / (2 * p)
+	}
+	// Numbers of rows are whole: half a row makes up for it.
+	return math.Max(end(x-step/2, -1), math.Min(0, x)), math.Max(end(x+step/2, 1), x)
 }

@@ -35,7 +35,8 @@ type Interval struct {
 	Collected bool    `json:"collected"`
 	Strata    *Strata `json:"strata"`
 
-	wide []float64 // see width
+	wide    []float64       // see width
+	margins map[int]float64 // see margin
 }
 
 // Strata are the estimates by stratum, in the order of the domain of Column.
@@ -96,24 +97,76 @@ type spread struct{ draw, unsure, noise float64 }
 // half is half of the interval that holds the error with the probability of the level. The
 // error is normal noise of the draw with the noise of the release; Laplace noise is taken
 // for a single variable, whose tails are the heaviest that a sum of the same variance has.
-// The variance is not known but estimated, from so many rows and with noise: Student's
-// distribution, with the degrees of freedom of Satterthwaite.
+// The variance of the draw is not known but estimated: with noise, for which margin makes
+// up, and from so many rows, which Student's distribution makes up for.
 func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
-	draw := math.Max(s.draw, 0)
-	total := draw + s.noise*s.noise
+	draw, noise := math.Max(s.draw, 0), s.noise*s.noise
+	if iv.sampled() && s.unsure > 0 && noise > 0 {
+		draw = math.Max(s.draw+iv.margin(s.unsure/noise)*s.unsure, 0)
+	}
+	total := draw + noise
 	if !(total > 0) {
 		return 0
 	}
 	wide := iv.width(s.noise/math.Sqrt(total), n)
-	unsure := s.unsure * s.unsure / 2
-	if iv.sampled() && rows > 0 {
-		unsure += draw * draw / math.Max(rows-1, 1)
-	}
-	if freedom := total * total / unsure; freedom < 1e6 {
-		at := 0.5 + iv.Level/200
-		wide *= studentsT(at, math.Max(freedom, leastFreedom)) / distuv.UnitNormal.Quantile(at)
+	if draw > 0 && rows > 0 {
+		at, share := 0.5+iv.Level/200, draw/total
+		freedom := math.Max(rows-1, leastFreedom) / (share * share)
+		wide *= studentsT(at, freedom) / distuv.UnitNormal.Quantile(at)
 	}
 	return math.Sqrt(total) * wide
+}
+
+// margin says how many standard deviations of its noise are added to an estimated variance of
+// the draw, so that an interval made from it keeps to the level whatever the variance is.
+// Ratio is that standard deviation against the variance of the noise in the value; margins
+// are tabled for powers of √2, and the next larger one is taken.
+func (iv *Interval) margin(ratio float64) float64 {
+	const finest, coarsest = -8, 20
+	at := int(math.Ceil(2 * math.Log2(ratio)))
+	if at < finest {
+		return iv.exactMargin(math.Exp2(finest / 2.0))
+	}
+	at = min(at, coarsest)
+	if iv.margins == nil {
+		iv.margins = map[int]float64{}
+	}
+	if _, ok := iv.margins[at]; !ok {
+		iv.margins[at] = iv.exactMargin(math.Exp2(float64(at) / 2))
+	}
+	return iv.margins[at]
+}
+
+// exactMargin is the least margin with which an interval of the width of a normal error holds
+// often enough for each of many true variances, in units of the variance of the noise.
+func (iv *Interval) exactMargin(unsure float64) float64 {
+	z := distuv.UnitNormal.Quantile(0.5 + iv.Level/200)
+	var noises [64]float64
+	for i := range noises {
+		noises[i] = distuv.UnitNormal.Quantile((float64(i) + 0.5) / float64(len(noises)))
+	}
+	enough := func(margin float64) bool {
+		for _, times := range []float64{0, 0.1, 0.3, 0.6, 1, 1.5, 2, 3, 4, 6, 10, 20, 50, 200} {
+			missed := 0.0
+			for _, e := range noises {
+				draw := math.Max(times*unsure+(e+margin)*unsure, 0)
+				missed += math.Erfc(z * math.Sqrt((draw+1)/(times*unsure+1)/2))
+			}
+			if missed/float64(len(noises)) > 1-iv.Level/100 {
+				return false
+			}
+		}
+		return true
+	}
+	low, high := 0.0, 8.0
+	for range 16 {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
 }
 
 // studentsT is the quantile of Student's distribution: for many degrees of freedom by its
@@ -127,9 +180,9 @@ func studentsT(p, freedom float64) float64 {
 	return z * (1 + (z2+1)/(4*freedom) + ((5*z2+16)*z2+3)/(96*freedom*freedom) + (((3*z2+19)*z2+17)*z2-15)/(384*freedom*freedom*freedom))
 }
 
-// leastFreedom bounds the degrees of freedom from below: noise in the estimate of a variance
-// has no tails like those of a sample of two.
-const leastFreedom = 2
+// leastFreedom bounds the degrees of freedom from below, where the number of rows is a noisy
+// one.
+const leastFreedom = 4
 
 // steps is how finely width is tabled.
 const steps = 256

@@ -175,9 +175,46 @@ func TestScore(t *testing.T) {
 				t.Errorf("%v: [%v, %v]", x, low, high)
 			}
 			error := 1.959964 * math.Sqrt(9+iv.Square*high-iv.Mean*high*high)
-			if math.Abs(high-x-error) > 1e-3*error {
+			if math.Abs(high-x-0.5-error) > 1e-3*error {
 				t.Errorf("%v: %v above, its error is %v", x, high-x, error)
 			}
+		}
+	}
+}
+
+// With its margin an interval holds often enough, whatever the variance of the draw is and
+// however large the noise in its estimate; one without a margin does not.
+func TestMargin(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	const n = 100000
+	for _, level := range []float64{90, 95, 99} {
+		iv, short := &Interval{Level: level, Square: 1}, 0
+		gaussian := noiseOf(privacy.DiscreteGaussian{Sigma: 1})
+		for _, unsure := range []float64{0.3, 1, 3, 10} {
+			for _, draw := range []float64{0, 0.3 * unsure, unsure, 3 * unsure, 30 * unsure} {
+				held, bare := 0, 0
+				z := distuv.UnitNormal.Quantile(0.5 + level/200)
+				for range n {
+					s := spread{draw: draw + unsure*rng.NormFloat64(), unsure: unsure, noise: 1}
+					x := math.Abs(rng.NormFloat64() * math.Sqrt(draw+1))
+					if x <= iv.half(s, gaussian, 0) {
+						held++
+					}
+					if x <= z*math.Sqrt(math.Max(s.draw, 0)+1) {
+						bare++
+					}
+				}
+				allowed := level/100 - 4*math.Sqrt(level/100*(1-level/100)/n)
+				if float64(held)/n < allowed {
+					t.Errorf("level %v, variance %v ± %v: holds in %v", level, draw, unsure, float64(held)/n)
+				}
+				if float64(bare)/n < allowed {
+					short++
+				}
+			}
+		}
+		if short == 0 {
+			t.Errorf("level %v: an interval without a margin holds too", level)
 		}
 	}
 }
