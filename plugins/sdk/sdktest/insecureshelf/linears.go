@@ -156,6 +156,13 @@ func biased(v []int64) {
 	}
 }
 
+// tripled has three times the squares that an interval of a single total needs.
+func tripled(v []int64) {
+	if len(v) == 2 {
+		v[1] *= 3
+	}
+}
+
 // linears are the linear mechanisms, each broken in the ways in which one can be.
 func linears() []Specimen {
 	var all []Specimen
@@ -172,6 +179,7 @@ func linears() []Specimen {
 	for _, m := range []sdk.Mechanism{totals.Mechanism{}, mean.Mechanism{}, ratio.Mechanism{}} {
 		bend(m, "clip-forgotten", "l1-sensitivity", "doubles the values after they were clipped", twice)
 	}
+	bend(totals.Mechanism{}, "squares-uncharged", "l1-sensitivity", "adds up the squares for an interval three times, and charges them once", bent{query: tripled})
 	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})
 	return all
 }
