@@ -29,7 +29,7 @@ func Schema(required, properties string) string {
 
 // IntervalSchema is the property interval, which the host writes. Its constants are examples,
 // for tests of conformance.
-const IntervalSchema = `    "interval": {"anyOf": [{"type": "object"}, {"const": {"level": 95, "square": 0.9, "mean": 0.1, "rows": 6}}, {"const": {"level": 95, "square": 1, "weighted": true}}],
+const IntervalSchema = `    "interval": {"anyOf": [{"const": {"level": 95, "square": 0.9, "mean": 0.1, "rows": 6}}, {"const": {"level": 95, "square": 1, "weighted": true}}, {"type": "object"}],
                  "description": "written by the host for a release that says interval beside params"}`
 
 // Read looks up the groups of a request and the kind of noise. Fields are the columns of
