@@ -175,6 +175,7 @@ type Release struct {
 	By        []string        `json:"by,omitempty"`
 	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
 	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
+	Interval  string          `json:"interval,omitempty"` // the level, in per cent, of the intervals for the population's values (P30)
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
