@@ -1,0 +1,28 @@
+// The accountant as a C library:
+//
+//	char *answer = dprelease_account("{relation: add-remove, event: {gaussian: {sigma: 2}}, query: {delta: 1e-6}}");
+//	…
+//	dprelease_free(answer);
+package main
+
+// #include <stdlib.h>
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/dprelease/dprelease/bindings"
+)
+
+// dprelease_account answers a question, a text that ends in a zero, as JSON. The caller
+// gives the answer back to dprelease_free.
+//
+//export dprelease_account
+func dprelease_account(question *C.char) *C.char {
+	return C.CString(bindings.Answer(C.GoString(question)))
+}
+
+//export dprelease_free
+func dprelease_free(answer *C.char) { C.free(unsafe.Pointer(answer)) }
+
+func main() {}
