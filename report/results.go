@@ -264,7 +264,7 @@ func (r *result) bars() ([]bar, legend) {
 		case e != nil && e.Half95 > 0 && e.NoiseSD > 0 && b.sd > 0:
 			half := e.Half95 / e.NoiseSD * b.sd
 			b.low, b.high = v-half, v+half
-		case e != nil && e.Half95 > 0 && b.sd == 0:
+		case e != nil && e.Half95 > 0 && i >= len(sds): // else the release says itself that there is no noise
 			b.low, b.high = v-e.Half95, v+e.Half95
 		case b.sd > 0:
 			b.low, b.high, sure = v-b.sd, v+b.sd, false
