@@ -17,7 +17,7 @@ help: ## say what there is to make
 
 build: ## the program, as bin/dprelease
 	@mkdir -p bin
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
 
 # The main job on real data, into a folder of its own so that it can be run again.
 demo: build ## the main job on real data
