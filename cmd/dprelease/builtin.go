@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
 	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/regression"
@@ -33,6 +34,7 @@ var builtins = map[string]sdk.Mechanism{
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"proportion":          proportion.Mechanism{},
+	"quantiles":           quantiles.Mechanism{},
 	"randomized-response": randomizedresponse.Mechanism{},
 	"ratio":               ratio.Mechanism{},
 	"regression":          regression.Mechanism{},

@@ -3,6 +3,7 @@ package quantiles
 import (
 	"errors"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -11,16 +12,20 @@ import (
 
 var errTooMany = errors.New("there are more rows than scores have room for")
 
-// group is the weight of the rows of one group: before[i] is the weight in cells below i.
+// group is the weight of the rows of one group: cells are those that hold any, ascending,
+// and before[i] is the weight in cells below the one at i.
 type group struct {
-	before []int64
-	points int64 // of a cell: its weight is spread evenly over them
+	cells, before []int64
+	points        int64 // of a cell: its weight is spread evenly over them
 }
+
+// page is how many counters are made at once.
+const page = 1 << 10
 
 // count adds up the weight of the rows in each cell of each group. Memory follows the
 // lattice, not the table.
 func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
-	counts := make([][]int64, s.cells.N)
+	counts := make([][]*[page]int64, s.cells.N)
 	var scratch []int32
 	last := len(s.cells.Groups)
 	err := sdk.Each(rows, func(b *sdk.Batch) error {
@@ -35,28 +40,43 @@ func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
 				continue
 			}
 			if counts[g] == nil {
-				counts[g] = make([]int64, s.lattice.cells+1)
+				counts[g] = make([]*[page]int64, s.lattice.cells/page+1)
 			}
 			w := int64(1)
 			if block.Weights != nil {
 				w = s.weigh(block.Weights[row])
 			}
-			counts[g][s.lattice.cell(y)+1] += w
+			i := s.lattice.cell(y)
+			p := &counts[g][i/page]
+			if *p == nil {
+				*p = new([page]int64)
+			}
+			(*p)[i%page] += w
 		}
 		return nil
 	})
 	groups := make([]group, s.cells.N)
-	empty := make([]int64, s.lattice.cells+1)
-	for g, c := range counts {
-		if c == nil {
-			c = empty
-		}
-		for i := 1; i < len(c); i++ {
-			c[i] += c[i-1]
-		}
-		groups[g] = group{before: c, points: s.points}
+	for g, pages := range counts {
+		groups[g] = newGroup(s.points, pages)
 	}
 	return groups, err
+}
+
+func newGroup(points int64, pages []*[page]int64) group {
+	g := group{points: points, before: []int64{0}}
+	all := int64(0)
+	for i, p := range pages {
+		if p == nil {
+			continue
+		}
+		for j, w := range p {
+			if w > 0 {
+				all += w
+				g.cells, g.before = append(g.cells, int64(i*page+j)), append(g.before, all)
+			}
+		}
+	}
+	return g
 }
 
 // weigh rounds a design weight to steps; at most heaviest.
@@ -64,10 +84,20 @@ func (s *search) weigh(w float64) int64 {
 	return max(0, min(s.heaviest, int64(math.RoundToEven(w*s.perWeight))))
 }
 
+// find is the index of the first cell with weight that is not below that of x.
+func (g group) find(x int64) int {
+	i, _ := slices.BinarySearch(g.cells, x/g.points)
+	return i
+}
+
 // below is the weight at points before x, in units of one weight step at one point.
 func (g group) below(x int64) int64 {
-	j := min(x/g.points, int64(len(g.before)-2))
-	return g.points*g.before[j] + (g.before[j+1]-g.before[j])*(x-j*g.points)
+	i := g.find(x)
+	n := g.points * g.before[i]
+	if i < len(g.cells) {
+		n += (g.before[i+1] - g.before[i]) * max(0, x-g.cells[i]*g.points)
+	}
+	return n
 }
 
 // pieces scores the cuts from lo to hi by how far they are from leaving num of den of the
@@ -81,32 +111,28 @@ func (g group) pieces(lo, hi, num, den int64, rate float64) []sdk.Piece {
 	start := g.below(lo)
 	target := num * (g.below(hi) - start)
 	most := ceiling(hi-lo+1, rate)
-	// D(x) = den·(below(x) − start) − target grows with x. Cells in which it is beyond most
-	// on either side are alike: only those between are looked at.
-	at := func(j int64) int64 { return den*(g.points*g.before[j]-start) - target }
-	end := int64(len(g.before) - 2) // the last cell, to which the last cut belongs too
-	first, last := min(lo/g.points, end), min(hi/g.points, end)
-	low := first + int64(sort.Search(int(last-first), func(i int) bool { return at(first+1+int64(i)) >= -most }))
-	high := low + int64(sort.Search(int(last-low), func(i int) bool { return at(low+1+int64(i)) > most }))
+	// D(x) = den·(below(x) − start) − target grows with x. Where it is beyond most on either
+	// side all cuts are alike: only the cells between are looked at.
+	after := func(i int) int64 { return den*(g.points*g.before[i+1]-start) - target }
+	first := g.find(lo)
+	low := first + sort.Search(len(g.cells)-first, func(i int) bool { return after(first+i) >= -most })
 	var out valley
-	if from := max(lo, low*g.points); from > lo {
-		out.add(lo, from-1, most, 0)
+	at, d := lo, -target // the next cut, and D there
+	if low > first {
+		at, d = lo, -most
 	}
-	for j := low; j <= high; {
-		c, next := g.before[j+1]-g.before[j], j+1
-		for ; c == 0 && next <= high && g.before[next+1] == g.before[j]; next++ { // empty ones together
+	for i := low; i < len(g.cells) && at <= hi && d <= most; i++ {
+		c, cell := g.before[i+1]-g.before[i], g.cells[i]*g.points
+		if cell > at {
+			out.cross(at, min(cell-1, hi), d, 0, most)
+			at = cell
 		}
-		from, to := max(lo, j*g.points), min(hi, next*g.points-1)
-		if next > last {
-			to = hi
-		}
-		if from <= to {
-			out.cross(from, to, den*(g.below(from)-start)-target, den*c, most)
-		}
-		j = next
+		d = den*(g.below(at)-start) - target
+		out.cross(at, min(cell+g.points-1, hi), d, den*c, most)
+		at, d = cell+g.points, after(i)
 	}
-	if n := len(out); n > 0 && out[n-1].Hi < hi {
-		out.add(out[n-1].Hi+1, hi, most, 0)
+	if at <= hi {
+		out.cross(at, hi, d, 0, most)
 	}
 	return out
 }
@@ -140,6 +166,9 @@ func (v *valley) add(lo, hi, score, slope int64) {
 
 // cross adds the pieces of the score min(|d + slope·(x − lo)|, most), slope ≥ 0.
 func (v *valley) cross(lo, hi, d, slope, most int64) {
+	if lo > hi {
+		return
+	}
 	if slope == 0 {
 		v.add(lo, hi, min(max(d, -d), most), 0)
 		return

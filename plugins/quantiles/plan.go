@@ -95,15 +95,19 @@ func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 	case l.Method == recursion || l.Step == 0:
 		return newSearch(l, req)
 	}
-	// With a public step both see every value, so their errors in rank are known.
+	// With a public step both see every value, so their errors in rank are known. How the
+	// one spends a delta takes long to find out, so they are compared without.
 	r, err := newSearch(l, req)
 	if err != nil {
 		return nil, err
 	}
-	if t, err := newTree(l, req); err == nil && t.resolves() && t.rankSD() < r.rankSD() {
-		return t, nil
+	pure := req
+	pure.Target.Delta = 0
+	t, err := newTree(l, pure)
+	if err != nil || !t.resolves() || r.spend(pure) != nil || r.rankSD() < t.rankSD() {
+		return r, nil
 	}
-	return r, nil
+	return newTree(l, req)
 }
 
 // output are the columns of the result after those of the groups: one row a quantile. How
@@ -125,8 +129,8 @@ func (l *layout) result(estimates []float64) sdk.Result {
 		sdk.ResultColumn{Name: "quantile", Float64: quantile}, sdk.ResultColumn{Name: linear.EstimateField, Float64: estimates})}
 }
 
-// planned is the plan of a method with that event.
-func (l *layout) planned(method sdk.Plan) sdk.Plan {
+// shaped is the plan of a method with the columns that it reads and makes.
+func (l *layout) shaped(method sdk.Plan) sdk.Plan {
 	for _, g := range l.cells.Groups {
 		method.Columns = append(method.Columns, g.Name)
 		method.Output = append(method.Output, sdk.Field{Name: g.Name, Type: sdk.String, Doc: "group"})

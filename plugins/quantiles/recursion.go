@@ -84,7 +84,7 @@ func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
 	}
 	s.points = 1 << min(16, bits)
 	s.cost()
-	return s, s.spend(req)
+	return s, nil
 }
 
 // cost finds how much each level adds to the sum of the squared errors of all ranks, in
@@ -121,55 +121,45 @@ func (s *search) cost() {
 	}
 }
 
-// spend divides the budget over the levels so that the sum of the squared errors is
-// smallest. With a delta their compositions, as bounded-range events, leave more for each
-// than a part of ε (P28).
+// spend divides the budget over the levels. Where the parts of ε add up, the sum of the
+// squared errors is smallest with these. With a delta all levels get the same, and their
+// compositions, as bounded-range events, leave more for each than a part of ε (P28).
 func (s *search) spend(req sdk.PlanRequest) error {
 	s.epsilons = make([]float64, len(s.levels))
-	power, total := 1.0/3, 0.0 // where the parts of ε add up
-	if req.Target.Delta > 0 {
-		power = 1.0 / 4 // where their squares do
-	}
-	for k, c := range s.costs {
-		s.epsilons[k] = math.Pow(c, power)
-		total += s.epsilons[k]
-	}
-	for k := range s.epsilons {
-		s.epsilons[k] /= total
-	}
-	unit := req.Target.Epsilon
 	if req.Target.Delta > 0 && len(s.levels) > 1 {
-		most := float64(len(s.levels)) * unit
+		most := req.Target.Epsilon
 		for _, rel := range req.Public.SampleRelations {
-			x, _, err := privacy.Calibrate(s.event, rel, req.Target, unit*(1-0x1p-40), most)
+			x, _, err := privacy.Calibrate(s.alike, rel, req.Target, most/float64(len(s.levels))*(1-0x1p-40), most)
 			if err != nil {
 				return err
 			}
 			most = x // what a second relation allows is looked for below this
 		}
-		unit = most
+		for k := range s.epsilons {
+			s.epsilons[k] = most
+		}
+		return nil
 	}
-	s.epsilons = s.split(unit)
+	total := 0.0
+	for _, c := range s.costs {
+		total += math.Cbrt(c)
+	}
+	for k, c := range s.costs { // a part is left for those who add up and round outward (P17)
+		s.epsilons[k] = req.Target.Epsilon * (math.Cbrt(c) / total) * (1 - 0x1p-46)
+	}
 	return nil
 }
 
-// split is what each level spends of that sum. A part of it is left for those who add the
-// levels up and round outward (P17).
-func (s *search) split(sum float64) []float64 {
-	out := make([]float64, len(s.levels))
-	for k, share := range s.epsilons {
-		out[k] = sum * share * (1 - 0x1p-46)
-	}
-	return out
+// alike is the event of levels that spend the same.
+func (s *search) alike(epsilon float64) privacy.Event {
+	return privacy.Repeat{N: int64(len(s.levels)), Event: privacy.BoundedRange{Eps: epsilon}}
 }
 
-// event is the event of all levels where their parts add up to sum.
-func (s *search) event(sum float64) privacy.Event { return s.compose(s.split(sum)) }
-
-func (s *search) compose(epsilons []float64) privacy.Event {
+// event is a selection for each node in every group, level by level.
+func (s *search) event() privacy.Event {
 	var all []privacy.Event
 	for k := range s.levels {
-		all = append(all, s.level(k, epsilons[k]))
+		all = append(all, s.level(k))
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -177,9 +167,27 @@ func (s *search) compose(epsilons []float64) privacy.Event {
 	return privacy.Compose{Events: all}
 }
 
+// planned takes the ε of each level from a plan that was made from the same request.
+func (s *search) planned(e privacy.Event) error {
+	events := []privacy.Event{e}
+	if all, ok := e.(privacy.Compose); ok {
+		events = all.Events
+	}
+	s.epsilons = make([]float64, len(s.levels))
+	for k, e := range events {
+		if b, ok := e.(privacy.BoundedRange); ok && k < len(s.levels) {
+			s.epsilons[k] = b.Eps
+		}
+	}
+	if !privacy.Equal(s.event(), e) {
+		return errors.New("the plan is not one of this mechanism's")
+	}
+	return nil
+}
+
 // level is the event of one level: a cut for each of its nodes in every group.
-func (s *search) level(k int, epsilon float64) privacy.BoundedRange {
-	e := privacy.BoundedRange{Eps: epsilon}
+func (s *search) level(k int) privacy.BoundedRange {
+	e := privacy.BoundedRange{Eps: s.epsilons[k]}
 	if parts := int64(len(s.levels[k]) * s.cells.N); parts > 1 {
 		e.Parts = parts
 	}
@@ -203,10 +211,13 @@ func (s *search) sensitivity(k int, num, den int64) int64 {
 	return 2 * row * max(num, den-num)
 }
 
-func (s *search) plan(sdk.PlanRequest) (sdk.Plan, error) {
+func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	if err := s.spend(req); err != nil {
+		return sdk.Plan{}, err
+	}
 	note := fmt.Sprintf("drawn in %d steps, one rank after another: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
 		len(s.levels), s.rankSD())
-	return s.planned(sdk.Plan{Event: s.compose(s.epsilons), Errors: []sdk.ExpectedError{{
+	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{{
 		Field: linear.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
 	}}}), nil
 }
@@ -222,6 +233,9 @@ func (s *search) rankSD() float64 {
 }
 
 func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	if err := s.planned(req.Plan.Event); err != nil {
+		return sdk.Result{}, err
+	}
 	groups, err := s.count(rows, int64(linear.MostRows(req.Public)))
 	if err != nil {
 		return sdk.Result{}, err
@@ -230,7 +244,7 @@ func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	cuts := make([]int64, s.cells.N*m)
 	end := s.lattice.cells * s.points
 	for k, level := range s.levels {
-		event := s.level(k, s.epsilons[k])
+		event := s.level(k)
 		for g := range s.cells.N {
 			mine := cuts[g*m : (g+1)*m]
 			for _, n := range level {

@@ -22,13 +22,11 @@ func tiny(q ranks, cells, points int64, groups int, replace, keeps bool) *search
 func (s *search) grouped(table [][]int64) []group {
 	out := make([]group, len(table))
 	for g, rows := range table {
-		before := make([]int64, s.lattice.cells+1)
+		counts := new([page]int64)
 		for _, cell := range rows {
-			for i := cell + 1; i <= s.lattice.cells; i++ {
-				before[i]++
-			}
+			counts[cell]++
 		}
-		out[g] = group{before: before, points: s.points}
+		out[g] = newGroup(s.points, []*[page]int64{counts})
 	}
 	return out
 }
@@ -186,8 +184,7 @@ func TestLevelsCostWhatTheyDeclare(t *testing.T) {
 func TestLevelTwins(t *testing.T) {
 	overlap := func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
 		// Both sides of a cut have all units of its cell.
-		p := g.pieces(lo-lo%g.points, min(int64(len(g.before)-1)*g.points, hi+(g.points-hi%g.points)%g.points), num, den, rate)
-		return p
+		return g.pieces(lo-lo%g.points, hi+(g.points-hi%g.points)%g.points, num, den, rate)
 	}
 	for name, c := range map[string]struct {
 		search *search

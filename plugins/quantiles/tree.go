@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	mostLeaves = 1 << 16
+	mostLeaves = 1 << 12
 	mostNodes  = 1 << 19 // of a level, in all groups together
 	mostLevels = 16
 )
