@@ -12,7 +12,7 @@ import (
 const (
 	mostCells = 1 << 23 // counters of all groups together
 	mostSteps = 1 << 20 // of a range that is cut evenly, where the job gives no step
-	decades   = 7       // below the first, with full digits; then the numbers stay as fine
+	decades   = 4       // below the first, with full digits; then the numbers stay as fine
 )
 
 // lattice is the public list of the values that may be released, ascending. It is made of
