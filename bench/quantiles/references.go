@@ -42,24 +42,40 @@ func (c *column) read(x float64) float64 {
 // selected draws a point of [lo, hi] with density ∝ e^(−rate·|values below − target|), where
 // the values are ascending and lie between.
 func selected(values []float64, lo, hi, target, rate float64, rng *rand.Rand) float64 {
-	best, at := math.Inf(-1), lo
-	for i := 0; i <= len(values); i++ {
-		from, to := lo, hi
+	ends := func(i int) (from, to float64) { // of the points with i values below
+		from, to = lo, hi
 		if i > 0 {
 			from = values[i-1]
 		}
 		if i < len(values) {
 			to = values[i]
 		}
-		if to <= from {
-			continue
-		}
-		gumbel := -math.Log(rng.ExpFloat64())
-		if v := math.Log(to-from) - rate*math.Abs(float64(i)-target) + gumbel; v > best {
-			best, at = v, from+(to-from)*rng.Float64()
+		return from, to
+	}
+	middle := min(len(values), max(0, int(math.Round(target))))
+	reach := int(100/rate) + 1 // beyond, no gap is wide enough to make up for e^−100
+	first, last := max(0, middle-reach), min(len(values), middle+reach)
+	sums := make([]float64, 0, last-first+1)
+	total, fall := 0.0, math.Exp(-rate)
+	weight := math.Exp(-rate * (math.Abs(float64(first)-target) - math.Abs(float64(middle)-target)))
+	for i := first; i <= last; i++ {
+		from, to := ends(i)
+		total += math.Max(0, to-from) * weight
+		sums = append(sums, total)
+		switch {
+		case float64(i+1) <= target:
+			weight /= fall
+		case float64(i) >= target:
+			weight *= fall
+		default:
+			weight = math.Exp(-rate * (math.Abs(float64(i+1)-target) - math.Abs(float64(middle)-target)))
 		}
 	}
-	return at
+	if !(total > 0) {
+		return lo + (hi-lo)*rng.Float64()
+	}
+	from, to := ends(first + min(len(sums)-1, sort.SearchFloat64s(sums, total*rng.Float64())))
+	return from + math.Max(0, to-from)*rng.Float64()
 }
 
 // exponential is the exponential mechanism at ε/m a rank; the answers are sorted.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
@@ -28,6 +29,7 @@ import (
 // builtins are the mechanisms that come with this program. They run as its child
 // process, over the same protocol as anybody's.
 var builtins = map[string]sdk.Mechanism{
+	"bounds":              bounds.Mechanism{},
 	"count":               count.Mechanism{},
 	"distinct":            distinct.Mechanism{},
 	"histogram":           histogram.Mechanism{},

@@ -10,6 +10,7 @@ import (
 // synonyms are other words for mechanisms: those of SQL, of other libraries and of
 // everyday speech.
 var synonyms = map[string][]string{
+	"bounds":              {"bound", "clip", "clipping", "max", "maximum", "approx_bounds", "range"},
 	"count":               {"counts", "frequency", "frequencies", "crosstab", "tabulate", "size", "n"},
 	"distinct":            {"count_distinct", "distinct_count", "unique", "nunique", "cardinality", "units", "persons", "people", "users"},
 	"histogram":           {"hist", "bins", "binned", "distribution"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/mean"
@@ -186,6 +187,7 @@ func linears() []Specimen {
 	bend(quantiles.Mechanism{}, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 	bend(quantiles.Mechanism{}, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
 	bend(quantiles.Mechanism{}, "wrong-sensitivity", "scores", "draws every rank as if a score moved by half of what it does", bent{rate: 2})
+	bend(bounds.Mechanism{}, "wrong-sensitivity", "scores", "draws a bound as if a row moved a count of rows by half", bent{rate: 2})
 	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})
 	return all
 }
