@@ -205,7 +205,17 @@ type Mechanism struct {
 	SelfNoising bool   `json:"self_noising,omitempty"`
 	// Sandbox says what confined the mechanism's processes.
 	Sandbox string `json:"sandbox,omitempty"`
+	// Result says of a third party's plugin who made the result: one of the constants below.
+	Result string `json:"result,omitempty"`
 }
+
+// What a result of a third party's plugin rests on.
+const (
+	// ResultApart: it was made from the noisy sums alone, by a process that saw no row.
+	ResultApart = "apart"
+	// ResultTrusted: the plugin saw rows and wrote it; the host rounded it.
+	ResultTrusted = "trusted"
+)
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.
 type ExpectedError struct {
@@ -218,8 +228,7 @@ type ExpectedError struct {
 	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
-	// Size is the value that the public facts let expect, 0 where they do not; for one row
-	// where the number of rows is secret.
+	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
 }
 

@@ -106,10 +106,14 @@ type result struct {
 // draw chooses the picture of a release by the columns that it has.
 func (r *result) draw(id string) {
 	n := r.table.rows()
+	r.index()
+	if r.has("table", "value1", "estimate") {
+		r.marginals(id)
+		return
+	}
 	if n == 0 || n > mostHeatCells*5 {
 		return
 	}
-	r.index()
 	if r.has("kind", "name", "value") {
 		r.coefficients(id)
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
@@ -33,6 +34,7 @@ var builtins = map[string]sdk.Mechanism{
 	"count":               count.Mechanism{},
 	"distinct":            distinct.Mechanism{},
 	"histogram":           histogram.Mechanism{},
+	"marginals":           marginals.Mechanism{},
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"proportion":          proportion.Mechanism{},
@@ -76,7 +78,7 @@ func serveBuiltins() {
 	var all []sdk.Mechanism
 	for _, name := range builtinNames() {
 		m := builtins[name]
-		if name != "sgd" {
+		if name != "sgd" && name != "marginals" {
 			m = onOneCore{m}
 		}
 		all = append(all, m)
@@ -85,7 +87,8 @@ func serveBuiltins() {
 }
 
 // onOneCore is a mechanism that computes on one core: looking for work on the others
-// would take them from the host, which decodes rows meanwhile.
+// would take them from the host, which decodes rows meanwhile. The two others compute for
+// longer than the host decodes.
 type onOneCore struct{ sdk.Mechanism }
 
 func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {

@@ -14,6 +14,7 @@ var synonyms = map[string][]string{
 	"count":               {"counts", "frequency", "frequencies", "crosstab", "tabulate", "size", "n"},
 	"distinct":            {"count_distinct", "distinct_count", "unique", "nunique", "cardinality", "units", "persons", "people", "users"},
 	"histogram":           {"hist", "bins", "binned", "distribution"},
+	"marginals":           {"marginal", "margins", "tables", "crosstabs", "contingency", "k_way", "cube"},
 	"mean":                {"average", "avg", "expectation"},
 	"median":              {"med", "middle", "percentile_50", "p50"},
 	"proportion":          {"share", "percentage", "percent", "fraction", "prevalence", "rate", "frac"},

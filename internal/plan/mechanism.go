@@ -63,6 +63,11 @@ func faulty(ctx context.Context, j *job.Job, path string, err error) error {
 	return failure.New(failure.ExitPlugin, f.Code, "%s: %s: %s; nothing was read and nothing debited", j.Pos(path), path, f.Error())
 }
 
+// Faulty places the failure of the release's plugin.
+func (r *Release) Faulty(ctx context.Context, j *job.Job, err error) error {
+	return faulty(ctx, j, r.path()+".mechanism", err)
+}
+
 // makePlan asks the mechanism and holds it to its share under every relation
 // that the draw demands.
 func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/quantiles"
@@ -188,6 +189,8 @@ func linears() []Specimen {
 	bend(quantiles.Mechanism{}, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
 	bend(quantiles.Mechanism{}, "wrong-sensitivity", "scores", "draws every rank as if a score moved by half of what it does", bent{rate: 2})
 	bend(bounds.Mechanism{}, "wrong-sensitivity", "scores", "draws a bound as if a row moved a count of rows by half", bent{rate: 2})
+	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
+	bend(marginals.Mechanism{}, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
 	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})
 	return all
 }
