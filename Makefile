@@ -27,6 +27,7 @@ test: ## all tests
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
+	@[ -d internal/truth/node_modules ] || echo "note: npm ci in internal/truth is missing; releases were not compared with DuckDB"
 
 test-short: ## the fast tier of the tests, under a minute
 	$(GO) test -short -shuffle=on ./...
