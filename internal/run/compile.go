@@ -19,7 +19,7 @@ func readLookups(j *job.Job) ([]*rows.Lookup, error) {
 		l := &d.Lookups[i]
 		spec := rows.LookupSpec{Path: l.Path, Key: l.Key, On: types[l.On()]}
 		for _, c := range l.Columns {
-			spec.Columns = append(spec.Columns, rows.LookupColumn{Column: types[c.Name]})
+			spec.Columns = append(spec.Columns, rows.LookupColumn{Column: types[c.Name], Heading: c.Heading})
 		}
 		one, problems := rows.ReadLookup(spec)
 		if len(problems) > 0 {

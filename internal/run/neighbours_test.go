@@ -378,7 +378,6 @@ const (
 // No pair of neighbours is told apart better than was charged: of all tables of up to four units with up to three rows on
 // three values and two groups, for folds and caps, both relations and noises, every design.
 func TestNoNeighboursBeatTheCharge(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "tiny.csv")
 	for _, units := range []string{foldBoth, capOne, capTwo} {
 		for _, relation := range []string{"add-remove", "replace-one"} {
 			for _, sample := range []string{"", "{method: poisson, rate: 0.5}", "{method: srswor, size: 1}"} {
@@ -392,7 +391,7 @@ func TestNoNeighboursBeatTheCharge(t *testing.T) {
 					if testing.Short() && i%2 == len(sample)%2 {
 						continue
 					}
-					w := world{dataset: units, relation: relation, sample: sample, release: release, file: file}
+					w := world{dataset: units, relation: relation, sample: sample, release: release}
 					sizes := []int{4}
 					switch {
 					case sample == "":
@@ -406,7 +405,8 @@ func TestNoNeighboursBeatTheCharge(t *testing.T) {
 						sizes = []int{2, 3, 4}
 					}
 					t.Run(strings.NewReplacer("\"", "", ":", "", "{", "", "}", "").Replace(strings.TrimSpace(units+" "+relation+" "+sample+" "+release)), func(t *testing.T) {
-						w.t = t
+						t.Parallel()
+						w.t, w.file = t, filepath.Join(t.TempDir(), "tiny.csv")
 						for _, n := range sizes {
 							a := newAlone(&w, n)
 							a.sums(t, rand.New(rand.NewPCG(22, 24)), 2)
