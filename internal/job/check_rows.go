@@ -231,6 +231,11 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 		case c.Domain != nil:
 		case c.Type == Number || c.Holds == Number || c.Lower != nil:
 			out.Type = formula.Number
+			if c.Lower != nil && c.Upper != nil && (folded || d.FoldOf(c.Name) == "") { // of rows nothing is said where they are folded
+				lower, _ := c.Lower.Float64()
+				upper, _ := c.Upper.Float64()
+				out.Lower, out.Upper = &lower, &upper
+			}
 		case c.Holds == Bool:
 			out.Type = formula.Bool
 		case c.Holds == Date:

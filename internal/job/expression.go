@@ -77,7 +77,7 @@ func (j *Job) Doubts() Problems {
 	var out Problems
 	add := func(path string, e Expression) {
 		if e.Formula != nil && e.Formula.Doubt != "" {
-			out = append(out, Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "compare it with the bounds; a run is possible all the same"})
+			out = append(out, Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
 		}
 	}
 	for i := range j.Dataset.Columns {

@@ -30,6 +30,12 @@ func readLookups(j *job.Job) ([]*rows.Lookup, error) {
 	return all, nil
 }
 
+// CheckLookups finds what is wrong with the public tables of a job.
+func CheckLookups(j *job.Job) error {
+	_, err := readLookups(j)
+	return err
+}
+
 // compile makes the program that computes columns and conditions, of rows or of folded
 // units.
 func compile(j *job.Job, lookups []*rows.Lookup, computed []string, conditions []job.Expression, folded bool) (*rows.Program, error) {
