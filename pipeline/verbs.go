@@ -171,3 +171,9 @@ func ReadReleases(folders []string) ([]ledger.Seen, error) { return output.ReadR
 // touched, and nothing is spent. A release that is not the one that was reported
 // is refused.
 func WritePages(ctx context.Context, dir string) error { return output.WritePages(ctx, dir) }
+
+// Compare says what differs between the runs in two output folders. It reads what was
+// released, and spends nothing.
+func Compare(ctx context.Context, a, b string) (*report.Comparison, error) {
+	return output.Compare(ctx, a, b)
+}

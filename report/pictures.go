@@ -141,6 +141,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 type legend struct {
 	noise, both string // "" where a picture has no such shape
 	unknown     bool   // how far sampling moves the values is not public
+	sd          bool   // the noise is shown as one standard deviation
 	zero        bool
 	names       words
 }

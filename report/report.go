@@ -20,6 +20,7 @@ type Report struct {
 	Publication *Publication `json:"publication,omitempty"`
 	Dataset     Dataset      `json:"dataset"`
 	Guarantee   Guarantee    `json:"guarantee"`
+	Spend       *Spend       `json:"spend,omitempty"` // where releases share a budget of the job
 	Draws       []Draw       `json:"draws"`
 	Releases    []Release    `json:"releases"`
 	Budget      *Budget      `json:"budget,omitempty"`
@@ -177,7 +178,8 @@ type Release struct {
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
-	Rho       *Rho            `json:"rho,omitempty"` // where the guarantee was asked for in ρ
+	Rho       *Rho            `json:"rho,omitempty"`   // where the guarantee was asked for in ρ
+	Share     *Share          `json:"share,omitempty"` // where it is a part of the job's budget
 	Expected  []ExpectedError `json:"expected_error,omitempty"`
 	Verdict   string          `json:"verdict,omitempty"` // what sampling did to the noise, or what the release says of itself
 	// NoiseRatio is the noise over that which the full table would have needed, 0 where the
@@ -216,6 +218,9 @@ type ExpectedError struct {
 	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
+	// Size is the value that the public facts let expect, 0 where they do not; for one row
+	// where the number of rows is secret.
+	Size float64 `json:"-"`
 }
 
 // Field is one column of a release.

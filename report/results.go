@@ -12,7 +12,7 @@ import (
 // resultView is one release as the page shows it: a picture, and its table behind a click.
 type resultView struct {
 	Name, What, Where string
-	Charged           string
+	Charged, Asked    string
 	SelfNoising       bool
 	Pictures          []template.HTML
 	Under             []string // what stands below the pictures
@@ -67,7 +67,7 @@ func (r *result) view(report *Report, id int) resultView {
 	if id < maxWords {
 		v.Meaning = sentence(meaning(w, e.Guarantee, report.seenFrom(e.From)))
 	}
-	if p := paramsText(e.Params); p != "" {
+	if p := ParamsText(e.Params); p != "" {
 		v.What += " (" + p + ")"
 	}
 	if len(e.By) > 0 {
@@ -84,6 +84,7 @@ func (r *result) view(report *Report, id int) resultView {
 	case e.Having != "":
 		v.What, v.Where = v.What+" "+w.t("result.having"), e.Having
 	}
+	v.Asked = sentence(e.asked(w))
 	for _, text := range e.Keys.Text(report.Dataset) {
 		v.Foreign = append(v.Foreign, sentence(text))
 	}
@@ -281,7 +282,7 @@ func (r *result) bars() ([]bar, legend) {
 	if slices.ContainsFunc(out, func(b bar) bool { return b.high > b.low }) {
 		switch l.unknown = unknown; {
 		case !sure:
-			l.noise = r.w.t("result.noise_sd")
+			l.noise, l.sd = r.w.t("result.noise_sd"), true
 		case sampled:
 			l.noise = r.w.t("result.noise_alone")
 		default:

@@ -32,7 +32,7 @@ type view struct {
 
 	Job, Dataset, Relation, RelationMeans, UnitNote, Look, Collected string
 	Tool, Digest                                                     string
-	Charged, Meaning                                                 string
+	Charged, Meaning, Spend                                          string
 	One, Caught                                                      string
 
 	Results      []resultView
@@ -114,7 +114,7 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 		One: w.one(r.Dataset), Presence: r.Dataset.Relation == privacy.AddRemove,
 		RelationMeans: relationWords(w, r.Dataset), Collected: r.Dataset.Collected,
 		Tool: r.Tool.Name + " " + r.Tool.Version, Digest: r.Job.Digest,
-		Charged: charge(r.Guarantee), Meaning: sentence(meaning(w, r.Guarantee, r.Dataset)),
+		Spend: r.Spend.text(w), Charged: charge(r.Guarantee), Meaning: sentence(meaning(w, r.Guarantee, r.Dataset)),
 		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local, Stories: story(w, r),
 	}
 	if len(p.whole.Powers) > 0 {
@@ -160,8 +160,8 @@ func (r *Report) seenFrom(draw string) Dataset {
 	return d
 }
 
-// paramsText are the parameters of a mechanism in a line.
-func paramsText(raw json.RawMessage) string {
+// ParamsText are the parameters of a mechanism in a line.
+func ParamsText(raw json.RawMessage) string {
 	var params map[string]any
 	if json.Unmarshal(raw, &params) != nil {
 		return ""

@@ -70,6 +70,7 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 func (e *environment) run() *cobra.Command {
 	var diagnostics, again, revise, create bool
 	var wait time.Duration
+	var told telling
 	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
 		Use:   "run JOB",
@@ -97,9 +98,13 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(len(j.Releases))
-				o.Observer = observer
+				var err error
+				if o.Observer, err = told.begin(e, j, observer); err != nil {
+					return err
+				}
 				outcome, err := e.jobs.run(ctx, j, o)
 				stop()
+				told.end(ctx, e, outcome, err)
 				if err != nil {
 					return e.fail(ctx, err)
 				}
@@ -117,6 +122,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)
 	e.setFlag(c)
+	told.flags(c)
 	c.Flags().BoolVar(&diagnostics, "diagnostics", false, "also write private facts to a file marked CONFIDENTIAL")
 	return c
 }

@@ -104,7 +104,7 @@ type shownLedger struct {
 }
 
 func (e *environment) ledgerShow() *cobra.Command {
-	var dataset string
+	var dataset, page string
 	var asCSV bool
 	c := &cobra.Command{
 		Use:   "show [LEDGER]",
@@ -112,10 +112,12 @@ func (e *environment) ledgerShow() *cobra.Command {
 		Long: `show prints every account of a ledger with its limit, what is spent and what is left,
 and every debit. Of an account with slices it prints what the largest slice has spent,
 which is the guarantee for a unit in one slice, and what all slices have spent together,
-for a unit that is in each of them; --json has every slice.
+for a unit that is in each of them; --json has every slice. --html writes the budget over
+time, by job and by slice, as one page; like all of this it is private.
 ` + whichLedger,
 		Example: `  dprelease ledger show job.yaml
-  dprelease ledger show --dataset ca-schools-2000 --csv > spends.csv`,
+  dprelease ledger show --dataset ca-schools-2000 --csv > spends.csv
+  dprelease ledger show job.yaml --html budget.html`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: true}, func(l *ledger.Ledger) error {
@@ -123,6 +125,11 @@ for a unit that is in each of them; --json has every slice.
 				switch {
 				case err != nil:
 					return err
+				case page != "":
+					if err := s.writePage(page); err != nil {
+						return err
+					}
+					return e.say(map[string]any{"event": "done", "exit": exitDone, "page": page}, "%s\n", page)
 				case e.json:
 					return e.printed(e.line(s))
 				case asCSV:
@@ -133,6 +140,7 @@ for a unit that is in each of them; --json has every slice.
 		},
 	}
 	c.Flags().StringVar(&dataset, "dataset", "", "only the accounts of this data set")
+	c.Flags().StringVar(&page, "html", "", "write the budget over time to this page; it is private, and readable by you alone")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the debits as CSV")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	return c

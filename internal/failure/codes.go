@@ -37,6 +37,7 @@ var All = []Code{
 	{"SAMPLE_SAMPLER_MISUSE", ExitSource, RetryLook, "a draw was not made as its design demands", "report the job: this is a bug"},
 
 	{"OUTPUT_UNWRITABLE", ExitUsage, RetryNo, "the output folder cannot be made or read", "name a folder that can be written"},
+	{"REGISTRY_INCOMPLETE", ExitUsage, RetryNo, "the registry demands words that only a person knows", "add what is named to `publication` in the job, and name the job with `--job`"},
 	{"RELEASES_UNREADABLE", ExitUsage, RetryNo, "a folder of releases cannot be searched", "check the path and the permissions"},
 	{"RELEASE_CHANGED", ExitUsage, RetryNo, "a file is not the one that report.json names", "move the folder away and run the job again: the stored file comes back"},
 	{"RELEASE_MISSING", ExitUsage, RetryNo, "a folder holds no file of a release", "move the folder away and run the job again: the stored file comes back"},

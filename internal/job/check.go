@@ -13,6 +13,7 @@ import (
 // checker collects what is wrong with the meaning of a job.
 type checker struct {
 	j     *Job
+	told  Problems // by reading the file
 	found Problems
 }
 
@@ -23,8 +24,8 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 // check finds what is wrong with the meaning of a job, without a plugin and
 // without data. A key that could not be read is zero; it has its problem
 // already, and what depends on it is left unsaid.
-func check(j *Job, o Options) Problems {
-	k := &checker{j: j}
+func check(j *Job, o Options, told Problems) Problems {
+	k := &checker{j: j, told: told}
 	k.dataset()
 	k.unit()
 	k.lookups()
@@ -43,6 +44,7 @@ func check(j *Job, o Options) Problems {
 	})
 	k.grants()
 	k.releases()
+	k.spend()
 	k.rho()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms)

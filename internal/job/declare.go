@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -36,6 +37,8 @@ func language() kind[Job] {
 			"Where the releases go", required()),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
 			"What the report says of itself. These are words: they change no release, and a job with other words is the same job"),
+		key("lineage", lineage(), func(j *Job) *Lineage { return &j.Lineage },
+			"What OpenLineage events call the job and its table (dprelease run --lineage). These are words: they change no release"),
 	)
 }
 
@@ -59,6 +62,9 @@ func budget() kind[Budget] {
 			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
 			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
+		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
+			"What this job spends, all releases together. It is divided among the releases that have no guarantee of their own, so that their relative errors are as their weights ask; docs/planner.md says how, and dprelease plan shows the shares",
+			example(`{epsilon: "1", delta: "1e-6"}`)),
 	)
 }
 
@@ -85,7 +91,9 @@ func release() kind[Release] {
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism. Its own JSON Schema says which there are", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
-			"What the release may cost on the population. What that allows on the sample is worked out from it", required()),
+			"What the release may cost on the population. What that allows on the sample is worked out from it. Only with budget.spend may it be left out", example(`{epsilon: "0.5"}`)),
+		key("weight", amount(span{lo: "0", loOpen: true, hi: "1000000"}), func(r *Release) **big.Rat { return &r.Weight },
+			"With budget.spend, for a release without a guarantee: how exact it is beside the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")),
 	)
 }
 
@@ -129,6 +137,32 @@ func publication() kind[Publication] {
 			"Whom readers may ask", example("statistics@example.org")),
 		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
 			"The language of the report’s page", otherwise("en")),
+		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`), func(p *Publication) *string { return &p.Published },
+			"The day of the first publication, for the registry of deployments (dprelease report --registry)", example(`"2026-10-31"`)),
+		key("intended_use", prose(), func(p *Publication) *string { return &p.IntendedUse },
+			"What the figures are for. Only a person knows; the registry of deployments demands it", example("Compare schools by size and type")),
+		key("region", headline(), func(p *Publication) *string { return &p.Region },
+			"The region that the figures describe, or whose laws apply; the registry demands it", example("California, USA")),
+		key("sector", choice("Technology", "Healthcare", "Education", "Government", "Energy", "Finance"), func(p *Publication) *string { return &p.Sector },
+			"The domain that the figures describe, for the registry"),
+		key("sources", list(headline(), 1), func(p *Publication) *[]string { return &p.Sources },
+			"Addresses or titles of texts about the publication, for the registry", example("[https://example.org/method]")),
+		key("justification", prose(), func(p *Publication) *string { return &p.Justification },
+			"Why the budget, the unit and the design are what they are, for the registry", example("The board chose the budget on 3 May 2026")),
+	)
+}
+
+// prose is a text of several lines.
+func prose() kind[string] {
+	return pattern("1 to 1000 characters", `^[^\x00-\x08\x0b-\x1f\x7f]{1,1000}$`)
+}
+
+func lineage() kind[Lineage] {
+	return object(
+		key("namespace", headline(), func(l *Lineage) *string { return &l.Namespace },
+			"The namespace of the job", otherwise("dprelease"), example("statistics")),
+		key("input", headline(), func(l *Lineage) *string { return &l.Input },
+			"The name of the table in that namespace, where its path would say too much. Without this key events say its path", example("trips")),
 	)
 }
 

@@ -114,7 +114,7 @@ func column() kind[Column] {
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
 			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"What is publicly assumed about the values, for the planner and for what the report says of the error of sampling. It changes no release, and must not be taken from the data"),
+			"What is publicly assumed about the values, for the planner and for what the report says of the error of sampling. It changes no release, except that budget.spend is divided by it, and must not be taken from the data"),
 	)
 }
 

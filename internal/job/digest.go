@@ -17,9 +17,9 @@ import (
 // Two jobs have the same digest when they ask for the same releases. The order of
 // keys, comments, white space, aliases, the spelling of numbers (0.5, "0.50", 5e-1)
 // and defaults that are written out make no difference. These keys are no part of it:
-//   - output and budget, and the path and timeout of a plugin: they change what
-//     happens to the releases, not the releases;
-//   - unit_name, unit_plural, publication and assume: they change words and forecasts;
+//   - output, budget but for spend, and the path and timeout of a plugin: they change
+//     what happens to the releases, not the releases;
+//   - unit_name, unit_plural, publication, lineage and assume: they change words and forecasts;
 //   - the path, format and delimiter of the table, and the whole frame: the content says
 //     what was read. A frame that differs from the table is refused.
 //
@@ -27,7 +27,8 @@ import (
 // The job's name counts: a new name asks for a second, independent release.
 //
 // Nothing that an upgrade of this program improves is part of the digest: not the
-// planned events, not the size of the noise, not the version or the program of a
+// planned events, not the shares of budget.spend (only spend itself and the weights
+// are), not the size of the noise, not the version or the program of a
 // built-in mechanism, not the text that describes a column of the output. An upgrade
 // then never spends again (P21). Publishing the stored bytes is right after every
 // upgrade: they were drawn once, under a guarantee at most the one that the job asks
@@ -106,8 +107,9 @@ func (j *Job) canonical() canon {
 	for i, r := range j.Releases {
 		c := canon{
 			"name": r.Name, "from": r.From, "mechanism": r.Mechanism, "params": canonicalParams(r.Params),
-			"guarantee": r.Guarantee.canonical(),
 		}
+		c.set("guarantee", r.Guarantee.canonical(), !r.Shares)
+		c.set("weight", exact(r.Weight), r.Shares)
 		c.set("where", r.Where.canonical(), r.Where.Said())
 		c.set("having", r.Having.canonical(), r.Having.Said())
 		c.set("by", r.By, len(r.By) > 0)
@@ -120,10 +122,14 @@ func (j *Job) canonical() canon {
 		}
 		releases[i] = c
 	}
-	return canon{
+	out := canon{
 		"version": j.Version, "job": j.Name, "dataset": j.Dataset.canonical(),
 		"samples": samples, "plugins": plugins, "releases": releases,
 	}
+	if s := j.Budget.Spend; s != nil {
+		out["spend"] = s.canonical()
+	}
+	return out
 }
 
 func (d *Dataset) canonical() canon {

@@ -109,7 +109,7 @@ func (k *checker) rhoOf(i int, r *Release) {
 	}
 	g, path := &r.Guarantee, lang.Key(at, "guarantee")
 	switch {
-	case g.Rho == nil || g.Delta == nil: // told already
+	case g.Rho == nil || g.Delta == nil || r.Shares: // told already
 		return
 	case k.j.Has(lang.Key(path, "delta")) && g.Delta.Sign() > 0:
 	case k.j.Budget.Limit.Rho == nil:

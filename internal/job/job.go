@@ -31,6 +31,8 @@ type Job struct {
 	Output  Output
 	// Publication is what the report says of itself, nil where the job says nothing.
 	Publication *Publication
+	// Lineage is what events about a run call the job and its table.
+	Lineage Lineage
 	// Variables are those that the job declares, with the values that they have in it. They
 	// are replaced already.
 	Variables []Variable
@@ -182,6 +184,9 @@ type Budget struct {
 	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
 	// for none.
 	Lifetime *Guarantee
+	// Spend is what the releases without a guarantee of their own spend together with all
+	// others; nil where every release has its own.
+	Spend *Guarantee
 }
 
 // Release is one thing to publish.
@@ -198,6 +203,10 @@ type Release struct {
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
 	Guarantee Guarantee // the target on the population
+	// Shares says that Guarantee is a share of Budget.Spend, which planning divides so that
+	// the relative error of a release of weight 2 is half of that of weight 1.
+	Shares bool
+	Weight *big.Rat
 }
 
 // Plugin is a third-party mechanism.
@@ -221,8 +230,19 @@ type Approval struct {
 	Texts       []string // its other words that may reach a report
 }
 
+// Lineage names the job and its table for programs that follow data through a pipeline.
+type Lineage struct {
+	Namespace string
+	Input     string // the name of the table, "" for its path
+}
+
 // Publication holds the words of a report.
-type Publication struct{ Title, Publisher, Period, Contact, Language string }
+type Publication struct {
+	Title, Publisher, Period, Contact, Language string
+	// The rest is for the registry of deployments: what only a person knows.
+	Published, IntendedUse, Region, Sector, Justification string
+	Sources                                               []string
+}
 
 // Output says where the releases go.
 type Output struct {

@@ -66,7 +66,7 @@ func parse(file, dir string, data []byte, o Options) (*Job, error) {
 			language().read(c, p, j)
 			c.undeclared(root)
 			j.Dataset.Unit = UnitRow
-			c.Problems = append(c.Problems, check(j, o)...)
+			c.Problems = append(c.Problems, check(j, o, c.Problems)...)
 		}
 	}
 	return j, c.traced(c.Problems).Sort().Err()

@@ -31,13 +31,12 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
-	if w := j.Publication; w != nil {
-		r.Publication = &report.Publication{Title: w.Title, Publisher: w.Publisher, Period: w.Period, Contact: w.Contact, Language: w.Language}
-	}
+	r.Publication = Publication(j)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
 		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
 	}
+	r.Spend = describeSpend(p)
 	for _, d := range p.Draws {
 		entry, err := describeDraw(p, d)
 		if err != nil {
@@ -66,6 +65,16 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		r.Collection.ID = p.Table.Kept.ID
 	}
 	return r, nil
+}
+
+// Publication is what a job says of its publication, nil where it says nothing.
+func Publication(j *job.Job) *report.Publication {
+	w := j.Publication
+	if w == nil {
+		return nil
+	}
+	return &report.Publication{Title: w.Title, Publisher: w.Publisher, Period: w.Period, Contact: w.Contact, Language: w.Language,
+		Published: w.Published, IntendedUse: w.IntendedUse, Region: w.Region, Sector: w.Sector, Sources: w.Sources, Justification: w.Justification}
 }
 
 // published says that the frame of the job publishes what a release counts. The count
@@ -201,6 +210,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 	} else if asked != nil {
 		entry.Rho = &report.Rho{Asked: job.FormatAmount(asked), Charged: ledger.Up(cost)}
 	}
+	entry.Share = describeShare(p, r)
 	if entry.Keys, err = describeKeys(p, d, r); err != nil {
 		return report.Release{}, err
 	}
@@ -208,7 +218,9 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		entry.Suppress = &report.Suppress{Below: job.Up(s.Below), Column: r.SuppressBy()}
 	}
 	for _, e := range r.Plan.Errors {
-		entry.Expected = append(entry.Expected, expectedError(j, d, e))
+		one := expectedError(j, d, e)
+		one.Size = r.Size(j, d, e)
+		entry.Expected = append(entry.Expected, one)
 	}
 	rate := 0.0
 	if s := plan.Sampling(d.Design); s != nil {

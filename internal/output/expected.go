@@ -17,7 +17,7 @@ import (
 // mechanism's word on its noise, and what the design does to a value of the form
 // that the mechanism says it has.
 func expectedError(j *job.Job, d *plan.Draw, e sdk.ExpectedError) report.ExpectedError {
-	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Range: rangeOf(j, d.Design, e.Linear)}
+	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Range: plan.Span(j.Dataset.Size, d.Design, e.Linear)}
 	if e.Linear == nil && e.SamplingNote == "" && e.NoiseSD == 0 && e.Half95 == 0 {
 		return out // a remark
 	}
@@ -34,22 +34,6 @@ func expectedError(j *job.Job, d *plan.Draw, e sdk.ExpectedError) report.Expecte
 		}
 	}
 	return out
-}
-
-// rangeOf is how far apart two tables can have a linear value, 0 where the number of rows
-// that it adds up is secret. Weights add up to the number of rows of the table, but for
-// equal ones, which are left out of the sum.
-func rangeOf(j *job.Job, d samplers.Design, l *sdk.Linear) float64 {
-	if l == nil {
-		return 0
-	}
-	rows := float64(j.Dataset.Size)
-	if f := d.Facts(); f.EqualWeights {
-		if rows *= f.Rate; f.SampleSize > 0 {
-			rows = float64(f.SampleSize)
-		}
-	}
-	return math.Abs(l.Scale) * (l.High - l.Low) * rows
 }
 
 // samplingOf is what drawing from a table by a design adds to the error e. The error

@@ -26,18 +26,11 @@ import (
 // touched, and nothing is spent. A release that is not the one that was reported
 // is refused.
 func WritePages(ctx context.Context, dir string) error {
-	r, err := readReport(dir)
+	run, err := ReadRun(ctx, dir)
 	if err != nil {
 		return err
 	}
-	values := map[string]report.Table{}
-	for _, e := range r.Releases {
-		t, err := readTable(ctx, dir, e)
-		if err != nil {
-			return err
-		}
-		values[e.Name] = t
-	}
+	r, values := run.Report, run.Values
 	page, err := report.NewPage(&r)
 	if err != nil {
 		return failure.New(failure.ExitUsage, "REPORT_UNREADABLE", "%s: %v", filepath.Join(dir, reportFile), err)
@@ -52,6 +45,37 @@ func WritePages(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// ReadRun reads the report and the releases of an output folder. A release that is not the
+// one that was reported is refused.
+func ReadRun(ctx context.Context, dir string) (report.Side, error) {
+	r, err := readReport(dir)
+	run := report.Side{Name: filepath.Base(filepath.Clean(dir)), Report: r, Values: map[string]report.Table{}}
+	if err != nil {
+		return run, err
+	}
+	for _, e := range r.Releases {
+		if run.Values[e.Name], err = readTable(ctx, dir, e); err != nil {
+			return run, err
+		}
+	}
+	return run, nil
+}
+
+// Compare says what differs between the runs in two output folders, named as the caller
+// names them. It costs nothing.
+func Compare(ctx context.Context, a, b string) (*report.Comparison, error) {
+	var sides [2]report.Side
+	for i, dir := range []string{a, b} {
+		run, err := ReadRun(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		run.Name = dir
+		sides[i] = run
+	}
+	return report.Compare(sides[0], sides[1]), nil
 }
 
 // readers read the formats of a release, the cheapest first.

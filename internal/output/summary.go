@@ -39,6 +39,7 @@ func (o *Summary) WriteText(w io.Writer) error {
 	}
 	writeUseless(b, &o.Report)
 	writeBriefs(b, report.Briefs(&o.Report, ValuesOf(o.Results)), shownReleases)
+	writeShares(b, &o.Report)
 	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
 	Line(b, 0, "meaning", success(&o.Report))
 	if weak := report.Caution(o.Report.Guarantee, o.Report.Dataset); weak != "" {
@@ -89,6 +90,9 @@ func (o *Summary) WriteDetail(w io.Writer) error {
 	for _, r := range o.Report.Releases {
 		fmt.Fprintf(b, "%s: %s from %s\n", r.Name, r.Mechanism.Name, r.From)
 		writeValues(b, o.Results[r.Name])
+		if text := r.Asked(); text != "" {
+			Line(b, 2, "asked", text)
+		}
 		Line(b, 2, "charged on the population", charge(r.Guarantee))
 		if r.From != job.Table {
 			Line(b, 2, "allowed on the sample", pointText(r.Sample, report.Allowed))

@@ -45,6 +45,7 @@ func WritePlan(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	for _, d := range r.Draws {
 		writeKept(b, d.Kept)
 	}
+	writeSpend(b, r)
 	writeTotal(b, r, limit)
 	fmt.Fprintln(b, "\n-v prints every draw, event and expected error")
 	return b.Flush()
@@ -55,6 +56,7 @@ func WritePlanDetail(w io.Writer, r *report.Report, limit ledger.Limit) error {
 	b := bufio.NewWriter(w)
 	writeUseless(b, r)
 	writeHead(b, r)
+	writeSpend(b, r)
 	for _, d := range r.Draws {
 		writeDraw(b, r, d)
 	}

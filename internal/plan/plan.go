@@ -25,6 +25,7 @@ type Plan struct {
 	Draws  []*Draw
 	Table  *Draw            // the draw that made the table, where that is itself a sample: one for all jobs (P4)
 	outer  privacy.Sampling // how it was drawn, nil where the table is the population
+	inside privacy.Relation // which draws from the table must use
 	All    privacy.Event    // what the job does to the population, kept draws and all
 	Answer privacy.Answer   // what that costs: what is charged
 }
@@ -65,14 +66,41 @@ type Release struct {
 	Plan   sdk.Plan
 	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
 	Answer privacy.Answer      // of this release alone, on the population
+	// Relative is the noise over the size of the value, of a release that shares
+	// budget.spend: 0 where that is not public. Balanced says that its share was found by
+	// its error, and not by its weight alone.
+	Relative float64
+	Balanced bool
 }
 
 func (r *Release) path() string { return job.Item("releases", r.index) }
 
 // Make prices a job. It asks the mechanisms and the ledger, and never the table.
 func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
-	p := &Plan{Job: j}
+	made := priced
+	if j.Budget.Spend != nil {
+		made = divide
+	}
+	p, err := made(ctx, j, set, past)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.withinLimit()
+}
+
+// priced plans a job with the guarantees that it states.
+func priced(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
+	p, err := draft(ctx, j, set, past)
+	if err == nil {
+		err = p.price()
+	}
+	return p, err
+}
+
+// draft plans every draw of a job, and prices nothing.
+func draft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
 	outer, relation, problems := collected(j)
+	p := &Plan{Job: j, outer: outer, inside: relation}
 	draws, more, broken := newDraws(ctx, j, set, past)
 	if problems = append(problems, more...); len(problems) > 0 {
 		for _, d := range draws {
@@ -117,10 +145,7 @@ func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, er
 	if broken != nil {
 		return nil, broken
 	}
-	if err := p.price(outer, relation); err != nil {
-		return nil, err
-	}
-	return p, p.withinLimit()
+	return p, nil
 }
 
 // collected returns the event that made the table itself a sample (nil where it

@@ -15,9 +15,8 @@ import (
 
 // price evaluates the events on the population: of each release, of each draw,
 // and of the whole job, which is what is charged.
-func (p *Plan) price(outer privacy.Sampling, inside privacy.Relation) error {
-	p.outer = outer
-	relation := p.Job.Dataset.Relation
+func (p *Plan) price() error {
+	outer, inside, relation := p.outer, p.inside, p.Job.Dataset.Relation
 	var events, fresh, promised []privacy.Event
 	var targets []job.Guarantee // of the fresh draws
 	for _, d := range p.Draws {

@@ -11,5 +11,6 @@ lines:
 	ADD  $64, R0, R0
 	CMP  R1, R0
 	BLT  lines
-	PRFM -8(R1), PLDL1KEEP
+	SUB  $8, R1, R1
+	PRFM (R1), PLDL1KEEP
 	RET

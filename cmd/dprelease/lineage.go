@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/lineage"
+	"github.com/dprelease/dprelease/pipeline"
+)
+
+// telling is what a run tells other programs.
+type telling struct {
+	lineage, metrics string // flags
+	sender           *lineage.Sender
+	next             pipeline.Observer
+	debited          time.Time
+}
+
+func (t *telling) flags(c *cobra.Command) {
+	c.Flags().StringVar(&t.lineage, "lineage", "", "send OpenLineage events to this address, or append them to this file; without it OPENLINEAGE_URL says where")
+	c.Flags().StringVar(&t.metrics, "metrics", "", "write what was spent to this file, for Prometheus")
+}
+
+// begin tells that the run of a job began.
+func (t *telling) begin(e *environment, j *job.Job, next pipeline.Observer) (pipeline.Observer, error) {
+	var err error
+	if t.sender, err = lineage.New(t.lineage, e.getenv, version().Version); err != nil {
+		return nil, err
+	}
+	t.next = next
+	t.sender.Start(j)
+	return t, nil
+}
+
+// Observe hands an event on. A draw begins when the budget is spent.
+func (t *telling) Observe(ev pipeline.Event) {
+	if ev.Kind == "draw" && t.debited.IsZero() {
+		t.debited = time.Now()
+		t.sender.Debited()
+	}
+	if t.next != nil {
+		t.next.Observe(ev)
+	}
+}
+
+// end tells how the run ended. What cannot be told is noted, and changes nothing.
+func (t *telling) end(ctx context.Context, e *environment, a answer, err error) {
+	if err != nil {
+		f, _ := explain(ctx, err)
+		t.sender.Fail(f.Code, string(f.Spent), f.Spent == pipeline.SpentNone && t.debited.IsZero())
+	} else if done, ok := a.(*pipeline.Outcome); ok {
+		t.sender.Complete(done.Dir, &done.Report)
+		if t.metrics != "" && lineage.WriteMetrics(t.metrics, &done.Report, t.debited) != nil {
+			e.tell(e.errw, "note: the metrics could not be written\n")
+		}
+	}
+	if err := t.sender.Close(); err != nil {
+		e.tell(e.errw, "note: not all lineage events were sent: %v\n", err)
+	}
+}

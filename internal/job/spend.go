@@ -1,0 +1,178 @@
+package job
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
+
+// spend settles what budget.spend leaves to the releases without a guarantee of their own,
+// and gives each of them a first share: by weight alone. Planning finds better ones.
+func (k *checker) spend() {
+	const path = "budget.spend"
+	s, shared := k.j.Budget.Spend, 0
+	for i := range k.j.Releases {
+		r, at := &k.j.Releases[i], lang.Item("releases", i)
+		own, weight := k.j.Has(lang.Key(at, "guarantee")), k.j.Has(lang.Key(at, "weight"))
+		switch {
+		case s == nil && weight:
+			k.wrong(lang.Key(at, "weight"), "say budget.spend, too", "divides budget.spend, and the job has none")
+		case s == nil && !own && !k.unread(at):
+			k.wrong(lang.Key(at, "guarantee"), "say what the release may cost, or budget.spend for all releases together", "is missing")
+		case s != nil && own && weight:
+			k.wrong(lang.Key(at, "weight"), "leave one of the two out", "is for a release without a guarantee of its own")
+		case s != nil && !own:
+			r.Shares = true
+			shared++
+		}
+	}
+	switch {
+	case s == nil || s.Epsilon == nil && s.Rho == nil: // none, or told already
+		return
+	case shared == 0:
+		k.wrong(path, "leave it out, or leave guarantee out of a release", "divides nothing: every release has a guarantee of its own")
+		return
+	}
+	k.withinLimit(path, s)
+	if s.Rho != nil && orZero(s.Delta).Sign() == 0 && k.j.Budget.Limit.Rho == nil {
+		k.wrong(path, "say delta, or give budget.limit in rho", "needs a delta above 0: the budget is in ε and δ, and a rho stands for an ε at some δ")
+		return
+	}
+	rest, ok := k.j.Rest()
+	if !ok {
+		k.wrong(path, "say a larger one, or smaller guarantees", "leaves nothing to the releases without a guarantee: those of the others, and of keys, use it up")
+		return
+	}
+	weights := make([]*big.Rat, 0, shared)
+	for _, r := range k.j.Releases {
+		if r.Shares {
+			weights = append(weights, cmp.Or(r.Weight, big.NewRat(1, 1)))
+		}
+	}
+	if divided, err := k.j.Divide(rest, weights); err == nil {
+		k.j.Releases = divided.Releases
+	}
+}
+
+// unread reports whether the guarantee of a release may stand there all the same: with a
+// slip in its name, or behind a place at which reading ended.
+func (k *checker) unread(at string) bool {
+	return slices.ContainsFunc(k.told, func(p Problem) bool {
+		return strings.HasPrefix(p.Path, at+".") && (p.Message != "unknown key" || strings.Contains(p.Hint, "guarantee"))
+	})
+}
+
+// withinLimit compares what the job may spend with what its account may.
+func (k *checker) withinLimit(path string, s *Guarantee) {
+	l := k.j.Budget.Limit
+	for _, part := range []struct {
+		name        string
+		spend, most *big.Rat
+	}{{"rho", s.Rho, l.Rho}, {"epsilon", s.Epsilon, l.Epsilon}, {"delta", s.Delta, l.Delta}} {
+		if part.spend == nil || part.most == nil || part.name != "rho" && (s.Rho != nil || l.Rho != nil) {
+			continue
+		}
+		if part.spend.Cmp(part.most) > 0 {
+			k.wrong(lang.Key(path, part.name), "", "must be at most that of budget.limit (%s > %s)", FormatAmount(part.spend), FormatAmount(part.most))
+		}
+	}
+}
+
+// Rest is what budget.spend leaves to the releases that share it: itself less every other
+// guarantee of the job. It is false where nothing is left.
+func (j *Job) Rest() (Guarantee, bool) {
+	s := j.Budget.Spend
+	rest := Guarantee{Epsilon: new(big.Rat), Delta: new(big.Rat).Set(orZero(s.Delta))}
+	amount := rest.Epsilon.Set(orZero(s.Epsilon))
+	if s.Rho != nil {
+		rest.Rho = new(big.Rat).Set(s.Rho)
+		amount = rest.Rho
+	}
+	take := func(g Guarantee) {
+		if s.Rho != nil && g.Rho != nil {
+			amount.Sub(amount, g.Rho)
+		} else if s.Rho == nil {
+			amount.Sub(amount, orZero(g.Epsilon))
+		}
+		rest.Delta.Sub(rest.Delta, orZero(g.Delta))
+	}
+	for _, r := range j.Releases {
+		if !r.Shares {
+			take(r.Guarantee)
+		}
+		if r.Keys != nil && r.Keys.From == "" {
+			take(r.Keys.Guarantee)
+		}
+	}
+	if s.Rho != nil && rest.Delta.Sign() < 0 {
+		rest.Delta.SetInt64(0) // a δ beside a ρ only says where the ρ is translated
+	}
+	return rest, amount.Sign() > 0 && rest.Delta.Sign() >= 0
+}
+
+// Divide returns the job with the shares of a whole that belong to parts: one part, of any
+// size above 0, for each release that shares, in their order. δ is divided evenly. A share
+// is rounded down to shareDigits digits, so that it can be read, and shares never add up
+// to more than the whole.
+func (j *Job) Divide(whole Guarantee, parts []*big.Rat) (*Job, error) {
+	out := *j
+	out.Releases = append([]Release(nil), j.Releases...)
+	sum := new(big.Rat)
+	for _, p := range parts {
+		sum.Add(sum, p)
+	}
+	part := func(of, p, in *big.Rat) *big.Rat {
+		return shortened(new(big.Rat).Mul(of, new(big.Rat).Quo(p, in)))
+	}
+	at := 0
+	for i := range out.Releases {
+		r := &out.Releases[i]
+		if !r.Shares {
+			continue
+		}
+		g := Guarantee{Delta: part(whole.Delta, big.NewRat(1, 1), big.NewRat(int64(len(parts)), 1))}
+		if whole.Rho == nil {
+			g.Epsilon = part(whole.Epsilon, parts[at], sum)
+		} else {
+			g.Rho = part(whole.Rho, parts[at], sum)
+			if g.Delta.Sign() == 0 {
+				g.Delta = shownDelta
+			}
+			if err := g.translate(j.Dataset.Relation); err != nil {
+				return nil, err
+			}
+		}
+		r.Guarantee = g
+		at++
+	}
+	return &out, nil
+}
+
+// shareDigits is how many digits a share has.
+const shareDigits = 4
+
+// shortened rounds a positive number down to shareDigits digits.
+func shortened(r *big.Rat) *big.Rat {
+	if r.Sign() <= 0 {
+		return new(big.Rat)
+	}
+	ten, unit, most := big.NewRat(10, 1), big.NewRat(1, 1), big.NewRat(10_000, 1)
+	for scaled := new(big.Rat).Set(r); scaled.Cmp(most) >= 0; scaled.Quo(scaled, ten) {
+		unit.Mul(unit, ten)
+	}
+	for scaled := new(big.Rat).Mul(r, ten); scaled.Cmp(most) < 0; scaled.Mul(scaled, ten) {
+		unit.Quo(unit, ten)
+	}
+	steps := new(big.Rat).Quo(r, unit)
+	return unit.Mul(unit, new(big.Rat).SetInt(new(big.Int).Quo(steps.Num(), steps.Denom())))
+}
+
+func orZero(r *big.Rat) *big.Rat {
+	if r == nil {
+		return new(big.Rat)
+	}
+	return r
+}

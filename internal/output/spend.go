@@ -1,0 +1,79 @@
+package output
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/report"
+)
+
+// describeSpend is what the job spends in all, nil where each release has a guarantee.
+func describeSpend(p *plan.Plan) *report.Spend {
+	s := p.Job.Budget.Spend
+	if s == nil {
+		return nil
+	}
+	out := &report.Spend{Larger: p.SharesExceed()}
+	out.Epsilon, out.Delta, out.Rho = amounts(*s)
+	return out
+}
+
+// describeShare is the share of a release, nil where it has a guarantee of its own.
+func describeShare(p *plan.Plan, r *plan.Release) *report.Share {
+	if !r.Job.Shares {
+		return nil
+	}
+	s := &report.Share{Weight: job.FormatAmount(r.Job.Weight), By: "weight"}
+	if r.Balanced {
+		if s.By = "error"; p.Job.Dataset.Size > 0 {
+			s.Relative = r.Relative
+		}
+	}
+	s.Epsilon, s.Delta, s.Rho = amounts(r.Job.Guarantee)
+	return s
+}
+
+func amounts(g job.Guarantee) (epsilon, delta, rho string) {
+	if g.Rho != nil {
+		return "", "", job.FormatAmount(g.Rho)
+	}
+	if g.Delta == nil {
+		return job.FormatAmount(g.Epsilon), "0", ""
+	}
+	return job.FormatAmount(g.Epsilon), job.FormatAmount(g.Delta), ""
+}
+
+// writeSpend says what the job spends in all, and the share of each release; or what was
+// asked for in ρ.
+func writeSpend(b *bufio.Writer, r *report.Report) {
+	if text := r.Spend.Text(); text != "" {
+		Line(b, 0, "budget of the job", text)
+	}
+	for _, e := range r.Releases {
+		if text := e.Asked(); text != "" {
+			Line(b, 2, e.Name, text)
+		}
+	}
+}
+
+// writeShares says the same in one or two lines.
+func writeShares(b *bufio.Writer, r *report.Report) {
+	if text := r.Spend.Text(); text != "" {
+		Line(b, 0, "budget of the job", text)
+	}
+	var parts []string
+	for _, e := range r.Releases {
+		if text := e.Amount(); text != "" {
+			parts = append(parts, e.Name+" "+text)
+		}
+	}
+	if n := len(parts) - shownReleases; n > 0 {
+		parts = append(parts[:shownReleases], fmt.Sprintf("and %d more", n))
+	}
+	if len(parts) > 0 {
+		Line(b, 0, "asked for", strings.Join(parts, "; "))
+	}
+}

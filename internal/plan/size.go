@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Span is how far apart two tables of so many rows can have a linear value, 0 where the
+// value is not linear or the number is 0. Weights add up to the number of rows of the
+// table, but for equal ones, which are left out of the sum.
+func Span(rows int64, d samplers.Design, l *sdk.Linear) float64 {
+	if l == nil {
+		return 0
+	}
+	return summed(rows, d, l) * (l.High - l.Low)
+}
+
+// summed is what one unit of z amounts to in a linear value, over all rows.
+func summed(rows int64, d samplers.Design, l *sdk.Linear) float64 {
+	n := float64(rows)
+	if f := d.Facts(); f.EqualWeights {
+		if n *= f.Rate; f.SampleSize > 0 {
+			n = float64(f.SampleSize)
+		}
+	}
+	return math.Abs(l.Scale) * n
+}
+
+// Size is what the error e of a release is relative to: the value that the public facts let
+// expect. For sums and means of a column it is the mean that the job assumes of the column
+// (column.assume), else the span that the bounds allow. Where the release has a row for
+// each of several groups, the table's rows are taken to be spread evenly over them. It is 0
+// where the value is not linear. Where the number of rows is secret, it is that for
+// dataset.at_least rows, or for one.
+func (r *Release) Size(j *job.Job, d *Draw, e sdk.ExpectedError) float64 {
+	if e.Linear == nil {
+		return 0
+	}
+	rows := max(j.Dataset.Size, j.Dataset.AtLeast, 1)
+	size := Span(rows, d.Design, e.Linear)
+	if mean := assumedMean(j, r.sums(e.Linear)); mean != 0 {
+		size = summed(rows, d.Design, e.Linear) * math.Abs(mean)
+	}
+	if e.Linear.Column == "" {
+		size /= float64(r.cells())
+	}
+	return size
+}
+
+// sums is the column whose values a linear value adds up, "" where it counts.
+func (r *Release) sums(l *sdk.Linear) string {
+	if l.Column != "" {
+		return l.Column
+	}
+	var p struct{ Column, Sum string }
+	if json.Unmarshal(r.Job.Params, &p) != nil {
+		return ""
+	}
+	switch r.Job.Mechanism {
+	case "count":
+		return p.Sum
+	case "sum":
+		return p.Column
+	}
+	return ""
+}
+
+// assumedMean is the mean that the job assumes of a column, 0 where it assumes none.
+func assumedMean(j *job.Job, column string) float64 {
+	for _, c := range j.Dataset.Columns {
+		if c.Name == column && c.Assume != nil && c.Assume.Mean != nil {
+			mean, _ := c.Assume.Mean.Float64()
+			return mean
+		}
+	}
+	return 0
+}
+
+// cells is the number of rows of the result.
+func (r *Release) cells() int64 {
+	n := r.Plan.Rows
+	if r.Apart {
+		n *= int64(r.Cells.cells)
+	}
+	return max(n, 1)
+}

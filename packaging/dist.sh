@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds what a release publishes, into dist/: programs for every system, packages for
+# Debian and Red Hat, a list of what they were built from, and checksums. All times are
+# those of the commit, so two builds of one commit are the same bytes.
+set -euo pipefail
+cd "$(dirname "$0")"
+out=${1:-../dist}
+version=${VERSION:-$(git describe --tags --match 'v*' --always --dirty)}
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+# A package's version begins with a number.
+case $version in v[0-9]*) VERSION=${version#v} ;; *) VERSION=0.0.0~$version ;; esac
+export VERSION
+
+rm -rf "$out" && mkdir -p "$out"
+out=$(cd "$out" && pwd)
+(cd "$(pwd)" && GOOS='' GOARCH='' go build -o "$out/.sbom" ./sbom && GOOS='' GOARCH='' go build -o "$out/.nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm)
+
+for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
+  os=${target%/*} arch=${target#*/} name=dprelease-$version-$os-$arch exe=
+  [ "$os" = windows ] && exe=.exe
+  folder=$(mktemp -d)
+  mkdir "$folder/$name"
+  (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+    -ldflags "-s -w -X main.release=$version" -o "$folder/$name/dprelease$exe" ./cmd/dprelease)
+  cp ../LICENSE ../README.md ../CHANGELOG.md "$folder/$name/"
+  "$out/.sbom" "$folder/$name/dprelease$exe" "$version" >"$out/$name.cdx.json"
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
+    -C "$folder" -c "$name" | gzip -n9 >"$out/$name.tar.gz"
+  if [ "$os" = linux ]; then
+    for kind in deb rpm; do
+      ARCH=$arch PROGRAM=$folder/$name/dprelease "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
+    done
+  fi
+  rm -rf "$folder"
+done
+rm "$out/.sbom" "$out/.nfpm"
+(cd "$out" && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
