@@ -10,7 +10,6 @@ import (
 	"github.com/dprelease/dprelease/internal/keys"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/samplers"
 )
 
 // tallied are the counts of a tally.
@@ -149,7 +148,7 @@ func TestTallyWithoutRoom(t *testing.T) {
 	c := &tally{to: keys.NewCounter(0, ""), unit: numbers(), number: numbers(), seen: map[uint64]struct{}{}, room: 2}
 	defer c.to.Close()
 	v := table.Values{Kind: table.Int, Int64: []int64{1, 2, 3}}
-	if err := c.add(block{rows: 3, picked: samplers.Selection{All: true}}, &v, nil); !errors.Is(err, errKeysPairs) {
+	if err := c.add(block{rows: 3, picked: table.Pick{All: true}}, &v, nil); !errors.Is(err, errKeysPairs) {
 		t.Errorf("got %v", err)
 	}
 }
