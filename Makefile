@@ -4,7 +4,7 @@ BIN     := bin/dprelease
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.release=$(VERSION)
 
-.PHONY: help papers all build demo test test-short race bench check lines generate clean
+.PHONY: help papers all build demo test test-short race bench check lines dist dist-twice generate clean
 
 all: build
 
@@ -23,6 +23,7 @@ demo: build ## the main job on real data
 
 test: ## all tests
 	$(GO) test -shuffle=on -timeout 30m ./...
+	cd packaging && $(GO) test ./...
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
@@ -73,6 +74,15 @@ screenshots: build ## pictures of the reports of five jobs
 		$(BIN) run -q $$folder/examples/$$job/job.yaml || exit 1; done && \
 	(cd report/browsertest && node screenshots.mjs "$$(command -v chromium)" ../../docs/screenshots \
 		$(foreach job,$(PICTURED),$(job)=$$folder/examples/$(job)/out/report.html)) && rm -rf $$folder
+
+dist: ## what a release publishes, in dist/: programs, packages, checksums
+	./packaging/dist.sh
+
+dist-twice: ## two builds of what a release publishes, compared byte by byte
+	./packaging/dist.sh dist >/dev/null
+	./packaging/dist.sh dist-again >/dev/null
+	cmp dist/SHA256SUMS dist-again/SHA256SUMS && cat dist/SHA256SUMS
+	rm -r dist-again
 
 generate: ## everything that is generated, from its one declaration
 	$(GO) generate ./...

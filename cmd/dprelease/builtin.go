@@ -11,6 +11,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
@@ -30,6 +31,7 @@ var builtins = map[string]sdk.Mechanism{
 	"count":               count.Mechanism{},
 	"distinct":            distinct.Mechanism{},
 	"histogram":           histogram.Mechanism{},
+	"marginals":           marginals.Mechanism{},
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"proportion":          proportion.Mechanism{},
@@ -72,7 +74,7 @@ func serveBuiltins() {
 	var all []sdk.Mechanism
 	for _, name := range builtinNames() {
 		m := builtins[name]
-		if name != "sgd" {
+		if name != "sgd" && name != "marginals" {
 			m = onOneCore{m}
 		}
 		all = append(all, m)
@@ -81,7 +83,8 @@ func serveBuiltins() {
 }
 
 // onOneCore is a mechanism that computes on one core: looking for work on the others
-// would take them from the host, which decodes rows meanwhile.
+// would take them from the host, which decodes rows meanwhile. The two others compute for
+// longer than the host decodes.
 type onOneCore struct{ sdk.Mechanism }
 
 func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {

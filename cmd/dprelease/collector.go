@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 )
 
 // memoryLimit is where the collector begins to work hard. A run holds a few row
@@ -18,8 +20,19 @@ const memoryLimit = 160 << 20
 func tuneCollector() {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(memoryLimit)
+		runtime.SetFinalizer(&[16]byte{}, followUse)
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+}
+
+// followUse runs after each collection. Where a large release alone comes near the limit,
+// it raises the limit to twice what is in use: the collector would otherwise run all the
+// time and free nothing.
+func followUse(again *[16]byte) {
+	use := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(use)
+	debug.SetMemoryLimit(max(memoryLimit, 2*int64(use[0].Value.Uint64())))
+	runtime.SetFinalizer(again, followUse)
 }

@@ -13,6 +13,7 @@ var synonyms = map[string][]string{
 	"count":               {"counts", "frequency", "frequencies", "crosstab", "tabulate", "size", "n"},
 	"distinct":            {"count_distinct", "distinct_count", "unique", "nunique", "cardinality", "units", "persons", "people", "users"},
 	"histogram":           {"hist", "bins", "binned", "distribution"},
+	"marginals":           {"marginal", "margins", "tables", "crosstabs", "contingency", "k_way", "cube"},
 	"mean":                {"average", "avg", "expectation"},
 	"median":              {"quantile", "quantiles", "percentile", "percentiles", "decile", "deciles", "quartile", "quartiles", "approx_quantile"},
 	"proportion":          {"share", "percentage", "percent", "fraction", "prevalence", "rate", "frac"},

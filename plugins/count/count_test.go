@@ -153,8 +153,8 @@ func TestLatticeHoldsTheLargestTable(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	fixed, named := category("g", "a", "b"), category("estimate", "a", "b")
 	fixed.Immutable = true
-	big := category("g", make([]string, 2000)...)
-	other := category("h", make([]string, 2000)...)
+	big := category("g", make([]string, 3000)...)
+	other := category("h", make([]string, 3000)...)
 	for name, c := range map[string]struct {
 		req  sdk.PlanRequest
 		want string

@@ -8,7 +8,7 @@ import (
 )
 
 // maxNumbers bounds the vector of a release.
-const maxNumbers = 1 << 20
+const maxNumbers = 1 << 22
 
 // Cells are all combinations of the values of some category columns with public domains;
 // one cell where there are no columns. Each is released whether or not a row is in it.

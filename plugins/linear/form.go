@@ -20,6 +20,8 @@ type Query struct {
 	// Add adds the vectors of the rows to sums, in which the parts of a cell lie side by
 	// side. The vector of a row must depend on that row alone and keep to Reach.
 	Add func(b Block, sums []int64)
+	// Done, if given, is called after the last row, to add what Add has put aside.
+	Done func(sums []int64)
 }
 
 // Form is a statistic for one request. It follows from public facts alone, so Release
@@ -114,11 +116,7 @@ func (f *Form) Columns() []string {
 
 // Release adds up the vectors of the rows, has the host add the noise, and finishes.
 func Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (sdk.Result, error) {
-	sums, noises, err := Sums(ctx, req, rows, host, maker)
-	if err != nil {
-		return sdk.Result{}, err
-	}
-	f, _, err := form(req.PlanRequest(), maker)
+	f, sums, noises, err := noisy(ctx, req, rows, host, maker)
 	if err != nil {
 		return sdk.Result{}, err
 	}
@@ -127,17 +125,22 @@ func Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sd
 
 // Sums are the noisy sums of the queries of a form, and the noises that were added.
 func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) ([][]int64, []Noise, error) {
+	_, sums, noises, err := noisy(ctx, req, rows, host, maker)
+	return sums, noises, err
+}
+
+func noisy(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host, maker Maker) (*Form, [][]int64, []Noise, error) {
 	f, claims, err := form(req.PlanRequest(), maker)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	noises, err := planned(req.Plan.Event, claims)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	sums, err := f.Sum(rows, int64(MostRows(req.Public)))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for i, n := range noises {
 		switch ev := n.Event.(type) {
@@ -147,10 +150,10 @@ func Sums(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.H
 			sums[i], err = host.AddGaussian(ctx, ev, sums[i])
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
-	return sums, noises, nil
+	return f, sums, noises, nil
 }
 
 var errOverflow = errors.New("there are more rows than the lattice has room for")
@@ -195,6 +198,11 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 		}
 		return nil
 	})
+	for i, q := range f.Queries {
+		if q.Done != nil && err == nil {
+			q.Done(sums[i])
+		}
+	}
 	return sums, err
 }
 

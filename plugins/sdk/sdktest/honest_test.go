@@ -7,6 +7,7 @@ import (
 	counts "github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
@@ -45,6 +46,7 @@ func TestHonest(t *testing.T) {
 		{mean.Mechanism{}, "l1-sensitivity"}, {counts.Mechanism{}, "l1-sensitivity"},
 		{sum.Mechanism{}, "l1-sensitivity"}, {proportion.Mechanism{}, "l1-sensitivity"}, {ratio.Mechanism{}, "l1-sensitivity"}, {variance.Mechanism{}, "l1-sensitivity"},
 		{variance.SD(), "l1-sensitivity"}, {distinct.Mechanism{}, "l1-sensitivity"}, {histogram.Mechanism{}, "l1-sensitivity"},
+		{marginals.Mechanism{}, "l2-sensitivity"}, {insecureshelf.SoundMargin(), "l2-sensitivity"},
 		{median.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
@@ -73,7 +75,7 @@ func TestHonestOverSeeds(t *testing.T) {
 		requests, pairs int
 	}{
 		{insecureshelf.Sound(), 12, 12}, {insecureshelf.SoundDescent(), 2, 12}, {mean.Mechanism{}, 14, 8}, {counts.Mechanism{}, 14, 8},
-		{sum.Mechanism{}, 8, 4}, {proportion.Mechanism{}, 8, 4}, {ratio.Mechanism{}, 8, 4}, {variance.Mechanism{}, 8, 4}, {distinct.Mechanism{}, 8, 4}, {histogram.Mechanism{}, 8, 4},
+		{sum.Mechanism{}, 8, 4}, {proportion.Mechanism{}, 8, 4}, {ratio.Mechanism{}, 8, 4}, {variance.Mechanism{}, 8, 4}, {distinct.Mechanism{}, 8, 4}, {histogram.Mechanism{}, 8, 4}, {marginals.Mechanism{}, 4, 4},
 		{median.Mechanism{}, 6, 4}, {randomizedresponse.Mechanism{}, 6, 4}, {regression.Mechanism{}, 8, 4}, {sgd.Mechanism{}, 1, 1}, // sgd calibrates its noise again in every release
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {

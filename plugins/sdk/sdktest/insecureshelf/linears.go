@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
 	"github.com/dprelease/dprelease/plugins/ratio"
@@ -172,6 +173,8 @@ func linears() []Specimen {
 	for _, m := range []sdk.Mechanism{totals.Mechanism{}, mean.Mechanism{}, ratio.Mechanism{}} {
 		bend(m, "clip-forgotten", "l1-sensitivity", "doubles the values after they were clipped", twice)
 	}
+	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
+	bend(marginals.Mechanism{}, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
 	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})
 	return all
 }
