@@ -55,6 +55,11 @@ sgd-accuracy: ## what privacy costs the example regressions
 	$(GO) run ./examples/accuracy -out docs -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
 		examples/sgd-batches/job.yaml#one_pass examples/sgd-batches/job.yaml#one_pass_rising
 
+# How often intervals hold the population's value: docs/coverage.md. It takes some minutes.
+.PHONY: coverage
+coverage: ## how often intervals hold the population's value (minutes)
+	$(GO) run ./bench/coverage -out docs
+
 # Linear models by regression and by sgd on the same tables: docs/linear-models.md. It
 # takes some ten minutes.
 .PHONY: linear-models

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +94,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				o := e.options()
 				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
-				observer, stop := e.observer(len(j.Releases))
+				observer, stop := e.observer(j.Releases)
 				var err error
 				if o.Observer, err = told.begin(e, j, observer); err != nil {
 					return err
@@ -137,7 +139,11 @@ func (e *environment) job(ctx context.Context, path string, f func(context.Conte
 }
 
 func (e *environment) options() pipeline.Options {
-	return pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
+	o := pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Plans = filepath.Join(dir, "dprelease", "plans")
+	}
+	return o
 }
 
 // fail prints an error, one line for each problem, and gives its exit code.
