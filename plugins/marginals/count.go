@@ -207,8 +207,9 @@ func put(to []uint32, codes, node []int32, kept []int, times uint32) {
 		}
 		return
 	}
-	for i, code := range codes[:len(to)] {
-		to[i] = to[i]*times + uint32(node[code])
+	codes = codes[:len(to)]
+	for i := range to {
+		to[i] = to[i]*times + uint32(node[codes[i]])
 	}
 }
 
@@ -235,8 +236,9 @@ func (c *counter) count(t *counted, rows int, one int64, weights []int64) {
 			}
 		}
 		if i == len(t.pairs)-2 && weights == nil && one == 1 { // the last of most tables
+			low := codes[:len(at)]
 			for r, high := range at {
-				cells[high*n+codes[r]]++
+				cells[high*n+low[r]]++
 			}
 			return
 		}

@@ -72,14 +72,13 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if req.Public.Relation == privacy.ReplaceOne && req.Public.Population > 0 && !units.Leaves {
 		l.public, l.total = true, float64(req.Public.Population)
 	}
+	l.Workload = &residual.Workload{Attributes: attributes}
+	if err := l.few(f.tables); err != nil { // before anything is made of them
+		return nil, err
+	}
 	l.Workload = residual.NewWorkload(attributes, f.tables, l.public)
-	total := 0
-	for i, r := range l.Residuals {
-		if l.Measured(i) {
-			if total += l.Cells(r); total > mostNumbers {
-				return nil, fmt.Errorf("columns: the tables have more than %d cells; take fewer columns, fewer ways or coarser values", mostNumbers)
-			}
-		}
+	if err := l.few(l.Residuals); err != nil {
+		return nil, err
 	}
 	var known bool
 	if l.weigh, known = linear.WeightsOf(req.Public.Design); !known {
@@ -91,6 +90,17 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		}
 	}
 	return l, l.steps(l.solve(), linear.MostRows(req.Public))
+}
+
+// few refuses tables with more cells than a release may have.
+func (l *layout) few(tables []residual.Table) error {
+	total := 0
+	for _, t := range tables {
+		if total += l.Cells(t); total > mostNumbers {
+			return fmt.Errorf("columns: the tables have more than %d cells; take fewer columns, fewer ways or coarser values", mostNumbers)
+		}
+	}
+	return nil
 }
 
 // solve finds the variances of the residuals for a cost of 1.
