@@ -41,6 +41,13 @@ type Options struct {
 	// orphan of theirs can be found and killed.
 	SoleParent bool
 
+	// Plans is a folder that remembers digests of the plans of third parties' plugins. A plugin
+	// is asked twice for a plan, two seconds apart; with Plans, only by the first run of
+	// a job. "" remembers none.
+	Plans string
+	// Apart is how much later a plugin is asked again; 0 means two seconds.
+	Apart time.Duration
+
 	// Again spends a second time after a run that was cut off between its debit and
 	// its releases.
 	Again bool
@@ -103,7 +110,7 @@ func (o Options) reach(point string) {
 }
 
 func (o Options) programs() run.Programs {
-	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent}
+	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent, Plans: o.Plans, Apart: o.Apart}
 }
 
 func (o Options) budget(watch func(run.Event)) budget.Options {

@@ -88,6 +88,9 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.Discard()
+	if err := set.Witnessed(ctx, priced); err != nil {
+		return nil, err
+	}
 	if found, err := b.Debit(ctx, t, out); found != nil || err != nil {
 		return again(j, found), err
 	}

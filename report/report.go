@@ -175,6 +175,7 @@ type Release struct {
 	By        []string        `json:"by,omitempty"`
 	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
 	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
+	Interval  string          `json:"interval,omitempty"` // the level, in per cent, of the intervals for the population's values (P30)
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
@@ -205,7 +206,17 @@ type Mechanism struct {
 	SelfNoising bool   `json:"self_noising,omitempty"`
 	// Sandbox says what confined the mechanism's processes.
 	Sandbox string `json:"sandbox,omitempty"`
+	// Result says of a third party's plugin who made the result: one of the constants below.
+	Result string `json:"result,omitempty"`
 }
+
+// What a result of a third party's plugin rests on.
+const (
+	// ResultApart: it was made from the noisy sums alone, by a process that saw no row.
+	ResultApart = "apart"
+	// ResultTrusted: the plugin saw rows and wrote it; the host rounded it.
+	ResultTrusted = "trusted"
+)
 
 // ExpectedError says what the plan knows about an error before anybody reads the data.
 type ExpectedError struct {
@@ -218,8 +229,7 @@ type ExpectedError struct {
 	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
-	// Size is the value that the public facts let expect, 0 where they do not; for one row
-	// where the number of rows is secret.
+	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
 }
 

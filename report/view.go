@@ -256,6 +256,12 @@ func (v *view) addProvenance(r *Report) {
 			if m.Sandbox != "" {
 				one.Origin += ", sandbox: " + m.Sandbox
 			}
+			switch m.Result {
+			case ResultApart:
+				one.Origin += "; " + v.T("provenance.apart")
+			case ResultTrusted:
+				one.Origin += "; " + v.T("provenance.trusted")
+			}
 			if m.Builtin {
 				one.Origin = v.T("provenance.builtin")
 			}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -137,7 +139,11 @@ func (e *environment) job(ctx context.Context, path string, f func(context.Conte
 }
 
 func (e *environment) options() pipeline.Options {
-	return pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
+	o := pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
+	if dir, err := os.UserCacheDir(); err == nil {
+		o.Plans = filepath.Join(dir, "dprelease", "plans")
+	}
+	return o
 }
 
 // fail prints an error, one line for each problem, and gives its exit code.

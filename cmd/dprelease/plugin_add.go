@@ -17,17 +17,19 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dprelease/dprelease/internal/catalog"
+	"github.com/dprelease/dprelease/internal/catalog/artifact"
 	"github.com/dprelease/dprelease/internal/conformance"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/sandbox"
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/report"
 )
 
 // approval is what plugin add is asked to do.
 type approval struct {
 	examination
 	catalog, expires, by, sign, mechanism string
-	selfNoising                           bool
+	selfNoising, plainHTTP                bool
 	reads                                 []string
 }
 
@@ -37,7 +39,7 @@ const passwordVariable = "DPRELEASE_SIGN_PASSWORD"
 func (e *environment) pluginAdd() *cobra.Command {
 	var a approval
 	c := &cobra.Command{
-		Use:   "add (FILE | DIR)",
+		Use:   "add (FILE | DIR | OCI)",
 		Short: "Check a plugin and put it into a catalog",
 		Long: `add copies a plugin into the folder of the catalog, runs plugin check on the copy in
 a sandbox that must be complete, and writes an entry: name and version, the digests
@@ -45,11 +47,16 @@ of everything that runs, what it may read, the verdict, who approved it and unti
 when, and the texts that it may put into a report. A plugin that is refuted, or whose
 check was not through, gets no entry.
 
+A plugin may also come as an OCI artifact, as oras pushes it: from a registry
+(oci://REGISTRY/REPOSITORY:TAG or @DIGEST), or as an OCI layout with one tag, in a folder
+or a tar archive. The files are held to the digests of its manifest.
+
 A job then names the catalog, and the plugin as mechanism: NAME@VERSION. Where the
 public key CATALOG.pub lies beside the catalog, a job uses only entries that this key
 has signed: give its secret key with --sign, in the form of minisign.`,
 		Example: `  dprelease plugin add ./trimmed-mean --catalog /etc/dprelease/catalog.json
-  dprelease plugin add ./trimmed-mean --catalog catalog.json --for 5m --sign minisign.key`,
+  dprelease plugin add ./trimmed-mean --catalog catalog.json --for 5m --sign minisign.key
+  dprelease plugin add oci://registry.example/plugins/trimmed-mean:1.0.0 --catalog catalog.json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.add(c.Context(), args[0], a)
@@ -64,6 +71,7 @@ has signed: give its secret key with --sign, in the form of minisign.`,
 	f.StringVar(&a.sign, "sign", "", "the secret key of minisign that signs the entry; its password is asked for, or read from "+passwordVariable)
 	f.StringVar(&a.mechanism, "mechanism", "", "the mechanism that is approved, where the plugin has several")
 	f.StringSliceVar(&a.reads, "reads", nil, "a file or folder that the plugin may read, besides the system's own")
+	f.BoolVar(&a.plainHTTP, "plain-http", false, "speak to the registry without TLS")
 	f.BoolVar(&a.selfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
 	f.Uint64Var(&a.config.Seed, "seed", 1, "chooses the tables of the check")
 	f.IntVar(&a.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
@@ -95,10 +103,21 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	if err != nil {
 		return e.uncatalogued("%v", err)
 	}
-	entry, err := c.Store(source)
+	from, origin := source, ""
+	if artifact.Is(source) {
+		if from, err = os.MkdirTemp("", "dprelease-"); err != nil {
+			return e.uncatalogued("%s", fault(err))
+		}
+		defer func() { _ = os.RemoveAll(from) }()
+		if origin, err = artifact.Fetch(ctx, source, from, a.plainHTTP); err != nil {
+			return e.uncatalogued("%s: %s", source, fault(err))
+		}
+	}
+	entry, err := c.Store(from)
 	if err != nil {
 		return e.uncatalogued("%s: %s", source, fault(err))
 	}
+	entry.Source = origin
 	stored := filepath.Join(c.Folder(), entry.Path)
 	kept := slices.ContainsFunc(c.Plugins, func(other catalog.Entry) bool { return other.SHA256 == entry.SHA256 })
 	discard := func() {
@@ -163,6 +182,10 @@ func describe(entry *catalog.Entry, v conformance.Verdict) {
 	}
 	entry.Name, entry.Version, entry.Summary = v.About.Name, v.About.Version, v.About.Summary
 	entry.SelfNoising, entry.Description = v.About.SelfNoising, catalog.Describe(v.About)
+	entry.Result = report.ResultTrusted
+	if v.About.Linear {
+		entry.Result = report.ResultApart
+	}
 	entry.Names, entry.Texts = texts.Names(), texts.Remarks()
 	entry.Check = catalog.Checked{Verdict: v.Verdict, Suite: v.Suite, Seed: v.Seed, Sandbox: v.Sandbox}
 }

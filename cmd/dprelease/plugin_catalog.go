@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/catalog"
+	"github.com/dprelease/dprelease/report"
 )
 
 // catalogued is one line of plugin list --catalog.
@@ -22,6 +23,7 @@ type catalogued struct {
 	At      time.Time `json:"approved_at"`
 	Expires time.Time `json:"expires"`
 	Signed  bool      `json:"signed"`
+	Result  string    `json:"result,omitempty"`
 }
 
 func (e *environment) listCatalog(path string) error {
@@ -32,8 +34,11 @@ func (e *environment) listCatalog(path string) error {
 	all := []catalogued{}
 	var text strings.Builder
 	for _, x := range c.Plugins {
-		all = append(all, catalogued{x.Key(), x.Summary, x.SHA256, x.By, x.At, x.Expires, x.Signature != ""})
+		all = append(all, catalogued{x.Key(), x.Summary, x.SHA256, x.By, x.At, x.Expires, x.Signature != "", x.Result})
 		fmt.Fprintf(&text, "%-28s %s\n%-28s approved by %s until %s\n", x.Key(), x.Summary, "", x.By, x.Expires.Format(time.DateOnly))
+		if x.Result == report.ResultTrusted {
+			fmt.Fprintf(&text, "%-28s its results are trusted: it sees rows and writes them\n", "")
+		}
 	}
 	if len(all) == 0 {
 		text.WriteString("the catalog is empty\n")

@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease"
 )
 
 //go:embed skeleton
@@ -35,10 +38,12 @@ func (e *environment) pluginNew() *cobra.Command {
 		Short: "Write a new mechanism, in Go or Python",
 		Long: `new writes a folder with a complete mechanism, the total of a column, to be changed
 into yours: a Go module of its own with a test that runs the conformance suite, and
-a proof. With --lang python it is a mechanism in Python with the SDK beside it, which
-python3 -m dprelease.pack makes one file of. It never overwrites anything.`,
+a proof. The source of the SDK lies beside it, in the folder dprelease, so that the
+module builds although dprelease is not published. With --lang python it is a mechanism
+in Python, which python3 -m dprelease.pack makes one file of. It never overwrites
+anything.`,
 		Example: `  dprelease plugin new trimmed-mean
-  cd trimmed-mean && go mod tidy && go build && dprelease plugin check ./trimmed-mean
+  cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean
   dprelease plugin new trimmed-mean --lang python
   cd trimmed-mean && python3 -m dprelease.pack && dprelease plugin check ./trimmed-mean`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -51,10 +56,7 @@ python3 -m dprelease.pack makes one file of. It never overwrites anything.`,
 			if dir == "" {
 				dir = args[0]
 			}
-			next := "go mod tidy && go test && go build"
-			if replace != "" {
-				next = "go test && go build"
-			}
+			next := "go test && go build " + lean
 			write := func() error { return writeSkeleton(dir, args[0], replace) }
 			switch {
 			case language == "python" && replace == "":
@@ -72,21 +74,34 @@ python3 -m dprelease.pack makes one file of. It never overwrites anything.`,
 	}
 	c.Flags().StringVar(&dir, "dir", "", "the folder to write; by default NAME")
 	c.Flags().StringVar(&language, "lang", "go", "the language: go or python")
-	c.Flags().StringVar(&replace, "replace", "", "use the dprelease in this folder instead of a published version")
+	c.Flags().StringVar(&replace, "replace", "", "use the dprelease in this folder instead of a copy of the SDK")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	return c
 }
 
+// lean are flags of go build that leave out what a plugin has no use for: the tables of a
+// debugger, and gRPC's pages for a browser.
+const lean = "-trimpath -ldflags=-s -tags=grpcnotrace"
+
+// sdkNeeds are the modules that the SDK is built from.
+var sdkNeeds = []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
+	"gonum.org/v1/gonum", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}
+
 // writeSkeleton writes the module. With replace it takes over the requirements of the
-// module there, so that it builds with what has been downloaded already.
+// module there, so that it builds with what has been downloaded already; otherwise it copies
+// the SDK into a folder of the module.
 func writeSkeleton(dir, name, replace string) error {
-	with := struct{ Name, Go, Version, Replace, Requires string }{Name: name, Go: "1.26.0", Version: version().Version}
-	if !strings.HasPrefix(with.Version, "v") {
-		with.Version = "v0.0.0"
+	with := struct{ Name, Go, Replace, Requires string }{Name: name, Go: "1.26.0"}
+	mod, err := dprelease.SDK.ReadFile("go.mod")
+	if err != nil {
+		return err
 	}
-	var sums []byte
+	sums, err := dprelease.SDK.ReadFile("go.sum")
+	if err != nil {
+		return err
+	}
 	if replace != "" {
-		mod, err := os.ReadFile(filepath.Join(replace, "go.mod"))
+		mod, err = os.ReadFile(filepath.Join(replace, "go.mod"))
 		if err != nil || !bytes.Contains(mod, []byte("module github.com/dprelease/dprelease\n")) {
 			return errors.New("--replace must name a folder with the source of dprelease")
 		}
@@ -97,7 +112,9 @@ func writeSkeleton(dir, name, replace string) error {
 		if with.Replace, err = relative(dir, replace); err != nil {
 			return err
 		}
-		with.Version = "v0.0.0"
+	} else {
+		with.Replace, with.Requires = "./dprelease", "require (\n"+of(string(mod), sdkNeeds, "\t")+")"
+		sums = []byte(of(string(sums), sdkNeeds, ""))
 	}
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -118,10 +135,46 @@ func writeSkeleton(dir, name, replace string) error {
 			return err
 		}
 	}
-	if sums != nil {
-		return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644)
+	if replace == "" {
+		if err := copySDK(filepath.Join(dir, "dprelease"), with.Go, with.Requires); err != nil {
+			return err
+		}
 	}
-	return nil
+	return os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o644)
+}
+
+// copySDK writes the source of the SDK as a module of its own, without its tests.
+func copySDK(dir, goVersion, requires string) error {
+	err := fs.WalkDir(dprelease.SDK, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || path == "go.sum" {
+			return err
+		}
+		text, err := dprelease.SDK.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if path == "go.mod" {
+			text = fmt.Appendf(nil, "module github.com/dprelease/dprelease\n\ngo %s\n\n%s\n", goVersion, requires)
+		}
+		to := filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o644)
+	})
+	return err
+}
+
+// of are the lines of a go.mod or go.sum about these modules, without comments.
+func of(text string, modules []string, indent string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " //")
+		if name, _, ok := strings.Cut(line, " "); ok && slices.Contains(modules, name) {
+			out.WriteString(indent + line + "\n")
+		}
+	}
+	return out.String()
 }
 
 // requirements are the require blocks of a go.mod.

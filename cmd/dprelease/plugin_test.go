@@ -115,12 +115,8 @@ func TestThirdParty(t *testing.T) {
 
 // TestPluginNew: what new writes builds and is not refuted; broken, it is.
 func TestPluginNew(t *testing.T) {
-	source, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := filepath.Join(t.TempDir(), "my-total")
-	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir, "--replace", source); exit != 0 {
+	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir); exit != 0 {
 		t.Fatalf("new: exit %d: %s", exit, stderr)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -134,13 +130,24 @@ func TestPluginNew(t *testing.T) {
 	check := []string{"plugin", "check", bin, "--pairs", "5", "--releases", "120"}
 	if !testing.Short() { // TestThirdParty checks another good one
 		goRun(t, dir, "vet", ".") // compiles the test too, which the third party's story runs
-		goRun(t, dir, "build")
+		goRun(t, dir, append([]string{"build"}, strings.Fields(lean)...)...)
+		if info, err := os.Stat(bin); err != nil || info.Size() >= 12_000_000 {
+			t.Errorf("the plugin has %d bytes, %v", info.Size(), err)
+		}
 		if exit, stdout, stderr := command(t, check...); exit != 0 {
 			t.Errorf("check: exit %d\n%s%s", exit, stdout, stderr)
 		}
 	}
-	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir, "--replace", source); exit != 2 || !strings.Contains(stderr, "exists") {
+	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", dir); exit != 2 || !strings.Contains(stderr, "exists") {
 		t.Errorf("new on top of it: exit %d: %s", exit, stderr)
+	}
+
+	replaced := filepath.Join(t.TempDir(), "my-total")
+	if exit, _, stderr := command(t, "plugin", "new", "my-total", "--dir", replaced, "--replace", root); exit != 0 {
+		t.Errorf("--replace: exit %d: %s", exit, stderr)
+	}
+	if out, err := os.ReadDir(filepath.Join(replaced, "dprelease")); err == nil {
+		t.Errorf("--replace copies the SDK: %v", out)
 	}
 
 	// Half of what one record can do.
@@ -149,14 +156,17 @@ func TestPluginNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := strings.Replace(string(text), "AddRemove: float64(max(-low, high))", "AddRemove: float64(max(-low, high) / 2)", 1)
+	broken := strings.Replace(string(text), "AddRemove: max(-low, high)", "AddRemove: max(-low, high) / 2", 1)
+	if n := strings.Count(string(text), "\n"); n > 60 {
+		t.Errorf("the mechanism has %d lines", n)
+	}
 	if broken == string(text) {
 		t.Fatal("there is no sensitivity to break")
 	}
 	if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	goRun(t, dir, "build")
+	goRun(t, dir, append([]string{"build"}, strings.Fields(lean)...)...)
 	exit, stdout, stderr := command(t, append(check, "--json")...)
 	var v struct {
 		Verdict  string

@@ -259,6 +259,11 @@ func TestTexts(t *testing.T) {
 	if unknown := again.Hold(req, &plan); unknown != "row 4711" {
 		t.Errorf("%q", unknown)
 	}
+	req, plan = planned("", "mean of income")
+	plan.Output[0].Texts = []string{"4711"}
+	if unknown := again.Hold(req, &plan); unknown != "4711" {
+		t.Errorf("a text of a column: %q", unknown)
+	}
 }
 
 func TestInterpreter(t *testing.T) {

@@ -23,6 +23,8 @@ type Entry struct {
 	Version string `json:"version"`
 	Summary string `json:"summary,omitempty"`
 
+	// Source is the OCI artifact that it came as, with the digest of its manifest.
+	Source string `json:"source,omitempty"`
 	// Path is the executable, relative to the catalog's folder.
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
@@ -36,6 +38,9 @@ type Entry struct {
 	Reads       []string `json:"reads,omitempty"`
 	Memory      int64    `json:"memory,omitempty"`
 	SelfNoising bool     `json:"self_noising,omitempty"`
+
+	// Result says what its results rest on, as the report of a job does.
+	Result string `json:"result,omitempty"`
 
 	// Description is the digest of what it says it is, see [Describe].
 	Description string `json:"description_sha256"`

@@ -77,6 +77,9 @@ func namesOf(p *sdk.Plan) []*string {
 	var out []*string
 	for i := range p.Output {
 		out = append(out, &p.Output[i].Name)
+		for k := range p.Output[i].Texts {
+			out = append(out, &p.Output[i].Texts[k])
+		}
 	}
 	for i := range p.Errors {
 		out = append(out, &p.Errors[i].Field)

@@ -51,7 +51,6 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 			return nil, err
 		}
 	}
-	begun := time.Now()
 	r, err := sdktest.Check(ctx, p, cfg)
 	if r == nil {
 		return nil, err
@@ -80,7 +79,7 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 		}
 		return r, err
 	}
-	if f := elsewhere(ctx, cmd, accepted, plan, begun); f != nil && !r.Found(f.Check) {
+	if f := elsewhere(ctx, cmd, p.plans[0], p.planned); f != nil && !r.Found(f.Check) {
 		r.Findings = append(r.Findings, *f)
 	}
 	found, err := manners(ctx, cmd, r.Mechanism, accepted, endLimit)
@@ -90,6 +89,9 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 	r.Findings = append(r.Findings, found...)
 	if err != nil {
 		return r, err
+	}
+	if f := inTwo(ctx, cmd, accepted, plan); f != nil {
+		r.Findings = append(r.Findings, *f)
 	}
 	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
 		r.Findings = append(r.Findings, *f)
@@ -116,8 +118,8 @@ func ended(ctx context.Context, r *sdktest.Report) (*sdktest.Report, error) {
 const apart = 1100 * time.Millisecond
 
 // elsewhere asks a second process, at another time and in another environment, what the
-// plugin is and what it plans.
-func elsewhere(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan, begun time.Time) *sdktest.Finding {
+// plugin is and what it plans. Begun is when the first process made that plan.
+func elsewhere(ctx context.Context, cmd host.Command, first Planned, begun time.Time) *sdktest.Finding {
 	select {
 	case <-time.After(apart - time.Since(begun)):
 	case <-ctx.Done():
@@ -130,12 +132,12 @@ func elsewhere(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan 
 	defer there.Close()
 	one, err := here.Describe(ctx)
 	two, again := there.Describe(ctx)
-	other, failed := there.Plan(ctx, req)
+	other, failed := there.Plan(ctx, first.Request)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil || again != nil || !reflect.DeepEqual(one, two):
 		return &sdktest.Finding{Check: "describe", Detail: "a process in another folder and environment describes itself otherwise"}
-	case failed != nil || !reflect.DeepEqual(plan, other):
+	case failed != nil || !reflect.DeepEqual(first.Plan, other):
 		return &sdktest.Finding{Check: "plan", Detail: "a process in another folder and environment, at another time, plans otherwise"}
 	}
 	return nil
@@ -184,6 +186,35 @@ func slowLane(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan s
 	_, err := p.Release(gone, req, plan, table, sdktest.NoNoise{Rows: n})
 	if took := time.Since(begun); err == nil || took > endLimit+releaseLimit {
 		return &sdktest.Finding{Check: "cancel", Detail: fmt.Sprintf("a release that was given up took %v", took.Round(time.Millisecond))}
+	}
+	return nil
+}
+
+// inTwo makes a release of a linear mechanism as a job does: one process reads rows, another
+// finishes. The result must be that of one process.
+func inTwo(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.Plan) *sdktest.Finding {
+	one, other := NewProcess(cmd, false), NewProcess(cmd, false)
+	defer one.Close()
+	defer other.Close()
+	table, n := sdktest.Example(req, plan)
+	whole, err := one.Release(ctx, req, plan, table, sdktest.NoNoise{Rows: n})
+	if err != nil || !whole.Description.Linear {
+		return nil // others have looked at it
+	}
+	reads, err := one.start(ctx)
+	if err != nil {
+		return nil
+	}
+	finishes, err := other.start(ctx)
+	if err != nil {
+		return nil
+	}
+	b := newBridge(ctx, plan.Event, sdktest.NoNoise{Rows: n})
+	defer b.stop()
+	result, _, err := reads.ReleaseApart(ctx, finishes, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
+		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
+	if ctx.Err() == nil && (err != nil || !reflect.DeepEqual(result, whole.Result)) {
+		return &sdktest.Finding{Check: "linear", Detail: "a process that saw no row does not make the same result from the noisy sums"}
 	}
 	return nil
 }

@@ -93,6 +93,7 @@ func command(t *testing.T, name string) host.Command {
 func TestHonestProcesses(t *testing.T) {
 	for _, name := range []string{"sound-descent", "mean"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r, err := Check(t.Context(), command(t, name), sdktest.Config{Seed: 7, Pairs: 3, Releases: 120})
 			if err != nil {
 				t.Fatal(err)

@@ -34,11 +34,12 @@ type Planned struct {
 // Process is a plugin process as a Subject. A process that failed is replaced by a
 // new one. Close must be called.
 type Process struct {
-	cmd    host.Command
-	limits host.Limits
-	said   *transcript
-	sees   *observer
-	plans  []Planned
+	cmd     host.Command
+	limits  host.Limits
+	said    *transcript
+	sees    *observer
+	plans   []Planned
+	planned time.Time // when the first of them was made
 
 	mu     sync.Mutex
 	plugin *host.Plugin
@@ -138,6 +139,9 @@ func (p *Process) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, erro
 	p.sees.enter(planning)
 	plan, err := plugin.Plan(ctx, req)
 	if err == nil {
+		if len(p.plans) == 0 {
+			p.planned = time.Now()
+		}
 		p.plans = append(p.plans, Planned{req, plan})
 	}
 	return plan, p.after(err)

@@ -27,6 +27,9 @@ type Command struct {
 	// AllowSelfNoising accepts a mechanism that draws noise of its own. Its events
 	// are then what it claims, not what the host saw.
 	AllowSelfNoising bool
+	// Lattice brings results onto the public lattice of the plan, in the place of refusing those
+	// that are off it: for a mechanism that is not trusted with what it writes.
+	Lattice bool
 	// Elsewhere starts the plugin in another environment than usual. A plan that is made
 	// here and there must be the same.
 	Elsewhere bool

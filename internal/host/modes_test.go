@@ -33,9 +33,10 @@ func forever(w io.Writer, b []byte) {
 func allModes() map[string]func(args []string) {
 	flood := []byte(strings.Repeat("4815162342 ", 20_000)) // one line of 220 kB and more
 	return map[string]func(args []string){
-		"good": func([]string) { serve.Mechanisms(sum{}) },
-		"two":  func([]string) { serve.Mechanisms(sum{name: "one"}, sum{name: "other"}) },
-		"raw":  func(a []string) { serveRaw(a[0]) },
+		"good":  func([]string) { serve.Mechanisms(sum{}) },
+		"two":   func([]string) { serve.Mechanisms(sum{name: "one"}, sum{name: "other"}) },
+		"total": func(a []string) { serve.Mechanisms(total{sum{name: a[0]}}) },
+		"raw":   func(a []string) { serveRaw(a[0]) },
 		"sleep": func([]string) {
 			time.Sleep(time.Minute)
 		},

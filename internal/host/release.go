@@ -66,6 +66,8 @@ type release struct {
 	start   *wire.ReleaseStart
 	columns []sdk.Column // those of the plan
 	noise   *noiseServer
+	dropped bool // nothing is kept of the result
+	rounded bool // the result is brought onto the lattice of the plan
 
 	once sync.Once
 	code string             // the first failure that was noticed on the host's side
@@ -79,7 +81,7 @@ func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer
 	if err := p.uncapped(desc, req.Public); err != nil {
 		return nil, err
 	}
-	r := &release{p: p, req: req}
+	r := &release{p: p, req: req, rounded: p.cmd.Lattice && !desc.Linear}
 	var err error
 	if r.start, err = wire.FromReleaseRequest(p.version, desc.Name, req); err != nil {
 		return nil, err
@@ -278,7 +280,19 @@ func (r *release) receive(stream grpc.BidiStreamingClient[wire.ReleaseInput, wir
 	case <-time.After(r.p.limits.Plan):
 		return sdk.Result{}, r.p.fault(CodeProtocol)
 	}
-	switch err := result.Check(plan); err {
+	if r.dropped {
+		return sdk.Result{}, nil
+	}
+	err := error(nil)
+	if r.rounded {
+		if err = result.Shape(plan); err == nil {
+			err = newLattice(r.req).hold(&result)
+		}
+	}
+	if err == nil {
+		err = result.Check(plan)
+	}
+	switch err {
 	case nil:
 		return result, nil
 	case sdk.ErrNonFinite:

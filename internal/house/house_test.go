@@ -63,7 +63,7 @@ var only = []struct {
 	path string
 	may  []string
 }{
-	{"github.com/hashicorp/go-plugin", []string{"internal/host", "plugins/sdk/serve"}},
+	{"github.com/hashicorp/go-plugin", []string{"internal/host"}},
 	{"github.com/apache/arrow", []string{"internal/table", "internal/host"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
 	{"cel.dev/cel-go", []string{"internal/rows/formula"}},
@@ -76,7 +76,7 @@ var never = []struct {
 }{
 	{"privacy", module + "internal"}, {"privacy", module + "plugins"}, {"privacy", module + "samplers"},
 	{"privacy", "gopkg.in/yaml.v3"}, {"privacy", "github.com/apache"}, {"privacy", "google.golang.org"},
-	{"plugins/sdk/serve", "github.com/apache"}, {"internal/wire", "github.com/apache"},
+	{"plugins", "github.com/hashicorp"}, {"plugins/sdk/serve", "github.com/apache"}, {"internal/wire", "github.com/apache"},
 	{"plugins", module + "pipeline"}, {"plugins", module + "internal/host"}, {"plugins", module + "internal/table"},
 	{"pipeline", module + "plugins/mean"}, {"pipeline", module + "plugins/median"}, {"pipeline", module + "plugins/count"},
 	{"pipeline", module + "plugins/sgd"}, {"pipeline", module + "plugins/regression"},

@@ -137,6 +137,12 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw, data report.
 	}
 	if !r.Mechanism.Builtin {
 		Line(b, 4, "sandbox", r.Mechanism.Sandbox)
+		switch r.Mechanism.Result {
+		case report.ResultApart:
+			Line(b, 4, "result", "made from the noisy sums alone, by a process that saw no row")
+		case report.ResultTrusted:
+			Line(b, 4, "result", "trusted: the plugin sees rows and writes it; rounded to the lattice of the plan")
+		}
 	}
 	if r.Mechanism.SelfNoising {
 		Line(b, 4, "warning", "this plugin draws its own noise; the host cannot vouch for it")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -155,11 +156,17 @@ func (r *Release) Chosen(ctx context.Context, j *job.Job, d *Draw, values []stri
 		if one.Plan, err = r.Mech.Plan(ctx, one.request()); err != nil {
 			return nil, err
 		}
-		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.Equal(one.Plan.Output, r.Plan.Output) && slices.Equal(one.Plan.Columns, r.Plan.Columns) {
+		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) && slices.Equal(one.Plan.Columns, r.Plan.Columns) {
 			return &one, nil
 		}
 	}
 	return nil, errByKeys
+}
+
+// sameField compares two columns of a result, apart from their texts, which name the groups.
+func sameField(a, b sdk.Field) bool {
+	a.Texts, b.Texts = nil, nil
+	return reflect.DeepEqual(a, b)
 }
 
 // suppressed is the column of the result that says which of its groups are blank.

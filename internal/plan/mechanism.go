@@ -63,6 +63,11 @@ func faulty(ctx context.Context, j *job.Job, path string, err error) error {
 	return failure.New(failure.ExitPlugin, f.Code, "%s: %s: %s; nothing was read and nothing debited", j.Pos(path), path, f.Error())
 }
 
+// Faulty places the failure of the release's plugin.
+func (r *Release) Faulty(ctx context.Context, j *job.Job, err error) error {
+	return faulty(ctx, j, r.path()+".mechanism", err)
+}
+
 // makePlan asks the mechanism and holds it to its share under every relation
 // that the draw demands.
 func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
@@ -215,6 +220,10 @@ func planProblems(j *job.Job, r *Release, err error) job.Problems {
 	var blank suppressError
 	if errors.As(err, &blank) {
 		return job.Problems{j.Problem(r.path()+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
+	}
+	var interval intervalError
+	if errors.As(err, &interval) {
+		return job.Problems{j.Problem(r.path()+".interval", interval.message, interval.hint)}
 	}
 	if !errors.As(err, &at) {
 		return job.Problems{j.Problem(r.path()+".params", err.Error(), "")}

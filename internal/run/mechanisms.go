@@ -45,6 +45,7 @@ type mechanism struct {
 
 	mu   sync.Mutex
 	idle []process
+	made map[string]answered // the plans of a plugin, by what it was asked
 }
 
 // process is one process of a mechanism, which serves one call at a time.
@@ -123,9 +124,9 @@ func (m *Mechanisms) start(ctx context.Context, name string) (*mechanism, error)
 // call starts the witness of a plugin.
 func (k *mechanism) call(ctx context.Context) (err error) {
 	if !k.builtin {
-		elsewhere := k.command
-		elsewhere.Elsewhere = true
-		k.witness, err = host.Start(ctx, elsewhere, k.limits)
+		there := k.command
+		there.Elsewhere = true
+		k.witness, err = host.Start(ctx, there, k.limits)
 	}
 	return err
 }
@@ -145,15 +146,17 @@ func (k *mechanism) meet(ctx context.Context, p *host.Plugin) (err error) {
 			return err
 		}
 		if !reflect.DeepEqual(k.about, again) {
-			return k.differs()
+			return k.differs(elsewhere)
 		}
 	}
 	k.params, err = params.Compile(k.about.Params)
 	return err
 }
 
-func (k *mechanism) differs() error {
-	return &host.Error{Code: host.CodeNondeterministic, Plugin: k.command.Name, Detail: "another process, in another folder and environment, was told something else"}
+const elsewhere = "another process, in another folder and environment, was told something else"
+
+func (k *mechanism) differs(why string) error {
+	return blamed(&host.Error{Code: host.CodeNondeterministic, Plugin: k.command.Name, Detail: why})
 }
 
 // dismiss ends the witness.
@@ -168,7 +171,7 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 	if p, ok := m.job.Plugin(name); ok {
 		confine.Read, confine.Memory = p.Reads, p.Memory
 		k := &mechanism{
-			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, Lattice: true, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
 			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
 			sha256:  p.SHA256, approval: p.Approval,
 		}
@@ -239,13 +242,18 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	if k.witness != nil && (err == nil || errors.Is(err, &host.Error{Code: host.CodeRefused})) {
 		again, other := k.witness.Plan(ctx, req)
 		if !reflect.DeepEqual(made, again) || fmt.Sprint(err) != fmt.Sprint(other) {
-			return sdk.Plan{}, blamed(k.differs())
+			return sdk.Plan{}, k.differs(elsewhere)
+		}
+		if err == nil {
+			if err := k.note(req, made); err != nil {
+				return sdk.Plan{}, err
+			}
 		}
 	}
 	if err == nil && k.texts != nil {
 		if name := k.texts.Hold(req, &made); name != "" {
 			return sdk.Plan{}, blamed(&host.Error{Code: host.CodePlan, Plugin: k.command.Name,
-				Detail: "a column of its result has a name that it did not have when it was approved; have it added again with --job"})
+				Detail: "a column of its result has a name, or may hold a text, that it did not have when it was approved; have it added again with --job"})
 		}
 	}
 	return made, blamed(err)

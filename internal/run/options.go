@@ -1,6 +1,8 @@
 package run
 
 import (
+	"time"
+
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -18,6 +20,8 @@ type Programs struct {
 	Self       string            // the program that serves the built-in mechanisms
 	Builtins   []sdk.Description // what they are
 	SoleParent bool              // this process has no children but plugins
+	Apart      time.Duration     // how much later a plugin is asked again; 0: two seconds
+	Plans      string            // the folder that remembers what plugins planned, "" for none
 }
 
 // Options are what a run needs besides its plan.

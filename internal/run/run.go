@@ -17,6 +17,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -239,7 +240,13 @@ func (r *Runner) once(ctx context.Context, mech *mechanism, rel *plan.Release, s
 		return sdk.Result{}, err
 	}
 	defer mech.put(p)
-	result, happened, err := p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
+	var result sdk.Result
+	var happened privacy.Event
+	if reader, ok := p.(*host.Plugin); ok && mech.witness != nil && mech.about.Linear {
+		result, happened, err = reader.ReleaseApart(ctx, mech.witness, rel.Request(), feed, host.NewDrawer(src))
+	} else {
+		result, happened, err = p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
+	}
 	if err != nil {
 		return sdk.Result{}, err
 	}

@@ -178,7 +178,8 @@ func FromPlan(version int, p sdk.Plan) (*Plan, error) {
 	m := &Plan{
 		Columns: p.Columns, Event: event, Rows: p.Rows,
 		Output: each(p.Output, func(f sdk.Field) *Field {
-			return &Field{Name: f.Name, Type: number(&w, "field type", fieldTypes, f.Type), Granularity: f.Granularity, Doc: f.Doc}
+			return &Field{Name: f.Name, Type: number(&w, "field type", fieldTypes, f.Type), Granularity: f.Granularity,
+				Low: f.Low, High: f.High, Texts: f.Texts, Doc: f.Doc}
 		}),
 		Errors: each(p.Errors, func(e sdk.ExpectedError) *ExpectedError {
 			m := &ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote}
@@ -201,7 +202,8 @@ func ToPlan(version int, m *Plan) (sdk.Plan, error) {
 	p := sdk.Plan{
 		Columns: m.GetColumns(), Event: event, Rows: m.GetRows(),
 		Output: each(m.GetOutput(), func(f *Field) sdk.Field {
-			return sdk.Field{Name: f.GetName(), Type: word(&w, "field type", fieldTypes, f.GetType()), Granularity: f.GetGranularity(), Doc: f.GetDoc()}
+			return sdk.Field{Name: f.GetName(), Type: word(&w, "field type", fieldTypes, f.GetType()), Granularity: f.GetGranularity(),
+				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc()}
 		}),
 		Errors: each(m.GetErrors(), func(e *ExpectedError) sdk.ExpectedError {
 			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote()}

@@ -1140,8 +1140,15 @@ type Field struct {
 	Type  FieldType              `protobuf:"varint,2,opt,name=type,proto3,enum=dprelease.plugin.v1.FieldType" json:"type,omitempty"`
 	// Where positive: every value of this float64 column is the float64 product
 	// of a whole number and the granularity.
-	Granularity   float64 `protobuf:"fixed64,3,opt,name=granularity,proto3" json:"granularity,omitempty"`
-	Doc           string  `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
+	Granularity float64 `protobuf:"fixed64,3,opt,name=granularity,proto3" json:"granularity,omitempty"`
+	Doc         string  `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
+	// Where low < high: every value of this column of numbers lies between them.
+	// Version 2.
+	Low  float64 `protobuf:"fixed64,5,opt,name=low,proto3" json:"low,omitempty"`
+	High float64 `protobuf:"fixed64,6,opt,name=high,proto3" json:"high,omitempty"`
+	// Where there are any: every value of this column of strings is one of these.
+	// Version 2.
+	Texts         []string `protobuf:"bytes,7,rep,name=texts,proto3" json:"texts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1202,6 +1209,27 @@ func (x *Field) GetDoc() string {
 		return x.Doc
 	}
 	return ""
+}
+
+func (x *Field) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *Field) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *Field) GetTexts() []string {
+	if x != nil {
+		return x.Texts
+	}
+	return nil
 }
 
 type ExpectedError struct {
@@ -3707,12 +3735,15 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x05event\x18\x02 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\x122\n" +
 	"\x06output\x18\x03 \x03(\v2\x1a.dprelease.plugin.v1.FieldR\x06output\x12\x12\n" +
 	"\x04rows\x18\x04 \x01(\x03R\x04rows\x12:\n" +
-	"\x06errors\x18\x05 \x03(\v2\".dprelease.plugin.v1.ExpectedErrorR\x06errors\"\x83\x01\n" +
+	"\x06errors\x18\x05 \x03(\v2\".dprelease.plugin.v1.ExpectedErrorR\x06errors\"\xbf\x01\n" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x1e.dprelease.plugin.v1.FieldTypeR\x04type\x12 \n" +
 	"\vgranularity\x18\x03 \x01(\x01R\vgranularity\x12\x10\n" +
-	"\x03doc\x18\x04 \x01(\tR\x03doc\"\xc6\x01\n" +
+	"\x03doc\x18\x04 \x01(\tR\x03doc\x12\x10\n" +
+	"\x03low\x18\x05 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x06 \x01(\x01R\x04high\x12\x14\n" +
+	"\x05texts\x18\a \x03(\tR\x05texts\"\xc6\x01\n" +
 	"\rExpectedError\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
 	"\bnoise_sd\x18\x02 \x01(\x01R\anoiseSd\x12\x16\n" +

@@ -16,7 +16,8 @@ var (
 	ErrShape = errors.New("result does not have the planned shape")
 	// ErrNonFinite says that a result holds NaN or an infinity.
 	ErrNonFinite = errors.New("result holds a number that is not finite")
-	// ErrLattice says that a value is off its column's public lattice.
+	// ErrLattice says that a value is off its column's public lattice, or a text is not on
+	// its column's public list.
 	ErrLattice = errors.New("result holds a value off the planned lattice")
 )
 
@@ -82,6 +83,9 @@ func (p Plan) Check(req PlanRequest) error {
 		if !(f.Granularity >= 0) || math.IsInf(f.Granularity, 1) || (f.Granularity > 0 && f.Type != Float64) {
 			return fmt.Errorf("plan: granularity must be positive, finite, and of a float64 column")
 		}
+		if !(f.Low <= f.High) || math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) || f.Low != f.High && f.Type == String || f.Texts != nil && f.Type != String {
+			return fmt.Errorf("plan: an output column of numbers may have a finite range, low below high, and one of strings a list of texts")
+		}
 		fields[f.Name] = f.Type
 	}
 	for _, e := range p.Errors {
@@ -136,6 +140,29 @@ func (e ExpectedError) checkLinear(req PlanRequest) error {
 // Check returns ErrShape, ErrNonFinite or ErrLattice unless r is a result of the
 // plan's shape.
 func (r Result) Check(p Plan) error {
+	if err := r.Shape(p); err != nil {
+		return err
+	}
+	for i, f := range p.Output {
+		for _, s := range r.Columns[i].String {
+			if f.Texts != nil && !slices.Contains(f.Texts, s) {
+				return ErrLattice
+			}
+		}
+		for _, x := range r.Columns[i].Float64 {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				return ErrNonFinite
+			}
+			if f.Granularity > 0 && !onLattice(x, f.Granularity) {
+				return ErrLattice
+			}
+		}
+	}
+	return nil
+}
+
+// Shape returns ErrShape unless r has the plan's columns, types and rows.
+func (r Result) Shape(p Plan) error {
 	if len(r.Columns) != len(p.Output) {
 		return ErrShape
 	}
@@ -153,14 +180,6 @@ func (r Result) Check(p Plan) error {
 		for _, s := range c.String {
 			if len(s) > MaxString || !utf8.ValidString(s) {
 				return ErrShape
-			}
-		}
-		for _, x := range c.Float64 {
-			if math.IsNaN(x) || math.IsInf(x, 0) {
-				return ErrNonFinite
-			}
-			if f.Granularity > 0 && !onLattice(x, f.Granularity) {
-				return ErrLattice
 			}
 		}
 	}

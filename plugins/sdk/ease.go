@@ -1,6 +1,8 @@
 package sdk
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 )
@@ -20,6 +22,33 @@ func Each(rows Rows, read func(*Batch) error) error {
 			return err
 		}
 	}
+}
+
+// Sum adds up what each value of a number column of the plan gives; missing ones give nothing.
+func Sum(rows Rows, column int, of func(y float64) int64) (sum int64, err error) {
+	err = Each(rows, func(b *Batch) error {
+		for row, y := range b.Float64(column) {
+			if b.IsValid(column, row) {
+				sum += of(y)
+			}
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// Column is the declared column that a parameter names.
+func (r PlanRequest) Column(parameter string) (Column, error) {
+	var params map[string]any
+	if err := json.Unmarshal(r.Params, &params); err != nil {
+		return Column{}, err
+	}
+	name, _ := params[parameter].(string)
+	c, ok := r.Public.Column(name)
+	if !ok {
+		return c, fmt.Errorf("%s: %q is not a declared column", parameter, name)
+	}
+	return c, nil
 }
 
 // LaplaceStep returns a lattice for a query to which Laplace noise is added: a power of

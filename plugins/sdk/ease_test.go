@@ -66,3 +66,36 @@ func TestLaplaceError(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+func TestSum(t *testing.T) {
+	rows := &one{Batch{Rows: 3, Columns: []Values{{Float64: []float64{1, 2, 4}, Valid: []byte{0b101}}}}, false}
+	if got, err := Sum(rows, 0, func(y float64) int64 { return int64(10 * y) }); err != nil || got != 50 {
+		t.Errorf("%d, %v", got, err)
+	}
+}
+
+// one is a stream of one batch.
+type one struct {
+	b    Batch
+	done bool
+}
+
+func (o *one) Next() (*Batch, error) {
+	if o.done {
+		return nil, io.EOF
+	}
+	o.done = true
+	return &o.b, nil
+}
+
+func TestColumnOfParameter(t *testing.T) {
+	r := PlanRequest{Params: []byte(`{"column": "x", "other": "y", "number": 1}`), Public: Public{Columns: []Column{{Name: "x"}}}}
+	if c, err := r.Column("column"); err != nil || c.Name != "x" {
+		t.Errorf("%v, %v", c, err)
+	}
+	for _, p := range []string{"other", "number", "none"} {
+		if _, err := r.Column(p); err == nil {
+			t.Errorf("%s names a column", p)
+		}
+	}
+}

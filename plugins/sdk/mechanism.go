@@ -203,7 +203,12 @@ type Field struct {
 	// Granularity, where positive, is the public lattice that every value of a
 	// float64 column lies on.
 	Granularity float64
-	Doc         string
+	// Low and High, where they differ, are the public range of a column of numbers, and
+	// Texts, where there are any, are all that a column of strings may hold. The host
+	// brings the result of a plugin that is not linear into them.
+	Low, High float64
+	Texts     []string
+	Doc       string
 
 	_ struct{}
 }

@@ -82,6 +82,9 @@ func newLayout(req sdk.PlanRequest) (l layout, err error) {
 // value is y on the lattice: 0 at the lower bound, never falling.
 func (l layout) value(y float64) int64 { return int64(math.RoundToEven((y - l.column.Lower) / l.step)) }
 
+// grid is the lattice of the result: a power of two far below its noise.
+func (l layout) grid() float64 { return sdk.LaplaceStep(l.noise.Scale*l.step/float64(l.rest), 1) }
+
 // Plan says what a release will cause and look like. It sees no data.
 func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	l, err := newLayout(req)
@@ -92,7 +95,11 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	noise.SamplingNote = "it depends on which values are trimmed, and so on the private table"
 	return sdk.Plan{
 		Columns: []string{l.column.Name}, Event: l.noise, Rows: 1,
-		Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Doc: fmt.Sprintf("mean of the middle %d values, with noise", l.rest)}},
+		Output: []sdk.Field{{
+			Name: "estimate", Type: sdk.Float64, Doc: fmt.Sprintf("mean of the middle %d values, with noise", l.rest),
+			// Where the result lies is public, and the host keeps it there.
+			Granularity: l.grid(), Low: l.column.Lower, High: l.column.Upper,
+		}},
 		Errors: []sdk.ExpectedError{noise},
 	}, nil
 }
@@ -125,7 +132,8 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	// Post-processing: the noisy sum over a public number.
+	// Post-processing: the noisy sum over a public number, on the lattice of the plan.
 	mean := l.column.Lower + float64(noisy[0])*l.step/float64(l.rest)
+	mean = math.RoundToEven(mean/l.grid()) * l.grid()
 	return sdk.Result{Columns: []sdk.ResultColumn{{Name: "estimate", Float64: []float64{mean}}}}, nil
 }

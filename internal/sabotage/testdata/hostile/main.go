@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/exec"
@@ -51,6 +52,7 @@ type hostile struct {
 func (h hostile) Describe() sdk.Description {
 	d := h.Mechanism.Describe()
 	d.Name = h.act
+	d.Linear = h.act == "row-in-linear-result" // which is true of its query
 	return d
 }
 
@@ -62,6 +64,8 @@ func (h hostile) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	}
 	found := ""
 	switch h.act {
+	case "row-in-text":
+		plan.Output = append(plan.Output, sdk.Field{Name: "note", Type: sdk.String})
 	case "table-in-plan":
 		found = digest(table)
 	case "environment-of-host":
@@ -69,7 +73,7 @@ func (h hostile) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	case "processes-in-plan":
 		names, _ := filepath.Glob("/proc/[0-9]*")
 		if len(names) > 3 { // more than itself
-			found = strconv.Itoa(len(names))
+			found = "others run here"
 		}
 	case "memory-of-host":
 		found = peek()
@@ -79,6 +83,8 @@ func (h hostile) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 		found = os.Getenv("TZ")
 	case "clock-in-plan":
 		found = time.Now().String()
+	case "second-in-plan":
+		found = strconv.FormatInt(time.Now().Unix(), 10)
 	case "hang-in-plan":
 		time.Sleep(time.Hour)
 	}
@@ -94,8 +100,26 @@ func (h hostile) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return out, err
 	}
+	if kept.any {
+		remembered = kept.first
+	}
+	estimate := out.Columns[0].Float64
+	switch h.act {
+	case "row-in-low-bits":
+		x := float64(float32(estimate[0]))
+		estimate[0] = x + remembered*math.Abs(x)*0x1p-40
+	case "row-in-linear-result":
+		if remembered != 0 {
+			estimate[0] = remembered
+		}
+	case "row-in-text":
+		out.Columns = append(out.Columns, sdk.ResultColumn{Name: "note", String: []string{fmt.Sprint(remembered)}})
+	}
 	return out, h.do(kept)
 }
+
+// remembered is a row of some release of this process.
+var remembered float64
 
 // do is the act, with what was seen of the rows. Its error ends the release.
 func (h hostile) do(seen *watched) error {

@@ -49,6 +49,24 @@ func queries() []Specimen {
 			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 1}), release: histogram(func(c sdk.Column, _ []float64) (float64, float64) {
 				return c.Lower, c.Upper
 			})}),
+		specimen("domain-from-maximum", "shape", "has as many bins as the largest value there is says",
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c, last := must(req), 0
+				at := func(v float64) int { return int((v - c.Lower) / (c.Upper - c.Lower) * (bins - 1)) }
+				for _, v := range x {
+					last = max(last, at(v))
+				}
+				counts := make([]int64, last+1)
+				for _, v := range x {
+					counts[at(v)]++
+				}
+				out, err := noisy(ctx, req, host, counts...)
+				return released(c, append(out, make([]int64, bins-len(out))...)), err
+			}}),
 		specimen("bins-seen", "shape", "asks for noise on the bins that are not empty",
 			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
 				x, err := read(rows)

@@ -86,6 +86,27 @@ func sums() []Specimen {
 				}
 				return []float64{squares + float64(out[0]-s)}, nil
 			}}),
+		specimen("spent-twice", "calls", "asks two queries for the price of one",
+			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c := must(req)
+				if _, err := noisy(ctx, req, host, int64(len(x))); err != nil {
+					return nil, err
+				}
+				out, err := noisy(ctx, req, host, total(c, x))
+				return released(c, out), err
+			}}),
+		specimen("sensitivity-vanishes", "l1-sensitivity", "has a formula for the sensitivity that comes to nothing for one setting",
+			mechanism{plan: func(c sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				s := one
+				if req.Target.Epsilon >= 1 {
+					s = privacy.Sensitivity{AddRemove: 0x1p-30, ReplaceOne: 0x1p-30}
+				}
+				return laplace(s, req)
+			}, release: sum(total, plain)}),
 		specimen("replace-one-forgotten", "l1-sensitivity", "a value may go from one bound to the other: declares what a record does when it comes, for both relations",
 			mechanism{plan: planLaplace(privacy.Sensitivity{AddRemove: steps / 2, ReplaceOne: steps / 2}), release: sum(func(c sdk.Column, x []float64) int64 {
 				var s int64

@@ -1,0 +1,330 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync/atomic"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// vectorRows is how many rows of a linear mechanism become one vector, give or take a batch.
+const vectorRows = 1 << 18
+
+// maxLinearCalls bounds the noise calls of a linear mechanism.
+const maxLinearCalls = 1024
+
+// ReleaseApart carries out the plan of a linear mechanism in two processes. This one turns
+// rows into vectors. The host limits each vector to what its rows can amount to, adds
+// all up, and draws the noise. Finish is another process of the same plugin: it runs the
+// release on no rows, and the host answers its noise calls with the noisy sums. It makes
+// the result and has never seen a row.
+//
+// # Contract
+//
+// The result depends on rows only through the noisy sums, as far as the two processes
+// cannot reach one another. Proof: apart.proof.md. That the sums have the declared sensitivity
+// stays the mechanism's claim.
+//
+// Feed, errors and the event are as in Release. What this process answers is dropped.
+func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.ReleaseRequest,
+	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	calls, err := linearCalls(nil, req.Plan.Event)
+	if err != nil {
+		return sdk.Result{}, nil, p.fault(CodePlan)
+	}
+	s := &sums{calls: calls, add: make([][]int64, len(calls))}
+	ctx, cancel := context.WithTimeout(ctx, p.limits.Release)
+	defer cancel()
+	if err := p.reference(ctx, req, s); err != nil {
+		return sdk.Result{}, nil, err
+	}
+	h := &hand{rows: make(chan sdk.Batch), took: make(chan error), gone: make(chan struct{})}
+	read := make(chan error, 1)
+	go func() {
+		defer close(h.gone)
+		read <- p.vectors(ctx, req, s, h)
+	}()
+	fedErr := feed(ctx, h)
+	close(h.rows)
+	if err := <-read; err != nil {
+		return sdk.Result{}, nil, err
+	}
+	if fedErr != nil {
+		return sdk.Result{}, nil, fedErr
+	}
+	none := func(context.Context, RowWriter) error { return nil }
+	return finish.Release(ctx, req, none, &finisher{Drawer: drawer, s: s})
+}
+
+// vectors has the plugin turn all rows into vectors, some at a time.
+func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h *hand) error {
+	next, more := <-h.rows
+	for more {
+		s.begin()
+		err := p.read(ctx, req, func(ctx context.Context, w RowWriter) error {
+			for s.rows.Load() < vectorRows && more {
+				s.rows.Add(int64(next.Rows))
+				err := w.Write(next)
+				select {
+				case h.took <- err:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				if err != nil {
+					return err
+				}
+				select {
+				case next, more = <-h.rows:
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			return nil
+		}, s)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reference asks for the vector of one row that is public: where a plan says only by how much
+// a row that is replaced moves the query, vectors lie around multiples of this one.
+func (p *Plugin) reference(ctx context.Context, req sdk.ReleaseRequest, s *sums) error {
+	if !slices.ContainsFunc(s.calls, func(c linearCall) bool { return c.centred }) {
+		return nil
+	}
+	columns, err := req.Plan.Declared(req.Public)
+	if err != nil {
+		return err
+	}
+	row := sdk.Batch{Rows: 1}
+	for _, c := range columns {
+		v := sdk.Values{Codes: []int32{0}}
+		if c.Type == sdk.Number {
+			v = sdk.Values{Float64: []float64{c.Lower}}
+		}
+		row.Columns = append(row.Columns, v)
+	}
+	if d := req.Public.Design; !d.EqualWeights {
+		row.Weights = []float64{d.MinWeight}
+	}
+	first := &sums{calls: slices.Clone(s.calls), add: make([][]int64, len(s.calls))}
+	for i := range first.calls {
+		first.calls[i].bound = math.Inf(1)
+	}
+	first.begin()
+	first.rows.Store(1)
+	err = p.read(ctx, req, func(_ context.Context, w RowWriter) error { return w.Write(row) }, first)
+	s.centre = first.add
+	return err
+}
+
+// read runs a release of whose result nothing is kept.
+func (p *Plugin) read(ctx context.Context, req sdk.ReleaseRequest, feed func(context.Context, RowWriter) error, s *sums) error {
+	p.call.Lock()
+	defer p.call.Unlock()
+	desc, err := p.describe(ctx)
+	if err != nil {
+		return err
+	}
+	r, err := p.newRelease(req, desc, s)
+	if err != nil {
+		return err
+	}
+	r.dropped = true
+	err = p.invoke(ctx, p.limits.Release, func(ctx context.Context) error {
+		_, err := r.run(ctx, feed)
+		return err
+	})
+	if _, whole := r.noise.finish(); err == nil && !whole {
+		p.abandon()
+		return p.fault(CodeNoiseMismatch)
+	}
+	return err
+}
+
+// hand passes batches from a feed to whoever reads them. A batch is valid until Write returns.
+type hand struct {
+	rows chan sdk.Batch
+	took chan error
+	gone chan struct{} // nobody reads any more
+}
+
+var errGone = errors.New("the plugin takes no more rows")
+
+// Write waits until the batch has been taken.
+func (h *hand) Write(b sdk.Batch) error {
+	select {
+	case h.rows <- b:
+	case <-h.gone:
+		return errGone
+	}
+	select {
+	case err := <-h.took:
+		return err
+	case <-h.gone:
+		return errGone
+	}
+}
+
+// linearCall is a noise call of a linear mechanism.
+type linearCall struct {
+	euclidean bool    // the bound is on the L2 norm, otherwise on the L1 norm
+	bound     float64 // what one row can add to the vector
+	centred   bool    // apart from the vector of the reference row
+}
+
+// linearCalls are the calls of an event, or an error where a linear mechanism makes no such.
+func linearCalls(calls []linearCall, e privacy.Event) ([]linearCall, error) {
+	add := func(s privacy.Sensitivity, euclidean bool) {
+		c := linearCall{euclidean: euclidean, bound: s.Under(privacy.AddRemove)}
+		if c.bound == 0 {
+			c.bound, c.centred = s.Under(privacy.ReplaceOne), true
+		}
+		calls = append(calls, c)
+	}
+	var err error
+	switch e := e.(type) {
+	case privacy.DiscreteLaplace:
+		add(e.Sensitivity, false)
+	case privacy.DiscreteGaussian:
+		add(e.Sensitivity, true)
+	case privacy.Compose:
+		for _, child := range e.Events {
+			if calls, err = linearCalls(calls, child); err != nil {
+				return nil, err
+			}
+		}
+	case privacy.Repeat:
+		for range min(e.N, maxLinearCalls+1) {
+			if calls, err = linearCalls(calls, e.Event); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		return nil, errors.New("a linear mechanism adds Laplace or Gaussian noise, and nothing else")
+	}
+	if len(calls) > maxLinearCalls {
+		return nil, errors.New("a linear mechanism makes at most 1024 noise calls")
+	}
+	return calls, nil
+}
+
+// sums adds up the vectors of a linear mechanism. As a Drawer it takes a vector and answers
+// with zeros, which say nothing.
+type sums struct {
+	Drawer // nil: a linear mechanism makes no other call
+	calls  []linearCall
+	centre [][]int64 // the vectors of the reference row, nil where there is none
+	add    [][]int64
+	at     int          // the next call
+	rows   atomic.Int64 // that the next vectors are of
+}
+
+// begin stands before the vectors of the next rows.
+func (s *sums) begin() {
+	s.at = 0
+	s.rows.Store(0)
+}
+
+// AddLaplace takes a vector.
+func (s *sums) AddLaplace(values []int64, _ float64) error { return s.take(values) }
+
+// AddGaussian takes a vector.
+func (s *sums) AddGaussian(values []int64, _ float64) error { return s.take(values) }
+
+var errVector = errors.New("the vector cannot be added")
+
+func (s *sums) take(values []int64) error {
+	c, k := s.calls[s.at], s.at
+	s.at++
+	var centre []int64
+	if s.centre != nil {
+		if centre = s.centre[k]; len(centre) != len(values) {
+			return errVector
+		}
+	}
+	if s.add[k] == nil {
+		s.add[k] = make([]int64, len(values))
+	}
+	if len(s.add[k]) != len(values) {
+		return errVector
+	}
+	c.limit(values, centre, s.rows.Load())
+	for i, v := range values {
+		sum := s.add[k][i] + v
+		if (sum < v) != (s.add[k][i] < 0) {
+			return errVector // it overflows
+		}
+		s.add[k][i] = sum
+	}
+	clear(values)
+	return nil
+}
+
+// limit shortens a vector that is longer than rows can make it, in place: its norm, or that of
+// its distance from rows times the centre, is then at most rows times the bound, up to
+// rounding. The vector of a mechanism that keeps to its plan stays as it is.
+func (c linearCall) limit(values, centre []int64, rows int64) {
+	middle := func(i int) float64 {
+		if !c.centred || centre == nil {
+			return 0
+		}
+		return float64(centre[i]) * float64(rows)
+	}
+	norm := 0.0
+	for i, v := range values {
+		d := math.Abs(float64(v) - middle(i))
+		if c.euclidean {
+			norm = math.Hypot(norm, d)
+		} else {
+			norm += d
+		}
+	}
+	most := float64(rows) * c.bound * (1 + 0x1p-30) // more than the rounding of a norm
+	if norm <= most {
+		return
+	}
+	for i, v := range values {
+		m := middle(i)
+		values[i] = int64(math.Max(-0x1p62, math.Min(0x1p62, math.Trunc(m+(float64(v)-m)*(most/norm)))))
+	}
+}
+
+// finisher answers the calls of the process that finishes: with the sums, and their noise.
+type finisher struct {
+	Drawer
+	s  *sums
+	at int
+}
+
+// AddLaplace puts the sums in the place of the zeros that no rows have, and adds noise.
+func (f *finisher) AddLaplace(values []int64, scale float64) error {
+	if err := f.put(values); err != nil {
+		return err
+	}
+	return f.Drawer.AddLaplace(values, scale)
+}
+
+// AddGaussian is AddLaplace with the other noise.
+func (f *finisher) AddGaussian(values []int64, sigma float64) error {
+	if err := f.put(values); err != nil {
+		return err
+	}
+	return f.Drawer.AddGaussian(values, sigma)
+}
+
+func (f *finisher) put(values []int64) error {
+	sum := f.s.add[f.at]
+	f.at++
+	if slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) || sum != nil && len(sum) != len(values) {
+		return errVector // what it adds without rows is not linear
+	}
+	copy(values, sum)
+	return nil
+}
