@@ -308,6 +308,12 @@ func differences(id string, a, b result) Differences {
 	return out
 }
 
+// around is how far noise and sampling together reach from the value, 0 where that is not known.
+func (b bar) around() float64 {
+	from, to := b.whole()
+	return math.Max(b.value-from, to-b.value)
+}
+
 // difference compares two values. An interval of one standard deviation is widened to hold
 // 95 of 100 cases of any noise that the host draws.
 func difference(label string, a, b bar, sdA, sdB bool) Difference {
@@ -330,8 +336,8 @@ func difference(label string, a, b bar, sdA, sdB bool) Difference {
 	if ha > 0 && hb > 0 {
 		d.bar.low, d.bar.high = by-noise, by+noise
 		d.Noise, d.ratio = rounded(noise, noise), math.Abs(by)/noise
-		if a.half > 0 && b.half > 0 {
-			d.bar.half = math.Hypot(a.half, b.half)
+		if a, b := a.around(), b.around(); a > 0 && b > 0 {
+			d.bar.half = math.Hypot(a, b)
 		}
 	}
 	d.By = rounded(by, noise)
