@@ -1,10 +1,10 @@
 # Everything goes through Go; nothing else is needed for demo and test.
 GO      ?= go
 BIN     := bin/dprelease
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+VERSION ?= $(shell git describe --tags --match 'v*' --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.release=$(VERSION)
 
-.PHONY: help papers all build demo test test-short race bench check lines dist dist-twice generate clean
+.PHONY: help papers all build demo test test-short race bench check lines bindings dist dist-twice generate clean
 
 all: build
 
@@ -28,6 +28,8 @@ test: ## all tests
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
+	@/usr/bin/python3 -c 'import google.protobuf, grpc, numpy, scipy' 2>/dev/null && [ -x /usr/bin/node ] && [ -x /usr/bin/protoc ] || \
+		echo "note: Python with grpcio, protobuf, numpy and scipy, or Node, or protoc is missing; the plugins in those languages were not run"
 
 test-short: ## the fast tier of the tests, under a minute
 	$(GO) test -short -shuffle=on ./...
@@ -74,6 +76,9 @@ screenshots: build ## pictures of the reports of five jobs
 		$(BIN) run -q $$folder/examples/$$job/job.yaml || exit 1; done && \
 	(cd report/browsertest && node screenshots.mjs "$$(command -v chromium)" ../../docs/screenshots \
 		$(foreach job,$(PICTURED),$(job)=$$folder/examples/$(job)/out/report.html)) && rm -rf $$folder
+
+bindings: ## the accountant for JavaScript and C, in dist/bindings
+	./bindings/build.sh dist/bindings
 
 dist: ## what a release publishes, in dist/: programs, packages, checksums
 	./packaging/dist.sh

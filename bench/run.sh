@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./samplers/... ./internal/table/... ./internal/rows/... \
   ./internal/host/... ./internal/wire/... ./internal/account/... ./internal/job/... ./plugins/... ./pipeline/... ./ledger/...
+go test -run '^$' -bench Python -benchtime 9x ./cmd/dprelease
 go run ./bench/epoch
 if ! command -v npm >/dev/null; then
   echo "NOT MEASURED: whole runs against DuckDB (npm is missing)"

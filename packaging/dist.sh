@@ -5,10 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 out=${1:-../dist}
-version=${VERSION:-$(git describe --tags --always --dirty)}
+version=${VERSION:-$(git describe --tags --match 'v*' --always --dirty)}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-DATE=$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)
-export DATE
 # A package's version begins with a number.
 case $version in v[0-9]*) VERSION=${version#v} ;; *) VERSION=0.0.0~$version ;; esac
 export VERSION
@@ -30,7 +28,7 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
     -C "$folder" -c "$name" | gzip -n9 >"$out/$name.tar.gz"
   if [ "$os" = linux ]; then
     for kind in deb rpm; do
-      ARCH=$arch PROGRAM=$folder/$name/dprelease "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/" >/dev/null
+      ARCH=$arch PROGRAM=$folder/$name/dprelease "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
     done
   fi
   rm -rf "$folder"

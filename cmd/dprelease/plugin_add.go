@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"aead.dev/minisign"
@@ -147,6 +150,15 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 		return e.uncatalogued("%s draws noise of its own; say --allow-self-noising if you trust it", source)
 	}
 	describe(&entry, v)
+	if program := catalog.Interpreter(stored); program != "" {
+		libraries, files, err := catalog.Runtime(v.Read)
+		if err != nil {
+			discard()
+			return e.uncatalogued("%s: %s", source, fault(err))
+		}
+		maps.Copy(entry.Files, files)
+		entry.Runtime = append(interpreterVersion(ctx, program), libraries...)
+	}
 	entry.By, entry.At, entry.Expires = a.by, time.Now().UTC().Truncate(time.Second), expires
 	if entry.By == "" {
 		entry.By = login()
@@ -176,6 +188,23 @@ func describe(entry *catalog.Entry, v conformance.Verdict) {
 	}
 	entry.Names, entry.Texts = texts.Names(), texts.Remarks()
 	entry.Check = catalog.Checked{Verdict: v.Verdict, Suite: v.Suite, Seed: v.Seed, Sandbox: v.Sandbox}
+}
+
+// interpreterVersion is what an interpreter says of its version, if it says anything.
+func interpreterVersion(ctx context.Context, program string) []string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, program, "--version")
+	c.Env = []string{}
+	out, err := c.Output()
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	if err != nil || line == "" || len(line) > 100 {
+		return []string{filepath.Base(program)}
+	}
+	if line[0] == 'v' { // Node says nothing more
+		line = filepath.Base(program) + " " + line
+	}
+	return []string{line}
 }
 
 // expiry is the end of an approval.

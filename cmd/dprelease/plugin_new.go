@@ -32,16 +32,20 @@ func skeletonFiles(name string) map[string]string {
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 
 func (e *environment) pluginNew() *cobra.Command {
-	var replace, dir string
+	var replace, dir, language string
 	c := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write the Go module of a new mechanism",
+		Short: "Write a new mechanism, in Go or Python",
 		Long: `new writes a folder with a complete mechanism, the total of a column, to be changed
 into yours: a Go module of its own with a test that runs the conformance suite, and
 a proof. The source of the SDK lies beside it, in the folder dprelease, so that the
-module builds although dprelease is not published. It never overwrites anything.`,
+module builds although dprelease is not published. With --lang python it is a mechanism
+in Python with the SDK beside it, which python3 -m dprelease.pack makes one file of. It
+never overwrites anything.`,
 		Example: `  dprelease plugin new trimmed-mean
-  cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean`,
+  cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean
+  dprelease plugin new trimmed-mean --lang python
+  cd trimmed-mean && python3 -m dprelease.pack && dprelease plugin check ./trimmed-mean`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || !pluginName.MatchString(args[0]) {
 				return errors.New("give one name: lower-case letters, digits and dashes, a letter first")
@@ -52,15 +56,24 @@ module builds although dprelease is not published. It never overwrites anything.
 			if dir == "" {
 				dir = args[0]
 			}
-			if err := writeSkeleton(dir, args[0], replace); err != nil {
+			next := "go test && go build " + lean
+			write := func() error { return writeSkeleton(dir, args[0], replace) }
+			switch {
+			case language == "python" && replace == "":
+				next = "python3 -m dprelease.pack"
+				write = func() error { return writePython(dir, args[0]) }
+			case language != "go":
+				write = func() error { return errors.New("--lang is go or python, and --replace is for go") }
+			}
+			if err := write(); err != nil {
 				e.tell(e.errw, "dprelease: %v\n", err)
 				return failed{exitUsage}
 			}
-			next := "go test && go build " + lean
 			return e.say(map[string]string{"event": "done", "dir": dir}, "wrote %s; next: cd %s && %s && dprelease plugin check ./%s\n", dir, dir, next, args[0])
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "the folder to write; by default NAME")
+	c.Flags().StringVar(&language, "lang", "go", "the language: go or python")
 	c.Flags().StringVar(&replace, "replace", "", "use the dprelease in this folder instead of a copy of the SDK")
 	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
 	return c

@@ -280,9 +280,61 @@ func TestInterpreter(t *testing.T) {
 			}
 			real = filepath.Base(found)
 		}
-		if got := interpreter(path); want == "" && got != "" || want != "" && filepath.Base(got) != real {
+		if got := Interpreter(path); want == "" && got != "" || want != "" && filepath.Base(got) != real {
 			t.Errorf("%q: %q", text, got)
 		}
+	}
+}
+
+// TestRuntime: the versions of the Python libraries that a plugin read files of, and no
+// others, belong to its entry; when one becomes another the entry is not used.
+func TestRuntime(t *testing.T) {
+	c, e := filled(t)
+	lib := filepath.Join(t.TempDir(), "lib", "site-packages")
+	write := func(name, text string) string {
+		path := filepath.Join(lib, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write("grpcio-1.51.1.egg-info/top_level.txt", "grpc\n")
+	write("grpcio-1.51.1.egg-info/PKG-INFO", "Version: 1.51.1")
+	write("scipy-1.10.1.dist-info/METADATA", "Version: 1.10.1")
+	record := write("scipy-1.10.1.dist-info/RECORD", "scipy/__init__.py,sha256=x,1\n")
+	write("other-2.0.dist-info/RECORD", "other/__init__.py,sha256=x,1\n")
+	read := []string{"/usr/lib/python3.11/os.py", write("grpc/__init__.py", ""), write("scipy/linalg.so", "")}
+	names, files, err := Runtime(read)
+	if err != nil || !slices.Equal(names, []string{"grpcio 1.51.1", "scipy 1.10.1"}) || len(files) != 2 || files[record] == "" {
+		t.Fatalf("%q, %v, %v", names, files, err)
+	}
+	e.Runtime = names
+	for path, sum := range files {
+		e.Files[path] = sum
+	}
+	used := func() string {
+		t.Helper()
+		c.Put(e)
+		if err := c.Write(); err != nil {
+			t.Fatal(err)
+		}
+		_, wrong := resolve(c, e.Key(), time.Now())
+		return wrong
+	}
+	if wrong := used(); wrong != "" {
+		t.Error(wrong)
+	}
+	if err := grow(record); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := used(); !strings.Contains(wrong, "scipy-1.10.1") || !strings.Contains(wrong, "has changed") {
+		t.Errorf("another build: %q", wrong)
+	}
+	if err := os.Rename(filepath.Dir(record), filepath.Join(lib, "scipy-1.11.0.dist-info")); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := used(); !strings.Contains(wrong, "scipy-1.10.1") || !strings.Contains(wrong, "gone") {
+		t.Errorf("another version: %q", wrong)
 	}
 }
 

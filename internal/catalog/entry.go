@@ -31,6 +31,8 @@ type Entry struct {
 	// Files are the other files that it needs, with their digests: those beside it, by
 	// their path relative to the catalog's folder, and its interpreter, by an absolute one.
 	Files map[string]string `json:"files,omitempty"`
+	// Runtime names the versions of the interpreter and the libraries of a script.
+	Runtime []string `json:"runtime,omitempty"`
 
 	// What it may do.
 	Reads       []string `json:"reads,omitempty"`
@@ -111,7 +113,7 @@ func (e Entry) Intact(folder string) error {
 		}
 		sum, err := Digest(path)
 		if err != nil {
-			return fmt.Errorf("%s of %s cannot be read", name, e.Key())
+			return fmt.Errorf("%s of %s is gone or cannot be read", name, e.Key())
 		}
 		if sum != all[name] {
 			return fmt.Errorf("%s of %s has changed since it was approved", name, e.Key())
@@ -144,9 +146,9 @@ func Describe(d sdk.Description) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// interpreter is the program that runs a script, "" where the file is none. The name that
+// Interpreter is the program that runs a script, "" where the file is none. The name that
 // /usr/bin/env is given is looked for where a plugin would find it.
-func interpreter(path string) string {
+func Interpreter(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""

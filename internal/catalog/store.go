@@ -44,7 +44,7 @@ func (c *Catalog) Store(source string) (Entry, error) {
 	} else if err := c.storeFolder(source, base, &e); err != nil {
 		return Entry{}, err
 	}
-	if program := interpreter(main); program != "" {
+	if program := Interpreter(main); program != "" {
 		if e.Files == nil {
 			e.Files = map[string]string{}
 		}

@@ -24,7 +24,7 @@ func Check(ctx context.Context, cmd host.Command, cfg sdktest.Config) (Verdict, 
 		return Verdict{}, err
 	}
 	v := NewVerdict(cmd.SHA256, p.Confined().String(), r)
-	v.Plans = p.plans
+	v.Plans, v.Read = p.plans, p.sees.read()
 	if ctx.Err() == nil && r.Mechanism != "" {
 		v.About, _ = p.Describe(ctx) // again; what it said before is among the findings
 	}

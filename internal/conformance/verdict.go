@@ -27,9 +27,11 @@ type Verdict struct {
 	Sandbox string `json:"sandbox,omitempty"`
 	*sdktest.Report
 
-	// About is what the plugin says it is, and Plans are those that it made.
+	// About is what the plugin says it is, Plans are those that it made, and Read are the
+	// system's files that it read.
 	About sdk.Description `json:"-"`
 	Plans []Planned       `json:"-"`
+	Read  []string        `json:"-"`
 }
 
 // NewVerdict is the verdict on the executable with that digest.

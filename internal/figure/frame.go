@@ -108,8 +108,3 @@ func (f *Frame) Whisker(x, low, high float64, class string) {
 	f.Line(at-4, f.y(low), at+4, f.y(low), class)
 	f.Line(at-4, f.y(high), at+4, f.y(high), class)
 }
-
-// Label writes a text below the axis, in place of a tick.
-func (f *Frame) Label(x float64, text string) {
-	f.Text(f.x(x), f.bottom+15, "middle", "small", text)
-}

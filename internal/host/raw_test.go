@@ -18,6 +18,7 @@ import (
 	plugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -137,6 +138,10 @@ func (r *raw) Plan(_ context.Context, req *wire.PlanRequest) (*wire.PlanResponse
 		m.Event = e
 	case "plan-large":
 		m.Errors = append(m.Errors, &wire.ExpectedError{Field: "value", Note: strings.Repeat("x", 8<<20)})
+	case "plan-at-limit":
+		padded(m, wire.MaxMessage)
+	case "plan-over-limit":
+		padded(m, wire.MaxMessage+1)
 	case "plan-crash":
 		os.Exit(2)
 	case "plan-hang":
@@ -340,6 +345,17 @@ func (c *chunks) Read(p []byte) (int, error) {
 	n := copy(p, c.rest)
 	c.rest = c.rest[n:]
 	return n, nil
+}
+
+// padded makes the answer with this plan exactly so large.
+func padded(m *wire.Plan, size int) {
+	note := &wire.ExpectedError{Field: "value", Note: strings.Repeat("x", size)}
+	m.Errors = append(m.Errors, note)
+	answer := &wire.PlanResponse{Answer: &wire.PlanResponse_Plan{Plan: m}}
+	note.Note = note.Note[proto.Size(answer)-size:]
+	if proto.Size(answer) != size {
+		panic("the lengths take other numbers of bytes")
+	}
 }
 
 func mustMessage[M any](m M, err error) M {

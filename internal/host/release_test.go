@@ -114,6 +114,19 @@ func TestOversizeRequest(t *testing.T) {
 	checkCode(t, err, CodeOversize)
 }
 
+// A message may be as large as the pages of the protocol say, and not larger by a byte; so it
+// is in either version.
+func TestMessageLimit(t *testing.T) {
+	for mode, code := range map[string]string{"plan-at-limit": "", "plan-over-limit": CodeOversize} {
+		p := start(t, "raw", Limits{}, mode)
+		if _, err := p.Plan(context.Background(), request()); code == "" && err != nil {
+			t.Errorf("%s: %v", mode, err)
+		} else if code != "" {
+			checkCode(t, err, code)
+		}
+	}
+}
+
 // An error of the feed's own comes back as it is, and the plugin ends.
 func TestFeedError(t *testing.T) {
 	everyWay(t, func(t *testing.T, p *Plugin, m string) {

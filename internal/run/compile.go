@@ -25,6 +25,9 @@ func readLookups(j *job.Job) ([]*rows.Lookup, error) {
 		if len(problems) > 0 {
 			return nil, problems
 		}
+		if one.SHA256() != l.SHA256 { // the releases would be stored under the digest of another job
+			return nil, j.Problem("dataset.lookups."+l.Name, "was changed since the job was read", "run the job again")
+		}
 		all = append(all, one)
 	}
 	return all, nil

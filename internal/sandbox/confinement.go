@@ -18,9 +18,6 @@ const (
 	Required Mode = "required"
 )
 
-// Modes are all modes, from the weakest to the strongest.
-func Modes() []Mode { return []Mode{Off, Best, Required} }
-
 // Confinement says what a tree may do and take. The zero value confines nothing.
 type Confinement struct {
 	Mode Mode

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/specs"
 )
 
 var (
@@ -201,4 +203,30 @@ func decoded[A any, B any, M interface {
 	}
 	out, err := to(m)
 	return out, err == nil
+}
+
+// TestPagesSayTheLimits: the pages and the file of the protocol say the same, and what the
+// program does.
+func TestPagesSayTheLimits(t *testing.T) {
+	for path, want := range map[string][]string{
+		"plugin-v2.md": {"at most 4,128,768 bytes", "at most 67,108,864 bytes",
+			"A plugin MUST ignore fields that it does not know", "The host MUST refuse a message with fields that it does not know"},
+		"plugin-v1.md": {"What section 4 of version 2 says of unknown fields and of sizes holds for version 1 as it stands"},
+		"plugin/v1/mechanism.proto": {"at most 4,128,768 bytes", "at most 67,108,864 bytes",
+			"the host MUST refuse a message with fields that are not in this file", "a plugin MUST ignore fields that it does not know"},
+	} {
+		text, err := specs.FS.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", " ")), " ")
+		for _, w := range want {
+			if !strings.Contains(plain, w) {
+				t.Errorf("%s does not say: %s", path, w)
+			}
+		}
+	}
+	if MaxMessage != 4_128_768 || MaxNoiseMessage != 67_108_864 {
+		t.Errorf("the limits are %d and %d", MaxMessage, MaxNoiseMessage)
+	}
 }

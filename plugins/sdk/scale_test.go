@@ -2,6 +2,9 @@ package sdk
 
 import (
 	"math"
+	"os"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -39,4 +42,51 @@ func TestLaplaceScaleLeavesRoomForRounding(t *testing.T) {
 			}
 		}
 	}
+}
+
+// vectors calls read with the numbers of each line of a file in specs/vectors/scale.
+func vectors(t *testing.T, name string, read func(x []float64)) {
+	t.Helper()
+	text, err := os.ReadFile("../../specs/vectors/scale/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		var x []float64
+		for _, word := range strings.Fields(line) {
+			v, err := strconv.ParseFloat(word, 64)
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			x = append(x, v)
+		}
+		read(x)
+		seen++
+	}
+	if seen < 20 {
+		t.Errorf("only %d vectors", seen)
+	}
+}
+
+// TestScaleVectors: the rules are those that specs/vectors/scale shows to other languages.
+func TestScaleVectors(t *testing.T) {
+	vectors(t, "laplace.txt", func(x []float64) {
+		if got, err := LaplaceScale(x[0], x[1]); err != nil || got != x[2] {
+			t.Errorf("%g at %g: %v, %v, want %v", x[0], x[1], got, err, x[2])
+		}
+	})
+	// The closed form for Gaussian noise, which needs no accountant: the accountant finds that it
+	// costs no more than was asked for.
+	vectors(t, "gaussian.txt", func(x []float64) {
+		for _, coordinates := range []int64{0, 1, 30} {
+			ev := privacy.DiscreteGaussian{Sigma: x[3], Sensitivity: privacy.Sensitivity{ReplaceOne: x[0]}, Coordinates: coordinates}
+			if a, err := privacy.EpsilonAt(ev, privacy.ReplaceOne, x[2]); err != nil || a.Epsilon > x[1] {
+				t.Errorf("%v costs ε %v, %v", x, a.Epsilon, err)
+			}
+		}
+	})
 }

@@ -1,0 +1,4 @@
+from dprelease import serve
+from mechanism import HistogramMean
+
+serve(HistogramMean())

@@ -1,0 +1,125 @@
+"""What is said between a mechanism and the host, as plain data. Names and meanings are those of the messages in
+specs/plugin/v1/mechanism.proto; words stand for enumerations ("add-remove", "number", "float64", ...)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional
+
+from .events import Event
+
+
+class Refused(Exception):
+    """The request makes no sense for the mechanism. The user sees the text."""
+
+
+@dataclass
+class Description:
+    name: str
+    version: str
+    summary: str = ""
+    params_schema: Any = None  # JSON Schema, as a dict
+    relations: List[str] = field(default_factory=lambda: ["add-remove", "replace-one"])
+    designs: List[str] = field(default_factory=lambda: ["full"])
+    self_noising: bool = False
+    grouped: bool = False
+    capped: bool = False
+    linear: bool = False
+
+
+@dataclass
+class Point:
+    epsilon: float = 0.0
+    delta: float = 0.0
+
+
+@dataclass
+class Design:
+    kind: str = ""
+    rate: float = 0.0
+    sample_size: int = 0
+    min_weight: float = 0.0
+    max_weight: float = 0.0
+    equal_weights: bool = False
+    largest_count: int = 0
+
+
+@dataclass
+class Column:
+    name: str = ""
+    type: str = "number"  # or "category"
+    lower: float = 0.0
+    upper: float = 0.0
+    missing: str = "refuse"  # "drop", "impute"
+    domain: List[str] = field(default_factory=list)
+    immutable: bool = False
+
+
+@dataclass
+class Cap:
+    groups: int = 0
+    rows: int = 0
+
+
+@dataclass
+class Public:
+    relation: str = "add-remove"
+    sample_relations: List[str] = field(default_factory=list)
+    population: int = 0
+    design: Design = field(default_factory=Design)
+    columns: List[Column] = field(default_factory=list)
+    cap: Optional[Cap] = None
+
+    def column(self, name) -> Column:
+        """The declared column of that name; a request that names another is refused."""
+        for c in self.columns:
+            if c.name == name:
+                return c
+        raise Refused("column: %r is not declared" % (name,))
+
+
+@dataclass
+class PlanRequest:
+    params: Dict[str, Any] = field(default_factory=dict)
+    public: Public = field(default_factory=Public)
+    target: Point = field(default_factory=Point)
+
+
+@dataclass
+class Field:
+    name: str
+    type: str = "float64"  # "int64", "string"
+    granularity: float = 0.0
+    doc: str = ""
+
+
+@dataclass
+class Linear:
+    column: str = ""
+    low: float = 0.0
+    high: float = 0.0
+    scale: float = 0.0
+
+
+@dataclass
+class ExpectedError:
+    field: str
+    noise_sd: float = 0.0
+    half95: float = 0.0
+    note: str = ""
+    linear: Optional[Linear] = None
+    sampling_note: str = ""
+
+
+@dataclass
+class Plan:
+    columns: List[str]
+    event: Event
+    output: List[Field]
+    rows: int = 1
+    errors: List[ExpectedError] = field(default_factory=list)
+
+
+@dataclass
+class ReleaseRequest(PlanRequest):
+    plan: Plan = None
