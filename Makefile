@@ -4,6 +4,10 @@ BIN     := bin/dprelease
 VERSION ?= $(shell git describe --tags --match 'v*' --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.release=$(VERSION)
 
+# Without cgo: one static file, and every package is compiled once, for the program and for
+# its tests.
+export CGO_ENABLED = 0
+
 .PHONY: help papers all build demo test test-short race bench check lines bindings dist dist-twice generate clean
 
 all: build
@@ -11,10 +15,9 @@ all: build
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Without cgo: one static file, and a process that starts sooner.
 build: ## the program, as bin/dprelease
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
 
 # The main job on real data, into a folder of its own so that it can be run again.
 demo: build ## the main job on real data
@@ -35,7 +38,7 @@ test-short: ## the fast tier of the tests, under a minute
 	$(GO) test -short -shuffle=on ./...
 
 race: ## all tests with the race detector
-	$(GO) test -race -shuffle=on -timeout 60m ./...
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 60m ./...
 
 check: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
@@ -54,6 +57,11 @@ sgd-accuracy: ## what privacy costs the example regressions
 	$(GO) run ./examples/accuracy -out docs examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
 	$(GO) run ./examples/accuracy -out docs -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
 		examples/sgd-batches/job.yaml#one_pass examples/sgd-batches/job.yaml#one_pass_rising
+
+# How often intervals hold the population's value: docs/coverage.md. It takes some minutes.
+.PHONY: coverage
+coverage: ## how often intervals hold the population's value (minutes)
+	$(GO) run ./bench/coverage -out docs
 
 # Linear models by regression and by sgd on the same tables: docs/linear-models.md. It
 # takes some ten minutes.

@@ -7,6 +7,7 @@ go test -run '^$' -bench . -benchmem ./privacy/... ./internal/noise/... ./sample
   ./internal/host/... ./internal/wire/... ./internal/account/... ./internal/job/... ./plugins/... ./pipeline/... ./ledger/...
 go test -run '^$' -bench Python -benchtime 9x ./cmd/dprelease
 go run ./bench/epoch
+go run ./bench/tables
 if ! command -v npm >/dev/null; then
   echo "NOT MEASURED: whole runs against DuckDB (npm is missing)"
   exit 0
@@ -21,3 +22,6 @@ go run ./bench/compare -bin bin/dprelease -small "$small" "$table"
 units=bench/data/units-20m.parquet
 [ -e "$units" ] || go run ./bench/genfloats -rows 20000000 -units 2000000 "$units"
 go run ./bench/fold "$units"
+groups=bench/data/groups-20m.parquet
+[ -e "$groups" ] || (cd bench && node duckdb-groups.mjs make data/groups-20m.parquet)
+go run ./bench/tables -groups "$groups"

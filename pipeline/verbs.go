@@ -80,13 +80,17 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 	return done, err
 }
 
-// Price prices a job as Plan does, and leaves out whether its account allows it.
-func Price(ctx context.Context, j *Job, o Options) (*Planned, error) {
-	p, err := priceOf(ctx, j, o)
-	if err != nil {
-		return nil, err
-	}
-	return describedPlan(p, o)
+// Pricer starts the mechanisms of a job once. The first function prices variants of the job
+// as Plan does, and leaves out whether their account allows them; the second ends it.
+func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context, *Job) (report.Report, error), stop func()) {
+	set := run.NewMechanisms(ctx, j, o.programs())
+	return func(ctx context.Context, variant *Job) (report.Report, error) {
+		p, err := plan.Make(ctx, variant, set, budget.Remembered{})
+		if err != nil {
+			return report.Report{}, err
+		}
+		return output.Describe(p, o.Version)
+	}, func() { set.Close() }
 }
 
 func describedPlan(p *plan.Plan, o Options) (*Planned, error) {

@@ -3,16 +3,62 @@ package planner
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
 )
 
 // accuracy is the error to expect of a priced variant.
-func (u *subject) accuracy(ctx context.Context, p priced, d design) (Accuracy, error) {
-	if len(p.release.Expected) > 0 && p.release.Expected[0].NoiseSD > 0 {
-		return u.analytic(p.release.Expected[0].NoiseSD, d), nil
+func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy, err error) {
+	tail := normal95
+	at := slices.IndexFunc(p.release.Expected, func(e report.ExpectedError) bool { return e.NoiseSD > 0 })
+	switch {
+	case at < 0:
+		a, err = u.simulated95(ctx, p, d)
+	default:
+		e := p.release.Expected[at]
+		if a = u.stated(e, d); u.release.Mechanism == "mean" {
+			a = u.analytic(e.NoiseSD, d)
+		}
+		tail = math.Min(math.Max(tail, e.Half95/e.NoiseSD), math.Sqrt(20))
 	}
+	a.Margin = tail * a.Total
+	return a, err
+}
+
+// normal95 is the 97.5 % point of the standard normal distribution. A margin of error takes
+// as many standard errors, or more where the noise needs more.
+const normal95 = 1.959963984540054
+
+// stated is the error that the plan of a linear value states: of its noise, and of drawing
+// the sample as the job assumes, or for a cell as if rows were spread evenly, or at worst.
+func (u *subject) stated(e report.ExpectedError, d design) Accuracy {
+	a := Accuracy{NoiseSD: e.NoiseSD}
+	switch s := e.Sampling; {
+	case d.kind == "full":
+	case s == nil || s.BoundSD == nil:
+		a.Unknown = "the sampling error of this release is not public"
+		if s != nil {
+			a.Unknown += ": " + s.Unknown
+		}
+		return a
+	case s.Assumption != "":
+		a.SamplingSD = s.AssumedSD
+	case s.EvenSD > 0:
+		a.SamplingSD = s.EvenSD
+	default:
+		a.SamplingSD = *s.BoundSD
+	}
+	if a.Total = math.Hypot(a.NoiseSD, a.SamplingSD); e.Size > 0 {
+		a.Relative = a.Total / e.Size
+	}
+	return a
+}
+
+// simulated95 is the error of a release whose noise depends on the data.
+func (u *subject) simulated95(ctx context.Context, p priced, d design) (Accuracy, error) {
 	switch d.kind {
 	case "full", "poisson", "srswor":
 	default:
@@ -38,7 +84,7 @@ func (u *subject) analytic(noise float64, d design) Accuracy {
 		a.SamplingSD = math.Sqrt(v)
 		a.Total = math.Hypot(noise, a.SamplingSD)
 	}
-	if u.model != nil && u.model.hasMean && u.model.mean != 0 {
+	if u.release.Mechanism == "mean" && u.model != nil && u.model.hasMean && u.model.mean != 0 {
 		a.Relative = a.Total / math.Abs(u.model.mean)
 	}
 	return a

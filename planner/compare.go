@@ -52,9 +52,12 @@ type Comparison struct {
 // release spends from the draw. Compare plans a design that the job could name as the job
 // would, and inverts the amplification of any other.
 func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Comparison, error) {
-	u, err := newSubject(j, s)
+	u, err := newSubject(ctx, j, s)
 	if err != nil {
 		return nil, err
+	}
+	if u.release.Guarantee.Rho != nil {
+		return nil, u.wrong(u.path+".guarantee", "is a rho, which no sample makes smaller", "give the release epsilon and delta to compare designs")
 	}
 	if o, err = u.sized(o); err != nil {
 		return nil, err

@@ -159,6 +159,8 @@ func TestSolveIsTheInverseOfPlan(t *testing.T) {
 		{"epsilon", "se<1.6", planner.Epsilon, 1.6, func(p planner.Point) float64 { return p.Total }, 0.99},
 		{"epsilon", "noise<0.5", planner.Epsilon, 0.5, func(p planner.Point) float64 { return p.NoiseSD }, 0.99},
 		{"n", "rse<2%", planner.Size, 0.02, func(p planner.Point) float64 { return p.Relative }, 0},
+		{"n", "moe<4%", planner.Size, 0.04, func(p planner.Point) float64 { return p.Margin * p.Relative / p.Total }, 0},
+		{"epsilon", "moe<3.2", planner.Epsilon, 3.2, func(p planner.Point) float64 { return p.Margin }, 0.99},
 	} {
 		r, err := planner.Solve(ctx, j, c.goal, c.over, settings("mean_age"))
 		if err != nil {
@@ -181,7 +183,7 @@ func TestSolveIsTheInverseOfPlan(t *testing.T) {
 			t.Errorf("%s: found %+v, though the sampling error alone is larger", goal, r)
 		}
 	}
-	for _, goal := range []string{"", "rse", "rse<", "rse<0", "se<5%", "mse<3", "se<1e400", "rse<-2%", "se<nan", "se>5", "rse<2%%", "rse<2% or so"} {
+	for _, goal := range []string{"", "rse", "rse<", "rse<0", "se<5%", "mse<3", "se<1e400", "rse<-2%", "se<nan", "se>5", "rse<2%%", "rse<2% or so", "noise<2%", "half-kept<5%", "moe<0"} {
 		if _, err := planner.ParseGoal(goal); err == nil {
 			t.Errorf("%q is a goal", goal)
 		}
@@ -293,5 +295,30 @@ func TestPilot(t *testing.T) {
 	j.Dataset.Columns[1].Assume.Pilot = file + ".none"
 	if _, err := planner.RunSweep(context.Background(), j, planner.Size, planner.Range{}, settings("mean_age")); err == nil || !strings.Contains(err.Error(), "pilot") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What a design is said to need reaches the goal, and needs no more than a fiftieth of it
+// less: the measure is nearly the limit. The recommended one needs least.
+func TestRecommendation(t *testing.T) {
+	for _, over := range []string{"epsilon", "n"} {
+		r, err := planner.Solve(context.Background(), parse(t), "se<2", over, settings("mean_age"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Designs) < 2 || r.Recommended < 0 {
+			t.Fatalf("over %s: %+v", over, r)
+		}
+		for _, d := range r.Designs {
+			if d.Value > 0 && (d.Point.Total > 2 || d.Point.Total < 2*0.95 || d.Value < r.Designs[r.Recommended].Value) {
+				t.Errorf("over %s: %+v", over, d)
+			}
+			if d.Value == 0 && d.Reason == "" {
+				t.Errorf("over %s: %s needs nothing, for no reason", over, d.Design)
+			}
+		}
+		if best := r.Designs[r.Recommended].Design; (over == "epsilon") != (best == "full table") {
+			t.Errorf("over %s: %s is recommended", over, best)
+		}
 	}
 }

@@ -56,38 +56,39 @@ func (d design) public(j *job.Job, n int64, under []privacy.Relation) sdk.Public
 	return p
 }
 
-// draw takes a sample of x; it may reorder x.
-func (d design) draw(x []float64, rng *rand.Rand) []float64 {
+// draw takes a sample of rows; it may reorder them.
+func (d design) draw(rows []int, rng *rand.Rand) []int {
 	switch d.kind {
 	case "full":
-		return x
+		return rows
 	case "poisson":
-		var out []float64
-		for _, v := range x {
+		var out []int
+		for _, r := range rows {
 			if rng.Float64() < d.rate {
-				out = append(out, v)
+				out = append(out, r)
 			}
 		}
 		return out
 	case "with-replacement":
-		out := make([]float64, d.size)
+		out := make([]int, d.size)
 		for i := range out {
-			out[i] = x[rng.IntN(len(x))]
+			out[i] = rows[rng.IntN(len(rows))]
 		}
 		return out
 	}
-	n := int(min(d.size, int64(len(x))))
+	n := int(min(d.size, int64(len(rows))))
 	for i := range n {
-		k := i + rng.IntN(len(x)-i)
-		x[i], x[k] = x[k], x[i]
+		k := i + rng.IntN(len(rows)-i)
+		rows[i], rows[k] = rows[k], rows[i]
 	}
-	return x[:n]
+	return rows[:n]
 }
 
-// oneBatch is a column as the rows of a release.
+// oneBatch is a table as the rows of a release.
 type oneBatch struct {
-	values []float64
-	read   bool
+	table []sdk.Values
+	rows  int
+	read  bool
 }
 
 func (r *oneBatch) Next() (*sdk.Batch, error) {
@@ -95,7 +96,26 @@ func (r *oneBatch) Next() (*sdk.Batch, error) {
 		return nil, io.EOF
 	}
 	r.read = true
-	return &sdk.Batch{Rows: len(r.values), Columns: []sdk.Values{{Float64: r.values}}}, nil
+	return &sdk.Batch{Rows: r.rows, Columns: r.table}, nil
+}
+
+// taken are the rows of a table.
+func taken(table []sdk.Values, rows []int) []sdk.Values {
+	out := make([]sdk.Values, len(table))
+	for i, c := range table {
+		if c.Codes != nil {
+			out[i].Codes = make([]int32, len(rows))
+			for k, r := range rows {
+				out[i].Codes[k] = c.Codes[r]
+			}
+			continue
+		}
+		out[i].Float64 = make([]float64, len(rows))
+		for k, r := range rows {
+			out[i].Float64[k] = c.Float64[r]
+		}
+	}
+	return out
 }
 
 // Trial is one mechanism with its plan, ready to be run on values.
@@ -107,15 +127,24 @@ type Trial struct {
 
 // NewTrial plans a mechanism on one column of numbers.
 func NewTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target privacy.Point) (*Trial, error) {
+	t, err := newTrial(m, params, public, target)
+	if err != nil {
+		return nil, err
+	}
+	columns := t.request.Plan.Columns
+	if c, ok := public.Column(columns[0]); !ok || c.Type != sdk.Number || len(columns) != 1 {
+		return nil, errors.New("only releases of one column of numbers are tried")
+	}
+	return t, nil
+}
+
+func newTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target privacy.Point) (*Trial, error) {
 	plan, err := m.Plan(sdk.PlanRequest{Params: params, Public: public, Target: target})
 	if err != nil {
 		return nil, err
 	}
-	if len(plan.Columns) != 1 || len(plan.Errors) == 0 {
-		return nil, errors.New("only releases of one column that state an expected error are simulated")
-	}
-	if c, ok := public.Column(plan.Columns[0]); !ok || c.Type != sdk.Number {
-		return nil, errors.New("only columns of numbers are simulated")
+	if len(plan.Columns) == 0 || len(plan.Errors) == 0 {
+		return nil, errors.New("only releases that read a column and state an expected error are simulated")
 	}
 	return &Trial{mechanism: m, field: plan.Errors[0].Field,
 		request: sdk.ReleaseRequest{Params: params, Public: public, Target: target, Plan: plan}}, nil
@@ -123,7 +152,11 @@ func NewTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target
 
 // Run releases from values, with the dice as the host.
 func (t *Trial) Run(ctx context.Context, values []float64, d *Dice) ([]float64, error) {
-	r, err := t.mechanism.Release(ctx, t.request, &oneBatch{values: values}, d)
+	return t.run(ctx, []sdk.Values{{Float64: values}}, len(values), d)
+}
+
+func (t *Trial) run(ctx context.Context, table []sdk.Values, rows int, d *Dice) ([]float64, error) {
+	r, err := t.mechanism.Release(ctx, t.request, &oneBatch{table: table, rows: rows}, d)
 	if err != nil {
 		return nil, err
 	}
@@ -145,46 +178,65 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 	switch {
 	case !ok:
 		return Accuracy{Unknown: "the noise depends on the data, and only built-in mechanisms are simulated"}, nil
-	case u.model == nil || u.model.draw == nil:
-		return Accuracy{Unknown: "the noise depends on the data: assume a distribution for the column"}, nil
 	case u.population() == 0:
 		return Accuracy{Unknown: "a simulation needs dataset.size or dataset.at_least"}, nil
 	case u.population() > maxSimulated:
 		return Accuracy{Unknown: fmt.Sprintf("populations above %d are not simulated", maxSimulated)}, nil
 	}
-	trial, err := NewTrial(m, params, public, target)
+	params, public, unknown := u.grouped(m, params, public)
+	if unknown != "" {
+		return Accuracy{Unknown: unknown}, nil
+	}
+	trial, err := newTrial(m, params, public, target)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
 	whole := public
 	whole.Design = design{kind: "full"}.public(u.job, u.population(), nil).Design
-	truth, err := NewTrial(m, params, whole, target)
+	truth, err := newTrial(m, params, whole, target)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
+	draws, unknown := u.sources(trial.request)
+	if unknown != "" {
+		return Accuracy{Unknown: unknown}, nil
+	}
+	n := int(u.population())
 	var e tally
 	for p := range populations {
 		rng := rand.New(rand.NewPCG(u.s.Seed, uint64(p)))
-		x := u.model.population(int(u.population()), rng)
-		want, err := truth.Run(ctx, x, &Dice{Quiet: true})
+		table, rows := make([]sdk.Values, len(draws)), make([]int, n)
+		for i, draw := range draws {
+			table[i] = draw(n, rng)
+		}
+		for i := range rows {
+			rows[i] = i
+		}
+		want, err := truth.run(ctx, table, n, &Dice{Quiet: true})
 		if err != nil {
 			return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
 		}
 		want = append([]float64(nil), want...)
-		draws := (u.s.Repetitions + populations - 1) / populations
-		for k := range draws {
+		times := (u.s.Repetitions + populations - 1) / populations
+		for k := range times {
 			if err := ctx.Err(); err != nil {
 				return Accuracy{}, err
 			}
-			sample := d.draw(x, rng)
-			quiet, err := trial.Run(ctx, sample, &Dice{Quiet: true})
-			if err != nil {
-				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+			drawn := d.draw(rows, rng)
+			sample, size := table, n
+			if d.kind != "full" {
+				sample, size = taken(table, drawn), len(drawn)
 			}
-			quiet = append([]float64(nil), quiet...)
+			quiet := want
+			if d.kind != "full" {
+				if quiet, err = trial.run(ctx, sample, size, &Dice{Quiet: true}); err != nil {
+					return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
+				}
+				quiet = append([]float64(nil), quiet...)
+			}
 			// The magnitudes of the noise are spread evenly over its law, so that designs are
 			// compared at the same luck.
-			got, err := trial.Run(ctx, sample, &Dice{Rand: rng, Share: (float64(k) + rng.Float64()) / float64(draws)})
+			got, err := trial.run(ctx, sample, size, &Dice{Rand: rng, Share: (float64(k) + rng.Float64()) / float64(times)})
 			if err != nil {
 				return Accuracy{Unknown: "the mechanism fails under the assumptions"}, nil
 			}

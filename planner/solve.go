@@ -7,111 +7,23 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
+	"math/big"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 )
 
-// Goal is an accuracy to reach.
-type Goal struct {
-	// Measure is "rse", "se", "rmse" (the same as se) or "noise".
-	Measure string  `json:"measure"`
-	Limit   float64 `json:"limit"`
-}
-
-var measures = []string{"rse", "se", "rmse", "noise"}
-
-var goalPattern = regexp.MustCompile(`^\s*(rse|se|rmse|noise)\s*<=?\s*([0-9.eE+-]+)\s*(%?)\s*$`)
-
-// ParseGoal reads "rse<2%", "se<5", "rmse<5" or "noise<1".
-func ParseGoal(s string) (Goal, error) {
-	m := goalPattern.FindStringSubmatch(s)
-	if m == nil {
-		word := strings.TrimSpace(s)
-		if at := strings.IndexAny(word, "<=>"); at >= 0 {
-			word = strings.TrimSpace(word[:at])
-		}
-		hint := ""
-		if !slices.Contains(measures, word) {
-			hint = meant(word, measures...)
-		}
-		return Goal{}, fmt.Errorf("solve: must be rse, se, rmse or noise below a number, such as rse<2%%, not %q%s", s, hint)
-	}
-	x, err := strconv.ParseFloat(m[2], 64)
-	if m[3] == "%" {
-		x /= 100
-	}
-	switch {
-	case err != nil || !(x > 0) || math.IsInf(x, 0):
-		return Goal{}, fmt.Errorf("solve: the limit must be a positive number, not %q", m[2])
-	case (m[1] == "rse") != (m[3] == "%") && m[3] == "%":
-		return Goal{}, errors.New("solve: only rse is a percentage")
-	}
-	return Goal{m[1], x}, nil
-}
-
 // ParseOver checks what is to be found.
 func ParseOver(over string) error {
-	if a := Axis(over); a != Epsilon && a != Size {
-		return fmt.Errorf("over: must be epsilon or n, not %q%s", over, meant(over, string(Epsilon), string(Size)))
+	known := []string{string(Epsilon), string(Rho), string(Size), string(Rate), string(Budget)}
+	if !slices.Contains(known, over) {
+		return fmt.Errorf("over: must be epsilon, rho, n, rate or budget, not %q%s", over, meant(over, known...))
 	}
 	return nil
 }
 
-// of is the goal's measure of an accuracy, 0 where it is not known.
-func (g Goal) of(a Accuracy) float64 {
-	switch g.Measure {
-	case "rse":
-		return a.Relative
-	case "noise":
-		return a.NoiseSD
-	}
-	return a.Total
-}
-
-// unknown says why a goal's measure is not known, and where in the job to help it.
-func (u *subject) unknown(g Goal, a Accuracy) error {
-	if u.numeric() {
-		at := job.Key("dataset.columns", u.column.Name)
-		switch {
-		case g.Measure == "noise" && a.NoiseSD > 0:
-		case u.model == nil && a.NoiseSD == 0:
-			return u.wrong(at, "the noise depends on the data, and no distribution is assumed of the column",
-				"add what is publicly known, such as assume: {distribution: normal, mean: 40, sd: 20}")
-		case u.model == nil:
-			return u.wrong(at, "nothing is assumed of the column, so the error that "+g.Measure+" is about is not known",
-				"add what is publicly known, such as assume: {mean: 40, sd: 20}, or solve for noise")
-		case g.Measure == "rse" && a.Total > 0:
-			return u.wrong(at+".assume", "has no mean, which rse is relative to", "add mean, or solve for se")
-		}
-	}
-	return u.unknownRelease(g, a)
-}
-
-// numeric reports whether the release is about a column of numbers. Only then can the job
-// assume anything.
-func (u *subject) numeric() bool { return u.column != nil && u.column.Type == job.Number }
-
-// unknownRelease says why a release has no such measure, and what to ask instead.
-func (u *subject) unknownRelease(g Goal, a Accuracy) error {
-	switch {
-	case a.NoiseSD == 0 && !u.numeric():
-		return u.wrong(u.path, fmt.Sprintf("the error of a release by %s is not known before it is made, so there is nothing to solve for", u.release.Mechanism),
-			"choose another release with --release")
-	case a.NoiseSD == 0:
-		return u.wrong(u.path, a.Unknown, "choose another release with --release")
-	case a.Unknown != "" && u.sample != nil:
-		return u.wrong(u.path, a.Unknown, "solve for noise, such as noise<5, or release from the table")
-	case g.Measure == "rse":
-		return u.wrong(u.path, "rse is relative to a value, and nothing is assumed of what "+u.release.Mechanism+" releases", "solve for se, such as se<5, or for noise")
-	}
-	return u.wrong(u.path, "this error is not known without data", "solve for noise, such as noise<5")
-}
-
-// Solution is the smallest ε or sample that reaches a goal.
+// Solution is the smallest ε, ρ, sample, rate or budget of the job that reaches a goal.
 type Solution struct {
 	Job         string   `json:"job"`
 	Release     string   `json:"release"`
@@ -122,17 +34,28 @@ type Solution struct {
 	Simulated   int      `json:"repetitions,omitempty"`
 	Value       float64  `json:"value"`
 	Point       Point    `json:"point"`
+	// Designs are what other designs need for the same goal; Recommended is the index of the
+	// one that needs least, -1 where none was compared, for the reason Why.
+	Designs     []Need `json:"designs,omitempty"`
+	Recommended int    `json:"recommended"`
+	Why         string `json:"recommendation"`
 }
 
-// The widest ε that is tried.
-const (
-	leastEpsilon = 1e-4
-	mostEpsilon  = 100
-)
+// Need is what one design needs to reach a goal.
+type Need struct {
+	Design string `json:"design"`
+	// Value is the smallest ε, ρ, or expected number of rows; 0 where nothing reaches it.
+	Value  float64 `json:"value,omitempty"`
+	Point  Point   `json:"point,omitzero"`
+	Reason string  `json:"reason,omitempty"` // why nothing does
+}
 
-// Solve finds the smallest ε on the population, or the smallest sample, that
-// reaches a goal ("rse<2%"). The answer is one whose plan was made and found good
-// enough; with three significant digits less it is not.
+// The widest ε or ρ that is tried.
+const mostAmount = 100
+
+// Solve finds the smallest value that reaches a goal ("rse<2%"), and what other designs need
+// for it. The answer is one whose plan was made and found good enough; with three
+// significant digits less it is not.
 func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Solution, error) {
 	g, err := ParseGoal(goal)
 	if err != nil {
@@ -142,115 +65,194 @@ func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Sol
 	if err := ParseOver(over); err != nil {
 		return nil, err
 	}
-	u, err := newSubject(j, s)
+	u, err := newSubject(ctx, j, s)
 	if err != nil {
 		return nil, err
 	}
-	r := &Solution{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Goal: g, Over: a, Assumptions: u.assumptions()}
-	if a == Size {
-		err = u.solveSize(ctx, r)
-	} else {
-		err = u.solveEpsilon(ctx, r)
+	if u.half = g.Measure == "half-kept"; u.half && u.keyed() == nil {
+		return nil, u.unknown(g, Accuracy{})
 	}
-	if err != nil {
+	if err := u.may(a); err != nil {
+		return nil, err
+	}
+	r := &Solution{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Goal: g, Over: a, Assumptions: u.assumptions(), Recommended: -1}
+	if r.Value, r.Point, err = u.solve(ctx, r); err != nil {
+		var far unreached
+		if errors.As(err, &far) && r.Point.MonteCarlo == 0 && u.recommend(ctx, r) == nil && r.Recommended >= 0 {
+			err = fmt.Errorf("%w. Another design reaches it: %s", err, r.Why)
+		}
 		return nil, err
 	}
 	if r.Point.MonteCarlo > 0 {
 		r.Simulated = u.s.Repetitions
 	}
+	if err := u.recommend(ctx, r); err != nil {
+		return nil, err
+	}
+	r.Assumptions = u.assumptions()
 	return r, nil
 }
 
-func (u *subject) good(ctx context.Context, g Goal, a Axis, method job.Method, x float64) (Point, bool, error) {
-	v, d := variant{from: u.release.From}, u.current()
-	var err error
-	if a == Size {
-		v, d, err = u.at(method, 0, int64(x))
-	} else {
-		v.epsilon = decimal(x)
+// may refuses an axis that the job has not.
+func (u *subject) may(a Axis) error {
+	g := u.release.Guarantee
+	switch {
+	case a == Epsilon && g.Rho != nil && !u.half:
+		return u.wrong(u.path, "asks for a rho, and not for an epsilon", "add --over rho")
+	case a == Rho && (g.Rho == nil || u.half):
+		return u.wrong(u.path, "asks for an epsilon, and not for a rho", "add --over epsilon")
+	case a == Budget && u.whole.Budget.Spend == nil:
+		return u.wrong("budget", "has no spend to solve for", "say budget.spend, or add --over epsilon")
+	case a == Size && u.population() == 0:
+		return u.wrong("dataset.size", "is needed to solve for the size of a sample", "or give dataset.at_least, a public lower bound")
 	}
-	if err != nil {
-		return Point{}, false, err
+	return nil
+}
+
+// attempt plans one value of an axis, and says whether it reaches the goal.
+type attempt func(ctx context.Context, x float64) (Point, bool, error)
+
+// good is an attempt with the design that the job has, or scaled as the axis says.
+func (u *subject) good(g Goal, a Axis, method job.Method) attempt {
+	return func(ctx context.Context, x float64) (Point, bool, error) {
+		v, d := variant{from: u.release.From}, u.current()
+		var err error
+		switch a {
+		case Size:
+			v, d, err = u.at(method, 0, int64(x))
+		case Rate:
+			v, d, err = u.at(method, x, 0)
+		default:
+			v.set(a, decimal(x))
+		}
+		if err != nil {
+			return Point{}, false, err
+		}
+		return u.try(ctx, g, a, v, d, x)
 	}
+}
+
+// set gives the variant another ε, ρ or budget.
+func (v *variant) set(a Axis, x *big.Rat) {
+	switch a {
+	case Epsilon:
+		v.epsilon = x
+	case Rho:
+		v.rho = x
+	default:
+		v.spend = x
+	}
+}
+
+func (u *subject) try(ctx context.Context, g Goal, a Axis, v variant, d design, x float64) (Point, bool, error) {
 	p, err := u.plan(ctx, v, d, a, x, Accuracy{})
 	if err != nil || p.Refused != "" {
 		return p, false, err
 	}
-	y := g.of(p.Accuracy)
+	y := u.of(g, p)
 	if !(y > 0) {
 		return p, false, u.unknown(g, p.Accuracy)
 	}
 	return p, y <= g.Limit, nil
 }
 
-// solveEpsilon searches the three-digit decimals.
-func (u *subject) solveEpsilon(ctx context.Context, r *Solution) error {
-	per := 900 // three-digit numbers in a decade
-	value := func(i int) float64 {
-		k, m := i/per, 100+i%per
-		x, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", m, k-6), 64)
+// solve searches an axis with the design of the job.
+func (u *subject) solve(ctx context.Context, r *Solution) (float64, Point, error) {
+	m := u.method()
+	try := u.good(r.Goal, r.Over, m)
+	switch r.Over {
+	case Size, Rate:
+		lo, hi, value := u.sizes(r.Over)
+		x, p, err := u.bisect(ctx, lo, hi, value, try, func(p Point) error {
+			if p.SamplingSD > p.NoiseSD {
+				return fmt.Errorf("solve: no sample reaches it: from nearly the whole table %s", u.reached(r.Goal, p))
+			}
+			return fmt.Errorf("solve: no sample reaches it: even from the whole table %s at %s, all of it noise; raise the release's guarantee",
+				u.reached(r.Goal, p), u.asked())
+		})
+		if p.Size > 0 && r.Over == Size && (m == job.Multistage || m == job.Stratified) {
+			x = float64(p.Size) // the expected size of the design that was found
+		}
+		return x, p, err
+	}
+	last, value := decades(r.Over, 3)
+	return u.bisect(ctx, 0, last, value, try, func(p Point) error {
+		if p.SamplingSD > p.NoiseSD && r.Goal.Measure != "noise" {
+			return fmt.Errorf("solve: no %s reaches it: at %g %s, and nearly all of that is sampling error (%.4g), which no budget makes smaller; use --over n, or release from the table",
+				symbol(r.Over), float64(mostAmount), u.reached(r.Goal, p), p.SamplingSD)
+		}
+		return fmt.Errorf("solve: even %s %d does not reach it: %s, of which noise is %.4g", symbol(r.Over), mostAmount, u.reached(r.Goal, p), p.NoiseSD)
+	})
+}
+
+// symbol is what people call an axis.
+func symbol(a Axis) string {
+	if s, ok := map[Axis]string{Epsilon: "ε", Rho: "ρ"}[a]; ok {
+		return s
+	}
+	return string(a)
+}
+
+// asked is the guarantee of the release in words.
+func (u *subject) asked() string {
+	if rho := u.release.Guarantee.Rho; rho != nil {
+		return "ρ " + job.FormatAmount(rho)
+	}
+	return "ε " + job.FormatAmount(u.release.Guarantee.Epsilon)
+}
+
+// decades are the decimals of so many digits from the least ε (ρ) to the most.
+func decades(a Axis, digits int) (last int, value func(int) float64) {
+	first := int(math.Pow10(digits - 1))
+	per := 9 * first
+	lowest := -4
+	if a != Epsilon {
+		lowest = -6
+	}
+	value = func(i int) float64 {
+		x, _ := strconv.ParseFloat(fmt.Sprintf("%de%d", first+i%per, i/per+lowest-digits+1), 64)
 		return x
 	}
-	last := 0
-	for value(last) < mostEpsilon {
+	for value(last) < mostAmount {
 		last++
 	}
-	return u.bisect(ctx, r, "", 0, last, value, func(p Point) error {
-		if p.SamplingSD > p.NoiseSD && r.Goal.Measure != "noise" {
-			return fmt.Errorf("solve: no ε reaches it: at ε %d %s, and nearly all of that is sampling error (%.4g), which no ε makes smaller; use --over n, or release from the table",
-				mostEpsilon, r.Goal.reached(p.Accuracy), p.SamplingSD)
-		}
-		return fmt.Errorf("solve: even ε %d does not reach it: %s, of which noise is %.4g", mostEpsilon, r.Goal.reached(p.Accuracy), p.NoiseSD)
-	})
+	return last, value
 }
 
-// reached says the value of the goal's measure in words.
-func (g Goal) reached(a Accuracy) string {
-	if g.Measure == "rse" {
-		return "rse is " + percent(a.Relative)
+// sizes are whole numbers of rows, or rates: ten-thousandths.
+func (u *subject) sizes(a Axis) (lo, hi int, value func(int) float64) {
+	if a == Rate {
+		return 1, 10_000, func(i int) float64 { return float64(i) / 10_000 }
 	}
-	return fmt.Sprintf("%s is %.4g", g.Measure, g.of(a))
+	return 1, int(u.population()), func(i int) float64 { return float64(i) }
 }
 
-func (u *subject) solveSize(ctx context.Context, r *Solution) error {
-	m, n := u.method(), u.population()
-	if n == 0 {
-		return u.wrong("dataset.size", "is needed to solve for the size of a sample", "or give dataset.at_least, a public lower bound")
-	}
-	err := u.bisect(ctx, r, m, 1, int(n), func(i int) float64 { return float64(i) }, func(p Point) error {
-		epsilon := u.release.Guarantee.Epsilon
-		return fmt.Errorf("solve: no sample reaches it: even from the whole table %s at ε %s, all of it noise; raise the release's epsilon",
-			r.Goal.reached(p.Accuracy), job.FormatAmount(epsilon))
-	})
-	if r.Point.Size > 0 && (m == job.Multistage || m == job.Stratified) {
-		r.Value = float64(r.Point.Size) // the expected size of the design that was found
-	}
-	return err
-}
+// unreached is a goal that no value of an axis reaches.
+type unreached struct{ error }
 
 // bisect finds the first good index of a monotone question.
-func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi int, value func(int) float64, hopeless func(Point) error) error {
+func (u *subject) bisect(ctx context.Context, lo, hi int, value func(int) float64, good attempt, hopeless func(Point) error) (float64, Point, error) {
 	steps, done := int(math.Ceil(math.Log2(float64(hi-lo+1))))+2, 0
 	try := func(i int) (Point, bool, error) {
 		u.begin(done, steps)
 		done++
-		return u.good(ctx, r.Goal, r.Over, m, value(i))
+		return good(ctx, value(i))
 	}
 	best, ok, err := try(hi)
 	if err != nil {
-		return err
+		return 0, best, err
 	}
 	if !ok {
 		if best.Refused != "" {
-			return errors.New("solve: " + best.Refused)
+			return 0, best, errors.New("solve: " + best.Refused)
 		}
-		return hopeless(best)
+		return 0, best, unreached{hopeless(best)}
 	}
 	for lo < hi {
 		mid := lo + (hi-lo)/2
 		p, ok, err := try(mid)
 		if err != nil {
-			return err
+			return 0, p, err
 		}
 		if ok {
 			hi, best = mid, p
@@ -258,8 +260,7 @@ func (u *subject) bisect(ctx context.Context, r *Solution, m job.Method, lo, hi 
 			lo = mid + 1
 		}
 	}
-	r.Value, r.Point = value(hi), best
-	return nil
+	return value(hi), best, nil
 }
 
 // WriteText prints the solution for a person.
@@ -267,16 +268,39 @@ func (r *Solution) WriteText(w io.Writer) error {
 	fmt.Fprintf(w, "job %s, release %s (%s): what reaches %s ≤ %s\n", r.Job, r.Release, r.Mechanism, r.Goal.Measure, r.Goal.limit())
 	assumed(w, r.Assumptions, r.Simulated)
 	p := r.Point
-	paragraph(w, fmt.Sprintf("%s = %.6g: %s, %s on the sample, noise %s, sampling %s, error %s (%s)",
-		r.Over, r.Value, p.Design, budget(p.Sample), cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative)))
+	paragraph(w, fmt.Sprintf("%s = %.6g: %s, %s on the sample, %s", r.Over, r.Value, p.Design, budget(p.Sample), p.errors()))
+	if len(r.Designs) > 0 {
+		rows := make([][]string, len(r.Designs))
+		for i, d := range r.Designs {
+			mark := ""
+			if i == r.Recommended {
+				mark = "best"
+			}
+			n := d.Point
+			rows[i] = []string{mark, d.Design, cell(d.Value), cell(n.NoiseSD), cell(n.SamplingSD), cell(n.Total), cell(n.Margin), percent(n.Relative), d.Reason}
+		}
+		table(w, []string{"", "design", "needs " + r.unit(), "noise", "sampling", "error", "±95 %", "relative", "note"}, rows)
+	}
+	if r.Why != "" {
+		paragraph(w, "recommended: "+r.Why)
+	}
 	return nil
 }
 
-func (g Goal) limit() string {
-	if g.Measure == "rse" {
-		return percent(g.Limit)
+// unit is what designs are compared in.
+func (r *Solution) unit() string {
+	if r.Over == Rate {
+		return string(Size)
 	}
-	return fmt.Sprintf("%g", g.Limit)
+	return symbol(r.Over)
+}
+
+// errors are the errors of a point in words.
+func (p Point) errors() string {
+	if p.HalfKept > 0 {
+		return fmt.Sprintf("a key with %d units is kept one time in two", p.HalfKept)
+	}
+	return fmt.Sprintf("noise %s, sampling %s, error %s (%s), ±%s in 95 of 100 cases", cell(p.NoiseSD), cell(p.SamplingSD), cell(p.Total), percent(p.Relative), cell(p.Margin))
 }
 
 // MarshalJSON writes the solution with the version of its format.

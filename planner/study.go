@@ -62,8 +62,11 @@ const (
 	Rate Axis = "rate"
 	// Size is the size of the sample, at the same population.
 	Size Axis = "n"
-	// Epsilon is the target on the population.
+	// Epsilon is the target on the population, Rho the same in ρ.
 	Epsilon Axis = "epsilon"
+	Rho     Axis = "rho"
+	// Budget is the ε, or ρ, of budget.spend.
+	Budget Axis = "budget"
 )
 
 // ParseAxis reads the name of an axis.
@@ -92,6 +95,9 @@ type Accuracy struct {
 	Total float64 `json:"total_error,omitempty"`
 	// Relative is Total over the assumed mean, or over the simulated true value.
 	Relative float64 `json:"relative_error,omitempty"`
+	// Margin is the margin of error: half of an interval for the population's value that
+	// holds in 95 of 100 cases.
+	Margin float64 `json:"margin_95,omitempty"`
 	// MonteCarlo is the standard error of Total, where it was simulated.
 	MonteCarlo float64 `json:"monte_carlo_se,omitempty"`
 	Unknown    string  `json:"unknown,omitempty"`
@@ -110,6 +116,8 @@ type Point struct {
 	Sample     privacy.Point `json:"sample_budget"`
 	Efficiency float64       `json:"efficiency,omitempty"`
 	Accuracy
+	// HalfKept is the number of units with which a key is kept one time in two.
+	HalfKept int64 `json:"half_kept,omitempty"`
 	// Full is the accuracy of the whole table at the same target.
 	Full Accuracy `json:"full_table"`
 	// Refused is why there is no such plan.

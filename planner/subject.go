@@ -26,20 +26,30 @@ type subject struct {
 	column  *job.Column
 	sample  *job.Sample      // that it is made from, nil for the table
 	model   *model           // what is assumed, nil where nothing is
+	also    []string         // what a simulation assumes beside that
+	whole   *job.Job         // with its budget.spend, where job has the shares that it leads to
+	half    bool             // what is asked is about the keys, and so is what is varied
 	strata  map[string]int64 // records of the largest units of the public frame, once it was read
 	s       Settings
 
 	step, steps, told int // of the study, for the progress that simulations add to
 }
 
-func newSubject(j *job.Job, s Settings) (*subject, error) {
+func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
+	whole := j
+	if s.Price != nil && j.Budget.Spend != nil {
+		var err error
+		if j, err = shared(ctx, j, s.Price); err != nil {
+			return nil, err
+		}
+	}
 	if s.Repetitions == 0 {
 		s.Repetitions = 400
 	}
 	if s.Price == nil || len(j.Releases) == 0 {
 		return nil, errors.New("a job with a release, and a way to price it, are needed")
 	}
-	u := &subject{job: j, s: s}
+	u := &subject{job: j, whole: whole, s: s}
 	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.Table })
 	if s.Release != "" {
 		at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == s.Release })
@@ -57,9 +67,6 @@ func newSubject(j *job.Job, s Settings) (*subject, error) {
 		u.sample = &sample
 	}
 	u.column = column(j, u.release.Params)
-	if u.release.Guarantee.Rho != nil {
-		return nil, u.wrong(u.path+".guarantee", "is a rho, and these questions are about an epsilon", "give the release epsilon and delta to ask them")
-	}
 	if u.column != nil && u.column.Assume != nil {
 		var err error
 		if u.model, err = newModel(*u.column); err != nil {
@@ -68,6 +75,32 @@ func newSubject(j *job.Job, s Settings) (*subject, error) {
 	}
 	return u, nil
 }
+
+// shared is the job with the shares that its budget.spend leads to as guarantees.
+func shared(ctx context.Context, j *job.Job, price Pricer) (*job.Job, error) {
+	r, err := price(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	out := *j
+	out.Budget.Spend, out.Releases = nil, slices.Clone(j.Releases)
+	for i := range out.Releases {
+		x := &out.Releases[i]
+		at := slices.IndexFunc(r.Releases, func(o report.Release) bool { return o.Name == x.Name && o.Share != nil })
+		if at < 0 {
+			continue
+		}
+		s := r.Releases[at].Share
+		if x.Guarantee, err = job.ParseGuarantee(s.Epsilon, s.Delta, s.Rho, x.Guarantee.Delta, j.Dataset.Relation); err != nil {
+			return nil, err
+		}
+		x.Shares = false
+	}
+	return &out, nil
+}
+
+// keyed is the release whose selection of keys the release uses, nil for none.
+func (u *subject) keyed() *job.Release { return u.job.Keyed(&u.release) }
 
 // column is the declared column that the parameters name first.
 func column(j *job.Job, params json.RawMessage) *job.Column {
@@ -94,6 +127,8 @@ type variant struct {
 	from    string      // a sample of the job, job.Table, or invented
 	sample  *job.Sample // with from == invented
 	epsilon *big.Rat    // nil: that of the job
+	rho     *big.Rat    // the same in ρ
+	spend   *big.Rat    // of the whole job; nil: the shares are as they are
 	alone   bool        // nothing else is released from the draw
 }
 
@@ -101,7 +136,18 @@ type variant struct {
 // made in another way and without a limit: a sweep asks what would be.
 func (u *subject) with(v variant) *job.Job {
 	j := *u.job
-	j.Budget.Limit = job.Guarantee{Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(999_999, 1_000_000)}
+	if v.spend != nil {
+		j = *u.whole
+		spend := *j.Budget.Spend
+		if j.Budget.Spend = &spend; spend.Rho != nil {
+			spend.Rho = v.spend
+		} else {
+			spend.Epsilon = v.spend
+		}
+		j.Budget.Limit = unlimited
+		return &j
+	}
+	j.Budget.Limit = unlimited
 	if v.sample != nil {
 		s := *v.sample
 		s.Name = invented
@@ -116,26 +162,51 @@ func (u *subject) with(v variant) *job.Job {
 			r.Keys = o.Keys // the other release is not there to select them
 		}
 		r.From = v.from
-		if r.Name == u.release.Name && v.epsilon != nil {
+		if o := u.keyed(); u.half && v.epsilon != nil && (r.Name == o.Name || v.alone) {
+			keys := *r.Keys
+			keys.Guarantee.Epsilon = v.epsilon
+			r.Keys = &keys
+		} else if r.Name == u.release.Name && v.epsilon != nil && !u.half {
 			r.Guarantee.Epsilon = v.epsilon
+		}
+		if r.Name == u.release.Name && v.rho != nil {
+			if g, err := job.InRho(v.rho, r.Guarantee.Delta, j.Dataset.Relation); err == nil {
+				r.Guarantee = g
+			}
 		}
 		j.Releases = append(j.Releases, r)
 	}
 	return &j
 }
 
+// unlimited is a limit that no study meets.
+var unlimited = job.Guarantee{Epsilon: big.NewRat(1_000_000, 1), Delta: big.NewRat(999_999, 1_000_000)}
+
 // priced is a variant with its plan.
 type priced struct {
 	job     *job.Job
 	release report.Release
 	draw    report.Draw
+	keys    *report.Keys // the selection whose keys the release has, nil for none
 }
 
 func (u *subject) price(ctx context.Context, v variant) (priced, error) {
 	p := priced{job: u.with(v)}
+	if p.job.Budget.Spend != nil {
+		if _, ok := p.job.Rest(); !ok {
+			return p, job.Problems{u.job.Problem("budget.spend", "leaves nothing to divide", "")}
+		}
+	}
 	r, err := u.s.Price(ctx, p.job)
 	if err != nil {
 		return p, err
+	}
+	if o := u.keyed(); o != nil {
+		for i := range r.Releases {
+			if r.Releases[i].Name == o.Name {
+				p.keys = r.Releases[i].Keys
+			}
+		}
 	}
 	for _, x := range r.Releases {
 		if x.Name == u.release.Name {

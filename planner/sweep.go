@@ -64,9 +64,12 @@ func (r Range) values(a Axis, current float64, population int64) ([]float64, err
 
 // RunSweep plans the release at every point of an axis.
 func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sweep, error) {
-	u, err := newSubject(j, s)
+	u, err := newSubject(ctx, j, s)
 	if err != nil {
 		return nil, err
+	}
+	if a == Epsilon && u.release.Guarantee.Rho != nil {
+		return nil, u.wrong(u.path+".guarantee", "is a rho, and the sweep is over epsilon", "sweep the rate or n, or give the release epsilon and delta")
 	}
 	current, _ := u.release.Guarantee.Epsilon.Float64()
 	if a == Size && u.population() == 0 {
@@ -147,7 +150,7 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 		if p.X = math.Round(x); d.made != nil {
 			p.X = float64(d.size)
 		}
-	default:
+	case Epsilon:
 		p.X, _ = orElse(v.epsilon).Float64()
 	}
 
@@ -167,6 +170,16 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 	if d.kind == "full" {
 		p.Efficiency = 1
 	}
+	if made.keys != nil {
+		for _, s := range made.keys.Sizes {
+			if s.Chance == 0.5 {
+				p.HalfKept = s.Units
+			}
+		}
+	}
+	if u.half {
+		return p, nil
+	}
 	p.Accuracy, err = u.accuracy(ctx, made, d)
 	return p, err
 }
@@ -180,6 +193,9 @@ func orElse(r *big.Rat) *big.Rat {
 
 // assumptions are the public assumptions in words.
 func (u *subject) assumptions() []string {
+	if len(u.also) > 0 {
+		return u.also
+	}
 	if u.model == nil {
 		return []string{}
 	}

@@ -45,6 +45,8 @@ func errorViews(all []ExpectedError, fields []Field) (views []errorView, notes [
 			return slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name })
 		}
 		switch {
+		case has("interval_low"):
+			note("The columns interval_low and interval_high hold the confidence interval for the population's value, of noise and sampling together; noise_sd says how large the noise alone is.")
 		case has("noise_sd") && has("noise_low"):
 			note("The columns noise_sd, noise_low and noise_high say how large the noise in each value is; they follow from released values alone.")
 		case has("noise_sd"):

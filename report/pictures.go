@@ -15,6 +15,7 @@ type bar struct {
 	suppressed bool
 	low, high  float64 // of the noise; equal where nothing is known
 	half       float64 // of noise and sampling together, 0 where that is not known
+	from, to   float64 // the released interval for the population's value; equal where there is none
 	sd         float64 // of the noise, 0 where it is not known
 	sampled    bool    // sampling adds an error to that of the noise
 }
@@ -24,7 +25,9 @@ type bar struct {
 // population's value (P30).
 func (b bar) text() string {
 	noise := (b.high - b.low) / 2
-	switch {
+	switch half := (b.to - b.from) / 2; {
+	case half > 0:
+		return rounded(b.value, half) + " (" + rounded(b.from, half) + "–" + rounded(b.to, half) + ")"
 	case b.half > 0:
 		return rounded(b.value, b.half) + " ±\u202f" + rounded(b.half, b.half)
 	case !(noise > 0):
@@ -33,6 +36,14 @@ func (b bar) text() string {
 		return rounded(b.value, noise)
 	}
 	return rounded(b.value, noise) + " ±\u202f" + rounded(noise, noise)
+}
+
+// whole is the interval for noise and sampling together, which may be empty.
+func (b bar) whole() (from, to float64) {
+	if b.to > b.from {
+		return b.from, b.to
+	}
+	return b.value - b.half, b.value + b.half
 }
 
 // The layout of pictures of results: as wide as a phone, with a row for each value.
@@ -55,8 +66,8 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 		if b.suppressed {
 			continue
 		}
-		lo = math.Min(lo, math.Min(b.low, b.value-b.half))
-		hi = math.Max(hi, math.Max(b.high, b.value+b.half))
+		from, to := b.whole()
+		lo, hi = math.Min(lo, math.Min(b.low, from)), math.Max(hi, math.Max(b.high, to))
 		number = math.Max(number, figure.TextWidth(b.text()))
 	}
 	if !(hi >= lo) {
@@ -122,9 +133,9 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 		if b.high > b.low {
 			d.Rect(x(b.low), y-5, math.Max(x(b.high)-x(b.low), 1), 10, "noise", 1)
 		}
-		switch {
-		case b.half > 0:
-			from, to := x(b.value-b.half), x(b.value+b.half)
+		switch from, to := b.whole(); {
+		case to > from:
+			from, to = x(from), x(to)
 			d.Line(from, y, to, y, "thin")
 			d.Line(from, y-4, from, y+4, "thin")
 			d.Line(to, y-4, to, y+4, "thin")
@@ -198,8 +209,12 @@ func described(w words, bars []bar) string {
 // histogram draws bars between edges, with the noise on top of each.
 func histogram(w words, id, title, name string, edges [][2]float64, bars []bar, l legend) template.HTML {
 	top, low, right := 0.0, 0.0, edges[len(edges)-1][1]
-	for _, b := range bars {
-		if !b.suppressed {
+	key := l.noise
+	for i, b := range bars {
+		if b.to > b.from { // the interval says more than the noise
+			bars[i].low, bars[i].high, key = b.from, b.to, l.both
+		}
+		if b = bars[i]; !b.suppressed {
 			top, low = math.Max(top, b.high), math.Min(low, b.low)
 		}
 	}
@@ -208,7 +223,7 @@ func histogram(w words, id, title, name string, edges [][2]float64, bars []bar, 
 	}
 	thousands := figure.Even(brief)
 	f := figure.NewFrame(figure.Axis{Name: name, Min: edges[0][0], Max: right, Ticks: even}, figure.Axis{Min: low, Max: top * 1.04, Ticks: thousands},
-		figure.Key{Class: "thin", Name: l.noise})
+		figure.Key{Class: "thin", Name: key})
 	for i, b := range bars {
 		if b.suppressed {
 			continue

@@ -175,6 +175,7 @@ type Release struct {
 	By        []string        `json:"by,omitempty"`
 	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
 	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
+	Interval  string          `json:"interval,omitempty"` // the level, in per cent, of the intervals for the population's values (P30)
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
 	Guarantee Guarantee       `json:"guarantee"`
@@ -228,8 +229,7 @@ type ExpectedError struct {
 	Range float64 `json:"range,omitempty"`
 	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
 	Sampling *Sampling `json:"sampling,omitempty"`
-	// Size is the value that the public facts let expect, 0 where they do not; for one row
-	// where the number of rows is secret.
+	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
 }
 

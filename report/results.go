@@ -106,10 +106,14 @@ type result struct {
 // draw chooses the picture of a release by the columns that it has.
 func (r *result) draw(id string) {
 	n := r.table.rows()
+	r.index()
+	if r.has("table", "value1", "estimate") {
+		r.marginals(id)
+		return
+	}
 	if n == 0 || n > mostHeatCells*5 {
 		return
 	}
-	r.index()
 	if r.has("kind", "name", "value") {
 		r.coefficients(id)
 		return
@@ -243,7 +247,8 @@ func (r *result) expected(i int) *ExpectedError {
 func (r *result) bars() ([]bar, legend) {
 	value, sd := r.columns["estimate"], r.columns["noise_sd"]
 	low, high := r.columns["noise_low"].numbers(), r.columns["noise_high"].numbers()
-	sds := sd.numbers()
+	from, to := r.columns["interval_low"].numbers(), r.columns["interval_high"].numbers()
+	sds, released := sd.numbers(), false
 	l := legend{names: r.w}
 	sure, worst, assumed := true, false, false
 	var out []bar
@@ -259,12 +264,14 @@ func (r *result) bars() ([]bar, legend) {
 		case e != nil && e.Half95 > 0 && e.NoiseSD > 0 && b.sd > 0:
 			half := e.Half95 / e.NoiseSD * b.sd
 			b.low, b.high = v-half, v+half
-		case e != nil && e.Half95 > 0 && b.sd == 0:
+		case e != nil && e.Half95 > 0 && i >= len(sds): // else the release says itself that there is no noise
 			b.low, b.high = v-e.Half95, v+e.Half95
 		case b.sd > 0:
 			b.low, b.high, sure = v-b.sd, v+b.sd, false
 		}
-		if e != nil && e.Sampling != nil && e.Half95 > 0 {
+		if i < len(from) && i < len(to) && to[i] > from[i] && to[i]-from[i] < unbounded {
+			b.from, b.to, released = from[i], to[i], true
+		} else if e != nil && e.Sampling != nil && e.Half95 > 0 {
 			switch s := e.Sampling; {
 			case s.Assumed != nil:
 				b.half, assumed = s.Assumed.half(), true
@@ -278,7 +285,7 @@ func (r *result) bars() ([]bar, legend) {
 		out = append(out, b)
 	}
 	sampled := r.release.sampled()
-	unknown := sampled && !worst && !assumed
+	unknown := sampled && !worst && !assumed && !released
 	if slices.ContainsFunc(out, func(b bar) bool { return b.high > b.low }) {
 		switch l.unknown = unknown; {
 		case !sure:
@@ -290,6 +297,8 @@ func (r *result) bars() ([]bar, legend) {
 		}
 	}
 	switch {
+	case released:
+		l.both = r.w.t("result.interval", r.release.Interval)
 	case assumed:
 		l.both = r.w.t("result.both_assumed")
 	case worst:
@@ -297,6 +306,9 @@ func (r *result) bars() ([]bar, legend) {
 	}
 	return out, l
 }
+
+// unbounded is the width of an interval that says nothing: it has no end that could be drawn.
+const unbounded = 1e100
 
 // sampled says that the values have an error from sampling, or may have one.
 func (e Release) sampled() bool {

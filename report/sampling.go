@@ -17,6 +17,9 @@ type Sampling struct {
 	// AssumedSD is the one to expect under Assumption, what the job assumes.
 	AssumedSD  float64 `json:"sd_assumed,omitempty"`
 	Assumption string  `json:"assumption,omitempty"`
+	// EvenSD is the one to expect where the rows are spread evenly over several groups; 0
+	// where that says nothing.
+	EvenSD float64 `json:"-"`
 	// Unknown is why there is no BoundSD.
 	Unknown string `json:"unknown,omitempty"`
 	// Worst and Assumed are noise and sampling together.

@@ -85,7 +85,7 @@ type cellView struct {
 }
 
 // noisy are the columns that noise_sd is about; the others keep their digits.
-var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent"}
+var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interval_low", "interval_high", "consistent"}
 
 // grid shows at most so many rows, rounded to what the noise leaves meaningful.
 func (t Table) grid(fields []Field, limit int) *gridView {

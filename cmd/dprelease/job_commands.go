@@ -94,7 +94,7 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				o := e.options()
 				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
 				o.CreateLedger, o.LockWait = create, e.lockWait
-				observer, stop := e.observer(len(j.Releases))
+				observer, stop := e.observer(j.Releases)
 				var err error
 				if o.Observer, err = told.begin(e, j, observer); err != nil {
 					return err

@@ -12,12 +12,13 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
 // observer is told what happens during a run: JSON lines for programs, bars on a
 // terminal, nothing otherwise. stop must be called when the run has ended.
-func (e *environment) observer(releases int) (o pipeline.Observer, stop func()) {
+func (e *environment) observer(releases []job.Release) (o pipeline.Observer, stop func()) {
 	switch {
 	case e.json:
 		return &lines{e: e}, func() {}
@@ -59,20 +60,27 @@ func (l *lines) Observe(ev pipeline.Event) {
 	}
 }
 
-// bars shows how much of the current draw is read and how many releases are
-// done: two bars, however large the job.
+// bars shows how much of the current draw is read, how many releases are done, and what each
+// mechanism at work does and since when: at most as many lines as mechanisms are fed at once,
+// and two, however large the job.
 type bars struct {
-	progress *mpb.Progress
-	mu       sync.Mutex
-	total    int          // releases
-	releases *mpb.Bar     // nil before the first event
-	draw     *mpb.Bar     // nil before the first draw
-	making   atomic.Value // the release that is being made
+	progress   *mpb.Progress
+	mu         sync.Mutex
+	total      int                 // releases
+	mechanisms map[string]string   // of each release
+	releases   *mpb.Bar            // nil before the first event
+	draw       *mpb.Bar            // nil before the first draw
+	working    map[string]*mpb.Bar // the releases that are being made
+	read       atomic.Bool         // all rows of the draw were read
 }
 
-func newBars(w io.Writer, releases int) *bars {
-	return &bars{total: releases,
+func newBars(w io.Writer, releases []job.Release) *bars {
+	b := &bars{total: len(releases), mechanisms: map[string]string{}, working: map[string]*mpb.Bar{},
 		progress: mpb.New(mpb.WithOutput(w), mpb.WithWidth(40), mpb.WithRefreshRate(150*time.Millisecond))}
+	for _, r := range releases {
+		b.mechanisms[r.Name] = r.Mechanism
+	}
+	return b
 }
 
 // begin shows the releases, once the plan stands: a job that is refused shows no
@@ -83,7 +91,7 @@ func (b *bars) begin() {
 	}
 	b.releases = b.progress.New(int64(b.total), mpb.BarStyle(), mpb.BarPriority(1),
 		mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)),
-		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Name("  "), decor.Elapsed(decor.ET_STYLE_GO), decor.Any(b.doing)))
+		mpb.AppendDecorators(decor.CountersNoUnit(" %d of %d"), decor.Name("  "), decor.Elapsed(decor.ET_STYLE_GO)))
 }
 
 // Observe moves the bar that the event is about.
@@ -94,6 +102,7 @@ func (b *bars) Observe(ev pipeline.Event) {
 	switch ev = public(ev); ev.Kind {
 	case "draw":
 		b.endDraw()
+		b.read.Store(false)
 		b.draw = b.progress.New(0, mpb.BarStyle(), mpb.BarRemoveOnComplete(),
 			mpb.PrependDecorators(decor.Name("reading for "+shortened(ev.Draw), decor.WCSyncSpaceR)),
 			mpb.AppendDecorators(decor.Any(share)))
@@ -101,18 +110,34 @@ func (b *bars) Observe(ev pipeline.Event) {
 		if b.draw != nil && ev.Total > 0 {
 			b.draw.SetTotal(ev.Total, false)
 			b.draw.SetCurrent(min(ev.Done, ev.Total))
+			if ev.Done >= ev.Total { // what is left is the mechanisms' work
+				b.read.Store(true)
+				b.endDraw()
+			}
 		}
 	case "release-start":
-		b.making.Store("  " + shortened(ev.Release))
+		b.working[ev.Release] = b.progress.New(0, mpb.SpinnerStyle(), mpb.BarRemoveOnComplete(), mpb.BarWidth(3), mpb.BarPriority(2),
+			mpb.PrependDecorators(decor.Name(shortened(ev.Release), decor.WCSyncSpaceR)),
+			mpb.AppendDecorators(decor.Name(b.mechanisms[ev.Release]+", "), decor.Any(b.doing), decor.Elapsed(decor.ET_STYLE_GO)))
 	case "release-done":
 		b.releases.Increment()
+		b.done(ev.Release)
 	}
 }
 
-// doing names the release that is being made.
+// doing says what the mechanisms do.
 func (b *bars) doing(decor.Statistics) string {
-	text, _ := b.making.Load().(string)
-	return text
+	if b.read.Load() {
+		return "computing "
+	}
+	return "reading rows "
+}
+
+func (b *bars) done(release string) {
+	if bar := b.working[release]; bar != nil {
+		bar.SetTotal(-1, true)
+		delete(b.working, release)
+	}
 }
 
 // share is how much of a bar is done; without a total nothing is known.
@@ -143,6 +168,9 @@ func (b *bars) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.endDraw()
+	for release := range b.working {
+		b.done(release)
+	}
 	if b.releases != nil {
 		b.releases.Abort(false)
 	}

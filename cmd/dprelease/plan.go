@@ -25,14 +25,16 @@ is worth it. It never opens the table.
 With --sweep it plans one release at many rates, sample sizes or epsilons, adds
 the sampling error that follows from what the job assumes about its columns
 (assume), finds the best point, and says whether sampling helps. --solve finds
-the smallest epsilon, or sample, that reaches an accuracy: rse (relative standard
-error), se or rmse (the same), or noise. --compare puts designs side by side at equal (ε, δ).
+the smallest epsilon, rho, sample (n, rate) or budget of the job (--over) that reaches
+an accuracy: rse (relative standard error), moe (margin of error at 95 %), se or rmse
+(the same), noise, or half-kept (of how many units a key is kept one time in two); and
+it recommends a design. --compare puts designs side by side at equal (ε, δ).
 Where the noise depends on the data it is simulated under the assumptions.`,
 		Example: `  dprelease plan job.yaml
   dprelease plan --json job.yaml | jq .guarantee
   dprelease plan job.yaml --sweep rate --plot rate.svg
   dprelease plan job.yaml --solve 'rse<2%'
-  dprelease plan job.yaml --solve 'se<5' --over n
+  dprelease plan job.yaml --solve 'moe<1%' --over n
   dprelease plan job.yaml --compare --html designs.html`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: jobFiles,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -56,8 +58,8 @@ Where the noise depends on the data it is simulated under the assumptions.`,
 	e.verboseFlag(c)
 	f := c.Flags()
 	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")
-	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'se<5', 'rmse<5' or 'noise<1'")
-	f.StringVar(&s.over, "over", "epsilon", "with --solve: what to find, epsilon or n")
+	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'moe<1%', 'se<5', 'noise<1' or 'half-kept<50'")
+	f.StringVar(&s.over, "over", "epsilon", "with --solve: what to find, epsilon, rho, n, rate or budget")
 	f.BoolVar(&s.compare, "compare", false, "compare designs at equal (ε, δ)")
 	f.Int64Var(&s.size, "size", 0, "with --compare: the size of the samples (default: the job's, or a tenth)")
 	f.Int64Var(&s.units, "units", 0, "with --compare: how many hypothetical strata or units (default: the public frame's, or 20)")

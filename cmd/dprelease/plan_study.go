@@ -13,7 +13,6 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/planner"
-	"github.com/dprelease/dprelease/report"
 )
 
 // study is one question to the planner, as the flags of plan put it.
@@ -54,16 +53,10 @@ type drawn interface {
 // study asks the planner. Nothing of it opens the table.
 func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 	progress, stop := e.progress()
-	o := e.options()
+	price, done := pipeline.Pricer(ctx, j, e.options())
+	defer done()
 	settings := planner.Settings{
-		Price: func(ctx context.Context, j *job.Job) (report.Report, error) {
-			p, err := pipeline.Price(ctx, j, o)
-			if err != nil {
-				return report.Report{}, err
-			}
-			return p.Report(), nil
-		},
-		Design: pipeline.Design, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
+		Price: price, Design: pipeline.Design, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
 	}
 	r, err := s.ask(ctx, j, settings)
 	stop()

@@ -109,7 +109,8 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.man(), e.mechanism())
+	e.complete(root)
 	return root
 }
 

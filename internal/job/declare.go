@@ -86,6 +86,8 @@ func release() kind[Release] {
 			"How the values of a group column without a domain are found: by a private selection. docs/keys.md says which values appear"),
 		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
 			"Blanks the groups whose noisy number of units is small. It looks at nothing that is not released, so it costs nothing"),
+		key("interval", amount(span{lo: "90", hi: "99.9"}), func(r *Release) **big.Rat { return &r.Interval },
+			"The level, in per cent, of a confidence interval for each value in the population: noise and draw together, paid by the same guarantee. The result gets the columns interval_low and interval_high", example("95")),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
 			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },

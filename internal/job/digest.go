@@ -117,6 +117,7 @@ func (j *Job) canonical() canon {
 		if k := r.Keys; k != nil {
 			c["keys"] = canon{"epsilon": exact(k.Guarantee.Epsilon), "delta": exact(k.Guarantee.Delta), "at_most": k.AtMost, "from": k.From}
 		}
+		c.set("interval", exact(r.Interval), r.Interval != nil)
 		if s := r.Suppress; s != nil {
 			c["suppress"] = canon{"below": exact(s.Below), "column": s.Column}
 		}

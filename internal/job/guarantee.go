@@ -136,6 +136,29 @@ func (g *Guarantee) translate(rel privacy.Relation) error {
 	return fmt.Errorf("stands for no ε at this δ")
 }
 
+// InRho is a guarantee in ρ, with the ε that it stands for at δ.
+func InRho(rho, delta *big.Rat, rel privacy.Relation) (Guarantee, error) {
+	g := Guarantee{Rho: rho, Delta: delta}
+	if delta == nil || delta.Sign() == 0 {
+		g.Delta = shownDelta
+	}
+	return g, g.translate(rel)
+}
+
+// ParseGuarantee reads a guarantee as a report writes it: ε and δ, or a ρ at a δ.
+func ParseGuarantee(epsilon, delta, rho string, at *big.Rat, rel privacy.Relation) (g Guarantee, err error) {
+	if rho != "" {
+		if g.Rho, err = ParseAmount(rho); err == nil {
+			g, err = InRho(g.Rho, at, rel)
+		}
+		return g, err
+	}
+	if g.Epsilon, err = ParseAmount(epsilon); err == nil {
+		g.Delta, err = ParseAmount(delta)
+	}
+	return g, err
+}
+
 // canonical is what a job asks for: an ε that ρ stands for is an answer, not a question.
 func (g Guarantee) canonical() canon {
 	if g.Rho != nil {

@@ -190,14 +190,16 @@ type Budget struct {
 
 // Release is one thing to publish.
 type Release struct {
-	Name      string
-	From      string     // a sample's name, or Table
-	Where     Expression // a condition on a row
-	Having    Expression // a condition on the folded values of a unit
-	By        []string
-	Other     string // what the cell of rows in no other cell is called, "" where there is none
-	Keys      *Keys  // how the values of a group column are found, nil where all are listed
-	Suppress  *Suppress
+	Name     string
+	From     string     // a sample's name, or Table
+	Where    Expression // a condition on a row
+	Having   Expression // a condition on the folded values of a unit
+	By       []string
+	Other    string // what the cell of rows in no other cell is called, "" where there is none
+	Keys     *Keys  // how the values of a group column are found, nil where all are listed
+	Suppress *Suppress
+	// Interval is the level, of 100, of an interval for the population's value; nil for none.
+	Interval  *big.Rat
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage

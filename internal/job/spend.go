@@ -137,11 +137,8 @@ func (j *Job) Divide(whole Guarantee, parts []*big.Rat) (*Job, error) {
 		if whole.Rho == nil {
 			g.Epsilon = part(whole.Epsilon, parts[at], sum)
 		} else {
-			g.Rho = part(whole.Rho, parts[at], sum)
-			if g.Delta.Sign() == 0 {
-				g.Delta = shownDelta
-			}
-			if err := g.translate(j.Dataset.Relation); err != nil {
+			var err error
+			if g, err = InRho(part(whole.Rho, parts[at], sum), g.Delta, j.Dataset.Relation); err != nil {
 				return nil, err
 			}
 		}

@@ -213,7 +213,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
 			Sandbox: r.Mech.Confined(), Result: resultOf(builtin, about),
 		},
-		Params: r.Job.Params, Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
+		Params: r.Job.Params, Interval: job.FormatAmount(r.Job.Interval), Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
 		Positions: report.NewPositions(event, g.Delta),
 	}
 	if asked, cost, err := r.Rho(d, j.Dataset.Relation); err != nil {
@@ -229,9 +229,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		entry.Suppress = &report.Suppress{Below: job.Up(s.Below), Column: r.SuppressBy()}
 	}
 	for _, e := range r.Plan.Errors {
-		one := expectedError(j, d, e)
-		one.Size = r.Size(j, d, e)
-		entry.Expected = append(entry.Expected, one)
+		entry.Expected = append(entry.Expected, likely(j, d, r, e, expectedError(j, d, e)))
 	}
 	rate := 0.0
 	if s := plan.Sampling(d.Design); s != nil {

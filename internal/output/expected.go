@@ -36,6 +36,23 @@ func expectedError(j *job.Job, d *plan.Draw, e sdk.ExpectedError) report.Expecte
 	return out
 }
 
+// likely adds what the planner asks: the value to expect, and how far drawing a sample moves
+// a value of one of several groups over which the rows are spread evenly.
+func likely(j *job.Job, d *plan.Draw, r *plan.Release, e sdk.ExpectedError, out report.ExpectedError) report.ExpectedError {
+	if size, expect := r.Size(j, d, e); expect {
+		out.Size = size
+	}
+	if e.Linear == nil || out.Sampling == nil || out.Sampling.BoundSD == nil {
+		return out
+	}
+	if m := r.Even(j, e.Linear); m != nil {
+		if sd, err := deviation(j, d.Design, e.Linear, m); err == nil {
+			out.Sampling.EvenSD = sd
+		}
+	}
+	return out
+}
+
 // samplingOf is what drawing from a table by a design adds to the error e. The error
 // says why that is not public.
 func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sampling, error) {

@@ -221,6 +221,10 @@ func planProblems(j *job.Job, r *Release, err error) job.Problems {
 	if errors.As(err, &blank) {
 		return job.Problems{j.Problem(r.path()+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
 	}
+	var interval intervalError
+	if errors.As(err, &interval) {
+		return job.Problems{j.Problem(r.path()+".interval", interval.message, interval.hint)}
+	}
 	if !errors.As(err, &at) {
 		return job.Problems{j.Problem(r.path()+".params", err.Error(), "")}
 	}

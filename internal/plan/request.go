@@ -60,13 +60,14 @@ func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
 		out.cells.Column = out.cells.name(j)
 		out.public.Columns = append(slices.DeleteFunc(out.public.Columns, func(c sdk.Column) bool { return c.Name == out.cells.Column }),
 			sdk.Column{Name: out.cells.Column, Type: sdk.Category, Domain: out.cells.Labels(), Missing: out.cells.missing(filtered), Immutable: !filtered && out.cells.fixed(j, d)})
-		out.params, err = withBy(r.Job.Params, out.cells.Column)
-		return out, err
+		if out.params, err = with(r.Job.Params, "by", out.cells.Column); err != nil {
+			return out, err
+		}
 	case len(r.Job.By) > 0:
 		out.cells, out.apart = NewCells(j, &r.Job, r.values), true
 		out.ofOneGroup()
 	}
-	return out, nil
+	return out, out.addInterval(j, d, r)
 }
 
 // ofOneGroup is what is public about the rows of one group: their number is not.
@@ -107,7 +108,8 @@ func byOf(raw json.RawMessage) (bool, error) {
 	return has, nil
 }
 
-func withBy(raw json.RawMessage, column string) (json.RawMessage, error) {
+// with is parameters with one more.
+func with(raw json.RawMessage, key string, value any) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, err
@@ -115,10 +117,10 @@ func withBy(raw json.RawMessage, column string) (json.RawMessage, error) {
 	if all == nil {
 		all = map[string]json.RawMessage{}
 	}
-	name, err := json.Marshal(column)
+	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
 	}
-	all["by"] = name
+	all[key] = text
 	return json.Marshal(all)
 }

@@ -35,20 +35,38 @@ func summed(rows int64, d samplers.Design, l *sdk.Linear) float64 {
 // (column.assume), else the span that the bounds allow. Where the release has a row for
 // each of several groups, the table's rows are taken to be spread evenly over them. It is 0
 // where the value is not linear. Where the number of rows is secret, it is that for
-// dataset.at_least rows, or for one.
-func (r *Release) Size(j *job.Job, d *Draw, e sdk.ExpectedError) float64 {
+// dataset.at_least rows, or for one. A size that is no mere span is one to expect.
+func (r *Release) Size(j *job.Job, d *Draw, e sdk.ExpectedError) (size float64, expect bool) {
 	if e.Linear == nil {
-		return 0
+		return 0, false
 	}
-	rows := max(j.Dataset.Size, j.Dataset.AtLeast, 1)
-	size := Span(rows, d.Design, e.Linear)
-	if mean := assumedMean(j, r.sums(e.Linear)); mean != 0 {
+	public := max(j.Dataset.Size, j.Dataset.AtLeast)
+	rows, sums := max(public, 1), r.sums(e.Linear)
+	size = Span(rows, d.Design, e.Linear)
+	mean, _ := assumed(j, sums)
+	if mean != 0 {
 		size = summed(rows, d.Design, e.Linear) * math.Abs(mean)
 	}
 	if e.Linear.Column == "" {
 		size /= float64(r.cells())
 	}
-	return size
+	return size, public > 0 && (sums == "" || mean != 0)
+}
+
+// Even are the moments of what a row adds to one of several groups over which the rows are
+// spread evenly, nil where nothing is assumed of a column that is added up.
+func (r *Release) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
+	if l.Column != "" || j.Dataset.Cap != nil {
+		return nil
+	}
+	mean, sd := l.High, 0.0
+	if sums := r.sums(l); sums != "" {
+		if mean, sd = assumed(j, sums); sd == 0 {
+			return nil
+		}
+	}
+	p := 1 / float64(r.cells())
+	return &samplers.Moments{Mean: p * mean, SD: math.Sqrt(p*(sd*sd+mean*mean) - p*p*mean*mean), KnownMean: true}
 }
 
 // sums is the column whose values a linear value adds up, "" where it counts.
@@ -69,15 +87,20 @@ func (r *Release) sums(l *sdk.Linear) string {
 	return ""
 }
 
-// assumedMean is the mean that the job assumes of a column, 0 where it assumes none.
-func assumedMean(j *job.Job, column string) float64 {
+// assumed are the mean and the standard deviation that the job assumes of a column, 0 where
+// it assumes none.
+func assumed(j *job.Job, column string) (mean, sd float64) {
 	for _, c := range j.Dataset.Columns {
-		if c.Name == column && c.Assume != nil && c.Assume.Mean != nil {
-			mean, _ := c.Assume.Mean.Float64()
-			return mean
+		if c.Name == column && c.Assume != nil {
+			if c.Assume.Mean != nil {
+				mean, _ = c.Assume.Mean.Float64()
+			}
+			if c.Assume.SD != nil {
+				sd, _ = c.Assume.SD.Float64()
+			}
 		}
 	}
-	return 0
+	return mean, sd
 }
 
 // cells is the number of rows of the result.

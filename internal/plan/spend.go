@@ -174,7 +174,7 @@ func (p *Plan) relative(r *Release) (float64, bool) {
 		if e.NoiseSD == 0 {
 			continue
 		}
-		size := r.Size(p.Job, d, e)
+		size, _ := r.Size(p.Job, d, e)
 		if size == 0 {
 			return 0, false
 		}

@@ -45,6 +45,9 @@ func newCelled(c *plan.Cells, s *sample) *celled {
 
 // of is the cell of each row, -1 where the row does not count.
 func (c *celled) of(rows int, ready []sdk.Values, mask []byte) []int32 {
+	if len(c.by) == 1 && c.other < 0 && mask == nil {
+		return ready[c.by[0]].Codes // as they are: nobody writes to them
+	}
 	if cap(c.codes) < rows {
 		c.codes = make([]int32, rows)
 	}

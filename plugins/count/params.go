@@ -18,6 +18,7 @@ const schema = `{
               "description": "one or more category columns with public domains; the cells are all their combinations. Without it, one total"},
     "sum":   {"type": "string", "description": "a numeric column to sum up instead of counting records"},
     "noise": {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"},
+` + linear.IntervalSchema + `,
     "consistent": {"type": "boolean", "default": true,
               "description": "also release counts that are non-negative and add up to the public size, computed from the noisy ones"}
   }
@@ -28,10 +29,12 @@ type params struct {
 	Sum        string    `json:"sum"`
 	Noise      string    `json:"noise"`
 	Consistent *bool     `json:"consistent"`
+
+	Interval *linear.Interval `json:"interval"`
 }
 
 // own are the names of the released columns beside the groups.
-var own = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent"}
+var own = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent", linear.LowField, linear.HighField}
 
 // shape is the public layout of a release.
 type shape struct {

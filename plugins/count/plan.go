@@ -31,9 +31,10 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 // layout follows from public facts alone; Release derives it again.
 type layout struct {
 	*shape
-	public  sdk.Public
-	weights linear.Weights
-	lattice linear.Lattice
+	public   sdk.Public
+	weights  linear.Weights
+	lattice  linear.Lattice
+	additive *linear.Additive
 }
 
 func form(req sdk.PlanRequest) (*linear.Form, error) {
@@ -41,9 +42,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := linear.Query{Values: l.values(), Reach: l.reach(), Add: l.add}
 	return &linear.Form{
-		Cells: l.cells, Noise: l.Noise, Queries: []linear.Query{q},
+		Cells: l.cells, Noise: l.Noise, Queries: []linear.Query{l.additive.Query},
 		Output: l.output(), Errors: l.expected, Finish: l.result,
 	}, nil
 }
@@ -60,7 +60,16 @@ func newQuery(req sdk.PlanRequest) (*layout, error) {
 	}
 	l := &layout{shape: s, public: req.Public, weights: w}
 	l.lattice = linear.NewLattice(0, l.step(req.Target.Epsilon), w.Least, w.Most)
-	return l, nil
+	if err := l.Interval.Check(req.Public, l.cells, true, l.values()...); err != nil {
+		return nil, err
+	}
+	// A row adds one to its cell, or its value.
+	low, high, column := 1.0, 1.0, (*sdk.Column)(nil)
+	if l.Sum != "" {
+		low, high, column = l.sum.Lower, l.sum.Upper, &l.sum
+	}
+	l.additive, err = linear.NewAdditive(l.lattice, low, high, column, l.cells, req, l.Interval, l.Noise)
+	return l, err
 }
 
 // step takes whole numbers as the lattice of unweighted counts, and for sums and weighted
@@ -80,24 +89,6 @@ func (l *layout) step(epsilon float64) float64 {
 		moves = high - low
 	}
 	return linear.Step(most, moves/epsilon, linear.MostRows(l.public))
-}
-
-// reach is what one row adds to its cell: one, or its value.
-func (l *layout) reach() linear.Reach {
-	low, high := 1.0, 1.0
-	if l.Sum != "" {
-		low, high = l.sum.Lower, l.sum.Upper
-	}
-	return linear.Scalar(l.lattice.Ends(low, high))
-}
-
-// add adds one batch to the cells.
-func (l *layout) add(b linear.Block, cells []int64) {
-	if l.Sum != "" {
-		l.lattice.Add(b, 0, cells)
-		return
-	}
-	l.lattice.Count(b, cells)
 }
 
 func (l *layout) unit() float64 { return l.lattice.Step * l.weights.Scale }

@@ -16,8 +16,13 @@ func (l *layout) output() []sdk.Field {
 	fields := []sdk.Field{
 		{Name: "estimate", Type: sdk.Float64, Granularity: l.unit(), Doc: what + ", scaled to the population"},
 		{Name: "noise_sd", Type: sdk.Float64, Doc: "standard deviation of the noise in the estimate"},
-		{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the noise alone"},
-		{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the noise alone"},
+	}
+	if l.Interval != nil {
+		fields = l.Interval.With(fields)
+	} else {
+		fields = append(fields,
+			sdk.Field{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the noise alone"},
+			sdk.Field{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the noise alone"})
 	}
 	if l.adjusts() {
 		fields = append(fields, sdk.Field{Name: "consistent", Type: sdk.Float64,
@@ -44,12 +49,18 @@ func (l *layout) result(sums [][]int64, noises []linear.Noise) []sdk.ResultColum
 	estimate, sd := make([]float64, n), make([]float64, n)
 	low, high := make([]float64, n), make([]float64, n)
 	tail := noises[0].Tail(0.05)
-	for i, c := range sums[0] {
-		estimate[i] = unit * float64(c)
+	ends := []string{"noise_low", "noise_high"}
+	for i := range n {
+		c := sums[0][i*l.additive.Reach.Parts:][:l.additive.Reach.Parts]
+		estimate[i] = unit * float64(c[0])
 		sd[i], low[i], high[i] = unit*noises[0].SD, estimate[i]-unit*tail, estimate[i]+unit*tail
+		if l.Interval != nil {
+			low[i], high[i] = l.additive.Interval(c, noises[0], 0, l.weights.Scale)
+			ends = []string{linear.LowField, linear.HighField}
+		}
 	}
 	out := []sdk.ResultColumn{
-		{Name: "estimate", Float64: estimate}, {Name: "noise_sd", Float64: sd}, {Name: "noise_low", Float64: low}, {Name: "noise_high", Float64: high},
+		{Name: "estimate", Float64: estimate}, {Name: "noise_sd", Float64: sd}, {Name: ends[0], Float64: low}, {Name: ends[1], Float64: high},
 	}
 	if l.adjusts() {
 		out = append(out, sdk.ResultColumn{Name: "consistent", Float64: consistent(estimate, l.total())})

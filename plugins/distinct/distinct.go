@@ -3,6 +3,7 @@ package distinct
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -31,28 +32,44 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err
 	}
-	cells, noise, err := p.Read(req.Public, linear.Fields("", 0))
+	cells, noise, err := p.Read(req.Public, p.Interval.With(linear.Fields("", 0)))
 	if err != nil {
 		return nil, err
 	}
-	units := cells.Units(req.Public)
+	rows := cells.Units(req.Public)
 	switch {
-	case units.Rows > 1:
+	case rows.Rows > 1:
 		return nil, errors.New("a unit with several rows would count several times: cap each unit at one row (cap: {rows: 1}), or fold it")
-	case req.Public.Population > 0 && !units.Leaves && !units.Switches:
+	case req.Public.Population > 0 && !rows.Leaves && !rows.Switches:
 		return nil, errors.New("the number of units is public under replace-one: a neighbour changes neither it nor their groups")
 	}
 	n, err := linear.NewCounts(req, 1)
 	if err != nil {
 		return nil, err
 	}
-	fields := linear.Fields("the number of units in the population", n.Unit())
+	if err := p.Interval.Check(req.Public, cells, true); err != nil {
+		return nil, err
+	}
+	units, err := linear.NewAdditive(n.Lattice, 1, 1, nil, cells, req, p.Interval, noise)
+	if err != nil {
+		return nil, err
+	}
+	fields := p.Interval.With(linear.Fields("the number of units in the population", n.Unit()))
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: fields,
-		Queries: []linear.Query{{Reach: n.One(), Add: n.Lattice.Count}},
+		Queries: []linear.Query{units.Query},
 		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each number") },
 		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
-			return linear.Results(fields, n.Estimates(sums[0], noise[0]))
+			var rows [][]float64
+			for s := range slices.Chunk(sums[0], units.Reach.Parts) {
+				row := n.Estimates(s[:1], noise[0])[0]
+				if p.Interval != nil {
+					low, high := units.Interval(s, noise[0], 0, n.Scale())
+					row = append(row, low, high)
+				}
+				rows = append(rows, row)
+			}
+			return linear.Results(fields, rows)
 		},
 	}, nil
 }

@@ -55,7 +55,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, noise, err := p.Read(req.Public, fields(0))
+	cells, noise, err := p.Read(req.Public, p.Interval.With(fields(0)))
 	if err != nil {
 		return nil, err
 	}
@@ -63,13 +63,19 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	output := fields(n.Unit())
+	if err := p.Interval.Check(req.Public, cells, true, c); err != nil {
+		return nil, err
+	}
+	output := p.Interval.With(fields(n.Unit()))
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
 		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: n.OneOf(b.n()), Add: func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }}},
 		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") },
 		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
 			rows := n.Estimates(sums[0], noise[0])
+			if p.Interval != nil {
+				n.Intervals(rows, sums[0], noise[0], p.Interval)
+			}
 			for i, r := range rows {
 				at := i % b.n()
 				rows[i] = append([]float64{b.edges[at], b.edges[at+1]}, r...)

@@ -16,10 +16,13 @@ type Average struct {
 	Column sdk.Column
 	// Divisor is the public constant T of a centred sum, or 0 for a ratio of two sums.
 	Divisor float64
-	// Number makes the numbers of the rows; nil takes the column as it is. It may reuse what
-	// it returns.
-	Number func(Block) []float64
 
+	// number makes the numbers of the rows, 0 or 1; nil takes the column as it is. It may
+	// reuse what it returns.
+	number    func(Block) []float64
+	interval  *Interval
+	additive  *Additive // a centred sum with an interval
+	moments   *Moments  // a ratio with an interval
 	lattice   Lattice
 	maxWeight float64
 	high      int64 // what a row of the largest weight adds to A + B
@@ -27,17 +30,31 @@ type Average struct {
 }
 
 // NewAverage chooses the estimator and the lattice of one number between the bounds of c,
-// for a query that spends so much epsilon. Divisor is what Divisor says.
+// for a query that spends so much epsilon. Divisor is what Divisor says. Number, where given,
+// makes numbers of 0 and 1 of the rows. The interval is nil where none is asked for.
 //
 //   - Centred, where the divisor is public: c + Σw(y−c)/T, c the middle of the range.
 //   - Beside: a centred sum and a count, where replaced rows keep to the one cell (P24).
 //   - Ratio: L + (U−L)·A/(A+B) with A = Σw(y−L), B = Σw(U−y).
-func NewAverage(c sdk.Column, divisor float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string) (*Average, error) {
+//   - With an interval a ratio is one of Moments.
+func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string, iv *Interval) (*Average, error) {
 	w, known := WeightsOf(req.Public.Design)
 	if !known && !req.Public.Design.EqualWeights {
-		return nil, fmt.Errorf("the design's largest weight is not known")
+		return nil, errWeight
 	}
-	q := &Average{Column: c, Divisor: divisor, maxWeight: w.Most}
+	if err := iv.Check(req.Public, cells, false, c); err != nil {
+		return nil, err
+	}
+	q := &Average{Column: c, Divisor: divisor, number: number, interval: iv, maxWeight: w.Most}
+	if iv != nil && divisor == 0 {
+		req.Target.Epsilon = epsilon
+		m, err := NewMoments(c, 1, number, cells, req, iv)
+		if err != nil {
+			return nil, err
+		}
+		q.Query, q.moments = m.Query, m
+		return q, nil
+	}
 	width, u := w.Most*(c.Upper-c.Lower), cells.Units(req.Public, c)
 	scale := width * float64(u.Groups) * float64(u.Rows) / epsilon
 	if divisor == 0 {
@@ -60,6 +77,13 @@ func NewAverage(c sdk.Column, divisor float64, cells Cells, req sdk.PlanRequest,
 	switch {
 	case divisor > 0:
 		q.Reach, q.Add = Scalar(low, high), q.addCentred
+		if iv != nil {
+			a, err := NewAdditive(q.lattice, c.Lower, c.Upper, &c, cells, req, iv, noise)
+			if err != nil {
+				return nil, err
+			}
+			q.additive, q.Values, q.Reach = a, a.Values, a.Reach
+		}
 	case beside:
 		half := max(-low, high)
 		if q.one = half; noise == Gaussian { // 2h = √(h² + 1)
@@ -75,15 +99,19 @@ func NewAverage(c sdk.Column, divisor float64, cells Cells, req sdk.PlanRequest,
 
 // numbers are the numbers of the rows of a block.
 func (q *Average) numbers(b Block) []float64 {
-	if q.Number != nil {
-		return q.Number(b)
+	if q.number != nil {
+		return q.number(b)
 	}
 	return b.Columns[0].Float64
 }
 
 // addCentred adds y − c.
 func (q *Average) addCentred(b Block, sums []int64) {
-	b.Columns = []sdk.Values{{Float64: q.numbers(b)}}
+	b.Columns = append([]sdk.Values{{Float64: q.numbers(b)}}, b.Columns[1:]...)
+	if q.additive != nil {
+		q.additive.Add(b, sums)
+		return
+	}
 	q.lattice.Add(b, 0, sums)
 }
 
@@ -133,6 +161,9 @@ func (q *Average) Unit() float64 { return q.lattice.Step / q.Divisor }
 // PerValue is the standard deviation of the noise in a mean, in the first order and at
 // most, times the number of values.
 func (q *Average) PerValue(n Noise) float64 {
+	if q.moments != nil {
+		return (q.Column.Upper - q.Column.Lower) * q.moments.NoiseOf(n, 0, 1) // the longest of t − μ
+	}
 	if q.one > 0 {
 		half := (q.Column.Upper - q.Column.Lower) / 2
 		return n.SD * math.Hypot(q.lattice.Step, half/float64(q.one))
@@ -141,15 +172,32 @@ func (q *Average) PerValue(n Noise) float64 {
 }
 
 // Estimate is a released mean: the standard deviation of its noise, an interval that holds
-// the value without noise in 95 of 100 cases, and the noisy number of values, 0 where a
-// public number takes its place.
+// the value without noise in 95 of 100 cases, or the interval for the population's value
+// where one is asked for, and the noisy number of values, 0 where a public number takes its
+// place.
 type Estimate struct{ Value, SD, Low, High, Count float64 }
+
+// Row is an estimate in the order of fields.
+func (e Estimate) Row(fields []sdk.Field) []float64 {
+	values := map[string]float64{EstimateField: e.Value, SDField: e.SD, "count": e.Count, LowField: e.Low, HighField: e.High}
+	var row []float64
+	for _, f := range fields {
+		row = append(row, values[f.Name])
+	}
+	return row
+}
 
 // Estimate is the mean in a cell, from its noisy sums.
 func (q *Average) Estimate(sums []int64, n Noise) Estimate {
 	switch {
+	case q.moments != nil:
+		return q.moments.Mean(sums, n)
 	case q.Divisor > 0:
-		return q.centred(sums[0], n)
+		e := q.centred(sums[0], n)
+		if q.additive != nil {
+			e.Low, e.High = q.additive.Interval(sums, n, q.lattice.Centre, 1/q.Divisor)
+		}
+		return e
 	case q.one > 0:
 		return q.besides(sums[0], sums[1], n)
 	}

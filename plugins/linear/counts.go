@@ -26,9 +26,6 @@ func NewCounts(req sdk.PlanRequest, rows int64) (Counts, error) {
 	return Counts{Lattice: NewLattice(0, step, w.Least, w.Most), scale: w.Scale, rows: rows}, nil
 }
 
-// One is the reach of a row that always counts in its cell.
-func (c Counts) One() Reach { return Scalar(c.Lattice.Ends(1, 1)) }
-
 // OneOf is the reach of a row that counts in at most one of so many parts.
 func (c Counts) OneOf(parts int) Reach {
 	return Simplex(parts, 1, c.Lattice.Value(1, c.Lattice.Most))
@@ -43,6 +40,24 @@ func (c Counts) Expected(n Noise, note string) []sdk.ExpectedError {
 		Field: EstimateField, NoiseSD: c.Unit() * n.SD, Half95: c.Unit() * n.Tail(0.05), Note: note,
 		Linear: &sdk.Linear{Low: 0, High: float64(c.rows), Scale: c.scale},
 	}}
+}
+
+// Scale is what a count is multiplied by to stand for the population.
+func (c Counts) Scale() float64 { return c.scale }
+
+// Intervals adds an interval to each of the rows of Estimates. Where rows have weights or the
+// draw has strata it is wider than it needs to be: a row's w(w − 1) is put at the largest
+// weight, and strata are taken to be alike.
+func (c Counts) Intervals(rows [][]float64, sums []int64, n Noise, iv *Interval) {
+	rough := *iv
+	if rough.Weighted {
+		rough.Square *= c.Lattice.Most - 1
+	}
+	a := Additive{lattice: c.Lattice, interval: &rough, zeroOne: iv.sampled()}
+	for i := range rows {
+		low, high := a.Interval(sums[i:i+1], n, 0, c.scale)
+		rows[i] = append(rows[i], low, high)
+	}
 }
 
 // Estimates are the counts with the standard deviation of their noise.

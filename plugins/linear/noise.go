@@ -45,6 +45,11 @@ func noiseOf(e privacy.Event) Noise {
 	return Noise{}
 }
 
+func (n Noise) isLaplace() bool {
+	_, ok := n.Event.(privacy.DiscreteLaplace)
+	return ok
+}
+
 // Tail is the smallest whole number that the magnitude of the noise exceeds with at most
 // this probability. For discrete Laplace noise, P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
 func (n Noise) Tail(probability float64) float64 {

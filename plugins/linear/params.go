@@ -4,8 +4,9 @@ import "github.com/dprelease/dprelease/plugins/sdk"
 
 // Common are the parameters that linear mechanisms share.
 type Common struct {
-	By    sdk.Names `json:"by"`
-	Noise string    `json:"noise"`
+	By       sdk.Names `json:"by"`
+	Noise    string    `json:"noise"`
+	Interval *Interval `json:"interval"`
 }
 
 // Schema is the JSON Schema of the parameters of a linear mechanism: its own properties,
@@ -20,10 +21,16 @@ func Schema(required, properties string) string {
     "by":    {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8, "uniqueItems": true}],
               "description": "one or more category columns with public domains: a result for each combination"},
     "noise": {"enum": ["auto", "laplace", "gaussian"], "default": "auto",
-              "description": "auto takes the smaller noise that the guarantee allows; gaussian needs a delta"}
+              "description": "auto takes the smaller noise that the guarantee allows; gaussian needs a delta"},
+` + IntervalSchema + `
   }
 }`
 }
+
+// IntervalSchema is the property interval, which the host writes. Its constants are examples,
+// for tests of conformance.
+const IntervalSchema = `    "interval": {"anyOf": [{"const": {"level": 95, "square": 0.9, "mean": 0.1, "rows": 6}}, {"const": {"level": 95, "square": 1, "weighted": true}}, {"type": "object"}],
+                 "description": "written by the host for a release that says interval beside params"}`
 
 // Read looks up the groups of a request and the kind of noise. Fields are the columns of
 // the result beside the groups.

@@ -94,6 +94,55 @@ func Beside(half, one int64) Reach {
 	}
 }
 
+// Squared is the reach of a number next to its square.
+//
+// # Contract
+//
+// A row adds a whole number v with low ≤ v ≤ high to the first part and ⌊v²/d⌋ to the
+// second, where d ≥ max(|low|, |high|).
+func Squared(low, high, d int64) Reach {
+	m := larger(new(big.Int).Abs(whole(low)), new(big.Int).Abs(whole(high)))
+	w, by := new(big.Int).Sub(whole(high), whole(low)), whole(d)
+	top := new(big.Int).Div(times(m, m), by)
+	over := func(a, b *big.Int) *big.Int { // a/b rounded up
+		return new(big.Int).Div(plus(a, new(big.Int).Sub(b, whole(1))), b)
+	}
+	// Two rows whose numbers are x apart move the square by at most x(2m − x)/d.
+	most := func(x *big.Int) *big.Int { return over(times(x, new(big.Int).Sub(times(whole(2), m), x)), by) }
+	l1 := plus(w, most(w))
+	if twice := plus(by, times(whole(2), m)); times(whole(2), w).Cmp(twice) > 0 { // the worst x lies below w
+		l1 = larger(l1, over(times(twice, twice), times(whole(4), by)))
+	}
+	square := plus(times(w, w), times(most(w), most(w)))
+	square = plus(square, plus(times(whole(2), over(times(m, m), by)), whole(1)))
+	return Reach{
+		Parts: 2, Touch: 2,
+		Come: norms(plus(m, top), plus(times(m, m), times(top, top))),
+		Stay: norms(l1, square),
+	}
+}
+
+// Beneath is the reach of the parts of two vectors side by side.
+//
+// # Contract
+//
+// A row adds a vector that keeps to a to the first parts, and one that keeps to b to those
+// behind them.
+func Beneath(a, b Reach) Reach {
+	both := func(x, y Norms) Norms { return norms(plus(x.L1, y.L1), plus(x.Square, y.Square)) }
+	return Reach{Parts: a.Parts + b.Parts, Touch: a.Touch + b.Touch, Come: both(a.Come, b.Come), Stay: both(a.Stay, b.Stay)}
+}
+
+// Single is the reach of a number in one of several parts.
+//
+// # Contract
+//
+// A row adds a whole number v with |v| ≤ most to at most one of the parts.
+func Single(parts int, most int64) Reach {
+	m := whole(most)
+	return Reach{Parts: parts, Touch: 1, Come: norms(m, times(m, m)), Stay: norms(times(whole(2), m), times(whole(4), times(m, m)))}
+}
+
 // swap bounds the difference of the vectors of two rows, one of which may be missing.
 func (r Reach) swap() Norms {
 	return norms(larger(r.Stay.L1, r.Come.L1), larger(r.Stay.Square, r.Come.Square))

@@ -18,7 +18,8 @@ const schema = `{
     "columns": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000, "uniqueItems": true,
                 "description": "several numeric columns; the budget is shared equally"},
     "by":      {"type": "string", "description": "a category column with a public domain: one mean a group"},
-    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"}
+    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"},
+` + linear.IntervalSchema + `
   },
   "oneOf": [{"required": ["column"]}, {"required": ["columns"]}]
 }`
@@ -28,6 +29,8 @@ type params struct {
 	Columns []string `json:"columns"`
 	By      string   `json:"by"`
 	Noise   string   `json:"noise"`
+
+	Interval *linear.Interval `json:"interval"`
 }
 
 func parseParams(raw json.RawMessage) (params, error) {

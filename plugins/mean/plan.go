@@ -67,7 +67,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if p.By != "" {
 		by = []string{p.By}
 	}
-	if l.cells, err = linear.NewCells(req.Public, by); err != nil {
+	if l.cells, err = linear.NewCells(req.Public, by, linear.Names(linear.IntervalFields(p.Interval))...); err != nil {
 		return nil, err
 	}
 	// Where one of the columns may lack values, all are ratios: one table has one shape.
@@ -84,7 +84,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 		return nil, fmt.Errorf("guarantee: epsilon must be positive")
 	}
 	for _, c := range columns {
-		q, err := linear.NewAverage(c, divisor, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise)
+		q, err := linear.NewAverage(c, divisor, nil, l.cells, req, req.Target.Epsilon/float64(len(columns)), p.Noise, p.Interval)
 		if err != nil {
 			return nil, err
 		}

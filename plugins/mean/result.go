@@ -14,9 +14,15 @@ func (l *layout) output() []sdk.Field {
 	fields = append(fields,
 		sdk.Field{Name: "estimate", Type: sdk.Float64, Doc: "the mean, with noise"},
 		sdk.Field{Name: "noise_sd", Type: sdk.Float64, Doc: "standard deviation of the noise in the estimate"},
-		sdk.Field{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the noise alone"},
-		sdk.Field{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the noise alone"},
 	)
+	if l.params.Interval != nil {
+		fields = l.params.Interval.With(fields)
+	} else {
+		fields = append(fields,
+			sdk.Field{Name: "noise_low", Type: sdk.Float64, Doc: "lower end of the 95 % interval of the noise alone"},
+			sdk.Field{Name: "noise_high", Type: sdk.Float64, Doc: "upper end of the 95 % interval of the noise alone"},
+		)
+	}
 	if l.queries[0].Divisor == 0 {
 		fields = append(fields, sdk.Field{Name: "count", Type: sdk.Float64, Doc: "the number of values, with noise; with design weights it estimates the population's"})
 	}
@@ -43,6 +49,7 @@ func (l *layout) result(sums [][]int64, noises []linear.Noise) sdk.Result {
 	values := map[string]sdk.ResultColumn{
 		"column": {String: column}, "group": {String: group}, "estimate": {Float64: est}, "noise_sd": {Float64: sd},
 		"noise_low": {Float64: low}, "noise_high": {Float64: high}, "count": {Float64: count},
+		linear.LowField: {Float64: low}, linear.HighField: {Float64: high},
 	}
 	var out sdk.Result
 	for _, f := range l.output() {

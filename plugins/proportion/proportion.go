@@ -52,21 +52,21 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	count := linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")
-	cells, noise, err := p.Read(req.Public, linear.Fields("", 0, count))
+	cells, noise, err := p.Read(req.Public, p.Interval.With(linear.Fields("", 0, count)))
 	if err != nil {
 		return nil, err
 	}
 	// The number that is averaged has the missing values of the column.
 	of := sdk.Column{Name: c.Name, Type: c.Type, Domain: c.Domain, Missing: c.Missing, Lower: 0, Upper: 1}
-	share, err := linear.NewAverage(of, linear.Divisor(req.Public, cells, c), cells, req, req.Target.Epsilon, noise)
+	share, err := linear.NewAverage(of, linear.Divisor(req.Public, cells, c), has, cells, req, req.Target.Epsilon, noise, p.Interval)
 	if err != nil {
 		return nil, err
 	}
-	share.Number = has
 	fields := linear.Fields("the share of rows", 0)
 	if share.Divisor == 0 {
 		fields = append(fields, count)
 	}
+	fields = p.Interval.With(fields)
 	return &linear.Form{
 		Cells: cells, Noise: noise, Queries: []linear.Query{share.Query}, Output: fields,
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
@@ -79,7 +79,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 			var rows [][]float64
 			for s := range slices.Chunk(sums[0], share.Reach.Parts) {
 				e := share.Estimate(s, n[0])
-				rows = append(rows, []float64{e.Value, e.SD, e.Count})
+				rows = append(rows, e.Row(fields))
 			}
 			return linear.Results(fields, rows)
 		},

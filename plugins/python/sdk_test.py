@@ -109,9 +109,9 @@ class RowStream(unittest.TestCase):
                 listener.close()
 
     def compare(self, vector, columns, stream):
-        self.assertEqual(rows.numpy is None, bool(os.environ.get("WITHOUT_NUMPY")))
         read = 0
         for batch in stream:
+            self.assertEqual(rows.numpy is None, bool(os.environ.get("WITHOUT_NUMPY")))
             want = vector["batches"][read]
             self.assertEqual(len(batch), len(want))
             for at, column in enumerate(columns):

@@ -38,16 +38,20 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 }
 
 // fields are the columns of the result beside the groups.
-func fields() []sdk.Field {
-	return linear.Fields("the ratio of the sums", 0,
+func fields(iv *linear.Interval) []sdk.Field {
+	return iv.With(linear.Fields("the ratio of the sums", 0,
 		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
-		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's"))
+		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's")))
 }
 
 // quotient is a ratio of two sums.
 type quotient struct {
 	columns  [2]sdk.Column
 	lattices [2]linear.Lattice
+	interval *linear.Interval
+	parts    int // of a cell: the two sums, and for an interval of a sample those of the squares
+	square   float64
+	ranges   [5][2]int64
 }
 
 func form(req sdk.PlanRequest) (*linear.Form, error) {
@@ -68,7 +72,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if q.columns[1].Lower < 0 {
 		return nil, fmt.Errorf("denominator: %q has a negative lower bound; a ratio needs values of at least 0 below the line", p.Denominator)
 	}
-	cells, noise, err := p.Read(req.Public, fields())
+	cells, noise, err := p.Read(req.Public, fields(p.Interval))
 	if err != nil {
 		return nil, err
 	}
@@ -80,21 +84,46 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	// value of largest magnitude 1.
 	u := cells.Units(req.Public, q.columns[:]...)
 	step := linear.Step(w.Most, 2*w.Most*float64(u.Groups)*float64(u.Rows)/req.Target.Epsilon, linear.MostRows(req.Public))
-	var ranges [2][2]int64
+	if err := p.Interval.Check(req.Public, cells, false, q.columns[:]...); err != nil {
+		return nil, err
+	}
+	q.interval = p.Interval
 	for i, c := range q.columns {
 		most := math.Max(math.Abs(c.Lower), math.Abs(c.Upper))
 		if most > 1e150 || most < 1e-150 {
 			return nil, fmt.Errorf("column: the bounds of %q must be of ordinary size", c.Name)
 		}
 		q.lattices[i] = linear.NewLattice(0, step*most, w.Least, w.Most)
-		ranges[i][0], ranges[i][1] = q.lattices[i].Ends(c.Lower, c.Upper)
+		q.ranges[i][0], q.ranges[i][1] = q.lattices[i].Ends(c.Lower, c.Upper)
 	}
+	q.squares(p.Interval)
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: fields(),
-		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(ranges[:]...), Add: q.add}},
+		Cells: cells, Noise: noise, Output: fields(p.Interval),
+		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
 		Finish:  func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn { return q.finish(sums[0], n[0]) },
 	}, nil
+}
+
+// squareShare is how much squares may count beside a value.
+const squareShare = 2
+
+// squares adds the ranges of the products that an interval needs.
+func (q *quotient) squares(iv *linear.Interval) {
+	q.parts = 2
+	if iv == nil || iv.Square == 0 {
+		return
+	}
+	q.parts = 5
+	// Both lattices have as many steps, so x − y is a number of them too.
+	a, b := q.ranges[0], q.ranges[1]
+	d := [2]int64{a[0] - b[1], a[1] - b[0]}
+	q.square = squareShare * float64(max(-a[0], a[1], b[1], 1))
+	product := func(x, y int64) int64 { return int64(math.Ceil(float64(x) * float64(y) / q.square)) }
+	most := max(-d[0], d[1], 0)
+	q.ranges[2] = [2]int64{0, product(most, most)}
+	q.ranges[3] = [2]int64{-product(max(-d[0], 0), b[1]), product(max(d[1], 0), b[1])}
+	q.ranges[4] = [2]int64{0, product(b[1], b[1])}
 }
 
 func (q *quotient) add(b linear.Block, sums []int64) {
@@ -104,12 +133,21 @@ func (q *quotient) add(b linear.Block, sums []int64) {
 		if c < 0 {
 			continue
 		}
-		w := 1.0
+		w, f := 1.0, 1.0
 		if b.Weights != nil {
 			w = q.lattices[0].Weight(b.Weights[i])
+			f = math.Max(0, 1-1/w)
 		}
-		sums[2*c] += q.lattices[0].Value(above[i], w)
-		sums[2*c+1] += q.lattices[1].Value(below[i], w)
+		x, y := q.lattices[0].Value(above[i], w), q.lattices[1].Value(below[i], w)
+		part := sums[q.parts*c : q.parts*(c+1)]
+		part[0] += x
+		part[1] += y
+		if q.parts == 5 {
+			for j, p := range [3][2]int64{{x - y, x - y}, {x - y, y}, {y, y}} {
+				v := int64(f * float64(p[0]) * float64(p[1]) / q.square)
+				part[2+j] += min(max(v, q.ranges[2+j][0]), q.ranges[2+j][1])
+			}
+		}
 	}
 }
 
@@ -128,16 +166,33 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
 	low, high := q.bounds()
 	var rows [][]float64
-	for s := range slices.Chunk(sums, 2) {
+	for s := range slices.Chunk(sums, q.parts) {
 		above, below := q.lattices[0].Step*float64(s[0]), q.lattices[1].Step*float64(s[1])
 		sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
 		by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
 		r := math.Min(math.Max(above/by, low), high)
 		// First-order error of a quotient.
 		sd := math.Hypot(sdAbove, r*sdBelow) / by
-		rows = append(rows, []float64{r, math.Min(sd, high-low), above, below})
+		row := []float64{r, math.Min(sd, high-low), above, below}
+		if q.interval != nil {
+			from, to := q.intervalOf(s, n, r)
+			row = append(row, from, to)
+		}
+		rows = append(rows, row)
 	}
-	return linear.Results(fields(), rows)
+	return linear.Results(fields(q.interval), rows)
+}
+
+// intervalOf is the interval for the ratio in a cell.
+func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) (float64, float64) {
+	low, high := q.bounds()
+	unit := q.lattices[0].Step / q.lattices[1].Step
+	var sums, sds [5]float64
+	for i, step := range []float64{1, 1, q.square, q.square, q.square}[:q.parts] {
+		sums[i], sds[i] = step*float64(s[i]), step*n.SD
+	}
+	low, high = q.interval.Quotient(r/unit, low/unit, high/unit, sums, sds, n)
+	return low * unit, high * unit
 }
 
 // bounds are the ends of the range of the ratio.

@@ -63,8 +63,8 @@ func (b *Batch) Check(columns []Column) error {
 		if len(v.Codes) != b.Rows || v.Float64 != nil || v.Valid != nil {
 			return errBatchShape
 		}
-		for _, code := range v.Codes {
-			if code < -1 || int(code) >= len(c.Domain) {
+		for most, codes := uint32(len(c.Domain)), v.Codes; len(codes) > 0; codes = codes[1:] {
+			if uint32(codes[0]+1) > most { // −1 becomes 0, and what is below it large
 				return errBatchCode
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -42,7 +43,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	cells, noise, err := p.Read(req.Public, linear.Fields("", 0))
+	cells, noise, err := p.Read(req.Public, p.Interval.With(linear.Fields("", 0)))
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +51,17 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if !known {
 		return nil, linear.ErrScale
 	}
+	if err := p.Interval.Check(req.Public, cells, true, c); err != nil {
+		return nil, err
+	}
 	t, err := newTotal(req, c, cells, w)
 	if err != nil {
 		return nil, err
 	}
+	if t.additive, err = linear.NewAdditive(t.lattice, c.Lower, c.Upper, &c, cells, req, p.Interval, noise); err != nil {
+		return nil, err
+	}
+	t.interval, t.fields = p.Interval, p.Interval.With(linear.Fields("", 0))
 	what := "the total of " + c.Name
 	if w.Scale != 1 || w.Most != 1 {
 		what += ", scaled to the population"
@@ -64,8 +72,8 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	}
 	return &linear.Form{
 		Cells: cells, Noise: noise,
-		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: t.reach(), Add: func(b linear.Block, sums []int64) { t.lattice.Add(b, 0, sums) }}},
-		Output:  linear.Fields(what, granularity),
+		Queries: []linear.Query{t.additive.Query},
+		Output:  p.Interval.With(linear.Fields(what, granularity)),
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
 		Finish:  t.finish,
 	}, nil
@@ -75,6 +83,9 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 type total struct {
 	column        sdk.Column
 	lattice       linear.Lattice
+	additive      *linear.Additive
+	interval      *linear.Interval
+	fields        []sdk.Field
 	units         linear.Units
 	offset, scale float64
 }
@@ -97,11 +108,6 @@ func newTotal(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, w linear.We
 	return t, nil
 }
 
-// reach is what one row adds: its value, less the centre.
-func (t *total) reach() linear.Reach {
-	return linear.Scalar(t.lattice.Ends(t.column.Lower, t.column.Upper))
-}
-
 // unit is what a lattice step stands for.
 func (t *total) unit() float64 { return t.lattice.Step * t.scale }
 
@@ -120,8 +126,12 @@ func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
 
 func (t *total) finish(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
 	var rows [][]float64
-	for _, s := range sums[0] {
-		rows = append(rows, []float64{t.offset + t.unit()*float64(s), t.unit() * n[0].SD})
+	for s := range slices.Chunk(sums[0], t.additive.Reach.Parts) {
+		e := linear.Estimate{Value: t.offset + t.unit()*float64(s[0]), SD: t.unit() * n[0].SD}
+		if t.interval != nil {
+			e.Low, e.High = t.additive.Interval(s, n[0], t.offset, t.scale)
+		}
+		rows = append(rows, e.Row(t.fields))
 	}
-	return linear.Results(linear.Fields("", 0), rows)
+	return linear.Results(t.fields, rows)
 }

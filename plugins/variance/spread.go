@@ -9,35 +9,10 @@ import (
 
 // spread is the variance of one column, or its root.
 type spread struct {
-	root    bool
-	column  sdk.Column
-	lattice linear.Lattice
-	rows    float64 // the public number of values, where every sample holds so many, else 0
-}
-
-// add adds (1−t)², 2t(1−t) and t². The three are cut from the whole weight of the row at
-// (1−t)² and at 1−t², so that they are whole, at least 0, and add up to it.
-func (s *spread) add(b linear.Block, sums []int64) {
-	low, inverse := s.column.Lower, 1/(s.column.Upper-s.column.Lower)
-	w, whole := 1.0, s.lattice.Value(1, 1)
-	for i, y := range b.Columns[0].Float64 {
-		c := b.Cell(i)
-		if c < 0 {
-			continue
-		}
-		if b.Weights != nil {
-			w = s.lattice.Weight(b.Weights[i])
-			whole = s.lattice.Value(1, w)
-		}
-		t := min(max((y-low)*inverse, 0), 1)
-		rest := (1 - t) * w
-		second := min(s.lattice.Value(rest, 1+t), whole)
-		first := min(s.lattice.Value(rest, 1-t), second)
-		three := sums[3*c : 3*c+3 : 3*c+3]
-		three[0] += first
-		three[1] += second - first
-		three[2] += whole - second
-	}
+	root     bool
+	column   sdk.Column
+	moments  *linear.Moments
+	interval *linear.Interval
 }
 
 // moments are the number, the mean and the mean square of t, from the three sums.
@@ -46,33 +21,13 @@ func moments(x [3]float64) (n, mean, square float64) {
 	return n, (x[1]/2 + x[2]) / n, x[2] / n
 }
 
-// slope is the standard deviation of the variance of t, for noise of standard deviation 1 in
-// each sum, times the number of values: the length of its gradient.
-func slope(mean, square float64, projected bool) float64 {
-	var g [3]float64
-	for j, t := range [3]float64{0, 0.5, 1} {
-		g[j] = -square - 2*mean*(t-mean)
-	}
-	g[2]++
-	if projected { // the part along (1, 1, 1) is known
-		middle := (g[0] + g[1] + g[2]) / 3
-		for j := range g {
-			g[j] -= middle
-		}
-	}
-	return math.Hypot(math.Hypot(g[0], g[1]), g[2])
-}
-
 // estimate is the released row: the variance or its root, the standard deviation of the
 // noise in it, the mean and the number of values.
 func (s *spread) estimate(sums []int64, n linear.Noise) []float64 {
-	step, width := s.lattice.Step, s.column.Upper-s.column.Lower
-	var x [3]float64
-	for i, v := range sums {
-		x[i] = step * float64(v)
-	}
-	if s.rows > 0 { // the sums add up to a public number: the nearest that do
-		off := (x[0] + x[1] + x[2] - s.rows) / 3
+	width, rows := s.column.Upper-s.column.Lower, s.moments.Rows
+	x := s.moments.Sums(sums)
+	if rows > 0 { // the sums add up to a public number: the nearest that do
+		off := (x[0] + x[1] + x[2] - rows) / 3
 		for i := range x {
 			x[i] -= off
 		}
@@ -84,21 +39,29 @@ func (s *spread) estimate(sums []int64, n linear.Noise) []float64 {
 	variance, mean, sd := 1.0/12, 0.5, 1.0/4 // what is known without any value
 	if total, m, q := moments(x); total > 0 {
 		variance, mean = math.Min(math.Max(q-m*m, 0), 1.0/4), m
-		sd = math.Min(sd, step*n.SD*slope(m, q, s.rows > 0)/math.Max(total, 1))
+		_, noise := s.moments.Value(sums, []float64{2*m*m - q, -2 * m, 1}, n)
+		sd = math.Min(sd, noise/math.Max(total, 1))
+	}
+	var ends []float64
+	if s.interval != nil {
+		low, high := s.moments.Variance(sums, n, variance)
+		ends = []float64{low * width * width, high * width * width}
 	}
 	value, largest := variance*width*width, width*width/4
 	sd *= width * width
 	if s.root {
 		value, largest = math.Sqrt(value), width/2
+		for i, end := range ends {
+			ends[i] = math.Sqrt(end)
+		}
 		if sd = sd / (2 * value); !(sd < largest) {
 			sd = largest
 		}
 	}
-	return []float64{value, math.Min(sd, largest), s.column.Lower + mean*width, count}
+	return append([]float64{value, math.Min(sd, largest), s.column.Lower + mean*width, count}, ends...)
 }
 
-// expected is what is known of the noise before any data is read. The gradient is never
-// longer than 1.
+// expected is what is known of the noise before any data is read.
 func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	width := s.column.Upper - s.column.Lower
 	if s.root {
@@ -111,5 +74,6 @@ func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	return linear.PerRow(public, s.column.Name, s.noise(n)*width*width, width*width/4)
 }
 
-// noise is the standard deviation of the noise in each of the three sums, in rows.
-func (s *spread) noise(n linear.Noise) float64 { return s.lattice.Step * n.SD }
+// noise is the standard deviation of the noise in the sum of (t − μ)² − σ², in rows, at most:
+// that is at μ = σ = 0.
+func (s *spread) noise(n linear.Noise) float64 { return s.moments.NoiseOf(n, 0, 0, 1) }

@@ -2,7 +2,6 @@ package variance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -42,14 +41,14 @@ func (m Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk
 }
 
 // fields are the columns of the result beside the groups.
-func (m Mechanism) fields() []sdk.Field {
+func (m Mechanism) fields(iv *linear.Interval) []sdk.Field {
 	what := "the variance of the values"
 	if m.root {
 		what = "the standard deviation of the values"
 	}
-	return linear.Fields(what, 0,
+	return iv.With(linear.Fields(what, 0,
 		linear.Number("mean", "the mean of the values, with noise"),
-		linear.Number("count", "the number of values, with noise; with design weights it estimates the population's"))
+		linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")))
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
@@ -65,32 +64,32 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 	if width > 1e150 || width < 1e-150 || math.Max(math.Abs(c.Lower), math.Abs(c.Upper)) > 1e300 {
 		return nil, fmt.Errorf("column: the bounds of %q must be of ordinary size", c.Name)
 	}
-	cells, noise, err := p.Read(req.Public, m.fields())
+	cells, noise, err := p.Read(req.Public, m.fields(p.Interval))
 	if err != nil {
 		return nil, err
 	}
-	w, known := linear.WeightsOf(req.Public.Design)
-	if !known && !req.Public.Design.EqualWeights {
-		return nil, errors.New("the design's largest weight is not known")
+	if err := p.Interval.Check(req.Public, cells, false, c); err != nil {
+		return nil, err
 	}
-	u := cells.Units(req.Public, c)
-	step := linear.Step(w.Most, 2*w.Most*float64(u.Groups)*float64(u.Rows)/req.Target.Epsilon, linear.MostRows(req.Public))
-	s := &spread{root: m.root, column: c, lattice: linear.NewLattice(0, step, w.Least, w.Most)}
+	s := &spread{root: m.root, column: c, interval: p.Interval}
+	if s.moments, err = linear.NewMoments(c, 2, nil, cells, req, p.Interval); err != nil {
+		return nil, err
+	}
 	if d := req.Public.Design; d.EqualWeights && linear.Divisor(req.Public, cells, c) > 0 {
-		s.rows = float64(d.SampleSize)
+		s.moments.Rows = float64(d.SampleSize)
 	}
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: m.fields(),
-		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: linear.Simplex(3, 3, s.lattice.Value(1, w.Most)), Add: s.add}},
+		Cells: cells, Noise: noise, Output: m.fields(p.Interval),
+		Queries: []linear.Query{s.moments.Query},
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
 			return []sdk.ExpectedError{s.expected(req.Public, n[0])}
 		},
 		Finish: func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
 			var rows [][]float64
-			for part := range slices.Chunk(sums[0], 3) {
+			for part := range slices.Chunk(sums[0], s.moments.Reach.Parts) {
 				rows = append(rows, s.estimate(part, n[0]))
 			}
-			return linear.Results(m.fields(), rows)
+			return linear.Results(m.fields(p.Interval), rows)
 		},
 	}, nil
 }

@@ -138,21 +138,30 @@ func TestNoiseIsAsStated(t *testing.T) {
 	}
 }
 
-// The gradient is never longer than 1, over all moments of numbers in [0, 1].
-func TestSlope(t *testing.T) {
-	longest := 0.0
-	for i := range 201 {
-		mean := float64(i) / 200
-		for j := range 101 {
-			square := mean*mean + float64(j)/100*(mean-mean*mean)
-			longest = math.Max(longest, slope(mean, square, false))
-			if slope(mean, square, true) > slope(mean, square, false)+1e-12 {
-				t.Fatal("a known number of rows makes the error larger")
+// No variance has more noise than the forecast says, over all moments of numbers in [0, 1],
+// with the sums that an interval needs and without.
+func TestNoiseAtMost(t *testing.T) {
+	for _, interval := range []string{"", `,"interval":{"level":95,"square":1}`} {
+		req := lineartest.Request(`{"column":"x"`+interval+`}`, 0, number(0, 1, sdk.MissingRefuse))
+		var p params
+		if err := sdk.DecodeParams(req.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		m, err := linear.NewMoments(number(0, 1, sdk.MissingRefuse), 2, nil, linear.Cells{N: 1}, req, p.Interval)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, longest := linear.Noise{SD: 1}, 0.0
+		for i := range 201 {
+			mean := float64(i) / 200
+			for j := range 101 {
+				variance := float64(j) / 100 * (mean - mean*mean)
+				longest = math.Max(longest, m.NoiseOf(n, mean*mean-variance, -2*mean, 1))
 			}
 		}
-	}
-	if longest > 1+1e-12 || longest < 0.999 {
-		t.Errorf("the longest gradient is %v", longest)
+		if most := (&spread{moments: m}).noise(n); math.Abs(longest/most-1) > 1e-12 {
+			t.Errorf("%q: the largest noise is %v, %v is said", interval, longest, most)
+		}
 	}
 }
 

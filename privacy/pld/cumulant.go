@@ -18,7 +18,9 @@ func (l *lattice) cumulants(theta float64) (k, mean, variance float64) {
 	for i := 0; i < len(l.p); i += chunk {
 		m := 0.0
 		for _, p := range l.p[i:min(i+chunk, len(l.p))] {
-			m = math.Max(m, p)
+			if p > m {
+				m = p
+			}
 		}
 		if m > 0 {
 			if v := math.Log(m) + base + step*float64(i); v > peak {

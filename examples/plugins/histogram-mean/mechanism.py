@@ -43,7 +43,9 @@ class HistogramMean:
 
     def plan(self, request):
         l = Layout(request)
-        output = [Field("statistic", "string"), Field("value", "float64", doc="in the unit of the column")]
+        size = max(abs(l.column.lower), abs(l.column.upper))
+        output = [Field("statistic", "string", texts=STATISTICS),
+                  Field("value", "float64", doc="in the unit of the column", low=-size, high=size)]
         return Plan(columns=[l.column.name], event=l.noise, output=output, rows=len(STATISTICS))
 
     def release(self, request, rows, host):

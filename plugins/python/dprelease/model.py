@@ -91,9 +91,9 @@ class Field:
     type: str = "float64"  # "int64", "string"
     granularity: float = 0.0
     doc: str = ""
-    low: float = 0.0  # the public range of a column of numbers, where low < high
+    low: float = 0.0  # the public range of numbers, where low < high
     high: float = 0.0
-    texts: List[str] = field(default_factory=list)  # all that a column of strings may hold, where there are any
+    texts: List[str] = field(default_factory=list)  # all that a column of strings may hold
 
 
 @dataclass

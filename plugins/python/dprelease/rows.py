@@ -41,11 +41,6 @@ class Rows:
     """The rows of a release, in the order of the table: iterate over its batches, once."""
 
     def __init__(self, path, columns):
-        global numpy
-        try:
-            import numpy
-        except ImportError:
-            pass
         self._columns, self._buffer, self.ended = columns, bytearray(), False
         self._socket, self._begun = socket.socket(socket.AF_UNIX), False
         self._socket.connect(path)
@@ -60,6 +55,7 @@ class Rows:
         while not self.ended:
             kind, meta, header = self._message()
             if kind == _RECORDS:
+                _load()
                 yield self._batch(meta, header)
             elif not self.ended:
                 raise ValueError("the row stream holds something that is not rows")
@@ -113,6 +109,14 @@ class Rows:
             valid.append(body[v:v + n] if n and not category else None)
         weights = values.pop() if count // 2 > len(self._columns) else None
         return Batch(self._columns, rows, values, valid, weights)
+
+
+def _load():
+    global numpy
+    try:
+        import numpy
+    except ImportError:
+        pass
 
 
 def _view(data, category):

@@ -157,6 +157,13 @@ func biased(v []int64) {
 	}
 }
 
+// tripled has three times the squares that an interval of a single total needs.
+func tripled(v []int64) {
+	if len(v) == 2 {
+		v[1] *= 3
+	}
+}
+
 // linears are the linear mechanisms, each broken in the ways in which one can be.
 func linears() []Specimen {
 	var all []Specimen
@@ -173,6 +180,7 @@ func linears() []Specimen {
 	for _, m := range []sdk.Mechanism{totals.Mechanism{}, mean.Mechanism{}, ratio.Mechanism{}} {
 		bend(m, "clip-forgotten", "l1-sensitivity", "doubles the values after they were clipped", twice)
 	}
+	bend(totals.Mechanism{}, "squares-uncharged", "l1-sensitivity", "adds up the squares for an interval three times, and charges them once", bent{query: tripled})
 	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 	bend(marginals.Mechanism{}, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
 	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})

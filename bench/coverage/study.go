@@ -1,0 +1,369 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/ratio"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/variance"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// designs are the ways to draw.
+var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected"}
+
+var mechanisms = map[string]sdk.Mechanism{
+	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
+	"variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{}, "histogram": histogram.Mechanism{},
+}
+
+// builtin is a mechanism in this process.
+type builtin struct{ sdk.Mechanism }
+
+func (m builtin) About() sdk.Description { return m.Describe() }
+func (builtin) Origin() (bool, string)   { return true, "" }
+func (builtin) Confined() string         { return "" }
+func (m builtin) Validate(raw json.RawMessage) error {
+	s, err := params.Compile(m.Describe().Params)
+	if err != nil {
+		return err
+	}
+	return plan.ValidateParams(s, raw)
+}
+func (m builtin) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
+	return m.Mechanism.Plan(r)
+}
+
+type shelf struct{}
+
+func (shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	m, ok := mechanisms[name]
+	if !ok {
+		return nil, fmt.Errorf("no mechanism %s", name)
+	}
+	return builtin{m}, nil
+}
+
+// fresh is a ledger that knows no sample.
+type fresh struct{}
+
+func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
+	return nil, nil
+}
+func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
+
+// plan plans all releases of a population by a design, with an interval of this level, or
+// without where it is "".
+func (p *population) plan(ctx context.Context, design, level, folder string) (*plan.Plan, error) {
+	relation, size, table, from, sample := "replace-one", fmt.Sprint("size: ", p.rows), "", "s", ""
+	switch design {
+	case "table":
+		from = "table"
+	case "srswor":
+		sample = fmt.Sprintf("samples: {s: {method: srswor, size: %d}}", p.size)
+	case "poisson":
+		sample = "samples: {s: {method: poisson, rate: " + p.rate + "}}"
+	case "strata":
+		var lines, takes []string
+		c := p.column(p.strata)
+		for h, key := range c.domain {
+			n := 0
+			for _, code := range c.codes {
+				if int(code) == h {
+					n++
+				}
+			}
+			lines, takes = append(lines, fmt.Sprintf("%s,%d", key, n)), append(takes, fmt.Sprintf("%s: %d", key, p.take[h]))
+		}
+		file := filepath.Join(folder, p.name+".csv")
+		if err := os.WriteFile(file, []byte(p.strata+",rows\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
+		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, take: {%s}}}", p.strata, strings.Join(takes, ", "))
+	case "rates":
+		var rates []string
+		for h, key := range p.column(p.strata).domain {
+			rates = append(rates, fmt.Sprintf("%s: %s", key, p.rates[h]))
+		}
+		relation, size = "add-remove", ""
+		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, rates: {%s}}}", p.strata, strings.Join(rates, ", "))
+	case "collected":
+		from, size = "table", fmt.Sprint("size: ", p.size)
+		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.rows)
+	}
+	interval := ""
+	if level != "" {
+		interval = ", interval: " + level
+	}
+	var columns, releases strings.Builder
+	for _, c := range p.columns {
+		if c.domain != nil {
+			fmt.Fprintf(&columns, "    %s: {domain: [%s]}\n", c.name, strings.Join(c.domain, ", "))
+		} else {
+			fmt.Fprintf(&columns, "    %s: {lower: %g, upper: %g}\n", c.name, c.lower, c.upper)
+		}
+	}
+	for i, r := range p.releases {
+		if design == "collected" && slices.Contains([]string{"sum", "count", "histogram"}, r.mechanism) {
+			continue // the table's totals are not the population's
+		}
+		fmt.Fprintf(&releases, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s}\n", i, from, r.mechanism, r.params, p.epsilon, interval)
+	}
+	text := fmt.Sprintf(`version: 1
+job: coverage
+dataset:
+  id: %s
+  source: {path: none.csv}
+  relation: %s
+  %s
+  unit: row
+  columns:
+%s  %s
+budget: {limit: {epsilon: 1000}}
+%s
+releases:
+%soutput: {dir: out}
+`, p.name, relation, size, &columns, table, sample, &releases)
+	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%s\n%w", text, err)
+	}
+	made, err := plan.Make(ctx, j, shelf{}, fresh{})
+	if err != nil {
+		return nil, fmt.Errorf("%s\n%w", text, err)
+	}
+	return made, nil
+}
+
+func (p *population) column(name string) *column {
+	return &p.columns[slices.IndexFunc(p.columns, func(c column) bool { return c.name == name })]
+}
+
+// rows are some rows of a population, as a mechanism reads them.
+type rows struct {
+	batch *sdk.Batch
+	read  bool
+}
+
+func (r *rows) Next() (*sdk.Batch, error) {
+	if r.read {
+		return nil, io.EOF
+	}
+	r.read = true
+	return r.batch, nil
+}
+
+// pick takes rows with their weights for the columns of a plan.
+func (p *population) pick(names []string, which []uint32, weights []float64) *rows {
+	b := &sdk.Batch{Rows: len(which), Weights: weights}
+	for _, name := range names {
+		c, v := p.column(name), sdk.Values{}
+		for _, i := range which {
+			if c.domain != nil {
+				v.Codes = append(v.Codes, c.codes[i])
+			} else {
+				v.Float64 = append(v.Float64, c.numbers[i])
+			}
+		}
+		b.Columns = append(b.Columns, v)
+	}
+	return &rows{batch: b}
+}
+
+// host draws noise as the host of a run does.
+type host struct {
+	sdk.Host
+	src *noise.Source
+}
+
+func (h host) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int64) ([]int64, error) {
+	return v, noise.AddDiscreteLaplace(h.src, v, ev.Scale)
+}
+
+func (h host) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, v []int64) ([]int64, error) {
+	return v, noise.AddDiscreteGaussian(h.src, v, ev.Sigma)
+}
+
+// numbers is a column of a result.
+func numbers(r sdk.Result, name string) []float64 {
+	at := slices.IndexFunc(r.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return r.Columns[at].Float64
+}
+
+// figure is the coverage of one released value, over all draws.
+type figure struct {
+	release       release
+	row           int
+	held, drawn   int
+	unbounded     int     // intervals without an end
+	width, spread float64 // the mean width, and the sum of squared errors
+}
+
+func (f *figure) share() float64 { return float64(f.held) / float64(f.drawn) }
+
+// study runs all releases by a design so many times. Change may alter the parameters of a
+// release, for the twin of a test.
+func (p *population) study(ctx context.Context, design string, draws int, change func(json.RawMessage) json.RawMessage) ([]*figure, error) {
+	folder, err := os.MkdirTemp("", "coverage-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	truth, err := p.truth(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	made, err := p.plan(ctx, design, "95", folder)
+	if err != nil {
+		return nil, err
+	}
+	src, err := noise.NewSource()
+	if err != nil {
+		return nil, err
+	}
+	d := made.Draws[0]
+	rng := rand.New(rand.NewPCG(1, 2))
+	figures := map[string][]*figure{}
+	for range draws {
+		which, weights, err := p.draw(d.Design, design, rng)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range d.Releases {
+			req := r.Request()
+			if change != nil {
+				req.Params = change(req.Params)
+				if req.Plan, err = mechanisms[r.Job.Mechanism].Plan(req.PlanRequest()); err != nil {
+					return nil, err
+				}
+			}
+			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, weights), host{src: src})
+			if err != nil {
+				return nil, err
+			}
+			value, low, high := numbers(res, "estimate"), numbers(res, linear.LowField), numbers(res, linear.HighField)
+			for i, v := range truth[r.Job.Name] {
+				if len(figures[r.Job.Name]) <= i {
+					figures[r.Job.Name] = append(figures[r.Job.Name], &figure{release: p.release(r.Job.Name), row: i})
+				}
+				f := figures[r.Job.Name][i]
+				f.drawn++
+				if w := high[i] - low[i]; w < 1e100 {
+					f.width += w
+				} else {
+					f.unbounded++
+				}
+				f.spread += (value[i] - v) * (value[i] - v)
+				if low[i] <= v && v <= high[i] {
+					f.held++
+				}
+			}
+		}
+	}
+	var out []*figure
+	for _, r := range d.Releases {
+		out = append(out, figures[r.Job.Name]...)
+	}
+	return out, nil
+}
+
+func (p *population) release(name string) release {
+	var i int
+	fmt.Sscanf(name, "r%d", &i)
+	return p.releases[i]
+}
+
+// truth is what each release says of the whole population without noise.
+func (p *population) truth(ctx context.Context, folder string) (map[string][]float64, error) {
+	whole, err := p.plan(ctx, "table", "", folder)
+	if err != nil {
+		return nil, err
+	}
+	every := make([]uint32, p.rows)
+	for i := range every {
+		every[i] = uint32(i)
+	}
+	truth := map[string][]float64{}
+	for _, r := range whole.Releases() {
+		res, err := mechanisms[r.Job.Mechanism].Release(ctx, r.Request(), p.pick(r.Plan.Columns, every, nil), sdktest.NoNoise{Rows: p.rows})
+		if err != nil {
+			return nil, err
+		}
+		truth[r.Job.Name] = numbers(res, "estimate")
+	}
+	return truth, nil
+}
+
+// draw takes one sample: with the sampler of the program, but for a table that is a sample
+// itself, which somebody else drew.
+func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]uint32, []float64, error) {
+	if design == "collected" {
+		var out []uint32
+		for _, i := range rng.Perm(p.rows)[:p.size] {
+			out = append(out, uint32(i))
+		}
+		return out, nil, nil
+	}
+	s, err := samplers.Begin(d, int64(p.rows))
+	if err != nil {
+		return nil, nil, err
+	}
+	var chosen samplers.Selection
+	if strata := p.column(p.strata); design == "strata" || design == "rates" {
+		chosen, err = s.NextUnits(units(d, strata))
+	} else {
+		chosen, err = s.Next(p.rows)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	which := slices.Clone(chosen.Rows)
+	for i := range p.rows {
+		if chosen.All {
+			which = append(which, uint32(i))
+		}
+	}
+	return which, slices.Clone(chosen.Weights), s.Done()
+}
+
+// units are the units of the frame that the rows lie in.
+func units(d samplers.Design, c *column) []int32 {
+	frame := d.(plan.Framed).Frame()
+	out := make([]int32, len(c.codes))
+	for i, code := range c.codes {
+		out[i] = frame.UnitOf(c.domain[code])
+	}
+	return out
+}
+
+// luck is how far a share of so many draws may lie below the level, where the worst of so many
+// figures does so with a probability of 5 in 100.
+func luck(level float64, draws, figures int) float64 {
+	return -quantile(1-math.Pow(0.95, 1/float64(figures))) * math.Sqrt(level*(1-level)/float64(draws))
+}

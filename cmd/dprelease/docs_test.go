@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"gopkg.in/yaml.v3"
+)
+
+// pages are all pages of the documentation.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	root := filepath.Join("..", "..")
+	read := func(path string) {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[path] = string(b)
+	}
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		read(filepath.Join(root, name))
+	}
+	for _, folder := range []string{"docs", "specs", "examples"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".md" {
+				read(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(out) < 40 {
+		t.Fatalf("only %d pages", len(out))
+	}
+	return out
+}
+
+// block is one fenced block of a page.
+type block struct{ language, text, before string }
+
+var fence = regexp.MustCompile("(?ms)^( *)```([a-z]*)[^\n]*\n(.*?)^ *```$")
+
+func blocks(page string) (out []block) {
+	at := 0
+	for _, m := range fence.FindAllStringSubmatchIndex(page, -1) {
+		before := strings.TrimSpace(page[at:m[0]])
+		if i := strings.LastIndex(before, "\n\n"); i >= 0 {
+			before = before[i:]
+		}
+		indent, text := page[m[2]:m[3]], page[m[6]:m[7]]
+		if indent != "" {
+			text = strings.ReplaceAll("\n"+text, "\n"+indent, "\n")[1:]
+		}
+		out = append(out, block{page[m[4]:m[5]], text, before})
+		at = m[1]
+	}
+	return out
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#{1,6} +(.+?) *$`)
+	inline  = regexp.MustCompile("`[^`\n]*`")
+)
+
+// anchor is the address that forges give a heading.
+func anchor(title string) string {
+	title = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(title, "$1")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ':
+			return '-'
+		case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, title)
+}
+
+// Every link of a page leads to a file, and to a heading of it.
+func TestDocsLinks(t *testing.T) {
+	all := pages(t)
+	anchors := func(page string) map[string]bool {
+		out := map[string]bool{}
+		for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+			out[anchor(m[1])] = true
+		}
+		return out
+	}
+	links := 0
+	for path, page := range all {
+		for _, m := range link.FindAllStringSubmatch(inline.ReplaceAllString(fence.ReplaceAllString(page, ""), ""), -1) {
+			target, place, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			links++
+			to := path
+			if target != "" {
+				to = filepath.Join(filepath.Dir(path), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", path, m[1])
+				continue
+			}
+			if text, ok := all[to]; ok && place != "" && !anchors(text)[place] {
+				t.Errorf("%s: %s has no heading %s", path, to, place)
+			}
+		}
+	}
+	if links < 200 {
+		t.Errorf("only %d links", links)
+	}
+}
+
+// Every YAML block of the documentation is YAML, and a whole job in it is a job: without a
+// problem but those of files that are not there.
+func TestDocsYAML(t *testing.T) {
+	jobs := 0
+	for path, page := range pages(t) {
+		for _, b := range blocks(page) {
+			if b.language != "yaml" {
+				continue
+			}
+			var v yaml.Node
+			if err := yaml.Unmarshal([]byte(b.text), &v); err != nil {
+				t.Errorf("%s: %v\n%s", path, err, b.text)
+			}
+			if !strings.HasPrefix(b.text, "version: 1\n") || !strings.Contains(b.text, "\nreleases:") {
+				continue
+			}
+			jobs++
+			file := filepath.Join(t.TempDir(), "job.yaml")
+			if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			env := func(name string) (string, bool) { return "/tmp", name != "" }
+			if _, err := (pipelineJobs{}).load(file, env, nil); err != nil {
+				for _, p := range problemsOf(err) {
+					if p.Path != "dataset.source.path" && !strings.Contains(p.Message, "no such file") {
+						t.Errorf("%s: %v", path, p)
+					}
+				}
+				if problemsOf(err) == nil {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
+		}
+	}
+	if jobs < 8 {
+		t.Errorf("only %d jobs", jobs)
+	}
+}
+
+var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
+
+// The pages that a beginner follows work as they stand: their files are written and their
+// commands are run, in order.
+func TestDocsCommands(t *testing.T) {
+	if testing.Short() {
+		t.Log("the tutorial alone")
+	}
+	for _, page := range []string{"tutorial.md", "start.md"} {
+		if testing.Short() && page == "start.md" {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ran := 0
+		for _, b := range blocks(string(text)) {
+			switch m := saved.FindStringSubmatch(b.before); {
+			case m != nil:
+				if err := os.WriteFile(filepath.Join(dir, m[1]), []byte(b.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			case b.language == "sh":
+				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", b.text)
+				cmd.Dir = dir
+				out, err := cmd.CombinedOutput()
+				cancel()
+				if err != nil {
+					t.Fatalf("%s: %v\n%s\n%s", page, err, b.text, out)
+				}
+				ran++
+			}
+		}
+		if ran < 4 {
+			t.Errorf("%s: only %d blocks were run", page, ran)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "out", "report.html")); err != nil {
+			t.Errorf("%s: there is no report", page)
+		}
+	}
+}
+
+// The commands that the pages show are there, with the flags that they show; shell is shell.
+func TestDocsShell(t *testing.T) {
+	root := (&environment{getenv: os.LookupEnv, jobs: pipelineJobs{}}).root()
+	root.InitDefaultHelpFlag()
+	root.InitDefaultVersionFlag()
+	used := regexp.MustCompile("(?m)(?:^|[`$|;&(] ?|^ +)dprelease ([a-z][^\n`|;&>]*)")
+	flag := regexp.MustCompile(`(?:^| )(--?[a-z][a-z-]*)`)
+	commands := 0
+	for path, page := range pages(t) {
+		if strings.HasSuffix(path, "commands.md") {
+			continue
+		}
+		for _, m := range used.FindAllStringSubmatch(page, -1) {
+			words := strings.Fields(m[1])
+			c, _, err := root.Find(words)
+			if err != nil || c == root {
+				continue // a sentence about the program
+			}
+			commands++
+			c.InitDefaultHelpFlag()
+			rest := m[1]
+			if i := strings.IndexAny(rest, "'\""); i >= 0 {
+				rest = rest[:i]
+			}
+			for _, f := range flag.FindAllStringSubmatch(rest, -1) {
+				name := strings.TrimLeft(f[1], "-")
+				if strings.HasPrefix(f[1], "--") && c.Flags().Lookup(name) == nil && c.InheritedFlags().Lookup(name) == nil {
+					t.Errorf("%s: %s has no flag %s: dprelease %s", path, c.CommandPath(), f[1], m[1])
+				}
+			}
+		}
+		for _, b := range blocks(page) {
+			if b.language != "sh" {
+				continue
+			}
+			cmd := exec.Command("bash", "-n")
+			cmd.Stdin = strings.NewReader(b.text)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", path, err, out)
+			}
+		}
+	}
+	if commands < 60 {
+		t.Errorf("only %d commands", commands)
+	}
+}
+
+// docs/commands.md is what the program says of itself, and every command has a manual page.
+func TestCommandPage(t *testing.T) {
+	dir := t.TempDir()
+	e := &environment{getenv: func(string) (string, bool) { return "", false }, out: io.Discard, errw: io.Discard, jobs: pipelineJobs{}}
+	page := filepath.Join(dir, "commands.md")
+	for _, args := range [][]string{{"man", "--markdown", page}, {"man", filepath.Join(dir, "man")}} {
+		if exit := e.execute(context.Background(), args); exit != exitDone {
+			t.Fatalf("%v: exit %d", args, exit)
+		}
+	}
+	got, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands.md"))
+	if err != nil || string(got) != string(want) {
+		t.Error("docs/commands.md is not what the program says: run go generate ./cmd/dprelease")
+	}
+	for _, name := range []string{"dprelease", "dprelease-run", "dprelease-ledger-show", "dprelease-plugin-check", "dprelease-report"} {
+		b, err := os.ReadFile(filepath.Join(dir, "man", name+".1"))
+		if err != nil || !strings.Contains(string(b), ".SH NAME") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

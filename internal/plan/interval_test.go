@@ -1,0 +1,107 @@
+package plan
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	totals "github.com/dprelease/dprelease/plugins/sum"
+)
+
+const intervals = `version: 1
+job: demo
+dataset:
+  id: people
+  source: {path: none.csv}
+  relation: replace-one
+  size: 1000
+  columns:
+    age: {lower: 0, upper: 120}
+    town: {domain: [a, b]}
+budget: {limit: {epsilon: 30, delta: "0.1"}}
+samples: {s: {method: srswor, size: 100}}
+releases:
+  - {name: r, from: s, mechanism: mean, params: {column: age}, interval: 95, guarantee: {epsilon: 1, delta: "1e-6"}}
+output: {dir: out}
+`
+
+// fresh is a ledger that knows no sample.
+type fresh struct{}
+
+func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
+	return nil, nil
+}
+func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
+
+func planIntervals(t *testing.T, replace ...string) (*Plan, error) {
+	t.Helper()
+	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(intervals)), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Make(t.Context(), j, direct{"mean": mean.Mechanism{}, "median": median.Mechanism{}, "sum": totals.Mechanism{}}, fresh{})
+}
+
+// A mechanism is told the level and how the design's variance is estimated; the parameters of
+// the job stay as they are, and so does its digest where it asks for no interval.
+func TestIntervalReachesTheMechanism(t *testing.T) {
+	p, err := planIntervals(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := p.Releases()[0]
+	var got struct{ Interval interval }
+	if err := json.Unmarshal(r.Params, &got); err != nil {
+		t.Fatal(err)
+	}
+	if i := got.Interval; i.Level != 95 || i.Square != 0.9*100/99 || i.Mean != 0.9/99 || i.Rows != 100 || i.Collected {
+		t.Errorf("%+v", i)
+	}
+	if string(r.Job.Params) != `{"column":"age"}` {
+		t.Errorf("the job's parameters became %s", r.Job.Params)
+	}
+	has := func(fields []sdk.Field, name string) bool {
+		for _, f := range fields {
+			if f.Name == name {
+				return true
+			}
+		}
+		return false
+	}
+	if !has(r.Output(), "interval_low") || has(r.Output(), "noise_low") {
+		t.Errorf("%+v", r.Output())
+	}
+	without, err := planIntervals(t, "interval: 95, ", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Job.Digest() == without.Job.Digest() || has(without.Releases()[0].Output(), "interval_low") {
+		t.Error("an interval is part of what a job asks for")
+	}
+	if strings.Contains(string(without.Releases()[0].Params), "interval") {
+		t.Error("a mechanism is told of an interval that nobody asks for")
+	}
+}
+
+// Where there is no valid interval the plan says why, at the key.
+func TestIntervalRefused(t *testing.T) {
+	for want, replace := range map[string][]string{
+		"gives no interval":        {"mechanism: mean", "mechanism: median"},
+		"must stand beside params": {"{column: age}", "{column: age, interval: {level: 95}}", "interval: 95, ", ""},
+		"one drawn row":            {"size: 100}", "size: 1}"},
+	} {
+		if _, err := planIntervals(t, replace...); err == nil || !strings.Contains(err.Error(), "releases[0].interval") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	collected := []string{"  size: 1000", "  size: 1000\n  collected: {method: srswor, population: 50000}", "from: s, ", "", "samples: {s: {method: srswor, size: 100}}", ""}
+	if _, err := planIntervals(t, append(collected, "mechanism: mean", "mechanism: sum")...); err == nil || !strings.Contains(err.Error(), "not its population's") {
+		t.Errorf("a total of a collected table: %v", err)
+	}
+}

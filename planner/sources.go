@@ -1,0 +1,103 @@
+package planner
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// cells is the column of groups that a simulated mechanism sees.
+const cells = "planned cells"
+
+// grouped are the parameters and the public facts of a release with groups of its own, and
+// else why it is not simulated.
+func (u *subject) grouped(m sdk.Mechanism, params json.RawMessage, public sdk.Public) (json.RawMessage, sdk.Public, string) {
+	r := u.release
+	if r.Where.Said() || r.Having.Said() || u.job.Dataset.Cap != nil || u.job.Dataset.Folds() || r.Keys != nil {
+		return params, public, "releases with conditions, keys, or units with several rows are not simulated"
+	}
+	if len(r.By) == 0 {
+		return params, public, ""
+	}
+	if !m.Describe().Grouped {
+		return params, public, "a mechanism that is run group by group is not simulated"
+	}
+	n := 1
+	for _, name := range r.By {
+		c, _ := u.job.Dataset.Column(name)
+		n *= len(c.Domain)
+	}
+	domain := make([]string, n)
+	for i := range domain {
+		domain[i] = fmt.Sprint(i)
+	}
+	var all map[string]any
+	if json.Unmarshal(params, &all) != nil || all == nil {
+		all = map[string]any{}
+	}
+	all["by"] = cells
+	with, err := json.Marshal(all)
+	if err != nil || n == 0 {
+		return params, public, "these groups are not simulated"
+	}
+	public.Columns = append(slices.Clone(public.Columns), sdk.Column{Name: cells, Type: sdk.Category, Domain: domain, Missing: sdk.MissingRefuse})
+	return with, public, ""
+}
+
+// sources draw the columns that a plan reads: numbers as the job assumes, and categories
+// spread evenly over their domain.
+func (u *subject) sources(r sdk.ReleaseRequest) (out []func(n int, rng *rand.Rand) sdk.Values, unknown string) {
+	for _, name := range r.Plan.Columns {
+		c, ok := r.Public.Column(name)
+		if !ok {
+			return nil, "a column that the job does not declare is not simulated"
+		}
+		if c.Type == sdk.Category {
+			k := int32(len(c.Domain))
+			out = append(out, func(n int, rng *rand.Rand) sdk.Values {
+				codes := make([]int32, n)
+				for i := range codes {
+					codes[i] = rng.Int32N(k)
+				}
+				return sdk.Values{Codes: codes}
+			})
+			continue
+		}
+		m, err := u.modelOf(name)
+		if err != nil || m == nil || m.draw == nil && (!m.hasMean || m.sd == 0 || u.release.Mechanism == "median") {
+			return nil, fmt.Sprintf("the noise depends on the data: assume a distribution for the column %s", name)
+		}
+		out = append(out, func(n int, rng *rand.Rand) sdk.Values { return sdk.Values{Float64: m.population(n, rng)} })
+	}
+	return out, ""
+}
+
+// modelOf is what is assumed of a column, nil where nothing is. Where only moments are
+// assumed, values are drawn from a normal distribution, clipped.
+func (u *subject) modelOf(name string) (*model, error) {
+	c, ok := u.job.Dataset.Column(name)
+	if !ok || c.Assume == nil {
+		return nil, nil
+	}
+	m := u.model
+	if u.column == nil || u.column.Name != name {
+		var err error
+		if m, err = newModel(c); err != nil {
+			return nil, err
+		}
+	}
+	if m.draw != nil || !m.hasMean || m.sd == 0 || u.release.Mechanism == "median" {
+		return m, nil
+	}
+	drawn := *m
+	lower, upper := job.Up(c.Lower), job.Down(c.Upper)
+	drawn.draw = func(rng *rand.Rand) float64 { return min(max(m.mean+m.sd*rng.NormFloat64(), lower), upper) }
+	if words := m.words + ", drawn as a normal distribution"; !slices.Contains(u.also, words) {
+		u.also = append(u.also, words)
+	}
+	return &drawn, nil
+}

@@ -1,0 +1,183 @@
+package linear
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Additive is one lattice value a row, added up by cell, with what an interval for the sum
+// needs beside it: the sum of squares, and the sums by stratum where the draw has strata.
+type Additive struct {
+	Query
+	lattice  Lattice
+	interval *Interval
+	// zeroOne says that rows of equal weight add 1 or nothing, so that a sum is its own sum
+	// of squares.
+	zeroOne  bool
+	positive bool    // no row adds less than 0
+	square   int64   // squares are counted in steps of square, 0 where there are none
+	top      int64   // the largest square, in these steps
+	strata   int     // how many sums by stratum there are, each in steps of stratumStep
+	factor   float64 // the largest factor of a square, of those of the strata
+}
+
+// stratumStep divides the values in sums by stratum: they need less of the budget.
+const stratumStep = 2
+
+// NewAdditive is the sum of the numbers of a column, less the centre of the lattice, between
+// low and high; a column without bounds counts rows. The interval is nil where none is asked
+// for.
+func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, req sdk.PlanRequest, iv *Interval, noise string) (*Additive, error) {
+	a := &Additive{lattice: l, interval: iv, factor: 1}
+	if column != nil {
+		a.Values = []sdk.Column{*column}
+	}
+	least, most := l.Ends(low, high)
+	a.Reach, a.Add, a.positive = Scalar(least, most), a.plain, least >= 0
+	if iv == nil || !iv.sampled() {
+		return a, nil
+	}
+	if a.zeroOne = column == nil && iv.Strata == nil && req.Public.Design.EqualWeights; a.zeroOne {
+		return a, nil
+	}
+	m := max(-least, most, 1)
+	a.square, a.Add = 2*m, a.withSquares
+	if u := cells.Units(req.Public, a.Values...); noise == Gaussian && OnlyReplace(req.Public) && !u.Switches && u.Rows == 1 {
+		a.square = m // where a row is replaced by another, larger squares cost nothing either
+	}
+	a.top = a.squared(m, 1)
+	switch {
+	case iv.Strata != nil:
+		column, ok := req.Public.Column(iv.Strata.Column)
+		if !ok || len(column.Domain) != len(iv.Strata.Square) {
+			return nil, errStrata
+		}
+		a.Values = append(a.Values, column)
+		a.strata, a.factor = len(column.Domain), slices.Max(iv.Strata.Square)
+		a.Reach = Beneath(Box([2]int64{least, most}, [2]int64{0, a.top}), Single(a.strata, m/stratumStep))
+	case !req.Public.Design.EqualWeights:
+		a.Reach = Box([2]int64{least, most}, [2]int64{0, a.top})
+	default:
+		a.Reach = Squared(least, most, a.square)
+	}
+	return a, nil
+}
+
+// squared is ⌊v²/square⌋ times f ≤ 1.
+func (a *Additive) squared(v int64, f float64) int64 {
+	if v < 0 {
+		v = -v
+	}
+	hi, lo := bits.Mul64(uint64(v), uint64(v))
+	q, _ := bits.Div64(hi, lo, uint64(a.square)) // v ≤ square
+	if f == 1 {
+		return int64(q)
+	}
+	return int64(f * float64(q))
+}
+
+// plain adds up lattice values alone.
+func (a *Additive) plain(b Block, sums []int64) {
+	if len(a.Values) == 0 {
+		a.lattice.Count(b, sums)
+		return
+	}
+	a.lattice.Add(b, 0, sums)
+}
+
+// withSquares adds the value of a row, its square, and the value again in its stratum.
+func (a *Additive) withSquares(b Block, sums []int64) {
+	parts := a.Reach.Parts
+	var numbers []float64
+	var strata []int32
+	if len(b.Columns) > 0 && b.Columns[0].Float64 != nil {
+		numbers = b.Columns[0].Float64
+	}
+	if a.strata > 0 {
+		strata = b.Columns[len(b.Columns)-1].Codes
+	}
+	for i := range b.Rows {
+		c := b.Cell(i)
+		if c < 0 {
+			continue
+		}
+		y, w, f := 1.0, 1.0, 1.0
+		if numbers != nil {
+			y = numbers[i]
+		}
+		if b.Weights != nil {
+			w = a.lattice.Weight(b.Weights[i])
+			f = math.Max(0, 1-1/w)
+		}
+		v, part := a.lattice.Value(y, w), sums[c*parts:(c+1)*parts]
+		if strata != nil {
+			f = a.interval.Strata.Square[strata[i]] / a.factor
+			part[2+strata[i]] += v / stratumStep
+		}
+		part[0] += v
+		part[1] += min(a.squared(v, f), a.top)
+	}
+}
+
+// spread is what is known of the error of the sum of a cell, in the units of the lattice.
+func (a *Additive) spread(sums []int64, n Noise) spread {
+	iv, step := a.interval, a.lattice.Step
+	x := step * float64(sums[0])
+	s := spread{noise: step * n.SD}
+	if a.zeroOne {
+		s.draw = iv.Square*x*step - iv.Mean*x*x
+		return s
+	}
+	if len(sums) < 2 {
+		return s
+	}
+	unit := step * step * float64(a.square) * a.factor
+	s.draw, s.unsure = unit*float64(sums[1]), unit*n.SD
+	if a.strata == 0 {
+		s.draw, s.unsure = iv.Square*s.draw-iv.Mean*x*x, iv.Square*s.unsure
+		return s
+	}
+	unit, unsure := step*stratumStep, s.unsure*s.unsure
+	for h, b := range iv.Strata.Mean {
+		x, noise := unit*float64(sums[2+h]), unit*n.SD
+		s.draw -= b * (x*x - noise*noise)
+		unsure += b * b * 4 * x * x * noise * noise
+	}
+	s.unsure = math.Sqrt(unsure)
+	return s
+}
+
+// Interval is the interval for offset + scale·(the sum of a cell).
+func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, high float64) {
+	step := a.lattice.Step
+	x := step * float64(sums[0])
+	if a.zeroOne {
+		low, high = a.score(x, n)
+	} else {
+		rows := a.interval.Rows
+		if a.square > 0 && a.positive { // as many rows as matter
+			most := step * step * float64(a.square) * a.factor * math.Max(float64(sums[1]), 1)
+			rows = math.Max(2, x*x/most)
+		}
+		low, high = a.interval.around(x, a.spread(sums, n), n, step, rows)
+	}
+	return offset + scale*low, offset + scale*high
+}
+
+// score is the interval for a number of rows: all numbers that are not too far from the
+// noisy one, each by its own variance over the draw. It has some width also where no row was
+// drawn. It solves (x ± ½ − λ)² = h²·(noise² + Square·λ − Mean·λ²).
+func (a *Additive) score(x float64, n Noise) (low, high float64) {
+	iv, noise, step := a.interval, a.lattice.Step*n.SD, a.lattice.Step
+	draw := math.Max(iv.Square*math.Max(x, 1)-iv.Mean*x*x, 0)
+	h := iv.width(noise/math.Sqrt(draw+noise*noise), n)
+	end := func(x, side float64) float64 {
+		p, q, r := 1+h*h*iv.Mean, 2*x+h*h*iv.Square, x*x-h*h*noise*noise
+		return (q + side*math.Sqrt(math.Max(q*q-4*p*r, 0))) / (2 * p)
+	}
+	// Numbers of rows are whole: half a row makes up for it.
+	return math.Max(end(x-step/2, -1), math.Min(0, x)), math.Max(end(x+step/2, 1), x)
+}

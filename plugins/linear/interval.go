@@ -1,0 +1,311 @@
+package linear
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// The columns of an interval for the value in the population (P30).
+const (
+	LowField  = "interval_low"
+	HighField = "interval_high"
+)
+
+// Interval is what the host says of a release that has the key interval: the level, and how
+// the variance of the draw is estimated (samplers.Estimate): by Square·Σ f·x² − Mean·(Σ x)²,
+// f = 1 − 1/w where rows carry weights.
+//
+// # Contract
+//
+// The ends of an interval are made from noisy sums and public facts alone. Over the draws and
+// the noise together the interval holds the population's value, after clipping, about as
+// often as Level says; docs/coverage.md measures it (P30). Proof: interval.proof.md.
+type Interval struct {
+	Level    float64 `json:"level"` // of 100
+	Square   float64 `json:"square"`
+	Mean     float64 `json:"mean"`
+	Weighted bool    `json:"weighted"`
+	Rows     float64 `json:"rows"` // of the draw, 0 where they are random
+	// Collected says that the table is a sample of its population.
+	Collected bool    `json:"collected"`
+	Strata    *Strata `json:"strata"`
+
+	wide    []float64       // see width
+	margins map[int]float64 // see margin
+}
+
+// Strata are the estimates by stratum, in the order of the domain of Column.
+type Strata struct {
+	Column string    `json:"column"`
+	Square []float64 `json:"square"`
+	Mean   []float64 `json:"mean"`
+}
+
+// The errors of requests that have no interval.
+var (
+	errCapped    = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
+	errWeight    = errors.New("the design's largest weight is not known")
+	errHost      = errors.New("interval: the host writes this parameter; say interval: 95 beside params")
+	errStrata    = errors.New("interval: the draw has strata, so it reads the column that names them: declare it in dataset.columns with the strata as its domain")
+	errCollected = errors.New("interval: the table is a sample itself, and this total is the table's, not its population's: an interval for it would leave out how the table was drawn; a mean, a proportion or a ratio has one")
+)
+
+// sampled says that a draw adds to the error.
+func (iv *Interval) sampled() bool { return iv.Square > 0 }
+
+// Check says why a request can have no interval, total for one that estimates a total.
+func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
+	switch {
+	case iv == nil:
+		return nil
+	case !(iv.Level >= 50 && iv.Level < 100) || iv.Strata != nil && (len(iv.Strata.Mean) != len(iv.Strata.Square) || !slices.ContainsFunc(iv.Strata.Square, func(x float64) bool { return x > 0 })):
+		return errHost
+	case iv.sampled() && cells.Units(public, values...).Rows > 1:
+		return errCapped
+	case iv.Collected && total:
+		return errCollected
+	}
+	return nil
+}
+
+// IntervalFields are the columns of an interval, none where none is asked for.
+func IntervalFields(iv *Interval) []sdk.Field {
+	if iv == nil {
+		return nil
+	}
+	level := Figure(iv.Level)
+	return []sdk.Field{
+		Number(LowField, "lower end of the "+level+" % confidence interval for the population's value, of noise and draw together, after clipping"),
+		Number(HighField, "upper end of the "+level+" % confidence interval for the population's value, of noise and draw together, after clipping"),
+	}
+}
+
+// With is the fields with those of the interval.
+func (iv *Interval) With(fields []sdk.Field) []sdk.Field {
+	return append(fields, IntervalFields(iv)...)
+}
+
+// spread is what is known of the error of one estimate: the estimated variance of the draw,
+// the standard deviation of the noise in that estimate, and that of the noise in the value.
+type spread struct{ draw, unsure, noise float64 }
+
+// half is half of the interval that holds the error with the probability of the level. The
+// error is normal noise of the draw with the noise of the release; Laplace noise is taken
+// for a single variable, whose tails are the heaviest that a sum of the same variance has.
+// The variance of the draw is not known but estimated: with noise, for which margin makes
+// up, and from so many rows, which Student's distribution makes up for.
+func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
+	draw, noise := math.Max(s.draw, 0), s.noise*s.noise
+	if iv.sampled() && s.unsure > 0 && noise > 0 {
+		draw = math.Max(s.draw+iv.margin(s.unsure/noise)*s.unsure, 0)
+	}
+	total := draw + noise
+	if !(total > 0) {
+		return 0
+	}
+	wide := iv.width(s.noise/math.Sqrt(total), n)
+	if draw > 0 && rows > 0 {
+		at, share := 0.5+iv.Level/200, draw/total
+		freedom := math.Max(rows-1, leastFreedom) / (share * share)
+		wide *= studentsT(at, freedom) / distuv.UnitNormal.Quantile(at)
+	}
+	return math.Sqrt(total) * wide
+}
+
+// margin says how many standard deviations of its noise are added to an estimated variance of
+// the draw, so that an interval made from it keeps to the level whatever the variance is.
+// Ratio is that standard deviation against the variance of the noise in the value; margins
+// are tabled for powers of √2, and the next larger one is taken.
+func (iv *Interval) margin(ratio float64) float64 {
+	const finest, coarsest = -8, 20
+	at := int(math.Ceil(2 * math.Log2(ratio)))
+	if at < finest {
+		return iv.exactMargin(math.Exp2(finest / 2.0))
+	}
+	at = min(at, coarsest)
+	if iv.margins == nil {
+		iv.margins = map[int]float64{}
+	}
+	if _, ok := iv.margins[at]; !ok {
+		iv.margins[at] = iv.exactMargin(math.Exp2(float64(at) / 2))
+	}
+	return iv.margins[at]
+}
+
+// exactMargin is the least margin with which an interval of the width of a normal error holds
+// often enough for each of many true variances, in units of the variance of the noise.
+func (iv *Interval) exactMargin(unsure float64) float64 {
+	z := distuv.UnitNormal.Quantile(0.5 + iv.Level/200)
+	var noises [64]float64
+	for i := range noises {
+		noises[i] = distuv.UnitNormal.Quantile((float64(i) + 0.5) / float64(len(noises)))
+	}
+	enough := func(margin float64) bool {
+		for _, times := range []float64{0, 0.1, 0.3, 0.6, 1, 1.5, 2, 3, 4, 6, 10, 20, 50, 200} {
+			missed := 0.0
+			for _, e := range noises {
+				draw := math.Max(times*unsure+(e+margin)*unsure, 0)
+				missed += math.Erfc(z * math.Sqrt((draw+1)/(times*unsure+1)/2))
+			}
+			if missed/float64(len(noises)) > 1-iv.Level/100 {
+				return false
+			}
+		}
+		return true
+	}
+	low, high := 0.0, 8.0
+	for range 16 {
+		if mid := (low + high) / 2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return high
+}
+
+// studentsT is the quantile of Student's distribution: for many degrees of freedom by its
+// expansion about the normal one (Abramowitz and Stegun 26.7.5), within 1e-5 above 20.
+func studentsT(p, freedom float64) float64 {
+	if freedom < 20 {
+		return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(p)
+	}
+	z := distuv.UnitNormal.Quantile(p)
+	z2 := z * z
+	return z * (1 + (z2+1)/(4*freedom) + ((5*z2+16)*z2+3)/(96*freedom*freedom) + (((3*z2+19)*z2+17)*z2-15)/(384*freedom*freedom*freedom))
+}
+
+// leastFreedom bounds the degrees of freedom from below, where the number of rows is a noisy
+// one.
+const leastFreedom = 4
+
+// steps is how finely width is tabled.
+const steps = 256
+
+// width is half of the interval of a normal variable and noise with together variance 1, of
+// which the noise has the standard deviation share. Between two tabled shares it is the
+// larger width.
+func (iv *Interval) width(share float64, n Noise) float64 {
+	if iv.wide == nil {
+		iv.wide = make([]float64, steps+1)
+	}
+	at := min(int(share*steps), steps-1)
+	for i := at; i <= at+1; i++ {
+		if iv.wide[i] == 0 {
+			iv.wide[i] = iv.exactWidth(float64(i)/steps, n.isLaplace())
+		}
+	}
+	return math.Max(iv.wide[at], iv.wide[at+1])
+}
+
+// exactWidth solves P(|X| > x) = 1 − level; never less than for normal noise.
+func (iv *Interval) exactWidth(share float64, laplace bool) float64 {
+	normal := distuv.UnitNormal.Quantile(0.5 + iv.Level/200)
+	if !laplace || share == 0 {
+		return normal
+	}
+	s, b := math.Sqrt(math.Max(0, 1-share*share)), share/math.Sqrt2
+	low, high := 0.0, 20.0
+	for range 60 {
+		mid := (low + high) / 2
+		if beyond(mid, s, b) > (1-iv.Level/100)/2 {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return math.Max(high, normal)
+}
+
+// beyond is P(X > x), X the sum of a normal variable of standard deviation s and a Laplace
+// variable of scale b.
+func beyond(x, s, b float64) float64 {
+	if s == 0 {
+		return math.Exp(-x/b) / 2
+	}
+	tail := func(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+	// Each product is e^{…} times a small tail: taken together in logarithms it cannot overflow.
+	product := func(exponent, z float64) float64 {
+		if t := tail(z); t > 0 {
+			return math.Exp(exponent + math.Log(t))
+		}
+		return 0
+	}
+	shift := s * s / (2 * b * b)
+	return tail(x/s) + (product(shift-x/b, s/b-x/s)-product(shift+x/b, s/b+x/s))/2
+}
+
+// around is the interval about an estimate that has a symmetric error.
+func (iv *Interval) around(value float64, s spread, n Noise, unit, rows float64) (low, high float64) {
+	h := 0.0
+	if iv.sampled() {
+		h = iv.half(s, n, rows)
+	} else {
+		h = unit * n.Tail(1-iv.Level/100)
+	}
+	return value - h, value + h
+}
+
+// solve is the interval of all values, between two ends, at which an equation holds within its
+// error: at gives the left side and what is known of its error. The estimate is in the
+// interval; beyond each end of it the equation fails. Scale is the size of a large value.
+func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows float64, at func(float64) (float64, spread)) (float64, float64) {
+	inside := func(x float64) bool {
+		u, s := at(x)
+		return math.Abs(u) <= iv.half(s, n, rows)
+	}
+	end := func(outer float64) float64 {
+		if inside(outer) {
+			return outer
+		}
+		inner, side := estimate, math.Copysign(1, outer-estimate)
+		for d := scale * 0x1p-20; d < math.Abs(outer-estimate); d *= 2 {
+			if x := estimate + side*d; inside(x) {
+				inner = x
+			} else {
+				outer = x
+			}
+		}
+		for range 40 {
+			mid := inner + (outer-inner)/2
+			if inside(mid) {
+				inner = mid
+			} else {
+				outer = mid
+			}
+		}
+		return outer
+	}
+	return end(low), end(high)
+}
+
+// Quotient is the interval for the quotient x/y of two sums, between two ends beyond which it
+// cannot lie. Sums are those of x, of y, and of (x − y)², (x − y)y and y², with the standard
+// deviation of the noise in each; missing ones are 0.
+func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, n Noise) (float64, float64) {
+	rows := 0.0
+	if sums[4] > 0 {
+		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // as many rows as matter
+	}
+	const far = 1e9
+	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, func(r float64) (float64, spread) {
+		s := r - 1 // x − r·y = (x − y) − s·y
+		return sums[0] - r*sums[1], spread{
+			draw:   iv.Square * (sums[2] - 2*s*sums[3] + s*s*sums[4]),
+			unsure: iv.Square * math.Sqrt(sds[2]*sds[2]+4*s*s*sds[3]*sds[3]+s*s*s*s*sds[4]*sds[4]),
+			noise:  math.Hypot(sds[0], r*sds[1]),
+		}
+	})
+	if a <= -far && low < -far {
+		a = low
+	}
+	if b >= far && high > far {
+		b = high
+	}
+	return a, b
+}
