@@ -19,6 +19,7 @@ type verdictView struct {
 	Release, Grade, Label, Text string
 	Detail                      string // the verdict of report.json, in its own words
 	ID                          int
+	Drawn                       bool // the page has its results
 
 	rank float64
 }

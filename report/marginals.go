@@ -54,6 +54,7 @@ func (r *result) tables() (lines, heats []marginal, all int) {
 // marginals draws tables of one column as rows and those of two as heat maps.
 func (r *result) marginals(id string) {
 	lines, heats, all := r.tables()
+	var noise []float64
 	for k, m := range append(lines, heats...) {
 		one := result{w: r.w, release: r.release, table: r.table.picked(m)}
 		one.index()
@@ -64,6 +65,7 @@ func (r *result) marginals(id string) {
 			one.rows(place, title, bars, l, []Column{one.columns[m.columns[0]]})
 		} else {
 			one.heat(place, title, one.columns[m.columns[0]].Text, one.columns[m.columns[1]].Text, bars)
+			noise = append(noise, one.typicalNoise(bars))
 		}
 		r.pictures = append(r.pictures, template.HTML(`<p class="what">`+template.HTMLEscapeString(strings.Join(m.columns, " × "))+`</p>`)) //nolint:gosec // escaped
 		r.pictures = append(r.pictures, one.pictures...)
@@ -74,6 +76,9 @@ func (r *result) marginals(id string) {
 	}
 	if len(heats) > 0 {
 		r.under = append(r.under, r.w.t("result.heat"))
+		if x := middle(noise); x > 0 {
+			r.under = append(r.under, r.w.t("result.heat_noise", rounded(x, x)))
+		}
 	}
 	if shown := len(lines) + len(heats); shown < all {
 		r.under = append(r.under, r.w.t("result.tables", shown, grouped(int64(all))))

@@ -207,8 +207,12 @@ func TestPageOfManyReleases(t *testing.T) {
 		r.Releases, r.Draws = append(r.Releases, e), append(r.Draws, d)
 		values[e.Name] = table
 	}
+	// The worst of them is the last, and stands on the first screen all the same.
+	worst := &r.Releases[len(r.Releases)-1]
+	worst.Expected = []report.ExpectedError{{Field: "estimate", NoiseSD: 10, Half95: 20, Range: 1}}
 	start := used(t)
 	page := html(t, draw(t, r), r, values, false)
+	inOrder(t, page, `<li class="poor"><strong>`+worst.Name+`</strong>`, "<main>")
 	if len(page) > 2<<20 {
 		t.Errorf("the page has %d bytes", len(page))
 	}

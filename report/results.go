@@ -33,9 +33,14 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 	rows := maxAllRows
 	var verdicts []verdictView
 	for i, e := range r.Releases {
-		if i == maxReleases {
+		if i >= maxReleases { // it is judged, and not drawn
+			one := result{w: v.words, release: e, table: values[e.Name]}
+			if one.index(); one.has("estimate") && one.table.rows() <= mostRows {
+				one.bars()
+			}
+			verdicts = append(verdicts, one.verdict(r, i))
 			v.MoreReleases = len(r.Releases) - maxReleases
-			break
+			continue
 		}
 		one := result{w: v.words, release: e, table: values[e.Name]}
 		one.draw(fmt.Sprintf("p%d", i))
@@ -47,6 +52,7 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		v.AnyErrors = v.AnyErrors || len(view.Errors) > 0
 		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
 		verdict := one.verdict(r, i)
+		verdict.Drawn = true
 		view.Verdict = verdict.Detail
 		verdicts = append(verdicts, verdict)
 		v.Results = append(v.Results, view)

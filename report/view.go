@@ -168,20 +168,30 @@ func ParamsText(raw json.RawMessage) string {
 	}
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		text := fmt.Sprint(params[name])
-		if list, ok := params[name].([]any); ok {
-			words := make([]string, len(list))
-			for i, w := range list {
-				words[i] = fmt.Sprint(w)
-			}
-			text = strings.Join(words, ", ")
-		}
+		text := plainText(params[name])
 		if len(text) > 200 {
 			text = "see report.json"
 		}
 		parts = append(parts, name+": "+text)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// plainText is a parameter as people write it: a list without brackets, and an object as JSON.
+func plainText(value any) string {
+	switch v := value.(type) {
+	case []any:
+		words := make([]string, len(v))
+		for i, w := range v {
+			words[i] = plainText(w)
+		}
+		return strings.Join(words, ", ")
+	case map[string]any:
+		if b, err := json.Marshal(v); err == nil {
+			return string(b)
+		}
+	}
+	return fmt.Sprint(value)
 }
 
 // addColumns says once what columns of the same name and meaning mean.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/disclose"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -71,7 +74,51 @@ func pages(t *testing.T) []string {
 		out = append(out, path)
 	}
 	out = append(out, studies(t, dir)...)
+	out = append(out, disclosed(t, dir)...)
 	return append(out, broken(t, out[0]))
+}
+
+// disclosed are the pages that are made from a run that is over: a comparison, a ledger, and
+// hazards.
+func disclosed(t *testing.T, dir string) []string {
+	t.Helper()
+	var a, b report.Side
+	for _, s := range []*report.Side{&a, &b} {
+		s.Name = "run"
+		for file, into := range map[string]any{"report.json": &s.Report, "values.json": &s.Values} {
+			text, err := os.ReadFile(filepath.Join("..", "testdata", "schools", file))
+			if err == nil {
+				err = json.Unmarshal(text, into)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.Report.Releases[0].Where, b.Report.Dataset.Population = "x > 1", 7000
+	h := report.History{Dataset: "people", About: "Per person", Units: []string{"epsilon"}, Limits: []string{"4"}, SlicesBy: "month"}
+	for i := range 30 {
+		h.Steps = append(h.Steps, report.Step{At: time.Date(2026, 1, i+1, 9, 0, 0, 0, time.UTC), Job: fmt.Sprint("job-", i%3), State: "published",
+			Sum: "ε 0.1, δ 0", By: "team", Cost: []*big.Rat{big.NewRat(1, 10)}})
+		h.Slices = append(h.Slices, report.SliceSpent{Is: fmt.Sprintf("2026-%02d", i+1), Spent: []*big.Rat{big.NewRat(1, 10)}})
+	}
+	var out []string
+	for name, write := range map[string]func(io.Writer) error{
+		"compare": report.Compare(a, b).WriteHTML,
+		"ledger":  func(w io.Writer) error { return report.WriteHistory(w, "sqlite:budget.db", []report.History{h}) },
+		"hazards": func(w io.Writer) error { return disclose.WriteNIST(w, &a.Report) },
+	} {
+		var text bytes.Buffer
+		if err := write(&text); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name+".html")
+		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, path)
+	}
+	return out
 }
 
 // studies are the pages of the planner, as the program writes them.
@@ -135,7 +182,7 @@ func TestPagesInChromium(t *testing.T) {
 		missing(t, "node_modules (npm ci in report/browsertest)")
 	}
 	files := pages(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, node, append([]string{"check.mjs", chromium, os.Getenv("SCREENSHOTS")}, files...)...)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
@@ -169,6 +216,14 @@ func TestPagesInChromium(t *testing.T) {
 			figures, sheets = 0, 1
 			if r.Page == "plan-sweep.html" || r.Page == "plan-compare.html" {
 				figures = 1
+			}
+		}
+		switch r.Page {
+		case "compare.html", "ledger.html", "hazards.html":
+			figures, sheets = 0, 1
+		case "schools.html":
+			if r.Mode == "print" && r.Sheets > 4 {
+				t.Errorf("the demo has %d printed pages, more than 4", r.Sheets)
 			}
 		}
 		if r.Figures < figures || r.Rules < 20 || r.Mode == "print" && r.Sheets < sheets {
