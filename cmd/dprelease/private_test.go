@@ -85,6 +85,8 @@ var privateCases = map[string]privateCase{
 			"{name: bars, mechanism: histogram, params: {column: x, edges: [0, 2, 5, 10]}",
 			"{name: people, mechanism: distinct, where: \"x > 5\"",
 			"{name: medians, from: some, mechanism: median, by: [h], params: {column: x}",
+			"{name: deciles, mechanism: quantiles, by: [h], params: {column: x, quantiles: deciles}",
+			"{name: widest, from: some, mechanism: bounds, params: {column: z}",
 			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
 			"{name: quartiles, from: strata, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
 			"{name: line, mechanism: sgd, params: {model: logistic, target: y, features: [z, h], rows: 400, batch_size: 50, epochs: 2}",
