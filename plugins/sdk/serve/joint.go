@@ -43,7 +43,7 @@ func (s *server) run() error {
 	if err != nil {
 		return err
 	}
-	l.SetUnlinkOnClose(false) // the folder goes as a whole; a plugin that serves changes no file
+	l.SetUnlinkOnClose(false)   // the folder goes as a whole; a plugin that serves changes no file
 	signal.Ignore(os.Interrupt) // the host is told, and decides
 	g, b := grpc.NewServer(), newBroker()
 	s.dial = b.dial
