@@ -31,6 +31,7 @@ test: ## all tests
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
+	@[ -d internal/truth/node_modules ] || echo "note: npm ci in internal/truth is missing; releases were not compared with DuckDB"
 	@/usr/bin/python3 -c 'import google.protobuf, grpc, numpy, scipy' 2>/dev/null && [ -x /usr/bin/node ] && [ -x /usr/bin/protoc ] || \
 		echo "note: Python with grpcio, protobuf, numpy and scipy, or Node, or protoc is missing; the plugins in those languages were not run"
 

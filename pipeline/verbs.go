@@ -53,6 +53,9 @@ func Load(path string, getenv func(string) (string, bool), set ...string) (*Job,
 // Check finds everything that is wrong with a job and can be known without
 // data. It starts the plugins that the job names.
 func Check(ctx context.Context, j *Job, o Options) error {
+	if err := run.CheckLookups(j); err != nil {
+		return err
+	}
 	if _, err := priceOf(ctx, j, o); err != nil {
 		return err
 	}

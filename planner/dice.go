@@ -73,29 +73,59 @@ func (d *Dice) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece
 	if len(pieces) == 0 {
 		return 0, errors.New("nothing to select from")
 	}
-	best := pieces[0]
+	best, lowest := pieces[0], pieces[0].At(lower(pieces[0]))
 	for _, p := range pieces {
-		if p.Score < best.Score {
-			best = p
+		if score := p.At(lower(p)); score < lowest {
+			best, lowest = p, score
 		}
 	}
 	if d.Quiet {
+		if best.Slope != 0 {
+			return lower(best), nil
+		}
 		return best.Lo + (best.Hi-best.Lo)/2, nil
 	}
 	total := 0.0
 	weight := func(p sdk.Piece) float64 {
-		return float64(p.Hi-p.Lo+1) * math.Exp(-rate*float64(p.Score-best.Score))
+		return math.Exp(-rate*float64(p.At(lower(p))-lowest)) * geometric(rate*math.Abs(float64(p.Slope)), float64(p.Hi-p.Lo+1))
 	}
 	for _, p := range pieces {
 		total += weight(p)
 	}
 	at := d.Rand.Float64() * total
 	for _, p := range pieces {
-		if at -= weight(p); at <= 0 {
+		if at -= weight(p); at > 0 {
+			continue
+		}
+		if p.Slope == 0 {
 			return p.Lo + d.Rand.Int64N(p.Hi-p.Lo+1), nil
 		}
+		// Away from the lower end each step is e^−fall as likely.
+		n, fall := float64(p.Hi-p.Lo+1), rate*math.Abs(float64(p.Slope))
+		away := int64(-math.Log1p(d.Rand.Float64()*math.Expm1(-fall*n)) / fall)
+		away = max(0, min(p.Hi-p.Lo, away))
+		if p.Slope < 0 {
+			return p.Hi - away, nil
+		}
+		return p.Lo + away, nil
 	}
-	return best.Lo, nil
+	return lower(best), nil
+}
+
+// lower is the end of a piece that has the lower score.
+func lower(p sdk.Piece) int64 {
+	if p.Slope < 0 {
+		return p.Hi
+	}
+	return p.Lo
+}
+
+// geometric is the sum of e^−fall·i for the first n whole numbers i.
+func geometric(fall, n float64) float64 {
+	if fall == 0 {
+		return n
+	}
+	return math.Expm1(-fall*n) / math.Expm1(-fall)
 }
 
 // RandomizeCategories runs randomized response.

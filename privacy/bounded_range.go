@@ -15,9 +15,14 @@ import (
 //
 // # Contract
 //
-// The bound holds for every ordered pair of neighbours under the relation at hand.
-// Proof: bounded_range.proof.md.
-type BoundedRange struct{ Eps float64 }
+// The bound holds for every ordered pair of neighbours under the relation at hand. Where
+// Parts is above 1 the mechanism is that many independent selections, and the sum of
+// their ranges is at most Eps. Proof: bounded_range.proof.md.
+type BoundedRange struct {
+	Eps float64
+	// Parts is how many selections the mechanism consists of; 0 stands for one.
+	Parts int64
+}
 
 func (BoundedRange) event() {}
 
@@ -30,7 +35,7 @@ func (e BoundedRange) Epsilon() float64 { return e.Eps }
 var boundedRangeKind = declare(declaration[BoundedRange]{
 	about:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism",
 	also:    []string{"exponential", "exponential_mechanism", "selection"},
-	fields:  []Field{eps("ε=")},
+	fields:  []Field{eps("ε="), number("parts", "parts=", atLeast(1)).optional()},
 	ordered: true,
 })
 

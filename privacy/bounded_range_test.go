@@ -118,7 +118,7 @@ func TestBoundedRangeHoldsForExponentialMechanisms(t *testing.T) {
 			o = o.then(func(int) outcomes { return one() })
 		}
 		single := one()
-		e := Repeat{runs, BoundedRange{eps}}
+		e := Repeat{runs, BoundedRange{Eps: eps}}
 		rho, err := must(NewZCDPFilter(AddRemove, big.NewRat(1000, 1))).Cost(e)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestBoundedRangeHoldsForExponentialMechanisms(t *testing.T) {
 			for _, c := range []struct {
 				e     Event
 				truth float64
-			}{{BoundedRange{eps}, single.delta(x)}, {e, o.delta(x)}} {
+			}{{BoundedRange{Eps: eps}, single.delta(x)}, {e, o.delta(x)}} {
 				a, err := DeltaAt(c.e, ReplaceOne, x)
 				if err != nil {
 					t.Fatal(err)
@@ -164,18 +164,18 @@ func must[T any](x T, err error) T {
 }
 
 func TestBoundedRangeCosts(t *testing.T) {
-	twenty := Repeat{20, BoundedRange{.25}}
+	twenty := Repeat{20, BoundedRange{Eps: .25}}
 	// By ρ alone it would be 2.733; the curve of P28 is a little lower.
 	if a := mustEpsilon(t, twenty, AddRemove, 1e-6); a.Epsilon > 2.6208 || a.Epsilon < 2.6206 || a.Lower > a.Epsilon || a.Lower < 2.2 {
 		t.Errorf("twenty selections cost %g, at least %g", a.Epsilon, a.Lower)
 	}
 	// One run: the profile is exact, by every method that knows it.
-	one := mustEpsilon(t, BoundedRange{1}, AddRemove, .01)
+	one := mustEpsilon(t, BoundedRange{Eps: 1}, AddRemove, .01)
 	want := 1 + 2*math.Log1p(-math.Sqrt(.01*-math.Expm1(-1)))
 	if math.Abs(one.Epsilon-want) > 1e-9 || one.Lower < one.Epsilon*(1-1e-6) {
 		t.Errorf("one selection costs %g, at least %g, want %g", one.Epsilon, one.Lower, want)
 	}
-	if pure := mustEpsilon(t, BoundedRange{1}, AddRemove, 0); pure.Epsilon != 1 {
+	if pure := mustEpsilon(t, BoundedRange{Eps: 1}, AddRemove, 0); pure.Epsilon != 1 {
 		t.Errorf("at δ 0: %g", pure.Epsilon)
 	}
 	// It is never dearer than the same pure ε, inside a draw or not, by any relation.
@@ -189,24 +189,24 @@ func TestBoundedRangeCosts(t *testing.T) {
 			func(e Event) Event { return WithReplacement{10, 100, e} },
 			func(e Event) Event { return Multistage{[]Stage{{2, 10, 0}, {5, 50, 0}}, e} },
 		} {
-			b, errB := EpsilonAt(around(BoundedRange{.7}), rel, 1e-5)
+			b, errB := EpsilonAt(around(BoundedRange{Eps: .7}), rel, 1e-5)
 			p, errP := EpsilonAt(around(Pure{.7}), rel, 1e-5)
 			if (errB == nil) != (errP == nil) || errB == nil && (b.Epsilon > p.Epsilon*(1+1e-9) || b.Lower > b.Epsilon) {
-				t.Errorf("%v under %v costs %g in [%g, %g], pure %g (%v, %v)", around(BoundedRange{.7}), rel, b.Epsilon, b.Lower, b.Upper, p.Epsilon, errB, errP)
+				t.Errorf("%v under %v costs %g in [%g, %g], pure %g (%v, %v)", around(BoundedRange{Eps: .7}), rel, b.Epsilon, b.Lower, b.Upper, p.Epsilon, errB, errP)
 			}
 		}
 	}
-	rho, err := must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(Repeat{3, BoundedRange{.5}})
+	rho, err := must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(Repeat{3, BoundedRange{Eps: .5}})
 	if err != nil || rho[0].Cmp(big.NewRat(3, 32)) != 0 {
 		t.Errorf("ρ %v, %v", rho, err)
 	}
 	// Beyond ε = 8 the pure guarantee says more.
-	if rho, err = must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(BoundedRange{20}); err != nil || rho[0].Cmp(big.NewRat(201, 10)) > 0 {
+	if rho, err = must(NewZCDPFilter(ReplaceOne, big.NewRat(1, 1))).Cost(BoundedRange{Eps: 20}); err != nil || rho[0].Cmp(big.NewRat(201, 10)) > 0 {
 		t.Errorf("ρ %v, %v", rho, err)
 	}
 	// Composed draws of a dominating pair that no neighbours attain have no false lower
 	// bound.
-	drawn := mustEpsilon(t, Repeat{10, WithoutReplacement{30, 100, BoundedRange{1}}}, ReplaceOne, 1e-6)
+	drawn := mustEpsilon(t, Repeat{10, WithoutReplacement{30, 100, BoundedRange{Eps: 1}}}, ReplaceOne, 1e-6)
 	half := mustEpsilon(t, Repeat{10, WithoutReplacement{30, 100, Pure{.5}}}, ReplaceOne, 1e-6)
 	if drawn.Lower > half.Epsilon {
 		t.Errorf("a lower bound of %g; neighbours with losses ±ε/2 reach %g", drawn.Lower, half.Epsilon)

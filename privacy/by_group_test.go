@@ -58,7 +58,7 @@ func discreteGaussianSum(sigma float64, s Sensitivity) enumerated {
 // selection is an exponential mechanism over three outcomes. A row lowers the score of
 // one of them by 1, and a row that is replaced also raises another: a range of 2.
 func selection(eps float64) enumerated {
-	return enumerated{"selection", BoundedRange{2 * eps}, func(values []int) []float64 {
+	return enumerated{"selection", BoundedRange{Eps: 2 * eps}, func(values []int) []float64 {
 		scores := make([]float64, 3)
 		for _, v := range values {
 			scores[(v+6)%3]--
@@ -275,7 +275,7 @@ func TestByGroupNests(t *testing.T) {
 		func(e Event) Event { return Multistage{[]Stage{{2, 10, 0}, {5, 50, 0}}, e} },
 		func(e Event) Event { return ByGroup{Event: Poisson{.1, e}} },
 	} {
-		for _, inner := range []Event{count, Gaussian{Sigma: 10}, DiscreteGaussian{Sigma: 10, Sensitivity: Sensitivity{1, 1}}, Compose{[]Event{count, Approx{.1, 1e-9}, BoundedRange{.1}}}} {
+		for _, inner := range []Event{count, Gaussian{Sigma: 10}, DiscreteGaussian{Sigma: 10, Sensitivity: Sensitivity{1, 1}}, Compose{[]Event{count, Approx{.1, 1e-9}, BoundedRange{Eps: .1}}}} {
 			e := around(ByGroup{Event: inner})
 			for _, rel := range []Relation{AddRemove, ReplaceOne} {
 				plain, errP := EpsilonAt(around(inner), rel, 1e-5)
@@ -300,8 +300,8 @@ func TestByGroupNests(t *testing.T) {
 		want *big.Rat
 	}{
 		{ByGroup{Event: Gaussian{Sigma: 4}}, big.NewRat(1, 8)},
-		{ByGroup{Event: Compose{[]Event{BoundedRange{.5}, Gaussian{Sigma: 4}}}}, new(big.Rat).Add(big.NewRat(1, 8), big.NewRat(1, 32))},
-		{ByGroup{Event: BoundedRange{.5}}, big.NewRat(1, 16)},
+		{ByGroup{Event: Compose{[]Event{BoundedRange{Eps: .5}, Gaussian{Sigma: 4}}}}, new(big.Rat).Add(big.NewRat(1, 8), big.NewRat(1, 32))},
+		{ByGroup{Event: BoundedRange{Eps: .5}}, big.NewRat(1, 16)},
 	} {
 		if rho, err := f.Cost(c.e); err != nil || rho[0].Cmp(c.want) != 0 {
 			t.Errorf("%v: ρ %v, %v, want %v", c.e, rho, err, c.want)

@@ -99,7 +99,7 @@ func TestEqual(t *testing.T) {
 		{Laplace{Scale: 2}, Laplace{Scale: 2}, true},
 		{Laplace{Scale: 2}, Laplace{Scale: less}, false},
 		{Laplace{Scale: 2}, DiscreteLaplace{Scale: 2}, false},
-		{Pure{1}, BoundedRange{1}, false},
+		{Pure{1}, BoundedRange{Eps: 1}, false},
 		{Compose{}, Compose{Events: []Event{}}, true},
 		{Laplace{Scale: 2}, Laplace{Scale: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 2}}, false},
 		{nil, nil, false},

@@ -10,7 +10,7 @@ import (
 var everyKind = []Event{
 	Gaussian{Sigma: 2, Sensitivity: Sensitivity{AddRemove: 1, ReplaceOne: 1.5}}, Laplace{Scale: 2, Sensitivity: Sensitivity{AddRemove: 1}},
 	DiscreteGaussian{Sigma: 2, Sensitivity: Sensitivity{AddRemove: 2}, Coordinates: 3}, DiscreteLaplace{Scale: 2, Sensitivity: Sensitivity{ReplaceOne: 2}},
-	Pure{1}, Approx{1, 1e-6}, ZCDP{.1}, BoundedRange{1}, KeySelection{1, 1e-6}, KeyThreshold{1e-6}, RandomizedResponse{3, 1},
+	Pure{1}, Approx{1, 1e-6}, ZCDP{.1}, BoundedRange{Eps: 1}, KeySelection{1, 1e-6}, KeyThreshold{1e-6}, RandomizedResponse{3, 1},
 	Compose{[]Event{Pure{1}, ZCDP{.1}}}, Repeat{3, Pure{1}}, Poisson{.1, Pure{1}}, WithoutReplacement{1, 2, Pure{1}}, WithReplacement{1, 2, Pure{1}},
 	Multistage{[]Stage{{1, 2, 0}, {3, 5, 4}}, Pure{1}}, ByGroup{Pure{1}, true}, Shuffled{10, RandomizedResponse{3, 1}},
 	LastIterate{Variant: "cyclic-strongly-convex", Sigma: 8, Sensitivity: 1, N: 100, Batch: 10, Epochs: 3, StepSize: .1, Smooth: 1, StrongConvexity: .1},
@@ -94,8 +94,8 @@ func TestDeclaredChecks(t *testing.T) {
 		e    Event
 		want string
 	}{
-		{BoundedRange{-1}, "bounded_range.eps: must not be negative (-1)"},
-		{Compose{[]Event{Pure{1}, Repeat{2, BoundedRange{-1}}}}, "compose[1].repeat.event.bounded_range.eps: must not be negative (-1)"},
+		{BoundedRange{Eps: -1}, "bounded_range.eps: must not be negative (-1)"},
+		{Compose{[]Event{Pure{1}, Repeat{2, BoundedRange{Eps: -1}}}}, "compose[1].repeat.event.bounded_range.eps: must not be negative (-1)"},
 		{Multistage{[]Stage{{1, 2, 0}, {0, 5, 0}}, Pure{1}}, "multistage.stages[1].take: must be at least 1 (0)"},
 		{Multistage{[]Stage{{3, 4, 2}}, Pure{1}}, "multistage.stages[0].take: must be at most max_take (3 > 2)"},
 		{DiscreteGaussian{Sigma: 1, Coordinates: -1}, "discrete_gaussian.coordinates: must be at least 1 (-1)"},

@@ -27,7 +27,7 @@ func TestBoundedRangeNeverCostsMoreThanPure(t *testing.T) {
 					}
 					return Repeat{k, e}
 				}
-				pure, ranged := design(inner(Pure{eps})), design(inner(BoundedRange{eps}))
+				pure, ranged := design(inner(Pure{eps})), design(inner(BoundedRange{Eps: eps}))
 				for _, rel := range []Relation{AddRemove, ReplaceOne} {
 					for _, delta := range []float64{0, 1e-9, 1e-3} {
 						p, err := EpsilonAt(pure, rel, delta)

@@ -55,6 +55,9 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 		e, at = p, path
 	case WithoutReplacement:
 		e, at = redrawn(x, at)
+	case BoundedRange: // of how many selections it consists costs nothing
+		x.Parts = 0
+		e = x
 	}
 	if len(g.terms) == 0 {
 		// The usual case is a single term: put off writing its key.

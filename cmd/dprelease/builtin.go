@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
@@ -15,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
 	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/regression"
@@ -28,6 +30,7 @@ import (
 // builtins are the mechanisms that come with this program. They run as its child
 // process, over the same protocol as anybody's.
 var builtins = map[string]sdk.Mechanism{
+	"bounds":              bounds.Mechanism{},
 	"count":               count.Mechanism{},
 	"distinct":            distinct.Mechanism{},
 	"histogram":           histogram.Mechanism{},
@@ -35,6 +38,7 @@ var builtins = map[string]sdk.Mechanism{
 	"mean":                mean.Mechanism{},
 	"median":              median.Mechanism{},
 	"proportion":          proportion.Mechanism{},
+	"quantiles":           quantiles.Mechanism{},
 	"randomized-response": randomizedresponse.Mechanism{},
 	"ratio":               ratio.Mechanism{},
 	"regression":          regression.Mechanism{},

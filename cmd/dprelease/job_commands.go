@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,8 +52,12 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 				if err := e.jobs.check(ctx, j, e.options()); err != nil {
 					return e.fail(ctx, err)
 				}
-				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt},
-					"%s: no problems found\n%s\n", args[0], notLookedAt)
+				doubts := []string{}
+				for _, d := range j.Doubts() {
+					doubts = append(doubts, d.Error())
+				}
+				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt, "doubts": doubts},
+					"%s: no problems found\n%s%s\n", args[0], eachLine("doubtful: ", doubts), notLookedAt)
 			})
 		},
 	}
@@ -259,4 +264,13 @@ func (e *environment) line(object any) error {
 	}
 	_, err = e.out.Write(append(b, '\n'))
 	return err
+}
+
+// eachLine puts each text on a line of its own, behind the same word.
+func eachLine(word string, texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(word + text + "\n")
+	}
+	return b.String()
 }

@@ -166,13 +166,21 @@ func (w *Walk) next() (privacy.Event, *frame) {
 			}
 			w.pop()
 		default:
-			if f.at == 0 {
+			if f.at < draws(e) {
 				return e, f
 			}
 			w.pop()
 		}
 	}
 	return nil, nil
+}
+
+// draws is how many calls a leaf stands for.
+func draws(leaf privacy.Event) int64 {
+	if e, ok := leaf.(privacy.BoundedRange); ok {
+		return max(1, e.Parts)
+	}
+	return 1
 }
 
 // whole is what a finished frame amounted to.
@@ -241,6 +249,11 @@ func countCalls(e privacy.Event, depth int) (int64, error) {
 		return 1, drawable("discrete_gaussian.sigma", e.Sigma)
 	case privacy.Approx:
 		return 1, positive("approx.eps", e.Eps)
+	case privacy.BoundedRange:
+		if e.Parts < 0 || e.Parts > maxCalls {
+			return 0, fmt.Errorf("bounded_range.parts must lie between 1 and %d", int64(maxCalls))
+		}
+		return draws(e), positive("bounded_range.eps", e.Eps)
 	case privacy.Selection:
 		return 1, positive(e.Kind()+".eps", e.Epsilon())
 	case privacy.RandomizedResponse:

@@ -18,6 +18,9 @@ var (
 var descent = privacy.LastIterate{Variant: "full-batch-strongly-convex", Sigma: 0.5, Sensitivity: 2, N: 10, Steps: 3,
 	StepSize: 1, Smooth: 1, StrongConvexity: 0.1}
 
+// choice is three selections that share a budget.
+var choice = privacy.BoundedRange{Eps: 1, Parts: 3}
+
 func all(events ...privacy.Event) privacy.Compose { return privacy.Compose{Events: events} }
 
 func TestCallsInOrder(t *testing.T) {
@@ -37,6 +40,7 @@ func TestCallsInOrder(t *testing.T) {
 			[]privacy.Event{privacy.Multistage{Stages: []privacy.Stage{{Take: 1, Of: 2}}, Event: lap}, lap}},
 		"shuffled":     {privacy.Shuffled{N: 9, Event: rr}, []privacy.Event{rr}},
 		"last-iterate": {all(descent, lap), []privacy.Event{descent.Step(), descent.Step(), descent.Step(), lap}},
+		"parts":        {all(choice, lap), []privacy.Event{choice, choice, choice, lap}},
 		"others":       {all(privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr), []privacy.Event{privacy.Pure{Eps: 1}, privacy.Approx{Eps: 1}, rr}},
 	} {
 		t.Run(name, func(t *testing.T) {

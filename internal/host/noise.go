@@ -142,7 +142,7 @@ func (s *noiseServer) Select(_ context.Context, req *wire.SelectRequest) (*wire.
 			if extra(p) {
 				return errNoise
 			}
-			pieces[i] = sdk.Piece{Lo: p.GetLo(), Hi: p.GetHi(), Score: p.GetScore()}
+			pieces[i] = sdk.Piece{Lo: p.GetLo(), Hi: p.GetHi(), Score: p.GetScore(), Slope: p.GetSlope()}
 		}
 		out.Point, err = s.drawer.Select(pieces, req.GetRate())
 		return err

@@ -123,7 +123,7 @@ func (k *checker) derive(name string, from *Derived) {
 	case from.As.Said() && from.Bins.Column != "":
 		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "says twice how it is computed")
 		return
-	case from.As.Said() && len(from.Bins.Edges) > 0:
+	case from.As.Said() && len(from.Edges) > 0:
 		k.wrong(lang.Key(path, "edges"), "say bins, too", "belongs to bins")
 		return
 	case from.As.Said():
@@ -181,8 +181,21 @@ func (k *checker) bins(path string, c *Column) {
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
 	if at < 0 {
 		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is no column that can be read here", lang.Shown(from.Bins.Column))
-	} else if known[at].Type != formula.Number {
-		k.wrong(lang.Key(path, "bins"), "", "%s is no column of numbers", lang.Shown(from.Bins.Column))
+	}
+	from.Bins.Edges, from.Bins.Dates = nil, len(from.Edges) > 0 && from.Edges[0].Day
+	for i, e := range from.Edges {
+		from.Bins.Edges = append(from.Bins.Edges, e.At)
+		if e.Day != from.Bins.Dates {
+			k.wrong(lang.Item(lang.Key(path, "edges"), i), "write all edges as numbers, or all as dates", "is of another type than the first edge")
+			return
+		}
+	}
+	if at >= 0 && len(from.Edges) > 0 && !from.Bins.Fit(known[at].Type) {
+		hint := ""
+		if known[at].Type == formula.Date || known[at].Type == formula.Timestamp {
+			hint = "write the edges as dates: [2026-01-01, 2026-04-01]"
+		}
+		k.wrong(lang.Key(path, "bins"), hint, "%s is a %s, which cannot be cut at these edges", lang.Shown(from.Bins.Column), known[at].Type)
 	}
 	if what, hint := from.Bins.Check(); what != "" {
 		k.wrong(lang.Key(path, "edges"), hint, "%s", what)
@@ -218,6 +231,11 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 		case c.Domain != nil:
 		case c.Type == Number || c.Holds == Number || c.Lower != nil:
 			out.Type = formula.Number
+			if c.Lower != nil && c.Upper != nil && (folded || d.FoldOf(c.Name) == "") { // of rows nothing is said where they are folded
+				lower, _ := c.Lower.Float64()
+				upper, _ := c.Upper.Float64()
+				out.Lower, out.Upper = &lower, &upper
+			}
 		case c.Holds == Bool:
 			out.Type = formula.Bool
 		case c.Holds == Date:

@@ -1,6 +1,12 @@
 package job
 
-import "math/big"
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/rows/formula"
+)
 
 // namedDerived is a derived column before it takes its place among the others.
 type namedDerived struct {
@@ -26,6 +32,8 @@ func lookup() kind[Lookup] {
 func lookupColumn() kind[Column] {
 	bound := amount(span{})
 	return object(
+		key("heading", text(), func(c *Column) *string { return &c.Heading },
+			"The heading of the column in the CSV file, where it has another name there", example("Borough name")),
 		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The lower bound of a number", example("0")),
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
@@ -43,9 +51,9 @@ func derived() kind[namedDerived] {
 		key("as", expression(), func(d *namedDerived) *Expression { return &d.As },
 			"An expression over the other columns. docs/expressions.md says what can be written", example(`"miles / hours"`)),
 		key("bins", text(), func(d *namedDerived) *string { return &d.Bins.Column },
-			"A column of numbers that is cut at the edges", example("age")),
-		key("edges", list(edge(), 1), func(d *namedDerived) *[]float64 { return &d.Bins.Edges },
-			"The edges of the bins, ascending. A bin holds its lower edge, the last one holds both. A value outside is missing", example("[0, 18, 35, 65, 120]")),
+			"A column of numbers, dates or timestamps that is cut at the edges", example("age")),
+		key("edges", list(edge(), 1), func(d *namedDerived) *[]Edge { return &d.Edges },
+			"The edges of the bins, ascending: numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one holds both. A value outside is missing", example("[0, 18, 35, 65, 120]")),
 		key("below", flag(), func(d *namedDerived) *bool { return &d.Bins.Below },
 			"Whether values below the first edge have a bin of their own", otherwise("false")),
 		key("above", flag(), func(d *namedDerived) *bool { return &d.Bins.Above },
@@ -63,11 +71,19 @@ func derived() kind[namedDerived] {
 	)
 }
 
-// edge is a number, as near as a float64 is.
-func edge() kind[float64] {
-	return transform(amount(span{}), func(r *big.Rat) (float64, error) {
+// edge is a number, as near as a float64 is, or a date.
+func edge() kind[Edge] {
+	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": amountPattern}, {"type": "string", "format": "date"}}}
+	return scalar("number or date", forms, func(text string) (Edge, error) {
+		if days, ok := formula.ParseDate(text); ok {
+			return Edge{At: float64(days), Day: true}, nil
+		}
+		r, err := ParseAmount(text)
+		if err != nil {
+			return Edge{}, fmt.Errorf("must be a number, or a date such as 2026-01-31, not %s", lang.Shown(text))
+		}
 		x, _ := r.Float64()
-		return x, nil
+		return Edge{At: x}, nil
 	})
 }
 

@@ -177,7 +177,9 @@ func (c *Column) canonical() canon {
 	}
 	out.set("type", c.Holds, c.Holds != "")
 	if l := c.Lookup; l != nil {
-		out["lookup"] = canon{"sha256": l.SHA256, "key": l.Key, "on": l.On()}
+		from := canon{"sha256": l.SHA256, "key": l.Key, "on": l.On()}
+		from.set("heading", c.Heading, c.Heading != "")
+		out["lookup"] = from
 	}
 	if d := c.Derived; d != nil {
 		out["derived"] = canon{"as": d.As.canonical(), "bins": d.Bins, "after": d.After}

@@ -71,3 +71,23 @@ func (k *checker) expression(path string, e *Expression, columns []formula.Colum
 		e.Formula = f
 	}
 }
+
+// Doubts are expressions that are probably not what was meant, though nothing is wrong with them.
+func (j *Job) Doubts() Problems {
+	var out Problems
+	add := func(path string, e Expression) {
+		if e.Formula != nil && e.Formula.Doubt != "" {
+			out = append(out, Problem{Pos: e.at, Step: lang.StepCheck, Path: path, Message: e.Formula.Doubt, Hint: "a run would release noise and nothing else"})
+		}
+	}
+	for i := range j.Dataset.Columns {
+		if c := &j.Dataset.Columns[i]; c.Derived != nil {
+			add(lang.Key(c.path(), "as"), c.Derived.As)
+		}
+	}
+	for i, r := range j.Releases {
+		add(lang.Key(lang.Item("releases", i), "where"), r.Where)
+		add(lang.Key(lang.Item("releases", i), "having"), r.Having)
+	}
+	return out
+}

@@ -130,6 +130,7 @@ type Column struct {
 
 	Derived *Derived // nil where the column stands in a file
 	Lookup  *Lookup  // the public table that adds it, nil where none does
+	Heading string   // of the column in that table, "" where it is the name
 }
 
 // Plain reports whether only expressions and folds can read the column: nothing public

@@ -69,7 +69,8 @@ func (l *Lookup) On() string {
 // column of numbers.
 type Derived struct {
 	As        Expression
-	Bins      formula.Bins // without edges where there are none
+	Bins      formula.Bins // without a column where there are none
+	Edges     []Edge       // of the bins, as written
 	AfterFold bool         // computed from the folded values of a unit, not from its rows
 
 	After string // as written: "rows" or "fold"
@@ -77,6 +78,12 @@ type Derived struct {
 	Lower, Upper *big.Rat
 	Domain       []string
 	Missing      Handling
+}
+
+// Edge is an edge of bins: a number, or a day.
+type Edge struct {
+	At  float64 // days since 1970 for a day
+	Day bool
 }
 
 // Slice says that the table of the job is the rows in which a public column has one

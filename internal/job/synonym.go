@@ -10,13 +10,15 @@ import (
 // synonyms are other words for mechanisms: those of SQL, of other libraries and of
 // everyday speech.
 var synonyms = map[string][]string{
+	"bounds":              {"bound", "clip", "clipping", "max", "maximum", "approx_bounds", "range"},
 	"count":               {"counts", "frequency", "frequencies", "crosstab", "tabulate", "size", "n"},
 	"distinct":            {"count_distinct", "distinct_count", "unique", "nunique", "cardinality", "units", "persons", "people", "users"},
 	"histogram":           {"hist", "bins", "binned", "distribution"},
 	"marginals":           {"marginal", "margins", "tables", "crosstabs", "contingency", "k_way", "cube"},
 	"mean":                {"average", "avg", "expectation"},
-	"median":              {"quantile", "quantiles", "percentile", "percentiles", "decile", "deciles", "quartile", "quartiles", "approx_quantile"},
+	"median":              {"med", "middle", "percentile_50", "p50"},
 	"proportion":          {"share", "percentage", "percent", "fraction", "prevalence", "rate", "frac"},
+	"quantiles":           {"quantile", "percentile", "percentiles", "decile", "deciles", "quartile", "quartiles", "approx_quantile", "quantile_cont", "percentile_cont"},
 	"randomized-response": {"rr", "krr", "ldp", "local"},
 	"ratio":               {"quotient", "ratio_of_sums", "sum_ratio"},
 	"regression":          {"ols", "lm", "least_squares", "linear_regression"},

@@ -68,7 +68,45 @@ func (v *viewer) view(ctx context.Context) error {
 		}
 	}
 	v.say()
+	if err := v.computed(ctx); err != nil {
+		return err
+	}
 	return v.unit(ctx)
+}
+
+// computed counts what derived columns and those of lookups hold, from the rows of the table.
+func (v *viewer) computed(ctx context.Context) error {
+	for _, f := range v.look.Failures {
+		if f.Code == "SOURCE_NO_SUCH_COLUMN" || f.Code == "INVALID_JOB" {
+			return nil // they cannot be computed
+		}
+	}
+	places := map[string]int{}
+	return run.Computed(ctx, v.plan.Job, v.table, v.content, func(c job.Column, values table.Values, rows int) {
+		at, known := places[c.Name]
+		if !known {
+			at = len(v.look.Columns)
+			places[c.Name] = at
+			stored := "computed from each row"
+			if c.Lookup != nil {
+				stored = "looked up in " + c.Lookup.Path
+			}
+			v.look.Columns = append(v.look.Columns, LookColumn{Name: c.Name, Declared: declaredText(c), Stored: stored, holds: c.Type})
+		}
+		out := &v.look.Columns[at]
+		if c.Type == job.Number && !c.Plain() {
+			_ = viewedColumn{prep: run.NewPreparer(c)}.bounds(values, rows, out) // it is a number
+			return
+		}
+		for i := range rows {
+			switch {
+			case values.Null(i) || values.Float64 != nil && values.Float64[i] != values.Float64[i]:
+				out.Missing++
+			case c.Type == job.Category && values.Codes != nil && !slices.Contains(c.Domain, values.Dict[values.Codes[i]]):
+				out.Outside++
+			}
+		}
+	})
 }
 
 // stored finds a column of the table that can be read.

@@ -18,7 +18,7 @@ func FuzzSelect(f *testing.F) {
 		pieces, at := []Piece{}, int64(-1<<40)
 		for ; len(b) >= 12; b = b[12:] {
 			size := int64(int32(binary.LittleEndian.Uint32(b))) // negative: malformed
-			pieces = append(pieces, Piece{Lo: at, Hi: at + size, Score: int64(binary.LittleEndian.Uint64(b[4:]))})
+			pieces = append(pieces, Piece{Lo: at, Hi: at + size, Score: int64(binary.LittleEndian.Uint64(b[4:])), Slope: int64(int8(b[7])) * int64(b[0]&1)})
 			at += size + 1
 		}
 		x, err := Select(newSourceT(t), pieces, rate)

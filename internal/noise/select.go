@@ -8,15 +8,44 @@ import (
 	"sync"
 )
 
-// Piece is a run of lattice points Lo..Hi, both included, with one score.
+// Piece is a run of lattice points Lo..Hi, both included. The score of point x is
+// Score + Slope·(x − Lo).
 type Piece struct {
 	Lo, Hi int64
 	Score  int64
+	Slope  int64
 }
 
-// ErrPieces says that the pieces of a Select do not tile one range. It may
-// depend on the data: report it as a fixed code only (P20).
-var ErrPieces = errors.New("noise: pieces must be non-empty and tile one range of the lattice in ascending order")
+// ErrPieces says that the pieces of a Select do not tile one range, or that a score does
+// not fit in 64 bits. It may depend on the data: report it as a fixed code only (P20).
+var ErrPieces = errors.New("noise: pieces must be non-empty and tile one range of the lattice in ascending order, with scores of 64 bits")
+
+// at is the score of point x. newLevels has seen that it does not overflow.
+func (p Piece) at(x int64) int64 { return p.Score + p.Slope*(x-p.Lo) }
+
+// end is the score of the last point; ok is false where it does not fit.
+func (p Piece) end() (score int64, ok bool) {
+	if p.Slope == 0 {
+		return p.Score, true
+	}
+	hi, lo := bits.Mul64(magnitude(p.Slope), uint64(p.Hi)-uint64(p.Lo))
+	if hi > 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	rise := int64(lo)
+	if p.Slope < 0 {
+		rise = -rise
+	}
+	score = p.Score + rise
+	return score, (score >= p.Score) == (rise >= 0)
+}
+
+func magnitude(x int64) uint64 {
+	if x < 0 {
+		return -uint64(x)
+	}
+	return uint64(x)
+}
 
 // Select returns a lattice point, drawn by the exponential mechanism.
 //
@@ -39,8 +68,8 @@ func Select(s *Source, pieces []Piece, rate float64) (int64, error) {
 		return 0, err
 	}
 	for {
-		p, x := l.propose(s)
-		if l.accept(s, p) {
+		x, score := l.propose(s)
+		if l.accept(s, score) {
 			return x, s.err
 		}
 	}
@@ -51,16 +80,22 @@ const (
 	envelopeBits = 128 // the envelope is a multiple of 2^−128
 )
 
-// levels groups the pieces by m, the whole part of rate·(score − best), at most
+// levels groups the points by m, the whole part of rate·(score − best), at most
 // lastLevel.
 type levels struct {
-	pieces   []Piece
+	runs     []run
 	best     int64
 	n        uint64 // rate = n·2^shift
 	shift    int
 	points   [lastLevel + 1]uint64   // lattice points in each level
 	envelope [lastLevel + 1]*big.Int // from e^{−m}·2^envelopeBits up, by less than 2
 	sum      [lastLevel + 1]*big.Int // running sums of points·envelope
+}
+
+// run is a part of a piece whose points are all in one level.
+type run struct {
+	Piece
+	level int
 }
 
 // envelopes is computed once: it depends on nothing.
@@ -75,7 +110,7 @@ func newLevels(pieces []Piece, rate float64) (*levels, error) {
 	if len(pieces) == 0 {
 		return nil, ErrPieces
 	}
-	l := &levels{pieces: pieces, best: pieces[0].Score}
+	l := &levels{runs: make([]run, 0, len(pieces)), best: pieces[0].Score}
 	f, e := math.Frexp(rate)
 	l.n, l.shift = uint64(math.Ldexp(f, 53)), e-53
 	var total uint64
@@ -83,23 +118,55 @@ func newLevels(pieces []Piece, rate float64) (*levels, error) {
 		if p.Lo > p.Hi || (i > 0 && (pieces[i-1].Hi == math.MaxInt64 || p.Lo != pieces[i-1].Hi+1)) {
 			return nil, ErrPieces
 		}
-		l.best = min(l.best, p.Score)
 		size := uint64(p.Hi) - uint64(p.Lo) // one less than its points
 		if total += size + 1; size >= 1<<63-1 || total >= 1<<63 {
 			return nil, errors.New("noise: a selection must be over fewer than 2^63 lattice points")
 		}
+		end, ok := p.end()
+		if !ok {
+			return nil, ErrPieces
+		}
+		l.best = min(l.best, p.Score, end)
 	}
 	for _, p := range pieces {
-		l.points[l.level(p.Score)] += uint64(p.Hi-p.Lo) + 1
+		l.cut(p)
 	}
-	run := new(big.Int)
+	for _, r := range l.runs {
+		l.points[r.level] += uint64(r.Hi-r.Lo) + 1
+	}
+	sum := new(big.Int)
 	l.envelope = envelopes()
 	for m := range l.points {
 		hi := l.envelope[m]
-		run = new(big.Int).Add(run, new(big.Int).Mul(hi, new(big.Int).SetUint64(l.points[m])))
-		l.sum[m] = run
+		sum = new(big.Int).Add(sum, new(big.Int).Mul(hi, new(big.Int).SetUint64(l.points[m])))
+		l.sum[m] = sum
 	}
 	return l, nil
+}
+
+// cut adds the runs of a piece. Levels are monotone along it, so each run ends where a
+// search finds the first point of another level.
+func (l *levels) cut(p Piece) {
+	for {
+		level, hi := l.level(p.Score), p.Hi
+		if p.Slope != 0 && l.level(p.at(p.Hi)) != level {
+			inside, outside := p.Lo, p.Hi
+			for inside+1 < outside {
+				mid := inside + (outside-inside)/2
+				if l.level(p.at(mid)) == level {
+					inside = mid
+				} else {
+					outside = mid
+				}
+			}
+			hi = inside
+		}
+		l.runs = append(l.runs, run{Piece{p.Lo, hi, p.Score, p.Slope}, level})
+		if hi == p.Hi {
+			return
+		}
+		p.Score, p.Lo = p.at(hi+1), hi+1
+	}
 }
 
 // excess is score − best, which always fits in a uint64.
@@ -128,34 +195,35 @@ func (l *levels) level(score int64) int {
 }
 
 // propose returns a point with probability proportional to its level's envelope,
-// and the piece that it lies in.
-func (l *levels) propose(s *Source) (Piece, int64) {
+// and its score.
+func (l *levels) propose(s *Source) (x, score int64) {
 	u := s.uniformBig(l.sum[lastLevel])
 	m := 0
 	for u.Cmp(l.sum[m]) >= 0 {
 		m++
 	}
 	skip := s.Uint64n(l.points[m])
-	for _, p := range l.pieces {
-		if l.level(p.Score) != m {
+	for _, r := range l.runs {
+		if r.level != m {
 			continue
 		}
-		if size := uint64(p.Hi-p.Lo) + 1; skip >= size {
+		if size := uint64(r.Hi-r.Lo) + 1; skip >= size {
 			skip -= size
 			continue
 		}
-		return p, p.Lo + int64(skip)
+		x = r.Lo + int64(skip)
+		return x, r.at(x)
 	}
-	return Piece{}, 0 // not reached: the points of the level sum to points[m]
+	return 0, 0 // not reached: the points of the level sum to points[m]
 }
 
 // accept is true with probability e^{−rate·(score−best)} over the envelope.
-func (l *levels) accept(s *Source, p Piece) bool {
-	m := l.level(p.Score)
+func (l *levels) accept(s *Source, score int64) bool {
+	m := l.level(score)
 	if !s.belowReal(s.Uint64(), envelopeRatio{m: uint(m), envelope: l.envelope[m]}) {
 		return false
 	}
-	num, den := new(big.Int).SetUint64(l.excess(p.Score)), big.NewInt(1)
+	num, den := new(big.Int).SetUint64(l.excess(score)), big.NewInt(1)
 	num.Mul(num, new(big.Int).SetUint64(l.n))
 	if l.shift >= 0 {
 		num.Lsh(num, uint(l.shift))

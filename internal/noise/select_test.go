@@ -41,14 +41,14 @@ func TestSelectFit(t *testing.T) {
 		pieces []Piece
 		rate   float64
 	}{
-		"points":   {[]Piece{{-2, -2, 3}, {-1, -1, 1}, {0, 0, 0}, {1, 1, 1}, {2, 2, 2}}, 0.7},
-		"one":      {[]Piece{{5, 5, 9}}, 1},
-		"narrow":   {[]Piece{{0, 1<<40 - 1, 30}, {1 << 40, 1 << 40, 0}, {1<<40 + 1, 1 << 41, 28}}, 1},
-		"far":      {[]Piece{{0, 1<<61 - 1, 43}, {1 << 61, 1<<61 + 3, -1}, {1<<61 + 4, 1 << 62, 47}}, 1},
-		"slow":     {[]Piece{{0, 9, 1 << 40}, {10, 39, 0}, {40, 49, -1 << 40}}, 0x1p-40},
-		"extremes": {[]Piece{{0, 9, math.MaxInt64}, {10, 39, 0}, {40, 49, math.MinInt64}}, 0x1p-63},
-		"tiny":     {[]Piece{{0, 9, math.MaxInt64}, {10, 39, 0}, {40, 49, math.MinInt64}}, 0x1p-1070},
-		"steep":    {[]Piece{{0, 1 << 60, 1}, {1<<60 + 1, 1<<60 + 2, 0}}, 1e300},
+		"points":   {[]Piece{{-2, -2, 3, 0}, {-1, -1, 1, 0}, {0, 0, 0, 0}, {1, 1, 1, 0}, {2, 2, 2, 0}}, 0.7},
+		"one":      {[]Piece{{5, 5, 9, 0}}, 1},
+		"narrow":   {[]Piece{{0, 1<<40 - 1, 30, 0}, {1 << 40, 1 << 40, 0, 0}, {1<<40 + 1, 1 << 41, 28, 0}}, 1},
+		"far":      {[]Piece{{0, 1<<61 - 1, 43, 0}, {1 << 61, 1<<61 + 3, -1, 0}, {1<<61 + 4, 1 << 62, 47, 0}}, 1},
+		"slow":     {[]Piece{{0, 9, 1 << 40, 0}, {10, 39, 0, 0}, {40, 49, -1 << 40, 0}}, 0x1p-40},
+		"extremes": {[]Piece{{0, 9, math.MaxInt64, 0}, {10, 39, 0, 0}, {40, 49, math.MinInt64, 0}}, 0x1p-63},
+		"tiny":     {[]Piece{{0, 9, math.MaxInt64, 0}, {10, 39, 0, 0}, {40, 49, math.MinInt64, 0}}, 0x1p-1070},
+		"steep":    {[]Piece{{0, 1 << 60, 1, 0}, {1<<60 + 1, 1<<60 + 2, 0, 0}}, 1e300},
 	} {
 		counts := make([]int, len(c.pieces))
 		for range n {
@@ -74,7 +74,7 @@ func TestSelectFit(t *testing.T) {
 func TestSelectIsUniformInsideAPiece(t *testing.T) {
 	const n = 40_000
 	s := newSourceT(t)
-	pieces := []Piece{{-4, -1, 2}, {0, 7, 1}}
+	pieces := []Piece{{-4, -1, 2, 0}, {0, 7, 1, 0}}
 	counts, probs := make([]int, 12), make([]float64, 12)
 	w := weights(pieces, 0.5)
 	for i := range probs {
@@ -93,12 +93,68 @@ func TestSelectIsUniformInsideAPiece(t *testing.T) {
 	noisetest.CheckCells(t, "points", n, counts, probs)
 }
 
+// TestSelectSlopes: points of sloped pieces have the law of as many pieces of one point.
+func TestSelectSlopes(t *testing.T) {
+	const n = 20_000
+	s := newSourceT(t)
+	for name, c := range map[string]struct {
+		pieces []Piece
+		rate   float64
+	}{
+		"valley": {[]Piece{{-6, -1, 17, -3}, {0, 0, 0, 0}, {1, 6, 2, 2}}, 0.2},
+		"steep":  {[]Piece{{0, 9, 1000, -100}, {10, 12, 3, 0}}, 0.03},
+		"flat":   {[]Piece{{0, 4, math.MinInt64, 1}, {5, 9, math.MinInt64 + 9, -2}}, 0x1p-3},
+		"twin":   {[]Piece{{0, 19, -40, 7}}, 0.01},
+	} {
+		counts, probs, sum := map[int64]int{}, map[int64]float64{}, 0.0
+		best := int64(math.MaxInt64)
+		for _, p := range c.pieces {
+			best = min(best, p.Score, p.at(p.Hi))
+		}
+		for _, p := range c.pieces {
+			for x := p.Lo; x <= p.Hi; x++ {
+				probs[x] = math.Exp(-c.rate * float64(uint64(p.at(x))-uint64(best)))
+				sum += probs[x]
+			}
+		}
+		for range n {
+			x, err := Select(s, c.pieces, c.rate)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counts[x]++
+		}
+		for x, p := range probs {
+			noisetest.CheckCells(t, name, n, []int{counts[x]}, []float64{p / sum})
+		}
+	}
+}
+
+// TestSelectLongSlope: the runs of a long slope end where the level changes, and their
+// points are all of the piece.
+func TestSelectLongSlope(t *testing.T) {
+	l, err := newLevels([]Piece{{-1 << 40, 1<<40 - 1, -1 << 50, 1 << 10}}, 0x1p-40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, level := int64(-1<<40), 0
+	for _, r := range l.runs {
+		if r.Lo != next || r.level != level || l.level(r.at(r.Hi)) != level {
+			t.Fatalf("run %+v, want one of level %d from %d", r, level, next)
+		}
+		next, level = r.Hi+1, level+1
+	}
+	if next != 1<<40 || level != lastLevel+1 {
+		t.Errorf("the runs end at %d on level %d", next, level)
+	}
+}
+
 func TestSelectTape(t *testing.T) {
 	// Scores 0 and 1 at rate 1, one point each: levels 0 and 1 with envelopes
 	// 2^128 and ceil(2^128/e); their sum needs 129 bits: three words, of which the
 	// first 63 bits drop out at the shift. All zero proposes level 0; its ratio
 	// is 1 and its rest is 0: both coins are sure or over at once.
-	pieces := []Piece{{3, 3, 0}, {4, 4, 1}}
+	pieces := []Piece{{3, 3, 0, 0}, {4, 4, 1, 0}}
 	s := words(0, 0, 0, choice(0, 1), ^uint64(0), 0)
 	if x, err := Select(s, pieces, 1); x != 3 || err != nil {
 		t.Errorf("got %d, %v", x, err)
@@ -112,7 +168,7 @@ func TestSelectTape(t *testing.T) {
 }
 
 func TestSelectLevels(t *testing.T) {
-	l, err := newLevels([]Piece{{0, 0, 5}}, 0.75)
+	l, err := newLevels([]Piece{{0, 0, 5, 0}}, 0.75)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,22 +182,27 @@ func TestSelectLevels(t *testing.T) {
 func TestSelectRefuses(t *testing.T) {
 	s := newSourceT(t)
 	for _, pieces := range [][]Piece{
-		nil, {{1, 0, 0}}, {{0, 1, 0}, {1, 2, 0}}, {{0, 1, 0}, {3, 4, 0}}, {{2, 3, 0}, {0, 1, 0}},
-		{{5, math.MaxInt64, 0}, {math.MinInt64, -1, 0}},
+		nil, {{1, 0, 0, 0}}, {{0, 1, 0, 0}, {1, 2, 0, 0}}, {{0, 1, 0, 0}, {3, 4, 0, 0}}, {{2, 3, 0, 0}, {0, 1, 0, 0}},
+		{{5, math.MaxInt64, 0, 0}, {math.MinInt64, -1, 0, 0}},
 	} {
 		if _, err := Select(s, pieces, 1); !errors.Is(err, ErrPieces) {
 			t.Errorf("%v: %v", pieces, err)
 		}
 	}
 	for _, pieces := range [][]Piece{
-		{{math.MinInt64, math.MaxInt64, 0}}, {{-1, math.MaxInt64 - 1, 0}}, {{math.MinInt64, -1, 0}, {0, 5, 1}},
+		{{math.MinInt64, math.MaxInt64, 0, 0}}, {{-1, math.MaxInt64 - 1, 0, 0}}, {{math.MinInt64, -1, 0, 0}, {0, 5, 1, 0}},
 	} {
 		if _, err := Select(s, pieces, 1); err == nil {
 			t.Errorf("2^63 points or more are accepted: %v", pieces)
 		}
 	}
+	for _, p := range []Piece{{0, 1 << 40, 0, 1 << 40}, {0, 1, math.MaxInt64, 1}, {0, 1, math.MinInt64, -1}, {0, 1, 0, math.MinInt64}, {0, 3, -5, math.MaxInt64}} {
+		if _, err := Select(s, []Piece{p}, 1); !errors.Is(err, ErrPieces) {
+			t.Errorf("scores beyond 64 bits are accepted: %v", p)
+		}
+	}
 	for _, rate := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		if _, err := Select(s, []Piece{{0, 1, 0}}, rate); err == nil {
+		if _, err := Select(s, []Piece{{0, 1, 0, 0}}, rate); err == nil {
 			t.Errorf("rate %g is accepted", rate)
 		}
 	}
@@ -151,7 +212,7 @@ func BenchmarkSelectMillionPieces(b *testing.B) {
 	pieces := make([]Piece, 1_000_000)
 	for i := range pieces {
 		score := int64(i) - 500_000
-		pieces[i] = Piece{int64(i) * 10, int64(i)*10 + 9, max(score, -score)}
+		pieces[i] = Piece{int64(i) * 10, int64(i)*10 + 9, max(score, -score), 0}
 	}
 	s := newSourceT(b)
 	for b.Loop() {

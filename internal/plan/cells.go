@@ -105,10 +105,10 @@ func (c *Cells) distinguish() {
 	}
 }
 
-// name finds a name for the column that no declared column has.
+// name finds a name for the column that no declared column has, unless it holds the same as one.
 func (c *Cells) name(j *job.Job) string {
-	if len(c.By) == 1 {
-		return c.By[0].Name // its place is taken
+	if len(c.By) == 1 && c.Other == "" {
+		return c.By[0].Name // its place is taken: the two hold the same
 	}
 	var names []string
 	for _, b := range c.By {

@@ -158,6 +158,18 @@ func (e *Evaluator) derived(s *slot, n *formula.Node) func(b *block) {
 
 func (e *Evaluator) bins(s *slot, bins *formula.Bins) func(b *block) {
 	from, own, labels := e.slot(bins.Column), make([]int32, step), newTexts(bins.Labels())
+	if bins.Dates {
+		day := e.dayOf(&formula.Node{Op: formula.Read, Type: from.Type, Column: bins.Column})
+		room := make([]int64, step)
+		return func(b *block) {
+			s.codes, s.texts = own[:b.n], labels
+			for i, d := range day(b, room[:b.n]) {
+				if s.codes[i] = -1; d != none {
+					s.codes[i] = bins.Code(float64(d))
+				}
+			}
+		}
+	}
 	return func(b *block) {
 		s.codes, s.texts = own[:b.n], labels
 		for i, x := range from.get(b).numbers {

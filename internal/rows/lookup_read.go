@@ -2,6 +2,7 @@ package rows
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
@@ -165,7 +166,7 @@ func (r *lookupReader) headings(names []string, l *Lookup) (key int, places []in
 		case i < 0 && len(names) == 1 && strings.ContainsAny(names[0], ";\t|"):
 			r.wrong(1, 1, "separate the fields with commas", "has no column %s", lang.Shown(name))
 		case i < 0:
-			r.wrong(1, 1, lang.DidYouMean(name, names), "has no column %s", lang.Shown(name))
+			r.wrong(1, 1, cmp.Or(lang.DidYouMean(name, names), "heading says what a column is called in the file"), "has no column %s", lang.Shown(name))
 		case slices.Contains(names[i+1:], name):
 			line, column := r.csv.FieldPos(i + 1 + slices.Index(names[i+1:], name))
 			r.wrong(line, column, "", "has a second column %s", lang.Shown(name))

@@ -113,8 +113,8 @@ func (p *Program) order(wanted []string, reads map[string][]string) error {
 		}
 	}
 	for _, d := range p.spec.Derived {
-		if d.Bins != nil && seen[d.Name] && p.types[d.Bins.Column].Type != formula.Number {
-			return fmt.Errorf("the column %q is no number", d.Bins.Column)
+		if d.Bins != nil && seen[d.Name] && !d.Bins.Fit(p.types[d.Bins.Column].Type) {
+			return fmt.Errorf("the column %q cannot be cut at these edges", d.Bins.Column)
 		}
 	}
 	for i, name := range p.spec.Outputs {

@@ -46,7 +46,7 @@ func TestProgram(t *testing.T) {
 			s.Derived[1] = Derived{Name: "y", Formula: must(t, "far", []formula.Column{{Name: "far", Type: formula.Number}})}
 		},
 		`a condition is a number`:                                               func(s *Spec) { s.Conditions = append(s.Conditions, must(t, "x", columns)) },
-		`the column "t" is no number`:                                           func(s *Spec) { s.Derived = append(s.Derived, bins("t")); s.Outputs = []string{"b"} },
+		`the column "t" cannot be cut at these edges`:                           func(s *Spec) { s.Derived = append(s.Derived, bins("t")); s.Outputs = []string{"b"} },
 		`the column "e" has neither a formula nor bins`:                         func(s *Spec) { s.Derived = append(s.Derived, Derived{Name: "e"}) },
 		`the column "t" is a date, and the keys of its lookup are read as text`: func(s *Spec) { s.Columns = slices.Clone(columns); s.Columns[1].Type = formula.Date },
 	} {
@@ -144,66 +144,16 @@ func TestForms(t *testing.T) {
 var zero = 0.0
 
 func TestCells(t *testing.T) {
-	columns := []GroupColumn{{"borough", []string{"Bronx", "Queens"}}, {"band", []string{"young", "old", "ancient"}}}
 	codes := [][]int32{{0, 0, 1, 1, -1, 0, 1, 7}, {0, 2, 1, 2, 0, -1, 2, 0}}
-	for other, want := range map[string][]int32{"": {0, 2, 4, 5, -1, -1, -1, -1}, "other": {0, 2, 4, 5, 6, 6, -1, 6}} {
-		c, err := NewCells(columns, other)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for other, want := range map[int32][]int32{-1: {0, 2, 4, 5, -1, -1, -1, -1}, 6: {0, 2, 4, 5, 6, 6, -1, 6}} {
 		got := make([]int32, 8)
-		c.Code(got, codes, []byte{0b10111111})
+		(&Cells{Sizes: []int32{2, 3}, Other: other}).Code(got, codes, []byte{0b10111111})
 		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %v, want %v", other, got, want)
+			t.Errorf("%d: got %v, want %v", other, got, want)
 		}
-		if c.Len() != 6+len(other)/5 || !slices.Equal(c.Labels(4), []string{"Queens", "old"}) || !slices.Equal(c.Names(), []string{"borough", "band"}) {
-			t.Errorf("%q: %d cells, cell 4 is %v of %v", other, c.Len(), c.Labels(4), c.Names())
-		}
-		if other != "" && !slices.Equal(c.Labels(6), []string{"other", "other"}) {
-			t.Errorf("the other cell is %v", c.Labels(6))
-		}
-	}
-	// Every cell has labels of its own, and is reached by the codes of its labels.
-	c, err := NewCells(columns, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for cell := range c.Len() {
-		labels, got := c.Labels(cell), make([]int32, 1)
-		var of [][]int32
-		for i, label := range labels {
-			of = append(of, []int32{int32(slices.Index(columns[i].Domain, label))})
-		}
-		if c.Code(got, of, nil); int(got[0]) != cell {
-			t.Errorf("cell %d is %v, which is cell %d", cell, labels, got[0])
-		}
-	}
-	none, err := NewCells(nil, "")
-	if err != nil || none.Len() != 1 {
-		t.Fatalf("without columns: %v", err)
 	}
 	got := []int32{5, 5}
-	if none.Code(got, nil, []byte{0b10}); !slices.Equal(got, []int32{-1, 0}) {
+	if (&Cells{Other: -1}).Code(got, nil, []byte{0b10}); !slices.Equal(got, []int32{-1, 0}) {
 		t.Errorf("without columns: %v", got)
-	}
-	wide := func(name string, n int) GroupColumn { return GroupColumn{name, make([]string, n)} }
-	for want, columns := range map[string][]GroupColumn{
-		`has 1049600 cells (1024 × 1025), the most is 1048576`:                                             {wide("a", 1024), wide("b", 1025)},
-		`has 1000000000000000000000000 cells (1000000 × 1000000 × 1000000 × 1000000), the most is 1048576`: {wide("a", 1e6), wide("b", 1e6), wide("c", 1e6), wide("d", 1e6)},
-		`groups by "a" twice`:                {wide("a", 2), wide("a", 2)},
-		`groups by "a", which has no domain`: {wide("a", 0)},
-	} {
-		if _, err := NewCells(columns, ""); err == nil || err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
-	}
-	if _, err := NewCells([]GroupColumn{wide("a", 1024), wide("b", 1024)}, ""); err != nil {
-		t.Error(err)
-	}
-	if _, err := NewCells([]GroupColumn{wide("a", 1024), wide("b", 1024)}, "other"); err == nil {
-		t.Error("the cell of other rows does not count")
-	}
-	if _, err := NewCells(columns, "old"); err == nil || err.Error() != `calls the cell of other rows "old", which is in the domain of "band"` {
-		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ func readLookups(j *job.Job) ([]*rows.Lookup, error) {
 		l := &d.Lookups[i]
 		spec := rows.LookupSpec{Path: l.Path, Key: l.Key, On: types[l.On()]}
 		for _, c := range l.Columns {
-			spec.Columns = append(spec.Columns, rows.LookupColumn{Column: types[c.Name]})
+			spec.Columns = append(spec.Columns, rows.LookupColumn{Column: types[c.Name], Heading: c.Heading})
 		}
 		one, problems := rows.ReadLookup(spec)
 		if len(problems) > 0 {
@@ -31,6 +31,12 @@ func readLookups(j *job.Job) ([]*rows.Lookup, error) {
 		all = append(all, one)
 	}
 	return all, nil
+}
+
+// CheckLookups finds what is wrong with the public tables of a job.
+func CheckLookups(j *job.Job) error {
+	_, err := readLookups(j)
+	return err
 }
 
 // compile makes the program that computes columns and conditions, of rows or of folded

@@ -1,14 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,9 +114,14 @@ type world struct {
 	sample    string // of the draw "s"
 	release   string
 	relation  string
-	afterward bool // breaks P24: only units with a row that passes are drawn
-	lean      bool // breaks P22: the sensitivities are those of rows
+	groups    string // of the column g, "" for its two values
+	afterward bool   // breaks P24: only units with a row that passes are drawn
+	lean      bool   // breaks P22: the sensitivities are those of rows
 	file      string
+	// drawn are the units that are drawn, whatever the design says; nil lets it choose.
+	drawn []int
+	plans map[string]*plan.Plan // by the job and the number of units
+	calls []call
 }
 
 // law is the distribution of the vectors of a table.
@@ -146,18 +149,46 @@ dataset:
 %s
   columns:
     x: {lower: -1, upper: 2, missing: drop}
-    g: {domain: [a, b]}
+    g: {%s}
 budget: {limit: {epsilon: 100, delta: "0.1"}}
 samples: {s: %s}
 releases:
   - {name: r, %s}
 output: {dir: out}
-`, w.file, w.relation, size, w.dataset, w.sample, w.release)
+`, w.file, w.relation, size, w.dataset, cmp.Or(w.groups, "domain: [a, b]"), w.sample, w.release)
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return j
+}
+
+// plan is the plan for a table of so many units.
+func (w *world) plan(units int) *plan.Plan {
+	if w.relation == "add-remove" {
+		units = 0 // nobody knows it
+	}
+	key := fmt.Sprint(w.dataset, w.sample, w.release, w.relation, w.lean, units)
+	if p := w.plans[key]; p != nil {
+		return p
+	}
+	p, err := plan.Make(w.t.Context(), w.job(units), shelf{&w.calls}, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if w.lean {
+		for _, r := range p.Draws[0].Releases {
+			r.Public.Cap = nil
+			if r.Plan, err = r.Mech.Plan(w.t.Context(), r.Request().PlanRequest()); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+	}
+	if w.plans == nil {
+		w.plans = map[string]*plan.Plan{}
+	}
+	w.plans[key] = p
+	return p
 }
 
 // law walks through all choices that a run makes on a table.
@@ -178,20 +209,7 @@ func (w *world) law(units [][]row) law {
 	if err := os.WriteFile(w.file, []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	j := w.job(n)
-	calls := &[]call{}
-	p, err := plan.Make(ctx, j, shelf{calls}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w.lean {
-		for _, r := range p.Draws[0].Releases {
-			r.Public.Cap = nil
-			if r.Plan, err = r.Mech.Plan(ctx, r.Request().PlanRequest()); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	p, calls := w.plan(n), &w.calls
 	opened, err := OpenTable(ctx, p, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -264,6 +282,12 @@ func (c *chooser) Done() error                                   { return nil }
 func (c *chooser) Next(n int) (samplers.Selection, error) {
 	f := c.design.Facts()
 	sel := samplers.Selection{}
+	if c.w.drawn != nil {
+		for _, i := range c.w.drawn {
+			sel.Rows = append(sel.Rows, uint32(i))
+		}
+		return sel, nil
+	}
 	switch c.design.Kind() {
 	case "full":
 		return samplers.Selection{All: true}, nil
@@ -301,246 +325,4 @@ func (c *chooser) Next(n int) (samplers.Selection, error) {
 		}
 	}
 	return sel, nil
-}
-
-// told is a lower bound on the δ at ε of what noise on the vectors of two tables tells:
-// that of cells between the values that the coordinates take.
-func told(p, q law, epsilon float64) float64 {
-	scale, cdf := 0.0, laplaceCDF
-	switch e := p.event.(type) {
-	case privacy.DiscreteLaplace:
-		scale = e.Scale
-	case privacy.DiscreteGaussian:
-		scale, cdf = e.Sigma, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
-	}
-	dims := 0
-	for _, v := range p.vector {
-		dims = len(v)
-	}
-	cuts := make([][]float64, dims)
-	for k := range cuts {
-		var at []float64
-		for _, l := range []law{p, q} {
-			for _, v := range l.vector {
-				at = append(at, v[k])
-			}
-		}
-		slices.Sort(at)
-		at = slices.Compact(at)
-		lo, hi := at[0], at[len(at)-1]
-		for _, far := range []float64{0.3, 1, 2, 3.5, 5, 8, 12} {
-			at = append(at, lo-far*scale, hi+far*scale)
-		}
-		for i := 1; i < 8 && hi > lo; i++ {
-			at = append(at, lo+(hi-lo)*float64(i)/8)
-		}
-		slices.Sort(at)
-		cuts[k] = slices.Compact(at)
-	}
-	cell := make([]int, dims)
-	total := 0.0
-	mass := func(l law) float64 {
-		sum := 0.0
-		for key, m := range l.mass {
-			for k, v := range l.vector[key] {
-				below, above := 0.0, 1.0
-				if cell[k] > 0 {
-					below = cdf((cuts[k][cell[k]-1] - v) / scale)
-				}
-				if cell[k] < len(cuts[k]) {
-					above = cdf((cuts[k][cell[k]] - v) / scale)
-				}
-				m *= above - below
-			}
-			sum += m
-		}
-		return sum
-	}
-	for {
-		total += math.Max(0, mass(p)-math.Exp(epsilon)*mass(q))
-		k := 0
-		for ; k < dims; k++ {
-			if cell[k]++; cell[k] <= len(cuts[k]) {
-				break
-			}
-			cell[k] = 0
-		}
-		if k == dims {
-			return total
-		}
-	}
-}
-
-func laplaceCDF(x float64) float64 {
-	if x < 0 {
-		return math.Exp(x) / 2
-	}
-	return 1 - math.Exp(-x)/2
-}
-
-// kinds are units with up to three rows on three values and two groups, up to symmetry.
-func kinds() [][]row {
-	var all [][]row
-	one := []row{{-1, 0}, {0, 0}, {2, 0}, {-1, 1}, {0, 1}, {2, 1}}
-	for i, a := range one {
-		all = append(all, []row{a})
-		for k, b := range one[i:] {
-			all = append(all, []row{a, b})
-			for _, c := range one[i+k:] {
-				all = append(all, []row{a, b, c})
-			}
-		}
-	}
-	return all
-}
-
-// attack looks for the neighbours that are told apart best, and returns by how much the
-// charge is exceeded, at most.
-func (w *world) attack(tables int) float64 {
-	rng := rand.New(rand.NewPCG(22, 24))
-	dir, err := os.MkdirTemp("", "tiny")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	w.file = filepath.Join(dir, "tiny.csv")
-	units := kinds()
-	worst := math.Inf(-1)
-	try := func(a, b [][]row) {
-		p, q := w.law(a), w.law(b)
-		worst = max(worst, told(p, q, p.charge.Epsilon)-p.charge.Delta, told(q, p, q.charge.Epsilon)-q.charge.Delta)
-	}
-	// Extremes first: they are what breaks a wrong bound.
-	extreme := [][]row{{{2, 0}, {2, 0}, {2, 0}}, {{-1, 0}, {-1, 0}, {-1, 0}}, {{2, 0}, {2, 1}}, {{-1, 0}, {-1, 1}}, {{2, 1}, {2, 1}, {2, 1}}, {{2, 0}}, {{-1, 1}}}
-	for n := range tables {
-		var others [][]row
-		for range rng.IntN(3) + 1 {
-			others = append(others, units[rng.IntN(len(units))])
-		}
-		x, y := units[rng.IntN(len(units))], units[rng.IntN(len(units))]
-		if n < len(extreme)*len(extreme) {
-			x, y = extreme[n/len(extreme)], extreme[n%len(extreme)]
-			others = others[:1]
-		}
-		if w.relation == "add-remove" {
-			others = append(others, extreme[n%len(extreme)]) // never too few for a draw
-			try(others, append(slices.Clone(others), x))
-		} else {
-			try(append(slices.Clone(others), x), append(slices.Clone(others), y))
-		}
-	}
-	return worst
-}
-
-const (
-	foldBoth = "  fold: {x: sum, g: mode}"
-	capOne   = "  cap: {groups: 1, rows: 1}"
-	capTwo   = "  cap: {groups: 2, rows: 2}"
-)
-
-// No pair of neighbours is told apart better than was charged, for folds and caps, both
-// relations and noises, every design.
-func TestNoNeighboursBeatTheCharge(t *testing.T) {
-	tables := 24
-	if testing.Short() {
-		tables = 2
-	}
-	for _, units := range []string{foldBoth, capOne, capTwo} {
-		for _, relation := range []string{"add-remove", "replace-one"} {
-			for _, sample := range []string{"", "{method: poisson, rate: 0.5}", "{method: srswor, size: 1}"} {
-				for _, release := range []string{
-					`mechanism: count, by: [g], guarantee: {epsilon: 1}`,
-					`mechanism: sum, params: {column: x}, by: [g], where: "g == 'a' || x > 0", guarantee: {epsilon: 1}`,
-					`mechanism: sum, params: {column: x, noise: gaussian}, guarantee: {epsilon: 1, delta: "0.01"}`,
-					`mechanism: count, params: {noise: gaussian}, where: "x > 0", by: [g], guarantee: {epsilon: 1, delta: "0.01"}`,
-					`mechanism: mean, params: {column: x}, where: "x != 0", guarantee: {epsilon: 1}`,
-				} {
-					w := world{dataset: units, relation: relation, sample: sample, release: release}
-					switch {
-					case sample == "":
-						w.sample = "{method: poisson, rate: 0.5}" // of which nothing is released
-					case strings.Contains(sample, "srswor") && relation == "add-remove" && !strings.Contains(release, "mean"):
-						continue // a total cannot be scaled up: the size is secret
-					default:
-						w.release += ", from: s"
-					}
-					t.Run(strings.NewReplacer("\"", "", ":", "", "{", "", "}", "").Replace(strings.TrimSpace(units+" "+relation+" "+sample+" "+release)), func(t *testing.T) {
-						w.t = t
-						if over := w.attack(tables); over > 1e-7 {
-							t.Errorf("the charge is exceeded by δ = %.3g", over)
-						}
-					})
-				}
-			}
-		}
-	}
-}
-
-// What breaks a rule on purpose is caught: else the test above would show nothing.
-func TestBrokenRunsAreCaught(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "tiny.csv")
-	over := func(p, q law) float64 {
-		return max(told(p, q, p.charge.Epsilon)-p.charge.Delta, told(q, p, q.charge.Epsilon)-q.charge.Delta)
-	}
-	const eight = "  cap: {groups: 2, rows: 2}"
-	byGroup := `mechanism: count, by: [g], guarantee: {epsilon: 1}`
-	full := world{t: t, file: file, dataset: eight, relation: "add-remove", sample: "{method: poisson, rate: 0.5}", release: byGroup}
-
-	// P22: the sensitivity of a row for a unit with four.
-	lean := full
-	lean.lean = true
-	others, four := [][]row{{{0, 0}}}, []row{{0, 0}, {0, 0}, {0, 1}, {0, 1}}
-	if d := over(lean.law(others), lean.law(append(slices.Clone(others), four))); d < 0.1 {
-		t.Errorf("a unit counted as a row is not caught: %g", d)
-	}
-	if d := over(full.law(others), full.law(append(slices.Clone(others), four))); d > 1e-9 {
-		t.Errorf("the honest run is caught: %g", d)
-	}
-
-	// P23: a unit with three rows is in the sample when any of them is drawn.
-	drawn := full
-	drawn.dataset, drawn.release = foldBoth, byGroup+", from: s"
-	whole := drawn
-	whole.release = byGroup
-	byRow := func(units [][]row) law {
-		out := drawn.law(units)
-		out.mass, out.vector = map[string]float64{}, map[string][]float64{}
-		var rows int
-		for _, u := range units {
-			rows += len(u)
-		}
-		for set := range 1 << rows {
-			some, at := make([][]row, len(units)), 0
-			for i, u := range units {
-				for _, r := range u {
-					if set>>at&1 == 1 {
-						some[i] = append(some[i], r)
-					}
-					at++
-				}
-			}
-			one := whole.law(some)
-			for key, m := range one.mass {
-				out.mass[key] += m / float64(int(1)<<rows)
-				out.vector[key] = one.vector[key]
-			}
-		}
-		return out
-	}
-	three := []row{{0, 0}, {0, 0}, {0, 0}}
-	if d := over(byRow(others), byRow(append(slices.Clone(others), three))); d < 0.05 {
-		t.Errorf("a draw of rows is not caught: %g", d)
-	}
-
-	// P24: the one unit that passes the filter is drawn surely, if the draw comes after it.
-	after := world{t: t, file: file, dataset: foldBoth, relation: "replace-one", sample: "{method: srswor, size: 1}",
-		release: `mechanism: sum, params: {column: x}, where: "g == 'a'", guarantee: {epsilon: 1}, from: s`}
-	left, right := [][]row{{{0, 1}}, {{0, 1}}, {{2, 0}}}, [][]row{{{0, 1}}, {{0, 1}}, {{2, 1}}}
-	if d := over(after.law(left), after.law(right)); d > 1e-9 {
-		t.Errorf("the honest run is caught: %g", d)
-	}
-	after.afterward = true
-	if d := over(after.law(left), after.law(right)); d < 0.05 {
-		t.Errorf("a filter before the draw is not caught: %g", d)
-	}
 }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -52,6 +53,7 @@ func (r *Runner) chosen(ctx context.Context, d *plan.Draw, picks *picker, src *n
 var (
 	errKeysPlan  = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism planned otherwise for the groups that were selected"+failure.SpentOnly)
 	errKeysSpill = failure.New(failure.ExitSource, "KEYS_SPILL", "the values of a group column do not fit in memory, and the disk for them cannot be used"+failure.SpentOnly)
+	errKeysPairs = failure.New(failure.ExitSource, "KEYS_MANY", "the units have too many values of a group column for the memory of the run (--memory): there is no room to count each value of a unit once"+failure.SpentOnly)
 	errKeysMany  = failure.New(failure.ExitSource, "KEYS_MANY", "a group column has more values than can be numbered"+failure.SpentOnly)
 )
 
@@ -74,6 +76,7 @@ func (r *Runner) choose(ctx context.Context, d *plan.Draw, k *plan.Keys, picks *
 	defer t.to.Close()
 	if r.units.caps() {
 		t.unit, t.number, t.seen = r.units.index, r.units.numbers[capKey(rel)], map[uint64]struct{}{}
+		t.room = int(cmp.Or(r.Table.memory, keys.DefaultMemory) / pairBytes)
 	}
 	o := table.ScanOptions{Columns: in.sources, Content: r.Table.Content, Pick: picks.pick}
 	if picks.every {
@@ -106,6 +109,9 @@ func (r *Runner) choose(ctx context.Context, d *plan.Draw, k *plan.Keys, picks *
 	return out, nil
 }
 
+// pairBytes is what a unit with one of its keys takes in a map, upward.
+const pairBytes = 40
+
 // tally counts the units of each key. Where a unit may have several rows it counts once
 // for a key.
 type tally struct {
@@ -113,6 +119,7 @@ type tally struct {
 	unit   *units.Index // nil where each row is a unit
 	number *units.Index // of the keys
 	seen   map[uint64]struct{}
+	room   int             // for so many of them
 	counts []int64         // of the entries of a dictionary
 	whole  map[int64]int64 // of other values, by their bits
 	places map[int64]int   // where such a value stands
@@ -190,7 +197,9 @@ func (t *tally) distinct(b block, v *table.Values, mask []byte) error {
 		if !ok {
 			continue
 		}
-		t.seen[word] = struct{}{}
+		if t.seen[word] = struct{}{}; len(t.seen) > t.room {
+			return errKeysPairs
+		}
 		if err := t.to.Add(text, 1); err != nil {
 			return err
 		}

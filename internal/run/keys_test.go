@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -82,7 +83,7 @@ func TestTally(t *testing.T) {
 			t.Fatal("not finished")
 		}
 		plain := &tally{to: keys.NewCounter(0, "")}
-		capped := &tally{to: keys.NewCounter(0, ""), unit: owner, number: number, seen: map[uint64]struct{}{}}
+		capped := &tally{to: keys.NewCounter(0, ""), unit: owner, number: number, seen: map[uint64]struct{}{}, room: 1000}
 		want, distinct, seen := map[string]int64{}, map[string]int64{}, map[string]bool{}
 		for first := 0; first < rows; first += 64 {
 			n := min(64, rows-first)
@@ -128,5 +129,26 @@ func TestTally(t *testing.T) {
 		if got := tallied(t, capped); !maps.Equal(got, distinct) {
 			t.Errorf("round %d, units: %v, want %v", round, got, distinct)
 		}
+	}
+}
+
+// A tally takes no more memory than it is given, and says so.
+func TestTallyWithoutRoom(t *testing.T) {
+	numbers := func() *units.Index {
+		x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls})
+		if err == nil {
+			err = errors.Join(x.Add(table.Values{Kind: table.Int, Int64: []int64{1, 2, 3}}, 3), x.Finish())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { x.Close() })
+		return x
+	}
+	c := &tally{to: keys.NewCounter(0, ""), unit: numbers(), number: numbers(), seen: map[uint64]struct{}{}, room: 2}
+	defer c.to.Close()
+	v := table.Values{Kind: table.Int, Int64: []int64{1, 2, 3}}
+	if err := c.add(block{rows: 3, picked: table.Pick{All: true}}, &v, nil); !errors.Is(err, errKeysPairs) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -25,59 +26,38 @@ const cellsAt = -1
 
 // celled computes the cell of each row from the codes of the group columns.
 type celled struct {
-	by    []int // of the prepared columns
-	sizes []int32
-	other int32 // the cell of rows in no other, -1 where there is none
-	codes []int32
+	by      []int // of the prepared columns
+	cells   rows.Cells
+	codes   []int32
+	columns [][]int32
 }
 
 func newCelled(c *plan.Cells, s *sample) *celled {
-	out := &celled{other: -1}
+	out := &celled{cells: rows.Cells{Other: -1}}
 	for _, b := range c.By {
 		out.by = append(out.by, s.wantAs(b))
-		out.sizes = append(out.sizes, int32(len(b.Domain)))
+		out.cells.Sizes = append(out.cells.Sizes, int32(len(b.Domain)))
 	}
 	if c.Other != "" {
-		out.other = int32(c.Len() - 1)
+		out.cells.Other = int32(c.Len() - 1)
 	}
 	return out
 }
 
 // of is the cell of each row, -1 where the row does not count.
-func (c *celled) of(rows int, ready []sdk.Values, mask []byte) []int32 {
-	if len(c.by) == 1 && c.other < 0 && mask == nil {
+func (c *celled) of(n int, ready []sdk.Values, mask []byte) []int32 {
+	if len(c.by) == 1 && c.cells.Other < 0 && mask == nil {
 		return ready[c.by[0]].Codes // as they are: nobody writes to them
 	}
-	if cap(c.codes) < rows {
-		c.codes = make([]int32, rows)
+	if cap(c.codes) < n {
+		c.codes = make([]int32, n)
 	}
-	codes := c.codes[:rows]
-	clear(codes)
-	for k, at := range c.by {
-		size := c.sizes[k]
-		for i, code := range ready[at].Codes {
-			if code < 0 || codes[i] < 0 {
-				codes[i] = -1
-			} else {
-				codes[i] = codes[i]*size + code
-			}
-		}
+	c.columns = c.columns[:0]
+	for _, at := range c.by {
+		c.columns = append(c.columns, ready[at].Codes)
 	}
-	if c.other >= 0 {
-		for i, code := range codes {
-			if code < 0 {
-				codes[i] = c.other
-			}
-		}
-	}
-	if mask != nil {
-		for i := range codes {
-			if mask[i>>3]>>(i&7)&1 == 0 {
-				codes[i] = -1
-			}
-		}
-	}
-	return codes
+	c.cells.Code(c.codes[:n], c.columns, mask)
+	return c.codes[:n]
 }
 
 // newSink says what a release reads of a sample.

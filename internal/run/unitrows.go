@@ -311,7 +311,7 @@ var (
 
 // unitFailure is what becomes of an error of a fold, an index or a cap.
 func unitFailure(err error) error {
-	for known, f := range map[error]error{units.ErrNullKey: errUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
+	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
 		if errors.Is(err, known) {
 			return f
 		}

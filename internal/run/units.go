@@ -143,6 +143,9 @@ func AppendText(b []byte, v *table.Values, row int) []byte {
 
 var errUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the column of dataset.unit does not keep what the job says"+failure.SpentOnly)
 
+// errNoUnit is the same where units may have several rows.
+var errNoUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a row names no unit; dataset.unit.missing says what becomes of such a row: drop leaves it out, own makes it a unit of its own"+failure.SpentOnly)
+
 // UnitFacts count what is wrong with a unit column. They are private (P19).
 type UnitFacts struct {
 	Missing  int64 `json:"rows_without_unit"`

@@ -1959,7 +1959,8 @@ type Piece struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Lo            int64                  `protobuf:"zigzag64,1,opt,name=lo,proto3" json:"lo,omitempty"`
 	Hi            int64                  `protobuf:"zigzag64,2,opt,name=hi,proto3" json:"hi,omitempty"`
-	Score         int64                  `protobuf:"zigzag64,3,opt,name=score,proto3" json:"score,omitempty"`
+	Score         int64                  `protobuf:"zigzag64,3,opt,name=score,proto3" json:"score,omitempty"` // of the point lo
+	Slope         int64                  `protobuf:"zigzag64,4,opt,name=slope,proto3" json:"slope,omitempty"` // by which the score grows from one point to the next
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2011,6 +2012,13 @@ func (x *Piece) GetHi() int64 {
 func (x *Piece) GetScore() int64 {
 	if x != nil {
 		return x.Score
+	}
+	return 0
+}
+
+func (x *Piece) GetSlope() int64 {
+	if x != nil {
+		return x.Slope
 	}
 	return 0
 }
@@ -3790,11 +3798,12 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x05scale\x18\x03 \x01(\x01R\x05scale\x12 \n" +
 	"\vgranularity\x18\x04 \x01(\x01R\vgranularity\"-\n" +
 	"\x15SmoothLaplaceResponse\x12\x14\n" +
-	"\x05value\x18\x01 \x01(\x01R\x05value\"=\n" +
+	"\x05value\x18\x01 \x01(\x01R\x05value\"S\n" +
 	"\x05Piece\x12\x0e\n" +
 	"\x02lo\x18\x01 \x01(\x12R\x02lo\x12\x0e\n" +
 	"\x02hi\x18\x02 \x01(\x12R\x02hi\x12\x14\n" +
-	"\x05score\x18\x03 \x01(\x12R\x05score\"\x89\x01\n" +
+	"\x05score\x18\x03 \x01(\x12R\x05score\x12\x14\n" +
+	"\x05slope\x18\x04 \x01(\x12R\x05slope\"\x89\x01\n" +
 	"\rSelectRequest\x120\n" +
 	"\x05event\x18\x01 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\x122\n" +
 	"\x06pieces\x18\x02 \x03(\v2\x1a.dprelease.plugin.v1.PieceR\x06pieces\x12\x12\n" +

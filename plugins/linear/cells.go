@@ -78,9 +78,9 @@ func (b Block) Cell(row int) int {
 	return int(b.Cells[row])
 }
 
-// block finds the cell of every row: a row that is in no group, or lacks a value, is in
+// Block finds the cell of every row: a row that is in no group, or lacks a value, is in
 // none. Scratch is reused.
-func (c Cells) block(b *sdk.Batch, values []sdk.Values, scratch []int32) (Block, []int32) {
+func (c Cells) Block(b *sdk.Batch, values []sdk.Values, scratch []int32) (Block, []int32) {
 	out := Block{Rows: b.Rows, Columns: values, Weights: b.Weights}
 	scratch = slices.Grow(scratch[:0], b.Rows)[:b.Rows]
 	own := false // the cells are in scratch, not in a column, which cannot be written
@@ -124,9 +124,9 @@ func (c Cells) block(b *sdk.Batch, values []sdk.Values, scratch []int32) (Block,
 	return out, scratch
 }
 
-// labels are the columns of the result that name the cells, each value so many times in a
+// Labels are the columns of the result that name the cells, each value so many times in a
 // row.
-func (c Cells) labels(times int) []sdk.ResultColumn {
+func (c Cells) Labels(times int) []sdk.ResultColumn {
 	var out []sdk.ResultColumn
 	each := c.N
 	for _, g := range c.Groups {

@@ -120,7 +120,7 @@ func Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sd
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	return sdk.Result{Columns: append(f.Cells.labels(f.PerCell), f.Finish(sums, noises)...)}, nil
+	return sdk.Result{Columns: append(f.Cells.Labels(f.PerCell), f.Finish(sums, noises)...)}, nil
 }
 
 // Sums are the noisy sums of the queries of a form, and the noises that were added.
@@ -192,7 +192,7 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 				values[j] = b.Columns[at[v.Name]]
 			}
 			var block Block
-			if block, scratch = f.Cells.block(b, values, scratch); block.Rows > 0 {
+			if block, scratch = f.Cells.Block(b, values, scratch); block.Rows > 0 {
 				q.Add(block, sums[i])
 			}
 		}

@@ -45,7 +45,7 @@ func TestCellsOfRows(t *testing.T) {
 	} {
 		b := &sdk.Batch{Rows: 6, Columns: []sdk.Values{{Codes: slices.Clone(codes)}, {Codes: slices.Clone(others)}}[:min(2, len(c.groups))]}
 		before := slices.Clone(b.Columns)
-		got, _ := Cells{Groups: c.groups, N: 6}.block(b, c.values, []int32{7, 7, 7, 7, 7, 7, 7, 7})
+		got, _ := Cells{Groups: c.groups, N: 6}.Block(b, c.values, []int32{7, 7, 7, 7, 7, 7, 7, 7})
 		if !slices.Equal(got.Cells, c.want) || len(c.groups) > 0 && !slices.Equal(before[0].Codes, codes) {
 			t.Errorf("%d groups, %d values: %v, want %v", len(c.groups), len(c.values), got.Cells, c.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -101,7 +102,7 @@ func TestSelectionIsBoundedRange(t *testing.T) {
 			for _, eps := range []float64{0.3, 1, 4} {
 				g := grid{points: points, largest: 1}
 				delta := g.sensitivity(r, []privacy.Relation{rel})
-				at := rate(eps, delta)
+				at := sdk.SelectRate(eps, delta)
 				xs := []float64{-eps / 2, 0, eps / 3, 0.9 * eps}
 				limits := make([]float64, len(xs))
 				for i, x := range xs {

@@ -62,17 +62,6 @@ func (g grid) sensitivity(r rank, under []privacy.Relation) int64 {
 	return s
 }
 
-// rate is the largest float64 with which a selection by a score of that sensitivity is
-// epsilon-bounded-range: at most ε/2Δ, exactly (P17, P28).
-func rate(epsilon float64, sensitivity int64) float64 {
-	twice := 2 * float64(sensitivity) // whole, far below 2^53
-	x := epsilon / twice
-	for math.FMA(x, twice, -epsilon) > 0 {
-		x = math.Nextafter(x, 0)
-	}
-	return x
-}
-
 // pieces scores every point: how much more weight lies below it, or above it, than
 // the rank allows; 0 for a quantile. counts holds the weight on each point.
 //

@@ -133,9 +133,9 @@ func TestRateIsWithinEpsilon(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 1000 {
 		epsilon, s := 5*rng.Float64(), 1+rng.Int64N(1<<26)
-		r := new(big.Rat).SetFloat64(rate(epsilon, s))
-		if r.Mul(r, big.NewRat(2*s, 1)).Cmp(new(big.Rat).SetFloat64(epsilon)) > 0 || rate(epsilon, s) < epsilon/float64(2*s)*(1-1e-15) {
-			t.Fatalf("ε=%v Δ=%d: rate %v", epsilon, s, rate(epsilon, s))
+		r := new(big.Rat).SetFloat64(sdk.SelectRate(epsilon, s))
+		if r.Mul(r, big.NewRat(2*s, 1)).Cmp(new(big.Rat).SetFloat64(epsilon)) > 0 || sdk.SelectRate(epsilon, s) < epsilon/float64(2*s)*(1-1e-15) {
+			t.Fatalf("ε=%v Δ=%d: rate %v", epsilon, s, sdk.SelectRate(epsilon, s))
 		}
 	}
 }

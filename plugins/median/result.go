@@ -69,7 +69,7 @@ func (l *layout) tellsNothing(r rank) bool {
 // a score of (log points + log 1/fail)/rate (McSherry and Talwar 2007), in
 // records of the population that the sample stands for.
 func (l *layout) rankError(r rank, fail float64) float64 {
-	score := math.Log(float64(l.grid.points)/fail) / rate(l.share.Epsilon, l.grid.sensitivity(r, l.under))
+	score := math.Log(float64(l.grid.points)/fail) / sdk.SelectRate(l.share.Epsilon, l.grid.sensitivity(r, l.under))
 	records := score / float64(r.den) / l.grid.perWeight
 	if l.design.EqualWeights && l.design.MaxWeight >= 1 && !math.IsInf(l.design.MaxWeight, 0) {
 		records *= l.design.MaxWeight

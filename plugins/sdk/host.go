@@ -26,7 +26,7 @@ type Host interface {
 	// The scale is private: it depends on the data.
 	SmoothLaplace(ctx context.Context, ev privacy.Approx, value, scale, granularity float64) (float64, error)
 	// Select draws a lattice point with probability ∝ exp(−rate·score); pieces
-	// tile the public range.
+	// tile the public range. An event with Parts takes that many calls.
 	Select(ctx context.Context, ev privacy.Selection, pieces []Piece, rate float64) (int64, error)
 	// RandomizeCategories runs every category through randomized response.
 	RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error)
@@ -42,11 +42,16 @@ type Host interface {
 	NextBatch(ctx context.Context, ev privacy.LastIterate) ([]int64, error)
 }
 
-// Piece is a run of lattice points [Lo, Hi] with one score.
+// Piece is a run of lattice points [Lo, Hi]. The score of point x is
+// Score + Slope·(x − Lo).
 type Piece struct {
 	Lo, Hi int64
 	Score  int64
+	Slope  int64
 }
+
+// At is the score of a point.
+func (p Piece) At(x int64) int64 { return p.Score + p.Slope*(x-p.Lo) }
 
 // Rows is the stream of the rows in the sample, in the order of the table.
 type Rows interface {

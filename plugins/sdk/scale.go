@@ -67,3 +67,15 @@ func GaussianMultiplier(event func(x float64) privacy.Event, under []privacy.Rel
 	}
 	return best, nil
 }
+
+// SelectRate is the largest float64 with which a selection by scores of that sensitivity
+// is epsilon-bounded-range: at most ε/2Δ, exactly (P17, P28). Twice the sensitivity must be
+// below 2^53.
+func SelectRate(epsilon float64, sensitivity int64) float64 {
+	twice := 2 * float64(sensitivity)
+	x := epsilon / twice
+	for math.FMA(x, twice, -epsilon) > 0 {
+		x = math.Nextafter(x, 0)
+	}
+	return x
+}

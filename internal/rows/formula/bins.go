@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 )
 
 // Bins cut a number into labelled ranges. A value belongs to the range that it is at
@@ -11,9 +12,10 @@ import (
 // edge, so that the edges 0, 18, 120 cover the bounds 0 to 120. What lies outside the
 // edges is missing, or in a range of its own where Below or Above say so.
 type Bins struct {
-	Column       string // a number
-	Edges        []float64
+	Column       string    // a number, or a date or timestamp
+	Edges        []float64 // of dates: days since 1970
 	Below, Above bool
+	Dates        bool `json:",omitempty"`
 }
 
 // MaxBins is the most edges.
@@ -36,7 +38,7 @@ func (b *Bins) Check() (what, hint string) {
 			return "has an edge that is not finite", "below and above open the first and the last range"
 		}
 		if i > 0 && e <= b.Edges[i-1] {
-			return fmt.Sprintf("has the edge %s after %s", edge(e), edge(b.Edges[i-1])), "write the edges in ascending order, each once"
+			return fmt.Sprintf("has the edge %s after %s", b.edge(e), b.edge(b.Edges[i-1])), "write the edges in ascending order, each once"
 		}
 	}
 	return "", ""
@@ -48,21 +50,21 @@ func (b *Bins) Labels() []string {
 	var labels []string
 	n := len(b.Edges)
 	if b.Below {
-		labels = append(labels, "< "+edge(b.Edges[0]))
+		labels = append(labels, "< "+b.edge(b.Edges[0]))
 	}
 	for i := 1; i < n; i++ {
 		end := ")"
 		if i == n-1 {
 			end = "]"
 		}
-		labels = append(labels, "["+edge(b.Edges[i-1])+", "+edge(b.Edges[i])+end)
+		labels = append(labels, "["+b.edge(b.Edges[i-1])+", "+b.edge(b.Edges[i])+end)
 	}
 	if b.Above {
 		sign := "> "
 		if n == 1 {
 			sign = ">= "
 		}
-		labels = append(labels, sign+edge(b.Edges[n-1]))
+		labels = append(labels, sign+b.edge(b.Edges[n-1]))
 	}
 	return labels
 }
@@ -99,9 +101,20 @@ func (b *Bins) Code(x float64) int32 {
 	return code + int32(lo)
 }
 
-func edge(x float64) string {
+func (b *Bins) edge(x float64) string {
+	if b.Dates {
+		return time.Unix(int64(x)*86400, 0).UTC().Format(time.DateOnly)
+	}
 	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e15) {
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return strconv.FormatFloat(x+0, 'f', -1, 64)
+}
+
+// Fit reports whether a column of this type can be cut at the edges.
+func (b *Bins) Fit(t Type) bool {
+	if b.Dates {
+		return t == Date || t == Timestamp
+	}
+	return t == Number
 }

@@ -28,6 +28,8 @@ type comparison struct {
 	smooth []SmoothClaim
 	seen   int                // SmoothLaplace calls so far
 	spared bool               // the step at hand takes the same records on both tables
+	part   int64              // Select calls so far that share one event
+	spent  float64            // what they cost together
 	used   map[string]float64 // the largest share of an allowance that was seen
 }
 
@@ -189,21 +191,37 @@ func (c *comparison) scores(ev privacy.Selection, a, b Call) *violation {
 		return broken("shape", "the range of the lattice depends on the data")
 	}
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for len(p) > 0 && len(q) > 0 {
-		d := float64(p[0].Score) - float64(q[0].Score)
-		lo, hi = math.Min(lo, d), math.Max(hi, d)
-		x, y := p[0].Hi, q[0].Hi
-		if x <= y {
+	for x := p[0].Lo; len(p) > 0 && len(q) > 0; {
+		end := min(p[0].Hi, q[0].Hi)
+		for _, at := range []int64{x, end} { // the change is linear between them
+			d := float64(p[0].At(at) - q[0].At(at))
+			lo, hi = math.Min(lo, d), math.Max(hi, d)
+		}
+		if x = end + 1; p[0].Hi == end {
 			p = p[1:]
 		}
-		if y <= x {
+		if q[0].Hi == end {
 			q = q[1:]
 		}
 	}
-	limit := ev.Epsilon() * float64(c.pair.distance)
-	c.note("scores", a.Rate*(hi-lo)/ev.Epsilon())
-	if a.Rate*(hi-lo) > limit*(1+1e-12) {
-		return broken("scores", "scores move by %v to %v: at rate %v that costs an epsilon of %v, more than the %v of the event%s", lo, hi, a.Rate, a.Rate*(hi-lo), limit, c.times())
+	parts := int64(1)
+	if e, ok := ev.(privacy.BoundedRange); ok {
+		parts = max(1, e.Parts)
+	}
+	if c.part++; c.part == 1 {
+		c.spent = 0
+	}
+	c.spent += a.Rate * (hi - lo)
+	limit, here := ev.Epsilon()*float64(c.pair.distance), ""
+	if parts > 1 {
+		here = fmt.Sprintf(" with the draws before it, part %d of %d of the event,", c.part, parts)
+	}
+	c.note("scores", c.spent/ev.Epsilon())
+	if c.part == parts {
+		c.part = 0
+	}
+	if c.spent > limit*(1+1e-12) {
+		return broken("scores", "scores move by %v to %v: at rate %v that costs%s an epsilon of %v, more than the %v of the event%s", lo, hi, a.Rate, here, c.spent, limit, c.times())
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/dprelease/dprelease/plugins/bounds"
 	counts "github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
@@ -11,6 +12,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/randomizedresponse"
 	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/regression"
@@ -47,7 +49,7 @@ func TestHonest(t *testing.T) {
 		{sum.Mechanism{}, "l1-sensitivity"}, {proportion.Mechanism{}, "l1-sensitivity"}, {ratio.Mechanism{}, "l1-sensitivity"}, {variance.Mechanism{}, "l1-sensitivity"},
 		{variance.SD(), "l1-sensitivity"}, {distinct.Mechanism{}, "l1-sensitivity"}, {histogram.Mechanism{}, "l1-sensitivity"},
 		{marginals.Mechanism{}, "l2-sensitivity"}, {insecureshelf.SoundMargin(), "l2-sensitivity"},
-		{median.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
+		{median.Mechanism{}, "scores"}, {quantiles.Mechanism{}, "scores"}, {bounds.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
 			cfg := sdktest.Config{Seed: 1}
@@ -76,7 +78,7 @@ func TestHonestOverSeeds(t *testing.T) {
 	}{
 		{insecureshelf.Sound(), 12, 12}, {insecureshelf.SoundDescent(), 2, 12}, {mean.Mechanism{}, 14, 8}, {counts.Mechanism{}, 14, 8},
 		{sum.Mechanism{}, 8, 4}, {proportion.Mechanism{}, 8, 4}, {ratio.Mechanism{}, 8, 4}, {variance.Mechanism{}, 8, 4}, {distinct.Mechanism{}, 8, 4}, {histogram.Mechanism{}, 8, 4}, {marginals.Mechanism{}, 4, 4},
-		{median.Mechanism{}, 6, 4}, {randomizedresponse.Mechanism{}, 6, 4}, {regression.Mechanism{}, 8, 4}, {sgd.Mechanism{}, 1, 1}, // sgd calibrates its noise again in every release
+		{median.Mechanism{}, 6, 4}, {quantiles.Mechanism{}, 6, 4}, {bounds.Mechanism{}, 6, 4}, {randomizedresponse.Mechanism{}, 6, 4}, {regression.Mechanism{}, 8, 4}, {sgd.Mechanism{}, 1, 1}, // sgd calibrates its noise again in every release
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
 			requests, err := sdktest.Requests(context.Background(), sdktest.InProcess(c.mechanism), 1)

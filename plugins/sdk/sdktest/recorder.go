@@ -143,7 +143,7 @@ func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, _, gran
 
 // Select returns the first point of lowest score.
 func (NoNoise) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, _ float64) (int64, error) {
-	return slices.MinFunc(pieces, func(a, b sdk.Piece) int { return cmp.Compare(a.Score, b.Score) }).Lo, nil
+	return best(pieces), nil
 }
 
 // RandomizeCategories returns the codes.
@@ -158,4 +158,16 @@ func (n NoNoise) NextSample(context.Context, privacy.Sampling) ([]int64, error) 
 		out[i] = int64(i)
 	}
 	return out, nil
+}
+
+// best is the first point with the lowest score.
+func best(pieces []sdk.Piece) int64 {
+	low := func(p sdk.Piece) int64 { // at one of its ends
+		if p.Slope < 0 {
+			return p.Hi
+		}
+		return p.Lo
+	}
+	p := slices.MinFunc(pieces, func(a, b sdk.Piece) int { return cmp.Compare(a.At(low(a)), b.At(low(b))) })
+	return low(p)
 }

@@ -106,7 +106,7 @@ func (t *tape) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece
 	a, err := t.next(func() answer {
 		p := pieces[t.rng.IntN(len(pieces))]
 		if t.loud == 0 {
-			p = slices.MinFunc(pieces, func(a, b sdk.Piece) int { return cmp.Compare(a.Score, b.Score) })
+			return answer{point: best(pieces)}
 		}
 		return answer{point: p.Lo + int64(t.rng.Uint64N(uint64(p.Hi-p.Lo)+1))}
 	})

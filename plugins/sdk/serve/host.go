@@ -58,7 +58,7 @@ func (h *remoteHost) Select(ctx context.Context, ev privacy.Selection, pieces []
 	}
 	req := &wire.SelectRequest{Event: e, Rate: rate, Pieces: make([]*wire.Piece, len(pieces))}
 	for i, p := range pieces {
-		req.Pieces[i] = &wire.Piece{Lo: p.Lo, Hi: p.Hi, Score: p.Score}
+		req.Pieces[i] = &wire.Piece{Lo: p.Lo, Hi: p.Hi, Score: p.Score, Slope: p.Slope}
 	}
 	out, err := h.c.Select(ctx, req)
 	if err != nil {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"math"
 
+	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/marginals"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	totals "github.com/dprelease/dprelease/plugins/sum"
@@ -26,6 +28,8 @@ type bent struct {
 	query func([]int64)
 	// number, if given, changes the numbers of the rows.
 	number func(float64) float64
+	// rate, if positive, is by what the rates of selections are multiplied.
+	rate float64
 	// group, if set, is left out: the last of each column of groups.
 	group bool
 	// least, if positive, is the least true number that is shown.
@@ -68,7 +72,7 @@ func (m bent) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows
 	if m.number != nil {
 		rows = changed{rows, m.number}
 	}
-	h := &between{Host: host, query: m.query}
+	h := &between{Host: host, query: m.query, rate: m.rate}
 	out, err := m.Mechanism.Release(ctx, req, rows, h)
 	if err != nil {
 		return out, err
@@ -122,7 +126,15 @@ func (c changed) Next() (*sdk.Batch, error) {
 type between struct {
 	sdk.Host
 	query func([]int64)
+	rate  float64
 	truth []int64
+}
+
+func (b *between) Select(ctx context.Context, ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	if b.rate > 0 {
+		rate *= b.rate
+	}
+	return b.Host.Select(ctx, ev, pieces, rate)
 }
 
 func (b *between) take(v []int64) {
@@ -181,6 +193,10 @@ func linears() []Specimen {
 		bend(m, "clip-forgotten", "l1-sensitivity", "doubles the values after they were clipped", twice)
 	}
 	bend(totals.Mechanism{}, "squares-uncharged", "l1-sensitivity", "adds up the squares for an interval three times, and charges them once", bent{query: tripled})
+	bend(quantiles.Mechanism{}, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
+	bend(quantiles.Mechanism{}, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
+	bend(quantiles.Mechanism{}, "wrong-sensitivity", "scores", "draws every rank as if a score moved by half of what it does", bent{rate: 2})
+	bend(bounds.Mechanism{}, "wrong-sensitivity", "scores", "draws a bound as if a row moved a count of rows by half", bent{rate: 2})
 	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 	bend(marginals.Mechanism{}, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
 	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})

@@ -155,6 +155,45 @@ func queries() []Specimen {
 				point, err := host.Select(ctx, ev, pieces, ev.Eps)
 				return []float64{float64(point)}, err
 			}}),
+		specimen("siblings-overlap", "scores", "looks for the quartiles on either side of the median among the rows up to it and from it on, so that rows at it are on both sides",
+			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
+				half := req.Target.Epsilon / 2
+				return sdk.Plan{Event: privacy.Compose{Events: []privacy.Event{privacy.BoundedRange{Eps: half}, privacy.BoundedRange{Eps: half, Parts: 2}}}}, nil
+			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+				x, err := read(rows)
+				if err != nil {
+					return nil, err
+				}
+				c, points := must(req), make([]int64, len(x))
+				for i, v := range x {
+					points[i] = lattice(c, v) * bins / steps
+				}
+				find := func(ev privacy.BoundedRange, lo, hi int64) (int64, error) {
+					var pieces []sdk.Piece
+					for b := lo; b <= hi; b++ {
+						var below, above int64
+						for _, p := range points {
+							if p >= lo && p <= hi && p < b {
+								below++
+							} else if p >= lo && p <= hi && p > b {
+								above++
+							}
+						}
+						pieces = append(pieces, sdk.Piece{Lo: b, Hi: b, Score: max(below-above, above-below)})
+					}
+					return host.Select(ctx, ev, pieces, ev.Eps/4) // a row moves the score by 1, one that is replaced by 2
+				}
+				events := req.Plan.Event.(privacy.Compose).Events
+				median, err := find(events[0].(privacy.BoundedRange), 0, bins)
+				if err != nil {
+					return nil, err
+				}
+				sides := events[1].(privacy.BoundedRange)
+				if _, err = find(sides, 0, median); err == nil {
+					_, err = find(sides, median, bins)
+				}
+				return []float64{float64(median)}, err
+			}}),
 		specimen("local-for-smooth", "smooth-sensitivity", "adds noise in proportion to the local sensitivity of the median",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				return sdk.Plan{

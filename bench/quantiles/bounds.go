@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/planner"
+	"github.com/dprelease/dprelease/plugins/bounds"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// listening is a host that keeps what it is asked to select from.
+type listening struct {
+	planner.Dice
+	pieces []sdk.Piece
+	rate   float64
+}
+
+func (l *listening) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	l.pieces, l.rate = pieces, rate
+	return 0, nil
+}
+
+// clipped is the squared error of a sum of the magnitudes, clipped to a bound, with Laplace
+// noise in proportion to it.
+func (c *column) clipped(bound, epsilon float64) float64 {
+	bias := 0.0
+	for _, x := range c.values {
+		bias += math.Max(0, math.Abs(x)-bound)
+	}
+	return bias*bias + 2*bound*bound/(epsilon*epsilon)
+}
+
+// besideHindsight is the root mean square error of a sum that is clipped to the bound which
+// the mechanism finds, over that with the best bound there is. The mean is over the exact
+// law of the bound.
+func besideHindsight(c *column, most, search, sum float64) (float64, error) {
+	req := sdk.PlanRequest{Params: []byte(`{"column":"x"}`), Target: privacy.Point{Epsilon: search}, Public: sdk.Public{
+		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove},
+		Design:  sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
+		Columns: []sdk.Column{{Name: "x", Type: sdk.Number, Lower: -most, Upper: most, Missing: sdk.MissingRefuse}},
+	}}
+	m := bounds.Mechanism{}
+	plan, err := m.Plan(req)
+	if err != nil {
+		return 0, err
+	}
+	table := sdktest.Table{Rows: len(c.values), Columns: map[string]sdk.Values{"x": {Float64: c.values}}}
+	host := &listening{}
+	if _, err := sdktest.InProcess(m).Release(context.Background(), req, plan, table, host); err != nil {
+		return 0, err
+	}
+	weight, mean := 0.0, 0.0
+	for i, p := range host.pieces {
+		w := math.Exp(-host.rate * float64(p.Score-best(host.pieces)))
+		if w < 1e-12 {
+			continue
+		}
+		weight += w
+		mean += w * c.clipped(bounds.Candidate(most, i), sum)
+	}
+	least := math.Inf(1)
+	for i := range 400 {
+		least = math.Min(least, c.clipped(c.upper*math.Pow(10, -4*float64(i)/400), sum))
+	}
+	if weight == 0 {
+		return 0, fmt.Errorf("no bound has a probability")
+	}
+	return math.Sqrt(mean / weight / least), nil
+}
+
+func best(pieces []sdk.Piece) int64 {
+	least := int64(math.MaxInt64)
+	for _, p := range pieces {
+		least = min(least, p.Score)
+	}
+	return least
+}

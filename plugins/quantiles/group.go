@@ -1,0 +1,188 @@
+package quantiles
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var errTooMany = errors.New("there are more rows than scores have room for")
+
+// group is the weight of the rows of one group: cells are those that hold any, ascending,
+// and before[i] is the weight in cells below the one at i.
+type group struct {
+	cells, before []int64
+	points        int64 // of a cell: its weight is spread evenly over them
+}
+
+// page is how many counters are made at once.
+const page = 1 << 10
+
+// count adds up the weight of the rows in each cell of each group. Memory follows the
+// lattice, not the table.
+func (s *search) count(rows sdk.Rows, most int64) ([]group, error) {
+	counts := make([][]*[page]int64, s.cells.N)
+	var scratch []int32
+	last := len(s.cells.Groups)
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
+		if most -= int64(b.Rows); most < 0 {
+			return errTooMany
+		}
+		var block linear.Block
+		block, scratch = s.cells.Block(b, []sdk.Values{b.Columns[last]}, scratch)
+		for row, y := range block.Columns[0].Float64 {
+			g := block.Cell(row)
+			if g < 0 {
+				continue
+			}
+			if counts[g] == nil {
+				counts[g] = make([]*[page]int64, s.lattice.cells/page+1)
+			}
+			w := int64(1)
+			if block.Weights != nil {
+				w = s.weigh(block.Weights[row])
+			}
+			i := s.lattice.cell(y)
+			p := &counts[g][i/page]
+			if *p == nil {
+				*p = new([page]int64)
+			}
+			(*p)[i%page] += w
+		}
+		return nil
+	})
+	groups := make([]group, s.cells.N)
+	for g, pages := range counts {
+		groups[g] = newGroup(s.points, pages)
+	}
+	return groups, err
+}
+
+func newGroup(points int64, pages []*[page]int64) group {
+	g := group{points: points, before: []int64{0}}
+	all := int64(0)
+	for i, p := range pages {
+		if p == nil {
+			continue
+		}
+		for j, w := range p {
+			if w > 0 {
+				all += w
+				g.cells, g.before = append(g.cells, int64(i*page+j)), append(g.before, all)
+			}
+		}
+	}
+	return g
+}
+
+// weigh rounds a design weight to steps; at most heaviest.
+func (s *search) weigh(w float64) int64 {
+	return max(0, min(s.heaviest, int64(math.RoundToEven(w*s.perWeight))))
+}
+
+// find is the index of the first cell with weight that is not below that of x.
+func (g group) find(x int64) int {
+	i, _ := slices.BinarySearch(g.cells, x/g.points)
+	return i
+}
+
+// below is the weight at points before x, in units of one weight step at one point.
+func (g group) below(x int64) int64 {
+	i := g.find(x)
+	n := g.points * g.before[i]
+	if i < len(g.cells) {
+		n += (g.before[i+1] - g.before[i]) * max(0, x-g.cells[i]*g.points)
+	}
+	return n
+}
+
+// pieces scores the cuts from lo to hi by how far they are from leaving num of den of the
+// weight between lo and hi below them. From some score on all are alike.
+//
+// # Contract
+//
+// The score of cut x is min(|den·A − num·T|, most), A the weight between lo and x, T that
+// between lo and hi; most depends on public numbers alone. Proof: recursion.proof.md.
+func (g group) pieces(lo, hi, num, den int64, rate float64) []sdk.Piece {
+	start := g.below(lo)
+	target := num * (g.below(hi) - start)
+	most := ceiling(hi-lo+1, rate)
+	// D(x) = den·(below(x) − start) − target grows with x. Where it is beyond most on either
+	// side all cuts are alike: only the cells between are looked at.
+	after := func(i int) int64 { return den*(g.points*g.before[i+1]-start) - target }
+	first := g.find(lo)
+	low := first + sort.Search(len(g.cells)-first, func(i int) bool { return after(first+i) >= -most })
+	var out valley
+	at, d := lo, -target // the next cut, and D there
+	if low > first {
+		at, d = lo, -most
+	}
+	for i := low; i < len(g.cells) && at <= hi && d <= most; i++ {
+		c, cell := g.before[i+1]-g.before[i], g.cells[i]*g.points
+		if cell > at {
+			out.cross(at, min(cell-1, hi), d, 0, most)
+			at = cell
+		}
+		d = den*(g.below(at)-start) - target
+		out.cross(at, min(cell+g.points-1, hi), d, den*c, most)
+		at, d = cell+g.points, after(i)
+	}
+	if at <= hi {
+		out.cross(at, hi, d, 0, most)
+	}
+	return out
+}
+
+// unlikely is the logarithm of how much likelier the best cut is than all cuts together
+// whose scores are cut off.
+const unlikely = 40
+
+// ceiling is the score from which on all of n cuts may be alike.
+func ceiling(n int64, rate float64) int64 {
+	most := math.Ceil((math.Log(float64(n)) + unlikely) / rate)
+	if most >= 1<<61 {
+		return 1 << 61
+	}
+	return int64(most)
+}
+
+// valley is pieces whose scores fall to 0 and rise again, none above a ceiling.
+type valley []sdk.Piece
+
+func (v *valley) add(lo, hi, score, slope int64) {
+	if lo > hi {
+		return
+	}
+	if n := len(*v); n > 0 && slope == 0 && (*v)[n-1].Slope == 0 && (*v)[n-1].Score == score {
+		(*v)[n-1].Hi = hi
+		return
+	}
+	*v = append(*v, sdk.Piece{Lo: lo, Hi: hi, Score: score, Slope: slope})
+}
+
+// cross adds the pieces of the score min(|d + slope·(x − lo)|, most), slope ≥ 0.
+func (v *valley) cross(lo, hi, d, slope, most int64) {
+	if lo > hi {
+		return
+	}
+	if slope == 0 {
+		v.add(lo, hi, min(max(d, -d), most), 0)
+		return
+	}
+	// The first points from which on d is at least −most, at least 0, and above most.
+	first := func(least int64) int64 {
+		if d >= least {
+			return lo
+		}
+		return min(hi+1, lo+1+(least-d-1)/slope)
+	}
+	rising, middle, capped := first(-most), first(0), first(most+1)
+	v.add(lo, rising-1, most, 0)
+	v.add(rising, middle-1, -(d + slope*(rising-lo)), -slope)
+	v.add(middle, capped-1, d+slope*(middle-lo), slope)
+	v.add(capped, hi, most, 0)
+}

@@ -1,0 +1,142 @@
+package quantiles
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Version is the version of the mechanism; it changes when a release of the same job
+// would.
+const Version = "1.0.0"
+
+// Mechanism releases quantiles. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe says what the mechanism is.
+func (Mechanism) Describe() sdk.Description {
+	return sdk.Description{
+		Name: "quantiles", Version: Version, Summary: "any list of quantiles of a numeric column, by group", Params: json.RawMessage(schema),
+		Relations: linear.Relations(), Designs: linear.Designs(), Grouped: true, Capped: true,
+	}
+}
+
+// layout is everything that a release needs to know. It follows from public facts alone,
+// so Release makes it again.
+type layout struct {
+	params
+	column  sdk.Column
+	cells   linear.Cells
+	lattice lattice
+}
+
+func newLayout(req sdk.PlanRequest) (*layout, error) {
+	p, err := parseParams(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	l := &layout{params: p}
+	if l.column, err = linear.NumberColumn(req.Public, "column", p.Column); err != nil {
+		return nil, err
+	}
+	if l.cells, err = linear.NewCells(req.Public, p.By, linear.Names(l.output())...); err != nil {
+		return nil, err
+	}
+	if !(req.Target.Epsilon > 0) || math.IsInf(req.Target.Epsilon, 0) {
+		return nil, errors.New("guarantee: epsilon must be positive")
+	}
+	l.lattice, err = newLattice(l.column, p.Step, l.cells.N)
+	return l, err
+}
+
+// Plan chooses the method and spends the budget. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	l, err := newLayout(req)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	method, err := l.choose(req)
+	if err != nil {
+		return sdk.Plan{}, err
+	}
+	return method.plan(req)
+}
+
+// Release reads the rows and has the host draw.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	l, err := newLayout(req.PlanRequest())
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	method, err := l.choose(req.PlanRequest())
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	return method.release(ctx, req, rows, host)
+}
+
+// method is one way to find the quantiles.
+type method interface {
+	plan(req sdk.PlanRequest) (sdk.Plan, error)
+	release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error)
+}
+
+// choose takes the method that the job names, or that public facts speak for.
+func (l *layout) choose(req sdk.PlanRequest) (method, error) {
+	switch {
+	case l.Method == tree || l.Method == auto && req.Public.Cap != nil:
+		return newTree(l, req)
+	case req.Public.Cap != nil:
+		return nil, errors.New("method: recursion needs units with one row each: fold their rows, or take method: tree")
+	case l.Method == recursion || l.Step == 0:
+		return newSearch(l, req)
+	}
+	// With a public step both see every value, so their errors in rank are known. How the
+	// one spends a delta takes long to find out, so they are compared without.
+	r, err := newSearch(l, req)
+	if err != nil {
+		return nil, err
+	}
+	pure := req
+	pure.Target.Delta = 0
+	t, err := newTree(l, pure)
+	if err != nil || !t.resolves() || r.spend(pure) != nil || r.rankSD() < t.rankSD() {
+		return r, nil
+	}
+	return newTree(l, req)
+}
+
+// output are the columns of the result after those of the groups: one row a quantile. How
+// far an estimate is off in value depends on the data (P19).
+func (l *layout) output() []sdk.Field {
+	return []sdk.Field{
+		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
+		{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
+	}
+}
+
+// result is made of the estimates of all ranks of all cells.
+func (l *layout) result(estimates []float64) sdk.Result {
+	quantile := make([]float64, len(estimates))
+	for i := range quantile {
+		quantile[i] = float64(l.Quantiles[i%len(l.Quantiles)]) / whole
+	}
+	return sdk.Result{Columns: append(l.cells.Labels(len(l.Quantiles)),
+		sdk.ResultColumn{Name: "quantile", Float64: quantile}, sdk.ResultColumn{Name: linear.EstimateField, Float64: estimates})}
+}
+
+// shaped is the plan of a method with the columns that it reads and makes.
+func (l *layout) shaped(method sdk.Plan) sdk.Plan {
+	for _, g := range l.cells.Groups {
+		method.Columns = append(method.Columns, g.Name)
+		method.Output = append(method.Output, sdk.Field{Name: g.Name, Type: sdk.String, Doc: "group"})
+	}
+	method.Columns = append(method.Columns, l.column.Name)
+	method.Output = append(method.Output, l.output()...)
+	method.Rows = int64(l.cells.N * len(l.Quantiles))
+	return method
+}

@@ -1,0 +1,272 @@
+package quantiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// node is one cut: the rank with index at, which is looked for among the rows between the
+// ranks low and high, in parts of whole.
+type node struct {
+	at        int
+	low, high int64 // ranks; the cuts that belong to them bound the rows
+	from, to  int   // indices of those ranks: −1 and the number of ranks for the bounds
+}
+
+// num over den is the rank among the rows between.
+func (n node) share(q ranks) (num, den int64) { return q[n.at] - n.low, n.high - n.low }
+
+// levels are the cuts of one group, level by level: the middle rank, then the middle ones
+// on either side of it.
+func (q ranks) levels() (out [][]node) {
+	var cut func(depth, from, to int)
+	cut = func(depth, from, to int) {
+		if to-from < 2 {
+			return
+		}
+		n := node{at: (from + to + 1) / 2, low: 0, high: whole, from: from, to: to}
+		if from >= 0 {
+			n.low = q[from]
+		}
+		if to < len(q) {
+			n.high = q[to]
+		}
+		if depth == len(out) {
+			out = append(out, nil)
+		}
+		out[depth] = append(out[depth], n)
+		cut(depth+1, from, n.at)
+		cut(depth+1, n.at, to)
+	}
+	cut(0, -1, len(q))
+	return out
+}
+
+// search is the recursion over ranks.
+type search struct {
+	*layout
+	levels   [][]node
+	epsilons []float64 // of each level
+	costs    []float64 // see cost
+	replace  bool      // a row may be replaced
+	keeps    bool      // a row that is replaced stays in its group
+	// points is how many points a cell has, and heaviest the weight of the heaviest row in
+	// steps of 1/perWeight: a row adds one such step to each point of its cell.
+	points, heaviest int64
+	perWeight        float64
+	weight           float64 // of the heaviest row
+}
+
+func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
+	w, known := linear.WeightsOf(req.Public.Design)
+	if !known && !req.Public.Design.EqualWeights {
+		return nil, errors.New("the design's largest weight is not known")
+	}
+	s := &search{layout: l, levels: l.Quantiles.levels(), heaviest: 1, perWeight: 1, weight: w.Most, keeps: !l.cells.Units(req.Public).Switches}
+	for _, r := range req.Public.SampleRelations {
+		s.replace = s.replace || r != privacy.AddRemove
+	}
+	// Scores reach den ≤ 2^14 times the weight of all rows in all their points.
+	bits := 62 - 14 - int(math.Ceil(math.Log2(linear.MostRows(req.Public)+1)))
+	if w.Most > 1 {
+		s.heaviest = 1 << max(0, min(12, bits-8))
+		s.perWeight = float64(s.heaviest) / w.Most
+		bits -= int(math.Log2(float64(s.heaviest)))
+	}
+	if bits < 4 {
+		return nil, errors.New("column: the sample may hold too many rows for scores of 64 bits")
+	}
+	s.points = 1 << min(16, bits)
+	s.cost()
+	return s, nil
+}
+
+// cost finds how much each level adds to the sum of the squared errors of all ranks, in
+// records and for an ε of 1, where values lie densely. The error of a cut in rank is one of
+// its own, and parts of the errors of the two cuts between which it was looked for.
+func (s *search) cost() {
+	m := len(s.Quantiles)
+	moves := make([][]float64, m) // how the own errors of all cuts move the error of one
+	s.costs = make([]float64, len(s.levels))
+	level, own := make([]int, m), make([]float64, m)
+	for k, nodes := range s.levels {
+		for _, n := range nodes {
+			num, den := n.share(s.Quantiles)
+			p := float64(num) / float64(den)
+			row := make([]float64, m)
+			row[n.at] = 1
+			for j := range m {
+				if n.from >= 0 {
+					row[j] += (1 - p) * moves[n.from][j]
+				}
+				if n.to < m {
+					row[j] += p * moves[n.to][j]
+				}
+			}
+			moves[n.at], level[n.at] = row, k
+			// A two-sided exponential in rank has twice the square of its scale as variance.
+			own[n.at] = 2 * float64(s.sensitivity(k, num, den)) / (float64(den*s.points) * s.perWeight)
+		}
+	}
+	for _, row := range moves {
+		for j, x := range row {
+			s.costs[level[j]] += 2 * x * x * own[j] * own[j]
+		}
+	}
+}
+
+// spend divides the budget over the levels. Where the parts of ε add up, the sum of the
+// squared errors is smallest with these. With a delta all levels get the same, and their
+// compositions, as bounded-range events, leave more for each than a part of ε (P28).
+func (s *search) spend(req sdk.PlanRequest) error {
+	s.epsilons = make([]float64, len(s.levels))
+	if req.Target.Delta > 0 && len(s.levels) > 1 {
+		most := req.Target.Epsilon
+		for _, rel := range req.Public.SampleRelations {
+			x, _, err := privacy.Calibrate(s.alike, rel, req.Target, most/float64(len(s.levels))*(1-0x1p-40), most)
+			if err != nil {
+				return err
+			}
+			most = x // what a second relation allows is looked for below this
+		}
+		for k := range s.epsilons {
+			s.epsilons[k] = most
+		}
+		return nil
+	}
+	total := 0.0
+	for _, c := range s.costs {
+		total += math.Cbrt(c)
+	}
+	for k, c := range s.costs { // a part is left for those who add up and round outward (P17)
+		s.epsilons[k] = req.Target.Epsilon * (math.Cbrt(c) / total) * (1 - 0x1p-46)
+	}
+	return nil
+}
+
+// alike is the event of levels that spend the same.
+func (s *search) alike(epsilon float64) privacy.Event {
+	return privacy.Repeat{N: int64(len(s.levels)), Event: privacy.BoundedRange{Eps: epsilon}}
+}
+
+// event is a selection for each node in every group, level by level.
+func (s *search) event() privacy.Event {
+	var all []privacy.Event
+	for k := range s.levels {
+		all = append(all, s.level(k))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return privacy.Compose{Events: all}
+}
+
+// planned takes the ε of each level from a plan that was made from the same request.
+func (s *search) planned(e privacy.Event) error {
+	events := []privacy.Event{e}
+	if all, ok := e.(privacy.Compose); ok {
+		events = all.Events
+	}
+	s.epsilons = make([]float64, len(s.levels))
+	for k, e := range events {
+		if b, ok := e.(privacy.BoundedRange); ok && k < len(s.levels) {
+			s.epsilons[k] = b.Eps
+		}
+	}
+	if !privacy.Equal(s.event(), e) {
+		return errors.New("the plan is not one of this mechanism's")
+	}
+	return nil
+}
+
+// level is the event of one level: a cut for each of its nodes in every group.
+func (s *search) level(k int) privacy.BoundedRange {
+	e := privacy.BoundedRange{Eps: s.epsilons[k]}
+	if parts := int64(len(s.levels[k]) * s.cells.N); parts > 1 {
+		e.Parts = parts
+	}
+	return e
+}
+
+// sensitivity is how far the score of a cut can move, for a row that is there in full.
+//
+// # Contract
+//
+// Divided by it, the changes of the scores of all cuts of a level have ranges that add up
+// to at most 2 between neighbours. Proof: recursion.proof.md.
+func (s *search) sensitivity(k int, num, den int64) int64 {
+	row := s.points * s.heaviest
+	switch {
+	case !s.replace:
+		return row * max(num, den-num)
+	case k == 0 && s.keeps: // the one cut of a group that the row does not leave
+		return row * den
+	}
+	return 2 * row * max(num, den-num)
+}
+
+func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
+	if err := s.spend(req); err != nil {
+		return sdk.Plan{}, err
+	}
+	note := fmt.Sprintf("drawn in %d steps, one rank after another: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
+		len(s.levels), s.rankSD())
+	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{{
+		Field: linear.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
+	}}}), nil
+}
+
+// rankSD is about the root mean square error of the ranks, in records of the population,
+// where values lie densely.
+func (s *search) rankSD() float64 {
+	sum := 0.0
+	for k, c := range s.costs {
+		sum += c / (s.epsilons[k] * s.epsilons[k])
+	}
+	return s.weight * math.Sqrt(sum/float64(len(s.Quantiles)))
+}
+
+func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	if err := s.planned(req.Plan.Event); err != nil {
+		return sdk.Result{}, err
+	}
+	groups, err := s.count(rows, int64(linear.MostRows(req.Public)))
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	m := len(s.Quantiles)
+	cuts := make([]int64, s.cells.N*m)
+	end := s.lattice.cells * s.points
+	for k, level := range s.levels {
+		event := s.level(k)
+		for g := range s.cells.N {
+			mine := cuts[g*m : (g+1)*m]
+			for _, n := range level {
+				lo, hi := int64(0), end
+				if n.from >= 0 {
+					lo = mine[n.from]
+				}
+				if n.to < m {
+					hi = mine[n.to]
+				}
+				num, den := n.share(s.Quantiles)
+				rate := sdk.SelectRate(event.Eps, s.sensitivity(k, num, den))
+				mine[n.at], err = host.Select(ctx, event, groups[g].pieces(lo, hi, num, den, rate), rate)
+				if err != nil {
+					return sdk.Result{}, err
+				}
+			}
+		}
+	}
+	estimates := make([]float64, len(cuts))
+	for i, x := range cuts {
+		estimates[i] = s.lattice.value(min(x/s.points, s.lattice.cells-1))
+	}
+	return s.result(estimates), nil
+}

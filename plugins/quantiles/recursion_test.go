@@ -1,0 +1,304 @@
+package quantiles
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"testing"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// tiny is a recursion on a lattice of so many cells with so many points each.
+func tiny(q ranks, cells, points int64, groups int, replace, keeps bool) *search {
+	s := &search{layout: &layout{}, levels: q.levels(), replace: replace, keeps: keeps, points: points, heaviest: 1, perWeight: 1}
+	s.Quantiles, s.cells, s.lattice.cells = q, linear.Cells{N: groups}, cells
+	return s
+}
+
+// grouped makes the groups of a table whose rows are cells, one list a group.
+func (s *search) grouped(table [][]int64) []group {
+	out := make([]group, len(table))
+	for g, rows := range table {
+		counts := new([page]int64)
+		for _, cell := range rows {
+			counts[cell]++
+		}
+		out[g] = newGroup(s.points, []*[page]int64{counts})
+	}
+	return out
+}
+
+// scorer makes the pieces of a draw: the mechanism's own, or those of a twin.
+type scorer func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece
+
+func honest(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
+	return g.pieces(lo, hi, num, den, rate)
+}
+
+// cost is the largest ε that a level turns out to cost on two tables, in units of what it
+// declares, over all cuts that the levels above can have made.
+func (s *search) levelCost(a, b []group, score scorer) (worst float64) {
+	const epsilon = 0.5
+	m := len(s.Quantiles)
+	// states are the cuts so far, of all groups.
+	states := [][]int64{make([]int64, s.cells.N*m)}
+	for k, level := range s.levels {
+		var next [][]int64
+		for _, cuts := range states {
+			total := 0.0
+			here := [][]int64{cuts}
+			for g := range s.cells.N {
+				for _, n := range level {
+					lo, hi := int64(0), s.lattice.cells*s.points
+					if n.from >= 0 {
+						lo = cuts[g*m+n.from]
+					}
+					if n.to < m {
+						hi = cuts[g*m+n.to]
+					}
+					num, den := n.share(s.Quantiles)
+					rate := sdk.SelectRate(epsilon, s.sensitivity(k, num, den))
+					p, q := score(a[g], lo, hi, num, den, rate), score(b[g], lo, hi, num, den, rate)
+					least, most := math.Inf(1), math.Inf(-1)
+					var grown [][]int64
+					for x := lo; x <= hi; x++ {
+						d := float64(at(p, x) - at(q, x))
+						least, most = math.Min(least, d), math.Max(most, d)
+						if k+1 < len(s.levels) {
+							for _, h := range here {
+								c := append([]int64(nil), h...)
+								c[g*m+n.at] = x
+								grown = append(grown, c)
+							}
+						}
+					}
+					if k+1 < len(s.levels) {
+						here = grown
+					}
+					total += rate * (most - least)
+				}
+			}
+			if worst = math.Max(worst, total/epsilon); k+1 < len(s.levels) {
+				next = append(next, here...)
+			}
+		}
+		states = next
+	}
+	return worst
+}
+
+func at(pieces []sdk.Piece, x int64) int64 {
+	for _, p := range pieces {
+		if p.Lo <= x && x <= p.Hi {
+			return p.At(x)
+		}
+	}
+	panic("the pieces do not tile the range")
+}
+
+// eachTable calls visit for every table of at most most rows: for each group a list of
+// cells, ascending.
+func eachTable(groups int, cells int64, most int, visit func(table [][]int64)) {
+	table := make([][]int64, groups)
+	var fill func(from, left int)
+	fill = func(from, left int) {
+		visit(table)
+		if left == 0 {
+			return
+		}
+		for place := from; place < groups*int(cells); place++ {
+			g := place / int(cells)
+			table[g] = append(table[g], int64(place)%cells)
+			fill(place, left-1)
+			table[g] = table[g][:len(table[g])-1]
+		}
+	}
+	fill(0, most)
+}
+
+// worstCost is the largest share of ε that a level costs between any two neighbours.
+func (s *search) worstCost(rows int, score scorer) (worst float64) {
+	cells := s.lattice.cells
+	eachTable(s.cells.N, cells, rows, func(table [][]int64) {
+		a := s.grouped(table)
+		var others [][]int64 // the two places of a row that is replaced; −1 for none
+		for place := range int64(s.cells.N) * cells {
+			others = append(others, []int64{-1, place})
+			for other := range place {
+				if s.replace && (!s.keeps || other/cells == place/cells) {
+					others = append(others, []int64{other, place})
+				}
+			}
+		}
+		for _, o := range others {
+			with := func(place int64) []group {
+				if place < 0 {
+					return a
+				}
+				more := make([][]int64, len(table))
+				for g := range table {
+					more[g] = append([]int64(nil), table[g]...)
+				}
+				more[place/cells] = append(more[place/cells], place%cells)
+				return s.grouped(more)
+			}
+			worst = math.Max(worst, s.levelCost(with(o[0]), with(o[1]), score))
+		}
+	})
+	return worst
+}
+
+// TestLevelsCostWhatTheyDeclare enumerates all neighbours among tiny tables and all cuts:
+// no level costs more than its ε, and some pair costs nearly all of it.
+func TestLevelsCostWhatTheyDeclare(t *testing.T) {
+	for _, c := range []struct {
+		q              ranks
+		cells, points  int64
+		groups, rows   int
+		replace, keeps bool
+	}{
+		{ranks{5000}, 3, 2, 1, 3, false, false},
+		{ranks{1000}, 3, 2, 1, 3, false, false},
+		{ranks{9000}, 2, 2, 2, 2, true, false},
+		{ranks{5000}, 3, 1, 1, 3, true, true},
+		{ranks{2500, 5000, 7500}, 3, 2, 1, 3, false, false},
+		{ranks{2500, 5000, 7500}, 2, 2, 1, 2, true, true},
+		{ranks{100, 5000, 6000}, 3, 1, 1, 3, false, false},
+		{ranks{2500, 5000}, 2, 1, 2, 2, true, false},
+		{ranks{2500, 5000}, 2, 2, 2, 2, true, true},
+		{ranks{2500, 5000}, 2, 2, 2, 2, false, false},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			worst := tiny(c.q, c.cells, c.points, c.groups, c.replace, c.keeps).worstCost(c.rows, honest)
+			if worst > 1+1e-12 || worst < 0.45 {
+				t.Errorf("a level costs up to %v of what it declares", worst)
+			}
+		})
+	}
+}
+
+// TestLevelTwins: the twins that break a rule of the proof cost more than they declare.
+func TestLevelTwins(t *testing.T) {
+	overlap := func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
+		// Both sides of a cut have all units of its cell.
+		return g.pieces(lo-lo%g.points, hi+(g.points-hi%g.points)%g.points, num, den, rate)
+	}
+	for name, c := range map[string]struct {
+		search *search
+		score  scorer
+	}{
+		"siblings overlap":                     {tiny(ranks{2500, 5000, 7500}, 2, 2, 1, false, false), overlap},
+		"replaced charged as added or removed": {tiny(ranks{2500, 5000}, 2, 2, 1, true, true), nil},
+		"leaves its group, charged as if not":  {tiny(ranks{6667}, 3, 1, 2, true, true), nil},
+		"half the sensitivity":                 {tiny(ranks{5000}, 3, 2, 1, false, false), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, score := c.search, c.score
+			if score == nil {
+				score = honest
+			}
+			worst := 0.0
+			switch name {
+			case "replaced charged as added or removed":
+				// The tables differ in a replaced row, the rates are those of add-remove.
+				cheap := *s
+				cheap.replace = false
+				eachTable(1, 2, 2, func(table [][]int64) {
+					x, y := append([]int64{0}, table[0]...), append([]int64{1}, table[0]...)
+					worst = math.Max(worst, cheap.levelCost(s.grouped([][]int64{x}), s.grouped([][]int64{y}), score))
+				})
+			case "leaves its group, charged as if not":
+				many := []int64{0, 0, 0, 0}
+				worst = s.levelCost(s.grouped([][]int64{append(many, 2), many}), s.grouped([][]int64{many, append(many, 2)}), score)
+			case "half the sensitivity":
+				worst = s.worstCost(2, func(g group, lo, hi, num, den int64, rate float64) []sdk.Piece {
+					p := g.pieces(lo, hi, num, den, rate)
+					for i := range p {
+						p[i].Score, p[i].Slope = 2*p[i].Score, 2*p[i].Slope
+					}
+					return p
+				})
+			default:
+				worst = s.worstCost(2, score)
+			}
+			if worst <= 1+1e-9 {
+				t.Errorf("the twin costs only %v of what it declares", worst)
+			}
+		})
+	}
+}
+
+// TestPiecesScoreTheRank holds the pieces to their definition, point by point.
+func TestPiecesScoreTheRank(t *testing.T) {
+	s := tiny(ranks{5000}, 4, 3, 1, false, false)
+	eachTable(1, 4, 3, func(table [][]int64) {
+		g := s.grouped(table)[0]
+		units := func(x int64) (n int64) { // at points below x
+			for _, cell := range table[0] {
+				n += min(max(x-cell*3, 0), 3)
+			}
+			return n
+		}
+		for lo := int64(0); lo <= 12; lo++ {
+			for hi := lo; hi <= 12; hi++ {
+				for _, rate := range []float64{1e-3, 0.7, 2, 40} {
+					pieces, num, den := g.pieces(lo, hi, 3, 10, rate), int64(3), int64(10)
+					if pieces[0].Lo != lo || pieces[len(pieces)-1].Hi != hi {
+						t.Fatalf("%v from %d to %d: %v", table, lo, hi, pieces)
+					}
+					for i, p := range pieces {
+						if p.Lo > p.Hi || i > 0 && p.Lo != pieces[i-1].Hi+1 {
+							t.Fatalf("%v from %d to %d: %v", table, lo, hi, pieces)
+						}
+					}
+					for x := lo; x <= hi; x++ {
+						d := den*(units(x)-units(lo)) - num*(units(hi)-units(lo))
+						if want := min(max(d, -d), ceiling(hi-lo+1, rate)); at(pieces, x) != want {
+							t.Fatalf("%v from %d to %d at rate %v: score of %d is %d, want %d", table, lo, hi, rate, x, at(pieces, x), want)
+						}
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestBudgetIsSpent: the levels cost no more than the target, and nearly all of it.
+func TestBudgetIsSpent(t *testing.T) {
+	for _, target := range []privacy.Point{{Epsilon: 1}, {Epsilon: 0.1}, {Epsilon: 1, Delta: 1e-6}} {
+		for _, raw := range []string{`{"column":"x"}`, `{"column":"x","quantiles":"percentiles"}`, `{"column":"x","quantiles":[0.01,0.5,0.999],"by":"g"}`} {
+			req := request(raw, target)
+			plan, err := Mechanism{}.Plan(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if target.Delta == 0 {
+				sum := new(big.Rat)
+				for _, e := range plan.Event.(privacy.Compose).Events {
+					sum.Add(sum, new(big.Rat).SetFloat64(e.(privacy.BoundedRange).Eps))
+				}
+				if x, _ := sum.Float64(); sum.Cmp(new(big.Rat).SetFloat64(target.Epsilon)) > 0 || x < target.Epsilon*(1-1e-12) {
+					t.Errorf("%s: the levels add up to %v of %v", raw, x, target.Epsilon)
+				}
+			}
+			a, err := privacy.EpsilonAt(plan.Event, privacy.AddRemove, target.Delta)
+			if err != nil || a.Epsilon > target.Epsilon || a.Epsilon < 0.98*target.Epsilon {
+				t.Errorf("%s costs %v of %v, %v", raw, a.Epsilon, target.Epsilon, err)
+			}
+		}
+	}
+}
+
+func request(raw string, target privacy.Point) sdk.PlanRequest {
+	return sdk.PlanRequest{Params: []byte(raw), Target: target, Public: sdk.Public{
+		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove},
+		Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
+		Columns: []sdk.Column{
+			{Name: "x", Type: sdk.Number, Lower: 0, Upper: 1000, Missing: sdk.MissingDrop},
+			{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c"}, Missing: sdk.MissingDrop},
+		},
+	}}
+}

@@ -1,0 +1,232 @@
+package quantiles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+const (
+	mostLeaves = 1 << 12
+	mostNodes  = 1 << 19 // of a level, in all groups together
+	mostLevels = 16
+)
+
+// histogram is the tree of counts: level k has a count for each part of the range, level
+// by level fan times as many, down to leaves of a few lattice values.
+type histogram struct {
+	*layout
+	leaf   int64 // lattice values in a leaf
+	leaves int
+	fan    int
+	levels int
+	counts linear.Counts
+	sd     float64 // see rankSD
+}
+
+func newTree(l *layout, req sdk.PlanRequest) (*histogram, error) {
+	units := l.cells.Units(req.Public, l.column)
+	counts, err := linear.NewCounts(req, units.Rows)
+	if err != nil {
+		return nil, err
+	}
+	room := int64(min(mostLeaves, mostNodes/l.cells.N))
+	if room < 2 {
+		return nil, errors.New("by: there are too many groups for a tree of counts")
+	}
+	t := &histogram{layout: l, counts: counts, leaf: (l.lattice.cells + room - 1) / room}
+	t.leaves = int((l.lattice.cells + t.leaf - 1) / t.leaf)
+	// The height with the smallest error: few levels share the budget, or few counts are
+	// added up for a rank.
+	weights, _ := linear.WeightsOf(req.Public.Design)
+	unit := weights.Most * weights.Scale * float64(units.Groups*units.Rows) / req.Target.Epsilon
+	if slices.Contains(req.Public.SampleRelations, privacy.ReplaceOne) {
+		unit *= 2
+	}
+	for levels := 1; levels <= mostLevels; levels++ {
+		fan := 2
+		for math.Pow(float64(fan), float64(levels)) < float64(t.leaves) {
+			fan++
+		}
+		h := float64(levels)
+		variance := 2 * h * h
+		if d := req.Target.Delta; d > 0 {
+			variance = min(variance, 2*h*math.Log(1.25/d))
+		}
+		if sd := unit * math.Sqrt(variance*spread(fan, levels)); t.levels == 0 || sd < t.sd {
+			t.fan, t.levels, t.sd = fan, levels, sd
+		}
+		if fan == 2 {
+			break
+		}
+	}
+	return t, nil
+}
+
+// spread is the variance of the number of rows below a point, less its share of all, where
+// every count has variance 1: in each node that holds the point the counts of the children
+// before it deviate from their share by (fan − 1)/6 times the variance of a child, in the
+// mean over all points (tree.proof.md).
+func spread(fan, levels int) float64 {
+	b, child, sum := float64(fan), 1.0, 0.0
+	for range levels {
+		sum += child * (b - 1) / 6
+		child = 1 / (1 + 1/(b*child))
+	}
+	return sum
+}
+
+// resolves says that every value of the lattice is a leaf.
+func (t *histogram) resolves() bool { return t.leaf == 1 }
+
+// rankSD is about the root mean square error of a rank, in records of the population.
+func (t *histogram) rankSD() float64 { return t.sd }
+
+func (t *histogram) plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, t.form) }
+
+func (t *histogram) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, t.form)
+}
+
+// nodes is how many leaves a node of level k holds, and how many nodes there are.
+func (t *histogram) nodes(k int) (size, n int) {
+	size = 1
+	for ; k < t.levels; k++ {
+		size *= t.fan
+	}
+	return size, (t.leaves + size - 1) / size
+}
+
+// form is the statistic: the counts of all levels, each level a query of its own.
+func (t *histogram) form(sdk.PlanRequest) (*linear.Form, error) {
+	f := &linear.Form{Cells: t.cells, Noise: linear.Auto, Output: t.output(), PerCell: len(t.Quantiles)}
+	for k := 1; k <= t.levels; k++ {
+		size, n := t.nodes(k)
+		f.Queries = append(f.Queries, linear.Query{
+			Values: []sdk.Column{t.column}, Reach: t.counts.OneOf(n),
+			Add: func(rows linear.Block, sums []int64) { t.add(rows, t.leaf*int64(size), n, sums) },
+		})
+	}
+	f.Errors = func([]linear.Noise) []sdk.ExpectedError {
+		note := fmt.Sprintf("read off %d levels of counts, %d parts each: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
+			t.levels, t.fan, t.rankSD())
+		return []sdk.ExpectedError{{Field: linear.EstimateField, Note: note,
+			SamplingNote: "it depends on how densely the values lie around the quantile, which is private"}}
+	}
+	f.Finish = t.finish
+	return f, nil
+}
+
+// add counts the rows in parts of so many lattice values.
+func (t *histogram) add(rows linear.Block, size int64, parts int, sums []int64) {
+	l := t.counts.Lattice
+	one := l.Value(1, 1)
+	for i, y := range rows.Columns[0].Float64 {
+		g := rows.Cell(i)
+		if g < 0 {
+			continue
+		}
+		if rows.Weights != nil {
+			one = l.Value(1, l.Weight(rows.Weights[i]))
+		}
+		sums[int64(g)*int64(parts)+t.lattice.cell(y)/size] += one
+	}
+}
+
+// finish reads the quantiles of every group off its noisy counts. It is post-processing.
+func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultColumn {
+	var estimates []float64
+	for g := range t.cells.N {
+		below := t.below(g, sums, noises)
+		total := below[len(below)-1]
+		for _, q := range t.Quantiles {
+			target := total * float64(q) / whole
+			leaf := min(t.leaves-1, sort.Search(t.leaves, func(i int) bool { return below[i+1] > target }))
+			at := float64(t.leaf) * float64(q) / whole
+			if n := below[leaf+1] - below[leaf]; n > 0 {
+				at = float64(t.leaf) * (target - below[leaf]) / n
+			}
+			cell := int64(leaf)*t.leaf + min(t.leaf-1, max(0, int64(at)))
+			if !(total > 0) {
+				cell = t.lattice.cells * q / whole
+			}
+			estimates = append(estimates, t.lattice.value(min(cell, t.lattice.cells-1)))
+		}
+	}
+	return t.result(estimates).Columns[len(t.cells.Groups):]
+}
+
+// below is how many rows of a group are in leaves below each one. The counts of all levels
+// are combined with weights that make their variance smallest (Hay et al. 2010), and held
+// to what counts are: at least 0, the parts of a node adding up to it.
+func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float64 {
+	type node struct{ value, variance float64 }
+	levels := make([][]node, t.levels+1)
+	for k := t.levels; k >= 1; k-- {
+		_, n := t.nodes(k)
+		noise := noises[k-1].SD * noises[k-1].SD
+		levels[k] = make([]node, n)
+		for i := range levels[k] {
+			own := node{float64(sums[k-1][g*n+i]), noise}
+			if k < t.levels {
+				var parts node
+				for _, c := range levels[k+1][i*t.fan : min((i+1)*t.fan, len(levels[k+1]))] {
+					parts.value, parts.variance = parts.value+c.value, parts.variance+c.variance
+				}
+				share := parts.variance / (own.variance + parts.variance)
+				own = node{share*own.value + (1-share)*parts.value, share * own.variance}
+			}
+			levels[k][i] = own
+		}
+	}
+	total := 0.0
+	for _, c := range levels[1] {
+		total += c.value
+	}
+	final := []float64{max(0, total)}
+	for k := 1; k <= t.levels; k++ {
+		next := make([]float64, len(levels[k]))
+		for i, whole := range final {
+			from, to := i*t.fan, min((i+1)*t.fan, len(next))
+			if k == 1 {
+				from, to = 0, len(next)
+			}
+			for j := from; j < to; j++ {
+				next[j] = levels[k][j].value
+			}
+			parts(next[from:to], whole)
+		}
+		final = next
+	}
+	out := make([]float64, len(final)+1)
+	for i, x := range final {
+		out[i+1] = out[i] + x
+	}
+	return out
+}
+
+// parts moves x to the nearest numbers of at least 0 with that sum.
+func parts(x []float64, sum float64) {
+	order := make([]float64, len(x))
+	copy(order, x)
+	sort.Float64s(order)
+	rest, shift := 0.0, 0.0
+	for i := len(order) - 1; i >= 0; i-- { // the largest ones stay above 0
+		rest += order[i]
+		s := (rest - sum) / float64(len(order)-i)
+		if i == 0 || order[i-1] <= s {
+			shift = s
+			break
+		}
+	}
+	for i := range x {
+		x[i] = max(0, x[i]-shift)
+	}
+}
