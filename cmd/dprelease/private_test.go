@@ -83,6 +83,8 @@ var privateCases = map[string]privateCase{
 			"{name: spread, mechanism: variance, params: {column: x}",
 			"{name: spread_sd, mechanism: sd, by: [h], params: {column: x}",
 			"{name: bars, mechanism: histogram, params: {column: x, edges: [0, 2, 5, 10]}",
+			"{name: bars_within, from: some, mechanism: histogram, interval: 95, params: {column: x, edges: [0, 5, 10]}",
+			"{name: tables, from: some, mechanism: marginals, params: {columns: [g, h], finish: whole}",
 			"{name: people, mechanism: distinct, where: \"x > 5\"",
 			"{name: medians, from: some, mechanism: median, by: [h], params: {column: x}",
 			"{name: deciles, mechanism: quantiles, by: [h], params: {column: x, quantiles: deciles}",
