@@ -191,8 +191,8 @@ func (q *quotient) intervalOf(s []int64, n linear.Noise, r float64) (float64, fl
 	for i, step := range []float64{1, 1, q.square, q.square, q.square}[:q.parts] {
 		sums[i], sds[i] = step*float64(s[i]), step*n.SD
 	}
-	low, high = q.interval.Quotient(r/unit, low/unit, high/unit, sums, sds, n)
-	return low * unit, high * unit
+	from, to := q.interval.Quotient(r/unit, low/unit, high/unit, sums, sds, n)
+	return math.Max(from*unit, low), math.Min(to*unit, high) // the ends may be beyond a float64 in units of the lattice
 }
 
 // bounds are the ends of the range of the ratio.
