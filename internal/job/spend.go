@@ -148,10 +148,7 @@ func (j *Job) Divide(whole Guarantee, parts []*big.Rat) (*Job, error) {
 	return &out, nil
 }
 
-// shareDigits is how many digits a share has.
-const shareDigits = 4
-
-// shortened rounds a positive number down to shareDigits digits.
+// shortened rounds a positive number down to four digits.
 func shortened(r *big.Rat) *big.Rat {
 	if r.Sign() <= 0 {
 		return new(big.Rat)

@@ -184,7 +184,7 @@ func TestFailuresAfterTheDebitStayPrivate(t *testing.T) {
 // What cannot be sent is an error of Close and nothing else; no text of a server is
 // repeated.
 func TestUnreachable(t *testing.T) {
-	refuse := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you", 401) }))
+	refuse := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you", http.StatusUnauthorized) }))
 	defer refuse.Close()
 	gone := httptest.NewServer(nil)
 	gone.Close()

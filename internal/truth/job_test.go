@@ -21,7 +21,6 @@ type source struct {
 // question is a random job, and a query with the same answer for each of its releases.
 type question struct {
 	mode     string
-	columns  string // what the job says below dataset
 	dataset  string
 	releases []asked
 	// The queries for the number of rows and of units.

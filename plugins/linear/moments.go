@@ -23,7 +23,6 @@ type Moments struct {
 	degree   int     // of the first block, of rows with their weights
 	squares  int     // of the block behind it, of rows that weigh w(w − 1), or -1 for none
 	shrink   float64 // what these weights are divided by
-	cuts     []int64
 }
 
 // secondShare is how much the second block may weigh beside the first.
