@@ -115,7 +115,7 @@ func (j *Job) Rest() (Guarantee, bool) {
 
 // Divide returns the job with the shares of a whole that belong to parts: one part, of any
 // size above 0, for each release that shares, in their order. δ is divided evenly. A share
-// is rounded down to shareDigits digits, so that it can be read, and shares never add up
+// is rounded down to four digits, so that it can be read, and shares never add up
 // to more than the whole.
 func (j *Job) Divide(whole Guarantee, parts []*big.Rat) (*Job, error) {
 	out := *j
