@@ -52,11 +52,15 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 				if err := e.jobs.check(ctx, j, e.options()); err != nil {
 					return e.fail(ctx, err)
 				}
-				doubts := []string{}
+				var doubts []string
 				for _, d := range j.Doubts() {
 					doubts = append(doubts, d.Error())
 				}
-				return e.say(map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt, "doubts": doubts},
+				done := map[string]any{"event": "done", "exit": exitDone, "job": j.Name, "note": notLookedAt}
+				if len(doubts) > 0 {
+					done["doubts"] = doubts
+				}
+				return e.say(done,
 					"%s: no problems found\n%s%s\n", args[0], eachLine("doubtful: ", doubts), notLookedAt)
 			})
 		},

@@ -104,7 +104,7 @@ func TestLinesOfHelp(t *testing.T) {
 		}
 	}
 	about, _, _ := strings.Cut(as, "\nUsage:")
-	if out, _ := laid("80", &told{}, "plan", "--help"); !strings.Contains(out, "\n  dprelease plan job.yaml --solve 'se<5' --over n\n") || strings.HasPrefix(out, about) || longest(out) > 80 {
+	if out, _ := laid("80", &told{}, "plan", "--help"); !strings.Contains(out, "\n  dprelease plan job.yaml --solve 'moe<1%' --over n\n") || strings.HasPrefix(out, about) || longest(out) > 80 {
 		t.Errorf("%s", out)
 	}
 }
