@@ -9,7 +9,7 @@ import (
 )
 
 // rooted runs a command in a file system that holds nothing but what an image and its
-// volumes would: read-only but for /work and /tmp, no devices but two, no rights to gain.
+// volumes would: only /work and /tmp can be written, there are two devices, and no rights to gain.
 const rooted = `set -e
 mount --bind "$1" "$1"
 mount -t proc proc "$1/proc"

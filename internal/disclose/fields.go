@@ -79,7 +79,7 @@ var asked = map[string]string{
 	"deployment.administrative.registry_authors": "contact",
 }
 
-// anyOf are the fields of which one is enough for a tier.
+// anyOf are fields that stand for one another: any one of them is enough for a tier.
 var anyOf = map[string]bool{
 	"deployment.privacy_loss.privacy_parameters.epsilon": true,
 	"deployment.privacy_loss.privacy_parameters.delta":   true,
