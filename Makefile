@@ -8,7 +8,7 @@ LDFLAGS := -s -w -X main.release=$(VERSION)
 # its tests.
 export CGO_ENABLED = 0
 
-.PHONY: help papers all build demo test test-short race bench check lines bindings dist dist-twice generate clean
+.PHONY: help papers rivals all build demo test test-short race bench check lines beam bindings dist dist-twice generate clean
 
 all: build
 
@@ -25,8 +25,9 @@ demo: build ## the main job on real data
 	$(BIN) run examples/schools/job.yaml
 
 test: ## all tests
-	$(GO) test -shuffle=on -timeout 30m ./...
+	$(GO) test -shuffle=on -parallel 4 -timeout 30m ./...
 	cd packaging && $(GO) test ./...
+	cd engines/beam && $(GO) test ./...
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
@@ -35,8 +36,8 @@ test: ## all tests
 	@/usr/bin/python3 -c 'import google.protobuf, grpc, numpy, scipy' 2>/dev/null && [ -x /usr/bin/node ] && [ -x /usr/bin/protoc ] || \
 		echo "note: Python with grpcio, protobuf, numpy and scipy, or Node, or protoc is missing; the plugins in those languages were not run"
 
-test-short: ## the fast tier of the tests, under a minute
-	$(GO) test -short -shuffle=on ./...
+test-short: ## the fast tier of the tests: packages that did not change are not run again
+	$(GO) test -short -parallel 4 ./...
 
 race: ## all tests with the race detector
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 60m ./...
@@ -45,6 +46,7 @@ check: ## gofmt, go vet and staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+	cd engines/beam && $(GO) vet ./...
 
 bench: build ## benchmarks, each beside its reference
 	./bench/run.sh
@@ -70,9 +72,13 @@ coverage: ## how often intervals hold the population's value (minutes)
 linear-models: ## regression and sgd on the same tables (ten minutes)
 	$(GO) run ./examples/linear -out docs
 
-# The papers' figures from our own accountant and mechanisms: docs/papers.md.
-papers: ## the figures of the papers, again
+# The papers' figures from our own accountant and mechanisms, what the papers left open, and
+# the accountant beside its rivals: docs/papers.md, docs/open-questions.md, docs/accountant.md.
+papers: build ## the figures of the papers, open questions, the accountant's rivals (minutes)
 	$(GO) run ./examples/papers
+
+rivals: ## the accountant beside its rivals
+	$(GO) run ./examples/papers -only accountant.md
 
 # Pictures of the reports of five jobs, for docs/screenshots. It wants chromium, node and
 # npm ci in report/browsertest; the values in the pictures are of a fresh run each time.
@@ -85,6 +91,9 @@ screenshots: build ## pictures of the reports of five jobs
 		$(BIN) run -q $$folder/examples/$$job/job.yaml || exit 1; done && \
 	(cd report/browsertest && node screenshots.mjs "$$(command -v chromium)" ../../docs/screenshots \
 		$(foreach job,$(PICTURED),$(job)=$$folder/examples/$(job)/out/report.html)) && rm -rf $$folder
+
+beam: build ## the engine for Apache Beam, as bin/dprelease-beam
+	cd engines/beam && $(GO) build -ldflags '-s -w' -o ../../bin/dprelease-beam .
 
 bindings: ## the accountant for JavaScript and C, in dist/bindings
 	./bindings/build.sh dist/bindings

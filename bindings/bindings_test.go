@@ -20,7 +20,7 @@ type question struct {
 // questions are some rows of the oracle tables: Gaussian noise on Poisson samples.
 func questions(t *testing.T) []question {
 	t.Helper()
-	f, err := os.Open("../privacy/testdata/oracles.json.gz")
+	f, err := os.Open("../privacy/oracles/oracles.json.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

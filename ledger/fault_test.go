@@ -216,7 +216,10 @@ func TestEveryStepFails(t *testing.T) {
 		}
 		failed := 0
 		for n := 1; n <= count.steps; n += stride {
-			for _, f := range kinds {
+			for i, f := range kinds {
+				if strings.HasPrefix(at, "postgres") && i != n/stride%len(kinds) {
+					continue // to the server it is the same whether one step ends badly or the next begins so
+				}
 				f.n = n
 				at := fresh()
 				var visible []ledgercheck.Output

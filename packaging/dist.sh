@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what a release publishes, into dist/: programs for Linux and macOS (on Windows the
-# one for Linux runs under WSL), packages for
+# Builds what a release publishes, into dist/: programs for Linux, macOS and Windows (mechanisms run on
+# Linux only: on Windows the one for Linux runs jobs under WSL), packages for
 # Debian and Red Hat, a list of what they were built from, and checksums. All times are
 # those of the commit, so two builds of one commit are the same bytes.
 set -euo pipefail
@@ -16,14 +16,15 @@ rm -rf "$out" && mkdir -p "$out"
 out=$(cd "$out" && pwd)
 (cd "$(pwd)" && GOOS='' GOARCH='' go build -o "$out/.sbom" ./sbom && GOOS='' GOARCH='' go build -o "$out/.nfpm" github.com/goreleaser/nfpm/v2/cmd/nfpm)
 
-for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64}; do
+for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   os=${target%/*} arch=${target#*/} name=dprelease-$version-$os-$arch
+  program=dprelease && [ "$os" != windows ] || program=dprelease.exe
   folder=$(mktemp -d)
   mkdir "$folder/$name"
   (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
-    -ldflags "-s -w -X main.release=$version" -o "$folder/$name/dprelease" ./cmd/dprelease)
+    -ldflags "-s -w -X main.release=$version" -o "$folder/$name/$program" ./cmd/dprelease)
   cp ../LICENSE ../README.md ../CHANGELOG.md "$folder/$name/"
-  "$out/.sbom" "$folder/$name/dprelease" "$version" >"$out/$name.cdx.json"
+  "$out/.sbom" "$folder/$name/$program" "$version" >"$out/$name.cdx.json"
   tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
     -C "$folder" -c "$name" | gzip -n9 >"$out/$name.tar.gz"
   if [ "$os" = linux ]; then

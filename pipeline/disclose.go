@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"github.com/dprelease/dprelease/internal/whole"
 
 	"github.com/dprelease/dprelease/internal/disclose"
 	"github.com/dprelease/dprelease/internal/failure"
@@ -75,7 +75,7 @@ func WriteAttestation(ctx context.Context, dir string) (string, error) {
 }
 
 func write(path string, content []byte) error {
-	if err := renameio.WriteFile(path, content, 0o644); err != nil {
+	if err := whole.WriteFile(path, content, 0o644); err != nil {
 		return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", path)
 	}
 	return nil

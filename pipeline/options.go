@@ -1,11 +1,16 @@
 package pipeline
 
 import (
+	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/budget"
+	"github.com/dprelease/dprelease/internal/engine"
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -37,6 +42,9 @@ type Options struct {
 	// that are listed.
 	Builtins []sdk.Description
 	Version  string // of this program, for the report
+	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND beside
+	// Self or on the PATH.
+	EngineProgram string
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
 	SoleParent bool
@@ -103,14 +111,50 @@ func (o Options) watch() func(run.Event) {
 	}
 }
 
+// engine starts the engine of a job and asks it for all that can go wrong before the debit.
+func (o Options) engine(ctx context.Context, p *plan.Plan, t *run.OpenedTable) (run.Engine, func(), error) {
+	none := func() {}
+	e := &p.Job.Engine
+	if e.Kind == "" {
+		return nil, none, nil
+	}
+	if o.Diagnostics {
+		return nil, none, failure.New(failure.ExitUsage, "USAGE", "--diagnostics: engine: %s gathers no private facts of the run", e.Kind)
+	}
+	path, err := o.EngineProgram, error(nil)
+	if path == "" {
+		if path, err = engine.Find(e.Kind, o.Self); err != nil {
+			return nil, none, err
+		}
+	}
+	order, err := run.NewOrder(p, t, o.Memory)
+	if err != nil {
+		return nil, none, failure.New(failure.ExitPlugin, "ENGINE_REFUSED", "the job cannot be written down for the engine; nothing was drawn and nothing debited")
+	}
+	text, err := json.Marshal(order)
+	if err != nil {
+		return nil, none, err
+	}
+	program, err := engine.Start(path, e)
+	if err != nil {
+		return nil, none, err
+	}
+	if err := program.Check(ctx, text); err != nil {
+		program.Close()
+		return nil, none, err
+	}
+	return program, program.Close, nil
+}
+
 func (o Options) reach(point string) {
 	if o.at != nil {
 		o.at(point)
 	}
 }
 
-func (o Options) programs() run.Programs {
-	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: o.SoleParent, Plans: o.Plans, Apart: o.Apart}
+func (o Options) programs(j *Job) run.Programs {
+	alone := o.SoleParent && j.Engine.Kind == "" // the program of an engine is a child, and no plugin's
+	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: alone, Plans: o.Plans, Apart: o.Apart}
 }
 
 func (o Options) budget(watch func(run.Event)) budget.Options {

@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/store/address"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -29,11 +30,15 @@ func Run(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 }
 
 func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) {
-	set := run.NewMechanisms(ctx, j, o.programs())
+	set := run.NewMechanisms(ctx, j, o.programs(j))
 	defer set.Close()
 	watch := o.watch()
 	spending := o.budget(watch)
-	output.RemoveStale(filepath.Dir(j.Output.Dir))
+	if far := address.Is(j.Output.Dir); far && o.Diagnostics {
+		return nil, failure.InJob(j, "output.dir", "is in object storage, and private facts are written to a folder of this machine only", "leave --diagnostics out")
+	} else if !far {
+		output.RemoveStale(filepath.Dir(j.Output.Dir))
+	}
 	priced, err := plan.Make(ctx, j, set, budget.Remembered{Upgrade: &spending})
 	if err != nil {
 		return nil, err
@@ -91,6 +96,11 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	if err := set.Witnessed(ctx, priced); err != nil {
 		return nil, err
 	}
+	engine, stop, err := o.engine(ctx, priced, t)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
 	if found, err := b.Debit(ctx, t, out); found != nil || err != nil {
 		return again(j, found), err
 	}
@@ -108,7 +118,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		release()
 		b.End(ctx)
 	}()
-	r := run.New(priced, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics})
+	r := run.New(priced, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	if err := whole(content(r.Draws(leased))); err != nil {
 		known := run.CodeOf(leased, err)

@@ -86,7 +86,7 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 // Pricer starts the mechanisms of a job once. The first function prices variants of the job
 // as Plan does, and leaves out whether their account allows them; the second ends it.
 func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context, *Job) (report.Report, error), stop func()) {
-	set := run.NewMechanisms(ctx, j, o.programs())
+	set := run.NewMechanisms(ctx, j, o.programs(j))
 	return func(ctx context.Context, variant *Job) (report.Report, error) {
 		p, err := plan.Make(ctx, variant, set, budget.Remembered{})
 		if err != nil {
@@ -106,7 +106,7 @@ func describedPlan(p *plan.Plan, o Options) (*Planned, error) {
 
 // priceOf plans a job with mechanisms of its own.
 func priceOf(ctx context.Context, j *Job, o Options) (*plan.Plan, error) {
-	set := run.NewMechanisms(ctx, j, o.programs())
+	set := run.NewMechanisms(ctx, j, o.programs(j))
 	defer set.Close()
 	return plan.Make(ctx, j, set, budget.Remembered{})
 }

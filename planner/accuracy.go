@@ -12,7 +12,7 @@ import (
 
 // accuracy is the error to expect of a priced variant.
 func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy, err error) {
-	tail := normal95
+	tail, unsure := normal95, 0.0
 	at := slices.IndexFunc(p.release.Expected, func(e report.ExpectedError) bool { return e.NoiseSD > 0 })
 	switch {
 	case at < 0:
@@ -22,9 +22,13 @@ func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy,
 		if a = u.stated(e, d); u.release.Mechanism == "mean" {
 			a = u.analytic(e.NoiseSD, d)
 		}
+		if unsure = e.Unsure; d.kind == "full" {
+			unsure = 0
+		}
+		a = u.surveyed(a)
 		tail = math.Min(math.Max(tail, e.Half95/e.NoiseSD), math.Sqrt(20))
 	}
-	a.Margin = tail * a.Total
+	a.Margin = tail * math.Sqrt(a.Total*a.Total+unsure)
 	return a, err
 }
 
@@ -128,7 +132,7 @@ func (u *subject) framedVariance(d samplers.Design) (float64, string) {
 	lower, upper := number(u.column.Lower), number(u.column.Upper)
 	c := lower + (upper-lower)/2
 	total, err := samplers.Variance(d, samplers.Values{Low: lower - c, High: upper - c, Assumed: &samplers.Moments{
-		Mean: u.model.mean - c, SD: u.model.sd, ICC: u.model.icc, KnownMean: u.model.hasMean,
+		Mean: u.model.mean - c, SD: u.model.sd, ICC: u.model.icc, KnownMean: u.model.hasMean, Strata: u.model.strata,
 	}})
 	if err != nil {
 		return 0, err.Error()

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
@@ -165,6 +166,10 @@ func (u *subject) overFrame(size int64, columns []string) ([]candidate, error) {
 		strat := u.proportional(columns[0], size)
 		d, err := u.framed(strat)
 		add(fmt.Sprintf("stratified, %d strata", units), "over the public frame: numbers in proportion to the records of "+columns[0], strat, d, err)
+		for _, x := range u.allocated(columns[0], size) {
+			d, err := u.framed(x.sample)
+			add(x.name, x.note, x.sample, d, err)
+		}
 	} else {
 		strat, d, err := u.scaledStages(within, rate)
 		add("stratified", "over the public frame: every unit of "+columns[len(columns)-1]+" is a stratum, with as many records of each", strat, d, err)
@@ -184,6 +189,51 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 	}
 	u.capTakes(s.Takes)
 	return s
+}
+
+// allocated are allocations that follow from public facts of the strata: the smallest error of
+// the draw alone (Neyman), and of noise and draw together.
+func (u *subject) allocated(column string, size int64) []allocated {
+	if u.model == nil || u.column == nil || u.release.Mechanism != "mean" && u.release.Mechanism != "sum" {
+		return nil
+	}
+	keys := slices.Sorted(maps.Keys(u.strata))
+	a := allocation{noise: noiseAt(number(u.column.Upper)-number(u.column.Lower), privacy.Point{Epsilon: job.Down(u.release.Guarantee.Epsilon), Delta: job.Down(u.release.Guarantee.Delta)})}
+	lo := make([]int64, len(keys))
+	for h, key := range keys {
+		sd, ok := u.model.strata[key]
+		if !ok {
+			sd = u.model.sd * math.Sqrt(1-u.icc())
+		}
+		a.of, a.sd, lo[h] = append(a.of, u.strata[key]), append(a.sd, sd), 1
+	}
+	with := func(name, note string, take []int64) (allocated, bool) {
+		s := job.Sample{Method: job.Stratified, Strata: column}
+		var words []string
+		for h, n := range take {
+			s.Takes = append(s.Takes, job.StratumTake{Stratum: keys[h], Take: job.Take{Count: n}})
+			words = append(words, fmt.Sprintf("%s: %d", keys[h], n))
+		}
+		u.capTakes(s.Takes)
+		if len(words) <= 12 {
+			note += ", take: {" + strings.Join(words, ", ") + "}"
+		}
+		return allocated{name: name, note: note, sample: s}, take != nil
+	}
+	var out []allocated
+	if x, ok := with("stratified, Neyman", "over the public frame: the least error of the draw by the assumed sd of each stratum", a.neyman(lo, a.of, size)); ok && len(u.model.strata) > 0 {
+		out = append(out, x)
+	}
+	if x, ok := with("stratified, allocated", "over the public frame: the least error of noise and draw together", a.best(size)); ok {
+		out = append(out, x)
+	}
+	return out
+}
+
+// allocated is a stratified sample of which public facts say the numbers.
+type allocated struct {
+	name, note string
+	sample     job.Sample
 }
 
 // hypothetical returns the same two designs over equal strata and units that no frame

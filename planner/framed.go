@@ -60,6 +60,10 @@ func (u *subject) scaled(rate float64) (variant, design, error) {
 		s, d, err = u.scaledStages(base, rate)
 	case len(base.Rates) > 0:
 		s, d, err = u.scaledRates(base, rate)
+	case base.BySize != nil:
+		s = base
+		s.BySize = &job.BySize{Expected: base.BySize.Expected, Most: decimal(rate)}
+		d, err = u.framed(s)
 	default:
 		s, d, err = u.scaledTakes(base, rate)
 	}

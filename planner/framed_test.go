@@ -229,3 +229,22 @@ func TestVerdictOfPoissonUnderReplaceOne(t *testing.T) {
 		t.Errorf("%+v %v", b, err)
 	}
 }
+
+// The numbers that public facts allocate have a smaller error than those in proportion, and
+// than Neyman's, by the plans of the same designs.
+func TestCompareAllocates(t *testing.T) {
+	j := framed(t, "{method: stratified, strata: unit, take: {a: 2, b: 2, c: 2, d: 2, e: 4, f: 4, g: 4, h: 4, i: 4, j: 5}}",
+		"icc: 0.1", "icc: 0.1, sd_by: {a: 40, b: 40, j: 2, i: 2, h: 2}", "epsilon: 1}}\nout", "epsilon: 1}}\nout")
+	c, err := planner.Compare(context.Background(), j, planner.Designs{Size: 60}, settings("m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := map[string]float64{}
+	for _, d := range c.Designs {
+		total[d.Name] = d.Total
+	}
+	allocated, neyman, proportional := total["stratified, allocated"], total["stratified, Neyman"], total["stratified, 10 strata"]
+	if !(allocated > 0 && allocated < neyman*0.999 && allocated < proportional*0.999) {
+		t.Errorf("allocated %g, Neyman %g, in proportion %g: %+v", allocated, neyman, proportional, c.Designs)
+	}
+}

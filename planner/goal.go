@@ -81,6 +81,10 @@ func (u *subject) unknown(g Goal, a Accuracy) error {
 		return u.wrong(u.path, "selects no keys, which half-kept is about", "choose with --release one whose groups nobody lists (docs/keys.md)")
 	}
 	relative := g.Measure == "rse" || g.Percent
+	if u.column != nil && u.column.Bounds != nil {
+		return u.wrong(job.Key("dataset.columns", u.column.Name), "has bounds that are found in private, and the error is in proportion to them: nobody knows it before the run",
+			"choose another release with --release, or say lower and upper")
+	}
 	if u.numeric() {
 		at := job.Key("dataset.columns", u.column.Name)
 		switch {

@@ -24,6 +24,7 @@ type model struct {
 	sd, mean float64
 	hasMean  bool
 	icc      float64
+	strata   map[string]float64           // standard deviations inside strata
 	draw     func(rng *rand.Rand) float64 // one value, clipped; nil where only moments are assumed
 }
 
@@ -32,7 +33,7 @@ const momentDraws = 200_000
 
 func newModel(c job.Column) (*model, error) {
 	a := c.Assume
-	m := &model{icc: number(a.ICC), sd: number(a.SD), mean: number(a.Mean), hasMean: a.Mean != nil}
+	m := &model{icc: number(a.ICC), strata: a.Strata(), sd: number(a.SD), mean: number(a.Mean), hasMean: a.Mean != nil}
 	var raw func(rng *rand.Rand) float64
 	switch a.Distribution {
 	case "":
@@ -58,6 +59,9 @@ func newModel(c job.Column) (*model, error) {
 		}
 		m.words = fmt.Sprintf("%s is spread as in the public pilot table's column %s (%d values)", c.Name, a.Column, len(values))
 		raw = func(rng *rand.Rand) float64 { return values[rng.IntN(len(values))] }
+	}
+	if len(m.strata) > 0 {
+		m.words += fmt.Sprintf(", and a standard deviation of its own inside each of %d strata", len(m.strata))
 	}
 	if m.icc > 0 {
 		m.words += fmt.Sprintf(", with correlation %g within units", m.icc)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat"
 
@@ -86,9 +87,10 @@ func (d design) draw(rows []int, rng *rand.Rand) []int {
 
 // oneBatch is a table as the rows of a release.
 type oneBatch struct {
-	table []sdk.Values
-	rows  int
-	read  bool
+	table   []sdk.Values
+	weights []float64 // nil where all are equal
+	rows    int
+	read    bool
 }
 
 func (r *oneBatch) Next() (*sdk.Batch, error) {
@@ -96,7 +98,7 @@ func (r *oneBatch) Next() (*sdk.Batch, error) {
 		return nil, io.EOF
 	}
 	r.read = true
-	return &sdk.Batch{Rows: r.rows, Columns: r.table}, nil
+	return &sdk.Batch{Rows: r.rows, Columns: r.table, Weights: r.weights}, nil
 }
 
 // taken are the rows of a table.
@@ -123,6 +125,7 @@ type Trial struct {
 	mechanism sdk.Mechanism
 	request   sdk.ReleaseRequest
 	field     string
+	weight    float64 // of each row, 0 for none
 }
 
 // NewTrial plans a mechanism on one column of numbers.
@@ -150,13 +153,17 @@ func newTrial(m sdk.Mechanism, params json.RawMessage, public sdk.Public, target
 		request: sdk.ReleaseRequest{Params: params, Public: public, Target: target, Plan: plan}}, nil
 }
 
-// Run releases from values, with the dice as the host.
-func (t *Trial) Run(ctx context.Context, values []float64, d *Dice) ([]float64, error) {
-	return t.run(ctx, []sdk.Values{{Float64: values}}, len(values), d)
+// Run releases from values. The host is the dice, or one that looks at what it is asked for.
+func (t *Trial) Run(ctx context.Context, values []float64, host sdk.Host) ([]float64, error) {
+	return t.run(ctx, []sdk.Values{{Float64: values}}, len(values), host)
 }
 
-func (t *Trial) run(ctx context.Context, table []sdk.Values, rows int, d *Dice) ([]float64, error) {
-	r, err := t.mechanism.Release(ctx, t.request, &oneBatch{table: table, rows: rows}, d)
+func (t *Trial) run(ctx context.Context, table []sdk.Values, rows int, host sdk.Host) ([]float64, error) {
+	in := &oneBatch{table: table, rows: rows}
+	if t.weight > 0 {
+		in.weights = slices.Repeat([]float64{t.weight}, rows)
+	}
+	r, err := t.mechanism.Release(ctx, t.request, in, host)
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +194,22 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 	if unknown != "" {
 		return Accuracy{Unknown: unknown}, nil
 	}
+	whole := public
+	whole.Design = design{kind: "full"}.public(u.job, u.population(), nil).Design
+	weight, unknown := u.weigh(&public)
+	all, _ := u.weigh(&whole)
+	if unknown != "" {
+		return Accuracy{Unknown: unknown}, nil
+	}
 	trial, err := newTrial(m, params, public, target)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
-	whole := public
-	whole.Design = design{kind: "full"}.public(u.job, u.population(), nil).Design
 	truth, err := newTrial(m, params, whole, target)
 	if err != nil {
 		return Accuracy{Unknown: err.Error()}, nil
 	}
+	trial.weight, truth.weight = weight, all
 	draws, unknown := u.sources(trial.request)
 	if unknown != "" {
 		return Accuracy{Unknown: unknown}, nil
@@ -245,7 +258,7 @@ func (u *subject) simulate(ctx context.Context, params json.RawMessage, public s
 		e.close()
 		u.simulated(p + 1)
 	}
-	return e.accuracy(), nil
+	return u.surveyed(e.accuracy()), nil
 }
 
 // maxSimulated is the largest population that is simulated.

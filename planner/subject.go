@@ -155,8 +155,8 @@ func (u *subject) with(v variant) *job.Job {
 	}
 	j.Releases = nil
 	for _, r := range u.job.Releases {
-		if r.From != u.release.From || v.alone && r.Name != u.release.Name {
-			continue
+		if r.Bounds == "" && (r.From != u.release.From || v.alone && r.Name != u.release.Name) {
+			continue // what finds the bounds of a column stays
 		}
 		if o := u.job.Keyed(&r); v.alone && o != nil {
 			r.Keys = o.Keys // the other release is not there to select them

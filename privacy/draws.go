@@ -242,7 +242,7 @@ func unshuffled(e Event) (Event, bool) {
 func fixedSize(e Event, at string) (Event, string) {
 	for _, t := range terms(e, at) {
 		switch s := t.event.(type) {
-		case WithoutReplacement, WithReplacement, Multistage, Shuffled, LastIterate:
+		case WithoutReplacement, WithReplacement, Multistage, Shuffled, LastIterate, RowsOfUnit:
 			return s, t.path()
 		case ByGroup:
 			if inner, path := fixedSize(s.Event, t.path()+".event"); inner != nil {
@@ -274,6 +274,8 @@ func nestedSize(e Event, at string, n int64) *Unsupported {
 			if inner, path := fixedSize(s.Event, t.path()+".event"); inner != nil {
 				return refuse(path, "is about a fixed number of units, but runs on the groups of a sample, whose sizes are not fixed")
 			}
+		case RowsOfUnit:
+			return refuse(t.path(), "is about all rows of a unit, and runs on a sample of units: nesting of the two is not proven")
 		case Multistage:
 			return refuse(t.path(), "is drawn inside another sample, of which no frame is public")
 		}

@@ -89,7 +89,7 @@ var kinds = []*Kind{
 	gaussianKind, laplaceKind, discreteGaussianKind, discreteLaplaceKind,
 	pureKind, approxKind, zcdpKind, boundedRangeKind, keySelectionKind, keyThresholdKind, responseKind,
 	composeKind, repeatKind, poissonKind, withoutReplacementKind, withReplacementKind, multistageKind,
-	byGroupKind, shuffledKind, lastIterateKind,
+	byGroupKind, rowsOfUnitKind, shuffledKind, lastIterateKind,
 }
 
 var kindsByType = func() map[reflect.Type]*Kind {
@@ -263,6 +263,8 @@ func Children(e Event) []Event {
 		return []Event{e.Event}
 	case ByGroup:
 		return []Event{e.Event}
+	case RowsOfUnit:
+		return []Event{e.Event}
 	case Shuffled:
 		return []Event{e.Event}
 	}
@@ -281,6 +283,9 @@ func WithChildren(e Event, inner []Event) Event {
 		e.Event = inner[0]
 		return e
 	case ByGroup:
+		e.Event = inner[0]
+		return e
+	case RowsOfUnit:
 		e.Event = inner[0]
 		return e
 	case Shuffled:

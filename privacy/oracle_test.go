@@ -1,99 +1,23 @@
-package privacy
+package privacy_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
 	"os"
 	"testing"
+
+	. "github.com/dprelease/dprelease/privacy" //nolint:staticcheck // the events read as in the package's own tests
+	"github.com/dprelease/dprelease/privacy/oracles"
 )
 
-// row is one published or high-precision figure. Tables t2b, t2c, t3b, t4b, t5, t6, t7 (numeric clones) and t7b: the numeric packages
+// oracleRows are tables t2b, t2c, t3b, t4b, t5, t6, t7 (numeric clones) and t7b: the numeric packages
 // test every row; here the expressions go through the whole calculus.
-type row struct {
-	ID, Table, Bound string
-	Inputs           struct {
-		Mechanism, Quantity, Relation           string
-		Q, Sigma, Delta, Eps, B, A, Gamma, P    float64
-		Eps0, Sensitivity                       float64
-		Steps, N, SampleSize, DatasetSize, Mean int64
-		K                                       int
-		Parts                                   []struct {
-			Kind        string
-			B, Q, Sigma float64
-			Count       int64
-		}
-	}
-	Expected, Lower, Upper *float64
-	TolRel                 float64 `json:"tol_rel"`
-	TolAbs                 float64 `json:"tol_abs"`
-}
-
-func oracles(t *testing.T) []row {
+func oracleRows(t *testing.T) []oracles.Row {
 	t.Helper()
-	f, err := os.Open("testdata/oracles.json.gz")
+	rows, err := oracles.Rows()
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var rows []row
-	if err := json.NewDecoder(z).Decode(&rows); err != nil {
-		t.Fatal(err)
-	}
-	if len(rows) < 500 {
-		t.Fatalf("only %d rows", len(rows))
 	}
 	return rows
-}
-
-// expression is the event of a row, nil for rows that are no query of epsilon.
-func (r row) expression() (Event, Relation) {
-	in := r.Inputs
-	one := Sensitivity{AddRemove: 1, ReplaceOne: 1}
-	repeat := func(e Event) Event {
-		if in.Steps <= 1 {
-			return e
-		}
-		return Repeat{in.Steps, e}
-	}
-	switch r.Table {
-	case "t2b":
-		return repeat(Poisson{in.Q, Gaussian{Sigma: in.Sigma}}), AddRemove
-	case "t2c":
-		return repeat(Poisson{in.Q, Gaussian{Sigma: in.Sigma}}), ReplaceOne
-	case "t3b":
-		if in.Mechanism == "laplace" {
-			return repeat(Poisson{in.Gamma, Laplace{Scale: in.B}}), AddRemove
-		}
-		return repeat(Poisson{in.Gamma, Pure{math.Log(in.P/(1-in.P)) * (1 + 1e-15)}}), AddRemove
-	case "t4b":
-		return repeat(WithoutReplacement{int64(math.Round(in.Q * 1e6)), 1e6, Gaussian{Sigma: in.Sigma, Sensitivity: one}}), ReplaceOne
-	case "t6":
-		if in.Mechanism == "k_randomized_response" {
-			return repeat(RandomizedResponse{in.K, in.Eps0}), ReplaceOne
-		}
-		var events []Event
-		for _, p := range in.Parts {
-			var e Event = Laplace{Scale: p.B}
-			if p.Kind == "gaussian" {
-				e = Gaussian{Sigma: p.Sigma}
-			}
-			if p.Q != 0 && p.Q < 1 {
-				e = Poisson{p.Q, e}
-			}
-			events = append(events, Repeat{max(1, p.Count), e})
-		}
-		return Compose{events}, AddRemove
-	case "t7":
-		return Shuffled{in.N, Pure{in.Eps0}}, ReplaceOne
-	case "t7b":
-		return Shuffled{in.N, RandomizedResponse{in.K, in.Eps0}}, ReplaceOne
-	}
-	return nil, 0
 }
 
 // No charged epsilon lies below a certified lower bound, and none is looser than the tolerance beyond the certified upper one.
@@ -104,8 +28,8 @@ func TestOracleEpsilons(t *testing.T) {
 		thin = 3
 	}
 	count, seen := map[string]int{}, map[string]int{}
-	for _, r := range oracles(t) {
-		e, rel := r.expression()
+	for _, r := range oracleRows(t) {
+		e, rel := r.Event()
 		if e == nil || r.Expected == nil {
 			continue
 		}
@@ -125,7 +49,7 @@ func TestOracleEpsilons(t *testing.T) {
 			t.Errorf("%s: charged %.10g by %s, the truth is at least %.10g: %+v", r.ID, a.Epsilon, a.Method, *r.Lower, a.Methods)
 		}
 		if r.Bound[:5] == "lower" {
-			if a.Epsilon < *r.Expected*(1-r.TolRel)-r.TolAbs {
+			if a.Epsilon < r.Known()*(1-r.TolRel)-r.TolAbs {
 				t.Errorf("%s: charged %.10g, an exact lower bound is %.10g", r.ID, a.Epsilon, *r.Expected)
 			}
 			continue
@@ -153,7 +77,7 @@ func TestOracleEpsilons(t *testing.T) {
 // Profiles and calibrations of single mechanisms, every row.
 func TestOracleProfiles(t *testing.T) {
 	n := 0
-	for _, r := range oracles(t) {
+	for _, r := range oracleRows(t) {
 		if r.Table != "t5" {
 			continue
 		}

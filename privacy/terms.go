@@ -55,6 +55,11 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 		e, at = p, path
 	case WithoutReplacement:
 		e, at = redrawn(x, at)
+	case RowsOfUnit:
+		if x.Rows == 1 && x.Units == 0 { // the draw itself
+			g.add(x.Event, join(at, x.Kind())+".event", runs, changed)
+			return
+		}
 	case BoundedRange: // of how many selections it consists costs nothing
 		x.Parts = 0
 		e = x

@@ -106,6 +106,7 @@ func (r *Report) jobFacts() (out facts) {
 		out.add(name+", parameters", ParamsText(e.Params))
 		out.add(name+", by", strings.Join(e.By, ", "))
 		out.add(name+", where", strings.TrimSpace(e.Where+" "+e.Having))
+		out.add(name+", weights", strings.Join(e.Weights.Text(), "; "))
 		out.add(name+", guarantee asked for", point(e.Target.Epsilon, e.Target.Delta, Allowed))
 		if s := e.Suppress; s != nil {
 			out.add(name+", suppressed below", plain(s.Below, 7))

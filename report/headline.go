@@ -201,6 +201,8 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	case e.From != "table":
 		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)+noise
 		v.rank += 1
+	case report.Dataset.Collected != "" || e.Weights != nil:
+		v.Grade, v.Label, v.Text = "good", w.t("verdict.survey_label"), w.t("verdict.survey")+noise
 	default:
 		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")+noise
 	}

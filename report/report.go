@@ -79,6 +79,8 @@ type Dataset struct {
 	Slice       *Slice `json:"slice,omitempty"` // the part of a larger table that this is
 	Population  int64  `json:"population,omitempty"`
 	Collected   string `json:"collected,omitempty"`
+	// CollectedRate is the share of the population that was collected.
+	CollectedRate float64 `json:"collected_rate,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and
 	// immutable ones that releases count on.
 	PublicColumns []string `json:"public_columns,omitempty"`
@@ -175,6 +177,7 @@ type Release struct {
 	By        []string        `json:"by,omitempty"`
 	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
 	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
+	Weights   *Weights        `json:"weights,omitempty"`
 	Interval  string          `json:"interval,omitempty"` // the level, in per cent, of the intervals for the population's values (P30)
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
@@ -231,6 +234,9 @@ type ExpectedError struct {
 	Sampling *Sampling `json:"sampling,omitempty"`
 	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
+	// Unsure is what an interval adds to the variance because it knows that of the draw with
+	// noise only.
+	Unsure float64 `json:"-"`
 }
 
 // Field is one column of a release.

@@ -94,6 +94,9 @@ func (r *result) view(report *Report, id int) resultView {
 	for _, text := range e.Keys.Text(report.Dataset) {
 		v.Foreign = append(v.Foreign, sentence(text))
 	}
+	for _, text := range e.Weights.Text() {
+		v.Foreign = append(v.Foreign, sentence(text))
+	}
 	v.Errors, v.Notes = errorViews(e.Expected, e.Fields)
 	return v
 }

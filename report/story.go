@@ -31,7 +31,8 @@ func story(w words, r *Report) []storyView {
 		if len(out) == maxStories {
 			break
 		}
-		rate, sampled := 1.0, d.Design != "full"
+		collected := r.Dataset.Collected != ""
+		rate, sampled := 1.0, d.Design != "full" && !(collected && d.Name == "table")
 		if a := d.Amplification; sampled && a != nil {
 			rate = a.Rate
 		}
@@ -43,7 +44,12 @@ func story(w words, r *Report) []storyView {
 		if d.Name == "table" {
 			one.Draw = w.t("story.whole")
 		}
-		one.Steps = append(one.Steps, stepView{crowd(1, false), w.t("story.population"), size})
+		if collected {
+			one.Steps = append(one.Steps, stepView{crowd(1, false), w.t("story.population"), w.t("story.collected_from")},
+				stepView{crowd(r.Dataset.CollectedRate, true), w.t("story.draw"), w.t("story.collected", r.Dataset.Collected)})
+		} else {
+			one.Steps = append(one.Steps, stepView{crowd(1, false), w.t("story.population"), size})
+		}
 		if sampled {
 			text := w.or("design."+d.Design, d.Design)
 			if d.Amplification != nil {
@@ -54,7 +60,7 @@ func story(w words, r *Report) []storyView {
 		}
 		var kinds []string
 		noise := d.Sample
-		if !sampled {
+		if !sampled && !collected {
 			noise = d.Target
 		}
 		for _, e := range r.Releases {

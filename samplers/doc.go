@@ -12,7 +12,8 @@
 //	                  replacement, from a public frame of the ultimate units (P5)
 //	StratifiedTake    a fixed number of rows in each stratum of a frame
 //	StratifiedPoisson a public rate in each stratum of a frame
-//	Collected         draws nothing: the table itself is a simple random sample
+//	Collected         draws nothing: somebody else drew the table, by another design
+//	Gathered          a collected table, or a draw from it, with the collection's weights
 //	Kept              draws nothing: an earlier job made the draw and kept it
 //
 // Sampling with replacement is accounted for in package privacy, but not executed.

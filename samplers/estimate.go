@@ -49,7 +49,12 @@ func NewEstimate(d Design, collected *Collected) (Estimate, error) {
 	case *Full:
 		return Estimate{Rows: d.population}, nil
 	case *Collected:
-		return fixed(d.size, d.population)
+		return NewEstimate(d.by, nil)
+	case *Gathered:
+		if _, ok := d.draw.(*Full); ok {
+			return NewEstimate(d.by, nil)
+		}
+		return Estimate{}, errors.New("there is no estimate of the variance of a sample of a table that was collected with weights")
 	case *SRSWOR:
 		return fixed(d.size, d.population)
 	case *Poisson:
@@ -118,20 +123,24 @@ func (d *StratifiedTake) estimate() (Estimate, error) {
 
 // twice is the estimate where the table is a simple random sample itself.
 func (c *Collected) twice(d Design) (Estimate, error) {
+	by, ok := c.by.(*SRSWOR)
+	if !ok {
+		return NewEstimate(d, nil) // its weights are those of both draws
+	}
 	q := 1.0
 	switch d := d.(type) {
 	case *Full:
 	case *SRSWOR:
-		return fixed(d.size, c.population) // a simple random sample of the population
+		return fixed(d.size, by.population) // a simple random sample of the population
 	case *Poisson:
 		q = d.rate.Float()
 	default:
 		return Estimate{}, fmt.Errorf("there is no estimate of the variance of a sample (%s) of a table that is a sample itself", d.Kind())
 	}
-	e, err := fixed(c.size, c.population)
+	e, err := fixed(by.size, by.population)
 	if q < 1 { // 1 − q·n/N and the term of two rows, as drawn by both
 		e.Rows = 0
-		e.Square = 1 - q*float64(c.size)/float64(c.population) + e.Mean
+		e.Square = 1 - q*float64(by.size)/float64(by.population) + e.Mean
 	}
 	return e, err
 }

@@ -22,6 +22,9 @@ type Values struct {
 type Moments struct {
 	Mean, SD, ICC float64
 	KnownMean     bool
+	// Strata are the standard deviations inside strata, by their keys; a stratum that it does not
+	// hold has that of SD and ICC.
+	Strata map[string]float64
 
 	_ struct{}
 }
@@ -49,7 +52,12 @@ func Variance(d Design, v Values) (float64, error) {
 	case *Full:
 		return 0, nil
 	case *Collected:
-		return float64(d.size) * (1 - float64(d.size)/float64(d.population)) * v.within(d.population, 0), nil
+		return Variance(d.by, v)
+	case *Gathered:
+		if _, ok := d.draw.(*Full); ok {
+			return Variance(d.by, v)
+		}
+		return 0, errors.New("there is no formula for a sample of a table that was collected with weights")
 	case *SRSWOR:
 		n := float64(d.size)
 		if d.population > 0 {
@@ -71,7 +79,7 @@ func Variance(d Design, v Values) (float64, error) {
 			if d.facts.EqualWeights {
 				w = 1
 			}
-			sum += w * w * float64(n) * (1 - float64(n)/float64(of)) * v.within(of, 1)
+			sum += w * w * float64(n) * (1 - float64(n)/float64(of)) * v.stratum(d.frame.units[u].Key[0], of)
 		}
 		return sum, nil
 	case *Multistage:
@@ -82,6 +90,16 @@ func Variance(d Design, v Values) (float64, error) {
 		return total, nil
 	}
 	return 0, ErrSecretSize
+}
+
+// stratum is within of a stratum.
+func (v Values) stratum(key string, n int64) float64 {
+	if v.Assumed != nil {
+		if sd, ok := v.Assumed.Strata[key]; ok {
+			return sd * sd
+		}
+	}
+	return v.within(n, 1)
 }
 
 // within is S² = Σ(z−z̄)²/(N−1) of N rows that lie in one unit (depth 1) or are the

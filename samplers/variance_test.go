@@ -53,6 +53,14 @@ func lawOfDesign(t *testing.T, c varianceCase) map[int64]float64 {
 			k := float64(bits.OnesCount64(uint64(m)))
 			law[m] = math.Pow(q, k) * math.Pow(1-q, float64(c.rows)-k)
 		}
+	case *StratifiedPoisson:
+		for m := range int64(1) << c.rows {
+			law[m] = 1
+			for i, u := range c.units {
+				q := d.rates[u].Float()
+				law[m] *= math.Abs(float64(1-m>>i&1) - q)
+			}
+		}
 	default:
 		return lawByExploring(t, c.d, c.rows, c.units)
 	}

@@ -113,5 +113,5 @@ A share of that many draws is off by luck. The worst of all values may lie %.1f 
 share here is %.1f %%, the highest %.1f %%. *Simulation error* is the standard error of one share, in points. The last column compares the mean width with that of an interval of ±1.96 true standard errors, which nobody knows.
 
 Designs: *table* is the whole table, so there is noise alone; *srswor* and *poisson* draw rows; *strata* takes a fixed number in each stratum, *rates* draws each stratum at its own
-rate (under add-remove; the others are under replace-one); *collected* is a table that is itself a simple random sample, from which totals have no interval.
+rate (under add-remove; the others are under replace-one); *collected* is a table that is itself a simple random sample, from which totals have no interval; *survey* draws rows one by one with unequal chances, and they carry weights.
 `

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -22,6 +24,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/ratio"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -32,11 +35,11 @@ import (
 )
 
 // designs are the ways to draw.
-var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected"}
+var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "survey"}
 
 var mechanisms = map[string]sdk.Mechanism{
 	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
-	"variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{}, "histogram": histogram.Mechanism{},
+	"quantiles": quantiles.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{}, "histogram": histogram.Mechanism{},
 }
 
 // builtin is a mechanism in this process.
@@ -114,11 +117,17 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		from, size = "table", fmt.Sprint("size: ", p.size)
 		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.rows)
 	}
+	var columns, releases strings.Builder
+	if design == "survey" {
+		_, most := p.chances()
+		from, size = "table", fmt.Sprint("size: ", p.size)
+		table = fmt.Sprintf("weights: {column: weight, at_most: %g, first_stage: unit}", math.Ceil(most))
+		columns.WriteString("    weight: {type: number}\n")
+	}
 	interval := ""
 	if level != "" {
 		interval = ", interval: " + level
 	}
-	var columns, releases strings.Builder
 	for _, c := range p.columns {
 		if c.domain != nil {
 			fmt.Fprintf(&columns, "    %s: {domain: [%s]}\n", c.name, strings.Join(c.domain, ", "))
@@ -207,6 +216,14 @@ func (h host) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, v []in
 	return v, noise.AddDiscreteGaussian(h.src, v, ev.Sigma)
 }
 
+func (h host) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	in := make([]noise.Piece, len(pieces))
+	for i, p := range pieces {
+		in[i] = noise.Piece(p)
+	}
+	return noise.Select(h.src, in, rate)
+}
+
 // numbers is a column of a result.
 func numbers(r sdk.Result, name string) []float64 {
 	at := slices.IndexFunc(r.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })
@@ -263,7 +280,14 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 					return nil, err
 				}
 			}
-			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, weights), host{src: src})
+			own := weights
+			if r.Weights != nil {
+				own = slices.Clone(weights)
+				for i, w := range own {
+					own[i] = r.Weights.Of(w)
+				}
+			}
+			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, own), host{src: src})
 			if err != nil {
 				return nil, err
 			}
@@ -320,9 +344,42 @@ func (p *population) truth(ctx context.Context, folder string) (map[string][]flo
 	return truth, nil
 }
 
+// chances are how likely each row is to be the next one of a survey, and the largest weight.
+func (p *population) chances() (chances []float64, most float64) {
+	total, codes := 0.0, p.column(p.strata).codes
+	for _, code := range codes {
+		rate, _ := strconv.ParseFloat(p.rates[code], 64)
+		chances, total = append(chances, rate), total+rate
+	}
+	for i := range chances {
+		chances[i] /= total
+		most = math.Max(most, 1/(chances[i]*float64(p.size)))
+	}
+	return chances, most
+}
+
+// survey is what somebody else drew: rows of unequal chances, with their weights.
+func (p *population) survey(rng *rand.Rand) (which []uint32, weights []float64) {
+	chances, _ := p.chances()
+	upTo, sum := make([]float64, len(chances)), 0.0
+	for i, c := range chances {
+		sum += c
+		upTo[i] = sum
+	}
+	for range p.size {
+		i := min(sort.SearchFloat64s(upTo, rng.Float64()*sum), len(upTo)-1)
+		which, weights = append(which, uint32(i)), append(weights, 1/(chances[i]*float64(p.size)))
+	}
+	return which, weights
+}
+
 // draw takes one sample: with the sampler of the program, but for a table that is a sample
 // itself, which somebody else drew.
 func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]uint32, []float64, error) {
+	if design == "survey" {
+		which, weights := p.survey(rng)
+		return which, weights, nil
+	}
 	if design == "collected" {
 		var out []uint32
 		for _, i := range rng.Perm(p.rows)[:p.size] {

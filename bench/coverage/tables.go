@@ -145,6 +145,8 @@ func statistics(x, y, by, value, edges, z string) []release {
 		{"sd", "{column: Y}"},
 		{"count", "{by: BY}"},
 		{"histogram", "{column: Z, edges: [EDGES]}"},
+		{"quantiles", "{column: X, quantiles: [0.5, 0.75, 0.9]}"},
+		{"quantiles", "{column: X, quantiles: [0.5], by: BY}"},
 	} {
 		out = append(out, release{r.mechanism, f.Replace(r.params)})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/plugins/bounds"
@@ -37,8 +38,8 @@ func (c *column) clipped(bound, epsilon float64) float64 {
 // besideHindsight is the root mean square error of a sum that is clipped to the bound which
 // the mechanism finds, over that with the best bound there is. The mean is over the exact
 // law of the bound.
-func besideHindsight(c *column, most, search, sum float64) (float64, error) {
-	req := sdk.PlanRequest{Params: []byte(`{"column":"x"}`), Target: privacy.Point{Epsilon: search}, Public: sdk.Public{
+func besideHindsight(c *column, most, times, sum float64) (float64, error) {
+	req := sdk.PlanRequest{Params: fmt.Appendf(nil, `{"column":"x","times":%g}`, times), Target: privacy.Point{Epsilon: times * sum}, Public: sdk.Public{
 		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove},
 		Design:  sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
 		Columns: []sdk.Column{{Name: "x", Type: sdk.Number, Lower: -most, Upper: most, Missing: sdk.MissingRefuse}},
@@ -78,4 +79,25 @@ func best(pieces []sdk.Piece) int64 {
 		least = min(least, p.Score)
 	}
 	return least
+}
+
+// boundsTable compares bounds that are found with the best ones, where the search spends as
+// much as the sum that is clipped, and three times as much.
+func boundsTable(all []*column) (string, error) {
+	var b strings.Builder
+	b.WriteString("| column | ε 0.1, search 0.1 | ε 0.1, search 0.3 | ε 1, search 1 | ε 1, search 3 |\n|---|---|---|---|---|\n")
+	for _, c := range all {
+		b.WriteString("| " + c.name)
+		for _, epsilon := range []float64{0.1, 1} {
+			for _, times := range []float64{1, 3} {
+				ratio, err := besideHindsight(c, 1e12, times, epsilon)
+				if err != nil {
+					return "", err
+				}
+				fmt.Fprintf(&b, " | %.2f", ratio)
+			}
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String(), nil
 }

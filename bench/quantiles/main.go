@@ -11,20 +11,29 @@ func main() {
 	releases := flag.Int("releases", 200, "releases of each")
 	data := flag.String("data", "examples/data", "folder of the examples' tables")
 	page := flag.String("page", "", "the page whose table is written anew; nothing for standard output")
+	clip := flag.Bool("bounds", false, "measure bounds that are found in private, in the place of quantiles")
 	flag.Parse()
-	if err := run(*data, *page, *releases); err != nil {
+	if err := run(*data, *page, *releases, *clip); err != nil {
 		fmt.Fprintln(os.Stderr, "quantiles:", err)
 		os.Exit(1)
 	}
 }
 
-func run(data, page string, releases int) error {
+func run(data, page string, releases int, clip bool) error {
 	all, err := columns(data)
 	if err != nil {
 		return err
 	}
-	entries := measure(all, []float64{0.1, 0.5, 1}, releases)
-	text := table(entries)
+	var text, begin string
+	if clip {
+		begin = beginBounds
+		if text, err = boundsTable(all); err != nil {
+			return err
+		}
+	} else {
+		begin = beginQuantiles
+		text = table(measure(all, []float64{0.1, 0.5, 1}, releases))
+	}
 	if page == "" {
 		fmt.Print(text)
 		return nil
@@ -43,8 +52,9 @@ func run(data, page string, releases int) error {
 
 // The table stands between these lines of the page.
 const (
-	begin = "<!-- table: go run ./bench/quantiles -page docs/quantiles.md -->"
-	end   = "<!-- end of table -->"
+	beginQuantiles = "<!-- table: go run ./bench/quantiles -page docs/quantiles.md -->"
+	beginBounds    = "<!-- table: go run ./bench/quantiles -bounds -page docs/mechanisms/bounds.md -->"
+	end            = "<!-- end of table -->"
 )
 
 func table(entries []entry) string {

@@ -8,45 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/pipeline"
-	"github.com/dprelease/dprelease/plugins/bounds"
-	"github.com/dprelease/dprelease/plugins/count"
-	"github.com/dprelease/dprelease/plugins/distinct"
-	"github.com/dprelease/dprelease/plugins/histogram"
-	"github.com/dprelease/dprelease/plugins/marginals"
-	"github.com/dprelease/dprelease/plugins/mean"
-	"github.com/dprelease/dprelease/plugins/median"
-	"github.com/dprelease/dprelease/plugins/proportion"
-	"github.com/dprelease/dprelease/plugins/quantiles"
-	"github.com/dprelease/dprelease/plugins/randomizedresponse"
-	"github.com/dprelease/dprelease/plugins/ratio"
-	"github.com/dprelease/dprelease/plugins/regression"
+	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
-	"github.com/dprelease/dprelease/plugins/sgd"
-	"github.com/dprelease/dprelease/plugins/sum"
-	"github.com/dprelease/dprelease/plugins/variance"
 )
 
 // builtins are the mechanisms that come with this program. They run as its child
 // process, over the same protocol as anybody's.
-var builtins = map[string]sdk.Mechanism{
-	"bounds":              bounds.Mechanism{},
-	"count":               count.Mechanism{},
-	"distinct":            distinct.Mechanism{},
-	"histogram":           histogram.Mechanism{},
-	"marginals":           marginals.Mechanism{},
-	"mean":                mean.Mechanism{},
-	"median":              median.Mechanism{},
-	"proportion":          proportion.Mechanism{},
-	"quantiles":           quantiles.Mechanism{},
-	"randomized-response": randomizedresponse.Mechanism{},
-	"ratio":               ratio.Mechanism{},
-	"regression":          regression.Mechanism{},
-	"sd":                  variance.SD(),
-	"sgd":                 sgd.Mechanism{},
-	"sum":                 sum.Mechanism{},
-	"variance":            variance.Mechanism{},
-}
+var builtins = builtin.Mechanisms()
 
 func builtinNames() []string {
 	names := make([]string, 0, len(builtins))

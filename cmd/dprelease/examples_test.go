@@ -13,6 +13,7 @@ import (
 
 // TestExamples runs the jobs of examples/ on their real tables, as a user would.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/examples",
 		RequireExplicitExec: true,

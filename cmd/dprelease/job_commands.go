@@ -15,6 +15,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/report"
 )
 
 // notLookedAt says what check leaves out when it does not look at the table.
@@ -60,8 +61,13 @@ seen; later reports say so, and whether bounds or domains were changed after it.
 				if len(doubts) > 0 {
 					done["doubts"] = doubts
 				}
+				var uncovered []string
+				if j.Weighted() {
+					uncovered = []string{report.NotCovered}
+					done["not_covered"] = report.NotCovered
+				}
 				return e.say(done,
-					"%s: no problems found\n%s%s\n", args[0], eachLine("doubtful: ", doubts), notLookedAt)
+					"%s: no problems found\n%s%s%s\n", args[0], eachLine("doubtful: ", doubts), eachLine("not covered: ", uncovered), notLookedAt)
 			})
 		},
 	}
@@ -149,6 +155,7 @@ func (e *environment) job(ctx context.Context, path string, f func(context.Conte
 
 func (e *environment) options() pipeline.Options {
 	o := pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
+	o.EngineProgram, _ = e.getenv("DPRELEASE_ENGINE")
 	if dir, err := os.UserCacheDir(); err == nil {
 		o.Plans = filepath.Join(dir, "dprelease", "plans")
 	}

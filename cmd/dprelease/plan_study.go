@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/renameio/v2"
+	"github.com/dprelease/dprelease/internal/whole"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -136,7 +136,7 @@ func (s *study) files(r result) error {
 
 // writeWhole writes a file whole or not at all.
 func writeWhole(path string, b []byte) error {
-	if err := renameio.WriteFile(path, b, 0o644); err != nil {
+	if err := whole.WriteFile(path, b, 0o644); err != nil {
 		return fmt.Errorf("%s cannot be written", path)
 	}
 	return nil

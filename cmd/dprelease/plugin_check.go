@@ -35,7 +35,8 @@ func (e *environment) pluginCheck() *cobra.Command {
 		Long: `check runs the conformance suite against a plugin: it makes small tables that are
 likely to trouble the mechanism, runs it on one, and replays the same noise on a
 neighbouring one. What may not differ is compared, and a counterexample is printed
-as a pair of generated tables. No data of yours is read.
+as a pair of generated tables. No data of yours is read. The same is done behind
+everything that a job does to rows: where, derive, lookups, by, other, fold, cap, draws.
 
 Without --job the parameters are made from the plugin's own schema. With it, the
 requests are those of the job's releases that use the plugin, on smaller tables.

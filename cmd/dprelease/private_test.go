@@ -47,6 +47,7 @@ var privateCases = map[string]privateCase{
 			"{name: mean_geo, from: geo, mechanism: mean, params: {column: z}",
 			"{name: mean_strata, from: strata, mechanism: mean, params: {column: z}",
 			"{name: counts, from: some, mechanism: count, params: {by: [g, h]}",
+			"{name: weighed, mechanism: mean, params: {column: z}, weights: {column: x, at_most: 40, shrink: {to: 5, keep: 0.5}}",
 			"{name: sums, mechanism: count, params: {sum: x, by: h, noise: gaussian}",
 			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
 			"{name: quartiles, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
@@ -78,6 +79,7 @@ var privateCases = map[string]privateCase{
 			"{name: counts, from: strata, mechanism: count, params: {by: g}",
 			"{name: sums, mechanism: count, params: {sum: x, by: [g, h]}",
 			"{name: total, mechanism: sum, by: [g, h], params: {column: x}",
+			"{name: weighed, from: some, mechanism: count, by: [g], interval: 95, weights: {column: x, at_most: 40, first_stage: unit}",
 			"{name: share, from: some, mechanism: proportion, where: \"z > 3\", by: [h], params: {column: g, values: [a]}",
 			"{name: quotient, mechanism: ratio, params: {numerator: x, denominator: z}",
 			"{name: spread, mechanism: variance, params: {column: x}",
@@ -88,7 +90,9 @@ var privateCases = map[string]privateCase{
 			"{name: people, mechanism: distinct, where: \"x > 5\"",
 			"{name: medians, from: some, mechanism: median, by: [h], params: {column: x}",
 			"{name: deciles, mechanism: quantiles, by: [h], params: {column: x, quantiles: deciles}",
+			"{name: medians_within, from: some, mechanism: quantiles, interval: 95, by: [h], params: {column: x, quantiles: [0.5]}",
 			"{name: widest, from: some, mechanism: bounds, params: {column: z}",
+			"{name: total_found, from: some, mechanism: sum, by: [h], params: {column: v}",
 			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
 			"{name: quartiles, from: strata, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
 			"{name: line, mechanism: sgd, params: {model: logistic, target: y, features: [z, h], rows: 400, batch_size: 50, epochs: 2}",
@@ -111,6 +115,8 @@ dataset:
     g: {domain: [a, b], missing: drop, outside: drop}
     h: {domain: [a, b, c], missing: {impute: c}, outside: {impute: c}}
     u: {domain: [u0, u1, u2, u3, u4, u5, u6, u7]}
+  derive:
+    v: {as: "z * 2", bounds: {private: {epsilon: 1}, at_most: 1e6}}
   frame: {path: frame.csv, records: rows}
 budget: {limit: {epsilon: 100, delta: 1e-3}}
 samples:

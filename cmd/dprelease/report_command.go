@@ -9,7 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
+	"github.com/dprelease/dprelease/internal/whole"
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -175,7 +175,7 @@ func (e *environment) hazards(ctx context.Context, dir string) error {
 
 // writeOut writes a file whole, or says that it cannot.
 func writeOut(path, text string, mode os.FileMode) error {
-	if err := renameio.WriteFile(path, []byte(text), mode); err != nil {
+	if err := whole.WriteFile(path, []byte(text), mode); err != nil {
 		return &pipeline.Failure{Exit: pipeline.ExitUsage, Code: "OUTPUT_UNWRITABLE", Message: path + " cannot be written"}
 	}
 	return nil

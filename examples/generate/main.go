@@ -36,6 +36,7 @@ var texts = []string{"cds"}
 func generate(folder string) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	files["trips.csv"], files["zones.csv"] = trips()
+	files["energy.csv"], _, _ = energy()
 	for _, name := range []string{"schools", "eusilc"} {
 		rows, err := read(filepath.Join(folder, name+".csv"))
 		if err != nil {

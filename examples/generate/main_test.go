@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +14,7 @@ func TestTablesAreCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 5 {
+	if len(files) != 6 {
 		t.Fatalf("%d files generated", len(files))
 	}
 	for name, want := range files {
@@ -23,6 +24,20 @@ func TestTablesAreCurrent(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s is not current: run go generate ./examples/generate", name)
+		}
+	}
+}
+
+// The page of the example says what the totals of the population are.
+func TestEnergyTotals(t *testing.T) {
+	_, observed, predicted := energy()
+	page, err := os.ReadFile("../../docs/energy.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, total := range []float64{observed, predicted} {
+		if text := fmt.Sprintf("%.0f kWh", total); !bytes.Contains(page, []byte(text)) {
+			t.Errorf("docs/energy.md does not say %s", text)
 		}
 	}
 }

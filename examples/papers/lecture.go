@@ -145,6 +145,8 @@ func lectureIteration(options) (exhibit, error) {
 		stated("μ, strongly convex, T = 100", 0.96101374, at100, 1e-8),
 		stated("μ, convex and confined, any large T", 0.55901699, flat, 1e-8),
 	}
-	e.agreement = allHold(e.facts) + " Both curves level off."
+	e.agreement = allHold(e.facts) + " Both curves level off.\n\n" +
+		"The lecture's table of four datasets, in which x ~ x′ differ in the record that is consumed first and y ~ y′ in the one that is consumed last, says that the privacy loss of a record depends on its " +
+		"place in the pass. The report of a one-pass `sgd` release draws this as its figure of positions: one bound for each place, the smallest for the first record (x ~ x′) and the largest for the last (y ~ y′)."
 	return e, nil
 }

@@ -6,11 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/dprelease/dprelease/internal/figure"
 )
 
 // exhibit is one figure of the gallery with what is said about it.
@@ -22,11 +21,12 @@ type exhibit struct {
 	table     string // in Markdown, after the figures
 	facts     []fact
 	agreement string
+	questions []question // of the accountant and its rivals
 }
 
 type panel struct {
 	name string
-	fig  *figure.Figure
+	fig  interface{ SVG() ([]byte, error) }
 }
 
 // fact is one number: what the paper states, if that is known here, and ours.
@@ -46,30 +46,43 @@ type chapter struct {
 // options of a run.
 type options struct {
 	populations, repetitions int
+	program                  string // dprelease itself
+}
+
+// page is one file of the folder docs.
+type page struct {
+	file, opening string // the opening has room for the runs and the populations
+	chapters      []chapter
 }
 
 func main() {
 	docs := flag.String("docs", "docs", "folder of papers.md and papers/")
-	images := flag.String("png", "", "also write the figures as PNG into this folder")
 	quick := flag.Bool("quick", false, "a twentieth of the repetitions, for a look")
+	program := flag.String("program", "bin/dprelease", "the program whose plans are shown")
+	only := flag.String("only", "", "make this page alone, by the name of its file")
 	flag.Parse()
 	o := options{populations: 25, repetitions: 1000}
 	if *quick {
 		o = options{populations: 5, repetitions: 50}
 	}
-	if err := run(*docs, *images, o); err != nil {
-		fmt.Fprintln(os.Stderr, "papers:", err)
-		os.Exit(1)
+	o.program = *program
+	for _, p := range pages() {
+		if *only != "" && *only != p.file {
+			continue
+		}
+		if err := p.make(*docs, o); err != nil {
+			fmt.Fprintln(os.Stderr, "papers:", err)
+			os.Exit(1)
+		}
 	}
 }
 
-// run draws all exhibits, as many at a time as there are processors, and tells of each.
-func run(docs, images string, o options) error {
-	chapters := gallery()
-	shown := make([][]exhibit, len(chapters))
+// make draws all exhibits of a page, as many at a time as there are processors, and writes it.
+func (p page) make(docs string, o options) error {
+	shown := make([][]exhibit, len(p.chapters))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
-	for c, ch := range chapters {
+	for c, ch := range p.chapters {
 		shown[c] = make([]exhibit, len(ch.exhibits))
 		for i, draw := range ch.exhibits {
 			all.Go(func() error {
@@ -87,39 +100,41 @@ func run(docs, images string, o options) error {
 	if err := all.Wait(); err != nil {
 		return err
 	}
-	return write(docs, images, chapters, shown, o)
-}
-
-// write puts the figures and the page in place.
-func write(docs, images string, chapters []chapter, shown [][]exhibit, o options) error {
 	dir := filepath.Join(docs, "papers")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, exhibits := range shown {
-		for _, e := range exhibits {
-			for _, p := range e.figures {
-				svg, err := p.fig.SVG()
-				if err != nil {
-					return fmt.Errorf("%s: %w", p.name, err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, p.name+".svg"), svg, 0o644); err != nil {
-					return err
-				}
-				if images == "" {
-					continue
-				}
-				png, err := p.fig.PNG()
-				if err != nil {
-					return fmt.Errorf("%s: %w", p.name, err)
-				}
-				if err := os.WriteFile(filepath.Join(images, p.name+".png"), png, 0o644); err != nil {
-					return err
-				}
+	for _, e := range slices.Concat(shown...) {
+		for _, f := range e.figures {
+			svg, err := f.fig.SVG()
+			if err != nil {
+				return fmt.Errorf("%s: %w", f.name, err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, f.name+".svg"), svg, 0o644); err != nil {
+				return err
 			}
 		}
 	}
-	return os.WriteFile(filepath.Join(docs, "papers.md"), []byte(page(chapters, shown, o)), 0o644)
+	return os.WriteFile(filepath.Join(docs, p.file), []byte(p.text(shown, o)), 0o644)
+}
+
+func pages() []page {
+	var rivals []func(options) (exhibit, error)
+	for _, g := range grids {
+		rivals = append(rivals, g.exhibit)
+	}
+	return []page{
+		{"accountant.md", accountantOpening, []chapter{
+			{"Sampling, shuffling and composition", "", rivals},
+			{"Multistage and iteration", "", []func(options) (exhibit, error){rivalsMultistage, rivalsIteration}},
+		}},
+		{"papers.md", opening, gallery()},
+		{"open-questions.md", openOpening, []chapter{
+			{"Accuracy gains", "", []func(options) (exhibit, error){gaussianMean, manyMeans, exponentialMedian, otherQuantiles}},
+			{"Finding out", "", []func(options) (exhibit, error){verdicts}},
+			{"Other designs", "", []func(options) (exhibit, error){multistageCost, additiveGain, randomAllocation}},
+		}},
+	}
 }
 
 func gallery() []chapter {
@@ -127,18 +142,13 @@ func gallery() []chapter {
 	return []chapter{
 		{"“Limits of Privacy Amplification by Subsampling”",
 			"How much of what sampling costs in accuracy does amplification give back?",
-			list{limitsByRate, limitsByEpsilon, limitsProportional, limitsAdditive}},
-		{"“Accuracy Gains from Privacy Amplification Through Sampling”",
-			"N = 10,001, δ = 1/(2N), simple random sampling without replacement, replace-one. Of the paper's Figures 1–13 and Table 1 the rules record the " +
-				"setting, the numbers below, what Figure 5 draws, and the findings; the axes of the other figures and the entries of Table 1 are " +
-				"not recorded, and a search found no more than the abstract. So F1–F13 and T1 are **our own reconstruction**: every recorded fact and finding " +
-				"has its figure, F5 is the paper's Figure 5, and the other numbers are ours and need not be the paper's.",
-			list{gainsTable, gainsBudget, gainsSaving, meanNever, gainsFigure5, medianRatio,
-				medianGains("median-lognormal", "The median of a lognormal column", "Lognormal(5, 0.5), clipped to [0, 10,000].", lognormal, []float64{0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5}, lognormalClaim),
-				medianGains("median-bimodal", "The median of a bimodal column",
-					"Two scaled Beta(2, 10), on [0, 400] and on [600, 1000], with the median on the lower edge of the gap. The paper's scales are not recorded; these are ours.",
-					bimodal, []float64{0.1, 0.3, 0.6, 1, 1.5, 2, 2.5, 3, 3.5, 4, 5}, bimodalClaim),
-				otherQuantiles, gaussianMean, exponentialMedian}},
+			list{limitsByRate, limitsByEpsilon, limitsProportional, limitsConstant, limitsError, limitsEpochs}},
+		{"“Accuracy Gains from Privacy Amplification Through Sampling for Differential Privacy”",
+			"N = 10,001, δ = 1/(2N) = 4.9995e-5, simple random sampling without replacement, replace-one, Laplace noise, ε_n = log(1 + (N/n)(e^ε − 1)), δ_n = (N/n)·δ. " +
+				"The paper smooths with β = ε/(2 log(2/δ)), which is larger than allowed for large ε (P13); figures of smooth sensitivity are drawn with it and with the exact β.",
+			list{gainsMean, gainsMedian, gainsBudget, gainsSaving, gainsFigure5,
+				sensitivity(6, lognormal, lognormalSensitivity), added(7, lognormal, lognormalNoise), errorsAlong(8, lognormal, lognormalErrors),
+				bimodalDensity, sensitivity(10, bimodal, bimodalSensitivity), bimodalMedians, added(12, bimodal, bimodalNoise), errorsAlong(13, bimodal, bimodalErrors), gainsTable}},
 		{"“Poisson Subsampled Rényi Differential Privacy”", "Poisson-sampled Gaussian noise in the paper's two regimes.", list{renyi(5), renyi(1)}},
 		{"“Privacy Amplification for Episodic Training Methods”",
 			"Theorem 3 of the paper against bounds that are proven here (privacy/amplify/multistage.proof.md), and an example where it fails.",

@@ -10,17 +10,21 @@ import (
 
 var examples = regexp.MustCompile("(?s)```yaml\n(.*?)```\n\n```text\n(.*?)```")
 
-// TestDocumentation runs every example of docs/account.md and compares what
-// the page says it prints. With -update it writes what is printed.
+// TestDocumentation runs every question of some pages and compares what they say that
+// it prints. With -update it writes what is printed.
 func TestDocumentation(t *testing.T) {
-	const path = "../../docs/account.md"
+	documented(t, "../../docs/account.md", 8)
+	documented(t, "../../docs/energy.md", 3)
+}
+
+func documented(t *testing.T, path string, least int) {
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := examples.FindAllSubmatchIndex(page, -1)
-	if len(found) < 8 {
-		t.Fatalf("only %d examples", len(found))
+	if len(found) < least {
+		t.Fatalf("%s: only %d examples", path, len(found))
 	}
 	var anew bytes.Buffer
 	last := 0

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/dprelease/dprelease/internal/whole"
 
 	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/internal/figure"
@@ -24,7 +24,7 @@ func drawPlot(q *expr.Query, a *answer, path string) error {
 		return err
 	}
 	// 0o666 before the umask: a plot is no secret.
-	return renameio.WriteFile(path, b, 0o666)
+	return whole.WriteFile(path, b, 0o666)
 }
 
 // newPlot draws δ against ε, and the charged point.

@@ -125,7 +125,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
 		q.Host, err = os.Hostname()
 	}
-	if err != nil {
+	if err != nil || out.Temp == "" {
 		q.Folder = "" // nobody can find it again
 	}
 	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
@@ -312,7 +312,7 @@ func (b *Budget) again(ctx context.Context, r *ledger.Release) (*Earlier, error)
 	}
 	dir := b.plan.Job.Output.Dir
 	if !output.Holds(dir, files) {
-		if taken, err := output.InspectOutput(dir); err == nil && taken == output.OutputTaken {
+		if taken, err := output.InspectOutput(dir); err == nil && taken == output.OutputTaken && !output.Begun(dir, files) {
 			return nil, b.taken(files)
 		} else if err != nil {
 			return nil, b.free()

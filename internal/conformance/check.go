@@ -96,7 +96,12 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
 		r.Findings = append(r.Findings, *f)
 	}
-	return r, nil
+	found, pairs, calls, err := behind(ctx, p, cfg.Requests, cfg.Seed, operators, broken{})
+	r.Findings, r.Pairs, r.Calls = append(r.Findings, found...), r.Pairs+pairs, r.Calls+calls
+	if ctx.Err() != nil {
+		return ended(ctx, r)
+	}
+	return r, err
 }
 
 // Why a check ended before it was through, beside [sdktest.Hopeless].

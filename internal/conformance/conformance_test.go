@@ -25,6 +25,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
+	"github.com/dprelease/dprelease/plugins/sum"
 )
 
 // The test binary is also every plugin that the tests start: "plugin NAME".
@@ -42,6 +43,8 @@ func runPlugin(name string) {
 		serve.Mechanisms(mean.Mechanism{})
 	case "median":
 		serve.Mechanisms(median.Mechanism{})
+	case "sum":
+		serve.Mechanisms(sum.Mechanism{})
 	case "sound":
 		serve.Mechanisms(insecureshelf.Sound())
 	case "sound-descent":

@@ -56,6 +56,11 @@ var All = []Code{
 	{"BUDGET_SAME_DATA", ExitBudget, RetryNo, "another account of the ledger was charged for the same data, or is about other slices of it", "use that account, or see `ledger separate`"},
 	{"RUN_REVISED", ExitBudget, RetryLook, "a slice that was released holds other data now", "find out why; `run --revise` publishes a revision and spends the same again"},
 
+	{"ENGINE_DIFFERS", ExitPlugin, RetryNo, "a machine of the engine makes another plan of the job, or sees another table", "run the same version of dprelease-beam everywhere, on the same files"},
+	{"ENGINE_FAILED", ExitPlugin, RetryLook, "the engine did not add up every part of the table", "look at the runner's own pages"},
+	{"ENGINE_MISSING", ExitPlugin, RetryNo, "the program of the engine is not installed", "install dprelease-beam beside dprelease, or on the PATH"},
+	{"ENGINE_REFUSED", ExitPlugin, RetryNo, "the engine cannot carry the job out with these options", "mend engine.options; the message says why"},
+	{"ENGINE_SUMS", ExitPlugin, RetryLook, "what the engine's machines added up does not fit together", "report the job: this is a bug"},
 	{"PLUGIN_CANCELED", ExitPlugin, RetryYes, "a call of a plugin was given up", "run the job again"},
 	{"PLUGIN_CATALOG", ExitPlugin, RetryNo, "a catalog of plugins cannot be read, changed or trusted, or a plugin did not get into it", "the message says why"},
 	{"PLUGIN_CHECKSUM", ExitPlugin, RetryNo, "the executable is not the one that the job names by its digest", "check where it comes from, then name the new digest"},

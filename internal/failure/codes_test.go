@@ -22,13 +22,13 @@ import (
 // word is what a code looks like. Constants that look so and are none stand in notCodes.
 var word = regexp.MustCompile(`^[A-Z]+(_[A-Z]+)+$`)
 
-var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID", "NO_COLOR", "CLICOLOR_FORCE", "DPRELEASE_SIGN_PASSWORD"} // environment variables
+var notCodes = []string{"DPRELEASE_LEDGER", "DPRELEASE_PLUGIN_ID", "NO_COLOR", "CLICOLOR_FORCE", "DPRELEASE_SIGN_PASSWORD", "DPRELEASE_ENGINE"} // environment variables
 
 // Every code that the sources can end a command with is declared, and every declared
 // code is one that the sources hold.
 func TestEveryCodeIsDeclared(t *testing.T) {
 	used := map[string]string{"INTERNAL": "", "OUTPUT": "", "REPORT": "", "INTERRUPTED": "", "USAGE": "", "PANIC": "", "CRASHED": ""}
-	for _, dir := range []string{".", "../plan", "../run", "../output", "../budget", "../look", "../../pipeline", "../../cmd/dprelease", "../../ledger", "../host"} {
+	for _, dir := range []string{".", "../plan", "../run", "../output", "../budget", "../look", "../../pipeline", "../../cmd/dprelease", "../../ledger", "../host", "../engine"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)

@@ -136,9 +136,19 @@ func (f *Figure) line(name string, xy plotter.XYs, tone color.Color, dash []vg.L
 	}
 	l.Width, l.Color, l.Dashes = vg.Points(points), tone, dash
 	f.plot.Add(l)
-	if name != "" {
-		f.plot.Legend.Add(name, l)
+	f.explain(name, l)
+}
+
+// explain adds a line or mark to the legend. A page may show the text in a wider font than the
+// one that was measured; where the mark follows the text, blanks leave room for that.
+func (f *Figure) explain(name string, mark plot.Thumbnailer) {
+	if name == "" {
+		return
 	}
+	if !f.plot.Legend.Left {
+		name += strings.Repeat(" ", 2+len(name)/5)
+	}
+	f.plot.Legend.Add(name, mark)
 }
 
 // Points adds marks without a line; each call has a shape of its own.
@@ -151,6 +161,9 @@ func (f *Figure) Points(name string, x, y []float64) {
 // Marks adds rings without a line, of the same shape in every call.
 func (f *Figure) Marks(name string, x, y []float64) { f.marks(name, x, y, draw.RingGlyph{}) }
 
+// Crosses adds crosses without a line.
+func (f *Figure) Crosses(name string, x, y []float64) { f.marks(name, x, y, draw.CrossGlyph{}) }
+
 func (f *Figure) marks(name string, x, y []float64, shape draw.GlyphDrawer) {
 	xy := f.drawable(x, y)
 	if len(xy) == 0 {
@@ -162,9 +175,7 @@ func (f *Figure) marks(name string, x, y []float64, shape draw.GlyphDrawer) {
 	}
 	s.GlyphStyle = draw.GlyphStyle{Color: ink, Radius: vg.Points(3.5), Shape: shape}
 	f.plot.Add(s)
-	if name != "" {
-		f.plot.Legend.Add(name, s)
-	}
+	f.explain(name, s)
 }
 
 // Dots puts one row for each name, from the top, with a mark for each value of it;
@@ -205,10 +216,15 @@ func (f *Figure) Encode(path string) ([]byte, error) {
 	return nil, fmt.Errorf("%s: a plot ends in .svg or .png", path)
 }
 
-func (f *Figure) write(to vg.CanvasWriterTo) ([]byte, error) {
+// snap widens a logarithmic upright axis to round numbers.
+func (f *Figure) snap() {
 	if f.logY {
 		f.plot.Y.Min, f.plot.Y.Max = snapped(f.plot.Y.Min, f.plot.Y.Max)
 	}
+}
+
+func (f *Figure) write(to vg.CanvasWriterTo) ([]byte, error) {
+	f.snap()
 	page := draw.New(to)
 	page.SetColor(color.White)
 	page.Fill(page.Path())

@@ -42,7 +42,44 @@ func TestPointsThatCannotBeDrawn(t *testing.T) {
 	if !bytes.Equal(one, draw()) || bytes.Contains(one, []byte("NaN")) {
 		t.Error("the drawing changes, or holds NaN")
 	}
-	if bytes.Contains(one, []byte(">a<")) || !bytes.Contains(one, []byte(">b<")) {
+	if bytes.Contains(one, []byte(">a ")) || !bytes.Contains(one, []byte(">b ")) {
 		t.Error("the legend names a line that is not there, or leaves one out")
+	}
+}
+
+// A density adds up to 1 but for the tails beyond the ends, violins are drawn for every name,
+// and a row of figures is drawn the same each time.
+func TestViolins(t *testing.T) {
+	var values []float64
+	for i := range 999 {
+		values = append(values, math.Sqrt(2)*math.Erfinv(2*float64(i+1)/1000-1))
+	}
+	row := func() []byte {
+		a, b := New(Axes{Title: "one", Y: "y"}), New(Axes{X: "x"})
+		a.Violins([]string{"first", "second"}, [][]float64{values, values[:10]})
+		a.Level("level", 0)
+		b.Line("line", []float64{0, 1}, []float64{0, 1})
+		svg, err := Row{a, b}.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return svg
+	}
+	svg := row()
+	if !bytes.Equal(svg, row()) {
+		t.Error("the same row was drawn twice in two ways")
+	}
+	for _, word := range []string{"first", "second", "one", "level"} {
+		if !bytes.Contains(svg, []byte(word)) {
+			t.Errorf("the row does not say %q", word)
+		}
+	}
+	at, density := New(Axes{}).Density(values)
+	sum := 0.0
+	for i := 1; i < len(at); i++ {
+		sum += (at[i] - at[i-1]) * (density[i] + density[i-1]) / 2
+	}
+	if math.Abs(sum-1) > 0.01 || math.Abs(density[len(density)/2]*math.Sqrt(2*math.Pi)-1) > 0.05 {
+		t.Errorf("the density adds up to %.4f and is %.4f in the middle", sum, density[len(density)/2])
 	}
 }

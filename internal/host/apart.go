@@ -249,21 +249,29 @@ func (s *sums) take(values []int64) error {
 			return errVector
 		}
 	}
-	if s.add[k] == nil {
-		s.add[k] = make([]int64, len(values))
-	}
-	if len(s.add[k]) != len(values) {
-		return errVector
-	}
 	c.limit(values, centre, s.rows.Load())
-	for i, v := range values {
-		sum := s.add[k][i] + v
-		if (sum < v) != (s.add[k][i] < 0) {
-			return errVector // it overflows
-		}
-		s.add[k][i] = sum
+	if err := plus(&s.add[k], values); err != nil {
+		return err
 	}
 	clear(values)
+	return nil
+}
+
+// plus adds a vector to a sum, which begins as nil.
+func plus(sum *[]int64, values []int64) error {
+	if *sum == nil {
+		*sum = make([]int64, len(values))
+	}
+	if len(*sum) != len(values) {
+		return errVector
+	}
+	for i, v := range values {
+		next := (*sum)[i] + v
+		if (next < v) != ((*sum)[i] < 0) {
+			return errVector // it overflows
+		}
+		(*sum)[i] = next
+	}
 	return nil
 }
 

@@ -150,7 +150,7 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 	if err == nil {
 		err = plan.Check(req)
 	}
-	if err == nil && p.version == 1 && slices.ContainsFunc(plan.Output, func(f sdk.Field) bool { return f.Low != f.High || f.Texts != nil }) {
+	if err == nil && p.version == 1 && slices.ContainsFunc(plan.Output, func(f sdk.Field) bool { return f.Low != f.High || f.Texts != nil || f.Of != nil || f.Per != nil }) {
 		return sdk.Plan{}, p.fault(CodeProtocol) // version 1 has no such fields
 	}
 	if err == nil && desc.Linear {

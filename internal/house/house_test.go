@@ -66,6 +66,8 @@ var only = []struct {
 	{"github.com/hashicorp/go-plugin", []string{"internal/host"}},
 	{"github.com/apache/arrow", []string{"internal/table", "internal/host"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
+	{"gocloud.dev/blob/", []string{"cmd/dprelease", "internal/store/storetest"}}, {"gocloud.dev", []string{"internal/store", "cmd/dprelease"}},
+	{"github.com/jackc/pgx", []string{"internal/database", "ledger", "internal/postgrestest"}},
 	{"cel.dev/cel-go", []string{"internal/rows/formula"}},
 	{"google.golang.org/grpc", []string{"internal/host", "internal/wire", "internal/conformance", "plugins/sdk/serve"}},
 }

@@ -27,12 +27,16 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 func check(j *Job, o Options, told Problems) Problems {
 	k := &checker{j: j, told: told}
 	k.dataset()
+	k.source()
 	k.unit()
 	k.lookups()
 	k.fileColumns()
 	k.derived()
 	k.columns()
 	k.units()
+	if w := j.Dataset.Weights; w != nil {
+		k.weights("dataset.weights", w)
+	}
 	for i := range j.Samples {
 		k.sample(&j.Samples[i])
 	}
@@ -44,6 +48,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	})
 	k.grants()
 	k.releases()
+	k.searches()
 	k.spend()
 	k.rho()
 	if o.Mechanisms != nil {
@@ -94,7 +99,7 @@ func (k *checker) mechanisms(builtins []string) {
 	}
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
-		if r.Mechanism != "" && !isKnown[r.Mechanism] && !strings.Contains(r.Mechanism, "@") { // the catalog is asked for those
+		if r.Mechanism != "" && r.Bounds == "" && !isKnown[r.Mechanism] && !strings.Contains(r.Mechanism, "@") { // the catalog is asked for those
 			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known), "known mechanisms", known),
 				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}
@@ -112,6 +117,9 @@ func (k *checker) releases() {
 	for i := range k.j.Releases {
 		r := &k.j.Releases[i]
 		k.rowsOf(i, r)
+		if w := r.Weights.Own; w != nil {
+			k.weights(lang.Key(lang.Item("releases", i), "weights"), w)
+		}
 		if r.From != "" && !isFrom[r.From] {
 			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from), "%s is not a sample", lang.Shown(r.From))
 		}
@@ -151,12 +159,9 @@ func (k *checker) dataset() {
 		if k.j.Has("dataset.size") {
 			k.wrong("dataset.size", "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
 		}
-		if d.Collected != nil {
-			k.wrong("dataset.collected", "use relation: replace-one", "needs replace-one: a sample of fixed size has a public size")
-		}
 	}
-	if c := d.Collected; c != nil && d.Size > 0 && c.Population > 0 && c.Population < d.Size {
-		k.wrong("dataset.collected.population", "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
+	if d.Collected != nil {
+		k.collected(d.Collected)
 	}
 	k.slice()
 }
@@ -223,6 +228,9 @@ func (k *checker) column(c *Column) {
 	lower, upper := k.j.Has(lang.Key(path, "lower")), k.j.Has(lang.Key(path, "upper"))
 	domain := k.j.Has(lang.Key(path, "domain"))
 	switch {
+	case c.Bounds != nil:
+		k.bounds(path, c)
+		return
 	case c.Holds != "" && (domain || lower || upper) && c.Derived == nil:
 		k.wrong(lang.Key(path, "type"), "leave it out", "is said by the bounds or the domain, too")
 	case c.Holds != "" && !domain && !lower && !upper:

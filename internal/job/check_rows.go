@@ -109,7 +109,7 @@ func (k *checker) derived() {
 func (k *checker) derive(name string, from *Derived) {
 	d := &k.j.Dataset
 	from.AfterFold = from.After == "fold"
-	c := Column{Name: name, Derived: from, Lower: from.Lower, Upper: from.Upper, Domain: from.Domain,
+	c := Column{Name: name, Derived: from, Lower: from.Lower, Upper: from.Upper, Bounds: from.Bounds, Domain: from.Domain,
 		Missing: from.Missing, Outside: Handling{Rule: Drop}}
 	path := c.path()
 	if k.taken(c) {
@@ -158,11 +158,14 @@ func (k *checker) computed(path string, c *Column) {
 		c.Holds = Timestamp
 	}
 	switch {
-	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && c.Lower != nil:
+	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && (c.Lower != nil || c.Bounds != nil):
 		c.Holds = "" // bounds and domains say it
 	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
 		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is no number")
 		c.Lower, c.Upper = nil, nil
+	case c.Holds != Number && c.Bounds != nil:
+		k.wrong(lang.Key(path, "bounds"), "leave it out", "is for numbers, and the expression is no number")
+		c.Bounds = nil
 	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
 		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
 	}
@@ -171,12 +174,12 @@ func (k *checker) computed(path string, c *Column) {
 // bins makes the domain of a column of bins.
 func (k *checker) bins(path string, c *Column) {
 	from := c.Derived
-	for _, other := range []string{"lower", "upper", "domain"} {
+	for _, other := range []string{"lower", "upper", "bounds", "domain"} {
 		if k.j.Has(lang.Key(path, other)) {
 			k.wrong(lang.Key(path, other), "leave it out", "follows from the edges")
 		}
 	}
-	c.Lower, c.Upper, c.Domain = nil, nil, nil
+	c.Lower, c.Upper, c.Bounds, c.Domain = nil, nil, nil, nil
 	known := k.j.Dataset.Readable(from.AfterFold)
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
 	if at < 0 {

@@ -24,9 +24,30 @@ func (k *checker) sample(s *Sample) {
 	if (s.Keep || s.Method == Kept) && k.j.Dataset.Collected != nil {
 		k.wrong(path, "draw a new sample in every job", "a draw from a table that is itself a sample cannot be kept: the two amplifications would have to be composed across jobs")
 	}
-	if k.j.Dataset.Collected != nil && (s.Method == Multistage || s.Method == Stratified) {
+	k.folded(path, s)
+	switch c := k.j.Dataset.Collected; {
+	case c != nil && (s.Method == Multistage || s.Method == Stratified):
 		k.wrong(Key(path, "method"), "use srswor or poisson, or release from the table itself",
 			"%s cannot be used with dataset.collected: who was collected is secret, so how many units each part of the frame has is secret too", s.Method)
+	case c != nil && c.Method != SRSWOR && s.Method == SRSWOR:
+		k.wrong(Key(path, "method"), "use poisson, or release from the table itself",
+			"srswor cannot be used with a table that was collected by %s: its units have other chances, or their number is secret, and what a fixed number of them costs together has no event", c.Method)
+	}
+}
+
+// folded refuses strata and stages of units with several rows that do not say in which a
+// unit lies (P22).
+func (k *checker) folded(path string, s *Sample) {
+	d := &k.j.Dataset
+	need := func(at, column string) {
+		c, _ := d.Column(column)
+		if d.Folds() && column != "" && d.FoldOf(column) == "" && (c.Derived == nil || !c.Derived.AfterFold) {
+			k.wrong(at, "say in dataset.fold how it is folded, such as "+column+": mode", "%s has no fold: a unit may have several values, and must lie in one", lang.Shown(column))
+		}
+	}
+	need(lang.Key(path, "strata"), s.Strata)
+	for i, st := range s.Stages {
+		need(lang.Key(lang.Item(lang.Key(path, "stages"), i), "unit"), st.Unit)
 	}
 }
 
@@ -79,6 +100,11 @@ func (k *checker) needsFrame(path string, why string) {
 
 func (k *checker) multistage(path string, s *Sample) {
 	k.needsFrame(path, "the units of every stage are public")
+	k.stages(path, s)
+}
+
+// stages checks the units of the stages.
+func (k *checker) stages(path string, s *Sample) {
 	seen := map[string]bool{}
 	for i, st := range s.Stages {
 		at := lang.Item(lang.Key(path, "stages"), i)
@@ -98,10 +124,14 @@ func (k *checker) multistage(path string, s *Sample) {
 }
 
 func (k *checker) stratified(path string, s *Sample) {
-	rates, takes := k.j.Has(lang.Key(path, "rates")), k.j.Has(lang.Key(path, "take"))
+	rates, takes, bySize := k.j.Has(lang.Key(path, "rates")), k.j.Has(lang.Key(path, "take")), k.j.Has(lang.Key(path, "rates_by_size"))
 	switch {
 	case rates && takes:
 		k.wrong(path, "say one of the two", "has both rates and take")
+	case bySize && (rates || takes):
+		k.wrong(lang.Key(path, "rates_by_size"), "say one of the three", "cannot stand beside rates or take")
+	case bySize:
+		k.ratesBySize(path, s)
 	case !rates && !takes:
 		k.wrong(path, "say rates (Poisson) or take (without replacement)", "has neither rates nor take")
 	case takes:
@@ -111,6 +141,18 @@ func (k *checker) stratified(path string, s *Sample) {
 		}
 	case rates:
 		k.stratifiedRates(path, s)
+	}
+}
+
+func (k *checker) ratesBySize(path string, s *Sample) {
+	if !k.j.Has("dataset.frame") {
+		k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: the size of every unit is public")
+	}
+	if k.j.Dataset.Relation == privacy.ReplaceOne {
+		k.wrong(lang.Key(path, "rates_by_size"), "use relation: add-remove", "needs add-remove: under replace-one a row could change its unit and with it its rate")
+	}
+	if s.Keep {
+		k.wrong(lang.Key(path, "keep"), "leave it out", "cannot be used with rates_by_size")
 	}
 }
 

@@ -33,6 +33,8 @@ func language() kind[Job] {
 			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json")),
 		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
 			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
+		key("engine", engine(), func(j *Job) *Engine { return &j.Engine },
+			"What carries the scans of the table out. Without this key it is this machine. The engine changes neither what is released nor what it costs, and a job on another engine is the same job"),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
 			"Where the releases go", required()),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
@@ -88,6 +90,8 @@ func release() kind[Release] {
 			"Blanks the groups whose noisy number of units is small. It looks at nothing that is not released, so it costs nothing"),
 		key("interval", amount(span{lo: "90", hi: "99.9"}), func(r *Release) **big.Rat { return &r.Interval },
 			"The level, in per cent, of a confidence interval for each value in the population: noise and draw together, paid by the same guarantee. The result gets the columns interval_low and interval_high", example("95")),
+		key("weights", releaseWeights(), func(r *Release) *ReleaseWeights { return &r.Weights },
+			"Weights of this release in the place of dataset.weights, or none: then each row counts once", example("none")),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
 			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
@@ -121,7 +125,7 @@ func output() kind[Output] {
 	return object(
 		fileKey("dir",
 			func(o *Output) *string { return &o.Dir }, nil,
-			"The folder of the releases, made by the run. ${NAME} is replaced", required(), example("out")),
+			"The folder of the releases, made by the run, or an address such as s3://bucket/folder. ${NAME} is replaced", required(), example("out")),
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
 	)

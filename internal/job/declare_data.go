@@ -46,9 +46,11 @@ func dataset() kind[Dataset] {
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. Which of them is decided by chance"),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
-			"The public list of units that multistage and stratified samples draw from"),
+			"The public list of units that multistage and stratified samples draw from. With dataset.collected by multistage, it is that of the population"),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
-			"Says that the table is itself a simple random sample. Nothing is drawn; the privacy that the collection bought is counted"),
+			"Says that somebody else drew the table from a larger population, as in a survey. Nothing is drawn; the privacy that the collection bought is counted. Who was drawn must be secret"),
+		key("weights", optional(weights()), func(d *Dataset) **Weights { return &d.Weights },
+			"The weights of a survey: each row stands for so many of the population. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}")),
 	)
 }
 
@@ -113,6 +115,8 @@ func column() kind[Column] {
 			"What becomes of a value of a category that is not in its domain", otherwise(string(Refuse)), example("{impute: other}")),
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
 			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
+		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
+			"In the place of lower and upper, where nobody knows how large a number is: a bound is found in private, by a release of its own that is made before the others. docs/mechanisms/bounds.md says more"),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
 			"What is publicly assumed about the values, for the planner and for what the report says of the error of sampling. It changes no release, except that budget.spend is divided by it, and must not be taken from the data"),
 	)
@@ -125,16 +129,5 @@ func frame() kind[Frame] {
 			"A CSV file with a header and one line for each ultimate unit, relative to the job file. ${NAME} is replaced", required(), example("frame.csv")),
 		key("records", text(), func(f *Frame) *string { return &f.Records },
 			"The column of the frame with the public number of records in the unit", required(), example("schools")),
-	)
-}
-
-func collected() kind[Collected] {
-	return object(
-		key("method", choice(SRSWOR), func(c *Collected) *Method { return &c.Method },
-			"How the table was drawn from its population", required(), example("srswor")),
-		key("population", count("1"), func(c *Collected) *int64 { return &c.Population },
-			"The public number of units in the population", required(), example("250000")),
-		key("each_slice", flag(), func(c *Collected) *bool { return &c.EachSlice },
-			"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy slice by slice", otherwise("false")),
 	)
 }

@@ -62,6 +62,8 @@ func derived() kind[namedDerived] {
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
 		key("upper", bound, func(d *namedDerived) **big.Rat { return &d.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("100")),
+		key("bounds", optional(privateBounds()), func(d *namedDerived) **Bounds { return &d.Bounds },
+			"In the place of lower and upper, where nobody knows how large a number is: as in dataset.columns"),
 		key("domain", distinct(list(value(), 1)), func(d *namedDerived) *[]string { return &d.Domain },
 			"The public list of the values of a text. Other values are missing", example("[low, high]")),
 		key("missing", handling(Drop), func(d *namedDerived) *Handling { return &d.Missing },

@@ -25,24 +25,29 @@ func checkSampleName(s string) (string, error) {
 }
 
 func sample() kind[Sample] {
+	return oneOf("method", func(s *Sample) *Method { return &s.Method }, "How the sample is drawn", refusedMethods, drawn()...)
+}
+
+// drawn are the methods, with their keys.
+func drawn() []variant[Sample] {
 	rate := amount(span{lo: "0", hi: "1", loOpen: true})
 	keep := key("keep", flag(), func(s *Sample) *bool { return &s.Keep },
 		"Keep the draw in the ledger, sealed, so that later jobs can use the same one: they then pay the difference that they make to what the draw costs in all. The run prints its id", otherwise("false"))
-	return oneOf("method", func(s *Sample) *Method { return &s.Method }, "How the sample is drawn", refusedMethods,
-		variant[Sample]{string(Poisson), "Every unit is kept with the same probability, each on its own coin", []field[Sample]{
+	return []variant[Sample]{
+		{string(Poisson), "Every unit is kept with the same probability, each on its own coin", []field[Sample]{
 			key("rate", rate, func(s *Sample) **big.Rat { return &s.Rate },
 				"The probability with which a unit is kept", required(), example("0.2")),
 			keep}},
-		variant[Sample]{string(SRSWOR), "Simple random sampling without replacement", []field[Sample]{
+		{string(SRSWOR), "Simple random sampling without replacement", []field[Sample]{
 			key("size", count("1"), func(s *Sample) *int64 { return &s.Size },
 				"The number of units drawn", required(), example("800")),
 			keep}},
-		variant[Sample]{string(Multistage), "Units are drawn stage by stage without replacement; the last stage draws rows", []field[Sample]{
+		{string(Multistage), "Units are drawn stage by stage without replacement; the last stage draws rows", []field[Sample]{
 			key("stages", list(stage(), 2), func(s *Sample) *[]Stage { return &s.Stages },
 				"The stages, from the top. The last has no unit: it draws rows", required(),
 				example("[{unit: cnum, take: 20}, {unit: dnum, take: 3}, {take: 2}]")),
 			keep}},
-		variant[Sample]{string(Stratified), "Every stratum is sampled on its own, at public rates or with public sizes", []field[Sample]{
+		{string(Stratified), "Every stratum is sampled on its own, at public rates or with public sizes", []field[Sample]{
 			key("strata", text(), func(s *Sample) *string { return &s.Strata },
 				"The column that tells the strata apart", required(), example("stype")),
 			key("rates", named(rateOf(rate), "STRATUM", checkText, func(r *StratumRate, n string) { r.Stratum = n }),
@@ -51,11 +56,22 @@ func sample() kind[Sample] {
 			key("take", named(takeOf(), "STRATUM", checkText, func(t *StratumTake, n string) { t.Stratum = n }),
 				func(s *Sample) *[]StratumTake { return &s.Takes },
 				"The number of rows from each stratum, or all: a sample without replacement in each", example("{E: 200, H: all, M: 100}")),
+			key("rates_by_size", optional(bySize(rate)), func(s *Sample) **BySize { return &s.BySize },
+				"strata names a unit of dataset.frame, such as a firm, and a row is drawn with a rate proportional to the public size of its unit (the column that frame.records names), on its own coin. The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
 			keep}},
-		variant[Sample]{string(Kept), "The draw of an earlier job that kept it", []field[Sample]{
+		{string(Kept), "The draw of an earlier job that kept it", []field[Sample]{
 			key("id", sampleID(), func(s *Sample) *string { return &s.ID },
 				"The id of the draw, from the report of the job that kept it. The job must use the same ledger, data set, relation and unit, and the table must not have changed", required(),
 				example(`"5f1c0de2a7b94c3e8d6f0a1b2c3d4e5f"`))}},
+	}
+}
+
+func bySize(rate kind[*big.Rat]) kind[BySize] {
+	return object(
+		key("expected", amount(span{lo: "0", loOpen: true}), func(s *BySize) **big.Rat { return &s.Expected },
+			"The rates of all units of the frame add up to this, as long as none reaches most", required(), example("300")),
+		key("most", rate, func(s *BySize) **big.Rat { return &s.Most },
+			"The largest rate: a unit that would have a larger one has this", required(), example(`"0.5"`)),
 	)
 }
 

@@ -19,9 +19,11 @@ import (
 // and defaults that are written out make no difference. These keys are no part of it:
 //   - output, budget but for spend, and the path and timeout of a plugin: they change
 //     what happens to the releases, not the releases;
-//   - unit_name, unit_plural, publication, lineage and assume: they change words and forecasts;
-//   - the path, format and delimiter of the table, and the whole frame: the content says
-//     what was read. A frame that differs from the table is refused.
+//   - engine: where the rows are added up changes nothing that is released;
+//   - unit_name, unit_plural, publication, lineage, assume and collected.allocation: they change words and forecasts;
+//   - the path, format and delimiter of the table, its database and query, and the whole frame: the content says
+//     what was read. A frame that differs from the table is refused. Of the frame of a population from which
+//     the table was collected, the content is part of the digest: it makes the weights.
 //
 // The order of the releases and of a domain counts: it is the order of the output.
 // The job's name counts: a new name asks for a second, independent release.
@@ -41,6 +43,9 @@ func (j *Job) Digest() string { return digestOf("dprelease job 2\n", j.canonical
 // They included the path of the table and the frame as written, so there is one
 // digest for each spelling that an earlier version is likely to have seen.
 func (j *Job) FormerDigests() []string {
+	if !j.Dataset.Source.Postgres.Empty() {
+		return nil // they read no database
+	}
 	var out []string
 	for _, path := range spellings(j.Dataset.Source.named, j.Dataset.Source.Path, j.Dir) {
 		c := j.canonical()
@@ -103,8 +108,11 @@ func (j *Job) canonical() canon {
 	for _, p := range j.Plugins {
 		plugins[p.Name] = canon{"sha256": p.SHA256, "allow_self_noising": p.AllowSelfNoising}
 	}
-	releases := make([]any, len(j.Releases))
-	for i, r := range j.Releases {
+	releases := []any{}
+	for _, r := range j.Releases {
+		if r.Bounds != "" {
+			continue // its column says what it is
+		}
 		c := canon{
 			"name": r.Name, "from": r.From, "mechanism": r.Mechanism, "params": canonicalParams(r.Params),
 		}
@@ -118,10 +126,13 @@ func (j *Job) canonical() canon {
 			c["keys"] = canon{"epsilon": exact(k.Guarantee.Epsilon), "delta": exact(k.Guarantee.Delta), "at_most": k.AtMost, "from": k.From}
 		}
 		c.set("interval", exact(r.Interval), r.Interval != nil)
+		if w := j.Dataset.WeightsOf(&r); w != nil { // where the job says them makes no difference
+			c["weights"] = w.canonical()
+		}
 		if s := r.Suppress; s != nil {
 			c["suppress"] = canon{"below": exact(s.Below), "column": s.Column}
 		}
-		releases[i] = c
+		releases = append(releases, c)
 	}
 	out := canon{
 		"version": j.Version, "job": j.Name, "dataset": j.Dataset.canonical(),
@@ -163,9 +174,7 @@ func (d *Dataset) canonical() canon {
 		out["missing_texts"] = texts
 	}
 	if d.Collected != nil {
-		c := canon{"method": d.Collected.Method, "population": d.Collected.Population}
-		c.set("each_slice", true, d.Collected.EachSlice)
-		out["collected"] = c
+		out["collected"] = d.Collected.canonical()
 	}
 	return out
 }
@@ -176,6 +185,7 @@ func (c *Column) canonical() canon {
 		"missing": c.Missing.canonical(), "outside": c.Outside.canonical(),
 	}
 	out.set("type", c.Holds, c.Holds != "")
+	out.set("bounds", c.Bounds.canonical(), c.Bounds != nil)
 	if l := c.Lookup; l != nil {
 		from := canon{"sha256": l.SHA256, "key": l.Key, "on": l.On()}
 		from.set("heading", c.Heading, c.Heading != "")
@@ -206,10 +216,29 @@ func (s *Sample) canonical() canon {
 	if s.Method == Kept {
 		return canon{"method": s.Method, "id": s.ID}
 	}
-	return canon{
+	out := canon{
 		"method": s.Method, "rate": exact(s.Rate), "size": s.Size, "stages": stages,
 		"strata": s.Strata, "rates": rates, "take": takes, "keep": s.Keep,
 	}
+	if b := s.BySize; b != nil {
+		out["rates_by_size"] = canon{"expected": exact(b.Expected), "most": exact(b.Most)}
+	}
+	return out
+}
+
+func (c *Collected) canonical() canon {
+	out := canon{"method": c.Method, "population": c.Population}
+	out.set("each_slice", true, c.EachSlice)
+	if c.Method != SRSWOR {
+		out["drawn"] = c.Sample.canonical()
+	}
+	sizes := canon{}
+	for _, s := range c.Sizes {
+		sizes[s.Stratum] = s.Size
+	}
+	out.set("populations", sizes, len(sizes) > 0)
+	out.set("frame", c.FrameSHA256, c.FrameSHA256 != "")
+	return out
 }
 
 func (t Take) canonical() any {

@@ -33,7 +33,7 @@ func TestExamples(t *testing.T) {
 	}
 	s := compileSchema(t)
 	for name, text := range jobs {
-		if _, err := job.Parse(name, []byte(text), job.Options{Mechanisms: append([]string{"randomized-response", "sum", "proportion", "ratio", "variance", "sd", "histogram", "distinct", "marginals"}, builtins...), Getenv: os.LookupEnv}); err != nil {
+		if _, err := job.Parse(name, []byte(text), job.Options{Mechanisms: append([]string{"randomized-response", "sum", "proportion", "ratio", "variance", "sd", "histogram", "distinct", "marginals", "quantiles"}, builtins...), Getenv: os.LookupEnv}); err != nil {
 			t.Error(err)
 		}
 		doc, err := asJSON([]byte(text))

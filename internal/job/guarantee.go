@@ -103,11 +103,11 @@ func (k *checker) rho() {
 
 // rhoOf settles the ρ of one release.
 func (k *checker) rhoOf(i int, r *Release) {
-	at := lang.Item("releases", i)
+	at := k.j.ReleasePath(i)
 	if r.Keys != nil && (r.Keys.Guarantee.Rho != nil || r.Guarantee.Rho != nil) {
 		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be had with a rho: the selection of keys has a delta, and no rho")
 	}
-	g, path := &r.Guarantee, lang.Key(at, "guarantee")
+	g, path := &r.Guarantee, k.j.guaranteePath(i)
 	switch {
 	case g.Rho == nil || g.Delta == nil || r.Shares: // told already
 		return

@@ -29,6 +29,7 @@ type Job struct {
 	// Sandbox says how mechanisms are confined: one of Sandboxes.
 	Sandbox string
 	Output  Output
+	Engine  Engine // what carries the scans out
 	// Publication is what the report says of itself, nil where the job says nothing.
 	Publication *Publication
 	// Lineage is what events about a run call the job and its table.
@@ -40,7 +41,8 @@ type Job struct {
 	File string // the job file, as it was named
 	Dir  string // the folder of the job file
 
-	pos map[string]Pos
+	pos  map[string]Pos
+	pack Packed
 }
 
 // Dataset holds the public facts about the table.
@@ -71,6 +73,8 @@ type Dataset struct {
 	Frame *Frame
 	// Collected says that the table is itself a sample, nil where it is not.
 	Collected *Collected
+	// Weights are those of a survey, nil where each row stands for itself.
+	Weights *Weights
 }
 
 // Unit says which rows belong to one unit of privacy. Without a column each row is one.
@@ -84,14 +88,18 @@ type Unit struct {
 // UnitRow says that one row is one unit of privacy.
 const UnitRow = "row"
 
-// Source says where the table is.
+// Source says where the table is: in files, or in a database.
 type Source struct {
-	Path   string // a file, a directory or a glob
+	Path   string // a file, a directory or a glob; "" for a database
 	Format string // "parquet", "arrow", "csv", or "" to go by the file
 	// Delimiter and Missing are for CSV files: what stands between two fields, 0 where the
 	// job does not say, and which texts stand for a missing value, nil for the empty one.
 	Delimiter rune
 	Missing   []string
+	// Postgres is the address of a database, empty for files; Table or Query says what is
+	// read there.
+	Postgres     Secret
+	Table, Query string
 
 	named string // the path, with variables replaced and not joined
 }
@@ -127,6 +135,9 @@ type Column struct {
 	// Assume is for the planner and the report's forecast, nil where nothing is
 	// assumed.
 	Assume *Assume
+	// Bounds says how the bounds are found in private, nil where they are public. Lower and
+	// Upper are then those between which the search looks.
+	Bounds *Bounds
 
 	Derived *Derived // nil where the column stands in a file
 	Lookup  *Lookup  // the public table that adds it, nil where none does
@@ -169,14 +180,6 @@ type Frame struct {
 	named string // the path, with variables replaced and not joined
 }
 
-// Collected says how the table was drawn from its population.
-type Collected struct {
-	Method     Method
-	Population int64
-	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
-	EachSlice bool
-}
-
 // Budget is the account that the job spends from.
 type Budget struct {
 	Ledger Secret    // as the job writes it, empty where the job names none
@@ -201,6 +204,7 @@ type Release struct {
 	Suppress *Suppress
 	// Interval is the level, of 100, of an interval for the population's value; nil for none.
 	Interval  *big.Rat
+	Weights   ReleaseWeights
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
@@ -209,6 +213,9 @@ type Release struct {
 	// the relative error of a release of weight 2 is half of that of weight 1.
 	Shares bool
 	Weight *big.Rat
+	// Bounds is the column whose bounds the release finds for others; "" for all that the
+	// job lists.
+	Bounds string
 }
 
 // Plugin is a third-party mechanism.

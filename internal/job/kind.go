@@ -184,6 +184,19 @@ func choice[V ~string](words ...V) kind[V] {
 	}}
 }
 
+// words is a choice that refuses some other words with the reason.
+func words[V ~string](refused map[string]string, allowed ...V) kind[V] {
+	k := choice(allowed...)
+	read := k.read
+	k.read = func(c *cursor, p lang.Place, into *V) bool {
+		if why := refused[strings.ToLower(p.Node.Value)]; why != "" && p.Node.Kind == yaml.ScalarNode {
+			return c.Wrong(p, "leave dataset.collected out: the table is then charged without what the collection would buy", "%s is refused: %s", strings.ToLower(p.Node.Value), why)
+		}
+		return read(c, p, into)
+	}
+	return k
+}
+
 // flag is true or false.
 func flag() kind[bool] {
 	return kind[bool]{label: "true or false", schema: schema{"type": "boolean"}, read: func(c *cursor, p lang.Place, into *bool) bool {

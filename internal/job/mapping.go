@@ -63,6 +63,11 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 	}}
 }
 
+// held is a key of a part of T.
+func held[P, T any](f field[P], at func(*T) *P) field[T] {
+	return field[T]{decl: f.decl, read: func(c *cursor, p lang.Place, into *T) { f.read(c, p, at(into)) }}
+}
+
 // object is a mapping with declared keys, all of them known. One with a problem is
 // kept: what could be read of it is still checked, so that all problems come in one
 // pass.

@@ -56,6 +56,7 @@ func Parse(file string, data []byte, o Options) (*Job, error) {
 
 func parse(file, dir string, data []byte, o Options) (*Job, error) {
 	j := &Job{File: file, Dir: dir}
+	o.Getenv = j.packing(data, o)
 	c := newCursor(file, dir, o.Getenv)
 	c.set = o.Set
 	if root := c.Document(data); root != nil {

@@ -76,6 +76,7 @@ type Derived struct {
 	After string // as written: "rows" or "fold"
 	// What the mechanisms are told of the column, as of any other.
 	Lower, Upper *big.Rat
+	Bounds       *Bounds
 	Domain       []string
 	Missing      Handling
 }

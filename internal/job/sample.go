@@ -24,8 +24,15 @@ type Sample struct {
 	Strata string        // stratified: the column
 	Rates  []StratumRate // stratified, Poisson in each stratum
 	Takes  []StratumTake // stratified, without replacement in each stratum
+	BySize *BySize       // stratified, Poisson with a rate for each unit of the frame
 	Keep   bool          // store the draw for later jobs
 	ID     string        // kept: the draw of an earlier job
+}
+
+// BySize makes the rate of a unit proportional to the size that the frame says it has.
+type BySize struct {
+	Expected *big.Rat // how many units of the frame are drawn in the mean, where none reaches Most
+	Most     *big.Rat // the largest rate
 }
 
 // Stage is one stage of a multistage sample.

@@ -15,8 +15,8 @@ func (k *checker) spend() {
 	const path = "budget.spend"
 	s, shared := k.j.Budget.Spend, 0
 	for i := range k.j.Releases {
-		r, at := &k.j.Releases[i], lang.Item("releases", i)
-		own, weight := k.j.Has(lang.Key(at, "guarantee")), k.j.Has(lang.Key(at, "weight"))
+		r, at := &k.j.Releases[i], k.j.ReleasePath(i)
+		own, weight := k.j.Has(k.j.guaranteePath(i)), k.j.Has(lang.Key(at, "weight"))
 		switch {
 		case s == nil && weight:
 			k.wrong(lang.Key(at, "weight"), "say budget.spend, too", "divides budget.spend, and the job has none")

@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/store/address"
 )
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -22,7 +23,7 @@ func (c *cursor) noVariable(p lang.Place) bool {
 }
 
 // substituted are the keys in which ${NAME} is replaced.
-var substituted = []string{"dataset.source.path", "dataset.frame.path", "plugins.*.path", "plugins.*.reads", "catalog", "output.dir", "budget.ledger"}
+var substituted = []string{"dataset.source.path", "dataset.source.postgres", "dataset.frame.path", "plugins.*.path", "plugins.*.reads", "catalog", "output.dir", "budget.ledger"}
 
 // expand replaces every ${NAME} by the environment variable. Its problems name
 // the variable and never its value.
@@ -90,7 +91,11 @@ func folder() kind[string] {
 		}}
 }
 
+// join joins a path to the folder of the job. An address of object storage stays as it is.
 func (c *cursor) join(path string) string {
+	if path = address.Local(path); address.Is(path) {
+		return path
+	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/nameless"
 )
 
 // Counter adds up the number of units of each key. Beyond its limit of memory it writes what it has, sorted, to a file
@@ -54,14 +56,11 @@ func (c *Counter) Add(key string, units int64) error {
 
 // spill writes all keys, sorted, to a file.
 func (c *Counter) spill() error {
-	f, err := os.CreateTemp(c.dir, ".keys-*")
+	f, err := nameless.File(c.dir)
 	if err != nil {
 		return ErrSpill
 	}
 	c.runs = append(c.runs, f)
-	if os.Remove(f.Name()) != nil {
-		return ErrSpill
-	}
 	w := bufio.NewWriterSize(f, 1<<20)
 	var head []byte
 	for _, key := range slices.Sorted(maps.Keys(c.units)) {

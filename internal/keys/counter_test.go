@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -45,6 +46,31 @@ func TestCounter(t *testing.T) {
 			t.Errorf("%v is left on the disk: %v", left, err)
 		}
 		c.Close()
+	}
+}
+
+// A million keys, of which memory holds a tenth: those that many units have are selected, and hardly another one.
+func TestMillionKeys(t *testing.T) {
+	g, err := NewGeometric(1, 1e-7, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const keys = 1_000_000
+	c := NewCounter(keys/10*(entryBytes+8), t.TempDir())
+	defer c.Close()
+	for round := range 2 {
+		for i := range keys {
+			if round == 0 || i%(keys/100) == 0 {
+				if err := c.Add(strconv.Itoa(i), int64(1+40*round)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	s, err := Select(t.Context(), c.Counts, g, 1000, source(t))
+	// A key of one unit is kept once in ten million: more than six of a million in less than one run in ten million.
+	if err != nil || len(s.Keys) < 100 || len(s.Keys) > 106 || len(c.runs) < 9 {
+		t.Fatal(len(s.Keys), len(c.runs), err)
 	}
 }
 

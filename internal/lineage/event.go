@@ -1,12 +1,16 @@
 package lineage
 
 import (
+	"cmp"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/store/address"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -118,10 +122,22 @@ func (s story) input() dataset {
 	if name := s.job.Lineage.Input; name != "" {
 		return dataset{Namespace: s.job.Lineage.Namespace, Name: name}
 	}
-	return file(s.job.Dataset.Source.Path)
+	source := &s.job.Dataset.Source
+	if source.Postgres.Empty() {
+		return file(source.Path)
+	}
+	// The naming of OpenLineage for PostgreSQL, without the user.
+	u, err := url.Parse(source.Postgres.Reveal())
+	if err != nil {
+		return dataset{Namespace: "postgres", Name: cmp.Or(source.Table, "query")}
+	}
+	return dataset{Namespace: "postgres://" + u.Host, Name: strings.Trim(u.Path, "/") + "." + cmp.Or(source.Table, "query")}
 }
 
 func file(path string) dataset {
+	if root, key, _, ok := address.Split(path); ok && address.Is(path) {
+		return dataset{Namespace: root, Name: key}
+	}
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
 	}
@@ -146,7 +162,7 @@ func (s story) released(at time.Time, dir string, rep *report.Report) event {
 			fields[i] = map[string]string{"name": f.Name}
 		}
 		for _, f := range r.Files {
-			out := file(filepath.Join(dir, f.Path))
+			out := file(address.In(dir, f.Path))
 			out.Facets = map[string]any{"schema": struct {
 				base
 				Fields []map[string]string `json:"fields"`

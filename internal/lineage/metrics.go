@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
+	"github.com/dprelease/dprelease/internal/whole"
 
 	"github.com/dprelease/dprelease/report"
 )
@@ -37,7 +37,7 @@ func WriteMetrics(path string, rep *report.Report, debited time.Time) error {
 	if !debited.IsZero() {
 		gauge("dprelease_debit_timestamp_seconds", "When the budget was spent.", "", fmt.Sprint(debited.Unix()))
 	}
-	return renameio.WriteFile(path, []byte(b.String()), 0o644)
+	return whole.WriteFile(path, []byte(b.String()), 0o644)
 }
 
 var escapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)

@@ -15,7 +15,6 @@ import (
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -88,7 +87,7 @@ const maxForeign = 20
 // be looked at; what would make a run fail is in the answer.
 func Take(ctx context.Context, p *plan.Plan, record func() (string, error)) (*Look, error) {
 	j := p.Job
-	t, err := table.Open(ctx, run.Spec(j, p.Columns(), 0))
+	t, err := run.Open(ctx, j, p.Columns(), 0)
 	if err != nil {
 		return nil, run.SourceFailure(ctx, j, err)
 	}

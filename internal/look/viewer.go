@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/run"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // viewer reads the table of a look: all of it, once, and the unit column once more.
@@ -24,6 +25,7 @@ type viewer struct {
 
 	names   []string // the columns that are read
 	columns []viewedColumn
+	weights []viewedColumn // those that are computed
 	frames  []viewedFrame
 	groups  []viewedGroups
 }
@@ -94,6 +96,11 @@ func (v *viewer) computed(ctx context.Context) error {
 			v.look.Columns = append(v.look.Columns, LookColumn{Name: c.Name, Declared: declaredText(c), Stored: stored, holds: c.Type})
 		}
 		out := &v.look.Columns[at]
+		for _, w := range v.weights {
+			if w.prep.Column.Name == c.Name {
+				_ = w.bounds(values, rows, &v.look.Columns[w.out])
+			}
+		}
 		if c.Type == job.Number && !c.Plain() {
 			_ = viewedColumn{prep: run.NewPreparer(c)}.bounds(values, rows, out) // it is a number
 			return
@@ -162,12 +169,39 @@ func (v *viewer) declare() {
 		}
 		v.look.Columns = append(v.look.Columns, out)
 	}
+	v.weigh()
+}
+
+// weigh finds the weights that releases use, to count those that their bounds clip.
+func (v *viewer) weigh() {
+	var seen []*job.Weights
+	for _, r := range v.plan.Releases() {
+		w := v.plan.Job.Dataset.WeightsOf(&r.Job)
+		if w == nil || slices.ContainsFunc(seen, func(o *job.Weights) bool { return o.Column == w.Column && o.AtMost.Cmp(w.AtMost) == 0 }) {
+			continue
+		}
+		seen = append(seen, w)
+		c := w.Of(&v.plan.Job.Dataset)
+		view := viewedColumn{prep: run.NewPreparer(c), out: len(v.look.Columns)}
+		stored, ok := v.stored(c.Name)
+		if computed := c.Derived != nil || c.Lookup != nil; computed && (c.Derived == nil || !c.Derived.AfterFold) {
+			v.weights = append(v.weights, view)
+		} else if fits, _ := run.Suits(c, stored); ok && fits && !computed {
+			view.at = v.want(c.Name)
+			v.columns = append(v.columns, view)
+		} else {
+			continue // declare has said why
+		}
+		v.look.Columns = append(v.look.Columns, LookColumn{Name: c.Name + ", as weights", Declared: fmt.Sprintf("weights from 1 to %s", job.FormatAmount(w.AtMost)),
+			Stored: "weights below 1 and above the bound are clipped to it", holds: job.Number})
+	}
 }
 
 // frame finds the key columns of framed draws.
 func (v *viewer) frame() {
 	for _, d := range v.plan.Draws {
 		design, ok := d.Design.(plan.Framed)
+		ok = ok && design.Frame() != nil
 		if !ok {
 			continue
 		}
@@ -373,10 +407,11 @@ func (f *viewedFrame) say(l *Look) LookDraw {
 	frame := f.finder.Frame
 	out := LookDraw{Name: f.draw.Name, Outside: f.none, Units: frame.Len()}
 	differ := 0
+	table, collected := f.draw.Design.(*samplers.Gathered)
 	for u, n := range f.counts {
 		unit := frame.Unit(int32(u))
 		key := strings.Join(unit.Key, "/")
-		switch public := frame.Records() > 0; {
+		switch public := frame.Records() > 0 && !collected; {
 		case public && n != unit.Records:
 			if differ++; differ <= maxForeign {
 				out.Differ = append(out.Differ, fmt.Sprintf("%s: %d rows, the frame says %d", key, n, unit.Records))
@@ -385,7 +420,10 @@ func (f *viewedFrame) say(l *Look) LookDraw {
 			out.Strata = append(out.Strata, fmt.Sprintf("%s: %d rows", key, n))
 		}
 	}
-	if frame.Records() > 0 && (differ > 0 || f.none > 0) {
+	switch {
+	case collected && (!table.Fits(f.counts) || frame.Records() > 0 && f.none > 0):
+		l.fails("SAMPLE_FRAME_MISMATCH", "the table is not what dataset.collected says: its strata, or the units that were drawn, have other numbers of rows, or %d rows lie in none", f.none)
+	case !collected && frame.Records() > 0 && (differ > 0 || f.none > 0):
 		l.fails("INVALID_JOB", "the frame of %s does not match the table: %d of %d units have another number of rows, and %d rows lie in no unit", out.Name, differ, out.Units, f.none)
 	}
 	return out

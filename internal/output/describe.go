@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // Describe writes down a plan: a report without results.
@@ -34,7 +35,8 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 	r.Publication = Publication(j)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
-		r.Dataset.Collected = fmt.Sprintf("%s of %d units", c.Method, c.Population)
+		facts := p.Table.Design.Facts()
+		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
 	}
 	r.Spend = describeSpend(p)
 	for _, d := range p.Draws {
@@ -104,7 +106,7 @@ func published(p *plan.Plan, rel *plan.Release) string {
 	}
 	for _, d := range p.Draws {
 		f, ok := d.Design.(plan.Framed)
-		if ok && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
+		if ok && f.Frame() != nil && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
 			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") + ": this count tells nothing that is not known, and the job protects nobody's place there"
 		}
 	}
@@ -126,10 +128,14 @@ func describeDraw(p *plan.Plan, d *plan.Draw) (report.Draw, error) {
 	}
 	entry.Kept = describeKept(d.Kept)
 	if s := plan.Sampling(d.Design); s != nil {
-		entry.Amplification = report.NewAmplification(s, relation, entry.Target)
-		if eff, err := privacy.Efficiency(s, relation, entry.Target); err == nil {
+		target := entry.Target
+		if p.Table != nil {
+			target = d.OnTable()
+		}
+		entry.Amplification = report.NewAmplification(s, relation, target)
+		if eff, err := privacy.Efficiency(s, relation, target); err == nil {
 			if entry.Amplification != nil && (d.Arrival != nil || d.Kept != nil) {
-				eff = entry.Amplification.Rate * d.Sample.Epsilon / entry.Target.Epsilon
+				eff = entry.Amplification.Rate * d.Sample.Epsilon / target.Epsilon
 			}
 			entry.Efficiency = eff
 			entry.Verdict = verdict(eff)
@@ -228,6 +234,7 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 	if s := r.Job.Suppress; s != nil {
 		entry.Suppress = &report.Suppress{Below: job.Up(s.Below), Column: r.SuppressBy()}
 	}
+	entry.Weights = weightsOf(j, d, r)
 	for _, e := range r.Plan.Errors {
 		entry.Expected = append(entry.Expected, likely(j, d, r, e, expectedError(j, d, e)))
 	}
@@ -238,12 +245,43 @@ func describeRelease(p *plan.Plan, d *plan.Draw, r *plan.Release) (report.Releas
 		}
 	}
 	entry.Verdict, entry.NoiseRatio = compared(r, rate, entry.Expected)
+	for i, e := range entry.Expected {
+		entry.Expected[i] = overBounds(r, e)
+	}
 	for _, f := range fields(r.Output()) {
-		if !d.Withheld(j, f.Name) {
+		if !d.Withheld(j, r, f.Name) {
 			entry.Fields = append(entry.Fields, f)
 		}
 	}
 	return entry, nil
+}
+
+// overBounds says an error in units of bounds that are found before the release as a remark:
+// nobody knows yet how large it is.
+func overBounds(r *plan.Release, e report.ExpectedError) report.ExpectedError {
+	columns := r.UnitsOf(e.Field)
+	if len(columns) == 0 {
+		return e
+	}
+	times := "times the bound that is found for " + strings.Join(columns, " and ")
+	if e.NoiseSD > 0 {
+		times = fmt.Sprintf("noise of standard deviation %.4g, ±%.4g in 95 of 100 cases, %s", e.NoiseSD, e.Half95, times)
+	}
+	return report.ExpectedError{Field: e.Field, Note: strings.TrimPrefix(e.Note+"; ", "; ") + times}
+}
+
+// weightsOf are the weights of a survey that a release has, nil for none.
+func weightsOf(j *job.Job, d *plan.Draw, r *plan.Release) *report.Weights {
+	g, w := r.Weights, j.Dataset.WeightsOf(&r.Job)
+	if g == nil {
+		return nil
+	}
+	out := &report.Weights{Column: w.Column, AtMost: job.Up(w.AtMost), Step: g.Step, Draw: d.Design.Kind() != "full"}
+	out.Least, out.Most = g.Bounds()
+	if s := w.Shrink; s != nil {
+		out.Shrink = &report.Shrink{To: job.Up(s.To), Keep: job.Up(s.Keep)}
+	}
+	return out
 }
 
 // describeKeys is how the values of a group column are selected, nil where all are listed.
@@ -335,6 +373,29 @@ func describeKept(k *plan.KeptDraw) *report.Kept {
 		After: up(u.ChargedAfter), Charged: up(u.Difference())}
 	if k.Sample != nil {
 		out.ID, out.Jobs = k.Sample.ID, k.Sample.Uses
+	}
+	return out
+}
+
+// collectedWords says how the table was drawn from its population.
+func collectedWords(c *job.Collected, f samplers.Facts) string {
+	if f.Population > 0 && len(f.UnitColumns) == 0 {
+		return fmt.Sprintf("%s of %d units", c.Method, f.Population)
+	}
+	out := string(c.Method)
+	if len(f.UnitColumns) > 0 {
+		out += " by " + strings.Join(f.UnitColumns, " and ")
+	}
+	if f.Population > 0 {
+		out += fmt.Sprintf(", %d of %d units", f.SampleSize, f.Population)
+	}
+	if rates := [2]float64{1 / f.MaxWeight, 1 / f.MinWeight}; rates[0] == rates[1] {
+		out += fmt.Sprintf(", at a rate of %.4g %%", 100*rates[0])
+	} else {
+		out += fmt.Sprintf(", at rates of %.4g %% to %.4g %%", 100*rates[0], 100*rates[1])
+	}
+	if c.Allocation != "" {
+		out += ", chosen as " + string(c.Allocation)
 	}
 	return out
 }

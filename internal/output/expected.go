@@ -17,7 +17,7 @@ import (
 // mechanism's word on its noise, and what the design does to a value of the form
 // that the mechanism says it has.
 func expectedError(j *job.Job, d *plan.Draw, e sdk.ExpectedError) report.ExpectedError {
-	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Range: plan.Span(j.Dataset.Size, d.Design, e.Linear)}
+	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Unsure: e.Unsure, Range: plan.Span(j, d.Design, e.Linear)}
 	if e.Linear == nil && e.SamplingNote == "" && e.NoiseSD == 0 && e.Half95 == 0 {
 		return out // a remark
 	}
@@ -57,7 +57,7 @@ func likely(j *job.Job, d *plan.Draw, r *plan.Release, e sdk.ExpectedError, out 
 // says why that is not public.
 func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sampling, error) {
 	zero := 0.0
-	census := j.Dataset.Collected == nil && d.Kind() == "full"
+	census := j.Dataset.Collected == nil && d.Kind() == "full" && e.SamplingNote != plan.Survey
 	switch l := e.Linear; {
 	case census:
 		return &report.Sampling{BoundSD: &zero}, nil
@@ -98,8 +98,8 @@ func deviation(j *job.Job, d samplers.Design, l *sdk.Linear, m *samplers.Moments
 	if err != nil {
 		return 0, err
 	}
-	if c := j.Dataset.Collected; c != nil {
-		outer, err := samplers.NewCollected(j.Dataset.Size, c.Population)
+	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
+		outer, err := plan.CollectedBy(j)
 		if err != nil {
 			return 0, err
 		}
@@ -126,11 +126,14 @@ func assumed(j *job.Job, l *sdk.Linear) (*samplers.Moments, string) {
 		if c.Name != l.Column || a == nil || a.SD == nil || a.Distribution != "" && a.Distribution != job.Normal {
 			continue
 		}
-		m := &samplers.Moments{SD: number(a.SD), ICC: number(a.ICC), KnownMean: a.Mean != nil}
+		m := &samplers.Moments{SD: number(a.SD), ICC: number(a.ICC), KnownMean: a.Mean != nil, Strata: a.Strata()}
 		words := fmt.Sprintf("%s has standard deviation %g", c.Name, m.SD)
 		if m.KnownMean {
 			words += fmt.Sprintf(" and mean %g", number(a.Mean))
 			m.Mean = number(a.Mean) - (job.Up(c.Lower) - l.Low) // z is the value but for a constant
+		}
+		if len(m.Strata) > 0 {
+			words += ", with one of its own inside each stratum"
 		}
 		if m.ICC > 0 {
 			words += fmt.Sprintf(", with correlation %g within units", m.ICC)

@@ -192,7 +192,7 @@ func TestSamplingOf(t *testing.T) {
 		t.Errorf("an impossible assumption: %+v", e.Sampling)
 	}
 	// A table that is itself a sample: the collection's variance, too.
-	j.Dataset.Collected = &job.Collected{Method: job.SRSWOR, Population: 20_000}
+	j.Dataset.Collected = &job.Collected{Sample: job.Sample{Method: job.SRSWOR}, Population: 20_000}
 	table, draws := 25*20000.0/19999/1000*0.95, 0.9*25*1000/999/100
 	if e := expectedError(j, &plan.Draw{Design: wor}, linear); math.Abs(*e.Sampling.BoundSD-math.Sqrt(table+draws)) > 1e-9 {
 		t.Errorf("a collected table: %g, want %g", *e.Sampling.BoundSD, math.Sqrt(table+draws))

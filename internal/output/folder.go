@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
+	"github.com/dprelease/dprelease/internal/store/address"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -25,7 +25,7 @@ import (
 // A folder that a killed run left behind is removed by the next one: its lock is
 // free.
 type Folder struct {
-	Final, Temp string
+	Final, Temp string // in object storage there is no Temp
 	lock        *os.File
 	disk        Disk
 	Files       []ledger.File // what it will hold
@@ -43,6 +43,9 @@ const (
 // or an empty folder that a folder can take the place of. Anything else would be
 // found out after the budget is spent.
 func InspectOutput(dir string) (outputState, error) {
+	if address.Is(dir) {
+		return inspectShelf(dir)
+	}
 	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -78,18 +81,6 @@ func Irreplaceable(dir string) string {
 	return ""
 }
 
-// Mounted says that another file system begins at a folder, as where a container is
-// given one for its output: it can be filled, but not replaced.
-func Mounted(dir string, info fs.FileInfo) bool {
-	parent, err := os.Stat(filepath.Dir(dir))
-	if err != nil {
-		return false
-	}
-	here, ok := info.Sys().(*syscall.Stat_t)
-	above, also := parent.Sys().(*syscall.Stat_t)
-	return ok && also && here.Dev != above.Dev
-}
-
 // partial stands in the name of a folder in the making, before a number.
 const partial = ".partial-"
 
@@ -108,6 +99,9 @@ func unpublished(name string) bool {
 
 // NewFolder starts a folder that will stand at dir.
 func NewFolder(dir string, on Disk) (*Folder, error) {
+	if address.Is(dir) {
+		return &Folder{Final: dir}, nil
+	}
 	if on == nil {
 		on = OSDisk{}
 	}
@@ -135,20 +129,6 @@ func NewFolder(dir string, on Disk) (*Folder, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// lockDir takes the lock that says that a run is at work on a folder. The kernel
-// frees it when the process ends, however it ends.
-func lockDir(path string) (*os.File, error) {
-	d, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		d.Close()
-		return nil, err
-	}
-	return d, nil
 }
 
 // RemoveStale removes what runs that were killed left behind in a folder of outputs,
@@ -206,6 +186,9 @@ const writesAtOnce = 8
 // for this one, may have been there first; after any other failure the files may stand
 // there and still be lost with the next power cut.
 func (f *Folder) Publish() error {
+	if address.Is(f.Final) {
+		return publishShelf(f.Final, f.Files)
+	}
 	err := f.settle()
 	if errors.Is(err, fs.ErrExist) && Holds(f.Final, f.Files) {
 		return nil
@@ -239,7 +222,9 @@ func (f *Folder) settle() error {
 
 // Discard removes what was not published, and gives up the lock.
 func (f *Folder) Discard() {
-	os.RemoveAll(f.Temp)
+	if f.Temp != "" {
+		os.RemoveAll(f.Temp)
+	}
 	if f.lock != nil {
 		f.lock.Close()
 	}
@@ -274,14 +259,4 @@ func (OSDisk) Write(path string, mode fs.FileMode, data []byte) error {
 }
 
 // Rename also takes the place of an empty folder, in one step; os.Rename refuses to.
-func (OSDisk) Rename(from, to string) error { return unix.Rename(from, to) }
-
-// SyncDir makes a folder durable.
-func (OSDisk) SyncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
+func (OSDisk) Rename(from, to string) error { return replace(from, to) }

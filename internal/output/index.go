@@ -3,15 +3,12 @@ package output
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/report"
@@ -98,7 +95,7 @@ func (f *Folder) remember() error {
 	}
 	defer d.Close()
 	// One after another. Where a file system has no locks, a line may be lost.
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX); err != nil && !errors.Is(err, unix.ENOTSUP) && !errors.Is(err, unix.EBADF) && !errors.Is(err, unix.ENOLCK) {
+	if err := takeTurn(d); err != nil {
 		return err
 	}
 	all, mark := ReadIndex(parent), MarkOf(&r)

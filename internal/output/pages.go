@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
+	"github.com/dprelease/dprelease/internal/whole"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/table"
@@ -40,7 +40,7 @@ func WritePages(ctx context.Context, dir string) error {
 		if err := page.WriteHTML(&b, &r, values, name == publicFile); err != nil {
 			return failure.New(failure.ExitBug, "REPORT", "%v", err)
 		}
-		if err := renameio.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
+		if err := whole.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o644); err != nil {
 			return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "%s cannot be written", filepath.Join(dir, name))
 		}
 	}

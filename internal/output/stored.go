@@ -92,7 +92,7 @@ func Holds(dir string, files []ledger.File) bool {
 // Difference names the first file of a folder that is not as it was released.
 func Difference(dir string, files []ledger.File) string {
 	for _, f := range files {
-		b, err := os.ReadFile(filepath.Join(dir, f.Path))
+		b, err := readIn(dir, f.Path)
 		page := f.Path == pageFile || f.Path == publicFile
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -120,7 +120,7 @@ func ReportIn(files []ledger.File) (report.Report, bool) {
 // StoredReport reads the report in an output folder.
 func StoredReport(dir string) (report.Report, bool) {
 	var r report.Report
-	b, err := os.ReadFile(filepath.Join(dir, reportFile))
+	b, err := readIn(dir, reportFile)
 	return r, err == nil && json.Unmarshal(b, &r) == nil
 }
 

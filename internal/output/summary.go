@@ -4,13 +4,13 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/store/address"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -54,7 +54,7 @@ func (o *Summary) WriteText(w io.Writer) error {
 	if text := o.Report.Look.Text(); text != "" {
 		Line(b, 0, "private look", text)
 	}
-	Line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (-v prints the details)")
+	Line(b, 0, "report", address.In(o.Dir, pageFile)+" (-v prints the details)")
 	return b.Flush()
 }
 
@@ -120,7 +120,7 @@ func (o *Summary) WriteDetail(w io.Writer) error {
 		Line(b, 0, "private look", text)
 	}
 	Line(b, 0, "releases", o.Dir)
-	Line(b, 0, "report", filepath.Join(o.Dir, pageFile)+" (for programs: "+reportFile+")")
+	Line(b, 0, "report", address.In(o.Dir, pageFile)+" (for programs: "+reportFile+")")
 	return b.Flush()
 }
 

@@ -131,6 +131,11 @@ func writeRelease(b *bufio.Writer, r report.Release, d report.Draw, data report.
 	Line(b, 4, "charged on the population", charge(r.Guarantee))
 	Line(b, 4, "event", r.Guarantee.EventText)
 	writeKeys(b, 4, r, data)
+	label := "weights"
+	for _, text := range r.Weights.Text() {
+		Line(b, 4, label, text)
+		label = ""
+	}
 	writeExpected(b, 4, r)
 	if r.Verdict != "" {
 		Line(b, 4, "verdict", r.Verdict)

@@ -67,7 +67,7 @@ func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Dr
 		mech, err := set.Get(ctx, r.Mechanism)
 		if err != nil && !refused[r.Mechanism] {
 			refused[r.Mechanism] = true
-			if at := job.Item("releases", i) + ".mechanism"; isFault(err) {
+			if at := j.ReleasePath(i) + ".mechanism"; isFault(err) {
 				broken = cmp.Or(broken, faulty(ctx, j, at, err))
 			} else {
 				problems = append(problems, j.Problem(at, err.Error(), ""))
@@ -111,6 +111,65 @@ func Design(j *job.Job, sample string) (samplers.Design, error) { return newDesi
 // newDesign makes the design that executes and accounts for a sample. samples are
 // the draws of earlier jobs, by the names that this one gives them.
 func newDesign(j *job.Job, name string, samples map[string]*ledger.Sample) (samplers.Design, error) {
+	design, err := drawOf(j, name, samples)
+	if c := j.Dataset.Collected; err != nil || c == nil || c.Method == job.SRSWOR {
+		return design, err
+	}
+	table, err := CollectedBy(j)
+	if err != nil {
+		return nil, err
+	}
+	return samplers.NewGathered(table, design)
+}
+
+// CollectedBy makes the design by which the table was drawn from its population.
+func CollectedBy(j *job.Job) (*samplers.Collected, error) {
+	c := j.Dataset.Collected
+	if c.Method == job.SRSWOR {
+		return samplers.NewCollected(j.Dataset.Size, c.Population)
+	}
+	var by samplers.Design
+	var err error
+	switch {
+	case c.Method == job.Poisson:
+		var rate samplers.Rate
+		if rate, err = samplers.ParseRate(c.Rate.RatString()); err == nil {
+			by, err = samplers.NewPoisson(rate, 0)
+		}
+	case len(c.Takes) > 0:
+		units := make([]samplers.Unit, len(c.Sizes))
+		for i, s := range c.Sizes {
+			units[i] = samplers.Unit{Key: []string{s.Stratum}, Records: s.Size}
+		}
+		var f *samplers.Frame
+		if f, err = samplers.NewFrame([]string{c.Strata}, units); err == nil {
+			by, err = newTakes(f, c.Takes)
+		}
+	default:
+		by, err = newFramed(j, c.Sample)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if n := by.Facts().SampleSize; n != j.Dataset.Size {
+		return nil, fmt.Errorf("its stages take %d rows in all, and dataset.size is %d", n, j.Dataset.Size)
+	}
+	if err := by.Supports(j.Dataset.Relation); err != nil {
+		return nil, err
+	}
+	return samplers.NewCollectedBy(by)
+}
+
+// population is the public number of units that the weights of a draw add up to.
+func population(j *job.Job, d samplers.Design) int64 {
+	if g, ok := d.(*samplers.Gathered); ok {
+		return g.Facts().Population
+	}
+	return j.Dataset.Size
+}
+
+// drawOf makes the design of a draw from the table.
+func drawOf(j *job.Job, name string, samples map[string]*ledger.Sample) (samplers.Design, error) {
 	d := j.Dataset
 	if name == job.Table {
 		return samplers.NewFull(d.Size)
@@ -144,11 +203,13 @@ func newDesign(j *job.Job, name string, samples map[string]*ledger.Sample) (samp
 	return design, design.Supports(d.Relation)
 }
 
-// public is what a mechanism may know about the table and its draw.
-func public(j *job.Job, d *Draw) sdk.Public {
+// public is what a mechanism may know about the table and its draw. Of a column whose bounds
+// are found in private it sees the values over the bound: only the release that finds it sees
+// them as they are.
+func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 	f := d.Design.Facts()
 	p := sdk.Public{
-		Relation: j.Dataset.Relation, SampleRelations: d.Relations, Population: j.Dataset.Size,
+		Relation: j.Dataset.Relation, SampleRelations: d.Relations, Population: population(j, d.Design),
 		Design: sdk.Design{
 			Kind: d.Design.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight,
 			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,
@@ -161,12 +222,23 @@ func public(j *job.Job, d *Draw) sdk.Public {
 		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design), Missing: missing(c)}
 		if c.Type == job.Number {
 			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
+			if c.Bounds != nil && r.Job.Bounds != c.Name {
+				col.Lower, col.Upper = leastOf(c), 1
+			}
 		} else {
 			col.Type = sdk.Category
 		}
 		p.Columns = append(p.Columns, col)
 	}
 	return p
+}
+
+// leastOf is the least value of a column over the bound that is found for it.
+func leastOf(c job.Column) float64 {
+	if c.Lower.Sign() < 0 {
+		return -1
+	}
+	return 0
 }
 
 // sameUnit reports whether a neighbour of the sample differs in the values of one
@@ -191,6 +263,6 @@ func missing(c job.Column) sdk.Missing {
 var noiseIntervals = []string{"noise_low", "noise_high"}
 
 // Withheld says that the draw's releases leave out a column of their mechanism.
-func (d *Draw) Withheld(j *job.Job, column string) bool {
-	return (j.Dataset.Collected != nil || d.Design.Kind() != "full") && slices.Contains(noiseIntervals, column)
+func (d *Draw) Withheld(j *job.Job, r *Release, column string) bool {
+	return (j.Dataset.Collected != nil || r.Weights != nil || d.Design.Kind() != "full") && slices.Contains(noiseIntervals, column)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math/big"
 	"os"
 	"strings"
 
@@ -15,7 +16,8 @@ type frameError struct{ path, message, hint string }
 
 func (e frameError) Error() string { return e.message }
 
-// Framed is a design that draws units of a public frame.
+// Framed is a design that draws units of a public frame, or may: then Frame is nil where
+// it does not.
 type Framed interface {
 	samplers.Design
 	Frame() *samplers.Frame
@@ -29,6 +31,8 @@ func newFramed(j *job.Job, s job.Sample) (samplers.Design, error) {
 		return newMultistage(j, s)
 	case len(s.Rates) > 0:
 		return newStrataRates(s)
+	case s.BySize != nil:
+		return newRatesBySize(j, s)
 	case s.Method == job.Stratified:
 		return newStrataTakes(j, s)
 	}
@@ -69,13 +73,58 @@ func newStrataRates(s job.Sample) (samplers.Design, error) {
 	return samplers.NewStratifiedPoisson(f, rates)
 }
 
+// rateSteps is how finely rates by size are divided.
+const rateSteps = 1 << 32
+
+// newRatesBySize gives each unit of the frame a rate in proportion to its public size, rounded
+// to a public step: every unit is a stratum of its own, and the largest rate is charged (P3).
+// A row in no unit is never drawn.
+func newRatesBySize(j *job.Job, s job.Sample) (samplers.Design, error) {
+	sized, err := readFrame(j, []string{s.Strata})
+	if err != nil {
+		return nil, err
+	}
+	total := sized.Records()
+	if total < 1 {
+		return nil, frameError{message: "its units have no size"}
+	}
+	each := new(big.Rat).Quo(s.BySize.Expected, new(big.Rat).SetInt64(total))
+	units, rates := make([]samplers.Unit, sized.Len()), make([]samplers.Rate, sized.Len())
+	for i := range units {
+		u := sized.Unit(int32(i))
+		if u.Records < 1 {
+			return nil, frameError{message: fmt.Sprintf("%s has no size, so its rows would never be drawn, and no weight could make up for that", strings.Join(u.Key, " ")), hint: "leave it out of the frame, or give it a size of at least 1"}
+		}
+		units[i] = samplers.Unit{Key: u.Key}
+		rate := new(big.Rat).Mul(each, new(big.Rat).SetInt64(u.Records))
+		if rate.Cmp(s.BySize.Most) > 0 {
+			rate = s.BySize.Most
+		}
+		steps := new(big.Rat).Mul(rate, big.NewRat(rateSteps, 1))
+		whole := max(1, new(big.Int).Quo(steps.Num(), steps.Denom()).Int64())
+		if rates[i], err = samplers.ParseRate(big.NewRat(whole, rateSteps).RatString()); err != nil {
+			return nil, err
+		}
+	}
+	f, err := samplers.NewFrame([]string{s.Strata}, units)
+	if err != nil {
+		return nil, err
+	}
+	return samplers.NewStratifiedPoisson(f, rates)
+}
+
 func newStrataTakes(j *job.Job, s job.Sample) (samplers.Design, error) {
 	f, err := readFrame(j, []string{s.Strata})
 	if err != nil {
 		return nil, err
 	}
+	return newTakes(f, s.Takes)
+}
+
+// newTakes draws a number of each stratum of a frame.
+func newTakes(f *samplers.Frame, all []job.StratumTake) (samplers.Design, error) {
 	takes := make([]int64, f.Len())
-	for _, t := range s.Takes {
+	for _, t := range all {
 		u := f.UnitOf(t.Stratum)
 		if u < 0 {
 			return nil, fmt.Errorf("take: stratum %q is not in the frame", t.Stratum)
@@ -102,7 +151,7 @@ func readFrame(j *job.Job, columns []string) (*samplers.Frame, error) {
 	if err != nil {
 		return nil, frameError{message: strings.TrimPrefix(err.Error(), "frame: ")}
 	}
-	if d.Size > 0 && frame.Records() != d.Size {
+	if d.Size > 0 && frame.Records() != d.Size && d.Collected == nil {
 		return nil, frameError{message: fmt.Sprintf("its units have %d records together, and dataset.size is %d", frame.Records(), d.Size)}
 	}
 	return frame, nil

@@ -48,7 +48,7 @@ func TestImmutableOnlyWhereTheUnitStays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := public(j, &Draw{Design: design}).Columns[0].Immutable; got != c.want {
+		if got := public(j, &Draw{Design: design}, &Release{}).Columns[0].Immutable; got != c.want {
 			t.Errorf("%s%s: immutable %v, want %v", c.sample, c.collected, got, c.want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestKeptGroupsInASampleOfFixedSize(t *testing.T) {
 				t.Fatal(err)
 			}
 			req := sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"region"}`), Target: share,
-				Public: public(j, &Draw{Design: design, Relations: []privacy.Relation{privacy.ReplaceOne}})}
+				Public: public(j, &Draw{Design: design, Relations: []privacy.Relation{privacy.ReplaceOne}}, &Release{})}
 			for i := range req.Public.Columns {
 				req.Public.Columns[i].Immutable = req.Public.Columns[i].Immutable || broken && req.Public.Columns[i].Name == "region"
 			}

@@ -20,6 +20,8 @@ type interval struct {
 	Rows      int64   `json:"rows"`
 	Collected bool    `json:"collected"`
 	Strata    *strata `json:"strata,omitempty"`
+	// Replacement says that the variance is that of a draw with replacement.
+	Replacement bool `json:"replacement,omitempty"`
 }
 
 // strata are the estimates by stratum, in the order of the domain of a declared column.
@@ -48,12 +50,22 @@ func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
 	}
 	if json.Unmarshal(r.Mech.About().Params, &schema) != nil || schema.Properties["interval"] == nil {
 		return intervalError{r.Job.Mechanism + " gives no interval: its result does not say how far the drawn rows lie from the population",
-			"mean, sum, proportion, ratio, count, distinct, histogram, variance and sd give intervals; leave interval out for others"}
+			"mean, sum, proportion, ratio, count, distinct, histogram, variance, sd and quantiles give intervals; leave interval out for others"}
+	}
+	level, _ := r.Job.Interval.Float64()
+	if q.weights != nil {
+		v, err := surveyInterval(j, d, r)
+		if err != nil {
+			return err
+		}
+		v.Level = level
+		q.params, err = with(q.params, "interval", v)
+		return err
 	}
 	var table *samplers.Collected
-	if c := j.Dataset.Collected; c != nil {
+	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
 		var err error
-		if table, err = samplers.NewCollected(j.Dataset.Size, c.Population); err != nil {
+		if table, err = CollectedBy(j); err != nil {
 			return err
 		}
 	}
@@ -61,7 +73,6 @@ func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
 	if err != nil {
 		return intervalError{"there is no valid interval: " + err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified"}
 	}
-	level, _ := r.Job.Interval.Float64()
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Collected: table != nil}
 	v.Strata = q.strataOf(d, e)
 	q.params, err = with(q.params, "interval", v)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
@@ -182,10 +184,16 @@ func (p *Plan) KeepsAny() bool {
 	return false
 }
 
+// sameFacts reports whether two collections have the same public numbers, as far as the
+// ledger knows them.
+func sameFacts(a, b samplers.Facts) bool {
+	return a.SampleSize == b.SampleSize && a.Population == b.Population && a.MinWeight == b.MinWeight && a.MaxWeight == b.MaxWeight && slices.Equal(a.UnitColumns, b.UnitColumns)
+}
+
 // collection is the draw that made a table itself a sample. It was made once, for
 // all jobs on the table: the ledger knows what they spent on it (P4).
 func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Past) (*Draw, job.Problems, error) {
-	design, err := samplers.NewCollected(j.Dataset.Size, j.Dataset.Collected.Population)
+	design, err := CollectedBy(j)
 	if err != nil {
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
 	}
@@ -201,8 +209,9 @@ func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Pa
 	if err != nil {
 		return nil, nil, failure.OfLedger(ctx, err)
 	}
-	if before.With(nil) != outer.With(nil) {
-		return nil, job.Problems{j.Problem("dataset.collected.population", "or dataset.size is not what earlier jobs on this data set said", "one table is one sample of one population; another one is another dataset.id")}, nil
+	var described designText
+	if err := json.Unmarshal([]byte(d.Kept.Sample.Design), &described); err != nil || !reflect.DeepEqual(before.With(nil), outer.With(nil)) || !sameFacts(described.Facts, design.Facts()) {
+		return nil, job.Problems{j.Problem("dataset.collected", "is not what earlier jobs on this data set said, or dataset.size is not", "one table is one sample of one population; another one is another dataset.id")}, nil
 	}
 	return d, nil, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
-	"github.com/dprelease/dprelease/samplers"
 )
 
 // Mechanisms are the mechanisms that a job may name.
@@ -65,7 +64,7 @@ func faulty(ctx context.Context, j *job.Job, path string, err error) error {
 
 // Faulty places the failure of the release's plugin.
 func (r *Release) Faulty(ctx context.Context, j *job.Job, err error) error {
-	return faulty(ctx, j, r.path()+".mechanism", err)
+	return faulty(ctx, j, r.path(j)+".mechanism", err)
 }
 
 // makePlan asks the mechanism and holds it to its share under every relation
@@ -75,7 +74,7 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	if err != nil {
 		return err
 	}
-	r.Public, r.Params, r.Cells, r.Apart, r.groups = q.public, q.params, q.cells, q.apart, q.groups
+	r.Public, r.Params, r.Cells, r.Apart, r.groups, r.Weights = q.public, q.params, q.cells, q.apart, q.groups, q.weights
 	// A row that a filter lets through in one table and not in the other comes or goes.
 	r.fixed = q.apart && !Filtered(j, &r.Job) && q.cells.fixed(j, d)
 	for _, rel := range r.Public.SampleRelations {
@@ -120,6 +119,9 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 
 // settled holds the plan that was made to what the job declares.
 func (r *Release) settled(j *job.Job) error {
+	if r.Weights != nil {
+		r.Plan.Errors = surveyed(r.Plan.Errors)
+	}
 	if err := r.readable(j); err != nil {
 		return err
 	}
@@ -131,12 +133,12 @@ const mostPlans = 5
 
 // request is what the mechanism is asked.
 func (r *Release) request() sdk.PlanRequest {
-	return sdk.PlanRequest{Params: r.Params, Public: r.Public, Target: r.target}
+	return sdk.PlanRequest{Params: r.Params, Public: r.Public, Target: r.target, InRho: r.Job.Guarantee.Rho != nil}
 }
 
 // Request is what the mechanism is asked once it may read rows.
 func (r *Release) Request() sdk.ReleaseRequest {
-	return sdk.ReleaseRequest{Params: r.Params, Public: r.Public, Target: r.target, Plan: r.Plan}
+	return sdk.ReleaseRequest{Params: r.Params, Public: r.Public, Target: r.target, InRho: r.Job.Guarantee.Rho != nil, Plan: r.Plan}
 }
 
 // Event is what the release does to the sample: of all groups together, where the mechanism
@@ -167,6 +169,9 @@ func (r *Release) charge(relations []privacy.Relation) error {
 
 // readable refuses columns that a mechanism asks for and cannot have.
 func (r *Release) readable(j *job.Job) error {
+	if err := r.inUnits(j); err != nil {
+		return err
+	}
 	for _, name := range r.Plan.Columns {
 		if _, ok := r.Public.Column(name); ok {
 			continue
@@ -186,7 +191,12 @@ func (r *Release) readable(j *job.Job) error {
 
 // Output is what the release consists of: the columns of the mechanism, and its groups.
 func (r *Release) Output() []sdk.Field {
-	fields := r.Plan.Output
+	fields := slices.Clone(r.Plan.Output)
+	for i, f := range fields {
+		if len(r.unitsOf(f)) > 0 { // its lattice and range are in units of a bound
+			fields[i].Granularity, fields[i].Low, fields[i].High = 0, 0, 0
+		}
+	}
 	if r.Cells != nil {
 		fields = slices.DeleteFunc(slices.Clone(fields), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
 		fields = slices.Concat(r.Cells.Fields(), fields)
@@ -201,12 +211,15 @@ func (r *Release) Output() []sdk.Field {
 // withoutSampling asks what the error would be on the full table at the same
 // guarantee: the question that the report answers about sampling. A mechanism
 // that has no plan for the full table leaves it open.
-func (r *Release) withoutSampling(ctx context.Context, j *job.Job, relation privacy.Relation) []sdk.ExpectedError {
-	design, err := samplers.NewFull(j.Dataset.Size)
+func (r *Release) withoutSampling(ctx context.Context, j *job.Job, d *Draw, relation privacy.Relation) []sdk.ExpectedError {
+	design, err := newDesign(j, job.Table, nil)
 	if err != nil {
 		return nil
 	}
 	whole := &Release{Job: r.Job, Mech: r.Mech, Share: Point(r.Job.Guarantee)}
+	if j.Dataset.Collected != nil {
+		whole.Share = portion(d.OnTable(), r.Job.Guarantee, d.Target)
+	}
 	if err := whole.makePlan(ctx, j, &Draw{Design: design, Relations: []privacy.Relation{relation}}); err != nil {
 		return nil
 	}
@@ -219,18 +232,18 @@ func planProblems(j *job.Job, r *Release, err error) job.Problems {
 	var at paramErrors
 	var blank suppressError
 	if errors.As(err, &blank) {
-		return job.Problems{j.Problem(r.path()+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
+		return job.Problems{j.Problem(r.path(j)+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
 	}
 	var interval intervalError
 	if errors.As(err, &interval) {
-		return job.Problems{j.Problem(r.path()+".interval", interval.message, interval.hint)}
+		return job.Problems{j.Problem(r.path(j)+".interval", interval.message, interval.hint)}
 	}
 	if !errors.As(err, &at) {
-		return job.Problems{j.Problem(r.path()+".params", err.Error(), "")}
+		return job.Problems{j.Problem(r.path(j)+".params", err.Error(), "")}
 	}
 	var problems job.Problems
 	for _, e := range at {
-		problems = append(problems, j.Problem(r.path()+".params"+e.path, e.message, e.hint))
+		problems = append(problems, j.Problem(r.path(j)+".params"+e.path, e.message, e.hint))
 	}
 	return problems
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -55,17 +56,20 @@ type Release struct {
 	Public sdk.Public
 	Params json.RawMessage // as the mechanism is given them: with its groups
 	Cells  *Cells          // nil where the mechanism sees the rows as they are
+	scaled []string        // the columns that it reads over a bound that is found first
 	values []string        // of the group column whose values are selected, nil before the selection
 	Apart  bool            // the mechanism is run on each cell by itself
 	fixed  bool            // apart, and no neighbour moves a row from one cell to another
 	groups int64           // apart, in how many cells a unit may have rows
-	Share  privacy.Point
-	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
-	cost   float64       // the ε of the plan at the share's δ, at most the share's
-	solved float64       // in ρ: the ε at which the mechanism plans what is asked
-	Plan   sdk.Plan
-	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
-	Answer privacy.Answer      // of this release alone, on the population
+	// Weights are those of a survey, as the mechanism sees them; nil for none.
+	Weights *Weigher
+	Share   privacy.Point
+	target  privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
+	cost    float64       // the ε of the plan at the share's δ, at most the share's
+	solved  float64       // in ρ: the ε at which the mechanism plans what is asked
+	Plan    sdk.Plan
+	Full    []sdk.ExpectedError // what the full table would have had, where this is a sample
+	Answer  privacy.Answer      // of this release alone, on the population
 	// Relative is the noise over the size of the value, of a release that shares
 	// budget.spend: 0 where that is not public. Balanced says that its share was found by
 	// its error, and not by its weight alone.
@@ -73,7 +77,7 @@ type Release struct {
 	Balanced bool
 }
 
-func (r *Release) path() string { return job.Item("releases", r.index) }
+func (r *Release) path(j *job.Job) string { return j.ReleasePath(r.index) }
 
 // Make prices a job. It asks the mechanisms and the ledger, and never the table.
 func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
@@ -83,6 +87,9 @@ func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, er
 	}
 	p, err := made(ctx, j, set, past)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.distributable(); err != nil {
 		return nil, err
 	}
 	return p, p.withinLimit()
@@ -100,9 +107,12 @@ func priced(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, 
 // draft plans every draw of a job, and prices nothing.
 func draft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
 	outer, relation, problems := collected(j)
+	if len(problems) > 0 {
+		return nil, problems
+	}
 	p := &Plan{Job: j, outer: outer, inside: relation}
-	draws, more, broken := newDraws(ctx, j, set, past)
-	if problems = append(problems, more...); len(problems) > 0 {
+	draws, problems, broken := newDraws(ctx, j, set, past)
+	if len(problems) > 0 {
 		for _, d := range draws {
 			problems = append(problems, d.paramProblems(j)...)
 		}
@@ -151,14 +161,27 @@ func draft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, e
 // collected returns the event that made the table itself a sample (nil where it
 // is the population) and the relation that draws from the table must then use.
 func collected(j *job.Job) (privacy.Sampling, privacy.Relation, job.Problems) {
-	c := j.Dataset.Collected
-	if c == nil {
+	if j.Dataset.Collected == nil {
 		return nil, j.Dataset.Relation, nil
 	}
-	outer := privacy.WithoutReplacement{Take: j.Dataset.Size, Of: c.Population}
+	refuse := func(err error) (privacy.Sampling, privacy.Relation, job.Problems) {
+		var placed frameError
+		if errors.As(err, &placed) {
+			return nil, 0, job.Problems{sampleProblem(j, "", err)}
+		}
+		return nil, 0, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+	}
+	c, err := CollectedBy(j)
+	if err != nil {
+		return refuse(err)
+	}
+	outer := Sampling(c)
 	under, err := privacy.SampleRelations(outer, j.Dataset.Relation)
-	if err != nil || len(under) != 1 {
-		return nil, 0, job.Problems{j.Problem("dataset.collected", "this relation is not supported for a table that is itself a sample", "use relation: replace-one with a public size")}
+	if err == nil && len(under) != 1 {
+		err = errors.New("this relation is not supported for a table that is itself a sample")
+	}
+	if err != nil {
+		return refuse(err)
 	}
 	return outer, under[0], nil
 }
@@ -208,7 +231,7 @@ func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 	}
 	if s != nil {
 		for _, r := range c.Releases {
-			r.Full = r.withoutSampling(ctx, j, relation)
+			r.Full = r.withoutSampling(ctx, j, d, relation)
 		}
 		for _, k := range c.Keys {
 			k.Whole = k.whole(j, relation)
@@ -244,7 +267,7 @@ func (d *Draw) candidate(ctx context.Context, j *job.Job, sample privacy.Point) 
 		r.Share = portion(sample, r.Job.Guarantee, d.Target)
 		if err := r.makePlan(ctx, j, d); err != nil {
 			if isFault(err) {
-				broken = cmp.Or(broken, faulty(ctx, j, r.path()+".mechanism", err))
+				broken = cmp.Or(broken, faulty(ctx, j, r.path(j)+".mechanism", err))
 			} else {
 				problems = append(problems, planProblems(j, r, err)...)
 			}
@@ -351,6 +374,14 @@ func limitOf(g job.Guarantee) ledger.Limit {
 	return ledger.Limit{Epsilon: g.Epsilon, Delta: g.Delta}
 }
 
+// AllDraws are all draws, the one that made the table among them.
+func (p *Plan) AllDraws() []*Draw {
+	if p.Table == nil {
+		return p.Draws
+	}
+	return append([]*Draw{p.Table}, p.Draws...)
+}
+
 // Columns are the columns of the table that the job reads.
 func (p *Plan) Columns() []string {
 	var names []string
@@ -383,6 +414,9 @@ func (r *Release) Counts() []string {
 		}
 	}
 	names = append(names, r.Job.By...)
+	if r.Weights != nil {
+		names = append(names, r.Weights.Column.Name)
+	}
 	if f := r.Job.Having.Formula; f != nil {
 		names = append(names, f.Columns()...)
 	}
@@ -418,7 +452,7 @@ func (p *Plan) PublicColumns() []string {
 	if s := p.Job.Dataset.Slice; s != nil && p.Job.Dataset.Relation == privacy.ReplaceOne {
 		all = append(all, s.Column) // under add-remove a neighbour has a unit more, in a slice
 	}
-	for _, d := range p.Draws {
+	for _, d := range p.AllDraws() {
 		for _, c := range d.PublicColumns(p.Job) {
 			if !slices.Contains(all, c) {
 				all = append(all, c)

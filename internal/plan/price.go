@@ -46,15 +46,15 @@ func (p *Plan) price() error {
 				return failure.New(failure.ExitBug, "PLAN_UNSOUND", "%s: %v", r.name, err)
 			}
 		}
-		together, err := d.promise(d.Event, compose(shares), outer, inside, d.onTable())
+		together, err := d.promise(d.Event, compose(shares), outer, inside, d.OnTable())
 		if err != nil {
 			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
 		}
-		if d.Answer, err = p.cost(d.Event, together, inside, d.onTable(), Point(d.Target)); err != nil {
+		if d.Answer, err = p.cost(d.Event, together, inside, d.OnTable(), Point(d.Target)); err != nil {
 			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
 		}
 		// What the draw costs on the table is what the draws compose with.
-		onTable, err := charged(d.Event, together, inside, d.onTable())
+		onTable, err := charged(d.Event, together, inside, d.OnTable())
 		if err != nil {
 			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
 		}

@@ -63,7 +63,7 @@ func (p part) arrival() (float64, error) {
 // differ in what an arrival costs, or the rate is above ½, neither follows from the
 // other.
 func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, together float64) (float64, error) {
-	b, err := privacy.SampleBudgetAdditive(s, relation, kept(d.onTable()), together)
+	b, err := privacy.SampleBudgetAdditive(s, relation, kept(d.OnTable()), together)
 	if err != nil {
 		return 0, err
 	}
@@ -85,13 +85,13 @@ func kept(p privacy.Point) privacy.Point {
 	return privacy.Point{Epsilon: p.Epsilon * keptBack, Delta: p.Delta}
 }
 
-// onTable is the target of the draw on the table, own that of one of its parts.
-func (d *Draw) onTable() privacy.Point {
+// OnTable is the target of the draw on the table, own that of one of its parts.
+func (d *Draw) OnTable() privacy.Point {
 	return privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * keptBack}
 }
 
 func (d *Draw) own(p part) privacy.Point {
-	return portion(d.onTable(), p.guarantee, d.Target)
+	return portion(d.OnTable(), p.guarantee, d.Target)
 }
 
 // The search for a positive delta: as good as nine parts in a thousand, in at most
@@ -159,7 +159,7 @@ func (d *Draw) arrivals() (*privacy.Point, error) {
 // used is the largest share of a target that is charged: of the draw's, and of each
 // release's.
 func (d *Draw) used(relation privacy.Relation) (float64, error) {
-	most, err := usedOf(d.Event, relation, d.onTable())
+	most, err := usedOf(d.Event, relation, d.OnTable())
 	parts := d.parts()
 	if err != nil || len(parts) == 1 {
 		return most, err

@@ -18,18 +18,24 @@ type request struct {
 	cells  *Cells
 	apart  bool
 	groups int64 // apart, and a unit may have rows in so many groups; 0 stands for 1
+
+	weights *Weigher // of a survey, nil for none
 }
 
 // Filtered reports whether rows of the sample may not count in a release: they reach the
 // mechanism as missing (P24).
 func Filtered(j *job.Job, r *job.Release) bool {
-	return r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil
+	w := j.Dataset.WeightsOf(r)
+	return r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
 }
 
 // newRequest settles how a mechanism sees the rows of a release.
 func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
 	about := r.Mech.About()
-	out := request{params: r.Job.Params, public: public(j, d)}
+	out := request{params: r.Job.Params, public: public(j, d, r)}
+	if err := out.weigh(j, d, r); err != nil {
+		return out, err
+	}
 	if j.Dataset.Cap != nil {
 		if !about.Capped {
 			return out, fmt.Errorf("%s says nothing of units with several rows, so that dataset.cap does not protect them: use dataset.fold", r.Job.Mechanism)

@@ -67,7 +67,7 @@ func (d *Draw) planRho(ctx context.Context, j *job.Job, relation privacy.Relatio
 	}
 	if Sampling(d.Design) != nil {
 		for _, r := range c.Releases {
-			r.Full = r.withoutSampling(ctx, j, relation)
+			r.Full = r.withoutSampling(ctx, j, d, relation)
 		}
 		c = c.raiseRho(ctx, j, relation)
 	}

@@ -12,7 +12,11 @@ import (
 // Span is how far apart two tables of so many rows can have a linear value, 0 where the
 // value is not linear or the number is 0. Weights add up to the number of rows of the
 // table, but for equal ones, which are left out of the sum.
-func Span(rows int64, d samplers.Design, l *sdk.Linear) float64 {
+func Span(j *job.Job, d samplers.Design, l *sdk.Linear) float64 {
+	return span(population(j, d), d, l)
+}
+
+func span(rows int64, d samplers.Design, l *sdk.Linear) float64 {
 	if l == nil {
 		return 0
 	}
@@ -40,10 +44,10 @@ func (r *Release) Size(j *job.Job, d *Draw, e sdk.ExpectedError) (size float64, 
 	if e.Linear == nil {
 		return 0, false
 	}
-	public := max(j.Dataset.Size, j.Dataset.AtLeast)
+	public := max(population(j, d.Design), j.Dataset.AtLeast)
 	rows, sums := max(public, 1), r.sums(e.Linear)
-	size = Span(rows, d.Design, e.Linear)
-	mean, _ := assumed(j, sums)
+	size = span(rows, d.Design, e.Linear)
+	mean, _, _ := assumed(j, sums)
 	if mean != 0 {
 		size = summed(rows, d.Design, e.Linear) * math.Abs(mean)
 	}
@@ -60,13 +64,17 @@ func (r *Release) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
 		return nil
 	}
 	mean, sd := l.High, 0.0
+	var strata map[string]float64
 	if sums := r.sums(l); sums != "" {
-		if mean, sd = assumed(j, sums); sd == 0 {
+		if mean, sd, strata = assumed(j, sums); sd == 0 {
 			return nil
 		}
 	}
 	p := 1 / float64(r.cells())
-	return &samplers.Moments{Mean: p * mean, SD: math.Sqrt(p*(sd*sd+mean*mean) - p*p*mean*mean), KnownMean: true}
+	if p < 1 {
+		strata = nil // a group holds a part of each stratum
+	}
+	return &samplers.Moments{Strata: strata, Mean: p * mean, SD: math.Sqrt(p*(sd*sd+mean*mean) - p*p*mean*mean), KnownMean: true}
 }
 
 // sums is the column whose values a linear value adds up, "" where it counts.
@@ -89,7 +97,7 @@ func (r *Release) sums(l *sdk.Linear) string {
 
 // assumed are the mean and the standard deviation that the job assumes of a column, 0 where
 // it assumes none.
-func assumed(j *job.Job, column string) (mean, sd float64) {
+func assumed(j *job.Job, column string) (mean, sd float64, strata map[string]float64) {
 	for _, c := range j.Dataset.Columns {
 		if c.Name == column && c.Assume != nil {
 			if c.Assume.Mean != nil {
@@ -98,9 +106,10 @@ func assumed(j *job.Job, column string) (mean, sd float64) {
 			if c.Assume.SD != nil {
 				sd, _ = c.Assume.SD.Float64()
 			}
+			strata = c.Assume.Strata()
 		}
 	}
-	return mean, sd
+	return mean, sd, strata
 }
 
 // cells is the number of rows of the result.

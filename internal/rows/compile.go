@@ -155,10 +155,11 @@ func finite(x []float64) bool {
 	return sum-sum == 0
 }
 
-// toNaN makes NaN of infinities: x - x is 0 for a finite x and NaN for all others.
+// toNaN makes NaN of infinities: v - v is 0 for a finite v and NaN for all others. A zero keeps its sign: whether a block
+// gets here depends on its other rows.
 func toNaN(x []float64) {
 	for i, v := range x {
-		x[i] = v + (v - v)
+		x[i] = v - (v - v)
 	}
 }
 

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -155,5 +156,21 @@ func TestCells(t *testing.T) {
 	got := []int32{5, 5}
 	if (&Cells{Other: -1}).Code(got, nil, []byte{0b10}); !slices.Equal(got, []int32{-1, 0}) {
 		t.Errorf("without columns: %v", got)
+	}
+}
+
+// A zero keeps its sign, whether or not another row of the block is missing.
+func TestZeroKeepsItsSign(t *testing.T) {
+	f := must(t, "x * y", declared)
+	p, err := NewProgram(Spec{Columns: declared, Derived: []Derived{{Name: "out", Formula: f}}, Outputs: []string{"out"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []float64{1, nan, math.Inf(1)} {
+		x, y := []float64{0, other}, []float64{-1, 2}
+		got := p.Evaluator().Eval([]table.Values{{Kind: table.Float, Float64: x}, {Kind: table.Float, Float64: y}}, 2)
+		if out := got.Columns[0].Float64[0]; out != 0 || !math.Signbit(out) {
+			t.Errorf("0 * -1 is %v beside a row of %v", out, other)
+		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -114,12 +116,18 @@ type world struct {
 	sample    string // of the draw "s"
 	release   string
 	relation  string
-	groups    string // of the column g, "" for its two values
-	afterward bool   // breaks P24: only units with a row that passes are drawn
-	lean      bool   // breaks P22: the sensitivities are those of rows
+	groups    string  // of the column g, "" for its two values
+	places    []int   // the stratum or cluster of each unit, nil where the design has none
+	takes     [][]int // the samples of a design with a frame, each as likely as the others
+	afterward bool    // breaks P24: only units with a row that passes are drawn
+	byRow     bool    // breaks P23: a unit is drawn where any of its rows is
+	lean      bool    // breaks P22: the sensitivities are those of rows
 	file      string
+	framed    []int // what the frame says of the places, where it is wrong
+	failed    error // why the run failed, where it is to fail or the frame is wrong
 	// drawn are the units that are drawn, whatever the design says; nil lets it choose.
 	drawn []int
+	fails bool                  // the run is to fail
 	plans map[string]*plan.Plan // by the job and the number of units
 	calls []call
 }
@@ -137,7 +145,14 @@ func (w *world) job(units int) *job.Job {
 	if w.relation == "replace-one" {
 		size = fmt.Sprintf("\n  size: %d", units)
 	} else if strings.Contains(w.sample, "srswor") {
-		size = "\n  at_least: 2"
+		size = fmt.Sprintf("\n  at_least: %d", w.take()+1)
+	}
+	strata := ""
+	if w.places != nil {
+		strata = "\n    s: {domain: [a, b]}"
+	}
+	if w.takes != nil {
+		size += fmt.Sprintf("\n  frame: {path: %q, records: n}", w.frame())
 	}
 	text := fmt.Sprintf(`version: 1
 job: tiny
@@ -149,13 +164,13 @@ dataset:
 %s
   columns:
     x: {lower: -1, upper: 2, missing: drop}
-    g: {%s}
+    g: {%s}%s
 budget: {limit: {epsilon: 100, delta: "0.1"}}
 samples: {s: %s}
 releases:
   - {name: r, %s}
 output: {dir: out}
-`, w.file, w.relation, size, w.dataset, cmp.Or(w.groups, "domain: [a, b]"), w.sample, w.release)
+`, w.file, w.relation, size, w.dataset, cmp.Or(w.groups, "domain: [a, b]"), strata, w.sample, w.release)
 	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
 	if err != nil {
 		w.t.Fatal(err)
@@ -163,16 +178,51 @@ output: {dir: out}
 	return j
 }
 
+// frame is the public list of the places, and of how many units lie in each.
+func (w *world) frame() string {
+	text, counts := "s,n\n", map[int]int{}
+	places := w.framed
+	if places == nil {
+		places = w.places
+	}
+	for _, p := range places {
+		counts[p]++
+	}
+	for _, p := range slices.Sorted(maps.Keys(counts)) {
+		text += fmt.Sprintf("%c,%d\n", 'a'+p, counts[p])
+	}
+	path := filepath.Join(filepath.Dir(w.file), "frame.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// place is the stratum or cluster of a unit.
+func (w *world) place(unit int) int {
+	if w.places == nil {
+		return 0
+	}
+	return w.places[unit]
+}
+
+// take is the size of a simple random sample.
+func (w *world) take() int {
+	var n int
+	fmt.Sscanf(w.sample, "{method: srswor, size: %d}", &n)
+	return n
+}
+
 // plan is the plan for a table of so many units.
 func (w *world) plan(units int) *plan.Plan {
 	if w.relation == "add-remove" {
 		units = 0 // nobody knows it
 	}
-	key := fmt.Sprint(w.dataset, w.sample, w.release, w.relation, w.lean, units)
+	key := fmt.Sprint(w.dataset, w.sample, w.release, w.relation, w.lean, w.places, units)
 	if p := w.plans[key]; p != nil {
 		return p
 	}
-	p, err := plan.Make(w.t.Context(), w.job(units), shelf{&w.calls}, nil)
+	p, err := plan.Make(w.t.Context(), w.job(units), shelf{&w.calls}, noPast{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -195,12 +245,15 @@ func (w *world) plan(units int) *plan.Plan {
 func (w *world) law(units [][]row) law {
 	t, ctx := w.t, w.t.Context()
 	var file strings.Builder
-	file.WriteString("u,x,g\n")
-	n, rows := 0, 0
+	file.WriteString("u,x,g,s\n")
+	n := 0
 	for i, u := range units {
-		for _, r := range u {
-			fmt.Fprintf(&file, "u%d,%d,%c\n", i, r.x, 'a'+r.g)
-			rows++
+		for k, r := range u {
+			place := w.place(i)
+			if len(u) == 3 && k == 0 { // a unit lies where most of its rows do
+				place = 1 - place
+			}
+			fmt.Fprintf(&file, "u%d,%d,%c,%c\n", i, r.x, 'a'+r.g, 'a'+place)
 		}
 		if len(u) > 0 {
 			n++
@@ -220,12 +273,17 @@ func (w *world) law(units [][]row) law {
 	ids := map[string]int64{}
 	mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
 		*calls = nil
-		known := &mechanism{idle: []process{}}
+		known := &mechanism{idle: []Process{}}
 		r := New(p, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
 		name := p.Draws[0].Releases[0].Job.Mechanism
 		known.idle = append(known.idle, within{mechanisms[name], calls})
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }
 		r.begins = func(d samplers.Design, n int64) (samplers.Selector, error) {
+			if _, ok := d.(*samplers.Gathered); ok && d.Event(nil) == nil { // it takes the whole table, and has no choice
+				return samplers.Begin(d, n)
+			} else if ok {
+				return &halver{facts: d.Facts(), choose: choose}, nil
+			}
 			return &chooser{design: d, n: n, choose: choose, w: w, units: units}, nil
 		}
 		src := insecurenoise.NewScript(choose)
@@ -237,7 +295,11 @@ func (w *world) law(units [][]row) law {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := r.draw(ctx, d, other); err != nil {
+			err = r.draw(ctx, d, other)
+			if w.fails || err != nil {
+				w.failed = err
+			}
+			if err != nil && !w.fails && w.framed == nil {
 				t.Fatal(err)
 			}
 		}
@@ -276,53 +338,72 @@ type chooser struct {
 	units  [][]row
 }
 
-func (c *chooser) NextUnits([]int32) (samplers.Selection, error) { panic("no frame") }
-func (c *chooser) Done() error                                   { return nil }
+func (c *chooser) Done() error { return nil }
+
+// NextUnits is for the designs with a frame.
+func (c *chooser) NextUnits(places []int32) (samplers.Selection, error) {
+	sel, err := c.Next(len(places))
+	if f := c.design.Facts(); !f.EqualWeights {
+		for _, i := range sel.Rows {
+			sel.Weights = append(sel.Weights, c.design.(interface{ Weight(int32) float64 }).Weight(places[i]))
+		}
+	}
+	return sel, err
+}
 
 func (c *chooser) Next(n int) (samplers.Selection, error) {
-	f := c.design.Facts()
-	sel := samplers.Selection{}
-	if c.w.drawn != nil {
-		for _, i := range c.w.drawn {
+	sel, w := samplers.Selection{}, c.w
+	take := func(units []int) (samplers.Selection, error) {
+		for _, i := range units {
 			sel.Rows = append(sel.Rows, uint32(i))
 		}
 		return sel, nil
 	}
-	switch c.design.Kind() {
-	case "full":
+	kind := c.design.Kind()
+	switch {
+	case w.drawn != nil:
+		return take(w.drawn)
+	case kind == "full":
 		return samplers.Selection{All: true}, nil
-	case "poisson": // of rate ½
+	case w.takes != nil:
+		return take(w.takes[c.choose(uint64(len(w.takes)))])
+	case kind == "poisson" || kind == "stratified":
 		for i := range n {
-			if c.choose(2) == 1 {
+			hit := false
+			for k := 0; k == 0 || w.byRow && k < len(c.units[i]); k++ {
+				hit = c.choose(w.odds(w.place(i))) == 0 || hit
+			}
+			if hit {
 				sel.Rows = append(sel.Rows, uint32(i))
 			}
 		}
-	default:
-		left := f.SampleSize
-		if left == 0 {
-			left = 1
-		}
-		among := n
-		if c.w.afterward { // the population of the draw is that of the units that pass
-			among = 0
-			for _, u := range c.units {
-				if slices.ContainsFunc(u, func(r row) bool { return r.g == 0 }) {
-					among++
-				}
+		return sel, nil
+	}
+	left, among := c.design.Facts().SampleSize, n
+	passes := func(u []row) bool { return slices.ContainsFunc(u, func(r row) bool { return r.g == 0 }) }
+	if w.afterward { // the population of the draw is that of the units that pass
+		among = 0
+		for _, u := range c.units {
+			if passes(u) {
+				among++
 			}
-			left = min(left, int64(among))
 		}
-		seen := 0
-		for i := range n {
-			if c.w.afterward && !slices.ContainsFunc(c.units[i], func(r row) bool { return r.g == 0 }) {
-				continue
-			}
-			if k := c.choose(uint64(among - seen)); int64(k) < left {
-				sel.Rows = append(sel.Rows, uint32(i))
-				left--
-			}
-			seen++
+		left = min(left, int64(among))
+	}
+	seen := 0
+	for i := range n {
+		if w.afterward && !passes(c.units[i]) {
+			continue
 		}
+		if k := c.choose(uint64(among - seen)); int64(k) < left {
+			sel.Rows = append(sel.Rows, uint32(i))
+			left--
+		}
+		seen++
 	}
 	return sel, nil
 }
+
+// odds says that a Poisson sample takes one in so many units: two, and four in the second
+// stratum.
+func (w *world) odds(place int) uint64 { return uint64(2 + 2*place) }

@@ -44,12 +44,12 @@ type mechanism struct {
 	witness  *host.Plugin   // of a plugin: what is asked everything once more, elsewhere
 
 	mu   sync.Mutex
-	idle []process
+	idle []Process
 	made map[string]answered // the plans of a plugin, by what it was asked
 }
 
-// process is one process of a mechanism, which serves one call at a time.
-type process interface {
+// Process is one process of a mechanism, which serves one call at a time.
+type Process interface {
 	Plan(ctx context.Context, r sdk.PlanRequest) (sdk.Plan, error)
 	Release(ctx context.Context, r sdk.ReleaseRequest, feed func(context.Context, host.RowWriter) error, d host.Drawer) (sdk.Result, privacy.Event, error)
 	Close()
@@ -207,7 +207,7 @@ func (m *Mechanisms) Close() {
 	wg.Wait()
 }
 
-func (k *mechanism) take(ctx context.Context) (process, error) {
+func (k *mechanism) take(ctx context.Context) (Process, error) {
 	k.mu.Lock()
 	if n := len(k.idle); n > 0 {
 		p := k.idle[n-1]
@@ -219,7 +219,7 @@ func (k *mechanism) take(ctx context.Context) (process, error) {
 	return host.Start(ctx, k.command, k.limits)
 }
 
-func (k *mechanism) put(p process) {
+func (k *mechanism) put(p Process) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.idle = append(k.idle, p)

@@ -28,6 +28,7 @@ type Programs struct {
 type Options struct {
 	Observe     func(Event) // told what happens, one call at a time
 	Diagnostics bool        // gather the private facts of the run
+	Engine      Engine      // of a job that names one, else nil
 }
 
 // Event is one step of a run, for progress bars and schedulers. It holds public

@@ -42,6 +42,7 @@ type Preparer struct {
 	Column       job.Column
 	Lower, Upper float64
 	impute       float64
+	unit         float64 // the bound by which the numbers are divided, 0 where they are not
 	texts        map[string]int32
 	numbers      map[int64]int32 // made of the domain when the kind of the column's values is known
 	missingCode  int32
@@ -65,6 +66,9 @@ const (
 // NewPreparer makes the preparer of a declared column.
 func NewPreparer(c job.Column) *Preparer {
 	p := &Preparer{Column: c}
+	if c.Type == job.Number && c.Lower == nil { // only folds and expressions read it
+		return p
+	}
 	if c.Type == job.Number {
 		// Inward, so that no value beyond the exact bound passes.
 		p.Lower, p.Upper = job.Up(c.Lower), job.Down(c.Upper)
@@ -111,10 +115,23 @@ func (p *Preparer) number(v table.Values, rows int) error {
 	}
 	nans := p.clip(floats, v.Valid)
 	p.out = prepared{floats: floats}
-	if !nans && v.Valid == nil {
-		return nil
+	if nans || v.Valid != nil {
+		err = p.missing(floats, v.Valid)
 	}
-	return p.missing(floats, v.Valid)
+	if p.unit > 0 {
+		p.out.floats = p.floats(rows) // of its own: nothing is divided twice
+		for i, x := range floats {
+			p.out.floats[i] = x / p.unit // at most the bound, so at most 1
+		}
+	}
+	return err
+}
+
+// over has the numbers clipped to a bound that was found, and divided by it.
+func (p *Preparer) over(bound float64) {
+	p.unit = bound
+	p.Lower, p.Upper = math.Max(p.Lower, -bound), math.Min(p.Upper, bound)
+	p.impute = math.Min(math.Max(p.impute, p.Lower), p.Upper)
 }
 
 // clip moves every value into the bounds, ±Inf included, and reports whether it

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -127,11 +129,20 @@ func (r *reading) prepare(preparers []*Preparer, n int) ([]sdk.Values, error) {
 			ready[i] = sdk.Values{Codes: r.values[i].Codes} // its rules are applied
 			continue
 		}
-		v, err := p.Prepare(r.values[i], n)
+		v := r.values[i]
+		if v.Float64 != nil && r.twice(i) {
+			v.Float64 = slices.Clone(v.Float64) // bounds are applied in place
+		}
+		done, err := p.Prepare(v, n)
 		if err != nil {
 			return nil, err
 		}
-		ready[i] = sdk.Values{Float64: v.floats, Codes: v.Codes, Valid: v.valid}
+		ready[i] = sdk.Values{Float64: done.floats, Codes: done.Codes, Valid: done.valid}
 	}
 	return ready, nil
+}
+
+// twice reports whether a column is wanted with several bounds: as a number and as a weight.
+func (r *reading) twice(i int) bool {
+	return slices.ContainsFunc(r.wants[i+1:], func(c job.Column) bool { return c.Name == r.wants[i].Name })
 }

@@ -31,22 +31,26 @@ type Runner struct {
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	units     *unitRows                     // where a unit has several rows, else nil
 	begins    func(samplers.Design, int64) (samplers.Selector, error)
+	part      *part // of the table, on a machine that adds up for another one; else nil
+	sums      *sums // what such machines have added up, else nil
+
+	found map[string]float64 // the bounds that searches found, by column
 
 	mu      sync.Mutex
 	Results map[string]sdk.Result
 }
 
 // keep takes note of a result, without the columns that the draw withholds.
-func (r *Runner) keep(d *plan.Draw, name string, result sdk.Result) {
-	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return d.Withheld(r.Plan.Job, c.Name) })
+func (r *Runner) keep(d *plan.Draw, rel *plan.Release, result sdk.Result) {
+	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return d.Withheld(r.Plan.Job, rel, c.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Results[name] = result
+	r.Results[rel.Job.Name] = result
 }
 
 // New begins to carry out a plan.
 func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, found: map[string]float64{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -61,6 +65,14 @@ func (r *Runner) Draws(ctx context.Context) error {
 	if err != nil {
 		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 	}
+	if r.options.Engine != nil {
+		return r.distribute(ctx, src)
+	}
+	return r.drawAll(ctx, src)
+}
+
+// drawAll draws all samples of the rows that this machine has.
+func (r *Runner) drawAll(ctx context.Context, src *noise.Source) error {
 	defer func() { r.units.close() }()
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
@@ -91,18 +103,35 @@ func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) erro
 	releases = slices.DeleteFunc(slices.Clone(releases), func(rel *plan.Release) bool {
 		empty := rel.Cells != nil && rel.Cells.Len() == 0
 		if empty { // no value was selected: there is nothing to ask the mechanism
-			r.keep(d, rel.Job.Name, nothing(rel))
+			r.keep(d, rel, nothing(rel))
 		}
 		return empty
 	})
-	batches := r.batches(releases)
+	// Bounds are found before anything reads a column over them.
+	var searches []*plan.Release
+	for _, rel := range releases {
+		if rel.Job.Bounds != "" {
+			searches = append(searches, rel)
+		}
+	}
+	batches := append(r.batches(searches), r.batches(slices.DeleteFunc(releases, func(rel *plan.Release) bool { return rel.Job.Bounds != "" }))...)
 	scans := len(batches)
 	for i, batch := range batches {
 		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, i, scans)); err != nil {
 			return err
 		}
+		r.bound(batch)
 	}
 	return picks.selector.Done()
+}
+
+// bound takes note of the bounds that searches found.
+func (r *Runner) bound(batch []*plan.Release) {
+	for _, rel := range batch {
+		if rel.Job.Bounds != "" {
+			r.found[rel.Job.Bounds] = r.Results[rel.Job.Name].Columns[0].Float64[0]
+		}
+	}
 }
 
 // begin begins to draw a sample.
@@ -115,7 +144,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
 	if err != nil {
 		return nil, err
 	}
-	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds() || len(d.Keys) > 0)
+	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.Release) bool { return rel.Job.Bounds != "" }))
 	picks.recorder = r.Recorders[d.Name]
 	if err := picks.takeAll(d.Design, r.population()); err != nil || !r.units.caps() {
 		return picks, err
@@ -138,7 +167,7 @@ const lastWords = 2 * time.Second
 func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups,
+	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups, found: r.found,
 		folded: r.units.folds(), present: r.units.folds() && batch[0].Job.Where.Said(), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
@@ -161,7 +190,8 @@ func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, 
 					return cmp.Or(scanErr, context.Cause(ctx))
 				})
 			})
-			if err != nil {
+			// One that only lost the rows, because another takes no more, ends nobody.
+			if fed := new(sinkError); err != nil && !errors.As(err, &fed) {
 				cancel(err)
 			}
 			done <- err
@@ -212,29 +242,33 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 
 // release runs one mechanism and holds it to its plan.
 func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
-	mech, err := r.set.known[rel.Job.Mechanism]()
-	if err != nil {
-		return err
-	}
 	var result sdk.Result
+	var err error
 	switch {
 	case rel.Apart:
-		result, err = r.apart(ctx, mech, rel, src, feed)
+		result, err = r.apart(ctx, rel, src, feed)
 	default:
-		if result, err = r.once(ctx, mech, rel, src, feed); rel.Cells != nil {
+		if result, err = r.once(ctx, rel, src, feed); rel.Cells != nil && r.part == nil {
 			result = rel.Cells.Result(result)
 		}
 	}
-	if err != nil {
+	if err != nil || r.part != nil {
 		return err
 	}
-	r.keep(d, rel.Job.Name, rel.Blanked(result))
+	r.keep(d, rel, rel.Blanked(rel.InUnits(result, r.found)))
 	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
 	return nil
 }
 
 // once runs a mechanism once.
-func (r *Runner) once(ctx context.Context, mech *mechanism, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+func (r *Runner) once(ctx context.Context, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+	if r.part != nil {
+		return sdk.Result{}, r.part.add(ctx, rel, feed)
+	}
+	mech, err := r.set.known[rel.Job.Mechanism]()
+	if err != nil {
+		return sdk.Result{}, err
+	}
 	p, err := mech.take(ctx)
 	if err != nil {
 		return sdk.Result{}, err
@@ -242,9 +276,12 @@ func (r *Runner) once(ctx context.Context, mech *mechanism, rel *plan.Release, s
 	defer mech.put(p)
 	var result sdk.Result
 	var happened privacy.Event
-	if reader, ok := p.(*host.Plugin); ok && mech.witness != nil && mech.about.Linear {
+	switch reader, ok := p.(*host.Plugin); {
+	case r.sums != nil && ok:
+		result, happened, err = reader.Finish(ctx, rel.Request(), r.sums.next(rel.Job.Name), host.NewDrawer(src))
+	case ok && mech.witness != nil && mech.about.Linear:
 		result, happened, err = reader.ReleaseApart(ctx, mech.witness, rel.Request(), feed, host.NewDrawer(src))
-	} else {
+	default:
 		result, happened, err = p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
 	}
 	if err != nil {
@@ -261,7 +298,7 @@ func (r *Runner) once(ctx context.Context, mech *mechanism, rel *plan.Release, s
 
 // apart keeps the rows of the sample by cell, and then runs the mechanism on each cell
 // (P11). Cells without rows are released like the others.
-func (r *Runner) apart(ctx context.Context, mech *mechanism, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+func (r *Runner) apart(ctx context.Context, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	rows := newSpool(rel.Cells.Len(), len(rel.Plan.Columns))
 	if err := feed(ctx, rows); err != nil {
 		return sdk.Result{}, err
@@ -269,10 +306,13 @@ func (r *Runner) apart(ctx context.Context, mech *mechanism, rel *plan.Release, 
 	parts := make([]sdk.Result, rel.Cells.Len())
 	for i := range parts {
 		var err error
-		parts[i], err = r.once(ctx, mech, rel, src.Child(), func(_ context.Context, w host.RowWriter) error { return rows.feed(i, w) })
+		parts[i], err = r.once(ctx, rel, src.Child(), func(_ context.Context, w host.RowWriter) error { return rows.feed(i, w) })
 		if err != nil {
 			return sdk.Result{}, err
 		}
+	}
+	if r.part != nil {
+		return sdk.Result{}, nil
 	}
 	return rel.Cells.Apart(parts), nil
 }

@@ -39,7 +39,7 @@ func newPicker(s samplers.Selector, units []int32, keep bool) *picker {
 // takeAll walks the table at once for a design that takes all of it, so that no
 // block has to be asked about.
 func (p *picker) takeAll(d samplers.Design, rows int64) error {
-	if kind := d.Kind(); kind != "full" && kind != "collected" || p.recorder != nil {
+	if !samplers.Whole(d) || p.recorder != nil {
 		return nil
 	}
 	for left := rows; left > 0; {
@@ -188,6 +188,7 @@ type sample struct {
 	picker     *picker
 	progress   func(rows int64)
 	done       func(rows int64, columns []*Preparer) // told what the scan saw
+	found      map[string]float64                    // the bounds of columns that searches found
 }
 
 // want adds a column to the scan and returns where it stands.
@@ -196,10 +197,10 @@ func (s *sample) want(column string) int {
 	return s.wantAs(c)
 }
 
-// wantAs adds a column that is read with a domain of its own.
+// wantAs adds a column that is read with a domain or bounds of its own.
 func (s *sample) wantAs(c job.Column) int {
 	at := slices.IndexFunc(s.columns, func(o job.Column) bool {
-		return o.Name == c.Name && len(o.Domain) == len(c.Domain) && (len(c.Domain) == 0 || &o.Domain[0] == &c.Domain[0])
+		return o.Name == c.Name && o.Lower == c.Lower && o.Upper == c.Upper && len(o.Domain) == len(c.Domain) && (len(c.Domain) == 0 || &o.Domain[0] == &c.Domain[0])
 	})
 	if at < 0 {
 		at = len(s.columns)
@@ -258,6 +259,11 @@ func (s *sample) run(ctx context.Context, sinks []sink, wait func() error) error
 		present = appended(&columns, presence)
 	}
 	preparers := in.preparers(s.present)
+	for i, c := range s.columns {
+		if b, ok := s.found[c.Name]; ok && c.Bounds != nil {
+			preparers[i].over(b)
+		}
+	}
 	count := int64(0)
 	visit := func(b table.Batch) error {
 		if err := wait(); err != nil {

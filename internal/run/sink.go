@@ -19,6 +19,9 @@ type sink struct {
 	cap   *units.Kept
 	cells *celled
 	to    host.RowWriter
+
+	weigher  *plan.Weigher // nil where the rows have no weights of their own
+	weightAt int           // of the prepared columns
 }
 
 // cellsAt stands among the columns of a sink for its column of cells.
@@ -73,6 +76,9 @@ func newSink(s *sample, rel *plan.Release, capped *units.Kept) sink {
 	if rel.Cells != nil {
 		out.cells = newCelled(rel.Cells, s)
 	}
+	if out.weigher = rel.Weights; rel.Weights != nil {
+		out.weightAt = s.wantAs(rel.Weights.Column)
+	}
 	if rel.Job.Where.Said() && !s.folded { // else it was applied before the fold (P24)
 		out.masks = append(out.masks, s.condition(rel.Job.Where))
 	}
@@ -84,7 +90,7 @@ func newSink(s *sample, rel *plan.Release, capped *units.Kept) sink {
 
 // write hands one block of prepared columns to the mechanism.
 func (s *sink) write(b block) error {
-	mask := s.mask(b)
+	mask, weights := s.mask(b), s.weights(b)
 	some := make([]sdk.Values, len(s.wants))
 	for i, k := range s.wants {
 		switch {
@@ -97,9 +103,23 @@ func (s *sink) write(b block) error {
 		}
 	}
 	if apart, ok := s.to.(*spool); ok {
-		return apart.add(s.cells.of(b.rows, b.ready, mask), some, b.weights)
+		return apart.add(s.cells.of(b.rows, b.ready, mask), some, weights)
 	}
-	return s.to.Write(sdk.Batch{Rows: b.rows, Columns: some, Weights: b.weights})
+	return s.to.Write(sdk.Batch{Rows: b.rows, Columns: some, Weights: weights})
+}
+
+// weights are those of the draw, times those of a survey where the release has them.
+func (s *sink) weights(b block) []float64 {
+	if s.weigher == nil {
+		return b.weights
+	}
+	out := make([]float64, b.rows)
+	for i, w := range b.ready[s.weightAt].Float64 {
+		if out[i] = s.weigher.Of(w); b.weights != nil && !s.weigher.Alone {
+			out[i] *= b.weights[i]
+		}
+	}
+	return out
 }
 
 // mask is a bitmap of the rows that count, nil for all.
@@ -119,6 +139,9 @@ func (s *sink) mask(b block) []byte {
 	}
 	if b.present != nil {
 		and(b.present)
+	}
+	if s.weigher != nil && b.ready[s.weightAt].Valid != nil { // a row without a weight counts nothing
+		and(b.ready[s.weightAt].Valid)
 	}
 	if s.cap != nil {
 		kept := make([]byte, (b.rows+7)/8)

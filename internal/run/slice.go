@@ -42,18 +42,24 @@ func (s *rowSet) before(row int64) int64 {
 	return s.rank[row>>6] + int64(bits.OnesCount64(s.words[row>>6]&(1<<(row&63)-1)))
 }
 
-// sliced is the part of a table that a job means (P26). To draws and mechanisms it is the
+// someRows are rows of a table: has says which, before how many of them come before a row.
+type someRows interface {
+	has(row int64) bool
+	before(row int64) int64
+}
+
+// sliced is a part of a table: the slice that a job means (P26), or the rows of one machine. To draws and mechanisms it is the
 // table: its rows are counted from 0.
 type sliced struct {
-	whole *table.Table
-	set   *rowSet
+	whole rowSource
+	set   someRows
 	rows  int64
 }
 
 // newSlice finds the rows of a slice. Its column is public, so it may be read before the
 // debit.
 func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *job.Slice) (*sliced, error) {
-	out := &sliced{whole: t, set: newRowSet(t.Rows())}
+	set := newRowSet(t.Rows())
 	p := NewPreparer(job.Column{Name: s.Column, Type: job.Category, Domain: []string{s.Is}, Missing: job.Handling{Rule: job.Drop}, Outside: job.Handling{Rule: job.Drop}})
 	err := t.Scan(ctx, table.ScanOptions{Columns: []string{s.Column}, Content: content}, func(b table.Batch) error {
 		values, err := p.Prepare(b.Columns[0], b.Rows)
@@ -62,13 +68,12 @@ func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *jo
 		}
 		for row, code := range values.Codes {
 			if code == 0 {
-				out.set.add(b.Block.First + int64(row))
+				set.add(b.Block.First + int64(row))
 			}
 		}
 		return nil
 	})
-	out.rows = out.set.count()
-	return out, err
+	return &sliced{whole: t, set: set, rows: set.count()}, err
 }
 
 // Rows is the number of rows of the slice.

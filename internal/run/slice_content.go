@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"math"
 	"slices"
 
 	"github.com/zeebo/xxh3"
@@ -30,6 +29,9 @@ func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, columns [
 		Columns []column
 	}
 	columns = slices.Sorted(slices.Values(columns))
+	if o.Table.Unordered() {
+		return o.sliceSum(ctx, key, columns)
+	}
 	about.Rows = o.Rows()
 	for _, name := range columns {
 		all := o.Table.Columns()
@@ -64,6 +66,24 @@ func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, columns [
 	return table.Fingerprint(mac.Sum(nil)), nil
 }
 
+// sliceSum is the content of a slice of a table whose rows have no order.
+func (o *OpenedTable) sliceSum(ctx context.Context, key table.Key, names []string) (table.Fingerprint, error) {
+	all := o.Table.Columns()
+	var columns []table.Column
+	for _, name := range names {
+		columns = append(columns, all[slices.IndexFunc(all, func(c table.Column) bool { return c.Name == name })])
+	}
+	s := table.NewRowSum(key, columns)
+	err := o.rows.Scan(ctx, table.ScanOptions{Columns: names}, func(b table.Batch) error {
+		s.Add(&b)
+		return nil
+	})
+	if err != nil {
+		return table.Fingerprint{}, err
+	}
+	return s.Fingerprint("slice")
+}
+
 // columnSum hashes the values of one column, one after another, so that it makes no
 // difference where the blocks of the file end.
 type columnSum struct {
@@ -71,30 +91,10 @@ type columnSum struct {
 	buf  []byte
 }
 
-// Each value begins with what it is, and a text with its length: no two lists of values
-// are written as the same bytes.
-const (
-	isNull = iota
-	isInt
-	isFloat
-	isText
-)
-
 func (s *columnSum) add(v *table.Values, rows int) {
 	s.buf = s.buf[:0]
 	for row := range rows {
-		switch {
-		case v.Null(row):
-			s.buf = append(s.buf, isNull)
-		case v.Codes != nil:
-			text := v.Dict[v.Codes[row]]
-			s.buf = binary.LittleEndian.AppendUint64(append(s.buf, isText), uint64(len(text)))
-			s.buf = append(s.buf, text...)
-		case v.Int64 != nil:
-			s.buf = binary.LittleEndian.AppendUint64(append(s.buf, isInt), uint64(v.Int64[row]))
-		default:
-			s.buf = binary.LittleEndian.AppendUint64(append(s.buf, isFloat), math.Float64bits(v.Float64[row]))
-		}
+		s.buf = v.Append(s.buf, row)
 	}
 	_, _ = s.hash.Write(s.buf)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/dprelease/dprelease/internal/database"
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/lang"
@@ -33,9 +34,19 @@ func (t *OpenedTable) Close() { t.Table.Close() }
 // Rows is the number of rows of the table, which is private under add-remove (P19).
 func (t *OpenedTable) Rows() int64 { return t.rows.Rows() }
 
-// Spec says how the table of a job is opened. columns are those that will be read; none
+// Open opens the table of a job, in files or in a database. columns are those that will be
+// read; none stands for all.
+func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*table.Table, error) {
+	from := &j.Dataset.Source
+	if from.Postgres.Empty() {
+		return table.Open(ctx, spec(j, columns, memory))
+	}
+	return database.Open(ctx, database.Source{Address: from.Postgres.Reveal(), Table: from.Table, Query: from.Query}, columns, memory)
+}
+
+// spec says how the table of a job is opened. columns are those that will be read; none
 // stands for all. In a CSV file a column is text, unless the job says what it holds.
-func Spec(j *job.Job, columns []string, memory int64) table.Spec {
+func spec(j *job.Job, columns []string, memory int64) table.Spec {
 	from := &j.Dataset.Source
 	s := table.Spec{Path: from.Path, Format: from.Format, Memory: memory,
 		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Kinds: map[string]table.Kind{}, Contents: columns}}
@@ -56,7 +67,7 @@ func Spec(j *job.Job, columns []string, memory int64) table.Spec {
 func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, error) {
 	j := p.Job
 	columns := p.Columns()
-	t, err := table.Open(ctx, Spec(j, columns, memory))
+	t, err := Open(ctx, j, columns, memory)
 	if err != nil {
 		return nil, SourceFailure(ctx, j, err)
 	}
@@ -172,6 +183,11 @@ func SourceFailure(ctx context.Context, j *job.Job, err error) error {
 	case !errors.As(err, &e):
 		return failure.New(failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
 	}
-	const key = "dataset.source.path"
+	key := "dataset.source"
+	for _, said := range []string{"path", "query", "table"} {
+		if k := "dataset.source." + said; j.Has(k) {
+			key = k
+		}
+	}
 	return failure.New(failure.ExitSource, SourceCode(e), "%s: %s: %s; nothing was drawn and nothing debited", j.Pos(key), key, e.Error())
 }

@@ -72,7 +72,7 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
 	default:
 		return r.checkUnit(ctx)
 	}
-	if err == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
+	if err == nil && r.part == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
 		err = errSize
 	}
 	return unitFailure(err)
@@ -112,7 +112,7 @@ func (r *Runner) fold(ctx context.Context) error {
 	spec := units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: len(conditions), Memory: r.Table.memory}
 	for _, c := range in.wants {
 		f := units.Fold{Column: c.Name, By: string(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
-		if f.Number {
+		if f.Number && c.Lower != nil { // a column without bounds has no sum
 			f.Lower, f.Upper = job.Up(c.Lower), job.Down(c.Upper)
 		}
 		spec.Columns = append(spec.Columns, f)

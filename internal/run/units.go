@@ -22,7 +22,7 @@ import (
 // design that needs every row refuses.
 func findUnits(ctx context.Context, j *job.Job, d *plan.Draw, from rowSource, content *table.Content) (units []int32, refused, err error) {
 	design, ok := d.Design.(plan.Framed)
-	if !ok {
+	if !ok || design.Frame() == nil {
 		return nil, nil, nil
 	}
 	frame := design.Frame()
@@ -41,6 +41,9 @@ func findUnits(ctx context.Context, j *job.Job, d *plan.Draw, from rowSource, co
 	})
 	if err != nil {
 		return nil, nil, SourceFailure(ctx, j, err)
+	}
+	if j.Dataset.Collected != nil {
+		return units, finder.refused, nil // who was collected is secret: the draw compares numbers after the debit
 	}
 	return units, finder.refused, matches(j, frame, units)
 }

@@ -456,6 +456,8 @@ func (f *arrowFile) segments(col int) []extent {
 	return out
 }
 
+func (f *arrowFile) stored(col int) []extent { return f.segments(col) }
+
 // eachStored visits the batches in which a column is stored, each dictionary before the first batch that refers to it,
 // with the places of the column and of the structs around it.
 func (f *arrowFile) eachStored(col int, visit func(dict bool, b *arrowBatch, cols []int)) {

@@ -223,17 +223,6 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error { return convertArrow(s, b, d.out.valid, v) })
 }
 
-// inPlace says which slice the stored values are already, and asCodes where they have to be converted.
-func (s *storage) inPlace() shape {
-	switch {
-	case s.typ == arrowFloat && s.width == 8:
-		return asFloat64
-	case s.shape == asInt64 && s.width == 8 && s.typ != arrowDecimal && !s.days:
-		return asInt64
-	}
-	return asCodes
-}
-
 // convertArrow turns plain little-endian values into the delivered shape.
 func convertArrow(s *storage, b, valid []byte, v *vec) error {
 	switch {

@@ -25,7 +25,7 @@ import (
 type CSV struct {
 	Delimiter rune            // 0 means a comma
 	Missing   []string        // the texts that stand for a missing value; nil means the empty one
-	Kinds     map[string]Kind // what columns hold that are not text: Float, Bool, Date or Timestamp
+	Kinds     map[string]Kind // what columns hold that are not text: Float, Bool, Date or Timestamp; also of the names of folders
 	// Contents are the columns whose Content will be asked for; nil means all. Their digests are made in the pass that
 	// checks the file, so that they need none of their own.
 	Contents []string
@@ -478,6 +478,8 @@ func (f *csvFile) verify(ctx context.Context, cols []int, _ int) error {
 }
 
 // segments are none: the digests of the cells are made when the file is checked, and stand in storage.
+func (f *csvFile) stored(int) []extent { return nil } // the whole file is fetched when it is opened
+
 func (f *csvFile) segments(int) []extent { return nil }
 
 func (f *csvFile) storage(col int) string {

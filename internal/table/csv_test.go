@@ -379,6 +379,34 @@ func TestCSVContent(t *testing.T) {
 	}
 }
 
+// The names of folders are read as what the job says that their columns hold; what is no such value is missing.
+func TestFolderKinds(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"day=2024-02-29/m=07/at=1%2E5/c=1", "day=soon/m=x/at=__HIVE_DEFAULT_PARTITION__/c=2"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		oneColumn(t, filepath.Join(dir, name, "a.parquet"), 7)
+	}
+	for _, c := range []struct {
+		kinds map[string]Kind
+		want  string
+	}{
+		{nil, "[[2024-02-29 07 1.5 1] [soon x  2]]"},
+		{map[string]Kind{"day": Date, "m": Float, "at": Float, "c": String}, "[[19782 7 1.5 1] [   2]]"},
+	} {
+		tab := must(Open(t.Context(), Spec{Path: dir, CSV: CSV{Kinds: c.kinds}}))
+		cells, _ := scanCSV(t, tab, ScanOptions{Columns: []string{"day", "m", "at", "c"}})
+		if got := fmt.Sprint(cells); got != c.want {
+			t.Errorf("%v: %s, want %s", c.kinds, got, c.want)
+		}
+		if k := tab.columns[len(tab.columns)-1]; (k.Kind == String) != (c.kinds != nil) {
+			t.Errorf("column %+v", k)
+		}
+		tab.Close()
+	}
+}
+
 // Folders hold CSV files where they hold no others; many files are one table, whatever the order of their columns.
 func TestCSVFolders(t *testing.T) {
 	dir := t.TempDir()

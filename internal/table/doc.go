@@ -31,6 +31,9 @@
 // column of a block; the block is parsed once for all columns. A block without a quote is cut here, in the way of
 // encoding/csv, which costs a third.
 //
+// Rows that come from no file (a database) are written to a nameless Arrow file first, and read like any other: see
+// Spool. Their order says nothing, so Content identifies the rows whatever their order.
+//
 // # What it may import
 //
 // Arrow's IPC writer (v15), arrow-go v18's parquet/file, the codecs, the flatbuffers runtime, and XXH3. No Arrow type appears

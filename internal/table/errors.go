@@ -64,6 +64,11 @@ func refuse(file string, err error) error {
 		fault  *pagewalk.Fault
 		system *fs.PathError
 	)
+	for of, code := range stores {
+		if errors.Is(err, of) {
+			return fail(code, file, of.Error())
+		}
+	}
 	switch {
 	case err == nil:
 		return nil

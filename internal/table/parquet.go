@@ -166,6 +166,15 @@ func (f *parquetFile) segments(col int) []extent {
 	return out
 }
 
+func (f *parquetFile) stored(col int) []extent {
+	var out []extent
+	for g := range f.footer.Groups {
+		c := &f.footer.Groups[g].Chunks[col]
+		out = append(out, extent{c.Start, c.Len})
+	}
+	return out
+}
+
 // storage says how the bytes of a column are to be read: its type, and by chunk the codec and the page headers.
 func (f *parquetFile) storage(col int) string {
 	leaf := &f.footer.Leaves[col]

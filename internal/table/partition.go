@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ import (
 type keyPart struct {
 	key, value string
 	null       bool
-	kind       Kind // Int or String; of the column, so the same in all files
+	column     *Column // what its values are; the same in all files
 }
 
 // keyPartOf reads the name of a folder.
@@ -40,7 +41,8 @@ func (f *member) part(key string) *keyPart {
 }
 
 // addKeys adds the columns that stand in the folders' names. A column that the files hold themselves goes first. The
-// values are whole numbers where all of them are written as such ("7", not "07"), and texts otherwise.
+// values are whole numbers where all of them are written as such ("7", not "07"), and texts otherwise. Texts are read as what the
+// job says that the column holds, as in a CSV file; one that is no such value is missing.
 func (t *Table) addKeys(known map[string]bool) {
 	for _, with := range t.files {
 		for _, named := range with.parts {
@@ -61,10 +63,18 @@ func (t *Table) addKeys(known map[string]bool) {
 				}
 				c.Nullable = c.Nullable || p.null
 			}
+			switch said := t.kinds[c.Name]; {
+			case c.Kind == Int && said == String:
+				c.Kind = String
+			case c.Kind == String && (said == Float || said == Bool || said == Date || said == Timestamp):
+				if c.Kind, c.Text, c.Nullable = said, true, true; said == Timestamp {
+					c.Unit = Microsecond
+				}
+			}
 			for _, f := range t.files {
 				f.at = append(f.at, -1)
 				if p := f.part(named.key); p != nil {
-					p.kind = c.Kind
+					p.column = &c
 				}
 			}
 			t.columns = append(t.columns, c)
@@ -76,10 +86,15 @@ func (t *Table) addKeys(known map[string]bool) {
 
 func (f *member) verifyColumns(ctx context.Context, cols []int, workers int) error {
 	var own []int
+	var all []extent
 	for _, col := range cols {
 		if f.at[col] >= 0 {
 			own = append(own, f.at[col])
+			all = append(all, f.stored(f.at[col])...)
 		}
+	}
+	if err := f.announce(ctx, all); err != nil {
+		return err
 	}
 	return f.verify(ctx, own, workers)
 }
@@ -116,22 +131,21 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 				n := int(min(blockRows, rows-from))
 				q := &piece{first: first + from, rows: n, cost: int64(n) * 9}
 				q.decode = func(w *worker, out *vec) (err error) {
-					if p.null {
+					number, whole, ok := p.column.read(p.value)
+					if p.null || !ok {
 						if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
 							return err
 						}
 						bitutil.SetBitsTo(out.valid, 0, int64(n), false)
 					}
-					shape, value := asCodes, int64(0)
-					if p.kind == Int {
-						shape = asInt64
-						value, _ = strconv.ParseInt(p.value, 10, 64) // addKeys has tried; of a null it is 0
-					}
 					out.dict = dict
-					return w.fill(shape, n, n, out, func(v *vec) error {
+					return w.fill(shapeOf(p.column), n, n, out, func(v *vec) error {
 						clear(v.codes)
 						for i := range v.i64 {
-							v.i64[i] = value
+							v.i64[i] = whole
+						}
+						for i := range v.f64 {
+							v.f64[i] = number
 						}
 						return nil
 					})
@@ -143,4 +157,28 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 			first += rows
 		}
 	}
+}
+
+// read reads a text as a value of the column.
+func (c *Column) read(text string) (number float64, whole int64, ok bool) {
+	switch c.Kind {
+	case String:
+		ok = true
+	case Float:
+		number, ok = parseNumber(text)
+		ok = ok && !math.IsNaN(number)
+	case Bool:
+		is, err := strconv.ParseBool(text)
+		whole, ok = map[bool]int64{true: 1}[is], err == nil
+	case Int:
+		n, err := strconv.ParseInt(text, 10, 64)
+		whole, ok = n, err == nil
+	default:
+		v := Values{Kind: c.Kind, Unit: c.Unit}
+		whole, ok = v.Parse(text)
+	}
+	if !ok { // in the place of a missing value stands zero
+		return 0, 0, false
+	}
+	return number, whole, true
 }

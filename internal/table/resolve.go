@@ -1,10 +1,10 @@
 package table
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -20,26 +20,71 @@ func isCSV(path string) bool {
 	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".csv.gz")
 }
 
-// address matches what is not a path of a file system.
-var address = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
-
 // located is a file of a table, and the folders called key=value that the path did not name.
 type located struct {
 	path  string
 	parts []keyPart
 }
 
-// resolve returns the files that path stands for, sorted. A path that exists is taken literally, brackets and all. The
-// format says which files of a folder count; it may be empty.
+// tree is where files are looked for: the file system, or a bucket.
+type tree interface {
+	stat(path string) (fs.FileInfo, error)
+	names(dir string) ([]string, error) // of what is in a folder, sorted
+	join(dir, name string) string
+	above(dir string) []string // the folder itself and those around it
+	head(path string) string   // the first bytes of a file, "" where they cannot be read
+}
+
+// files is the tree of this machine.
+type files struct{}
+
+func (files) stat(path string) (fs.FileInfo, error) { return os.Stat(path) } // a link is what it points to
+
+func (files) join(dir, name string) string { return filepath.Join(dir, name) }
+
+func (files) names(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names, err
+}
+
+func (files) above(dir string) (out []string) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		out = append(out, dir)
+	}
+	return append(out, dir)
+}
+
+func (files) head(path string) string {
+	var head [6]byte
+	if f, err := os.Open(path); err == nil {
+		_, _ = f.Read(head[:])
+		f.Close()
+	}
+	return string(head[:])
+}
+
+// resolve returns the files of this machine that path stands for, sorted. A path that exists is taken literally, brackets
+// and all. The format says which files of a folder count; it may be empty.
 func resolve(path, format string) ([]located, error) {
 	if path == "" {
 		return nil, fail(CodeUsage, "", "the table has no path")
 	}
-	if address.MatchString(path) {
-		return nil, fail(CodeUnsupported, path, "addresses are not read; copy the table to a disk, and name the file or folder there")
-	}
-	info, err := os.Stat(path)
-	r := &resolver{}
+	found, err := find(files{}, path, format)
+	return once(found), err
+}
+
+// find searches a tree.
+func find(at tree, path, format string) ([]located, error) {
+	info, err := at.stat(path)
+	r := &resolver{at: at}
 	switch {
 	case err == nil && !info.IsDir():
 		return []located{{path: path}}, nil
@@ -72,7 +117,7 @@ func resolve(path, format string) ([]located, error) {
 	if r.inside != "" && (format == FormatCSV || format == "" && isCSV(r.found[0].path)) {
 		return nil, holdsTables(r.inside, "*.csv")
 	}
-	return once(r.found), nil
+	return r.found, nil
 }
 
 // cutPattern cuts a pattern into the folder that it names and the parts that have to be matched.
@@ -91,6 +136,7 @@ func cutPattern(path string) (base string, segments []string) {
 
 // resolver searches folders.
 type resolver struct {
+	at     tree
 	folder bool // the path is a folder, which is searched for known extensions, and not a pattern
 	bare   bool // the pattern begins in the folder where it is run: its paths do not begin with "./"
 	deep   bool // a folder, or a pattern with **: hidden names are passed over
@@ -105,19 +151,12 @@ func (r *resolver) begin(base string, segments []string) error {
 	if segments[len(segments)-1] == "**" {
 		segments = append(segments, "*")
 	}
-	abs, err := filepath.Abs(base)
-	if err != nil {
-		return err
-	}
-	for dir := abs; ; dir = filepath.Dir(dir) {
-		if err := notManaged(dir); err != nil {
+	for _, dir := range r.at.above(base) {
+		if err := r.notManaged(dir); err != nil {
 			return err
 		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
 	}
-	info, err := os.Stat(base)
+	info, err := r.at.stat(base)
 	if err != nil || !info.IsDir() {
 		return nil // nothing matches
 	}
@@ -126,19 +165,19 @@ func (r *resolver) begin(base string, segments []string) error {
 
 // notManaged refuses the folders of formats that list their files elsewhere: some of the files are no part of the
 // table any more.
-func notManaged(dir string) error {
+func (r *resolver) notManaged(dir string) error {
 	refused := func(what string) error {
 		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; write the rows that count to files of their own, and name those")
 	}
-	if _, err := os.Stat(filepath.Join(dir, "_delta_log")); err == nil {
+	if _, err := r.at.stat(r.at.join(dir, "_delta_log")); err == nil {
 		return refused("Delta Lake")
 	}
-	if _, err := os.Stat(filepath.Join(dir, ".hoodie")); err == nil {
+	if _, err := r.at.stat(r.at.join(dir, ".hoodie")); err == nil {
 		return refused("Hudi")
 	}
-	entries, _ := os.ReadDir(filepath.Join(dir, "metadata"))
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".metadata.json") {
+	names, _ := r.at.names(r.at.join(dir, "metadata"))
+	for _, name := range names {
+		if strings.HasSuffix(name, ".metadata.json") {
 			return refused("Iceberg")
 		}
 	}
@@ -147,10 +186,10 @@ func notManaged(dir string) error {
 
 // search goes through a folder. above holds the folders on the way, so that a link to one of them ends.
 func (r *resolver) search(dir string, segments []string, parts []keyPart, above []fs.FileInfo) error {
-	if err := notManaged(dir); err != nil {
+	if err := r.notManaged(dir); err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(dir)
+	names, err := r.at.names(dir)
 	if err != nil {
 		return refuse(dir, err)
 	}
@@ -160,18 +199,17 @@ func (r *resolver) search(dir string, segments []string, parts []keyPart, above 
 			return err
 		}
 	}
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range names {
 		// What begins with a dot or an underscore is passed over where a whole folder is read.
 		hidden := r.deep && strings.ContainsAny(name[:1], "._") && segments[0][0] != name[0]
 		if ok, _ := filepath.Match(segments[0], name); hidden || !any && !ok {
 			continue
 		}
-		path := filepath.Join(dir, name)
+		path := r.at.join(dir, name)
 		if r.bare && dir == "." {
 			path = name
 		}
-		info, err := os.Stat(path) // a link is what it points to
+		info, err := r.at.stat(path)
 		if err != nil {
 			return refuse(path, err)
 		}
@@ -204,7 +242,7 @@ func (r *resolver) into(path, name string, any bool, segments []string, parts []
 	case r.deep:
 		return nil
 	}
-	inside := &resolver{folder: true, deep: true}
+	inside := &resolver{at: r.at, folder: true, deep: true}
 	if err := inside.search(path, []string{"**", "*"}, nil, above); err != nil {
 		return err
 	}
@@ -224,12 +262,7 @@ func holdsTables(path, files string) error {
 // file adds a file. In a folder, one whose name does not say what it is must not be a table.
 func (r *resolver) file(path string, parts []keyPart) error {
 	if r.folder && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
-		var head [6]byte
-		if f, err := os.Open(path); err == nil {
-			_, _ = f.Read(head[:])
-			f.Close()
-		}
-		if string(head[:4]) == "PAR1" || string(head[:]) == arrowMagic {
+		if head := r.at.head(path); strings.HasPrefix(head, "PAR1") || head == arrowMagic {
 			return fail(CodeUsage, path, "a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
 		}
 		if isCSV(path) {
@@ -265,10 +298,9 @@ func once(found []located) []located {
 // opened is a file held open: the walk and the read use the same descriptor, so that replacing the file by another
 // under its name in between changes nothing.
 type opened struct {
-	path     string
-	f        *os.File
-	size     int64
-	modified time.Time
+	path string
+	f    Stored
+	size int64
 }
 
 func (o *opened) name() string { return o.path }
@@ -277,14 +309,33 @@ func (o *opened) close() error { return o.f.Close() }
 
 func (o *opened) readAt(b []byte, off int64) (int, error) { return o.f.ReadAt(b, off) }
 
-// changed says whether the file was written to since it was opened.
-func (o *opened) changed() error {
-	info, err := o.f.Stat()
+func (o *opened) changed() error { return refuse(o.path, o.f.Unchanged()) }
+
+// Stored is the content of a file held open, wherever it is stored. ReadAt may be called from several goroutines.
+type Stored interface {
+	io.ReaderAt
+	io.Closer
+	// Unchanged fails where the file is not what it was when it was opened.
+	Unchanged() error
+}
+
+// localFile is a file of this machine.
+type localFile struct {
+	*os.File
+	size     int64
+	modified time.Time
+}
+
+// Unchanged says whether the file was written to since it was opened.
+func (f localFile) Unchanged() error {
+	info, err := f.Stat()
 	if err != nil {
-		return fail(CodeUnreadable, o.path, "cannot be examined")
+		return fail(CodeUnreadable, "", "cannot be examined")
 	}
-	if info.Size() != o.size || !info.ModTime().Equal(o.modified) {
-		return fail(CodeChanged, o.path, "the file changed while it was read")
+	if info.Size() != f.size || !info.ModTime().Equal(f.modified) {
+		return errChanged
 	}
 	return nil
 }
+
+var errChanged = fail(CodeChanged, "", "the file changed while it was read")

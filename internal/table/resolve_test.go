@@ -103,12 +103,12 @@ func TestWhatAPathMeans(t *testing.T) {
 	for path, says := range map[string]string{
 		"data/*":                     "matches a folder",
 		"odd":                        "whose name does not end in",
-		"s3://bucket/t.parquet":      "copy the table to a disk",
-		"https://host/x.parquet":     "copy the table to a disk",
+		"s3://bucket/t.parquet":      "a store that this program does not know",
+		"https://host/x.parquet":     "a store that this program does not know",
 		"data/**/nothing.parquet":    "no file matches",
 		"nowhere/**":                 "no file matches",
 		"data/[":                     "not a valid pattern",
-		"file:///data/x.parquet":     "copy the table to a disk",
+		"file:///data/x.parquet":     "no such file",
 		"data/b/nothing-[0].parquet": "no file matches",
 	} {
 		if !strings.Contains(path, "://") {

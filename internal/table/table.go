@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/store"
+	"github.com/dprelease/dprelease/internal/store/address"
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
@@ -50,6 +52,10 @@ type Table struct {
 	blocks  []Block
 	rows    int64
 	memory  int64
+	// unordered says that another reading of the same table may have the rows in another order.
+	unordered bool
+	bucket    *store.Bucket   // nil for files of this machine
+	kinds     map[string]Kind // what the job says that columns hold that are texts
 }
 
 // dataFile is one file of a table, whatever its format. Columns are counted as the file counts them.
@@ -62,8 +68,11 @@ type dataFile interface {
 	// pieces yields the pieces in which a column is decoded, in row order, rows counted from the file's first; it comes
 	// after verify.
 	pieces(col int, r *reading) iter.Seq[*piece]
-	// segments are the stretches of bytes in which a column is stored.
+	// segments are the stretches of bytes in which a column is stored, after verify.
 	segments(col int) []extent
+	// stored are stretches that hold the segments of a column, and all that verify reads of it.
+	stored(col int) []extent
+	announce(ctx context.Context, all []extent) error
 	// storage says how the stored bytes of a column are to be read.
 	storage(col int) string
 	readAt(b []byte, off int64) (int, error)
@@ -103,11 +112,20 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		return nil, fail(CodeUnsupported, "", "big-endian machines are not supported")
 	}
-	found, err := resolve(s.Path, s.Format)
+	s.Path = address.Local(s.Path)
+	var bucket *store.Bucket
+	var found []located
+	var err error
+	if address.Is(s.Path) {
+		bucket, found, err = remote(ctx, s.Path, s.Format)
+		err = refuse(address.Plain(s.Path), err)
+	} else {
+		found, err = resolve(s.Path, s.Format)
+	}
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{memory: s.Memory}
+	t := &Table{memory: s.Memory, bucket: bucket, kinds: s.CSV.Kinds}
 	if t.memory <= 0 {
 		t.memory = DefaultMemory
 	}
@@ -117,7 +135,7 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 			break
 		}
 		var f dataFile
-		if f, format, err = openFile(ctx, at.path, format, &s, headers); err != nil {
+		if f, format, err = openFile(ctx, bucket, at.path, format, &s, headers); err != nil {
 			break
 		}
 		t.files = append(t.files, &member{dataFile: f, parts: at.parts})
@@ -136,33 +154,49 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 	return t, nil
 }
 
-// openFile opens one file of a table. first is the format of the files in front of it.
-func openFile(ctx context.Context, name, first string, s *Spec, headers bool) (f dataFile, format string, err error) {
+// openLocal opens a file of this machine.
+func openLocal(name string) (base opened, err error) {
 	info, err := os.Stat(name)
 	if err != nil {
-		return nil, "", refuse(name, err)
+		return base, refuse(name, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, "", fail(CodeUnsupported, name, "not a regular file")
+		return base, fail(CodeUnsupported, name, "not a regular file")
 	}
 	h, err := os.Open(name)
+	if err != nil {
+		return base, refuse(name, err)
+	}
+	if info, err = h.Stat(); err == nil && info.Mode().IsRegular() {
+		return opened{path: name, f: localFile{h, info.Size(), info.ModTime()}, size: info.Size()}, nil
+	}
+	h.Close()
+	return base, fail(CodeUnreadable, name, "cannot be examined, or is not a regular file")
+}
+
+// openFile opens one file of a table, of a bucket unless that is nil. first is the format of the files in front of it.
+func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *Spec, headers bool) (f dataFile, format string, err error) {
+	var base opened
+	if bucket == nil {
+		base, err = openLocal(name)
+	} else {
+		key := name
+		name = bucket.Root + "/" + key
+		var o *store.Object
+		if o, err = bucket.Object(ctx, key); err == nil {
+			base = opened{path: name, f: o, size: o.Size}
+		}
+	}
 	if err != nil {
 		return nil, "", refuse(name, err)
 	}
 	defer func() {
 		if err != nil {
-			h.Close()
+			base.f.Close()
 		}
 	}()
-	if info, err = h.Stat(); err != nil {
-		return nil, "", fail(CodeUnreadable, name, "cannot be examined")
-	}
-	if !info.Mode().IsRegular() {
-		return nil, "", fail(CodeUnsupported, name, "not a regular file")
-	}
-	base := opened{path: name, f: h, size: info.Size(), modified: info.ModTime()}
 	var head [8]byte
-	n, _ := h.ReadAt(head[:], 0)
+	n, _ := base.f.ReadAt(head[:], 0)
 	format = formatOf(name, s.Format, head[:n], base.size)
 	want, article := cmp.Or(s.Format, first), "a "
 	if format == FormatArrow {
@@ -187,7 +221,9 @@ func openFile(ctx context.Context, name, first string, s *Spec, headers bool) (f
 		case FormatArrow:
 			f, err = openArrow(ctx, base)
 		default:
-			f, err = openCSV(ctx, base, &s.CSV, headers)
+			if err = base.announce(ctx, []extent{{0, base.size}}); err == nil {
+				f, err = openCSV(ctx, base, &s.CSV, headers)
+			}
 		}
 		return err
 	})
@@ -296,7 +332,9 @@ func (t *Table) Close() error {
 			first = fail(CodeUnreadable, f.name(), "cannot be closed")
 		}
 	}
-	t.files = nil
+	if t.files = nil; t.bucket != nil {
+		t.bucket.Close()
+	}
 	return first
 }
 

@@ -107,14 +107,14 @@ func (w *words) readRelations(in []Relation) []privacy.Relation {
 // FromPlanRequest returns the message of a request to a mechanism.
 func FromPlanRequest(mechanism string, r sdk.PlanRequest) (*PlanRequest, error) {
 	var w words
-	m := &PlanRequest{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target)}
+	m := &PlanRequest{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), InRho: r.InRho}
 	return m, errors.Join(w.err, finite(m))
 }
 
 // ToPlanRequest is the inverse of FromPlanRequest.
 func ToPlanRequest(m *PlanRequest) (sdk.PlanRequest, error) {
 	var w words
-	r := sdk.PlanRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget())}
+	r := sdk.PlanRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()), InRho: m.GetInRho()}
 	return r, errors.Join(w.err, finite(m))
 }
 
@@ -179,10 +179,10 @@ func FromPlan(version int, p sdk.Plan) (*Plan, error) {
 		Columns: p.Columns, Event: event, Rows: p.Rows,
 		Output: each(p.Output, func(f sdk.Field) *Field {
 			return &Field{Name: f.Name, Type: number(&w, "field type", fieldTypes, f.Type), Granularity: f.Granularity,
-				Low: f.Low, High: f.High, Texts: f.Texts, Doc: f.Doc}
+				Low: f.Low, High: f.High, Texts: f.Texts, Doc: f.Doc, Of: f.Of, Per: f.Per}
 		}),
 		Errors: each(p.Errors, func(e sdk.ExpectedError) *ExpectedError {
-			m := &ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote}
+			m := &ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote, Unsure: e.Unsure}
 			if l := e.Linear; l != nil {
 				m.Linear = &Linear{Column: l.Column, Low: l.Low, High: l.High, Scale: l.Scale}
 			}
@@ -203,10 +203,10 @@ func ToPlan(version int, m *Plan) (sdk.Plan, error) {
 		Columns: m.GetColumns(), Event: event, Rows: m.GetRows(),
 		Output: each(m.GetOutput(), func(f *Field) sdk.Field {
 			return sdk.Field{Name: f.GetName(), Type: word(&w, "field type", fieldTypes, f.GetType()), Granularity: f.GetGranularity(),
-				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc()}
+				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc(), Of: f.GetOf(), Per: f.GetPer()}
 		}),
 		Errors: each(m.GetErrors(), func(e *ExpectedError) sdk.ExpectedError {
-			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote()}
+			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote(), Unsure: e.GetUnsure()}
 			if l := e.GetLinear(); l != nil {
 				out.Linear = &sdk.Linear{Column: l.GetColumn(), Low: l.GetLow(), High: l.GetHigh(), Scale: l.GetScale()}
 			}
@@ -221,7 +221,7 @@ func ToPlan(version int, m *Plan) (sdk.Plan, error) {
 func FromReleaseRequest(version int, mechanism string, r sdk.ReleaseRequest) (*ReleaseStart, error) {
 	var w words
 	plan, err := FromPlan(version, r.Plan)
-	m := &ReleaseStart{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), Plan: plan}
+	m := &ReleaseStart{Mechanism: mechanism, Params: r.Params, Public: w.public(r.Public), Target: fromPoint(r.Target), InRho: r.InRho, Plan: plan}
 	if err != nil {
 		return nil, err
 	}
@@ -232,6 +232,6 @@ func FromReleaseRequest(version int, mechanism string, r sdk.ReleaseRequest) (*R
 func ToReleaseRequest(version int, m *ReleaseStart) (sdk.ReleaseRequest, error) {
 	var w words
 	plan, err := ToPlan(version, m.GetPlan())
-	r := sdk.ReleaseRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()), Plan: plan}
+	r := sdk.ReleaseRequest{Params: bytes.Clone(m.GetParams()), Public: w.readPublic(m.GetPublic()), Target: toPoint(m.GetTarget()), InRho: m.GetInRho(), Plan: plan}
 	return r, errors.Join(err, w.err, finite(m))
 }

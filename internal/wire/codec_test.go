@@ -32,16 +32,16 @@ var (
 			},
 			Cap: &sdk.Cap{Groups: 3, Rows: 4},
 		},
-		Target: privacy.Point{Epsilon: 0.1, Delta: 1e-9},
+		Target: privacy.Point{Epsilon: 0.1, Delta: 1e-9}, InRho: true,
 	}
 	somePlan = sdk.Plan{
 		Columns: []string{"x", "g"}, Rows: 3,
 		Event:  privacy.Compose{Events: []privacy.Event{privacy.DiscreteLaplace{Scale: 3}, privacy.DiscreteGaussian{Sigma: 4, Coordinates: 2}}},
-		Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Granularity: 0.25, Doc: "what it is"}, {Name: "n", Type: sdk.Int64}, {Name: "g", Type: sdk.String}},
+		Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Granularity: 0.25, Doc: "what it is", Of: []string{"x"}, Per: []string{"y"}}, {Name: "n", Type: sdk.Int64}, {Name: "g", Type: sdk.String}},
 		Errors: []sdk.ExpectedError{{Field: "estimate", NoiseSD: 1.5, Half95: 3, Note: "noise only",
-			Linear: &sdk.Linear{Column: "x", Low: -1, High: 2, Scale: 0.5}, SamplingNote: "never both, but both are carried"}},
+			Linear: &sdk.Linear{Column: "x", Low: -1, High: 2, Scale: 0.5}, SamplingNote: "never both, but both are carried", Unsure: 0.5}},
 	}
-	someRelease = sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan}
+	someRelease = sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, InRho: true, Plan: somePlan}
 )
 
 // filled fails the test if v, or anything inside it, has its zero value: a field

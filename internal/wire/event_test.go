@@ -36,7 +36,7 @@ var everyEvent = privacy.Compose{Events: []privacy.Event{
 
 // newEvents are of kinds that version 1 has no message for.
 var newEvents = []privacy.Event{privacy.BoundedRange{Eps: 0.7}, privacy.ByGroup{Event: privacy.Pure{Eps: 1}, Fixed: true},
-	privacy.KeySelection{Eps: 1, Delta: 1e-6}, privacy.KeyThreshold{Delta: 1e-6}}
+	privacy.RowsOfUnit{Rows: 3, Event: privacy.Poisson{Rate: 0.1, Event: privacy.Pure{Eps: 1}}}, privacy.KeySelection{Eps: 1, Delta: 1e-6}, privacy.KeyThreshold{Delta: 1e-6}}
 
 func TestEventRoundTrip(t *testing.T) {
 	kinds := map[string]bool{}

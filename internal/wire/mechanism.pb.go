@@ -579,7 +579,11 @@ type PlanRequest struct {
 	Params []byte  `protobuf:"bytes,2,opt,name=params,proto3" json:"params,omitempty"`
 	Public *Public `protobuf:"bytes,3,opt,name=public,proto3" json:"public,omitempty"`
 	// What this release may spend on the sample.
-	Target        *Point `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
+	Target *Point `protobuf:"bytes,4,opt,name=target,proto3" json:"target,omitempty"`
+	// The job states its guarantee in rho (zCDP), and target is one of several points at
+	// which the host asks for a plan. Of two plans that meet the target, the one with less
+	// noise at the same rho serves the job better.
+	InRho         bool `protobuf:"varint,5,opt,name=in_rho,json=inRho,proto3" json:"in_rho,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -640,6 +644,13 @@ func (x *PlanRequest) GetTarget() *Point {
 		return x.Target
 	}
 	return nil
+}
+
+func (x *PlanRequest) GetInRho() bool {
+	if x != nil {
+		return x.InRho
+	}
+	return false
 }
 
 // Public is what anyone may know about the table and the draw.
@@ -1148,7 +1159,14 @@ type Field struct {
 	High float64 `protobuf:"fixed64,6,opt,name=high,proto3" json:"high,omitempty"`
 	// Where there are any: every value of this column of strings is one of these.
 	// Version 2.
-	Texts         []string `protobuf:"bytes,7,rep,name=texts,proto3" json:"texts,omitempty"`
+	Texts []string `protobuf:"bytes,7,rep,name=texts,proto3" json:"texts,omitempty"`
+	// The unit of the values of this column of numbers: the product of the units of the
+	// columns of the table in of, divided by those of the columns in per. Where every value
+	// of such a column and its bounds are multiplied by a constant, the values of this one
+	// are multiplied accordingly. A column of the table whose bounds are found in private
+	// can only be read by a mechanism that says in which columns of its result it stands.
+	Of            []string `protobuf:"bytes,8,rep,name=of,proto3" json:"of,omitempty"`
+	Per           []string `protobuf:"bytes,9,rep,name=per,proto3" json:"per,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1232,6 +1250,20 @@ func (x *Field) GetTexts() []string {
 	return nil
 }
 
+func (x *Field) GetOf() []string {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *Field) GetPer() []string {
+	if x != nil {
+		return x.Per
+	}
+	return nil
+}
+
 type ExpectedError struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Field   string                 `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
@@ -1243,7 +1275,10 @@ type ExpectedError struct {
 	Linear *Linear `protobuf:"bytes,5,opt,name=linear,proto3" json:"linear,omitempty"`
 	// Where linear is absent: why it is not public how far drawing the sample can
 	// move the value, in words for the report.
-	SamplingNote  string `protobuf:"bytes,6,opt,name=sampling_note,json=samplingNote,proto3" json:"sampling_note,omitempty"`
+	SamplingNote string `protobuf:"bytes,6,opt,name=sampling_note,json=samplingNote,proto3" json:"sampling_note,omitempty"`
+	// What an interval for the population's value adds to the variance because it knows
+	// the variance of the draw with noise only; 0 where there is none.
+	Unsure        float64 `protobuf:"fixed64,7,opt,name=unsure,proto3" json:"unsure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1318,6 +1353,13 @@ func (x *ExpectedError) GetSamplingNote() string {
 		return x.SamplingNote
 	}
 	return ""
+}
+
+func (x *ExpectedError) GetUnsure() float64 {
+	if x != nil {
+		return x.Unsure
+	}
+	return 0
 }
 
 // Without its noise the value is c + scale * sum(w * z) over the rows of the
@@ -1487,7 +1529,9 @@ type ReleaseStart struct {
 	// LANE_SOCKET, LANE_MEMORY, LANE_COLUMNS: the path of the unix socket to connect to.
 	Socket string `protobuf:"bytes,7,opt,name=socket,proto3" json:"socket,omitempty"`
 	// The broker id under which the host serves Noise for this release.
-	Noise         uint32 `protobuf:"varint,8,opt,name=noise,proto3" json:"noise,omitempty"`
+	Noise uint32 `protobuf:"varint,8,opt,name=noise,proto3" json:"noise,omitempty"`
+	// As in the request that the plan was made from.
+	InRho         bool `protobuf:"varint,9,opt,name=in_rho,json=inRho,proto3" json:"in_rho,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1576,6 +1620,13 @@ func (x *ReleaseStart) GetNoise() uint32 {
 		return x.Noise
 	}
 	return 0
+}
+
+func (x *ReleaseStart) GetInRho() bool {
+	if x != nil {
+		return x.InRho
+	}
+	return false
 }
 
 // RowsChunk is a piece of the row stream, cut anywhere.
@@ -3697,12 +3748,13 @@ const file_mechanism_proto_rawDesc = "" +
 	"\agrouped\x18\b \x01(\bR\agrouped\x12\x16\n" +
 	"\x06capped\x18\t \x01(\bR\x06capped\x12\x16\n" +
 	"\x06linear\x18\n" +
-	" \x01(\bR\x06linear\"\xac\x01\n" +
+	" \x01(\bR\x06linear\"\xc3\x01\n" +
 	"\vPlanRequest\x12\x1c\n" +
 	"\tmechanism\x18\x01 \x01(\tR\tmechanism\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\x123\n" +
 	"\x06public\x18\x03 \x01(\v2\x1b.dprelease.plugin.v1.PublicR\x06public\x122\n" +
-	"\x06target\x18\x04 \x01(\v2\x1a.dprelease.plugin.v1.PointR\x06target\"\xc5\x02\n" +
+	"\x06target\x18\x04 \x01(\v2\x1a.dprelease.plugin.v1.PointR\x06target\x12\x15\n" +
+	"\x06in_rho\x18\x05 \x01(\bR\x05inRho\"\xc5\x02\n" +
 	"\x06Public\x129\n" +
 	"\brelation\x18\x01 \x01(\x0e2\x1d.dprelease.plugin.v1.RelationR\brelation\x12H\n" +
 	"\x10sample_relations\x18\x02 \x03(\x0e2\x1d.dprelease.plugin.v1.RelationR\x0fsampleRelations\x12\x1e\n" +
@@ -3743,7 +3795,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x05event\x18\x02 \x01(\v2\x1a.dprelease.plugin.v1.EventR\x05event\x122\n" +
 	"\x06output\x18\x03 \x03(\v2\x1a.dprelease.plugin.v1.FieldR\x06output\x12\x12\n" +
 	"\x04rows\x18\x04 \x01(\x03R\x04rows\x12:\n" +
-	"\x06errors\x18\x05 \x03(\v2\".dprelease.plugin.v1.ExpectedErrorR\x06errors\"\xbf\x01\n" +
+	"\x06errors\x18\x05 \x03(\v2\".dprelease.plugin.v1.ExpectedErrorR\x06errors\"\xe1\x01\n" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x1e.dprelease.plugin.v1.FieldTypeR\x04type\x12 \n" +
@@ -3751,14 +3803,17 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12\x10\n" +
 	"\x03low\x18\x05 \x01(\x01R\x03low\x12\x12\n" +
 	"\x04high\x18\x06 \x01(\x01R\x04high\x12\x14\n" +
-	"\x05texts\x18\a \x03(\tR\x05texts\"\xc6\x01\n" +
+	"\x05texts\x18\a \x03(\tR\x05texts\x12\x0e\n" +
+	"\x02of\x18\b \x03(\tR\x02of\x12\x10\n" +
+	"\x03per\x18\t \x03(\tR\x03per\"\xde\x01\n" +
 	"\rExpectedError\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
 	"\bnoise_sd\x18\x02 \x01(\x01R\anoiseSd\x12\x16\n" +
 	"\x06half95\x18\x03 \x01(\x01R\x06half95\x12\x12\n" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x123\n" +
 	"\x06linear\x18\x05 \x01(\v2\x1b.dprelease.plugin.v1.LinearR\x06linear\x12#\n" +
-	"\rsampling_note\x18\x06 \x01(\tR\fsamplingNote\"\\\n" +
+	"\rsampling_note\x18\x06 \x01(\tR\fsamplingNote\x12\x16\n" +
+	"\x06unsure\x18\a \x01(\x01R\x06unsure\"\\\n" +
 	"\x06Linear\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x10\n" +
 	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
@@ -3767,7 +3822,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\fReleaseInput\x129\n" +
 	"\x05start\x18\x01 \x01(\v2!.dprelease.plugin.v1.ReleaseStartH\x00R\x05start\x124\n" +
 	"\x04rows\x18\x02 \x01(\v2\x1e.dprelease.plugin.v1.RowsChunkH\x00R\x04rowsB\x06\n" +
-	"\x04part\"\xb9\x02\n" +
+	"\x04part\"\xd0\x02\n" +
 	"\fReleaseStart\x12\x1c\n" +
 	"\tmechanism\x18\x01 \x01(\tR\tmechanism\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\x123\n" +
@@ -3776,7 +3831,8 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x04plan\x18\x05 \x01(\v2\x19.dprelease.plugin.v1.PlanR\x04plan\x12-\n" +
 	"\x04lane\x18\x06 \x01(\x0e2\x19.dprelease.plugin.v1.LaneR\x04lane\x12\x16\n" +
 	"\x06socket\x18\a \x01(\tR\x06socket\x12\x14\n" +
-	"\x05noise\x18\b \x01(\rR\x05noise\"3\n" +
+	"\x05noise\x18\b \x01(\rR\x05noise\x12\x15\n" +
+	"\x06in_rho\x18\t \x01(\bR\x05inRho\"3\n" +
 	"\tRowsChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\bR\x04last\"L\n" +

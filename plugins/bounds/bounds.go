@@ -19,17 +19,22 @@ const schema = `{
   "additionalProperties": false,
   "required": ["column"],
   "properties": {
-    "column": {"type": "string", "description": "the numeric column; its lower and upper may be as wide as they can possibly be"}
+    "column": {"type": "string", "description": "the numeric column; its lower and upper may be as wide as they can possibly be"},
+    "times":  {"type": "number", "minimum": 1, "maximum": 8, "default": 1, "description": "how many times as much ε the search spends as a release that clips to the bound will: the more, the nearer the bound comes to the one that suits that release"}
   }
 }`
 
 const (
-	perDecade = 8
+	perDecade = 16
 	decades   = 12
 	unit      = 1 << 20 // score steps of a row
-	above     = 2       // rows over ε that a bound aims to leave beyond it
-	tilt      = 5       // a bound ten times as large has 10^−tilt of the weight
+	// above over the ε of a release that clips is how many rows may lie beyond a bound at no
+	// cost: the best bound for a sum leaves out about as many where the tail is heavy.
+	above = 2
 )
+
+// tilt is how much less weight a large bound has: one ten times as large has 10^−tilt of it.
+func tilt(times float64) float64 { return 1.5 + 3.25*times }
 
 // Mechanism finds a bound. Its zero value is ready for use.
 type Mechanism struct{}
@@ -37,8 +42,8 @@ type Mechanism struct{}
 // Describe says what the mechanism is.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
-		Name: "bounds", Version: "1.0.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
-		Relations: linear.Relations(), Designs: []string{"full", "poisson", "srswor", "collected"},
+		Name: "bounds", Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
+		Relations: linear.Relations(), Designs: linear.Designs(), Capped: true,
 	}
 }
 
@@ -47,15 +52,17 @@ type search struct {
 	column  sdk.Column
 	bounds  []float64 // the candidates, ascending
 	offsets []int64   // of their scores: the preference for small ones
-	rows    int64     // that are to lie beyond the bound
+	rows    int64     // that may lie beyond the bound at no cost
 	rate    float64
 	event   privacy.BoundedRange
 }
 
 func newSearch(req sdk.PlanRequest) (*search, error) {
 	var p struct {
-		Column string `json:"column"`
+		Column string  `json:"column"`
+		Times  float64 `json:"times"`
 	}
+	p.Times = 1
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return nil, err
 	}
@@ -71,17 +78,24 @@ func newSearch(req sdk.PlanRequest) (*search, error) {
 	if !(most > 1e-250 && most < 1e250) {
 		return nil, fmt.Errorf("column: the bounds of %q must lie between 1e-250 and 1e250 in magnitude", c.Name)
 	}
-	s := &search{column: c, rows: int64(math.Ceil(above / epsilon)), event: privacy.BoundedRange{Eps: epsilon}, rate: sdk.SelectRate(epsilon, unit)}
+	s := &search{column: c, rows: int64(math.Ceil(above * p.Times / epsilon)), event: privacy.BoundedRange{Eps: epsilon}}
+	own := int64(1) // the rows of a unit
+	if req.Public.Cap != nil {
+		if own = req.Public.Cap.Rows; own > 1<<30 {
+			return nil, errors.New("dataset.cap: a search for a bound takes at most 2^30 rows of a unit")
+		}
+	}
+	s.rate = sdk.SelectRate(epsilon, own*unit/2) // the scores of a row move in one direction
 	for i := range perDecade*decades + 1 {
 		s.bounds = append(s.bounds, Candidate(most, i))
-		prefer := tilt * math.Ln10 * float64(len(s.offsets)) / perDecade
+		prefer := tilt(p.Times) * math.Ln10 * float64(len(s.offsets)) / perDecade
 		s.offsets = append(s.offsets, int64(math.Round(prefer/s.rate)))
 	}
 	return s, nil
 }
 
 // Candidate is the candidate with that index where no magnitude exceeds most: the numbers
-// 10^(k/8) up to most, for whole k.
+// 10^(k/16) up to most, for whole k.
 func Candidate(most float64, i int) float64 {
 	top := int(math.Floor(perDecade * math.Log10(most)))
 	return math.Pow(10, float64(top-perDecade*decades+i)/perDecade)
@@ -93,7 +107,7 @@ func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	note := fmt.Sprintf("about %d rows of the sample are larger than the bound, give or take %.3g; it is one of %d public candidates", s.rows, 2/s.event.Eps, len(s.bounds))
+	note := fmt.Sprintf("some %d rows of the sample are larger than the bound, where its tail is heavy; it is one of %d public candidates", s.rows, len(s.bounds))
 	return sdk.Plan{
 		Columns: []string{s.column.Name}, Event: s.event, Rows: 1,
 		Output: []sdk.Field{{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the bound: a number that the magnitudes of few values exceed"}},
@@ -136,9 +150,9 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 //
 // # Contract
 //
-// The score of candidate i is unit·|n − rows| + offset, n the rows whose magnitude exceeds
-// it. Between neighbours, also where a row is replaced, it moves by at most unit. Proof:
-// bounds.proof.md.
+// The score of candidate i is unit·max(0, n − rows) + offset, n the rows whose magnitude
+// exceeds it. Between neighbours the scores of two candidates move apart by at most unit
+// times the rows of a unit, also where a unit is replaced. Proof: bounds.proof.md.
 func (s *search) pieces(counts []int64) []sdk.Piece {
 	beyond := int64(0)
 	for _, n := range counts {
@@ -147,8 +161,7 @@ func (s *search) pieces(counts []int64) []sdk.Piece {
 	out := make([]sdk.Piece, len(s.bounds))
 	for i := range out {
 		beyond -= counts[i]
-		off := beyond - s.rows
-		out[i] = sdk.Piece{Lo: int64(i), Hi: int64(i), Score: unit*max(off, -off) + s.offsets[i]}
+		out[i] = sdk.Piece{Lo: int64(i), Hi: int64(i), Score: unit*max(0, beyond-s.rows) + s.offsets[i]}
 	}
 	return out
 }

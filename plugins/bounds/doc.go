@@ -3,11 +3,12 @@
 //
 // # Contract
 //
-// The candidates are public: the numbers 10^(k/8) up to at_most, down to 12 decades below it.
-// One of them is drawn by the exponential mechanism. The score of a candidate is how far the
-// number of rows whose magnitude exceeds it is from a public number of rows, and a public
-// preference for small bounds: one event bounded_range{ε}. It holds under add-remove and replace-one, for rows as units, for the designs that
-// the mechanism lists, and where missing values are dropped. Memory is constant.
+// The candidates are public: the numbers 10^(k/16) up to the larger of |lower| and |upper|,
+// down to 12 decades below it. One of them is drawn by the exponential mechanism. The score
+// of a candidate is by how much the number of rows whose magnitude exceeds it is above a
+// public number, and a public preference for small bounds: one event bounded_range{ε}. It
+// holds under add-remove and replace-one, for rows as units and for units with several rows
+// (P22), and where missing values are dropped. Memory is constant.
 //
 // What the mechanism does not hide: the job, at_most and the candidates. The bound itself is
 // released: a job that clips to it later uses a public number. Proof: bounds.proof.md.

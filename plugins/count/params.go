@@ -1,7 +1,6 @@
 package count
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -17,7 +16,7 @@ const schema = `{
     "by":    {"oneOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 8, "uniqueItems": true}],
               "description": "one or more category columns with public domains; the cells are all their combinations. Without it, one total"},
     "sum":   {"type": "string", "description": "a numeric column to sum up instead of counting records"},
-    "noise": {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"},
+    "noise": {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
 ` + linear.IntervalSchema + `,
     "consistent": {"type": "boolean", "default": true,
               "description": "also release counts that are non-negative and add up to the public size, computed from the noisy ones"}
@@ -44,13 +43,13 @@ type shape struct {
 	units linear.Units
 }
 
-func parse(raw json.RawMessage, pub sdk.Public) (*shape, error) {
-	s := &shape{}
-	if err := sdk.DecodeParams(raw, &s.params); err != nil {
+func parse(req sdk.PlanRequest) (*shape, error) {
+	s, pub := &shape{}, req.Public
+	if err := sdk.DecodeParams(req.Params, &s.params); err != nil {
 		return nil, err
 	}
 	var err error
-	if s.Noise, err = linear.NoiseOf(s.Noise, linear.Laplace); err != nil {
+	if s.Noise, err = linear.NoiseOf(s.Noise, linear.Usual(req)); err != nil {
 		return nil, err
 	}
 	if s.cells, err = linear.NewCells(pub, s.By, own...); err != nil {

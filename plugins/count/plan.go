@@ -50,7 +50,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 
 // newQuery is the layout without its noise.
 func newQuery(req sdk.PlanRequest) (*layout, error) {
-	s, err := parse(req.Params, req.Public)
+	s, err := parse(req)
 	if err != nil {
 		return nil, err
 	}
@@ -105,5 +105,6 @@ func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 		}
 	}
 	n := noises[0]
-	return []sdk.ExpectedError{{Field: "estimate", NoiseSD: l.unit() * n.SD, Half95: l.unit() * n.Tail(0.05), Note: "each cell", Linear: facts}}
+	return []sdk.ExpectedError{{Field: "estimate", NoiseSD: l.unit() * n.SD, Half95: l.unit() * n.Tail(0.05), Note: "each cell", Linear: facts,
+		Unsure: l.additive.Unsure(n, l.unit()/l.lattice.Step)}}
 }

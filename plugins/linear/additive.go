@@ -110,7 +110,7 @@ func (a *Additive) withSquares(b Block, sums []int64) {
 		}
 		if b.Weights != nil {
 			w = a.lattice.Weight(b.Weights[i])
-			f = math.Max(0, 1-1/w)
+			f = a.interval.Part(w)
 		}
 		v, part := a.lattice.Value(y, w), sums[c*parts:(c+1)*parts]
 		if strata != nil {
@@ -138,6 +138,10 @@ func (a *Additive) spread(sums []int64, n Noise) spread {
 	s.draw, s.unsure = unit*float64(sums[1]), unit*n.SD
 	if a.strata == 0 {
 		s.draw, s.unsure = iv.Square*s.draw-iv.Mean*x*x, iv.Square*s.unsure
+		if iv.Replacement { // the sum is not centred, so its noise is large in its square
+			s.draw += iv.Mean * s.noise * s.noise
+			s.unsure = math.Hypot(s.unsure, iv.Mean*2*x*s.noise)
+		}
 		return s
 	}
 	unit, unsure := step*stratumStep, s.unsure*s.unsure
@@ -148,6 +152,17 @@ func (a *Additive) spread(sums []int64, n Noise) spread {
 	}
 	s.unsure = math.Sqrt(unsure)
 	return s
+}
+
+// Unsure is what the interval for offset + scale·(the sum of a cell) adds to the variance of
+// its error, because the variance of the draw is known with noise only.
+func (a *Additive) Unsure(n Noise, scale float64) float64 {
+	if a == nil || a.interval == nil || !a.interval.sampled() || a.square == 0 {
+		return 0
+	}
+	step := a.lattice.Step
+	unsure, noise := a.interval.Square*step*step*float64(a.square)*a.factor*n.SD, step*n.SD
+	return scale * scale * a.interval.margin(unsure/(noise*noise)) * unsure
 }
 
 // Interval is the interval for offset + scale·(the sum of a cell).

@@ -158,6 +158,10 @@ func (q *Average) Linear() *sdk.Linear {
 // Unit is what a lattice step is worth in a mean with a public divisor.
 func (q *Average) Unit() float64 { return q.lattice.Step / q.Divisor }
 
+// Unsure is what the interval of a mean with a public divisor adds to the variance, because
+// the variance of the draw is known with noise only.
+func (q *Average) Unsure(n Noise) float64 { return q.additive.Unsure(n, 1/q.Divisor) }
+
 // PerValue is the standard deviation of the noise in a mean, in the first order and at
 // most, times the number of values.
 func (q *Average) PerValue(n Noise) float64 {

@@ -51,7 +51,7 @@ func (c Counts) Scale() float64 { return c.scale }
 func (c Counts) Intervals(rows [][]float64, sums []int64, n Noise, iv *Interval) {
 	rough := *iv
 	if rough.Weighted {
-		rough.Square *= c.Lattice.Most - 1
+		rough.Square *= c.Lattice.Most * rough.Part(c.Lattice.Most)
 	}
 	a := Additive{lattice: c.Lattice, interval: &rough, zeroOne: iv.sampled()}
 	for i := range rows {

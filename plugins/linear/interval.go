@@ -4,10 +4,12 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // The columns of an interval for the value in the population (P30).
@@ -34,9 +36,10 @@ type Interval struct {
 	// Collected says that the table is a sample of its population.
 	Collected bool    `json:"collected"`
 	Strata    *Strata `json:"strata"`
+	// Replacement says that the variance is that of a draw with replacement: f is 1.
+	Replacement bool `json:"replacement"`
 
-	wide    []float64       // see width
-	margins map[int]float64 // see margin
+	wide []float64 // see width
 }
 
 // Strata are the estimates by stratum, in the order of the domain of Column.
@@ -57,6 +60,14 @@ var (
 
 // sampled says that a draw adds to the error.
 func (iv *Interval) sampled() bool { return iv.Square > 0 }
+
+// Part is f, the part of a square that counts, for a row that weighs w.
+func (iv *Interval) Part(w float64) float64 {
+	if iv.Replacement {
+		return 1
+	}
+	return math.Max(0, 1-1/w)
+}
 
 // Check says why a request can have no interval, total for one that estimates a total.
 func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
@@ -117,24 +128,50 @@ func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 	return math.Sqrt(total) * wide
 }
 
+// Half is half of the interval of a normal error of the draw together with the noise of
+// selections, whose tails are at most those of a Laplace variable, by their standard
+// deviations.
+func (iv *Interval) Half(draw, noise float64) float64 {
+	known := *iv
+	known.Square, known.wide = 0, iv.wide
+	defer func() { iv.wide = known.wide }()
+	return known.half(spread{draw: draw * draw, noise: noise}, Noise{Event: privacy.DiscreteLaplace{Scale: 1}}, 0)
+}
+
+// Deviation is the standard deviation, over the draw, of the weighted share of rows of a
+// cell below its quantile p, where rows weigh so much together and one at most most. Where
+// rows have weights or the draw has strata it is an upper bound.
+func (iv *Interval) Deviation(p, together, most float64) float64 {
+	square := iv.Square
+	if iv.Weighted {
+		square *= most * iv.Part(most)
+	}
+	return math.Sqrt(math.Max(0, square*p*(1-p)/together))
+}
+
 // margin says how many standard deviations of its noise are added to an estimated variance of
 // the draw, so that an interval made from it keeps to the level whatever the variance is.
 // Ratio is that standard deviation against the variance of the noise in the value; margins
 // are tabled for powers of √2, and the next larger one is taken.
 func (iv *Interval) margin(ratio float64) float64 {
 	const finest, coarsest = -8, 20
-	at := int(math.Ceil(2 * math.Log2(ratio)))
-	if at < finest {
-		return iv.exactMargin(math.Exp2(finest / 2.0))
+	key := tabled{iv.Level, int(max(finest, min(math.Ceil(2*math.Log2(ratio)), coarsest)))}
+	if known, ok := margins.Load(key); ok {
+		return known.(float64)
 	}
-	at = min(at, coarsest)
-	if iv.margins == nil {
-		iv.margins = map[int]float64{}
-	}
-	if _, ok := iv.margins[at]; !ok {
-		iv.margins[at] = iv.exactMargin(math.Exp2(float64(at) / 2))
-	}
-	return iv.margins[at]
+	m := iv.exactMargin(math.Exp2(float64(key.at) / 2))
+	margins.Store(key, m)
+	return m
+}
+
+// margins are those that were asked for: a margin depends on level and ratio alone, and takes
+// thousands of evaluations.
+var margins sync.Map
+
+// tabled is a level and half the logarithm of a ratio.
+type tabled struct {
+	level float64
+	at    int
 }
 
 // exactMargin is the least margin with which an interval of the width of a normal error holds

@@ -21,7 +21,7 @@ type Moments struct {
 	lattice  Lattice
 	interval *Interval
 	degree   int     // of the first block, of rows with their weights
-	squares  int     // of the block behind it, of rows that weigh w(w − 1), or -1 for none
+	squares  int     // of the block behind it, of rows that weigh f·w², or -1 for none
 	shrink   float64 // what these weights are divided by
 }
 
@@ -50,8 +50,8 @@ func NewMoments(c sdk.Column, degree int, number func(Block) []float64, cells Ce
 	}
 	m.Reach, m.Add = Simplex(m.degree+1, m.degree+1, m.lattice.Value(1, w.Most)), m.add
 	if iv != nil && iv.sampled() && iv.Weighted {
-		m.squares, m.shrink = double, math.Max(1, secondShare*(w.Most-1))
-		m.Reach = Beneath(m.Reach, Simplex(double+1, double+1, m.lattice.Value(1, w.Most*(w.Most-1)/m.shrink)))
+		m.squares, m.shrink = double, math.Max(1, secondShare*w.Most*iv.Part(w.Most))
+		m.Reach = Beneath(m.Reach, Simplex(double+1, double+1, m.lattice.Value(1, m.square(w.Most))))
 	}
 	return m, nil
 }
@@ -86,9 +86,18 @@ func (m *Moments) add(b Block, sums []int64) {
 		}
 		bernstein(t, one, part[:m.degree+1])
 		if m.squares >= 0 {
-			bernstein(t, m.lattice.Value(1, w*math.Max(w-1, 0)/m.shrink), part[m.degree+1:])
+			bernstein(t, m.lattice.Value(1, m.square(w)), part[m.degree+1:])
 		}
 	}
+}
+
+// square is f·w² in the units of the second block. It grows with w ≥ 1, rounding included, and
+// no row weighs less than nothing.
+func (m *Moments) square(w float64) float64 {
+	if m.interval.Replacement {
+		return w * w / m.shrink
+	}
+	return w * math.Max(w-1, 0) / m.shrink
 }
 
 // bernstein cuts the whole into the polynomials of t and adds them to the parts. Each cut is

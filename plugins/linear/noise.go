@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -25,6 +26,15 @@ func NoiseOf(word, otherwise string) (string, error) {
 		return word, nil
 	}
 	return "", fmt.Errorf("noise: must be auto, laplace or gaussian")
+}
+
+// Usual is the noise of mechanisms that take Laplace noise where the job says nothing: for a
+// guarantee in ρ that is mostly the larger one.
+func Usual(req sdk.PlanRequest) string {
+	if req.InRho {
+		return Auto
+	}
+	return Laplace
 }
 
 // Noise is what is added to each number of a query.
@@ -124,6 +134,12 @@ func choose(kind string, claims []claim, req sdk.PlanRequest) (privacy.Event, er
 	if err != nil || kind == Laplace || !(req.Target.Delta > 0) {
 		return l, err
 	}
+	if req.InRho {
+		if g, err := gaussian(claims, under, req.Target); err == nil && lessAtRho(claims, l, under) {
+			return g, nil
+		}
+		return l, nil
+	}
 	gain := float64(len(claims)) // several queries add up in L1, and in squares in L2
 	if c := claims[0]; sdk.Largest(c.l1, under)*math.Sqrt(gain) < worth*sdk.Largest(c.l2, under) {
 		return l, nil
@@ -133,6 +149,26 @@ func choose(kind string, claims []claim, req sdk.PlanRequest) (privacy.Event, er
 		return l, nil // what Gaussian noise cannot do, Laplace noise can
 	}
 	return g, nil
+}
+
+// lessAtRho reports whether Gaussian noise of the same ρ as that of Laplace noise is smaller.
+func lessAtRho(claims []claim, laplace privacy.Event, under []privacy.Relation) bool {
+	for _, rel := range under {
+		f, err := privacy.NewZCDPFilter(rel, new(big.Rat))
+		if err != nil {
+			return false
+		}
+		cost, err := f.Cost(laplace)
+		if err != nil {
+			return false
+		}
+		rho, _ := cost[0].Float64()
+		// Each query costs L2²/2σ².
+		if sdk.Largest(claims[0].l2, under)*math.Sqrt(float64(len(claims))/(2*rho)) >= noisesOf(laplace)[0].SD {
+			return false
+		}
+	}
+	return true
 }
 
 // noisesOf are the noises of the queries of an event.

@@ -83,6 +83,34 @@ func TestAutoTakesTheSmallerNoise(t *testing.T) {
 	}
 }
 
+// For a guarantee in ρ auto takes the noise that is smaller at the same ρ: Gaussian noise for
+// one number up to ρ of about 1.6, and Laplace noise far beyond.
+func TestAutoAtRho(t *testing.T) {
+	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
+		for _, c := range []struct {
+			epsilon float64
+			want    string
+		}{{0.1, Gaussian}, {0.5, Gaussian}, {1.5, Gaussian}, {8, Laplace}} {
+			req := target(1e-6, rel)
+			req.Target.Epsilon, req.InRho = c.epsilon, true
+			got, err := choose(Auto, []claim{claimOf(1)}, req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, is := got.(privacy.DiscreteGaussian); is != (c.want == Gaussian) {
+				t.Errorf("%v: epsilon %v: %v, want %s", rel, c.epsilon, got, c.want)
+			}
+			if a, err := privacy.EpsilonAt(got, rel, 1e-6); err != nil || a.Epsilon > c.epsilon {
+				t.Errorf("%v: epsilon %v: costs %v (%v)", rel, c.epsilon, a.Epsilon, err)
+			}
+			req.InRho = false
+			if other, _ := choose(Auto, []claim{claimOf(1)}, req); noiseOf(other).Event.Kind() != "discrete_laplace" {
+				t.Errorf("%v: epsilon %v: without rho it takes %v", rel, c.epsilon, other)
+			}
+		}
+	}
+}
+
 // Release takes the noise from the plan, and only from one that declares what it would.
 func TestPlanned(t *testing.T) {
 	claims := []claim{claimOf(2), claimOf(3)}

@@ -1,6 +1,10 @@
 package linear
 
-import "github.com/dprelease/dprelease/plugins/sdk"
+import (
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
 
 // Own are the names of the columns that every linear mechanism releases beside the groups.
 const (
@@ -19,6 +23,18 @@ func Fields(doc string, granularity float64, more ...sdk.Field) []sdk.Field {
 // Number is a field of numbers.
 func Number(name, doc string) sdk.Field {
 	return sdk.Field{Name: name, Type: sdk.Float64, Doc: doc}
+}
+
+// Of says of all fields but those named that they are in the unit of a product of columns, over
+// that of others.
+func Of(fields []sdk.Field, of, per []string, but ...string) []sdk.Field {
+	out := slices.Clone(fields)
+	for i, f := range out {
+		if f.Type == sdk.Float64 && !slices.Contains(but, f.Name) {
+			out[i].Of, out[i].Per = of, per
+		}
+	}
+	return out
 }
 
 // Names are the names of fields.

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -215,6 +216,33 @@ func TestMargin(t *testing.T) {
 		}
 		if short == 0 {
 			t.Errorf("level %v: an interval without a margin holds too", level)
+		}
+	}
+}
+
+// What the planner adds to the variance is what an interval adds where the draw seems to have
+// none; without squares there is nothing to add.
+func TestUnsure(t *testing.T) {
+	c := sdk.Column{Name: "x", Type: sdk.Number, Lower: -1000, Upper: 1000, Missing: sdk.MissingDrop}
+	req := sdk.PlanRequest{Target: privacy.Point{Epsilon: 1}, Public: sdk.Public{SampleRelations: []privacy.Relation{privacy.AddRemove},
+		Design: sdk.Design{Kind: "poisson", EqualWeights: true, MaxWeight: 10}}}
+	n := noiseOf(privacy.DiscreteLaplace{Scale: 50})
+	for _, square := range []float64{0, 0.9} {
+		a, err := NewAdditive(NewLattice(0, 1, 1, 1), -1000, 1000, &c, Cells{N: 1}, req, &Interval{Level: 95, Square: square}, Laplace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.Unsure(n, 10)
+		if square == 0 {
+			if got != 0 {
+				t.Errorf("%v without a draw", got)
+			}
+			continue
+		}
+		low, high := a.Interval([]int64{0, 0}, n, 0, 10)
+		half, least := (high-low)/2, 1.96*math.Sqrt(got+100*n.SD*n.SD)
+		if half < 0.999*least || half > 1.4*least || got < 100*n.SD*n.SD {
+			t.Errorf("an interval of ±%v, forecast at least ±%v", half, least)
 		}
 	}
 }

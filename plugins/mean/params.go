@@ -1,7 +1,6 @@
 package mean
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/dprelease/dprelease/plugins/linear"
@@ -18,7 +17,7 @@ const schema = `{
     "columns": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 1000, "uniqueItems": true,
                 "description": "several numeric columns; the budget is shared equally"},
     "by":      {"type": "string", "description": "a category column with a public domain: one mean a group"},
-    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise"},
+    "noise":   {"enum": ["laplace", "gaussian", "auto"], "default": "laplace", "description": "gaussian needs a delta; auto takes the smaller noise, and is the default where the guarantee is in rho"},
 ` + linear.IntervalSchema + `
   },
   "oneOf": [{"required": ["column"]}, {"required": ["columns"]}]
@@ -33,9 +32,9 @@ type params struct {
 	Interval *linear.Interval `json:"interval"`
 }
 
-func parseParams(raw json.RawMessage) (params, error) {
+func parseParams(req sdk.PlanRequest) (params, error) {
 	var p params
-	if err := sdk.DecodeParams(raw, &p); err != nil {
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
 		return p, err
 	}
 	if (p.Column == "") == (len(p.Columns) == 0) {
@@ -45,6 +44,6 @@ func parseParams(raw json.RawMessage) (params, error) {
 		p.Columns = []string{p.Column}
 	}
 	var err error
-	p.Noise, err = linear.NoiseOf(p.Noise, linear.Laplace)
+	p.Noise, err = linear.NoiseOf(p.Noise, linear.Usual(req))
 	return p, err
 }

@@ -58,7 +58,7 @@ type layout struct {
 }
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
-	p, err := parseParams(req.Params)
+	p, err := parseParams(req)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 		e, c := sdk.ExpectedError{Field: "estimate"}, q.Column
 		if e.Linear = q.Linear(); e.Linear != nil {
 			e.NoiseSD, e.Half95 = q.Unit()*noises[i].SD, q.Unit()*noises[i].Tail(0.05)
-			e.Note, e.Linear.Column = c.Name, c.Name
+			e.Note, e.Linear.Column, e.Unsure = c.Name, c.Name, q.Unsure(noises[i])
 		} else {
 			per := q.PerValue(noises[i])
 			e.Note = fmt.Sprintf("%s: noise of standard deviation at most %s/m in the first order, m the number of values that are averaged (the column count)", c.Name, linear.Figure(per))

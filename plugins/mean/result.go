@@ -26,6 +26,9 @@ func (l *layout) output() []sdk.Field {
 	if l.queries[0].Divisor == 0 {
 		fields = append(fields, sdk.Field{Name: "count", Type: sdk.Float64, Doc: "the number of values, with noise; with design weights it estimates the population's"})
 	}
+	if len(l.queries) == 1 { // with several columns each row has its own unit
+		fields = linear.Of(fields, []string{l.queries[0].Column.Name}, nil, "count")
+	}
 	return fields
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -27,7 +28,8 @@ const schema = `{
     "step":   {"type": "number", "exclusiveMinimum": 0,
                "description": "a public fact: all values are multiples of it. It says which numbers may be released; without it they are numbers of about five digits"},
     "method": {"enum": ["auto", "recursion", "tree"], "default": "auto",
-               "description": "recursion draws one rank after another; tree reads all ranks off noisy counts; auto takes the one that public facts speak for"}
+               "description": "recursion draws one rank after another; tree reads all ranks off noisy counts; auto takes the one that public facts speak for"},
+` + linear.IntervalSchema + `
   }
 }`
 
@@ -44,6 +46,8 @@ type params struct {
 	By        sdk.Names `json:"by"`
 	Step      float64   `json:"step"`
 	Method    string    `json:"method"`
+
+	Interval *linear.Interval `json:"interval"`
 }
 
 // whole is the number of parts in which ranks are given: they have four decimals.
@@ -115,6 +119,10 @@ func parseParams(raw json.RawMessage) (params, error) {
 		return p, fmt.Errorf("method: must be auto, recursion or tree")
 	case !(p.Step >= 0):
 		return p, fmt.Errorf("step: must be above 0")
+	case p.Interval != nil && p.Method == tree:
+		return p, fmt.Errorf("method: an interval needs recursion, whose error in rank is public: leave method out")
+	case p.Interval != nil && len(p.Quantiles) > mostIntervals:
+		return p, fmt.Errorf("quantiles: at most %d have intervals", mostIntervals)
 	}
 	return p, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // Version is the version of the mechanism; it changes when a release of the same job
 // would.
-const Version = "1.0.0"
+const Version = "1.1.0"
 
 // Mechanism releases quantiles. Its zero value is ready for use.
 type Mechanism struct{}
@@ -88,11 +88,13 @@ type method interface {
 // choose takes the method that the job names, or that public facts speak for.
 func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 	switch {
+	case l.Interval != nil && req.Public.Cap != nil:
+		return nil, errors.New("interval: a unit may have several rows: fold them")
 	case l.Method == tree || l.Method == auto && req.Public.Cap != nil:
 		return newTree(l, req)
 	case req.Public.Cap != nil:
 		return nil, errors.New("method: recursion needs units with one row each: fold their rows, or take method: tree")
-	case l.Method == recursion || l.Step == 0:
+	case l.Method == recursion || l.Step == 0 || l.Interval != nil:
 		return newSearch(l, req)
 	}
 	// With a public step both see every value, so their errors in rank are known. How the
@@ -113,20 +115,30 @@ func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 // output are the columns of the result after those of the groups: one row a quantile. How
 // far an estimate is off in value depends on the data (P19).
 func (l *layout) output() []sdk.Field {
-	return []sdk.Field{
+	fields := []sdk.Field{
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
 		{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
 	}
+	fields = l.Interval.With(fields)
+	if l.Step > 0 { // a step is in the unit of the values as they are
+		return fields
+	}
+	return linear.Of(fields, []string{l.column.Name}, nil, "quantile")
 }
 
-// result is made of the estimates of all ranks of all cells.
-func (l *layout) result(estimates []float64) sdk.Result {
+// result is made of the estimates of all ranks of all cells, and of the ends of their
+// intervals where there are any.
+func (l *layout) result(estimates []float64, ends ...[]float64) sdk.Result {
 	quantile := make([]float64, len(estimates))
 	for i := range quantile {
 		quantile[i] = float64(l.Quantiles[i%len(l.Quantiles)]) / whole
 	}
-	return sdk.Result{Columns: append(l.cells.Labels(len(l.Quantiles)),
-		sdk.ResultColumn{Name: "quantile", Float64: quantile}, sdk.ResultColumn{Name: linear.EstimateField, Float64: estimates})}
+	columns := append(l.cells.Labels(len(l.Quantiles)),
+		sdk.ResultColumn{Name: "quantile", Float64: quantile}, sdk.ResultColumn{Name: linear.EstimateField, Float64: estimates})
+	for i, name := range []string{linear.LowField, linear.HighField}[:len(ends)] {
+		columns = append(columns, sdk.ResultColumn{Name: name, Float64: ends[i]})
+	}
+	return sdk.Result{Columns: columns}
 }
 
 // shaped is the plan of a method with the columns that it reads and makes.

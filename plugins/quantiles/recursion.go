@@ -51,16 +51,20 @@ func (q ranks) levels() (out [][]node) {
 // search is the recursion over ranks.
 type search struct {
 	*layout
+	ranks    ranks // that are looked for: Quantiles, or those with the ends of intervals
 	levels   [][]node
-	epsilons []float64 // of each level
-	costs    []float64 // see cost
-	replace  bool      // a row may be replaced
-	keeps    bool      // a row that is replaced stays in its group
+	epsilons []float64                // of each level
+	costs    []float64                // what each level adds to the sum of the squared errors of all ranks
+	counted  *privacy.DiscreteLaplace // the noise in the number of rows of each group, nil where it is public or not needed
+	replace  bool                     // a row may be replaced
+	keeps    bool                     // a row that is replaced stays in its group
 	// points is how many points a cell has, and heaviest the weight of the heaviest row in
 	// steps of 1/perWeight: a row adds one such step to each point of its cell.
 	points, heaviest int64
 	perWeight        float64
-	weight           float64 // of the heaviest row
+	scale            float64 // of a record to the population
+	heavy            float64 // the weight of the heaviest row
+	rows             float64 // the public number of rows, 0 where it is noisy
 }
 
 func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
@@ -68,7 +72,7 @@ func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
 	if !known && !req.Public.Design.EqualWeights {
 		return nil, errors.New("the design's largest weight is not known")
 	}
-	s := &search{layout: l, levels: l.Quantiles.levels(), heaviest: 1, perWeight: 1, weight: w.Most, keeps: !l.cells.Units(req.Public).Switches}
+	s := &search{layout: l, heaviest: 1, perWeight: 1, scale: w.Scale, heavy: w.Most, keeps: !l.cells.Units(req.Public).Switches}
 	for _, r := range req.Public.SampleRelations {
 		s.replace = s.replace || r != privacy.AddRemove
 	}
@@ -83,21 +87,29 @@ func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
 		return nil, errors.New("column: the sample may hold too many rows for scores of 64 bits")
 	}
 	s.points = 1 << min(16, bits)
-	s.cost()
+	if err := s.prepare(req); err != nil {
+		return nil, err
+	}
+	s.levels = s.ranks.levels()
+	s.costs = make([]float64, len(s.levels))
+	for _, row := range s.errors(s.ranks) {
+		for k, x := range row {
+			s.costs[k] += x
+		}
+	}
 	return s, nil
 }
 
-// cost finds how much each level adds to the sum of the squared errors of all ranks, in
+// errors are the variances of the errors in rank that each level adds to each rank, in
 // records and for an ε of 1, where values lie densely. The error of a cut in rank is one of
 // its own, and parts of the errors of the two cuts between which it was looked for.
-func (s *search) cost() {
-	m := len(s.Quantiles)
+func (s *search) errors(q ranks) [][]float64 {
+	m, levels := len(q), q.levels()
 	moves := make([][]float64, m) // how the own errors of all cuts move the error of one
-	s.costs = make([]float64, len(s.levels))
 	level, own := make([]int, m), make([]float64, m)
-	for k, nodes := range s.levels {
+	for k, nodes := range levels {
 		for _, n := range nodes {
-			num, den := n.share(s.Quantiles)
+			num, den := n.share(q)
 			p := float64(num) / float64(den)
 			row := make([]float64, m)
 			row[n.at] = 1
@@ -114,11 +126,14 @@ func (s *search) cost() {
 			own[n.at] = 2 * float64(s.sensitivity(k, num, den)) / (float64(den*s.points) * s.perWeight)
 		}
 	}
-	for _, row := range moves {
+	out := make([][]float64, m)
+	for i, row := range moves {
+		out[i] = make([]float64, len(levels))
 		for j, x := range row {
-			s.costs[level[j]] += 2 * x * x * own[j] * own[j]
+			out[i][level[j]] += 2 * x * x * own[j] * own[j]
 		}
 	}
+	return out
 }
 
 // spend divides the budget over the levels. Where the parts of ε add up, the sum of the
@@ -126,6 +141,9 @@ func (s *search) cost() {
 // compositions, as bounded-range events, leave more for each than a part of ε (P28).
 func (s *search) spend(req sdk.PlanRequest) error {
 	s.epsilons = make([]float64, len(s.levels))
+	if s.counted != nil {
+		req.Target.Epsilon *= 1 - countShare
+	}
 	if req.Target.Delta > 0 && len(s.levels) > 1 {
 		most := req.Target.Epsilon
 		for _, rel := range req.Public.SampleRelations {
@@ -158,6 +176,9 @@ func (s *search) alike(epsilon float64) privacy.Event {
 // event is a selection for each node in every group, level by level.
 func (s *search) event() privacy.Event {
 	var all []privacy.Event
+	if s.counted != nil {
+		all = append(all, *s.counted)
+	}
 	for k := range s.levels {
 		all = append(all, s.level(k))
 	}
@@ -174,6 +195,9 @@ func (s *search) planned(e privacy.Event) error {
 		events = all.Events
 	}
 	s.epsilons = make([]float64, len(s.levels))
+	if s.counted != nil && len(events) > 0 {
+		events = events[1:]
+	}
 	for k, e := range events {
 		if b, ok := e.(privacy.BoundedRange); ok && k < len(s.levels) {
 			s.epsilons[k] = b.Eps
@@ -229,7 +253,7 @@ func (s *search) rankSD() float64 {
 	for k, c := range s.costs {
 		sum += c / (s.epsilons[k] * s.epsilons[k])
 	}
-	return s.weight * math.Sqrt(sum/float64(len(s.Quantiles)))
+	return s.scale * math.Sqrt(sum/float64(len(s.ranks)))
 }
 
 func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
@@ -240,14 +264,18 @@ func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	m := len(s.Quantiles)
+	found, err := s.ranksOf(ctx, groups, host)
+	if err != nil {
+		return sdk.Result{}, err
+	}
+	m := len(s.ranks)
 	cuts := make([]int64, s.cells.N*m)
 	end := s.lattice.cells * s.points
-	for k, level := range s.levels {
+	for k := range s.levels {
 		event := s.level(k)
-		for g := range s.cells.N {
+		for g, q := range found {
 			mine := cuts[g*m : (g+1)*m]
-			for _, n := range level {
+			for _, n := range q.levels()[k] {
 				lo, hi := int64(0), end
 				if n.from >= 0 {
 					lo = mine[n.from]
@@ -255,7 +283,7 @@ func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 				if n.to < m {
 					hi = mine[n.to]
 				}
-				num, den := n.share(s.Quantiles)
+				num, den := n.share(q.ranks)
 				rate := sdk.SelectRate(event.Eps, s.sensitivity(k, num, den))
 				mine[n.at], err = host.Select(ctx, event, groups[g].pieces(lo, hi, num, den, rate), rate)
 				if err != nil {
@@ -268,5 +296,5 @@ func (s *search) release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	for i, x := range cuts {
 		estimates[i] = s.lattice.value(min(x/s.points, s.lattice.cells-1))
 	}
-	return s.result(estimates), nil
+	return s.finish(found, estimates), nil
 }

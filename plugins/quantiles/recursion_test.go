@@ -167,6 +167,8 @@ func TestLevelsCostWhatTheyDeclare(t *testing.T) {
 		{ranks{2500, 5000, 7500}, 3, 2, 1, 3, false, false},
 		{ranks{2500, 5000, 7500}, 2, 2, 1, 2, true, true},
 		{ranks{100, 5000, 6000}, 3, 1, 1, 3, false, false},
+		{ranks{4990, 5000, 5010}, 3, 1, 1, 3, false, false}, // those of an interval
+		{ranks{4990, 5000, 5010}, 2, 2, 1, 2, true, true},
 		{ranks{2500, 5000}, 2, 1, 2, 2, true, false},
 		{ranks{2500, 5000}, 2, 2, 2, 2, true, true},
 		{ranks{2500, 5000}, 2, 2, 2, 2, false, false},

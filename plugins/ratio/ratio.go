@@ -44,6 +44,21 @@ func fields(iv *linear.Interval) []sdk.Field {
 		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's")))
 }
 
+// output is the fields with the units in which they are.
+func output(p params) []sdk.Field {
+	above, below := []string{p.Numerator}, []string{p.Denominator}
+	out := linear.Of(fields(p.Interval), above, below)
+	for i, f := range out {
+		switch f.Name {
+		case "numerator":
+			out[i].Of, out[i].Per = above, nil
+		case "denominator":
+			out[i].Of, out[i].Per = below, nil
+		}
+	}
+	return out
+}
+
 // quotient is a ratio of two sums.
 type quotient struct {
 	columns  [2]sdk.Column
@@ -98,7 +113,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	}
 	q.squares(p.Interval)
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: fields(p.Interval),
+		Cells: cells, Noise: noise, Output: output(p),
 		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
 		Finish:  func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn { return q.finish(sums[0], n[0]) },
@@ -135,8 +150,9 @@ func (q *quotient) add(b linear.Block, sums []int64) {
 		}
 		w, f := 1.0, 1.0
 		if b.Weights != nil {
-			w = q.lattices[0].Weight(b.Weights[i])
-			f = math.Max(0, 1-1/w)
+			if w = q.lattices[0].Weight(b.Weights[i]); q.interval != nil {
+				f = q.interval.Part(w)
+			}
 		}
 		x, y := q.lattices[0].Value(above[i], w), q.lattices[1].Value(below[i], w)
 		part := sums[q.parts*c : q.parts*(c+1)]

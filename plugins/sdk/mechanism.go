@@ -62,6 +62,10 @@ type PlanRequest struct {
 	Public Public
 	// Target is what this release may spend on the sample.
 	Target privacy.Point
+	// InRho says that the job states its guarantee in rho (zCDP), and that Target is one of
+	// several points at which the host asks for a plan. Of two plans that meet Target, the one
+	// with less noise at the same rho serves the job better.
+	InRho bool
 
 	_ struct{}
 }
@@ -209,6 +213,12 @@ type Field struct {
 	Low, High float64
 	Texts     []string
 	Doc       string
+	// Of and Per say the unit of a column of numbers: the product of the units of the columns
+	// of the table in Of, divided by those of the columns in Per. Where every value of such a
+	// column and its bounds are multiplied by a constant, the values of this one are multiplied
+	// accordingly. A column whose bounds are found in private can only be read by a mechanism
+	// that says in which columns of its result it stands.
+	Of, Per []string
 
 	_ struct{}
 }
@@ -238,6 +248,9 @@ type ExpectedError struct {
 	Linear *Linear
 	// SamplingNote, where Linear is nil, says why that is not public.
 	SamplingNote string
+	// Unsure is what an interval for the population's value adds to the variance because it
+	// knows the variance of the draw with noise only; 0 where there is none.
+	Unsure float64
 
 	_ struct{}
 }
@@ -267,6 +280,7 @@ type ReleaseRequest struct {
 	Params json.RawMessage
 	Public Public
 	Target privacy.Point
+	InRho  bool // as in the request that the plan was made from
 	Plan   Plan
 
 	_ struct{}
@@ -275,7 +289,7 @@ type ReleaseRequest struct {
 // PlanRequest is the request that the plan was made from, for a mechanism that
 // derives again in Release what it derived in Plan.
 func (r ReleaseRequest) PlanRequest() PlanRequest {
-	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target}
+	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target, InRho: r.InRho}
 }
 
 // Result is what a release returns; its columns are those of the plan's Output. Where

@@ -73,7 +73,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	return &linear.Form{
 		Cells: cells, Noise: noise,
 		Queries: []linear.Query{t.additive.Query},
-		Output:  p.Interval.With(linear.Fields(what, granularity)),
+		Output:  linear.Of(p.Interval.With(linear.Fields(what, granularity)), []string{c.Name}, nil),
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
 		Finish:  t.finish,
 	}, nil
@@ -121,6 +121,7 @@ func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
 	}
 	return []sdk.ExpectedError{{
 		Field: linear.EstimateField, NoiseSD: t.unit() * n.SD, Half95: t.unit() * n.Tail(0.05), Note: "each total", Linear: facts,
+		Unsure: t.additive.Unsure(n, t.scale),
 	}}
 }
 

@@ -51,6 +51,16 @@ func (m Mechanism) fields(iv *linear.Interval) []sdk.Field {
 		linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")))
 }
 
+// output is the fields with the units in which they are.
+func (m Mechanism) output(p params) []sdk.Field {
+	of := []string{p.Column, p.Column}
+	if m.root {
+		of = of[:1]
+	}
+	fields := linear.Of(m.fields(p.Interval), of, nil, "count", "mean")
+	return linear.Of(fields, of[:1], nil, slices.DeleteFunc(linear.Names(fields), func(name string) bool { return name == "mean" })...)
+}
+
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 	var p params
 	if err := sdk.DecodeParams(req.Params, &p); err != nil {
@@ -79,7 +89,7 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 		s.moments.Rows = float64(d.SampleSize)
 	}
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: m.fields(p.Interval),
+		Cells: cells, Noise: noise, Output: m.output(p),
 		Queries: []linear.Query{s.moments.Query},
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
 			return []sdk.ExpectedError{s.expected(req.Public, n[0])}

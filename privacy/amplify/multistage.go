@@ -137,8 +137,10 @@ func scale(m, eps float64) float64 {
 	return math.Nextafter(x, math.Inf(1))
 }
 
-// Recursion is form 2 of P5: from the bottom, e_L = log(1 + h_L(e^ε − 1)), then
-// e_j = log(1 + (e^{e_{j+1}} − 1)·h_j / (h_j + (1 − h_j)·e^{−(m_j·ε − e_{j+1})})); the answer is e_1.
+// Recursion is form 2 of P5, sharpened: from the bottom, e_L = log(1 + h_L(e^ε − 1)), then
+// e_j = log(1 + (e^{e_{j+1}} − 1)·h_j / (h_j + (1 − h_j)·e^{−(m_j·ε − s_j)})) with
+// s_j = log((e^{e_{j+1}} − 1)/(η_j(1 − e^{−ε}))) >= e_{j+1} and η_j = h_{j+1}·…·h_L; the answer is e_1. For two stages s_1 = ε, and
+// the answer is attained.
 //
 // # Contract
 //
@@ -149,9 +151,17 @@ func (d Design) Recursion(eps float64) float64 {
 	}
 	e := Epsilon(d.Last(), eps)
 	for j := len(d) - 2; j >= 0; j-- {
-		e = climb(Rate(d[j].Take, d[j].Of), e, scale(d.Below(j), eps))
+		e = climb(Rate(d[j].Take, d[j].Of), e, scale(d.Below(j), eps)-beyond(e, eps, d[j+1:].Inclusion()))
 	}
 	return e
+}
+
+// beyond is s_j − e_{j+1} = log((1 − e^{−e})/(η(1 − e^{−ε}))) of the recursion, rounded down, and never negative.
+func beyond(e, eps, inclusion float64) float64 {
+	if math.Min(math.Min(e, eps), inclusion) < tiny {
+		return 0 // logarithms of such numbers have no digits
+	}
+	return math.Max(0, math.Log(-math.Expm1(-e))-math.Log(inclusion)-math.Log(-math.Expm1(-eps))-1e-11)
 }
 
 // climb is log(1 + (e^e − 1)·h/(h + (1−h)e^{−(k−e)})), rounded up: one unit is drawn with probability h, its content is e-private

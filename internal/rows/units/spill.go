@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"unsafe"
+
+	"github.com/dprelease/dprelease/internal/nameless"
 )
 
 // scratch is a file for what does not fit in memory. It has no name, so that the system deletes it when the process ends,
@@ -18,13 +20,9 @@ type scratch struct {
 
 // newScratch makes a file in a folder; "" is the folder of temporary files.
 func newScratch(dir string) (*scratch, error) {
-	f, err := os.CreateTemp(dir, ".dprelease-*") // mode 0600
+	f, err := nameless.File(dir)
 	if err != nil {
 		return nil, diskError(err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		f.Close()
-		return nil, ErrDisk
 	}
 	return &scratch{file: f}, nil
 }

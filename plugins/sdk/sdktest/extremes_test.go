@@ -85,7 +85,7 @@ func TestExtremes(t *testing.T) {
 		{distinct.Mechanism{}, []string{`{"by":"g"}`, `{"by":["g","h"]}`, `{}`}},
 		{histogram.Mechanism{}, []string{`{"column":"x","edges":[0,1,10]}`, `{"column":"x","edges":[-1e9,0,1e-300,5],"by":"g"}`}},
 		{median.Mechanism{}, []string{`{"column":"x"}`, `{"column":"x","method":"exponential"}`, `{"column":"x","method":"exponential","quantiles":[0.0001,0.5,0.9999]}`, `{"column":"x","method":"exponential","points":2}`, `{"column":"x","quantiles":[0.25,0.999]}`}},
-		{quantiles.Mechanism{}, []string{`{"column":"x","quantiles":[0.25,0.999]}`, `{"column":"x","by":"g"}`, `{"column":"x","method":"recursion"}`, `{"column":"x","method":"tree","by":["g","h"]}`, `{"column":"x","quantiles":"deciles","by":["g","h"]}`}},
+		{quantiles.Mechanism{}, []string{`{"column":"x","quantiles":[0.25,0.999]}`, `{"column":"x","by":"g"}`, `{"column":"x","method":"recursion"}`, `{"column":"x","method":"tree","by":["g","h"]}`, `{"column":"x","by":"g","interval":{"level":95,"square":0.9,"mean":0.1,"rows":6}}`, `{"column":"x","quantiles":"deciles","by":["g","h"]}`}},
 		{regression.Mechanism{}, []string{`{"target":"x","features":["y"]}`, `{"target":"x","features":["g","y","h"],"noise":"laplace"}`, `{"target":"y","features":["h"],"ridge":1000}`}},
 	} {
 		planned, trials := 0, 60

@@ -48,7 +48,7 @@ func TestHonest(t *testing.T) {
 		{mean.Mechanism{}, "l1-sensitivity"}, {counts.Mechanism{}, "l1-sensitivity"},
 		{sum.Mechanism{}, "l1-sensitivity"}, {proportion.Mechanism{}, "l1-sensitivity"}, {ratio.Mechanism{}, "l1-sensitivity"}, {variance.Mechanism{}, "l1-sensitivity"},
 		{variance.SD(), "l1-sensitivity"}, {distinct.Mechanism{}, "l1-sensitivity"}, {histogram.Mechanism{}, "l1-sensitivity"},
-		{marginals.Mechanism{}, "l2-sensitivity"}, {insecureshelf.SoundMargin(), "l2-sensitivity"},
+		{marginals.Mechanism{}, "l2-sensitivity"}, {insecureshelf.SoundMargin(), "l2-sensitivity"}, {insecureshelf.SoundWeights(), "l1-sensitivity"},
 		{median.Mechanism{}, "scores"}, {quantiles.Mechanism{}, "scores"}, {bounds.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {

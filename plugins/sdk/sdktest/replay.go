@@ -7,6 +7,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // SmoothClaim is how a mechanism splits the (ε, δ) of a SmoothLaplace call: the
@@ -84,4 +85,49 @@ func failure(table string, err error) *violation {
 		}
 	}
 	return nil
+}
+
+// Neighbours are two tables as a host hands them over, one step of a relation apart.
+type Neighbours struct {
+	Left, Right Table
+	Relation    privacy.Relation
+
+	_ struct{}
+}
+
+// Compare runs a plan on two neighbouring tables with the same noise. It returns the first
+// promise that is broken, nil where none is, and how many noise calls it saw.
+func Compare(ctx context.Context, s Subject, req sdk.PlanRequest, plan sdk.Plan, n Neighbours, seed uint64) (*Finding, int) {
+	r := &replayer{subject: s, req: req, plan: plan, layout: newLayout(req, plan), seed: seed}
+	p := pair{left: r.layout.records(n.Left), right: r.layout.records(n.Right), relation: n.Relation, distance: 1}
+	for p.focus < min(len(p.left), len(p.right)) && same(p.left[p.focus], p.right[p.focus]) {
+		p.focus++ // a record's id is its place
+	}
+	v := r.run(ctx, p, seed)
+	if v == nil {
+		return nil, r.calls
+	}
+	return &Finding{Check: v.check, Detail: v.detail, Request: describeRequest(req), Tables: r.layout.print(p)}, r.calls
+}
+
+// records are the rows of a table.
+func (l layout) records(t Table) []record {
+	out := make([]record, t.Rows)
+	for i := range out {
+		out[i] = record{id: i, weight: 1}
+		for _, c := range l.columns {
+			v := t.Columns[c.Name]
+			x := cell{valid: v.Valid == nil || v.Valid[i>>3]>>(i&7)&1 == 1}
+			if c.Type == sdk.Category {
+				x = cell{code: v.Codes[i], valid: v.Codes[i] >= 0}
+			} else {
+				x.x = v.Float64[i]
+			}
+			out[i].cells = append(out[i].cells, x)
+		}
+		if l.weights {
+			out[i].weight = t.Weights[i]
+		}
+	}
+	return out
 }

@@ -125,6 +125,11 @@ func publics(d sdk.Description) []sdk.Public {
 		{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "stratified", MinWeight: 1, MaxWeight: 5}},
 		{Relation: privacy.ReplaceOne, SampleRelations: replace, Population: 20, Design: one(sdk.Design{Kind: "collected", Rate: 0.25, SampleSize: 5, LargestCount: 5})},
 	}
+	if (d.Linear || d.Capped) && (slices.Contains(d.Designs, "multistage") || slices.Contains(d.Designs, "stratified")) { // weights of a survey, which may be those of any row
+		known = append(known,
+			sdk.Public{Relation: privacy.ReplaceOne, SampleRelations: replace, Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: 6, MinWeight: 1, MaxWeight: 40, LargestCount: 6}},
+			sdk.Public{Relation: privacy.AddRemove, SampleRelations: add, Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 5.5, MaxWeight: 21}})
+	}
 	if d.Capped { // units with several rows, of a few of these tables
 		for i, c := range []sdk.Cap{{Groups: 2, Rows: 2}, {Groups: 1, Rows: 3}, {Groups: 3, Rows: 1}, {Groups: 2, Rows: 1}} {
 			p := known[[]int{0, 2, 4, 10}[i]]

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/bounds"
+	counts "github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/marginals"
@@ -51,11 +52,12 @@ func (m bent) seen(p sdk.Public) sdk.Public {
 
 // left is how many rows of a result are left without the last group.
 func (m bent) left(p sdk.Plan, public sdk.Public) int64 {
-	c, _ := public.Column(p.Columns[0])
-	if !m.group || c.Type != sdk.Category || p.Output[0].Name != c.Name || len(c.Domain) < 2 {
-		return p.Rows
+	for _, name := range p.Columns {
+		if c, _ := public.Column(name); m.group && c.Type == sdk.Category && len(c.Domain) > 1 && p.GroupField(name) >= 0 {
+			return p.Rows - p.Rows/int64(len(c.Domain))
+		}
 	}
-	return p.Rows - p.Rows/int64(len(c.Domain))
+	return p.Rows
 }
 
 func (m bent) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
@@ -183,7 +185,7 @@ func linears() []Specimen {
 		b.Mechanism, b.name = m, m.Describe().Name+"-"+fault
 		all = append(all, Specimen{Name: b.name, Caught: caught, Story: story, Mechanism: b})
 	}
-	for _, m := range []sdk.Mechanism{totals.Mechanism{}, proportion.Mechanism{}, ratio.Mechanism{}, variance.Mechanism{}, variance.SD(), distinct.Mechanism{}, histogram.Mechanism{}} {
+	for _, m := range []sdk.Mechanism{counts.Mechanism{}, totals.Mechanism{}, mean.Mechanism{}, proportion.Mechanism{}, ratio.Mechanism{}, variance.Mechanism{}, variance.SD(), distinct.Mechanism{}, histogram.Mechanism{}} {
 		bend(m, "wrong-cap", "l1-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 		bend(m, "group-left-out", "groups", "leaves the last group of the domain out of its result", bent{group: true})
 		bend(m, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
@@ -199,6 +201,9 @@ func linears() []Specimen {
 	bend(bounds.Mechanism{}, "wrong-sensitivity", "scores", "draws a bound as if a row moved a count of rows by half", bent{rate: 2})
 	bend(marginals.Mechanism{}, "wrong-cap", "l2-sensitivity", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 	bend(marginals.Mechanism{}, "biased-rounding", "linear", "rounds the sums up, and not each row to the nearest", bent{query: biased})
-	bend(histogram.Mechanism{}, "true-threshold", "result", "suppresses bins by their true counts", bent{least: 2})
+	for _, m := range []sdk.Mechanism{counts.Mechanism{}, totals.Mechanism{}, distinct.Mechanism{}, histogram.Mechanism{}} {
+		bend(m, "true-threshold", "result", "suppresses cells by what they truly hold", bent{least: 2})
+	}
+	bend(bounds.Mechanism{}, "wrong-cap", "scores", "plans for units with one row, and says that it plans for several", bent{public: uncapped})
 	return all
 }

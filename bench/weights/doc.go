@@ -1,0 +1,4 @@
+// Command weights measures what the weights of a survey cost: the error of mean income by
+// region on the persons of the EU-SILC table, at equal ε, with weights as they are and shrunk.
+// It prints the table of docs/weights.md.
+package main

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+func main() {
+	path := "examples/data/eusilc.csv"
+	if len(os.Args) > 1 {
+		path = os.Args[1]
+	}
+	t, err := read(path)
+	if err == nil {
+		err = t.print(os.Stdout, 200)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// survey are the persons of the table.
+type survey struct {
+	income, weight []float64
+	region         []int32
+	regions        []string
+	src            *noise.Source
+}
+
+// clipsNothing is a bound above all weights of the table.
+const clipsNothing = 1e6
+
+// top is the public bound of incomes.
+const top = 100_000
+
+// to is the population over the sample, which is public: 8,182,222 over 14,827.
+const to = 552
+
+func read(path string) (*survey, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return nil, err
+	}
+	t := &survey{}
+	at := func(name string) int { return slices.Index(lines[0], name) }
+	for _, line := range lines[1:] {
+		y, err := strconv.ParseFloat(line[at("eq_income")], 64)
+		if err != nil {
+			return nil, err
+		}
+		w, err := strconv.ParseFloat(line[at("design_weight")], 64)
+		if err != nil {
+			return nil, err
+		}
+		r := line[at("region")]
+		if !slices.Contains(t.regions, r) {
+			t.regions = append(t.regions, r)
+		}
+		t.income, t.weight = append(t.income, math.Min(y, top)), append(t.weight, w)
+		t.region = append(t.region, int32(slices.Index(t.regions, r)))
+	}
+	t.src, err = noise.NewSource()
+	return t, err
+}
+
+// shrunk are the weights, clipped and moved towards to.
+func shrunk(atMost, keep float64) func(float64) float64 {
+	return func(w float64) float64 { return to + keep*(math.Min(math.Max(w, 1), atMost)-to) }
+}
+
+// release is a column of a release by region.
+func (t *survey) release(m sdk.Mechanism, params string, epsilon, atMost, keep float64, quiet bool) ([]float64, error) {
+	of := shrunk(atMost, keep)
+	columns := []sdk.Column{{Name: "y", Type: sdk.Number, Upper: top, Missing: sdk.MissingRefuse}, {Name: "r", Type: sdk.Category, Domain: t.regions, Missing: sdk.MissingRefuse}}
+	req := sdk.PlanRequest{Params: []byte(params), Target: privacy.Point{Epsilon: epsilon}, Public: sdk.Public{
+		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove}, Columns: columns,
+		Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: of(1), MaxWeight: of(atMost)},
+	}}
+	plan, err := m.Plan(req)
+	if err != nil {
+		return nil, err
+	}
+	b := &sdk.Batch{Rows: len(t.income)}
+	for _, name := range plan.Columns {
+		b.Columns = append(b.Columns, map[string]sdk.Values{"y": {Float64: t.income}, "r": {Codes: t.region}}[name])
+	}
+	for _, w := range t.weight {
+		b.Weights = append(b.Weights, of(w))
+	}
+	var host sdk.Host = adding{src: t.src}
+	if quiet {
+		host = sdktest.NoNoise{Rows: b.Rows}
+	}
+	out, err := m.Release(context.Background(), sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}, &once{batch: b}, host)
+	if err != nil {
+		return nil, err
+	}
+	return out.Columns[slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == "estimate" })].Float64, nil
+}
+
+type once struct{ batch *sdk.Batch }
+
+func (o *once) Next() (*sdk.Batch, error) {
+	if o.batch == nil {
+		return nil, io.EOF
+	}
+	b := o.batch
+	o.batch = nil
+	return b, nil
+}
+
+// adding draws noise as the host of a run does.
+type adding struct {
+	sdk.Host
+	src *noise.Source
+}
+
+func (h adding) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int64) ([]int64, error) {
+	return v, noise.AddDiscreteLaplace(h.src, v, ev.Scale)
+}
+
+// apart are totals over totals of weights, each with half of ε.
+func (t *survey) apart(epsilon, atMost float64) ([]float64, error) {
+	above, err := t.release(sum.Mechanism{}, `{"column":"y","by":"r"}`, epsilon/2, atMost, 1, false)
+	if err != nil {
+		return nil, err
+	}
+	below, err := t.release(count.Mechanism{}, `{"by":"r"}`, epsilon/2, atMost, 1, false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range above {
+		if above[i] /= math.Max(below[i], 1); !(above[i] >= 0 && above[i] <= top) {
+			above[i] = math.Min(math.Max(above[i], 0), top)
+		}
+	}
+	return above, nil
+}
+
+func (t *survey) together(epsilon, atMost, keep float64, quiet bool) ([]float64, error) {
+	return t.release(mean.Mechanism{}, `{"column":"y","by":"r"}`, epsilon, atMost, keep, quiet)
+}
+
+// rmse is the root mean square error over regions and repetitions.
+func rmse(truth []float64, times int, estimate func() ([]float64, error)) (float64, error) {
+	total := 0.0
+	for range times {
+		got, err := estimate()
+		if err != nil {
+			return 0, err
+		}
+		for i, x := range got {
+			total += (x - truth[i]) * (x - truth[i]) / float64(len(truth)*times)
+		}
+	}
+	return math.Sqrt(total), nil
+}
+
+func (t *survey) print(out io.Writer, times int) error {
+	truth, err := t.together(1, clipsNothing, 1, true)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, "| bound | ε | totals apart | mean | keep 0.5 | keep 0.2 | keep 0 | bias of keep 0 | best ÷ totals apart | best ÷ mean |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, atMost := range []float64{1100, 2000, 5000} {
+		for _, epsilon := range []float64{0.1, 0.3, 1} {
+			var cells []float64
+			for _, way := range []func() ([]float64, error){
+				func() ([]float64, error) { return t.apart(epsilon, atMost) },
+				func() ([]float64, error) { return t.together(epsilon, atMost, 1, false) },
+				func() ([]float64, error) { return t.together(epsilon, atMost, 0.5, false) },
+				func() ([]float64, error) { return t.together(epsilon, atMost, 0.2, false) },
+				func() ([]float64, error) { return t.together(epsilon, atMost, 0, false) },
+			} {
+				e, err := rmse(truth, times, way)
+				if err != nil {
+					return err
+				}
+				cells = append(cells, e)
+			}
+			bias, err := rmse(truth, 1, func() ([]float64, error) { return t.together(epsilon, atMost, 0, true) })
+			if err != nil {
+				return err
+			}
+			best := slices.Min(cells[2:])
+			fmt.Fprintf(out, "| %.0f | %g | %.0f | %.0f | %.0f | %.0f | %.0f | %.0f | 1/%.1f | 1/%.1f |\n", atMost, epsilon, cells[0], cells[1], cells[2], cells[3], cells[4], bias, cells[0]/best, cells[1]/best)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,421 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dprelease/dprelease/internal/engine"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/builtin"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/serve"
+)
+
+// The test program is everything that a run starts: the mechanisms, the engine, and a worker.
+func TestMain(m *testing.M) {
+	switch args := os.Args[1:]; {
+	case len(args) == 1 && args[0] == pipeline.ServeArgument:
+		var all []sdk.Mechanism
+		for _, one := range builtin.Mechanisms() {
+			all = append(all, one)
+		}
+		serve.Mechanisms(all...)
+		return
+	case len(args) == 1 && args[0] == engine.Argument:
+		main()
+		return
+	case len(args) > 0 && args[0] == "-worker":
+		begun = dieOnce(os.Getenv("DIE_ONCE"))
+		main()
+		return
+	}
+	beam.Init()
+	os.Exit(m.Run())
+}
+
+// dieOnce ends the work of a worker when it begins part 3 for the first time, in the middle of a step.
+func dieOnce(mark string) func(int) {
+	return func(part int) {
+		if mark == "" || part != 3 {
+			return
+		}
+		if f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			f.Close()
+			panic("died")
+		}
+	}
+}
+
+const text = `version: 1
+job: spread
+dataset:
+  id: spread
+  source: {path: t.csv}
+  relation: replace-one
+  size: SIZE
+  unit: UNIT
+  columns:
+    x: {lower: 0, upper: 900MISSING}
+    g: {domain: [a, b], outside: drop}
+  derive: {y: {as: "x / 2 + 1", lower: 0, upper: 500}}
+budget: {limit: {epsilon: 100000}}
+samples: {p: {method: poisson, rate: 0.3}, w: {method: srswor, size: 700}}
+releases:
+  - {name: n, mechanism: count, by: [g], guarantee: {epsilon: 100}}
+  - {name: s, mechanism: sum, params: {column: "COLUMN"}, where: "x > 100", guarantee: {epsilon: 100}}
+  - {name: m, from: p, mechanism: mean, params: {column: x}, guarantee: {epsilon: 100}}
+  - {name: h, from: w, mechanism: histogram, params: {column: x, edges: [0, 300, 900]}, guarantee: {epsilon: 100}}
+engine: {kind: beam, options: {splits: 12, shards: 3, workers: 8}}
+sandbox: off
+output: {dir: out, formats: [json]}
+`
+
+// kinds are jobs in which a row is a unit, units are folded, and units are capped.
+var kinds = map[string]*strings.Replacer{
+	"rows": strings.NewReplacer("SIZE", "3000", "UNIT", "row", "COLUMN", "y", "MISSING", ""),
+	"fold": strings.NewReplacer("SIZE", "1000", "UNIT", "{column: id, name: person}\n  fold: {x: max, g: mode}", "COLUMN", "x", "MISSING", "",
+		"  derive: {y: {as: \"x / 2 + 1\", lower: 0, upper: 500}}\n", ""),
+	"cap": strings.NewReplacer("SIZE", "1000", "UNIT", "{column: id, name: person}\n  cap: {groups: 2, rows: 2}", "COLUMN", "y", "MISSING", ""),
+}
+
+// write writes a job and its table of 3000 rows of 1000 people.
+func write(t testing.TB, job string, missing bool) string {
+	t.Helper()
+	dir := t.TempDir()
+	var b strings.Builder
+	b.WriteString("id,x,g\n")
+	for i := range 3000 {
+		x := strconv.Itoa(i * 7919 % 1000)
+		if missing && i%3 == 0 { // so many that every sample has some
+			x = ""
+		}
+		fmt.Fprintf(&b, "p%d,%s,%c\n", i%1000, x, "abc"[i*i%3])
+	}
+	path := filepath.Join(dir, "job.yaml")
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "t.csv"), []byte(b.String()), 0o600), os.WriteFile(path, []byte(job), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t testing.TB, path string) *job.Job {
+	t.Helper()
+	j, err := pipeline.Load(path, os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// mechanisms are the built-in ones, in this process.
+type mechanisms struct{}
+
+func (mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	return mechanism{builtin.Mechanisms()[name]}, nil
+}
+
+type mechanism struct{ sdk.Mechanism }
+
+func (m mechanism) About() sdk.Description       { return m.Describe() }
+func (mechanism) Origin() (bool, string)         { return true, "" }
+func (mechanism) Confined() string               { return "" }
+func (mechanism) Validate(json.RawMessage) error { return nil }
+func (m mechanism) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
+	return m.Mechanism.Plan(r)
+}
+
+// beside is an engine that has each order carried out by other engines, too, and compares.
+type beside struct {
+	t       *testing.T
+	configs []engine.Config
+	orders  int
+}
+
+func (b *beside) Check(context.Context, []byte) error { return nil }
+
+func (b *beside) Tallies(ctx context.Context, order []byte, parts, shards int) (ofParts, ofShards [][]byte, err error) {
+	b.orders++
+	one := &run.Worker{Builtins: builtin.Mechanisms()}
+	all, sent := make([][]byte, parts+shards), make([][][]byte, shards)
+	for i := range all {
+		switch {
+		case i >= parts:
+			all[i], err = one.Shard(ctx, order, i-parts, sent[i-parts])
+		case shards == 0:
+			all[i], err = one.Part(ctx, order, i)
+		default:
+			var pieces [][]byte
+			pieces, all[i], err = one.Scatter(ctx, order, i)
+			for k := range pieces {
+				sent[k] = append(sent[k], pieces[k])
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, c := range b.configs {
+		seen := 0
+		err := carryOut(ctx, engine.Work{Config: c, Order: order, Parts: parts, Shards: shards}, func(i int, data []byte) error {
+			seen++
+			if want, got := tally(b.t, all[i]), tally(b.t, data); !reflect.DeepEqual(want, got) {
+				b.t.Errorf("%v finds in part %d: %v, not %v", c, i, got.Vectors, want.Vectors)
+			}
+			return nil
+		})
+		if err != nil || seen != len(all) {
+			b.t.Errorf("%v: %d of %d parts, %v", c, seen, len(all), err)
+		}
+	}
+	return all[:parts], all[parts:], nil
+}
+
+func tally(t testing.TB, data []byte) (out run.Tally) {
+	t.Helper()
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&out); err != nil {
+		t.Fatal(err)
+	}
+	if out.Failure != nil {
+		t.Error(out.Failure)
+	}
+	return out
+}
+
+// compare carries a job out on one machine and on other engines with the same random bits.
+func compare(t *testing.T, kind string, configs ...engine.Config) {
+	j := load(t, write(t, kinds[kind].Replace(text), false))
+	p, err := plan.Make(t.Context(), j, mechanisms{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := run.OpenTable(t.Context(), p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer table.Close()
+	b := &beside{t: t, configs: configs}
+	// It ends where the noise would be drawn: there is no mechanism.
+	err = run.New(p, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Event) {}, Engine: b}).Draws(t.Context())
+	if want := map[string]int{"rows": 1, "fold": 2, "cap": 2}[kind]; b.orders != want || !errors.Is(err, run.ErrCrashed) {
+		t.Errorf("%d orders were carried out, not %d: %v", b.orders, want, err)
+	}
+}
+
+// One worker and eight of them on prism find what one machine finds, with the same random bits: for rows, and after a
+// shuffle by unit.
+func TestPrismFindsTheSame(t *testing.T) {
+	for kind := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			compare(t, kind, prism("1"), prism("8"))
+		})
+	}
+}
+
+func prism(workers string) engine.Config {
+	return engine.Config{Runner: "prism", Options: map[string]string{"workers": workers}}
+}
+
+// A worker process whose work ends in the middle loses no row and doubles none: the parts that are missing are
+// carried out again, and what is found is the same. (Prism itself does not always notice a worker that was killed.)
+func TestDyingWorker(t *testing.T) {
+	for _, kind := range []string{"rows", "fold"} {
+		dir := t.TempDir()
+		boot, mark, secret := filepath.Join(dir, "boot"), filepath.Join(dir, "died"), filepath.Join(dir, "secret")
+		self, err := os.Executable()
+		// A runner starts a worker by a script like this one, which its container usually has.
+		script := "#!/bin/sh\nfor a in \"$@\"; do case \"$a\" in --id=*) id=$(echo \"${a#--id=}\" | tr -d \"'\");; --provision_endpoint=*) at=${a#*=};; esac; done\n" +
+			"DIE_ONCE=" + mark + " exec " + self + " -worker --id=$id --logging_endpoint=$at --control_endpoint=$at\n"
+		err = errors.Join(err, os.WriteFile(boot, []byte(script), 0o700), os.WriteFile(secret, []byte(strings.Repeat("secret", 9)), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, _ := json.Marshal(map[string]string{"command": boot})
+		before := flag.Lookup("environment_type").Value.String()
+		compare(t, kind, engine.Config{Runner: "prism", Options: map[string]string{"workers": "1", "exchange": dir, "secret_file": secret,
+			"environment_type": "PROCESS", "environment_config": string(config)}})
+		_ = flag.Set("environment_type", before)
+		if _, err := os.Stat(mark); err != nil {
+			t.Error("no worker died")
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, "dprelease-*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	}
+}
+
+func options(t testing.TB) pipeline.Options {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := pipeline.Options{Self: self, EngineProgram: self, Version: "test"}
+	for _, m := range builtin.Mechanisms() {
+		o.Builtins = append(o.Builtins, m.Describe())
+	}
+	return o
+}
+
+// A whole job: the releases are those of a run without an engine, at noise that is next to none; and the same job without
+// the engine is the same job, which is found and not paid for again.
+func TestWholeJob(t *testing.T) {
+	for _, kind := range []string{"rows", "fold"} {
+		words := kinds[kind]
+		t.Run(kind, func(t *testing.T) {
+			path := write(t, words.Replace(text), false)
+			first, err := pipeline.Run(t.Context(), load(t, path), options(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := strings.Replace(words.Replace(text), "engine: {kind: beam, options: {splits: 12, shards: 3, workers: 8}}\n", "", 1)
+			if err := os.WriteFile(path, []byte(plain), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			second, err := pipeline.Run(t.Context(), load(t, path), options(t))
+			if err != nil || !second.Already {
+				t.Errorf("the job without its engine is another job: %v", err)
+			}
+			apart, err := pipeline.Run(t.Context(), load(t, write(t, plain, false)), options(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a, b := first.Report.Guarantee, apart.Report.Guarantee; a.Epsilon != b.Epsilon || a.EventText != b.EventText {
+				t.Errorf("the price is %g for %s, without an engine %g for %s", a.Epsilon, a.EventText, b.Epsilon, b.EventText)
+			}
+			for _, name := range []string{"n", "s"} {
+				got, want := estimates(first.Results[name]), estimates(apart.Results[name])
+				for i := range want {
+					if math.Abs(got[i]-want[i]) > 1+want[i]/1e4 {
+						t.Errorf("%s: %v, without an engine %v", name, got, want)
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
+func estimates(r sdk.Result) (out []float64) {
+	for _, c := range r.Columns {
+		if c.Name == "estimate" {
+			out = append(out, c.Float64...)
+			for _, n := range c.Int64 {
+				out = append(out, float64(n))
+			}
+		}
+	}
+	return out
+}
+
+// What is wrong with the data comes back as the code of a run without an engine, without a value.
+func TestDataFailure(t *testing.T) {
+	_, err := pipeline.Run(t.Context(), load(t, write(t, kinds["rows"].Replace(text), true)), options(t))
+	var f *pipeline.Failure
+	if !errors.As(err, &f) || f.Code != "DATA_MISSING" || strings.Contains(err.Error(), "1234") {
+		t.Errorf("%v", err)
+	}
+}
+
+// The text of a pipeline, which runners keep and show, holds neither the key of the draws nor a word of the job. The twin,
+// whose order is not sealed, is caught.
+func TestPipelineShowsNothing(t *testing.T) {
+	order := []byte(`{"Job":{"Text":"CANARY"},"Key":[1,2,3]}`)
+	shown := func(work Sealed, key []byte) bool {
+		edges, _, err := build(Task{Work: work, Dir: "/d"}, 2, []int{0, 1}, true).Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env, err := graphx.CreateEnvironment(t.Context(), "beam:env:external:v1", func(context.Context) string { return "localhost:1" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := graphx.Marshal(edges, &graphx.Options{Environment: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := proto.Marshal(p)
+		if err != nil || len(b) < 1000 {
+			t.Fatal(err, len(b))
+		}
+		for _, secret := range [][]byte{order, key} {
+			// A function's fields stand in a pipeline as JSON, in base64, in base64 again: all of its alignments are looked for.
+			if decoded := everyBase64(b, 3); len(secret) > 0 && bytes.Contains(decoded, secret) {
+				return true
+			}
+		}
+		return false
+	}
+	work, o, err := sealWork(order, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown(work, o.Key) {
+		t.Error("the pipeline holds what should be sealed")
+	}
+	if !shown(Sealed{Text: order}, nil) {
+		t.Error("an order that is not sealed is not noticed")
+	}
+	if other, err := (&Sealed{Text: work.Text[:len(work.Text)-1]}).open(); err == nil {
+		t.Errorf("a changed order was opened: %v", other)
+	}
+}
+
+// Bytes of one place cannot stand in another, and their number says the next power of two.
+func TestSeal(t *testing.T) {
+	key := bytes.Repeat([]byte{7}, 32)
+	for _, n := range []int{0, 1, 4095, 4096, 100000} {
+		text := bytes.Repeat([]byte{1}, n)
+		sealed, err := seal(key, "a", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := unseal(key, "a", sealed); err != nil || !bytes.Equal(got, text) {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+		if _, err := unseal(key, "b", sealed); err == nil {
+			t.Error("another place opens it")
+		}
+		if size := len(sealed) - 28; size&(size-1) != 0 || size <= n {
+			t.Errorf("%d bytes take %d", n, len(sealed))
+		}
+	}
+}
+
+// What a job says wrongly is refused before anything is spent.
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		runner string
+		o      map[string]string
+		says   string
+	}{
+		{"direct", nil, "is not one of"},
+		{"prism", map[string]string{"workers": "0"}, "workers"},
+		{"prism", map[string]string{"colour": "red"}, "colour"},
+		{"flink", map[string]string{"endpoint": ""}, "exchange"},
+		{"prism", map[string]string{"secret_file": "/nowhere"}, "secret_file"},
+	} {
+		var refused engine.Refusal
+		if _, err := read(engine.Config{Runner: c.runner, Options: c.o}); !errors.As(err, &refused) || !strings.Contains(string(refused), c.says) {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}

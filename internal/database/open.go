@@ -1,0 +1,138 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dprelease/dprelease/internal/table"
+)
+
+// Source names the rows to read: Table, as name or schema.name, or the rows of Query.
+type Source struct {
+	Address      string
+	Table, Query string
+}
+
+// Open reads the named columns of all rows, or all columns that can be read where none is named. Where one of them is
+// not there or cannot be used, no row is read, and the columns of the table say why. memory bounds later scans.
+func Open(ctx context.Context, s Source, columns []string, memory int64) (*table.Table, error) {
+	c, err := pgx.ParseConfig(s.Address)
+	if err != nil {
+		return nil, &table.Error{Code: table.CodeUsage, Detail: "the address of the database, or a setting of PostgreSQL in the environment, cannot be read"}
+	}
+	c.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	c.OnNotice = func(*pgconn.PgConn, *pgconn.Notice) {} // may quote a row
+	for key, value := range map[string]string{"application_name": "dprelease", "TimeZone": "UTC", "client_encoding": "UTF8"} {
+		c.RuntimeParams[key] = value
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, refused(ctx, err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, refused(ctx, err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	// A policy that hides rows is a condition. With this setting the server refuses to apply one.
+	if _, err := tx.Exec(ctx, "set local row_security = off"); err != nil {
+		return nil, refused(ctx, err)
+	}
+	from := "(" + s.Query + "\n) as source"
+	if s.Query != "" {
+		err = judge(ctx, tx, s.Query)
+	} else {
+		from, err = relation(ctx, tx, s.Table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{tx: tx, name: "table " + s.Table, from: from}
+	if s.Query != "" {
+		r.name = "the query"
+	}
+	if err := r.describe(ctx); err != nil {
+		return nil, err
+	}
+	return r.read(ctx, columns, memory)
+}
+
+// relation is the table of a name, quoted. Only what holds rows is a table: of a view the number of rows may depend on
+// a condition.
+func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
+	quoted := pgx.Identifier(strings.Split(name, ".")).Sanitize()
+	var kind string
+	if err := tx.QueryRow(ctx, "select relkind::text from pg_class where oid = $1::text::regclass", quoted).Scan(&kind); err != nil {
+		return "", refused(ctx, err)
+	}
+	if kind != "r" && kind != "p" {
+		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: say query: select * from it, and relation: add-remove"}
+	}
+	return quoted, nil
+}
+
+// refused is a failure before the first row. What the server says is dropped; the class of its SQLSTATE is a fact of
+// the schema.
+func refused(ctx context.Context, err error) error {
+	var known *table.Error
+	var server *pgconn.PgError
+	fail := func(code, detail string) error { return &table.Error{Code: code, Detail: detail} }
+	switch {
+	case errors.As(err, &known):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !errors.As(err, &server):
+		return fail(table.CodeUnreadable, "the database cannot be reached at the address of the job, or not in the way that sslmode asks for")
+	}
+	for _, class := range []struct{ prefix, code, detail string }{
+		{"28", table.CodeUnreadable, "the database refuses the user or the password: PGPASSWORD or ~/.pgpass names it"},
+		{"3D", table.CodeNotFound, "the server has no database of this name"},
+		{"42P01", table.CodeNotFound, "the database has no such table"},
+		{"3F", table.CodeNotFound, "the database has no such schema"},
+		{"42703", table.CodeColumn, "the query names a column that is not there"},
+		{"42501", table.CodeUnreadable, "the user of the database may not read all rows of the table: a right to it is missing, or a row-level policy hides rows"},
+		{"42601", table.CodeUsage, "the query is not one SQL statement that the server can read"},
+		{"42", table.CodeUsage, "the query names something that is not there, or puts types together that do not fit"},
+		{"25006", table.CodeUsage, "the query would change the database; it must only read"},
+		{"53", table.CodeUnreadable, "the server has no room for another connection"},
+	} {
+		if strings.HasPrefix(server.Code, class.prefix) {
+			return fail(class.code, class.detail)
+		}
+	}
+	return fail(table.CodeUnreadable, "the server refuses the query")
+}
+
+// broken is a failure once rows are read: one sentence, whatever happened (P20).
+func broken(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &table.Error{Code: table.CodeUnreadable, Detail: "the server ended before all rows were read"}
+}
+
+// wanted are the positions of the named columns, or of all that can be read where none is named. Where one of them
+// cannot be read it is all others, and ok is false.
+func (r *reader) wanted(columns []string) (out []int, ok bool) {
+	var usable []int
+	for i, c := range r.columns {
+		if !c.Usable {
+			continue
+		}
+		usable = append(usable, i)
+		if slices.Contains(columns, c.Name) {
+			out = append(out, i)
+		}
+	}
+	if len(columns) == 0 || len(out) < len(columns) {
+		return usable, len(columns) == 0
+	}
+	return out, true
+}

@@ -1,0 +1,130 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Vectors has a linear mechanism of this program turn rows into vectors, in this process: what each of its noise calls
+// adds up, without noise. The sums of several parts of the rows, added up, are those of all rows; Finish makes the result
+// of them. What the mechanism itself answers is dropped: it has seen zeros.
+func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
+	calls, err := linearCalls(nil, req.Plan.Event)
+	if err != nil {
+		return nil, err
+	}
+	h := &localHost{sums: make([][]int64, len(calls))}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := &localRows{ctx: ctx, hand: &hand{rows: make(chan sdk.Batch), took: make(chan error), gone: make(chan struct{})}}
+	read := make(chan error, 1)
+	go func() {
+		defer close(r.hand.gone)
+		_, err := m.Release(ctx, req, r, h)
+		if err == nil && h.at != len(h.sums) {
+			err = errVector // calls are missing
+		}
+		read <- err
+	}()
+	fedErr := feed(ctx, r.hand)
+	if fedErr != nil {
+		cancel()
+	}
+	close(r.hand.rows)
+	switch err := <-read; {
+	case fedErr != nil && !errors.Is(fedErr, errGone):
+		return nil, fedErr
+	case err != nil:
+		return nil, err
+	}
+	return h.sums, nil
+}
+
+// localRows are the rows of a mechanism in this process.
+type localRows struct {
+	ctx  context.Context
+	hand *hand
+	have bool
+	now  sdk.Batch
+}
+
+// Next gives back the batch before, and takes the next one.
+func (r *localRows) Next() (*sdk.Batch, error) {
+	if r.have {
+		r.have = false
+		select {
+		case r.hand.took <- nil:
+		case <-r.ctx.Done():
+			return nil, r.ctx.Err()
+		}
+	}
+	select {
+	case b, more := <-r.hand.rows:
+		if !more {
+			if r.ctx.Err() != nil {
+				return nil, r.ctx.Err()
+			}
+			return nil, io.EOF
+		}
+		r.now, r.have = b, true
+		return &r.now, nil
+	case <-r.ctx.Done():
+		return nil, r.ctx.Err()
+	}
+}
+
+// localHost keeps the vectors, and answers with zeros. Every other call is refused: a linear mechanism makes none.
+type localHost struct {
+	sdk.Host
+	sums [][]int64
+	at   int // the next call
+}
+
+func (h *localHost) take(values []int64) ([]int64, error) {
+	if h.at == len(h.sums) {
+		return nil, sdk.ErrHost
+	}
+	h.at++
+	return make([]int64, len(values)), plus(&h.sums[h.at-1], values)
+}
+
+// AddLaplace takes a vector.
+func (h *localHost) AddLaplace(_ context.Context, _ privacy.DiscreteLaplace, values []int64) ([]int64, error) {
+	return h.take(values)
+}
+
+// AddGaussian takes a vector.
+func (h *localHost) AddGaussian(_ context.Context, _ privacy.DiscreteGaussian, values []int64) ([]int64, error) {
+	return h.take(values)
+}
+
+// AddVectors adds the vectors of some more rows to a sum, which begins as nil.
+func AddVectors(sum, more [][]int64) ([][]int64, error) {
+	if sum == nil {
+		sum = make([][]int64, len(more))
+	}
+	if len(sum) != len(more) {
+		return nil, errVector
+	}
+	for i, v := range more {
+		if err := plus(&sum[i], v); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// Finish makes the release of a linear mechanism of sums that others added up. The process sees no row: the host puts
+// the sums in the place of its zeros and adds the noise, once. Errors and the event are as in Release.
+func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	calls, err := linearCalls(nil, req.Plan.Event)
+	if err != nil || len(calls) != len(vectors) {
+		return sdk.Result{}, nil, p.fault(CodePlan)
+	}
+	none := func(context.Context, RowWriter) error { return nil }
+	return p.Release(ctx, req, none, &finisher{Drawer: drawer, s: &sums{calls: calls, add: vectors}})
+}

@@ -1,0 +1,183 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
+
+// Bounds say that nobody knows how large the values of a column are: a release of its own
+// finds a bound for them in private, before the others are made.
+type Bounds struct {
+	Private         Guarantee // of the search, on the population
+	AtMost, AtLeast *big.Rat  // AtLeast is 0 or nothing
+}
+
+// Searcher is the mechanism that finds a bound.
+const Searcher = "bounds"
+
+func privateBounds() kind[Bounds] {
+	atLeast := amount(span{lo: "0", hi: "0"})
+	atLeast.label = "0"
+	return object(
+		key("private", guarantee(), func(b *Bounds) *Guarantee { return &b.Private },
+			"What the search for the bound may cost on the population, beside the releases", required(), example(`{epsilon: "0.1"}`)),
+		key("at_most", amount(span{lo: "0", loOpen: true}), func(b *Bounds) **big.Rat { return &b.AtMost },
+			"As large as a value can possibly be, or its negative; it may be far too large", required(), example("1e12")),
+		key("at_least", atLeast, func(b *Bounds) **big.Rat { return &b.AtLeast },
+			"0 says that no value is negative: smaller ones are raised to it. Without it the bound holds for both signs", example("0")),
+	)
+}
+
+// canonical is what the bounds ask for.
+func (b *Bounds) canonical() any {
+	if b == nil {
+		return nil
+	}
+	return canon{"private": b.Private.canonical(), "at_most": exact(b.AtMost), "at_least": exact(b.AtLeast)}
+}
+
+// bounds settles the bounds of a column that are found in private: nobody has to know more
+// than those of the search.
+func (k *checker) bounds(path string, c *Column) {
+	c.Type = Number
+	for _, name := range []string{"lower", "upper", "domain", "assume", "type"} {
+		if k.j.Has(lang.Key(path, name)) {
+			k.wrong(lang.Key(path, name), "leave out this or bounds", "cannot be used with bounds, which are found in private")
+			return
+		}
+	}
+	if c.Bounds.AtMost == nil {
+		return // it has its problem
+	}
+	c.Upper = c.Bounds.AtMost
+	if c.Lower = c.Bounds.AtLeast; c.Lower == nil {
+		c.Lower = new(big.Rat).Neg(c.Upper)
+	}
+	if up := Up(c.Upper); !(up <= mostBound && up >= 1/mostBound) {
+		k.wrong(lang.Key(lang.Key(path, "bounds"), "at_most"), "", "must lie between 1e-70 and 1e70")
+		c.Lower, c.Upper = nil, nil
+		return
+	}
+	k.number(path, c)
+}
+
+// mostBound is the largest bound of a search: results in units of its square are numbers.
+const mostBound = 1e70
+
+// searches adds the releases that find the bounds of columns. Each comes from the first
+// draw from which a release reads its column: later ones use the bound again.
+func (k *checker) searches() {
+	var from []string // the draws in their order
+	for _, r := range k.j.Releases {
+		from = append(from, r.From)
+	}
+	given := len(k.j.Releases)
+	for i := range k.j.Dataset.Columns {
+		c := &k.j.Dataset.Columns[i]
+		if c.Bounds == nil || c.Upper == nil {
+			continue
+		}
+		found, times := "", 1.0
+		for _, f := range from {
+			for _, r := range k.j.Releases[:given] {
+				if r.From != f || !mentions(r.Params, c.Name) {
+					continue
+				}
+				if found == "" {
+					found = f
+				}
+				times = max(times, c.Bounds.Private.times(r.Guarantee))
+			}
+		}
+		if found == "" {
+			continue // nothing reads it, and nothing is charged
+		}
+		params, err := json.Marshal(map[string]any{"column": c.Name, "times": math.Round(100*math.Min(times, 8)) / 100})
+		if err != nil {
+			continue
+		}
+		k.j.Releases = append(k.j.Releases, Release{Name: k.searchName(c.Name), From: found, Mechanism: Searcher, Params: params, Guarantee: c.Bounds.Private, Bounds: c.Name})
+	}
+}
+
+// searchName is a name that no release has.
+func (k *checker) searchName(column string) string {
+	base := strings.Trim(strings.Map(func(r rune) rune {
+		if r < 0x80 && nameGrammar.MatchString("x"+string(r)) {
+			return r
+		}
+		return '_'
+	}, column), "_-")
+	base = "bound_of_" + base[:min(len(base), 80)]
+	for n, name := 2, base; ; n++ {
+		if _, taken := first(k.j.Releases, func(r Release) bool { return strings.EqualFold(r.Name, name) }); !taken {
+			return name
+		}
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+}
+
+// times is how many times as much ε a guarantee has as another, 1 where that is not known.
+func (g Guarantee) times(other Guarantee) float64 {
+	switch {
+	case g.Rho != nil && other.Rho != nil && other.Rho.Sign() > 0:
+		return math.Sqrt(Up(g.Rho) / Up(other.Rho))
+	case g.Epsilon != nil && other.Epsilon != nil && other.Epsilon.Sign() > 0 && g.Rho == nil && other.Rho == nil:
+		return Up(g.Epsilon) / Up(other.Epsilon)
+	}
+	return 1
+}
+
+// mentions reports whether parameters hold a text somewhere.
+func mentions(params json.RawMessage, text string) bool {
+	var walk func(v any) bool
+	walk = func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return v == text
+		case []any:
+			for _, e := range v {
+				if walk(e) {
+					return true
+				}
+			}
+		case map[string]any:
+			for _, e := range v {
+				if walk(e) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	var v any
+	return json.Unmarshal(params, &v) == nil && walk(v)
+}
+
+// ReleasePath is where the job says what a release is: in releases, or in the column whose
+// bounds it finds.
+func (j *Job) ReleasePath(i int) string {
+	if i < len(j.Releases) && j.Releases[i].Bounds != "" {
+		c, _ := j.Dataset.Column(j.Releases[i].Bounds)
+		return lang.Key(c.path(), "bounds")
+	}
+	return lang.Item("releases", i)
+}
+
+// guaranteePath is where the job says what a release may cost.
+func (j *Job) guaranteePath(i int) string {
+	if j.Releases[i].Bounds != "" {
+		return lang.Key(j.ReleasePath(i), "private")
+	}
+	return lang.Key(j.ReleasePath(i), "guarantee")
+}
+
+// SearchOf is the release that finds the bounds of a column.
+func (j *Job) SearchOf(column string) (Release, bool) {
+	return first(j.Releases, func(r Release) bool { return r.Bounds == column && column != "" })
+}

@@ -1,0 +1,225 @@
+package job
+
+import (
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Collected says how somebody else drew the table from its population (P29).
+type Collected struct {
+	Sample            // the method, and what belongs to it; Size is that of the dataset
+	Population int64  // srswor
+	Sizes      []Size // of the strata in the population, where a number is taken from each
+	// Allocation says how rates and numbers were chosen.
+	Allocation Allocation
+	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
+	EachSlice bool
+	// FrameSHA256 is the digest of the population's frame, where the method needs one.
+	FrameSHA256 string
+}
+
+// Size is the public number of units of one stratum in the population.
+type Size struct {
+	Stratum string
+	Size    int64
+}
+
+// Allocation says how the numbers to take were chosen. The zero value is invalid.
+type Allocation string
+
+// The allocations that follow from public facts.
+const (
+	Proportional Allocation = "proportional"
+	Equal        Allocation = "equal"
+	FixedBefore  Allocation = "fixed-before"
+)
+
+const bunEtAl = " (Bun, Drechsler, Gaboardi, McMillan and Sarathy 2022, arXiv 2007.12674)"
+
+// refusedAllocations follow the data, with the reason (P3, P29).
+var refusedAllocations = map[string]string{
+	"neyman":               "how many units a stratum gives follows the spread of a variable in it, so one unit can change the numbers, and the numbers themselves reveal it" + bunEtAl,
+	"optimal":              "an optimum for the collected data follows them, so one unit can change the numbers; if it was computed from earlier public figures, say fixed-before" + bunEtAl,
+	"adaptive":             "what is drawn later follows what was seen before, so one unit can change who else is drawn" + bunEtAl,
+	"quota":                "interviewers fill the quotas with whom they find: nobody was drawn by chance, so no chance hides anybody",
+	"two-phase":            "the second phase follows the data of the first, so one unit can change who else is drawn",
+	"pps":                  "chances that follow the size of a unit are public only if the size is, and no sampler with such chances is offered",
+	"proportional-to-size": "chances that follow the size of a unit are public only if the size is, and no sampler with such chances is offered",
+	"systematic":           "it draws one cluster of units that the order of the list makes, so it buys no privacy",
+	"convenience":          "nobody was drawn by chance, so no chance hides anybody",
+	"random-route":         "nobody knows the chance with which a unit was drawn",
+}
+
+// refusedCollections are methods by which a table may have been collected, and that buy no
+// privacy that is proven.
+var refusedCollections = func() map[string]string {
+	out := map[string]string{"cluster": "say multistage, with take: all in the last stage"}
+	for _, of := range []map[string]string{refusedMethods, refusedAllocations} {
+		for name, why := range of {
+			out[name] = why
+		}
+	}
+	return out
+}()
+
+func collected() kind[Collected] {
+	within := func(f field[Sample]) field[Collected] {
+		return held(f, func(c *Collected) *Sample { return &c.Sample })
+	}
+	samples := map[Method]map[string]field[Sample]{}
+	for _, v := range drawn() {
+		fields := map[string]field[Sample]{}
+		for _, f := range v.fields {
+			fields[f.name] = f
+		}
+		samples[Method(v.name)] = fields
+	}
+	eachSlice := key("each_slice", flag(), func(c *Collected) *bool { return &c.EachSlice },
+		"With dataset.slice: each slice was drawn by itself, independently of the others. One draw for several slices buys no privacy slice by slice", otherwise("false"))
+	allocation := key("allocation", words(refusedAllocations, Proportional, Equal, FixedBefore), func(c *Collected) *Allocation { return &c.Allocation },
+		"How the rates, or the numbers to take, were chosen: proportional to the public sizes, equal, or fixed-before, from other facts that were public before. What follows the data, such as neyman or quota, buys no privacy and is refused", required(), example("proportional"))
+	return oneOf("method", func(c *Collected) *Method { return &c.Method }, "How the table was drawn from its population", refusedCollections,
+		variant[Collected]{string(SRSWOR), "A simple random sample without replacement", []field[Collected]{
+			key("population", count("1"), func(c *Collected) *int64 { return &c.Population },
+				"The public number of units in the population", required(), example("250000")),
+			eachSlice}},
+		variant[Collected]{string(Poisson), "Every unit was kept with the same probability, each on its own coin, and how many were kept is secret", []field[Collected]{
+			within(samples[Poisson]["rate"]), eachSlice}},
+		variant[Collected]{string(Stratified), "Every stratum was sampled on its own, at public rates or with public numbers", []field[Collected]{
+			within(samples[Stratified]["strata"]), within(samples[Stratified]["rates"]), within(samples[Stratified]["take"]),
+			key("population", named(sizeOf(), "STRATUM", checkText, func(s *Size, n string) { s.Stratum = n }), func(c *Collected) *[]Size { return &c.Sizes },
+				"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
+			allocation, eachSlice}},
+		variant[Collected]{string(Multistage), "Units were drawn stage by stage without replacement; the last stage drew rows. dataset.frame is the population's", []field[Collected]{
+			within(samples[Multistage]["stages"]), allocation, eachSlice}},
+	)
+}
+
+func sizeOf() kind[Size] {
+	return transform(count("1"), func(n int64) (Size, error) { return Size{Size: n}, nil })
+}
+
+// collected checks what the job says of the draw that made the table.
+func (k *checker) collected(c *Collected) {
+	d, path := &k.j.Dataset, "dataset.collected"
+	rates := c.Method == Poisson || k.j.Has(lang.Key(path, "rates"))
+	switch {
+	case d.Relation == privacy.AddRemove && c.Method == SRSWOR:
+		k.wrong(path, "use relation: replace-one", "needs replace-one: a sample of fixed size has a public size")
+	case d.Relation == privacy.AddRemove && !rates && c.Method != "":
+		k.wrong(path, "use relation: replace-one", "needs replace-one: the numbers of units in the population are public")
+	case d.Relation == privacy.ReplaceOne && c.Method == Poisson:
+		k.wrong(path, "if the size of the table is public, say method: srswor with the size of the population: given its size, a Poisson sample of one rate is a simple random sample", "needs add-remove: how many units a Poisson sample has is secret")
+	case d.Relation == privacy.ReplaceOne && rates:
+		k.wrong(path, "if the numbers of units in the strata are public, say take and population instead of rates", "needs add-remove: how many units a Poisson sample has is secret")
+	}
+	switch c.Method {
+	case SRSWOR:
+		if d.Size > 0 && c.Population > 0 && c.Population < d.Size {
+			k.wrong(lang.Key(path, "population"), "", "must be at least dataset.size (%d < %d)", c.Population, d.Size)
+		}
+	case Stratified:
+		k.collectedStrata(path, c)
+	case Multistage:
+		k.stages(path, &c.Sample)
+		if f := d.Frame; f == nil && !k.j.Has("dataset.frame") {
+			k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: the units of every stage in the population are public")
+		} else if f != nil && f.Path != "" {
+			var err error
+			if c.FrameSHA256, err = digestOfFile(f.Path); err != nil {
+				k.wrong("dataset.frame.path", "", "cannot be read: %s", reason(err))
+			}
+		}
+	}
+	k.folded(path, &c.Sample)
+	if d.Cap != nil && (c.Method == Stratified || c.Method == Multistage) {
+		k.wrong(lang.Key(path, "method"), "use dataset.fold", "%s cannot be used with dataset.cap: a unit must lie in one stratum, and only dataset.fold makes sure of that", c.Method)
+	}
+}
+
+func (k *checker) collectedStrata(path string, c *Collected) {
+	rates, takes, sizes := k.j.Has(lang.Key(path, "rates")), k.j.Has(lang.Key(path, "take")), k.j.Has(lang.Key(path, "population"))
+	col, declared := k.j.Dataset.Column(c.Strata)
+	switch {
+	case rates && takes:
+		k.wrong(path, "say one of the two", "has both rates and take")
+	case !rates && !takes:
+		k.wrong(path, "say rates (Poisson) or take with population (without replacement)", "has neither rates nor take")
+	case rates && sizes:
+		k.wrong(lang.Key(path, "population"), "leave it out", "belongs to take: with rates the numbers of units are secret")
+	case takes && !sizes:
+		k.wrong(lang.Key(path, "population"), "say how many units each stratum of the population has", "is missing: the size of every stratum is public")
+	case rates && c.Strata != "" && !k.j.Has(lang.Key(lang.Key("dataset.columns", c.Strata), "domain")):
+		k.wrong(lang.Key(path, "strata"), "declare it under dataset.columns with its domain", "%s is not a declared category", lang.Shown(c.Strata))
+	case rates && declared && col.Domain != nil:
+		k.strata(path, "rates", c.Strata, col.Domain, stratumNames(c.Rates, func(r StratumRate) string { return r.Stratum }))
+	case takes:
+		if names := stratumNames(c.Takes, func(t StratumTake) string { return t.Stratum }); declared && col.Domain != nil {
+			k.strata(path, "take", c.Strata, col.Domain, names)
+		} else {
+			k.strata(path, "take", "population", stratumNames(c.Sizes, func(s Size) string { return s.Stratum }), names)
+		}
+		k.collectedTakes(path, c)
+	}
+	if first := c.Rates; len(first) > 0 && first[0].Rate != nil {
+		for _, r := range c.Rates {
+			if c.Allocation != FixedBefore && c.Allocation != "" && r.Rate != nil && r.Rate.Cmp(first[0].Rate) != 0 {
+				k.wrong(lang.Key(path, "allocation"), "say fixed-before if the rates were chosen from facts that were public before", "must be fixed-before: the rates differ")
+				return
+			}
+		}
+	}
+}
+
+// collectedTakes compares the public numbers of units with each other.
+func (k *checker) collectedTakes(path string, c *Collected) {
+	sizes, taken, all, most := map[string]int64{}, new(big.Int), new(big.Int), int64(0)
+	for _, s := range c.Sizes {
+		sizes[s.Stratum] = s.Size
+		all.Add(all, big.NewInt(s.Size))
+	}
+	for i := range c.Takes {
+		t := &c.Takes[i]
+		of, ok := sizes[t.Stratum]
+		if !ok {
+			k.wrong(lang.Key(path, "population"), "", "does not name the stratum %s", lang.Shown(t.Stratum))
+			return
+		}
+		if t.Take.All {
+			t.Take = Take{Count: of}
+		}
+		if t.Take.Count > of {
+			k.wrong(lang.Key(lang.Key(path, "take"), t.Stratum), "", "must be at most its population (%d > %d)", t.Take.Count, of)
+			return
+		}
+		most = max(most, t.Take.Count)
+		taken.Add(taken, big.NewInt(t.Take.Count))
+	}
+	switch {
+	case len(c.Takes) < len(c.Sizes):
+		k.wrong(lang.Key(path, "population"), "a stratum of which nothing was collected is no part of the population", "names a stratum that take does not name")
+		return
+	case k.j.Dataset.Size > 0 && taken.Cmp(big.NewInt(k.j.Dataset.Size)) != 0:
+		k.wrong("dataset.size", "", "must be the number of units taken from all strata (%s)", taken)
+	}
+	for _, t := range c.Takes {
+		of, wrong := sizes[t.Stratum], ""
+		switch c.Allocation {
+		case Equal:
+			if t.Take.Count != min(most, of) {
+				wrong = "the numbers to take differ"
+			}
+		case Proportional: // |n_h·N − n·N_h| < N
+			off := new(big.Int).Mul(big.NewInt(t.Take.Count), all)
+			if off.Sub(off, new(big.Int).Mul(taken, big.NewInt(of))).CmpAbs(all) >= 0 {
+				wrong = "the numbers to take are not proportional to population"
+			}
+		}
+		if wrong != "" {
+			k.wrong(lang.Key(path, "allocation"), "say fixed-before if the numbers were chosen from facts that were public before", "must not be %s: %s", c.Allocation, wrong)
+			return
+		}
+	}
+}

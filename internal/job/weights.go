@@ -1,0 +1,147 @@
+package job
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/lang"
+)
+
+// Weights say that each row stands for so many of the population, as the survey that drew the
+// table says (P29). They are private values.
+type Weights struct {
+	Column string
+	AtMost *big.Rat
+	Shrink *Shrink // nil for weights as they are
+	// FirstStage says what the survey drew at its first stage: FirstUnit, or "" where the job
+	// does not say.
+	FirstStage string
+}
+
+// FirstUnit is the word for a survey that drew the units of the table themselves.
+const FirstUnit = "unit"
+
+// Shrink moves each weight w to To + Keep·(w − To).
+type Shrink struct {
+	To, Keep *big.Rat
+}
+
+// ReleaseWeights are the weights of one release.
+type ReleaseWeights struct {
+	None bool     // the release has none, whatever the data set says
+	Own  *Weights // nil for those of the data set
+}
+
+// WeightsOf are the weights that a release has, nil for none.
+func (d *Dataset) WeightsOf(r *Release) *Weights {
+	switch {
+	case r.Weights.None, r.Bounds != "": // a search for bounds counts rows
+		return nil
+	case r.Weights.Own != nil:
+		return r.Weights.Own
+	}
+	return d.Weights
+}
+
+// Weighted reports whether a release has the weights of a survey.
+func (j *Job) Weighted() bool {
+	return slices.ContainsFunc(j.Releases, func(r Release) bool { return j.Dataset.WeightsOf(&r) != nil })
+}
+
+// leastWeight bounds weights from below: a respondent stands at least for itself.
+var leastWeight = big.NewRat(1, 1)
+
+// Of is the column of the weights, clipped to [1, at_most] in place of its own bounds.
+func (w *Weights) Of(d *Dataset) Column {
+	c, _ := d.Column(w.Column)
+	c.Type, c.Holds, c.Lower, c.Upper, c.Bounds = Number, "", leastWeight, w.AtMost, nil
+	if c.Missing.Rule == "" {
+		c.Missing.Rule = Refuse
+	}
+	return c
+}
+
+func (w *Weights) canonical() canon {
+	out := canon{"column": w.Column, "at_most": exact(w.AtMost)}
+	if s := w.Shrink; s != nil {
+		out["shrink"] = canon{"to": exact(s.To), "keep": exact(s.Keep)}
+	}
+	return out
+}
+
+func weights() kind[Weights] {
+	return object(
+		key("column", text(), func(w *Weights) *string { return &w.Column },
+			"The column of numbers with the weight of each row. It is declared under dataset.columns or dataset.derive, and its rule for missing values holds: with drop a row without a weight does not count", required(), example("design_weight")),
+		key("at_most", amount(span{lo: "1", hi: "1000000000"}), func(w *Weights) **big.Rat { return &w.AtMost },
+			"The public bound of the weights. Larger ones are lowered to it, and those below 1 are raised to 1. It must not be taken from the data", required(), example("40")),
+		key("shrink", optional(object(
+			key("to", publicValue(), func(s *Shrink) **big.Rat { return &s.To },
+				"The value to which weights are moved: a public number, such as the size of the population over that of the sample, or one that an earlier release published. Never the mean of the weights themselves", required(), example("25")),
+			key("keep", amount(span{lo: "0", hi: "1"}), func(s *Shrink) **big.Rat { return &s.Keep },
+				"How much of its distance from that value a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
+		)), func(w *Weights) **Shrink { return &w.Shrink },
+			"Moves each weight w to to + keep·(w − to), so that less noise is needed. The estimates are biased by it; docs/weights.md says how far"),
+		key("first_stage", choice(FirstUnit), func(w *Weights) *string { return &w.FirstStage },
+			"Says that the survey drew the units of the table themselves at its first stage, one by one or in strata, and not villages or schools that hold several of them. interval needs it"),
+	)
+}
+
+// publicValue is a number that nothing in the table moves (P29).
+func publicValue() kind[*big.Rat] {
+	k := amount(span{lo: "1", hi: "1000000000"})
+	read := k.read
+	k.read = func(c *cursor, p lang.Place, into **big.Rat) bool {
+		if slices.Contains([]string{"mean", "median", "average", "auto"}, strings.ToLower(p.Node.Value)) {
+			return c.Wrong(p, "say a public number, or release one first and write what was published",
+				"must be a number: the %s of private weights would move everybody's weight when one respondent changes", strings.ToLower(p.Node.Value))
+		}
+		return read(c, p, into)
+	}
+	return k
+}
+
+// releaseWeights is the word none, or a mapping.
+func releaseWeights() kind[ReleaseWeights] {
+	form := weights()
+	k := kind[ReleaseWeights]{label: "none, or mapping", nested: form.nested, suffix: form.suffix,
+		schema: schema{"anyOf": []schema{{"const": "none"}, form.schema}}}
+	k.read = func(c *cursor, p lang.Place, into *ReleaseWeights) bool {
+		switch {
+		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == "none":
+			into.None = true
+			return true
+		case p.Node.Kind == yaml.ScalarNode:
+			return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{"none"}), "must be none, or a mapping with column and at_most, not %s", lang.Shown(p.Node.Value))
+		}
+		into.Own = &Weights{}
+		return form.read(c, p, into.Own)
+	}
+	return k
+}
+
+// weights checks what the job says of weights, at a path.
+func (k *checker) weights(path string, w *Weights) {
+	d := &k.j.Dataset
+	c, ok := d.Column(w.Column)
+	at := lang.Key(path, "column")
+	switch {
+	case w.Column == "" || w.AtMost == nil:
+		return
+	case !ok:
+		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil), "%s is no declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
+	case c.Type != Number:
+		k.wrong(at, "", "%s is no column of numbers", lang.Shown(w.Column))
+	case c.Missing.Rule == Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(leastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
+		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
+	case d.Folds() && d.FoldOf(w.Column) == "" && (c.Derived == nil || !c.Derived.AfterFold):
+		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands for all of them", "%s has no fold: a unit may have several weights", lang.Shown(w.Column))
+	case d.Folds() && slices.Contains([]FoldBy{FoldAny, FoldAll, FoldMode}, d.FoldOf(w.Column)):
+		k.wrong(at, "fold it by max, min, mean or sum", "a weight is a number")
+	case w.AtMost.Cmp(leastWeight) == 0:
+		k.wrong(lang.Key(path, "at_most"), "leave weights out", "of 1 makes all weights equal")
+	}
+}

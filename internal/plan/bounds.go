@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Scaled are the columns that the release reads over a bound that is found first, in the
+// order of its plan.
+func (r *Release) Scaled(j *job.Job) []string {
+	var out []string
+	for _, name := range r.Plan.Columns {
+		if c, ok := j.Dataset.Column(name); ok && c.Bounds != nil && r.Job.Bounds != name && !r.Cells.Label(name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// unitsOf are those columns in whose units a field of the result is.
+func (r *Release) unitsOf(f sdk.Field) []string {
+	return slices.DeleteFunc(slices.Concat(f.Of, f.Per), func(name string) bool { return !slices.Contains(r.scaled, name) })
+}
+
+// inUnits refuses a release that reads a column over its bound, where no search finds the
+// bound, or nobody knows which of its results are in units of the bound.
+func (r *Release) inUnits(j *job.Job) error {
+	r.scaled = r.Scaled(j)
+	for _, name := range r.scaled {
+		if _, ok := j.SearchOf(name); !ok {
+			return fmt.Errorf("%s reads column %q, which its params do not name, so that nothing finds the bounds of the column: say lower and upper", r.Job.Mechanism, name)
+		}
+		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return slices.Contains(r.unitsOf(f), name) }) {
+			return fmt.Errorf("%s does not say which of its results are in the unit of column %q, so that its bounds cannot be found in private: say lower and upper", r.Job.Mechanism, name)
+		}
+	}
+	return nil
+}
+
+// UnitsOf are the columns over whose bounds the values of a field of the plan are, and the
+// errors that the mechanism expects of it.
+func (r *Release) UnitsOf(field string) []string {
+	at := slices.IndexFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == field })
+	if at < 0 {
+		return nil
+	}
+	return slices.Compact(r.unitsOf(r.Plan.Output[at]))
+}
+
+// InUnits multiplies what a mechanism returned by the bounds that were found. It is computed
+// from released numbers alone.
+//
+// A column may have bounds that nobody knows. A release of the job's own, the search, then
+// finds a bound B for it, before the releases that read the column. These are planned for
+// values in [−1, 1], or in [0, 1]: the run clips the values to the bound and divides them by
+// it, and multiplies what comes back. So no plan, no event and no noise in units of B depends
+// on B, and what is charged is fixed before any row is read.
+//
+// # Contract
+//
+// The event of a draw with a search is the composition of the search's and of the others',
+// none of which depends on data. Proof: bounds.proof.md.
+func (r *Release) InUnits(result sdk.Result, found map[string]float64) sdk.Result {
+	if len(r.scaled) == 0 {
+		return result
+	}
+	result.Columns = slices.Clone(result.Columns)
+	for i, c := range result.Columns {
+		at := slices.IndexFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == c.Name })
+		if at < 0 || c.Float64 == nil {
+			continue
+		}
+		by, f := 1.0, r.Plan.Output[at]
+		for _, name := range f.Of {
+			if b, ok := found[name]; ok {
+				by *= b
+			}
+		}
+		for _, name := range f.Per {
+			if b, ok := found[name]; ok {
+				by /= b
+			}
+		}
+		result.Columns[i].Float64 = slices.Clone(c.Float64)
+		for k, x := range c.Float64 {
+			result.Columns[i].Float64[k] = math.Min(math.Max(x*by, -math.MaxFloat64), math.MaxFloat64)
+		}
+	}
+	return result
+}

@@ -1,0 +1,102 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// MostParts bounds the parts into which an engine cuts a table.
+const MostParts = 1 << 14
+
+// Parts is into how many parts an engine cuts the table, and how many groups of units a shuffle makes. Both are public
+// numbers of the job, whatever the table: what a runner shows of its work does not tell the number of rows (P19).
+func Parts(j *job.Job) (splits, shards int, problems job.Problems) {
+	one := func(name string, otherwise int) int {
+		text := j.Engine.Option(name)
+		if text == "" {
+			return otherwise
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > MostParts {
+			problems = append(problems, j.Problem(job.Key("engine.options", name), fmt.Sprintf("must be a whole number between 1 and %d", MostParts), ""))
+		}
+		return n
+	}
+	each := 16 // four for each worker: more of them cost time, fewer leave workers idle
+	if workers, err := strconv.Atoi(j.Engine.Option("workers")); err == nil && workers > 0 {
+		each = min(4*workers, MostParts)
+	}
+	splits, shards = one("splits", each), one("shards", 64)
+	return splits, shards, problems
+}
+
+// distributable finds what the engine of the job cannot carry out.
+func (p *Plan) distributable() error {
+	if p.Job.Engine.Kind == "" {
+		return nil
+	}
+	_, _, problems := Parts(p.Job)
+	wrong := func(path, what string) {
+		problems = append(problems, p.Job.Problem(path, what+", which engine: "+p.Job.Engine.Kind+" does not do", "leave out engine, or the release"))
+	}
+	if !p.Job.Dataset.Source.Postgres.Empty() {
+		wrong("dataset.source.postgres", "a query is read once, in one snapshot")
+	}
+	if p.Table != nil {
+		wrong("dataset.collected", "the table is itself a sample, whose price changes with every job of the ledger")
+	}
+	for _, d := range p.Draws {
+		at := job.Key("samples", d.Name)
+		switch {
+		case d.Kept != nil:
+			wrong(at, "the draw is kept for other jobs")
+		case !samplers.CanPart(d.Design):
+			wrong(at, "the draw by "+d.Design.Kind()+" needs to know every row's group on one machine")
+		}
+		if len(d.Keys) > 0 {
+			wrong(d.Keys[0].path(), "the groups are selected in private, from the units that have each")
+		}
+		for _, r := range d.Releases {
+			switch builtin, _ := r.Mech.Origin(); {
+			case r.Job.Bounds != "":
+				wrong(job.Key("dataset.columns", r.Job.Bounds), "its bounds are searched for in the rows before others are added up")
+			case !builtin:
+				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is a plugin, and a plugin does not run on an engine's workers")
+			case !r.Mech.About().Linear:
+				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is not linear: what parts of the rows give cannot be added up")
+			}
+		}
+	}
+	return problems.Sort().Err()
+}
+
+// Digest names what the plan asks of the mechanisms. Two machines that make the same plan of a job agree on it.
+func (p *Plan) Digest() (string, error) {
+	type request struct {
+		Name, Params, Event string
+		Columns             []string
+		Rows                int64
+		Apart               bool
+		Target              privacy.Point
+	}
+	var all []request
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			event, err := privacy.Canonical(r.Plan.Event)
+			if err != nil {
+				return "", err
+			}
+			all = append(all, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart, r.target})
+		}
+	}
+	text, err := json.Marshal(all)
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), err
+}

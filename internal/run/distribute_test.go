@@ -1,0 +1,358 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/builtin"
+)
+
+// serial is an engine of one machine, which does one thing after the other.
+type serial struct {
+	worker Worker
+	twice  bool                               // every part and every shard is carried out twice
+	spoil  func(parts, shards [][]byte) error // breaks what was found
+	send   func(sent [][]byte) [][]byte       // breaks what a shard gets
+}
+
+func (s *serial) Check(ctx context.Context, order []byte) error { return s.worker.Check(ctx, order) }
+
+func (s *serial) Tallies(ctx context.Context, order []byte, parts, shards int) ([][]byte, [][]byte, error) {
+	ofParts, ofShards, sent := make([][]byte, parts), make([][]byte, shards), make([][][]byte, shards)
+	again := func(first []byte, err error, second func() ([]byte, error)) ([]byte, error) {
+		if s.twice && err == nil {
+			other, err := second()
+			var a, b Tally
+			if err := errors.Join(err, gob.NewDecoder(bytes.NewReader(first)).Decode(&a), gob.NewDecoder(bytes.NewReader(other)).Decode(&b)); err != nil {
+				return nil, err
+			}
+			if !reflect.DeepEqual(a, b) {
+				return nil, errors.New("a second attempt finds something else")
+			}
+		}
+		return first, err
+	}
+	for i := len(ofParts) - 1; i >= 0; i-- { // in no good order
+		var err error
+		if shards == 0 {
+			ofParts[i], err = s.worker.Part(ctx, order, i)
+			ofParts[i], err = again(ofParts[i], err, func() ([]byte, error) { return s.worker.Part(ctx, order, i) })
+		} else {
+			var pieces [][]byte
+			pieces, ofParts[i], err = s.worker.Scatter(ctx, order, i)
+			for k, p := range pieces {
+				sent[k] = append(sent[k], p)
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range ofShards {
+		if s.send != nil {
+			sent[i] = s.send(sent[i])
+		}
+		var err error
+		ofShards[i], err = s.worker.Shard(ctx, order, i, sent[i])
+		if ofShards[i], err = again(ofShards[i], err, func() ([]byte, error) { return s.worker.Shard(ctx, order, i, sent[i]) }); err != nil {
+			return nil, nil, err
+		}
+	}
+	if s.spoil != nil {
+		return ofParts, ofShards, s.spoil(ofParts, ofShards)
+	}
+	return ofParts, ofShards, nil
+}
+
+// trips writes a table of units with several rows: of some, in several parts.
+func trips(t testing.TB, rows, units int) string {
+	var id, x []float64
+	var g []string
+	valid := make([]bool, rows)
+	for i := range rows {
+		id, x, g = append(id, float64(i%units)), append(x, float64(i*7919%1000)-300), append(g, []string{"a", "b", "c", "d"}[i*31%4])
+		valid[i] = i%13 != 0
+	}
+	return tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "x", Float64: x, Valid: valid}, table.ReleaseColumn{Name: "g", Text: g})
+}
+
+func tableOf(t testing.TB, columns ...table.ReleaseColumn) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := table.WriteParquet(&b, table.Release{Columns: columns}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "t.parquet")
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// distributed is a job with an engine, ready to be gathered.
+func distributed(t testing.TB, path, dataset, sample, releases string, splits int) *Runner {
+	t.Helper()
+	if sample != "" {
+		sample = "samples: {" + sample + "}"
+	}
+	text := fmt.Sprintf(`version: 1
+job: spread
+dataset:
+  id: spread
+  source: {path: %s}
+%s
+budget: {limit: {epsilon: 1000, delta: 1e-3}}
+%s
+releases:
+%s
+engine: {kind: beam, options: {splits: %d, shards: 5}}
+output: {dir: out}
+`, path, dataset, sample, releases, splits)
+	j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), job.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	p, err := plan.Make(t.Context(), j, builtins(builtin.Mechanisms()), noPast{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := OpenTable(t.Context(), p, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(opened.Close)
+	return New(p, opened, nil, Options{Observe: func(Event) {}, Engine: &serial{worker: Worker{Builtins: builtin.Mechanisms()}}})
+}
+
+const (
+	byRow  = "  relation: add-remove\n  unit: row\n"
+	fields = "  columns:\n    x: {lower: -200, upper: 500, missing: drop}\n    g: {domain: [a, b, c], outside: drop}\n"
+	many   = "  relation: add-remove\n  unit: {column: id, name: person}\n"
+)
+
+var spreads = []struct{ name, units, dataset, releases string }{
+	{"rows", "70000", byRow + fields + "  derive: {y: {as: \"x * 2 + 1\", lower: -400, upper: 1000, missing: drop}}\n", `
+  - {name: n, from: FROM, mechanism: count, where: "x > 0", by: [g], guarantee: {epsilon: 1}}
+  - {name: s, from: FROM, mechanism: sum, params: {column: "y"}, guarantee: {epsilon: 1}}
+  - {name: m, from: FROM, mechanism: mean, params: {column: x}, by: [g], guarantee: {epsilon: 1}}
+  - {name: h, from: FROM, mechanism: histogram, params: {column: x, edges: [-200, 0, 100, 500]}, guarantee: {epsilon: 1}}
+  - {name: v, from: FROM, mechanism: variance, params: {column: x}, guarantee: {epsilon: 1}}`},
+	{"one row a unit", "70000", strings.Replace(byRow, "unit: row", "unit: {column: row_id, name: trip, rows: 1}", 1) + fields, `
+  - {name: n, from: FROM, mechanism: count, by: [g], guarantee: {epsilon: 1}}`},
+	{"fold", "4987", many + "  fold: {x: sum, g: mode}\n" + fields, `
+  - {name: n, from: FROM, mechanism: count, by: [g], guarantee: {epsilon: 1}}
+  - {name: s, from: FROM, mechanism: sum, params: {column: x}, where: "x > -100", guarantee: {epsilon: 1}}`},
+	{"cap", "4987", many + "  cap: {groups: 2, rows: 3}\n" + fields, `
+  - {name: n, from: FROM, mechanism: count, by: [g], guarantee: {epsilon: 1}}
+  - {name: s, from: FROM, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}`},
+}
+
+var drawn = map[string]string{"": "", "p": "p: {method: poisson, rate: 0.3}", "w": "w: {method: srswor, size: 40}"}
+
+func addedUp(t testing.TB, r *Runner, key noise.Key) map[string][][][]int64 {
+	t.Helper()
+	got, err := r.gather(t.Context(), key.Source())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.vectors
+}
+
+// With the same random bits, the sums without noise are the same on one machine and on eight, for rows and for units, for
+// the table and for samples, and when every piece of work is carried out twice.
+func TestSumsDoNotDependOnTheParts(t *testing.T) {
+	src, err := noise.NewSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := spreadTable(t)
+	for _, c := range spreads {
+		for from, sample := range drawn {
+			key, dataset, releases := src.NewKey(), c.dataset, strings.ReplaceAll(c.releases, "FROM", cmp.Or(from, "table"))
+			if from == "w" { // a sample of fixed size wants the number of units
+				dataset = strings.Replace(dataset, "add-remove\n", "replace-one\n  size: "+c.units+"\n", 1)
+			}
+			one := addedUp(t, distributed(t, path, dataset, sample, releases, 1), key)
+			eight := distributed(t, path, dataset, sample, releases, 8)
+			eight.options.Engine.(*serial).twice = true
+			if got := addedUp(t, eight, key); len(got) == 0 || !reflect.DeepEqual(one, got) {
+				t.Errorf("%s, %s: one part finds %s, eight find %s", c.name, sample, brief(one), brief(got))
+			}
+			same := sample != ""
+			for try := 0; same && try < 20; try++ { // other units may well give the same sums
+				same = reflect.DeepEqual(one, addedUp(t, eight, src.NewKey()))
+			}
+			if same {
+				t.Errorf("%s, %s: twenty other keys draw the same: %s", c.name, sample, brief(one))
+			}
+		}
+	}
+}
+
+func brief(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b[:min(len(b), 300)])
+}
+
+// spreadTable is a table of two blocks, with a column that numbers its rows.
+func spreadTable(t testing.TB) string {
+	const rows = 70000
+	var id, row, x []float64
+	var g []string
+	valid := make([]bool, rows)
+	for i := range rows {
+		id, row = append(id, float64(i*i%9973)), append(row, float64(i))
+		x, g = append(x, float64(i*7919%1000)-300), append(g, []string{"a", "b", "c", "d"}[i*31%7%4])
+		valid[i] = i%13 != 0
+	}
+	return tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "row_id", Float64: row},
+		table.ReleaseColumn{Name: "x", Float64: x, Valid: valid}, table.ReleaseColumn{Name: "g", Text: g})
+}
+
+// What the machines of an engine add up is what one machine without an engine adds up.
+func TestSumsAreThoseOfAPlainRun(t *testing.T) {
+	path := spreadTable(t)
+	for _, c := range spreads[:3] { // a cap chooses at random
+		r := distributed(t, path, c.dataset, "", strings.ReplaceAll(c.releases, "FROM", "table"), 8)
+		got := addedUp(t, r, noise.Key{1})
+		plain := New(r.Plan, r.Table, nil, Options{Observe: func(Event) {}})
+		plain.part = &part{errand: &errand{builtins: builtin.Mechanisms()}, tally: Tally{Vectors: map[string][][][]int64{}}}
+		if err := plain.drawAll(t.Context(), noise.Key{2}.Source()); err != nil {
+			t.Fatal(err)
+		}
+		if want := plain.part.tally.Vectors; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s, not %s", c.name, brief(got), brief(want))
+		}
+	}
+}
+
+// A part or a piece that is lost, comes twice or comes in another's place releases nothing; and were a part counted
+// twice, the sums would show it.
+func TestLostAndDoubledParts(t *testing.T) {
+	path := spreadTable(t)
+	for _, c := range []struct {
+		spread int
+		break_ func(s *serial)
+		want   error
+	}{
+		{0, func(s *serial) { s.spoil = func(p, _ [][]byte) error { p[3] = nil; return nil } }, errEngine},
+		{0, func(s *serial) { s.spoil = func(p, _ [][]byte) error { return errors.New("a worker died") } }, errEngine},
+		{2, func(s *serial) { s.spoil = func(_, h [][]byte) error { h[1] = nil; return nil } }, errEngine},
+		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return p[1:] } }, ErrInternal},
+		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append(p, p[0]) } }, ErrInternal},
+		{2, func(s *serial) { s.send = func(p [][]byte) [][]byte { return append([][]byte{p[1]}, p[1:]...) } }, ErrInternal},
+	} {
+		r := distributed(t, path, spreads[c.spread].dataset, "", strings.ReplaceAll(spreads[c.spread].releases, "FROM", "table"), 8)
+		c.break_(r.options.Engine.(*serial))
+		if err := r.distribute(t.Context(), noise.Key{3}.Source()); err == nil || err.Error() != c.want.Error() {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if len(r.Results) > 0 {
+			t.Error("something was released")
+		}
+	}
+	r := distributed(t, path, spreads[0].dataset, "", strings.ReplaceAll(spreads[0].releases, "FROM", "table"), 8)
+	right := addedUp(t, r, noise.Key{4})
+	r.options.Engine.(*serial).spoil = func(p, _ [][]byte) error { p[2] = p[1]; return nil } // the twin
+	if wrong := addedUp(t, r, noise.Key{4}); reflect.DeepEqual(right, wrong) {
+		t.Error("a part that is counted twice makes no difference")
+	}
+}
+
+// ErrInternal is a fault of a worker, without words (P20).
+var ErrInternal = CodeOf(context.Background(), errShard)
+
+// A draw of units takes all rows of a unit or none. The twin draws rows, and is caught.
+func TestDrawsTakeWholeUnits(t *testing.T) {
+	const each, units = 5, 400
+	path := trips(t, each*units, units)
+	count := func(dataset string) (broken bool) {
+		r := distributed(t, path, dataset, drawn["p"], "  - {name: n, from: p, mechanism: count, guarantee: {epsilon: 1}}", 8)
+		for k := range 20 {
+			if addedUp(t, r, noise.Key{5, byte(k)})["n"][0][0][0]%each != 0 {
+				broken = true
+			}
+		}
+		return broken
+	}
+	columns := "  columns: {x: {lower: 0, upper: 1, missing: drop}}\n"
+	if count(many + "  cap: {groups: 1, rows: 5}\n" + columns) {
+		t.Error("some rows of a unit are drawn, and others are not")
+	}
+	if !count(byRow + columns) {
+		t.Error("rows that are drawn one by one are not noticed")
+	}
+}
+
+// Chi-square over all 20 subsets of three of six, drawn on three parts, and of units in five shards. The twin counts the
+// first part's block twice as often.
+func TestDistributedSampleIsUniform(t *testing.T) {
+	var id, x []float64
+	for i := range 6 {
+		id, x = append(id, float64(i)+0.5), append(x, math.Exp2(float64(i)))
+	}
+	path := tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "x", Float64: x})
+	releases := "  - {name: s, from: w, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}"
+	columns := "  columns: {x: {lower: 0, upper: 32}}\n"
+	src, err := noise.NewSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statistic := func(dataset string, spoil func(p, h [][]byte) error) float64 {
+		r := distributed(t, path, dataset, "w: {method: srswor, size: 3}", releases, 3)
+		r.options.Engine.(*serial).spoil = spoil
+		const draws = 600
+		seen := map[int64]float64{}
+		for range draws {
+			seen[addedUp(t, r, src.NewKey())["s"][0][0][0]]++
+		}
+		chi, expected := (20-float64(min(20, len(seen))))*draws/20, draws/20.
+		for _, n := range seen {
+			chi += (n - expected) * (n - expected) / expected
+		}
+		return chi
+	}
+	// The quantile of chi-square with 19 degrees of freedom at 1 − 10⁻⁶ is 64.
+	limit := 67.
+	replace := "  relation: replace-one\n  size: 6\n"
+	for _, dataset := range []string{replace + "  unit: row\n" + columns, replace + "  unit: {column: id, name: person, rows: 1}\n" + columns, replace + "  unit: {column: id, name: person}\n  fold: {x: sum}\n" + columns} {
+		if got := statistic(dataset, nil); got > limit {
+			t.Errorf("%s: the statistic is %g", dataset, got)
+		}
+	}
+	twin := func(p, _ [][]byte) error { p[1] = slices.Clone(p[0]); return nil }
+	if got := statistic(replace+"  unit: row\n"+columns, twin); got <= limit {
+		t.Errorf("a part that is counted twice is not noticed: %g", got)
+	}
+}
+
+// The order of a job does not depend on the table but for its rows, and the engine is no part of the job's identity.
+func TestEngineIsNoPartOfTheDigest(t *testing.T) {
+	text := "version: 1\njob: a\ndataset: {id: d, source: {path: t}, relation: add-remove, unit: row, columns: {x: {lower: 0, upper: 1}}}\nbudget: {limit: {epsilon: 1}}\nreleases: [{name: n, mechanism: count, guarantee: {epsilon: 1}}]\noutput: {dir: out}\n"
+	read := func(text string) string {
+		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.Digest()
+	}
+	if read(text) != read(text+"engine: {kind: beam, runner: flink, options: {endpoint: \"localhost:8099\"}}\n") {
+		t.Error("the engine changes the digest: an earlier release would be paid for again")
+	}
+}

@@ -1,0 +1,275 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Order is what a machine needs to know to add up a part of a job. It holds the key of the draws: whoever reads it knows
+// who was drawn.
+type Order struct {
+	Job    job.Packed
+	Plan   string // the digest of the plan that was paid for
+	Memory int64
+	Key    noise.Key
+	Rows   int64                // of the table
+	Cuts   []int64              // the first row of each part, and the number of rows
+	Shards int                  // into which the rows are divided by unit, 0 where a row is a unit
+	Count  bool                 // only count the units of each shard
+	Taken  map[string][][]int64 // by draw of a fixed size: of each table that is drawn from, how many rows of each block
+}
+
+// Parts is how many parts the table has.
+func (o *Order) Parts() int { return len(o.Cuts) - 1 }
+
+// Tally is what a machine found in its part. It is private, but for nothing.
+type Tally struct {
+	Failure *failure.Failure       // why there is nothing else
+	Vectors map[string][][][]int64 // by release: for each time that its mechanism is run, for each noise call
+	Units   int64                  // of a shard
+	Marks   []table.Mark           // what was read
+}
+
+// Worker adds up parts of jobs, on any machine that has the table. It draws no noise, and knows no ledger.
+type Worker struct {
+	Builtins map[string]sdk.Mechanism
+
+	mu    sync.Mutex
+	last  [sha256.Size]byte
+	ready *errand
+}
+
+// errand is an order that can be carried out.
+type errand struct {
+	Order
+	plan     *plan.Plan
+	table    *OpenedTable
+	columns  []string
+	builtins map[string]sdk.Mechanism
+}
+
+// Check makes the plan of an order, opens its table, and says what is wrong.
+func (w *Worker) Check(ctx context.Context, order []byte) error {
+	_, err := w.errand(ctx, order)
+	return err
+}
+
+var errPlans = failure.New(failure.ExitPlugin, "ENGINE_DIFFERS", "a machine of the engine makes another plan of the job, or has another table: all must run the same version of dprelease-beam on the same files")
+
+// errand reads an order, once.
+func (w *Worker) errand(ctx context.Context, order []byte) (*errand, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	digest := sha256.Sum256(order)
+	if w.ready != nil && w.last == digest {
+		return w.ready, nil
+	}
+	e := &errand{builtins: w.Builtins}
+	if err := json.Unmarshal(order, &e.Order); err != nil {
+		return nil, errPlans
+	}
+	var err error
+	if w.ready != nil && w.ready.Plan == e.Plan && reflect.DeepEqual(w.ready.Job, e.Job) {
+		e.plan, e.table = w.ready.plan, w.ready.table // of an earlier order of the same run
+	} else if err = e.open(ctx); err != nil {
+		return nil, err
+	}
+	if e.table.Rows() != e.Rows {
+		return nil, errPlans
+	}
+	e.columns = e.plan.Columns()
+	w.last, w.ready = digest, e
+	return e, nil
+}
+
+// open makes the plan of the order and opens its table. The launching host has done the same, and found nothing wrong.
+func (e *errand) open(ctx context.Context) error {
+	j, err := e.Job.Job()
+	if err != nil {
+		return errPlans
+	}
+	if e.plan, err = plan.Make(ctx, j, builtins(e.builtins), noPast{}); err != nil {
+		return errPlans
+	}
+	if made, err := e.plan.Digest(); err != nil || made != e.Plan {
+		return errPlans
+	}
+	if e.table, err = OpenTable(ctx, e.plan, e.Memory); err != nil {
+		return errPlans
+	}
+	return nil
+}
+
+// Part adds up one part of the table.
+func (w *Worker) Part(ctx context.Context, order []byte, i int) ([]byte, error) {
+	return w.tally(ctx, order, func(e *errand) (*Tally, error) {
+		t := *e.table
+		t.Content = t.Content.Fresh()
+		t.rows = ranged(e.table.rows, e.Cuts[i], e.Cuts[i+1]-e.Cuts[i])
+		out, err := e.add(ctx, &t, 0, samplers.Part{Table: e.Rows, First: e.Cuts[i]})
+		if err == nil {
+			out.Marks = t.Content.Marks()
+		}
+		return out, err
+	})
+}
+
+// Scatter divides the rows of one part among the shards, and says what it read. A failure is the Tally of it.
+func (w *Worker) Scatter(ctx context.Context, order []byte, i int) (pieces [][]byte, tally []byte, err error) {
+	tally, err = w.tally(ctx, order, func(e *errand) (*Tally, error) {
+		content := e.table.Content.Fresh()
+		from := ranged(e.table.rows, e.Cuts[i], e.Cuts[i+1]-e.Cuts[i])
+		s, err := newScatter(e.Key, i, e.Shards, slices.Index(e.columns, e.plan.Job.Dataset.Key.Column), len(e.columns))
+		if err != nil {
+			return nil, err
+		}
+		err = from.Scan(ctx, table.ScanOptions{Columns: e.columns, Content: content}, func(b table.Batch) error {
+			s.add(b)
+			return nil
+		})
+		if err == nil {
+			pieces, err = s.pieces()
+		}
+		return &Tally{Marks: content.Marks()}, err
+	})
+	return pieces, tally, err
+}
+
+// Shard adds up the rows of a shard, which all parts of the table sent.
+func (w *Worker) Shard(ctx context.Context, order []byte, i int, sent [][]byte) ([]byte, error) {
+	return w.tally(ctx, order, func(e *errand) (*Tally, error) {
+		s, err := newShard(e.columns, sent, e.Parts())
+		if err != nil {
+			return nil, err
+		}
+		t := *e.table
+		t.Content, t.rows = nil, s
+		return e.add(ctx, &t, i, samplers.Part{})
+	})
+}
+
+// tally carries one piece of work out. What goes wrong is part of the answer: the engine's own errors, which it shows and
+// keeps, say nothing (P20).
+func (w *Worker) tally(ctx context.Context, order []byte, work func(e *errand) (*Tally, error)) ([]byte, error) {
+	var out *Tally
+	err := guarded(func() error {
+		e, err := w.errand(ctx, order)
+		if err == nil {
+			out, err = work(e)
+		}
+		return err
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		var f *failure.Failure
+		errors.As(CodeOf(ctx, err), &f)
+		out = &Tally{Failure: f}
+	}
+	var b bytes.Buffer
+	err = gob.NewEncoder(&b).Encode(out)
+	return b.Bytes(), err
+}
+
+// part is what a runner adds up for another machine.
+type part struct {
+	errand *errand
+	mu     sync.Mutex
+	tally  Tally
+}
+
+// add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
+func (p *part) add(ctx context.Context, rel *plan.Release, feed func(context.Context, host.RowWriter) error) error {
+	vectors, err := host.Vectors(ctx, p.errand.builtins[rel.Job.Mechanism], rel.Request(), feed)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tally.Vectors[rel.Job.Name] = append(p.tally.Vectors[rel.Job.Name], vectors)
+	return nil
+}
+
+// add carries the job out on some rows: it bounds units, draws and adds up as a run on one machine does, but for the
+// noise. at says where the rows stand among those that the draws are from; of shards each is a table of its own.
+func (e *errand) add(ctx context.Context, t *OpenedTable, shard int, at samplers.Part) (*Tally, error) {
+	r := New(e.plan, t, nil, Options{Observe: func(Event) {}})
+	r.part = &part{errand: e, tally: Tally{Vectors: map[string][][][]int64{}}}
+	r.begins = func(d samplers.Design, rows int64) (samplers.Selector, error) {
+		name := e.plan.Draws[slices.IndexFunc(e.plan.Draws, func(o *plan.Draw) bool { return o.Design == d })].Name
+		p := at
+		p.Rows, p.Key = rows, e.Key.Derive("draw "+name, uint64(shard))
+		if e.Shards > 0 {
+			p.Table = rows
+		}
+		if of := e.Taken[name]; of != nil {
+			p.Taken = of[shard]
+		}
+		return samplers.BeginPart(d, p)
+	}
+	choices := e.Key.Derive("cap", uint64(shard)).Source() // of the rows that count of each unit
+	var err error
+	if e.Count {
+		defer func() { r.units.close() }()
+		err = r.settleUnits(ctx, choices)
+	} else {
+		err = r.drawAll(ctx, choices)
+	}
+	r.part.tally.Units = r.population()
+	return &r.part.tally, err
+}
+
+// builtins are the mechanisms of this program, in this process.
+type builtins map[string]sdk.Mechanism
+
+// Get finds a mechanism.
+func (b builtins) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	m, ok := b[name]
+	if !ok {
+		return nil, errPlans
+	}
+	schema, err := params.Compile(m.Describe().Params)
+	return local{m, schema}, err
+}
+
+// local is a mechanism in this process.
+type local struct {
+	sdk.Mechanism
+	schema *params.Schema
+}
+
+func (m local) About() sdk.Description                { return m.Describe() }
+func (m local) Origin() (builtin bool, sha256 string) { return true, "" }
+func (m local) Confined() string                      { return "" }
+func (m local) Validate(raw json.RawMessage) error    { return plan.ValidateParams(m.schema, raw) }
+func (m local) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
+	return m.Mechanism.Plan(r)
+}
+
+// noPast knows no earlier job: an engine carries out no job whose plan depends on one.
+type noPast struct{}
+
+func (noPast) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
+	return nil, nil
+}
+
+func (noPast) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }

@@ -1,0 +1,53 @@
+package address
+
+import (
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
+
+// Is reports whether a path is an address, and none of a file of this machine.
+func Is(path string) bool { return scheme.MatchString(path) && !strings.HasPrefix(path, "file://") }
+
+// Local is the path of a file:// address, and any other path as it is.
+func Local(path string) string { return strings.TrimPrefix(path, "file://") }
+
+// Split cuts an address into that of its bucket, the key in it, and the options after a question mark. It is not ok with an
+// address that holds a credential.
+func Split(text string) (root, key, options string, ok bool) {
+	begin := scheme.FindString(text)
+	rest, options, _ := strings.Cut(text[len(begin):], "?")
+	bucket, key, _ := strings.Cut(rest, "/")
+	values, err := url.ParseQuery(options)
+	if begin == "" || bucket == "" || strings.ContainsAny(bucket, "@:") || err != nil {
+		return "", "", "", false
+	}
+	for name := range values {
+		for _, word := range []string{"key", "secret", "token", "password", "sas", "sig", "credential"} {
+			if strings.Contains(strings.ToLower(name), word) && name != "kmskeyid" {
+				return "", "", "", false
+			}
+		}
+	}
+	return begin + bucket, strings.Trim(key, "/"), options, true
+}
+
+// Plain is an address without its options.
+func Plain(text string) string {
+	if !Is(text) {
+		return text
+	}
+	text, _, _ = strings.Cut(text, "?")
+	return text
+}
+
+// In is the name of a file in a folder, of this machine or at an address.
+func In(dir, name string) string {
+	if !Is(dir) {
+		return filepath.Join(dir, name)
+	}
+	return strings.TrimSuffix(Plain(dir), "/") + "/" + name
+}

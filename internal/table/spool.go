@@ -1,0 +1,171 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/decimal128"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/dprelease/dprelease/internal/nameless"
+)
+
+// Spool takes down rows that come once and in any order, as from a database, so that they can be read like a file, and
+// more than once. They stand in a nameless file in the folder of temporary files. Memory does not grow with them.
+//
+// The values of a row are appended column by column; EndRow ends it.
+type Spool struct {
+	file  *os.File
+	out   *ipc.FileWriter
+	build *array.RecordBuilder
+	rows  int
+	bytes int
+}
+
+// spoolBytes is how many bytes of texts a record batch has at most, beside those of one row.
+const spoolBytes = 16 << 20
+
+// arrowTypes are the Arrow types of a Spool's columns. Decimals have up to 18 digits.
+var arrowTypes = map[Kind]arrow.DataType{
+	Int: arrow.PrimitiveTypes.Int64, Float: arrow.PrimitiveTypes.Float64, Bool: arrow.FixedWidthTypes.Boolean, String: arrow.BinaryTypes.String,
+	Date: arrow.FixedWidthTypes.Date32, Time: arrow.FixedWidthTypes.Time64us, Timestamp: arrow.FixedWidthTypes.Timestamp_us,
+}
+
+// NewSpool begins to take rows down in columns of these names, kinds and scales. Times and timestamps are in
+// microseconds.
+func NewSpool(columns []Column) (*Spool, error) {
+	fields := make([]arrow.Field, len(columns))
+	for i, c := range columns {
+		typ := arrowTypes[c.Kind]
+		if c.Kind == Decimal {
+			typ = &arrow.Decimal128Type{Precision: 18, Scale: int32(c.Scale)}
+		}
+		if typ == nil {
+			return nil, fail(CodeUnsupported, "", "column "+c.Name+" is of no kind that can be taken down")
+		}
+		fields[i] = arrow.Field{Name: c.Name, Type: typ, Nullable: true}
+	}
+	f, err := nameless.File("")
+	if err != nil {
+		return nil, spoolError(err)
+	}
+	mem, schema := memory.NewGoAllocator(), arrow.NewSchema(fields, nil)
+	s := &Spool{file: f, build: array.NewRecordBuilder(mem, schema)}
+	if s.out, err = ipc.NewFileWriter(f, ipc.WithSchema(schema), ipc.WithAllocator(mem)); err != nil {
+		s.Close()
+		return nil, spoolError(err)
+	}
+	return s, nil
+}
+
+// spoolError drops the text of a system's error.
+func spoolError(err error) error {
+	if errors.Is(err, syscall.ENOSPC) {
+		return fail(CodeLimit, "", "the folder of temporary files has no room for the rows: name another one (TMPDIR)")
+	}
+	return fail(CodeUnreadable, "", "the folder of temporary files cannot be used")
+}
+
+// Null appends a missing value.
+func (s *Spool) Null(col int) { s.build.Field(col).AppendNull() }
+
+// Int appends a value of any kind whose values are whole numbers: see Kind.
+func (s *Spool) Int(col int, v int64) {
+	switch b := s.build.Field(col).(type) {
+	case *array.Int64Builder:
+		b.Append(v)
+	case *array.BooleanBuilder:
+		b.Append(v != 0)
+	case *array.Date32Builder:
+		b.Append(arrow.Date32(v))
+	case *array.Time64Builder:
+		b.Append(arrow.Time64(v))
+	case *array.TimestampBuilder:
+		b.Append(arrow.Timestamp(v))
+	case *array.Decimal128Builder:
+		b.Append(decimal128.FromI64(v))
+	}
+}
+
+// Float appends a value of a column of kind Float.
+func (s *Spool) Float(col int, v float64) { s.build.Field(col).(*array.Float64Builder).Append(v) }
+
+// Text appends a value of a column of kind String.
+func (s *Spool) Text(col int, v []byte) {
+	s.build.Field(col).(*array.StringBuilder).BinaryBuilder.Append(v)
+	s.bytes += len(v)
+}
+
+// EndRow ends a row.
+func (s *Spool) EndRow() error {
+	if s.rows++; s.rows < blockRows && s.bytes < spoolBytes {
+		return nil
+	}
+	return s.flush()
+}
+
+// flush writes a record batch.
+func (s *Spool) flush() error {
+	if s.rows == 0 {
+		return nil
+	}
+	rec := s.build.NewRecord()
+	defer rec.Release()
+	if rec.NumRows() != int64(s.rows) {
+		return fail(CodeCorrupt, "", "a row without a value for each column")
+	}
+	s.rows, s.bytes = 0, 0
+	if err := s.out.Write(rec); err != nil {
+		return spoolError(err)
+	}
+	return nil
+}
+
+// Table ends the spool and opens what was taken down. name is what messages call it; others are columns of the
+// source that were not taken down, or cannot be used. The table owns the file.
+func (s *Spool) Table(ctx context.Context, name string, others []Column, limit int64) (*Table, error) {
+	err := guarded(s.flush)
+	if err == nil && s.out.Close() != nil {
+		err = spoolError(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := s.file.Stat()
+	if err != nil {
+		return nil, spoolError(err)
+	}
+	f, err := openArrow(ctx, opened{path: name, f: localFile{s.file, info.Size(), info.ModTime()}, size: info.Size()})
+	if err != nil {
+		return nil, refuse(name, err)
+	}
+	t := &Table{files: []*member{{dataFile: f}}, memory: limit, unordered: true}
+	if t.memory <= 0 {
+		t.memory = DefaultMemory
+	}
+	if err := t.addBlocks(f); err != nil {
+		return nil, err
+	}
+	t.unify()
+	for _, c := range others {
+		t.files[0].at = append(t.files[0].at, -1)
+		t.columns = append(t.columns, c)
+	}
+	s.file, s.build = nil, nil
+	return t, nil
+}
+
+// Close gives the file up, unless Table has taken it.
+func (s *Spool) Close() {
+	if s.file != nil {
+		s.file.Close()
+	}
+}
+
+// Unusable describes a column that a source has and that cannot be read.
+func Unusable(name, reason string) Column { return unusable(name, printable(reason)) }

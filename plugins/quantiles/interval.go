@@ -1,0 +1,180 @@
+package quantiles
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// The interval of a quantile reaches from the quantile of a smaller rank to that of a larger
+// one (Woodruff 1952). The recursion looks for them beside the rank itself. How far they are
+// away follows from the number of rows, which is public or noisy, from the design, and from
+// the error in rank that the noise makes, which is public where values lie densely.
+
+const (
+	mostIntervals = 100
+	countShare    = 0.1    // of ε, for the numbers of rows where they are not public
+	guessed       = 1000.0 // rows of a group, for a plan: it moves no promise
+)
+
+// wide are the ranks that are looked for in one group, and where among them stand those of
+// each quantile.
+type wide struct {
+	ranks
+	at []place
+}
+
+type place struct {
+	low, middle, high int
+	bottom, top       bool // the interval reaches to the bound
+}
+
+// prepare settles the ranks, and the noise in the numbers of rows that intervals need.
+func (s *search) prepare(req sdk.PlanRequest) error {
+	s.ranks = s.Quantiles
+	iv := s.Interval
+	if iv == nil {
+		return nil
+	}
+	units := s.cells.Units(req.Public, s.column)
+	if err := iv.Check(req.Public, s.cells, false, s.column); err != nil {
+		return err
+	}
+	if d := req.Public.Design; d.EqualWeights && d.SampleSize > 0 && len(s.cells.Groups) == 0 && !units.Leaves {
+		s.rows = float64(d.SampleSize)
+	} else {
+		l1, _, _ := linear.Simplex(1, 1, s.heaviest).Sensitivity(units)
+		scale, err := sdk.LaplaceScale(sdk.Largest(l1, req.Public.SampleRelations), req.Target.Epsilon*countShare*(1-0x1p-46))
+		if err != nil {
+			return err
+		}
+		s.counted = &privacy.DiscreteLaplace{Scale: scale, Sensitivity: l1}
+	}
+	rows := guessed
+	if s.rows > 0 {
+		rows = s.rows
+	}
+	s.ranks = s.widened(rows).ranks
+	return nil
+}
+
+// widened adds the ranks of the ends of intervals for a group whose rows weigh so much
+// together. The levels of the ranks are those of every group; only the ranks differ.
+func (s *search) widened(together float64) wide {
+	m := len(s.Quantiles)
+	half := make([][2]float64, m) // of each interval, below and above, as a share of the rows
+	var out wide
+	if s.epsilons == nil { // for a plan: nobody knows yet what the noise is
+		for i, q := range s.Quantiles {
+			d := s.Interval.Half(s.Interval.Deviation(float64(q)/whole, together, s.heavy), 0.01)
+			half[i] = [2]float64{d, d}
+		}
+	}
+	for range 4 { // the error in rank depends on the ranks, but little
+		type entry struct {
+			rank int64
+			to   int // 3 times the quantile, plus 0, 1 or 2
+		}
+		var all []entry
+		out = wide{at: make([]place, m)}
+		for i, q := range s.Quantiles {
+			low, high := float64(q)-math.Ceil(half[i][0]*whole), float64(q)+math.Ceil(half[i][1]*whole)
+			out.at[i].bottom, out.at[i].top = low < 1, high > whole-1
+			all = append(all, entry{int64(math.Max(low, 1)), 3 * i}, entry{q, 3*i + 1}, entry{int64(math.Min(high, whole-1)), 3*i + 2})
+		}
+		slices.SortStableFunc(all, func(a, b entry) int { return int(a.rank - b.rank) })
+		for i := range all { // no two are the same
+			if i > 0 {
+				all[i].rank = max(all[i].rank, all[i-1].rank+1)
+			}
+		}
+		for i := len(all) - 1; i >= 0; i-- {
+			next := int64(whole)
+			if i+1 < len(all) {
+				next = all[i+1].rank
+			}
+			all[i].rank = min(all[i].rank, next-1)
+			out.ranks = slices.Insert(out.ranks, 0, all[i].rank)
+			switch p := &out.at[all[i].to/3]; all[i].to % 3 {
+			case 0:
+				p.low = i
+			case 1:
+				p.middle = i
+			default:
+				p.high = i
+			}
+		}
+		if s.epsilons == nil { // before the budget is divided
+			return out
+		}
+		noise := s.errors(out.ranks)
+		for i, q := range s.Quantiles {
+			for side, at := range []int{out.at[i].low, out.at[i].high} {
+				variance := 0.0
+				for k, x := range noise[at] {
+					variance += x / (s.epsilons[k] * s.epsilons[k])
+				}
+				half[i][side] = s.Interval.Half(s.Interval.Deviation(float64(q)/whole, together, s.heavy), math.Sqrt(variance)/together) + 0.5/together
+			}
+		}
+	}
+	return out
+}
+
+// ranksOf are the ranks that are looked for in each group.
+func (s *search) ranksOf(ctx context.Context, groups []group, host sdk.Host) ([]wide, error) {
+	out := make([]wide, len(groups))
+	if s.Interval == nil {
+		for g := range out {
+			out[g] = wide{ranks: s.Quantiles}
+		}
+		return out, nil
+	}
+	if s.counted == nil {
+		one := s.widened(s.rows)
+		for g := range out {
+			out[g] = one
+		}
+		return out, nil
+	}
+	totals := make([]int64, len(groups))
+	for g, x := range groups {
+		totals[g] = x.before[len(x.before)-1]
+	}
+	totals, err := host.AddLaplace(ctx, *s.counted, totals)
+	if err != nil {
+		return nil, err
+	}
+	// A number that is too large makes an interval too short: it is taken for a little smaller.
+	sd := math.Sqrt2 * s.counted.Scale
+	for g, n := range totals {
+		out[g] = s.widened(math.Max(float64(n)-sd/2, math.Max(sd, float64(s.heaviest))) / s.perWeight)
+	}
+	return out, nil
+}
+
+// finish takes the estimates of all ranks of all groups apart.
+func (s *search) finish(found []wide, all []float64) sdk.Result {
+	if s.Interval == nil {
+		return s.result(all)
+	}
+	var estimates, low, high []float64
+	for g, q := range found {
+		mine := all[g*len(s.ranks) : (g+1)*len(s.ranks)]
+		for _, p := range q.at {
+			a, b := mine[p.low], mine[p.high]
+			if p.bottom {
+				a = s.lattice.value(0)
+			}
+			if p.top {
+				b = s.lattice.value(s.lattice.cells - 1)
+			}
+			estimates, low, high = append(estimates, mine[p.middle]), append(low, a), append(high, b)
+		}
+	}
+	return s.result(estimates, low, high)
+}

@@ -1,0 +1,243 @@
+package samplers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Collected draws nothing: somebody else drew the table from its population, as in a
+// survey, by a design of this package (P3, P29).
+//
+// # Contract
+//
+// The event is that of the design by which the table was drawn from its population. The
+// caller vouches that the table was drawn so, by a draw that is secret, and that the
+// design's numbers are public and were not made from the data. Proof: full.proof.md.
+type Collected struct{ by Design }
+
+// NewCollected returns the design of a table of size rows that was collected as
+// a simple random sample of population units.
+func NewCollected(size, population int64) (*Collected, error) {
+	if size < 1 {
+		return nil, fmt.Errorf("size: a collected sample needs its public number of rows, at least 1")
+	}
+	if population < size {
+		return nil, fmt.Errorf("population: must be at least the size of the sample (%d < %d)", population, size)
+	}
+	return &Collected{&SRSWOR{size: size, population: population}}, nil
+}
+
+// NewCollectedBy returns the design of a table that somebody drew from its population by
+// another design, whose frame is that of the population. The size of the table must be
+// secret, or the same in every draw.
+func NewCollectedBy(by Design) (*Collected, error) {
+	switch by := by.(type) {
+	case *Poisson, *StratifiedPoisson, *StratifiedTake:
+	case *SRSWOR:
+		return NewCollected(by.size, by.population)
+	case *Multistage:
+		for _, s := range by.event {
+			if s.MaxTake > 0 {
+				return nil, fmt.Errorf("stages: take must be the same number below every unit of a stage: otherwise the table's size, which is public, says which units were drawn")
+			}
+		}
+	default:
+		return nil, fmt.Errorf("nobody collects a table by a design of this kind")
+	}
+	return &Collected{by}, nil
+}
+
+// Kind is "collected".
+func (*Collected) Kind() string { return "collected" }
+
+// Event is that of the draw that made the table.
+func (d *Collected) Event(inner privacy.Event) privacy.Event { return d.by.Event(inner) }
+
+// Supports is what the draw that made the table supports.
+func (d *Collected) Supports(rel privacy.Relation) error { return d.by.Supports(rel) }
+
+// Facts are those of the draw that made the table.
+func (d *Collected) Facts() Facts { return d.by.Facts() }
+
+func (d *Collected) begin(_ *noise.Source, rows int64) (Selector, error) {
+	return everyRow(rows, d.by.Facts().SampleSize)
+}
+
+// Gathered is a collected table, or a draw from it, with the weights of its collection.
+//
+// # Contract
+//
+// It selects what its draw from the table selects. Every row has the weight 1/π of its
+// collection times that of the draw. The event is the draw's: what the collection does to
+// privacy is the matter of Collected, and happened once for all draws (P4). Done fails,
+// with a fixed code, where the table has other numbers of rows in the units of the
+// population's frame than its collection takes. Proof: full.proof.md.
+type Gathered struct {
+	by, draw Design
+	frame    *Frame    // of the population, nil where the collection needs none
+	weights  []float64 // by unit of the frame, nil where all are equal
+	facts    Facts
+}
+
+// NewGathered returns a draw from a table that was collected by a design with weights:
+// the whole table, or a Poisson sample.
+func NewGathered(c *Collected, draw Design) (*Gathered, error) {
+	d := &Gathered{by: c.by, draw: draw, facts: c.by.Facts()}
+	switch draw.(type) {
+	case *Full, *Poisson:
+	default:
+		return nil, fmt.Errorf("from a table that was collected with weights only a poisson sample can be drawn: what a fixed number of its rows costs together has no event")
+	}
+	f := draw.Facts()
+	d.facts.SampleSize, d.facts.LargestCount = f.SampleSize, f.LargestCount
+	d.facts.MinWeight *= f.MinWeight
+	d.facts.MaxWeight *= f.MaxWeight
+	d.facts.Rate *= f.Rate
+	framed, ok := c.by.(interface {
+		Frame() *Frame
+		Weight(u int32) float64
+	})
+	if !ok {
+		return d, nil
+	}
+	if d.frame = framed.Frame(); !d.facts.EqualWeights {
+		for u := range d.frame.Len() {
+			d.weights = append(d.weights, framed.Weight(int32(u))*f.MaxWeight)
+		}
+	}
+	return d, nil
+}
+
+// Kind is that of the collection.
+func (d *Gathered) Kind() string { return d.by.Kind() }
+
+// Event is that of the draw from the table.
+func (d *Gathered) Event(inner privacy.Event) privacy.Event { return d.draw.Event(inner) }
+
+// Supports is what the draw from the table supports.
+func (d *Gathered) Supports(rel privacy.Relation) error { return d.draw.Supports(rel) }
+
+// Facts are those of both draws together.
+func (d *Gathered) Facts() Facts { return d.facts }
+
+// Draw is the draw from the table, with its own weights alone.
+func (d *Gathered) Draw() Design { return d.draw }
+
+// Frame returns the frame of the population, nil where the collection needs none.
+func (d *Gathered) Frame() *Frame { return d.frame }
+
+// Whole reports whether a design takes every row and asks for no row's unit.
+func Whole(d Design) bool {
+	if g, ok := d.(*Gathered); ok && g.frame == nil {
+		d = g.draw
+	}
+	switch d.(type) {
+	case *Full, *Collected:
+		return true
+	}
+	return false
+}
+
+func (d *Gathered) begin(src *noise.Source, rows int64) (Selector, error) {
+	s, err := d.draw.begin(src, rows)
+	if d.frame == nil || err != nil {
+		return s, err
+	}
+	return &gatheredSelector{Selector: s, design: d, counts: make([]int64, d.frame.Len())}, nil
+}
+
+// gatheredSelector counts the rows of every unit as they go by.
+type gatheredSelector struct {
+	Selector
+	design *Gathered
+	counts []int64
+	rows   []uint32
+	w      []float64
+}
+
+func (s *gatheredSelector) Next(n int) (Selection, error) {
+	if n == 0 {
+		return s.NextUnits(nil)
+	}
+	return Selection{}, fail(Misuse) // the units decide
+}
+
+func (s *gatheredSelector) NextUnits(units []int32) (Selection, error) {
+	sel, err := s.Selector.NextUnits(units)
+	if err != nil {
+		return Selection{}, err
+	}
+	_, rates := s.design.by.(*StratifiedPoisson)
+	for _, u := range units {
+		switch {
+		case u >= 0 && int(u) < len(s.counts):
+			s.counts[u]++
+		case !rates: // with rates a row in no stratum counts for nothing
+			return Selection{}, fail(FrameMismatch)
+		}
+	}
+	s.rows, s.w = s.rows[:0], s.w[:0]
+	take := func(row uint32) {
+		if u := units[row]; u >= 0 && int(u) < len(s.counts) {
+			s.rows = append(s.rows, row)
+			if s.design.weights != nil {
+				s.w = append(s.w, s.design.weights[u])
+			}
+		}
+	}
+	if sel.All {
+		for i := range units {
+			take(uint32(i))
+		}
+	}
+	for _, row := range sel.Rows {
+		take(row)
+	}
+	out := Selection{Rows: s.rows}
+	if s.design.weights != nil {
+		out.Weights = s.w
+	}
+	return out, nil
+}
+
+// Done compares the table with what its collection takes.
+func (s *gatheredSelector) Done() error {
+	if err := s.Selector.Done(); err != nil {
+		return err
+	}
+	if !s.design.Fits(s.counts) {
+		return fail(FrameMismatch)
+	}
+	return nil
+}
+
+// Fits reports whether a collection may have so many rows in the units of its frame. The
+// answer is private until the budget is spent.
+func (d *Gathered) Fits(counts []int64) bool {
+	switch by := d.by.(type) {
+	case *StratifiedTake:
+		return slices.Equal(by.take, counts)
+	case *Multistage:
+		drawn, ok := by.made(by.root, 0, counts)
+		return drawn && ok
+	}
+	return true
+}
+
+// made reports whether any rows lie below n, and whether they may be a draw's.
+func (d *Multistage) made(n *node, j int, counts []int64) (drawn, ok bool) {
+	have, ok := int64(0), true
+	if n.children == nil {
+		have = counts[n.unit]
+	}
+	for _, c := range n.children {
+		below, fits := d.made(c, j+1, counts)
+		if ok = ok && fits; below {
+			have++
+		}
+	}
+	return have > 0, ok && (have == 0 || have == d.taken(n, j))
+}
