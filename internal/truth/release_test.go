@@ -199,7 +199,7 @@ dataset:
   id: %s
   source: {path: %s}
   %s
-%sbudget: {limit: {epsilon: 1000000000}}
+%sbudget: {limit: {epsilon: 100000000000}}
 samples: {all: {method: poisson, rate: 1}}
 sandbox: "off"
 releases:
