@@ -27,7 +27,15 @@ func TestHistories(t *testing.T) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		r := rand.New(rand.NewPCG(seed, 1))
+		// Chance alone would now and then find, make or kill nothing.
 		count := map[string]int{}
+		for _, point := range []string{"", "", "drawn"} {
+			cmd, out := task{Address: at, Plan: "certain" + point, Epsilon: 0.001, Content: w.data, Out: w.out, Kill: point, Wait: time.Minute}.start(t)
+			if err := cmd.Wait(); err != nil {
+				out.WriteString("killed")
+			}
+			count[strings.TrimSpace(out.String())]++
+		}
 		var mu sync.Mutex
 		var before *big.Rat
 		var old *backup

@@ -57,7 +57,7 @@ func TestSubsetsExplored(t *testing.T) {
 }
 
 // Chi-square over all subsets. The statistic of n draws in k cells is close to
-// chi-square with k − 1 degrees of freedom; its quantile at 1 − 1e-6 is the limit,
+// chi-square with k − 1 degrees of freedom; its quantile at 1 − 1e-9 is the limit,
 // with 5 % to spare for the approximation at 500 or more expected in every cell.
 func TestSubsetsChiSquare(t *testing.T) {
 	src := newSource(t)

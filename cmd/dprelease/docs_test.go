@@ -190,7 +190,7 @@ func TestDocsCommands(t *testing.T) {
 					t.Fatal(err)
 				}
 			case b.language == "sh":
-				ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+				ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 				cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", b.text)
 				cmd.Dir = dir
 				out, err := cmd.CombinedOutput()

@@ -29,7 +29,10 @@ func TestHistoriesOfWholeRuns(t *testing.T) {
 		whole := w.length(t, "first")
 		before, _ := w.check(t, nil)
 		w.backup(t, "old")
-		count := map[string]int{}
+		count := map[string]int{"done": 1}
+		for tries := 0; count[killed] == 0 && tries < 200; tries++ { // chance alone would now and then kill nobody
+			count[w.killed(t, r, fmt.Sprint("k", tries), fmt.Sprint("k", tries), whole)]++
+		}
 		var mu sync.Mutex
 		n := 0
 		for round := range rounds {
@@ -76,14 +79,21 @@ func (w *world) act(t *testing.T, r *rand.Rand, out string, whole time.Duration)
 	if r.IntN(2) == 0 {
 		flags = append(flags, "--again")
 	}
-	p := w.run(t, fmt.Sprint("p", r.IntN(6)), out, flags...)
+	name := fmt.Sprint("p", r.IntN(6))
 	if r.IntN(3) == 0 {
-		// Eight runs share the processors, with others that were there or not when the
-		// first run was timed.
-		within := int64(whole) / 4 << r.IntN(5)
-		timer := time.AfterFunc(time.Duration(r.Int64N(within)), func() { p.Process.Kill() })
-		defer timer.Stop()
+		return w.killed(t, r, name, out, whole, flags...)
 	}
+	return w.run(t, name, out, flags...).end(t)
+}
+
+// killed is a run that is killed at a random moment, or that ends before it.
+func (w *world) killed(t *testing.T, r *rand.Rand, name, out string, whole time.Duration, flags ...string) string {
+	p := w.run(t, name, out, flags...)
+	// Eight runs share the processors, with others that were there or not when the
+	// first run was timed.
+	within := int64(whole) / 4 << r.IntN(5)
+	timer := time.AfterFunc(time.Duration(r.Int64N(within)), func() { p.Process.Kill() })
+	defer timer.Stop()
 	return p.end(t)
 }
 

@@ -40,7 +40,7 @@ func FuzzAnswer(f *testing.F) {
 		text := fmt.Sprintf(shapes[int(shape)%len(shapes)], s(x), s(rate), n, s(eps), s(delta))
 		start := time.Now()
 		line := answerLine(&task{number: 1, text: []byte(text)}, "fuzz")
-		if took := time.Since(start); took > 20*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Fatalf("%s took %v", text, took)
 		}
 		var got struct {

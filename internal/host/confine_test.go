@@ -298,7 +298,7 @@ func TestCloseStopped(t *testing.T) {
 	}
 	began := time.Now()
 	p.Close()
-	if d := time.Since(began); d > 10*time.Second {
+	if d := time.Since(began); d > time.Minute {
 		t.Errorf("took %v", d)
 	}
 	checkGone(t, m, p.dir.Path)
@@ -345,7 +345,7 @@ func TestHostKilled(t *testing.T) {
 					_, _ = syscall.Wait4(pid, nil, 0, nil)
 				}
 			}()
-			for deadline := time.Now().Add(3 * time.Second); len(alive(t, m)) > 0 && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(time.Minute); len(alive(t, m)) > 0 && time.Now().Before(deadline); {
 				time.Sleep(5 * time.Millisecond)
 			}
 			checkGone(t, m, "")

@@ -39,7 +39,7 @@ func alive(t testing.TB, marker string) []int {
 // waitAlive waits until at least n processes have the marker.
 func waitAlive(t testing.TB, marker string, n int) []int {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		pids := alive(t, marker)
 		if len(pids) >= n {
 			return pids
@@ -103,7 +103,7 @@ func TestStartEdges(t *testing.T) {
 			_, err := Start(context.Background(), command(t, mode, m), l)
 			checkCode(t, err, code)
 			checkGone(t, m, "")
-			if d := time.Since(began); d > 20*time.Second {
+			if d := time.Since(began); d > 50*time.Second {
 				t.Errorf("took %v", d)
 			}
 		})
@@ -161,7 +161,7 @@ func TestRawEdges(t *testing.T) {
 			case code == CodeTimeout:
 				l = short
 			case mode == "early-result":
-				l.Plan = time.Second // how long it may leave rows unread
+				l.Plan = 3 * time.Second // how long it may leave rows unread
 			}
 			l.ResultBytes = 4 << 20
 			m := marker()
@@ -173,7 +173,7 @@ func TestRawEdges(t *testing.T) {
 				t.Error(err)
 			}
 			checkGone(t, m, base)
-			if d := time.Since(began); d > 20*time.Second {
+			if d := time.Since(began); d > 50*time.Second {
 				t.Errorf("took %v", d)
 			}
 		})

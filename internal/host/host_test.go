@@ -111,7 +111,7 @@ func everyWay(t *testing.T, test func(t *testing.T, p *Plugin, marker string)) {
 
 func TestRelease(t *testing.T) {
 	everyWay(t, func(t *testing.T, p *Plugin, _ string) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		d, err := p.Describe(ctx)
 		if err != nil || d.Name != "sum" || d.Version != "1.0.0" || len(d.Relations) != 2 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
+	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -333,7 +334,7 @@ func list(units map[string]int64) Counts {
 func TestSelect(t *testing.T) {
 	ctx := context.Background()
 	for _, counts := range []bool{false, true} {
-		w := want(1, 1e-6, 1, addRemove)
+		w := want(1, 1e-12, 1, addRemove)
 		w.Counts = counts
 		r, err := Calibrate(w)
 		if err != nil {
@@ -350,7 +351,7 @@ func TestSelect(t *testing.T) {
 				t.Errorf("%s has %d units", k.Text, k.Units)
 			}
 		}
-		if got != "abc" { // "rare" is kept once in a million
+		if got != "abc" { // "rare" is kept once in 10¹² runs
 			t.Errorf("kept %s", got)
 		}
 	}
@@ -376,12 +377,7 @@ func TestSelectLimit(t *testing.T) {
 			stays[k.Text]++
 		}
 	}
-	for _, k := range []string{"a", "b", "c"} {
-		// 4.9 standard deviations: a false alarm in a million runs, for each key.
-		if d := float64(stays[k]) - runs*2/3.; math.Abs(d) > 4.9*math.Sqrt(runs*2/9.) {
-			t.Errorf("%s stays %d times of %d", k, stays[k], runs)
-		}
-	}
+	noisetest.CheckCells(t, "keys that stay", runs, []int{stays["a"], stays["b"], stays["c"]}, []float64{2. / 3, 2. / 3, 2. / 3})
 	w := want(1, 1e-6, 1, addRemove)
 	w.Counts = true
 	r, err := Calibrate(w)

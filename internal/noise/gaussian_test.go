@@ -84,14 +84,14 @@ func TestDiscreteGaussianLargeScales(t *testing.T) {
 				i++
 			}
 			counts[i]++
-			if math.Abs(float64(x)) > 7*sigma {
+			if math.Abs(float64(x)) > 8*sigma {
 				far++
 			}
 		}
 		noisetest.CheckCells(t, "discrete Gaussian, large", n, counts, probs)
-		// 300,000·P(|Z| > 7) = 8e-7: any is a false alarm at most that often.
+		// 300,000·P(|Z| > 8) = 4e-10: any is a false alarm at most that often.
 		if far > 0 {
-			t.Errorf("%d of %d draws beyond 7 sigma", far, n)
+			t.Errorf("%d of %d draws beyond 8 sigma", far, n)
 		}
 	}
 }

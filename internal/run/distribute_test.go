@@ -328,8 +328,9 @@ func TestDistributedSampleIsUniform(t *testing.T) {
 		}
 		return chi
 	}
-	// The quantile of chi-square with 19 degrees of freedom at 1 − 10⁻⁶ is 64.
-	limit := 67.
+	// Chi-square with 19 degrees of freedom is above 85 in 3 of 10¹⁰ draws; 30 are expected in
+	// each cell, which makes the tail a little heavier.
+	limit := 85.
 	replace := "  relation: replace-one\n  size: 6\n"
 	for _, dataset := range []string{replace + "  unit: row\n" + columns, replace + "  unit: {column: id, name: person, rows: 1}\n" + columns, replace + "  unit: {column: id, name: person}\n  fold: {x: sum}\n" + columns} {
 		if got := statistic(dataset, nil); got > limit {

@@ -160,7 +160,7 @@ func (m *maker) release() asked {
 		}
 		a.query = strings.Join(parts, " UNION ALL ")
 	}
-	fmt.Fprintf(&yaml, "    mechanism: %s\n    params: {%s}\n    guarantee: {epsilon: 1000000}\n", a.mechanism, params)
+	fmt.Fprintf(&yaml, "    mechanism: %s\n    params: {%s}\n    guarantee: {epsilon: 1000000000}\n", a.mechanism, params)
 	if m.chance(0.15) {
 		yaml.WriteString("    from: all\n")
 	}

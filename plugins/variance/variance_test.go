@@ -93,7 +93,7 @@ func (l loud) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int6
 }
 
 // noise_sd is the spread of the released value around the one without noise: within 8 % over
-// 4,000 releases (five standard deviations of a sample variance of Laplace noise), with a
+// 20,000 releases (ten standard deviations of a sample variance of Laplace noise), with a
 // public number of rows and without, for the variance and for its root.
 func TestNoiseIsAsStated(t *testing.T) {
 	src, err := noise.NewSource()
@@ -122,7 +122,7 @@ func TestNoiseIsAsStated(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, squares := lineartest.Get(truth, "noise_sd")[0], 0.0
-			for range 4000 {
+			for range 20_000 {
 				noisy, err := loud{src: src}.AddLaplace(context.Background(), plan.Event.(privacy.DiscreteLaplace), append([]int64(nil), truth.Calls[0].Values...))
 				if err != nil {
 					t.Fatal(err)
@@ -131,7 +131,7 @@ func TestNoiseIsAsStated(t *testing.T) {
 				d := cols[0].Float64[0] - lineartest.Get(truth, "estimate")[0]
 				squares += d * d
 			}
-			if got := math.Sqrt(squares / 4000); math.Abs(got/want-1) > 0.08 {
+			if got := math.Sqrt(squares / 20_000); math.Abs(got/want-1) > 0.08 {
 				t.Errorf("%s, population %d: spread %v, stated %v", m.Describe().Name, n, got, want)
 			}
 		}

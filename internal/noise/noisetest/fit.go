@@ -2,9 +2,9 @@ package noisetest
 
 import "math"
 
-// FalseAlarm is the probability with which each statistical test fails although
-// the sampler is right.
-const FalseAlarm = 1e-6
+// FalseAlarm is the probability with which each check fails although the sampler is
+// right. A test of a thousand checks fails in one of a million runs.
+const FalseAlarm = 1e-9
 
 // T is the part of testing.TB that the checks use.
 type T interface {
