@@ -260,9 +260,11 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 	if err != nil {
 		return nil, err
 	}
-	src, err := noise.NewSource()
-	if err != nil {
-		return nil, err
+	src := p.noise
+	if src == nil {
+		if src, err = noise.NewSource(); err != nil {
+			return nil, err
+		}
 	}
 	d := made.Draws[0]
 	rng := rand.New(rand.NewPCG(1, 2))

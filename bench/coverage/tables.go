@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/noise"
 )
 
 // column is a column of a table: numbers with bounds, or a category with a domain.
@@ -33,6 +35,7 @@ type population struct {
 	rate        string
 	epsilon     string
 	releases    []release
+	noise       *noise.Source // nil for that of a release
 }
 
 // release is a statistic: its mechanism and its parameters.

@@ -160,6 +160,8 @@ func (m *maker) release() asked {
 		}
 		a.query = strings.Join(parts, " UNION ALL ")
 	}
+	// What is compared within fixed bounds, such as the numerator of a ratio, then has noise of less than a thousandth of
+	// the bound, also where a unit has many rows; estimates are compared within 40 standard deviations of theirs.
 	fmt.Fprintf(&yaml, "    mechanism: %s\n    params: {%s}\n    guarantee: {epsilon: 1000000000}\n", a.mechanism, params)
 	if m.chance(0.15) {
 		yaml.WriteString("    from: all\n")

@@ -1,6 +1,8 @@
 package insecurenoise
 
 import (
+	"math/rand/v2"
+
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/noise/internal/known"
 )
@@ -15,4 +17,16 @@ func NewTape(b []byte) *noise.Source { return noise.Known(known.Choices{Tape: b}
 // stands for a uniform integer in [0, n), and choose(0) for 64 fair bits.
 func NewScript(choose func(n uint64) uint64) *noise.Source {
 	return noise.Known(known.Choices{Choose: choose})
+}
+
+// NewSeeded returns a Source that makes the same choices in every run, for tests that
+// compare noisy numbers.
+func NewSeeded(seed uint64) *noise.Source {
+	r := rand.New(rand.NewPCG(seed, 0))
+	return NewScript(func(n uint64) uint64 {
+		if n == 0 {
+			return r.Uint64()
+		}
+		return r.Uint64N(n)
+	})
 }
