@@ -155,6 +155,10 @@ type Look = look.Look
 // earlier job is refused.
 func Design(j *Job, sample string) (samplers.Design, error) { return plan.Design(j, sample) }
 
+// Collected makes the design by which the table of the job was collected from its
+// population. It reads the public frame, and never the table.
+func Collected(j *Job) (*samplers.Collected, error) { return plan.CollectedBy(j) }
+
 // ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
 // for a job that has other problems and so no plan. It starts nothing.
 func ParamProblems(j *Job, builtins []sdk.Description) Problems {

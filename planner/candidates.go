@@ -31,6 +31,9 @@ type candidate struct {
 // someUnits is the number of strata or units that a comparison takes by default.
 const someUnits = 20
 
+// noFrame is why a job draws no strata or stages from a collected table.
+const noFrame = "the table was collected, who was is secret, and so is how many of them lie in a unit"
+
 // candidates are the designs, in the order of the table of docs/sampling.md.
 func (u *subject) candidates(o Designs) ([]candidate, error) {
 	n := u.population()
@@ -51,6 +54,8 @@ func (u *subject) candidates(o Designs) ([]candidate, error) {
 	var more []candidate
 	var err error
 	switch {
+	case u.table.sampling != nil:
+		more = []candidate{{name: "stratified, fixed numbers", refused: noFrame}, {name: "multistage", refused: noFrame}}
 	case o.Units == 0 && fixed && len(columns) > 0:
 		more, err = u.overFrame(o.Size, columns)
 	case fixed:
@@ -77,10 +82,10 @@ func (u *subject) candidates(o Designs) ([]candidate, error) {
 	return append(out, replaced), nil
 }
 
-// inverted is the budget that any mechanism may spend on a draw.
+// inverted is the budget that any mechanism may spend on a draw from the table.
 func (u *subject) inverted(s privacy.Sampling) func(privacy.Point) (privacy.Point, []privacy.Relation, error) {
 	return func(target privacy.Point) (privacy.Point, []privacy.Relation, error) {
-		relation := u.job.Dataset.Relation
+		relation := u.table.relation
 		under, err := privacy.SampleRelations(s, relation)
 		if err != nil {
 			return privacy.Point{}, nil, err
@@ -279,6 +284,10 @@ func (u *subject) ratesByStratum(o Designs) candidate {
 	c := candidate{name: "stratified Poisson", executable: true}
 	if u.job.Dataset.Relation != privacy.AddRemove {
 		c.refused = "rates by stratum are proved under add-remove only"
+		return c
+	}
+	if u.table.sampling != nil {
+		c.refused = noFrame
 		return c
 	}
 	for _, s := range u.job.Samples {

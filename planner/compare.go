@@ -44,8 +44,10 @@ type Comparison struct {
 	Target      privacy.Point `json:"target"`
 	Assumptions []string      `json:"assumptions"`
 	Simulated   int           `json:"repetitions,omitempty"`
-	Designs     []Option      `json:"designs"`
-	Best        int           `json:"best"`
+	// Collection says what the figures hold of the draw that made the table itself, where one did.
+	Collection string   `json:"collection,omitempty"`
+	Designs    []Option `json:"designs"`
+	Best       int      `json:"best"`
 }
 
 // Compare puts designs of one size side by side at the release's (ε, δ). Only this
@@ -67,6 +69,10 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 	}
 	c := &Comparison{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Best: -1, Assumptions: u.assumptions(),
 		Target: privacy.Point{Epsilon: job.Down(u.release.Guarantee.Epsilon), Delta: job.Down(u.release.Guarantee.Delta)}}
+	if u.table, err = u.collected(); err != nil {
+		return nil, err
+	}
+	c.Collection = u.table.words
 	all, err := u.candidates(o)
 	if err != nil {
 		return nil, err
@@ -77,6 +83,7 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 		if err != nil {
 			return nil, err
 		}
+		x.Accuracy = u.table.from(x.Accuracy)
 		if x.MonteCarlo > 0 {
 			c.Simulated = u.s.Repetitions
 		}
@@ -127,9 +134,12 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 	if k.made != nil {
 		return u.planned(ctx, k, x)
 	}
-	var err error
+	target, err := u.table.onTable(privacy.Point{Epsilon: target.Epsilon * keptBack, Delta: target.Delta * keptBack})
 	var under []privacy.Relation
-	if x.Sample, under, err = k.budget(privacy.Point{Epsilon: target.Epsilon * keptBack, Delta: target.Delta * keptBack}); err != nil {
+	if err == nil {
+		x.Sample, under, err = k.budget(target)
+	}
+	if err != nil {
 		x.Unknown = "not possible: " + err.Error()
 		return x, nil
 	}
@@ -219,6 +229,9 @@ func (c *Comparison) WriteText(w io.Writer) error {
 // remarks returns the remarks on all designs.
 func (c *Comparison) remarks() []string {
 	var out []string
+	if c.Collection != "" {
+		out = append(out, c.Collection)
+	}
 	for _, d := range c.Designs {
 		if r := d.remark(); r != "" {
 			out = append(out, d.Name+": "+r)

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,7 +96,7 @@ func priceUnder(relation privacy.Relation, j *job.Job) (report.Report, error) {
 }
 
 func settings(release string) planner.Settings {
-	return planner.Settings{Price: price, Design: pipeline.Design, Mechanisms: mechanisms, Release: release, Repetitions: 160, Seed: 1}
+	return planner.Settings{Price: price, Design: pipeline.Design, Collected: pipeline.Collected, Mechanisms: mechanisms, Release: release, Repetitions: 160, Seed: 1}
 }
 
 // The error of a mean falls along the rate, and the full table is the best point:
@@ -234,6 +235,57 @@ func TestCompare(t *testing.T) {
 	}
 	if _, err := c.HTML(); err != nil {
 		t.Error(err)
+	}
+}
+
+// From a table that is itself a simple random sample, n of N rows, the error of a mean is that of
+// a draw from the population: sd²·(1/m − 1/N) for m drawn rows. What another design may spend is
+// inverted twice. The twins forget the collection, and are far off.
+func TestCompareOfACollectedTable(t *testing.T) {
+	j := parse(t)
+	plain, err := planner.Compare(t.Context(), j, planner.Designs{Size: 400}, settings("mean_age"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := j.Dataset.Size
+	j.Dataset.Collected = &job.Collected{Sample: job.Sample{Method: job.SRSWOR, Size: n}, Population: 20 * n}
+	c, err := planner.Compare(t.Context(), j, planner.Designs{Size: 400}, settings("mean_age"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(c *planner.Comparison, name string) planner.Option {
+		i := slices.IndexFunc(c.Designs, func(o planner.Option) bool { return o.Name == name })
+		return c.Designs[i]
+	}
+	sd := at(plain, "SRSWOR").SamplingSD / math.Sqrt(1/400.0-1/float64(n))
+	outer := sd * math.Sqrt(1/float64(n)-1/float64(20*n))
+	for name, want := range map[string]float64{"full table": outer, "SRSWOR": sd * math.Sqrt(1/400.0-1/float64(20*n)), "Poisson": math.Hypot(outer, at(plain, "Poisson").SamplingSD)} {
+		got := at(c, name)
+		if math.Abs(got.SamplingSD/want-1) > 1e-9 || math.Abs(got.Total/math.Hypot(want, got.NoiseSD)-1) > 1e-9 || math.Abs(at(plain, name).SamplingSD/want-1) < 0.01 {
+			t.Errorf("%s: %+v, want a sampling error of %v, and %v without the collection", name, got.Accuracy, want, at(plain, name).SamplingSD)
+		}
+	}
+	with := at(c, "with replacement")
+	outerDraw, inner := privacy.WithoutReplacement{Take: n, Of: 20 * n}, privacy.WithReplacement{Take: 400, Of: n}
+	for _, e := range []float64{with.Sample.Epsilon, 1.02 * with.Sample.Epsilon} {
+		twice := inner
+		twice.Event = privacy.Pure{Eps: e}
+		table, err := privacy.EpsilonAt(twice, privacy.ReplaceOne, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outerDraw.Event = privacy.Pure{Eps: table.Epsilon}
+		all, err := privacy.EpsilonAt(outerDraw, privacy.ReplaceOne, 0)
+		if err != nil || (all.Epsilon <= c.Target.Epsilon) != (e == with.Sample.Epsilon) {
+			t.Errorf("ε %v on the sample costs %v of %v (%v)", e, all.Epsilon, c.Target.Epsilon, err)
+		}
+	}
+	if !strings.Contains(at(c, "multistage").Unknown, "collected") || !strings.Contains(c.Collection, "hold the error of the collection") {
+		t.Errorf("%q, %+v", c.Collection, at(c, "multistage"))
+	}
+	j.Releases[slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == "mean_age" })].By = []string{"age"}
+	if c, err = planner.Compare(t.Context(), j, planner.Designs{Size: 400}, settings("mean_age")); err != nil || !strings.Contains(c.Collection, "leaves the error of the collection out") {
+		t.Errorf("by group: %v, %+v", err, c)
 	}
 }
 

@@ -23,6 +23,9 @@ type Settings struct {
 	Price Pricer
 	// Design is needed for samples over a public frame.
 	Design Designer
+	// Collected makes the design by which a table that is itself a sample was collected; it is
+	// needed to compare designs of such tables.
+	Collected func(j *job.Job) (*samplers.Collected, error)
 	// Mechanisms can be simulated; others only where their noise is public.
 	Mechanisms map[string]sdk.Mechanism
 	// Release is the name of the release to study; "" the first one from a sample,

@@ -30,6 +30,7 @@ type subject struct {
 	whole   *job.Job         // with its budget.spend, where job has the shares that it leads to
 	half    bool             // what is asked is about the keys, and so is what is varied
 	strata  map[string]int64 // records of the largest units of the public frame, once it was read
+	table   collection       // how the table was made, in a comparison
 	s       Settings
 
 	step, steps, told int // of the study, for the progress that simulations add to
@@ -49,7 +50,7 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 	if s.Price == nil || len(j.Releases) == 0 {
 		return nil, errors.New("a job with a release, and a way to price it, are needed")
 	}
-	u := &subject{job: j, whole: whole, s: s}
+	u := &subject{job: j, whole: whole, s: s, table: collection{relation: j.Dataset.Relation}}
 	at := slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.From != job.Table })
 	if s.Release != "" {
 		at = slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == s.Release })

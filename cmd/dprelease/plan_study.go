@@ -56,7 +56,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 	price, done := pipeline.Pricer(ctx, j, e.options())
 	defer done()
 	settings := planner.Settings{
-		Price: price, Design: pipeline.Design, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
+		Price: price, Design: pipeline.Design, Collected: pipeline.Collected, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
 	}
 	r, err := s.ask(ctx, j, settings)
 	stop()

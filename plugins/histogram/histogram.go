@@ -67,6 +67,17 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	output := p.Interval.With(fields(n.Unit()))
+	if k := linear.NewNodes(req, p.Interval, cells.Units(req.Public, c).Rows); k != nil && b.n() > 1 {
+		output = p.Interval.With(fields(0))
+		return &linear.Form{
+			Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
+			Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: k.Reach(b.n()), Add: func(rows linear.Block, sums []int64) { b.weigh(k, rows, sums) }}},
+			Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return k.Expected(noise[0], "each bin") },
+			Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
+				return linear.Results(output, b.edged(k.Estimates(sums[0], noise[0])))
+			},
+		}, nil
+	}
 	return &linear.Form{
 		Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
 		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: n.OneOf(b.n()), Add: func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }}},
@@ -76,13 +87,33 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 			if p.Interval != nil {
 				n.Intervals(rows, sums[0], noise[0], p.Interval)
 			}
-			for i, r := range rows {
-				at := i % b.n()
-				rows[i] = append([]float64{b.edges[at], b.edges[at+1]}, r...)
-			}
-			return linear.Results(output, rows)
+			return linear.Results(output, b.edged(rows))
 		},
 	}, nil
+}
+
+// edged puts the edges of the bins before the figures of each.
+func (b *bins) edged(rows [][]float64) [][]float64 {
+	for i, r := range rows {
+		at := i % b.n()
+		rows[i] = append([]float64{b.edges[at], b.edges[at+1]}, r...)
+	}
+	return rows
+}
+
+// weigh counts the values of the rows at the nodes of their weights.
+func (b *bins) weigh(k *linear.Nodes, rows linear.Block, sums []int64) {
+	for i, x := range rows.Columns[0].Float64 {
+		if c := rows.Cell(i); c >= 0 {
+			if at := b.find(x); at >= 0 {
+				w := 1.0
+				if rows.Weights != nil {
+					w = rows.Weights[i]
+				}
+				k.Add(w, sums[(c*b.n()+at)*k.N():])
+			}
+		}
+	}
 }
 
 // count counts the values of the rows.

@@ -45,9 +45,9 @@ func (c Counts) Expected(n Noise, note string) []sdk.ExpectedError {
 // Scale is what a count is multiplied by to stand for the population.
 func (c Counts) Scale() float64 { return c.scale }
 
-// Intervals adds an interval to each of the rows of Estimates. Where rows have weights or the
-// draw has strata it is wider than it needs to be: a row's w(w − 1) is put at the largest
-// weight, and strata are taken to be alike.
+// Intervals adds an interval to each of the rows of Estimates. Where rows have weights it is
+// wider than it needs to be, because a row's w(w − 1) is put at the largest weight; Nodes do
+// better. Strata are taken to be alike.
 func (c Counts) Intervals(rows [][]float64, sums []int64, n Noise, iv *Interval) {
 	rough := *iv
 	if rough.Weighted {

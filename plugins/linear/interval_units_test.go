@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/linear/lineartest"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/proportion"
@@ -32,6 +33,7 @@ func TestAllUnitsWithIntervals(t *testing.T) {
 	}{
 		{sum.Mechanism{}, `,"column":"x"`}, {mean.Mechanism{}, `,"column":"x"`}, {variance.Mechanism{}, `,"column":"x"`},
 		{ratio.Mechanism{}, `,"numerator":"x","denominator":"y"`}, {proportion.Mechanism{}, `,"column":"x","from":0`}, {count.Mechanism{}, ``},
+		{histogram.Mechanism{}, `,"column":"x","edges":[-1,0,2,3]`},
 	} {
 		name, tried := m.mechanism.Describe().Name, 0
 		for _, c := range lineartest.Cases(m.params+interval+"}", x, y) {

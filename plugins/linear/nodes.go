@@ -1,0 +1,132 @@
+package linear
+
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Nodes are weights, the largest first, between which the weights of rows lie. A row counts
+// once: a share of it at the node above its weight and the rest at the node below, so that
+// the two make its weight. The counts at the nodes give the weighted number of rows, and
+// nearly the sum of the squares of their weights, which an interval needs.
+//
+// # Contract
+//
+// A row adds whole numbers of at least 0 that add up to One, to at most two nodes next to
+// each other, whatever its weight is. Proof: linear.proof.md.
+type Nodes struct {
+	One      int64
+	at       []float64
+	interval *Interval
+	lattice  Lattice
+	rows     int64
+}
+
+// nodeRatio is between two nodes. Noise at the lower nodes adds 6 % at most to that of a
+// weighted number, and squares are taken for 33 % too large at most.
+const nodeRatio = 3
+
+// mostNodes bounds the numbers of a bin: below a 27th of the largest weight there is one more.
+const mostNodes = 5
+
+// NewNodes chooses the nodes for the interval of a request, nil where the largest weight may
+// as well be taken for each row. At most so many rows of one unit count in a cell.
+func NewNodes(req sdk.PlanRequest, iv *Interval, rows int64) *Nodes {
+	d := req.Public.Design
+	w, known := WeightsOf(d)
+	if iv == nil || !iv.sampled() || d.EqualWeights || !known || w.Most <= 1.5*w.Least {
+		return nil
+	}
+	k := &Nodes{at: []float64{w.Most}, interval: iv, rows: rows}
+	for at := w.Most; at > w.Least; {
+		if at /= nodeRatio; len(k.at) == mostNodes-1 && at > w.Least {
+			at = w.Least
+		}
+		k.at = append(k.at, at)
+	}
+	k.lattice = NewLattice(0, Step(1, float64(rows)/req.Target.Epsilon, MostRows(req.Public)), w.Least, w.Most)
+	k.One = k.lattice.Value(1, 1)
+	return k
+}
+
+// N is how many numbers each count has.
+func (k *Nodes) N() int { return len(k.at) }
+
+// Reach is that of a row that counts in at most one of so many parts.
+func (k *Nodes) Reach(parts int) Reach { return Simplex(parts*len(k.at), 2, k.One) }
+
+// Add counts a row of this weight.
+func (k *Nodes) Add(weight float64, sums []int64) {
+	weight = k.lattice.Weight(weight)
+	i := 0
+	for i+2 < len(k.at) && weight < k.at[i+1] {
+		i++
+	}
+	upper := round(float64(k.One) * (weight - k.at[i+1]) / (k.at[i] - k.at[i+1]))
+	upper = max(0, min(upper, k.One))
+	sums[i] += upper
+	sums[i+1] += k.One - upper
+}
+
+// long is the root of the sum of the squares of the nodes.
+func (k *Nodes) long() float64 {
+	s := 0.0
+	for _, w := range k.at {
+		s += w * w
+	}
+	return math.Sqrt(s)
+}
+
+// Expected is the error of each count.
+func (k *Nodes) Expected(n Noise, note string) []sdk.ExpectedError {
+	unit := k.lattice.Step * k.long()
+	return []sdk.ExpectedError{{
+		Field: EstimateField, NoiseSD: unit * n.SD, Half95: unit * n.Tail(0.05), Note: note,
+		Linear: &sdk.Linear{Low: 0, High: float64(k.rows), Scale: 1},
+	}}
+}
+
+// Estimates are the weighted counts with the standard deviation of their noise and an interval.
+func (k *Nodes) Estimates(sums []int64, n Noise) [][]float64 {
+	var out [][]float64
+	for ; len(sums) > 0; sums = sums[len(k.at):] {
+		x := 0.0
+		for i, w := range k.at {
+			x += k.lattice.Step * w * float64(sums[i])
+		}
+		low, high := k.ends(x, sums[:len(k.at)], n)
+		out = append(out, []float64{x, k.lattice.Step * k.long() * n.SD, low, high})
+	}
+	return out
+}
+
+// ends are those of all weighted numbers of rows that are not too far from the noisy one x,
+// each by the variance that it would have over the draw.
+func (k *Nodes) ends(x float64, sums []int64, n Noise) (low, high float64) {
+	iv, step, most := k.interval, k.lattice.Step, k.at[0]
+	square := func(w float64) float64 { return w * w * iv.Part(w) }
+	squares, along := 0.0, 0.0
+	for i, w := range k.at {
+		squares += step * square(w) * float64(sums[i])
+		along += square(w) * w
+	}
+	// The noise in squares less along times that in x is independent of the noise in x.
+	along /= k.long() * k.long()
+	unsure := 0.0
+	for _, w := range k.at {
+		unsure += math.Pow(square(w)-along*w, 2)
+	}
+	unsure = step * n.SD * math.Sqrt(unsure)
+	noise := step * n.SD * k.long()
+	if unsure > 0 && noise > 0 {
+		squares += iv.margin(iv.Square*unsure/(noise*noise)) * unsure
+	}
+	heaviest := iv.Part(most) * most
+	far := 2*math.Abs(x) + 1000*(most+noise)
+	return iv.solve(x, math.Min(0, x), far, most, n, 0, func(at float64) (float64, spread) {
+		at = math.Max(at, 0)
+		draw := math.Max(0, math.Min(squares-along*(x-at), heaviest*at))
+		return x - at, spread{draw: iv.Square*draw - iv.Mean*at*at, noise: noise}
+	})
+}
