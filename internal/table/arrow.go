@@ -422,6 +422,7 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 				p := &piece{first: first + from, rows: int(n), cost: n * 9, scratch: b.share(col, n) + b.largest(col), shared: []*shared{&whole.shared}}
 				if d.dict != nil {
 					d.of = b.dicts[col]
+					p.scratch += 8 * n // the indices
 					p.shared = append(p.shared, &d.dict.shared)
 				}
 				if field.store.shape == asCodes && !field.hasDict {

@@ -47,7 +47,7 @@ func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, erro
 	nodes, nNodes := h.vector(1, 16)
 	buffers, nBuffers := h.vector(2, 16)
 	counts, nCounts := h.vector(4, 8)
-	raw := h.t.Bytes
+	raw := h.Bytes
 	pair := func(start uint32, i int) (a, c int64) {
 		o := int(start) + 16*i
 		return int64(binary.LittleEndian.Uint64(raw[o:])), int64(binary.LittleEndian.Uint64(raw[o+8:]))

@@ -2,12 +2,8 @@ package table
 
 import (
 	"encoding/binary"
-	"math"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
-	"github.com/apache/arrow-go/v18/arrow/float16"
-
-	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
 // arrowDecoder decodes a stretch of one column of one batch.
@@ -167,16 +163,8 @@ func (d *arrowDecoder) zeroNulls(n int) {
 		return
 	}
 	for i := range n {
-		if bitutil.BitIsSet(d.out.valid, i) {
-			continue
-		}
-		switch {
-		case d.out.f64 != nil:
-			d.out.f64[i] = 0
-		case d.out.i64 != nil:
-			d.out.i64[i] = 0
-		case d.out.codes != nil:
-			d.out.codes[i] = 0
+		if d.null(i) {
+			d.out.zero(i)
 		}
 	}
 }
@@ -220,87 +208,26 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 		d.out.i64 = view[int64](b, n)
 		return nil
 	}
-	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error { return convertArrow(s, b, d.out.valid, v) })
-}
-
-// convertArrow turns plain little-endian values into the delivered shape.
-func convertArrow(s *storage, b, valid []byte, v *vec) error {
-	switch {
-	case s.typ == arrowFloat:
-		for i := range v.f64 {
-			switch s.width {
-			case 2:
-				v.f64[i] = float64(float16.FromBits(binary.LittleEndian.Uint16(b[2*i:])).Float32())
-			case 4:
-				v.f64[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-			default:
-				v.f64[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error {
+		switch {
+		case s.typ == arrowDecimal:
+			return v.decimals(b, s.width, s.scale, true, d.out.valid)
+		case s.typ == arrowFloat:
+			readFloats(v.f64, s.width, b)
+			return nil
+		}
+		readInts(v.i64, s.width, s.signed, b)
+		if s.days {
+			for i, x := range v.i64 {
+				const day = 86_400_000
+				v.i64[i] = x / day
+				if x%day < 0 {
+					v.i64[i]--
+				}
 			}
 		}
-	case s.typ == arrowDecimal:
-		return arrowDecimals(s, b, valid, v)
-	default:
-		for i := range v.i64 {
-			v.i64[i] = arrowInteger(s, b, i)
-		}
-	}
-	return nil
-}
-
-// arrowDecimals reads little-endian two's complement numbers; the places of nulls may hold anything.
-func arrowDecimals(s *storage, b, valid []byte, v *vec) error {
-	leaf := pagewalk.Leaf{Type: pagewalk.FixedLen, TypeLen: s.width}
-	leaf.Note.Scale = s.scale
-	one := make([]byte, s.width)
-	for i := range max(len(v.f64), len(v.i64)) {
-		if valid != nil && !bitutil.BitIsSet(valid, i) {
-			continue
-		}
-		for k := range one {
-			one[k] = b[i*s.width+s.width-1-k]
-		}
-		if s.shape == asFloat64 {
-			f, err := wideDecimal(one, &leaf)
-			if err != nil {
-				return err
-			}
-			v.f64[i] = f
-			continue
-		}
-		x, ok := bigEndianInt(one)
-		if !ok {
-			return errDecimal
-		}
-		v.i64[i] = x
-	}
-	return nil
-}
-
-func arrowInteger(s *storage, b []byte, i int) int64 {
-	switch {
-	case s.width == 1 && s.signed:
-		return int64(int8(b[i]))
-	case s.width == 1:
-		return int64(b[i])
-	case s.width == 2 && s.signed:
-		return int64(int16(binary.LittleEndian.Uint16(b[2*i:])))
-	case s.width == 2:
-		return int64(binary.LittleEndian.Uint16(b[2*i:]))
-	case s.width == 4 && s.signed:
-		return int64(int32(binary.LittleEndian.Uint32(b[4*i:])))
-	case s.width == 4:
-		return int64(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	v := int64(binary.LittleEndian.Uint64(b[8*i:]))
-	if s.days {
-		const day = 86_400_000
-		q := v / day
-		if v%day < 0 {
-			q--
-		}
-		return q
-	}
-	return v
+		return nil
+	})
 }
 
 // intern makes codes of n strings; text returns the i-th.
@@ -446,6 +373,12 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 	if err != nil {
 		return err
 	}
+	room, err := d.w.arena.get(&d.raw, 8*n)
+	if err != nil {
+		return err
+	}
+	codes := view[int64](room, n)
+	readInts(codes, s.width, s.signed, b)
 	dict := newTexts(nil)
 	if d.dict != nil {
 		if err := d.dict.get(d.dictionary); err != nil {
@@ -462,24 +395,19 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 		bitutil.SetBitsTo(d.out.valid, 0, int64(n), true)
 	}
 	err = d.w.fill(shape, n, n, d.out, func(v *vec) error {
-		for i := range n {
-			code := int64(0)
-			null := d.null(i)
-			if !null {
-				if code = arrowInteger(s, b, i); code < 0 || code >= size {
-					return errBuffer
-				}
-				if dict.anyNull && dict.nulls[code] {
-					bitutil.ClearBit(d.out.valid, i)
-					null = true
-				}
-			}
+		for i, code := range codes {
 			switch {
+			case d.null(i):
+				continue // zeroNulls makes it zero
+			case code < 0 || code >= size:
+				return errBuffer
+			case dict.anyNull && dict.nulls[code]:
+				bitutil.ClearBit(d.out.valid, i)
 			case shape == asCodes:
 				v.codes[i] = int32(code)
-			case shape == asFloat64 && !null:
+			case shape == asFloat64:
 				v.f64[i] = dict.f64[code]
-			case shape == asInt64 && !null:
+			default:
 				v.i64[i] = dict.i64[code]
 			}
 		}

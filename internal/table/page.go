@@ -26,6 +26,18 @@ func (v *vec) rows() int {
 	return max(len(v.f64), len(v.i64), len(v.codes))
 }
 
+// zero makes the place of a null hold zero.
+func (v *vec) zero(row int) {
+	switch {
+	case v.f64 != nil:
+		v.f64[row] = 0
+	case v.i64 != nil:
+		v.i64[row] = 0
+	case v.codes != nil:
+		v.codes[row] = 0
+	}
+}
+
 // chunk is one column chunk of one scan.
 type chunk struct {
 	r      io.ReaderAt
@@ -181,12 +193,7 @@ func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, ou
 			return true, nil
 		}
 	}
-	return false, w.fill(c.shape, present, n, out, func(v *vec) error {
-		if c.shape == asFloat64 {
-			return plainFloats(v.f64, b, c.leaf)
-		}
-		return plainInts(v.i64, b, c.leaf)
-	})
+	return false, w.fill(c.shape, present, n, out, func(v *vec) error { return v.plain(b, c.leaf) })
 }
 
 // fill makes room for n values, lets decode write the present ones to the front, and moves them to their rows.
