@@ -45,7 +45,7 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	}
 	var raw holding
 	defer func() { raw.release(w.arena) }()
-	b, err := w.body(c, p, c.marks.at(0), &raw)
+	b, err := w.body(c, p, 0, &raw)
 	if err != nil {
 		return nil, err
 	}
