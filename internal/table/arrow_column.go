@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/binary"
+	"io"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
@@ -9,8 +10,7 @@ import (
 // arrowDecoder decodes a stretch of one column of one batch.
 type arrowDecoder struct {
 	w     *worker
-	file  *arrowFile
-	field *arrowField
+	r     io.ReaderAt
 	batch *arrowBatch
 	col   int
 	whole *sharedParts
@@ -32,6 +32,8 @@ type sharedDict struct {
 	dict *dictionary
 }
 
+func (d *arrowDecoder) field() *arrowField { return &d.batch.fields[d.col] }
+
 // part returns size bytes of a part of a column, from off on. They are hold's, or shared.
 func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte, error) {
 	c := &d.batch.columns[col]
@@ -41,13 +43,13 @@ func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte,
 	if size == 0 {
 		return nil, nil
 	}
-	if !d.batch.isWhole(d.fieldOf(col), k) {
+	if !d.batch.isWhole(col, k) {
 		b, err := d.w.arena.get(hold, int(size))
 		if err != nil {
 			return nil, err
 		}
-		if _, err := d.file.f.ReadAt(b, c.parts[k].off+off); err != nil {
-			return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
+		if _, err := d.r.ReadAt(b, c.parts[k].off+off); err != nil {
+			return nil, errBufferRead
 		}
 		return b, nil
 	}
@@ -57,37 +59,19 @@ func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte,
 	return d.whole.parts[[2]int{col, k}][off : off+size], nil
 }
 
-// fieldOf is the field of the column itself, or of a struct around it.
-func (d *arrowDecoder) fieldOf(col int) *arrowField {
-	if col == d.col {
-		return d.field
-	}
-	return &d.file.fields[col]
-}
-
 // readWhole reads all parts that are read as a whole.
 func (d *arrowDecoder) readWhole() error {
 	d.whole.parts = map[[2]int][]byte{}
-	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
-		c := &d.batch.columns[col]
-		for k := range c.parts {
-			if !d.batch.isWhole(d.fieldOf(col), k) || col != d.col && k > 0 || c.unpacked[k] == 0 {
-				continue
-			}
-			b, err := d.w.unpackPart(d.file, d.batch, c, k, &d.whole.hold)
-			if err != nil {
-				return err
-			}
-			d.whole.parts[[2]int{col, k}] = b
-		}
-	}
-	return nil
+	return d.batch.eachWhole(d.col, func(c, k int) (err error) {
+		of := &d.batch.columns[c]
+		d.whole.parts[[2]int{c, k}], err = d.w.unpackPart(d.r, d.batch, of.parts[k], of.unpacked[k], &d.whole.hold)
+		return err
+	})
 }
 
-// unpackPart reads a whole part and unpacks it.
-func (w *worker) unpackPart(f *arrowFile, b *arrowBatch, c *batchColumn, k int, hold *holding) ([]byte, error) {
-	e := c.parts[k]
-	dst, err := w.arena.get(hold, int(c.unpacked[k]))
+// unpackPart reads a whole part and unpacks it to a size.
+func (w *worker) unpackPart(r io.ReaderAt, b *arrowBatch, e extent, size int64, hold *holding) ([]byte, error) {
+	dst, err := w.arena.get(hold, int(size))
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +83,8 @@ func (w *worker) unpackPart(f *arrowFile, b *arrowBatch, c *batchColumn, k int, 
 			return nil, err
 		}
 	}
-	if _, err := f.f.ReadAt(src, e.off); err != nil {
-		return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
+	if _, err := r.ReadAt(src, e.off); err != nil {
+		return nil, errBufferRead
 	}
 	switch {
 	case b.codec == codecNone:
@@ -117,7 +101,7 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 		return nil
 	}
 	defer func() { d.raw.release(d.w.arena) }()
-	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
+	for _, col := range d.field().path {
 		if d.batch.columns[col].nulls == 0 {
 			continue
 		}
@@ -126,22 +110,19 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 			return err
 		}
 		if d.out.valid == nil {
-			own, err := d.w.arena.get(&d.out.hold, (n+7)/8)
-			if err != nil {
+			if d.out.valid, err = d.w.arena.get(&d.out.hold, len(b)); err != nil {
 				return err
 			}
-			copy(own, b)
-			d.out.valid = own
-			continue
+			copy(d.out.valid, b)
 		}
 		for i := range d.out.valid { // a field of a struct that is null is null
 			d.out.valid[i] &= b[i]
 		}
 	}
-	s := &d.field.store
+	s := &d.field().store
 	var err error
 	switch {
-	case d.field.hasDict:
+	case d.field().hasDict:
 		err = d.indexed(from, n)
 	case s.shape == asCodes && s.view:
 		err = d.views(from, n)
@@ -191,7 +172,7 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 	w := int64(s.width)
 	// What is shared must not become the values: zeroNulls would be seen by others, and the caller may change them.
 	as, hold := s.inPlace(), &d.raw
-	if d.batch.isWhole(d.field, 1) {
+	if d.batch.isWhole(d.col, 1) {
 		as = asCodes
 	} else if as != asCodes {
 		hold = &d.out.hold
@@ -253,7 +234,7 @@ func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
 // texts decodes strings behind offsets, which must ascend and lie inside the text.
 func (d *arrowDecoder) texts(from int64, n int) error {
 	w := int64(4)
-	if d.field.store.large {
+	if d.field().store.large {
 		w = 8
 	}
 	offsets, err := d.part(&d.raw, d.col, 1, from*w, int64(n+1)*w)
@@ -324,13 +305,13 @@ func (d *arrowDecoder) dictionary() error {
 		n := int(a.batch.rows)
 		var v vec
 		var whole sharedParts
-		sub := arrowDecoder{w: d.w, file: d.file, field: &a.field, batch: a.batch, whole: &whole, out: &v}
+		sub := arrowDecoder{w: d.w, r: d.r, batch: a.batch, whole: &whole, out: &v}
 		err := sub.decode(0, n)
 		if err == nil {
 			err = d.w.arena.count(hold, 16*n)
 		}
 		if err == nil {
-			out.add(a.field.store.shape, &v, n)
+			out.add(a.batch.fields[0].store.shape, &v, n)
 		}
 		// The texts lie in memory that the interner counted.
 		hold.bytes += v.hold.bytes
@@ -367,7 +348,7 @@ func (d *dictionary) add(s shape, v *vec, n int) {
 
 // indexed decodes a dictionary-encoded column.
 func (d *arrowDecoder) indexed(from int64, n int) error {
-	s := &d.field.store
+	s := &d.field().store
 	w := int64(s.width)
 	b, err := d.part(&d.raw, d.col, 1, from*w, int64(n)*w)
 	if err != nil {
@@ -386,7 +367,7 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 		}
 		dict = d.dict.dict
 	}
-	shape := d.field.values.shape
+	shape := d.field().values.shape
 	size := int64(dict.size(shape))
 	if dict.anyNull && d.out.valid == nil {
 		if d.out.valid, err = d.w.arena.get(&d.out.hold, (n+7)/8); err != nil {
