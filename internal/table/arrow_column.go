@@ -140,12 +140,13 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 
 // zeroNulls makes the places of nulls hold zero, whatever the writer left there.
 func (d *arrowDecoder) zeroNulls(n int) {
-	if d.out.valid == nil {
+	out := d.out
+	if out.valid == nil {
 		return
 	}
 	for i := range n {
-		if d.null(i) {
-			d.out.zero(i)
+		if !bitutil.BitIsSet(out.valid, i) {
+			out.zero(i)
 		}
 	}
 }
