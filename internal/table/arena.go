@@ -99,11 +99,16 @@ func (h *holding) release(m *arena) {
 
 // The views below read memory in the machine's byte order. Open refuses big-endian machines.
 
-func view[T float64 | int64 | int32](b []byte, n int) []T {
+func view[T number](b []byte, n int) []T {
 	if n == 0 {
 		return []T{}
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[:n*int(unsafe.Sizeof(T(0)))][0])), n)
+}
+
+// bytesOf is the inverse of view.
+func bytesOf[T number](v []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(T(0))))
 }
 
 func aligned(b []byte) bool {

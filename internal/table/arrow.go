@@ -22,8 +22,7 @@ type arrowFile struct {
 	batches []*arrowBatch
 	latest  map[int64]*arrowDict // while opening: the dictionary in force for each id
 
-	mu       sync.Mutex
-	verified map[[2]int]bool // by batch and column
+	mu sync.Mutex // of what verify finds out
 }
 
 const (
@@ -50,7 +49,7 @@ func arrowStart(head []byte, size int64) bool {
 }
 
 func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
-	f := &arrowFile{opened: base, latest: map[int64]*arrowDict{}, verified: map[[2]int]bool{}}
+	f := &arrowFile{opened: base, latest: map[int64]*arrowDict{}}
 	var head [8]byte
 	if n, _ := base.f.ReadAt(head[:], 0); n < 8 {
 		return nil, fail(CodeCorrupt, "", "too short to be an arrow file")
@@ -145,56 +144,64 @@ func (m *message) header() (byte, flat, error) {
 	return root.byte(1), h, nil
 }
 
-// schemaOf reads the schema out of a message, and nil where the message is another.
-func schemaOf(m *message) ([]arrowField, error) {
-	kind, h, err := m.header()
-	if err != nil || kind != headerSchema {
-		return nil, err
-	}
-	return readArrowSchema(h, flatRoot(m.meta).int16(0, 0))
-}
-
-func (f *arrowFile) setSchema(fields []arrowField) {
-	f.fields = fields
-	for i := range fields {
-		f.cols = append(f.cols, fields[i].column)
-	}
-}
-
-// readStream walks the messages of a stream. It must end with its end marker: without one, a stream that was cut
-// between two batches would look whole.
-func (f *arrowFile) readStream(ctx context.Context) error {
-	m, ok, err := readMessage(f.f, 0, f.size)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return errSchema
-	}
-	fields, err := schemaOf(&m)
-	if err == nil && fields == nil {
-		err = errSchema
-	}
-	f.setSchema(fields)
-	for err == nil {
+// messages visits the messages between two places, and says whether an end marker stands behind them.
+func (f *arrowFile) messages(ctx context.Context, off, end int64, visit func(m *message, kind byte, h flat) error) (marked bool, err error) {
+	for off < end {
 		if err := ctx.Err(); err != nil {
-			return err
+			return false, err
 		}
-		if m.end == f.size {
-			return fail(CodeCorrupt, "", "the arrow stream ends without its end marker; it was cut short or never closed")
+		m, ok, err := readMessage(f.f, off, end)
+		switch {
+		case err != nil:
+			return false, err
+		case !ok && m.end != end:
+			return false, fail(CodeCorrupt, "", "the messages of the arrow file end before the file does; several files in one are not read")
+		case !ok:
+			return true, nil
 		}
-		if m, ok, err = readMessage(f.f, m.end, f.size); err != nil {
-			return err
+		kind, h, err := m.header()
+		if err == nil {
+			err = visit(&m, kind, h)
 		}
-		if !ok {
-			if m.end != f.size {
-				return fail(CodeCorrupt, "", "bytes follow the end marker of the arrow stream; several files in one are not read")
-			}
-			return nil
+		if err != nil {
+			return false, err
 		}
-		err = f.add(&m, false)
+		off = m.end
+	}
+	return false, nil
+}
+
+func (f *arrowFile) setSchema(h flat, version int16) (err error) {
+	f.fields, err = readArrowSchema(h, version)
+	for i := range f.fields {
+		f.cols = append(f.cols, f.fields[i].column)
 	}
 	return err
+}
+
+// readStream reads a stream. It must end with its end marker: without one, a stream that was cut between two batches
+// would look whole.
+func (f *arrowFile) readStream(ctx context.Context) error {
+	begun := false
+	marked, err := f.messages(ctx, 0, f.size, func(m *message, kind byte, h flat) error {
+		switch {
+		case begun:
+			return f.add(m, kind, h, false)
+		case kind != headerSchema:
+			return errSchema
+		}
+		begun = true
+		return f.setSchema(h, flatRoot(m.meta).int16(0, 0))
+	})
+	switch {
+	case err != nil:
+		return err
+	case !begun:
+		return errSchema
+	case !marked:
+		return fail(CodeCorrupt, "", "the arrow stream ends without its end marker; it was cut short or never closed")
+	}
+	return nil
 }
 
 // readFile reads the file format. What the footer says and what the messages say must be the same: a footer that
@@ -224,24 +231,8 @@ func (f *arrowFile) readFile(ctx context.Context) error {
 	if !ok {
 		return errSchema
 	}
-	stated, err := readArrowSchema(h, root.int16(0, 0))
-	if err != nil {
+	if err := f.setSchema(h, root.int16(0, 0)); err != nil {
 		return err
-	}
-	f.setSchema(stated)
-	m, ok, err := readMessage(f.f, 8, start)
-	if err != nil {
-		return err
-	}
-	fields, err := schemaOf(&m)
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-	case fields == nil:
-		m.end = 8 // one writer leaves the schema to the footer
-	case !reflect.DeepEqual(stated, fields):
-		return errSchema
 	}
 	// The blocks of each kind, as the footer lists them.
 	blocks := map[byte][]byte{}
@@ -249,25 +240,14 @@ func (f *arrowFile) readFile(ctx context.Context) error {
 		at, count := root.vector(slot, 24)
 		blocks[kind] = b[at : int(at)+24*count]
 	}
-	messages := map[byte][]message{}
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if m.end == start {
-			break // older writers leave the end marker out
-		}
-		if m, ok, err = readMessage(f.f, m.end, start); err != nil {
-			return err
-		}
-		if !ok {
-			if m.end != start {
-				return fail(CodeCorrupt, "", "the batches of the arrow file do not reach up to its footer; several files in one are not read")
+	found := map[byte][]*message{}
+	// Older writers leave the end marker out, and one the schema.
+	_, err := f.messages(ctx, 8, start, func(m *message, kind byte, h flat) error {
+		if m.off == 8 && kind == headerSchema {
+			fields, err := readArrowSchema(h, flatRoot(m.meta).int16(0, 0))
+			if err == nil && !reflect.DeepEqual(fields, f.fields) {
+				err = errSchema
 			}
-			break
-		}
-		kind, _, err := m.header()
-		if err != nil {
 			return err
 		}
 		left := blocks[kind]
@@ -276,14 +256,22 @@ func (f *arrowFile) readFile(ctx context.Context) error {
 			return fail(CodeCorrupt, "", "the footer does not list the messages of the arrow file")
 		}
 		blocks[kind] = left[24:]
-		messages[kind] = append(messages[kind], m)
+		found[kind] = append(found[kind], m)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if len(blocks[headerDictionary])+len(blocks[headerBatch]) > 0 {
 		return fail(CodeCorrupt, "", "the footer lists messages that the arrow file does not hold")
 	}
 	for _, kind := range []byte{headerDictionary, headerBatch} {
-		for i := range messages[kind] {
-			if err := f.add(&messages[kind][i], true); err != nil {
+		for _, m := range found[kind] {
+			_, h, err := m.header()
+			if err == nil {
+				err = f.add(m, kind, h, true)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -292,11 +280,7 @@ func (f *arrowFile) readFile(ctx context.Context) error {
 }
 
 // add takes in one message after the schema. In the file format a dictionary may be added to, and not replaced.
-func (f *arrowFile) add(m *message, file bool) error {
-	kind, h, err := m.header()
-	if err != nil {
-		return err
-	}
+func (f *arrowFile) add(m *message, kind byte, h flat, file bool) error {
 	switch kind {
 	case headerDictionary:
 		return f.addDictionary(m, h, file)
@@ -330,11 +314,10 @@ func (f *arrowFile) addBatch(m *message, h flat) error {
 
 // arrowDict is a dictionary at one point of a stream: a batch of values, after those of prev when it is a delta.
 type arrowDict struct {
-	prev    *arrowDict
 	batch   *arrowBatch
-	field   arrowField // what the values are
+	prev    *arrowDict
 	updates int
-	rows    int64 // with those of prev
+	total   int64 // rows with those of prev
 }
 
 // maxDictRows is the most values that a dictionary may have.
@@ -364,25 +347,25 @@ func (f *arrowFile) addDictionary(m *message, h flat, file bool) error {
 	if field == nil {
 		return fail(CodeCorrupt, "", "a dictionary that belongs to no column")
 	}
-	d := &arrowDict{field: arrowField{column: Column{Name: field.column.Name, Usable: true}, store: field.values, buffers: 2, view: field.values.view}}
-	if field.values.shape == asCodes && !field.values.view {
-		d.field.buffers = 3
+	values := arrowField{column: Column{Name: field.column.Name, Usable: true}, store: field.values, buffers: 2, path: []int{0}}
+	if values.view = field.values.view; field.values.shape == asCodes && !values.view {
+		values.buffers = 3
 	}
-	var err error
-	if d.batch, err = readBatch(data, m.body, m.size, []arrowField{d.field}); err != nil {
+	b, err := readBatch(data, m.body, m.size, []arrowField{values})
+	if err != nil {
 		return err
 	}
-	d.rows = d.batch.rows
+	d := &arrowDict{batch: b, total: b.rows}
 	have := f.latest[id]
 	switch delta := h.byte(2) != 0; {
 	case delta && have == nil:
 		return fail(CodeCorrupt, "", "an addition to a dictionary that is not there")
 	case delta:
-		d.prev, d.updates, d.rows = have, have.updates+1, d.rows+have.rows
+		d.prev, d.updates, d.total = have, have.updates+1, b.rows+have.total
 	case file && have != nil:
 		return fail(CodeCorrupt, "", "a dictionary occurs twice in the arrow file")
 	}
-	if d.updates > maxDictUpdates || d.batch.rows > maxDictRows || d.rows > maxDictRows {
+	if d.updates > maxDictUpdates || d.total > maxDictRows {
 		return fail(CodeLimit, "", "a dictionary has more than 2^22 entries, or is added to too often")
 	}
 	f.latest[id] = d
@@ -414,14 +397,15 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 			}
 		}
 		first := int64(0)
-		for i, b := range f.batches {
-			whole := &sharedParts{shared: shared{pieces: int((b.rows + blockRows - 1) / blockRows), cost: b.wholeCost(f.fields, col)}}
+		for _, b := range f.batches {
+			whole := &sharedParts{shared: shared{pieces: int((b.rows + blockRows - 1) / blockRows), cost: b.wholeCost(col)}}
 			for from := int64(0); from < b.rows; from += blockRows {
 				n := min(blockRows, b.rows-from)
-				d := arrowDecoder{file: f, field: field, batch: b, col: col, whole: whole, dict: dicts[b.dicts[col]]}
+				d := arrowDecoder{r: f.f, batch: b, col: col, whole: whole, dict: dicts[b.dicts[col]]}
 				p := &piece{first: first + from, rows: int(n), cost: n * 9, scratch: b.share(col, n) + b.largest(col), shared: []*shared{&whole.shared}}
 				if d.dict != nil {
 					d.of = b.dicts[col]
+					p.scratch += 8 * n // the indices
 					p.shared = append(p.shared, &d.dict.shared)
 				}
 				if field.store.shape == asCodes && !field.hasDict {
@@ -435,7 +419,7 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 					return
 				}
 			}
-			first += f.batches[i].rows
+			first += b.rows
 		}
 	}
 }
@@ -444,8 +428,8 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 // several goroutines can share a large one.
 func (f *arrowFile) segments(col int) []extent {
 	var out []extent
-	f.eachStored(col, func(_ bool, b *arrowBatch, cols []int) {
-		for _, c := range cols {
+	f.eachStored(col, func(b *arrowBatch, col int) {
+		for _, c := range b.fields[col].path {
 			for _, e := range b.columns[c].parts {
 				for ; e.size > 0; e.off, e.size = e.off+segmentBytes, e.size-segmentBytes {
 					out = append(out, extent{e.off, min(e.size, segmentBytes)})
@@ -459,16 +443,15 @@ func (f *arrowFile) segments(col int) []extent {
 func (f *arrowFile) stored(col int) []extent { return f.segments(col) }
 
 // eachStored visits the batches in which a column is stored, each dictionary before the first batch that refers to it,
-// with the places of the column and of the structs around it.
-func (f *arrowFile) eachStored(col int, visit func(dict bool, b *arrowBatch, cols []int)) {
+// with the column's place there.
+func (f *arrowFile) eachStored(col int, visit func(b *arrowBatch, col int)) {
 	seen := map[*arrowDict]bool{}
-	own := append(f.fields[col].parents[:len(f.fields[col].parents):len(f.fields[col].parents)], col)
 	for _, b := range f.batches {
 		for d := b.dicts[col]; d != nil && !seen[d]; d = d.prev {
 			seen[d] = true
-			visit(true, d.batch, []int{0})
+			visit(d.batch, 0)
 		}
-		visit(false, b, own)
+		visit(b, col)
 	}
 }
 
@@ -477,15 +460,15 @@ func (f *arrowFile) eachStored(col int, visit func(dict bool, b *arrowBatch, col
 func (f *arrowFile) storage(col int) string {
 	field := &f.fields[col]
 	var batches, dicts [][]int64
-	f.eachStored(col, func(dict bool, b *arrowBatch, cols []int) {
+	f.eachStored(col, func(b *arrowBatch, col int) {
 		facts := []int64{b.rows, int64(b.codec)}
-		for _, c := range cols {
+		for _, c := range b.fields[col].path {
 			facts = append(facts, b.columns[c].nulls)
 			for _, e := range b.columns[c].parts {
 				facts = append(facts, e.size)
 			}
 		}
-		if dict {
+		if b.dicts == nil {
 			dicts = append(dicts, facts)
 		} else {
 			batches = append(batches, facts)

@@ -7,7 +7,10 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
-var errBuffer = fail(CodeCorrupt, "", "an arrow buffer does not hold what its batch declares")
+var (
+	errBuffer     = fail(CodeCorrupt, "", "an arrow buffer does not hold what its batch declares")
+	errBufferRead = fail(CodeUnreadable, "", "a buffer cannot be read")
+)
 
 // batchColumn is one column of one record or dictionary batch.
 type batchColumn struct {
@@ -22,8 +25,9 @@ type batchColumn struct {
 type arrowBatch struct {
 	rows    int64
 	codec   int8 // -1 none, 0 lz4 frames, 1 zstd
+	fields  []arrowField
 	columns []batchColumn
-	dicts   []*arrowDict // by column; nil where there is none
+	dicts   []*arrowDict // by column; nil where there is none, and in a dictionary
 }
 
 const (
@@ -34,7 +38,7 @@ const (
 
 // readBatch reads a RecordBatch table whose buffers lie in a body at the given place, and checks every one of them.
 func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, error) {
-	b := &arrowBatch{rows: h.int64(0), codec: codecNone}
+	b := &arrowBatch{rows: h.int64(0), codec: codecNone, fields: fields}
 	if b.rows < 0 {
 		return nil, errMessage
 	}
@@ -47,7 +51,7 @@ func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, erro
 	nodes, nNodes := h.vector(1, 16)
 	buffers, nBuffers := h.vector(2, 16)
 	counts, nCounts := h.vector(4, 8)
-	raw := h.t.Bytes
+	raw := h.Bytes
 	pair := func(start uint32, i int) (a, c int64) {
 		o := int(start) + 16*i
 		return int64(binary.LittleEndian.Uint64(raw[o:])), int64(binary.LittleEndian.Uint64(raw[o+8:]))
@@ -111,126 +115,76 @@ func follows(off, end int64) bool {
 
 // verify compares every bitmap of the columns with the nulls that its batch declares, and finds out what compressed
 // buffers unpack to.
-func (f *arrowFile) verify(ctx context.Context, cols []int, workers int) error {
-	type task struct{ batch, col int }
-	var todo []task
-	f.mu.Lock()
+func (f *arrowFile) verify(ctx context.Context, cols []int, _ int) (err error) {
+	f.mu.Lock() // columns share structs and dictionaries
+	defer f.mu.Unlock()
+	w := &worker{arena: &arena{limit: DefaultMemory}}
+	defer w.unpack.close()
 	for _, col := range cols {
-		for i := range f.batches {
-			if !f.verified[[2]int{i, col}] {
-				todo = append(todo, task{i, col})
+		f.eachStored(col, func(b *arrowBatch, col int) {
+			for _, c := range b.fields[col].path {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if err == nil && b.columns[c].unpacked == nil {
+					err = guarded(func() error { return f.verifyPart(w, b, c) })
+				}
 			}
-		}
-	}
-	f.mu.Unlock()
-	return parallel(ctx, workers, len(todo), func(_ context.Context, i int) error {
-		t := todo[i]
-		f.mu.Lock() // columns share structs and dictionaries
-		defer f.mu.Unlock()
-		b := f.batches[t.batch]
-		err := f.verifyColumn(b, t.col)
-		for d := b.dicts[t.col]; err == nil && d != nil; d = d.prev {
-			if d.batch.columns[0].unpacked != nil {
-				break
-			}
-			err = f.verifyPart(d.batch, 0, &d.field)
-		}
-		f.verified[[2]int{t.batch, t.col}] = true
-		return about(err, f.path, "column "+f.cols[t.col].Name)
-	})
-}
-
-func (f *arrowFile) verifyColumn(b *arrowBatch, col int) error {
-	for _, parent := range f.fields[col].parents {
-		if err := f.verifyPart(b, parent, &f.fields[parent]); err != nil {
-			return err
-		}
-	}
-	return f.verifyPart(b, col, &f.fields[col])
-}
-
-func (f *arrowFile) verifyPart(b *arrowBatch, col int, field *arrowField) error {
-	c := &b.columns[col]
-	if c.unpacked != nil {
-		return nil
-	}
-	c.unpacked = make([]int64, len(c.parts))
-	for k, e := range c.parts {
-		c.unpacked[k] = e.size
-		if b.codec == codecNone || e.size == 0 {
-			continue
-		}
-		var head [8]byte
-		if e.size < 8 {
-			return errBuffer
-		}
-		if _, err := f.f.ReadAt(head[:], e.off); err != nil {
-			return fail(CodeUnreadable, "", "a buffer cannot be read")
-		}
-		if c.unpacked[k] = int64(binary.LittleEndian.Uint64(head[:])); c.unpacked[k] == -1 {
-			c.unpacked[k] = e.size - 8 // not worth compressing
-		}
-		if fixed := field.fixed(k, b.rows); c.unpacked[k] < 0 || fixed > 0 && c.unpacked[k] > fixed+fixed/8+4096 {
-			return fail(CodeLimit, "", "a compressed buffer declares more than its rows need")
-		}
-	}
-	for k := range c.parts {
-		if need := field.fixed(k, b.rows); c.unpacked[k] < need && (k > 0 || c.nulls > 0) && !(b.rows == 0) {
-			return errBuffer
-		}
-	}
-	if c.parts == nil || c.unpacked[0] == 0 {
-		if c.nulls > 0 {
-			return errBuffer
-		}
-		return nil
-	}
-	// A bitmap is there: it must have as many zeros as the batch says that there are nulls.
-	bits := (b.rows + 7) / 8
-	if c.unpacked[0] < bits {
-		return errBuffer
-	}
-	set := int64(0)
-	count := func(b []byte, from int64) {
-		set += int64(bitutil.CountSetBits(b, 0, int(min(int64(len(b))*8, bits*8-from*8))))
-	}
-	if b.codec != codecNone {
-		w := &worker{arena: &arena{limit: DefaultMemory}}
-		defer w.unpack.close()
-		var hold holding
-		all, err := w.unpackPart(f, b, c, 0, &hold)
+		})
 		if err != nil {
-			return err
+			return about(err, f.path, "column "+f.cols[col].Name)
 		}
-		if bits*8 > b.rows {
-			all = clearTail(all[:bits], b.rows)
-		}
-		count(all[:bits], 0)
-	} else {
-		buf := make([]byte, min(bits, segmentBytes))
-		for from := int64(0); from < bits; from += int64(len(buf)) {
-			part := buf[:min(int64(len(buf)), bits-from)]
-			if _, err := f.f.ReadAt(part, c.parts[0].off+from); err != nil {
-				return fail(CodeUnreadable, "", "a buffer cannot be read")
-			}
-			if from+int64(len(part)) == bits {
-				clearTail(part, b.rows-8*from)
-			}
-			count(part, from)
-		}
-	}
-	if set != b.rows-c.nulls {
-		return fail(CodeCorrupt, "", "a record batch does not have as many nulls as it declares")
 	}
 	return nil
 }
 
-// clearTail clears the bits behind the last row.
-func clearTail(b []byte, rows int64) []byte {
-	if rows%8 != 0 {
-		b[rows/8] &= 1<<(rows%8) - 1
+func (f *arrowFile) verifyPart(w *worker, b *arrowBatch, col int) error {
+	c, field := &b.columns[col], &b.fields[col]
+	unpacked := make([]int64, len(c.parts))
+	for k, e := range c.parts {
+		unpacked[k] = e.size
+		fixed := field.fixed(k, b.rows)
+		if b.codec != codecNone && e.size != 0 {
+			var head [8]byte
+			if e.size < 8 {
+				return errBuffer
+			}
+			if _, err := f.f.ReadAt(head[:], e.off); err != nil {
+				return errBufferRead
+			}
+			if unpacked[k] = int64(binary.LittleEndian.Uint64(head[:])); unpacked[k] == -1 {
+				unpacked[k] = e.size - 8 // not worth compressing
+			}
+			if unpacked[k] < 0 || fixed > 0 && unpacked[k] > fixed+fixed/8+4096 {
+				return fail(CodeLimit, "", "a compressed buffer declares more than its rows need")
+			}
+		}
+		if unpacked[k] < fixed && (k > 0 || c.nulls > 0) && b.rows > 0 {
+			return errBuffer
+		}
 	}
-	return b
+	switch {
+	case len(c.parts) == 0 || unpacked[0] == 0:
+		if c.nulls > 0 {
+			return errBuffer
+		}
+	default:
+		// A bitmap is there: it must have as many zeros as the batch says that there are nulls.
+		if unpacked[0] < (b.rows+7)/8 {
+			return errBuffer
+		}
+		var hold holding
+		defer func() { hold.release(w.arena) }()
+		bits, err := w.unpackPart(f.f, b, c.parts[0], unpacked[0], &hold)
+		if err != nil {
+			return err
+		}
+		if int64(bitutil.CountSetBits(bits, 0, int(b.rows))) != b.rows-c.nulls {
+			return fail(CodeCorrupt, "", "a record batch does not have as many nulls as it declares")
+		}
+	}
+	c.unpacked = unpacked
+	return nil
 }
 
 // share is what n rows of a column take of its buffers, where these are read in stretches.
@@ -264,20 +218,27 @@ func (b *arrowBatch) largest(col int) (most int64) {
 
 // isWhole says that a part is read as a whole, and not in stretches: what is compressed, and the texts that views
 // point to.
-func (b *arrowBatch) isWhole(field *arrowField, k int) bool {
-	return b.codec != codecNone || field.view && k >= 2
+func (b *arrowBatch) isWhole(col, k int) bool {
+	return b.codec != codecNone || b.fields[col].view && k >= 2
 }
 
-// wholeCost is what the parts of a column that are read as a whole take.
-func (b *arrowBatch) wholeCost(fields []arrowField, col int) int64 {
-	total := int64(0)
-	for _, c := range append(fields[col].parents[:len(fields[col].parents):len(fields[col].parents)], col) {
+// eachWhole visits the parts of a column that are read as a whole; of the structs around it these are the bitmaps.
+func (b *arrowBatch) eachWhole(col int, visit func(c, k int) error) error {
+	for _, c := range b.fields[col].path {
 		for k, n := range b.columns[c].unpacked {
-			if b.isWhole(&fields[c], k) && (c == col || k == 0) {
-				total += n
+			if n > 0 && b.isWhole(c, k) && (c == col || k == 0) {
+				if err := visit(c, k); err != nil {
+					return err
+				}
 			}
 		}
 	}
+	return nil
+}
+
+// wholeCost is what the parts of a column that are read as a whole take.
+func (b *arrowBatch) wholeCost(col int) (total int64) {
+	_ = b.eachWhole(col, func(c, k int) error { total += b.columns[c].unpacked[k]; return nil })
 	return total
 }
 

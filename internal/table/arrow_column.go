@@ -2,19 +2,15 @@ package table
 
 import (
 	"encoding/binary"
-	"math"
+	"io"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
-	"github.com/apache/arrow-go/v18/arrow/float16"
-
-	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
 // arrowDecoder decodes a stretch of one column of one batch.
 type arrowDecoder struct {
 	w     *worker
-	file  *arrowFile
-	field *arrowField
+	r     io.ReaderAt
 	batch *arrowBatch
 	col   int
 	whole *sharedParts
@@ -36,6 +32,8 @@ type sharedDict struct {
 	dict *dictionary
 }
 
+func (d *arrowDecoder) field() *arrowField { return &d.batch.fields[d.col] }
+
 // part returns size bytes of a part of a column, from off on. They are hold's, or shared.
 func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte, error) {
 	c := &d.batch.columns[col]
@@ -45,13 +43,13 @@ func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte,
 	if size == 0 {
 		return nil, nil
 	}
-	if !d.batch.isWhole(d.fieldOf(col), k) {
+	if !d.batch.isWhole(col, k) {
 		b, err := d.w.arena.get(hold, int(size))
 		if err != nil {
 			return nil, err
 		}
-		if _, err := d.file.f.ReadAt(b, c.parts[k].off+off); err != nil {
-			return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
+		if _, err := d.r.ReadAt(b, c.parts[k].off+off); err != nil {
+			return nil, errBufferRead
 		}
 		return b, nil
 	}
@@ -61,37 +59,19 @@ func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte,
 	return d.whole.parts[[2]int{col, k}][off : off+size], nil
 }
 
-// fieldOf is the field of the column itself, or of a struct around it.
-func (d *arrowDecoder) fieldOf(col int) *arrowField {
-	if col == d.col {
-		return d.field
-	}
-	return &d.file.fields[col]
-}
-
 // readWhole reads all parts that are read as a whole.
 func (d *arrowDecoder) readWhole() error {
 	d.whole.parts = map[[2]int][]byte{}
-	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
-		c := &d.batch.columns[col]
-		for k := range c.parts {
-			if !d.batch.isWhole(d.fieldOf(col), k) || col != d.col && k > 0 || c.unpacked[k] == 0 {
-				continue
-			}
-			b, err := d.w.unpackPart(d.file, d.batch, c, k, &d.whole.hold)
-			if err != nil {
-				return err
-			}
-			d.whole.parts[[2]int{col, k}] = b
-		}
-	}
-	return nil
+	return d.batch.eachWhole(d.col, func(c, k int) (err error) {
+		of := &d.batch.columns[c]
+		d.whole.parts[[2]int{c, k}], err = d.w.unpackPart(d.r, d.batch, of.parts[k], of.unpacked[k], &d.whole.hold)
+		return err
+	})
 }
 
-// unpackPart reads a whole part and unpacks it.
-func (w *worker) unpackPart(f *arrowFile, b *arrowBatch, c *batchColumn, k int, hold *holding) ([]byte, error) {
-	e := c.parts[k]
-	dst, err := w.arena.get(hold, int(c.unpacked[k]))
+// unpackPart reads a whole part and unpacks it to a size.
+func (w *worker) unpackPart(r io.ReaderAt, b *arrowBatch, e extent, size int64, hold *holding) ([]byte, error) {
+	dst, err := w.arena.get(hold, int(size))
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +83,8 @@ func (w *worker) unpackPart(f *arrowFile, b *arrowBatch, c *batchColumn, k int, 
 			return nil, err
 		}
 	}
-	if _, err := f.f.ReadAt(src, e.off); err != nil {
-		return nil, fail(CodeUnreadable, "", "a buffer cannot be read")
+	if _, err := r.ReadAt(src, e.off); err != nil {
+		return nil, errBufferRead
 	}
 	switch {
 	case b.codec == codecNone:
@@ -121,7 +101,7 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 		return nil
 	}
 	defer func() { d.raw.release(d.w.arena) }()
-	for _, col := range append(d.field.parents[:len(d.field.parents):len(d.field.parents)], d.col) {
+	for _, col := range d.field().path {
 		if d.batch.columns[col].nulls == 0 {
 			continue
 		}
@@ -130,22 +110,19 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 			return err
 		}
 		if d.out.valid == nil {
-			own, err := d.w.arena.get(&d.out.hold, (n+7)/8)
-			if err != nil {
+			if d.out.valid, err = d.w.arena.get(&d.out.hold, len(b)); err != nil {
 				return err
 			}
-			copy(own, b)
-			d.out.valid = own
-			continue
+			copy(d.out.valid, b)
 		}
 		for i := range d.out.valid { // a field of a struct that is null is null
 			d.out.valid[i] &= b[i]
 		}
 	}
-	s := &d.field.store
+	s := &d.field().store
 	var err error
 	switch {
-	case d.field.hasDict:
+	case d.field().hasDict:
 		err = d.indexed(from, n)
 	case s.shape == asCodes && s.view:
 		err = d.views(from, n)
@@ -163,20 +140,13 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 
 // zeroNulls makes the places of nulls hold zero, whatever the writer left there.
 func (d *arrowDecoder) zeroNulls(n int) {
-	if d.out.valid == nil {
+	out := d.out
+	if out.valid == nil {
 		return
 	}
 	for i := range n {
-		if bitutil.BitIsSet(d.out.valid, i) {
-			continue
-		}
-		switch {
-		case d.out.f64 != nil:
-			d.out.f64[i] = 0
-		case d.out.i64 != nil:
-			d.out.i64[i] = 0
-		case d.out.codes != nil:
-			d.out.codes[i] = 0
+		if !bitutil.BitIsSet(out.valid, i) {
+			out.zero(i)
 		}
 	}
 }
@@ -203,7 +173,7 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 	w := int64(s.width)
 	// What is shared must not become the values: zeroNulls would be seen by others, and the caller may change them.
 	as, hold := s.inPlace(), &d.raw
-	if d.batch.isWhole(d.field, 1) {
+	if d.batch.isWhole(d.col, 1) {
 		as = asCodes
 	} else if as != asCodes {
 		hold = &d.out.hold
@@ -220,87 +190,26 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 		d.out.i64 = view[int64](b, n)
 		return nil
 	}
-	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error { return convertArrow(s, b, d.out.valid, v) })
-}
-
-// convertArrow turns plain little-endian values into the delivered shape.
-func convertArrow(s *storage, b, valid []byte, v *vec) error {
-	switch {
-	case s.typ == arrowFloat:
-		for i := range v.f64 {
-			switch s.width {
-			case 2:
-				v.f64[i] = float64(float16.FromBits(binary.LittleEndian.Uint16(b[2*i:])).Float32())
-			case 4:
-				v.f64[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
-			default:
-				v.f64[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	return d.w.fill(s.shape, n, n, d.out, func(v *vec) error {
+		switch {
+		case s.typ == arrowDecimal:
+			return v.decimals(b, s.width, s.scale, true, d.out.valid)
+		case s.typ == arrowFloat:
+			readFloats(v.f64, s.width, b)
+			return nil
+		}
+		readInts(v.i64, s.width, s.signed, b)
+		if s.days {
+			for i, x := range v.i64 {
+				const day = 86_400_000
+				v.i64[i] = x / day
+				if x%day < 0 {
+					v.i64[i]--
+				}
 			}
 		}
-	case s.typ == arrowDecimal:
-		return arrowDecimals(s, b, valid, v)
-	default:
-		for i := range v.i64 {
-			v.i64[i] = arrowInteger(s, b, i)
-		}
-	}
-	return nil
-}
-
-// arrowDecimals reads little-endian two's complement numbers; the places of nulls may hold anything.
-func arrowDecimals(s *storage, b, valid []byte, v *vec) error {
-	leaf := pagewalk.Leaf{Type: pagewalk.FixedLen, TypeLen: s.width}
-	leaf.Note.Scale = s.scale
-	one := make([]byte, s.width)
-	for i := range max(len(v.f64), len(v.i64)) {
-		if valid != nil && !bitutil.BitIsSet(valid, i) {
-			continue
-		}
-		for k := range one {
-			one[k] = b[i*s.width+s.width-1-k]
-		}
-		if s.shape == asFloat64 {
-			f, err := wideDecimal(one, &leaf)
-			if err != nil {
-				return err
-			}
-			v.f64[i] = f
-			continue
-		}
-		x, ok := bigEndianInt(one)
-		if !ok {
-			return errDecimal
-		}
-		v.i64[i] = x
-	}
-	return nil
-}
-
-func arrowInteger(s *storage, b []byte, i int) int64 {
-	switch {
-	case s.width == 1 && s.signed:
-		return int64(int8(b[i]))
-	case s.width == 1:
-		return int64(b[i])
-	case s.width == 2 && s.signed:
-		return int64(int16(binary.LittleEndian.Uint16(b[2*i:])))
-	case s.width == 2:
-		return int64(binary.LittleEndian.Uint16(b[2*i:]))
-	case s.width == 4 && s.signed:
-		return int64(int32(binary.LittleEndian.Uint32(b[4*i:])))
-	case s.width == 4:
-		return int64(binary.LittleEndian.Uint32(b[4*i:]))
-	}
-	v := int64(binary.LittleEndian.Uint64(b[8*i:]))
-	if s.days {
-		const day = 86_400_000
-		q := v / day
-		if v%day < 0 {
-			q--
-		}
-		return q
-	}
-	return v
+		return nil
+	})
 }
 
 // intern makes codes of n strings; text returns the i-th.
@@ -326,7 +235,7 @@ func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
 // texts decodes strings behind offsets, which must ascend and lie inside the text.
 func (d *arrowDecoder) texts(from int64, n int) error {
 	w := int64(4)
-	if d.field.store.large {
+	if d.field().store.large {
 		w = 8
 	}
 	offsets, err := d.part(&d.raw, d.col, 1, from*w, int64(n+1)*w)
@@ -397,13 +306,13 @@ func (d *arrowDecoder) dictionary() error {
 		n := int(a.batch.rows)
 		var v vec
 		var whole sharedParts
-		sub := arrowDecoder{w: d.w, file: d.file, field: &a.field, batch: a.batch, whole: &whole, out: &v}
+		sub := arrowDecoder{w: d.w, r: d.r, batch: a.batch, whole: &whole, out: &v}
 		err := sub.decode(0, n)
 		if err == nil {
 			err = d.w.arena.count(hold, 16*n)
 		}
 		if err == nil {
-			out.add(a.field.store.shape, &v, n)
+			out.add(a.batch.fields[0].store.shape, &v, n)
 		}
 		// The texts lie in memory that the interner counted.
 		hold.bytes += v.hold.bytes
@@ -440,12 +349,18 @@ func (d *dictionary) add(s shape, v *vec, n int) {
 
 // indexed decodes a dictionary-encoded column.
 func (d *arrowDecoder) indexed(from int64, n int) error {
-	s := &d.field.store
+	s := &d.field().store
 	w := int64(s.width)
 	b, err := d.part(&d.raw, d.col, 1, from*w, int64(n)*w)
 	if err != nil {
 		return err
 	}
+	room, err := d.w.arena.get(&d.raw, 8*n)
+	if err != nil {
+		return err
+	}
+	codes := view[int64](room, n)
+	readInts(codes, s.width, s.signed, b)
 	dict := newTexts(nil)
 	if d.dict != nil {
 		if err := d.dict.get(d.dictionary); err != nil {
@@ -453,7 +368,7 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 		}
 		dict = d.dict.dict
 	}
-	shape := d.field.values.shape
+	shape := d.field().values.shape
 	size := int64(dict.size(shape))
 	if dict.anyNull && d.out.valid == nil {
 		if d.out.valid, err = d.w.arena.get(&d.out.hold, (n+7)/8); err != nil {
@@ -462,24 +377,19 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 		bitutil.SetBitsTo(d.out.valid, 0, int64(n), true)
 	}
 	err = d.w.fill(shape, n, n, d.out, func(v *vec) error {
-		for i := range n {
-			code := int64(0)
-			null := d.null(i)
-			if !null {
-				if code = arrowInteger(s, b, i); code < 0 || code >= size {
-					return errBuffer
-				}
-				if dict.anyNull && dict.nulls[code] {
-					bitutil.ClearBit(d.out.valid, i)
-					null = true
-				}
-			}
+		for i, code := range codes {
 			switch {
+			case d.null(i):
+				continue // zeroNulls makes it zero
+			case code < 0 || code >= size:
+				return errBuffer
+			case dict.anyNull && dict.nulls[code]:
+				bitutil.ClearBit(d.out.valid, i)
 			case shape == asCodes:
 				v.codes[i] = int32(code)
-			case shape == asFloat64 && !null:
+			case shape == asFloat64:
 				v.f64[i] = dict.f64[code]
-			case shape == asInt64 && !null:
+			default:
 				v.i64[i] = dict.i64[code]
 			}
 		}

@@ -44,7 +44,7 @@ type arrowField struct {
 	buffers int // that a record batch has for it; more where view is set, and each batch says how many
 	view    bool
 	inList  bool  // it has another number of values than the batch has rows
-	parents []int // the structs around it
+	path    []int // the structs around it, and itself
 	dict    int64 // dictionary id
 	hasDict bool
 	values  storage // of the dictionary
@@ -109,7 +109,7 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 	if len(s.fields) >= maxArrowFields || depth > maxArrowDepth || s.names > maxArrowNames {
 		return fail(CodeLimit, "", "the schema has too many fields, nests too deep, or its names are too long")
 	}
-	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0, inner: depth > 0}, parents: parents, inList: inList}
+	f := arrowField{column: Column{Name: name, Nullable: fb.byte(1) != 0, inner: depth > 0}, inList: inList, path: append(parents[:len(parents):len(parents)], len(s.fields))}
 	for _, p := range parents {
 		f.column.Nullable = f.column.Nullable || s.fields[p].column.Nullable
 	}
@@ -148,11 +148,9 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 		f.column = unusable(name, reason)
 		f.column.Nullable = nullable // which those inside a struct inherit
 	}
-	at := len(s.fields)
 	s.fields = append(s.fields, f)
 	for _, c := range children {
-		inside := append(parents[:len(parents):len(parents)], at)
-		if err := s.field(c, name+".", inside, inList || typ != arrowStruct, depth+1); err != nil {
+		if err := s.field(c, name+".", f.path, inList || typ != arrowStruct, depth+1); err != nil {
 			return err
 		}
 	}

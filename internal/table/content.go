@@ -80,39 +80,17 @@ func (t *Table) Content(ctx context.Context, columns []string) (*Content, error)
 	return c, nil
 }
 
-// of returns where a scan of a chunk notes what it reads. It may be called for any chunk, and on nil.
-func (c *Content) of(f *parquetFile, group, col int) marks {
+// notes returns how a scan notes the i-th page of a chunk, as pagesOf counts them; nil where it need not. It may be called
+// on nil.
+func (c *Content) notes(f *parquetFile, group, col int) func(i int, sum xxh3.Uint128) error {
 	if c == nil {
-		return marks{}
+		return nil
 	}
 	first, ok := c.first[chunkID{f, group, col}]
 	if !ok {
-		return marks{}
-	}
-	return marks{content: c, first: first}
-}
-
-// marks are the segments of one chunk. The zero value notes nothing.
-type marks struct {
-	content *Content
-	first   int
-}
-
-// at is the i-th page of the chunk: see pagesOf.
-func (m marks) at(i int) mark { return mark{m.content, m.first + i} }
-
-// mark is one segment.
-type mark struct {
-	content *Content
-	i       int
-}
-
-// note takes note of a segment.
-func (m mark) note(d *digester) error {
-	if m.content == nil {
 		return nil
 	}
-	return m.content.note(m.i, d.sum())
+	return func(i int, sum xxh3.Uint128) error { return c.note(first+i, sum) }
 }
 
 func (c *Content) note(i int, sum xxh3.Uint128) error {
@@ -123,6 +101,47 @@ func (c *Content) note(i int, sum xxh3.Uint128) error {
 		return errChanged
 	}
 	s.sum, s.seen = sum, true
+	return nil
+}
+
+// Mark is the digest of one stretch of stored bytes, as another machine read it. It is as private as the bytes.
+type Mark struct {
+	Segment int
+	Hi, Lo  uint64
+}
+
+// Fresh is a collection of the same columns that has seen nothing.
+func (c *Content) Fresh() *Content {
+	out := &Content{table: c.table, cols: c.cols, runs: c.runs, first: c.first, segments: make([]segment, len(c.segments))}
+	for i := range c.segments {
+		out.segments[i].extent = c.segments[i].extent
+	}
+	return out
+}
+
+// Marks are what the collection has seen.
+func (c *Content) Marks() (out []Mark) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, s := range c.segments {
+		if s.seen {
+			out = append(out, Mark{i, s.sum.Hi, s.sum.Lo})
+		}
+	}
+	return out
+}
+
+// Note takes note of what another machine saw. It fails where this one, or a third, saw something else: the file
+// changed, or is not the same.
+func (c *Content) Note(marks []Mark) error {
+	for _, m := range marks {
+		if m.Segment < 0 || m.Segment >= len(c.segments) {
+			return fail(CodeChanged, "", "another machine reads another file")
+		}
+		if err := c.note(m.Segment, xxh3.Uint128{Hi: m.Hi, Lo: m.Lo}); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -4,7 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 	"math/big"
+	"slices"
 
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 	"github.com/apache/arrow-go/v18/arrow/float16"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
@@ -36,27 +38,80 @@ func shapeOf(c *Column) shape {
 	return asInt64
 }
 
-// plainFloats converts plain values of fixed width into dst. The bytes are exactly the values.
-func plainFloats(dst []float64, b []byte, l *pagewalk.Leaf) error {
+// number is what a value of fixed width can be stored as.
+type number interface {
+	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+}
+
+// valuesOf is a view of n stored values, or a copy where they do not lie aligned.
+func valuesOf[T number](b []byte, n int) []T {
+	if aligned(b) {
+		return view[T](b, n)
+	}
+	out := make([]T, n)
+	copy(bytesOf(out), b)
+	return out
+}
+
+func widen[From, To number](to []To, b []byte) {
+	for i, x := range valuesOf[From](b, len(to)) {
+		to[i] = To(x)
+	}
+}
+
+// readFloats reads floats of a width.
+func readFloats(to []float64, width int, b []byte) {
+	switch width {
+	case 2:
+		for i := range to {
+			to[i] = float64(float16.FromBits(binary.LittleEndian.Uint16(b[2*i:])).Float32())
+		}
+	case 4:
+		widen[float32](to, b)
+	default:
+		copy(to, valuesOf[float64](b, len(to)))
+	}
+}
+
+// readInts reads integers of a width.
+func readInts(to []int64, width int, signed bool, b []byte) {
 	switch {
-	case l.Note.Meaning == pagewalk.Decimal:
-		w := l.Width()
-		for i := range dst {
-			v, err := wideDecimal(b[i*w:i*w+w], l)
+	case width == 1 && signed:
+		widen[int8](to, b)
+	case width == 1:
+		widen[uint8](to, b)
+	case width == 2 && signed:
+		widen[int16](to, b)
+	case width == 2:
+		widen[uint16](to, b)
+	case width == 4 && signed:
+		widen[int32](to, b)
+	case width == 4:
+		widen[uint32](to, b)
+	default:
+		copy(to, valuesOf[int64](b, len(to)))
+	}
+}
+
+// plain reads a Parquet page of values of fixed width. The bytes are exactly the values.
+func (v *vec) plain(b []byte, l *pagewalk.Leaf) error {
+	float := v.f64 != nil
+	switch {
+	case l.Note.Meaning == pagewalk.Decimal && (float || l.Type == pagewalk.FixedLen):
+		return v.decimals(b, l.Width(), l.Note.Scale, l.Type != pagewalk.FixedLen, nil)
+	case float && (l.Type == pagewalk.Float || l.Type == pagewalk.Double || l.Note.Meaning == pagewalk.Half):
+		readFloats(v.f64, l.Width(), b)
+	case !float && (l.Type == pagewalk.Int32 || l.Type == pagewalk.Int64):
+		readInts(v.i64, l.Width(), l.Note.Meaning != pagewalk.Integer || l.Note.Signed, b)
+	case !float && l.Type == pagewalk.Int96:
+		for i := range v.i64 {
+			nanos := int64(binary.LittleEndian.Uint64(b[i*12:]))
+			day := int64(int32(binary.LittleEndian.Uint32(b[i*12+8:])))
+			micros, err := int96Micros(day, nanos)
 			if err != nil {
 				return err
 			}
-			dst[i] = v
-		}
-	case l.Type == pagewalk.Double:
-		copy(dst, floatsOf(b, len(dst)))
-	case l.Type == pagewalk.Float:
-		for i := range dst {
-			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[i*4:])))
-		}
-	case l.Note.Meaning == pagewalk.Half:
-		for i := range dst {
-			dst[i] = float64(float16.FromBits(binary.LittleEndian.Uint16(b[i*2:])).Float32())
+			v.i64[i] = micros
 		}
 	default:
 		return errUnsupportedType
@@ -65,60 +120,6 @@ func plainFloats(dst []float64, b []byte, l *pagewalk.Leaf) error {
 }
 
 var errUnsupportedType = fail(CodeUnsupported, "", "a physical type that is not read here")
-
-// floatsOf is a view of the values, or a copy where they do not lie aligned.
-func floatsOf(b []byte, n int) []float64 {
-	if aligned(b) {
-		return view[float64](b, n)
-	}
-	out := make([]float64, n)
-	for i := range out {
-		out[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[i*8:]))
-	}
-	return out
-}
-
-// plainInts converts plain values of fixed width into dst.
-func plainInts(dst []int64, b []byte, l *pagewalk.Leaf) error {
-	switch l.Type {
-	case pagewalk.Int32:
-		if n := l.Note; n.Meaning == pagewalk.Integer && !n.Signed {
-			for i := range dst {
-				dst[i] = int64(binary.LittleEndian.Uint32(b[i*4:]))
-			}
-			return nil
-		}
-		for i := range dst {
-			dst[i] = int64(int32(binary.LittleEndian.Uint32(b[i*4:])))
-		}
-	case pagewalk.Int64:
-		for i := range dst {
-			dst[i] = int64(binary.LittleEndian.Uint64(b[i*8:]))
-		}
-	case pagewalk.Int96:
-		for i := range dst {
-			nanos := int64(binary.LittleEndian.Uint64(b[i*12:]))
-			day := int64(int32(binary.LittleEndian.Uint32(b[i*12+8:])))
-			v, err := int96Micros(day, nanos)
-			if err != nil {
-				return err
-			}
-			dst[i] = v
-		}
-	case pagewalk.FixedLen:
-		w := l.TypeLen
-		for i := range dst {
-			v, ok := bigEndianInt(b[i*w : i*w+w])
-			if !ok {
-				return errDecimal
-			}
-			dst[i] = v
-		}
-	default:
-		return errUnsupportedType
-	}
-	return nil
-}
 
 const (
 	julianEpoch = 2440588
@@ -149,25 +150,43 @@ func bigEndianInt(b []byte) (int64, bool) {
 	return v, true
 }
 
-// wideDecimal returns the double nearest to a decimal of more than 18 digits.
-func wideDecimal(b []byte, l *pagewalk.Leaf) (float64, error) {
-	var x big.Int
-	switch l.Type {
-	case pagewalk.Int32:
-		x.SetInt64(int64(int32(binary.LittleEndian.Uint32(b))))
-	case pagewalk.Int64:
-		x.SetInt64(int64(binary.LittleEndian.Uint64(b)))
-	default:
-		if len(b) > maxDecimalBytes {
-			return 0, errDecimal
+// decimals reads two's complement numbers of a width. The places of nulls may hold anything.
+func (v *vec) decimals(b []byte, width, scale int, little bool, valid []byte) error {
+	one := make([]byte, width)
+	for i := range v.rows() {
+		if valid != nil && !bitutil.BitIsSet(valid, i) {
+			continue
 		}
-		x.SetBytes(b)
-		if len(b) > 0 && b[0] >= 0x80 {
-			x.Sub(&x, new(big.Int).Lsh(big.NewInt(1), uint(len(b))*8))
+		copy(one, b[i*width:(i+1)*width])
+		if little {
+			slices.Reverse(one)
+		}
+		if err := v.decimal(i, one, scale); err != nil {
+			return err
 		}
 	}
-	f, _ := new(big.Rat).SetFrac(&x, tenTo(l.Note.Scale)).Float64()
-	return f, nil
+	return nil
+}
+
+// decimal sets a value to a big-endian number, or, in a column of floats, to the nearest to it with its scale.
+func (v *vec) decimal(i int, b []byte, scale int) error {
+	if v.f64 == nil {
+		x, ok := bigEndianInt(b)
+		if !ok {
+			return errDecimal
+		}
+		v.i64[i] = x
+		return nil
+	}
+	if len(b) > maxDecimalBytes {
+		return errDecimal
+	}
+	x := new(big.Int).SetBytes(b)
+	if len(b) > 0 && b[0] >= 0x80 {
+		x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(len(b))*8))
+	}
+	v.f64[i], _ = new(big.Rat).SetFrac(x, tenTo(scale)).Float64()
+	return nil
 }
 
 func tenTo(n int) *big.Int {

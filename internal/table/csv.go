@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -381,60 +382,48 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 // each reads block after block and hands them to do, on several goroutines. The error is that of the first block that
 // has one, whichever was faster.
 func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []byte, error), do func(b *csvBlock, text []byte, c *cellDigests) error) error {
-	type task struct {
-		b    *csvBlock
-		text []byte
-	}
-	workers := min(workersOr(0), maxCSVWorkers)
-	tasks, free := make(chan task), make(chan []byte, workers+1)
-	for range workers + 1 {
-		free <- nil
-	}
 	var (
-		mu    sync.Mutex
-		wrong *csvBlock
-		cause error
-		wg    sync.WaitGroup
+		reading, mu sync.Mutex
+		cause       error
+		at          int64 // where cause was found
+		wg          sync.WaitGroup
 	)
-	failed := func(b *csvBlock, err error) {
+	failed := func(off int64, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		if wrong == nil || b != nil && b.off < wrong.off {
-			wrong, cause = b, err
+		if err != nil && (cause == nil || off < at) {
+			cause, at = err, off
 		}
 	}
-	for range workers {
+	take := func(buf []byte) (b *csvBlock, text []byte) {
+		reading.Lock()
+		defer reading.Unlock()
+		mu.Lock()
+		stop := cause != nil
+		mu.Unlock()
+		if stop {
+			return nil, nil
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = guarded(func() (err error) { b, text, err = next(buf); return err })
+		}
+		if err != nil {
+			failed(math.MaxInt64, err)
+			return nil, nil
+		}
+		return b, text
+	}
+	for range min(workersOr(0), maxCSVWorkers) {
 		wg.Go(func() {
 			var c cellDigests
-			for t := range tasks {
-				if err := guarded(func() error { return do(t.b, t.text, &c) }); err != nil {
-					failed(t.b, err)
-				}
-				free <- t.text
+			for b, text := take(nil); b != nil; b, text = take(text) {
+				failed(b.off, guarded(func() error { return do(b, text, &c) }))
 			}
 		})
 	}
-	var err error
-	for err = ctx.Err(); err == nil; err = ctx.Err() {
-		mu.Lock()
-		stop := wrong != nil
-		mu.Unlock()
-		var b *csvBlock
-		var text []byte
-		if !stop {
-			b, text, err = next(<-free)
-		}
-		if err != nil || b == nil {
-			break
-		}
-		tasks <- task{b, text}
-	}
-	close(tasks)
 	wg.Wait()
-	if cause != nil {
-		return cause
-	}
-	return err
+	return cause
 }
 
 // maxCSVWorkers bounds the memory of a pass over a file: each worker has a block.

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"unsafe"
 
@@ -72,7 +71,7 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 				if !lead {
 					p.with = rows.lead
 				}
-				rows.cells = append(rows.cells, &csvCells{file: f, col: col, kind: f.cols[col].Kind, out: &p.out})
+				rows.cells = append(rows.cells, &csvCells{col: col, column: &f.cols[col], missing: f.Missing, out: &p.out})
 			}
 			if !yield(p) {
 				return
@@ -157,13 +156,13 @@ func (r *csvRows) decode(w *worker) (err error) {
 
 // csvCells turns the texts of a column into values.
 type csvCells struct {
-	file  *csvFile
-	col   int
-	kind  Kind
-	out   *vec
-	arena *arena
-	rows  int
-	texts interner
+	col     int
+	column  *Column
+	missing []string
+	out     *vec
+	arena   *arena
+	rows    int
+	texts   interner
 }
 
 // begin makes room for the values of some rows.
@@ -174,7 +173,7 @@ func (c *csvCells) begin(m *arena, rows int) error {
 	if err != nil {
 		return err
 	}
-	switch c.kind {
+	switch c.column.Kind {
 	case String:
 		c.out.codes = view[int32](b, rows)
 	case Float:
@@ -187,34 +186,29 @@ func (c *csvCells) begin(m *arena, rows int) error {
 
 // add reads the text of a row. A text that is no value of the column's kind is missing. // P24
 func (c *csvCells) add(row int, text string) (err error) {
-	if c.kind != String {
+	if c.column.Kind != String {
 		text = strings.Trim(text, " \t")
 	}
-	if slices.Contains(c.file.Missing, text) {
+	if slices.Contains(c.missing, text) {
 		return c.null(row)
 	}
-	ok := true
-	switch c.kind {
-	case String:
+	if c.out.codes != nil {
 		c.out.codes[row], err = c.texts.code(unsafe.Slice(unsafe.StringData(text), len(text)))
 		return err
-	case Float:
-		c.out.f64[row], ok = parseNumber(text)
-		if ok && math.IsNaN(c.out.f64[row]) {
-			return c.null(row)
-		}
-	case Bool:
-		var is bool
-		is, err = strconv.ParseBool(text)
-		c.out.i64[row], ok = map[bool]int64{true: 1}[is], err == nil
+	}
+	number, whole, ok := c.column.read(text)
+	switch {
+	case !ok:
+		c.out.unread++
+		return c.null(row)
+	case math.IsNaN(number):
+		return c.null(row)
+	case c.out.f64 != nil:
+		c.out.f64[row] = number
 	default:
-		c.out.i64[row], ok = c.file.cols[c.col].Parse(text)
+		c.out.i64[row] = whole
 	}
-	if ok {
-		return nil
-	}
-	c.out.unread++
-	return c.null(row)
+	return nil
 }
 
 // null makes a row missing.
@@ -223,26 +217,9 @@ func (c *csvCells) null(row int) (err error) {
 		if c.out.valid, err = c.arena.get(&c.out.hold, (c.rows+7)/8); err != nil {
 			return err
 		}
-		clear(c.out.valid)
 		bitutil.SetBitsTo(c.out.valid, 0, int64(c.rows), true)
 	}
 	bitutil.ClearBit(c.out.valid, row)
-	switch c.kind {
-	case String:
-		c.out.codes[row] = 0
-	case Float:
-		c.out.f64[row] = 0
-	default:
-		c.out.i64[row] = 0
-	}
+	c.out.zero(row)
 	return nil
-}
-
-// parseNumber reads a decimal number with a point, or inf or nan in any case. What is too large for float64 is infinite.
-func parseNumber(text string) (float64, bool) {
-	if strings.ContainsAny(text, "_xXpP") { // other bases, and digits in groups
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	return f, err == nil || math.IsInf(f, 0)
 }

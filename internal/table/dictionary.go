@@ -45,7 +45,7 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	}
 	var raw holding
 	defer func() { raw.release(w.arena) }()
-	b, err := w.body(c, p, c.marks.at(0), &raw)
+	b, err := w.body(c, p, 0, &raw)
 	if err != nil {
 		return nil, err
 	}
@@ -58,28 +58,21 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	switch {
 	case c.shape == asCodes:
 		d.texts, err = splitTexts(b, n)
-	case c.leaf.Type == pagewalk.ByteArray:
-		err = splitBytes(b, n, func(i int, s []byte) error {
-			if c.shape == asFloat64 {
-				f, err := wideDecimal(s, c.leaf)
-				d.f64 = append(d.f64, f)
-				return err
-			}
-			x, ok := bigEndianInt(s)
-			if !ok {
-				return errDecimal
-			}
-			d.i64 = append(d.i64, x)
-			return nil
-		})
-	case len(b) != n*c.leaf.Width():
+	case c.leaf.Type != pagewalk.ByteArray && len(b) != n*c.leaf.Width():
 		return nil, errPageSize
-	case c.shape == asFloat64:
-		d.f64 = make([]float64, n)
-		err = plainFloats(d.f64, b, c.leaf)
 	default:
-		d.i64 = make([]int64, n)
-		err = plainInts(d.i64, b, c.leaf)
+		var v vec
+		if c.shape == asFloat64 {
+			v.f64 = make([]float64, n)
+		} else {
+			v.i64 = make([]int64, n)
+		}
+		if c.leaf.Type == pagewalk.ByteArray {
+			err = splitBytes(b, n, func(i int, s []byte) error { return v.decimal(i, s, c.leaf.Note.Scale) })
+		} else {
+			err = v.plain(b, c.leaf)
+		}
+		d.f64, d.i64 = v.f64, v.i64
 	}
 	return d, err
 }
@@ -177,18 +170,7 @@ func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out
 // bigDecimals decodes decimals stored as byte arrays without a dictionary.
 func (w *worker) bigDecimals(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
 	return w.fill(c.shape, present, n, out, func(v *vec) error {
-		return w.eachBytes(c, p, b, present, func(i int, s []byte) (err error) {
-			if c.shape == asFloat64 {
-				v.f64[i], err = wideDecimal(s, c.leaf)
-				return err
-			}
-			x, ok := bigEndianInt(s)
-			if !ok {
-				return errDecimal
-			}
-			v.i64[i] = x
-			return nil
-		})
+		return w.eachBytes(c, p, b, present, func(i int, s []byte) error { return v.decimal(i, s, c.leaf.Note.Scale) })
 	})
 }
 

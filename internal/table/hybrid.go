@@ -181,18 +181,11 @@ func unpack(b []byte, width int, out []int32) uint32 {
 	if i == len(out) {
 		return top
 	}
-	var tail [24]byte
-	from := bit >> 3
-	copy(tail[:], b[min(from, len(b)):])
-	for ; i < len(out); i++ {
-		at := bit - from*8
-		if at>>3+8 > len(tail) {
-			copy(tail[:], make([]byte, len(tail)))
-			from = bit >> 3
-			copy(tail[:], b[min(from, len(b)):])
-			at = bit - from*8
-		}
-		v := uint32(binary.LittleEndian.Uint64(tail[at>>3:]) >> (at & 7) & mask)
+	// Fewer than eight bytes are left.
+	var tail [16]byte
+	copy(tail[:], b[min(bit>>3, len(b)):])
+	for bit &= 7; i < len(out); i++ {
+		v := uint32(binary.LittleEndian.Uint64(tail[bit>>3:]) >> (bit & 7) & mask)
 		top = max(top, v)
 		out[i] = int32(v)
 		bit += width

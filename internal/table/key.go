@@ -56,6 +56,31 @@ func parseKey(kind Kind, scale int, unit Unit, unsigned bool, text string) (int6
 	return 0, false
 }
 
+// read reads a text of a CSV file, or of the name of a folder, as a value of the column.
+func (c *Column) read(text string) (number float64, whole int64, ok bool) {
+	switch c.Kind {
+	case String:
+		return 0, 0, true
+	case Float:
+		number, ok = parseNumber(text)
+		return number, 0, ok
+	case Bool:
+		is, err := strconv.ParseBool(text)
+		return 0, map[bool]int64{true: 1}[is], err == nil
+	}
+	whole, ok = c.Parse(text)
+	return 0, whole, ok
+}
+
+// parseNumber reads a decimal number with a point, or inf or nan in any case. What is too large for float64 is infinite.
+func parseNumber(text string) (float64, bool) {
+	if strings.ContainsAny(text, "_xXpP") { // other bases, and digits in groups
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	return f, err == nil || math.IsInf(f, 0)
+}
+
 // Format writes value i as a text from which Parse reads it again. It is false for a null, for a number that is not
 // whole, and for a value that no text of its kind stands for.
 func (v *Values) Format(i int) (string, bool) {
@@ -74,9 +99,11 @@ func (v *Values) Format(i int) (string, bool) {
 	return text, ok && back == v.Int64[i]
 }
 
+var perSecond = map[Unit]int64{Second: 1, Millisecond: 1e3, Microsecond: 1e6, Nanosecond: 1e9}
+
 // formatKey is the inverse of parseKey where there is one.
 func formatKey(kind Kind, scale int, unit Unit, unsigned bool, n int64) string {
-	per := map[Unit]int64{Second: 1, Millisecond: 1e3, Microsecond: 1e6, Nanosecond: 1e9}[unit]
+	per := perSecond[unit]
 	switch {
 	case kind == Int && unsigned:
 		return strconv.FormatUint(uint64(n), 10)
@@ -98,7 +125,7 @@ func formatKey(kind Kind, scale int, unit Unit, unsigned bool, n int64) string {
 
 // inUnit adds up seconds and nanoseconds; false where the unit cannot say them.
 func inUnit(seconds, nanos int64, unit Unit) (int64, bool) {
-	per := map[Unit]int64{Second: 1, Millisecond: 1e3, Microsecond: 1e6, Nanosecond: 1e9}[unit]
+	per := perSecond[unit]
 	if per == 0 || nanos%(1e9/per) != 0 || seconds > math.MaxInt64/per-1 || seconds < math.MinInt64/per+1 {
 		return 0, false
 	}

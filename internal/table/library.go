@@ -2,7 +2,6 @@ package table
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -78,51 +77,54 @@ func (l *library) fixed(leaf *pagewalk.Leaf, enc int8, b []byte, n int) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	var got int
-	var out []byte
 	switch r := r.(type) {
 	case *file.Int32ColumnChunkReader:
-		v := make([]int32, n)
-		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
-		out = bytesOf(v)
+		return numbers(r, n)
 	case *file.Int64ColumnChunkReader:
-		v := make([]int64, n)
-		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
-		out = bytesOf(v)
+		return numbers(r, n)
 	case *file.Float32ColumnChunkReader:
-		v := make([]float32, n)
-		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
-		out = bytesOf(v)
+		return numbers(r, n)
 	case *file.Float64ColumnChunkReader:
-		v := make([]float64, n)
-		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
-		out = bytesOf(v)
+		return numbers(r, n)
 	case *file.FixedLenByteArrayColumnChunkReader:
 		if enc == pagewalk.EncDeltaBytes {
 			if err := checkDeltaBytes(b, n); err != nil {
 				return nil, err
 			}
 		}
-		v := make([]parquet.FixedLenByteArray, n)
-		_, got, err = r.ReadBatch(int64(n), v, nil, nil)
-		out = make([]byte, 0, n*leaf.TypeLen)
+		v, err := values(r, n)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]byte, 0, n*leaf.TypeLen)
 		for _, s := range v {
 			if len(s) != leaf.TypeLen {
 				return nil, errLibrary
 			}
 			out = append(out, s...)
 		}
-	default:
-		return nil, errUnsupportedType
+		return out, nil
 	}
-	if err != nil || got != n || r.Err() != nil {
-		return nil, errLibrary
-	}
-	return out, nil
+	return nil, errUnsupportedType
 }
 
-func bytesOf[T int32 | int64 | float32 | float64](v []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
+// batchReader is what the library's readers of all types have in common.
+type batchReader[T any] interface {
+	ReadBatch(n int64, values []T, defs, reps []int16) (int64, int, error)
+	Err() error
+}
+
+func values[T any](r batchReader[T], n int) ([]T, error) {
+	v := make([]T, n)
+	if _, got, err := r.ReadBatch(int64(n), v, nil, nil); err != nil || got != n || r.Err() != nil {
+		return nil, errLibrary
+	}
+	return v, nil
+}
+
+func numbers[T number](r batchReader[T], n int) ([]byte, error) {
+	v, err := values(r, n)
+	return bytesOf(v), err
 }
 
 const textBatchBytes = 16 << 20

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/zeebo/xxh3"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
@@ -26,6 +27,18 @@ func (v *vec) rows() int {
 	return max(len(v.f64), len(v.i64), len(v.codes))
 }
 
+// zero makes the place of a null hold zero.
+func (v *vec) zero(row int) {
+	switch {
+	case v.f64 != nil:
+		v.f64[row] = 0
+	case v.i64 != nil:
+		v.i64[row] = 0
+	case v.codes != nil:
+		v.codes[row] = 0
+	}
+}
+
 // chunk is one column chunk of one scan.
 type chunk struct {
 	r      io.ReaderAt
@@ -33,17 +46,9 @@ type chunk struct {
 	facts  *pagewalk.Chunk
 	layout *pagewalk.Layout
 	shape  shape
-	marks  marks
-	shared *shared // the dictionary's memory
+	note   func(i int, sum xxh3.Uint128) error // nil: nothing is noted
+	shared *shared                             // the dictionary's memory
 	dict   *dictionary
-}
-
-// dataAt is the place of the i-th page with rows among the chunk's pages, as pagesOf counts them.
-func (c *chunk) dataAt(i int) int {
-	if c.layout.Dict != nil {
-		i++
-	}
-	return i
 }
 
 var (
@@ -52,11 +57,11 @@ var (
 	errPageSize = fail(CodeCorrupt, "", "a page does not hold the values it declares")
 )
 
-// page decodes one data page. Exactly p.Values rows come out of it, or an error.
-func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
+// page decodes a data page, which is the at-th page of its chunk. Exactly p.Values rows come out of it, or an error.
+func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
 	var raw holding // the unpacked page, given back unless the values stay in it
 	defer func() { raw.release(w.arena) }()
-	data, err := w.body(c, p, to, &raw)
+	data, err := w.body(c, p, at, &raw)
 	if err != nil {
 		return err
 	}
@@ -100,7 +105,7 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, to mark, out *vec) error {
 }
 
 // body reads a page and unpacks it. What it returns begins with the levels of a v2 page.
-func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, hold *holding) ([]byte, error) {
+func (w *worker) body(c *chunk, p *pagewalk.Page, at int, hold *holding) ([]byte, error) {
 	front := p.Front()
 	prefix := front
 	if !p.V2 && c.leaf.MaxDef > 0 {
@@ -113,7 +118,7 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, hold *holding) ([]byt
 	}
 	data := room[shift : shift+int(p.Unpacked)]
 	if !p.Packed || c.facts.Codec == pagewalk.Uncompressed {
-		return data, w.read(c, p, to, data)
+		return data, w.read(c, p, at, data)
 	}
 	var stored holding
 	defer func() { stored.release(w.arena) }()
@@ -121,7 +126,7 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, hold *holding) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	if err := w.read(c, p, to, src); err != nil {
+	if err := w.read(c, p, at, src); err != nil {
 		return nil, err
 	}
 	copy(data, src[:front])
@@ -129,7 +134,7 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, to mark, hold *holding) ([]byt
 }
 
 // read fills dst with a stored page piece by piece. Each piece is hashed while it is in the core's cache.
-func (w *worker) read(c *chunk, p *pagewalk.Page, to mark, dst []byte) error {
+func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
 	var crc uint32
 	w.digest.sums = w.digest.sums[:0]
 	for off := 0; off < len(dst); off += segmentBytes {
@@ -140,14 +145,17 @@ func (w *worker) read(c *chunk, p *pagewalk.Page, to mark, dst []byte) error {
 		if p.HasCRC {
 			crc = crc32.Update(crc, crc32.IEEETable, b)
 		}
-		if to.content != nil {
+		if c.note != nil {
 			w.digest.piece(b)
 		}
 	}
 	if p.HasCRC && crc != p.CRC {
 		return errChecksum
 	}
-	return to.note(&w.digest)
+	if c.note == nil {
+		return nil
+	}
+	return c.note(at, w.digest.sum())
 }
 
 // values decodes the present values of a page and puts zeros in the places of nulls. inPlace says that b itself
@@ -181,12 +189,7 @@ func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, ou
 			return true, nil
 		}
 	}
-	return false, w.fill(c.shape, present, n, out, func(v *vec) error {
-		if c.shape == asFloat64 {
-			return plainFloats(v.f64, b, c.leaf)
-		}
-		return plainInts(v.i64, b, c.leaf)
-	})
+	return false, w.fill(c.shape, present, n, out, func(v *vec) error { return v.plain(b, c.leaf) })
 }
 
 // fill makes room for n values, lets decode write the present ones to the front, and moves them to their rows.

@@ -94,7 +94,7 @@ func (f *parquetFile) pieces(col int, r *reading) iter.Seq[*piece] {
 				return // not verified; the scan stops when rows are missing
 			}
 			c := &chunk{r: f.f, leaf: &f.footer.Leaves[col], facts: &group.Chunks[col], layout: layout, shape: shapeOf(&f.cols[col])}
-			c.marks = r.content.of(f, g, col)
+			c.note = r.content.notes(f, g, col)
 			c.shared = &shared{pieces: len(layout.Data)}
 			if layout.Dict != nil {
 				c.shared.cost = dictionaryCost(c.leaf, layout.Dict)
@@ -127,8 +127,11 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	default:
 		p.cost = values*(5+headerBytes) + unpacked + internBlock
 	}
+	if c.layout.Dict != nil {
+		i++ // of the chunk's pages
+	}
 	p.decode = func(w *worker, out *vec) error {
-		err := guarded(func() error { return w.page(c, page, c.marks.at(c.dataAt(i)), out) })
+		err := guarded(func() error { return w.page(c, page, i, out) })
 		return about(err, f.path, "column "+c.leaf.String())
 	}
 	return p

@@ -132,7 +132,8 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 				q := &piece{first: first + from, rows: n, cost: int64(n) * 9}
 				q.decode = func(w *worker, out *vec) (err error) {
 					number, whole, ok := p.column.read(p.value)
-					if p.null || !ok {
+					if p.null || !ok || math.IsNaN(number) { // in the place of a missing value stands zero
+						number, whole = 0, 0
 						if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
 							return err
 						}
@@ -157,28 +158,4 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 			first += rows
 		}
 	}
-}
-
-// read reads a text as a value of the column.
-func (c *Column) read(text string) (number float64, whole int64, ok bool) {
-	switch c.Kind {
-	case String:
-		ok = true
-	case Float:
-		number, ok = parseNumber(text)
-		ok = ok && !math.IsNaN(number)
-	case Bool:
-		is, err := strconv.ParseBool(text)
-		whole, ok = map[bool]int64{true: 1}[is], err == nil
-	case Int:
-		n, err := strconv.ParseInt(text, 10, 64)
-		whole, ok = n, err == nil
-	default:
-		v := Values{Kind: c.Kind, Unit: c.Unit}
-		whole, ok = v.Parse(text)
-	}
-	if !ok { // in the place of a missing value stands zero
-		return 0, 0, false
-	}
-	return number, whole, true
 }

@@ -137,47 +137,42 @@ func blanked[T any](v []T, valid []bool) []T {
 
 // WriteArrow writes a release as an Arrow IPC file with one record batch.
 func WriteArrow(w io.Writer, r Release) error {
-	n, err := r.rows()
-	if err != nil {
+	if _, err := r.rows(); err != nil {
 		return err
 	}
 	var buf bytes.Buffer
-	if err := guarded(func() error { return writeArrowRelease(&buf, r, n) }); err != nil {
+	if err := guarded(func() error { return writeArrowRelease(&buf, r) }); err != nil {
 		return err
 	}
-	_, err = w.Write(buf.Bytes())
+	_, err := w.Write(buf.Bytes())
 	return err
 }
 
-func writeArrowRelease(buf *bytes.Buffer, r Release, n int) error {
-	mem := memory.NewGoAllocator()
+func writeArrowRelease(buf *bytes.Buffer, r Release) error {
 	fields := make([]arrow.Field, len(r.Columns))
-	cols := make([]arrow.Array, len(r.Columns))
-	for i := range r.Columns {
-		c := &r.Columns[i]
-		fields[i] = arrow.Field{Name: c.Name, Nullable: c.Valid != nil}
+	for i, c := range r.Columns {
+		fields[i] = arrow.Field{Name: c.Name, Nullable: c.Valid != nil, Type: arrow.BinaryTypes.String}
 		switch {
 		case c.Float64 != nil:
-			b := array.NewFloat64Builder(mem)
-			defer b.Release()
-			b.AppendValues(blanked(c.Float64, c.Valid), c.Valid)
-			cols[i] = b.NewArray()
+			fields[i].Type = arrow.PrimitiveTypes.Float64
 		case c.Int64 != nil:
-			b := array.NewInt64Builder(mem)
-			defer b.Release()
-			b.AppendValues(blanked(c.Int64, c.Valid), c.Valid)
-			cols[i] = b.NewArray()
-		default:
-			b := array.NewStringBuilder(mem)
-			defer b.Release()
-			b.AppendValues(blanked(c.Text, c.Valid), c.Valid)
-			cols[i] = b.NewArray()
+			fields[i].Type = arrow.PrimitiveTypes.Int64
 		}
-		defer cols[i].Release()
-		fields[i].Type = cols[i].DataType()
 	}
-	s := arrow.NewSchema(fields, nil)
-	rec := array.NewRecord(s, cols, int64(n))
+	mem, s := memory.NewGoAllocator(), arrow.NewSchema(fields, nil)
+	build := array.NewRecordBuilder(mem, s)
+	defer build.Release()
+	for i, c := range r.Columns {
+		switch b := build.Field(i).(type) {
+		case *array.Float64Builder:
+			b.AppendValues(blanked(c.Float64, c.Valid), c.Valid)
+		case *array.Int64Builder:
+			b.AppendValues(blanked(c.Int64, c.Valid), c.Valid)
+		case *array.StringBuilder:
+			b.AppendValues(blanked(c.Text, c.Valid), c.Valid)
+		}
+	}
+	rec := build.NewRecord()
 	defer rec.Release()
 	out, err := ipc.NewFileWriter(&positioned{buf}, ipc.WithSchema(s), ipc.WithAllocator(mem))
 	if err != nil {

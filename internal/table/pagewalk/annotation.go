@@ -38,18 +38,14 @@ type Annotation struct {
 
 func readLogical(c *compact, typ byte) Annotation {
 	var a Annotation
-	if typ != wireStruct {
-		c.fail()
-		return a
-	}
-	c.object(func(id int, typ byte) {
+	c.structure(typ, func(id int, typ byte) {
 		switch id {
 		case 1, 4, 12:
 			a.Meaning = Text
 			c.skip(typ)
 		case 5:
 			a.Meaning = Decimal
-			c.structField(typ, func(id int, t byte) {
+			c.structure(typ, func(id int, t byte) {
 				switch id {
 				case 1:
 					a.Scale = int(c.i32(t))
@@ -67,12 +63,12 @@ func readLogical(c *compact, typ byte) Annotation {
 			if id == 8 {
 				a.Meaning = Timestamp
 			}
-			c.structField(typ, func(id int, t byte) {
+			c.structure(typ, func(id int, t byte) {
 				if id != 2 {
 					c.skip(t)
 					return
 				}
-				c.structField(t, func(id int, t byte) {
+				c.structure(t, func(id int, t byte) {
 					if id < int(Millis) || id > int(Nanos) {
 						c.fail()
 					}
@@ -82,7 +78,7 @@ func readLogical(c *compact, typ byte) Annotation {
 			})
 		case 10:
 			a.Meaning = Integer
-			c.structField(typ, func(id int, t byte) {
+			c.structure(typ, func(id int, t byte) {
 				switch id {
 				case 1:
 					a.Bits = int(c.i8(t))
@@ -103,19 +99,11 @@ func readLogical(c *compact, typ byte) Annotation {
 	return a
 }
 
-func (c *compact) structField(typ byte, field func(id int, typ byte)) {
-	if typ != wireStruct {
-		c.fail()
-		return
-	}
-	c.object(field)
-}
-
 // annotation joins the two statements a file can make about a column. Where both are there and disagree in a way that
 // changes values, one of them is damaged, and nothing says which: the column is in doubt.
 func (e *element) annotation() (Annotation, string) {
 	conv, hasConv := e.convertedNote()
-	if !e.set(10) {
+	if !e.has.all(10) {
 		return conv.check(e)
 	}
 	if hasConv && changesValues(conv, e.logical) {
@@ -133,7 +121,7 @@ func changesValues(a, b Annotation) bool {
 }
 
 func (e *element) convertedNote() (Annotation, bool) {
-	if !e.set(6) {
+	if !e.has.all(6) {
 		return Annotation{}, false
 	}
 	switch v := e.converted; v {

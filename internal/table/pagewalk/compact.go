@@ -22,26 +22,39 @@ const (
 // maxNesting bounds the recursion of skip; Parquet's own structs nest below ten.
 const maxNesting = 32
 
-// compact reads Thrift's compact encoding from memory. It allocates nothing by what it reads, and after the first
-// violation every method returns zero values, so callers check bad once per struct.
+// compact reads Thrift's compact encoding from memory. It allocates nothing by what it reads. After the first violation
+// every method returns zero values, so callers look at err once for each struct.
 type compact struct {
 	b     []byte
 	i     int
-	bad   bool
-	short bool // the violation was the end of the bytes: more of them might help
+	err   error // errDamage, errEnd, or what a caller refused
 	depth int
 }
 
-func (c *compact) fail() { c.bad = true }
+var (
+	errDamage = corrupt("the bytes are not what the format asks for")
+	errEnd    = corrupt("the bytes end too early") // more of them might help
+)
 
-func (c *compact) end() {
-	c.short = c.short || !c.bad
-	c.bad = true
+// refuse notes a violation, unless there was one before.
+func (c *compact) refuse(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+func (c *compact) fail() { c.refuse(errDamage) }
+
+// explain says where the violation is, unless whoever found it said so.
+func (c *compact) explain(format string, a ...any) {
+	if c.err == errDamage || c.err == errEnd {
+		c.err = corrupt(format, a...)
+	}
 }
 
 func (c *compact) byte() byte {
-	if c.bad || c.i >= len(c.b) {
-		c.end()
+	if c.err != nil || c.i >= len(c.b) {
+		c.refuse(errEnd)
 		return 0
 	}
 	v := c.b[c.i]
@@ -53,7 +66,7 @@ func (c *compact) uvarint() uint64 {
 	var v uint64
 	for shift := 0; shift < 64; shift += 7 {
 		b := c.byte()
-		if c.bad {
+		if c.err != nil {
 			return 0
 		}
 		if shift == 63 && b > 1 {
@@ -123,11 +136,11 @@ func (c *compact) binary(typ byte) []byte {
 }
 
 func (c *compact) bytes(n uint64) []byte {
-	if c.bad {
+	if c.err != nil {
 		return nil
 	}
 	if n > uint64(len(c.b)-c.i) {
-		c.end()
+		c.refuse(errEnd)
 		return nil
 	}
 	v := c.b[c.i : c.i+int(n)]
@@ -156,27 +169,27 @@ func (c *compact) listHeader() (elem byte, n int) {
 	if size == 15 {
 		size = c.uvarint()
 	}
-	if c.bad {
+	if c.err != nil {
 		return 0, 0
 	}
 	if size > uint64(len(c.b)-c.i) {
-		c.end()
+		c.refuse(errEnd)
 		return 0, 0
 	}
 	return h & 0x0f, int(size)
 }
 
-// object calls field for each field of a struct, in order. Field numbers must rise: every writer writes them so, and
-// a number that repeats would let a later value replace one that was already judged.
-func (c *compact) object(field func(id int, typ byte)) {
+// object calls field for each field of a struct, in order, and returns which there were. Field numbers must rise: every
+// writer writes them so, and a number that repeats would let a later value replace one that was already judged.
+func (c *compact) object(field func(id int, typ byte)) (seen fields) {
 	c.depth++
 	if c.depth > maxNesting {
 		c.fail()
 	}
 	last := 0
-	for !c.bad {
+	for c.err == nil {
 		h := c.byte()
-		if c.bad || h == 0 {
+		if c.err != nil || h == 0 {
 			break
 		}
 		id := last + int(h>>4)
@@ -188,16 +201,39 @@ func (c *compact) object(field func(id int, typ byte)) {
 			break
 		}
 		last = id
+		seen |= 1 << min(id, 31)
 		field(id, h&0x0f)
 	}
 	c.depth--
+	return seen
+}
+
+// structure is object for a field that must be a struct.
+func (c *compact) structure(typ byte, field func(id int, typ byte)) fields {
+	if typ != wireStruct {
+		c.fail()
+		return 0
+	}
+	return c.object(field)
+}
+
+// fields says which fields a struct has: bit i for field i, up to 30.
+type fields uint32
+
+func (f fields) all(ids ...int) bool {
+	for _, id := range ids {
+		if f&(1<<id) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // skip passes over a value of any type.
 func (c *compact) skip(typ byte) { c.skipValue(typ, false) }
 
 func (c *compact) skipValue(typ byte, element bool) {
-	if c.bad {
+	if c.err != nil {
 		return
 	}
 	switch typ {
@@ -218,22 +254,22 @@ func (c *compact) skipValue(typ byte, element bool) {
 	case wireList, wireSet:
 		e, n := c.listHeader()
 		c.nested(func() {
-			for ; n > 0 && !c.bad; n-- {
+			for ; n > 0 && c.err == nil; n-- {
 				c.skipValue(e, true)
 			}
 		})
 	case wireMap:
 		n := c.uvarint()
-		if n == 0 || c.bad {
+		if n == 0 || c.err != nil {
 			return
 		}
 		kv := c.byte()
 		if n > uint64(len(c.b)-c.i) {
-			c.end()
+			c.refuse(errEnd)
 			return
 		}
 		c.nested(func() {
-			for ; n > 0 && !c.bad; n-- {
+			for ; n > 0 && c.err == nil; n-- {
 				c.skipValue(kv>>4, true)
 				c.skipValue(kv&0x0f, true)
 			}

@@ -118,40 +118,31 @@ func (f *Footer) spans() []span {
 func ParseFooter(b []byte, size int64, lim Limits) (*Footer, error) {
 	c := &compact{b: b}
 	f := &Footer{}
-	var err error
-	keep := func(e error) {
-		if err == nil {
-			err = e
-		}
-	}
-	var has int
-	c.object(func(id int, typ byte) {
-		if err != nil {
-			c.fail()
-			return
-		}
-		has |= 1 << min(id, 16)
+	has := c.object(func(id int, typ byte) {
+		var err error
 		switch id {
 		case 2:
 			f.Leaves, err = readSchema(c, typ, lim)
 		case 3:
 			f.Rows = c.i64(typ)
 		case 4:
-			keep(f.readGroups(c, typ, size-8-int64(len(b)), lim))
+			err = f.readGroups(c, typ, size-8-int64(len(b)), lim)
 		case 8, 9:
-			keep(unsupported("the file is encrypted or signed"))
+			err = unsupported("the file is encrypted or signed")
 		default:
 			c.skip(typ)
 		}
+		if err != nil {
+			c.err = err
+		}
 	})
+	c.explain("the footer cannot be read")
 	switch {
-	case err != nil:
-		return nil, err
-	case c.bad:
-		return nil, corrupt("the footer cannot be read")
+	case c.err != nil:
+		return nil, c.err
 	case c.i != len(b):
 		return nil, corrupt("the footer is followed by bytes that belong to nothing")
-	case has&(1<<2|1<<3|1<<4) != 1<<2|1<<3|1<<4:
+	case !has.all(2, 3, 4):
 		return nil, corrupt("the footer lacks its schema, rows or row groups")
 	}
 	if err := f.check(size, lim); err != nil {

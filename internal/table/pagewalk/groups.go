@@ -5,7 +5,7 @@ package pagewalk
 // would be read as something it is not.
 func (f *Footer) readGroups(c *compact, typ byte, end int64, lim Limits) error {
 	n := c.list(typ, wireStruct)
-	if c.bad {
+	if c.err != nil {
 		return corrupt("the list of row groups does not fit its footer")
 	}
 	if n > lim.Groups {
@@ -16,39 +16,24 @@ func (f *Footer) readGroups(c *compact, typ byte, end int64, lim Limits) error {
 	}
 	f.Groups = make([]Group, 0, min(n, 1024))
 	for i := 0; i < n; i++ {
-		g, err := f.readGroup(c, i, end)
-		if err != nil {
-			return err
+		f.Groups = append(f.Groups, f.readGroup(c, i, end))
+		if c.err != nil {
+			return c.err
 		}
-		f.Groups = append(f.Groups, g)
 	}
 	return nil
 }
 
-func (f *Footer) readGroup(c *compact, index int, end int64) (Group, error) {
-	var (
-		g   Group
-		err error
-		has int
-	)
-	c.object(func(id int, typ byte) {
-		if err != nil {
-			c.fail()
-			return
-		}
-		has |= 1 << min(id, 16)
+func (f *Footer) readGroup(c *compact, index int, end int64) (g Group) {
+	has := c.object(func(id int, typ byte) {
 		switch id {
 		case 1:
-			n := c.list(typ, wireStruct)
-			if n != len(f.Leaves) {
-				err = corrupt("row group %d does not have one chunk for each column", index)
+			if c.list(typ, wireStruct) != len(f.Leaves) {
+				c.refuse(corrupt("row group %d does not have one chunk for each column", index))
 				return
 			}
-			g.Chunks = make([]Chunk, n)
-			for i := range g.Chunks {
-				if g.Chunks[i], err = readChunk(c, &f.Leaves[i]); err != nil {
-					return
-				}
+			for i := range f.Leaves {
+				g.Chunks = append(g.Chunks, readChunk(c, &f.Leaves[i]))
 			}
 		case 3:
 			g.Rows = c.i64(typ)
@@ -56,20 +41,19 @@ func (f *Footer) readGroup(c *compact, index int, end int64) (Group, error) {
 			c.skip(typ)
 		}
 	})
-	switch {
-	case err != nil:
-		return g, err
-	case c.bad || has&(1<<1|1<<3) != 1<<1|1<<3:
-		return g, corrupt("row group %d cannot be read", index)
-	case g.Rows < 0:
-		return g, corrupt("row group %d declares a negative number of rows", index)
+	if !has.all(1, 3) {
+		c.fail()
+	}
+	c.explain("row group %d cannot be read", index)
+	if g.Rows < 0 {
+		c.refuse(corrupt("row group %d declares a negative number of rows", index))
 	}
 	for i := range g.Chunks {
-		if err := g.Chunks[i].check(&f.Leaves[i], g.Rows, end); err != nil {
-			return g, err
+		if c.err == nil {
+			c.err = g.Chunks[i].check(&f.Leaves[i], g.Rows, end)
 		}
 	}
-	return g, nil
+	return g
 }
 
 func (k *Chunk) check(leaf *Leaf, rows, end int64) error {
@@ -86,69 +70,48 @@ func (k *Chunk) check(leaf *Leaf, rows, end int64) error {
 	return nil
 }
 
-func readChunk(c *compact, leaf *Leaf) (Chunk, error) {
-	var (
-		k    Chunk
-		err  error
-		meta bool
-	)
-	c.object(func(id int, typ byte) {
-		if err != nil {
-			c.fail()
-			return
-		}
+func readChunk(c *compact, leaf *Leaf) (k Chunk) {
+	has := c.object(func(id int, typ byte) {
 		switch id {
 		case 1:
 			if len(c.binary(typ)) > 0 {
-				err = unsupported("column %s: its data is in another file", leaf)
+				c.refuse(unsupported("column %s: its data is in another file", leaf))
 			}
 		case 3:
-			meta = true
-			k, err = readChunkMeta(c, typ, leaf)
+			k = readChunkMeta(c, typ, leaf)
 		case 8, 9:
-			err = unsupported("column %s: encrypted", leaf)
+			c.refuse(unsupported("column %s: encrypted", leaf))
 		default:
 			c.skip(typ)
 		}
 	})
-	if err == nil && (c.bad || !meta) {
-		err = corrupt("column %s: the description of a chunk cannot be read", leaf)
+	if !has.all(3) {
+		c.fail()
 	}
-	return k, err
+	c.explain("column %s: the description of a chunk cannot be read", leaf)
+	return k
 }
 
-func readChunkMeta(c *compact, typ byte, leaf *Leaf) (Chunk, error) {
-	var (
-		k    Chunk
-		err  error
-		has  int
-		dict int64
-	)
-	c.structField(typ, func(id int, typ byte) {
-		has |= 1 << min(id, 16)
+func readChunkMeta(c *compact, typ byte, leaf *Leaf) (k Chunk) {
+	var dict int64
+	has := c.structure(typ, func(id int, typ byte) {
 		switch id {
 		case 1:
 			if Type(c.i32(typ)) != leaf.Type {
-				err = corrupt("column %s: the physical type of a chunk is not the schema's", leaf)
-				c.fail()
+				c.refuse(corrupt("column %s: the physical type of a chunk is not the schema's", leaf))
 			}
 		case 2:
-			for n := c.list(typ, wireI32); n > 0 && !c.bad; n-- {
+			for n := c.list(typ, wireI32); n > 0 && c.err == nil; n-- {
 				if e := c.zigzag(); e >= 0 && e < 16 {
 					k.Encodings |= 1 << e
 				}
 			}
 		case 3:
-			if !c.samePath(typ, leaf.Path) && !c.bad {
-				err = corrupt("column %s: a chunk at its position belongs to another column", leaf)
-				c.fail()
+			if !c.samePath(typ, leaf.Path) {
+				c.refuse(corrupt("column %s: a chunk at its position belongs to another column", leaf))
 			}
 		case 4:
-			v := c.i32(typ)
-			if v < 0 || v > 127 {
-				v = 127
-			}
-			k.Codec = int8(v)
+			k.Codec = small(c, typ)
 		case 5:
 			k.Values = c.i64(typ)
 		case 7:
@@ -161,21 +124,21 @@ func readChunkMeta(c *compact, typ byte, leaf *Leaf) (Chunk, error) {
 			c.skip(typ)
 		}
 	})
-	const needed = 1<<1 | 1<<2 | 1<<3 | 1<<4 | 1<<5 | 1<<7 | 1<<9
-	if err == nil && (c.bad || has&needed != needed) {
-		err = corrupt("column %s: the description of a chunk is incomplete", leaf)
+	if !has.all(1, 2, 3, 4, 5, 7, 9) {
+		c.fail()
 	}
+	c.explain("column %s: the description of a chunk is incomplete", leaf)
 	k.Start = k.DataPage
 	if dict > 0 && dict < k.DataPage {
 		k.Start, k.HasDict = dict, true
 	}
-	return k, err
+	return k
 }
 
 func (c *compact) samePath(typ byte, path []string) bool {
 	n := c.list(typ, wireBinary)
 	same := n == len(path)
-	for i := 0; i < n && !c.bad; i++ {
+	for i := 0; i < n && c.err == nil; i++ {
 		part := c.bytes(c.uvarint())
 		same = same && string(part) == path[i]
 	}

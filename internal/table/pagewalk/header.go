@@ -54,11 +54,9 @@ func (p *Page) Front() int { return int(p.DefLen) + int(p.RepLen) }
 // parseHeader reads one page header at the start of b and returns its length. more is true when b is too short.
 func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 	c := &compact{b: b}
-	var has int
 	defEnc := int32(EncRLE)
 	p.Nulls, p.Packed = -1, true
-	c.object(func(id int, typ byte) {
-		has |= 1 << min(id, 16)
+	has := c.object(func(id int, typ byte) {
 		switch id {
 		case 1:
 			p.kind = small(c, typ)
@@ -69,7 +67,7 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 		case 4:
 			p.CRC, p.HasCRC = uint32(c.i32(typ)), true
 		case 5:
-			c.structField(typ, func(id int, typ byte) {
+			c.structure(typ, func(id int, typ byte) {
 				switch id {
 				case 1:
 					p.Values = c.i32(typ)
@@ -84,7 +82,7 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 		case 6:
 			c.skip(typ)
 		case 7:
-			c.structField(typ, func(id int, typ byte) {
+			c.structure(typ, func(id int, typ byte) {
 				switch id {
 				case 1:
 					p.Values = c.i32(typ)
@@ -103,12 +101,12 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 			c.fail()
 		}
 	})
-	if c.short {
+	if c.err == errEnd {
 		return p, 0, true, nil
 	}
 	body := map[int8]int{dataPage: 5, indexPage: 6, dictionaryPage: 7, dataPageV2: 8}
 	want, known := body[p.kind]
-	if c.bad || !known || has&(1<<1|1<<2|1<<3) != 1<<1|1<<2|1<<3 || has&(1<<5|1<<6|1<<7|1<<8) != 1<<want {
+	if c.err != nil || !known || !has.all(1, 2, 3) || has&(1<<5|1<<6|1<<7|1<<8) != 1<<want {
 		return p, 0, false, corrupt("a page header cannot be read")
 	}
 	if p.kind == dataPage && defEnc != EncRLE {
@@ -119,7 +117,7 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 
 func readHeaderV2(c *compact, typ byte, p *Page) {
 	rows := int32(-1)
-	c.structField(typ, func(id int, typ byte) {
+	c.structure(typ, func(id int, typ byte) {
 		switch id {
 		case 1:
 			p.Values = c.i32(typ)

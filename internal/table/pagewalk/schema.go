@@ -62,21 +62,12 @@ type element struct {
 	scale      int32
 	precision  int32
 	logical    Annotation
-	has        uint16 // bit i: field i was present
+	has        fields
 }
-
-func (e *element) set(id int) bool { return e.has&(1<<id) != 0 }
 
 func readElement(c *compact) element {
 	var e element
-	c.object(func(id int, typ byte) {
-		if id > 10 {
-			// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
-			// its annotations without a trace.
-			c.fail()
-			return
-		}
-		e.has |= 1 << id
+	e.has = c.object(func(id int, typ byte) {
 		switch id {
 		case 1:
 			e.typ = c.i32(typ)
@@ -96,8 +87,12 @@ func readElement(c *compact) element {
 			e.precision = c.i32(typ)
 		case 10:
 			e.logical = readLogical(c, typ)
-		default:
+		case 9:
 			c.skip(typ)
+		default:
+			// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
+			// its annotations without a trace.
+			c.fail()
 		}
 	})
 	return e
@@ -106,7 +101,7 @@ func readElement(c *compact) element {
 // readSchema reads the schema list and returns its leaves in file order.
 func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 	n := c.list(typ, wireStruct)
-	if c.bad {
+	if c.err != nil {
 		return nil, corrupt("the schema list does not fit its footer")
 	}
 	if n > lim.Elements {
@@ -118,10 +113,10 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 	)
 	for i := 0; i < n; i++ {
 		e := readElement(c)
-		if c.bad {
+		if c.err != nil {
 			return nil, corrupt("schema element %d cannot be read", i)
 		}
-		isGroup := !e.set(1)
+		isGroup := !e.has.all(1)
 		if i == 0 {
 			if !isGroup || e.children < 0 {
 				return nil, corrupt("the schema does not begin with a group")
@@ -137,7 +132,7 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 		}
 		parent := &open[len(open)-1]
 		parent.left--
-		if !e.set(3) || e.repetition < required || e.repetition > repeated || !e.set(4) {
+		if !e.has.all(3, 4) || e.repetition < required || e.repetition > repeated {
 			return nil, corrupt("schema element %d has no name or no repetition", i)
 		}
 		below := group{path: appendPath(parent.path, e.name), def: parent.def, rep: parent.rep}
