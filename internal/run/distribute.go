@@ -241,9 +241,12 @@ func (r *Runner) tallies(ctx context.Context, order *Order, into *sums) (all []T
 		return nil, err
 	}
 	ofParts, ofShards, err := r.options.Engine.Tallies(ctx, text, order.Parts(), order.Shards)
+	var known *failure.Failure
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case errors.As(err, &known):
+		return nil, known
 	case err != nil || len(ofParts) != order.Parts() || len(ofShards) != order.Shards:
 		return nil, errEngine
 	}
