@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what a release publishes, into dist/: programs for Linux, macOS and Windows (mechanisms run on
-# Linux only: on Windows the one for Linux runs jobs under WSL), packages for
+# Linux only: on Windows the one for Linux runs jobs under WSL), the engine for Apache Beam, packages for
 # Debian and Red Hat, a list of what they were built from, and checksums. All times are
 # those of the commit, so two builds of one commit are the same bytes.
 set -euo pipefail
@@ -23,10 +23,21 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   mkdir "$folder/$name"
   (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
     -ldflags "-s -w -X main.release=$version" -o "$folder/$name/$program" ./cmd/dprelease)
+  engine=
+  if [ "$os" != windows ]; then # a module of its own, in an archive of its own: it is large, and few need it
+    engine=dprelease-beam-$version-$os-$arch
+    mkdir "$folder/$engine"
+    (cd ../engines/beam && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+      -ldflags '-s -w' -o "$folder/$engine/dprelease-beam" .)
+    cp ../LICENSE ../docs/how-to/beam.md "$folder/$engine/"
+    "$out/.sbom" "$folder/$engine/dprelease-beam" "$version" >"$out/$engine.cdx.json"
+  fi
   cp ../LICENSE ../README.md ../CHANGELOG.md "$folder/$name/"
   "$out/.sbom" "$folder/$name/$program" "$version" >"$out/$name.cdx.json"
-  tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
-    -C "$folder" -c "$name" | gzip -n9 >"$out/$name.tar.gz"
+  for made in $name $engine; do
+    tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
+      -C "$folder" -c "$made" | gzip -n9 >"$out/$made.tar.gz"
+  done
   if [ "$os" = linux ]; then
     for kind in deb rpm; do
       ARCH=$arch PROGRAM=$folder/$name/dprelease "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"

@@ -143,6 +143,10 @@ func (o Options) engine(ctx context.Context, p *plan.Plan, t *run.OpenedTable) (
 		program.Close()
 		return nil, none, err
 	}
+	if err := run.CountFrames(ctx, p, t, o.Memory, program); err != nil {
+		program.Close()
+		return nil, none, err
+	}
 	return program, program.Close, nil
 }
 

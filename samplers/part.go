@@ -16,7 +16,9 @@ const PartBlock = 1 << 16
 //
 // All parts of a table together draw with the law of the design, however the table is cut: each row in one part. For
 // Poisson each row is selected independently with the design's rate, for SRSWOR each subset of the size is selected with
-// the same probability, where Taken comes from Counts. The law is that of the key's streams. Proof: part.proof.md.
+// the same probability, where Taken comes from Counts. Designs with a frame are drawn in parts that are tables of their
+// own, each with its own key: rows are drawn with the rate of their stratum, or every subset of the rows of a unit with
+// the same probability, where Needs comes from Split. The law is that of the keys' streams. Proof: part.proof.md.
 type Part struct {
 	Key   noise.Key // of this draw and this table: secret
 	Table int64     // rows of the table
@@ -25,12 +27,16 @@ type Part struct {
 	// Taken is how many rows of each block of the whole table are drawn, for a design of a fixed size. It is as secret as
 	// the draw.
 	Taken []int64
+	// Units are the units of the frame in which the rows lie, and Needs is how many rows of each are drawn, for a design
+	// that takes fixed numbers in a frame. Needs is as secret as the draw.
+	Units []int32
+	Needs map[int32]int64
 }
 
 // CanPart reports whether a design can be drawn in parts.
 func CanPart(d Design) bool {
 	switch d.(type) {
-	case *Full, *Poisson, *SRSWOR:
+	case *Full, *Poisson, *SRSWOR, *StratifiedTake, *StratifiedPoisson, *Multistage:
 		return true
 	}
 	return false
@@ -54,6 +60,12 @@ func beginPart(d Design, p Part, size int64, subset func(src *noise.Source, size
 	}
 	s := &partSelector{walk: walk{rows: p.Rows}, part: p, size: size}
 	switch d := d.(type) {
+	case *StratifiedPoisson:
+		return d.begin(stream(0), p.Rows)
+	case *StratifiedTake:
+		return beginUnits(newUnitSelector(stream(0), d.frame), d.facts, d.weights, p)
+	case *Multistage:
+		return beginUnits(newUnitSelector(stream(0), d.frame), d.facts, d.weights, p)
 	case *Full:
 		return &allSelector{walk{rows: p.Rows}}, nil
 	case *Poisson:

@@ -14,7 +14,9 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
@@ -45,6 +47,9 @@ func TestMain(m *testing.M) {
 		return
 	case len(args) > 0 && args[0] == "-worker":
 		begun = dieOnce(os.Getenv("DIE_ONCE"))
+		if at := os.Getenv("END_ONCE"); at != "" {
+			begun = endOnce(at, os.Getenv("END_BY"))
+		}
 		main()
 		return
 	}
@@ -61,6 +66,23 @@ func dieOnce(mark string) func(int) {
 		if f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
 			f.Close()
 			panic("died")
+		}
+	}
+}
+
+// endOnce ends this process by a signal when it begins part 3 for the first time, after it has told whoever reads the pipe.
+func endOnce(pipe, signal string) func(int) {
+	by := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "STOP": syscall.SIGSTOP}[signal]
+	return func(part int) {
+		if _, err := os.Stat(pipe); part != 3 || err != nil {
+			return
+		}
+		f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
+		_ = os.Remove(pipe) // once
+		if err == nil {
+			f.Close()
+			_ = syscall.Kill(os.Getpid(), by)
+			select {}
 		}
 	}
 }
@@ -89,11 +111,13 @@ sandbox: off
 output: {dir: out, formats: [json]}
 `
 
-// kinds are jobs in which a row is a unit, units are folded, and units are capped.
+// kinds are jobs in which a row is a unit, samples are drawn from a frame, units are folded, and units are capped.
 var kinds = map[string]*strings.Replacer{
 	"rows": strings.NewReplacer("SIZE", "3000", "UNIT", "row", "COLUMN", "y", "MISSING", ""),
 	"fold": strings.NewReplacer("SIZE", "1000", "UNIT", "{column: id, name: person}\n  fold: {x: max, g: mode}", "COLUMN", "x", "MISSING", "",
 		"  derive: {y: {as: \"x / 2 + 1\", lower: 0, upper: 500}}\n", ""),
+	"strata": strings.NewReplacer("SIZE", "3000", "UNIT", "row\n  frame: {path: frame.csv, records: rows}", "COLUMN", "y", "MISSING", "",
+		"{method: poisson, rate: 0.3}", "{method: multistage, stages: [{unit: h, take: 2}, {take: 200}]}", "{method: srswor, size: 700}", "{method: stratified, strata: h, take: {a: 50, b: 60, c: 70}}"),
 	"cap": strings.NewReplacer("SIZE", "1000", "UNIT", "{column: id, name: person}\n  cap: {groups: 2, rows: 2}", "COLUMN", "y", "MISSING", ""),
 }
 
@@ -102,16 +126,17 @@ func write(t testing.TB, job string, missing bool) string {
 	t.Helper()
 	dir := t.TempDir()
 	var b strings.Builder
-	b.WriteString("id,x,g\n")
+	b.WriteString("id,x,g,h\n")
 	for i := range 3000 {
 		x := strconv.Itoa(i * 7919 % 1000)
 		if missing && i%3 == 0 { // so many that every sample has some
 			x = ""
 		}
-		fmt.Fprintf(&b, "p%d,%s,%c\n", i%1000, x, "abc"[i*i%3])
+		fmt.Fprintf(&b, "p%d,%s,%c,%c\n", i%1000, x, "abc"[i*i%3], "abc"[i/100%3])
 	}
 	path := filepath.Join(dir, "job.yaml")
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "t.csv"), []byte(b.String()), 0o600), os.WriteFile(path, []byte(job), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "t.csv"), []byte(b.String()), 0o600), os.WriteFile(path, []byte(job), 0o600),
+		os.WriteFile(filepath.Join(dir, "frame.csv"), []byte("h,rows\na,1000\nb,1000\nc,1000\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -215,7 +240,7 @@ func compare(t *testing.T, kind string, configs ...engine.Config) {
 	b := &beside{t: t, configs: configs}
 	// It ends where the noise would be drawn: there is no mechanism.
 	err = run.New(p, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Event) {}, Engine: b}).Draws(t.Context())
-	if want := map[string]int{"rows": 1, "fold": 2, "cap": 2}[kind]; b.orders != want || !errors.Is(err, run.ErrCrashed) {
+	if want := map[string]int{"rows": 1, "strata": 2, "fold": 2, "cap": 2}[kind]; b.orders != want || !errors.Is(err, run.ErrCrashed) {
 		t.Errorf("%d orders were carried out, not %d: %v", b.orders, want, err)
 	}
 }
@@ -234,25 +259,91 @@ func prism(workers string) engine.Config {
 	return engine.Config{Runner: "prism", Options: map[string]string{"workers": workers}}
 }
 
+// processes is a configuration of prism with one worker, in a process of its own that has some variables set.
+func processes(t *testing.T, dir, variables string) engine.Config {
+	t.Helper()
+	boot, secret := filepath.Join(dir, "boot"), filepath.Join(dir, "secret")
+	self, err := os.Executable()
+	// A runner starts a worker by a script like this one, which its container usually has.
+	script := "#!/bin/sh\nfor a in \"$@\"; do case \"$a\" in --id=*) id=$(echo \"${a#--id=}\" | tr -d \"'\");; --provision_endpoint=*) at=${a#*=};; esac; done\n" +
+		variables + " exec " + self + " -worker --id=$id --logging_endpoint=$at --control_endpoint=$at\n"
+	err = errors.Join(err, os.WriteFile(boot, []byte(script), 0o700), os.WriteFile(secret, []byte(strings.Repeat("secret", 9)), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, _ := json.Marshal(map[string]string{"command": boot})
+	before := flag.Lookup("environment_type").Value.String()
+	t.Cleanup(func() { _ = flag.Set("environment_type", before) })
+	return engine.Config{Runner: "prism", Options: map[string]string{"workers": "1", "exchange": dir, "secret_file": secret,
+		"environment_type": "PROCESS", "environment_config": string(config)}}
+}
+
+// A worker process that is killed, or stopped, in the middle of a step ends neither the run nor what is found. The clock
+// moves only after the worker's end, so nothing rests on how long anything takes; without it, a run whose worker is stopped
+// would not end.
+func TestKilledWorker(t *testing.T) {
+	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
+	for _, c := range []struct{ kind, signal string }{{"rows", "KILL"}, {"rows", "STOP"}, {"fold", "KILL"}, {"strata", "KILL"}} {
+		t.Run(c.kind+" "+c.signal, func(t *testing.T) {
+			dir := t.TempDir()
+			pipe := filepath.Join(dir, "ends")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			clock, ended, over := make(chan time.Time), make(chan bool), make(chan bool)
+			ticker = func(time.Duration) (<-chan time.Time, func()) { return clock, func() {} }
+			go func() {
+				defer close(ended)
+				f, err := os.Open(pipe) // until a worker is about to end
+				if err != nil {
+					return
+				}
+				f.Close()
+				for range looks + 1 { // the first one sees what was finished before
+					select {
+					case clock <- time.Time{}:
+					case <-over:
+					}
+				}
+			}()
+			compare(t, c.kind, processes(t, dir, "END_ONCE="+pipe+" END_BY="+c.signal))
+			close(over)
+			if _, err := os.Stat(pipe); err == nil {
+				t.Error("no worker ended")
+				if f, err := os.OpenFile(pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+					f.Close()
+				}
+			}
+			<-ended
+			if left, _ := filepath.Glob(filepath.Join(dir, "dprelease-*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// A pipeline that finishes nothing at all ends after three attempts, with words of its own.
+func TestStalledEngine(t *testing.T) {
+	defer func(before func(time.Duration) (<-chan time.Time, func())) { ticker = before }(ticker)
+	clock := make(chan time.Time)
+	close(clock) // time flies
+	tries := 0
+	ticker = func(time.Duration) (<-chan time.Time, func()) { tries++; return clock, func() {} }
+	dir := t.TempDir()
+	config := processes(t, dir, "exec sleep 1000;")
+	err := carryOut(t.Context(), engine.Work{Config: config, Order: []byte("{}"), Parts: 3}, nil)
+	if !errors.Is(err, engine.ErrStalled) || tries != attempts {
+		t.Errorf("%d attempts, %v", tries, err)
+	}
+}
+
 // A worker process whose work ends in the middle loses no row and doubles none: the parts that are missing are
-// carried out again, and what is found is the same. (Prism itself does not always notice a worker that was killed.)
+// carried out again, and what is found is the same.
 func TestDyingWorker(t *testing.T) {
 	for _, kind := range []string{"rows", "fold"} {
 		dir := t.TempDir()
-		boot, mark, secret := filepath.Join(dir, "boot"), filepath.Join(dir, "died"), filepath.Join(dir, "secret")
-		self, err := os.Executable()
-		// A runner starts a worker by a script like this one, which its container usually has.
-		script := "#!/bin/sh\nfor a in \"$@\"; do case \"$a\" in --id=*) id=$(echo \"${a#--id=}\" | tr -d \"'\");; --provision_endpoint=*) at=${a#*=};; esac; done\n" +
-			"DIE_ONCE=" + mark + " exec " + self + " -worker --id=$id --logging_endpoint=$at --control_endpoint=$at\n"
-		err = errors.Join(err, os.WriteFile(boot, []byte(script), 0o700), os.WriteFile(secret, []byte(strings.Repeat("secret", 9)), 0o600))
-		if err != nil {
-			t.Fatal(err)
-		}
-		config, _ := json.Marshal(map[string]string{"command": boot})
-		before := flag.Lookup("environment_type").Value.String()
-		compare(t, kind, engine.Config{Runner: "prism", Options: map[string]string{"workers": "1", "exchange": dir, "secret_file": secret,
-			"environment_type": "PROCESS", "environment_config": string(config)}})
-		_ = flag.Set("environment_type", before)
+		mark := filepath.Join(dir, "died")
+		compare(t, kind, processes(t, dir, "DIE_ONCE="+mark))
 		if _, err := os.Stat(mark); err != nil {
 			t.Error("no worker died")
 		}
@@ -268,7 +359,7 @@ func options(t testing.TB) pipeline.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := pipeline.Options{Self: self, EngineProgram: self, Version: "test"}
+	o := pipeline.Options{Self: self, EngineProgram: self, Version: "test", SoleParent: true} // as the command says
 	for _, m := range builtin.Mechanisms() {
 		o.Builtins = append(o.Builtins, m.Describe())
 	}
@@ -279,7 +370,7 @@ func options(t testing.TB) pipeline.Options {
 // has noise of scale 900/10⁶, and may differ by 1); and the same job without
 // the engine is the same job, which is found and not paid for again.
 func TestWholeJob(t *testing.T) {
-	for _, kind := range []string{"rows", "fold"} {
+	for _, kind := range []string{"rows", "fold", "strata"} {
 		words := kinds[kind]
 		t.Run(kind, func(t *testing.T) {
 			path := write(t, words.Replace(text), false)

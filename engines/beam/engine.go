@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"time"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/dataflow"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/flink"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
@@ -24,7 +24,7 @@ import (
 var runners = []string{"prism", "flink", "spark", "dataflow", "universal"}
 
 // own are the options that are not flags of a runner.
-var own = []string{"splits", "shards", "workers", "exchange", "secret_file"}
+var own = []string{"splits", "shards", "workers", "exchange", "secret_file", "patience"}
 
 // attempts is how often a pipeline is run for the parts that are missing. What is found does not depend on the attempt.
 const attempts = 3
@@ -35,17 +35,23 @@ type settings struct {
 	steps      int    // that run side by side
 	exchange   string // a folder that all machines see, "" for one of this machine
 	secretFile string
+	patience   time.Duration // with a pipeline that finishes nothing
 }
 
 // read holds the options of a job to what there is.
 func read(c engine.Config) (s settings, err error) {
-	s = settings{runner: c.Runner, exchange: c.Options["exchange"], secretFile: c.Options["secret_file"], steps: runtime.NumCPU()}
+	s = settings{runner: c.Runner, exchange: c.Options["exchange"], secretFile: c.Options["secret_file"], steps: runtime.NumCPU(), patience: 30 * time.Minute}
 	if !slices.Contains(runners, s.runner) {
 		return s, engine.Refusal("engine.runner: " + s.runner + " is not one of prism, flink, spark, dataflow, universal")
 	}
 	if n, ok := c.Options["workers"]; ok {
 		if s.steps, err = strconv.Atoi(n); err != nil || s.steps < 1 || s.steps > 1<<12 {
 			return s, engine.Refusal("engine.options.workers: must be a whole number between 1 and 4096")
+		}
+	}
+	if text, ok := c.Options["patience"]; ok {
+		if s.patience, err = time.ParseDuration(text); err != nil || s.patience < time.Second {
+			return s, engine.Refusal("engine.options.patience: must be a duration of at least a second, such as 30m")
 		}
 	}
 	if self, err := os.Executable(); err == nil { // the workers run this program: no runner has to build one
@@ -103,9 +109,14 @@ func carryOut(ctx context.Context, w engine.Work, found func(part int, data []by
 			break
 		}
 		if len(shards) > 0 { // a shard needs the rows of all parts
-			parts = missing(w.Parts, func(int) string { return "none" })
+			parts = missing(w.Parts, func(i int) string {
+				_ = os.Remove(filepath.Join(dir, partName(i))) // so that it counts as progress
+				return partName(i)
+			})
 		}
-		_, err = beam.Run(ctx, s.runner, build(t, s.steps, parts, w.Shards > 0))
+		err = watched(ctx, s, build(t, s.steps, parts, w.Shards > 0), func() int {
+			return w.Parts + w.Shards - len(missing(w.Parts, partName)) - len(missing(w.Shards, shardName))
+		})
 	}
 	for i := range w.Parts + w.Shards {
 		name := partName(i)

@@ -38,6 +38,7 @@ type Answer struct {
 	Done    bool
 	Refused string // why nothing can be carried out: public words
 	Failed  bool
+	Stalled bool // it failed because nothing was finished any more
 }
 
 // Program is the program of an engine, started.
@@ -109,11 +110,17 @@ func (p *Program) Check(ctx context.Context, order []byte) error {
 	return nil
 }
 
+// ErrStalled is an error of a Handler whose work made no progress, in the words of a run that failed of it.
+var ErrStalled = failure.New(failure.ExitPlugin, "ENGINE_FAILED", "the engine finished no part of the table for as long as engine.options.patience says, and no more in further attempts"+failure.SpentOnly)
+
 var errIncomplete = errors.New("the engine did not answer for every part")
 
 // Tallies has an order carried out.
 func (p *Program) Tallies(ctx context.Context, order []byte, parts, shards int) (ofParts, ofShards [][]byte, err error) {
 	all, last, err := p.ask(ctx, Work{Order: order, Parts: parts, Shards: shards})
+	if err == nil && last.Stalled {
+		return nil, nil, ErrStalled
+	}
 	if err != nil || last.Failed || last.Refused != "" {
 		return nil, nil, errIncomplete
 	}
@@ -171,6 +178,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, carryOut Handler) e
 		var refused Refusal
 		var known *failure.Failure
 		switch {
+		case errors.Is(err, ErrStalled):
+			last.Stalled = true
 		case errors.As(err, &refused):
 			last.Refused = string(refused)
 		case errors.As(err, &known):

@@ -58,7 +58,7 @@ func (p *Plan) distributable() error {
 		case d.Kept != nil:
 			wrong(at, "the draw is kept for other jobs")
 		case !samplers.CanPart(d.Design):
-			wrong(at, "the draw by "+d.Design.Kind()+" needs to know every row's group on one machine")
+			wrong(at, "the draw by "+d.Design.Kind()+" cannot be made in parts")
 		}
 		if len(d.Keys) > 0 {
 			wrong(d.Keys[0].path(), "the groups are selected in private, from the units that have each")
@@ -86,14 +86,24 @@ func (p *Plan) Digest() (string, error) {
 		Apart               bool
 		Target              privacy.Point
 	}
-	var all []request
+	var all struct {
+		Requests []request
+		Frames   [][]samplers.Unit // machines number the units by their place
+	}
 	for _, d := range p.Draws {
+		var frame []samplers.Unit
+		if framed, ok := d.Design.(Framed); ok && framed.Frame() != nil {
+			for u := range int32(framed.Frame().Len()) {
+				frame = append(frame, framed.Frame().Unit(u))
+			}
+		}
+		all.Frames = append(all.Frames, frame)
 		for _, r := range d.Releases {
 			event, err := privacy.Canonical(r.Plan.Event)
 			if err != nil {
 				return "", err
 			}
-			all = append(all, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart, r.target})
+			all.Requests = append(all.Requests, request{r.Job.Name, string(r.Params), string(event), r.Plan.Columns, r.Plan.Rows, r.Apart, r.target})
 		}
 	}
 	text, err := json.Marshal(all)

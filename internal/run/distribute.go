@@ -5,10 +5,14 @@ import (
 	"context"
 	"encoding/gob"
 	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/privacy"
@@ -136,20 +140,26 @@ func (r *Runner) gather(ctx context.Context, src *noise.Source) (*sums, error) {
 		return nil, err
 	}
 	order.Key = src.NewKey()
-	sizes := []int64{order.Rows}
-	if order.Shards > 0 && r.fixedSize() {
-		order.Count = true
-		if sizes, err = r.tallies(ctx, order, &sums{vectors: map[string][][][]int64{}}); err != nil {
+	sizes, have := []int64{order.Rows}, r.Table.counts
+	if r.draws(samplers.FixedUnits) && have == nil || order.Shards > 0 && r.draws(samplers.FixedSize) {
+		var units []int64
+		if units, have, err = r.count(ctx, *order); err != nil {
 			return nil, err
 		}
-		order.Count = false
+		if order.Shards > 0 {
+			sizes = units
+		}
 	}
-	order.Taken = map[string][][]int64{}
+	order.Taken, order.Needs = map[string][][]int64{}, framed{}
 	for _, d := range r.Plan.Draws {
-		if samplers.FixedSize(d.Design) {
-			if order.Taken[d.Name], err = samplers.Counts(d.Design, src.Child(), sizes); err != nil {
-				return nil, err
-			}
+		switch {
+		case samplers.FixedSize(d.Design):
+			order.Taken[d.Name], err = samplers.Counts(d.Design, src.Child(), sizes)
+		case samplers.FixedUnits(d.Design):
+			order.Needs[d.Name], err = samplers.Split(d.Design, src.Child(), have[d.Name])
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	total := &sums{vectors: map[string][][][]int64{}}
@@ -157,26 +167,86 @@ func (r *Runner) gather(ctx context.Context, src *noise.Source) (*sums, error) {
 	return total, err
 }
 
-// fixedSize says that a draw needs to know how many units there are.
-func (r *Runner) fixedSize() bool {
-	for _, d := range r.Plan.Draws {
-		if samplers.FixedSize(d.Design) {
-			return true
-		}
-	}
-	return false
+// draws says that a draw has a design of some sort.
+func (r *Runner) draws(sort func(samplers.Design) bool) bool {
+	return slices.ContainsFunc(r.Plan.Draws, func(d *plan.Draw) bool { return sort(d.Design) })
 }
 
-// tallies carries an order out, adds up what it gives, and returns the number of units of each shard.
-func (r *Runner) tallies(ctx context.Context, order *Order, into *sums) (units []int64, err error) {
+// count has the units of each shard counted, and the rows in each unit of a frame of each part or shard, and compares
+// these with the frame.
+func (r *Runner) count(ctx context.Context, order Order) (units []int64, have framed, err error) {
+	order.Count = true
+	all, err := r.tallies(ctx, &order, &sums{vectors: map[string][][][]int64{}})
+	if err != nil {
+		return nil, nil, err
+	}
+	if order.Shards > 0 {
+		all = all[order.Parts():]
+	}
+	have = framed{}
+	for _, d := range r.Plan.Draws {
+		if !samplers.FixedUnits(d.Design) {
+			continue
+		}
+		total := map[int32]int64{}
+		for _, t := range all {
+			have[d.Name] = append(have[d.Name], t.Strata[d.Name])
+			for u, n := range t.Strata[d.Name] {
+				total[u] += n
+			}
+		}
+		switch err := matches(r.Plan.Job, d, total); {
+		case err != nil && order.Shards > 0:
+			return nil, nil, errFrame
+		case err != nil:
+			return nil, nil, err
+		}
+	}
+	for _, t := range all {
+		units = append(units, t.Units)
+	}
+	return units, have, nil
+}
+
+// CountFrames has the engine compare the table with the public frames before the debit, as a run on one machine does.
+// Where a unit of privacy has several rows, that is done after the debit: who is a unit is private.
+func CountFrames(ctx context.Context, p *plan.Plan, t *OpenedTable, memory int64, e Engine) error {
+	r := New(p, t, nil, Options{Observe: func(Event) {}, Engine: e})
+	order, err := NewOrder(p, t, memory)
+	if err != nil || order.Shards > 0 || !r.draws(samplers.FixedUnits) {
+		return err
+	}
+	if _, t.counts, err = r.count(ctx, *order); err == nil {
+		return nil
+	}
+	var f *failure.Failure
+	var problems job.Problems
+	switch {
+	case errors.As(err, &problems):
+		return problems
+	case ctx.Err() != nil || !errors.As(err, &f):
+		return SourceFailure(ctx, p.Job, err)
+	}
+	said, after := strings.CutSuffix(f.Message, failure.SpentOnly)
+	if !after {
+		return f
+	}
+	return failure.New(f.Exit, f.Code, "%s; nothing was drawn and nothing debited", said)
+}
+
+// tallies carries an order out, adds up what it gives, and returns what was found in each part and shard.
+func (r *Runner) tallies(ctx context.Context, order *Order, into *sums) (all []Tally, err error) {
 	text, err := json.Marshal(order)
 	if err != nil {
 		return nil, err
 	}
 	ofParts, ofShards, err := r.options.Engine.Tallies(ctx, text, order.Parts(), order.Shards)
+	var known *failure.Failure
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case errors.As(err, &known):
+		return nil, known
 	case err != nil || len(ofParts) != order.Parts() || len(ofShards) != order.Shards:
 		return nil, errEngine
 	}
@@ -196,12 +266,12 @@ func (r *Runner) tallies(ctx context.Context, order *Order, into *sums) (units [
 			return nil, err
 		}
 		if i >= order.Parts() {
-			units = append(units, t.Units)
 			count += t.Units
 		}
+		all = append(all, t)
 	}
 	if d := &r.Plan.Job.Dataset; order.Shards > 0 && d.Relation == privacy.ReplaceOne && count != d.Size {
 		return nil, errSize
 	}
-	return units, nil
+	return all, nil
 }

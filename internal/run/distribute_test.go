@@ -29,11 +29,21 @@ type serial struct {
 	twice  bool                               // every part and every shard is carried out twice
 	spoil  func(parts, shards [][]byte) error // breaks what was found
 	send   func(sent [][]byte) [][]byte       // breaks what a shard gets
+	order  func(o *Order)                     // breaks what the machines are told
 }
 
 func (s *serial) Check(ctx context.Context, order []byte) error { return s.worker.Check(ctx, order) }
 
 func (s *serial) Tallies(ctx context.Context, order []byte, parts, shards int) ([][]byte, [][]byte, error) {
+	if s.order != nil {
+		var o Order
+		err := json.Unmarshal(order, &o)
+		s.order(&o)
+		text, again := json.Marshal(o)
+		if order = text; errors.Join(err, again) != nil {
+			return nil, nil, errors.Join(err, again)
+		}
+	}
 	ofParts, ofShards, sent := make([][]byte, parts), make([][]byte, shards), make([][][]byte, shards)
 	again := func(first []byte, err error, second func() ([]byte, error)) ([]byte, error) {
 		if s.twice && err == nil {
@@ -355,5 +365,177 @@ func TestEngineIsNoPartOfTheDigest(t *testing.T) {
 	}
 	if read(text) != read(text+"engine: {kind: beam, runner: flink, options: {endpoint: \"localhost:8099\"}}\n") {
 		t.Error("the engine changes the digest: an earlier release would be paid for again")
+	}
+}
+
+// strataTable writes a table of rows in two strata, of powers of two, and its frame.
+func strataTable(t testing.TB, places string) (path, frame string) {
+	t.Helper()
+	var id, x []float64
+	var g []string
+	for i, place := range places {
+		id, x, g = append(id, float64(i)+0.5), append(x, math.Exp2(float64(i))), append(g, string(place))
+	}
+	path = tableOf(t, table.ReleaseColumn{Name: "id", Float64: id}, table.ReleaseColumn{Name: "x", Float64: x}, table.ReleaseColumn{Name: "g", Text: g})
+	frame = filepath.Join(filepath.Dir(path), "frame.csv")
+	if err := os.WriteFile(frame, []byte("g,rows\na,3\nb,3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, frame
+}
+
+// unitKinds are the ways in which six rows are six units of privacy: rows, units of one row, folded units.
+func unitKinds(frame string) map[string]string {
+	replace := "  relation: replace-one\n  size: 6\n  frame: {path: " + frame + ", records: rows}\n"
+	columns := "  columns: {x: {lower: 0, upper: 32}, g: {domain: [a, b]}}\n"
+	return map[string]string{
+		"rows":           replace + "  unit: row\n" + columns,
+		"one row a unit": replace + "  unit: {column: id, name: person, rows: 1}\n" + columns,
+		"fold":           replace + "  unit: {column: id, name: person}\n  fold: {x: sum, g: mode}\n" + columns,
+	}
+}
+
+// Chi-square over all samples of one in each of two strata, and of two in one of two clusters, drawn on three parts and
+// on five shards. The twin deals the rows that are drawn to the parts in turns.
+func TestDistributedStrataAreUniform(t *testing.T) {
+	path, frame := strataTable(t, "ababba")
+	releases := "  - {name: s, from: w, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}"
+	src, err := noise.NewSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statistic := func(dataset, sample string, samples int, spoil func(o *Order)) float64 {
+		r := distributed(t, path, dataset, sample, releases, 3)
+		r.options.Engine.(*serial).order = spoil
+		draws := 20 * samples
+		seen := map[int64]float64{}
+		for range draws {
+			seen[addedUp(t, r, src.NewKey())["s"][0][0][0]]++
+		}
+		if len(seen) > samples {
+			t.Errorf("%d samples occur, there are %d", len(seen), samples)
+		}
+		chi, expected := float64(samples-len(seen))*20, 20.
+		for _, n := range seen {
+			chi += (n - expected) * (n - expected) / expected
+		}
+		return chi
+	}
+	// The quantiles of chi-square with 8 and 5 degrees of freedom at 1 − 10⁻⁶ are 42.7 and 35.9.
+	for _, c := range []struct {
+		sample  string
+		samples int
+		limit   float64
+	}{
+		{"w: {method: stratified, strata: g, take: {a: 1, b: 1}}", 9, 43},
+		{"w: {method: multistage, stages: [{unit: g, take: 1}, {take: 2}]}", 6, 36},
+	} {
+		for kind, dataset := range unitKinds(frame) {
+			if got := statistic(dataset, c.sample, c.samples, nil); got > c.limit {
+				t.Errorf("%s, %s: the statistic is %g", c.sample, kind, got)
+			}
+		}
+		twin := func(o *Order) {
+			turn := 0
+			if o.Needs == nil {
+				return
+			}
+			for _, parts := range o.Needs {
+				for u := range int32(2) {
+					need := int64(0)
+					for i := range parts {
+						need += parts[i][u]
+						delete(parts[i], u)
+					}
+					for ; need > 0; need-- { // rows ab, ab and ba: each part has one of each
+						parts[turn%3][u]++
+						turn += 2
+					}
+				}
+			}
+		}
+		if got := statistic(unitKinds(frame)["rows"], c.sample, c.samples, twin); got <= c.limit {
+			t.Errorf("%s: parts that take turns are not noticed: %g", c.sample, got)
+		}
+	}
+}
+
+// Every stratum gives exactly the number of rows that the job says, on one part and on eight, for rows and for units, and
+// when every piece of work is carried out twice; rates by stratum draw again what they drew.
+func TestStrataInPartsAreComplete(t *testing.T) {
+	path := spreadTable(t)
+	rows := map[string]int{}
+	for i := range 70000 {
+		rows[[]string{"a", "b", "c", "d"}[i*31%7%4]]++
+	}
+	frame := filepath.Join(filepath.Dir(path), "frame.csv")
+	text := "g,rows\n"
+	for _, g := range []string{"d", "c", "b", "a"} {
+		text += fmt.Sprintf("%s,%d\n", g, rows[g])
+	}
+	if err := os.WriteFile(frame, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	columns := strings.Replace(fields, "[a, b, c], outside: drop", "[a, b, c, d], missing: drop", 1)
+	replace := "  relation: replace-one\n  size: 70000\n  frame: {path: " + frame + ", records: rows}\n"
+	releases := "  - {name: n, from: w, mechanism: count, by: [g], guarantee: {epsilon: 1}}"
+	for _, c := range []struct{ dataset, sample string }{
+		{replace + "  unit: row\n" + columns, "w: {method: stratified, strata: g, take: {a: 300, b: 300, c: 300, d: 300}}"},
+		{replace + "  unit: {column: row_id, name: trip, rows: 1}\n" + columns, "w: {method: multistage, stages: [{unit: g, take: all}, {take: 300}]}"},
+		{byRow + columns, "w: {method: stratified, strata: g, rates: {a: 0.25, b: 0.25, c: 0.25, d: 0.5}}"},
+		{many + "  fold: {x: sum, g: mode}\n" + columns, "w: {method: stratified, strata: g, rates: {a: 0.25, b: 0.25, c: 0.25, d: 0.5}}"},
+	} {
+		for _, splits := range []int{1, 8} {
+			r := distributed(t, path, c.dataset, c.sample, releases, splits)
+			r.options.Engine.(*serial).twice = true
+			key := noise.Key{6, byte(splits)}
+			got := addedUp(t, r, key)["n"][0][0]
+			if again := addedUp(t, r, key)["n"][0][0]; !slices.Equal(got, again) {
+				t.Errorf("%s: the same key draws %v, and then %v", c.sample, got, again)
+			}
+			if other := addedUp(t, r, noise.Key{7, byte(splits)})["n"][0][0]; strings.Contains(c.sample, "rates") && slices.Equal(got, other) {
+				t.Errorf("%s: another key draws the same: %v", c.sample, got)
+			}
+			for i, g := range []string{"a", "b", "c", "d"} { // weighted counts, on a lattice of 2⁻¹⁶; one row of 300 weighs 33 or 67
+				if n := math.Round(float64(got[i]) / (1 << 16)); strings.Contains(c.sample, "300") && n != float64(rows[g]) {
+					t.Errorf("%s, %d parts: the rows of stratum %s stand for %g, not %d", c.sample, splits, g, n, rows[g])
+				}
+			}
+		}
+	}
+}
+
+// A table that is not the frame's is refused before the debit, with the words of a run on one machine; of units only
+// afterwards. Machines that read another frame are refused, too.
+func TestEngineAndFrame(t *testing.T) {
+	path, frame := strataTable(t, "ababaa")
+	sample, releases := "w: {method: stratified, strata: g, take: {a: 1, b: 1}}", "  - {name: s, from: w, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}"
+	for kind, dataset := range unitKinds(frame) {
+		r := distributed(t, path, dataset, sample, releases, 3)
+		err := CountFrames(t.Context(), r.Plan, r.Table, 0, r.options.Engine)
+		if kind != "rows" {
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+			if _, err = r.gather(t.Context(), noise.Key{1}.Source()); !errors.Is(err, errFrame) {
+				t.Errorf("%s: %v", kind, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "unit \"a\" does not have the number of rows that the frame says (3)") {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	path, frame = strataTable(t, "ababba")
+	r := distributed(t, path, unitKinds(frame)["rows"], sample, releases, 3)
+	if err := CountFrames(t.Context(), r.Plan, r.Table, 0, r.options.Engine); err != nil || len(r.Table.counts["w"]) != 3 {
+		t.Errorf("%v, %v", r.Table.counts, err)
+	}
+	if err := os.WriteFile(frame, []byte("g,rows\nb,3\na,3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.options.Engine = &serial{worker: Worker{Builtins: builtin.Mechanisms()}}
+	if _, err := r.gather(t.Context(), noise.Key{1}.Source()); err == nil || err.Error() != errPlans.Error() {
+		t.Errorf("another frame on a machine: %v", err)
 	}
 }

@@ -278,7 +278,7 @@ func (w *world) law(units [][]row) law {
 		name := p.Draws[0].Releases[0].Job.Mechanism
 		known.idle = append(known.idle, within{mechanisms[name], calls})
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }
-		r.begins = func(d samplers.Design, n int64) (samplers.Selector, error) {
+		r.begins = func(d samplers.Design, n int64, _ []int32) (samplers.Selector, error) {
 			if _, ok := d.(*samplers.Gathered); ok && d.Event(nil) == nil { // it takes the whole table, and has no choice
 				return samplers.Begin(d, n)
 			} else if ok {

@@ -20,7 +20,7 @@ func Rehearse(ctx context.Context, p *plan.Plan, t *OpenedTable, with Process, d
 	}
 	r := New(p, t, set, Options{Observe: func(Event) {}})
 	sample := &rehearsed{drawn: drawn}
-	r.begins = func(d samplers.Design, n int64) (samplers.Selector, error) {
+	r.begins = func(d samplers.Design, n int64, _ []int32) (samplers.Selector, error) {
 		if d.Kind() == "full" {
 			return samplers.Begin(d, n)
 		}

@@ -30,7 +30,7 @@ type Runner struct {
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
 	units     *unitRows                     // where a unit has several rows, else nil
-	begins    func(samplers.Design, int64) (samplers.Selector, error)
+	begins    func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error)
 	part      *part // of the table, on a machine that adds up for another one; else nil
 	sums      *sums // what such machines have added up, else nil
 
@@ -50,7 +50,10 @@ func (r *Runner) keep(d *plan.Draw, rel *plan.Release, result sdk.Result) {
 
 // New begins to carry out a plan.
 func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
-	r := &Runner{begins: samplers.Begin, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, found: map[string]float64{}, Recorders: map[string]*samplers.Recorder{}}
+	begins := func(d samplers.Design, rows int64, _ []int32) (samplers.Selector, error) {
+		return samplers.Begin(d, rows)
+	}
+	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, found: map[string]float64{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -140,7 +143,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
 	if err != nil {
 		return nil, err
 	}
-	selector, err := r.begins(d.Design, r.population())
+	selector, err := r.begins(d.Design, r.population(), strata)
 	if err != nil {
 		return nil, err
 	}

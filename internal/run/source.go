@@ -15,6 +15,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // OpenedTable is the table of a job, opened and held to what the job says of it.
@@ -25,6 +26,7 @@ type OpenedTable struct {
 	lookups []*rows.Lookup     // the public tables of the job
 	units   map[string][]int32 // for each framed draw the unit of every row
 	refused map[string]error   // for each of them what a row may not be, and is
+	counts  framed             // of the parts of an engine, where a row is a unit of privacy
 	memory  int64
 }
 
@@ -123,8 +125,14 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 		return failure.InJob(j, "dataset.size", "is not the number of rows of the table",
 			"under replace-one the size is public: count the rows and say it")
 	}
+	if j.Engine.Kind != "" {
+		return nil // its machines find the unit of each row: CountFrames
+	}
 	for _, d := range p.Draws {
 		if o.units[d.Name], o.refused[d.Name], err = findUnits(ctx, j, d, o.rows, o.Content); err != nil {
+			return err
+		}
+		if err := matches(j, d, samplers.CountUnits(o.units[d.Name])); err != nil {
 			return err
 		}
 	}

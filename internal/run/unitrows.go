@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
 )
 
 // unitRows are the rows of a job whose units have several (P22): folded to one row each,
@@ -54,6 +55,10 @@ func capKey(rel *plan.Release) string {
 	}
 	return key
 }
+
+// errFrame says that the units of privacy do not lie in the frame as it says. It names no unit of the frame: where the
+// units of privacy lie is found after the debit (P20).
+var errFrame = &samplers.Error{Code: samplers.FrameMismatch}
 
 // errSize says that the number of units is another than the job says. It comes after the
 // debit: who has a row is private.
@@ -292,10 +297,17 @@ func (r *Runner) batches(releases []*plan.Release) [][]*plan.Release {
 // strata are the units of the public frame of a draw in which the rows lie, nil where it
 // has none.
 func (r *Runner) strata(ctx context.Context, d *plan.Draw) ([]int32, error) {
-	if !r.units.folds() {
+	from, content := r.Table.rows, r.Table.Content
+	switch {
+	case r.units.folds():
+		from, content = r.units.views[""], nil
+	case r.part == nil:
 		return r.Table.units[d.Name], r.Table.refused[d.Name]
 	}
-	units, refused, err := findUnits(ctx, r.Plan.Job, d, r.units.views[""], nil)
+	units, refused, err := findUnits(ctx, r.Plan.Job, d, from, content)
+	if err == nil && r.part == nil && matches(r.Plan.Job, d, samplers.CountUnits(units)) != nil { // of parts the host compares the sums
+		err = errFrame
+	}
 	if err == nil {
 		err = refused
 	}

@@ -42,10 +42,7 @@ func findUnits(ctx context.Context, j *job.Job, d *plan.Draw, from rowSource, co
 	if err != nil {
 		return nil, nil, SourceFailure(ctx, j, err)
 	}
-	if j.Dataset.Collected != nil {
-		return units, finder.refused, nil // who was collected is secret: the draw compares numbers after the debit
-	}
-	return units, finder.refused, matches(j, frame, units)
+	return units, finder.refused, nil
 }
 
 // NoUnit is a row that lies in no unit and is not drawn; refusedUnit one that must not
@@ -68,19 +65,17 @@ func ruled(h job.Handling, frame *samplers.Frame) int32 {
 
 // matches checks that every unit has as many rows as the public frame says. A
 // frame without numbers, for Poisson rates by stratum, says nothing of them.
-func matches(j *job.Job, frame *samplers.Frame, units []int32) error {
-	if frame.Records() == 0 {
-		return nil
+func matches(j *job.Job, d *plan.Draw, counts map[int32]int64) error {
+	design, ok := d.Design.(plan.Framed)
+	if !ok || design.Frame() == nil || design.Frame().Records() == 0 || j.Dataset.Collected != nil {
+		return nil // who was collected is secret: the draw compares numbers after the debit
 	}
-	counts := make([]int64, frame.Len())
-	for _, u := range units {
-		if u < 0 {
-			return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame", "the key columns and the frame must agree")
-		}
-		counts[u]++
+	if counts[NoUnit] > 0 {
+		return failure.InJob(j, "dataset.frame", "does not match the table: a row lies in no unit of the frame", "the key columns and the frame must agree")
 	}
-	for u, n := range counts {
-		if unit := frame.Unit(int32(u)); n != unit.Records {
+	frame := design.Frame()
+	for u := range int32(frame.Len()) {
+		if unit := frame.Unit(u); counts[u] != unit.Records {
 			return failure.InJob(j, "dataset.frame", fmt.Sprintf("does not match the table: unit %q does not have the number of rows that the frame says (%d)",
 				strings.Join(unit.Key, "/"), unit.Records), "")
 		}

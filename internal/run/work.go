@@ -33,19 +33,24 @@ type Order struct {
 	Rows   int64                // of the table
 	Cuts   []int64              // the first row of each part, and the number of rows
 	Shards int                  // into which the rows are divided by unit, 0 where a row is a unit
-	Count  bool                 // only count the units of each shard
+	Count  bool                 // only count the units of each shard, and the rows in each unit of a frame
 	Taken  map[string][][]int64 // by draw of a fixed size: of each table that is drawn from, how many rows of each block
+	Needs  framed               // how many rows of each unit of a frame each table draws
 }
 
 // Parts is how many parts the table has.
 func (o *Order) Parts() int { return len(o.Cuts) - 1 }
 
+// framed are numbers of rows by draw with fixed numbers in a frame, by part or shard, and by unit of the frame.
+type framed map[string][]map[int32]int64
+
 // Tally is what a machine found in its part. It is private, but for nothing.
 type Tally struct {
-	Failure *failure.Failure       // why there is nothing else
-	Vectors map[string][][][]int64 // by release: for each time that its mechanism is run, for each noise call
-	Units   int64                  // of a shard
-	Marks   []table.Mark           // what was read
+	Failure *failure.Failure           // why there is nothing else
+	Vectors map[string][][][]int64     // by release: for each time that its mechanism is run, for each noise call
+	Units   int64                      // of a shard
+	Strata  map[string]map[int32]int64 // by draw, of each unit of its frame, how many rows there are
+	Marks   []table.Mark               // what was read
 }
 
 // Worker adds up parts of jobs, on any machine that has the table. It draws no noise, and knows no ledger.
@@ -124,7 +129,7 @@ func (w *Worker) Part(ctx context.Context, order []byte, i int) ([]byte, error) 
 		t := *e.table
 		t.Content = t.Content.Fresh()
 		t.rows = ranged(e.table.rows, e.Cuts[i], e.Cuts[i+1]-e.Cuts[i])
-		out, err := e.add(ctx, &t, 0, samplers.Part{Table: e.Rows, First: e.Cuts[i]})
+		out, err := e.add(ctx, &t, i, samplers.Part{Table: e.Rows, First: e.Cuts[i]})
 		if err == nil {
 			out.Marks = t.Content.Marks()
 		}
@@ -210,32 +215,59 @@ func (p *part) add(ctx context.Context, rel *plan.Release, feed func(context.Con
 }
 
 // add carries the job out on some rows: it bounds units, draws and adds up as a run on one machine does, but for the
-// noise. at says where the rows stand among those that the draws are from; of shards each is a table of its own.
-func (e *errand) add(ctx context.Context, t *OpenedTable, shard int, at samplers.Part) (*Tally, error) {
+// noise. at says where the rows of part i stand among those that the draws are from; each shard is a table of its own, and so is
+// each part of a draw from a frame.
+func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Part) (*Tally, error) {
 	r := New(e.plan, t, nil, Options{Observe: func(Event) {}})
 	r.part = &part{errand: e, tally: Tally{Vectors: map[string][][][]int64{}}}
-	r.begins = func(d samplers.Design, rows int64) (samplers.Selector, error) {
+	r.begins = func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error) {
 		name := e.plan.Draws[slices.IndexFunc(e.plan.Draws, func(o *plan.Draw) bool { return o.Design == d })].Name
-		p := at
-		p.Rows, p.Key = rows, e.Key.Derive("draw "+name, uint64(shard))
-		if e.Shards > 0 {
+		p, drawn := at, i
+		switch {
+		case units != nil:
+			p = samplers.Part{Table: rows, Units: units}
+			if of := e.Needs[name]; of != nil {
+				p.Needs = of[i]
+			}
+		case e.Shards > 0:
 			p.Table = rows
+		default:
+			drawn = 0 // all parts are of one table
 		}
+		p.Rows, p.Key = rows, e.Key.Derive("draw "+name, uint64(drawn))
 		if of := e.Taken[name]; of != nil {
-			p.Taken = of[shard]
+			p.Taken = of[drawn]
 		}
 		return samplers.BeginPart(d, p)
 	}
-	choices := e.Key.Derive("cap", uint64(shard)).Source() // of the rows that count of each unit
+	choices := e.Key.Derive("cap", uint64(i)).Source() // of the rows that count of each unit
 	var err error
 	if e.Count {
 		defer func() { r.units.close() }()
-		err = r.settleUnits(ctx, choices)
+		if err = r.settleUnits(ctx, choices); err == nil {
+			r.part.tally.Strata, err = r.countFrames(ctx)
+		}
 	} else {
 		err = r.drawAll(ctx, choices)
 	}
 	r.part.tally.Units = r.population()
 	return &r.part.tally, err
+}
+
+// countFrames counts the rows in each unit of the frames from which fixed numbers are drawn.
+func (r *Runner) countFrames(ctx context.Context) (map[string]map[int32]int64, error) {
+	out := map[string]map[int32]int64{}
+	for _, d := range r.Plan.Draws {
+		if !samplers.FixedUnits(d.Design) {
+			continue
+		}
+		units, err := r.strata(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		out[d.Name] = samplers.CountUnits(units)
+	}
+	return out, nil
 }
 
 // builtins are the mechanisms of this program, in this process.

@@ -41,8 +41,12 @@ func write(w io.Writer, program, version string) error {
 	main.Hashes = &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}}
 	parts := []cyclonedx.Component{component("std", info.GoVersion)}
 	for _, dep := range info.Deps {
-		if dep.Replace != nil {
-			dep = dep.Replace
+		switch at := dep.Replace; {
+		case at != nil && at.Version == "": // a folder of this repository
+			parts = append(parts, component(dep.Path, version))
+			continue
+		case at != nil:
+			dep = at
 		}
 		parts = append(parts, component(dep.Path, dep.Version))
 	}
