@@ -14,8 +14,21 @@ func FixedUnits(d Design) bool {
 // CountUnits counts the rows of each unit of a frame. Those that lie in none are counted under -1.
 func CountUnits(units []int32) map[int32]int64 {
 	out := map[int32]int64{}
+	var of []int64
 	for _, u := range units {
-		out[u]++
+		if u < 0 {
+			out[-1]++
+			continue
+		}
+		if int(u) >= len(of) {
+			of = append(of, make([]int64, int(u)+1-len(of))...)
+		}
+		of[u]++
+	}
+	for u, n := range of {
+		if n > 0 {
+			out[int32(u)] = n
+		}
 	}
 	return out
 }
