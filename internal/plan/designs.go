@@ -248,11 +248,14 @@ func sameUnit(j *job.Job, d samplers.Design) bool {
 	return j.Dataset.Collected == nil && (d.Kind() == "full" || d.Kind() == "poisson")
 }
 
-// stratum reports whether a column names the strata by which the rows were drawn, or the table
-// collected. There a neighbour stays in its stratum, and so does the unit that takes its place
-// in a draw of fixed numbers: the sample differs in rows of one stratum (P27).
+// stratum reports whether a column names the strata of a public frame by which the rows were
+// drawn, or the table collected. There a neighbour stays in its stratum, and so does the unit
+// that takes its place in a draw of fixed numbers: the sample differs in rows of one stratum
+// (P27).
 func stratum(d samplers.Design, column string) bool {
-	return d.Kind() == string(job.Stratified) && slices.Contains(d.Facts().UnitColumns, column)
+	framed, ok := d.(Framed)
+	return ok && d.Kind() == string(job.Stratified) && framed.Frame() != nil && framed.Frame().Records() > 0 &&
+		slices.Contains(d.Facts().UnitColumns, column)
 }
 
 // missing is the rule that a mechanism sees: a category whose foreign values are

@@ -63,6 +63,9 @@ func parse(req sdk.PlanRequest) (*shape, error) {
 		s.sum = c
 	}
 	s.units = s.cells.Units(pub, s.values()...)
+	if s.Sum == "" && s.cells.N > 1 && pub.Design.Kind == "stratified" && !s.units.Leaves {
+		s.units.Switches = true // the counts of strata are public; jobs that ask for them keep their noise
+	}
 	return s, s.secret(pub)
 }
 
