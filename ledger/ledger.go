@@ -246,11 +246,7 @@ func (t *tx) upgrade(from int) (err error) {
 // idle refuses to go over to newer tables while a run of an older program is at work: it
 // could not seal what it has debited.
 func (t *tx) idle() error {
-	rows, err := t.rows("SELECT "+releaseColumns+" FROM dprelease_releases WHERE state = ?", Debited)
-	if err != nil {
-		return err
-	}
-	rs, err := scanReleases(rows)
+	rs, err := all(t, scanRelease, "SELECT "+releaseColumns+" FROM dprelease_releases WHERE state = ?", Debited)
 	if err != nil {
 		return err
 	}
