@@ -118,7 +118,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 	version := -1
 	var head *head
 	look := func(t *tx) (err error) {
-		if version, err = tableVersion(ctx, t); err == nil && version == len(schema) {
+		if version, err = tableVersion(t); err == nil && version == len(schema) {
 			head, err = t.readHead("")
 		}
 		return err

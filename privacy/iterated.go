@@ -56,14 +56,14 @@ var lastIterateKind = declare(declaration[LastIterate]{
 		{Name: "kind", Words: variantNames, Example: "one of " + strings.Join(variantNames, ", "), Also: []string{"variant"}},
 		sigma(),
 		number("sensitivity", "", positive).hidden().most(1e-9, 1e9).also("L"),
-		number("n", "n=", atLeast(1)).also("users", "count"),
+		number("n", "n=", atLeastOne).also("users", "count"),
 		number("step_size", "", positive).hidden().also("eta", "learning_rate", "lr"),
 		number("smooth", "", positive).hidden().also("M", "smoothness"),
-		number("steps", "steps=", atLeast(1)).optional().most(1, 1e12).also("iterations").
+		number("steps", "steps=", atLeastOne).optional().most(1, 1e12).also("iterations").
 			need(func(v iterate.Kind) Need { return only(isFull(v), Required) }),
-		number("batch", "batch=", atLeast(1)).optional().also("batch_size").
+		number("batch", "batch=", atLeastOne).optional().also("batch_size").
 			need(func(v iterate.Kind) Need { return only(!isFull(v), Required) }),
-		number("epochs", "epochs=", atLeast(1)).optional().most(1, 1e12).also("epoch", "passes").
+		number("epochs", "epochs=", atLeastOne).optional().most(1, 1e12).also("epoch", "passes").
 			need(func(v iterate.Kind) Need { return only(!isFull(v) && v != iterate.OnePass, Required) }),
 		number("strong_convexity", "", positive).hidden().optional().also("m").need(func(v iterate.Kind) Need {
 			if v == iterate.OnePass {
