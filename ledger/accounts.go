@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 )
@@ -32,25 +31,19 @@ func (t *tx) account(k Key) (*Account, error) {
 
 // accounts reads accounts, and holds each to its newest record.
 func (t *tx) accounts(where string, args ...any) ([]*Account, error) {
-	rows, err := t.rows("SELECT "+accountColumns+", COALESCE(r.seq, 0), COALESCE(r.kind, ''), COALESCE(r.body, ''), COALESCE(r.prev, ''), COALESCE(r.hash, '') FROM dprelease_accounts a LEFT JOIN dprelease_records r ON r.seq = a.last "+where+" ORDER BY a.id", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []*Account
 	wrong := ""
-	for rows.Next() {
+	out, err := all(t, func(row scanner) (*Account, error) {
 		var r Record
-		a, err := scanAccount(also{rows, []any{&r.Seq, &r.Kind, &r.Body, &r.Prev, &r.Hash}})
+		a, err := scanAccount(also{row, []any{&r.Seq, &r.Kind, &r.Body, &r.Prev, &r.Hash}})
 		if err != nil {
 			return nil, err
 		}
 		if w := a.agrees(&r, t.l.id); w != "" && wrong == "" {
 			wrong = "the account of " + a.Key.String() + ": " + w
 		}
-		out = append(out, a)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return a, nil
+	}, "SELECT "+accountColumns+", COALESCE(r.seq, 0), COALESCE(r.kind, ''), COALESCE(r.body, ''), COALESCE(r.prev, ''), COALESCE(r.hash, '') FROM dprelease_accounts a LEFT JOIN dprelease_records r ON r.seq = a.last "+where+" ORDER BY a.id", args...)
+	if err != nil {
 		return nil, err
 	}
 	if wrong != "" {

@@ -33,17 +33,11 @@ func (v *Auditor) tables(t *tx) error {
 }
 
 func (v *Auditor) matchAccounts(t *tx) error {
-	rows, err := t.rows("SELECT " + accountColumns + " FROM dprelease_accounts a ORDER BY a.id")
+	accounts, err := all(t, scanAccount, "SELECT "+accountColumns+" FROM dprelease_accounts a ORDER BY a.id")
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	n := 0
-	for ; rows.Next(); n++ {
-		a, err := scanAccount(rows)
-		if err != nil {
-			return err
-		}
+	for _, a := range accounts {
 		where := "account of " + a.Key.String()
 		w := v.accounts[a.ID]
 		if w == nil {
@@ -62,39 +56,33 @@ func (v *Auditor) matchAccounts(t *tx) error {
 			v.find(FoundTables, where, "its filter, limit, spend, number of debits or the columns that it keeps do not follow from the chain")
 		}
 	}
-	if n != len(v.accounts) {
+	if n := len(accounts); n != len(v.accounts) {
 		v.find(FoundTables, "accounts", "%d accounts stand in the table, %d in the chain", n, len(v.accounts))
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return nil
 }
 
 // matchSlices holds what slices have spent to the chain.
 func (v *Auditor) matchSlices(t *tx) error {
-	rows, err := t.rows("SELECT account, bucket, tallies FROM dprelease_slices")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	n, same := 0, true
-	for ; rows.Next(); n++ {
+	err := t.each(func(row scanner) error {
 		var account int64
 		var name, text string
-		if err := rows.Scan(&account, &name, &text); err != nil {
+		if err := row.Scan(&account, &name, &text); err != nil {
 			return err
 		}
 		want, err := encode(v.slices[account][name])
-		if err != nil {
-			return err
-		}
 		same = same && want == text
-	}
+		n++
+		return err
+	}, "SELECT account, bucket, tallies FROM dprelease_slices")
 	for _, buckets := range v.slices {
 		n -= len(buckets)
 	}
-	if !same || n != 0 {
+	if err == nil && (!same || n != 0) {
 		v.find(FoundTables, "slices", "what slices have spent does not follow from the chain")
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
 }
 
 // matchTree holds the tree of digests, and the secret, to the chain.
@@ -105,35 +93,26 @@ func (v *Auditor) matchTree(t *tx, h *head) error {
 	if d, ok := v.tree.get(v.tree.root(), secretKey); !ok || d != secretDigest(h.key) {
 		v.find(FoundTables, "head", "its secret is not that of the first record")
 	}
-	rows, err := t.rows("SELECT path, node FROM dprelease_tree")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	same, n := true, 0
-	for ; rows.Next(); n++ {
+	err := t.each(func(row scanner) error {
 		var path, node string
-		if err := rows.Scan(&path, &node); err != nil {
-			return err
-		}
+		err := row.Scan(&path, &node)
 		same = same && v.tree.nodes[path] == node
-	}
-	if !same || n != len(v.tree.nodes) {
+		n++
+		return err
+	}, "SELECT path, node FROM dprelease_tree")
+	if err == nil && (!same || n != len(v.tree.nodes)) {
 		v.find(FoundTables, "tree", "the tree of digests does not follow from the chain")
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
 }
 
 func (v *Auditor) matchReleases(t *tx) error {
-	rows, err := t.rows("SELECT " + releaseColumns + ", archive FROM dprelease_releases ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	n := 0
-	for ; rows.Next(); n++ {
+	err := t.each(func(row scanner) error {
+		n++
 		var archive []byte
-		r, err := scanRelease(also{rows, []any{&archive}})
+		r, err := scanRelease(also{row, []any{&archive}})
 		if err != nil {
 			return err
 		}
@@ -147,24 +126,21 @@ func (v *Auditor) matchReleases(t *tx) error {
 		case r.released() && digestOf(archive) != w.archive:
 			v.find(FoundStored, where, "its stored bytes are not those that were sealed")
 		}
-	}
-	if n != len(v.releases) {
+		return nil
+	}, "SELECT "+releaseColumns+", archive FROM dprelease_releases ORDER BY id")
+	if err == nil && n != len(v.releases) {
 		v.find(FoundTables, "releases", "%d releases stand in the table, %d in the chain", n, len(v.releases))
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
 }
 
 // matchSamples holds the table of samples to the chain.
 func (v *Auditor) matchSamples(t *tx) error {
-	rows, err := t.rows("SELECT " + sampleColumns + ", sealed FROM dprelease_samples ORDER BY id")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	n := 0
-	for ; rows.Next(); n++ {
+	err := t.each(func(row scanner) error {
+		n++
 		var sealed []byte
-		s, err := scanSample(also{rows, []any{&sealed}})
+		s, err := scanSample(also{row, []any{&sealed}})
 		if err != nil {
 			return err
 		}
@@ -182,9 +158,10 @@ func (v *Auditor) matchSamples(t *tx) error {
 		case s.Ready && !s.Collected() && digestOf(sealed) != w.digest:
 			v.find(FoundStored, where, "its stored rows are not those that were sealed")
 		}
-	}
-	if n != len(v.samples) {
+		return nil
+	}, "SELECT "+sampleColumns+", sealed FROM dprelease_samples ORDER BY id")
+	if err == nil && n != len(v.samples) {
 		v.find(FoundTables, "samples", "%d kept samples stand in the table, %d in the chain", n, len(v.samples))
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
 }

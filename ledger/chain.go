@@ -260,21 +260,13 @@ func (l *Ledger) Records(ctx context.Context, visit func(Record) error) error {
 }
 
 func (t *tx) records(where string, visit func(Record) error) error {
-	rows, err := t.rows("SELECT seq, kind, body, prev, hash FROM dprelease_records " + where + " ORDER BY seq")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return t.each(func(row scanner) error {
 		var r Record
-		if err := rows.Scan(&r.Seq, &r.Kind, &r.Body, &r.Prev, &r.Hash); err != nil {
+		if err := row.Scan(&r.Seq, &r.Kind, &r.Body, &r.Prev, &r.Hash); err != nil {
 			return err
 		}
-		if err := visit(r); err != nil {
-			return err
-		}
-	}
-	return errors.Join(rows.Err(), rows.Close())
+		return visit(r)
+	}, "SELECT seq, kind, body, prev, hash FROM dprelease_records "+where+" ORDER BY seq")
 }
 
 // Mark is what a published release says of its ledger.
@@ -325,18 +317,11 @@ func (t *tx) hashes(of map[int64]string) error {
 	for seq := range of {
 		args = append(args, seq)
 	}
-	rows, err := t.rows("SELECT seq, hash FROM dprelease_records WHERE seq IN (?"+strings.Repeat(", ?", len(of)-1)+")", args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return t.each(func(row scanner) error {
 		var seq int64
 		var hash string
-		if err := rows.Scan(&seq, &hash); err != nil {
-			return err
-		}
+		err := row.Scan(&seq, &hash)
 		of[seq] = hash
-	}
-	return errors.Join(rows.Err(), rows.Close())
+		return err
+	}, "SELECT seq, hash FROM dprelease_records WHERE seq IN (?"+strings.Repeat(", ?", len(of)-1)+")", args...)
 }

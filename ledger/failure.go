@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 )
 
 // Failure is how a run ended that was debited and did not get to its seal. It is
@@ -39,23 +41,16 @@ func (l *Ledger) Fail(ctx context.Context, k *Ticket, f Failure) error {
 
 // failed finds how the runs of a release ended, nil where that is not known.
 func (t *tx) failed(r *Release) (*Failure, error) {
-	rows, err := t.rows("SELECT content, failure FROM dprelease_failures WHERE release = ?", r.ID)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		return nil, rows.Err()
-	}
 	var f Failure
 	var text string
-	if err := rows.Scan(&f.Content, &text); err != nil {
+	err := t.row("SELECT content, failure FROM dprelease_failures WHERE release = ?", r.ID).Scan(&f.Content, &text)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
 		return nil, err
-	}
-	content := f.Content
-	if json.Unmarshal([]byte(text), &f) != nil {
+	case json.Unmarshal([]byte(text), &f) != nil:
 		return nil, refuse(CodeTampered, "how release %d failed cannot be read", r.ID)
 	}
-	f.Content = content
-	return &f, rows.Close()
+	return &f, nil
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -41,20 +40,8 @@ func (v *Auditor) putFormer() {
 
 // formerly finds the releases that an earlier version debited under a digest.
 func (t *tx) formerly(digest string) ([]*Release, error) {
-	rows, err := t.rows("SELECT release FROM dprelease_former WHERE digest = ? ORDER BY release", digest)
+	ids, err := all(t, func(row scanner) (id int64, err error) { return id, row.Scan(&id) }, "SELECT release FROM dprelease_former WHERE digest = ? ORDER BY release", digest)
 	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return nil, err
 	}
 	var read any
@@ -81,26 +68,21 @@ func (v *Auditor) matchFormer(t *tx) error {
 	if !v.stated { // the upgrade will write it
 		return nil
 	}
-	rows, err := t.rows("SELECT release, digest FROM dprelease_former")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	want := 0
 	for _, ids := range v.former {
 		want += len(ids)
 	}
 	n, same := 0, true
-	for ; rows.Next(); n++ {
+	err := t.each(func(row scanner) error {
 		var id int64
 		var digest string
-		if err := rows.Scan(&id, &digest); err != nil {
-			return err
-		}
+		err := row.Scan(&id, &digest)
 		same = same && slices.Contains(v.former[digest], id)
-	}
-	if !same || n != want {
+		n++
+		return err
+	}, "SELECT release, digest FROM dprelease_former")
+	if err == nil && (!same || n != want) {
 		v.find(FoundTables, "former digests", "the releases of earlier versions do not follow from the chain")
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,22 +103,17 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 // already would not add up to the guarantee that the account states. A debit without a
 // release published nothing and relies on nothing.
 func (t *tx) reportedKeeps(a *Account) ([]string, error) {
-	rows, err := t.rows("SELECT id, archive_digest, archive FROM dprelease_releases WHERE account = ? AND state IN (?, ?) ORDER BY id", a.ID, Sealed, Published)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	keeps := []string{}
-	for rows.Next() {
+	var keeps []string
+	err := t.each(func(row scanner) error {
 		var id int64
 		var digest string
 		var archive []byte
-		if err := rows.Scan(&id, &digest, &archive); err != nil {
-			return nil, err
+		if err := row.Scan(&id, &digest, &archive); err != nil {
+			return err
 		}
 		files, err := unpack(archive)
 		if digestOf(archive) != digest || err != nil {
-			return nil, refuse(CodeTampered, "%s cannot be brought up to date: the stored bytes of release %d are not those that were sealed, and only they say which columns its neighbours keep; nothing was changed: put the newest whole copy of the ledger in its place", t.l.address, id)
+			return refuse(CodeTampered, "%s cannot be brought up to date: the stored bytes of release %d are not those that were sealed, and only they say which columns its neighbours keep; nothing was changed: put the newest whole copy of the ledger in its place", t.l.address, id)
 		}
 		var r struct {
 			Dataset struct {
@@ -129,15 +123,16 @@ func (t *tx) reportedKeeps(a *Account) ([]string, error) {
 		}
 		for _, f := range files {
 			if f.Path == "report.json" && json.Unmarshal(f.Data, &r) != nil {
-				return nil, errArchive
+				return errArchive
 			}
 		}
 		// Under add-remove a neighbour has one unit more or less, and nothing to keep.
 		if r.Dataset.Relation == "replace-one" {
 			keeps = append(keeps, r.Dataset.Columns...)
 		}
-	}
-	return columnSet(keeps), errors.Join(rows.Err(), rows.Close())
+		return nil
+	}, "SELECT id, archive_digest, archive FROM dprelease_releases WHERE account = ? AND state IN (?, ?) ORDER BY id", a.ID, Sealed, Published)
+	return columnSet(keeps), err
 }
 
 func (v *Auditor) setKeeps(r *Record) error {

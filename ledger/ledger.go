@@ -118,7 +118,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 	version := -1
 	var head *head
 	look := func(t *tx) (err error) {
-		if version, err = tableVersion(ctx, t); err == nil && version == len(schema) {
+		if version, err = tableVersion(t); err == nil && version == len(schema) {
 			head, err = t.readHead("")
 		}
 		return err
@@ -246,11 +246,7 @@ func (t *tx) upgrade(from int) (err error) {
 // idle refuses to go over to newer tables while a run of an older program is at work: it
 // could not seal what it has debited.
 func (t *tx) idle() error {
-	rows, err := t.rows("SELECT "+releaseColumns+" FROM dprelease_releases WHERE state = ?", Debited)
-	if err != nil {
-		return err
-	}
-	rs, err := scanReleases(rows)
+	rs, err := all(t, scanRelease, "SELECT "+releaseColumns+" FROM dprelease_releases WHERE state = ?", Debited)
 	if err != nil {
 		return err
 	}

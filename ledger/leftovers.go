@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // A run notes the folder in which it makes its output with its debit, and the note goes
 // with the folder. Where a run is killed, the next run of the account finds the note and
@@ -24,22 +21,15 @@ func (t *tx) forgetFolder(release int64) error {
 // put in their place, by release.
 func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (folders map[int64]string, err error) {
 	err = l.read(ctx, func(t *tx) error {
-		rows, err := t.rows("SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
-			k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, host)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
 		folders = map[int64]string{}
-		for rows.Next() {
+		return t.each(func(row scanner) error {
 			var release int64
 			var path string
-			if err := rows.Scan(&release, &path); err != nil {
-				return err
-			}
+			err := row.Scan(&release, &path)
 			folders[release] = path
-		}
-		return errors.Join(rows.Err(), rows.Close())
+			return err
+		}, "SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
+			k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, host)
 	})
 	return folders, err
 }

@@ -41,26 +41,16 @@ func (l *Ledger) Looks(ctx context.Context, dataset string) (out []PrivateLook, 
 	err = l.read(ctx, func(t *tx) error {
 		// The words of the index dprelease_records_looks: a ledger with many releases is not
 		// searched.
-		rows, err := t.rows("SELECT seq, body FROM dprelease_records WHERE kind = 'look' ORDER BY seq")
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var seq int64
-			var text string
+		return t.records("WHERE kind = 'look'", func(r Record) error {
 			var b lookBody
-			if err := rows.Scan(&seq, &text); err != nil {
-				return err
-			}
-			if decode(text, &b) != nil {
-				return refuse(CodeTampered, "the record %d cannot be read", seq)
+			if decode(r.Body, &b) != nil {
+				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
 			}
 			if b.Dataset == dataset {
 				out = append(out, PrivateLook{Job: b.Job, By: b.By, Columns: b.Columns})
 			}
-		}
-		return rows.Err()
+			return nil
+		})
 	})
 	return out, err
 }

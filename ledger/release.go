@@ -123,27 +123,7 @@ func (t *tx) release(id int64) (*Release, error) {
 }
 
 func (t *tx) rawReleases(plan string) ([]*Release, error) {
-	rows, err := t.rows("SELECT "+releaseColumns+" FROM dprelease_releases WHERE plan = ? ORDER BY id", plan)
-	if err != nil {
-		return nil, err
-	}
-	return scanReleases(rows)
-}
-
-func scanReleases(rows *sql.Rows) ([]*Release, error) {
-	defer rows.Close()
-	var out []*Release
-	for rows.Next() {
-		r, err := scanRelease(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return all(t, scanRelease, "SELECT "+releaseColumns+" FROM dprelease_releases WHERE plan = ? ORDER BY id", plan)
 }
 
 // abandon takes a debited release out of the hands of a run that died.

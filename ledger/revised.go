@@ -52,32 +52,34 @@ func (t *tx) revised(q *Request) (ask bool, err error) {
 		name, a.Slice, before.ID, pointText(whole), costText(after.Units(), after.InSlice.Spent))
 }
 
+// errFound ends a query early.
+var errFound = errors.New("found")
+
 // answered finds the newest release of the slice with bytes that has the name of one of
 // the request's releases, and that name.
 func (t *tx) answered(a *Account, q *Request) (newest *Release, name string, err error) {
-	rows, err := t.rows("SELECT r.id, r.plan, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE r.account = ? AND r.slice = ? AND r.state IN (?, ?) ORDER BY r.id DESC",
-		a.ID, a.Slice.Is, Sealed, Published)
-	if err != nil {
-		return nil, "", err
-	}
-	defer rows.Close()
 	var id int64
-	for name == "" && rows.Next() {
-		var plan, text string
+	err = t.each(func(row scanner) error {
+		var text string
 		var b debitBody
-		if err := rows.Scan(&id, &plan, &text); err != nil {
-			return nil, "", err
+		if err := row.Scan(&id, &text); err != nil {
+			return err
 		}
 		if decode(text, &b) != nil {
-			return nil, "", refuse(CodeTampered, "the debit %d cannot be read", id)
+			return refuse(CodeTampered, "the debit %d cannot be read", id)
 		}
 		for _, was := range b.Releases {
 			if slices.ContainsFunc(q.Charges, func(c Charge) bool { return c.Name == was.Name }) {
 				name = was.Name
 			}
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil || name == "" {
+		if name != "" {
+			return errFound
+		}
+		return nil
+	}, "SELECT r.id, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE r.account = ? AND r.slice = ? AND r.state IN (?, ?) ORDER BY r.id DESC",
+		a.ID, a.Slice.Is, Sealed, Published)
+	if !errors.Is(err, errFound) {
 		return nil, "", err
 	}
 	newest, err = t.release(id)

@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -149,21 +148,16 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 	if len(columns) > 0 {
 		query += " UNION ALL SELECT a.dataset, a.unit, a.relation, a.slice, c.tag, c.digest FROM dprelease_columns c JOIN dprelease_accounts a ON a.id = c.account WHERE " + strings.Join(where, " OR ")
 	}
-	rows, err := t.rows(query, args...)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
 	type hit struct {
 		other  accountName
 		column string
 	}
 	var hits []hit
-	for rows.Next() {
+	if err := t.each(func(row scanner) error {
 		var n accountName
 		var tag, digest string
-		if err := rows.Scan(&n.Dataset, &n.Unit, &n.Relation, &n.Slices, &tag, &digest); err != nil {
-			return false, err
+		if err := row.Scan(&n.Dataset, &n.Unit, &n.Relation, &n.Slices, &tag, &digest); err != nil {
+			return err
 		}
 		switch {
 		case n == k.name():
@@ -180,8 +174,8 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 				}
 			}
 		}
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	}, query, args...); err != nil {
 		return false, err
 	}
 	for _, h := range hits {
@@ -215,25 +209,22 @@ func (t *tx) noteColumns(account int64, columns []Column) error {
 
 // matchPairs holds the table of separate accounts to the chain.
 func (v *Auditor) matchPairs(t *tx) error {
-	rows, err := t.rows("SELECT one, other FROM dprelease_separate")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	n := 0
-	for ; rows.Next(); n++ {
+	err := t.each(func(row scanner) error {
 		var p [2]string
-		if err := rows.Scan(&p[0], &p[1]); err != nil {
+		if err := row.Scan(&p[0], &p[1]); err != nil {
 			return err
 		}
 		if !v.pairs[p] {
 			v.find(FoundTables, "separate accounts", "two accounts are separate for which the chain has no record")
 		}
-	}
-	if n != len(v.pairs) {
+		n++
+		return nil
+	}, "SELECT one, other FROM dprelease_separate")
+	if err == nil && n != len(v.pairs) {
 		v.find(FoundTables, "separate accounts", "%d pairs stand in the table, %d in the chain", n, len(v.pairs))
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	return err
 }
 
 func (v *Auditor) separate(r *Record) error {

@@ -53,10 +53,9 @@ func (s *Sample) same(spent Limit) bool { return s.Spent.AtMost(spent) && spent.
 
 // reuse is the accounting of the draw.
 func (s *Sample) reuse(rel privacy.Relation) (*privacy.Reuse, error) {
-	e, problems := expr.Parse([]byte(s.Event), "")
-	draw, ok := e.(privacy.Sampling)
-	if len(problems) > 0 || !ok {
-		return nil, refuse(CodeTampered, "the design of sample %s cannot be read", s.ID)
+	draw, err := s.Sampling()
+	if err != nil {
+		return nil, err
 	}
 	r, err := privacy.NewReuse(draw, rel)
 	if err != nil {
@@ -148,20 +147,7 @@ func (l *Ledger) Samples(ctx context.Context, account int64) (out []*Sample, err
 }
 
 func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
-	rows, err := t.rows("SELECT "+sampleColumns+" FROM dprelease_samples "+where+" ORDER BY debit, id", args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []*Sample
-	for rows.Next() {
-		s, err := scanSample(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
-	}
-	return out, errors.Join(rows.Err(), rows.Close())
+	return all(t, scanSample, "SELECT "+sampleColumns+" FROM dprelease_samples "+where+" ORDER BY debit, id", args...)
 }
 
 // drawsOf is what a debit's record says of its kept samples.

@@ -169,7 +169,7 @@ const versionTable = "dprelease_version"
 // migrate brings the tables up to date, in the caller's transaction: a failure leaves the
 // version that was there, which it returns.
 func migrate(ctx context.Context, t *tx) (from int, err error) {
-	if from, err = tableVersion(ctx, t); err != nil {
+	if from, err = tableVersion(t); err != nil {
 		return from, err
 	}
 	if from > len(schema) {
@@ -199,7 +199,7 @@ func migrate(ctx context.Context, t *tx) (from int, err error) {
 }
 
 // tableVersion is the version of the tables that are there, -1 where there are none.
-func tableVersion(ctx context.Context, t *tx) (int, error) {
+func tableVersion(t *tx) (int, error) {
 	var n, version int
 	if err := t.row(t.l.dialect.exists, versionTable).Scan(&n); err != nil {
 		return 0, err

@@ -1,9 +1,6 @@
 package ledger
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // Spend is one debit, to be shown.
 type Spend struct {
@@ -27,16 +24,11 @@ type Spend struct {
 // account is 0.
 func (l *Ledger) Spends(ctx context.Context, account int64) (out []Spend, err error) {
 	err = l.read(ctx, func(t *tx) error {
-		rows, err := t.rows("SELECT r.id, r.account, r.state, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE CAST(? AS BIGINT) = 0 OR r.account = ? ORDER BY r.id", account, account)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		return t.each(func(row scanner) error {
 			var s Spend
 			var text string
 			var b debitBody
-			if err := rows.Scan(&s.Release, &s.Account, &s.State, &text); err != nil {
+			if err := row.Scan(&s.Release, &s.Account, &s.State, &text); err != nil {
 				return err
 			}
 			if decode(text, &b) != nil {
@@ -44,8 +36,8 @@ func (l *Ledger) Spends(ctx context.Context, account int64) (out []Spend, err er
 			}
 			s.At, s.By, s.Job, s.Digest, s.Again, s.Epsilon, s.Delta, s.Cost, s.Charges, s.Draws, s.Slice = b.At, b.By, b.Job, b.Digest, b.Again, b.Epsilon, b.Delta, b.Cost, b.Releases, b.Draws, b.Slice
 			out = append(out, s)
-		}
-		return errors.Join(rows.Err(), rows.Close())
+			return nil
+		}, "SELECT r.id, r.account, r.state, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE CAST(? AS BIGINT) = 0 OR r.account = ? ORDER BY r.id", account, account)
 	})
 	return out, err
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,24 +100,19 @@ func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) 
 			args = append(args, n)
 		}
 	}
-	rows, err := t.rows("SELECT bucket, tallies FROM dprelease_slices WHERE account = ?"+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	out := map[string]bucket{}
-	for rows.Next() {
+	if err := t.each(func(row scanner) error {
 		var name, text string
 		var b bucket
-		if err := rows.Scan(&name, &text); err != nil {
-			return nil, err
+		if err := row.Scan(&name, &text); err != nil {
+			return err
 		}
 		if json.Unmarshal([]byte(text), &b) != nil {
-			return nil, refuse(CodeTampered, "what slices of account %d have spent cannot be read", account)
+			return refuse(CodeTampered, "what slices of account %d have spent cannot be read", account)
 		}
 		out[name] = b
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return nil
+	}, "SELECT bucket, tallies FROM dprelease_slices WHERE account = ?"+where, args...); err != nil {
 		return nil, err
 	}
 	for _, n := range names {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -114,19 +113,12 @@ func (t *tx) load(keys ...string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	rows, err := t.rows("SELECT path, node FROM dprelease_tree WHERE path IN (?"+strings.Repeat(", ?", len(paths)-1)+")", paths...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return t.each(func(row scanner) error {
 		var path, node string
-		if err := rows.Scan(&path, &node); err != nil {
-			return err
-		}
+		err := row.Scan(&path, &node)
 		t.tree.nodes[path] = node
-	}
-	return errors.Join(rows.Err(), rows.Close())
+		return err
+	}, "SELECT path, node FROM dprelease_tree WHERE path IN (?"+strings.Repeat(", ?", len(paths)-1)+")", paths...)
 }
 
 // commit makes a key stand for what is stored under it now; append records the root.

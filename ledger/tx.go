@@ -37,8 +37,32 @@ func (t *tx) row(query string, args ...any) *sql.Row {
 	return t.l.conn.QueryRowContext(t.ctx, t.l.dialect.bind(query), args...)
 }
 
-func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
-	return t.l.conn.QueryContext(t.ctx, t.l.dialect.bind(query), args...)
+// each hands the rows of a query to visit, up to the first error.
+func (t *tx) each(visit func(row scanner) error, query string, args ...any) error {
+	rows, err := t.l.conn.QueryContext(t.ctx, t.l.dialect.bind(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := visit(rows); err != nil {
+			return err
+		}
+	}
+	return errors.Join(rows.Err(), rows.Close())
+}
+
+// all reads the rows of a query with one function.
+func all[T any](t *tx, read func(scanner) (T, error), query string, args ...any) (out []T, err error) {
+	err = t.each(func(row scanner) error {
+		v, err := read(row)
+		out = append(out, v)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
 }
 
 func (t *tx) readHead(suffix string) (*head, error) {

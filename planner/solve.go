@@ -162,8 +162,8 @@ func (u *subject) solve(ctx context.Context, r *Solution) (float64, Point, error
 	try := u.good(r.Goal, r.Over, m)
 	switch r.Over {
 	case Size, Rate:
-		lo, hi, value := u.sizes(r.Over)
-		x, p, err := u.bisect(ctx, lo, hi, value, try, func(p Point) error {
+		hi, value := u.sizes(r.Over)
+		x, p, err := u.bisect(ctx, 1, hi, value, try, func(p Point) error {
 			if p.SamplingSD > p.NoiseSD {
 				return fmt.Errorf("solve: no sample reaches it: from nearly the whole table %s", u.reached(r.Goal, p))
 			}
@@ -219,12 +219,12 @@ func decades(a Axis, digits int) (last int, value func(int) float64) {
 	return last, value
 }
 
-// sizes are whole numbers of rows, or rates: ten-thousandths.
-func (u *subject) sizes(a Axis) (lo, hi int, value func(int) float64) {
+// sizes are whole numbers of rows, or rates in ten-thousandths, from 1 to hi.
+func (u *subject) sizes(a Axis) (hi int, value func(int) float64) {
 	if a == Rate {
-		return 1, 10_000, func(i int) float64 { return float64(i) / 10_000 }
+		return 10_000, func(i int) float64 { return float64(i) / 10_000 }
 	}
-	return 1, int(u.population()), func(i int) float64 { return float64(i) }
+	return int(u.population()), func(i int) float64 { return float64(i) }
 }
 
 // unreached is a goal that no value of an axis reaches.

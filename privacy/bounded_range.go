@@ -35,7 +35,7 @@ func (e BoundedRange) Epsilon() float64 { return e.Eps }
 var boundedRangeKind = declare(declaration[BoundedRange]{
 	about:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism; or so many independent selections whose ranges add up to at most eps",
 	also:    []string{"exponential", "exponential_mechanism", "selection"},
-	fields:  []Field{eps("ε="), number("parts", "parts=", atLeast(1)).optional()},
+	fields:  []Field{eps(), number("parts", "parts=", atLeastOne).optional()},
 	ordered: true,
 })
 

@@ -47,14 +47,14 @@ func (RandomizedResponse) Kind() string { return "randomized_response" }
 
 var pureKind = declare(declaration[Pure]{
 	about:   "any eps-differentially private mechanism",
-	fields:  []Field{eps("ε=")},
+	fields:  []Field{eps()},
 	ordered: true,
 })
 
 var approxKind = declare(declaration[Approx]{
 	about:   "any (eps, delta)-differentially private mechanism",
 	also:    []string{"epsilon_delta", "epsilon_delta_dp"},
-	fields:  []Field{eps("ε="), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+	fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 
@@ -83,8 +83,8 @@ var responseKind = declare(declaration[RandomizedResponse]{
 	ordered: true,
 })
 
-func eps(sign string) Field {
-	return number("eps", sign, nonNegative).most(1e-12, 1e4).also("epsilon", "ε")
+func eps() Field {
+	return number("eps", "ε=", nonNegative).most(1e-12, 1e4).also("epsilon", "ε")
 }
 
 func (e Pure) basic(_ Relation, _ string, k float64) (profile, *Unsupported) {

@@ -74,7 +74,7 @@ var laplaceKind = declare(declaration[Laplace]{
 var discreteGaussianKind = declare(declaration[DiscreteGaussian]{
 	about: "P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity of which at most so many coordinates differ between neighbours",
 	fields: []Field{sigma(), sensitivity(positive),
-		number("coordinates", "coordinates=", atLeast(1)).optional().also("dimension")},
+		number("coordinates", "coordinates=", atLeastOne).optional().also("dimension")},
 	check: func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) },
 })
 

@@ -180,11 +180,11 @@ func fixedSizeFields(largest, smallest func(int64) float64) []Field {
 		return 0, 0
 	}
 	return []Field{
-		number("n", "", atLeast(1)).also("size", "sample_size").search(true, func(e Event) (float64, float64) {
+		number("n", "", atLeastOne).also("size", "sample_size").search(true, func(e Event) (float64, float64) {
 			_, of := size(e)
 			return 1, largest(of)
 		}),
-		number("N", "", atLeast(1)).also("population", "source_dataset_size").search(false, func(e Event) (float64, float64) {
+		number("N", "", atLeastOne).also("population", "source_dataset_size").search(false, func(e Event) (float64, float64) {
 			take, _ := size(e)
 			return smallest(take), 1e15
 		}),
@@ -196,9 +196,9 @@ var multistageKind = declare(declaration[Multistage]{
 	about: "at each stage take of of units below each unit of the stage above; the last stage takes records",
 	fields: []Field{
 		{Name: "stages", Example: "such as stages: [{take: 2, of: 10}, {take: 5, of: 100}]", Fields: []Field{
-			number("take", "", atLeast(1)).also("n", "size", "sample_size"),
-			number("of", "", atLeast(1)).also("N", "population"),
-			number("max_take", "", atLeast(1)).optional(),
+			number("take", "", atLeastOne).also("n", "size", "sample_size"),
+			number("of", "", atLeastOne).also("N", "population"),
+			number("max_take", "", atLeastOne).optional(),
 		}},
 		inside(),
 	},

@@ -56,14 +56,14 @@ var lastIterateKind = declare(declaration[LastIterate]{
 		{Name: "kind", Words: variantNames, Example: "one of " + strings.Join(variantNames, ", "), Also: []string{"variant"}},
 		sigma(),
 		number("sensitivity", "", positive).hidden().most(1e-9, 1e9).also("L"),
-		number("n", "n=", atLeast(1)).also("users", "count"),
+		number("n", "n=", atLeastOne).also("users", "count"),
 		number("step_size", "", positive).hidden().also("eta", "learning_rate", "lr"),
 		number("smooth", "", positive).hidden().also("M", "smoothness"),
-		number("steps", "steps=", atLeast(1)).optional().most(1, 1e12).also("iterations").
+		number("steps", "steps=", atLeastOne).optional().most(1, 1e12).also("iterations").
 			need(func(v iterate.Kind) Need { return only(isFull(v), Required) }),
-		number("batch", "batch=", atLeast(1)).optional().also("batch_size").
+		number("batch", "batch=", atLeastOne).optional().also("batch_size").
 			need(func(v iterate.Kind) Need { return only(!isFull(v), Required) }),
-		number("epochs", "epochs=", atLeast(1)).optional().most(1, 1e12).also("epoch", "passes").
+		number("epochs", "epochs=", atLeastOne).optional().most(1, 1e12).also("epoch", "passes").
 			need(func(v iterate.Kind) Need { return only(!isFull(v) && v != iterate.OnePass, Required) }),
 		number("strong_convexity", "", positive).hidden().optional().also("m").need(func(v iterate.Kind) Need {
 			if v == iterate.OnePass {
@@ -216,14 +216,28 @@ func (e LastIterate) pair(rel Relation, here string) (lossPair, *Unsupported) {
 	return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
 }
 
+// PositionEpsilon is what the records of one batch have at the delta that was asked for.
+type PositionEpsilon struct {
+	At      int64 // the position of the batch, from 1
+	Epsilon float64
+}
+
 // ByPosition is the privacy of the records of each batch, at no more than the given
 // number of batches from the first to the last: in a pass, records that are used
 // early are the more private (P9). It is nil where every step uses all records.
-func (e LastIterate) ByPosition(delta float64, points int) ([]iterate.Position, error) {
+func (e LastIterate) ByPosition(delta float64, points int) ([]PositionEpsilon, error) {
 	if e.Full() {
 		return nil, nil
 	}
-	return iterate.Curve(e.params(), delta, points)
+	if !(delta > 0 && delta < 1) {
+		return nil, wrong("delta", "must be between 0 and 1 (%g)", delta)
+	}
+	curve, err := iterate.Curve(e.params(), points)
+	var out []PositionEpsilon
+	for _, at := range curve {
+		out = append(out, PositionEpsilon{at.At, gaussianProfile(at.Mu).epsilon(delta).upper})
+	}
+	return out, err
 }
 
 // Full reports whether every step uses all records.

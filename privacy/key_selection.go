@@ -21,7 +21,7 @@ func (KeySelection) Kind() string { return "key_selection" }
 var keySelectionKind = declare(declaration[KeySelection]{
 	about:   "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; a unit has one key",
 	also:    []string{"partition_selection", "truncated_geometric"},
-	fields:  []Field{eps("ε="), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+	fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 

@@ -1,7 +1,6 @@
 package privacy
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"slices"
@@ -346,11 +345,9 @@ func belowOne(x float64) string {
 	return ""
 }
 
-func atLeast(low float64) func(float64) string {
-	return func(x float64) string {
-		if !(x >= low) {
-			return fmt.Sprintf("must be at least %g", low)
-		}
-		return ""
+func atLeastOne(x float64) string {
+	if !(x >= 1) {
+		return "must be at least 1"
 	}
+	return ""
 }

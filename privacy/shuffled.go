@@ -24,7 +24,7 @@ func (Shuffled) Kind() string { return "shuffled" }
 var shuffledKind = declare(declaration[Shuffled]{
 	about:  "n users each run event, and a trusted shuffler permutes the reports",
 	also:   []string{"shuffle"},
-	fields: []Field{number("n", "", atLeast(1)).least(1, 1e9).also("users", "count", "num", "size"), inside()},
+	fields: []Field{number("n", "", atLeastOne).least(1, 1e9).also("users", "count", "num", "size"), inside()},
 })
 
 const notLocal = "what each user runs must be a local randomizer that is pure: randomized_response, pure, laplace, or a composition of them"

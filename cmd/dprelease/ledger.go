@@ -262,8 +262,8 @@ func said(c *cobra.Command, keeps []string) []string {
 	return append([]string{}, keeps...)
 }
 
-// act is a command that changes an account.
-func (e *environment) act(c *cobra.Command, do func(context.Context, *ledger.Ledger, ledger.Key) (*ledger.Account, error)) *cobra.Command {
+// act makes of c a command that changes an account.
+func (e *environment) act(c *cobra.Command, do func(context.Context, *ledger.Ledger, ledger.Key) (*ledger.Account, error)) {
 	var k accountFlags
 	c.Long += "\n" + whichLedger
 	c.Args = cobra.MaximumNArgs(1)
@@ -283,7 +283,6 @@ func (e *environment) act(c *cobra.Command, do func(context.Context, *ledger.Led
 	k.add(c)
 	e.byFlag(c)
 	e.outputFlags(c, "print one JSON object")
-	return c
 }
 
 // limitsOf are an account's limits.

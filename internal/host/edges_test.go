@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -71,7 +70,7 @@ func checkCode(t testing.TB, err error, code string) {
 	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("got error %v, want %s", err, code)
 	}
-	if !slices.Contains(Codes(), code) || texts[code] == "" {
+	if texts[code] == "" {
 		t.Errorf("%s is not one of the fixed codes", code)
 	}
 	if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, e), strconv.Itoa(secret)) {

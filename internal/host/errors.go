@@ -1,6 +1,10 @@
 package host
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
 
 // The codes of an Error. The set is fixed: after the first row has been handed
 // over, a code is all that is said (P20).
@@ -49,9 +53,7 @@ const (
 
 // Codes are all codes that an Error can have.
 func Codes() []string {
-	return []string{CodeChecksum, CodeStart, CodeSandbox, CodeProtocol, CodeTimeout, CodeCanceled, CodeCrash, CodeDescription,
-		CodeSelfNoising, CodeNondeterministic, CodeRefused, CodePlan, CodeOversize, CodeShape, CodeNonfinite, CodeLattice,
-		CodeNoiseMismatch, CodeNoiseFailed, CodeFailed, CodeClosed}
+	return slices.Collect(maps.Keys(texts))
 }
 
 // texts say what each code means and what to do; they are all that a user sees of

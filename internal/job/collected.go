@@ -82,7 +82,7 @@ func collected() kind[Collected] {
 		"How the rates, or the numbers to take, were chosen: proportional to the public sizes, equal, or fixed-before, from other facts that were public before. What follows the data, such as neyman or quota, buys no privacy and is refused", required(), example("proportional"))
 	return oneOf("method", func(c *Collected) *Method { return &c.Method }, "How the table was drawn from its population", refusedCollections,
 		variant[Collected]{string(SRSWOR), "A simple random sample without replacement", []field[Collected]{
-			key("population", count("1"), func(c *Collected) *int64 { return &c.Population },
+			key("population", count(), func(c *Collected) *int64 { return &c.Population },
 				"The public number of units in the population", required(), example("250000")),
 			eachSlice}},
 		variant[Collected]{string(Poisson), "Every unit was kept with the same probability, each on its own coin, and how many were kept is secret", []field[Collected]{
@@ -98,7 +98,7 @@ func collected() kind[Collected] {
 }
 
 func sizeOf() kind[Size] {
-	return transform(count("1"), func(n int64) (Size, error) { return Size{Size: n}, nil })
+	return transform(count(), func(n int64) (Size, error) { return Size{Size: n}, nil })
 }
 
 // collected checks what the job says of the draw that made the table.

@@ -45,7 +45,7 @@ func language() kind[Job] {
 }
 
 func version() kind[int] {
-	k := transform(count("1"), func(v int64) (int, error) {
+	k := transform(count(), func(v int64) (int, error) {
 		if v != Version {
 			return 0, fmt.Errorf("must be %d, not %d: this dprelease reads no other version", Version, v)
 		}

@@ -19,9 +19,9 @@ func dataset() kind[Dataset] {
 			"Where the table is", required()),
 		key("relation", relation(), func(d *Dataset) *privacy.Relation { return &d.Relation },
 			"replace-one where the number of units is public, add-remove where it is secret. There is no default", required(), example("replace-one")),
-		key("size", count("1"), func(d *Dataset) *int64 { return &d.Size },
+		key("size", count(), func(d *Dataset) *int64 { return &d.Size },
 			"The public number of units. Required under replace-one, where it is compared with the table; not allowed under add-remove", example("6194")),
-		key("at_least", count("1"), func(d *Dataset) *int64 { return &d.AtLeast },
+		key("at_least", count(), func(d *Dataset) *int64 { return &d.AtLeast },
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
 		key("unit", unit(), func(d *Dataset) *Unit { return &d.Key },
 			"The unit of privacy, row or a mapping. A mapping says in which column the units stand, and the run checks that each has one row: then the report promises “any one household” and not “any one row”", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
@@ -83,7 +83,7 @@ func unit() kind[Unit] {
 }
 
 func oneRow() kind[int64] {
-	k := transform(count("1"), func(v int64) (int64, error) {
+	k := transform(count(), func(v int64) (int64, error) {
 		if v != 1 {
 			return 0, fmt.Errorf("must be 1, not %d: where a unit has several rows, say dataset.fold or dataset.cap", v)
 		}

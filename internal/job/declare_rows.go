@@ -106,9 +106,9 @@ func fold() kind[Fold] {
 
 func capped() kind[Cap] {
 	return object(
-		key("groups", count("1"), func(c *Cap) *int64 { return &c.Groups },
+		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
 			"In how many groups of a release a unit counts at most", otherwise("1"), example("3")),
-		key("rows", count("1"), func(c *Cap) *int64 { return &c.Rows },
+		key("rows", count(), func(c *Cap) *int64 { return &c.Rows },
 			"How many rows of a unit count at most in each group, or in all where a release has no groups", required(), example("4")),
 	)
 }

@@ -39,7 +39,7 @@ func drawn() []variant[Sample] {
 				"The probability with which a unit is kept", required(), example("0.2")),
 			keep}},
 		{string(SRSWOR), "Simple random sampling without replacement", []field[Sample]{
-			key("size", count("1"), func(s *Sample) *int64 { return &s.Size },
+			key("size", count(), func(s *Sample) *int64 { return &s.Size },
 				"The number of units drawn", required(), example("800")),
 			keep}},
 		{string(Multistage), "Units are drawn stage by stage without replacement; the last stage draws rows", []field[Sample]{

@@ -262,7 +262,7 @@ func handling(words ...Rule) kind[Handling] {
 
 // take is a number of units, or the word all.
 func take() kind[Take] {
-	n := count("1")
+	n := count()
 	const label = "whole number, at least 1, or all"
 	return kind[Take]{label: label, schema: schema{"anyOf": []schema{n.schema, {"const": "all"}}},
 		read: func(c *cursor, p lang.Place, into *Take) bool {
@@ -338,16 +338,16 @@ func amount(s span) kind[*big.Rat] {
 	})
 }
 
-// count is a whole number of at least min.
-func count(min string) kind[int64] {
-	s := span{lo: min, hi: "9007199254740992"} // 2^53: exact in every reader of JSON
-	return scalar("whole number, at least "+min, s.schema("integer"), func(t string) (int64, error) {
+// count is a whole number of at least 1.
+func count() kind[int64] {
+	s := span{lo: "1", hi: "9007199254740992"} // 2^53: exact in every reader of JSON
+	return scalar("whole number, at least 1", s.schema("integer"), func(t string) (int64, error) {
 		r, err := ParseAmount(t)
 		switch {
 		case err != nil || !r.IsInt():
 			return 0, fmt.Errorf("must be a whole number, not %s", lang.Shown(t))
 		case !(span{lo: s.lo}).holds(r):
-			return 0, fmt.Errorf("must be at least %s, not %s", s.lo, lang.Shown(t))
+			return 0, fmt.Errorf("must be at least 1, not %s", lang.Shown(t))
 		case !s.holds(r):
 			return 0, fmt.Errorf("must be at most 2^53, not %s", lang.Shown(t))
 		}

@@ -5,37 +5,16 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian returns one draw of the discrete Gaussian distribution with
-// the given sigma in lattice steps.
+// AddDiscreteGaussian adds an independent draw of the discrete Gaussian distribution
+// to each element of dst, in place. Sigma is in lattice steps.
 //
 // # Contract
 //
-// P(x) ∝ e^{−x²/2σ²} for every integer x, exactly, where σ is the rational
+// For each draw P(x) ∝ e^{−x²/2σ²} for every integer x, exactly, where σ is the rational
 // number that the float64 sigma is, in [2^-40, 2^50] (P16). A proposal outside int64
-// is an error; its probability is below e^{−8190}. Proof:
+// is an error; its probability is below e^{−8190}. On an error dst is cleared and must
+// not be released: nothing half noised is left behind. Proof:
 // discrete_gaussian.proof.md.
-func (s *Source) DiscreteGaussian(sigma float64) (int64, error) {
-	if s == nil {
-		return 0, errNoSource
-	}
-	g, err := newGaussian(sigma)
-	if err != nil {
-		return 0, err
-	}
-	x, ok := s.discreteGaussian(g)
-	if !ok {
-		return 0, ErrOverflow
-	}
-	return x, s.err
-}
-
-// AddDiscreteGaussian adds an independent DiscreteGaussian draw to each element
-// of dst, in place.
-//
-// # Contract
-//
-// As DiscreteGaussian, for each element. On an error dst is cleared and must not
-// be released: nothing half noised is left behind.
 func AddDiscreteGaussian(s *Source, dst []int64, sigma float64) error {
 	if s == nil {
 		clear(dst)
@@ -78,7 +57,7 @@ func newGaussian(sigma float64) (*gaussian, error) {
 	return &gaussian{sigma: d, t: dyadic{n: uint64(t)}, centre: square / t, twice: 2 * square}, nil
 }
 
-// discreteGaussian is DiscreteGaussian; ok is false where a draw leaves int64.
+// discreteGaussian is one draw; ok is false where it leaves int64.
 func (s *Source) discreteGaussian(g *gaussian) (x int64, ok bool) {
 	for {
 		// Canonne–Kamath–Steinke, algorithm 3.

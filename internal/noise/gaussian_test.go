@@ -24,7 +24,7 @@ func TestDiscreteGaussianTape(t *testing.T) {
 	// e^{−1/2}: 1 ≥ 1 ends at k = 1: true; v = 0 (1/2 lost); sign 0: y = 1.
 	// γ = (1 − 1/2)²/2 = 1/8: the uniform 1/4 ≥ 1/8 ends at k = 1: accepted.
 	s := words(choice(1, 2), choice(1, 2), choice(1, 2), choice(0, 2), 1<<62)
-	if x, err := s.DiscreteGaussian(1); x != 1 || err != nil {
+	if x, err := one(s, AddDiscreteGaussian, 1); x != 1 || err != nil {
 		t.Errorf("got %d, %v", x, err)
 	}
 	// The same with the uniform 1/16 < 1/8 (k = 1), then 1/4 (k = 2): refused;
@@ -34,7 +34,7 @@ func TestDiscreteGaussianTape(t *testing.T) {
 	s = words(choice(1, 2), choice(1, 2), choice(1, 2), choice(0, 2), 1<<60, 1<<62,
 		choice(0, 2), choice(0, 2), choice(0, 2), choice(1, 3), choice(1, 2), choice(1, 2),
 		choice(0, 2), choice(1, 3), 1<<62)
-	if x, err := s.DiscreteGaussian(1); x != -2 || err != nil {
+	if x, err := one(s, AddDiscreteGaussian, 1); x != -2 || err != nil {
 		t.Errorf("got %d, %v", x, err)
 	}
 	if s.pos != 8*15 {

@@ -9,37 +9,16 @@ import (
 // report it as a fixed code only (P20).
 var ErrOverflow = errors.New("noise: the noisy value does not fit in int64")
 
-// DiscreteLaplace returns one draw of the discrete Laplace distribution with
-// the given scale in lattice steps.
+// AddDiscreteLaplace adds an independent draw of the discrete Laplace distribution to
+// each element of dst, in place. The scale is in lattice steps.
 //
 // # Contract
 //
-// P(x) = (e^{1/t} − 1)/(e^{1/t} + 1) · e^{−|x|/t} for every integer x, exactly,
-// where t is the rational number that the float64 scale is, in [2^-40, 2^50]
-// (P16). A draw outside int64 is an error; its probability is below e^{−8190}.
+// For each draw P(x) = (e^{1/t} − 1)/(e^{1/t} + 1) · e^{−|x|/t} for every integer x,
+// exactly, where t is the rational number that the float64 scale is, in [2^-40, 2^50]
+// (P16). A draw outside int64 is an error; its probability is below e^{−8190}. On an
+// error dst is cleared and must not be released: nothing half noised is left behind.
 // Proof: discrete_laplace.proof.md.
-func (s *Source) DiscreteLaplace(scale float64) (int64, error) {
-	if s == nil {
-		return 0, errNoSource
-	}
-	t, err := exactScale("the Laplace scale", scale)
-	if err != nil {
-		return 0, err
-	}
-	x, ok := s.discreteLaplace(t)
-	if !ok {
-		return 0, ErrOverflow
-	}
-	return x, s.err
-}
-
-// AddDiscreteLaplace adds an independent DiscreteLaplace draw to each element
-// of dst, in place.
-//
-// # Contract
-//
-// As DiscreteLaplace, for each element. On an error dst is cleared and must not
-// be released: nothing half noised is left behind.
 func AddDiscreteLaplace(s *Source, dst []int64, scale float64) error {
 	if s == nil {
 		clear(dst)
@@ -66,7 +45,7 @@ func AddDiscreteLaplace(s *Source, dst []int64, scale float64) error {
 // overflows reports whether sum is not a + b.
 func overflows(a, b, sum int64) bool { return (a^sum)&(b^sum) < 0 }
 
-// discreteLaplace is DiscreteLaplace; ok is false where the draw leaves int64.
+// discreteLaplace is one draw; ok is false where it leaves int64.
 func (s *Source) discreteLaplace(t dyadic) (x int64, ok bool) {
 	for {
 		y, ok := s.geometricExp(t)

@@ -15,13 +15,20 @@ func laplaceLaw(scale float64) func(int64) float64 {
 	}
 }
 
+// one is a single draw.
+func one(s *Source, add func(*Source, []int64, float64) error, scale float64) (int64, error) {
+	dst := make([]int64, 1)
+	err := add(s, dst, scale)
+	return dst[0], err
+}
+
 func TestDiscreteLaplaceTape(t *testing.T) {
 	// Scale 5/2 is n/2^k = 5/2^1: u is uniform in [0, 5).
 	// u = 3; the coin e^{−3/5} draws in [0, 5): 4 ≥ 3 ends it at k = 1: true.
 	// v: coin 1/2 shows 1 at k = 2: false, so v = 0 is over... k even is false.
 	// y = floor((3 + 5·0)/2) = 1. Sign 1: −1.
 	s := words(choice(3, 5), choice(4, 5), choice(1, 2), choice(1, 2))
-	if x, err := s.DiscreteLaplace(2.5); x != -1 || err != nil {
+	if x, err := one(s, AddDiscreteLaplace, 2.5); x != -1 || err != nil {
 		t.Errorf("got %d, %v", x, err)
 	}
 	// u = 4; coins 0 < 4 (k=1), 1 < 4 and 1/2 lost (k=2, false): again u = 2;
@@ -29,7 +36,7 @@ func TestDiscreteLaplaceTape(t *testing.T) {
 	// y = floor((2 + 5)/2) = 3, sign 0: 3.
 	s = words(choice(4, 5), choice(0, 5), choice(1, 5), choice(1, 2),
 		choice(2, 5), choice(2, 5), choice(0, 2), choice(2, 3), choice(1, 2), choice(0, 2))
-	if x, err := s.DiscreteLaplace(2.5); x != 3 || err != nil {
+	if x, err := one(s, AddDiscreteLaplace, 2.5); x != 3 || err != nil {
 		t.Errorf("got %d, %v", x, err)
 	}
 	if s.Uint64(); !errors.Is(s.Err(), ErrTape) {
@@ -42,7 +49,7 @@ func TestDiscreteLaplaceExplored(t *testing.T) {
 		{0.25, 0.1}, {1, 0.1}, {2, 0.1}, {0.5, 0.1}, {1.5, 0.2},
 	} {
 		mass, rest := explore(2e-7, func(s *Source) int64 {
-			x, err := s.DiscreteLaplace(c.scale)
+			x, err := one(s, AddDiscreteLaplace, c.scale)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -206,7 +213,7 @@ func TestAddOverflow(t *testing.T) {
 		}
 		return b2u(n == 3) // 1/2 won, 1/3 lost: true, again and again
 	})
-	if _, err := long.DiscreteLaplace(MaxScale); !errors.Is(err, ErrOverflow) {
+	if _, err := one(long, AddDiscreteLaplace, MaxScale); !errors.Is(err, ErrOverflow) {
 		t.Errorf("a draw beyond int64 gives %v", err)
 	}
 }

@@ -210,7 +210,7 @@ func (e *Evaluator) Eval(columns []table.Values, rows int) Rows {
 		}
 	}
 	for i, o := range e.outputs {
-		e.out.Columns[i] = o.values(rows)
+		e.out.Columns[i] = o.values()
 	}
 	return e.out
 }

@@ -8,28 +8,6 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// Suits says whether a column of a table can be read as a type, and why not. It looks at
-// the schema alone.
-func Suits(t formula.Type, c table.Column) (ok bool, why string) {
-	if !c.Usable {
-		return false, "it is " + c.Reason
-	}
-	switch t {
-	case formula.Number:
-		ok = c.Kind != table.Other
-	case formula.Text:
-		ok = c.Kind == table.String
-	case formula.Bool:
-		ok = c.Kind == table.Bool || c.Kind == table.String
-	case formula.Date, formula.Timestamp:
-		ok = c.Kind == table.Date || c.Kind == table.Timestamp || c.Kind == table.String
-	}
-	if !ok {
-		return false, "it holds " + c.Kind.String() + " values, not a " + t.String()
-	}
-	return true, ""
-}
-
 // loader reads a column of the table as its declared type. What cannot be read as that
 // is missing (P24).
 func loader(s *slot, at int) func(b *block) {

@@ -94,7 +94,7 @@ func (o *output) there(from, n int, w []uint64) {
 	toBytes(o.valid[from/8:(from+n+7)/8], w)
 }
 
-func (o *output) values(rows int) table.Values {
+func (o *output) values() table.Values {
 	var v table.Values
 	switch o.slot.Type {
 	case formula.Number:

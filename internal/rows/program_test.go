@@ -60,33 +60,6 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-func TestSuits(t *testing.T) {
-	for kind, want := range map[table.Kind]string{
-		table.Int: "number", table.Float: "number", table.Decimal: "number", table.Time: "number", table.Bool: "number bool",
-		table.String: "number text bool date timestamp", table.Date: "number date timestamp", table.Timestamp: "number date timestamp",
-	} {
-		var got []string
-		for ty := formula.Number; ty <= formula.Timestamp; ty++ {
-			ok, why := Suits(ty, table.Column{Kind: kind, Usable: true})
-			if ok == (why != "") {
-				t.Errorf("%v as %v: %v %s", kind, ty, ok, why)
-			}
-			if ok {
-				got = append(got, ty.String())
-			}
-		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("%v suits %s, want %s", kind, s, want)
-		}
-	}
-	if ok, why := Suits(formula.Number, table.Column{Kind: table.Other, Reason: "nested"}); ok || why != "it is nested" {
-		t.Error(why)
-	}
-	if _, why := Suits(formula.Date, table.Column{Kind: table.Int, Usable: true}); why != "it holds int values, not a date" {
-		t.Error(why)
-	}
-}
-
 // A column arrives in many forms, and is read as its declared type.
 func TestForms(t *testing.T) {
 	valid := []byte{0b11}

@@ -4,10 +4,9 @@
 //		Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Steps: 100,
 //		Eta: 0.1, StrongConvexity: 0.1, Smoothness: 10,
 //	})
-//	eps := iterate.Epsilon(mu, 1e-6)
 //
-// The bounds are stated as Gaussian differential privacy: the released iterate is no easier to tell apart than N(0, 1) from N(mu, 1), and
-// [Epsilon] and [Delta] turn mu into the exact profile. [Composition] is what publishing every iterate would cost; the smaller of the two
+// The bounds are stated as Gaussian differential privacy: the released iterate is no easier to tell apart than N(0, 1) from N(mu, 1).
+// The privacy package turns mu into epsilon and delta. [Composition] is what publishing every iterate would cost; the smaller of the two
 // is what to charge.
 //
 // # What it may import

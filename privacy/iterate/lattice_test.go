@@ -93,7 +93,8 @@ func beyond(p, q []float64, mu float64) float64 {
 			there += math.Max(0, p[i]-math.Exp(eps)*q[i])
 			back += math.Max(0, q[i]-math.Exp(eps)*p[i])
 		}
-		worst = math.Max(worst, math.Max(there, back)-Delta(mu, eps))
+		profile := math.Erfc((eps/mu-mu/2)/math.Sqrt2)/2 - math.Exp(eps)*math.Erfc((eps/mu+mu/2)/math.Sqrt2)/2
+		worst = math.Max(worst, math.Max(there, back)-profile)
 	}
 	return worst
 }

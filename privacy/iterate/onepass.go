@@ -55,8 +55,6 @@ type Position struct {
 	At int64
 	// Mu is the records' privacy.
 	Mu float64
-	// Epsilon is what that means at the delta asked for.
-	Epsilon float64
 }
 
 // Curve is the privacy of records by position, at no more than the given number of positions from the first to the last, denser
@@ -64,12 +62,9 @@ type Position struct {
 //
 // # Contract
 //
-// Kind [OnePass] or a cyclic kind; replace-one, for records of one batch; 0 < delta < 1. Otherwise as for [Composition] and [Mu].
+// Kind [OnePass] or a cyclic kind; replace-one, for records of one batch. Otherwise as for [Composition] and [Mu].
 // Proof: onepass.proof.md, cyclic.proof.md.
-func Curve(p Params, delta float64, points int) ([]Position, error) {
-	if !(delta > 0 && delta < 1) {
-		return nil, refuse("delta", "must be between 0 and 1 (got %g)", delta)
-	}
+func Curve(p Params, points int) ([]Position, error) {
 	if points < 2 {
 		return nil, refuse("points", "must be at least 2 (got %d)", points)
 	}
@@ -80,8 +75,7 @@ func Curve(p Params, delta float64, points int) ([]Position, error) {
 	l := p.batches()
 	var out []Position
 	for _, at := range spread(l, int64(points)) {
-		mu := p.atAge(l - at)
-		out = append(out, Position{At: at, Mu: mu, Epsilon: Epsilon(mu, delta)})
+		out = append(out, Position{At: at, Mu: p.atAge(l - at)})
 	}
 	return out, nil
 }

@@ -160,16 +160,16 @@ func TestOnePassIsFeldmans(t *testing.T) {
 		}
 		near(t, "rho", mu*mu/2, 2*lipschitz*lipschitz/(sigma*sigma*float64(n+1-at)), 1e-12)
 	}
-	curve, err := Curve(p, 1e-6, 11)
+	curve, err := Curve(p, 11)
 	if err != nil || len(curve) < 8 || len(curve) > 11 || curve[0].At != 1 || curve[len(curve)-1].At != n {
 		t.Fatalf("%+v, %v", curve, err)
 	}
 	for i := 1; i < len(curve); i++ {
-		if curve[i].Epsilon <= curve[i-1].Epsilon {
+		if curve[i].Mu <= curve[i-1].Mu {
 			t.Errorf("a record seen later must be less private: %+v then %+v", curve[i-1], curve[i])
 		}
 	}
-	near(t, "last", curve[len(curve)-1].Epsilon, Epsilon(2*lipschitz/sigma, 1e-6), 1e-11)
+	near(t, "last", curve[len(curve)-1].Mu, 2*lipschitz/sigma, 1e-11)
 	for _, c := range [][2]int64{{1, 2}, {2, 2}, {3, 80}, {80, 80}, {81, 80}, {1e6, 80}, {1e6, 2}} {
 		at := spread(c[0], c[1])
 		if int64(len(at)) > c[1] || at[0] != 1 || at[len(at)-1] != c[0] || !slices.IsSorted(at) {

@@ -111,7 +111,7 @@ func (f *flat) logSize(i int, a, b float64) float64 {
 }
 
 // rest bounds (1/n)·Σ|Φ| over the frequencies above m.
-func (f *flat) rest(m, n, h float64) float64 {
+func (f *flat) rest(m, n float64) float64 {
 	total := 0.0
 	for k := m + 1; k <= n/2; {
 		next := math.Max(k+1, math.Min(math.Floor(k*1.2)+1, n/2+1))

@@ -34,7 +34,7 @@ func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 		if try == 12 || !(m*float64(s.cells()+4000) < limit) || m > 1<<17 || m > n/2 || m < 1 {
 			return nil
 		}
-		if rest = f.rest(m, n, s.h); rest < 1e-11/n {
+		if rest = f.rest(m, n); rest < 1e-11/n {
 			break
 		}
 		m = math.Ceil(m * 1.4)

@@ -15,16 +15,16 @@ func (s *sum) chernoff(theta, sign, digits float64) float64 {
 		return end
 	}
 	// bound(t) = K(θ+t) - K(θ) - t·y at the best y = K'(θ+t).
-	at := func(t float64) (bound, y float64, ok bool) {
+	at := func(t float64) (bound float64, ok bool) {
 		k, m, _ := s.cumulants(theta + sign*t)
 		if math.IsInf(k, 0) || math.IsNaN(k) {
-			return 0, end, false
+			return 0, false
 		}
-		return k - k0 - sign*t*m, m, true
+		return k - k0 - sign*t*m, true
 	}
 	lo, hi := 0.0, math.Sqrt(2*digits/v)
 	for i := 0; ; i++ {
-		b, _, ok := at(hi)
+		b, ok := at(hi)
 		if !ok || i > 200 {
 			return end
 		}
@@ -38,7 +38,7 @@ func (s *sum) chernoff(theta, sign, digits float64) float64 {
 	}
 	for range 12 {
 		mid := (lo + hi) / 2
-		if b, _, _ := at(mid); b <= -digits {
+		if b, _ := at(mid); b <= -digits {
 			hi = mid
 		} else {
 			lo = mid

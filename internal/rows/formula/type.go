@@ -24,19 +24,6 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// TypeNames are the types as a job writes them.
-func TypeNames() []string { return typeNames[1:] }
-
-// ParseType reads a type as a job writes it.
-func ParseType(text string) (Type, bool) {
-	for i, name := range typeNames[1:] {
-		if name == text {
-			return Type(i + 1), true
-		}
-	}
-	return 0, false
-}
-
 // cel are the types as cel-go knows them. Dates and timestamps are opaque, so that
 // nothing but the declared functions takes them.
 var cel = [...]*types.Type{

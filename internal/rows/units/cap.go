@@ -222,20 +222,3 @@ func (k *Kept) add(row int64) { atomic.OrUint64(&k.words[row>>6], 1<<(row&63)) }
 
 // Has says whether a row is kept.
 func (k *Kept) Has(row int64) bool { return k.words[row>>6]>>(row&63)&1 == 1 }
-
-// Mask writes the bitmap of consecutive rows as table.Values.Valid has it, and returns how many of them are kept.
-func (k *Kept) Mask(first int64, rows int, dst []byte) (kept int) {
-	for i := range dst[:(rows+7)/8] {
-		at := first + int64(i)*8
-		b := byte(k.words[at>>6] >> (at & 63))
-		if shift := at & 63; shift > 56 && at>>6+1 < int64(len(k.words)) {
-			b |= byte(k.words[at>>6+1] << (64 - shift))
-		}
-		if left := rows - i*8; left < 8 {
-			b &= 1<<left - 1
-		}
-		dst[i] = b
-		kept += bits.OnesCount8(b)
-	}
-	return kept
-}

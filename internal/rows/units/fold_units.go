@@ -187,9 +187,6 @@ func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, vali
 // Units is the number of units. Under add-remove it is private (P19).
 func (u *FoldedUnits) Units() int64 { return u.units }
 
-// NullRows is the number of rows that name no unit. It is private.
-func (u *FoldedUnits) NullRows() int64 { return u.missing }
-
 // Close gives up the file of units that did not fit in memory.
 func (u *FoldedUnits) Close() error {
 	u.blocks = nil

@@ -36,27 +36,6 @@ func (a Attribute) Nodes(level int) int {
 	return a.Levels[level-1].Nodes()
 }
 
-// Up is the node of a level above each node of the finest level.
-func (a Attribute) Up(level int) []int32 {
-	up := make([]int32, a.Nodes(len(a.Levels)))
-	for x := range up {
-		up[x] = int32(x)
-	}
-	for l := len(a.Levels); l > level; l-- {
-		first := a.Levels[l-1].First
-		parent := make([]int32, a.Nodes(l))
-		for u := range len(first) - 1 {
-			for x := first[u]; x < first[u+1]; x++ {
-				parent[x] = int32(u)
-			}
-		}
-		for x, node := range up {
-			up[x] = parent[node]
-		}
-	}
-	return up
-}
-
 // facts are what a level costs, and what it is worth to the levels below it.
 type facts struct {
 	// scales holds a whole number for each node of the level above: the contrasts among m

@@ -139,7 +139,7 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 			failed++
 			continue
 		}
-		if f := price(d, req, plan); f != nil {
+		if f := price(req, plan); f != nil {
 			r.add(*f)
 		}
 		if r.checkRequest(ctx, s, d, req, plan, cfg, uint64(i)) {
@@ -264,7 +264,7 @@ func (r *Report) costly() bool {
 
 // price holds the event to the target under every relation that is asked for. The
 // host does the same before it debits anything.
-func price(d sdk.Description, req sdk.PlanRequest, plan sdk.Plan) *Finding {
+func price(req sdk.PlanRequest, plan sdk.Plan) *Finding {
 	for _, rel := range req.Public.SampleRelations {
 		a, err := privacy.EpsilonAt(plan.Event, rel, req.Target.Delta)
 		if err == nil && a.Epsilon <= req.Target.Epsilon {
