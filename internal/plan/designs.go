@@ -219,7 +219,7 @@ func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 		if c.Plain() || j.Dataset.Folds() && j.Dataset.FoldOf(c.Name) == "" && (c.Derived == nil || !c.Derived.AfterFold) {
 			continue
 		}
-		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design), Missing: missing(c)}
+		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design) || stratum(d.Design, c.Name), Missing: missing(c)}
 		if c.Type == job.Number {
 			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
 			if c.Bounds != nil && r.Job.Bounds != c.Name {
@@ -246,6 +246,13 @@ func leastOf(c job.Column) float64 {
 // the trap), with that unit's values in columns that nobody can change (P11).
 func sameUnit(j *job.Job, d samplers.Design) bool {
 	return j.Dataset.Collected == nil && (d.Kind() == "full" || d.Kind() == "poisson")
+}
+
+// stratum reports whether a column names the strata by which the rows were drawn, or the table
+// collected. There a neighbour stays in its stratum, and so does the unit that takes its place
+// in a draw of fixed numbers: the sample differs in rows of one stratum (P27).
+func stratum(d samplers.Design, column string) bool {
+	return d.Kind() == string(job.Stratified) && slices.Contains(d.Facts().UnitColumns, column)
 }
 
 // missing is the rule that a mechanism sees: a category whose foreign values are

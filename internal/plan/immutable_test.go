@@ -2,6 +2,8 @@ package plan
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -111,4 +113,64 @@ func worstOfOneInTwo(ratio float64) float64 {
 		}
 	}
 	return worst
+}
+
+// Strata of two records, one drawn of each, sums by stratum: a changed record is noticed in the
+// cell of its own stratum alone, and so is the record that takes its place. The plan counts one
+// cell, and keeps its promise for every table and every neighbour; it is attained. With half of
+// the noise it is broken. A cell that is not a stratum is counted twice (P27).
+func TestCellsOfStrata(t *testing.T) {
+	folder := t.TempDir()
+	frame := filepath.Join(folder, "frame.csv")
+	if err := os.WriteFile(frame, []byte("region,rows\nnorth,2\nsouth,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("COLLECTED", "\n  frame: {path: "+frame+", records: rows}", "size: 1000", "size: 4", "immutable: true", "",
+		"columns: {", "columns: {x: {lower: 0, upper: 1}, other: {domain: [a, b]}, ", "{method: srswor, size: 100}", "{method: stratified, strata: region, take: {north: 1, south: 1}}").Replace(immutableJob)
+	j, err := job.Parse(filepath.Join(folder, "job.yaml"), []byte(text), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	design, err := newDesign(j, "srs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := func(by string, target float64) privacy.DiscreteLaplace {
+		share, err := privacy.SampleBudget(Sampling(design), privacy.ReplaceOne, privacy.Point{Epsilon: target})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := count.Mechanism{}.Plan(sdk.PlanRequest{Params: []byte(`{"sum":"x","by":"` + by + `"}`), Target: share,
+			Public: public(j, &Draw{Design: design, Relations: []privacy.Relation{privacy.ReplaceOne}}, &Release{})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Event.(privacy.DiscreteLaplace)
+	}
+	if e := noise("other", 1); e.Sensitivity.ReplaceOne != 2*e.Sensitivity.AddRemove {
+		t.Errorf("cells that are no strata: %v", e.Sensitivity)
+	}
+	for _, target := range []float64{0.1, 1, 3} {
+		e := noise("region", target)
+		const steps = 4 // of the range of a value
+		for _, less := range []float64{1, 2} {
+			f := func(k int) float64 {
+				return math.Exp(-less * math.Abs(float64(k)) * e.Sensitivity.AddRemove / e.Scale / steps)
+			}
+			output := func(o, x, y int) float64 { return (f(o-x) + f(o-y)) / 2 } // of the stratum with x and y
+			worst := 0.0
+			for x := range steps + 1 {
+				for changed := range steps + 1 {
+					for y := range steps + 1 {
+						for o := -2 * steps; o <= 3*steps; o++ {
+							worst = math.Max(worst, math.Log(output(o, changed, y)/output(o, x, y)))
+						}
+					}
+				}
+			}
+			if less == 1 && (worst > target || worst < 0.999*target) || less == 2 && worst <= target {
+				t.Errorf("target %v, noise divided by %v: the truth is %v", target, less, worst)
+			}
+		}
+	}
 }

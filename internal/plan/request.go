@@ -65,7 +65,7 @@ func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
 		out.cells = NewCells(j, &r.Job, r.values)
 		out.cells.Column = out.cells.name(j)
 		out.public.Columns = append(slices.DeleteFunc(out.public.Columns, func(c sdk.Column) bool { return c.Name == out.cells.Column }),
-			sdk.Column{Name: out.cells.Column, Type: sdk.Category, Domain: out.cells.Labels(), Missing: out.cells.missing(filtered), Immutable: !filtered && out.cells.fixed(j, d)})
+			sdk.Column{Name: out.cells.Column, Type: sdk.Category, Domain: out.cells.Labels(), Missing: out.cells.missing(filtered), Immutable: !filtered && out.cells.keeps(j, d)})
 		if out.params, err = with(r.Job.Params, "by", out.cells.Column); err != nil {
 			return out, err
 		}
@@ -102,6 +102,14 @@ func (c *Cells) missing(filtered bool) sdk.Missing {
 // fixed reports whether a neighbour cannot move a row from one cell to another (P11).
 func (c *Cells) fixed(j *job.Job, d *Draw) bool {
 	return sameUnit(j, d.Design) && len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool { return !b.Immutable })
+}
+
+// keeps reports whether no row of the sample is in another cell than the one it stands for: also
+// where the cells are those of the strata that were drawn from (P27).
+func (c *Cells) keeps(j *job.Job, d *Draw) bool {
+	return len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool {
+		return !stratum(d.Design, b.Name) && !(b.Immutable && sameUnit(j, d.Design))
+	})
 }
 
 // byOf reports whether parameters say groups of their own.
