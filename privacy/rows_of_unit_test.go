@@ -295,3 +295,30 @@ func mustDelta(t *testing.T, e Event, rel Relation, eps float64) Answer {
 	}
 	return a
 }
+
+// What a job spends on a collected table is pure, and there rows that were drawn one by one cost
+// as many times what one of them costs: log E e^{εJ} = m·log(1 + q(e^ε − 1)). So a job needs no
+// word for them (docs/sampling.md). Without replacement they cost nearly as much.
+func TestPureRowsOfUnitCostEachRow(t *testing.T) {
+	answer := func(e Event, rel Relation) float64 {
+		a, err := EpsilonAt(e, rel, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Epsilon
+	}
+	for _, eps := range []float64{0.1, 1, 3} {
+		for _, m := range []int64{1, 2, 5, 20} {
+			one, all := Poisson{Rate: 0.1, Event: Pure{Eps: eps}}, float64(m)
+			unit := answer(RowsOfUnit{Rows: m, Event: one}, AddRemove)
+			if want := all * answer(one, AddRemove); math.Abs(unit/want-1) > 1e-9 {
+				t.Errorf("ε %v, %d rows: %v, want %v", eps, m, unit, want)
+			}
+			fixed := WithoutReplacement{Take: 1000, Of: 10_000, Event: Pure{Eps: eps}}
+			unit = answer(RowsOfUnit{Rows: m, Event: fixed}, ReplaceOne)
+			if want := all * answer(fixed, ReplaceOne); unit > want*(1+1e-9) || unit < 0.99*want {
+				t.Errorf("ε %v, %d rows without replacement: %v, at most %v", eps, m, unit, want)
+			}
+		}
+	}
+}
