@@ -59,6 +59,13 @@ func TestNoNeighboursBeatTheChargeOfFrames(t *testing.T) {
 	}
 }
 
+// byPlace is a release whose cells are the strata: they are counted once (P27).
+const byPlace = `mechanism: sum, params: {column: x}, by: [s], guarantee: {epsilon: 1}`
+
+func TestNoNeighboursBeatTheChargeOfStrata(t *testing.T) {
+	attacked(t, strataTakes.world(byPlace), len(strataTakes.places))
+}
+
 // What breaks a rule of the draw on purpose is caught.
 func TestBrokenDrawsAreCaught(t *testing.T) {
 	count := tinyReleases[0]
@@ -77,6 +84,7 @@ func TestBrokenDrawsAreCaught(t *testing.T) {
 		{"two of four charged as one", world{dataset: foldBoth, relation: "replace-one", sample: "{method: srswor, size: 2}", release: count + ", from: s"}, 4, 1. / 4, 1},
 		{"one of two in each stratum charged as one of all (P3)", half.world(count), 4, 1. / 4, 1},
 		{"numbers by stratum with the smallest weight", strataTakes.world(count), 5, 0, 2. / 3},
+		{"cells of strata with half of the noise (P27)", strataTakes.world(byPlace), 5, 0, 1. / 2},
 		{"rates by stratum with the smallest weight", strataRates.world(count), 4, 0, 1. / 2},
 		{"a cluster of two units charged by the product of the rates (P5)", wholeClusters.world(count), 4, 1. / 2, 1},
 		{"two of three below one of two charged by the product of the rates (P5)", twoOfThree.world(tinyReleases[5]), 6, 1. / 3, 1},
