@@ -65,11 +65,12 @@ func TestStudiesFollowTheirSchema(t *testing.T) {
 		"median/job.yaml --compare --release api_median_sampled",
 		"randomized-response/job.yaml --sweep epsilon --points 3",
 		"sgd-schools/job.yaml --sweep epsilon --points 2",
+		"energy/job.yaml --compare --repetitions 16",
 		"papers/study.yaml --sweep rate --points 3 --repetitions 16",
 		"papers/study.yaml --compare --repetitions 16",
 	}
 	if testing.Short() {
-		asked = []string{asked[0], asked[3], asked[5]} // one of each kind
+		asked = []string{asked[0], asked[3], asked[5], "energy/job.yaml --compare --repetitions 16"} // one of each kind, and a collected table
 	}
 	for _, args := range asked {
 		cmd := exec.Command(program, append([]string{"plan", "--json"}, strings.Fields(args)...)...)
