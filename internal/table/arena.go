@@ -3,6 +3,8 @@ package table
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
 var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take; allow more (--memory)")
@@ -67,6 +69,36 @@ func (m *arena) get(h *holding, n int) ([]byte, error) {
 	}
 	h.buffers = append(h.buffers, b)
 	return unsafe.Slice((*byte)(unsafe.Pointer(&b[0])), 8*len(b))[:n], nil
+}
+
+// room makes room for n values of v.
+func (m *arena) room(s shape, v *vec, n int) error {
+	size := 8
+	if s == asCodes {
+		size = 4
+	}
+	b, err := m.get(&v.hold, n*size)
+	if err != nil {
+		return err
+	}
+	switch s {
+	case asFloat64:
+		v.f64 = view[float64](b, n)
+	case asInt64:
+		v.i64 = view[int64](b, n)
+	default:
+		v.codes = view[int32](b, n)
+	}
+	return nil
+}
+
+// bitmap makes v a bitmap that says of n values that they are all there, or that none is.
+func (m *arena) bitmap(v *vec, n int, there bool) (err error) {
+	if v.valid, err = m.get(&v.hold, (n+7)/8); err == nil {
+		clear(v.valid)
+		bitutil.SetBitsTo(v.valid, 0, int64(n), there)
+	}
+	return err
 }
 
 // count adds n bytes that h holds elsewhere.

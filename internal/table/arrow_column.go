@@ -158,35 +158,23 @@ func (d *arrowDecoder) null(i int) bool {
 
 // numbers decodes anything of fixed width.
 func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
+	off, size := from*int64(s.width), int64(n*s.width)
 	if s.typ == arrowBool {
-		b, err := d.part(&d.raw, d.col, 1, from/8, int64(n+7)/8)
-		if err != nil {
-			return err
-		}
-		return d.w.fill(asInt64, n, n, d.out, func(v *vec) error {
-			for i := range v.i64 {
-				v.i64[i] = int64(b[i>>3] >> (i & 7) & 1)
-			}
-			return nil
-		})
+		off, size = from/8, int64(n+7)/8
 	}
-	w := int64(s.width)
 	// What is shared must not become the values: zeroNulls would be seen by others, and the caller may change them.
-	as, hold := s.inPlace(), &d.raw
-	if d.batch.isWhole(d.col, 1) {
-		as = asCodes
-	} else if as != asCodes {
+	hold, inPlace := &d.raw, s.inPlace() && !d.batch.isWhole(d.col, 1)
+	if inPlace {
 		hold = &d.out.hold
 	}
-	b, err := d.part(hold, d.col, 1, from*w, int64(n)*w)
-	if err != nil {
+	b, err := d.part(hold, d.col, 1, off, size)
+	switch {
+	case err != nil:
 		return err
-	}
-	switch as {
-	case asFloat64:
+	case inPlace && s.shape == asFloat64:
 		d.out.f64 = view[float64](b, n)
 		return nil
-	case asInt64:
+	case inPlace:
 		d.out.i64 = view[int64](b, n)
 		return nil
 	}
@@ -196,6 +184,9 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 			return v.decimals(b, s.width, s.scale, true, d.out.valid)
 		case s.typ == arrowFloat:
 			readFloats(v.f64, s.width, b)
+			return nil
+		case s.typ == arrowBool:
+			readBits(v.i64, b)
 			return nil
 		}
 		readInts(v.i64, s.width, s.signed, b)
@@ -371,10 +362,9 @@ func (d *arrowDecoder) indexed(from int64, n int) error {
 	shape := d.field().values.shape
 	size := int64(dict.size(shape))
 	if dict.anyNull && d.out.valid == nil {
-		if d.out.valid, err = d.w.arena.get(&d.out.hold, (n+7)/8); err != nil {
+		if err := d.w.arena.bitmap(d.out, n, true); err != nil {
 			return err
 		}
-		bitutil.SetBitsTo(d.out.valid, 0, int64(n), true)
 	}
 	err = d.w.fill(shape, n, n, d.out, func(v *vec) error {
 		for i, code := range codes {

@@ -250,13 +250,5 @@ func arrowUnit(u int16) Unit {
 	return Second + Unit(u)
 }
 
-// inPlace says which slice the stored values are already, and asCodes where they have to be converted.
-func (s *storage) inPlace() shape {
-	switch {
-	case s.typ == arrowFloat && s.width == 8:
-		return asFloat64
-	case s.shape == asInt64 && s.width == 8 && s.typ != arrowDecimal && !s.days:
-		return asInt64
-	}
-	return asCodes
-}
+// inPlace says that the stored values are those of a column as they stand.
+func (s *storage) inPlace() bool { return s.width == 8 && s.typ != arrowDecimal && !s.days }

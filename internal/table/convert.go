@@ -93,6 +93,13 @@ func readInts(to []int64, width int, signed bool, b []byte) {
 	}
 }
 
+// readBits reads booleans.
+func readBits(to []int64, b []byte) {
+	for i := range to {
+		to[i] = int64(b[i>>3] >> (i & 7) & 1)
+	}
+}
+
 // plain reads a Parquet page of values of fixed width. The bytes are exactly the values.
 func (v *vec) plain(b []byte, l *pagewalk.Leaf) error {
 	float := v.f64 != nil

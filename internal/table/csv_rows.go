@@ -169,19 +169,7 @@ type csvCells struct {
 func (c *csvCells) begin(m *arena, rows int) error {
 	c.arena, c.rows = m, rows
 	c.texts = interner{arena: m, hold: &c.out.hold}
-	b, err := m.get(&c.out.hold, 8*rows)
-	if err != nil {
-		return err
-	}
-	switch c.column.Kind {
-	case String:
-		c.out.codes = view[int32](b, rows)
-	case Float:
-		c.out.f64 = view[float64](b, rows)
-	default:
-		c.out.i64 = view[int64](b, rows)
-	}
-	return nil
+	return m.room(shapeOf(c.column), c.out, rows)
 }
 
 // add reads the text of a row. A text that is no value of the column's kind is missing. // P24
@@ -212,12 +200,11 @@ func (c *csvCells) add(row int, text string) (err error) {
 }
 
 // null makes a row missing.
-func (c *csvCells) null(row int) (err error) {
+func (c *csvCells) null(row int) error {
 	if c.out.valid == nil {
-		if c.out.valid, err = c.arena.get(&c.out.hold, (c.rows+7)/8); err != nil {
+		if err := c.arena.bitmap(c.out, c.rows, true); err != nil {
 			return err
 		}
-		bitutil.SetBitsTo(c.out.valid, 0, int64(c.rows), true)
 	}
 	bitutil.ClearBit(c.out.valid, row)
 	c.out.zero(row)

@@ -194,30 +194,17 @@ func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, ou
 
 // fill makes room for n values, lets decode write the present ones to the front, and moves them to their rows.
 func (w *worker) fill(s shape, present, n int, out *vec, decode func(v *vec) error) error {
-	size := 8
-	if s == asCodes {
-		size = 4
-	}
-	b, err := w.arena.get(&out.hold, n*size)
-	if err != nil {
+	if err := w.arena.room(s, out, n); err != nil {
 		return err
 	}
-	switch s {
-	case asFloat64:
-		out.f64 = view[float64](b, n)
-		err = decode(&vec{f64: out.f64[:present]})
-		spread(out.f64, present, out.valid)
-	case asInt64:
-		out.i64 = view[int64](b, n)
-		err = decode(&vec{i64: out.i64[:present]})
-		spread(out.i64, present, out.valid)
-	default:
-		out.codes = view[int32](b, n)
-		err = decode(&vec{codes: out.codes[:present]})
-		spread(out.codes, present, out.valid)
-	}
+	err := decode(&vec{f64: first(out.f64, present), i64: first(out.i64, present), codes: first(out.codes, present)})
+	spread(out.f64, present, out.valid)
+	spread(out.i64, present, out.valid)
+	spread(out.codes, present, out.valid)
 	return err
 }
+
+func first[T any](v []T, n int) []T { return v[:min(n, len(v))] }
 
 // spread moves the first present values of v to the rows whose bit is set, in place, from the back.
 func spread[T any](v []T, present int, valid []byte) {
@@ -252,9 +239,7 @@ func (w *worker) bools(p *pagewalk.Page, b []byte, present, n int, out *vec) err
 		return errPageSize
 	}
 	return w.fill(asInt64, present, n, out, func(v *vec) error {
-		for i := range v.i64 {
-			v.i64[i] = int64(bits[i>>3] >> (i & 7) & 1)
-		}
+		readBits(v.i64, bits)
 		return nil
 	})
 }

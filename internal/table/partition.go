@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
 // keyPart is a folder called key=value, as Hive and others name the parts of a table.
@@ -130,14 +128,13 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 			for from := int64(0); from < rows; from += blockRows {
 				n := int(min(blockRows, rows-from))
 				q := &piece{first: first + from, rows: n, cost: int64(n) * 9}
-				q.decode = func(w *worker, out *vec) (err error) {
+				q.decode = func(w *worker, out *vec) error {
 					number, whole, ok := p.column.read(p.value)
 					if p.null || !ok || math.IsNaN(number) { // in the place of a missing value stands zero
 						number, whole = 0, 0
-						if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
+						if err := w.arena.bitmap(out, n, false); err != nil {
 							return err
 						}
-						bitutil.SetBitsTo(out.valid, 0, int64(n), false)
 					}
 					out.dict = dict
 					return w.fill(shapeOf(p.column), n, n, out, func(v *vec) error {

@@ -36,66 +36,27 @@ type Annotation struct {
 	Signed           bool
 }
 
-func readLogical(c *compact, typ byte) Annotation {
-	var a Annotation
-	c.structure(typ, func(id int, typ byte) {
-		switch id {
-		case 1, 4, 12:
-			a.Meaning = Text
-			c.skip(typ)
-		case 5:
-			a.Meaning = Decimal
-			c.structure(typ, func(id int, t byte) {
-				switch id {
-				case 1:
-					a.Scale = int(c.i32(t))
-				case 2:
-					a.Precision = int(c.i32(t))
-				default:
-					c.skip(t)
-				}
-			})
-		case 6:
-			a.Meaning = Date
-			c.skip(typ)
-		case 7, 8:
-			a.Meaning = TimeOfDay
-			if id == 8 {
-				a.Meaning = Timestamp
-			}
-			c.structure(typ, func(id int, t byte) {
-				if id != 2 {
-					c.skip(t)
-					return
-				}
-				c.structure(t, func(id int, t byte) {
-					if id < int(Millis) || id > int(Nanos) {
-						c.fail()
-					}
-					a.Unit = Unit(id)
-					c.skip(t)
-				})
-			})
-		case 10:
-			a.Meaning = Integer
-			c.structure(typ, func(id int, t byte) {
-				switch id {
-				case 1:
-					a.Bits = int(c.i8(t))
-				case 2:
-					a.Signed = c.boolean(t)
-				default:
-					c.skip(t)
-				}
-			})
-		case 15:
-			a.Meaning = Half
-			c.skip(typ)
-		default:
-			a.Meaning = Other
-			c.skip(typ)
+// meanings are the fields of the format's union of logical types.
+var meanings = map[int]Meaning{0: Plain, 1: Text, 4: Text, 5: Decimal, 6: Date, 7: TimeOfDay, 8: Timestamp, 10: Integer, 12: Text, 15: Half}
+
+func (c *compact) logical(typ byte) (a Annotation) {
+	var scale, precision int32
+	unit := func(typ byte) {
+		seen := c.structure(typ, nil)
+		if a.Unit = Unit(seen.last()); seen&^(1<<Millis|1<<Micros|1<<Nanos) != 0 {
+			c.fail()
 		}
+	}
+	seen := c.structure(typ, places{
+		5: places{1: &scale, 2: &precision},
+		7: places{2: unit}, 8: places{2: unit},
+		10: places{1: func(typ byte) { a.Bits = int(c.i8(typ)) }, 2: &a.Signed},
 	})
+	a.Scale, a.Precision = int(scale), int(precision)
+	var known bool
+	if a.Meaning, known = meanings[seen.last()]; !known {
+		a.Meaning = Other
+	}
 	return a
 }
 

@@ -1,6 +1,9 @@
 package pagewalk
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // Wire types of the Thrift compact protocol.
 const (
@@ -179,9 +182,13 @@ func (c *compact) listHeader() (elem byte, n int) {
 	return h & 0x0f, int(size)
 }
 
-// object calls field for each field of a struct, in order, and returns which there were. Field numbers must rise: every
-// writer writes them so, and a number that repeats would let a later value replace one that was already judged.
-func (c *compact) object(field func(id int, typ byte)) (seen fields) {
+// places says where the fields of a struct go, by their numbers: an *int32, *int64, *string, *bool or *int8 (an
+// enumeration), the places of a struct inside, or a function that reads the field. Fields without a place are skipped.
+type places []any
+
+// object reads the fields of a struct and returns which there were. Field numbers must rise: every writer writes them so,
+// and a number that repeats would let a later value replace one that was already judged.
+func (c *compact) object(to places) (seen fields) {
 	c.depth++
 	if c.depth > maxNesting {
 		c.fail()
@@ -202,19 +209,47 @@ func (c *compact) object(field func(id int, typ byte)) (seen fields) {
 		}
 		last = id
 		seen |= 1 << min(id, 31)
-		field(id, h&0x0f)
+		var place any
+		if id < len(to) {
+			place = to[id]
+		}
+		c.field(h&0x0f, place)
 	}
 	c.depth--
 	return seen
 }
 
+func (c *compact) field(typ byte, to any) {
+	switch to := to.(type) {
+	case *int32:
+		*to = c.i32(typ)
+	case *int64:
+		*to = c.i64(typ)
+	case *int8:
+		*to = 127 // which no enumeration has
+		if v := c.i32(typ); v >= 0 && v <= 127 {
+			*to = int8(v)
+		}
+	case *bool:
+		*to = c.boolean(typ)
+	case *string:
+		*to = string(c.binary(typ))
+	case places:
+		c.structure(typ, to)
+	case func(typ byte):
+		to(typ)
+	default:
+		c.skip(typ)
+	}
+}
+
 // structure is object for a field that must be a struct.
-func (c *compact) structure(typ byte, field func(id int, typ byte)) fields {
+func (c *compact) structure(typ byte, to places) fields {
 	if typ != wireStruct {
 		c.fail()
 		return 0
 	}
-	return c.object(field)
+	return c.object(to)
 }
 
 // fields says which fields a struct has: bit i for field i, up to 30.
@@ -228,6 +263,9 @@ func (f fields) all(ids ...int) bool {
 	}
 	return true
 }
+
+// last is the highest of the fields, 0 where there is none.
+func (f fields) last() int { return max(0, bits.Len32(uint32(f))-1) }
 
 // skip passes over a value of any type.
 func (c *compact) skip(typ byte) { c.skipValue(typ, false) }
@@ -275,7 +313,7 @@ func (c *compact) skipValue(typ byte, element bool) {
 			}
 		})
 	case wireStruct:
-		c.object(func(_ int, t byte) { c.skip(t) })
+		c.object(nil)
 	default:
 		c.fail()
 	}

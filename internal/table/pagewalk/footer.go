@@ -118,23 +118,21 @@ func (f *Footer) spans() []span {
 func ParseFooter(b []byte, size int64, lim Limits) (*Footer, error) {
 	c := &compact{b: b}
 	f := &Footer{}
-	has := c.object(func(id int, typ byte) {
-		var err error
-		switch id {
-		case 2:
-			f.Leaves, err = readSchema(c, typ, lim)
-		case 3:
-			f.Rows = c.i64(typ)
-		case 4:
-			err = f.readGroups(c, typ, size-8-int64(len(b)), lim)
-		case 8, 9:
-			err = unsupported("the file is encrypted or signed")
-		default:
-			c.skip(typ)
-		}
-		if err != nil {
-			c.err = err
-		}
+	encrypted := func(byte) { c.refuse(unsupported("the file is encrypted or signed")) }
+	has := c.object(places{
+		2: func(typ byte) {
+			var err error
+			if f.Leaves, err = readSchema(c, typ, lim); err != nil {
+				c.err = err
+			}
+		},
+		3: &f.Rows,
+		4: func(typ byte) {
+			if err := f.readGroups(c, typ, size-8-int64(len(b)), lim); err != nil {
+				c.err = err
+			}
+		},
+		8: encrypted, 9: encrypted,
 	})
 	c.explain("the footer cannot be read")
 	switch {

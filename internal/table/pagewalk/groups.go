@@ -25,22 +25,16 @@ func (f *Footer) readGroups(c *compact, typ byte, end int64, lim Limits) error {
 }
 
 func (f *Footer) readGroup(c *compact, index int, end int64) (g Group) {
-	has := c.object(func(id int, typ byte) {
-		switch id {
-		case 1:
-			if c.list(typ, wireStruct) != len(f.Leaves) {
-				c.refuse(corrupt("row group %d does not have one chunk for each column", index))
-				return
-			}
-			for i := range f.Leaves {
-				g.Chunks = append(g.Chunks, readChunk(c, &f.Leaves[i]))
-			}
-		case 3:
-			g.Rows = c.i64(typ)
-		default:
-			c.skip(typ)
+	chunks := func(typ byte) {
+		if c.list(typ, wireStruct) != len(f.Leaves) {
+			c.refuse(corrupt("row group %d does not have one chunk for each column", index))
+			return
 		}
-	})
+		for i := range f.Leaves {
+			g.Chunks = append(g.Chunks, readChunk(c, &f.Leaves[i]))
+		}
+	}
+	has := c.object(places{1: chunks, 3: &g.Rows})
 	if !has.all(1, 3) {
 		c.fail()
 	}
@@ -71,19 +65,15 @@ func (k *Chunk) check(leaf *Leaf, rows, end int64) error {
 }
 
 func readChunk(c *compact, leaf *Leaf) (k Chunk) {
-	has := c.object(func(id int, typ byte) {
-		switch id {
-		case 1:
+	encrypted := func(byte) { c.refuse(unsupported("column %s: encrypted", leaf)) }
+	has := c.object(places{
+		1: func(typ byte) {
 			if len(c.binary(typ)) > 0 {
 				c.refuse(unsupported("column %s: its data is in another file", leaf))
 			}
-		case 3:
-			k = readChunkMeta(c, typ, leaf)
-		case 8, 9:
-			c.refuse(unsupported("column %s: encrypted", leaf))
-		default:
-			c.skip(typ)
-		}
+		},
+		3: func(typ byte) { k = readChunkMeta(c, typ, leaf) },
+		8: encrypted, 9: encrypted,
 	})
 	if !has.all(3) {
 		c.fail()
@@ -94,35 +84,25 @@ func readChunk(c *compact, leaf *Leaf) (k Chunk) {
 
 func readChunkMeta(c *compact, typ byte, leaf *Leaf) (k Chunk) {
 	var dict int64
-	has := c.structure(typ, func(id int, typ byte) {
-		switch id {
-		case 1:
+	has := c.structure(typ, places{
+		1: func(typ byte) {
 			if Type(c.i32(typ)) != leaf.Type {
 				c.refuse(corrupt("column %s: the physical type of a chunk is not the schema's", leaf))
 			}
-		case 2:
+		},
+		2: func(typ byte) {
 			for n := c.list(typ, wireI32); n > 0 && c.err == nil; n-- {
 				if e := c.zigzag(); e >= 0 && e < 16 {
 					k.Encodings |= 1 << e
 				}
 			}
-		case 3:
+		},
+		3: func(typ byte) {
 			if !c.samePath(typ, leaf.Path) {
 				c.refuse(corrupt("column %s: a chunk at its position belongs to another column", leaf))
 			}
-		case 4:
-			k.Codec = small(c, typ)
-		case 5:
-			k.Values = c.i64(typ)
-		case 7:
-			k.Len = c.i64(typ)
-		case 9:
-			k.DataPage = c.i64(typ)
-		case 11:
-			dict = c.i64(typ)
-		default:
-			c.skip(typ)
-		}
+		},
+		4: &k.Codec, 5: &k.Values, 7: &k.Len, 9: &k.DataPage, 11: &dict,
 	})
 	if !has.all(1, 2, 3, 4, 5, 7, 9) {
 		c.fail()

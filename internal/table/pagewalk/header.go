@@ -54,53 +54,23 @@ func (p *Page) Front() int { return int(p.DefLen) + int(p.RepLen) }
 // parseHeader reads one page header at the start of b and returns its length. more is true when b is too short.
 func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 	c := &compact{b: b}
-	defEnc := int32(EncRLE)
+	crc, defEnc, rows := int32(0), int32(EncRLE), int32(-1)
 	p.Nulls, p.Packed = -1, true
-	has := c.object(func(id int, typ byte) {
-		switch id {
-		case 1:
-			p.kind = small(c, typ)
-		case 2:
-			p.Unpacked = c.i32(typ)
-		case 3:
-			p.Stored = c.i32(typ)
-		case 4:
-			p.CRC, p.HasCRC = uint32(c.i32(typ)), true
-		case 5:
-			c.structure(typ, func(id int, typ byte) {
-				switch id {
-				case 1:
-					p.Values = c.i32(typ)
-				case 2:
-					p.Encoding = small(c, typ)
-				case 3:
-					defEnc = c.i32(typ)
-				default:
-					c.skip(typ)
-				}
-			})
-		case 6:
-			c.skip(typ)
-		case 7:
-			c.structure(typ, func(id int, typ byte) {
-				switch id {
-				case 1:
-					p.Values = c.i32(typ)
-				case 2:
-					p.Encoding = small(c, typ)
-				default:
-					c.skip(typ)
-				}
-			})
-		case 8:
-			p.V2 = true
-			readHeaderV2(c, typ, &p)
-		default:
-			// The format has no such field; one appears when a damaged byte shifts the numbers, and with it the
-			// checksum may have vanished from its place.
-			c.fail()
-		}
+	has := c.object(places{
+		1: &p.kind, 2: &p.Unpacked, 3: &p.Stored, 4: &crc,
+		5: places{1: &p.Values, 2: &p.Encoding, 3: &defEnc},
+		7: places{1: &p.Values, 2: &p.Encoding},
+		8: places{1: &p.Values, 2: &p.Nulls, 3: &rows, 4: &p.Encoding, 5: &p.DefLen, 6: &p.RepLen, 7: &p.Packed},
 	})
+	p.CRC, p.HasCRC, p.V2 = uint32(crc), has.all(4), has.all(8)
+	switch {
+	case has.last() > 8:
+		// The format has no such field; one appears when a damaged byte shifts the numbers, and with it the
+		// checksum may have vanished from its place.
+		c.fail()
+	case p.V2 && (rows != p.Values || p.Nulls < 0 || p.Nulls > p.Values):
+		c.fail() // flat columns only: rows and values are the same thing
+	}
 	if c.err == errEnd {
 		return p, 0, true, nil
 	}
@@ -113,43 +83,6 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 		p.Nulls = -2 // the deprecated level encoding; refused by check where levels exist
 	}
 	return p, c.i, false, nil
-}
-
-func readHeaderV2(c *compact, typ byte, p *Page) {
-	rows := int32(-1)
-	c.structure(typ, func(id int, typ byte) {
-		switch id {
-		case 1:
-			p.Values = c.i32(typ)
-		case 2:
-			p.Nulls = c.i32(typ)
-		case 3:
-			rows = c.i32(typ)
-		case 4:
-			p.Encoding = small(c, typ)
-		case 5:
-			p.DefLen = c.i32(typ)
-		case 6:
-			p.RepLen = c.i32(typ)
-		case 7:
-			p.Packed = c.boolean(typ)
-		default:
-			c.skip(typ)
-		}
-	})
-	// Flat columns only: rows and values are the same thing.
-	if rows != p.Values || p.Nulls < 0 || p.Nulls > p.Values {
-		c.fail()
-	}
-}
-
-// small reads an enumeration; anything the format does not number becomes 127, which nothing accepts.
-func small(c *compact, typ byte) int8 {
-	v := c.i32(typ)
-	if v < 0 || v > 127 {
-		return 127
-	}
-	return int8(v)
 }
 
 // A page of text may unpack to any size up to the first, and beyond that to so many times what it stores.

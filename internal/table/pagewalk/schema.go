@@ -69,34 +69,15 @@ type element struct {
 
 func readElement(c *compact) element {
 	var e element
-	e.has = c.object(func(id int, typ byte) {
-		switch id {
-		case 1:
-			e.typ = c.i32(typ)
-		case 2:
-			e.typeLen = c.i32(typ)
-		case 3:
-			e.repetition = c.i32(typ)
-		case 4:
-			e.name = string(c.binary(typ))
-		case 5:
-			e.children = c.i32(typ)
-		case 6:
-			e.converted = c.i32(typ)
-		case 7:
-			e.scale = c.i32(typ)
-		case 8:
-			e.precision = c.i32(typ)
-		case 9:
-			e.id = c.i32(typ)
-		case 10:
-			e.logical = readLogical(c, typ)
-		default:
-			// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
-			// its annotations without a trace.
-			c.fail()
-		}
+	e.has = c.object(places{
+		1: &e.typ, 2: &e.typeLen, 3: &e.repetition, 4: &e.name, 5: &e.children, 6: &e.converted, 7: &e.scale, 8: &e.precision,
+		9: &e.id, 10: func(typ byte) { e.logical = c.logical(typ) },
 	})
+	if e.has.last() > 10 {
+		// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
+		// its annotations without a trace.
+		c.fail()
+	}
 	return e
 }
 
