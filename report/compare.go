@@ -131,6 +131,7 @@ func (r *Report) dataFacts() (out facts) {
 	if s := d.Slice; s != nil {
 		out.add("slice", s.Column+" = "+s.Is)
 	}
+	out.add("snapshot", d.Snapshot)
 	out.add("collected", d.Collected)
 	out.add("public columns", strings.Join(d.PublicColumns, ", "))
 	out.add("private look", r.Look.Text())

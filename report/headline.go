@@ -85,6 +85,9 @@ func lede(w words, r *Report) string {
 	if s := r.Dataset.Slice; s != nil {
 		data += " (" + s.Column + " = " + s.Is + ")"
 	}
+	if s := r.Dataset.Snapshot; s != "" {
+		data += " (snapshot " + s + ")"
+	}
 	name := "lede.many"
 	if len(r.Releases) == 1 {
 		name = "lede.one"

@@ -77,8 +77,10 @@ type Dataset struct {
 	UnitMissing string `json:"unit_missing,omitempty"`
 	UnitCap     *Cap   `json:"unit_cap,omitempty"`
 	Slice       *Slice `json:"slice,omitempty"` // the part of a larger table that this is
-	Population  int64  `json:"population,omitempty"`
-	Collected   string `json:"collected,omitempty"`
+	// Snapshot is the id of the snapshot that was read of an Iceberg table: a text, because it has more digits than a number of JSON.
+	Snapshot   string `json:"snapshot,omitempty"`
+	Population int64  `json:"population,omitempty"`
+	Collected  string `json:"collected,omitempty"`
 	// CollectedRate is the share of the population that was collected.
 	CollectedRate float64 `json:"collected_rate,omitempty"`
 	// PublicColumns are the columns that a neighbour keeps: key columns of frames, and

@@ -3,7 +3,9 @@ package job
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/lang"
@@ -14,7 +16,12 @@ func source() kind[Source] {
 	return object(
 		fileKey("path",
 			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
-			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder. ${NAME} is replaced. A job says this key or postgres", example("schools.parquet")),
+			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder. ${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet")),
+		fileKey("iceberg",
+			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
+			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips")),
+		key("snapshot", snapshotID(), func(s *Source) *int64 { return &s.Snapshot },
+			"With iceberg: the id of the snapshot that is read. It is part of what the job asks for: the same job reads the same rows, whatever becomes of the table", example("3051729675574597004")),
 		key("postgres", database(), func(s *Source) *Secret { return &s.Postgres },
 			"The address of a PostgreSQL database that holds the table. It names no password: PGPASSWORD or the file ~/.pgpass does. ${NAME} is replaced", example("postgres://reader@db.example.org/registry?sslmode=verify-full")),
 		key("table", pattern("name or schema.name, of letters, digits, $ and _", `^[\p{L}_][\p{L}0-9_$]{0,62}(\.[\p{L}_][\p{L}0-9_$]{0,62})?$`), func(s *Source) *string { return &s.Table },
@@ -28,6 +35,19 @@ func source() kind[Source] {
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
 			"The texts of a CSV file that stand for a missing value; the empty text without this key. In a column of numbers every text that is no number is missing, too", example(`["", NA]`)),
 	)
+}
+
+// snapshotID is the id of a snapshot, which has more digits than a number of JSON can have.
+func snapshotID() kind[int64] {
+	const form = `^[1-9][0-9]{0,18}$`
+	s := schema{"anyOf": []schema{{"type": "integer", "minimum": 1}, {"type": "string", "pattern": form}}}
+	return scalar("the id of a snapshot", s, func(text string) (int64, error) {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || !regexp.MustCompile(form).MatchString(text) {
+			return 0, fmt.Errorf("must be the id of a snapshot, a whole number of at most 19 digits, not %s", lang.Shown(text))
+		}
+		return id, nil
+	})
 }
 
 // delimiter is a character, or the word tab.
@@ -87,13 +107,20 @@ func (k *checker) source() {
 	d, s := &k.j.Dataset, &k.j.Dataset.Source
 	const at = "dataset.source"
 	said := func(key string) bool { return k.j.Has(at + "." + key) }
+	if said("snapshot") && !said("iceberg") {
+		k.wrong(at+".snapshot", "leave it out", "is for an Iceberg table")
+	}
+	if said("iceberg") {
+		k.iceberg(at, said)
+		return
+	}
 	switch {
 	case said("path") && said("postgres"):
 		k.wrong(at+".postgres", "leave out path or postgres", "is said beside path: a job reads one table")
 	case !said("path") && !said("postgres") && (!k.j.Has(at) || slices.ContainsFunc(k.told, func(p Problem) bool { return strings.HasPrefix(p.Path, at) })):
 		return
 	case !said("path") && !said("postgres"):
-		k.wrong(at, "say path for files, or postgres and table for a database", "names no table")
+		k.wrong(at, "say path for files, postgres and table for a database, or iceberg and snapshot", "names no table")
 	case said("path"):
 		for _, key := range []string{"table", "query"} {
 			if said(key) {
@@ -137,5 +164,23 @@ func (k *checker) source() {
 		if k.j.Has("dataset." + key) {
 			k.wrong("dataset."+key, "name the table instead of a query, and choose rows with where", "%s", private)
 		}
+	}
+}
+
+// iceberg checks what is said of an Iceberg table. The snapshot has no default: the current one is another table tomorrow,
+// and a run that is tried again would then be another run, which draws and pays again (P21).
+func (k *checker) iceberg(at string, said func(string) bool) {
+	for _, key := range []string{"path", "postgres"} {
+		if said(key) {
+			k.wrong(at+"."+key, "leave out "+key+" or iceberg", "is said beside iceberg: a job reads one table")
+		}
+	}
+	for _, key := range []string{"table", "query", "format", "delimiter", "missing"} {
+		if said(key) {
+			k.wrong(at+"."+key, "leave it out", "is not for an Iceberg table")
+		}
+	}
+	if !said("snapshot") && !slices.ContainsFunc(k.told, func(p Problem) bool { return p.Path == at+".snapshot" }) {
+		k.wrong(at, "say snapshot: ID, one of those that the tools of the table list", "names an Iceberg table and no snapshot of it")
 	}
 }

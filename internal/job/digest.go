@@ -43,8 +43,8 @@ func (j *Job) Digest() string { return digestOf("dprelease job 2\n", j.canonical
 // They included the path of the table and the frame as written, so there is one
 // digest for each spelling that an earlier version is likely to have seen.
 func (j *Job) FormerDigests() []string {
-	if !j.Dataset.Source.Postgres.Empty() {
-		return nil // they read no database
+	if !j.Dataset.Source.Postgres.Empty() || j.Dataset.Source.Snapshot != 0 {
+		return nil // they read no database and no Iceberg table
 	}
 	var out []string
 	for _, path := range spellings(j.Dataset.Source.named, j.Dataset.Source.Path, j.Dir) {
@@ -170,6 +170,9 @@ func (d *Dataset) canonical() canon {
 	if d.Slice != nil {
 		out["slice"] = canon{"column": d.Slice.Column, "is": d.Slice.Is}
 	}
+	// Another snapshot is another question, also where it holds the same rows: whether a release is drawn anew does not say
+	// whether the data changed.
+	out.set("snapshot", d.Source.Snapshot, d.Source.Snapshot != 0)
 	if texts := d.Source.missingTexts(); texts != nil { // the content does not tell how a text is taken
 		out["missing_texts"] = texts
 	}

@@ -88,7 +88,7 @@ type Unit struct {
 // UnitRow says that one row is one unit of privacy.
 const UnitRow = "row"
 
-// Source says where the table is: in files, or in a database.
+// Source says where the table is: in files, in a snapshot of an Iceberg table, or in a database.
 type Source struct {
 	Path   string // a file, a directory or a glob; "" for a database
 	Format string // "parquet", "arrow", "csv", or "" to go by the file
@@ -96,6 +96,8 @@ type Source struct {
 	// job does not say, and which texts stand for a missing value, nil for the empty one.
 	Delimiter rune
 	Missing   []string
+	// Snapshot is that of the Iceberg table at Path; 0 for files that are no such table.
+	Snapshot int64
 	// Postgres is the address of a database, empty for files; Table or Query says what is
 	// read there.
 	Postgres     Secret

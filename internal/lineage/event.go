@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -117,8 +118,19 @@ func (s story) event(kind string, at time.Time, loss privacyLoss) event {
 	}
 }
 
-// input is the table: its path, or what the job calls it.
+// input is the table: its path, or what the job calls it, and the snapshot of it that was read.
 func (s story) input() dataset {
+	d := s.table()
+	if id := s.job.Dataset.Source.Snapshot; id != 0 {
+		d.Facets = map[string]any{"version": struct {
+			base
+			Version string `json:"datasetVersion"`
+		}{s.standard("DatasetVersionDatasetFacet", "1-0-1"), strconv.FormatInt(id, 10)}}
+	}
+	return d
+}
+
+func (s story) table() dataset {
 	if name := s.job.Lineage.Input; name != "" {
 		return dataset{Namespace: s.job.Lineage.Namespace, Name: name}
 	}

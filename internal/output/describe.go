@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/expr"
@@ -405,6 +406,9 @@ func datasetReport(j *job.Job) report.Dataset {
 	d := &j.Dataset
 	out := report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
 		UnitColumn: d.Key.Column, Population: d.Size}
+	if id := d.Source.Snapshot; id != 0 {
+		out.Snapshot = strconv.FormatInt(id, 10)
+	}
 	switch {
 	case d.Folds():
 		out.UnitRows = "folded"

@@ -49,6 +49,9 @@ func (p *Plan) distributable() error {
 	if !p.Job.Dataset.Source.Postgres.Empty() {
 		wrong("dataset.source.postgres", "a query is read once, in one snapshot")
 	}
+	if p.Job.Dataset.Source.Snapshot != 0 {
+		wrong("dataset.source.iceberg", "a snapshot is read on one machine")
+	}
 	if p.Table != nil {
 		wrong("dataset.collected", "the table is itself a sample, whose price changes with every job of the ledger")
 	}

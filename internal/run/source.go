@@ -9,6 +9,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/database"
 	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/iceberg"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/internal/plan"
@@ -36,11 +37,14 @@ func (t *OpenedTable) Close() { t.Table.Close() }
 // Rows is the number of rows of the table, which is private under add-remove (P19).
 func (t *OpenedTable) Rows() int64 { return t.rows.Rows() }
 
-// Open opens the table of a job, in files or in a database. columns are those that will be
+// Open opens the table of a job, in files, in a snapshot or in a database. columns are those that will be
 // read; none stands for all.
 func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*table.Table, error) {
 	from := &j.Dataset.Source
-	if from.Postgres.Empty() {
+	switch {
+	case from.Snapshot != 0:
+		return iceberg.Open(ctx, iceberg.Source{Path: from.Path, Snapshot: from.Snapshot}, spec(j, columns, memory))
+	case from.Postgres.Empty():
 		return table.Open(ctx, spec(j, columns, memory))
 	}
 	return database.Open(ctx, database.Source{Address: from.Postgres.Reveal(), Table: from.Table, Query: from.Query}, columns, memory)
@@ -192,7 +196,7 @@ func SourceFailure(ctx context.Context, j *job.Job, err error) error {
 		return failure.New(failure.ExitSource, "SOURCE_UNREADABLE", "the table cannot be read; nothing was drawn and nothing debited")
 	}
 	key := "dataset.source"
-	for _, said := range []string{"path", "query", "table"} {
+	for _, said := range []string{"path", "iceberg", "query", "table"} {
 		if k := "dataset.source." + said; j.Has(k) {
 			key = k
 		}

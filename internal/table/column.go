@@ -55,6 +55,8 @@ type Column struct {
 
 	inner  bool // a field of a struct, or the name of a folder: see Table.Whole
 	folder bool // the name of a folder
+
+	dropped bool // still in the file of a listed table, and no longer in its schema
 }
 
 func unusable(name, reason string) Column {

@@ -29,6 +29,7 @@ type Spec struct {
 	Columns []string // columns that must be there and usable; none are required when empty
 	Memory  int64    // most bytes that the values of one scan may take; 0 means DefaultMemory
 	CSV     CSV      // how CSV files are read
+	Listed  *Listed  // where it is set, Path is a folder, and these of its files are the table
 	_       struct{}
 }
 
@@ -56,6 +57,7 @@ type Table struct {
 	unordered bool
 	bucket    *store.Bucket   // nil for files of this machine
 	kinds     map[string]Kind // what the job says that columns hold that are texts
+	fields    []Field         // of a listed table
 }
 
 // dataFile is one file of a table, whatever its format. Columns are counted as the file counts them.
@@ -116,7 +118,9 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 	var bucket *store.Bucket
 	var found []located
 	var err error
-	if address.Is(s.Path) {
+	if s.Listed != nil {
+		bucket, found, err = s.Listed.locate(ctx, s.Path)
+	} else if address.Is(s.Path) {
 		bucket, found, err = remote(ctx, s.Path, s.Format)
 		err = refuse(address.Plain(s.Path), err)
 	} else {
@@ -129,8 +133,11 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 	if t.memory <= 0 {
 		t.memory = DefaultMemory
 	}
+	if s.Listed != nil {
+		t.fields, s.Format = s.Listed.Fields, FormatParquet
+	}
 	format := ""
-	for _, at := range found {
+	for i, at := range found {
 		if err = ctx.Err(); err != nil {
 			break
 		}
@@ -139,6 +146,12 @@ func open(ctx context.Context, s Spec, headers bool) (*Table, error) {
 			break
 		}
 		t.files = append(t.files, &member{dataFile: f, parts: at.parts})
+		if s.Listed != nil {
+			if at.parts, err = s.Listed.hold(f, i); err != nil {
+				break
+			}
+			t.files[i].parts = at.parts
+		}
 		if err = t.addBlocks(f); err != nil {
 			break
 		}
@@ -271,6 +284,9 @@ func (t *Table) unify() {
 	for i, f := range t.files {
 		places[i] = map[string]int{}
 		for k, c := range f.columns() {
+			if c.dropped {
+				continue
+			}
 			if _, twice := places[i][c.Name]; twice {
 				k = -1
 			}
@@ -281,13 +297,23 @@ func (t *Table) unify() {
 			}
 		}
 	}
+	t.addFields(known)
 	for k := range t.columns {
 		c := &t.columns[k]
 		for i, f := range t.files {
 			at, ok := places[i][c.Name]
+			later := f.part(c.Name) // a folder of this name, or a column that is younger than a file of a listed table
+			if t.fields == nil || ok {
+				later = nil
+			}
+			if later != nil {
+				at, later.column = -1, c
+			}
 			f.at = append(f.at, at)
 			switch {
 			case !c.Usable:
+			case later != nil:
+				c.Nullable = true
 			case !ok:
 				*c = unusable(c.Name, "it is not in "+f.name())
 			case at < 0:

@@ -41,6 +41,7 @@ type Leaf struct {
 	MaxDef, MaxRep int
 	Note           Annotation
 	Doubt          string // why the annotation cannot be relied upon; empty when it can
+	ID             int32  // by which the writer's table format knows the field; 0 where the file gives none
 }
 
 // Flat says that the leaf does not repeat: it has one value or null in each row. It may lie inside structs.
@@ -61,6 +62,7 @@ type element struct {
 	converted  int32
 	scale      int32
 	precision  int32
+	id         int32
 	logical    Annotation
 	has        fields
 }
@@ -85,6 +87,8 @@ func readElement(c *compact) element {
 			e.scale = c.i32(typ)
 		case 8:
 			e.precision = c.i32(typ)
+		case 9:
+			e.id = c.i32(typ)
 		case 10:
 			e.logical = readLogical(c, typ)
 		case 9:
@@ -159,7 +163,7 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 		if Type(e.typ) == FixedLen && (e.typeLen <= 0 || e.typeLen > 1<<20) {
 			return nil, corrupt("schema element %d has an invalid length", i)
 		}
-		leaf := Leaf{Name: e.name, Path: below.path, Type: Type(e.typ), TypeLen: int(e.typeLen), MaxDef: below.def, MaxRep: below.rep}
+		leaf := Leaf{Name: e.name, Path: below.path, Type: Type(e.typ), TypeLen: int(e.typeLen), MaxDef: below.def, MaxRep: below.rep, ID: max(e.id, 0)}
 		leaf.Note, leaf.Doubt = e.annotation()
 		leaves = append(leaves, leaf)
 	}
