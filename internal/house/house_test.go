@@ -65,6 +65,7 @@ var only = []struct {
 }{
 	{"github.com/hashicorp/go-plugin", []string{"internal/host"}},
 	{"github.com/apache/arrow", []string{"internal/table", "internal/host"}},
+	{"github.com/apache/iceberg-go", []string{"internal/iceberg"}},
 	{"github.com/spf13/cobra", []string{"cmd/dprelease"}},
 	{"gocloud.dev/blob/", []string{"cmd/dprelease", "internal/store/storetest"}}, {"gocloud.dev", []string{"internal/store", "cmd/dprelease"}},
 	{"github.com/jackc/pgx", []string{"internal/database", "ledger", "internal/postgrestest"}},
@@ -86,6 +87,7 @@ var never = []struct {
 	{"samplers", module + "pipeline"}, {"report", module + "pipeline"},
 	{"internal/table", module + "privacy"}, {"internal/noise", module + "internal/table"},
 	{"internal/job", module + "pipeline"},
+	{"internal/iceberg", "github.com/apache/iceberg-go/table"}, {"internal/iceberg", "github.com/apache/iceberg-go/catalog"},
 }
 
 // floors are the packages that carry a job out, from the ground up. A package reaches

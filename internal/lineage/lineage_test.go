@@ -61,6 +61,22 @@ func someReport() *report.Report {
 	}
 }
 
+// The input of a job on an Iceberg table says which snapshot was read, also under a name of the job's own.
+func TestSnapshot(t *testing.T) {
+	for _, name := range []string{"", "city.trips"} {
+		j := someJob()
+		if facets := (story{job: j}).input().Facets; facets != nil {
+			t.Errorf("a table of files has %v", facets)
+		}
+		j.Lineage.Input = name
+		j.Dataset.Source.Snapshot = 3051729675574597004
+		text, err := json.Marshal((story{job: j}).input().Facets)
+		if err != nil || !strings.Contains(string(text), `"version":{`) || !strings.Contains(string(text), `"datasetVersion":"3051729675574597004"`) {
+			t.Errorf("%q: %s %v", name, text, err)
+		}
+	}
+}
+
 // Events suit OpenLineage's schema, where the environment says where that lies, and the
 // facet always suits its own.
 func TestEvents(t *testing.T) {

@@ -178,7 +178,7 @@ func (r *resolver) notManaged(dir string) error {
 	names, _ := r.at.names(r.at.join(dir, "metadata"))
 	for _, name := range names {
 		if strings.HasSuffix(name, ".metadata.json") {
-			return refused("Iceberg")
+			return fail(CodeUnsupported, dir, "the folder is an Iceberg table, whose metadata say which of its files count: say iceberg and snapshot in the place of path")
 		}
 	}
 	return nil
