@@ -91,8 +91,6 @@ func readElement(c *compact) element {
 			e.id = c.i32(typ)
 		case 10:
 			e.logical = readLogical(c, typ)
-		case 9:
-			c.skip(typ)
 		default:
 			// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
 			// its annotations without a trace.
