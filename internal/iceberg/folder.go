@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/dprelease/dprelease/internal/store"
 	"github.com/dprelease/dprelease/internal/store/address"
@@ -162,6 +163,9 @@ func (f *folder) rel(location, name string) (string, error) {
 	rest, below := strings.CutPrefix(plain(name), strings.TrimRight(plain(location), "/")+"/")
 	if !below || location == "" || path.Clean(rest) != rest || !filepath.IsLocal(filepath.FromSlash(rest)) {
 		return "", table.NewError(table.CodeUnsupported, f.root, "the table lists a file outside its location: dprelease reads only what lies below the table's folder; write the table again with its own tools")
+	}
+	if strings.ContainsFunc(rest, func(r rune) bool { return !unicode.IsPrint(r) }) { // messages name files
+		return "", table.NewError(table.CodeUnsupported, f.root, "the table lists a file whose name cannot be printed")
 	}
 	return rest, nil
 }

@@ -2,6 +2,7 @@ package iceberg_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -304,6 +305,11 @@ func TestManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := "/warehouse/city/trips/" + filepath.ToSlash(rel)
+	const plainFile = "../table/testdata/writers/duckdb-snappy.parquet" // DuckDB writes no ids
+	plain, err := os.Stat(plainFile)
+	if err != nil {
+		t.Fatal(err)
+	}
 	type entry struct {
 		content lib.ManifestEntryContent
 		name    string
@@ -329,11 +335,20 @@ func TestManifests(t *testing.T) {
 		"another size":     {[]entry{with(func(e *entry) { e.size++ })}, "its size or its number of rows differs"},
 		"outside":          {[]entry{with(func(e *entry) { e.name = "/etc/passwd" })}, "outside its location"},
 		"a dot in between": {[]entry{with(func(e *entry) { e.name = strings.Replace(e.name, "/data/", "/./data/", 1) })}, "outside its location"},
-		"no parquet":       {[]entry{with(func(e *entry) { e.name = "/warehouse/city/trips/metadata/v1.metadata.json" })}, ""},
+		"no parquet":       {[]entry{with(func(e *entry) { e.name = "/warehouse/city/trips/metadata/v1.metadata.json" })}, "does not begin and end with PAR1"},
+		"no ids of fields": {[]entry{with(func(e *entry) {
+			e.name, e.size, e.rows = "/warehouse/city/trips/data/plain.parquet", plain.Size(), rowsOf(t, plainFile)
+		})}, "its fields have no ids"},
+		"not printable": {[]entry{with(func(e *entry) { e.name += "\x1b[2J" })}, "cannot be printed"},
 	} {
 		to := change(t, dir, func(m map[string]any) {
 			m["snapshots"].([]any)[0].(map[string]any)["manifest-list"] = "/warehouse/city/trips/metadata/list.avro"
 		})
+		if text, err := os.ReadFile(plainFile); err != nil {
+			t.Fatal(err)
+		} else if err := os.WriteFile(filepath.Join(to, "data", "plain.parquet"), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
 		schema := lib.NewSchema(0, lib.NestedField{ID: 1, Name: "fare", Type: lib.PrimitiveTypes.Float64})
 		var data, list bytes.Buffer
 		content := lib.ManifestContentData
@@ -418,6 +433,28 @@ func TestNewest(t *testing.T) {
 		}
 		if got, err := read(t.Context(), to, id); !strings.Contains(got+fmt.Sprint(err), c.want) {
 			t.Errorf("%s: %s %v, want %q", name, got, err, c.want)
+		}
+	}
+}
+
+// Metadata may be packed with gzip. What unpacks to more than is read is refused.
+func TestPacked(t *testing.T) {
+	dir := filepath.Join("testdata", "v2")
+	text, err := os.ReadFile(filepath.Join(dir, newest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, more := range map[string]int{"400 rows": 0, "not to a size that is read": 65 << 20} {
+		to := change(t, dir, func(map[string]any) {})
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		_, _ = w.Write(append(slices.Clone(text), bytes.Repeat([]byte(" "), more)...))
+		w.Close()
+		if err := os.WriteFile(filepath.Join(to, "metadata", "v7.gz.metadata.json"), packed.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := read(t.Context(), to, snapshots(t, dir)[0]); !strings.Contains(got+fmt.Sprint(err), want) {
+			t.Errorf("%s %v, want %q", got, err, want)
 		}
 	}
 }
