@@ -14,7 +14,10 @@ func TestShelf(t *testing.T) {
 	if len(all) < 20 {
 		t.Fatalf("the shelf has only %d specimens", len(all))
 	}
-	for _, s := range all {
+	for i, s := range all {
+		if testing.Short() && i%4 != 0 { // a minute; conformance has some of the others
+			continue
+		}
 		t.Run(s.Name, func(t *testing.T) {
 			r, err := sdktest.Check(context.Background(), sdktest.InProcess(s.Mechanism), sdktest.Config{Seed: 1, Releases: 300})
 			if err != nil {
