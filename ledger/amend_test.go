@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // as opens a ledger in somebody's name.
@@ -147,7 +149,7 @@ func TestTwoPersons(t *testing.T) {
 
 // An audit finds that one person did what two must.
 func TestAuditOfTwoPersons(t *testing.T) {
-	at := "sqlite:" + t.TempDir() + "/ledger.db"
+	at := "sqlite:" + testdir.New(t) + "/ledger.db"
 	alice := as(t, at, "alice")
 	if _, err := alice.OpenAccount(background, people, Opening{Filter: Basic, Limit: limit("1", "0"), TwoPersons: true}); err != nil {
 		t.Fatal(err)
@@ -213,7 +215,7 @@ func TestLockWait(t *testing.T) {
 
 // A named ledger is made by nobody's mistake, and neither is its folder.
 func TestNothingIsMadeByMistake(t *testing.T) {
-	dir := t.TempDir()
+	dir := testdir.New(t)
 	for _, c := range []struct {
 		at     string
 		create bool

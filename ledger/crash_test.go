@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // start begins a task in a process of its own.
@@ -44,7 +45,7 @@ type world struct {
 
 func newWorld(t *testing.T, at string) world {
 	t.Helper()
-	w := world{at: at, data: filepath.Join(t.TempDir(), "data"), out: t.TempDir()}
+	w := world{at: at, data: filepath.Join(testdir.New(t), "data"), out: testdir.New(t)}
 	if err := os.WriteFile(w.data, []byte("c0"), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/ledgercheck"
 	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // fault fails one step of a database driver.
@@ -296,7 +297,7 @@ func copyOf(t *testing.T, at string) func() string {
 		n := 0
 		return func() string {
 			n++
-			path := filepath.Join(t.TempDir(), fmt.Sprintf("copy%d.db", n))
+			path := filepath.Join(testdir.New(t), fmt.Sprintf("copy%d.db", n))
 			if err := os.WriteFile(path, whole, 0o600); err != nil {
 				t.Fatal(err)
 			}

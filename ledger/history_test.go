@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // Histories of runs, retries, kills, restored backups and changed data, by eight
@@ -161,7 +162,7 @@ func save(t *testing.T, at string) *backup {
 	b := &backup{at: at, seq: v.Head().Seq}
 	if a := address(t, at); a.sqlite != "" {
 		// Into one file, without a log beside it.
-		b.copy = filepath.Join(t.TempDir(), "backup.db")
+		b.copy = filepath.Join(testdir.New(t), "backup.db")
 		if _, err := l.conn.ExecContext(background, "VACUUM INTO '"+b.copy+"'"); err != nil {
 			t.Fatal(err)
 		}

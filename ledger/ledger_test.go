@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -460,7 +461,7 @@ func TestAddresses(t *testing.T) {
 
 // A ledger that cannot be used is one of a few fixed errors.
 func TestUnusable(t *testing.T) {
-	dir := t.TempDir()
+	dir := testdir.New(t)
 	text := filepath.Join(dir, "text.db")
 	if err := os.WriteFile(text, bytes.Repeat([]byte("no database "), 1000), 0o644); err != nil {
 		t.Fatal(err)
@@ -521,7 +522,7 @@ func TestLocked(t *testing.T) {
 
 // A disk that is full, as far as SQLite can tell: at every size of the file.
 func TestFull(t *testing.T) {
-	at := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+	at := "sqlite:" + filepath.Join(testdir.New(t), "ledger.db")
 	l := open(t, at)
 	debit(t, l, request("p", 0.125))
 	var pages int

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -41,7 +42,7 @@ func onServer(t testing.TB, statements ...string) {
 
 // onBoth runs a test on both databases.
 func onBoth(t *testing.T, f func(t *testing.T, address string)) {
-	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db")) })
+	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db")) })
 	t.Run("postgres", func(t *testing.T) { f(t, postgrestest.New(t)) })
 }
 
@@ -49,7 +50,7 @@ func onBoth(t *testing.T, f func(t *testing.T, address string)) {
 // records and rows, where the database makes no difference.
 func onOne(t *testing.T, f func(t *testing.T, address string)) {
 	if testing.Short() {
-		f(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+		f(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"))
 		return
 	}
 	onBoth(t, f)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // A file that is moved, deleted, copied over or deprived of its log while a run has
@@ -27,7 +29,7 @@ func TestMovedWhileOpen(t *testing.T) {
 		"without its log": func(p string) error { return os.Remove(p + "-wal") },
 	} {
 		t.Run(what, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ledger.db")
+			path := filepath.Join(testdir.New(t), "ledger.db")
 			l := open(t, "sqlite:"+path)
 			k := debit(t, l, request("p", 0.125))
 			if err := move(path); err != nil {
@@ -39,7 +41,7 @@ func TestMovedWhileOpen(t *testing.T) {
 			if _, err := l.Debit(background, request("q", 0.125)); codeOf(err) != CodeBroken {
 				t.Errorf("the handle goes on: %v", err)
 			}
-			l = open(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+			l = open(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"))
 			if err := move(l.place.path); err != nil {
 				t.Fatal(err)
 			}
@@ -52,11 +54,11 @@ func TestMovedWhileOpen(t *testing.T) {
 
 // A ledger has one name. Links that are followed lead to it.
 func TestOneName(t *testing.T) {
-	dir := t.TempDir()
+	dir := testdir.New(t)
 	path := filepath.Join(dir, "ledger.db")
 	l := open(t, "sqlite:"+path)
 	debit(t, l, request("p", 0.5))
-	other := filepath.Join(t.TempDir(), "link.db")
+	other := filepath.Join(testdir.New(t), "link.db")
 	if err := os.Symlink(path, other); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +130,7 @@ func TestMountedIn(t *testing.T) {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
-	if !mounted("/proc") || mounted(filepath.Join(t.TempDir(), "x")) {
+	if !mounted("/proc") || mounted(filepath.Join(testdir.New(t), "x")) {
 		t.Error("this machine's own mounts are not seen")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -79,7 +80,7 @@ func TestLimitInRho(t *testing.T) {
 
 // A lifetime limit in ρ, over slices.
 func TestLifetimeInRho(t *testing.T) {
-	l := open(t, "sqlite:"+t.TempDir()+"/l.db")
+	l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
 	life := Limit{Rho: big.NewRat(1, 1)}
 	for i, is := range []string{"1", "2", "3"} {
 		q := inMonth(is, is, 1)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -201,7 +202,7 @@ func TestKeptSampleAtOnce(t *testing.T) {
 // Other filters are charged the whole of every pure step, and refuse a δ.
 func TestKeptSampleFilters(t *testing.T) {
 	for _, o := range []Opening{{Filter: ZCDP, Limit: limit("8", "1/1000")}, {Filter: RDP, Orders: []float64{2, 8, 32}, Limit: limit("8", "1/1000")}} {
-		l := open(t, "sqlite:"+t.TempDir()+"/ledger.db")
+		l := open(t, "sqlite:"+testdir.New(t)+"/ledger.db")
 		if _, err := l.OpenAccount(background, people, o); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +279,7 @@ func TestKeptRowsAreSealed(t *testing.T) {
 // A chain that charges a sample less than its releases cost together is found, even
 // where its hashes are right.
 func TestAuditOfKeptSamples(t *testing.T) {
-	l := open(t, "sqlite:"+t.TempDir()+"/ledger.db")
+	l := open(t, "sqlite:"+testdir.New(t)+"/ledger.db")
 	id := sampleID(1)
 	sealKept(t, l, debit(t, l, keeping("p", id, 1, 0)), id)
 	k := debit(t, l, using(t, l, "q", id, 1, 0))

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -92,7 +93,7 @@ func loss(eps float64, once, life bool) float64 {
 // in three slices, each run with a draw of its own, one chosen by the output of another.
 func TestSlicesComposeAsCharged(t *testing.T) {
 	for _, eps := range []float64{0.5, 1, 2} {
-		l := open(t, "sqlite:"+t.TempDir()+"/l.db")
+		l := open(t, "sqlite:"+testdir.New(t)+"/l.db")
 		for i, run := range []struct {
 			is  string
 			eps float64

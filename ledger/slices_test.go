@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -322,7 +323,7 @@ func TestRevisedSlice(t *testing.T) {
 			t.Error(wrong)
 		}
 		// The whole table is as it was: other data are another release.
-		l2 := open(t, "sqlite:"+t.TempDir()+"/whole.db")
+		l2 := open(t, "sqlite:"+testdir.New(t)+"/whole.db")
 		if err := l2.Seal(background, debit(t, l2, request("p", 0.25)), "first", someFiles); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // The chain, which others get as an export, does not tell how long a run took (P19):
@@ -12,7 +14,7 @@ import (
 func TestChainTellsNoRunTime(t *testing.T) {
 	chain := func(took time.Duration) (out []string) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		l := open(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"), func(o *Options) { o.clock = func() time.Time { return now } })
+		l := open(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"), func(o *Options) { o.clock = func() time.Time { return now } })
 		now = now.Add(time.Minute)
 		k := debit(t, l, request("p", 0.5))
 		now = now.Add(took)

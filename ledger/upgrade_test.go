@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -43,7 +44,7 @@ func fixture(t *testing.T, name string) []byte {
 func onPast(t *testing.T, databases int, f func(t *testing.T, name, at string)) {
 	for _, v := range past {
 		t.Run(v+"/sqlite", func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "ledger.db")
+			path := filepath.Join(testdir.New(t), "ledger.db")
 			if err := os.WriteFile(path, fixture(t, v+"-sqlite.db.gz"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -106,7 +107,7 @@ func TestVerifyFinds(t *testing.T) {
 
 // A ledger that was copied and written to in two places is found from either.
 func TestVerifyFindsCopies(t *testing.T) {
-	at := "sqlite:" + filepath.Join(t.TempDir(), "ledger.db")
+	at := "sqlite:" + filepath.Join(testdir.New(t), "ledger.db")
 	l := open(t, at)
 	seen := released(t, l, "p")
 	b := save(t, at)
@@ -131,7 +132,7 @@ func TestVerifyFindsCopies(t *testing.T) {
 // An exported chain is checked without its ledger, and every change of a byte of
 // it is found.
 func TestExportedChain(t *testing.T) {
-	l := open(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	l := open(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"))
 	seen := released(t, l, "p", "q")
 	if _, err := l.SetLimit(background, people, change(limit("5", "1/1000"), true, "why")); err != nil {
 		t.Fatal(err)
@@ -182,7 +183,7 @@ func FuzzReadChain(f *testing.F) {
 
 // Read-only folders and files: a fixed error, and nothing is written.
 func TestReadOnly(t *testing.T) {
-	dir := t.TempDir()
+	dir := testdir.New(t)
 	at := "sqlite:" + filepath.Join(dir, "ledger.db")
 	l := open(t, at)
 	released(t, l, "p")

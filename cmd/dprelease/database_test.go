@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 const databaseJob = `version: 1
@@ -42,7 +43,7 @@ func TestDatabaseSource(t *testing.T) {
 		}
 	}
 	must("create table " + people + " as select n as id, n % 11 as x, case when n % 2 = 0 then 'a' else 'b' end as g, '{}'::jsonb as j from generate_series(1, 400) n")
-	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	w := newWorld(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"))
 	job := func(file, source, relation, out string) string {
 		t.Helper()
 		text := strings.NewReplacer("NAME", "people", "SOURCE", source, "RELATION", relation, "OUT", out).Replace(databaseJob)

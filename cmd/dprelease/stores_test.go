@@ -13,6 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/store/storetest"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 const storeJob = `version: 1
@@ -39,7 +40,7 @@ output: {dir: "OUT", formats: [csv]}
 // is there whole or its report is not there; and no credential is anywhere.
 func TestObjectStorage(t *testing.T) {
 	s := storetest.Start(t)
-	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
+	w := newWorld(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"))
 	var data bytes.Buffer
 	if err := table.WriteParquet(&data, people(400, func(i int, p *person) { p.x = float64(i % 11) })); err != nil {
 		t.Fatal(err)

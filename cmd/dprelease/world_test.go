@@ -18,6 +18,7 @@ import (
 	"github.com/dprelease/dprelease/internal/ledgercheck"
 	"github.com/dprelease/dprelease/internal/postgrestest"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/testdir"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/report"
@@ -82,7 +83,7 @@ func emptyWorld(t *testing.T, address string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{program: filepath.Join(t.TempDir(), "dprelease"), dir: t.TempDir(), ledger: address}
+	w := &world{program: filepath.Join(t.TempDir(), "dprelease"), dir: testdir.New(t), ledger: address}
 	if err := os.Symlink(self, w.program); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func emptyWorld(t *testing.T, address string) *world {
 func onBothAtOnce(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		f(t, newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db")))
+		f(t, newWorld(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db")))
 	})
 	if testing.Short() {
 		return

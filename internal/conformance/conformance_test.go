@@ -94,10 +94,14 @@ func command(t *testing.T, name string) host.Command {
 }
 
 func TestHonestProcesses(t *testing.T) {
+	releases := 120
+	if testing.Short() {
+		releases = 30
+	}
 	for _, name := range []string{"sound-descent", "mean"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := Check(t.Context(), command(t, name), sdktest.Config{Seed: 7, Pairs: 3, Releases: 120})
+			r, err := Check(t.Context(), command(t, name), sdktest.Config{Seed: 7, Pairs: 3, Releases: releases})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/dprelease/dprelease/internal/testdir"
 )
 
 // nobody is the user as whom the server runs where the tests run as root.
@@ -56,7 +58,7 @@ func Start() (*Server, error) {
 // prepare makes the data directory and picks a port.
 func (s *Server) prepare() error {
 	var err error
-	if s.dir, err = os.MkdirTemp("", "postgrestest-"); err != nil {
+	if s.dir, err = os.MkdirTemp(testdir.Base(), "postgrestest-"); err != nil {
 		return err
 	}
 	if os.Getuid() == 0 {

@@ -56,7 +56,7 @@ func TestHonest(t *testing.T) {
 			if c.mechanism == (sgd.Mechanism{}) {
 				cfg = sdktest.Config{Seed: 1, Pairs: 12, Releases: 100} // hundreds of calls a release
 			} else if testing.Short() {
-				cfg.Releases = 200
+				cfg.Releases = 100
 			}
 			r := unrefuted(t, c.mechanism, cfg)
 			t.Logf("%d requests, %d pairs, %d calls, used %v", r.Requests, r.Pairs, r.Calls, r.Used)
@@ -91,7 +91,7 @@ func TestHonestOverSeeds(t *testing.T) {
 			}
 			seeds := 200
 			if testing.Short() {
-				seeds = 20
+				seeds = 5
 			}
 			r := unrefuted(t, c.mechanism, sdktest.Config{Seed: 1000, Seeds: seeds, Requests: requests, Pairs: c.pairs, Releases: -1})
 			if least := seeds * len(requests) * c.pairs; r.Pairs < least {

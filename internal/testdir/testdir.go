@@ -1,0 +1,33 @@
+package testdir
+
+import (
+	"os"
+	"testing"
+)
+
+// Base is where the folders are made: "" for the system's folder of temporary files, where
+// there is none in memory.
+func Base() string {
+	const memory = "/dev/shm"
+	probe, err := os.MkdirTemp(memory, "testdir-")
+	if err != nil {
+		return ""
+	}
+	os.Remove(probe)
+	return memory
+}
+
+// New returns an empty folder, which is removed when the test ends.
+func New(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(Base(), "testdir-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
