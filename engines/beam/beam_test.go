@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -80,7 +81,9 @@ func endOnce(pipe, signal string) func(int) {
 		f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
 		_ = os.Remove(pipe) // once
 		if err == nil {
-			f.Close()
+			if by == syscall.SIGSTOP { // the pipe of a process that is killed closes by itself
+				f.Close()
+			}
 			_ = syscall.Kill(os.Getpid(), by)
 			select {}
 		}
@@ -294,10 +297,11 @@ func TestKilledWorker(t *testing.T) {
 			ticker = func(time.Duration) (<-chan time.Time, func()) { return clock, func() {} }
 			go func() {
 				defer close(ended)
-				f, err := os.Open(pipe) // until a worker is about to end
+				f, err := os.Open(pipe)
 				if err != nil {
 					return
 				}
+				_, _ = io.Copy(io.Discard, f) // until a worker has ended
 				f.Close()
 				for range looks + 1 { // the first one sees what was finished before
 					select {
@@ -501,6 +505,8 @@ func TestOptions(t *testing.T) {
 	}{
 		{"direct", nil, "is not one of"},
 		{"prism", map[string]string{"workers": "0"}, "workers"},
+		{"prism", map[string]string{"patience": "soon"}, "patience"},
+		{"prism", map[string]string{"patience": "10ms"}, "patience"},
 		{"prism", map[string]string{"colour": "red"}, "colour"},
 		{"flink", map[string]string{"endpoint": ""}, "exchange"},
 		{"prism", map[string]string{"secret_file": "/nowhere"}, "secret_file"},

@@ -15,10 +15,13 @@ import (
 )
 
 func init() {
-	register.DoFn2x1[context.Context, []byte, error](&partFn{})
+	register.DoFn3x1[context.Context, []byte, func(int, int), error](&partFn{})
 	register.DoFn3x1[context.Context, []byte, func(int, []byte), error](&scatterFn{})
-	register.DoFn3x1[context.Context, int, func(*[]byte) bool, error](&shardFn{})
+	register.DoFn4x1[context.Context, int, func(*[]byte) bool, func(int, int), error](&shardFn{})
+	register.DoFn2x0[int, func(*int) bool](&doneFn{})
 	register.Emitter2[int, []byte]()
+	register.Emitter2[int, int]()
+	register.Iter1[int]()
 	register.Iter1[[]byte]()
 }
 
@@ -83,15 +86,25 @@ var begun = func(part int) {}
 // partFn adds up parts of a table in which a row is a unit.
 type partFn struct{ Task Task }
 
-func (f *partFn) ProcessElement(ctx context.Context, _ []byte) error {
+func (f *partFn) ProcessElement(ctx context.Context, _ []byte, emit func(int, int)) error {
 	return f.Task.each(func(o *opened, i int) error {
 		text, err := worker.Part(ctx, o.Order, i)
-		if err != nil {
-			return err
+		if err == nil {
+			err = f.Task.found(o, partName(i), text)
 		}
-		return f.Task.found(o, partName(i), text)
+		if err == nil {
+			emit(0, i)
+		}
+		return err
 	})
 }
+
+// doneFn ends a pipeline. Steps that add up tell it the numbers of their parts, for prism's sake: it waits for a step without
+// an output by looping, which takes a processor away for as long as the step lasts.
+type doneFn struct{}
+
+// ProcessElement does nothing.
+func (*doneFn) ProcessElement(int, func(*int) bool) {}
 
 // scatterFn sends the rows of parts to the shards of their units.
 type scatterFn struct{ Task Task }
@@ -118,7 +131,7 @@ func (f *scatterFn) ProcessElement(ctx context.Context, _ []byte, emit func(int,
 // shardFn adds up the rows of a shard.
 type shardFn struct{ Task Task }
 
-func (f *shardFn) ProcessElement(ctx context.Context, shard int, pieces func(*[]byte) bool) error {
+func (f *shardFn) ProcessElement(ctx context.Context, shard int, pieces func(*[]byte) bool, emit func(int, int)) error {
 	t := f.Task
 	t.Parts = []int{shard}
 	return t.each(func(o *opened, i int) error {
@@ -132,10 +145,13 @@ func (f *shardFn) ProcessElement(ctx context.Context, shard int, pieces func(*[]
 			sent = append(sent, piece)
 		}
 		text, err := worker.Shard(ctx, o.Order, i, sent)
-		if err != nil {
-			return err
+		if err == nil {
+			err = f.Task.found(o, shardName(i), text)
 		}
-		return f.Task.found(o, shardName(i), text)
+		if err == nil {
+			emit(0, i)
+		}
+		return err
 	})
 }
 
@@ -143,7 +159,7 @@ func (f *shardFn) ProcessElement(ctx context.Context, shard int, pieces func(*[]
 // have several rows a shuffle by unit.
 func build(t Task, steps int, parts []int, shuffle bool) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
-	var sent []beam.PCollection
+	var sent, done []beam.PCollection
 	for k := range min(steps, len(parts)) {
 		mine := t
 		mine.Parts = nil
@@ -153,11 +169,12 @@ func build(t Task, steps int, parts []int, shuffle bool) *beam.Pipeline {
 		if shuffle {
 			sent = append(sent, beam.ParDo(s.Scope("scatter"), &scatterFn{mine}, beam.Impulse(s)))
 		} else {
-			beam.ParDo0(s.Scope("add"), &partFn{mine}, beam.Impulse(s))
+			done = append(done, beam.ParDo(s.Scope("add"), &partFn{mine}, beam.Impulse(s)))
 		}
 	}
 	if shuffle {
-		beam.ParDo0(s.Scope("add"), &shardFn{t}, beam.GroupByKey(s, beam.Flatten(s, sent...)))
+		done = append(done, beam.ParDo(s.Scope("add"), &shardFn{t}, beam.GroupByKey(s, beam.Flatten(s, sent...))))
 	}
+	beam.ParDo0(s.Scope("done"), &doneFn{}, beam.GroupByKey(s, beam.Flatten(s, done...)))
 	return p
 }
