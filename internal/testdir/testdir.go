@@ -2,13 +2,21 @@ package testdir
 
 import (
 	"os"
+	"syscall"
 	"testing"
 )
 
+// room is what there must be in memory: containers often have 64 MB.
+const room = 4 << 30
+
 // Base is where the folders are made: "" for the system's folder of temporary files, where
-// there is none in memory.
+// there is none in memory, or too little room.
 func Base() string {
 	const memory = "/dev/shm"
+	var fs syscall.Statfs_t
+	if syscall.Statfs(memory, &fs) != nil || fs.Bavail*uint64(fs.Bsize) < room {
+		return ""
+	}
 	probe, err := os.MkdirTemp(memory, "testdir-")
 	if err != nil {
 		return ""
