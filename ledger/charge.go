@@ -207,7 +207,7 @@ func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
 	return out, nil
 }
 
-// parts cuts buckets into stretches of at least so many slices, but for the last.
+// parts cuts buckets into stretches of at least most slices. The last one may be shorter.
 func parts(all []bucketCosts, most int) func(yield func([]bucketCosts) bool) {
 	return func(yield func([]bucketCosts) bool) {
 		for from := 0; from < len(all); {

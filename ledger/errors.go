@@ -33,8 +33,8 @@ const (
 	CodeTooLarge   = "OUTPUT_TOO_LARGE"
 )
 
-// Error is a refusal of the ledger. Its text is fixed but for names, amounts and
-// addresses without their passwords: no part of it depends on a row (P20).
+// Error is a refusal of the ledger. Only names, amounts and addresses vary in its text.
+// Addresses come without their passwords, and no part of the text depends on a row (P20).
 type Error struct {
 	Code    string
 	Message string

@@ -18,8 +18,8 @@ type Failure = failure.Failure
 // Spent says what a call that failed did to the budget.
 type Spent = failure.Spent
 
-// What a failure spent: nothing; the debit of this run, which stands; or that is not
-// known, and the ledger alone can tell.
+// A failure spent nothing, or the debit of this run, which stands, or nobody knows and the
+// ledger alone can tell.
 const (
 	SpentNone    = failure.SpentNone
 	SpentRelease = failure.SpentRelease

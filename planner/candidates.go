@@ -235,7 +235,7 @@ func (u *subject) allocated(column string, size int64) []allocated {
 	return out
 }
 
-// allocated is a stratified sample of which public facts say the numbers.
+// allocated is a stratified sample whose numbers follow from public facts.
 type allocated struct {
 	name, note string
 	sample     job.Sample

@@ -143,7 +143,7 @@ func (e ByGroup) basic(rel Relation, here string, k float64) (profile, *Unsuppor
 	if u != nil {
 		return profile{}, u
 	}
-	// Which groups k units change is not known: k steps of one unit each.
+	// Nobody knows which groups k units change, so this takes k steps of one unit each.
 	return larger(p, two).group(k), nil
 }
 

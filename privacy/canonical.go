@@ -150,7 +150,7 @@ func (r *canonicalReader) must(text string) {
 	}
 }
 
-// until returns what comes before the next of the given bytes, one of which has to come.
+// until returns the text before the next of the given bytes. It is an error where none follows.
 func (r *canonicalReader) until(ends string) string {
 	n := bytes.IndexAny(r.rest, ends)
 	if n < 0 || r.bad {

@@ -79,8 +79,8 @@ type lossPair struct {
 	alone bool
 }
 
-// maxInner limits compositions inside a draw: their whole distribution is built,
-// of which a plain composition needs only one end.
+// maxInner limits compositions inside a draw. Their whole distribution is built, and a
+// plain composition needs only one end of it.
 const maxInner = 10_000
 
 // distribution builds the pair of e; inside says that a sample is drawn around it.
@@ -303,10 +303,10 @@ func scalarNoise(e Event) (scalar, twice bool) {
 	return true, s.Under(ReplaceOne) >= 2*s.Under(AddRemove)
 }
 
-// cell is the sigma of one discrete Gaussian draw on a vector of which a unit changes
-// one cell by 1 at most, and which a replaced unit never changes by 2: two facts that
-// the sensitivities of a vector of whole numbers hold, since its L2 norm is below √2
-// only where at most one entry is ±1. 0 for anything else.
+// cell is the sigma of one discrete Gaussian draw on a vector of whole numbers in which a
+// unit changes at most one cell, by 1, and a replaced unit changes no cell by 2. The
+// sensitivities show that: the L2 norm of a change is below √2 only where at most one entry
+// is ±1. cell is 0 for anything else.
 func cell(e Event) float64 {
 	ts := terms(e, "")
 	if len(ts) != 1 || ts[0].runs != 1 {

@@ -44,8 +44,8 @@ func logTail(x float64) float64 {
 	return -x*x/2 - math.Log(2*math.Pi)/2 + logMills(x)
 }
 
-// logMills is the logarithm of tail over density, for x >= 30: the asymptotic series,
-// of which the first term left out is 105/x^8, below 1.7e-10.
+// logMills is the logarithm of tail over density, for x >= 30: the asymptotic series.
+// The first term that is left out is 105/x^8, below 1.7e-10.
 func logMills(x float64) float64 {
 	y := 1 / (x * x)
 	return math.Log1p(-y*(1-3*y*(1-5*y))) - math.Log(x)

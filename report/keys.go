@@ -23,7 +23,7 @@ type Keys struct {
 // KeySize is how many units a value needs to appear with a probability.
 type KeySize struct {
 	Chance float64 `json:"chance"`
-	// Units is the number in the population, of which a sample may see a part only.
+	// Units is the number in the population. A sample may see only a part of them.
 	Units int64 `json:"units"`
 	// Whole is the number with which it would appear had the full table been read at the
 	// same guarantee, 0 where it was.

@@ -125,7 +125,7 @@ func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample 
 	plainEvent, sampled := privacy.WithoutSampling(event)
 	right := g.Epsilon * 1.25
 	if sampled {
-		// As far as the unamplified event takes to get to the same δ.
+		// The curve of the unamplified event reaches the same δ here.
 		sample = reach(plainEvent, inner, g.Delta, sample)
 		right = max(right, 1.1*sample)
 	}

@@ -187,7 +187,7 @@ func (r *result) about() string {
 	return ""
 }
 
-// groups are the columns of text in which the rows differ, but for the name of the column.
+// groups are the columns of text in which the rows differ, without the name of the column.
 func (r *result) groups() []Column {
 	var out []Column
 	for _, c := range r.table.Columns {

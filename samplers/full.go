@@ -45,7 +45,7 @@ func (d *Full) begin(_ *noise.Source, rows int64) (Selector, error) {
 	return everyRow(rows, d.population)
 }
 
-// everyRow selects all rows, of which there must be size where that is public.
+// everyRow selects all rows. There must be size of them where that is public.
 func everyRow(rows, size int64) (Selector, error) {
 	if size > 0 {
 		if rows >= 0 && rows != size {

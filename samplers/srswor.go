@@ -30,9 +30,8 @@ func NewSRSWOR(size, population int64) (*SRSWOR, error) {
 	return &SRSWOR{size: size, population: population}, nil
 }
 
-// NewSRSWORAtLeast returns the design that draws size rows of a table whose
-// number of rows is secret but for a public promise that it is at least atLeast
-// (add-remove).
+// NewSRSWORAtLeast returns the design that draws size rows of a table with a secret number
+// of rows (add-remove). Public is only a promise that there are at least atLeast.
 func NewSRSWORAtLeast(size, atLeast int64) (*SRSWOR, error) {
 	if err := checkSize(size, atLeast, "the promised number of rows"); err != nil {
 		return nil, err

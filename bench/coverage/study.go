@@ -375,8 +375,8 @@ func (p *population) survey(rng *rand.Rand) (which []uint32, weights []float64) 
 	return which, weights
 }
 
-// draw takes one sample: with the sampler of the program, but for a table that is a sample
-// itself, which somebody else drew.
+// draw takes one sample with the sampler of the program. A table that is itself a sample was
+// drawn by somebody else.
 func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]uint32, []float64, error) {
 	if design == "survey" {
 		which, weights := p.survey(rng)

@@ -100,33 +100,20 @@ func (t *survey) release(m sdk.Mechanism, params string, epsilon, atMost, keep f
 	if err != nil {
 		return nil, err
 	}
-	b := &sdk.Batch{Rows: len(t.income)}
-	for _, name := range plan.Columns {
-		b.Columns = append(b.Columns, map[string]sdk.Values{"y": {Float64: t.income}, "r": {Codes: t.region}}[name])
-	}
+	rows := sdktest.Table{Rows: len(t.income), Columns: map[string]sdk.Values{"y": {Float64: t.income}, "r": {Codes: t.region}}}
 	for _, w := range t.weight {
-		b.Weights = append(b.Weights, of(w))
+		rows.Weights = append(rows.Weights, of(w))
 	}
 	var host sdk.Host = adding{src: t.src}
 	if quiet {
-		host = sdktest.NoNoise{Rows: b.Rows}
+		host = sdktest.NoNoise{Rows: rows.Rows}
 	}
-	out, err := m.Release(context.Background(), sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan}, &once{batch: b}, host)
+	out, err := sdktest.InProcess(m).Release(context.Background(), req, plan, rows, host)
 	if err != nil {
 		return nil, err
 	}
-	return out.Columns[slices.IndexFunc(out.Columns, func(c sdk.ResultColumn) bool { return c.Name == "estimate" })].Float64, nil
-}
-
-type once struct{ batch *sdk.Batch }
-
-func (o *once) Next() (*sdk.Batch, error) {
-	if o.batch == nil {
-		return nil, io.EOF
-	}
-	b := o.batch
-	o.batch = nil
-	return b, nil
+	all := out.Result.Columns
+	return all[slices.IndexFunc(all, func(c sdk.ResultColumn) bool { return c.Name == "estimate" })].Float64, nil
 }
 
 // adding draws noise as the host of a run does.

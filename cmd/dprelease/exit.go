@@ -66,7 +66,7 @@ func explain(ctx context.Context, err error) (failure, job.Problems) {
 	problems := problemsOf(err)
 	switch {
 	case stopped:
-		// What was cut off may look like a problem of the job: it is none.
+		// A check that was cut off may look like a problem of the job.
 		return unspent(by.exit(), "INTERRUPTED", "interrupted; nothing was drawn and nothing was spent"), nil
 	case len(problems) > 0:
 		return unspent(exitInvalidJob, "INVALID_JOB", "the job is not valid; nothing was drawn and nothing was spent"), problems

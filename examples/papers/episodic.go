@@ -70,8 +70,8 @@ func episodicSize(options) (exhibit, error) {
 }
 
 // clusterDelta is the true δ(ε) of the counterexample: cluster A holds m records of
-// 0, of which the neighbour changes one to 1; cluster B holds records of 1, or for
-// the other direction of 0 beside an A of ones. The sum of the m − 1 drawn records
+// 0, and the neighbour changes one of them to 1. Cluster B holds records of 1. For the
+// other direction B holds records of 0 and A records of 1. The sum of the m − 1 drawn records
 // gets Laplace noise of scale 1. Both mixtures are integrated on a fine grid.
 func clusterDelta(m int, eps float64) float64 {
 	lap := func(x, at float64) float64 { return 0.5 * math.Exp(-math.Abs(x-at)) }

@@ -96,8 +96,8 @@ func trace(q *expr.Query, a *answer) ([]curve, extent, error) {
 		if !v.sampled && !sampled {
 			continue
 		}
-		// Which methods support it is asked at the right end, where all that can
-		// say anything do.
+		// The right end decides which methods are drawn: there every method answers that
+		// can answer at all.
 		at, err := privacy.DeltaWith(v.e, q.Relation, x.right, quick(q.Methods...))
 		if err != nil && !errors.Is(err, privacy.ErrUnbounded) {
 			continue // the event without its sampling may be no valid event

@@ -122,8 +122,8 @@ func Open(ctx context.Context, p *plan.Plan, t *run.OpenedTable, ids map[string]
 	case named && !o.CreateLedger:
 		return nil, failure.New(failure.ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.Job, at))
 	default:
-		// Where the output folder holds anything but releases, the job is refused and no
-		// ledger is made for it. Releases are a matter for the ledger: see witness.
+		// A job whose output folder holds other things than releases is refused, and no ledger
+		// is made for it. Releases are a matter for the ledger: see witness.
 		if _, releases := output.StoredReport(p.Job.Output.Dir); !releases {
 			if err := (&Budget{plan: p}).free(); err != nil {
 				return nil, err

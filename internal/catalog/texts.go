@@ -12,8 +12,8 @@ import (
 )
 
 // Texts are the words of plans that reach a report: the names of columns, and the remarks.
-// What a plan took from its own request is replaced by what kind of thing it is, so that
-// the words of a plugin are a fixed list, whatever it is asked.
+// A word that a plan took from its own request is replaced by the kind of thing it is. The
+// words of a plugin are then a fixed list, whatever it is asked.
 type Texts struct{ names, texts map[string]bool }
 
 // NewTexts is a list that was kept.

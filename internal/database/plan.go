@@ -25,8 +25,8 @@ var rowwise = map[string]bool{
 	"Result": true, "Subquery Scan": true, "Sort": true, "Incremental Sort": true,
 }
 
-// judge refuses a query of which one row may depend on, or come of, several rows of a table: one unit would then change
-// rows of others, and nothing that is charged would cover that. The server plans the query; nothing is run.
+// judge refuses a query where one row of the result may depend on several rows of a table. One unit could then change
+// the rows of others, and nothing that is charged would cover that. The server plans the query; nothing is run.
 func judge(ctx context.Context, tx pgx.Tx, query string) error {
 	var text []byte
 	if err := tx.QueryRow(ctx, "explain (verbose, format json) "+query).Scan(&text); err != nil {

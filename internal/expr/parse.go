@@ -204,7 +204,7 @@ func (p *parser) field(f *fields, d *privacy.Field, into reflect.Value, trail []
 	switch {
 	case ok:
 		if !p.value(d, at, into, trail) && d.Words != nil {
-			// Which fields belong is not known now: to complain about them would mislead.
+			// Nobody knows now which fields belong, and a complaint about them would mislead.
 			f.unknown = true
 		}
 	case need == privacy.Required:

@@ -27,7 +27,7 @@ const (
 // Spent says what a command that failed did to the budget.
 type Spent string
 
-// What a failure spent.
+// The values of Spent say what a failure spent.
 const (
 	SpentNone    Spent = "none"         // nothing was debited by this command
 	SpentRelease Spent = "this release" // the debit of this run stands

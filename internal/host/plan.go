@@ -31,21 +31,12 @@ func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
 	}
 	var out sdk.Description
 	err := p.invoke(ctx, 2*p.limits.Plan, func(ctx context.Context) error {
-		first, err := p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
-		if err != nil {
-			return err
+		m, err := askTwice(p, func() (*wire.DescribeResponse, error) {
+			return p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
+		})
+		if err == nil {
+			out, err = p.pick(m)
 		}
-		second, err := p.joint.mechanism.Describe(ctx, &wire.DescribeRequest{})
-		if err != nil {
-			return err
-		}
-		if !proto.Equal(first, second) {
-			return p.fault(CodeNondeterministic)
-		}
-		if wire.Known(first) != nil {
-			return p.fault(CodeProtocol)
-		}
-		out, err = p.pick(first)
 		return err
 	})
 	if err != nil {
@@ -53,6 +44,25 @@ func (p *Plugin) describe(ctx context.Context) (sdk.Description, error) {
 	}
 	p.desc = &out
 	return out, nil
+}
+
+// askTwice asks the same twice, and returns the answer if both are the same and hold nothing
+// unknown.
+func askTwice[M proto.Message](p *Plugin, ask func() (M, error)) (M, error) {
+	first, err := ask()
+	if err != nil {
+		return first, err
+	}
+	second, err := ask()
+	switch {
+	case err != nil:
+		return first, err
+	case !proto.Equal(first, second):
+		return first, p.fault(CodeNondeterministic)
+	case wire.Known(first) != nil:
+		return first, p.fault(CodeProtocol)
+	}
+	return first, nil
 }
 
 // pick finds the command's mechanism among those that a plugin describes.
@@ -109,26 +119,16 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 		if proto.Size(m) > wire.MaxMessage {
 			return p.fault(CodeOversize)
 		}
-		first, err := p.joint.mechanism.Plan(ctx, m)
+		answer, err := askTwice(p, func() (*wire.PlanResponse, error) { return p.joint.mechanism.Plan(ctx, m) })
 		if err != nil {
 			return err
 		}
-		second, err := p.joint.mechanism.Plan(ctx, m)
-		if err != nil {
-			return err
-		}
-		if !proto.Equal(first, second) {
-			return p.fault(CodeNondeterministic)
-		}
-		if wire.Known(first) != nil {
-			return p.fault(CodeProtocol)
-		}
-		if r, ok := first.GetAnswer().(*wire.PlanResponse_Refusal); ok {
+		if r, ok := answer.GetAnswer().(*wire.PlanResponse_Refusal); ok {
 			e := p.fault(CodeRefused)
 			e.Detail = printable(r.Refusal)
 			return e
 		}
-		out, err = p.checkPlan(first.GetPlan(), req, desc)
+		out, err = p.checkPlan(answer.GetPlan(), req, desc)
 		return err
 	})
 	return out, err

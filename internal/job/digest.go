@@ -17,7 +17,7 @@ import (
 // Two jobs have the same digest when they ask for the same releases. The order of
 // keys, comments, white space, aliases, the spelling of numbers (0.5, "0.50", 5e-1)
 // and defaults that are written out make no difference. These keys are no part of it:
-//   - output, budget but for spend, and the path and timeout of a plugin: they change
+//   - output, everything of budget except spend, and the path and timeout of a plugin: they change
 //     what happens to the releases, not the releases;
 //   - engine: where the rows are added up changes nothing that is released;
 //   - unit_name, unit_plural, publication, lineage, assume and collected.allocation: they change words and forecasts;

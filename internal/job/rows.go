@@ -37,8 +37,7 @@ type Cap struct {
 // NoUnit says what becomes of a row whose unit is missing. The zero value is invalid.
 type NoUnit string
 
-// What becomes of such a row: it must not be there, it is left out, or it is a unit of
-// its own.
+// A row without a unit must not be there, is left out, or is a unit of its own.
 const (
 	NoUnitRefuse NoUnit = "refuse"
 	NoUnitDrop   NoUnit = "drop"
@@ -74,7 +73,7 @@ type Derived struct {
 	AfterFold bool         // computed from the folded values of a unit, not from its rows
 
 	After string // as written: "rows" or "fold"
-	// What the mechanisms are told of the column, as of any other.
+	// The mechanisms are told these of the column, as of any other.
 	Lower, Upper *big.Rat
 	Bounds       *Bounds
 	Domain       []string

@@ -11,8 +11,8 @@ func Size(r Rule, chance float64) (units int64, ok bool) {
 	return least(func(n int64) bool { return r.Chance(n) >= chance })
 }
 
-// SizeSampled is Size where the rule sees a sample only: the number of units in the population of which each is drawn with
-// the given probability.
+// SizeSampled is Size where the rule sees a sample only. It counts units of the population, and each of them is drawn
+// with the given probability.
 func SizeSampled(r Rule, rate, chance float64) (units int64, ok bool) {
 	if !(rate > 0) {
 		return 0, false

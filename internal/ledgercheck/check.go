@@ -8,7 +8,7 @@ import (
 // Output is something that became visible.
 type Output struct {
 	Plan    string // what was asked
-	Content string // of which data
+	Content string // identifies the data
 	Value   string // what came out
 	Head    string // the hash of the debit that it says it stands on
 	Seq     int64  // and that debit's number

@@ -37,7 +37,7 @@ func (c *Coins) Toss(s *Source) uint64 {
 	if c.sure {
 		return ^uint64(0)
 	}
-	// Lane i holds a uniform U_i of which one binary digit is drawn at a time.
+	// Lane i holds a uniform U_i, drawn one binary digit at a time.
 	// The first digit in which U_i and the probability differ decides; lanes
 	// without one yet are open.
 	hits, open := uint64(0), ^uint64(0)

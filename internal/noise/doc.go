@@ -1,7 +1,7 @@
 // Package noise draws the random numbers that are released: discrete Laplace and
 // discrete Gaussian noise on the integers, continuous Laplace noise rounded once
 // (smooth sensitivity), the exponential mechanism over a lattice, randomized
-// response, and the coins and skips of which samplers are made. Nothing else in
+// response, and the coins and skips that samplers use. Nothing else in
 // the project may draw a released bit (P16).
 //
 // # Promises

@@ -16,26 +16,8 @@ import (
 // not be released: nothing half noised is left behind. Proof:
 // discrete_gaussian.proof.md.
 func AddDiscreteGaussian(s *Source, dst []int64, sigma float64) error {
-	if s == nil {
-		clear(dst)
-		return errNoSource
-	}
 	g, err := newGaussian(sigma)
-	if err != nil {
-		clear(dst)
-		return err
-	}
-	for i, v := range dst {
-		x, ok := s.discreteGaussian(g)
-		if dst[i] = v + x; !ok || overflows(v, x, dst[i]) {
-			clear(dst)
-			return ErrOverflow
-		}
-	}
-	if s.err != nil {
-		clear(dst)
-	}
-	return s.err
+	return s.add(dst, err, func() (int64, bool) { return s.discreteGaussian(g) })
 }
 
 // gaussian holds σ, the proposal's scale t = floor(σ) + 1, and float64 values of

@@ -20,26 +20,30 @@ var ErrOverflow = errors.New("noise: the noisy value does not fit in int64")
 // error dst is cleared and must not be released: nothing half noised is left behind.
 // Proof: discrete_laplace.proof.md.
 func AddDiscreteLaplace(s *Source, dst []int64, scale float64) error {
-	if s == nil {
-		clear(dst)
-		return errNoSource
-	}
 	t, err := exactScale("the Laplace scale", scale)
-	if err != nil {
-		clear(dst)
-		return err
+	return s.add(dst, err, func() (int64, bool) { return s.discreteLaplace(t) })
+}
+
+// add adds a draw to each element of dst, unless the scale is wrong.
+func (s *Source) add(dst []int64, wrong error, draw func() (x int64, ok bool)) error {
+	err := wrong
+	if s == nil {
+		err = errNoSource
 	}
-	for i, v := range dst {
-		x, ok := s.discreteLaplace(t)
+	for i := 0; i < len(dst) && err == nil; i++ {
+		v := dst[i]
+		x, ok := draw()
 		if dst[i] = v + x; !ok || overflows(v, x, dst[i]) {
-			clear(dst)
-			return ErrOverflow
+			err = ErrOverflow
 		}
 	}
-	if s.err != nil {
+	if err == nil {
+		err = s.err
+	}
+	if err != nil {
 		clear(dst)
 	}
-	return s.err
+	return err
 }
 
 // overflows reports whether sum is not a + b.

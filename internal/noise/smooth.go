@@ -93,8 +93,8 @@ func (e *lazyExponential) nearest(v, b *big.Rat, frac *big.Int) *big.Int {
 	return new(big.Int).Div(x.Num(), x.Denom()) // Euclidean; floor, for Denom > 0
 }
 
-// lazyUniform is a uniform number in [0, 1) of which only a prefix was drawn:
-// its first words of 64 bits.
+// lazyUniform is the part of a uniform number in [0, 1) that was drawn so far: its first
+// words of 64 bits.
 type lazyUniform []uint64
 
 func (u lazyUniform) prefix() (frac *big.Int, prec uint) {

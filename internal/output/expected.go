@@ -107,8 +107,8 @@ func deviation(j *job.Job, d samplers.Design, l *sdk.Linear, m *samplers.Moments
 		if err != nil {
 			return 0, err
 		}
-		// On average over the draw a row counts π·w times: once, but for equal weights,
-		// which are left out of the sum.
+		// On average over the draw a row counts π·w times, which is once. Equal weights are
+		// left out of the sum.
 		kept := 1.0
 		if f := d.Facts(); f.EqualWeights {
 			kept = f.Rate
@@ -130,7 +130,7 @@ func assumed(j *job.Job, l *sdk.Linear) (*samplers.Moments, string) {
 		words := fmt.Sprintf("%s has standard deviation %g", c.Name, m.SD)
 		if m.KnownMean {
 			words += fmt.Sprintf(" and mean %g", number(a.Mean))
-			m.Mean = number(a.Mean) - (job.Up(c.Lower) - l.Low) // z is the value but for a constant
+			m.Mean = number(a.Mean) - (job.Up(c.Lower) - l.Low) // z is the value minus a constant
 		}
 		if len(m.Strata) > 0 {
 			words += ", with one of its own inside each stratum"

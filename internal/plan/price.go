@@ -53,7 +53,7 @@ func (p *Plan) price() error {
 		if d.Answer, err = p.cost(d.Event, together, inside, d.OnTable(), Point(d.Target)); err != nil {
 			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
 		}
-		// What the draw costs on the table is what the draws compose with.
+		// The draws compose with the cost of the draw on the table.
 		onTable, err := charged(d.Event, together, inside, d.OnTable())
 		if err != nil {
 			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)

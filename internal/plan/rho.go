@@ -52,10 +52,10 @@ func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
 //
 // # Contract
 //
-// What the draw's event costs the population in ρ is at most the sum of what its releases
-// ask for, and what each release costs alone at most what it asks for. Nothing rests on how
-// the points were found: both are computed from the events that were planned, exactly, and a
-// plan that costs more is not taken. Proof: rho.proof.md.
+// The draw's event costs the population at most the sum of the ρ that its releases ask for,
+// and each release alone costs at most what it asks for. Both costs are computed exactly
+// from the planned events, however the points were found, and a plan that costs more is not
+// taken. Proof: rho.proof.md.
 func (d *Draw) planRho(ctx context.Context, j *job.Job, relation privacy.Relation) (*Draw, job.Problems, error) {
 	if d.budget.Delta >= math.Nextafter(1, 0) {
 		return nil, job.Problems{j.Problem("releases", "have deltas that add up to 1 or more, where a rho stands for nothing", "say a smaller delta")}, nil

@@ -11,7 +11,7 @@ import (
 
 // Span is how far apart two tables of so many rows can have a linear value, 0 where the
 // value is not linear or the number is 0. Weights add up to the number of rows of the
-// table, but for equal ones, which are left out of the sum.
+// table. Equal weights are left out of the sum.
 func Span(j *job.Job, d samplers.Design, l *sdk.Linear) float64 {
 	return span(population(j, d), d, l)
 }

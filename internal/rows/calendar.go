@@ -35,7 +35,7 @@ func days(x []int64) {
 	}
 }
 
-// micros makes microseconds of values of which a second has per.
+// micros converts times to microseconds. A second has per of their units.
 func micros(dst, x []int64, per int64) {
 	if per > 1e6 {
 		for i, v := range x {

@@ -146,7 +146,7 @@ func compare(t truth, op formula.Op, x, y []float64) {
 	}
 }
 
-// compareWholes says how x and y compare, of values of which missing is none.
+// compareWholes says how x and y compare. The value missing compares with nothing.
 func compareWholes[T int64 | int32](t truth, op formula.Op, x, y []T, missing T) {
 	var below, above, both [step / 64]uint64
 	b, a, there := below[:words(len(x))], above[:words(len(x))], both[:words(len(x))]

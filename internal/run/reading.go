@@ -111,8 +111,8 @@ func (r *reading) read(b table.Batch) error {
 	return nil
 }
 
-// preparers are what makes the values of wants ready for mechanisms. present says that
-// there are units of which no row counts: what they do not have is not missing.
+// preparers make the values of wants ready for mechanisms. present says that some units
+// have no row that counts. Such a unit has no missing values.
 func (r *reading) preparers(present bool) []*Preparer {
 	out := make([]*Preparer, len(r.wants))
 	for i, c := range r.wants {

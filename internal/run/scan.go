@@ -184,7 +184,7 @@ type sample struct {
 	folded     bool         // the rows are units
 	columns    []job.Column // the union of what the releases read
 	conditions []job.Expression
-	present    bool // units of which no row counts are there, and do not count
+	present    bool // some units have no row that counts, and are left out
 	picker     *picker
 	progress   func(rows int64)
 	done       func(rows int64, columns []*Preparer) // told what the scan saw

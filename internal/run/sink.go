@@ -155,7 +155,7 @@ func (s *sink) mask(b block) []byte {
 	return out
 }
 
-// masked are values of which only the rows in mask are there (P24).
+// masked makes the rows outside mask missing (P24).
 func masked(v sdk.Values, mask []byte) sdk.Values {
 	if v.Codes != nil {
 		codes := slices.Clone(v.Codes)

@@ -89,7 +89,7 @@ type UnitFinder struct {
 	Key   []string
 	Known map[string]int32
 	buf   []byte
-	// What becomes of a row without a key, and of one whose key is not in the frame.
+	// Missing is the unit of a row without a key, Outside that of a key outside the frame.
 	Missing, Outside int32
 	refused          error // the first rule that was broken: told after the debit (P20)
 }

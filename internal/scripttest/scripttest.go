@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Where a plugin in the sandbox finds them.
+// A plugin in the sandbox finds these programs here.
 const (
 	Python = "/usr/bin/python3"
 	Node   = "/usr/bin/node"

@@ -94,8 +94,8 @@ func (l *layout) step(epsilon float64) float64 {
 func (l *layout) unit() float64 { return l.lattice.Step * l.weights.Scale }
 
 func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
-	// Without noise a cell is weight·Σ w·z, z what one unit adds to that cell: at most so
-	// many rows of it, of which each adds 1 in a count and its value in a sum.
+	// Without noise a cell is weight·Σ w·z, where z is what one unit adds to that cell. Each
+	// of the unit's rows adds 1 in a count and its value in a sum.
 	rows := float64(l.units.Rows)
 	facts := &sdk.Linear{Low: 0, High: rows, Scale: l.weights.Scale}
 	if l.Sum != "" {

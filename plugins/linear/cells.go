@@ -49,8 +49,8 @@ func (c Cells) Units(public sdk.Public, values ...sdk.Column) Units {
 	}
 	u.Leaves = slices.ContainsFunc(slices.Concat(c.Groups, values), func(v sdk.Column) bool { return v.Missing == sdk.MissingDrop })
 	if public.Cap != nil {
-		// Which rows of a unit are kept is drawn from those that pass: also where no column
-		// changes, other cells may be kept, and fewer rows.
+		// The kept rows of a unit are drawn from those that pass. Even where no column changes,
+		// other cells and fewer rows may be kept.
 		u.Groups, u.Rows, u.Switches, u.Leaves = public.Cap.Groups, public.Cap.Rows, c.N > 1, true
 		if len(c.Groups) == 0 {
 			u.Groups = 1 // at most Rows in all

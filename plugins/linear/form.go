@@ -171,7 +171,7 @@ func MostRows(public sdk.Public) float64 {
 	return min(most, 1<<62)
 }
 
-// Sum adds up the vectors of all rows, of which there are at most so many: one sum a query.
+// Sum adds up the vectors of all rows, at most the given number, to one sum for each query.
 func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 	at := map[string]int{}
 	for i, name := range f.Columns() {

@@ -25,8 +25,7 @@ func Number(name, doc string) sdk.Field {
 	return sdk.Field{Name: name, Type: sdk.Float64, Doc: doc}
 }
 
-// Of says of all fields but those named that they are in the unit of a product of columns, over
-// that of others.
+// Of gives every field that is not named the unit of a product of columns, over that of others.
 func Of(fields []sdk.Field, of, per []string, but ...string) []sdk.Field {
 	out := slices.Clone(fields)
 	for i, f := range out {

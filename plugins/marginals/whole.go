@@ -7,8 +7,8 @@ import (
 	"github.com/dprelease/dprelease/plugins/marginals/residual"
 )
 
-// mostJoint bounds the cells of the table of all columns together, of which whole counts are
-// margins, times the number of residuals; fitSteps are the steps that fit it to them.
+// Whole counts are the margins of one table of all columns together. mostJoint bounds the
+// cells of that table times the number of residuals. fitSteps is how many steps fit it.
 const (
 	mostJoint = 1 << 24
 	fitSteps  = 200

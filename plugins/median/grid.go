@@ -51,7 +51,7 @@ func (g grid) weigh(w float64) int64 {
 
 // sensitivity is how far the score of any point moves between neighbours
 // (exponential.proof.md): a record of weight w adds −pw or (1−p)w to each of the
-// two sums of which a score is made. Scores count 1/den of a weight step.
+// two sums that make up a score. Scores count 1/den of a weight step.
 func (g grid) sensitivity(r rank, under []privacy.Relation) int64 {
 	s := g.largest * max(r.num, r.den-r.num)
 	for _, rel := range under {

@@ -129,8 +129,8 @@ func (l *layout) solve(total []int64) (fit, error) {
 	return f, nil
 }
 
-// units turns scaled coefficients into those of the columns' own units, but for the
-// middle of the target.
+// units turns scaled coefficients into the columns' own units. It does not add the middle
+// of the target.
 func (l *layout) units(w []float64) []float64 {
 	scaled := make([]float64, len(w))
 	for j, x := range w {

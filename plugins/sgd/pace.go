@@ -145,7 +145,7 @@ func (l *layout) newPace(noise float64) pace {
 	return best
 }
 
-// What a job that says nothing of its steps may take.
+// The steps of a job that says nothing of them lie in this range.
 const (
 	fewestSteps = 50
 	mostSteps   = 1600

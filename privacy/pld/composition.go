@@ -252,7 +252,7 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 	}
 	digits := -math.Log(math.Max(r.tail, 1e-290))
 	if r.side == lower {
-		// What lies outside of the window is lost: put the edges where it does not matter.
+		// Mass outside the window is lost, so the edges lie where it does not matter.
 		digits = math.Min(1.5*digits+40, 650)
 	}
 	lo := s.chernoff(-1, -1, digits)
@@ -274,7 +274,7 @@ func (c composition) compose(d direction, r request, h float64, w *workspace) (m
 	var best []float64
 	var y0, top float64
 	for _, theta := range s.tilts(lo, hi) {
-		// What lies outside has, under this tilt, at most these masses.
+		// At most these masses lie outside under this tilt.
 		tl, th := s.outside(theta, lo, hi, first, last)
 		t, err := s.transform(theta, lo, hi, tl, th, cells, w)
 		if err != nil {

@@ -9,8 +9,8 @@ import (
 // worse is a pair whose profile is the larger of those of a and b, in each direction.
 type worse struct{ a, b node }
 
-// Larger dominates two mechanisms of which one is run: neighbours of one kind have the
-// pair of a, those of another kind the pair of b. Its lower bound is that of one of them.
+// Larger dominates a run of a or of b: neighbours of one kind have the pair of a, those of
+// another kind the pair of b. Its lower bound is that of a.
 //
 // # Contract
 //

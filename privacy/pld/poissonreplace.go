@@ -71,8 +71,8 @@ func (p poissonReplace) loss(lr, la float64) float64 {
 	return math.Log1p(-p.q * v * math.Expm1(-lr) / (1 - p.q + p.q*math.Exp(la-lr)))
 }
 
-// opposite is the loss of two opposing units, of which lr is the loss without a draw:
-// it says how fine the pair r must be laid out.
+// opposite is the loss of two opposing units under the draw, where lr is their loss without
+// it. It says how fine the pair r must be laid out.
 func (p poissonReplace) opposite(lr float64) float64 {
 	return poissonLoss(p.q, lr/2) - poissonLoss(p.q, -lr/2)
 }

@@ -4,7 +4,7 @@ import "math"
 
 // series is the tilted law of a sum of many smooth parts, kept as the few Fourier
 // coefficients that are not negligible: coef[k] belongs to the frequency k/n. It says
-// the same as tilted about a window of n lattice points, of which none is stored.
+// the same as tilted about a window of n lattice points, and stores none of them.
 type series struct {
 	theta, k float64
 	y0, h, n float64

@@ -74,7 +74,7 @@ func responseFamily(n int64, k int) family {
 const maxCells = 600_000
 
 // response is the privacy blanket of k-ary randomized response, k >= 3: the reports that were truthful, other than the victim's, are
-// given away; m = 1 + Bin(n−1, γ) remain, uniform but for the victim's. Of those t ~ Bin(m, 2/k) name one of the two categories in which
+// given away; m = 1 + Bin(n−1, γ) remain, all uniform except the victim's. Of those t ~ Bin(m, 2/k) name one of the two categories in which
 // the neighbours differ, and j ~ Bin(t, ½) the second of them.
 type response struct {
 	k, eps0, truth float64

@@ -42,7 +42,7 @@ func syntax(text, message string) (what, hint string) {
 }
 
 // mistyped records what is wrong with the types of an expression. cel-go blames the
-// call, but for && and || the argument.
+// call, and for && and || the argument.
 func (c *check) mistyped(id int64, message string, root ast.Expr) {
 	e := findExpr(root, id)
 	if strings.HasPrefix(message, "expected type 'bool'") || e == nil || e.Kind() != ast.CallKind {

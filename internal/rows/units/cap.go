@@ -2,7 +2,6 @@ package units
 
 import (
 	"fmt"
-	"math/bits"
 	"runtime"
 	"sync/atomic"
 
@@ -23,7 +22,6 @@ type Capper struct {
 	sources []*noise.Source // one for each lane
 	groups  int
 	rows    int
-	offered int64
 	units   []int32 // of the rows of a chunk
 	kept    *Kept
 	memory  int64
@@ -85,17 +83,14 @@ func (c *Capper) Add(first int64, cells []int32) error {
 }
 
 func (c *Capper) chunk(first int64, units, cells []int32) error {
-	for i, cell := range cells {
-		if cell >= 0 && units[i] >= 0 {
-			c.offered++
-			if c.parts != nil {
+	if c.parts != nil {
+		for i, cell := range cells {
+			if cell >= 0 && units[i] >= 0 {
 				if err := c.parts[units[i]%shards].writeWords(rowRecord(units[i], cell, first+int64(i))...); err != nil {
 					return err
 				}
 			}
 		}
-	}
-	if c.parts != nil {
 		return nil
 	}
 	parallel(len(c.lanes), func(l int) { c.lanes[l].chunk(first, units, cells, l) })
@@ -147,10 +142,6 @@ func (c *Capper) Finish() (*Kept, error) {
 		if err := s.Err(); err != nil {
 			return nil, err
 		}
-	}
-	c.kept.Offered = c.offered
-	for _, w := range c.kept.words {
-		c.kept.Rows += int64(bits.OnesCount64(w))
 	}
 	return c.kept, nil
 }
@@ -208,12 +199,8 @@ func (c *Capper) Close() error {
 	return err
 }
 
-// Kept says which rows of a table a cap keeps. Its counts are private (P19).
-type Kept struct {
-	Offered int64 // rows that had a unit and a cell
-	Rows    int64 // rows that are kept
-	words   []uint64
-}
+// Kept says which rows of a table a cap keeps.
+type Kept struct{ words []uint64 }
 
 func newKept(rows int64) *Kept { return &Kept{words: make([]uint64, (rows+63)/64)} }
 

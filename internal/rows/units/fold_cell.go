@@ -19,7 +19,7 @@ const (
 	opMode // the head of a list of a tally
 )
 
-// What any and all have seen.
+// The bits of what any and all have seen.
 const (
 	seenTrue = 1 << iota
 	seenFalse

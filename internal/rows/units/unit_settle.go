@@ -2,8 +2,9 @@ package units
 
 import "math/bits"
 
-// Where the units do not fit in memory, the index forgets them now and then and numbers go on: a unit may get several, one
-// in each epoch. At the end the partitions say which numbers belong to one unit, and the rows get new ones.
+// Units that do not fit in memory are written to the disk and forgotten now and then, and the numbering goes on. A unit may
+// then get several numbers, one in each epoch. At the end the partitions say which numbers belong to one unit, and the rows
+// get new ones.
 
 // epoch is a stretch of rows between two times that the index forgot its units.
 type epoch struct {

@@ -3,5 +3,5 @@
 // conformance suite use it: a suite that finds nothing wrong here finds nothing.
 //
 // Nobody may serve these mechanisms to a job. The package imports the SDK, privacy and the
-// linear mechanisms, of which it breaks one part each.
+// linear mechanisms, and breaks one part of each.
 package insecureshelf
