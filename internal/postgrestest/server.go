@@ -70,12 +70,21 @@ func (s *Server) prepare() error {
 	if out, err := init.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %v: %s", err, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	s.port, err = freePort()
+	return err
+}
+
+// freePort finds a port below those that the system gives to outgoing connections, so that no
+// client takes it before the server starts, or while the server is stopped. Processes look in
+// different places.
+func freePort() (int, error) {
+	for i := range 1000 {
+		port := 12000 + (os.Getpid()*7+i*11)%20000
+		if l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	s.port = l.Addr().(*net.TCPAddr).Port
-	return l.Close()
+	return 0, fmt.Errorf("no free port was found")
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
