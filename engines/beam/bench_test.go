@@ -2,22 +2,33 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/pipeline"
+)
+
+var (
+	most = flag.Int("most", 20, "millions of rows of the largest table of BenchmarkRows")
+	plot = flag.String("figure", "", "the file that BenchmarkRows draws its figure in")
 )
 
 // BenchmarkRows says what a row costs on prism with two workers and eight parts, and how many times the plain run's that is. The start of
 // either, which is the time of a job on a thousand rows, is left out and said apart. Reference: docs/how-to/beam.md.
 func BenchmarkRows(b *testing.B) {
 	const million = 1 << 20
-	start := map[string]time.Duration{}
-	for _, files := range []int{0, 1, 5, 20} {
+	start, cost := map[string]time.Duration{}, map[string][]float64{}
+	var sizes []float64
+	for _, files := range []int{0, 1, 5, 10, 20, 50, 100, 300, 1000} {
+		if files > *most {
+			break
+		}
 		rows := max(1000, files*million)
 		b.Run(fmt.Sprint(rows), func(b *testing.B) {
 			took := map[string]time.Duration{}
@@ -29,7 +40,14 @@ func BenchmarkRows(b *testing.B) {
 						b.Fatal(err)
 					}
 					took[name] = time.Since(began)
+					if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+						b.Fatal(err)
+					}
 				}
+			}
+			if files > 0 {
+				sizes = append(sizes, float64(rows))
+				b.ReportMetric(float64(took["beam"]-start["beam"])/float64(took["plain"]-start["plain"]), "times")
 			}
 			for name, t := range took {
 				if files == 0 {
@@ -37,12 +55,24 @@ func BenchmarkRows(b *testing.B) {
 					b.ReportMetric(t.Seconds()*1e3, "start-"+name+"-ms")
 					continue
 				}
-				b.ReportMetric(float64((t-start[name]).Nanoseconds())/float64(rows), name+"-ns/row")
-			}
-			if files > 0 {
-				b.ReportMetric(float64(took["beam"]-start["beam"])/float64(took["plain"]-start["plain"]), "times")
+				each := float64((t-start[name]).Nanoseconds()) / float64(rows)
+				cost[name] = append(cost[name], each)
+				b.ReportMetric(each, name+"-ns/row")
 			}
 		})
+	}
+	if *plot == "" {
+		return
+	}
+	f := figure.New(figure.Axes{X: "rows", Y: "nanoseconds a row, without the start", LogX: true, LogY: true, LegendTop: true})
+	f.Line("plain run", sizes, cost["plain"])
+	f.Line("prism, 2 workers, 8 parts", sizes, cost["beam"])
+	text, err := f.SVG()
+	if err == nil {
+		err = os.WriteFile(*plot, text, 0o644)
+	}
+	if err != nil {
+		b.Fatal(err)
 	}
 }
 
