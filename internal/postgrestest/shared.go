@@ -17,9 +17,12 @@ var shared struct {
 }
 
 // Shared is the server of this package's tests; it is started by the first caller.
-// Without a server the test is skipped, or fails in CI.
+// Without a server the test is skipped, or fails in CI. The fast tier starts none.
 func Shared(t testing.TB) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the fast tier starts no PostgreSQL")
+	}
 	shared.once.Do(func() { shared.server, shared.err = Start() })
 	if shared.err != nil {
 		if os.Getenv("CI") != "" {

@@ -33,6 +33,9 @@ func NeedProtoc(t testing.TB) {
 
 func need(t testing.TB, how, program string, args ...string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the fast tier needs nothing but Go")
+	}
 	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
 		report := t.Skipf
 		if os.Getenv("CI") != "" {

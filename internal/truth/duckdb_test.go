@@ -21,6 +21,9 @@ type duckdb struct {
 // startDuckDB starts DuckDB under node. Where it is missing, the test fails in CI and is left out elsewhere.
 func startDuckDB(t *testing.T) *duckdb {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the fast tier starts no DuckDB")
+	}
 	node, err := exec.LookPath("node")
 	if err == nil {
 		_, err = os.Stat("node_modules/@duckdb/node-api")

@@ -30,6 +30,9 @@ func missing(t *testing.T, what string) {
 
 func browser(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the fast tier starts no browser")
+	}
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
 		if name == "" {
 			continue
