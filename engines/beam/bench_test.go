@@ -55,7 +55,7 @@ func BenchmarkRows(b *testing.B) {
 					b.ReportMetric(t.Seconds()*1e3, "start-"+name+"-ms")
 					continue
 				}
-				each := float64((t-start[name]).Nanoseconds()) / float64(rows)
+				each := float64((t - start[name]).Nanoseconds()) / float64(rows)
 				cost[name] = append(cost[name], each)
 				b.ReportMetric(each, name+"-ns/row")
 			}
