@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"math/bits"
+	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -74,6 +75,21 @@ func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *jo
 		return nil
 	})
 	return &sliced{whole: t, set: set, rows: set.count()}, err
+}
+
+// SameSlice tells which texts name the slice that is names, where values of its column have several spellings: 2026-10-01
+// and 2026-10-01T00:00:00 are one timestamp. It is nil where each value has one.
+func (o *OpenedTable) SameSlice(column, is string) func(other string) bool {
+	all := o.Table.Columns()
+	at := slices.IndexFunc(all, func(c table.Column) bool { return c.Name == column })
+	if at < 0 || all[at].Kind != table.Decimal && all[at].Kind != table.Time && all[at].Kind != table.Timestamp {
+		return nil
+	}
+	value, ok := all[at].Parse(is)
+	return func(other string) bool {
+		v, also := all[at].Parse(other)
+		return ok && also && v == value
+	}
 }
 
 // Rows is the number of rows of the slice.
