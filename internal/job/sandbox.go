@@ -3,6 +3,7 @@ package job
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/lang"
@@ -17,7 +18,7 @@ func (k *checker) grants() {
 	for _, p := range k.j.Plugins {
 		for i, path := range p.Reads {
 			for _, private := range k.j.private() {
-				if overlap(path, private.path) {
+				if private.holds(path) {
 					k.wrong(lang.Item(lang.Key("plugins", p.Name)+".reads", i), "put what the plugin reads into a folder of its own",
 						"gives the plugin %s to read", private.what)
 				}
@@ -26,8 +27,11 @@ func (k *checker) grants() {
 	}
 }
 
+// secluded is a place that no mechanism may read: a file, a folder, or those that a pattern matches.
+type secluded struct{ what, path string }
+
 // private are the places that no mechanism may read.
-func (j *Job) private() []struct{ what, path string } {
+func (j *Job) private() []secluded {
 	ledger := "dprelease.db"
 	if path, ok := strings.CutPrefix(j.Budget.Ledger.Reveal(), "sqlite:"); ok {
 		ledger = strings.TrimPrefix(path, "//")
@@ -35,18 +39,36 @@ func (j *Job) private() []struct{ what, path string } {
 	if !filepath.IsAbs(ledger) {
 		ledger = filepath.Join(j.Dir, ledger)
 	}
-	source, _, _ := strings.Cut(j.Dataset.Source.Path, "*")
-	return []struct{ what, path string }{{"the table", source}, {"the ledger", ledger}, {"the releases", j.Output.Dir}}
+	return []secluded{{"the table", j.Dataset.Source.Path}, {"the ledger", ledger}, {"the releases", j.Output.Dir}}
 }
 
-// overlap reports whether one of two paths lies in the other, with links followed as far
-// as they lead anywhere.
-func overlap(a, b string) bool {
-	if a == "" || b == "" {
+// holds reports whether a path lies in the place, or the place in it, with links followed as
+// far as they lead anywhere.
+func (s secluded) holds(path string) bool {
+	if s.path == "" || path == "" {
 		return false
 	}
-	a, b = real(a), real(b)
-	return within(a, b) || within(b, a)
+	if place, path := real(s.path), real(path); within(path, place) || within(place, path) {
+		return true
+	}
+	names := strings.Split(filepath.ToSlash(s.path), "/")
+	pattern := slices.IndexFunc(names, func(name string) bool { return strings.ContainsAny(name, "*?[") })
+	if pattern < 0 {
+		return false
+	}
+	rel, err := filepath.Rel(real(filepath.Dir(strings.Join(names[:pattern+1], "/"))), real(path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	for i, name := range strings.Split(filepath.ToSlash(rel), "/") {
+		if pattern+i == len(names) || names[pattern+i] == "**" {
+			break // the pattern matches a folder, and all that lies in it is read
+		}
+		if match, err := filepath.Match(names[pattern+i], name); err == nil && !match {
+			return false
+		}
+	}
+	return true
 }
 
 // real is an absolute path without links; what is not there yet stays as it is named.

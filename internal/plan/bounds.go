@@ -30,9 +30,16 @@ func (r *Release) unitsOf(f sdk.Field) []string {
 // bound, or nobody knows which of its results are in units of the bound.
 func (r *Release) inUnits(j *job.Job) error {
 	r.scaled = r.Scaled(j)
+	drawn := func(from string) int { // draws are made in the order of their first releases
+		return slices.IndexFunc(j.Releases, func(o job.Release) bool { return o.From == from })
+	}
 	for _, name := range r.scaled {
-		if _, ok := j.SearchOf(name); !ok {
+		search, ok := j.SearchOf(name)
+		if !ok {
 			return fmt.Errorf("%s reads column %q, which its params do not name, so that nothing finds the bounds of the column: say lower and upper", r.Job.Mechanism, name)
+		}
+		if drawn(search.From) > drawn(r.Job.From) {
+			return fmt.Errorf("%s reads column %q, which its params do not name, before its bounds are found: say lower and upper, or move the release behind one from %s", r.Job.Mechanism, name, search.From)
 		}
 		if !slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return slices.Contains(r.unitsOf(f), name) }) {
 			return fmt.Errorf("%s does not say which of its results are in the unit of column %q, so that its bounds cannot be found in private: say lower and upper", r.Job.Mechanism, name)

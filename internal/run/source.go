@@ -134,7 +134,7 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 	}
 	for _, d := range p.Draws {
 		if o.units[d.Name], o.refused[d.Name], err = findUnits(ctx, j, d, o.rows, o.Content); err != nil {
-			return err
+			return SourceFailure(ctx, j, err)
 		}
 		if err := matches(j, d, samplers.CountUnits(o.units[d.Name])); err != nil {
 			return err

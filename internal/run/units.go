@@ -39,10 +39,7 @@ func findUnits(ctx context.Context, j *job.Job, d *plan.Draw, from rowSource, co
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, nil, SourceFailure(ctx, j, err)
-	}
-	return units, finder.refused, nil
+	return units, finder.refused, err
 }
 
 // NoUnit is a row that lies in no unit and is not drawn; refusedUnit one that must not
@@ -136,7 +133,7 @@ func AppendText(b []byte, v *table.Values, row int) []byte {
 	case v.Int64 != nil:
 		return strconv.AppendInt(b, v.Int64[row], 10)
 	}
-	return strconv.AppendFloat(b, v.Float64[row], 'g', -1, 64)
+	return strconv.AppendFloat(b, v.Float64[row]+0, 'g', -1, 64) // +0: no −0
 }
 
 var errUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the column of dataset.unit does not keep what the job says"+failure.SpentOnly)

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/bounds"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	total "github.com/dprelease/dprelease/plugins/sum"
+)
+
+// unnamed sums the column x, which its params do not name.
+type unnamed struct{ total.Mechanism }
+
+func (u unnamed) Describe() sdk.Description {
+	d := u.Mechanism.Describe()
+	d.Params = json.RawMessage(`{"type": "object"}`)
+	return d
+}
+
+func (u unnamed) Plan(r sdk.PlanRequest) (sdk.Plan, error) {
+	r.Params = json.RawMessage(`{"column": "x"}`)
+	return u.Mechanism.Plan(r)
+}
+
+const boundedJob = `version: 1
+job: bounded
+dataset:
+  id: people
+  source: {path: people.csv}
+  relation: add-remove
+  columns:
+    x: {bounds: {private: {epsilon: "0.5"}, at_most: 1e6}, missing: drop}
+budget: {limit: {epsilon: 10}}
+samples:
+  first: {method: poisson, rate: 0.2}
+  second: {method: poisson, rate: 0.2}
+releases:
+  - {name: a, from: first, mechanism: FIRST, params: {column: x}, guarantee: {epsilon: 1}}
+  - {name: b, from: second, mechanism: SECOND, params: {column: x}, guarantee: {epsilon: 1}}
+output: {dir: out}
+`
+
+// Values are divided by a bound, so the bound must be found before they are read: the noise is that of values up to 1.
+func TestTheBoundIsFoundFirst(t *testing.T) {
+	set := direct{"sum": total.Mechanism{}, "unnamed": unnamed{}, "bounds": bounds.Mechanism{}}
+	for _, c := range []struct {
+		first, second string
+		good          bool
+	}{{"sum, params: {column: x}", "sum, params: {column: x}", true}, {"sum, params: {column: x}", "unnamed", true}, {"unnamed", "sum, params: {column: x}", false}} {
+		text := strings.NewReplacer("FIRST, params: {column: x}", c.first, "SECOND, params: {column: x}", c.second).Replace(boundedJob)
+		j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Make(t.Context(), j, set, nil); (err == nil) != c.good {
+			t.Errorf("%s, then %s: %v", c.first, c.second, err)
+		}
+	}
+}
