@@ -37,8 +37,11 @@ type Request struct {
 	// Draws are the kept samples that the job makes or uses. Event and Charged are
 	// then of everything else, and Event is nil where there is nothing else.
 	Draws []Step
-	Lease time.Duration // 0: DefaultLease
-	_     struct{}
+	// Spells tells whether a text is the value of the account's slice, however it is
+	// written. It is nil where each value has one spelling.
+	Spells func(text string) bool
+	Lease  time.Duration // 0: DefaultLease
+	_      struct{}
 }
 
 // Debit makes a spend durable, or says why there is none. Nothing may be drawn
@@ -127,6 +130,9 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 		a, err = t.open(q.Account, q.Opening)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if err := t.oneSpelling(a, q.Spells); err != nil {
 		return nil, err
 	}
 	if err := t.collectedOnly(a, q); err != nil {

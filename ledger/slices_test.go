@@ -560,3 +560,40 @@ func TestSlicesTrustTheChain(t *testing.T) {
 		}
 	})
 }
+
+// One value has one tally, also where two runs at once write it in two ways.
+func TestOneSpellingOfASlice(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		october := func(text string) bool { return strings.HasPrefix(text, "2026-10-01") }
+		spelled := func(plan, is string) (Standing, error) {
+			q := inMonth(plan, is, 0.25)
+			q.Spells = october
+			return l.Debit(background, q)
+		}
+		debit(t, l, inMonth("p", "2026-09-01", 0.25))
+		type end struct {
+			s   Standing
+			err error
+		}
+		ends := make(chan end)
+		for _, is := range []string{"2026-10-01", "2026-10-01T00:00:00"} {
+			go func() {
+				s, err := spelled("plan of "+is, is)
+				ends <- end{s, err}
+			}()
+		}
+		tickets := 0
+		for range 2 {
+			switch e := <-ends; {
+			case e.err == nil && e.s.Ticket != nil:
+				tickets++
+			case codeOf(e.err) != CodeAccount:
+				t.Error(e.err)
+			}
+		}
+		if tickets != 1 {
+			t.Errorf("%d of two spellings were debited", tickets)
+		}
+	})
+}

@@ -183,3 +183,20 @@ func (t *tx) saveSlice(a *Account) error {
 	a.bucket = a.bucket.with(a.InSlice)
 	return t.saveBuckets(a.ID, map[string]bucket{bucketOf(a.Slice.Is): a.bucket})
 }
+
+// oneSpelling refuses a debit of a slice that the account knows under another spelling: two
+// tallies would be two limits for the same units (P26).
+func (t *tx) oneSpelling(a *Account, spells func(text string) bool) error {
+	if spells == nil {
+		return nil
+	}
+	all, err := t.buckets(a.ID)
+	for _, b := range all {
+		for _, s := range b {
+			if s.Is != a.Slice.Is && spells(s.Is) {
+				return refuse(CodeAccount, "the slice %q is the slice %q, which the account of %s was charged for: write it as it was written first", a.Slice.Is, s.Is, a.Key.account())
+			}
+		}
+	}
+	return err
+}

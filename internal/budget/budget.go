@@ -3,7 +3,6 @@ package budget
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,12 +119,10 @@ func (b *Budget) taken(files []ledger.File) error {
 // outcome where another run was faster.
 func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Folder) (*Earlier, error) {
 	q, err := b.request()
-	if err == nil {
-		err = b.oneSpelling(ctx, t)
-	}
 	if err != nil {
 		return nil, err
 	}
+	q.Spells = t.Spells(q.Account.Slice.Column, q.Account.Slice.Is)
 	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
 		q.Host, err = os.Hostname()
 	}
@@ -148,30 +145,6 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 	}
 	b.Ticket = s.Ticket
 	return nil, nil
-}
-
-// oneSpelling refuses a new slice whose rows have an account under another spelling of its value: two accounts would be
-// two limits for the same units (P26).
-func (b *Budget) oneSpelling(ctx context.Context, t *run.OpenedTable) error {
-	key := plan.AccountOf(b.plan.Job)
-	same := t.SameSlice(key.Slice.Column, key.Slice.Is)
-	if same == nil {
-		return nil
-	}
-	var known []ledger.Tally
-	a, err := b.Ledger.Account(ctx, key)
-	if err == nil && a != nil && a.InSlice.Debits == 0 {
-		known, err = b.Ledger.Tallies(ctx, key)
-	}
-	if err != nil {
-		return failure.OfLedger(ctx, err)
-	}
-	for _, s := range known {
-		if same(s.Is) {
-			return failure.InJob(b.plan.Job, "dataset.slice.is", fmt.Sprintf("is another spelling of %q, a slice that the ledger knows", s.Is), "write the value as it was written first")
-		}
-	}
-	return nil
 }
 
 // request is what the run asks of the ledger.

@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"

@@ -77,17 +77,17 @@ func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *jo
 	return &sliced{whole: t, set: set, rows: set.count()}, err
 }
 
-// SameSlice tells which texts name the slice that is names, where values of its column have several spellings: 2026-10-01
-// and 2026-10-01T00:00:00 are one timestamp. It is nil where each value has one.
-func (o *OpenedTable) SameSlice(column, is string) func(other string) bool {
+// Spells tells whether a text names the slice that is names. Values of some types have several spellings: 2026-10-01 and
+// 2026-10-01T00:00:00 are one timestamp. Spells is nil where each value has one.
+func (o *OpenedTable) Spells(column, is string) func(text string) bool {
 	all := o.Table.Columns()
 	at := slices.IndexFunc(all, func(c table.Column) bool { return c.Name == column })
 	if at < 0 || all[at].Kind != table.Decimal && all[at].Kind != table.Time && all[at].Kind != table.Timestamp {
 		return nil
 	}
 	value, ok := all[at].Parse(is)
-	return func(other string) bool {
-		v, also := all[at].Parse(other)
+	return func(text string) bool {
+		v, also := all[at].Parse(text)
 		return ok && also && v == value
 	}
 }
