@@ -146,66 +146,47 @@ func (d *Gathered) begin(src *noise.Source, rows int64) (Selector, error) {
 	if d.frame == nil || err != nil {
 		return s, err
 	}
-	return &gatheredSelector{Selector: s, design: d, counts: make([]int64, d.frame.Len())}, nil
+	return &gatheredSelector{unitwise: unitwise{walk: walk{rows: rows}, src: src, weights: d.weights}, drawn: s, design: d, counts: make([]int64, d.frame.Len())}, nil
 }
 
 // gatheredSelector counts the rows of every unit as they go by.
 type gatheredSelector struct {
-	Selector
+	unitwise
+	drawn  Selector // of the draw from the table
 	design *Gathered
 	counts []int64
-	rows   []uint32
-	w      []float64
-}
-
-func (s *gatheredSelector) Next(n int) (Selection, error) {
-	if n == 0 {
-		return s.NextUnits(nil)
-	}
-	return Selection{}, fail(Misuse) // the units decide
 }
 
 func (s *gatheredSelector) NextUnits(units []int32) (Selection, error) {
-	sel, err := s.Selector.NextUnits(units)
+	sel, err := s.drawn.NextUnits(units)
+	if err == nil {
+		err = s.block(len(units))
+	}
 	if err != nil {
 		return Selection{}, err
 	}
 	_, rates := s.design.by.(*StratifiedPoisson)
-	for _, u := range units {
+	for row, u := range units {
 		switch {
 		case u >= 0 && int(u) < len(s.counts):
-			s.counts[u]++
+			if s.counts[u]++; sel.All {
+				s.take(row, u)
+			}
 		case !rates: // with rates a row in no stratum counts for nothing
 			return Selection{}, fail(FrameMismatch)
 		}
 	}
-	s.rows, s.w = s.rows[:0], s.w[:0]
-	take := func(row uint32) {
-		if u := units[row]; u >= 0 && int(u) < len(s.counts) {
-			s.rows = append(s.rows, row)
-			if s.design.weights != nil {
-				s.w = append(s.w, s.design.weights[u])
-			}
-		}
-	}
-	if sel.All {
-		for i := range units {
-			take(uint32(i))
-		}
-	}
 	for _, row := range sel.Rows {
-		take(row)
+		if u := units[row]; u >= 0 && int(u) < len(s.counts) {
+			s.take(int(row), u)
+		}
 	}
-	out := Selection{Rows: s.rows}
-	if s.design.weights != nil {
-		out.Weights = s.w
-	}
-	return out, nil
+	return s.taken()
 }
 
 // Done compares the table with what its collection takes.
 func (s *gatheredSelector) Done() error {
-	if err := s.Selector.Done(); err != nil {
+	if err := s.drawn.Done(); err != nil {
 		return err
 	}
 	if !s.design.Fits(s.counts) {

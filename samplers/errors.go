@@ -51,8 +51,8 @@ func fail(c Code) error { return &Error{Code: c} }
 
 // onlyUnder is the answer of a design that holds under one relation.
 func onlyUnder(kind string, want, got privacy.Relation, why string) error {
-	if got == want {
-		return nil
+	if err := known(got); err != nil || got == want {
+		return err
 	}
 	return fmt.Errorf("samplers: a %s design holds under %s, not under %s: %s", kind, want, got, why)
 }

@@ -131,6 +131,44 @@ func (f *Frame) Unit(u int32) Unit {
 // Records is the public number of records in all units.
 func (f *Frame) Records() int64 { return f.records }
 
+// overFrame is what designs over a frame have in common.
+type overFrame struct {
+	frame   *Frame
+	weights []float64 // by ultimate unit
+	facts   Facts
+}
+
+// settle fills in the facts that follow from the frame and the weights.
+func (d *overFrame) settle() {
+	f := &d.facts
+	f.UnitColumns = d.frame.Columns()
+	f.MinWeight, f.MaxWeight = slices.Min(d.weights), slices.Max(d.weights)
+	if f.MinWeight == f.MaxWeight {
+		f.EqualWeights, f.Rate = true, 1/f.MaxWeight
+	}
+}
+
+// Facts are public: all follow from the frame, and from the rates or the numbers to take.
+func (d *overFrame) Facts() Facts {
+	f := d.facts
+	f.UnitColumns = slices.Clone(f.UnitColumns)
+	return f
+}
+
+// Frame returns the design's frame.
+func (d *overFrame) Frame() *Frame { return d.frame }
+
+// Weight returns the design weight 1/π of the records of ultimate unit u, or stratum u.
+func (d *overFrame) Weight(u int32) float64 { return d.weights[u] }
+
+// uneven are the weights of the units, nil where all are equal.
+func (d *overFrame) uneven() []float64 {
+	if d.facts.EqualWeights {
+		return nil
+	}
+	return d.weights
+}
+
 // join makes a key of a tuple, different for different tuples.
 func join(key []string) string {
 	var b strings.Builder

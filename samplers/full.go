@@ -53,16 +53,8 @@ func everyRow(rows, size int64) (Selector, error) {
 		}
 		rows = size
 	}
-	return &allSelector{walk{rows: rows}}, nil
+	return allOf(rows), nil
 }
 
-type allSelector struct{ walk }
-
-func (s *allSelector) Next(n int) (Selection, error) {
-	_, err := s.advance(n)
-	return Selection{All: err == nil}, err
-}
-
-func (s *allSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *allSelector) Done() error { return s.finish() }
+// allOf selects every row.
+func allOf(rows int64) Selector { return &placed{walk: walk{rows: rows}, all: true} }

@@ -33,12 +33,10 @@ type Stage struct {
 // unit has the number of records that the frame says is checked. Proof:
 // multistage.proof.md.
 type Multistage struct {
-	frame   *Frame
-	stages  []Stage
-	root    *node
-	event   []privacy.Stage
-	weights []float64 // by ultimate unit
-	facts   Facts
+	overFrame
+	stages []Stage
+	root   *node
+	event  []privacy.Stage
 }
 
 // NewMultistage returns the design with these stages over a frame: one for each
@@ -51,23 +49,18 @@ func NewMultistage(frame *Frame, stages []Stage) (*Multistage, error) {
 		return nil, err
 	}
 	d := &Multistage{
-		frame: frame, stages: slices.Clone(stages), root: frame.tree(),
-		event: make([]privacy.Stage, len(stages)), weights: make([]float64, frame.Len()),
+		overFrame: overFrame{frame: frame, weights: make([]float64, frame.Len())},
+		stages:    slices.Clone(stages), root: frame.tree(), event: make([]privacy.Stage, len(stages)),
 	}
 	least, most, err := d.plan(d.root, 0, 1)
 	if err != nil {
 		return nil, err
 	}
-	d.facts = Facts{
-		Population: frame.records, LargestCount: most, UnitColumns: frame.Columns(),
-		MinWeight: slices.Min(d.weights), MaxWeight: slices.Max(d.weights),
-	}
+	d.facts.Population, d.facts.LargestCount = frame.records, most
 	if least == most {
 		d.facts.SampleSize = most
 	}
-	if d.facts.MinWeight == d.facts.MaxWeight {
-		d.facts.EqualWeights, d.facts.Rate = true, 1/d.facts.MaxWeight
-	}
+	d.settle()
 	return d, nil
 }
 
@@ -162,33 +155,14 @@ func (d *Multistage) Event(inner privacy.Event) privacy.Event {
 
 // Supports is nil under replace-one.
 func (d *Multistage) Supports(rel privacy.Relation) error {
-	if err := known(rel); err != nil {
-		return err
-	}
 	return onlyUnder(d.Kind(), privacy.ReplaceOne, rel, "its frame publishes the number of records of every unit")
 }
-
-// Facts are public: all follow from the frame.
-func (d *Multistage) Facts() Facts {
-	f := d.facts
-	f.UnitColumns = slices.Clone(f.UnitColumns)
-	return f
-}
-
-// Frame returns the design's frame.
-func (d *Multistage) Frame() *Frame { return d.frame }
-
-// Weight returns the design weight 1/π of the records of ultimate unit u.
-func (d *Multistage) Weight(u int32) float64 { return d.weights[u] }
 
 func (d *Multistage) begin(src *noise.Source, rows int64) (Selector, error) {
 	if rows >= 0 && rows != d.frame.records {
 		return nil, fail(SizeMismatch)
 	}
-	s := newUnitSelector(src, d.frame)
-	if !d.facts.EqualWeights {
-		s.weights = d.weights
-	}
+	s := newUnitSelector(src, d.overFrame)
 	d.drawUnits(src, d.root, 0, s)
 	return s, src.Err()
 }

@@ -58,30 +58,30 @@ func beginPart(d Design, p Part, size int64, subset func(src *noise.Source, size
 	if p.First < 0 || p.Rows < 0 || p.First+p.Rows > p.Table {
 		return nil, fail(Misuse)
 	}
-	s := &partSelector{walk: walk{rows: p.Rows}, part: p, size: size}
+	var block func(b, rows int64) (Selector, error)
 	switch d := d.(type) {
 	case *StratifiedPoisson:
 		return d.begin(stream(0), p.Rows)
 	case *StratifiedTake:
-		return beginUnits(newUnitSelector(stream(0), d.frame), d.facts, d.weights, p)
+		return beginUnits(newUnitSelector(stream(0), d.overFrame), p)
 	case *Multistage:
-		return beginUnits(newUnitSelector(stream(0), d.frame), d.facts, d.weights, p)
+		return beginUnits(newUnitSelector(stream(0), d.overFrame), p)
 	case *Full:
-		return &allSelector{walk{rows: p.Rows}}, nil
+		return allOf(p.Rows), nil
 	case *Poisson:
 		open := *d
 		open.population = 0 // blocks have sizes of their own
-		s.block = func(b, rows int64) (Selector, error) { return open.begin(stream(b), rows) }
+		block = func(b, rows int64) (Selector, error) { return open.begin(stream(b), rows) }
 	case *SRSWOR:
 		if int64(len(p.Taken)) != (p.Table+size-1)/size {
 			return nil, fail(Misuse)
 		}
-		s.block = func(b, rows int64) (Selector, error) {
+		block = func(b, rows int64) (Selector, error) {
 			switch n := p.Taken[b]; {
 			case n < 0 || n > rows:
 				return nil, fail(SizeMismatch)
 			case n == 0:
-				return &noneSelector{walk{rows: rows}}, nil
+				return &placed{walk: walk{rows: rows}}, nil
 			default:
 				return subset(stream(b), n, rows), nil
 			}
@@ -89,7 +89,7 @@ func beginPart(d Design, p Part, size int64, subset func(src *noise.Source, size
 	default:
 		return nil, fail(Misuse)
 	}
-	return s, nil
+	return inBlocks(p, size, block), nil
 }
 
 // Counts draws how many rows of each block of some tables are in a sample of all of them together: for each table, the
@@ -126,68 +126,43 @@ func counts(whole Selector, tables []int64, size int64) ([][]int64, error) {
 	return out, whole.Done()
 }
 
-// partSelector draws block after block, each from its own stream.
-type partSelector struct {
-	walk
-	part  Part
-	size  int64 // of a block
-	block func(b, rows int64) (Selector, error)
-	now   Selector // of the block that the walk stands in, nil at its beginning
-}
-
-func (s *partSelector) Next(n int) (Selection, error) {
-	first, err := s.advance(n)
-	if err != nil {
-		return Selection{}, err
-	}
-	for at := first; at < s.pos; {
-		row := s.part.First + at
-		b, inside := row/s.size, row%s.size
-		rows := min(s.size, s.part.Table-b*s.size)
-		if s.now == nil {
-			if s.now, err = s.block(b, rows); err != nil {
-				return Selection{}, err
-			}
-			if inside > 0 { // the part begins within a block, whose first rows are another part's
-				if _, err := s.now.Next(int(inside)); err != nil {
-					return Selection{}, err
+// inBlocks draws block after block of size rows, each from its own stream.
+func inBlocks(p Part, size int64, block func(b, rows int64) (Selector, error)) Selector {
+	var now Selector // of the block that the walk stands in, nil at its beginning
+	return &placed{walk: walk{rows: p.Rows}, pick: func(w *walk, first int64) (err error) {
+		for at := first; at < w.pos; {
+			row := p.First + at
+			b, inside := row/size, row%size
+			rows := min(size, p.Table-b*size)
+			if now == nil {
+				if now, err = block(b, rows); err != nil {
+					return err
+				}
+				if inside > 0 { // the part begins within a block, whose first rows are another part's
+					if _, err := now.Next(int(inside)); err != nil {
+						return err
+					}
 				}
 			}
-		}
-		take := min(s.pos-at, rows-inside)
-		sel, err := s.now.Next(int(take))
-		if err != nil {
-			return Selection{}, err
-		}
-		s.out = slices.Grow(s.out, len(sel.Rows))
-		for _, r := range sel.Rows {
-			s.out = append(s.out, uint32(at-first)+r)
-		}
-		for r := int64(0); sel.All && r < take; r++ {
-			s.out = append(s.out, uint32(at-first+r))
-		}
-		if at += take; inside+take == rows {
-			if err := s.now.Done(); err != nil {
-				return Selection{}, err
+			take := min(w.pos-at, rows-inside)
+			sel, err := now.Next(int(take))
+			if err != nil {
+				return err
 			}
-			s.now = nil
+			w.out = slices.Grow(w.out, len(sel.Rows))
+			for _, r := range sel.Rows {
+				w.out = append(w.out, uint32(at-first)+r)
+			}
+			for r := int64(0); sel.All && r < take; r++ {
+				w.out = append(w.out, uint32(at-first+r))
+			}
+			if at += take; inside+take == rows {
+				if err := now.Done(); err != nil {
+					return err
+				}
+				now = nil
+			}
 		}
-	}
-	return Selection{Rows: s.out}, nil
+		return nil
+	}}
 }
-
-func (s *partSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *partSelector) Done() error { return s.finish() }
-
-// noneSelector selects no row.
-type noneSelector struct{ walk }
-
-func (s *noneSelector) Next(n int) (Selection, error) {
-	_, err := s.advance(n)
-	return Selection{}, err
-}
-
-func (s *noneSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *noneSelector) Done() error { return s.finish() }

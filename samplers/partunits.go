@@ -97,7 +97,7 @@ func split(d Design, src *noise.Source, have []map[int32]int64, subset func(src 
 }
 
 // beginUnits draws, of the rows of one table, the numbers that Split gave it.
-func beginUnits(s *unitSelector, facts Facts, weights []float64, p Part) (Selector, error) {
+func beginUnits(s *unitSelector, p Part) (Selector, error) {
 	if int64(len(p.Units)) != p.Rows {
 		return nil, fail(Misuse)
 	}
@@ -110,9 +110,6 @@ func beginUnits(s *unitSelector, facts Facts, weights []float64, p Part) (Select
 	s.walk = walk{rows: p.Rows}
 	for u := range s.left {
 		s.left[u], s.need[u] = have[int32(u)], p.Needs[int32(u)]
-	}
-	if !facts.EqualWeights {
-		s.weights = weights
 	}
 	return s, nil
 }

@@ -54,8 +54,8 @@ func (d *Poisson) Event(inner privacy.Event) privacy.Event {
 // Supports is nil under add-remove, and under replace-one where the number of
 // rows is public (P3).
 func (d *Poisson) Supports(rel privacy.Relation) error {
-	if err := known(rel); err != nil || d.population > 0 {
-		return err
+	if d.population > 0 {
+		return known(rel)
 	}
 	return onlyUnder("poisson", privacy.AddRemove, rel, "replace-one needs the public number of rows")
 }
@@ -77,78 +77,47 @@ func (d *Poisson) begin(src *noise.Source, rows int64) (Selector, error) {
 		rows = d.population
 	}
 	if d.skips != nil {
-		return newSkips(walk{rows: rows}, src, d.skips), nil
+		return bySkips(src, d.skips, rows), nil
 	}
-	return &coinSelector{walk: walk{rows: rows}, src: src, coins: d.coins}, nil
+	return byCoins(src, d.coins, rows), nil
 }
 
 // skipFrom is the 1/rate from which a skip for each row drawn (10 to 30 ns) costs
 // less than a coin for each row (0.4 ns). Both have the same law.
 const skipFrom = 32
 
-// skipSelector knows the next selected row, and skips to the one after.
-type skipSelector struct {
-	walk
-	src  *noise.Source
-	geo  *noise.Geometric
-	next int64 // at most math.MaxInt64, which no row has
-}
-
-func newSkips(w walk, src *noise.Source, g *noise.Geometric) *skipSelector {
-	s := &skipSelector{walk: w, src: src, geo: g, next: -1}
-	s.skip()
-	return s
-}
-
-func (s *skipSelector) skip() {
-	gap := int64(s.geo.Draw(s.src))
-	if s.next++; gap > math.MaxInt64-s.next {
-		s.next = math.MaxInt64
-		return
-	}
-	s.next += gap
-}
-
-func (s *skipSelector) Next(n int) (Selection, error) {
-	first, err := s.advance(n)
-	if err != nil {
-		return Selection{}, err
-	}
-	for s.next < s.pos {
-		s.out = append(s.out, uint32(s.next-first))
-		s.skip()
-	}
-	return Selection{Rows: s.out}, s.src.Err()
-}
-
-func (s *skipSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *skipSelector) Done() error { return firstError(s.finish(), s.src.Err()) }
-
-// coinSelector tosses one coin for each row, 64 at a time.
-type coinSelector struct {
-	walk
-	src    *noise.Source
-	coins  *noise.Coins
-	tossed int64 // tosses made so far; toss is the last
-	toss   uint64
-}
-
-func (s *coinSelector) Next(n int) (Selection, error) {
-	first, err := s.advance(n)
-	if err != nil {
-		return Selection{}, err
-	}
-	s.selectLanes(first, func(i int64) uint64 {
-		if i == s.tossed {
-			s.toss = s.coins.Toss(s.src)
-			s.tossed++
+// bySkips knows the next selected row, and skips to the one after.
+func bySkips(src *noise.Source, g *noise.Geometric, rows int64) Selector {
+	next := int64(-1) // at most math.MaxInt64, which no row has
+	skip := func() {
+		gap := int64(g.Draw(src))
+		if next++; gap > math.MaxInt64-next {
+			next = math.MaxInt64
+			return
 		}
-		return s.toss
-	})
-	return Selection{Rows: s.out}, s.src.Err()
+		next += gap
+	}
+	skip()
+	return &placed{walk: walk{rows: rows}, src: src, pick: func(w *walk, first int64) error {
+		for next < w.pos {
+			w.out = append(w.out, uint32(next-first))
+			skip()
+		}
+		return nil
+	}}
 }
 
-func (s *coinSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *coinSelector) Done() error { return firstError(s.finish(), s.src.Err()) }
+// byCoins tosses one coin for each row, 64 at a time.
+func byCoins(src *noise.Source, coins *noise.Coins, rows int64) Selector {
+	tossed, toss := int64(0), uint64(0) // tosses made so far, and the last of them
+	return &placed{walk: walk{rows: rows}, src: src, pick: func(w *walk, first int64) error {
+		w.selectLanes(first, func(i int64) uint64 {
+			if i == tossed {
+				toss = coins.Toss(src)
+				tossed++
+			}
+			return toss
+		})
+		return nil
+	}}
+}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/dprelease/dprelease/internal/noise"
 )
 
 // Selector is one secret draw. It walks the table once, in row order, block
@@ -86,12 +88,86 @@ func (w *walk) finish() error {
 	return nil
 }
 
-// firstError is the first of errs that is not nil.
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
+// placed is a draw that goes by the places of rows alone, and not by their units.
+type placed struct {
+	walk
+	src  *noise.Source                    // nil where nothing is left to chance
+	all  bool                             // every row is selected
+	pick func(w *walk, first int64) error // puts the rows drawn of the block that begins at first into w.out; nil for none
+	rest func() bool                      // whether rows are still to be drawn; nil where the number is random
+}
+
+func (s *placed) Next(n int) (Selection, error) {
+	first, err := s.advance(n)
+	if err == nil && s.pick != nil {
+		err = s.pick(&s.walk, first)
 	}
-	return nil
+	if err == nil && s.src != nil {
+		err = s.src.Err()
+	}
+	if err != nil {
+		return Selection{}, err
+	}
+	return Selection{All: s.all, Rows: s.out}, nil
+}
+
+func (s *placed) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
+
+func (s *placed) Done() error {
+	err := s.finish()
+	if err == nil && s.src != nil {
+		err = s.src.Err()
+	}
+	if err == nil && s.rest != nil && s.rest() {
+		err = fail(SizeMismatch)
+	}
+	return err
+}
+
+// unitwise is what draws have in common that go by the unit of each row.
+type unitwise struct {
+	walk
+	src     *noise.Source
+	weights []float64 // by unit, nil where all are equal
+	w       []float64
+}
+
+// Next only serves an empty block: the units decide.
+func (s *unitwise) Next(n int) (Selection, error) {
+	if n != 0 {
+		return Selection{}, fail(Misuse)
+	}
+	_, err := s.advance(0)
+	return Selection{}, err
+}
+
+// take selects row i of the block, which lies in unit u.
+func (s *unitwise) take(i int, u int32) {
+	s.out = append(s.out, uint32(i))
+	if s.weights != nil {
+		s.w = append(s.w, s.weights[u])
+	}
+}
+
+// block begins the next n rows.
+func (s *unitwise) block(n int) error {
+	_, err := s.advance(n)
+	s.w = s.w[:0]
+	return err
+}
+
+// taken is what was selected of the block.
+func (s *unitwise) taken() (Selection, error) {
+	out := Selection{Rows: s.out}
+	if s.weights != nil {
+		out.Weights = s.w
+	}
+	return out, s.src.Err()
+}
+
+func (s *unitwise) Done() error {
+	if err := s.finish(); err != nil {
+		return err
+	}
+	return s.src.Err()
 }

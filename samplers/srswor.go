@@ -60,9 +60,6 @@ func (d *SRSWOR) Event(inner privacy.Event) privacy.Event {
 // Supports is nil under replace-one where the number of rows is public, and under
 // add-remove where only its lower bound is.
 func (d *SRSWOR) Supports(rel privacy.Relation) error {
-	if err := known(rel); err != nil {
-		return err
-	}
 	if d.population > 0 {
 		return onlyUnder(d.Kind(), privacy.ReplaceOne, rel, "promise a lower bound of the number of rows instead of publishing it")
 	}
@@ -96,16 +93,15 @@ func (d *SRSWOR) begin(src *noise.Source, rows int64) (Selector, error) {
 // newSubset chooses how to draw size of rows. The law is the same; the cost is
 // by the row drawn, by 64 rows of the table, or by the row of the table.
 func newSubset(src *noise.Source, size, rows int64) Selector {
-	w := walk{rows: rows}
 	switch {
 	case size == rows:
-		return &allSelector{w}
+		return allOf(rows)
 	case size <= rows/256 && size <= maxListed:
-		return &listSelector{walk: w, src: src, list: listSubset(src, size, rows)}
+		return byList(src, size, rows)
 	case rows <= maxMapped:
-		return &mapSelector{walk: w, src: src, bits: mapSubset(src, size, rows)}
+		return byMap(src, size, rows)
 	}
-	return &sequentialSelector{walk: w, src: src, need: size}
+	return inSequence(src, size, rows)
 }
 
 const (

@@ -16,17 +16,7 @@ import (
 )
 
 // The three ways to draw a subset.
-var ways = map[string]func(src *noise.Source, size, rows int64) Selector{
-	"list": func(src *noise.Source, size, rows int64) Selector {
-		return &listSelector{walk: walk{rows: rows}, src: src, list: listSubset(src, size, rows)}
-	},
-	"map": func(src *noise.Source, size, rows int64) Selector {
-		return &mapSelector{walk: walk{rows: rows}, src: src, bits: mapSubset(src, size, rows)}
-	},
-	"sequential": func(src *noise.Source, size, rows int64) Selector {
-		return &sequentialSelector{walk: walk{rows: rows}, src: src, need: size}
-	},
-}
+var ways = map[string]func(src *noise.Source, size, rows int64) Selector{"list": byList, "map": byMap, "sequential": inSequence}
 
 // Every subset has exactly its probability: all choices are walked through.
 func TestSubsetsExplored(t *testing.T) {

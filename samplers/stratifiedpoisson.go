@@ -20,11 +20,9 @@ import (
 // poisson with the largest rate, rounded up (P3, P17). Proof:
 // stratified.proof.md.
 type StratifiedPoisson struct {
-	frame   *Frame
-	rates   []Rate
-	skips   []*noise.Geometric // by stratum, nil at rate 1
-	weights []float64
-	facts   Facts
+	overFrame
+	rates []Rate
+	skips []*noise.Geometric // by stratum, nil at rate 1
 }
 
 // NewStratifiedPoisson returns the design with rates[u] in unit u of the frame.
@@ -33,8 +31,8 @@ func NewStratifiedPoisson(frame *Frame, rates []Rate) (*StratifiedPoisson, error
 		return nil, fmt.Errorf("strata: need a public frame and a rate for each of its strata")
 	}
 	d := &StratifiedPoisson{
-		frame: frame, rates: slices.Clone(rates),
-		skips: make([]*noise.Geometric, len(rates)), weights: make([]float64, len(rates)),
+		overFrame: overFrame{frame: frame, weights: make([]float64, len(rates))},
+		rates:     slices.Clone(rates), skips: make([]*noise.Geometric, len(rates)),
 	}
 	made := map[Rate]*noise.Geometric{}
 	for u, r := range rates {
@@ -51,8 +49,7 @@ func NewStratifiedPoisson(frame *Frame, rates []Rate) (*StratifiedPoisson, error
 		}
 		d.skips[u] = made[r]
 	}
-	d.facts.setWeights(d.weights)
-	d.facts.UnitColumns = frame.Columns()
+	d.settle()
 	return d, nil
 }
 
@@ -72,30 +69,11 @@ func (d *StratifiedPoisson) Event(inner privacy.Event) privacy.Event {
 
 // Supports is nil under add-remove.
 func (d *StratifiedPoisson) Supports(rel privacy.Relation) error {
-	if err := known(rel); err != nil {
-		return err
-	}
 	return onlyUnder("stratified (rates)", privacy.AddRemove, rel, "under replace-one a record may change its stratum, and with it the rate; take fixed numbers in a public frame instead")
 }
 
-// Facts are public: all follow from the rates.
-func (d *StratifiedPoisson) Facts() Facts {
-	f := d.facts
-	f.UnitColumns = slices.Clone(f.UnitColumns)
-	return f
-}
-
-// Frame returns the design's frame.
-func (d *StratifiedPoisson) Frame() *Frame { return d.frame }
-
-// Weight returns the design weight 1/π of the records of stratum u.
-func (d *StratifiedPoisson) Weight(u int32) float64 { return d.weights[u] }
-
 func (d *StratifiedPoisson) begin(src *noise.Source, rows int64) (Selector, error) {
-	s := &rateSelector{walk: walk{rows: rows}, src: src, skips: d.skips, gap: make([]int64, len(d.skips))}
-	if !d.facts.EqualWeights {
-		s.weights = d.weights
-	}
+	s := &rateSelector{unitwise: unitwise{walk: walk{rows: rows}, src: src, weights: d.uneven()}, skips: d.skips, gap: make([]int64, len(d.skips))}
 	for u := range s.gap {
 		s.skip(u)
 	}
@@ -105,12 +83,9 @@ func (d *StratifiedPoisson) begin(src *noise.Source, rows int64) (Selector, erro
 // rateSelector counts down, in each stratum, the rows to go by before the next
 // one that is selected.
 type rateSelector struct {
-	walk
-	src     *noise.Source
-	skips   []*noise.Geometric
-	gap     []int64
-	weights []float64
-	w       []float64
+	unitwise
+	skips []*noise.Geometric
+	gap   []int64
 }
 
 func (s *rateSelector) skip(u int) {
@@ -120,18 +95,10 @@ func (s *rateSelector) skip(u int) {
 	}
 }
 
-func (s *rateSelector) Next(n int) (Selection, error) {
-	if n == 0 {
-		return s.NextUnits(nil)
-	}
-	return Selection{}, fail(Misuse) // the units decide
-}
-
 func (s *rateSelector) NextUnits(units []int32) (Selection, error) {
-	if _, err := s.advance(len(units)); err != nil {
+	if err := s.block(len(units)); err != nil {
 		return Selection{}, err
 	}
-	s.w = s.w[:0]
 	for i, u := range units {
 		if u < 0 || int(u) >= len(s.gap) {
 			continue // in no stratum: its public rate is 0
@@ -140,17 +107,8 @@ func (s *rateSelector) NextUnits(units []int32) (Selection, error) {
 			s.gap[u]--
 			continue
 		}
-		s.out = append(s.out, uint32(i))
-		if s.weights != nil {
-			s.w = append(s.w, s.weights[u])
-		}
+		s.take(i, u)
 		s.skip(int(u))
 	}
-	out := Selection{Rows: s.out}
-	if s.weights != nil {
-		out.Weights = s.w
-	}
-	return out, s.src.Err()
+	return s.taken()
 }
-
-func (s *rateSelector) Done() error { return firstError(s.finish(), s.src.Err()) }

@@ -20,11 +20,9 @@ import (
 // each stratum has the number of records that the frame says is checked. Proof:
 // stratified.proof.md.
 type StratifiedTake struct {
-	frame   *Frame
-	take    []int64 // by stratum
-	weights []float64
-	event   privacy.Stage
-	facts   Facts
+	overFrame
+	take  []int64 // by stratum
+	event privacy.Stage
 }
 
 // NewStratifiedTake returns the design that draws take[u] records of unit u of
@@ -33,7 +31,7 @@ func NewStratifiedTake(frame *Frame, take []int64) (*StratifiedTake, error) {
 	if frame == nil || len(take) != frame.Len() {
 		return nil, fmt.Errorf("strata: need a public frame and a number to take for each of its strata")
 	}
-	d := &StratifiedTake{frame: frame, take: slices.Clone(take), weights: make([]float64, len(take))}
+	d := &StratifiedTake{overFrame: overFrame{frame: frame, weights: make([]float64, len(take))}, take: slices.Clone(take)}
 	var rates Multistage // for the largest rate
 	rates.event = make([]privacy.Stage, 1)
 	for u, n := range take {
@@ -48,17 +46,8 @@ func NewStratifiedTake(frame *Frame, take []int64) (*StratifiedTake, error) {
 	}
 	d.event = rates.event[0]
 	d.facts.LargestCount, d.facts.Population = d.facts.SampleSize, frame.records
-	d.facts.setWeights(d.weights)
-	d.facts.UnitColumns = frame.Columns()
+	d.settle()
 	return d, nil
-}
-
-// setWeights fills what follows from the weights of all units.
-func (f *Facts) setWeights(weights []float64) {
-	f.MinWeight, f.MaxWeight = slices.Min(weights), slices.Max(weights)
-	if f.MinWeight == f.MaxWeight {
-		f.EqualWeights, f.Rate = true, 1/f.MaxWeight
-	}
 }
 
 // Kind is "stratified".
@@ -71,33 +60,14 @@ func (d *StratifiedTake) Event(inner privacy.Event) privacy.Event {
 
 // Supports is nil under replace-one.
 func (d *StratifiedTake) Supports(rel privacy.Relation) error {
-	if err := known(rel); err != nil {
-		return err
-	}
 	return onlyUnder("stratified (fixed numbers)", privacy.ReplaceOne, rel, "its frame publishes the number of records of every stratum; use public rates instead")
 }
-
-// Facts are public: all follow from the frame and the numbers to take.
-func (d *StratifiedTake) Facts() Facts {
-	f := d.facts
-	f.UnitColumns = slices.Clone(f.UnitColumns)
-	return f
-}
-
-// Frame returns the design's frame.
-func (d *StratifiedTake) Frame() *Frame { return d.frame }
-
-// Weight returns the design weight 1/π of the records of stratum u.
-func (d *StratifiedTake) Weight(u int32) float64 { return d.weights[u] }
 
 func (d *StratifiedTake) begin(src *noise.Source, rows int64) (Selector, error) {
 	if rows >= 0 && rows != d.frame.records {
 		return nil, fail(SizeMismatch)
 	}
-	s := newUnitSelector(src, d.frame)
+	s := newUnitSelector(src, d.overFrame)
 	copy(s.need, d.take)
-	if !d.facts.EqualWeights {
-		s.weights = d.weights
-	}
 	return s, nil
 }

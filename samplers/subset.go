@@ -26,35 +26,16 @@ func listSubset(src *noise.Source, size, rows int64) []int64 {
 	return list
 }
 
-type listSelector struct {
-	walk
-	src  *noise.Source
-	list []int64 // what is still to come
-}
-
-func (s *listSelector) Next(n int) (Selection, error) {
-	first, err := s.advance(n)
-	if err != nil {
-		return Selection{}, err
-	}
-	i := 0
-	for ; i < len(s.list) && s.list[i] < s.pos; i++ {
-		s.out = append(s.out, uint32(s.list[i]-first))
-	}
-	s.list = s.list[i:]
-	return Selection{Rows: s.out}, s.src.Err()
-}
-
-func (s *listSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *listSelector) Done() error {
-	if err := firstError(s.finish(), s.src.Err()); err != nil {
-		return err
-	}
-	if len(s.list) > 0 {
-		return fail(SizeMismatch)
-	}
-	return nil
+func byList(src *noise.Source, size, rows int64) Selector {
+	list := listSubset(src, size, rows) // what is still to come
+	return &placed{walk: walk{rows: rows}, src: src, rest: func() bool { return len(list) > 0 }, pick: func(w *walk, first int64) error {
+		i := 0
+		for ; i < len(list) && list[i] < w.pos; i++ {
+			w.out = append(w.out, uint32(list[i]-first))
+		}
+		list = list[i:]
+		return nil
+	}}
 }
 
 // mapSubset tosses a coin of size/rows for every row, then takes out, or puts
@@ -91,57 +72,26 @@ func mapSubset(src *noise.Source, size, rows int64) []uint64 {
 	return set
 }
 
-type mapSelector struct {
-	walk
-	src  *noise.Source
-	bits []uint64
+func byMap(src *noise.Source, size, rows int64) Selector {
+	set := mapSubset(src, size, rows)
+	return &placed{walk: walk{rows: rows}, src: src, pick: func(w *walk, first int64) error {
+		w.selectLanes(first, func(i int64) uint64 { return set[i] })
+		return nil
+	}}
 }
 
-func (s *mapSelector) Next(n int) (Selection, error) {
-	first, err := s.advance(n)
-	if err != nil {
-		return Selection{}, err
-	}
-	s.selectLanes(first, func(i int64) uint64 { return s.bits[i] })
-	return Selection{Rows: s.out}, s.src.Err()
-}
-
-func (s *mapSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *mapSelector) Done() error { return firstError(s.finish(), s.src.Err()) }
-
-// sequentialSelector decides row after row: of the left rows that remain, need
-// are still to be drawn, and this one is with probability need/left.
-type sequentialSelector struct {
-	walk
-	src  *noise.Source
-	need int64
-}
-
-func (s *sequentialSelector) Next(n int) (Selection, error) {
-	first, err := s.advance(n)
-	if err != nil {
-		return Selection{}, err
-	}
-	for at := first; at < s.pos && s.need > 0; at++ {
-		if takes(s.src, s.need, s.rows-at) {
-			s.need--
-			s.out = append(s.out, uint32(at-first))
+// inSequence decides row after row: of the left rows that remain, need are still to be
+// drawn, and this one is with probability need/left.
+func inSequence(src *noise.Source, need, rows int64) Selector {
+	return &placed{walk: walk{rows: rows}, src: src, rest: func() bool { return need != 0 }, pick: func(w *walk, first int64) error {
+		for at := first; at < w.pos && need > 0; at++ {
+			if takes(src, need, rows-at) {
+				need--
+				w.out = append(w.out, uint32(at-first))
+			}
 		}
-	}
-	return Selection{Rows: s.out}, s.src.Err()
-}
-
-func (s *sequentialSelector) NextUnits(units []int32) (Selection, error) { return s.Next(len(units)) }
-
-func (s *sequentialSelector) Done() error {
-	if err := firstError(s.finish(), s.src.Err()); err != nil {
-		return err
-	}
-	if s.need != 0 {
-		return fail(SizeMismatch)
-	}
-	return nil
+		return nil
+	}}
 }
 
 // takes is true with probability need/left.
