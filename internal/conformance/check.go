@@ -214,8 +214,7 @@ func inTwo(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.
 	if err != nil {
 		return nil
 	}
-	b := newBridge(ctx, plan.Event, sdktest.NoNoise{Rows: n})
-	defer b.stop()
+	b := &bridge{ctx: ctx, to: sdktest.NoNoise{Rows: n}}
 	result, _, err := reads.ReleaseApart(ctx, finishes, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
 		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
 	if ctx.Err() == nil && (err != nil || !reflect.DeepEqual(result, whole.Result)) {
