@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -45,15 +46,16 @@ func Names(fields []sdk.Field) []string {
 	return out
 }
 
-// Results are the columns of fields of numbers: values[i][j] is row i of field j.
-func Results(fields []sdk.Field, values [][]float64) []sdk.ResultColumn {
-	var out []sdk.ResultColumn
+// Results are the columns of fields of numbers, from rows that have a number for each field.
+func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
+	out := make([]sdk.ResultColumn, len(fields))
 	for j, f := range fields {
-		c := sdk.ResultColumn{Name: f.Name, Float64: make([]float64, len(values))}
-		for i, row := range values {
-			c.Float64[i] = row[j]
+		out[j].Name = f.Name
+	}
+	for row := range rows {
+		for j, x := range row {
+			out[j].Float64 = append(out[j].Float64, x)
 		}
-		out = append(out, c)
 	}
 	return out
 }

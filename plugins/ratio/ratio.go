@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -116,7 +115,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		Cells: cells, Noise: noise, Output: output(p),
 		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
-		Finish:  func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn { return q.finish(sums[0], n[0]) },
+		Row:     q.row,
 	}, nil
 }
 
@@ -176,27 +175,22 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-// finish divides. Where the noisy sum below the line is less than the standard deviation of
-// its noise, or than a lattice step, that takes its place. If the denominator is positive in every row the ratio is
-// held to what its rows allow.
-func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
+// row divides. Where the noisy sum below the line is less than the standard deviation of its
+// noise, or than a lattice step, the larger of these takes its place. Where the denominator is
+// positive in every row, the ratio is held to what rows allow.
+func (q *quotient) row(_ int, sums []int64, n linear.Noise) []float64 {
 	low, high := q.bounds()
-	var rows [][]float64
-	for s := range slices.Chunk(sums, q.parts) {
-		above, below := q.lattices[0].Step*float64(s[0]), q.lattices[1].Step*float64(s[1])
-		sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
-		by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
-		r := math.Min(math.Max(above/by, low), high)
-		// First-order error of a quotient.
-		sd := math.Hypot(sdAbove, r*sdBelow) / by
-		row := []float64{r, math.Min(sd, high-low), above, below}
-		if q.interval != nil {
-			from, to := q.intervalOf(s, n, r)
-			row = append(row, from, to)
-		}
-		rows = append(rows, row)
+	above, below := q.lattices[0].Step*float64(sums[0]), q.lattices[1].Step*float64(sums[1])
+	sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
+	by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
+	r := math.Min(math.Max(above/by, low), high)
+	sd := math.Hypot(sdAbove, r*sdBelow) / by // the first-order error of a quotient
+	row := []float64{r, math.Min(sd, high-low), above, below}
+	if q.interval == nil {
+		return row
 	}
-	return linear.Results(fields(q.interval), rows)
+	from, to := q.intervalOf(sums, n, r)
+	return append(row, from, to)
 }
 
 // intervalOf is the interval for the ratio in a cell.

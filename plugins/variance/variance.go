@@ -94,12 +94,6 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
 			return []sdk.ExpectedError{s.expected(req.Public, n[0])}
 		},
-		Finish: func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
-			var rows [][]float64
-			for part := range slices.Chunk(sums[0], s.moments.Reach.Parts) {
-				rows = append(rows, s.estimate(part, n[0]))
-			}
-			return linear.Results(m.fields(p.Interval), rows)
-		},
+		Row: s.row,
 	}, nil
 }
