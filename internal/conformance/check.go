@@ -90,11 +90,10 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 	if err != nil {
 		return r, err
 	}
-	if f := inTwo(ctx, cmd, accepted, plan); f != nil {
-		r.Findings = append(r.Findings, *f)
-	}
-	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
-		r.Findings = append(r.Findings, *f)
+	for _, f := range []*sdktest.Finding{inTwo(ctx, cmd, accepted, plan), slowLane(ctx, cmd, accepted, plan)} {
+		if f != nil {
+			r.Findings = append(r.Findings, *f)
+		}
 	}
 	found, pairs, calls, err := behind(ctx, p, cfg.Requests, cfg.Seed, operators, broken{})
 	r.Findings, r.Pairs, r.Calls = append(r.Findings, found...), r.Pairs+pairs, r.Calls+calls

@@ -58,8 +58,7 @@ func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.Relea
 	if fedErr != nil {
 		return sdk.Result{}, nil, fedErr
 	}
-	none := func(context.Context, RowWriter) error { return nil }
-	return finish.Release(ctx, req, none, &finisher{Drawer: drawer, s: s})
+	return finish.Finish(ctx, req, s.add, drawer)
 }
 
 // vectors has the plugin turn all rows into vectors, some at a time.
@@ -334,8 +333,8 @@ func (c linearCall) limit(values, centre []int64, rows int64) {
 // finisher answers the calls of the process that finishes: with the sums, and their noise.
 type finisher struct {
 	Drawer
-	s  *sums
-	at int
+	sums [][]int64
+	at   int
 }
 
 // AddLaplace puts the sums in the place of the zeros that no rows have, and adds noise.
@@ -355,7 +354,7 @@ func (f *finisher) AddGaussian(ev privacy.DiscreteGaussian, values []int64) erro
 }
 
 func (f *finisher) put(values []int64) error {
-	sum := f.s.add[f.at]
+	sum := f.sums[f.at]
 	f.at++
 	if slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) || sum != nil && len(sum) != len(values) {
 		return errVector // what it adds without rows is not linear

@@ -92,5 +92,5 @@ func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][
 		return sdk.Result{}, nil, p.fault(CodePlan)
 	}
 	none := func(context.Context, RowWriter) error { return nil }
-	return p.Release(ctx, req, none, &finisher{Drawer: drawer, s: &sums{calls: calls, add: vectors}})
+	return p.Release(ctx, req, none, &finisher{Drawer: drawer, sums: vectors})
 }

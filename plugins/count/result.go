@@ -54,29 +54,14 @@ func (l *layout) result(sums [][]int64, noises []linear.Noise) []sdk.ResultColum
 	return out
 }
 
-// consistent moves counts to the nearest ones that are not negative and, where
-// total is positive, add up to it: the Euclidean projection on the simplex.
+// consistent makes counts that are not negative and, where total is positive, add up to it.
 func consistent(x []float64, total float64) []float64 {
-	shift := 0.0
+	out := slices.Clone(x)
 	if total > 0 {
-		sorted := slices.Clone(x)
-		slices.SortFunc(sorted, func(a, b float64) int {
-			if a > b {
-				return -1
-			}
-			return 1
-		})
-		sum := 0.0
-		for i, v := range sorted {
-			sum += v
-			if s := (sum - total) / float64(i+1); v-s > 0 {
-				shift = s
-			}
-		}
+		linear.Project(out, total)
 	}
-	out := make([]float64, len(x))
-	for i, v := range x {
-		out[i] = max(0, v-shift)
+	for i, v := range out {
+		out[i] = max(0, v)
 	}
 	return out
 }

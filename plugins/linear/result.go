@@ -73,3 +73,19 @@ func PerRow(public sdk.Public, what string, per, width float64) sdk.ExpectedErro
 	}
 	return e
 }
+
+// Project moves x to the nearest numbers of at least 0 that add up to sum.
+func Project(x []float64, sum float64) {
+	rest, shift := 0.0, 0.0
+	order := slices.Sorted(slices.Values(x))
+	for i := len(order) - 1; i >= 0; i-- { // the largest ones stay above 0
+		rest += order[i]
+		shift = (rest - sum) / float64(len(order)-i)
+		if i > 0 && order[i-1] <= shift {
+			break
+		}
+	}
+	for i := range x {
+		x[i] = max(0, x[i]-shift)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -36,26 +37,16 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	return linear.Release(ctx, req, rows, host, form)
 }
 
-// fields are the columns of the result beside the groups.
-func fields(iv *linear.Interval) []sdk.Field {
-	return iv.With(linear.Fields("the ratio of the sums", 0,
-		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
-		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's")))
-}
-
-// output is the fields with the units in which they are.
+// output are the columns of the result beside the groups.
 func output(p params) []sdk.Field {
 	above, below := []string{p.Numerator}, []string{p.Denominator}
-	out := linear.Of(fields(p.Interval), above, below)
-	for i, f := range out {
-		switch f.Name {
-		case "numerator":
-			out[i].Of, out[i].Per = above, nil
-		case "denominator":
-			out[i].Of, out[i].Per = below, nil
-		}
+	sums := []sdk.Field{
+		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
+		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's"),
 	}
-	return out
+	sums[0].Of, sums[1].Of = above, below
+	quotient := linear.Of(p.Interval.With(linear.Fields("the ratio of the sums", 0)), above, below)
+	return slices.Insert(quotient, 2, sums...)
 }
 
 // quotient is a ratio of two sums.
@@ -86,7 +77,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if q.columns[1].Lower < 0 {
 		return nil, fmt.Errorf("denominator: %q has a negative lower bound; a ratio needs values of at least 0 below the line", p.Denominator)
 	}
-	cells, noise, err := p.Read(req.Public, fields(p.Interval))
+	cells, noise, err := p.Read(req.Public, output(p))
 	if err != nil {
 		return nil, err
 	}
