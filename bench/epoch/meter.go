@@ -57,8 +57,8 @@ func (c *clock) Sample(ev privacy.Sampling, rows int64) ([]int64, error) {
 }
 
 // AddGaussian draws, and stops the clock.
-func (c *clock) AddGaussian(values []int64, sigma float64) error {
-	err := c.NoiseDrawer.AddGaussian(values, sigma)
+func (c *clock) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
+	err := c.NoiseDrawer.AddGaussian(ev, values)
 	c.stop()
 	return err
 }

@@ -90,11 +90,10 @@ func check(ctx context.Context, p *Process, cmd host.Command, cfg sdktest.Config
 	if err != nil {
 		return r, err
 	}
-	if f := inTwo(ctx, cmd, accepted, plan); f != nil {
-		r.Findings = append(r.Findings, *f)
-	}
-	if f := slowLane(ctx, cmd, accepted, plan); f != nil {
-		r.Findings = append(r.Findings, *f)
+	for _, f := range []*sdktest.Finding{inTwo(ctx, cmd, accepted, plan), slowLane(ctx, cmd, accepted, plan)} {
+		if f != nil {
+			r.Findings = append(r.Findings, *f)
+		}
 	}
 	found, pairs, calls, err := behind(ctx, p, cfg.Requests, cfg.Seed, operators, broken{})
 	r.Findings, r.Pairs, r.Calls = append(r.Findings, found...), r.Pairs+pairs, r.Calls+calls
@@ -214,8 +213,7 @@ func inTwo(ctx context.Context, cmd host.Command, req sdk.PlanRequest, plan sdk.
 	if err != nil {
 		return nil
 	}
-	b := newBridge(ctx, plan.Event, sdktest.NoNoise{Rows: n})
-	defer b.stop()
+	b := &bridge{ctx: ctx, to: sdktest.NoNoise{Rows: n}}
 	result, _, err := reads.ReleaseApart(ctx, finishes, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
 		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
 	if ctx.Err() == nil && (err != nil || !reflect.DeepEqual(result, whole.Result)) {

@@ -21,11 +21,13 @@ import (
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
+	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest/insecureshelf"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // The test binary is also every plugin that the tests start: "plugin NAME".
@@ -43,6 +45,8 @@ func runPlugin(name string) {
 		serve.Mechanisms(mean.Mechanism{})
 	case "median":
 		serve.Mechanisms(median.Mechanism{})
+	case "quantiles":
+		serve.Mechanisms(quantiles.Mechanism{})
 	case "sum":
 		serve.Mechanisms(sum.Mechanism{})
 	case "sound":
@@ -113,6 +117,19 @@ func TestHonestProcesses(t *testing.T) {
 			}
 			t.Logf("%d requests, %d pairs, used %v", r.Requests, r.Pairs, r.Used)
 		})
+	}
+}
+
+// TestSharedEvents: several selections share one event, and each of them reaches the suite.
+func TestSharedEvents(t *testing.T) {
+	p := NewProcess(command(t, "quantiles"), false)
+	defer p.Close()
+	req := sdk.PlanRequest{Params: []byte(`{"column":"y","method":"recursion"}`), Target: privacy.Point{Epsilon: 1},
+		Public: sdk.Public{Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove}, Columns: sdktest.Columns(),
+			Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true}}}
+	r, err := sdktest.Check(t.Context(), p, sdktest.Config{Seed: 1, Requests: []sdk.PlanRequest{req}, Pairs: 3, Releases: -1})
+	if err != nil || len(r.Findings) > 0 || r.Calls < 3*3 {
+		t.Errorf("%d calls, findings %+v, %v", r.Calls, r.Findings, err)
 	}
 }
 

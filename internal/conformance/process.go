@@ -158,8 +158,7 @@ func (p *Process) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pla
 		return out, p.after(err)
 	}
 	p.sees.enter(releasing)
-	b := newBridge(ctx, plan.Event, noise)
-	defer b.stop()
+	b := &bridge{ctx: ctx, to: noise}
 	out.Result, _, err = plugin.Release(ctx, sdk.ReleaseRequest{Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan},
 		func(_ context.Context, w host.RowWriter) error { return feed(w, plan, table) }, b)
 	out.Calls = b.made

@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -42,7 +44,7 @@ func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.Relea
 	if err := p.reference(ctx, req, s); err != nil {
 		return sdk.Result{}, nil, err
 	}
-	h := &hand{rows: make(chan sdk.Batch), took: make(chan error), gone: make(chan struct{})}
+	h := newHand(ctx)
 	read := make(chan error, 1)
 	go func() {
 		defer close(h.gone)
@@ -56,38 +58,33 @@ func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.Relea
 	if fedErr != nil {
 		return sdk.Result{}, nil, fedErr
 	}
-	none := func(context.Context, RowWriter) error { return nil }
-	return finish.Release(ctx, req, none, &finisher{Drawer: drawer, s: s})
+	return finish.Finish(ctx, req, s.add, drawer)
 }
 
 // vectors has the plugin turn all rows into vectors, some at a time.
 func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h *hand) error {
-	next, more := <-h.rows
-	for more {
+	b, err := h.Next()
+	for err == nil {
 		s.begin()
-		err := p.read(ctx, req, func(ctx context.Context, w RowWriter) error {
-			for s.rows.Load() < vectorRows && more {
-				s.rows.Add(int64(next.Rows))
-				err := w.Write(next)
-				select {
-				case h.took <- err:
-				case <-ctx.Done():
-					return ctx.Err()
+		failed := p.read(ctx, req, func(_ context.Context, w RowWriter) error {
+			for s.rows.Load() < vectorRows && err == nil {
+				s.rows.Add(int64(b.Rows))
+				if failed := w.Write(*b); failed != nil {
+					return failed
 				}
-				if err != nil {
-					return err
-				}
-				select {
-				case next, more = <-h.rows:
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+				b, err = h.Next()
+			}
+			if err != io.EOF {
+				return err
 			}
 			return nil
 		}, s)
-		if err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
+	}
+	if err != io.EOF {
+		return err
 	}
 	return nil
 }
@@ -148,16 +145,23 @@ func (p *Plugin) read(ctx context.Context, req sdk.ReleaseRequest, feed func(con
 	return err
 }
 
-// hand passes batches from a feed to whoever reads them. A batch is valid until Write returns.
+// hand passes batches from a feed in one goroutine to a reader in another.
 type hand struct {
+	ctx  context.Context // of the reader
 	rows chan sdk.Batch
-	took chan error
+	took chan struct{} // the reader is done with a batch
 	gone chan struct{} // nobody reads any more
+	now  sdk.Batch
+	have bool // the reader holds now
+}
+
+func newHand(ctx context.Context) *hand {
+	return &hand{ctx: ctx, rows: make(chan sdk.Batch), took: make(chan struct{}), gone: make(chan struct{})}
 }
 
 var errGone = errors.New("the plugin takes no more rows")
 
-// Write waits until the batch has been taken.
+// Write waits until the reader is done with the batch.
 func (h *hand) Write(b sdk.Batch) error {
 	select {
 	case h.rows <- b:
@@ -165,10 +169,32 @@ func (h *hand) Write(b sdk.Batch) error {
 		return errGone
 	}
 	select {
-	case err := <-h.took:
-		return err
+	case <-h.took:
+		return nil
 	case <-h.gone:
 		return errGone
+	}
+}
+
+// Next gives the batch before back, and takes the next one. It returns io.EOF after the last.
+func (h *hand) Next() (*sdk.Batch, error) {
+	if h.have {
+		h.have = false
+		select {
+		case h.took <- struct{}{}:
+		case <-h.ctx.Done():
+			return nil, h.ctx.Err()
+		}
+	}
+	select {
+	case b, more := <-h.rows:
+		if !more {
+			return nil, cmp.Or(h.ctx.Err(), io.EOF) // a feed that failed ends the context first
+		}
+		h.now, h.have = b, true
+		return &h.now, nil
+	case <-h.ctx.Done():
+		return nil, h.ctx.Err()
 	}
 }
 
@@ -233,10 +259,10 @@ func (s *sums) begin() {
 }
 
 // AddLaplace takes a vector.
-func (s *sums) AddLaplace(values []int64, _ float64) error { return s.take(values) }
+func (s *sums) AddLaplace(_ privacy.DiscreteLaplace, values []int64) error { return s.take(values) }
 
 // AddGaussian takes a vector.
-func (s *sums) AddGaussian(values []int64, _ float64) error { return s.take(values) }
+func (s *sums) AddGaussian(_ privacy.DiscreteGaussian, values []int64) error { return s.take(values) }
 
 var errVector = errors.New("the vector cannot be added")
 
@@ -307,28 +333,28 @@ func (c linearCall) limit(values, centre []int64, rows int64) {
 // finisher answers the calls of the process that finishes: with the sums, and their noise.
 type finisher struct {
 	Drawer
-	s  *sums
-	at int
+	sums [][]int64
+	at   int
 }
 
 // AddLaplace puts the sums in the place of the zeros that no rows have, and adds noise.
-func (f *finisher) AddLaplace(values []int64, scale float64) error {
+func (f *finisher) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
 	if err := f.put(values); err != nil {
 		return err
 	}
-	return f.Drawer.AddLaplace(values, scale)
+	return f.Drawer.AddLaplace(ev, values)
 }
 
 // AddGaussian is AddLaplace with the other noise.
-func (f *finisher) AddGaussian(values []int64, sigma float64) error {
+func (f *finisher) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
 	if err := f.put(values); err != nil {
 		return err
 	}
-	return f.Drawer.AddGaussian(values, sigma)
+	return f.Drawer.AddGaussian(ev, values)
 }
 
 func (f *finisher) put(values []int64) error {
-	sum := f.s.add[f.at]
+	sum := f.sums[f.at]
 	f.at++
 	if slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) || sum != nil && len(sum) != len(values) {
 		return errVector // what it adds without rows is not linear

@@ -6,49 +6,29 @@ import (
 	"slices"
 )
 
-// The codes of an Error. The set is fixed: after the first row has been handed
-// over, a code is all that is said (P20).
+// The codes of an Error. The set is fixed: after the first row has been handed over, a code is
+// all that is said (P20). The texts below say what each one means.
 const (
-	// CodeChecksum: the executable is not the one that was named by its SHA-256.
-	CodeChecksum = "PLUGIN_CHECKSUM"
-	// CodeStart: the process could not be started or ended before its handshake.
-	CodeStart = "PLUGIN_START"
-	// CodeSandbox: the plugin cannot be confined as it was to be.
-	CodeSandbox = "PLUGIN_SANDBOX"
-	// CodeProtocol: the plugin speaks no version of the protocol that the host speaks.
-	CodeProtocol = "PLUGIN_PROTOCOL"
-	// CodeTimeout: a deadline passed.
-	CodeTimeout = "PLUGIN_TIMEOUT"
-	// CodeCanceled: the caller gave up.
-	CodeCanceled = "PLUGIN_CANCELED"
-	// CodeCrash: the process or its connection ended in the middle of a call.
-	CodeCrash = "PLUGIN_CRASH"
-	// CodeDescription: the description is malformed or lacks the mechanism.
-	CodeDescription = "PLUGIN_DESCRIPTION"
-	// CodeSelfNoising: the plugin draws its own noise and is not allowed to.
-	CodeSelfNoising = "PLUGIN_SELF_NOISING"
-	// CodeNondeterministic: Describe or Plan answered differently when asked again.
+	CodeChecksum         = "PLUGIN_CHECKSUM"
+	CodeStart            = "PLUGIN_START"
+	CodeSandbox          = "PLUGIN_SANDBOX"
+	CodeProtocol         = "PLUGIN_PROTOCOL"
+	CodeTimeout          = "PLUGIN_TIMEOUT"
+	CodeCanceled         = "PLUGIN_CANCELED"
+	CodeCrash            = "PLUGIN_CRASH"
+	CodeDescription      = "PLUGIN_DESCRIPTION"
+	CodeSelfNoising      = "PLUGIN_SELF_NOISING"
 	CodeNondeterministic = "PLUGIN_NONDETERMINISTIC"
-	// CodeRefused: Plan says that it cannot serve this request.
-	CodeRefused = "PLUGIN_REFUSED"
-	// CodePlan: the plan is malformed or cannot be carried out by the host.
-	CodePlan = "PLUGIN_PLAN"
-	// CodeOversize: a message or a result is larger than the limits allow.
-	CodeOversize = "PLUGIN_OVERSIZE"
-	// CodeShape: the result does not have the shape of the plan.
-	CodeShape = "PLUGIN_SHAPE"
-	// CodeNonfinite: the result holds NaN or an infinity.
-	CodeNonfinite = "PLUGIN_NONFINITE"
-	// CodeLattice: the result holds a value off its public lattice.
-	CodeLattice = "PLUGIN_LATTICE"
-	// CodeNoiseMismatch: the noise calls were not those of the plan.
-	CodeNoiseMismatch = "PLUGIN_NOISE_MISMATCH"
-	// CodeNoiseFailed: the host could not draw what was asked for.
-	CodeNoiseFailed = "PLUGIN_NOISE_FAILED"
-	// CodeFailed: the mechanism reported a failure of its own.
-	CodeFailed = "PLUGIN_FAILED"
-	// CodeClosed: the plugin has been closed, or was after an earlier failure.
-	CodeClosed = "PLUGIN_CLOSED"
+	CodeRefused          = "PLUGIN_REFUSED"
+	CodePlan             = "PLUGIN_PLAN"
+	CodeOversize         = "PLUGIN_OVERSIZE"
+	CodeShape            = "PLUGIN_SHAPE"
+	CodeNonfinite        = "PLUGIN_NONFINITE"
+	CodeLattice          = "PLUGIN_LATTICE"
+	CodeNoiseMismatch    = "PLUGIN_NOISE_MISMATCH"
+	CodeNoiseFailed      = "PLUGIN_NOISE_FAILED"
+	CodeFailed           = "PLUGIN_FAILED"
+	CodeClosed           = "PLUGIN_CLOSED"
 )
 
 // Codes are all codes that an Error can have.

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"io"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -20,21 +19,21 @@ func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed 
 	h := &localHost{sums: make([][]int64, len(calls))}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &localRows{ctx: ctx, hand: &hand{rows: make(chan sdk.Batch), took: make(chan error), gone: make(chan struct{})}}
+	rows := newHand(ctx)
 	read := make(chan error, 1)
 	go func() {
-		defer close(r.hand.gone)
-		_, err := m.Release(ctx, req, r, h)
+		defer close(rows.gone)
+		_, err := m.Release(ctx, req, rows, h)
 		if err == nil && h.at != len(h.sums) {
 			err = errVector // calls are missing
 		}
 		read <- err
 	}()
-	fedErr := feed(ctx, r.hand)
+	fedErr := feed(ctx, rows)
 	if fedErr != nil {
 		cancel()
 	}
-	close(r.hand.rows)
+	close(rows.rows)
 	switch err := <-read; {
 	case fedErr != nil && !errors.Is(fedErr, errGone):
 		return nil, fedErr
@@ -42,39 +41,6 @@ func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed 
 		return nil, err
 	}
 	return h.sums, nil
-}
-
-// localRows are the rows of a mechanism in this process.
-type localRows struct {
-	ctx  context.Context
-	hand *hand
-	have bool
-	now  sdk.Batch
-}
-
-// Next gives back the batch before, and takes the next one.
-func (r *localRows) Next() (*sdk.Batch, error) {
-	if r.have {
-		r.have = false
-		select {
-		case r.hand.took <- nil:
-		case <-r.ctx.Done():
-			return nil, r.ctx.Err()
-		}
-	}
-	select {
-	case b, more := <-r.hand.rows:
-		if !more {
-			if r.ctx.Err() != nil {
-				return nil, r.ctx.Err()
-			}
-			return nil, io.EOF
-		}
-		r.now, r.have = b, true
-		return &r.now, nil
-	case <-r.ctx.Done():
-		return nil, r.ctx.Err()
-	}
 }
 
 // localHost keeps the vectors, and answers with zeros. Every other call is refused: a linear mechanism makes none.
@@ -126,5 +92,5 @@ func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][
 		return sdk.Result{}, nil, p.fault(CodePlan)
 	}
 	none := func(context.Context, RowWriter) error { return nil }
-	return p.Release(ctx, req, none, &finisher{Drawer: drawer, s: &sums{calls: calls, add: vectors}})
+	return p.Release(ctx, req, none, &finisher{Drawer: drawer, sums: vectors})
 }

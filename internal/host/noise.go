@@ -96,25 +96,25 @@ func (s *noiseServer) finish() (privacy.Event, bool) {
 
 func (s *noiseServer) AddLaplace(_ context.Context, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
 	err := take(s, req, func(ev privacy.DiscreteLaplace, _ int64) error {
-		return s.drawer.AddLaplace(req.GetValues(), ev.Scale)
+		return s.drawer.AddLaplace(ev, req.GetValues())
 	})
 	return &wire.AddNoiseResponse{Values: req.GetValues()}, err
 }
 
 func (s *noiseServer) AddGaussian(_ context.Context, req *wire.AddNoiseRequest) (*wire.AddNoiseResponse, error) {
 	err := take(s, req, func(ev privacy.DiscreteGaussian, _ int64) error {
-		return s.drawer.AddGaussian(req.GetValues(), ev.Sigma)
+		return s.drawer.AddGaussian(ev, req.GetValues())
 	})
 	return &wire.AddNoiseResponse{Values: req.GetValues()}, err
 }
 
 func (s *noiseServer) SmoothLaplace(_ context.Context, req *wire.SmoothLaplaceRequest) (*wire.SmoothLaplaceResponse, error) {
 	out := &wire.SmoothLaplaceResponse{}
-	err := take(s, req, func(_ privacy.Approx, _ int64) (err error) {
+	err := take(s, req, func(ev privacy.Approx, _ int64) (err error) {
 		if !finiteAll(req.GetValue(), req.GetScale()) || req.GetScale() < 0 || !s.public(req.GetGranularity()) {
 			return errNoise
 		}
-		out.Value, err = s.drawer.SmoothLaplace(req.GetValue(), req.GetScale(), req.GetGranularity())
+		out.Value, err = s.drawer.SmoothLaplace(ev, req.GetValue(), req.GetScale(), req.GetGranularity())
 		return err
 	})
 	return out, err
@@ -133,7 +133,7 @@ func (s *noiseServer) public(g float64) bool {
 
 func (s *noiseServer) Select(_ context.Context, req *wire.SelectRequest) (*wire.SelectResponse, error) {
 	out := &wire.SelectResponse{}
-	err := take(s, req, func(_ privacy.Selection, _ int64) (err error) {
+	err := take(s, req, func(ev privacy.Selection, _ int64) (err error) {
 		if !finiteAll(req.GetRate()) {
 			return errNoise
 		}
@@ -144,7 +144,7 @@ func (s *noiseServer) Select(_ context.Context, req *wire.SelectRequest) (*wire.
 			}
 			pieces[i] = sdk.Piece{Lo: p.GetLo(), Hi: p.GetHi(), Score: p.GetScore(), Slope: p.GetSlope()}
 		}
-		out.Point, err = s.drawer.Select(pieces, req.GetRate())
+		out.Point, err = s.drawer.Select(ev, pieces, req.GetRate())
 		return err
 	})
 	return out, err
@@ -161,7 +161,7 @@ func (s *noiseServer) RandomizeCategories(_ context.Context, req *wire.Randomize
 		if int64(len(req.GetCodes())) < shuffled {
 			return errNoise
 		}
-		if err := s.drawer.Randomize(req.GetCodes(), ev.K, ev.Eps0); err != nil || shuffled == 0 {
+		if err := s.drawer.Randomize(ev, req.GetCodes()); err != nil || shuffled == 0 {
 			return err
 		}
 		return s.drawer.Shuffle(req.GetCodes())

@@ -17,16 +17,16 @@ import (
 // release with CodeNoiseFailed.
 type Drawer interface {
 	// AddLaplace adds discrete Laplace noise to each value, in place.
-	AddLaplace(values []int64, scale float64) error
+	AddLaplace(ev privacy.DiscreteLaplace, values []int64) error
 	// AddGaussian adds discrete Gaussian noise to each value, in place.
-	AddGaussian(values []int64, sigma float64) error
+	AddGaussian(ev privacy.DiscreteGaussian, values []int64) error
 	// SmoothLaplace returns value + scale·Lap(1), rounded to the lattice.
-	SmoothLaplace(value, scale, granularity float64) (float64, error)
+	SmoothLaplace(ev privacy.Approx, value, scale, granularity float64) (float64, error)
 	// Select draws a lattice point with probability ∝ exp(−rate·score).
-	Select(pieces []sdk.Piece, rate float64) (int64, error)
-	// Randomize runs every code, each in [0, k), through k-ary randomized response
-	// of at most eps0, in place.
-	Randomize(codes []int32, k int, eps0 float64) error
+	Select(ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error)
+	// Randomize runs every code, each in [0, ev.K), through randomized response of at
+	// most ev.Eps0, in place.
+	Randomize(ev privacy.RandomizedResponse, codes []int32) error
 	// Shuffle permutes the codes uniformly, in place.
 	Shuffle(codes []int32) error
 	// Sample draws a fresh sample of rows, as indices in [0, rows), ascending.
@@ -52,22 +52,22 @@ var _ Drawer = (*NoiseDrawer)(nil)
 func NewDrawer(src *noise.Source) *NoiseDrawer { return &NoiseDrawer{src: src} }
 
 // AddLaplace adds discrete Laplace noise to each value, in place.
-func (d *NoiseDrawer) AddLaplace(values []int64, scale float64) error {
-	return noise.AddDiscreteLaplace(d.src, values, scale)
+func (d *NoiseDrawer) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
+	return noise.AddDiscreteLaplace(d.src, values, ev.Scale)
 }
 
 // AddGaussian adds discrete Gaussian noise to each value, in place.
-func (d *NoiseDrawer) AddGaussian(values []int64, sigma float64) error {
-	return noise.AddDiscreteGaussian(d.src, values, sigma)
+func (d *NoiseDrawer) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
+	return noise.AddDiscreteGaussian(d.src, values, ev.Sigma)
 }
 
 // SmoothLaplace returns value + scale·Lap(1), rounded to the lattice.
-func (d *NoiseDrawer) SmoothLaplace(value, scale, granularity float64) (float64, error) {
+func (d *NoiseDrawer) SmoothLaplace(_ privacy.Approx, value, scale, granularity float64) (float64, error) {
 	return noise.SmoothLaplace(d.src, value, scale, granularity)
 }
 
 // Select draws a lattice point with probability ∝ exp(−rate·score).
-func (d *NoiseDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) {
+func (d *NoiseDrawer) Select(_ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	in := make([]noise.Piece, len(pieces))
 	for i, p := range pieces {
 		in[i] = noise.Piece(p)
@@ -76,13 +76,13 @@ func (d *NoiseDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) {
 }
 
 // Randomize runs every code through k-ary randomized response, in place.
-func (d *NoiseDrawer) Randomize(codes []int32, k int, eps0 float64) error {
-	num, den, err := keepProbability(k, eps0)
+func (d *NoiseDrawer) Randomize(ev privacy.RandomizedResponse, codes []int32) error {
+	num, den, err := keepProbability(ev.K, ev.Eps0)
 	if err != nil {
 		return err
 	}
 	for i, c := range codes {
-		out, err := noise.RandomizedResponse(d.src, int(c), k, num, den)
+		out, err := noise.RandomizedResponse(d.src, int(c), ev.K, num, den)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -163,7 +164,7 @@ func TestRandomize(t *testing.T) {
 	for i := range codes {
 		codes[i] = 1
 	}
-	if err := d.Randomize(codes, 4, math.Log(3)); err != nil {
+	if err := d.Randomize(privacy.RandomizedResponse{K: 4, Eps0: math.Log(3)}, codes); err != nil {
 		t.Fatal(err)
 	}
 	var n [4]float64
@@ -177,21 +178,22 @@ func TestRandomize(t *testing.T) {
 			t.Errorf("category %d: %v", i, n[i])
 		}
 	}
-	if d.Randomize([]int32{5}, 4, 1) == nil || d.Randomize([]int32{-1}, 4, 1) == nil {
+	one := privacy.RandomizedResponse{K: 4, Eps0: 1}
+	if d.Randomize(one, []int32{5}) == nil || d.Randomize(one, []int32{-1}) == nil {
 		t.Error("a code outside its domain is accepted")
 	}
 }
 
 func TestDrawerSelect(t *testing.T) {
 	d := newDrawer(t)
-	got, err := d.Select([]sdk.Piece{{Lo: -3, Hi: -3, Score: 0}, {Lo: -2, Hi: 9, Score: 1 << 40}}, 1)
+	got, err := d.Select(privacy.Pure{Eps: 1}, []sdk.Piece{{Lo: -3, Hi: -3, Score: 0}, {Lo: -2, Hi: 9, Score: 1 << 40}}, 1)
 	if err != nil || got != -3 {
 		t.Errorf("got %d, %v", got, err)
 	}
-	if _, err := d.Select([]sdk.Piece{{Lo: 0, Hi: 1}, {Lo: 5, Hi: 6}}, 1); err == nil {
+	if _, err := d.Select(privacy.Pure{Eps: 1}, []sdk.Piece{{Lo: 0, Hi: 1}, {Lo: 5, Hi: 6}}, 1); err == nil {
 		t.Error("pieces with a gap are accepted")
 	}
-	if x, err := d.SmoothLaplace(12.3, 1e-9, 0.5); err != nil || x != 12.5 {
+	if x, err := d.SmoothLaplace(privacy.Approx{Eps: 1}, 12.3, 1e-9, 0.5); err != nil || x != 12.5 {
 		t.Errorf("got %v, %v", x, err)
 	}
 }
@@ -254,10 +256,9 @@ func TestScalesOfPlansCanBeDrawn(t *testing.T) {
 	}
 	for _, x := range []float64{calls.MinScale, calls.MaxScale} {
 		for range 100 {
-			for i, draw := range []func([]int64, float64) error{newDrawer(t).AddLaplace, newDrawer(t).AddGaussian} {
-				if err := draw([]int64{1 << 60, -1 << 60}, x); err != nil {
-					t.Errorf("%d, scale %g: %v", i, x, err)
-				}
+			d, values := newDrawer(t), []int64{1 << 60, -1 << 60}
+			if err := errors.Join(d.AddLaplace(privacy.DiscreteLaplace{Scale: x}, values), d.AddGaussian(privacy.DiscreteGaussian{Sigma: x}, values)); err != nil {
+				t.Errorf("scale %g: %v", x, err)
 			}
 		}
 	}

@@ -128,35 +128,35 @@ type fakeDrawer struct {
 	err                                error
 }
 
-func (d *fakeDrawer) AddLaplace(v []int64, scale float64) error {
+func (d *fakeDrawer) AddLaplace(ev privacy.DiscreteLaplace, v []int64) error {
 	d.laplace++
 	for i := range v {
-		v[i] += int64(scale)
+		v[i] += int64(ev.Scale)
 	}
 	return d.err
 }
 
-func (d *fakeDrawer) AddGaussian(v []int64, sigma float64) error {
+func (d *fakeDrawer) AddGaussian(ev privacy.DiscreteGaussian, v []int64) error {
 	d.gaussian++
 	for i := range v {
-		v[i] += int64(sigma)
+		v[i] += int64(ev.Sigma)
 	}
 	return d.err
 }
 
-func (d *fakeDrawer) SmoothLaplace(value, scale, granularity float64) (float64, error) {
+func (d *fakeDrawer) SmoothLaplace(_ privacy.Approx, value, scale, granularity float64) (float64, error) {
 	d.others++
 	return math.Round(value/granularity) * granularity, d.err
 }
 
-func (d *fakeDrawer) Select(pieces []sdk.Piece, rate float64) (int64, error) {
+func (d *fakeDrawer) Select(_ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	return pieces[0].Lo, d.err
 }
 
-func (d *fakeDrawer) Randomize(codes []int32, k int, eps0 float64) error {
+func (d *fakeDrawer) Randomize(ev privacy.RandomizedResponse, codes []int32) error {
 	d.others++
 	for i := range codes {
-		codes[i] = (codes[i] + 1) % int32(k)
+		codes[i] = (codes[i] + 1) % int32(ev.K)
 	}
 	return d.err
 }

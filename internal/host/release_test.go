@@ -261,7 +261,7 @@ func TestRealNoise(t *testing.T) {
 	}
 	d := NewDrawer(src)
 	v := make([]int64, 20_000)
-	if err := d.AddLaplace(v, 10); err != nil {
+	if err := d.AddLaplace(privacy.DiscreteLaplace{Scale: 10}, v); err != nil {
 		t.Fatal(err)
 	}
 	var abs float64

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -165,19 +166,12 @@ func (n *notice) read(address uint64, size int) []byte {
 	return out
 }
 
+// families are the kinds of sockets that have a name.
+var families = map[uint32]string{
+	unix.AF_INET: "IPv4", unix.AF_INET6: "IPv6", unix.AF_NETLINK: "netlink", unix.AF_PACKET: "packet", unix.AF_VSOCK: "vsock",
+}
+
 // family names a kind of socket.
 func family(number uint32) string {
-	switch number {
-	case unix.AF_INET:
-		return "IPv4"
-	case unix.AF_INET6:
-		return "IPv6"
-	case unix.AF_NETLINK:
-		return "netlink"
-	case unix.AF_PACKET:
-		return "packet"
-	case unix.AF_VSOCK:
-		return "vsock"
-	}
-	return "address family " + strconv.Itoa(int(number))
+	return cmp.Or(families[number], "address family "+strconv.Itoa(int(number)))
 }

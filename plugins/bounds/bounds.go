@@ -31,6 +31,9 @@ const (
 	// above over the ε of a release that clips is how many rows may lie beyond a bound at no
 	// cost: the best bound for a sum leaves out about as many where the tail is heavy.
 	above = 2
+	// mostRows and mostOffset keep scores below 2^62.
+	mostRows   = 1 << 40
+	mostOffset = 1 << 60
 )
 
 // tilt is how much less weight a large bound has: one ten times as large has 10^−tilt of it.
@@ -88,8 +91,11 @@ func newSearch(req sdk.PlanRequest) (*search, error) {
 	s.rate = sdk.SelectRate(epsilon, own*unit/2) // the scores of a row move in one direction
 	for i := range perDecade*decades + 1 {
 		s.bounds = append(s.bounds, Candidate(most, i))
-		prefer := tilt(p.Times) * math.Ln10 * float64(len(s.offsets)) / perDecade
-		s.offsets = append(s.offsets, int64(math.Round(prefer/s.rate)))
+		offset := math.Round(tilt(p.Times) * math.Ln10 * float64(i) / perDecade / s.rate)
+		if offset > mostOffset {
+			return nil, errors.New("guarantee: epsilon is too small for units with so many rows: a score would not fit in 64 bits; cap units at fewer rows, or allow a larger epsilon")
+		}
+		s.offsets = append(s.offsets, int64(offset))
 	}
 	return s, nil
 }
@@ -123,7 +129,7 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	counts, most := make([]int64, len(s.bounds)+1), int64(1)<<40
+	counts, most := make([]int64, len(s.bounds)+1), int64(mostRows)
 	err = sdk.Each(rows, func(b *sdk.Batch) error {
 		if most -= int64(b.Rows); most < 0 {
 			return errTooMany

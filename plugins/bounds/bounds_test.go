@@ -124,3 +124,19 @@ func TestCandidates(t *testing.T) {
 		}
 	}
 }
+
+// TestOverflow: a score that does not fit in 64 bits wraps around, and no noise covers that. The
+// largest offset of the first request lies next to 2^63, where a few rows more make the score
+// negative. That of the second fits no int64.
+func TestOverflow(t *testing.T) {
+	for _, c := range []struct {
+		epsilon float64
+		rows    int64
+	}{{0.0927556, 1 << 30}, {0x1.1p-20, 1 << 30}} {
+		_, err := newSearch(sdk.PlanRequest{Params: []byte(`{"column":"x","times":8}`), Target: privacy.Point{Epsilon: c.epsilon},
+			Public: sdk.Public{Columns: []sdk.Column{{Name: "x", Type: sdk.Number, Lower: -1, Upper: 1}}, Cap: &sdk.Cap{Groups: 1, Rows: c.rows}}})
+		if err == nil {
+			t.Errorf("epsilon %v for units with %d rows is accepted", c.epsilon, c.rows)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package distinct
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -54,22 +53,10 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := p.Interval.With(linear.Fields("the number of units in the population", n.Unit()))
 	return &linear.Form{
-		Cells: cells, Noise: noise, Output: fields,
+		Cells: cells, Noise: noise, Output: p.Interval.With(linear.Fields("the number of units in the population", n.Unit())),
 		Queries: []linear.Query{units.Query},
 		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each number") },
-		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
-			var rows [][]float64
-			for s := range slices.Chunk(sums[0], units.Reach.Parts) {
-				row := n.Estimates(s[:1], noise[0])[0]
-				if p.Interval != nil {
-					low, high := units.Interval(s, noise[0], 0, n.Scale())
-					row = append(row, low, high)
-				}
-				rows = append(rows, row)
-			}
-			return linear.Results(fields, rows)
-		},
+		Row:     func(_ int, sums []int64, noise linear.Noise) []float64 { return n.Row(sums, noise, units) },
 	}, nil
 }

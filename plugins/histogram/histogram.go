@@ -59,46 +59,37 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := linear.NewCounts(req, cells.Units(req.Public, c).Rows)
+	capped := cells.Units(req.Public, c).Rows
+	n, err := linear.NewCounts(req, capped)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Interval.Check(req.Public, cells, true, c); err != nil {
 		return nil, err
 	}
-	output := p.Interval.With(fields(n.Unit()))
-	if k := linear.NewNodes(req, p.Interval, cells.Units(req.Public, c).Rows); k != nil && b.n() > 1 {
-		output = p.Interval.With(fields(0))
-		return &linear.Form{
-			Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
-			Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: k.Reach(b.n()), Add: func(rows linear.Block, sums []int64) { b.weigh(k, rows, sums) }}},
-			Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return k.Expected(noise[0], "each bin") },
-			Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
-				return linear.Results(output, b.edged(k.Estimates(sums[0], noise[0])))
-			},
-		}, nil
+	f := &linear.Form{Cells: cells, Noise: noise, PerCell: b.n()}
+	q := linear.Query{Values: []sdk.Column{c}}
+	if k := linear.NewNodes(req, p.Interval, capped); k != nil && b.n() > 1 {
+		q.Reach, q.Add = k.Reach(b.n()), func(rows linear.Block, sums []int64) { b.weigh(k, rows, sums) }
+		f.Output = p.Interval.With(fields(0))
+		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError { return k.Expected(noise[0], "each bin") }
+		f.Row = func(at int, sums []int64, noise linear.Noise) []float64 { return b.edged(at, k.Row(sums, noise)) }
+	} else {
+		rough := n.Rough(p.Interval)
+		q.Reach, q.Add = n.OneOf(b.n()), func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }
+		f.Output = p.Interval.With(fields(n.Unit()))
+		f.Errors = func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") }
+		f.Row = func(at int, sums []int64, noise linear.Noise) []float64 {
+			return b.edged(at, n.Row(sums, noise, rough))
+		}
 	}
-	return &linear.Form{
-		Cells: cells, Noise: noise, Output: output, PerCell: b.n(),
-		Queries: []linear.Query{{Values: []sdk.Column{c}, Reach: n.OneOf(b.n()), Add: func(rows linear.Block, sums []int64) { b.count(n.Lattice, rows, sums) }}},
-		Errors:  func(noise []linear.Noise) []sdk.ExpectedError { return n.Expected(noise[0], "each bin") },
-		Finish: func(sums [][]int64, noise []linear.Noise) []sdk.ResultColumn {
-			rows := n.Estimates(sums[0], noise[0])
-			if p.Interval != nil {
-				n.Intervals(rows, sums[0], noise[0], p.Interval)
-			}
-			return linear.Results(output, b.edged(rows))
-		},
-	}, nil
+	f.Queries = []linear.Query{q}
+	return f, nil
 }
 
-// edged puts the edges of the bins before the figures of each.
-func (b *bins) edged(rows [][]float64) [][]float64 {
-	for i, r := range rows {
-		at := i % b.n()
-		rows[i] = append([]float64{b.edges[at], b.edges[at+1]}, r...)
-	}
-	return rows
+// edged puts the edges of a bin before its figures.
+func (b *bins) edged(at int, figures []float64) []float64 {
+	return append([]float64{b.edges[at], b.edges[at+1]}, figures...)
 }
 
 // weigh counts the values of the rows at the nodes of their weights.

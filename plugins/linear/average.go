@@ -183,10 +183,20 @@ type Estimate struct{ Value, SD, Low, High, Count float64 }
 
 // Row is an estimate in the order of fields.
 func (e Estimate) Row(fields []sdk.Field) []float64 {
-	values := map[string]float64{EstimateField: e.Value, SDField: e.SD, "count": e.Count, LowField: e.Low, HighField: e.High}
-	var row []float64
-	for _, f := range fields {
-		row = append(row, values[f.Name])
+	row := make([]float64, len(fields))
+	for i, f := range fields {
+		switch f.Name {
+		case EstimateField:
+			row[i] = e.Value
+		case SDField:
+			row[i] = e.SD
+		case LowField, noiseLow:
+			row[i] = e.Low
+		case HighField, noiseHigh:
+			row[i] = e.High
+		case "count":
+			row[i] = e.Count
+		}
 	}
 	return row
 }

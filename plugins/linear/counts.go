@@ -42,29 +42,26 @@ func (c Counts) Expected(n Noise, note string) []sdk.ExpectedError {
 	}}
 }
 
-// Scale is what a count is multiplied by to stand for the population.
-func (c Counts) Scale() float64 { return c.scale }
-
-// Intervals adds an interval to each of the rows of Estimates. Where rows have weights it is
+// Rough finds the interval of a count where rows have weights, nil where none is asked for. It is
 // wider than it needs to be, because a row's w(w − 1) is put at the largest weight; Nodes do
 // better. Strata are taken to be alike.
-func (c Counts) Intervals(rows [][]float64, sums []int64, n Noise, iv *Interval) {
+func (c Counts) Rough(iv *Interval) *Additive {
+	if iv == nil {
+		return nil
+	}
 	rough := *iv
 	if rough.Weighted {
 		rough.Square *= c.Lattice.Most * rough.Part(c.Lattice.Most)
 	}
-	a := Additive{lattice: c.Lattice, interval: &rough, zeroOne: iv.sampled()}
-	for i := range rows {
-		low, high := a.Interval(sums[i:i+1], n, 0, c.scale)
-		rows[i] = append(rows[i], low, high)
-	}
+	return &Additive{lattice: c.Lattice, interval: &rough, zeroOne: iv.sampled()}
 }
 
-// Estimates are the counts with the standard deviation of their noise.
-func (c Counts) Estimates(sums []int64, n Noise) [][]float64 {
-	out := make([][]float64, len(sums))
-	for i, s := range sums {
-		out[i] = []float64{c.Unit() * float64(s), c.Unit() * n.SD}
+// Row is a count with the standard deviation of its noise and, where a has one, its interval.
+func (c Counts) Row(sums []int64, n Noise, a *Additive) []float64 {
+	row := []float64{c.Unit() * float64(sums[0]), c.Unit() * n.SD}
+	if a == nil || a.interval == nil {
+		return row
 	}
-	return out
+	low, high := a.Interval(sums, n, 0, c.scale)
+	return append(row, low, high)
 }

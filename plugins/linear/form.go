@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -36,7 +37,10 @@ type Form struct {
 	PerCell int
 	// Errors are the expected errors that follow from the noises of the queries.
 	Errors func(noises []Noise) []sdk.ExpectedError
-	// Finish makes the columns of Output from the noisy sums of the queries.
+	// Row makes row at of a cell from its share of the noisy sums of the one query: a number for
+	// each column of Output.
+	Row func(at int, sums []int64, n Noise) []float64
+	// Finish makes the columns of Output from the noisy sums of all queries, where there is no Row.
 	Finish func(sums [][]int64, noises []Noise) []sdk.ResultColumn
 }
 
@@ -120,7 +124,23 @@ func Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sd
 	if err != nil {
 		return sdk.Result{}, err
 	}
-	return sdk.Result{Columns: append(f.Cells.Labels(f.PerCell), f.Finish(sums, noises)...)}, nil
+	labels := f.Cells.Labels(f.PerCell)
+	if f.Row != nil {
+		return sdk.Result{Columns: append(labels, Results(f.Output, f.rows(sums[0], noises[0]))...)}, nil
+	}
+	return sdk.Result{Columns: append(labels, f.Finish(sums, noises)...)}, nil
+}
+
+// rows are the rows of all cells.
+func (f *Form) rows(sums []int64, n Noise) iter.Seq[[]float64] {
+	parts := f.Queries[0].Reach.Parts / f.PerCell
+	return func(yield func([]float64) bool) {
+		for i := range f.Cells.N * f.PerCell {
+			if !yield(f.Row(i%f.PerCell, sums[i*parts:(i+1)*parts], n)) {
+				return
+			}
+		}
+	}
 }
 
 // Sums are the noisy sums of the queries of a form, and the noises that were added.

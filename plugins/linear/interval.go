@@ -18,6 +18,12 @@ const (
 	HighField = "interval_high"
 )
 
+// The columns of an interval for the noise alone.
+const (
+	noiseLow  = "noise_low"
+	noiseHigh = "noise_high"
+)
+
 // Interval is what the host says of a release that has the key interval: the level, and how
 // the variance of the draw is estimated (samplers.Estimate): by Square·Σ f·x² − Mean·(Σ x)²,
 // f = 1 − 1/w where rows carry weights.
@@ -99,6 +105,16 @@ func IntervalFields(iv *Interval) []sdk.Field {
 // With is the fields with those of the interval.
 func (iv *Interval) With(fields []sdk.Field) []sdk.Field {
 	return append(fields, IntervalFields(iv)...)
+}
+
+// WithEnds is the fields with those of the interval, or of one for the noise alone where no
+// interval is asked for.
+func (iv *Interval) WithEnds(fields []sdk.Field) []sdk.Field {
+	if iv != nil {
+		return iv.With(fields)
+	}
+	return append(fields,
+		Number(noiseLow, "lower end of the 95 % interval of the noise alone"), Number(noiseHigh, "upper end of the 95 % interval of the noise alone"))
 }
 
 // spread is what is known of the error of one estimate: the estimated variance of the draw,

@@ -87,18 +87,14 @@ func (k *Nodes) Expected(n Noise, note string) []sdk.ExpectedError {
 	}}
 }
 
-// Estimates are the weighted counts with the standard deviation of their noise and an interval.
-func (k *Nodes) Estimates(sums []int64, n Noise) [][]float64 {
-	var out [][]float64
-	for ; len(sums) > 0; sums = sums[len(k.at):] {
-		x := 0.0
-		for i, w := range k.at {
-			x += k.lattice.Step * w * float64(sums[i])
-		}
-		low, high := k.ends(x, sums[:len(k.at)], n)
-		out = append(out, []float64{x, k.lattice.Step * k.long() * n.SD, low, high})
+// Row is a weighted count with the standard deviation of its noise and an interval.
+func (k *Nodes) Row(sums []int64, n Noise) []float64 {
+	x := 0.0
+	for i, w := range k.at {
+		x += k.lattice.Step * w * float64(sums[i])
 	}
-	return out
+	low, high := k.ends(x, sums, n)
+	return []float64{x, k.lattice.Step * k.long() * n.SD, low, high}
 }
 
 // ends are those of all weighted numbers of rows that are not too far from the noisy one x,

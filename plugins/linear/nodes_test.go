@@ -108,18 +108,17 @@ func TestIntervalOfWeightedBins(t *testing.T) {
 			for i := range sums {
 				sums[i] += int64(math.Round(float64(k.One) * laplace()))
 			}
-			row := k.Estimates(sums, noise)[0]
+			row := k.Row(sums, noise)
 			if row[2] <= truth && truth <= row[3] {
 				held++
 			}
 			width += row[3] - row[2]
-			if row := twin.Estimates(sums, noise)[0]; row[2] <= truth && truth <= row[3] {
+			if row := twin.Row(sums, noise); row[2] <= truth && truth <= row[3] {
 				forgot++
 			}
 			old := Counts{Lattice: plain, scale: 1}
-			out := [][]float64{nil}
-			old.Intervals(out, []int64{int64(math.Round((drawn + 40*laplace()) / plain.Step))}, noiseOf(privacy.DiscreteLaplace{Scale: 40 * c.scale / plain.Step}), k.interval)
-			rough += out[0][1] - out[0][0]
+			out := old.Row([]int64{int64(math.Round((drawn + 40*laplace()) / plain.Step))}, noiseOf(privacy.DiscreteLaplace{Scale: 40 * c.scale / plain.Step}), old.Rough(k.interval))
+			rough += out[3] - out[2]
 		}
 		share, short := float64(held)/runs, width/rough
 		if share < 0.94 || short > c.shorter {

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -45,15 +46,16 @@ func Names(fields []sdk.Field) []string {
 	return out
 }
 
-// Results are the columns of fields of numbers: values[i][j] is row i of field j.
-func Results(fields []sdk.Field, values [][]float64) []sdk.ResultColumn {
-	var out []sdk.ResultColumn
+// Results are the columns of fields of numbers, from rows that have a number for each field.
+func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
+	out := make([]sdk.ResultColumn, len(fields))
 	for j, f := range fields {
-		c := sdk.ResultColumn{Name: f.Name, Float64: make([]float64, len(values))}
-		for i, row := range values {
-			c.Float64[i] = row[j]
+		out[j].Name = f.Name
+	}
+	for row := range rows {
+		for j, x := range row {
+			out[j].Float64 = append(out[j].Float64, x)
 		}
-		out = append(out, c)
 	}
 	return out
 }
@@ -70,4 +72,20 @@ func PerRow(public sdk.Public, what string, per, width float64) sdk.ExpectedErro
 		e.Note = sdk.NoUse + e.Note + "; there are at most " + Figure(rows) + ", so the noise is larger than the range of the value"
 	}
 	return e
+}
+
+// Project moves x to the nearest numbers of at least 0 that add up to sum.
+func Project(x []float64, sum float64) {
+	rest, shift := 0.0, 0.0
+	order := slices.Sorted(slices.Values(x))
+	for i := len(order) - 1; i >= 0; i-- { // the largest ones stay above 0
+		rest += order[i]
+		shift = (rest - sum) / float64(len(order)-i)
+		if i > 0 && order[i-1] <= shift {
+			break
+		}
+	}
+	for i := range x {
+		x[i] = max(0, x[i]-shift)
+	}
 }

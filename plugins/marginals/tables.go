@@ -10,21 +10,12 @@ import (
 // unit is what a step of the lattice stands for in the population.
 func (l *layout) unit() float64 { return l.lattice.Step * l.weigh.Scale }
 
-// key names a residual.
-func key(t residual.Table) string {
-	b := make([]byte, 0, 32)
-	for _, p := range t {
-		b = append(b, byte(p.Attribute), byte(p.Attribute>>8), byte(p.Level))
-	}
-	return string(b)
-}
-
 // parts are the noisy residuals in counts, by their keys: post-processing.
 func (l *layout) parts(noisy []int64) map[string][]float64 {
 	parts := make(map[string][]float64, len(l.Residuals))
 	for i, r := range l.Residuals {
 		if len(r) == 0 && l.public {
-			parts[key(r)] = []float64{l.total}
+			parts[r.Key()] = []float64{l.total}
 		}
 		if l.scale[i] == 0 {
 			continue
@@ -35,7 +26,7 @@ func (l *layout) parts(noisy []int64) map[string][]float64 {
 			values[j] = unit * float64(x)
 		}
 		l.Centre(r, values)
-		parts[key(r)] = values
+		parts[r.Key()] = values
 	}
 	return parts
 }
@@ -44,7 +35,7 @@ func (l *layout) parts(noisy []int64) map[string][]float64 {
 func (l *layout) estimates(parts map[string][]float64) [][]float64 {
 	out := make([][]float64, len(l.Tables))
 	for i, t := range l.Tables {
-		out[i] = l.Sum(t, func(r residual.Table) []float64 { return parts[key(r)] })
+		out[i] = l.Sum(t, func(r residual.Table) []float64 { return parts[r.Key()] })
 	}
 	return out
 }
@@ -56,12 +47,12 @@ func (l *layout) deviations(n linear.Noise) [][]float64 {
 	for i, r := range l.Residuals {
 		if l.scale[i] > 0 {
 			sd := n.SD * l.unit() / (float64(l.scale[i]) * l.Unit(i))
-			noise[key(r)] = sd * sd
+			noise[r.Key()] = sd * sd
 		}
 	}
 	out := make([][]float64, len(l.Tables))
 	for i, t := range l.Tables {
-		out[i] = l.Variance(t, func(r residual.Table) float64 { return noise[key(r)] })
+		out[i] = l.Variance(t, func(r residual.Table) float64 { return noise[r.Key()] })
 		for j, v := range out[i] {
 			out[i][j] = math.Sqrt(v)
 		}

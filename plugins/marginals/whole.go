@@ -72,12 +72,12 @@ func (l *layout) fit(parts map[string][]float64) []float64 {
 			}
 			now := append([]float64(nil), residual.Fold(l.Workload, all, r, v)...)
 			l.Residual(r, now)
-			for c, noisy := range parts[key(r)] {
+			for c, noisy := range parts[r.Key()] {
 				now[c] = pull[i] / (pull[i] + pace) * (noisy - now[c])
 			}
-			steps[key(r)] = now
+			steps[r.Key()] = now
 		}
-		for c, step := range l.Sum(all, func(r residual.Table) []float64 { return steps[key(r)] }) {
+		for c, step := range l.Sum(all, func(r residual.Table) []float64 { return steps[r.Key()] }) {
 			x := v[c] + step
 			z[c] = math.Max(0, x+dual[c])
 			dual[c] += x - z[c]

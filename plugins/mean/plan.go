@@ -8,16 +8,12 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Version is the version of the mechanism; it changes when a release of the
-// same job would.
-const Version = "1.1.0"
-
 // Mechanism is the mean. Its zero value is ready for use.
 type Mechanism struct{}
 
 // Describe says what the mechanism is.
 func (Mechanism) Describe() sdk.Description {
-	return linear.Describe("mean", Version, "mean of numeric columns, of the whole table or by group", schema)
+	return linear.Describe("mean", "1.1.0", "mean of numeric columns, of the whole table or by group", schema)
 }
 
 // Plan chooses the estimator, the lattice and the noise. It sees no data.

@@ -9,10 +9,6 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Version is the version of the mechanism; it changes when a release of the same
-// job would.
-const Version = "1.2.0"
-
 // Mechanism is the median and any other quantile. Its zero value is ready for use.
 type Mechanism struct{}
 
@@ -20,7 +16,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name:      "median",
-		Version:   Version,
+		Version:   "1.2.0",
 		Summary:   "median or any quantiles of a numeric column",
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},

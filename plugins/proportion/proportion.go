@@ -75,14 +75,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 			}
 			return []sdk.ExpectedError{linear.PerRow(req.Public, c.Name, share.PerValue(n[0]), 1)}
 		},
-		Finish: func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
-			var rows [][]float64
-			for s := range slices.Chunk(sums[0], share.Reach.Parts) {
-				e := share.Estimate(s, n[0])
-				rows = append(rows, e.Row(fields))
-			}
-			return linear.Results(fields, rows)
-		},
+		Row: func(_ int, sums []int64, n linear.Noise) []float64 { return share.Estimate(sums, n).Row(fields) },
 	}, nil
 }
 

@@ -10,17 +10,13 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Version is the version of the mechanism; it changes when a release of the same job
-// would.
-const Version = "1.1.0"
-
 // Mechanism releases quantiles. Its zero value is ready for use.
 type Mechanism struct{}
 
 // Describe says what the mechanism is.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
-		Name: "quantiles", Version: Version, Summary: "any list of quantiles of a numeric column, by group", Params: json.RawMessage(schema),
+		Name: "quantiles", Version: "1.1.0", Summary: "any list of quantiles of a numeric column, by group", Params: json.RawMessage(schema),
 		Relations: linear.Relations(), Designs: linear.Designs(), Grouped: true, Capped: true,
 	}
 }

@@ -201,7 +201,7 @@ func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float6
 			for j := from; j < to; j++ {
 				next[j] = levels[k][j].value
 			}
-			parts(next[from:to], whole)
+			linear.Project(next[from:to], whole)
 		}
 		final = next
 	}
@@ -210,23 +210,4 @@ func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float6
 		out[i+1] = out[i] + x
 	}
 	return out
-}
-
-// parts moves x to the nearest numbers of at least 0 with that sum.
-func parts(x []float64, sum float64) {
-	order := make([]float64, len(x))
-	copy(order, x)
-	sort.Float64s(order)
-	rest, shift := 0.0, 0.0
-	for i := len(order) - 1; i >= 0; i-- { // the largest ones stay above 0
-		rest += order[i]
-		s := (rest - sum) / float64(len(order)-i)
-		if i == 0 || order[i-1] <= s {
-			shift = s
-			break
-		}
-	}
-	for i := range x {
-		x[i] = max(0, x[i]-shift)
-	}
 }

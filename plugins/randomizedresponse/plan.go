@@ -11,10 +11,6 @@ import (
 	"github.com/dprelease/dprelease/privacy/shuffle"
 )
 
-// Version is the version of the mechanism; it changes when a release of the same
-// job would.
-const Version = "1.1.0"
-
 // Mechanism is k-ary randomized response. Its zero value is ready for use.
 type Mechanism struct{}
 
@@ -22,7 +18,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name:      "randomized-response",
-		Version:   Version,
+		Version:   "1.1.0",
 		Summary:   "histogram of locally randomized, optionally shuffled, reports",
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.ReplaceOne},

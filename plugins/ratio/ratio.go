@@ -37,26 +37,16 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	return linear.Release(ctx, req, rows, host, form)
 }
 
-// fields are the columns of the result beside the groups.
-func fields(iv *linear.Interval) []sdk.Field {
-	return iv.With(linear.Fields("the ratio of the sums", 0,
-		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
-		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's")))
-}
-
-// output is the fields with the units in which they are.
+// output are the columns of the result beside the groups.
 func output(p params) []sdk.Field {
 	above, below := []string{p.Numerator}, []string{p.Denominator}
-	out := linear.Of(fields(p.Interval), above, below)
-	for i, f := range out {
-		switch f.Name {
-		case "numerator":
-			out[i].Of, out[i].Per = above, nil
-		case "denominator":
-			out[i].Of, out[i].Per = below, nil
-		}
+	sums := []sdk.Field{
+		linear.Number("numerator", "the sum above the line, with noise; with design weights it estimates the population's"),
+		linear.Number("denominator", "the sum below the line, with noise; with design weights it estimates the population's"),
 	}
-	return out
+	sums[0].Of, sums[1].Of = above, below
+	quotient := linear.Of(p.Interval.With(linear.Fields("the ratio of the sums", 0)), above, below)
+	return slices.Insert(quotient, 2, sums...)
 }
 
 // quotient is a ratio of two sums.
@@ -87,7 +77,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if q.columns[1].Lower < 0 {
 		return nil, fmt.Errorf("denominator: %q has a negative lower bound; a ratio needs values of at least 0 below the line", p.Denominator)
 	}
-	cells, noise, err := p.Read(req.Public, fields(p.Interval))
+	cells, noise, err := p.Read(req.Public, output(p))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +106,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		Cells: cells, Noise: noise, Output: output(p),
 		Queries: []linear.Query{{Values: q.columns[:], Reach: linear.Box(q.ranges[:q.parts]...), Add: q.add}},
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return q.expected(n[0]) },
-		Finish:  func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn { return q.finish(sums[0], n[0]) },
+		Row:     q.row,
 	}, nil
 }
 
@@ -176,27 +166,22 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-// finish divides. Where the noisy sum below the line is less than the standard deviation of
-// its noise, or than a lattice step, that takes its place. If the denominator is positive in every row the ratio is
-// held to what its rows allow.
-func (q *quotient) finish(sums []int64, n linear.Noise) []sdk.ResultColumn {
+// row divides. Where the noisy sum below the line is less than the standard deviation of its
+// noise, or than a lattice step, the larger of these takes its place. Where the denominator is
+// positive in every row, the ratio is held to what rows allow.
+func (q *quotient) row(_ int, sums []int64, n linear.Noise) []float64 {
 	low, high := q.bounds()
-	var rows [][]float64
-	for s := range slices.Chunk(sums, q.parts) {
-		above, below := q.lattices[0].Step*float64(s[0]), q.lattices[1].Step*float64(s[1])
-		sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
-		by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
-		r := math.Min(math.Max(above/by, low), high)
-		// First-order error of a quotient.
-		sd := math.Hypot(sdAbove, r*sdBelow) / by
-		row := []float64{r, math.Min(sd, high-low), above, below}
-		if q.interval != nil {
-			from, to := q.intervalOf(s, n, r)
-			row = append(row, from, to)
-		}
-		rows = append(rows, row)
+	above, below := q.lattices[0].Step*float64(sums[0]), q.lattices[1].Step*float64(sums[1])
+	sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
+	by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
+	r := math.Min(math.Max(above/by, low), high)
+	sd := math.Hypot(sdAbove, r*sdBelow) / by // the first-order error of a quotient
+	row := []float64{r, math.Min(sd, high-low), above, below}
+	if q.interval == nil {
+		return row
 	}
-	return linear.Results(fields(q.interval), rows)
+	from, to := q.intervalOf(sums, n, r)
+	return append(row, from, to)
 }
 
 // intervalOf is the interval for the ratio in a cell.

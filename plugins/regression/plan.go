@@ -12,10 +12,6 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Version is the version of the mechanism. It changes when a release of the same job
-// would.
-const Version = "1.0.0"
-
 // Mechanism is linear regression from noisy sums. Its zero value is ready for use.
 type Mechanism struct{}
 
@@ -23,7 +19,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name:      "regression",
-		Version:   Version,
+		Version:   "1.0.0",
 		Summary:   "linear regression by least squares, in one pass, with standard errors",
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},

@@ -3,7 +3,6 @@ package regression
 import (
 	"context"
 	"errors"
-	"io"
 	"math"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -46,19 +45,14 @@ func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 func (l *layout) add(rows sdk.Rows) ([]int64, error) {
 	total := make([]int64, l.sums.n)
 	n := int64(0)
-	for {
-		b, err := rows.Next()
-		if err == io.EOF {
-			return total, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	err := sdk.Each(rows, func(b *sdk.Batch) error {
 		if n += int64(b.Rows); n > maxRows {
-			return nil, errTooLarge
+			return errTooLarge
 		}
 		l.addBatch(total, b)
-	}
+		return nil
+	})
+	return total, err
 }
 
 // addBatch adds the rows of a batch. A row that lacks a value adds nothing.

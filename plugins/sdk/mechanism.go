@@ -24,7 +24,8 @@ type Mechanism interface {
 
 // Description is the constant part of a mechanism.
 type Description struct {
-	Name    string
+	Name string
+	// Version changes whenever a release of the same job would.
 	Version string
 	Summary string
 	// Params is the JSON Schema (2020-12) of the parameters.

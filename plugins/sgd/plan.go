@@ -11,10 +11,6 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Version is the version of the mechanism; it changes when a release of the same
-// job would.
-const Version = "1.1.0"
-
 // Mechanism is regression by noisy gradient descent. Its zero value is ready for
 // use.
 type Mechanism struct{}
@@ -23,7 +19,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name:      "sgd",
-		Version:   Version,
+		Version:   "1.1.0",
 		Summary:   "linear and logistic regression by noisy gradient descent on poisson batches",
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},

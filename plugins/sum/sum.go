@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -61,7 +60,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if t.additive, err = linear.NewAdditive(t.lattice, c.Lower, c.Upper, &c, cells, req, p.Interval, noise); err != nil {
 		return nil, err
 	}
-	t.interval, t.fields = p.Interval, p.Interval.With(linear.Fields("", 0))
+	t.interval = p.Interval
 	what := "the total of " + c.Name
 	if w.Scale != 1 || w.Most != 1 {
 		what += ", scaled to the population"
@@ -75,7 +74,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		Queries: []linear.Query{t.additive.Query},
 		Output:  linear.Of(p.Interval.With(linear.Fields(what, granularity)), []string{c.Name}, nil),
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
-		Finish:  t.finish,
+		Row:     t.row,
 	}, nil
 }
 
@@ -85,7 +84,6 @@ type total struct {
 	lattice       linear.Lattice
 	additive      *linear.Additive
 	interval      *linear.Interval
-	fields        []sdk.Field
 	units         linear.Units
 	offset, scale float64
 }
@@ -125,14 +123,11 @@ func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-func (t *total) finish(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
-	var rows [][]float64
-	for s := range slices.Chunk(sums[0], t.additive.Reach.Parts) {
-		e := linear.Estimate{Value: t.offset + t.unit()*float64(s[0]), SD: t.unit() * n[0].SD}
-		if t.interval != nil {
-			e.Low, e.High = t.additive.Interval(s, n[0], t.offset, t.scale)
-		}
-		rows = append(rows, e.Row(t.fields))
+func (t *total) row(_ int, sums []int64, n linear.Noise) []float64 {
+	row := []float64{t.offset + t.unit()*float64(sums[0]), t.unit() * n.SD}
+	if t.interval == nil {
+		return row
 	}
-	return linear.Results(t.fields, rows)
+	low, high := t.additive.Interval(sums, n, t.offset, t.scale)
+	return append(row, low, high)
 }

@@ -21,9 +21,9 @@ func moments(x [3]float64) (n, mean, square float64) {
 	return n, (x[1]/2 + x[2]) / n, x[2] / n
 }
 
-// estimate is the released row: the variance or its root, the standard deviation of the
-// noise in it, the mean and the number of values.
-func (s *spread) estimate(sums []int64, n linear.Noise) []float64 {
+// row is the variance or its root, the standard deviation of the noise in it, the mean, the
+// number of values, and the ends of the interval where one is asked for.
+func (s *spread) row(_ int, sums []int64, n linear.Noise) []float64 {
 	width, rows := s.column.Upper-s.column.Lower, s.moments.Rows
 	x := s.moments.Sums(sums)
 	if rows > 0 { // the sums add up to a public number: the nearest that do

@@ -40,25 +40,16 @@ func (m Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk
 	return linear.Release(ctx, req, rows, host, m.form)
 }
 
-// fields are the columns of the result beside the groups.
-func (m Mechanism) fields(iv *linear.Interval) []sdk.Field {
-	what := "the variance of the values"
-	if m.root {
-		what = "the standard deviation of the values"
-	}
-	return iv.With(linear.Fields(what, 0,
-		linear.Number("mean", "the mean of the values, with noise"),
-		linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")))
-}
-
-// output is the fields with the units in which they are.
+// output are the columns of the result beside the groups.
 func (m Mechanism) output(p params) []sdk.Field {
-	of := []string{p.Column, p.Column}
+	what, of := "the variance of the values", []string{p.Column, p.Column}
 	if m.root {
-		of = of[:1]
+		what, of = "the standard deviation of the values", of[:1]
 	}
-	fields := linear.Of(m.fields(p.Interval), of, nil, "count", "mean")
-	return linear.Of(fields, of[:1], nil, slices.DeleteFunc(linear.Names(fields), func(name string) bool { return name == "mean" })...)
+	mean := linear.Number("mean", "the mean of the values, with noise")
+	mean.Of = []string{p.Column}
+	count := linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")
+	return slices.Insert(linear.Of(p.Interval.With(linear.Fields(what, 0)), of, nil), 2, mean, count)
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
@@ -74,7 +65,7 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 	if width > 1e150 || width < 1e-150 || math.Max(math.Abs(c.Lower), math.Abs(c.Upper)) > 1e300 {
 		return nil, fmt.Errorf("column: the bounds of %q must be of ordinary size", c.Name)
 	}
-	cells, noise, err := p.Read(req.Public, m.fields(p.Interval))
+	cells, noise, err := p.Read(req.Public, m.output(p))
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +85,6 @@ func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {
 			return []sdk.ExpectedError{s.expected(req.Public, n[0])}
 		},
-		Finish: func(sums [][]int64, n []linear.Noise) []sdk.ResultColumn {
-			var rows [][]float64
-			for part := range slices.Chunk(sums[0], s.moments.Reach.Parts) {
-				rows = append(rows, s.estimate(part, n[0]))
-			}
-			return linear.Results(m.fields(p.Interval), rows)
-		},
+		Row: s.row,
 	}, nil
 }

@@ -127,8 +127,7 @@ func TestNoiseIsAsStated(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cols := f.Finish([][]int64{noisy}, linear.Noises(plan))
-				d := cols[0].Float64[0] - lineartest.Get(truth, "estimate")[0]
+				d := f.Row(0, noisy, linear.Noises(plan)[0])[0] - lineartest.Get(truth, "estimate")[0]
 				squares += d * d
 			}
 			if got := math.Sqrt(squares / 20_000); math.Abs(got/want-1) > 0.08 {

@@ -138,10 +138,10 @@ func TestStrategyMatrices(t *testing.T) {
 			noise := map[string]float64{}
 			for b, r := range w.Residuals {
 				if w.Measured(b) {
-					noise[r.key()] = sigma[b]
+					noise[r.Key()] = sigma[b]
 				}
 			}
-			got := w.Variance(table, func(r Table) float64 { return noise[r.key()] })
+			got := w.Variance(table, func(r Table) float64 { return noise[r.Key()] })
 			cells := make([]*mat.VecDense, w.Cells(table))
 			for c := range cells {
 				cells[c] = mat.NewVecDense(n, nil)

@@ -11,8 +11,8 @@ type Part struct{ Attribute, Level int }
 // Table is a set of attributes, in ascending order. The empty table is the total.
 type Table []Part
 
-// key names a table in a map.
-func (t Table) key() string {
+// Key names a table in a map.
+func (t Table) Key() string {
 	var b []byte
 	for _, p := range t {
 		b = append(b, byte(p.Attribute), byte(p.Attribute>>8), byte(p.Level))
@@ -46,7 +46,7 @@ func NewWorkload(attributes []Attribute, tables []Table, free bool) *Workload {
 	var depth []int
 	for _, t := range tables {
 		w.each(t, func(r Table, _ float64) {
-			key := r.key()
+			key := r.Key()
 			if _, have := at[key]; !have {
 				at[key] = 0
 				w.Residuals = append(w.Residuals, slices.Clone(r))
@@ -68,7 +68,7 @@ func NewWorkload(attributes []Attribute, tables []Table, free bool) *Workload {
 	sorted := make([]Table, len(order))
 	for i, from := range order {
 		sorted[i] = w.Residuals[from]
-		at[sorted[i].key()] = int32(i)
+		at[sorted[i].Key()] = int32(i)
 	}
 	w.Residuals = sorted
 	w.cost = make([]float64, len(sorted))
@@ -84,7 +84,7 @@ func NewWorkload(attributes []Attribute, tables []Table, free bool) *Workload {
 	w.below, w.own = make([][]share, len(tables)), make([]int32, len(tables))
 	for i, t := range tables {
 		w.each(t, func(r Table, factor float64) {
-			b := at[r.key()]
+			b := at[r.Key()]
 			if w.own[i] = -1; w.cost[b] > 0 { // the table itself comes last
 				w.below[i] = append(w.below[i], share{b, factor})
 				w.own[i] = b

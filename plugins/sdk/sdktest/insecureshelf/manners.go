@@ -17,18 +17,14 @@ var kept [][]byte
 func manners() []Specimen {
 	return []Specimen{
 		specimen("refusal-ignored", "host-refusal", "returns the sum without noise when there is none",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				s := total(must(req), x)
-				out, err := noisy(ctx, req, host, s)
+			mechanism{plan: planLaplace(one), release: query(func(r run) ([]float64, error) {
+				s := total(r.c, r.x)
+				out, err := r.noisy(s)
 				if err != nil {
 					out = []int64{s}
 				}
-				return released(must(req), out), nil
-			}}),
+				return released(r.c, out), nil
+			})}),
 		specimen("cut-off-ignored", "rows-error", "takes every end of the rows for their end",
 			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
 				var x []float64
@@ -92,20 +88,15 @@ func ownNoise(factor float64) mechanism {
 		plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 			return sdk.Plan{Event: privacy.Pure{Eps: req.Target.Epsilon}}, nil
 		},
-		release: func(_ context.Context, req sdk.ReleaseRequest, rows sdk.Rows, _ sdk.Host) ([]float64, error) {
-			c := must(req)
-			x, err := read(rows)
-			if err != nil {
-				return nil, err
-			}
+		release: query(func(r run) ([]float64, error) {
 			s := 0.0
-			for _, v := range x {
-				s += (v - c.Lower) / (c.Upper - c.Lower)
+			for _, v := range r.x {
+				s += (v - r.c.Lower) / (r.c.Upper - r.c.Lower)
 			}
-			b := 1 / req.Target.Epsilon / factor
+			b := 1 / r.event.(privacy.Pure).Eps / factor
 			u := rand.Float64() - 0.5
 			return []float64{s - b*math.Copysign(math.Log1p(-2*math.Abs(u)), u)}, nil
-		},
+		}),
 	}
 }
 

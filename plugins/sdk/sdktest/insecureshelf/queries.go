@@ -1,7 +1,6 @@
 package insecureshelf
 
 import (
-	"context"
 	"math"
 	"slices"
 
@@ -13,22 +12,15 @@ const bins = 8
 
 func queries() []Specimen {
 	histogram := func(edges func(c sdk.Column, x []float64) (lo, hi float64)) release {
-		return func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-			x, err := read(rows)
-			if err != nil {
-				return nil, err
-			}
+		return query(func(r run) ([]float64, error) {
 			counts := make([]int64, bins)
-			lo, hi := edges(must(req), x)
-			for _, v := range x {
+			lo, hi := edges(r.c, r.x)
+			for _, v := range r.x {
 				counts[max(0, min(bins-1, int((v-lo)/math.Max(hi-lo, 1e-300)*bins)))]++
 			}
-			out, err := noisy(ctx, req, host, counts...)
-			if err != nil {
-				return nil, err
-			}
-			return released(sdk.Column{Upper: steps}, out), nil
-		}
+			out, err := r.noisy(counts...)
+			return released(sdk.Column{Upper: steps}, out), err
+		})
 	}
 	planBins := func(s privacy.Sensitivity) func(sdk.Column, sdk.PlanRequest) (sdk.Plan, error) {
 		return func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
@@ -50,33 +42,24 @@ func queries() []Specimen {
 				return c.Lower, c.Upper
 			})}),
 		specimen("domain-from-maximum", "shape", "has as many bins as the largest value there is says",
-			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				c, last := must(req), 0
-				at := func(v float64) int { return int((v - c.Lower) / (c.Upper - c.Lower) * (bins - 1)) }
-				for _, v := range x {
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: query(func(r run) ([]float64, error) {
+				last := 0
+				at := func(v float64) int { return int((v - r.c.Lower) / (r.c.Upper - r.c.Lower) * (bins - 1)) }
+				for _, v := range r.x {
 					last = max(last, at(v))
 				}
 				counts := make([]int64, last+1)
-				for _, v := range x {
+				for _, v := range r.x {
 					counts[at(v)]++
 				}
-				out, err := noisy(ctx, req, host, counts...)
-				return released(c, append(out, make([]int64, bins-len(out))...)), err
-			}}),
+				out, err := r.noisy(counts...)
+				return released(r.c, append(out, make([]int64, bins-len(out))...)), err
+			})}),
 		specimen("bins-seen", "shape", "asks for noise on the bins that are not empty",
-			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				c := must(req)
+			mechanism{plan: planBins(privacy.Sensitivity{AddRemove: 1, ReplaceOne: 2}), release: query(func(r run) ([]float64, error) {
 				counts := map[int64]int64{}
-				for _, v := range x {
-					counts[min(bins-1, lattice(c, v)*bins/steps)]++
+				for _, v := range r.x {
+					counts[min(bins-1, lattice(r.c, v)*bins/steps)]++
 				}
 				var values []int64
 				for b := range int64(bins) {
@@ -84,7 +67,7 @@ func queries() []Specimen {
 						values = append(values, counts[b])
 					}
 				}
-				noisyValues, err := noisy(ctx, req, host, values...)
+				noisyValues, err := r.noisy(values...)
 				if err != nil {
 					return nil, err
 				}
@@ -93,57 +76,43 @@ func queries() []Specimen {
 					out[i] = float64(v)
 				}
 				return out, nil
-			}}),
+			})}),
 		specimen("coordinates", "coordinates", "moves every coordinate a little and declares that it moves one",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				plan, err := gaussian(privacy.Sensitivity{AddRemove: 4, ReplaceOne: 8}, 1, req)
 				plan.Rows = bins
 				return plan, err
-			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
+			}, release: query(func(r run) ([]float64, error) {
 				values := make([]int64, bins)
 				for i := range values {
-					values[i] = int64(len(x))
+					values[i] = int64(len(r.x))
 				}
-				out, err := host.AddGaussian(ctx, req.Plan.Event.(privacy.DiscreteGaussian), values)
+				out, err := r.host.AddGaussian(r.ctx, r.event.(privacy.DiscreteGaussian), values)
 				return released(sdk.Column{Upper: steps}, out), err
-			}, designs: []string{"full"}}),
+			}), designs: []string{"full"}}),
 		specimen("calls-by-data", "calls", "stops its search early when the data let it",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				req.Target.Epsilon /= 2
 				plan, err := laplace(one, req)
 				plan.Event = privacy.Repeat{N: 2, Event: plan.Event}
 				return plan, err
-			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
+			}, release: query(func(r run) ([]float64, error) {
+				ev := r.event.(privacy.Repeat).Event.(privacy.DiscreteLaplace)
+				out, err := r.host.AddLaplace(r.ctx, ev, []int64{total(r.c, r.x)})
+				if err == nil && len(r.x) > 2 {
+					out, err = r.host.AddLaplace(r.ctx, ev, []int64{total(r.c, r.x)})
 				}
-				c := must(req)
-				ev := req.Plan.Event.(privacy.Repeat).Event.(privacy.DiscreteLaplace)
-				out, err := host.AddLaplace(ctx, ev, []int64{total(c, x)})
-				if err == nil && len(x) > 2 {
-					out, err = host.AddLaplace(ctx, ev, []int64{total(c, x)})
-				}
-				return released(c, out), err
-			}}),
+				return released(r.c, out), err
+			})}),
 		specimen("score-half", "scores", "draws by the exponential mechanism at twice the rate",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				return sdk.Plan{Event: privacy.Pure{Eps: req.Target.Epsilon}}, nil
-			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				c := must(req)
+			}, release: query(func(r run) ([]float64, error) {
 				var pieces []sdk.Piece
 				for b := range int64(bins) {
 					var below, above int64
-					for _, v := range x {
-						if l := lattice(c, v); l < b*steps/bins {
+					for _, v := range r.x {
+						if l := lattice(r.c, v); l < b*steps/bins {
 							below++
 						} else if l > b*steps/bins {
 							above++
@@ -151,22 +120,18 @@ func queries() []Specimen {
 					}
 					pieces = append(pieces, sdk.Piece{Lo: b, Hi: b, Score: max(below-above, above-below)})
 				}
-				ev := req.Plan.Event.(privacy.Pure)
-				point, err := host.Select(ctx, ev, pieces, ev.Eps)
+				ev := r.event.(privacy.Pure)
+				point, err := r.host.Select(r.ctx, ev, pieces, ev.Eps)
 				return []float64{float64(point)}, err
-			}}),
+			})}),
 		specimen("siblings-overlap", "scores", "looks for the quartiles on either side of the median among the rows up to it and from it on, so that rows at it are on both sides",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				half := req.Target.Epsilon / 2
 				return sdk.Plan{Event: privacy.Compose{Events: []privacy.Event{privacy.BoundedRange{Eps: half}, privacy.BoundedRange{Eps: half, Parts: 2}}}}, nil
-			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				c, points := must(req), make([]int64, len(x))
-				for i, v := range x {
-					points[i] = lattice(c, v) * bins / steps
+			}, release: query(func(r run) ([]float64, error) {
+				points := make([]int64, len(r.x))
+				for i, v := range r.x {
+					points[i] = lattice(r.c, v) * bins / steps
 				}
 				find := func(ev privacy.BoundedRange, lo, hi int64) (int64, error) {
 					var pieces []sdk.Piece
@@ -181,9 +146,9 @@ func queries() []Specimen {
 						}
 						pieces = append(pieces, sdk.Piece{Lo: b, Hi: b, Score: max(below-above, above-below)})
 					}
-					return host.Select(ctx, ev, pieces, ev.Eps/4) // a row moves the score by 1, one that is replaced by 2
+					return r.host.Select(r.ctx, ev, pieces, ev.Eps/4) // a row moves the score by 1, one that is replaced by 2
 				}
-				events := req.Plan.Event.(privacy.Compose).Events
+				events := r.event.(privacy.Compose).Events
 				median, err := find(events[0].(privacy.BoundedRange), 0, bins)
 				if err != nil {
 					return nil, err
@@ -193,35 +158,30 @@ func queries() []Specimen {
 					_, err = find(sides, median, bins)
 				}
 				return []float64{float64(median)}, err
-			}}),
+			})}),
 		specimen("local-for-smooth", "smooth-sensitivity", "adds noise in proportion to the local sensitivity of the median",
 			mechanism{plan: func(_ sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				return sdk.Plan{
 					Event:  privacy.Approx{Eps: req.Target.Epsilon, Delta: req.Target.Delta},
 					Output: []sdk.Field{{Name: "estimate", Type: sdk.Float64, Granularity: 0x1p-20}},
 				}, nil
-			}, release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				c := must(req)
-				slices.Sort(x)
+			}, release: query(func(r run) ([]float64, error) {
+				slices.Sort(r.x)
 				at := func(j int) float64 {
 					if j < 0 {
-						return c.Lower
+						return r.c.Lower
 					}
-					if j >= len(x) {
-						return c.Upper
+					if j >= len(r.x) {
+						return r.c.Upper
 					}
-					return x[j]
+					return r.x[j]
 				}
-				m := (len(x)+1)/2 - 1
-				local := max(at(m)-at(m-1), at(m+1)-at(m), (c.Upper-c.Lower)*0x1p-30)
-				ev := req.Plan.Event.(privacy.Approx)
-				out, err := host.SmoothLaplace(ctx, ev, at(m), 2*local/ev.Eps, 0x1p-20)
+				m := (len(r.x)+1)/2 - 1
+				local := max(at(m)-at(m-1), at(m+1)-at(m), (r.c.Upper-r.c.Lower)*0x1p-30)
+				ev := r.event.(privacy.Approx)
+				out, err := r.host.SmoothLaplace(r.ctx, ev, at(m), 2*local/ev.Eps, 0x1p-20)
 				return []float64{out}, err
-			}}),
+			})}),
 	}
 }
 

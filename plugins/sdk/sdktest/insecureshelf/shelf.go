@@ -40,7 +40,35 @@ type mechanism struct {
 	selfish bool
 	designs []string
 	plan    func(c sdk.Column, req sdk.PlanRequest) (sdk.Plan, error)
-	release func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error)
+	release release
+}
+
+// release makes the values of a result.
+type release = func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error)
+
+// run is a release after its rows have been read.
+type run struct {
+	ctx   context.Context
+	c     sdk.Column
+	x     []float64 // the values that are present
+	event privacy.Event
+	host  sdk.Host
+}
+
+// query is a release that reads all rows first.
+func query(f func(run) ([]float64, error)) release {
+	return func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
+		x, err := read(rows)
+		if err != nil {
+			return nil, err
+		}
+		return f(run{ctx, must(req), x, req.Plan.Event, host})
+	}
+}
+
+// noisy has the host add the planned Laplace noise.
+func (r run) noisy(values ...int64) ([]int64, error) {
+	return r.host.AddLaplace(r.ctx, r.event.(privacy.DiscreteLaplace), values)
 }
 
 const schema = `{"type": "object", "additionalProperties": false, "required": ["column"], "properties": {"column": {"type": "string"}}}`

@@ -12,23 +12,16 @@ import (
 // one is the sensitivity of a sum of lattice values.
 var one = privacy.Sensitivity{AddRemove: steps, ReplaceOne: steps}
 
-type release = func(context.Context, sdk.ReleaseRequest, sdk.Rows, sdk.Host) ([]float64, error)
-
-// sum releases a sum. It is sound if its two functions are: query makes the lattice value
+// sum releases a sum. It is sound if its two functions are: value makes the lattice value
 // that gets noise, and finish turns the noisy value into the released one.
-func sum(query func(c sdk.Column, x []float64) int64, finish func(noisy float64, c sdk.Column, x []float64) float64) release {
-	return func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-		x, err := read(rows)
+func sum(value func(c sdk.Column, x []float64) int64, finish func(noisy float64, c sdk.Column, x []float64) float64) release {
+	return query(func(r run) ([]float64, error) {
+		out, err := r.noisy(value(r.c, r.x))
 		if err != nil {
 			return nil, err
 		}
-		c := must(req)
-		out, err := noisy(ctx, req, host, query(c, x))
-		if err != nil {
-			return nil, err
-		}
-		return []float64{finish(released(c, out)[0], c, x)}, nil
-	}
+		return []float64{finish(released(r.c, out)[0], r.c, r.x)}, nil
+	})
 }
 
 func total(c sdk.Column, x []float64) int64 {
@@ -69,36 +62,26 @@ func sums() []Specimen {
 				return s
 			}, plain)}),
 		specimen("noise-reused", "result", "pays for one draw and adds it to a second query",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
-					return nil, err
-				}
-				c := must(req)
-				s := total(c, x)
-				out, err := noisy(ctx, req, host, s)
+			mechanism{plan: planLaplace(one), release: query(func(r run) ([]float64, error) {
+				s := total(r.c, r.x)
+				out, err := r.noisy(s)
 				if err != nil {
 					return nil, err
 				}
 				squares := 0.0
-				for _, v := range x {
+				for _, v := range r.x {
 					squares += v * v
 				}
 				return []float64{squares + float64(out[0]-s)}, nil
-			}}),
+			})}),
 		specimen("spent-twice", "calls", "asks two queries for the price of one",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err != nil {
+			mechanism{plan: planLaplace(one), release: query(func(r run) ([]float64, error) {
+				if _, err := r.noisy(int64(len(r.x))); err != nil {
 					return nil, err
 				}
-				c := must(req)
-				if _, err := noisy(ctx, req, host, int64(len(x))); err != nil {
-					return nil, err
-				}
-				out, err := noisy(ctx, req, host, total(c, x))
-				return released(c, out), err
-			}}),
+				out, err := r.noisy(total(r.c, r.x))
+				return released(r.c, out), err
+			})}),
 		specimen("sensitivity-vanishes", "l1-sensitivity", "has a formula for the sensitivity that comes to nothing for one setting",
 			mechanism{plan: func(c sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				s := one
@@ -119,17 +102,14 @@ func sums() []Specimen {
 			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
 				c := must(req)
 				var s int64
-				for {
-					b, err := rows.Next()
-					if err == io.EOF {
-						break
-					}
-					if err != nil {
-						return nil, err
-					}
+				err := sdk.Each(rows, func(b *sdk.Batch) error {
 					for _, v := range b.Float64(0) {
 						s += int64(math.Max(-steps*9, math.Min(steps*9, (v-c.Lower)/(c.Upper-c.Lower)*steps)))
 					}
+					return nil
+				})
+				if err != nil {
+					return nil, err
 				}
 				out, err := noisy(ctx, req, host, s)
 				return released(c, out), err
@@ -174,17 +154,13 @@ func sums() []Specimen {
 				return s
 			}, plain)}),
 		specimen("error-on-data", "error", "refuses tables that have no rows, after looking",
-			mechanism{plan: planLaplace(one), release: func(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) ([]float64, error) {
-				x, err := read(rows)
-				if err == nil && len(x) == 0 {
-					err = io.ErrNoProgress
+			mechanism{plan: planLaplace(one), release: query(func(r run) ([]float64, error) {
+				if len(r.x) == 0 {
+					return nil, io.ErrNoProgress
 				}
-				if err != nil {
-					return nil, err
-				}
-				out, err := noisy(ctx, req, host, total(must(req), x))
-				return released(must(req), out), err
-			}}),
+				out, err := r.noisy(total(r.c, r.x))
+				return released(r.c, out), err
+			})}),
 		specimen("off-lattice", "lattice", "promises whole numbers and releases others",
 			mechanism{plan: func(c sdk.Column, req sdk.PlanRequest) (sdk.Plan, error) {
 				plan, err := laplace(one, req)
