@@ -4,7 +4,6 @@ package conformance
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
