@@ -172,7 +172,7 @@ func TestByGroupAgainstEnumeration(t *testing.T) {
 	caught, tried, least := map[string]int{}, 0, 5
 	for _, s := range groupedScenarios() {
 		for _, m := range groupedMechanisms {
-			if tried++; testing.Short() && tried%20 != 0 { // minutes of enumeration
+			if tried++; testing.Short() && tried%5 != 0 { // minutes of enumeration
 				least = 1
 				continue
 			}
