@@ -18,7 +18,7 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 	switch a.Filter {
 	case Basic:
 		eps, delta := new(big.Rat).SetFloat64(charged.Epsilon), new(big.Rat).SetFloat64(charged.Delta)
-		if eps == nil || delta == nil {
+		if eps == nil || delta == nil || eps.Sign() < 0 || delta.Sign() < 0 {
 			return nil, refuse(CodeFilter, "the job has no finite guarantee")
 		}
 		return privacy.Cost{eps, delta}, nil

@@ -168,6 +168,10 @@ func together(a, b *Report) string {
 	}
 	g := Guarantee{Epsilon: sumUp(a.Guarantee.Epsilon, b.Guarantee.Epsilon), Delta: sumUp(a.Guarantee.Delta, b.Guarantee.Delta), Relation: a.Guarantee.Relation}
 	text := charge(g) + ": " + chanceWords(a.Dataset, g)
+	if both := append(slices.Clone(a.Dataset.PublicColumns), b.Dataset.PublicColumns...); !slices.Equal(a.Dataset.PublicColumns, b.Dataset.PublicColumns) {
+		slices.Sort(both)
+		text += "; this holds for a change that keeps " + strings.Join(slices.Compact(both), " and ") + ": one of the two runs protects no other"
+	}
 	s, t := a.Dataset.Slice, b.Dataset.Slice
 	switch {
 	case a.Dataset.ID != b.Dataset.ID:

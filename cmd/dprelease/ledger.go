@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
@@ -100,7 +101,7 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 	case err == nil || errors.As(err, &done):
 		return err
 	case errors.As(err, &known):
-		return e.fail(ctx, &pipeline.Failure{Exit: pipeline.CodeOf(known.Code).Exit, Code: known.Code, Message: known.Message})
+		err = failure.OfLedger(ctx, known)
 	}
 	return e.fail(ctx, err)
 }

@@ -43,10 +43,8 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 			return done.exit
 		}
 		// Every other error is cobra's: the command line itself is wrong.
-		f := unspent(exitUsage, "USAGE", "")
-		f.At = clock()
 		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
-		fmt.Fprintln(e.errw, f.last())
+		fmt.Fprintln(e.errw, unspent(exitUsage, "USAGE", "").last())
 		return exitUsage
 	})
 }
