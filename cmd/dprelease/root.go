@@ -99,9 +99,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema, init or version")
-		},
+		RunE:          commandMissing,
 	}
 	root.SetVersionTemplate("dprelease {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)
