@@ -15,7 +15,7 @@ type Auditor struct {
 	at       string
 	hashes   []string
 	accounts map[int64]*Account
-	bounds   map[int64][]bound
+	bounds   map[int64]bounds
 	slices   map[int64]map[string]bucket // what slices have spent, by account and bucket
 	keys     map[Key]bool
 	releases map[int64]*Release
@@ -39,7 +39,7 @@ const maxFindings = 1000
 
 // NewAuditor starts a replay.
 func NewAuditor() *Auditor {
-	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64][]bound{}, slices: map[int64]map[string]bucket{},
+	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]bounds{}, slices: map[int64]map[string]bucket{},
 		keys: map[Key]bool{}, releases: map[int64]*Release{}, sealed: map[[2]string]int64{}, samples: map[string]*Sample{}, open: map[string]int64{},
 		plans: map[string][]*Release{}, former: map[string][]int64{}, pairs: map[[2]string]bool{},
 		files: map[int64][]Sum{}, tree: newTree()}

@@ -50,7 +50,7 @@ func (v *Auditor) debit(r *Record) error {
 		return fmt.Errorf("a debit beside one of the same plan that was not given up")
 	}
 	v.open[b.Plan] = r.Seq
-	if !a.within(v.bounds[a.ID], false) || b.Slice != "" && !a.within(v.bounds[a.ID], true) {
+	if limits := v.bounds[a.ID]; !limits.within(a) || !limits.lives(a) {
 		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its debit is above the limit of the account of %s", a.Key)
 	}
 	if !v.stated {
