@@ -19,10 +19,10 @@ func (t *tx) forgetFolder(release int64) error {
 
 // Leftovers returns the folders on a host that runs of an account noted and did not
 // put in their place, by release.
-func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (folders map[int64]string, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		folders = map[int64]string{}
-		return t.each(func(row scanner) error {
+func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (map[int64]string, error) {
+	return reading(ctx, l, func(t *tx) (map[int64]string, error) {
+		folders := map[int64]string{}
+		return folders, t.each(func(row scanner) error {
 			var release int64
 			var path string
 			err := row.Scan(&release, &path)
@@ -31,7 +31,6 @@ func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (folders map
 		}, "SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
 			k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, host)
 	})
-	return folders, err
 }
 
 // Forget drops the note of a release's folder.

@@ -128,22 +128,16 @@ func (t *tx) recordSample(id string) error {
 }
 
 // Sample returns what the ledger knows of a kept sample, nil where there is none.
-func (l *Ledger) Sample(ctx context.Context, id string) (s *Sample, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		s, err = t.sample(id)
-		return err
-	})
-	return s, err
+func (l *Ledger) Sample(ctx context.Context, id string) (*Sample, error) {
+	return reading(ctx, l, func(t *tx) (*Sample, error) { return t.sample(id) })
 }
 
 // Samples returns the kept samples of an account in the order in which they were
 // drawn; of all accounts where account is 0.
-func (l *Ledger) Samples(ctx context.Context, account int64) (out []*Sample, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		out, err = t.samples("WHERE CAST(? AS BIGINT) = 0 OR account = ?", account, account)
-		return err
+func (l *Ledger) Samples(ctx context.Context, account int64) ([]*Sample, error) {
+	return reading(ctx, l, func(t *tx) ([]*Sample, error) {
+		return t.samples("WHERE CAST(? AS BIGINT) = 0 OR account = ?", account, account)
 	})
-	return out, err
 }
 
 func (t *tx) samples(where string, args ...any) ([]*Sample, error) {

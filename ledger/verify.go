@@ -26,11 +26,7 @@ type Seen struct {
 // Verify replays the whole chain and compares it with the tables, with the bytes
 // that are stored, and with releases that were seen. It changes nothing.
 func (l *Ledger) Verify(ctx context.Context, seen []Seen) (*Auditor, error) {
-	var v *Auditor
-	err := l.read(ctx, func(t *tx) (err error) {
-		v, err = t.audit()
-		return err
-	})
+	v, err := reading(ctx, l, (*tx).audit)
 	if err != nil {
 		return nil, err
 	}
