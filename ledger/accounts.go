@@ -103,7 +103,7 @@ func (t *tx) alone(k Key) error {
 		}
 		if !there {
 			return refuse(CodeSame, "the account of %s is about %s of the same data, and this one would be about %s: each %s would be paid for out of two limits; use the one that is there, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
-				o.Key, o.Slice, k.account().Slice, k.Unit, k.name().flags(""), o.name().flags("from"))
+				o.Key, o.Slice, k.account().Slice, k.Unit, k.flags(""), o.flags("from"))
 		}
 	}
 	return nil

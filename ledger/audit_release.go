@@ -9,11 +9,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-func (v *Auditor) debit(r *Record) error {
-	var b debitBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) debit(r *Record, b *debitBody) error {
 	a := v.accounts[b.Account]
 	if a == nil {
 		return fmt.Errorf("a debit of an account that is not there")
@@ -86,11 +82,7 @@ func (v *Auditor) leaveSlice(a *Account) {
 	a.Slice.Is, a.InSlice, a.bucket = "", Tally{}, nil
 }
 
-func (v *Auditor) seal(r *Record) error {
-	var b sealBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) seal(r *Record, b *sealBody) error {
 	rel := v.releases[b.Release]
 	switch {
 	case rel == nil || rel.State != Debited:
@@ -111,11 +103,7 @@ func (v *Auditor) seal(r *Record) error {
 	return nil
 }
 
-func (v *Auditor) end(r *Record) error {
-	var b publishBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) end(r *Record, b *publishBody) error {
 	from, to := Sealed, Published
 	if r.Kind == kindAbandon {
 		from, to = Debited, Abandoned

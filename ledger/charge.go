@@ -288,11 +288,7 @@ func grouped(costs []sliceCost) []charged {
 }
 
 // charge replays what was spent elsewhere.
-func (v *Auditor) charge(r *Record) error {
-	var b chargeBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) charge(r *Record, b *chargeBody) error {
 	a := v.accounts[b.Account]
 	if a == nil || b.Reason == "" || len(b.Charges) == 0 {
 		return fmt.Errorf("a charge without an account, a cost or a reason")

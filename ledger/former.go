@@ -55,27 +55,3 @@ func (t *tx) formerly(digest string) ([]*Release, error) {
 	}
 	return out, nil
 }
-
-// matchFormer holds the table of former digests to the chain.
-func (v *Auditor) matchFormer(t *tx) error {
-	if !v.stated { // the upgrade will write it
-		return nil
-	}
-	want := 0
-	for _, ids := range v.former {
-		want += len(ids)
-	}
-	n, same := 0, true
-	err := t.each(func(row scanner) error {
-		var id int64
-		var digest string
-		err := row.Scan(&id, &digest)
-		same = same && slices.Contains(v.former[digest], id)
-		n++
-		return err
-	}, "SELECT release, digest FROM dprelease_former")
-	if err == nil && (!same || n != want) {
-		v.find(FoundTables, "former digests", "the releases of earlier versions do not follow from the chain")
-	}
-	return err
-}

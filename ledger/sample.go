@@ -238,9 +238,9 @@ func (t *tx) keep(k *Ticket, kept []Rows) ([]sealedRows, error) {
 // collected by a draw of its own has an id of its own; one collection of several slices
 // has none and amplifies nothing (P26).
 func CollectedID(k Key) string {
-	text := "dprelease collected 1\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()
+	text := "dprelease collected 1\n" + k.name().text()
 	if k.Slice.Column != "" {
-		text += "\n" + k.Slice.Column + "\n" + k.Slice.Is
+		text += "\n" + k.Slice.Is
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
