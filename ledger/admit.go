@@ -17,11 +17,11 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 	var err error
 	switch a.Filter {
 	case Basic:
-		eps, delta := new(big.Rat).SetFloat64(charged.Epsilon), new(big.Rat).SetFloat64(charged.Delta)
-		if eps == nil || delta == nil || eps.Sign() < 0 || delta.Sign() < 0 {
+		exact := exactly(charged)
+		if !exact.finite() {
 			return nil, refuse(CodeFilter, "the job has no finite guarantee")
 		}
-		return privacy.Cost{eps, delta}, nil
+		return privacy.Cost{exact.Epsilon, exact.Delta}, nil
 	case ZCDP:
 		f, err = privacy.NewZCDPFilter(a.Relation, new(big.Rat))
 	default:

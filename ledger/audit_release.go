@@ -128,10 +128,7 @@ var auditSlack = big.NewRat(1, 1e9)
 
 // draws replays what a debit did to kept samples, and computes their charges again.
 func (v *Auditor) draws(seq int64, a *Account, draws []Draw, cost privacy.Cost) error {
-	sum := make(privacy.Cost, len(cost))
-	for i := range sum {
-		sum[i] = new(big.Rat)
-	}
+	sum := a.nothing()
 	for _, d := range draws {
 		s, err := v.drawnBy(seq, a, d)
 		if err != nil {
@@ -157,7 +154,7 @@ func (v *Auditor) draws(seq int64, a *Account, draws []Draw, cost privacy.Cost) 
 		if short || !s.Charged.AtMost(charged) {
 			v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "is charged less for sample %s than all its releases cost together", d.Sample)
 		}
-		s.Spent = Limit{Epsilon: new(big.Rat).Add(s.Spent.Epsilon, step.Epsilon), Delta: new(big.Rat).Add(s.Spent.Delta, step.Delta)}
+		s.Spent = s.Spent.plus(step)
 		s.Charged = charged
 		s.Uses++
 		v.put(sampleKey(s.ID), s.row())

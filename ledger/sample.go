@@ -148,9 +148,9 @@ func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
 func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	var out []Draw
 	for i, u := range uses {
-		step := q.Draws[i]
+		step, adds := q.Draws[i], u.After.minus(u.Before).texts()
 		d := Draw{Sample: u.Sample, ChargedEpsilon: u.ChargedAfter.Epsilon.RatString(), ChargedDelta: u.ChargedAfter.Delta.RatString(), Cost: ratTexts(u.Cost)}
-		d.Epsilon, d.Delta = u.step()
+		d.Epsilon, d.Delta = adds[0], adds[1]
 		if step.New != nil {
 			var err error
 			if d.Event, err = eventText(step.New.Event); err != nil {
@@ -163,17 +163,11 @@ func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	return out, nil
 }
 
-// step is what a use adds on the sample.
-func (u *Use) step() (epsilon, delta string) {
-	d := Limit{Epsilon: zero().Epsilon.Sub(u.After.Epsilon, u.Before.Epsilon), Delta: zero().Delta.Sub(u.After.Delta, u.Before.Delta)}
-	return d.Epsilon.RatString(), d.Delta.RatString()
-}
-
 // use makes the uses of a debit part of the samples' sums.
 func (t *tx) use(a *Account, debit int64, draws []Draw, uses []*Use) error {
 	for i, u := range uses {
-		spent, charged := u.After, u.ChargedAfter
-		amounts := []any{spent.Epsilon.RatString(), spent.Delta.RatString(), charged.Epsilon.RatString(), charged.Delta.RatString()}
+		spent, charged := u.After.texts(), u.ChargedAfter.texts()
+		amounts := []any{spent[0], spent[1], charged[0], charged[1]}
 		var err error
 		if d := draws[i]; d.Event != "" {
 			var content any // none until the rows are stored
