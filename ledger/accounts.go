@@ -103,7 +103,7 @@ func (t *tx) alone(k Key) error {
 		}
 		if !there {
 			return refuse(CodeSame, "the account of %s is about %s of the same data, and this one would be about %s: each %s would be paid for out of two limits; use the one that is there, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
-				o.Key, o.Slice, k.account().Slice, k.Unit, k.name().flags(""), o.name().flags("from"))
+				o.Key, o.Slice, k.account().Slice, k.Unit, k.flags(""), o.flags("from"))
 		}
 	}
 	return nil
@@ -150,22 +150,14 @@ func (l *Ledger) OpenAccount(ctx context.Context, k Key, o Opening) (a *Account,
 
 // Account returns the state of an account, nil where it is not open; with what a slice has
 // spent, where the key names one.
-func (l *Ledger) Account(ctx context.Context, k Key) (a *Account, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		a, err = t.account(k)
-		return err
-	})
-	return a, err
+func (l *Ledger) Account(ctx context.Context, k Key) (*Account, error) {
+	return reading(ctx, l, func(t *tx) (*Account, error) { return t.account(k) })
 }
 
 // OfDataset returns the accounts of one data set: one for each unit of privacy and relation,
 // and way of being cut into slices.
-func (l *Ledger) OfDataset(ctx context.Context, dataset string) (out []*Account, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		out, err = t.accounts("WHERE a.dataset = ?", dataset)
-		return err
-	})
-	return out, err
+func (l *Ledger) OfDataset(ctx context.Context, dataset string) ([]*Account, error) {
+	return reading(ctx, l, func(t *tx) ([]*Account, error) { return t.accounts("WHERE a.dataset = ?", dataset) })
 }
 
 // MayOpen refuses an account that cannot be opened beside the others of its data set.
@@ -175,39 +167,34 @@ func (l *Ledger) MayOpen(ctx context.Context, k Key) error {
 
 // Accounts returns all accounts in the order in which they were opened. An account with
 // slices is one of them.
-func (l *Ledger) Accounts(ctx context.Context) (out []*Account, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		out, err = t.accounts("")
-		return err
-	})
-	return out, err
+func (l *Ledger) Accounts(ctx context.Context) ([]*Account, error) {
+	return reading(ctx, l, func(t *tx) ([]*Account, error) { return t.accounts("") })
 }
 
 // Tallies returns what each slice of an account has spent, in the order of their names.
-func (l *Ledger) Tallies(ctx context.Context, k Key) (out []Tally, err error) {
-	err = l.read(ctx, func(t *tx) error {
+func (l *Ledger) Tallies(ctx context.Context, k Key) ([]Tally, error) {
+	return reading(ctx, l, func(t *tx) (out []Tally, err error) {
 		a, err := t.account(k.account())
 		if err != nil || a == nil {
-			return err
+			return nil, err
 		}
 		all, err := t.buckets(a.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, b := range all {
 			for _, s := range b {
 				one, err := s.tally(a)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				out = append(out, one)
 			}
 		}
 		if int64(len(out)) != a.Slices {
-			return t.tampered("a slice of the account of " + k.String() + " is gone")
+			return nil, t.tampered("a slice of the account of " + k.String() + " is gone")
 		}
-		return nil
+		slices.SortFunc(out, func(x, y Tally) int { return strings.Compare(x.Is, y.Is) })
+		return out, nil
 	})
-	slices.SortFunc(out, func(x, y Tally) int { return strings.Compare(x.Is, y.Is) })
-	return out, err
 }

@@ -31,27 +31,63 @@ type ActCharge struct {
 }
 
 // Acts returns everything that was done to accounts besides spending, the oldest first.
-func (l *Ledger) Acts(ctx context.Context) (out []Act, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		return t.records("WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'charge')", func(r Record) error {
-			a := Act{}
-			if err := decodeSome(r.Body, &a); err != nil {
-				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
-			}
+func (l *Ledger) Acts(ctx context.Context) ([]Act, error) {
+	type charged struct {
+		Act
+		Charges []struct {
+			Cost   []string `json:"cost"`
+			Slices []string `json:"slices"`
+		} `json:"charges"`
+	}
+	return reading(ctx, l, func(t *tx) (out []Act, err error) {
+		err = eachBody(t, "WHERE kind IN ('account', 'limit', 'propose', 'approve', 'rule', 'keeps', 'charge')", func(r Record, b charged) {
+			a := b.Act
 			a.Record, a.What = r.Seq, r.Kind
 			a.LimitText = a.formatted()
 			if r.Kind == kindAccount {
 				a.Account = r.Seq
 			}
-			var c chargeBody
-			if r.Kind == kindCharge && decodeSome(r.Body, &c) == nil {
-				for _, one := range c.Charges {
-					a.Charged = append(a.Charged, ActCharge{one.Cost, len(one.Slices)})
-				}
+			for _, one := range b.Charges {
+				a.Charged = append(a.Charged, ActCharge{one.Cost, len(one.Slices)})
 			}
 			out = append(out, a)
-			return nil
 		})
+		return out, err
 	})
-	return out, err
+}
+
+// Spend is one debit, to be shown.
+type Spend struct {
+	Release int64    `json:"release"` // the number of its record
+	Account int64    `json:"account"`
+	Slice   string   `json:"slice,omitempty"`
+	At      string   `json:"at"`
+	By      string   `json:"by,omitempty"`
+	Job     string   `json:"job"`
+	Digest  string   `json:"digest"`
+	State   string   `json:"state"`
+	Again   bool     `json:"again,omitempty"`
+	Epsilon float64  `json:"epsilon"`
+	Delta   float64  `json:"delta"`
+	Cost    []string `json:"cost"` // exact, in the account's units
+	Charges []Charge `json:"releases"`
+	Draws   []Draw   `json:"draws,omitempty"` // the kept samples that it made or used
+}
+
+// Spends returns the debits of an account, the oldest first; of all accounts where
+// account is 0.
+func (l *Ledger) Spends(ctx context.Context, account int64) ([]Spend, error) {
+	return reading(ctx, l, func(t *tx) ([]Spend, error) {
+		return all(t, func(row scanner) (s Spend, err error) {
+			var text, state string
+			if err := row.Scan(&s.Release, &s.Account, &state, &text); err != nil {
+				return s, err
+			}
+			if decodeSome(text, &s) != nil {
+				return s, refuse(CodeTampered, "the debit %d cannot be read", s.Release)
+			}
+			s.State = state // that of a body is the ledger's
+			return s, nil
+		}, "SELECT r.id, r.account, r.state, c.body FROM dprelease_releases r JOIN dprelease_records c ON c.seq = r.id WHERE CAST(? AS BIGINT) = 0 OR r.account = ? ORDER BY r.id", account, account)
+	})
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -13,26 +12,24 @@ import (
 // Cost returns what an event costs this account. charged is the guarantee that the
 // accountant found for the event, rounded up (P17).
 func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, error) {
+	var f privacy.Filter
 	var c privacy.Cost
 	var err error
 	switch a.Filter {
 	case Basic:
-		eps, delta := new(big.Rat).SetFloat64(charged.Epsilon), new(big.Rat).SetFloat64(charged.Delta)
-		if eps == nil || delta == nil {
+		exact := exactly(charged)
+		if !exact.finite() {
 			return nil, refuse(CodeFilter, "the job has no finite guarantee")
 		}
-		return privacy.Cost{eps, delta}, nil
+		return privacy.Cost{exact.Epsilon, exact.Delta}, nil
 	case ZCDP:
-		var f *privacy.ZCDPFilter
-		if f, err = privacy.NewZCDPFilter(a.Relation, new(big.Rat)); err == nil {
-			c, err = f.Cost(e)
-		}
+		f, err = privacy.NewZCDPFilter(a.Relation, new(big.Rat))
 	default:
 		// All orders, whatever the limit is now: it may be raised.
-		var f *privacy.RDPFilter
-		if f, err = privacy.NewRDPFilter(a.Relation, privacy.Point{Epsilon: 1e9, Delta: 0.999}, a.Orders); err == nil {
-			c, err = f.Cost(e)
-		}
+		f, err = privacy.NewRDPFilter(a.Relation, privacy.Point{Epsilon: 1e9, Delta: 0.999}, a.Orders)
+	}
+	if err == nil {
+		c, err = f.Cost(e)
 	}
 	if err == nil && len(c) != len(a.Units()) {
 		err = fmt.Errorf("orders without a cost")
@@ -43,25 +40,62 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 	return c, nil
 }
 
-// admit refuses a cost that, added to what is spent, exceeds a limit. It also returns what
-// is left and allowed, in units.
-func (a *Account) admit(c, spent privacy.Cost, limit Limit) (left, whole privacy.Cost, units []string, err error) {
-	f, places, err := a.filter(a.Relation, limit)
-	if err != nil {
-		return nil, nil, nil, unsuited(limit, a.Filter, err)
-	}
-	units = pick(a.Units(), places)
-	whole = f.Remaining()
-	spent = pick(spent, places)
-	cost := pick(c, places)
-	together := make(privacy.Cost, len(spent))
-	left = make(privacy.Cost, len(spent))
-	for i := range spent {
-		together[i] = new(big.Rat).Add(spent[i], cost[i])
-		left[i] = new(big.Rat).Sub(whole[i], spent[i])
-	}
-	return left, whole, units, f.Spend(together)
+// bound is a limit in the units of an account.
+type bound struct {
+	units  []string
+	most   privacy.Cost // of each of the units
+	places []int        // which of the account's units they are, nil for all
+	any    bool         // staying within one of them is enough
 }
+
+func (a *Account) bound(l Limit) (*bound, error) {
+	f, places, err := a.filter(a.Relation, l)
+	if err != nil {
+		return nil, unsuited(l, a.Filter, err)
+	}
+	return &bound{pick(a.Units(), places), f.Remaining(), places, a.Filter == RDP}, nil
+}
+
+// holds reports whether what is spent keeps within the limit. It compares as the filters of
+// package privacy do, exactly.
+func (b *bound) holds(spent privacy.Cost) bool {
+	kept := 0
+	for i, x := range pick(spent, b.places) {
+		if x.Cmp(b.most[i]) <= 0 {
+			kept++
+		}
+	}
+	return kept == len(b.most) || b.any && kept > 0
+}
+
+// amounts are the limit, what is spent and what is left, unit by unit.
+func (b *bound) amounts(spent privacy.Cost) []Amount {
+	out := make([]Amount, len(b.most))
+	for i, x := range pick(spent, b.places) {
+		left := new(big.Rat).Sub(b.most[i], x)
+		if left.Sign() < 0 {
+			left.SetInt64(0)
+		}
+		out[i] = Amount{Unit: b.units[i], Limit: b.most[i], Spent: x, Left: left}
+	}
+	return out
+}
+
+// bounds are the limits of an account. life is nil where there is no limit over all slices.
+type bounds struct{ one, life *bound }
+
+func (a *Account) bounds() (out bounds, err error) {
+	if out.one, err = a.bound(a.Limit); err == nil && a.Lifetime != nil {
+		out.life, err = a.bound(*a.Lifetime)
+	}
+	return out, err
+}
+
+// within reports whether the account, or the slice that its key names, keeps within its limit.
+func (b bounds) within(a *Account) bool { return b.one.holds(a.bounded()) }
+
+// lives reports whether all slices together keep within theirs.
+func (b bounds) lives(a *Account) bool { return b.life == nil || b.life.holds(a.Spent) }
 
 // Amount is the exact state of one of the account's units.
 type Amount struct {
@@ -108,21 +142,11 @@ func (a *Account) Life() []Amount {
 }
 
 func (a *Account) amounts(limit Limit, spent privacy.Cost) []Amount {
-	f, places, err := a.filter(a.Relation, limit)
+	b, err := a.bound(limit)
 	if err != nil {
 		return nil
 	}
-	whole, units := f.Remaining(), pick(a.Units(), places)
-	spent = pick(spent, places)
-	out := make([]Amount, len(whole))
-	for i := range out {
-		left := new(big.Rat).Sub(whole[i], spent[i])
-		if left.Sign() < 0 {
-			left.SetInt64(0)
-		}
-		out[i] = Amount{Unit: units[i], Limit: whole[i], Spent: spent[i], Left: left}
-	}
-	return out
+	return b.amounts(spent)
 }
 
 // Admit refuses a cost that does not fit under one of the limits: the account's, the
@@ -157,57 +181,11 @@ func (a *Account) exceeds(l *Limit, spent, c privacy.Cost, whose, of string) err
 	if l == nil {
 		return nil
 	}
-	left, whole, units, err := a.admit(c, spent, *l)
-	if errors.Is(err, privacy.ErrExhausted) {
-		return refuse(CodeExhausted, "%s allows %s%s: %s", whose, l, of, shortfall(units, pick(c, a.places(*l)), left, whole, a.Filter == RDP))
+	b, err := a.bound(*l)
+	if err != nil || b.holds(sumOf(spent, c)) {
+		return err
 	}
-	return err
-}
-
-// bound is what one of an account's limits means in its units.
-type bound struct {
-	most   privacy.Cost
-	places []int
-	life   bool // over all slices
-}
-
-func (a *Account) bounds() ([]bound, error) {
-	var out []bound
-	for i, l := range []*Limit{&a.Limit, a.Lifetime} {
-		if l == nil {
-			continue
-		}
-		f, places, err := a.filter(a.Relation, *l)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, bound{most: f.Remaining(), places: places, life: i == 1})
-	}
-	return out, nil
-}
-
-// within says whether what is spent keeps the limit, or the one over all slices.
-func (a *Account) within(limits []bound, life bool) bool {
-	for _, b := range limits {
-		if b.life != life {
-			continue
-		}
-		spent := a.bounded()
-		if life {
-			spent = a.Spent
-		}
-		spent = pick(spent, b.places)
-		kept := 0
-		for i, most := range b.most {
-			if spent[i].Cmp(most) <= 0 {
-				kept++
-			}
-		}
-		if kept < len(spent) && (a.Filter != RDP || kept == 0) {
-			return false
-		}
-	}
-	return true
+	return refuse(CodeExhausted, "%s allows %s%s: %s", whose, l, of, shortfall(b.amounts(spent), pick(c, b.places), b.any))
 }
 
 // Own refuses a cost above a job's own limit.
@@ -226,32 +204,28 @@ func Within(limit Limit, charged privacy.Point) error {
 	return a.Own(limit, cost)
 }
 
-func (a *Account) places(limit Limit) []int {
-	_, places, _ := a.filter(a.Relation, limit)
-	return places
-}
-
 // shortfall says by how much a cost exceeds what is left, and what would fit.
-func shortfall(units []string, cost, left, whole privacy.Cost, any bool) string {
+func shortfall(amounts []Amount, cost privacy.Cost, any bool) string {
 	var over []string
 	var best *big.Rat // the largest factor at which the job would fit
-	for i := range units {
+	for i, m := range amounts {
 		if cost[i].Sign() == 0 {
 			continue
 		}
-		rest := Amount{Limit: whole[i], Left: left[i]}.Rest() // 0 where more is spent than allowed
+		rest := m.Rest()
 		f := new(big.Rat).Quo(rest, cost[i])
 		if best == nil || any == (f.Cmp(best) > 0) {
 			best = f
 		}
-		switch d := new(big.Rat).Sub(cost[i], left[i]); {
+		needs := fmt.Sprintf("the job needs %s %s and ", symbol(m.Unit), Up(cost[i]))
+		switch d := new(big.Rat).Sub(cost[i], m.Left); {
 		case d.Sign() <= 0 || any && len(over) > 0:
-		case whole[i].Sign() == 0:
-			over = append(over, fmt.Sprintf("the job needs %s %s and the limit allows none", symbol(units[i]), Up(cost[i])))
+		case m.Limit.Sign() == 0:
+			over = append(over, needs+"the limit allows none")
 		case rest.Sign() == 0:
-			over = append(over, fmt.Sprintf("the job needs %s %s and the budget is spent", symbol(units[i]), Up(cost[i])))
+			over = append(over, needs+"the budget is spent")
 		default:
-			over = append(over, fmt.Sprintf("the job needs %s %s and %s is left, %s too little", symbol(units[i]), Up(cost[i]), Down(rest), Up(d)))
+			over = append(over, needs+fmt.Sprintf("%s is left, %s too little", Down(rest), Up(d)))
 		}
 	}
 	text := strings.Join(over, "; ")

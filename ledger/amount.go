@@ -28,7 +28,7 @@ func rounded(r *big.Rat, mode big.RoundingMode) string {
 	f, _ := new(big.Float).SetPrec(200).SetRat(r).Float64()
 	exp := 0
 	fmt.Sscanf(fmt.Sprintf("%.0e", f)[strings.Index(fmt.Sprintf("%.0e", f), "e")+1:], "%d", &exp)
-	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(abs(exp-5))), nil))
+	scale := new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(exp-5, 5-exp))), nil))
 	if exp-5 > 0 {
 		scale.Inv(scale)
 	}
@@ -46,13 +46,6 @@ func rounded(r *big.Rat, mode big.RoundingMode) string {
 
 // plainDecimals is how many decimals people read without an exponent.
 const plainDecimals = 9
-
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
-}
 
 func ratTexts(c []*big.Rat) []string {
 	out := make([]string, len(c))

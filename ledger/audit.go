@@ -15,7 +15,7 @@ type Auditor struct {
 	at       string
 	hashes   []string
 	accounts map[int64]*Account
-	bounds   map[int64][]bound
+	bounds   map[int64]bounds
 	slices   map[int64]map[string]bucket // what slices have spent, by account and bucket
 	keys     map[Key]bool
 	releases map[int64]*Release
@@ -39,7 +39,7 @@ const maxFindings = 1000
 
 // NewAuditor starts a replay.
 func NewAuditor() *Auditor {
-	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64][]bound{}, slices: map[int64]map[string]bucket{},
+	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]bounds{}, slices: map[int64]map[string]bucket{},
 		keys: map[Key]bool{}, releases: map[int64]*Release{}, sealed: map[[2]string]int64{}, samples: map[string]*Sample{}, open: map[string]int64{},
 		plans: map[string][]*Release{}, former: map[string][]int64{}, pairs: map[[2]string]bool{},
 		files: map[int64][]Sum{}, tree: newTree()}
@@ -78,7 +78,11 @@ func (v *Auditor) Add(r Record) {
 	v.seq, v.hash = r.Seq, r.Hash
 	v.hashes = append(v.hashes, r.Hash)
 	v.changed = nil
-	if err := v.replay(&r); err != nil {
+	do := replays[r.Kind]
+	if do == nil {
+		do = func(*Auditor, *Record) error { return fmt.Errorf("a record of an unknown kind") }
+	}
+	if err := do(v, &r); err != nil {
 		v.find(FoundBody, where, "%v", err)
 	}
 	if err := v.state(&r); err != nil {
@@ -129,72 +133,59 @@ func (v *Auditor) put(key string, stored any) {
 // putPlan is put for the releases of a plan.
 func (v *Auditor) putPlan(plan string) { v.put(planKey(plan), planRow(v.plans[plan])) }
 
-// replay does to the auditor's state what a record did to the ledger's.
-func (v *Auditor) replay(r *Record) error {
-	switch r.Kind {
-	case kindLedger:
-		var b ledgerBody
-		if err := v.read(r, &b, &b.stamp); err != nil {
-			return err
+// replays do to the auditor's state what each kind of record did to the ledger's.
+var replays = map[string]func(*Auditor, *Record) error{
+	kindLedger:   replay((*Auditor).begin),
+	kindAccount:  replay((*Auditor).account),
+	kindLimit:    replay((*Auditor).limit),
+	kindDebit:    replay((*Auditor).debit),
+	kindSeal:     replay((*Auditor).seal),
+	kindPublish:  replay((*Auditor).end),
+	kindAbandon:  replay((*Auditor).end),
+	kindClock:    (*Auditor).clock,
+	kindKeeps:    replay((*Auditor).setKeeps),
+	kindSeparate: replay((*Auditor).separate),
+	kindUpgrade:  replay((*Auditor).upgrade),
+	kindPropose:  replay((*Auditor).propose),
+	kindRule:     replay((*Auditor).propose),
+	kindApprove:  replay((*Auditor).approve),
+	kindLook:     replay((*Auditor).look),
+	kindCharge:   replay((*Auditor).charge),
+}
+
+// replay reads the body of a record, and holds its time to that of the record before it.
+func replay[B any, P interface {
+	*B
+	body
+}](do func(*Auditor, *Record, P) error) func(*Auditor, *Record) error {
+	return func(v *Auditor, r *Record) error {
+		b := P(new(B))
+		if decode(r.Body, b) != nil {
+			return fmt.Errorf("its text cannot be read as a %s", r.Kind)
 		}
-		if r.Seq != 1 || b.Format != 1 && b.Format != Format || (b.Format == 1) != (b.Secret == "") {
-			return fmt.Errorf("a ledger begins in its middle, or in another format")
+		at, err := parseTime(b.stamped().At)
+		switch {
+		case err != nil:
+			return fmt.Errorf("it has no time")
+		case at < v.at:
+			return fmt.Errorf("its time is before that of the record before it")
 		}
-		if v.stated = b.Format == Format; v.stated {
-			v.tree.put(secretKey, b.Secret)
-		}
-	case kindAccount:
-		return v.account(r)
-	case kindLimit:
-		return v.limit(r)
-	case kindDebit:
-		return v.debit(r)
-	case kindSeal:
-		return v.seal(r)
-	case kindPublish, kindAbandon:
-		return v.end(r)
-	case kindClock:
-		return v.clock(r)
-	case kindKeeps:
-		return v.setKeeps(r)
-	case kindSeparate:
-		return v.separate(r)
-	case kindUpgrade:
-		return v.upgrade(r)
-	case kindPropose, kindRule:
-		return v.propose(r)
-	case kindApprove:
-		return v.approve(r)
-	case kindLook:
-		return v.look(r)
-	case kindCharge:
-		return v.charge(r)
-	default:
-		return fmt.Errorf("a record of an unknown kind")
+		v.at = at
+		return do(v, r, b)
+	}
+}
+
+func (v *Auditor) begin(r *Record, b *ledgerBody) error {
+	if r.Seq != 1 || b.Format != 1 && b.Format != Format || (b.Format == 1) != (b.Secret == "") {
+		return fmt.Errorf("a ledger begins in its middle, or in another format")
+	}
+	if v.stated = b.Format == Format; v.stated {
+		v.tree.put(secretKey, b.Secret)
 	}
 	return nil
 }
 
-func (v *Auditor) read(r *Record, into any, s *stamp) error {
-	if err := decode(r.Body, into); err != nil {
-		return fmt.Errorf("its text cannot be read as a %s", r.Kind)
-	}
-	t, err := parseTime(s.At)
-	if err != nil {
-		return fmt.Errorf("it has no time")
-	}
-	if s.At = t; s.At < v.at {
-		return fmt.Errorf("its time is before that of the record before it")
-	}
-	v.at = s.At
-	return nil
-}
-
-func (v *Auditor) upgrade(r *Record) error {
-	var b upgradeBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) upgrade(r *Record, b *upgradeBody) error {
 	if b.From >= b.To || b.Secret == "" {
 		return fmt.Errorf("an upgrade that goes back")
 	}
@@ -238,3 +229,23 @@ func (v *Auditor) clock(r *Record) error {
 	v.turns = append(v.turns, b.turn(r.Seq))
 	return nil
 }
+
+// Finding is one thing that is wrong with a ledger or with what it released.
+type Finding struct {
+	Code  string `json:"code"`
+	Where string `json:"where"`
+	What  string `json:"what"`
+}
+
+// The codes of findings.
+const (
+	FoundChain      = "chain"       // a record was changed, left out or put in
+	FoundBody       = "record"      // a record says what cannot have happened
+	FoundTables     = "tables"      // the tables do not follow from the chain
+	FoundOverspent  = "overspent"   // a debit that the limit did not allow
+	FoundRolledBack = "rolled-back" // a release is newer than the ledger
+	FoundForked     = "forked"      // a release belongs to another line of history: a copy was used
+	FoundAltered    = "altered"     // files differ from those that were sealed
+	FoundUndebited  = "undebited"   // a release without a debit
+	FoundStored     = "stored"      // stored bytes differ from those that were sealed
+)

@@ -6,11 +6,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-func (v *Auditor) account(r *Record) error {
-	var b accountBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) account(r *Record, b *accountBody) error {
 	a := &Account{ID: r.Seq, Key: Key{Dataset: b.Dataset, Unit: b.Unit, Slice: Slice{Column: b.Slice}}, Opening: Opening{Filter: b.Filter, Orders: b.Orders, TwoPersons: b.Two, Keeps: b.Keeps}}
 	var err error
 	if a.Relation, err = privacy.ParseRelation(b.Relation); err != nil {
@@ -53,11 +49,7 @@ func (v *Auditor) bound(a *Account) (err error) {
 	return err
 }
 
-func (v *Auditor) limit(r *Record) error {
-	var b limitBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) limit(r *Record, b *limitBody) error {
 	a := v.accounts[b.Account]
 	l, err := b.Limit()
 	if a == nil {
@@ -85,11 +77,7 @@ func (v *Auditor) limit(r *Record) error {
 }
 
 // propose replays what asks for a second person, or makes that a rule.
-func (v *Auditor) propose(r *Record) error {
-	var b proposeBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) propose(r *Record, b *proposeBody) error {
 	a := v.accounts[b.Account]
 	if a == nil || b.Reason == "" || a.TwoPersons != (r.Kind == kindPropose) {
 		return fmt.Errorf("it is not about an account that allows it, or has no reason")
@@ -110,11 +98,7 @@ func (v *Auditor) propose(r *Record) error {
 	return nil
 }
 
-func (v *Auditor) approve(r *Record) error {
-	var b approveBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) approve(r *Record, b *approveBody) error {
 	a := v.accounts[b.Account]
 	switch {
 	case a == nil || a.Pending == nil || a.Pending.Record != b.Proposal:

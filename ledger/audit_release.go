@@ -9,11 +9,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-func (v *Auditor) debit(r *Record) error {
-	var b debitBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) debit(r *Record, b *debitBody) error {
 	a := v.accounts[b.Account]
 	if a == nil {
 		return fmt.Errorf("a debit of an account that is not there")
@@ -50,7 +46,7 @@ func (v *Auditor) debit(r *Record) error {
 		return fmt.Errorf("a debit beside one of the same plan that was not given up")
 	}
 	v.open[b.Plan] = r.Seq
-	if !a.within(v.bounds[a.ID], false) || b.Slice != "" && !a.within(v.bounds[a.ID], true) {
+	if limits := v.bounds[a.ID]; !limits.within(a) || !limits.lives(a) {
 		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its debit is above the limit of the account of %s", a.Key)
 	}
 	if !v.stated {
@@ -86,11 +82,7 @@ func (v *Auditor) leaveSlice(a *Account) {
 	a.Slice.Is, a.InSlice, a.bucket = "", Tally{}, nil
 }
 
-func (v *Auditor) seal(r *Record) error {
-	var b sealBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) seal(r *Record, b *sealBody) error {
 	rel := v.releases[b.Release]
 	switch {
 	case rel == nil || rel.State != Debited:
@@ -111,11 +103,7 @@ func (v *Auditor) seal(r *Record) error {
 	return nil
 }
 
-func (v *Auditor) end(r *Record) error {
-	var b publishBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) end(r *Record, b *publishBody) error {
 	from, to := Sealed, Published
 	if r.Kind == kindAbandon {
 		from, to = Debited, Abandoned
@@ -140,10 +128,7 @@ var auditSlack = big.NewRat(1, 1e9)
 
 // draws replays what a debit did to kept samples, and computes their charges again.
 func (v *Auditor) draws(seq int64, a *Account, draws []Draw, cost privacy.Cost) error {
-	sum := make(privacy.Cost, len(cost))
-	for i := range sum {
-		sum[i] = new(big.Rat)
-	}
+	sum := a.nothing()
 	for _, d := range draws {
 		s, err := v.drawnBy(seq, a, d)
 		if err != nil {
@@ -169,7 +154,7 @@ func (v *Auditor) draws(seq int64, a *Account, draws []Draw, cost privacy.Cost) 
 		if short || !s.Charged.AtMost(charged) {
 			v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "is charged less for sample %s than all its releases cost together", d.Sample)
 		}
-		s.Spent = Limit{Epsilon: new(big.Rat).Add(s.Spent.Epsilon, step.Epsilon), Delta: new(big.Rat).Add(s.Spent.Delta, step.Delta)}
+		s.Spent = s.Spent.plus(step)
 		s.Charged = charged
 		s.Uses++
 		v.put(sampleKey(s.ID), s.row())

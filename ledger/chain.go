@@ -269,6 +269,18 @@ func (t *tx) records(where string, visit func(Record) error) error {
 	}, "SELECT seq, kind, body, prev, hash FROM dprelease_records "+where+" ORDER BY seq")
 }
 
+// eachBody hands those records to visit whose bodies are read as a B.
+func eachBody[B any](t *tx, where string, visit func(Record, B)) error {
+	return t.records(where, func(r Record) error {
+		var b B
+		if decodeSome(r.Body, &b) != nil {
+			return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
+		}
+		visit(r, b)
+		return nil
+	})
+}
+
 // Mark is what a published release says of its ledger.
 type Mark struct {
 	Ledger string
@@ -323,5 +335,5 @@ func (t *tx) hashes(of map[int64]string) error {
 		err := row.Scan(&seq, &hash)
 		of[seq] = hash
 		return err
-	}, "SELECT seq, hash FROM dprelease_records WHERE seq IN (?"+strings.Repeat(", ?", len(of)-1)+")", args...)
+	}, "SELECT seq, hash FROM dprelease_records WHERE seq IN ("+marks(len(of))+")", args...)
 }

@@ -148,7 +148,7 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 			there[b.name], changed[b.name] = after, after
 			flat = append(flat, b.costs...)
 		}
-		if !a.within(limits, true) {
+		if !limits.lives(a) {
 			more := differenceOf(a.Spent, before)
 			a.Spent = before
 			return a.keepLife(a.Lifetime, more, "")
@@ -226,7 +226,7 @@ func parts(all []bucketCosts, most int) func(yield func([]bucketCosts) bool) {
 // chargeBucket charges slices of one bucket, and refuses one that exceeds the limit of a
 // slice, or is charged otherwise. The account is left without a slice, and its sum over all
 // slices is not yet held to a limit.
-func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits []bound) (bucket, error) {
+func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits bounds) (bucket, error) {
 	out := make(bucket, 0, len(b)+len(costs))
 	times, done := map[*price]int64{}, 0
 	var alike *price // of the slice before, which was new: this one spends the same
@@ -250,7 +250,7 @@ func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits []bound) (buc
 			after.Spent, after.Debits = ratTexts(a.InSlice.Spent), before.Debits+1
 			done++
 		}
-		if !a.within(limits, false) {
+		if !limits.within(a) {
 			return nil, a.keep(&a.Limit, differenceOf(a.InSlice.Spent, c.cost), c.cost, "")
 		}
 		a.Largest = largest(a.Largest, a.InSlice.Spent)
@@ -288,11 +288,7 @@ func grouped(costs []sliceCost) []charged {
 }
 
 // charge replays what was spent elsewhere.
-func (v *Auditor) charge(r *Record) error {
-	var b chargeBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) charge(r *Record, b *chargeBody) error {
 	a := v.accounts[b.Account]
 	if a == nil || b.Reason == "" || len(b.Charges) == 0 {
 		return fmt.Errorf("a charge without an account, a cost or a reason")
@@ -342,7 +338,7 @@ func (v *Auditor) charge(r *Record) error {
 		v.slices[a.ID][c.name] = after
 		v.put(bucketKey(a.ID, c.name), after)
 	}
-	if !a.within(v.bounds[a.ID], a.Slice.Column != "") {
+	if limits := v.bounds[a.ID]; !limits.lives(a) || a.Slice.Column == "" && !limits.within(a) {
 		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its charge is above the limit of the account of %s", a.Key)
 	}
 	return nil

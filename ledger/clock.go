@@ -27,12 +27,12 @@ func (c Clock) Behind() time.Duration {
 }
 
 // Clock says how the clock stands, without changing anything.
-func (l *Ledger) Clock(ctx context.Context) (c Clock, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		if c.Now, err = t.now(t.ctx); err != nil {
-			return err
+func (l *Ledger) Clock(ctx context.Context) (Clock, error) {
+	return reading(ctx, l, func(t *tx) (c Clock, err error) {
+		if c.Now, err = t.now(); err != nil {
+			return c, err
 		}
-		return t.records("", func(r Record) error {
+		return c, t.records("", func(r Record) error {
 			at, err := timeOf(r.Body)
 			if err != nil {
 				return refuse(CodeTampered, "record %d has no time", r.Seq)
@@ -47,7 +47,6 @@ func (l *Ledger) Clock(ctx context.Context) (c Clock, err error) {
 			return nil
 		})
 	})
-	return c, err
 }
 
 // timeOf is the time of a record.
@@ -109,18 +108,11 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err
 }
 
 // Turns are the acts by which clocks were accepted, the oldest first.
-func (l *Ledger) Turns(ctx context.Context) (out []Turn, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		return t.records("WHERE kind = 'clock'", func(r Record) error {
-			var b clockBody
-			if decode(r.Body, &b) != nil {
-				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
-			}
-			out = append(out, b.turn(r.Seq))
-			return nil
-		})
+func (l *Ledger) Turns(ctx context.Context) ([]Turn, error) {
+	return reading(ctx, l, func(t *tx) (out []Turn, err error) {
+		err = eachBody(t, "WHERE kind = 'clock'", func(r Record, b clockBody) { out = append(out, b.turn(r.Seq)) })
+		return out, err
 	})
-	return out, err
 }
 
 func (b *clockBody) turn(seq int64) Turn {

@@ -32,10 +32,7 @@ func (l *Ledger) Fail(ctx context.Context, k *Ticket, f Failure) error {
 		if err := t.exec("INSERT INTO dprelease_failures (release, content, failure) VALUES (?, ?, ?)", k.Release, f.Content, text); err != nil {
 			return err
 		}
-		if err := t.forgetFolder(k.Release); err != nil {
-			return err
-		}
-		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
+		return t.giveUp(k)
 	})
 }
 
@@ -53,4 +50,40 @@ func (t *tx) failed(r *Release) (*Failure, error) {
 		return nil, refuse(CodeTampered, "how release %d failed cannot be read", r.ID)
 	}
 	return &f, nil
+}
+
+// A run notes the folder in which it makes its output with its debit, and the note goes
+// with the folder. Where a run is killed, the next run of the account finds the note and
+// removes the folder. Notes are private and stand beside the chain.
+
+func (t *tx) noteFolder(release, account int64, host, folder string) error {
+	if folder == "" {
+		return nil
+	}
+	return t.exec("INSERT INTO dprelease_leftovers (release, account, host, path) VALUES (?, ?, ?, ?)", release, account, host, folder)
+}
+
+func (t *tx) forgetFolder(release int64) error {
+	return t.exec("DELETE FROM dprelease_leftovers WHERE release = ?", release)
+}
+
+// Leftovers returns the folders on a host that runs of an account noted and did not
+// put in their place, by release.
+func (l *Ledger) Leftovers(ctx context.Context, k Key, host string) (map[int64]string, error) {
+	return reading(ctx, l, func(t *tx) (map[int64]string, error) {
+		folders := map[int64]string{}
+		return folders, t.each(func(row scanner) error {
+			var release int64
+			var path string
+			err := row.Scan(&release, &path)
+			folders[release] = path
+			return err
+		}, "SELECT f.release, f.path FROM dprelease_leftovers f JOIN dprelease_accounts a ON a.id = f.account WHERE a.dataset = ? AND a.unit = ? AND a.relation = ? AND a.slice = ? AND f.host = ?",
+			k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, host)
+	})
+}
+
+// Forget drops the note of a release's folder.
+func (l *Ledger) Forget(ctx context.Context, release int64) error {
+	return l.write(ctx, func(t *tx) error { return t.forgetFolder(release) })
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // An earlier version knew what a job asks for by another digest, which its debits say. The
@@ -16,19 +15,13 @@ func formerKey(digest string) string { return "former\n" + digest }
 // noteFormer stores what the chain says of former digests.
 func (t *tx) noteFormer(v *Auditor) error {
 	v.putFormer()
-	const atOnce = 200
+	var rows [][]any
 	for _, digest := range slices.Sorted(maps.Keys(v.former)) {
-		for ids := range slices.Chunk(v.former[digest], atOnce) {
-			var args []any
-			for _, id := range ids {
-				args = append(args, id, digest)
-			}
-			if err := t.exec("INSERT INTO dprelease_former (release, digest) VALUES (?, ?)"+strings.Repeat(", (?, ?)", len(ids)-1), args...); err != nil {
-				return err
-			}
+		for _, id := range v.former[digest] {
+			rows = append(rows, []any{id, digest})
 		}
 	}
-	return nil
+	return t.insert("dprelease_former (release, digest)", rows, "")
 }
 
 // putFormer enters the former digests into the tree.
@@ -61,28 +54,4 @@ func (t *tx) formerly(digest string) ([]*Release, error) {
 		}
 	}
 	return out, nil
-}
-
-// matchFormer holds the table of former digests to the chain.
-func (v *Auditor) matchFormer(t *tx) error {
-	if !v.stated { // the upgrade will write it
-		return nil
-	}
-	want := 0
-	for _, ids := range v.former {
-		want += len(ids)
-	}
-	n, same := 0, true
-	err := t.each(func(row scanner) error {
-		var id int64
-		var digest string
-		err := row.Scan(&id, &digest)
-		same = same && slices.Contains(v.former[digest], id)
-		n++
-		return err
-	}, "SELECT release, digest FROM dprelease_former")
-	if err == nil && (!same || n != want) {
-		v.find(FoundTables, "former digests", "the releases of earlier versions do not follow from the chain")
-	}
-	return err
 }

@@ -67,7 +67,7 @@ func TestUpgradeKnowsFormerReleases(t *testing.T) {
 			if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
 				t.Errorf("%s: %v", s, err)
 			}
-			if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "releases of earlier versions") {
+			if v, err := l.Verify(background, nil); err != nil || !strings.Contains(fmt.Sprint(v.Findings()), "releases of earlier versions") {
 				t.Errorf("%s: verify: %v, %v", s, v.Findings(), err)
 			}
 		}

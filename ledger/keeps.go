@@ -135,11 +135,7 @@ func (t *tx) reportedKeeps(a *Account) ([]string, error) {
 	return columnSet(keeps), err
 }
 
-func (v *Auditor) setKeeps(r *Record) error {
-	var b keepsBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) setKeeps(r *Record, b *keepsBody) error {
 	a := v.accounts[b.Account]
 	switch {
 	case a == nil:

@@ -50,10 +50,4 @@ func (k Key) account() Key {
 func (k Key) Is(o Key) bool { return k.account() == o.account() }
 
 // key is what the tree of digests knows the account by.
-func (k Key) key() string {
-	text := "account\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()
-	if k.Slice.Column != "" {
-		text += "\n" + k.Slice.Column
-	}
-	return text
-}
+func (k Key) key() string { return "account\n" + k.name().text() }

@@ -173,7 +173,7 @@ func (l *Ledger) found(ctx context.Context, t *tx) error {
 	var key [32]byte
 	rand.Read(id[:])
 	rand.Read(key[:])
-	if t.at, err = t.now(ctx); err != nil {
+	if t.at, err = t.now(); err != nil {
 		return err
 	}
 	if err := t.insertHead(&head{ledger: hex.EncodeToString(id[:]), key: hex.EncodeToString(key[:]), hash: genesis}); err != nil {
@@ -199,7 +199,7 @@ func (t *tx) upgrade(from int) (err error) {
 	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
 		return err
 	}
-	if t.at, err = t.now(t.ctx); err != nil {
+	if t.at, err = t.now(); err != nil {
 		return err
 	}
 	if err := t.idle(); err != nil {

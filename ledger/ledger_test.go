@@ -577,3 +577,18 @@ func TestCancelled(t *testing.T) {
 		debit(t, l, request("p", 0.5))
 	})
 }
+
+// A cost below zero would give back what is spent: there is no debit.
+func TestNothingIsRefunded(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		debit(t, l, request("p", 0.5))
+		for _, charged := range []privacy.Point{{Epsilon: -0.25}, {Epsilon: 0.25, Delta: -1e-9}} {
+			q := request("q", 0.25)
+			q.Charged = charged
+			if s, err := l.Debit(background, q); codeOf(err) != CodeFilter || s.Ticket != nil {
+				t.Errorf("%v: %+v, %v", charged, s, err)
+			}
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // Limit is an exact (ε, δ), or an exact ρ; then Epsilon and Delta are nil (P28).
@@ -31,12 +32,32 @@ func (l Limit) AtMost(m Limit) bool {
 	return l.Epsilon.Cmp(m.Epsilon) <= 0 && l.Delta.Cmp(m.Delta) <= 0
 }
 
-// valid says that the limit is one.
+// plus adds two exact (ε, δ).
+func (l Limit) plus(m Limit) Limit {
+	return Limit{Epsilon: new(big.Rat).Add(l.Epsilon, m.Epsilon), Delta: new(big.Rat).Add(l.Delta, m.Delta)}
+}
+
+// minus is an exact (ε, δ) without another one.
+func (l Limit) minus(m Limit) Limit {
+	return Limit{Epsilon: new(big.Rat).Sub(l.Epsilon, m.Epsilon), Delta: new(big.Rat).Sub(l.Delta, m.Delta)}
+}
+
+// exactly is a point as exact amounts; an amount that is not finite is nil.
+func exactly(p privacy.Point) Limit {
+	return Limit{Epsilon: new(big.Rat).SetFloat64(p.Epsilon), Delta: new(big.Rat).SetFloat64(p.Delta)}
+}
+
+// finite reports whether ε and δ are there and neither is below 0.
+func (l Limit) finite() bool {
+	return l.Epsilon != nil && l.Delta != nil && l.Epsilon.Sign() >= 0 && l.Delta.Sign() >= 0
+}
+
+// valid reports whether an account can have the limit.
 func (l Limit) valid() bool {
 	if l.Rho != nil {
 		return l.Epsilon == nil && l.Delta == nil && l.Rho.Sign() >= 0
 	}
-	return l.Epsilon != nil && l.Delta != nil && l.Epsilon.Sign() >= 0 && l.Delta.Sign() >= 0 && l.Delta.Cmp(big.NewRat(1, 1)) <= 0
+	return l.finite() && l.Delta.Cmp(big.NewRat(1, 1)) <= 0
 }
 
 // texts are the exact amounts of an (ε, δ).

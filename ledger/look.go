@@ -37,30 +37,21 @@ func (l *Ledger) RecordLook(ctx context.Context, k Key, p PrivateLook) error {
 
 // Looks are the private looks at a data set, the oldest first: under every relation and
 // unit, because what was seen is the same.
-func (l *Ledger) Looks(ctx context.Context, dataset string) (out []PrivateLook, err error) {
-	err = l.read(ctx, func(t *tx) error {
+func (l *Ledger) Looks(ctx context.Context, dataset string) ([]PrivateLook, error) {
+	return reading(ctx, l, func(t *tx) (out []PrivateLook, err error) {
 		// The words of the index dprelease_records_looks: a ledger with many releases is not
 		// searched.
-		return t.records("WHERE kind = 'look'", func(r Record) error {
-			var b lookBody
-			if decode(r.Body, &b) != nil {
-				return refuse(CodeTampered, "the record %d cannot be read", r.Seq)
-			}
+		err = eachBody(t, "WHERE kind = 'look'", func(_ Record, b lookBody) {
 			if b.Dataset == dataset {
 				out = append(out, PrivateLook{Job: b.Job, By: b.By, Columns: b.Columns})
 			}
-			return nil
 		})
+		return out, err
 	})
-	return out, err
 }
 
 // look replays the record of a look, which changes nothing.
-func (v *Auditor) look(r *Record) error {
-	var b lookBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) look(r *Record, b *lookBody) error {
 	if b.Dataset == "" || len(b.Columns) == 0 {
 		return fmt.Errorf("a look at nothing")
 	}

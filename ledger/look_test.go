@@ -49,7 +49,7 @@ func TestLookHoldsNothingSeen(t *testing.T) {
 		`{"at":"2026-01-02T03:04:05.000000Z","dataset":"d","unit":"row","relation":"add-remove","job":"j","by":"b","columns":{}}`:                 "a look at nothing",
 	} {
 		v := NewAuditor()
-		err := v.look(&Record{Seq: 2, Kind: kindLook, Body: body})
+		err := replays[kindLook](v, &Record{Seq: 2, Kind: kindLook, Body: body})
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}

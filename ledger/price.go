@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -43,10 +44,7 @@ type Use struct {
 }
 
 // Difference is what the step adds on the population.
-func (u *Use) Difference() Limit {
-	return Limit{Epsilon: new(big.Rat).Sub(u.ChargedAfter.Epsilon, u.ChargedBefore.Epsilon),
-		Delta: new(big.Rat).Sub(u.ChargedAfter.Delta, u.ChargedBefore.Delta)}
-}
+func (u *Use) Difference() Limit { return u.ChargedAfter.minus(u.ChargedBefore) }
 
 // Use says what a step costs this account.
 //
@@ -62,12 +60,11 @@ func (a *Account) Use(s *Sample, step Step) (*Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	eps, delta := new(big.Rat).SetFloat64(step.Epsilon), new(big.Rat).SetFloat64(step.Delta)
-	if eps == nil || delta == nil || eps.Sign() < 0 || delta.Sign() < 0 {
+	adds := exactly(privacy.Point{Epsilon: step.Epsilon, Delta: step.Delta})
+	if !adds.finite() {
 		return nil, refuse(CodeFilter, "what is released from sample %s has no finite guarantee", s.ID)
 	}
-	u := &Use{Sample: s.ID, Name: s.Name, Before: s.Spent, ChargedBefore: s.Charged}
-	u.After = Limit{Epsilon: new(big.Rat).Add(s.Spent.Epsilon, eps), Delta: new(big.Rat).Add(s.Spent.Delta, delta)}
+	u := &Use{Sample: s.ID, Name: s.Name, Before: s.Spent, After: s.Spent.plus(adds), ChargedBefore: s.Charged}
 	total, err1 := r.Epsilon(job.Up(u.After.Epsilon))
 	more, err2 := r.Delta(job.Up(u.Before.Epsilon), step.Delta)
 	if err := errors.Join(err1, err2); err != nil {
@@ -127,9 +124,7 @@ func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, [
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range cost {
-			cost[i] = new(big.Rat).Add(cost[i], u.Cost[i])
-		}
+		cost = sumOf(cost, u.Cost)
 		uses = append(uses, u)
 	}
 	return cost, uses, nil
@@ -137,17 +132,10 @@ func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, [
 
 // together returns the charged guarantee of a whole job. It is printed, never added up.
 func together(q *Request, uses []*Use) privacy.Point {
-	total := Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)}
-	if x := new(big.Rat).SetFloat64(q.Charged.Epsilon); x != nil {
-		total.Epsilon = x
-	}
-	if x := new(big.Rat).SetFloat64(q.Charged.Delta); x != nil {
-		total.Delta = x
-	}
+	total := exactly(q.Charged)
+	total.Epsilon, total.Delta = cmp.Or(total.Epsilon, new(big.Rat)), cmp.Or(total.Delta, new(big.Rat))
 	for _, u := range uses {
-		d := u.Difference()
-		total.Epsilon.Add(total.Epsilon, d.Epsilon)
-		total.Delta.Add(total.Delta, d.Delta)
+		total = total.plus(u.Difference())
 	}
 	return privacy.Point{Epsilon: job.Up(total.Epsilon), Delta: job.Up(total.Delta)}
 }

@@ -9,11 +9,7 @@ import (
 // Revised refuses what Debit would refuse because the table of a slice was revised, and says
 // whether the content must be known to tell. It changes nothing.
 func (l *Ledger) Revised(ctx context.Context, q Request) (ask bool, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		ask, err = t.revised(&q)
-		return err
-	})
-	return ask, err
+	return reading(ctx, l, func(t *tx) (bool, error) { return t.revised(&q) })
 }
 
 // revised refuses to publish a slice again whose table was revised, unless a person asked

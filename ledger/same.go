@@ -23,6 +23,7 @@ type separateBody struct {
 	Reason   string         `json:"reason"`
 }
 
+// accountName is a key as records hold it.
 type accountName struct {
 	Dataset  string `json:"dataset"`
 	Unit     string `json:"unit"`
@@ -34,6 +35,7 @@ func (k Key) name() accountName {
 	return accountName{k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column}
 }
 
+// text is the key of an account as rows of pairs hold it.
 func (n accountName) text() string {
 	text := n.Dataset + "\n" + n.Unit + "\n" + n.Relation
 	if n.Slices != "" {
@@ -42,26 +44,19 @@ func (n accountName) text() string {
 	return text
 }
 
-func (n accountName) String() string {
-	if n.Slices == "" {
-		return fmt.Sprintf("data set %s (%s, %s)", n.Dataset, n.Unit, n.Relation)
-	}
-	return fmt.Sprintf("data set %s (%s, %s, slices by %s)", n.Dataset, n.Unit, n.Relation, n.Slices)
-}
-
 // flags are the flags of ledger separate that name the account; prefix is from for the
 // other one.
-func (n accountName) flags(prefix string) string {
+func (k Key) flags(prefix string) string {
 	name := "--dataset"
 	if prefix != "" {
 		name, prefix = "--"+prefix, prefix+"-"
 	}
-	text := name + " " + n.Dataset + " --" + prefix + "relation " + n.Relation
-	if n.Unit != job.UnitRow {
-		text += " --" + prefix + "unit " + n.Unit
+	text := name + " " + k.Dataset + " --" + prefix + "relation " + k.Relation.String()
+	if k.Unit != job.UnitRow {
+		text += " --" + prefix + "unit " + k.Unit
 	}
-	if n.Slices != "" {
-		text += " --" + prefix + "slices-by " + n.Slices
+	if k.Slice.Column != "" {
+		text += " --" + prefix + "slices-by " + k.Slice.Column
 	}
 	return text
 }
@@ -149,28 +144,31 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 		query += " UNION ALL SELECT a.dataset, a.unit, a.relation, a.slice, c.tag, c.digest FROM dprelease_columns c JOIN dprelease_accounts a ON a.id = c.account WHERE " + strings.Join(where, " OR ")
 	}
 	type hit struct {
-		other  accountName
+		other  Key
 		column string
 	}
 	var hits []hit
 	if err := t.each(func(row scanner) error {
-		var n accountName
-		var tag, digest string
-		if err := row.Scan(&n.Dataset, &n.Unit, &n.Relation, &n.Slices, &tag, &digest); err != nil {
+		var other Key
+		var relation, tag, digest string
+		if err := row.Scan(&other.Dataset, &other.Unit, &relation, &other.Slice.Column, &tag, &digest); err != nil {
 			return err
 		}
+		if other.Relation.UnmarshalText([]byte(relation)) != nil {
+			return refuse(CodeTampered, "an account cannot be read")
+		}
 		switch {
-		case n == k.name():
+		case other == k.account():
 		case tag == "" && content == "":
-			hits = append(hits, hit{other: n})
+			hits = append(hits, hit{other: other})
 		case tag == "" && digest == content:
-			hits = append(hits, hit{n, "all columns that this job reads"})
+			hits = append(hits, hit{other, "all columns that this job reads"})
 		case tag != "":
 			for _, c := range columns {
 				if c.Tag == tag && c.Digest == "" {
-					hits = append(hits, hit{other: n})
+					hits = append(hits, hit{other: other})
 				} else if c.Tag == tag && c.Digest == digest {
-					hits = append(hits, hit{n, "column " + c.Name})
+					hits = append(hits, hit{other, "column " + c.Name})
 				}
 			}
 		}
@@ -179,7 +177,7 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 		return false, err
 	}
 	for _, h := range hits {
-		there, err := t.separate(pair(k.name(), h.other))
+		there, err := t.separate(pair(k.name(), h.other.name()))
 		switch {
 		case err != nil:
 			return false, err
@@ -188,7 +186,7 @@ func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error)
 			ask = true
 		default:
 			return false, refuse(CodeSame, "the account of %s was charged for the same data (%s): a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
-				h.other, h.column, k.name().flags(""), h.other.flags("from"))
+				h.other, h.column, k.flags(""), h.other.flags("from"))
 		}
 	}
 	return ask, nil
@@ -207,31 +205,7 @@ func (t *tx) noteColumns(account int64, columns []Column) error {
 	return nil
 }
 
-// matchPairs holds the table of separate accounts to the chain.
-func (v *Auditor) matchPairs(t *tx) error {
-	n := 0
-	err := t.each(func(row scanner) error {
-		var p [2]string
-		if err := row.Scan(&p[0], &p[1]); err != nil {
-			return err
-		}
-		if !v.pairs[p] {
-			v.find(FoundTables, "separate accounts", "two accounts are separate for which the chain has no record")
-		}
-		n++
-		return nil
-	}, "SELECT one, other FROM dprelease_separate")
-	if err == nil && n != len(v.pairs) {
-		v.find(FoundTables, "separate accounts", "%d pairs stand in the table, %d in the chain", n, len(v.pairs))
-	}
-	return err
-}
-
-func (v *Auditor) separate(r *Record) error {
-	var b separateBody
-	if err := v.read(r, &b, &b.stamp); err != nil {
-		return err
-	}
+func (v *Auditor) separate(r *Record, b *separateBody) error {
 	p := pair(b.Accounts[0], b.Accounts[1])
 	if b.Reason == "" || p[0] == p[1] || v.pairs[p] {
 		return fmt.Errorf("two accounts are separate without a reason, or twice")

@@ -128,22 +128,16 @@ func (t *tx) recordSample(id string) error {
 }
 
 // Sample returns what the ledger knows of a kept sample, nil where there is none.
-func (l *Ledger) Sample(ctx context.Context, id string) (s *Sample, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		s, err = t.sample(id)
-		return err
-	})
-	return s, err
+func (l *Ledger) Sample(ctx context.Context, id string) (*Sample, error) {
+	return reading(ctx, l, func(t *tx) (*Sample, error) { return t.sample(id) })
 }
 
 // Samples returns the kept samples of an account in the order in which they were
 // drawn; of all accounts where account is 0.
-func (l *Ledger) Samples(ctx context.Context, account int64) (out []*Sample, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		out, err = t.samples("WHERE CAST(? AS BIGINT) = 0 OR account = ?", account, account)
-		return err
+func (l *Ledger) Samples(ctx context.Context, account int64) ([]*Sample, error) {
+	return reading(ctx, l, func(t *tx) ([]*Sample, error) {
+		return t.samples("WHERE CAST(? AS BIGINT) = 0 OR account = ?", account, account)
 	})
-	return out, err
 }
 
 func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
@@ -154,9 +148,9 @@ func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
 func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	var out []Draw
 	for i, u := range uses {
-		step := q.Draws[i]
+		step, adds := q.Draws[i], u.After.minus(u.Before).texts()
 		d := Draw{Sample: u.Sample, ChargedEpsilon: u.ChargedAfter.Epsilon.RatString(), ChargedDelta: u.ChargedAfter.Delta.RatString(), Cost: ratTexts(u.Cost)}
-		d.Epsilon, d.Delta = u.step()
+		d.Epsilon, d.Delta = adds[0], adds[1]
 		if step.New != nil {
 			var err error
 			if d.Event, err = eventText(step.New.Event); err != nil {
@@ -169,17 +163,11 @@ func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	return out, nil
 }
 
-// step is what a use adds on the sample.
-func (u *Use) step() (epsilon, delta string) {
-	d := Limit{Epsilon: zero().Epsilon.Sub(u.After.Epsilon, u.Before.Epsilon), Delta: zero().Delta.Sub(u.After.Delta, u.Before.Delta)}
-	return d.Epsilon.RatString(), d.Delta.RatString()
-}
-
 // use makes the uses of a debit part of the samples' sums.
 func (t *tx) use(a *Account, debit int64, draws []Draw, uses []*Use) error {
 	for i, u := range uses {
-		spent, charged := u.After, u.ChargedAfter
-		amounts := []any{spent.Epsilon.RatString(), spent.Delta.RatString(), charged.Epsilon.RatString(), charged.Delta.RatString()}
+		spent, charged := u.After.texts(), u.ChargedAfter.texts()
+		amounts := []any{spent[0], spent[1], charged[0], charged[1]}
 		var err error
 		if d := draws[i]; d.Event != "" {
 			var content any // none until the rows are stored
@@ -244,9 +232,9 @@ func (t *tx) keep(k *Ticket, kept []Rows) ([]sealedRows, error) {
 // collected by a draw of its own has an id of its own; one collection of several slices
 // has none and amplifies nothing (P26).
 func CollectedID(k Key) string {
-	text := "dprelease collected 1\n" + k.Dataset + "\n" + k.Unit + "\n" + k.Relation.String()
+	text := "dprelease collected 1\n" + k.name().text()
 	if k.Slice.Column != "" {
-		text += "\n" + k.Slice.Column + "\n" + k.Slice.Is
+		text += "\n" + k.Slice.Is
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

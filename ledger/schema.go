@@ -112,7 +112,7 @@ var schema = []step{{
 		PRIMARY KEY (one, other)
 	)`,
 	`CREATE INDEX dprelease_releases_content ON dprelease_releases (content)`,
-	// Folders that a run makes for itself, to be removed if it is killed (leftovers.go).
+	// Folders that a run makes for itself, to be removed if it is killed (failure.go).
 	`CREATE TABLE dprelease_leftovers (
 		release BIGINT PRIMARY KEY,
 		account BIGINT NOT NULL,

@@ -20,18 +20,17 @@ type Standing struct {
 
 // Look says how things stand for a plan, without changing anything. former are the
 // digests by which earlier versions knew what the plan asks for.
-func (l *Ledger) Look(ctx context.Context, plan, content string, former ...string) (s Standing, err error) {
-	err = l.read(ctx, func(t *tx) error {
-		if t.at, err = t.now(t.ctx); err != nil {
-			return err
+func (l *Ledger) Look(ctx context.Context, plan, content string, former ...string) (Standing, error) {
+	return reading(ctx, l, func(t *tx) (s Standing, err error) {
+		if t.at, err = t.now(); err != nil {
+			return s, err
 		}
-		var rs []*Release
-		if rs, err = t.releasesOf(plan, former...); err == nil {
-			s = standing(rs, content, t.at)
+		rs, err := t.releasesOf(plan, former...)
+		if err != nil {
+			return s, err
 		}
-		return err
+		return standing(rs, content, t.at), nil
 	})
-	return s, err
 }
 
 func standing(rs []*Release, content string, now time.Time) (s Standing) {

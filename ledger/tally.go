@@ -95,7 +95,7 @@ func (b bucket) with(t Tally) bucket {
 func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) {
 	where, args := "", []any{account}
 	if len(names) > 0 {
-		where = " AND bucket IN (?" + strings.Repeat(", ?", len(names)-1) + ")"
+		where = " AND bucket IN (" + marks(len(names)) + ")"
 		for _, n := range names {
 			args = append(args, n)
 		}
@@ -144,23 +144,16 @@ func (t *tx) holdBuckets(account int64, all map[string]bucket) error {
 
 // saveBuckets stores buckets that were read and changed.
 func (t *tx) saveBuckets(account int64, changed map[string]bucket) error {
-	const atOnce = 200
-	for names := range slices.Chunk(slices.Sorted(maps.Keys(changed)), atOnce) {
-		var args []any
-		for _, n := range names {
-			text, err := encode(changed[n])
-			if err != nil {
-				return err
-			}
-			args = append(args, account, n, text)
-			t.tree.put(bucketKey(account, n), digestOf([]byte(text))) // its nodes were read with the bucket
-		}
-		if err := t.exec("INSERT INTO dprelease_slices (account, bucket, tallies) VALUES (?, ?, ?)"+strings.Repeat(", (?, ?, ?)", len(names)-1)+
-			" ON CONFLICT (account, bucket) DO UPDATE SET tallies = excluded.tallies", args...); err != nil {
+	var rows [][]any
+	for _, n := range slices.Sorted(maps.Keys(changed)) {
+		text, err := encode(changed[n])
+		if err != nil {
 			return err
 		}
+		rows = append(rows, []any{account, n, text})
+		t.tree.put(bucketKey(account, n), digestOf([]byte(text))) // its nodes were read with the bucket
 	}
-	return nil
+	return t.insert("dprelease_slices (account, bucket, tallies)", rows, " ON CONFLICT (account, bucket) DO UPDATE SET tallies = excluded.tallies")
 }
 
 // inSlice reads what the slice has spent that the account's key is to name.

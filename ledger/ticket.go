@@ -69,11 +69,16 @@ func (l *Ledger) Drop(ctx context.Context, k *Ticket) error {
 		if _, err := t.held(k); err != nil {
 			return err
 		}
-		if err := t.forgetFolder(k.Release); err != nil {
-			return err
-		}
-		return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
+		return t.giveUp(k)
 	})
+}
+
+// giveUp ends the lease of a ticket.
+func (t *tx) giveUp(k *Ticket) error {
+	if err := t.forgetFolder(k.Release); err != nil {
+		return err
+	}
+	return t.exec("UPDATE dprelease_releases SET lease_until = 0 WHERE id = ?", k.Release)
 }
 
 // Keep renews the ticket's lease until stop is called. The context that it

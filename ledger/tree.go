@@ -118,7 +118,7 @@ func (t *tx) load(keys ...string) error {
 		err := row.Scan(&path, &node)
 		t.tree.nodes[path] = node
 		return err
-	}, "SELECT path, node FROM dprelease_tree WHERE path IN (?"+strings.Repeat(", ?", len(paths)-1)+")", paths...)
+	}, "SELECT path, node FROM dprelease_tree WHERE path IN ("+marks(len(paths))+")", paths...)
 }
 
 // commit makes a key stand for what is stored under it now; append records the root.
@@ -164,16 +164,12 @@ func (t *tx) saveNodes() error {
 	if t.tree == nil {
 		return nil
 	}
-	const atOnce = 200
-	for paths := range slices.Chunk(slices.Sorted(maps.Keys(t.tree.changed)), atOnce) {
-		var args []any
-		for _, p := range paths {
-			args = append(args, p, t.tree.nodes[p])
-		}
-		if err := t.exec("INSERT INTO dprelease_tree (path, node) VALUES (?, ?)"+strings.Repeat(", (?, ?)", len(paths)-1)+
-			" ON CONFLICT (path) DO UPDATE SET node = excluded.node", args...); err != nil {
-			return err
-		}
+	var rows [][]any
+	for _, p := range slices.Sorted(maps.Keys(t.tree.changed)) {
+		rows = append(rows, []any{p, t.tree.nodes[p]})
+	}
+	if err := t.insert("dprelease_tree (path, node)", rows, " ON CONFLICT (path) DO UPDATE SET node = excluded.node"); err != nil {
+		return err
 	}
 	clear(t.tree.changed)
 	return nil

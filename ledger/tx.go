@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -65,6 +66,22 @@ func all[T any](t *tx, read func(scanner) (T, error), query string, args ...any)
 	return out, nil
 }
 
+// marks are so many placeholders, with commas between them.
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?, ", n), ", ") }
+
+// insert stores rows of a table, many in one statement. conflict says what becomes of a row
+// that is there already.
+func (t *tx) insert(columns string, rows [][]any, conflict string) error {
+	const atOnce = 200
+	for some := range slices.Chunk(rows, atOnce) {
+		values := "(" + marks(len(some[0])) + ")"
+		if err := t.exec("INSERT INTO "+columns+" VALUES "+values+strings.Repeat(", "+values, len(some)-1)+conflict, slices.Concat(some...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (t *tx) readHead(suffix string) (*head, error) {
 	var h head
 	var at int64
@@ -82,7 +99,7 @@ func (t *tx) readHead(suffix string) (*head, error) {
 const clockSlack = 5 * time.Second
 
 // now is the time by the clock that all users of the ledger share.
-func (t *tx) now(context.Context) (time.Time, error) {
+func (t *tx) now() (time.Time, error) {
 	if t.l.options.clock != nil {
 		return t.l.options.clock().UTC().Truncate(time.Microsecond), nil
 	}
@@ -100,7 +117,7 @@ func (t *tx) latch(ctx context.Context) (err error) {
 	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
 		return err
 	}
-	if t.at, err = t.now(ctx); err != nil {
+	if t.at, err = t.now(); err != nil {
 		return err
 	}
 	return t.trust()
@@ -207,6 +224,15 @@ func (l *Ledger) change(ctx context.Context, f func(t *tx) error) error {
 // read carries out f on one state of the database.
 func (l *Ledger) read(ctx context.Context, f func(t *tx) error) error {
 	return l.transaction(ctx, l.dialect.beginRead, f)
+}
+
+// reading returns what f finds on one state of the database.
+func reading[T any](ctx context.Context, l *Ledger, f func(t *tx) (T, error)) (found T, err error) {
+	err = l.read(ctx, func(t *tx) error {
+		found, err = f(t)
+		return err
+	})
+	return found, err
 }
 
 // transaction is not cut off by the caller's context: a transaction that is

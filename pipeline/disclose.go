@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dprelease/dprelease/internal/whole"
-
 	"github.com/dprelease/dprelease/internal/disclose"
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/whole"
+	"github.com/dprelease/dprelease/report"
 )
 
 // Entry is an entry of the public registry of deployments; Hazard is one of NIST SP 800-226.
@@ -28,7 +28,7 @@ func WriteRegistry(ctx context.Context, dir string, words *Job) (string, *Entry,
 		return "", nil, err
 	}
 	if words != nil {
-		run.Report.Publication = output.Publication(words)
+		run.Report.Publication = (*report.Publication)(words.Publication)
 	}
 	day := ""
 	if info, err := os.Stat(filepath.Join(dir, "report.json")); err == nil {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -24,32 +25,42 @@ type Side struct {
 // Comparison is what differs between two runs. It is made from what both have released, so
 // it costs nothing.
 type Comparison struct {
-	A, B      string
-	Job, Data []Change
-	Results   []Differences
-	Costs     []Change
-	Together  string // what both cost together, in words
+	A        string        `json:"a"`
+	B        string        `json:"b"`
+	Costs    []Change      `json:"costs"`
+	Data     []Change      `json:"data"`
+	Job      []Change      `json:"job"`
+	Results  []Differences `json:"results"`
+	Together string        `json:"together"` // what both cost together, in words
 }
 
 // Change is a fact that two runs say differently. An empty side has no such fact.
-type Change struct{ What, A, B string }
+type Change struct {
+	What string `json:"what"`
+	A    string `json:"a,omitempty"`
+	B    string `json:"b,omitempty"`
+}
 
 // Differences are the values of one release that both runs have.
 type Differences struct {
-	Release string
-	Note    string // why nothing is compared, or what is left out
-	Rows    []Difference
-	Beyond  int // rows whose difference is larger than the noise explains
-	Drawn   int // of those, the ones that sampling may explain
-	Known   int // rows whose noise is known
+	Release string       `json:"release"`
+	Note    string       `json:"note,omitempty"`    // why nothing is compared, or what is left out
+	Beyond  int          `json:"larger_than_noise"` // rows whose difference is larger than the noise explains
+	Rows    []Difference `json:"rows"`
+	Drawn   int          `json:"-"` // of those beyond the noise, the ones that sampling may explain
+	Known   int          `json:"-"` // rows whose noise is known
 
-	Picture template.HTML
+	Picture template.HTML `json:"-"`
 }
 
 // Difference is one value in two runs.
 type Difference struct {
-	Label, A, B, By, Noise string
-	Verdict                string
+	Label   string `json:"label"`
+	A       string `json:"a"`
+	B       string `json:"b"`
+	By      string `json:"by"`
+	Noise   string `json:"noise,omitempty"`
+	Verdict string `json:"verdict"`
 
 	bar   bar
 	ratio float64
@@ -66,7 +77,7 @@ func (f *facts) add(what, text string) {
 
 // changes pairs the facts of two runs and keeps those that differ.
 func changes(a, b facts) []Change {
-	var out []Change
+	out := []Change{}
 	for _, x := range a {
 		k := slices.IndexFunc(b, func(y Change) bool { return y.What == x.What })
 		switch {
@@ -140,7 +151,7 @@ func (r *Report) dataFacts() (out facts) {
 
 // Compare says what differs between two runs.
 func Compare(a, b Side) *Comparison {
-	c := &Comparison{A: a.Name, B: b.Name,
+	c := &Comparison{A: a.Name, B: b.Name, Results: []Differences{},
 		Job: changes(a.Report.jobFacts(), b.Report.jobFacts()), Data: changes(a.Report.dataFacts(), b.Report.dataFacts())}
 	for i, e := range a.Report.Releases {
 		k := slices.IndexFunc(b.Report.Releases, func(x Release) bool { return x.Name == e.Name })
@@ -168,6 +179,10 @@ func together(a, b *Report) string {
 	}
 	g := Guarantee{Epsilon: sumUp(a.Guarantee.Epsilon, b.Guarantee.Epsilon), Delta: sumUp(a.Guarantee.Delta, b.Guarantee.Delta), Relation: a.Guarantee.Relation}
 	text := charge(g) + ": " + chanceWords(a.Dataset, g)
+	if both := append(slices.Clone(a.Dataset.PublicColumns), b.Dataset.PublicColumns...); !slices.Equal(a.Dataset.PublicColumns, b.Dataset.PublicColumns) {
+		slices.Sort(both)
+		text += "; this holds for a change that keeps " + strings.Join(slices.Compact(both), " and ") + ": one of the two runs protects no other"
+	}
 	s, t := a.Dataset.Slice, b.Dataset.Slice
 	switch {
 	case a.Dataset.ID != b.Dataset.ID:
@@ -249,7 +264,7 @@ const mostCompared = 200
 // within h in 95 of 100 cases, so does their difference within √(h²+h²), for any two of
 // normal and Laplace noises (a test adds the tails up).
 func differences(id string, a, b result) Differences {
-	out := Differences{Release: a.release.Name}
+	out := Differences{Release: a.release.Name, Rows: []Difference{}}
 	if a.release.Mechanism.Name != b.release.Mechanism.Name {
 		out.Note = "another mechanism: the values mean different things"
 		return out
@@ -272,15 +287,7 @@ func differences(id string, a, b result) Differences {
 	if alone > 0 || len(labelsB) > len(out.Rows) {
 		out.Note = fmt.Sprintf("%d values are in the first run alone and %d in the second alone", alone, len(labelsB)-len(out.Rows))
 	}
-	slices.SortStableFunc(out.Rows, func(x, y Difference) int {
-		switch {
-		case x.ratio > y.ratio:
-			return -1
-		case x.ratio < y.ratio:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out.Rows, func(x, y Difference) int { return cmp.Compare(y.ratio, x.ratio) })
 	l := legend{names: a.w, zero: true}
 	var bars []bar
 	for _, d := range out.Rows {
@@ -326,11 +333,10 @@ func difference(label string, a, b bar, sdA, sdB bool) Difference {
 		return d
 	}
 	half := func(b bar, sd bool) float64 {
-		h := (b.high - b.low) / 2
 		if sd {
-			h *= 2.12
+			return 2.12 * (b.high - b.low) / 2
 		}
-		return h
+		return (b.high - b.low) / 2
 	}
 	by, ha, hb := b.value-a.value, half(a, sdA), half(b, sdB)
 	noise := math.Hypot(ha, hb)
@@ -431,42 +437,8 @@ func orDash(text string) string {
 
 // MarshalJSON writes the comparison for programs.
 func (c *Comparison) MarshalJSON() ([]byte, error) {
-	type row struct {
-		Label   string `json:"label"`
-		A       string `json:"a"`
-		B       string `json:"b"`
-		By      string `json:"by"`
-		Noise   string `json:"noise,omitempty"`
-		Verdict string `json:"verdict"`
-	}
-	type change struct {
-		What string `json:"what"`
-		A    string `json:"a,omitempty"`
-		B    string `json:"b,omitempty"`
-	}
-	type release struct {
-		Release string `json:"release"`
-		Note    string `json:"note,omitempty"`
-		Beyond  int    `json:"larger_than_noise"`
-		Rows    []row  `json:"rows"`
-	}
-	words := func(all []Change) []change {
-		out := []change{}
-		for _, x := range all {
-			out = append(out, change(x))
-		}
-		return out
-	}
-	releases := []release{}
-	for _, r := range c.Results {
-		one := release{r.Release, r.Note, r.Beyond, []row{}}
-		for _, d := range r.Rows {
-			one.Rows = append(one.Rows, row{d.Label, d.A, d.B, d.By, d.Noise, d.Verdict})
-		}
-		releases = append(releases, one)
-	}
-	return json.Marshal(map[string]any{"a": c.A, "b": c.B, "job": words(c.Job), "data": words(c.Data), "results": releases,
-		"costs": words(c.Costs), "together": c.Together})
+	type plain Comparison
+	return json.Marshal((*plain)(c))
 }
 
 //go:embed compare.html.tmpl

@@ -103,6 +103,7 @@ func TestCompareCost(t *testing.T) {
 		{"slices", func() {
 			a.Report.Dataset.Slice, b.Report.Dataset.Slice = &report.Slice{Column: "month", Is: "1"}, &report.Slice{Column: "month", Is: "2"}
 		}, "in one of the two slices at most ε\u00a00.2, δ\u00a02e-7; for one that is in both at most ε\u00a00.3001"},
+		{"public columns", func() { b.Report.Dataset.PublicColumns = []string{"county"} }, "for a change that keeps county"},
 		{"data sets", func() { b.Report.Dataset.ID = "other" }, "the data sets differ; for whoever is in both, at most ε\u00a00.3001"},
 		{"relations", func() { b.Report.Dataset.Relation = privacy.AddRemove }, "cannot be compared, and there is no sum"},
 	} {

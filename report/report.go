@@ -295,11 +295,13 @@ type Amount struct {
 }
 
 // WriteJSON writes report.json.
-func (r *Report) WriteJSON(w io.Writer) error {
+func (r *Report) WriteJSON(w io.Writer) error { return writeJSON(w, r) }
+
+func writeJSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(r)
+	return e.Encode(v)
 }
 
 // Sidecar is NAME.meta.json: one release, on its own.
@@ -310,3 +312,6 @@ type Sidecar struct {
 	Dataset Dataset `json:"dataset"`
 	Release Release `json:"release"`
 }
+
+// WriteJSON writes NAME.meta.json.
+func (s *Sidecar) WriteJSON(w io.Writer) error { return writeJSON(w, s) }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"math"
@@ -388,17 +389,13 @@ func (r *result) rows(id, title string, bars []bar, l legend, groups []Column) {
 
 // bySize puts the largest value first and suppressed ones last.
 func bySize(a, b bar) int {
-	switch {
-	case a.suppressed != b.suppressed && a.suppressed:
-		return 1
-	case a.suppressed != b.suppressed:
+	if a.suppressed != b.suppressed {
+		if a.suppressed {
+			return 1
+		}
 		return -1
-	case a.value > b.value:
-		return -1
-	case a.value < b.value:
-		return 1
 	}
-	return 0
+	return cmp.Compare(b.value, a.value)
 }
 
 func appendNew(list []string, text string) []string {

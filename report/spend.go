@@ -2,35 +2,38 @@ package report
 
 import "strings"
 
-// Spend is what a job spends in all where its releases share a budget, in exact decimals.
-type Spend struct {
+// Exact is an amount of a budget, in exact decimals.
+type Exact struct {
 	Epsilon string `json:"epsilon,omitempty"`
 	Delta   string `json:"delta,omitempty"`
 	Rho     string `json:"rho,omitempty"` // in place of the two
+}
+
+func (x Exact) String() string {
+	if x.Rho != "" {
+		return "ρ\u00a0" + x.Rho
+	}
+	return "ε\u00a0" + x.Epsilon + ", δ\u00a0" + strings.Replace(x.Delta, "e-0", "e-", 1)
+}
+
+// Spend is what a job spends in all where its releases share a budget.
+type Spend struct {
+	Exact
 	// Larger says that the shares add up to more: releases together cost less than the sum
 	// of what each may cost alone.
 	Larger bool `json:"shares_exceed,omitempty"`
 }
 
-// Share is the part of a job's budget that a release was given, in exact decimals.
+// Share is the part of a job's budget that a release was given.
 type Share struct {
-	Epsilon string `json:"epsilon,omitempty"`
-	Delta   string `json:"delta,omitempty"`
-	Rho     string `json:"rho,omitempty"`
-	Weight  string `json:"weight"`
+	Exact
+	Weight string `json:"weight"`
 	// By is "error" where the share makes the relative error as the weight asks, and
 	// "weight" where that error is not public and the share is in proportion to the weight.
 	By string `json:"by"`
 	// Relative is the standard deviation of the noise over the value to expect, 0 where one
 	// of the two is not public.
 	Relative float64 `json:"relative_error,omitempty"`
-}
-
-func amountsText(epsilon, delta, rho string) string {
-	if rho != "" {
-		return "ρ\u00a0" + rho
-	}
-	return "ε\u00a0" + epsilon + ", δ\u00a0" + strings.Replace(delta, "e-0", "e-", 1)
 }
 
 // Text says what the job spends and how that was divided, "" where nothing was.
@@ -40,7 +43,7 @@ func (s *Spend) text(w words) string {
 	if s == nil {
 		return ""
 	}
-	text := w.t("spend.text", amountsText(s.Epsilon, s.Delta, s.Rho))
+	text := w.t("spend.text", s.Exact)
 	if s.Larger {
 		text += " " + w.t("spend.larger")
 	}
@@ -54,7 +57,7 @@ func (e *Release) Amount() string {
 	case e.Rho != nil:
 		return "ρ\u00a0" + e.Rho.Asked
 	case s != nil:
-		return amountsText(s.Epsilon, s.Delta, s.Rho)
+		return s.Exact.String()
 	}
 	return ""
 }
@@ -66,7 +69,7 @@ func (e *Release) Asked() string { return e.asked(wordsIn("en")) }
 func (e *Release) asked(w words) string {
 	var parts []string
 	if s := e.Share; s != nil {
-		parts = append(parts, w.t("spend.share", amountsText(s.Epsilon, s.Delta, s.Rho), s.Weight))
+		parts = append(parts, w.t("spend.share", s.Exact, s.Weight))
 		switch {
 		case s.Relative > 0:
 			parts = append(parts, w.t("spend.by_error", percent(s.Relative)))

@@ -104,17 +104,7 @@ func plain(x float64, significant int) string {
 }
 
 // grouped prints a count with thin spaces between the thousands.
-func grouped(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	sign := ""
-	if strings.HasPrefix(text, "-") {
-		sign, text = "−", text[1:]
-	}
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "\u202f" + text[i:]
-	}
-	return sign + text
-}
+func grouped(n int64) string { return inThrees(strconv.FormatInt(n, 10), 4) }
 
 // rounded prints a released value with the digits that its noise leaves meaningful: the
 // noise keeps two of them. Where the noise is not known there are four.
@@ -133,23 +123,30 @@ func rounded(x, noise float64) string {
 	return thousands(strconv.FormatFloat(x, 'f', decimals, 64))
 }
 
-// thousands puts thin spaces into the whole part of a number.
+// thousands puts thin spaces into the whole part of a number of five digits or more.
 func thousands(text string) string {
-	sign := ""
-	if rest, ok := strings.CutPrefix(text, "-"); ok {
-		sign, text = "−", rest
+	if strings.Contains(text, "e") {
+		return inThrees(text, math.MaxInt)
 	}
-	whole, part, _ := strings.Cut(text, ".")
-	if strings.Contains(text, "e") || len(whole) < 5 {
-		return sign + text
+	return inThrees(text, 5)
+}
+
+// inThrees puts thin spaces into the whole part of a number that has at least so many digits.
+func inThrees(text string, least int) string {
+	text, negative := strings.CutPrefix(text, "-")
+	whole, part, fraction := strings.Cut(text, ".")
+	if digits := len(whole); digits >= least {
+		for i := digits - 3; i > 0; i -= 3 {
+			whole = whole[:i] + "\u202f" + whole[i:]
+		}
 	}
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "\u202f" + whole[i:]
-	}
-	if part != "" {
+	if fraction {
 		whole += "." + part
 	}
-	return sign + whole
+	if negative {
+		return "−" + whole
+	}
+	return whole
 }
 
 // brief prints a number for an axis or a narrow cell: 12k and 3.4M.

@@ -9,14 +9,18 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -115,7 +119,7 @@ func TestFailures(t *testing.T) {
 			if exit != c.exit || errw != "" || strings.Contains(out, secretValue) {
 				t.Errorf("%s --json with %T: exit %d, stdout %q, stderr %q", s.command, c.err, exit, out, errw)
 			}
-			var last failure
+			var last ending
 			lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Event != "failed" || last.Exit != c.exit || last.Code != c.code || last.Spent == "" || last.Retry == "" || last.At == "" {
 				t.Errorf("%s --json with %T ends with %s (%v)", s.command, c.err, lines[len(lines)-1], err)
@@ -261,5 +265,19 @@ func TestBars(t *testing.T) {
 func TestSchemaNames(t *testing.T) {
 	if names := schemas(); len(names) == 0 || names[0] != "job" {
 		t.Errorf("schemas are %v", names)
+	}
+}
+
+// A commit whose outcome nobody knows may have charged: the last line says so, and that a
+// person must look.
+func TestUnknownCommit(t *testing.T) {
+	var errs strings.Builder
+	e := &environment{errw: &errs, out: io.Discard, getenv: nothingSet, lockWait: time.Second}
+	at := []string{"sqlite:" + filepath.Join(testdir.New(t), "l.db")}
+	err := e.withLedger(context.Background(), at, ledger.Options{Create: true}, func(*ledger.Ledger) error {
+		return &ledger.Error{Code: ledger.CodeUnknown, Message: "the outcome is not known"}
+	})
+	if want := "code LEDGER_UNKNOWN, exit 7; spent: unknown; retry: after a person looked"; err == nil || !strings.Contains(errs.String(), want) {
+		t.Errorf("%v, %q", err, errs.String())
 	}
 }

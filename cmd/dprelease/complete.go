@@ -10,7 +10,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/privacy"
 )
 
 // offered are the words that a shell offers for a flag: names of the job that the command
@@ -25,11 +24,11 @@ var offered = map[string]func(j *job.Job) []string{
 	"unit":           unitNames,
 	"from-unit":      unitNames,
 	"set":            variableNames,
-	"relation":       fixed(privacy.AddRemove.String(), privacy.ReplaceOne.String()),
-	"from-relation":  fixed(privacy.AddRemove.String(), privacy.ReplaceOne.String()),
+	"relation":       fixed(relations...),
+	"from-relation":  fixed(relations...),
 	"sweep":          fixed("rate", "n", "epsilon"),
-	"over":           fixed("epsilon", "n"),
-	"solve":          fixed("rse<2%", "se<5", "rmse<5", "noise<1"),
+	"over":           fixed("epsilon", "rho", "n", "rate", "budget"),
+	"solve":          fixed("rse<2%", "moe<1%", "se<5", "rmse<5", "noise<1", "half-kept<50"),
 	"format":         fixed("parquet", "arrow", "csv"),
 	"delimiter":      fixed(",", ";", "|", "tab"),
 	"filter":         fixed(ledger.Basic, ledger.ZCDP, ledger.RDP),

@@ -8,6 +8,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
@@ -28,8 +29,8 @@ type failed struct{ exit int }
 
 func (f failed) Error() string { return fmt.Sprintf("exit %d", f.exit) }
 
-// failure is the last line of a command that did not succeed.
-type failure struct {
+// ending is the last line of a command that did not succeed.
+type ending struct {
 	Event   string         `json:"event"` // "failed"
 	Exit    int            `json:"exit"`
 	Code    string         `json:"code"`
@@ -40,24 +41,26 @@ type failure struct {
 }
 
 // unspent is a failure before any debit.
-func unspent(exit int, code, message string) failure {
-	return failure{Event: "failed", Exit: exit, Code: code, Spent: pipeline.SpentNone, Retry: pipeline.CodeOf(code).Retry, Message: message}
+func unspent(exit int, code, message string) ending {
+	return ending{Event: "failed", Exit: exit, Code: code, Spent: pipeline.SpentNone, Retry: pipeline.CodeOf(code).Retry, Message: message,
+		At: time.Now().UTC().Format(time.RFC3339)}
 }
 
 // last is what a terminal shows of a failure below its message.
-func (f failure) last() string {
+func (f ending) last() string {
 	return fmt.Sprintf("failed: code %s, exit %d; spent: %s; retry: %s; %s", f.Code, f.Exit, f.Spent, f.Retry, f.At)
 }
 
 // explain turns an error into an exit code, a fixed code word and a text, and
 // into the problems of the job where that is what it holds. Only errors of known
 // kinds may speak: any other could hold a cell value (P20).
-func explain(ctx context.Context, err error) (failure, job.Problems) {
+func explain(ctx context.Context, err error) (ending, job.Problems) {
 	var known *pipeline.Failure
 	var by interrupted
 	stopped := errors.As(context.Cause(ctx), &by)
 	if errors.As(err, &known) {
-		f := failure{Event: "failed", Exit: known.Exit, Code: known.Code, Spent: known.Cost(), Retry: known.Retry(), Message: known.Message}
+		f := unspent(known.Exit, known.Code, known.Message)
+		f.Spent, f.Retry = known.Cost(), known.Retry()
 		if stopped && f.Exit == exitInterrupted {
 			f.Exit = by.exit()
 		}
@@ -99,7 +102,7 @@ func guard(errw io.Writer, f func() int) (exit int) {
 		if r := recover(); r != nil {
 			fmt.Fprintf(errw, "dprelease: a bug: panic of type %T in %s; please report it\n", r, origin())
 			f := unspent(exitBug, "PANIC", "")
-			f.Spent, f.At = pipeline.SpentUnknown, clock()
+			f.Spent = pipeline.SpentUnknown
 			fmt.Fprintln(errw, f.last())
 			exit = exitBug
 		}

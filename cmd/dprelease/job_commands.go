@@ -170,38 +170,30 @@ func (e *environment) fail(ctx context.Context, err error) error {
 
 // failWith prints a failure. Its last line says the code, what was spent, and whether to
 // run the command again.
-func (e *environment) failWith(f failure, problems job.Problems) error {
-	f.At = clock()
-	if e.json {
+func (e *environment) failWith(f ending, problems job.Problems) error {
+	switch {
+	case e.json:
 		for _, p := range problems {
 			e.line(map[string]any{"event": "problem", "file": p.File, "line": p.Line, "column": p.Column,
 				"path": p.Path, "message": p.Message, "hint": p.Hint})
 		}
-		e.line(f)
-		return failed{f.Exit}
-	}
-	if len(problems) > 0 {
+	case len(problems) > 0:
 		e.tell(e.errw, "%s\n", problems.Error())
-	} else {
+	default:
 		e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	}
-	fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
-	return failed{f.Exit}
+	return e.ended(f)
 }
 
-// ended says only how a command ended that has said what was wrong.
-func (e *environment) ended(f failure) error {
-	f.At = clock()
+// ended prints the last line of a command that has said what was wrong.
+func (e *environment) ended(f ending) error {
 	if e.json {
 		e.line(f)
 	} else {
-		fmt.Fprintln(e.errw, f.last())
+		fmt.Fprintln(e.errw, f.last()) // whole on any terminal: scripts read it
 	}
 	return failed{f.Exit}
 }
-
-// clock is the time as it stands beside a failure.
-func clock() string { return time.Now().UTC().Format(time.RFC3339) }
 
 // say prints a short answer.
 func (e *environment) say(object any, format string, args ...any) error {
@@ -261,7 +253,6 @@ func (e *environment) printed(err error) error {
 		return nil
 	}
 	f := unspent(exitBug, "OUTPUT", "the answer cannot be written")
-	f.At = clock()
 	e.tell(e.errw, "dprelease: %s: %s\n", f.Code, f.Message)
 	fmt.Fprintln(e.errw, f.last())
 	return failed{f.Exit}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
@@ -31,9 +32,7 @@ func (e *environment) ledger() *cobra.Command {
 		Use:   "ledger",
 		Short: "Look after the budget: show, init, raise, approve, lower, two-person, keep, separate, charge, verify, export, clock",
 		Args:  unknownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: show, init, raise, approve, lower, two-person, keep, separate, charge, verify, export or clock")
-		},
+		RunE:  commandMissing,
 	}
 	c.AddCommand(e.ledgerShow(), e.ledgerVerify(), e.ledgerInit(), e.ledgerLimit("raise"), e.ledgerLimit("lower"), e.ledgerApprove(), e.ledgerTwoPerson(), e.ledgerKeep(), e.ledgerSeparate(), e.ledgerCharge(), e.ledgerExport(), e.ledgerClock())
 	e.lockWaitFlag(c.PersistentFlags())
@@ -100,57 +99,77 @@ func (e *environment) withLedger(ctx context.Context, args []string, o ledger.Op
 	case err == nil || errors.As(err, &done):
 		return err
 	case errors.As(err, &known):
-		return e.fail(ctx, &pipeline.Failure{Exit: pipeline.CodeOf(known.Code).Exit, Code: known.Code, Message: known.Message})
+		err = failure.OfLedger(ctx, known)
 	}
 	return e.fail(ctx, err)
 }
 
-// accountFlags are the flags that name an account.
-type accountFlags struct{ dataset, unit, relation, slices string }
+// accountFlags are the flags that name an account. Those of a second account have the prefix
+// "from", and its data set is --from itself.
+type accountFlags struct{ prefix, dataset, unit, relation, slices string }
+
+func (a *accountFlags) name(flag string) string {
+	switch {
+	case a.prefix == "":
+		return flag
+	case flag == "dataset":
+		return a.prefix
+	}
+	return a.prefix + "-" + flag
+}
 
 func (a *accountFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&a.dataset, "dataset", "", "the id of the data set")
-	c.Flags().StringVar(&a.unit, "unit", job.UnitRow, "the unit of privacy")
-	c.Flags().StringVar(&a.relation, "relation", "", "add-remove or replace-one")
-	c.Flags().StringVar(&a.slices, "slices-by", "", "the column of dataset.slice, where the account has slices")
+	of := ""
+	if a.prefix != "" {
+		of = " of the other account"
+	}
+	c.Flags().StringVar(&a.dataset, a.name("dataset"), "", "the id of the data set"+of)
+	c.Flags().StringVar(&a.unit, a.name("unit"), job.UnitRow, "the unit of privacy"+of)
+	c.Flags().StringVar(&a.relation, a.name("relation"), "", "the relation"+of+": add-remove or replace-one")
+	c.Flags().StringVar(&a.slices, a.name("slices-by"), "", "the column of dataset.slice"+of+", where it has slices")
 }
 
 func (a *accountFlags) key() (ledger.Key, error) {
 	rel, err := privacy.ParseRelation(a.relation)
 	switch {
 	case a.dataset == "":
-		return ledger.Key{}, errors.New("--dataset is missing")
+		return ledger.Key{}, fmt.Errorf("--%s is missing", a.name("dataset"))
 	case err != nil:
-		known := []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
-		return ledger.Key{}, fmt.Errorf("--relation: %w%s", err, didYouMean("", a.relation, known))
+		return ledger.Key{}, fmt.Errorf("--%s: %w%s", a.name("relation"), err, didYouMean("", a.relation, relations))
 	}
 	return ledger.Key{Dataset: a.dataset, Unit: a.unit, Relation: rel, Slice: ledger.Slice{Column: a.slices}}, nil
 }
 
-// limitFlags are the flags that give a limit.
-type limitFlags struct{ epsilon, delta, rho string }
+// relations are the words for a relation.
+var relations = []string{privacy.AddRemove.String(), privacy.ReplaceOne.String()}
 
-func (l *limitFlags) add(c *cobra.Command) {
-	c.Flags().StringVar(&l.epsilon, "epsilon", "", "the limit's ε, an exact decimal")
-	c.Flags().StringVar(&l.delta, "delta", "", "the limit's δ, an exact decimal")
-	c.Flags().StringVar(&l.rho, "rho", "", "the limit's ρ, an exact decimal, in place of ε and δ: for an account with the filter zcdp")
+// limitFlags are the flags that give a limit or a cost.
+type limitFlags struct{ prefix, epsilon, delta, rho string }
+
+func (l *limitFlags) add(c *cobra.Command, what string) {
+	c.Flags().StringVar(&l.epsilon, l.prefix+"epsilon", "", "the ε "+what+", an exact decimal")
+	c.Flags().StringVar(&l.delta, l.prefix+"delta", "", "the δ "+what+", an exact decimal")
+	c.Flags().StringVar(&l.rho, l.prefix+"rho", "", "the ρ "+what+", an exact decimal, in place of ε and δ: for an account with the filter zcdp")
 }
+
+// given reports whether there is a limit.
+func (l *limitFlags) given() bool { return l.epsilon != "" || l.delta != "" || l.rho != "" }
 
 // change is what the flags say; what is not given is nil.
 func (l *limitFlags) change() (c ledger.Change, err error) {
 	for _, f := range []struct {
 		name, text string
 		to         **big.Rat
-	}{{"--epsilon", l.epsilon, &c.Epsilon}, {"--delta", l.delta, &c.Delta}, {"--rho", l.rho, &c.Rho}} {
+	}{{"epsilon", l.epsilon, &c.Epsilon}, {"delta", l.delta, &c.Delta}, {"rho", l.rho, &c.Rho}} {
 		if f.text == "" {
 			continue
 		}
 		if *f.to, err = job.ParseAmount(f.text); err != nil {
-			return c, fmt.Errorf("%s %w", f.name, err)
+			return c, fmt.Errorf("--%s%s %w", l.prefix, f.name, err)
 		}
 	}
 	if c.Rho != nil && (c.Epsilon != nil || c.Delta != nil) {
-		return c, errors.New("--rho stands in place of --epsilon and --delta")
+		return c, fmt.Errorf("--%[1]srho stands in place of --%[1]sepsilon and --%[1]sdelta", l.prefix)
 	}
 	return c, nil
 }
@@ -164,7 +183,7 @@ func (l *limitFlags) whole() (ledger.Limit, error) {
 	case c.Rho != nil:
 		return ledger.Limit{Rho: c.Rho}, nil
 	case c.Epsilon == nil:
-		return ledger.Limit{}, errors.New("--epsilon is missing")
+		return ledger.Limit{}, fmt.Errorf("--%sepsilon is missing", l.prefix)
 	case c.Delta == nil:
 		c.Delta = new(big.Rat)
 	}
@@ -173,7 +192,8 @@ func (l *limitFlags) whole() (ledger.Limit, error) {
 
 func (e *environment) ledgerInit() *cobra.Command {
 	var k accountFlags
-	var l, life limitFlags
+	var l limitFlags
+	life := limitFlags{prefix: "lifetime-"}
 	var o ledger.Opening
 	var keeps []string
 	c := &cobra.Command{
@@ -217,10 +237,10 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 				if o.Limit.Rho != nil && !c.Flags().Changed("filter") {
 					o.Filter = ledger.ZCDP
 				}
-				if life != (limitFlags{}) {
+				if life.given() {
 					all, err := life.whole()
 					if err != nil {
-						return errors.New(strings.Replace(err.Error(), "--", "--lifetime-", 1))
+						return err
 					}
 					o.Lifetime = &all
 				}
@@ -230,7 +250,9 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{Create: true}, func(led *ledger.Ledger) error {
 				if k.dataset != "" {
-					o.Keeps = said(c, keeps)
+					if c.Flags().Changed("keeps") {
+						o.Keeps = append([]string{}, keeps...)
+					}
 					if _, err := led.OpenAccount(c.Context(), key, o); err != nil {
 						return err
 					}
@@ -241,10 +263,8 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 		},
 	}
 	k.add(c)
-	l.add(c)
-	c.Flags().StringVar(&life.epsilon, "lifetime-epsilon", "", "the ε of the limit over all slices")
-	c.Flags().StringVar(&life.delta, "lifetime-delta", "", "the δ of the limit over all slices")
-	c.Flags().StringVar(&life.rho, "lifetime-rho", "", "the ρ of the limit over all slices")
+	l.add(c, "of the limit")
+	life.add(c, "of the limit over all slices")
 	e.byFlag(c)
 	c.Flags().StringVar(&o.Filter, "filter", ledger.Basic, "basic, zcdp or rdp")
 	c.Flags().Float64SliceVar(&o.Orders, "orders", nil, "the orders of an rdp account")
@@ -254,35 +274,58 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 	return c
 }
 
-// said are the columns of --keeps, nil where it is not given.
-func said(c *cobra.Command, keeps []string) []string {
-	if !c.Flags().Changed("keeps") {
-		return nil
-	}
-	return append([]string{}, keeps...)
-}
-
-// act makes of c a command that changes an account.
-func (e *environment) act(c *cobra.Command, do func(context.Context, *ledger.Ledger, ledger.Key) (*ledger.Account, error)) {
+// act completes a command about an account. It adds the flags that name the account, who acts
+// and, where reason is not nil, why. check refuses wrong flags; do acts and says what came of it.
+func (e *environment) act(c *cobra.Command, reason *string, check func(ledger.Key) error,
+	do func(context.Context, *ledger.Ledger, ledger.Key) (object any, text string, err error)) *cobra.Command {
 	var k accountFlags
 	c.Long += "\n" + whichLedger
 	c.Args = cobra.MaximumNArgs(1)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		key, err := k.key()
+		if err == nil {
+			err = check(key)
+		}
+		if err == nil && reason != nil {
+			err = needReason(reason)
+		}
 		if err != nil {
 			return err
 		}
 		return e.withLedger(c.Context(), args, ledger.Options{}, func(l *ledger.Ledger) error {
-			a, err := do(c.Context(), l, key)
+			object, text, err := do(c.Context(), l, key)
 			if err != nil {
 				return err
 			}
-			return e.say(showAccount(a), "%s: the limit is %s%s\n", a.Key, limitsOf(a), waiting(a))
+			return e.say(object, "%s\n", text)
 		})
 	}
 	k.add(c)
+	if reason != nil {
+		c.Flags().StringVar(reason, "reason", "", "why; it is recorded")
+	}
 	e.byFlag(c)
 	e.outputFlags(c, "print one JSON object")
+	return c
+}
+
+// oneLine is a text without line ends.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// needReason refuses to act without a reason, and puts it on one line.
+func needReason(reason *string) error {
+	if *reason = oneLine(*reason); *reason == "" {
+		return errors.New("--reason is missing; it is recorded")
+	}
+	return nil
+}
+
+// changed says what the limits of an account are now.
+func changed(a *ledger.Account, err error) (object any, text string, _ error) {
+	if err != nil {
+		return nil, "", err
+	}
+	return showAccount(a), fmt.Sprintf("%s: the limit is %s%s", a.Key, limitsOf(a), waiting(a)), nil
 }
 
 // limitsOf are an account's limits.
@@ -323,14 +366,13 @@ func proposed(p *ledger.Proposal) string {
 // ledgerLimit is raise or lower.
 func (e *environment) ledgerLimit(verb string) *cobra.Command {
 	var l limitFlags
-	var reason string
-	var life bool
+	var change ledger.Change
 	c := &cobra.Command{
 		Use:   verb + " [LEDGER] --dataset ID --relation R [--epsilon E] [--delta D] [--rho P] --reason TEXT",
 		Short: strings.ToUpper(verb[:1]) + verb[1:] + " the limit of an account, for a reason that is recorded",
-		Long: verb + ` sets a new limit on an account; what is not given stays. Who did it and the reason
-become a part of the chain. In an account with slices it is the limit of each slice,
-and with --lifetime that of all slices together.`,
+		Long: verb + ` sets a new limit on an account. A part of the limit that is not given stays as it is.
+The chain records who did it and why. In an account with slices it is the limit of each
+slice, and with --lifetime the limit of all slices together.`,
 		Example: "  dprelease ledger " + verb + ` --dataset ca-schools-2000 --relation replace-one --epsilon 4 \
     --reason "board decision of 12 May"`,
 	}
@@ -339,29 +381,18 @@ and with --lifetime that of all slices together.`,
 Where the account asks for two persons, the limit stays until another person
 approves (ledger approve).`
 	}
-	e.act(c, func(ctx context.Context, led *ledger.Ledger, key ledger.Key) (*ledger.Account, error) {
-		change, err := l.change()
-		if err != nil {
-			return nil, err
+	l.add(c, "of the limit")
+	c.Flags().BoolVar(&change.Life, "lifetime", false, "the limit of all slices together")
+	return e.act(c, &change.Reason, func(ledger.Key) error {
+		given, err := l.change()
+		if err == nil && !l.given() {
+			err = errors.New("--epsilon, --delta or --rho is missing")
 		}
-		change.Raise, change.Reason, change.Life = verb == "raise", oneLine(reason), life
-		return led.SetLimit(ctx, key, change)
+		change.Epsilon, change.Delta, change.Rho, change.Raise = given.Epsilon, given.Delta, given.Rho, verb == "raise"
+		return err
+	}, func(ctx context.Context, led *ledger.Ledger, key ledger.Key) (any, string, error) {
+		return changed(led.SetLimit(ctx, key, change))
 	})
-	c.PreRunE = func(*cobra.Command, []string) error {
-		switch change, err := l.change(); {
-		case err != nil:
-			return err
-		case change.Epsilon == nil && change.Delta == nil && change.Rho == nil:
-			return errors.New("--epsilon, --delta or --rho is missing")
-		case oneLine(reason) == "":
-			return errors.New("--reason is missing; it is recorded")
-		}
-		return nil
-	}
-	l.add(c)
-	c.Flags().BoolVar(&life, "lifetime", false, "the limit of all slices together")
-	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
-	return c
 }
 
 func (e *environment) ledgerApprove() *cobra.Command {
@@ -370,16 +401,17 @@ func (e *environment) ledgerApprove() *cobra.Command {
 		Use:   "approve [LEDGER] --dataset ID --relation R --proposal RECORD",
 		Short: "Approve what another person asked for: a raised limit, or the end of that rule",
 		Long: `approve carries out what waits for a second person on an account. ledger show says
-what that is and which record asked for it. Who asked cannot approve. The ledger
-records names and cannot prove them: whoever can write to it can give any name.`,
+what that is and which record asked for it. The person who asked cannot approve. The
+ledger records names and cannot prove them: whoever can write to it can give any name.`,
 		Example: `  dprelease ledger approve --dataset ca-schools-2000 --relation replace-one --proposal 17`,
 	}
-	e.act(c, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (*ledger.Account, error) {
-		return l.Approve(ctx, key, proposal)
-	})
 	c.Flags().Int64Var(&proposal, "proposal", 0, "the record that asked for it")
-	return c
+	return e.act(c, nil, nothingToCheck, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		return changed(l.Approve(ctx, key, proposal))
+	})
 }
+
+func nothingToCheck(ledger.Key) error { return nil }
 
 func (e *environment) ledgerTwoPerson() *cobra.Command {
 	var on, off bool
@@ -391,20 +423,66 @@ func (e *environment) ledgerTwoPerson() *cobra.Command {
 another approves. --off asks to end the rule; a second person approves that, too.`,
 		Example: `  dprelease ledger two-person --on --dataset ca-schools-2000 --relation replace-one --reason "board decision of 12 May"`,
 	}
-	e.act(c, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (*ledger.Account, error) {
-		return l.SetTwoPersons(ctx, key, on, oneLine(reason))
-	})
-	c.PreRunE = func(*cobra.Command, []string) error {
-		switch {
-		case on == off:
-			return errors.New("give one of --on and --off")
-		case oneLine(reason) == "":
-			return errors.New("--reason is missing; it is recorded")
-		}
-		return nil
-	}
 	c.Flags().BoolVar(&on, "on", false, "two persons from now on")
 	c.Flags().BoolVar(&off, "off", false, "ask to let one person raise the limit again")
-	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
-	return c
+	return e.act(c, &reason, func(ledger.Key) error {
+		if on == off {
+			return errors.New("give one of --on and --off")
+		}
+		return nil
+	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		return changed(l.SetTwoPersons(ctx, key, on, reason))
+	})
+}
+
+// ledgerKeep weakens what an account promises: its neighbours keep more columns.
+func (e *environment) ledgerKeep() *cobra.Command {
+	var columns []string
+	var reason string
+	c := &cobra.Command{
+		Use:   "keep [LEDGER] --dataset ID --relation R --columns A,B --reason TEXT",
+		Short: "Let an account protect only neighbours that agree in more columns, for a reason that is recorded",
+		Long: `keep adds columns to those that an account keeps. An account adds up what is
+learnt of units that differ in anything but these columns. A stratified or multistage
+sample keeps the columns of its frame, and a release by an immutable column keeps that
+column. Such a job is refused where its account does not keep them. The change holds for
+everything that the account was charged for, earlier releases included, and cannot be
+taken back.`,
+		Example: `  dprelease ledger keep job.yaml --dataset ca-schools-2000 --relation replace-one --columns county \
+    --reason "which county a school lies in is public"`,
+	}
+	c.Flags().StringSliceVar(&columns, "columns", nil, "the columns, separated by commas")
+	return e.act(c, &reason, func(ledger.Key) error {
+		if len(columns) == 0 {
+			return errors.New("--columns is missing")
+		}
+		return nil
+	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		keeps, err := l.SetKeeps(ctx, key, columns, reason)
+		return map[string]any{"event": "done", "exit": exitDone, "keeps": keeps}, fmt.Sprintf("the account of %s keeps %s", key, strings.Join(keeps, ", ")), err
+	})
+}
+
+// ledgerSeparate lets two accounts spend on the same data.
+func (e *environment) ledgerSeparate() *cobra.Command {
+	other := accountFlags{prefix: "from"}
+	var from ledger.Key
+	var reason string
+	c := &cobra.Command{
+		Use:   "separate [LEDGER] --dataset ID --relation R --from ID --from-relation R --reason TEXT",
+		Short: "Let two accounts spend on the same data, for a reason that is recorded",
+		Long: `separate lets two accounts spend on the same data, each with its own limit. Without it
+a run is refused if it reads a column that another account was charged for and its own
+was not: the two accounts together tell more than either limit says.`,
+		Example: `  dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --from panel-2024 --from-relation replace-one \
+    --reason "the method comparison may spend a second budget, board decision of 12 May"`,
+	}
+	other.add(c)
+	return e.act(c, &reason, func(ledger.Key) (err error) {
+		from, err = other.key()
+		return err
+	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		return map[string]any{"event": "done", "exit": exitDone}, fmt.Sprintf("the accounts of %s and of %s may spend on the same data", key, from),
+			l.Separate(ctx, key, from, reason)
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -14,10 +15,9 @@ import (
 
 // ledgerCharge adds what other programs spent.
 func (e *environment) ledgerCharge() *cobra.Command {
-	var k accountFlags
 	var cost limitFlags
-	var is, file, reason string
-	var keeps []string
+	var is, file string
+	var elsewhere ledger.Elsewhere
 	c := &cobra.Command{
 		Use:   "charge [LEDGER] --dataset ID --relation R (--epsilon E [--delta D] | --rho P | --from FILE) --reason TEXT",
 		Short: "Add what releases cost that another program or another ledger made from the same data",
@@ -30,59 +30,42 @@ In an account with slices --slice names the slice, or --from a CSV file with one
 for each slice and the header slice,epsilon,delta or slice,rho. All lines are charged
 in one transaction, or none: a million slices take a few seconds.
 
---keeps names the columns in which the neighbours agree that those releases protect.
-` + whichLedger,
+--keeps names the columns in which the neighbours agree that those releases protect.`,
 		Example: `  dprelease ledger charge --dataset ca-schools-2000 --relation replace-one --epsilon 0.5 --reason "the tables of 2024"
   dprelease ledger charge --dataset trips --relation add-remove --slices-by month --from spent.csv --reason "the old tool"`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			key, err := k.key()
-			switch {
-			case err != nil:
-				return err
-			case oneLine(reason) == "":
-				return errors.New("--reason is missing; it is recorded")
-			case (file == "") == (cost == limitFlags{}):
-				return errors.New("give a cost (--epsilon and --delta, or --rho), or --from FILE")
-			case file != "" && is != "" || is != "" && key.Slice.Column == "":
-				return errors.New("--slice goes with --slices-by and a cost")
-			}
-			return e.withLedger(c.Context(), args, ledger.Options{}, func(l *ledger.Ledger) error {
-				a, err := l.Account(c.Context(), key)
-				if err != nil {
-					return err
-				}
-				if a == nil {
-					return &ledger.Error{Code: ledger.CodeAccount, Message: fmt.Sprintf("there is no account of %s; open it with ledger init", key)}
-				}
-				costs, err := readCosts(a, cost, is, file)
-				if err != nil {
-					return e.failWith(unspent(exitUsage, "USAGE", err.Error()), nil)
-				}
-				a, err = l.Charge(c.Context(), key, ledger.Elsewhere{Costs: costs, Keeps: keeps, Reason: oneLine(reason)})
-				if err != nil {
-					return err
-				}
-				what := ""
-				if key.Slice.Column != "" {
-					what = fmt.Sprintf(" (%d)", len(costs))
-				}
-				return e.say(showAccount(a), "%s: charged%s\n", a.Key, what)
-			})
-		},
 	}
-	k.add(c)
-	cost.add(c)
-	c.Flags().Lookup("epsilon").Usage = "the ε that was spent, an exact decimal"
-	c.Flags().Lookup("delta").Usage = "the δ that was spent, an exact decimal"
-	c.Flags().Lookup("rho").Usage = "the ρ that was spent, an exact decimal, in an account with the filter zcdp"
+	cost.add(c, "that was spent")
 	c.Flags().StringVar(&is, "slice", "", "the slice that it was spent on")
 	c.Flags().StringVar(&file, "from", "", "a CSV file with what each slice has spent")
-	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which the protected neighbours agree, separated by commas")
-	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
-	e.byFlag(c)
-	e.outputFlags(c, "print one JSON object")
-	return c
+	c.Flags().StringSliceVar(&elsewhere.Keeps, "keeps", nil, "the columns in which the protected neighbours agree, separated by commas")
+	return e.act(c, &elsewhere.Reason, func(key ledger.Key) error {
+		switch {
+		case (file == "") != cost.given():
+			return errors.New("give a cost (--epsilon and --delta, or --rho), or --from FILE")
+		case is != "" && (file != "" || key.Slice.Column == ""):
+			return errors.New("--slice goes with --slices-by and a cost")
+		}
+		return nil
+	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		a, err := l.Account(ctx, key)
+		if err == nil && a == nil {
+			err = &ledger.Error{Code: ledger.CodeAccount, Message: fmt.Sprintf("there is no account of %s; open it with ledger init", key)}
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		if elsewhere.Costs, err = readCosts(a, cost, is, file); err != nil {
+			return nil, "", e.failWith(unspent(exitUsage, "USAGE", err.Error()), nil)
+		}
+		if a, err = l.Charge(ctx, key, elsewhere); err != nil {
+			return nil, "", err
+		}
+		what := ""
+		if key.Slice.Column != "" {
+			what = fmt.Sprintf(" (%d)", len(elsewhere.Costs))
+		}
+		return showAccount(a), fmt.Sprintf("%s: charged%s", a.Key, what), nil
+	})
 }
 
 // readCosts are the costs that the flags or the file say, in the units of an account.

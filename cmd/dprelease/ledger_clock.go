@@ -30,12 +30,13 @@ spent, and records stay in their order.
   dprelease ledger clock job.yaml --accept --reason "the time server was a year ahead, ticket 4711"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			reason = oneLine(reason)
-			switch {
-			case !accept && (c.Flags().Changed("reason") || c.Flags().Changed("by")):
+			if !accept && (c.Flags().Changed("reason") || c.Flags().Changed("by")) {
 				return errors.New("--reason and --by go with --accept")
-			case accept && reason == "":
-				return errors.New("--reason is missing; it is recorded")
+			}
+			if accept {
+				if err := needReason(&reason); err != nil {
+					return err
+				}
 			}
 			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: !accept}, func(l *ledger.Ledger) error {
 				if !accept {
@@ -55,9 +56,6 @@ spent, and records stay in their order.
 	e.outputFlags(c, "print one JSON object")
 	return c
 }
-
-// oneLine is a text without line ends.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // shownClock is what ledger clock answers.
 type shownClock struct {

@@ -101,6 +101,17 @@ func takes(f *pflag.Flag) string {
 	return "of type " + f.Value.Type()
 }
 
+// commandMissing refuses a command that needs another one below it.
+func commandMissing(c *cobra.Command, _ []string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "completion" && sub.Name() != "help" {
+			names = append(names, sub.Name())
+		}
+	}
+	return errors.New("a command is missing: " + enumerated(names))
+}
+
 // unknownCommand refuses the arguments of a command that only has commands below it.
 func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {

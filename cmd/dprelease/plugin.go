@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -17,9 +16,7 @@ func (e *environment) plugins() *cobra.Command {
 know more about one before they let it at their data, and who keep the catalog of
 those that were approved.`,
 		Args: unknownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: add, check, list, new, remove, show or verify")
-		},
+		RunE: commandMissing,
 	}
 	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginVerify())
 	return c

@@ -43,10 +43,8 @@ func (e *environment) execute(ctx context.Context, args []string) int {
 			return done.exit
 		}
 		// Every other error is cobra's: the command line itself is wrong.
-		f := unspent(exitUsage, "USAGE", "")
-		f.At = clock()
 		e.tell(e.errw, "dprelease: %v\nsee %s --help\n", err, cmd.CommandPath())
-		fmt.Fprintln(e.errw, f.last())
+		fmt.Fprintln(e.errw, unspent(exitUsage, "USAGE", "").last())
 		return exitUsage
 	})
 }
@@ -101,9 +99,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          unknownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: run, check, plan, report, account, ledger, schema, init or version")
-		},
+		RunE:          commandMissing,
 	}
 	root.SetVersionTemplate("dprelease {{.Version}}\n")
 	root.SetFlagErrorFunc(wrongFlag)

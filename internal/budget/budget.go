@@ -77,11 +77,11 @@ func hopeless(f *ledger.Failure) error {
 
 // free refuses an output folder that holds anything.
 func (b *Budget) free() error {
-	taken, err := output.InspectOutput(b.plan.Job.Output.Dir)
+	taken, err := output.Taken(b.plan.Job.Output.Dir)
 	switch {
 	case err != nil:
 		return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", b.plan.Job.Output.Dir)
-	case taken == output.OutputTaken:
+	case taken:
 		return b.taken(nil)
 	}
 	return nil
@@ -313,7 +313,7 @@ func (b *Budget) again(ctx context.Context, r *ledger.Release) (*Earlier, error)
 	}
 	dir := b.plan.Job.Output.Dir
 	if !output.Holds(dir, files) {
-		if taken, err := output.InspectOutput(dir); err == nil && taken == output.OutputTaken && !output.Begun(dir, files) {
+		if taken, err := output.Taken(dir); err == nil && taken && !output.Begun(dir, files) {
 			return nil, b.taken(files)
 		} else if err != nil {
 			return nil, b.free()

@@ -380,3 +380,10 @@ func TestAttestationIsSigned(t *testing.T) {
 		t.Error("a changed file is attested")
 	}
 }
+
+// A unit may have a name in any alphabet.
+func TestUnitOfAnyAlphabet(t *testing.T) {
+	if got := unitLevel(&report.Dataset{Unit: "row", UnitName: "élève", UnitColumn: "id"}); got != "Élève-level" {
+		t.Errorf("%q", got)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -192,8 +194,7 @@ func unprotected(r *report.Report) string {
 }
 
 func unitLevel(d *report.Dataset) string {
-	one := d.One()
-	text := strings.ToUpper(one[:1]) + one[1:]
+	text := capital(d.One())
 	if d.Slice != nil {
 		text += "-" + d.Slice.Column
 	}
@@ -224,7 +225,13 @@ func sentence(s string) string {
 	if s == "" {
 		return ""
 	}
-	return strings.ToUpper(s[:1]) + s[1:] + "."
+	return capital(s) + "."
+}
+
+// capital is a text with a capital letter in front.
+func capital(s string) string {
+	first, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[n:]
 }
 
 func point(g report.Guarantee) string {

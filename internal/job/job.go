@@ -251,8 +251,9 @@ type Lineage struct {
 type Publication struct {
 	Title, Publisher, Period, Contact, Language string
 	// The rest is for the registry of deployments: what only a person knows.
-	Published, IntendedUse, Region, Sector, Justification string
-	Sources                                               []string
+	Published, IntendedUse, Region, Sector string
+	Sources                                []string
+	Justification                          string
 }
 
 // Output says where the releases go.

@@ -33,7 +33,7 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		Dataset:   datasetReport(j),
 		Guarantee: g,
 	}
-	r.Publication = Publication(j)
+	r.Publication = (*report.Publication)(j.Publication)
 	r.Dataset.PublicColumns = p.PublicColumns()
 	if c := j.Dataset.Collected; c != nil {
 		facts := p.Table.Design.Facts()
@@ -68,16 +68,6 @@ func Describe(p *plan.Plan, version string) (report.Report, error) {
 		r.Collection.ID = p.Table.Kept.ID
 	}
 	return r, nil
-}
-
-// Publication is what a job says of its publication, nil where it says nothing.
-func Publication(j *job.Job) *report.Publication {
-	w := j.Publication
-	if w == nil {
-		return nil
-	}
-	return &report.Publication{Title: w.Title, Publisher: w.Publisher, Period: w.Period, Contact: w.Contact, Language: w.Language,
-		Published: w.Published, IntendedUse: w.IntendedUse, Region: w.Region, Sector: w.Sector, Sources: w.Sources, Justification: w.Justification}
 }
 
 // published says that the frame of the job publishes what a release counts. The count

@@ -87,12 +87,7 @@ func asTable(r sdk.Result) table.Release {
 // WriteSidecar writes the metadata of one release.
 func WriteSidecar(out *Folder, rep *report.Report, entry report.Release) error {
 	side := report.Sidecar{Version: report.Version, Tool: rep.Tool, Job: rep.Job, Dataset: rep.Dataset, Release: entry}
-	_, err := out.write(entry.Name+".meta.json", 0o644, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(side)
-	})
+	_, err := out.write(entry.Name+".meta.json", 0o644, side.WriteJSON)
 	return err
 }
 

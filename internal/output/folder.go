@@ -31,37 +31,26 @@ type Folder struct {
 	Files       []ledger.File // what it will hold
 }
 
-// outputState says what stands at the place of an output folder.
-type outputState int
-
-const (
-	outputFree outputState = iota
-	OutputTaken
-)
-
-// InspectOutput looks whether a folder may be published at dir: nothing stands there,
-// or an empty folder that a folder can take the place of. Anything else would be
-// found out after the budget is spent.
-func InspectOutput(dir string) (outputState, error) {
+// Taken reports whether something stands where an output folder is to be published: anything
+// but an empty folder that another folder can take the place of. Without this question a run
+// would find it only after the budget is spent.
+func Taken(dir string) (bool, error) {
 	if address.Is(dir) {
-		return inspectShelf(dir)
+		return shelfTaken(dir)
 	}
 	info, err := os.Lstat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return outputFree, nil
+		return false, nil
 	case errors.Is(err, syscall.ENOTDIR):
-		return OutputTaken, nil
+		return true, nil
 	case err != nil:
-		return OutputTaken, err
+		return true, err
 	case !info.IsDir(), Mounted(dir, info):
-		return OutputTaken, nil
+		return true, nil
 	}
 	entries, err := os.ReadDir(dir)
-	if err == nil && len(entries) == 0 {
-		return outputFree, nil
-	}
-	return OutputTaken, err
+	return err != nil || len(entries) > 0, err
 }
 
 // Irreplaceable says what stands in the place of an output folder that is no folder,

@@ -60,19 +60,14 @@ func readIn(dir, name string) (text []byte, err error) {
 	return text, err
 }
 
-// inspectShelf looks whether nothing lies below an address.
-func inspectShelf(dir string) (state outputState, err error) {
+// shelfTaken reports whether anything lies below an address.
+func shelfTaken(dir string) (taken bool, err error) {
 	err = onShelf(dir, func(ctx context.Context, s shelf) error {
 		found, err := s.bucket.List(ctx, s.key+"/", 1)
-		if len(found) > 0 {
-			state = OutputTaken
-		}
+		taken = len(found) > 0
 		return err
 	})
-	if err != nil {
-		state = OutputTaken
-	}
-	return state, err
+	return taken || err != nil, err
 }
 
 // Begun says that what lies at an address are some of these files, and nothing else: a run that had them stored was cut

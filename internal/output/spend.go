@@ -16,9 +16,7 @@ func describeSpend(p *plan.Plan) *report.Spend {
 	if s == nil {
 		return nil
 	}
-	out := &report.Spend{Larger: p.SharesExceed()}
-	out.Epsilon, out.Delta, out.Rho = amounts(*s)
-	return out
+	return &report.Spend{Exact: exact(*s), Larger: p.SharesExceed()}
 }
 
 // describeShare is the share of a release, nil where it has a guarantee of its own.
@@ -26,24 +24,23 @@ func describeShare(p *plan.Plan, r *plan.Release) *report.Share {
 	if !r.Job.Shares {
 		return nil
 	}
-	s := &report.Share{Weight: job.FormatAmount(r.Job.Weight), By: "weight"}
+	s := &report.Share{Exact: exact(r.Job.Guarantee), Weight: job.FormatAmount(r.Job.Weight), By: "weight"}
 	if r.Balanced {
 		if s.By = "error"; p.Job.Dataset.Size > 0 {
 			s.Relative = r.Relative
 		}
 	}
-	s.Epsilon, s.Delta, s.Rho = amounts(r.Job.Guarantee)
 	return s
 }
 
-func amounts(g job.Guarantee) (epsilon, delta, rho string) {
-	if g.Rho != nil {
-		return "", "", job.FormatAmount(g.Rho)
+func exact(g job.Guarantee) report.Exact {
+	switch {
+	case g.Rho != nil:
+		return report.Exact{Rho: job.FormatAmount(g.Rho)}
+	case g.Delta == nil:
+		return report.Exact{Epsilon: job.FormatAmount(g.Epsilon), Delta: "0"}
 	}
-	if g.Delta == nil {
-		return job.FormatAmount(g.Epsilon), "0", ""
-	}
-	return job.FormatAmount(g.Epsilon), job.FormatAmount(g.Delta), ""
+	return report.Exact{Epsilon: job.FormatAmount(g.Epsilon), Delta: job.FormatAmount(g.Delta)}
 }
 
 // writeSpend says what the job spends in all, and the share of each release; or what was

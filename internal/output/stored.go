@@ -159,7 +159,7 @@ func readRelease(dir string) (ledger.Seen, bool) {
 		return s, false
 	}
 	if r.Budget != nil {
-		s.Mark = ledger.Mark{Ledger: r.Budget.Ledger, Seq: r.Budget.Sequence, Head: r.Budget.Head}
+		s.Mark = MarkOf(&r)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
