@@ -92,12 +92,12 @@ const (
 )
 
 // check compares a data or dictionary page with its column.
-func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
+func (p *Page) check(leaf *Leaf, k *Chunk) error {
 	if p.Stored < 0 || p.Unpacked < 0 || p.Values < 0 || p.DefLen < 0 || p.RepLen < 0 {
 		return corrupt("column %s: a page header declares a negative size", leaf)
 	}
-	if int64(p.Values) > lim.PageValues || int64(p.Stored) > lim.PageBytes || int64(p.Unpacked) > lim.PageBytes {
-		return tooBig("column %s: a page is larger than %d values or %d bytes", leaf, lim.PageValues, lim.PageBytes)
+	if p.Values > maxPageValues || p.Stored > maxPageBytes || p.Unpacked > maxPageBytes {
+		return tooBig("column %s: a page is larger than %d values or %d bytes", leaf, maxPageValues, maxPageBytes)
 	}
 	if leaf.Type == ByteArray && p.Unpacked > freeTextBytes && int64(p.Unpacked) > maxTextRatio*int64(p.Stored) {
 		return tooBig("column %s: a page of text unpacks to far more than it stores", leaf)
@@ -114,8 +114,8 @@ func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
 	}
 	switch {
 	case p.kind == dictionaryPage:
-		if int64(p.Values) > lim.DictValues || int64(p.Stored) > lim.DictBytes || int64(p.Unpacked) > lim.DictBytes {
-			return tooBig("column %s: a dictionary is larger than %d values or %d bytes", leaf, lim.DictValues, lim.DictBytes)
+		if p.Values > maxDictValues || p.Stored > maxDictBytes || p.Unpacked > maxDictBytes {
+			return tooBig("column %s: a dictionary is larger than %d values or %d bytes", leaf, maxDictValues, maxDictBytes)
 		}
 		if p.Encoding != EncPlain && p.Encoding != EncPlainDictionary || leaf.Type == Boolean {
 			return corrupt("column %s: its dictionary is not plain", leaf)
