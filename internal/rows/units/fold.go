@@ -209,15 +209,7 @@ func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
 	case v.Unsigned:
 		sortColumn(k, s, to.floats, func(off int) float64 { return float64(uint64(v.Int64[first+off])) })
 	default:
-		divisor := math.Pow10(v.Scale)
-		switch v.Unit {
-		case table.Millisecond:
-			divisor = 1e3
-		case table.Microsecond:
-			divisor = 1e6
-		case table.Nanosecond:
-			divisor = 1e9
-		}
+		divisor := v.Divisor()
 		sortColumn(k, s, to.floats, func(off int) float64 { return float64(v.Int64[first+off]) / divisor })
 	}
 }

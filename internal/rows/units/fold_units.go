@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -47,11 +46,6 @@ func (u *FoldedUnits) newBlock() *foldedBlock {
 // foldBytes is what one fold of a block takes.
 func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
 
-// dictionaries numbers the domains of folded columns. The numbers of package table begin at 1 and do not come this far.
-var dictionaries atomic.Uint64
-
-func newDictionary() uint64 { return 1<<63 | dictionaries.Add(1) }
-
 // Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse. The folder is of no
 // more use.
 func (f *Folder) Finish() (*FoldedUnits, error) {
@@ -62,7 +56,7 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
 		size: int(min(blockUnits, (f.set.row+63)&^63))}
 	for range f.folds {
-		u.dicts = append(u.dicts, newDictionary())
+		u.dicts = append(u.dicts, table.NewDictID())
 	}
 	sources, err := f.streams()
 	if err == nil {
