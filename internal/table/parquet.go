@@ -114,17 +114,16 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	page := &c.layout.Data[i]
 	unpacked, values := int64(page.Unpacked), int64(page.Values)
 	p := &piece{first: page.First, rows: int(page.Values), shared: []*shared{c.shared}, scratch: unpacked + int64(page.Stored)}
-	coded := page.Encoding == pagewalk.EncPlainDictionary || page.Encoding == pagewalk.EncRLEDictionary
 	switch {
 	case c.shape != asCodes && page.Encoding == pagewalk.EncPlain && c.leaf.MaxDef == 0 && (c.leaf.Type == pagewalk.Double || c.leaf.Type == pagewalk.Int64):
 		p.cost, p.scratch = unpacked, int64(page.Stored) // the values stay in the page
 	case c.shape != asCodes:
 		p.cost = values * 9
 		p.scratch += values * 8
-		if c.leaf.Type == pagewalk.FixedLen && !coded { // the library makes a slice for each value
+		if c.leaf.Type == pagewalk.FixedLen && !page.Coded() { // the library makes a slice for each value
 			p.scratch += values * (sliceBytes + 2*int64(c.leaf.TypeLen))
 		}
-	case coded:
+	case page.Coded():
 		p.cost = values * 5
 	default:
 		p.cost = values*(5+headerBytes) + unpacked + internBlock

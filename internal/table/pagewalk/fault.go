@@ -2,37 +2,26 @@ package pagewalk
 
 import "fmt"
 
-// Class says what kind of refusal a Fault is.
-type Class int
-
-// The classes of faults. The zero value is invalid.
+// The codes of faults are those of package table.
 const (
-	_           Class = iota
-	Corrupt           // the bytes contradict the format or each other
-	Unsupported       // valid perhaps, but not something that is read here
-	TooBig            // beyond a cap that keeps memory and time bounded
-	ReadFailed        // the file could not be read at that place
+	Corrupt     = "corrupt"
+	Unsupported = "unsupported"
+	TooBig      = "limit"
+	ReadFailed  = "unreadable"
 )
 
 // Fault is why a file is refused. Its text holds places and structural facts, never a value of a column.
-type Fault struct {
-	Class  Class
-	Detail string
-}
+type Fault struct{ Code, Detail string }
 
 func (f *Fault) Error() string { return f.Detail }
 
-func corrupt(format string, a ...any) error {
-	return &Fault{Corrupt, fmt.Sprintf(format, a...)}
-}
+func corrupt(format string, a ...any) error { return &Fault{Corrupt, fmt.Sprintf(format, a...)} }
 
 func unsupported(format string, a ...any) error {
 	return &Fault{Unsupported, fmt.Sprintf(format, a...)}
 }
 
-func tooBig(format string, a ...any) error {
-	return &Fault{TooBig, fmt.Sprintf(format, a...)}
-}
+func tooBig(format string, a ...any) error { return &Fault{TooBig, fmt.Sprintf(format, a...)} }
 
 // Limits that ordinary files stay far below. A page may hold 2^24 values (128 MiB of doubles).
 const (

@@ -1,5 +1,7 @@
 package pagewalk
 
+import "slices"
+
 // Encodings, numbered as in the format.
 const (
 	EncPlain           = 0
@@ -46,6 +48,11 @@ type Page struct {
 	Packed           bool // the values are compressed by the chunk's codec
 	Encoding         int8
 	kind             int8
+}
+
+// Coded says that the page holds indices into a dictionary.
+func (p *Page) Coded() bool {
+	return p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary
 }
 
 // Front is how many bytes of levels stand in front of what a v2 page compresses.
@@ -125,7 +132,7 @@ func (p *Page) check(leaf *Leaf, k *Chunk) error {
 			return corrupt("column %s: its dictionary does not hold what it declares", leaf)
 		}
 		return nil
-	case !encodingFits(p.Encoding, leaf):
+	case !slices.Contains(encoded[p.Encoding], leaf.Type):
 		return unsupported("column %s: an encoding that its type does not have", leaf)
 	case !p.declared(k):
 		return corrupt("column %s: a page uses an encoding that the footer does not declare", leaf)
@@ -158,8 +165,7 @@ func (p *Page) checkSize(leaf *Leaf, levels int64) error {
 		return corrupt("column %s: a page does not hold the values it declares", leaf)
 	}
 	// No encoding of a fixed width needs more than this; a page that claims more is a bomb.
-	dict := p.Encoding == EncRLEDictionary || p.Encoding == EncPlainDictionary
-	if (leaf.Type != ByteArray || dict) && body > 1<<16+present*(width+8) {
+	if (leaf.Type != ByteArray || p.Coded()) && body > 1<<16+present*(width+8) {
 		return tooBig("column %s: a page unpacks to far more than its values need", leaf)
 	}
 	return nil
@@ -168,30 +174,20 @@ func (p *Page) checkSize(leaf *Leaf, levels int64) error {
 // declared says whether the chunk's list of encodings names the page's. A damaged encoding in a page header, which no
 // checksum covers, could otherwise turn one valid reading of the bytes into another.
 func (p *Page) declared(k *Chunk) bool {
-	const dicts = 1<<EncPlainDictionary | 1<<EncRLEDictionary
-	bit := uint16(1) << p.Encoding
-	if bit&dicts != 0 {
-		bit = dicts
+	if p.Coded() {
+		return k.Encodings&(1<<EncPlainDictionary|1<<EncRLEDictionary) != 0
 	}
-	return k.Encodings&bit != 0
+	return k.Encodings&(1<<p.Encoding) != 0
 }
 
-func encodingFits(e int8, leaf *Leaf) bool {
-	switch e {
-	case EncPlain:
-		return true
-	case EncPlainDictionary, EncRLEDictionary:
-		return leaf.Type != Boolean
-	case EncRLE:
-		return leaf.Type == Boolean
-	case EncDelta:
-		return leaf.Type == Int32 || leaf.Type == Int64
-	case EncDeltaLength:
-		return leaf.Type == ByteArray
-	case EncDeltaBytes:
-		return leaf.Type == ByteArray || leaf.Type == FixedLen
-	case EncStreamSplit:
-		return leaf.Type != Boolean && leaf.Type != ByteArray && leaf.Type != Int96
-	}
-	return false
+// encoded says which types an encoding has.
+var encoded = map[int8][]Type{
+	EncPlain:           {Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
+	EncPlainDictionary: {Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
+	EncRLEDictionary:   {Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
+	EncRLE:             {Boolean},
+	EncDelta:           {Int32, Int64},
+	EncDeltaLength:     {ByteArray},
+	EncDeltaBytes:      {ByteArray, FixedLen},
+	EncStreamSplit:     {Int32, Int64, Float, Double, FixedLen},
 }

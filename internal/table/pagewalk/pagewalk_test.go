@@ -147,12 +147,12 @@ func TestLongHeader(t *testing.T) {
 	}
 	var fault *Fault
 	k.Len--
-	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k); !errors.As(err, &fault) || fault.Class != Corrupt {
+	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k); !errors.As(err, &fault) || fault.Code != Corrupt {
 		t.Error(err)
 	}
 	b = longHeader(8 * maxHeaderBytes)
 	k.Len = int64(len(b))
-	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k); !errors.As(err, &fault) || fault.Class != TooBig {
+	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k); !errors.As(err, &fault) || fault.Code != TooBig {
 		t.Error(err)
 	}
 }

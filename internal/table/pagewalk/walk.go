@@ -90,7 +90,7 @@ func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk) error {
 			return corrupt("column %s: the dictionary is not where the footer says", leaf)
 		}
 	}
-	if l.Dict == nil && (p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary) {
+	if l.Dict == nil && p.Coded() {
 		return corrupt("column %s: a page refers to a dictionary that is not there", leaf)
 	}
 	if p.Values > 0 {
