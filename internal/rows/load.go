@@ -67,10 +67,7 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 		}
 	case v.Codes != nil:
 		*dict = sameTexts(*dict, v)
-		values := parsed.get(*dict)
-		for i, c := range v.Codes[b.from : b.from+b.n] {
-			dst[i] = values[c+1]
-		}
+		parsed.fill(dst, *dict, v.Codes[b.from:b.from+b.n])
 	default:
 		fill(dst, nan)
 	}
@@ -105,10 +102,7 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 		}
 	case v.Codes != nil:
 		*dict = sameTexts(*dict, v)
-		values := parsed.get(*dict)
-		for i, c := range v.Codes[b.from : b.from+b.n] {
-			dst[i] = values[c+1]
-		}
+		parsed.fill(dst, *dict, v.Codes[b.from:b.from+b.n])
 	default:
 		fill(dst, none)
 	}

@@ -33,6 +33,14 @@ type perText[T any] struct {
 	value   func(text string) T
 }
 
+// fill sets the value of each row.
+func (p *perText[T]) fill(dst []T, t *texts, codes []int32) {
+	of := p.get(t)
+	for i, c := range codes {
+		dst[i] = of[c+1]
+	}
+}
+
 func (p *perText[T]) get(t *texts) []T {
 	if p.of != t {
 		p.of = t
