@@ -18,7 +18,6 @@ type FoldedUnits struct {
 	blocks  []*foldedBlock
 	filling *foldedBlock
 	units   int64
-	missing int64
 	size    int      // of a block: blockUnits, or what a small table needs
 	dicts   []uint64 // the names of the domains, for each fold
 	memory  int64    // what blocks may take,
@@ -53,7 +52,7 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 	if err := f.set.keys.err(); err != nil {
 		return nil, err
 	}
-	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
+	u := &FoldedUnits{folds: f.folds, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
 		size: int(min(blockUnits, (f.set.row+63)&^63))}
 	for range f.folds {
 		u.dicts = append(u.dicts, table.NewDictID())
@@ -74,11 +73,8 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 
 // Close gives up the memory and the file of a folder. Finish does the same.
 func (f *Folder) Close() error {
-	f.set.free()
-	f.tally, f.parts = [shards]tally{}, nil
-	err := f.disk.close()
-	f.disk = nil
-	return err
+	f.tally = [shards]tally{}
+	return f.overflow.close()
 }
 
 // results is the number of words of a unit's results.
