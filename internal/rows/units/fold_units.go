@@ -28,18 +28,9 @@ type FoldedUnits struct {
 
 // foldedBlock holds the folded values of up to blockUnits units.
 type foldedBlock struct {
-	rows   int
-	values [][]uint64 // for each fold; nil where the block is on the disk
-	valid  [][]uint64 // bitmaps
-	at     int64      // where it is on the disk
-}
-
-func (u *FoldedUnits) newBlock() *foldedBlock {
-	b := &foldedBlock{values: make([][]uint64, len(u.folds)), valid: make([][]uint64, len(u.folds))}
-	for i := range u.folds {
-		b.values[i], b.valid[i] = make([]uint64, u.size), make([]uint64, u.size/64)
-	}
-	return b
+	rows  int
+	folds [][]uint64 // of each fold the values, and behind them a bitmap of those that are there; nil on the disk
+	at    int64      // where the block is on the disk
 }
 
 // foldBytes is what one fold of a block takes.
@@ -122,12 +113,15 @@ func (u *FoldedUnits) add(record []uint64) error {
 		if err := u.end(); err != nil {
 			return err
 		}
-		u.filling = u.newBlock()
+		u.filling = &foldedBlock{folds: make([][]uint64, n)}
+		for i := range n {
+			u.filling.folds[i] = make([]uint64, u.size+u.size/64)
+		}
 	}
 	b := u.filling
 	for i := range n {
-		b.values[i][b.rows] = record[1+i]
-		b.valid[i][b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
+		b.folds[i][b.rows] = record[1+i]
+		b.folds[i][u.size+b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
 	}
 	b.rows++
 	u.units++
@@ -151,21 +145,19 @@ func (u *FoldedUnits) end() (err error) {
 		}
 	}
 	b.at = u.disk.size
-	for i := range u.folds {
-		for _, part := range [][]uint64{b.values[i], b.valid[i]} {
-			if _, err := u.disk.write(asBytes(part)); err != nil {
-				return err
-			}
+	for _, fold := range b.folds {
+		if _, err := u.disk.write(asBytes(fold)); err != nil {
+			return err
 		}
 	}
-	b.values, b.valid = nil, nil
+	b.folds = nil
 	return nil
 }
 
 // read returns the values of a fold and which of them are there. It may use to.
 func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, valid []uint64, err error) {
-	if b.values != nil {
-		return b.values[fold], b.valid[fold], nil
+	if b.folds != nil {
+		return b.folds[fold][:u.size], b.folds[fold][u.size:], nil
 	}
 	if *to == nil {
 		*to = make([]uint64, u.foldBytes()/8)
