@@ -98,6 +98,15 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// PostgreSQL counts microseconds from 2000, and its calendar ends 29 years behind what an int64 counts from 1970.
+func TestEndOfTime(t *testing.T) {
+	a := schema(t, `create table t (ts timestamp)`, `insert into t values ('294276-12-31 23:59:59'), ('294247-01-09'), ('4713-01-01 BC')`)
+	got := cells(t, open(t, Source{Address: a, Table: "t"}), "ts")
+	if want := []string{"-", "9223371936000000000/0", "-210863520000000000/0"}; !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 // The same rows in another order are the same table, in whatever order columns are
 // asked for; any other rows are another.
 func TestSameRows(t *testing.T) {

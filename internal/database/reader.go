@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,11 +57,9 @@ func whole(width int, shift int64, missing ...int64) columnType {
 		default:
 			v = int64(binary.BigEndian.Uint64(b))
 		}
-		for _, m := range missing {
-			if v == m {
-				s.Null(col)
-				return nil
-			}
+		if slices.Contains(missing, v) || v > math.MaxInt64-shift { // no int64 counts the last 29 years of a timestamp from 1970
+			s.Null(col)
+			return nil
 		}
 		s.Int(col, v+shift)
 		return nil

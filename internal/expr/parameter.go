@@ -73,6 +73,17 @@ func (p Parameter) set(e privacy.Event, trail []int, x float64) privacy.Event {
 	return out.Interface().(privacy.Event)
 }
 
+// wholeNumber converts without overflow; float64 holds every whole number up to 2^53.
+func wholeNumber(x float64) int64 {
+	switch {
+	case !(x > 0):
+		return 0
+	case x >= math.MaxInt64/2:
+		return math.MaxInt64 / 2
+	}
+	return int64(x)
+}
+
 // Range returns the values that make sense for the parameter in e. A target
 // that even the cheaper end misses cannot be met.
 func (p Parameter) Range(e privacy.Event) (lo, hi float64) {

@@ -1,11 +1,10 @@
 package expr
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -228,7 +227,7 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 		v.SetInt(n)
 		return ok
 	case privacy.Word:
-		if at.Node.Kind != yaml.ScalarNode || !contains(d.Words, at.Node.Value) {
+		if at.Node.Kind != yaml.ScalarNode || !slices.Contains(d.Words, at.Node.Value) {
 			p.Wrong(at, lang.DidYouMean(at.Node.Value, d.Words), "must be one of %s", strings.Join(d.Words, ", "))
 			return false
 		}
@@ -420,7 +419,7 @@ func (f *fields) done() {
 		if f.p.Full() {
 			return
 		}
-		if !contains(f.known, kv.At.Value) {
+		if !slices.Contains(f.known, kv.At.Value) {
 			f.p.Wrong(kv, hintFor(kv.At.Value, "known fields", f.known, f.names), "unknown field")
 		}
 	}
@@ -434,36 +433,11 @@ func hintFor(word, label string, known []string, also map[string]string) string 
 	if name, ok := also[strings.ToLower(word)]; ok {
 		return "did you mean " + name + "?"
 	}
-	if name, value, ok := strings.Cut(word, ":"); ok && contains(known, name) && value != "" {
+	if name, value, ok := strings.Cut(word, ":"); ok && slices.Contains(known, name) && value != "" {
 		return "YAML needs a space after the colon: " + name + ": " + lang.Shorten(value, 40)
 	}
 	if hint := lang.DidYouMean(word, known); hint != "" {
 		return hint
 	}
 	return label + ": " + strings.Join(known, ", ")
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
-
-// wholeNumber converts without overflow; float64 holds every whole number up to 2^53.
-func wholeNumber(x float64) int64 {
-	switch {
-	case !(x > 0):
-		return 0
-	case x >= math.MaxInt64/2:
-		return math.MaxInt64 / 2
-	}
-	return int64(x)
-}
-
-// isJSON records why a text is not JSON.
-func (p *parser) isJSON(text []byte) bool {
-	return len(text) > MaxBytes || p.JSON(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
 }

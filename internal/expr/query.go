@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -59,7 +61,7 @@ func ParseQuery(text []byte, file string) (*Query, Problems) {
 // ParseQueryJSON is ParseQuery for a text that must be JSON.
 func ParseQueryJSON(text []byte, file string) (*Query, Problems) {
 	p := newParser(file)
-	if !p.isJSON(text) {
+	if len(text) <= MaxBytes && !p.JSON(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))) {
 		return nil, p.told()
 	}
 	return parseQuery(p, text)
@@ -184,10 +186,10 @@ func (p *parser) methods(f *fields) []string {
 	for _, m := range items {
 		switch {
 		case !p.Open(&m):
-		case m.Node.Kind != yaml.ScalarNode || !contains(MethodNames, m.Node.Value):
+		case m.Node.Kind != yaml.ScalarNode || !slices.Contains(MethodNames, m.Node.Value):
 			p.Wrong(m, hintFor(m.Node.Value, "known methods", MethodNames, map[string]string{"renyi": "rdp", "prv": "pld"}),
 				"must be one of %s", strings.Join(MethodNames, ", "))
-		case contains(out, m.Node.Value):
+		case slices.Contains(out, m.Node.Value):
 			p.Wrong(m, "keep one", "is given twice")
 		default:
 			out = append(out, m.Node.Value)

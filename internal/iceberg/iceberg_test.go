@@ -235,6 +235,18 @@ func TestRefused(t *testing.T) {
 			}
 		}
 	}
+	// The name of a struct is part of the name of each column in it: here of 3 MB for each of 10.
+	nested := func(m map[string]any) {
+		for _, s := range m["schemas"].([]any) {
+			var inside []any
+			for i := range 10 {
+				inside = append(inside, map[string]any{"id": 100 + i, "name": fmt.Sprint("f", i), "required": false, "type": "int"})
+			}
+			of := s.(map[string]any)
+			of["fields"] = append(of["fields"].([]any), map[string]any{"id": 99, "name": strings.Repeat("x", 3<<20), "required": false,
+				"type": map[string]any{"type": "struct", "fields": inside}})
+		}
+	}
 	for name, c := range map[string]struct {
 		change func(map[string]any)
 		id     int64
@@ -261,6 +273,7 @@ func TestRefused(t *testing.T) {
 		"another type":         {field("fare", "type", "string"), ids[0], "", "fare: it is of another type"},
 		"no id":                {field("fare", "id", -1), ids[0], table.CodeLimit, "the schema"},
 		"two of one id":        {field("fare", "id", 2), ids[0], table.CodeCorrupt, "the schema of the snapshot cannot be decoded"},
+		"names that unfold":    {nested, ids[0], table.CodeLimit, "the schema"},
 		"required and younger": {field("tip", "required", true), ids[2], "", "tip: it is not in "},
 		"a default":            {field("tip", "initial-default", 5), ids[2], "", "tip: it is not in "},
 	} {

@@ -27,6 +27,7 @@ const (
 	maxFiles     = 100_000
 	maxFieldsIn  = 10_000
 	maxNestingIn = 64
+	maxNamesIn   = 16 << 20 // bytes of the names of all columns, each with the names of the structs around it
 )
 
 // Source names a snapshot of a table: Path is the table's folder, or one of its metadata files.
@@ -194,7 +195,7 @@ func (r *reader) fields(s *snapshot) ([]table.Field, error) {
 	}
 	w := &walk{identity: identity}
 	if !w.add("", schema.Fields(), true, 0) {
-		return nil, r.fail(table.CodeLimit, "the schema of the snapshot has too many columns, or nests too deep")
+		return nil, r.fail(table.CodeLimit, "the schema of the snapshot has too many columns, nests too deep, or has names that are too long")
 	}
 	return w.out, nil
 }
@@ -202,11 +203,15 @@ func (r *reader) fields(s *snapshot) ([]table.Field, error) {
 // walk goes through a schema.
 type walk struct {
 	identity map[int]bool // the sources of identity partitions
+	names    int          // bytes so far
 	out      []table.Field
 }
 
 func (w *walk) add(prefix string, fields []lib.NestedField, required bool, depth int) bool {
 	for _, f := range fields {
+		if w.names += len(prefix) + len(f.Name); w.names > maxNamesIn {
+			return false
+		}
 		required := required && f.Required
 		if inner, ok := f.Type.(*lib.StructType); ok {
 			if depth > maxNestingIn || !w.add(prefix+f.Name+".", inner.Fields(), required, depth+1) {

@@ -2,7 +2,6 @@ package rows
 
 import (
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -49,7 +48,12 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 		if n.Op == formula.Size {
 			value = func(text string) float64 { return float64(len([]rune(text))) }
 		}
-		return lookedUp(e.codes(n.Args[0]), &perText[float64]{missing: nan, value: value})
+		eval, values, room := e.codes(n.Args[0]), &perText[float64]{missing: nan, value: value}, make([]int32, step)
+		return func(b *block, dst []float64) ([]float64, bool) {
+			codes, dict := eval(b, room[:b.n])
+			values.fill(dst, dict, codes)
+			return dst, finite(dst)
+		}
 	case formula.Year, formula.Month, formula.Day, formula.Weekday, formula.Hour:
 		return e.parts(n)
 	case formula.DaysBetween:
@@ -160,19 +164,6 @@ func finite(x []float64) bool {
 func toNaN(x []float64) {
 	for i, v := range x {
 		x[i] = v - (v - v)
-	}
-}
-
-// lookedUp takes a value of each dictionary entry.
-func lookedUp(eval codeFn, values *perText[float64]) numberFn {
-	room := make([]int32, step)
-	return func(b *block, dst []float64) ([]float64, bool) {
-		codes, dict := eval(b, room[:b.n])
-		of := values.get(dict)
-		for i, c := range codes {
-			dst[i] = of[c+1]
-		}
-		return dst, finite(dst)
 	}
 }
 
@@ -303,10 +294,7 @@ func (e *Evaluator) moments(n *formula.Node) wholeFn {
 	eval, room := e.codes(arg), make([]int32, step)
 	return func(b *block, dst []int64) []int64 {
 		codes, dict := eval(b, room[:b.n])
-		of := values.get(dict)
-		for i, c := range codes {
-			dst[i] = of[c+1]
-		}
+		values.fill(dst, dict, codes)
 		return dst
 	}
 }
@@ -391,9 +379,4 @@ func fold(n *formula.Node) *formula.Node {
 		return &formula.Node{Op: formula.Null, Type: n.Type}
 	}
 	return value
-}
-
-// literals are the arguments if all of them are literals.
-func literals(args []*formula.Node) bool {
-	return !slices.ContainsFunc(args, func(a *formula.Node) bool { return a.Op != formula.Literal })
 }

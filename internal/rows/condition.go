@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
@@ -200,7 +201,8 @@ func (e *Evaluator) testedPair(n *formula.Node) boolFn {
 // in compiles x in [a, b]: a set where all are literals, else Or of Equal.
 func (e *Evaluator) in(n *formula.Node) boolFn {
 	list := n.Args[1:]
-	if n.Args[0].Type == formula.Text && literals(list) {
+	literals := !slices.ContainsFunc(list, func(a *formula.Node) bool { return a.Op != formula.Literal })
+	if n.Args[0].Type == formula.Text && literals {
 		set := map[string]bool{}
 		for _, a := range list {
 			set[a.Text] = true
@@ -208,7 +210,7 @@ func (e *Evaluator) in(n *formula.Node) boolFn {
 		return e.tested(n.Args[0], func(text string) bool { return set[text] })
 	}
 	const few = 8
-	if n.Args[0].Type == formula.Number && literals(list) && len(list) > few {
+	if n.Args[0].Type == formula.Number && literals && len(list) > few {
 		return e.inSet(n.Args[0], list)
 	}
 	or, left := &formula.Node{Op: formula.Or, Type: formula.Bool}, e.once(n.Args[0])

@@ -53,10 +53,7 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 		copy(dst, raw)
 		toNaN(dst)
 	case v.Int64 != nil:
-		divisor := math.Pow10(v.Scale)
-		if v.Unit != table.NoUnit {
-			divisor = float64(perSecond(v.Unit))
-		}
+		divisor := v.Divisor()
 		for i, x := range v.Int64[b.from : b.from+b.n] {
 			dst[i] = float64(x)
 			if v.Unsigned {
@@ -70,10 +67,7 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 		}
 	case v.Codes != nil:
 		*dict = sameTexts(*dict, v)
-		values := parsed.get(*dict)
-		for i, c := range v.Codes[b.from : b.from+b.n] {
-			dst[i] = values[c+1]
-		}
+		parsed.fill(dst, *dict, v.Codes[b.from:b.from+b.n])
 	default:
 		fill(dst, nan)
 	}
@@ -102,16 +96,13 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 			within(dst, firstDay, lastDay)
 		}
 	case v.Int64 != nil && v.Kind == table.Timestamp:
-		micros(dst, v.Int64[b.from:b.from+b.n], perSecond(v.Unit))
+		micros(dst, v.Int64[b.from:b.from+b.n], int64(v.Divisor()))
 		if t == formula.Date {
 			days(dst)
 		}
 	case v.Codes != nil:
 		*dict = sameTexts(*dict, v)
-		values := parsed.get(*dict)
-		for i, c := range v.Codes[b.from : b.from+b.n] {
-			dst[i] = values[c+1]
-		}
+		parsed.fill(dst, *dict, v.Codes[b.from:b.from+b.n])
 	default:
 		fill(dst, none)
 	}
@@ -123,19 +114,6 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 			dst[i] = none
 		}
 	}
-}
-
-// perSecond is how many of a unit are a second.
-func perSecond(u table.Unit) int64 {
-	switch u {
-	case table.Millisecond:
-		return 1e3
-	case table.Microsecond:
-		return 1e6
-	case table.Nanosecond:
-		return 1e9
-	}
-	return 1
 }
 
 // loadCodes gives the step's codes: in place where none is null, else as a copy in dst.

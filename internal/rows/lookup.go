@@ -79,10 +79,7 @@ func (e *Evaluator) lines(l *Lookup) *slot {
 	s.fill = func(b *block) {
 		s.codes = own[:b.n]
 		on.get(b)
-		of := found.get(on.texts)
-		for i, c := range on.codes {
-			s.codes[i] = of[c+1]
-		}
+		found.fill(s.codes, on.texts, on.codes)
 	}
 	return s
 }

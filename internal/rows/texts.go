@@ -2,7 +2,6 @@ package rows
 
 import (
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/dprelease/dprelease/internal/table"
@@ -15,11 +14,7 @@ type texts struct {
 	id  uint64
 }
 
-// made counts the dictionaries that are made here. Those of a table count up from 1, so
-// these carry the highest bit.
-var made atomic.Uint64
-
-func newTexts(all []string) *texts { return &texts{all, made.Add(1) | 1<<63} }
+func newTexts(all []string) *texts { return &texts{all, table.NewDictID()} }
 
 // sameTexts is have where it is still the dictionary of v, else one for v.
 func sameTexts(have *texts, v *table.Values) *texts {
@@ -36,6 +31,14 @@ type perText[T any] struct {
 	values  []T
 	missing T
 	value   func(text string) T
+}
+
+// fill sets the value of each row.
+func (p *perText[T]) fill(dst []T, t *texts, codes []int32) {
+	of := p.get(t)
+	for i, c := range codes {
+		dst[i] = of[c+1]
+	}
 }
 
 func (p *perText[T]) get(t *texts) []T {

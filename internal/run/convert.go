@@ -17,15 +17,7 @@ func (p *Preparer) AsFloats(v table.Values, rows int) ([]float64, error) {
 	case v.Int64 == nil && rows > 0:
 		return nil, errType(p.Column.Name) // text does not become a number
 	}
-	divisor := math.Pow10(v.Scale)
-	switch v.Unit {
-	case table.Millisecond:
-		divisor = 1e3
-	case table.Microsecond:
-		divisor = 1e6
-	case table.Nanosecond:
-		divisor = 1e9
-	}
+	divisor := v.Divisor()
 	x := p.floats(rows)
 	if v.Unsigned {
 		for i, n := range v.Int64[:rows] {

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -46,7 +45,7 @@ func newShard(columns []string, sent [][]byte, parts int) (*shard, error) {
 			return nil, errShard
 		}
 		for i := range p.Columns {
-			p.Columns[i].DictID = dictionaries.Add(1)
+			p.Columns[i].DictID = table.NewDictID()
 		}
 		seen[p.Part], s.pieces[p.Part] = true, p
 		s.rows += int64(p.Rows)
@@ -56,11 +55,6 @@ func newShard(columns []string, sent [][]byte, parts int) (*shard, error) {
 	}
 	return s, nil
 }
-
-// dictionaries counts those of shards, apart from the counts of others.
-var dictionaries atomic.Uint64
-
-func init() { dictionaries.Store(1 << 62) }
 
 // Rows is the number of rows of the shard.
 func (s *shard) Rows() int64 { return s.rows }

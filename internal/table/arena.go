@@ -33,7 +33,7 @@ type holding struct {
 
 // get returns n bytes, aligned for values of eight bytes, their contents undefined. They are h's.
 func (m *arena) get(h *holding, n int) ([]byte, error) {
-	if n < 0 {
+	if n < 0 || int64(n) > m.limit {
 		return nil, errMemory
 	}
 	words := n/8 + 1

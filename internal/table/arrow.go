@@ -69,8 +69,7 @@ func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
 		}
 		rows += b.rows
 	}
-	// As for Parquet: columns without buffers, or compressed ones, could declare any number of rows in a few bytes.
-	if lim := pagewalk.DefaultLimits(); rows > lim.FreeRows && (rows-lim.FreeRows)/lim.RowsPerByte > f.size {
+	if pagewalk.TooManyRows(rows, f.size) {
 		return nil, fail(CodeLimit, "", "the file declares far more rows than its bytes can plausibly hold")
 	}
 	return f, nil

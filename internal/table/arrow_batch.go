@@ -30,6 +30,9 @@ type arrowBatch struct {
 	dicts   []*arrowDict // by column; nil where there is none, and in a dictionary
 }
 
+// maxUnpacked is the most bytes that a buffer may declare: so many buffers of it fit in a file that no sum of them overflows.
+const maxUnpacked = 1 << 40
+
 const (
 	codecNone = -1
 	codecLZ4  = 0
@@ -155,7 +158,7 @@ func (f *arrowFile) verifyPart(w *worker, b *arrowBatch, col int) error {
 			if unpacked[k] = int64(binary.LittleEndian.Uint64(head[:])); unpacked[k] == -1 {
 				unpacked[k] = e.size - 8 // not worth compressing
 			}
-			if unpacked[k] < 0 || fixed > 0 && unpacked[k] > fixed+fixed/8+4096 {
+			if unpacked[k] < 0 || unpacked[k] > maxUnpacked || fixed > 0 && unpacked[k] > fixed+fixed/8+4096 {
 				return fail(CodeLimit, "", "a compressed buffer declares more than its rows need")
 			}
 		}

@@ -1,34 +1,55 @@
 package table
 
-// Numbers of Arrow's types in its schema messages.
+// Types of Arrow by their numbers in its schema messages, where these matter here.
 const (
-	arrowNull        = 1
-	arrowInt         = 2
-	arrowFloat       = 3
-	arrowBinary      = 4
-	arrowUtf8        = 5
-	arrowBool        = 6
-	arrowDecimal     = 7
-	arrowDate        = 8
-	arrowTime        = 9
-	arrowTimestamp   = 10
-	arrowInterval    = 11
-	arrowList        = 12
-	arrowStruct      = 13
-	arrowUnion       = 14
-	arrowFixedBinary = 15
-	arrowFixedList   = 16
-	arrowMap         = 17
-	arrowDuration    = 18
-	arrowLargeBinary = 19
-	arrowLargeUtf8   = 20
-	arrowLargeList   = 21
-	arrowRunEnd      = 22
-	arrowBinaryView  = 23
-	arrowUtf8View    = 24
-	arrowListView    = 25
-	arrowLargeView   = 26
+	arrowInt       = 2
+	arrowFloat     = 3
+	arrowBool      = 6
+	arrowDecimal   = 7
+	arrowDate      = 8
+	arrowTime      = 9
+	arrowTimestamp = 10
+	arrowStruct    = 13
+	arrowUnion     = 14
 )
+
+// arrowLayout says how a record batch stores a type, and what the type is to the rest of the program.
+type arrowLayout struct {
+	buffers int
+	view    bool // each batch says how many more buffers there are
+	large   bool // offsets have 64 bits
+	kind    Kind // 0: not usable
+	nested  bool
+}
+
+var arrowLayouts = map[byte]arrowLayout{
+	1:              {}, // null
+	arrowInt:       {buffers: 2, kind: Int},
+	arrowFloat:     {buffers: 2, kind: Float},
+	4:              {buffers: 3, kind: String}, // binary
+	5:              {buffers: 3, kind: String}, // utf8
+	arrowBool:      {buffers: 2, kind: Bool},
+	arrowDecimal:   {buffers: 2, kind: Decimal},
+	arrowDate:      {buffers: 2, kind: Date},
+	arrowTime:      {buffers: 2, kind: Time},
+	arrowTimestamp: {buffers: 2, kind: Timestamp},
+	11:             {buffers: 2},               // interval
+	12:             {buffers: 2, nested: true}, // list
+	arrowStruct:    {buffers: 1, nested: true},
+	arrowUnion:     {buffers: 1, nested: true},
+	15:             {buffers: 2},                            // fixed-size binary
+	16:             {buffers: 1, nested: true},              // fixed-size list
+	17:             {buffers: 2, nested: true},              // map
+	18:             {buffers: 2},                            // duration
+	19:             {buffers: 3, large: true, kind: String}, // large binary
+	20:             {buffers: 3, large: true, kind: String}, // large utf8
+	21:             {buffers: 2, nested: true},              // large list
+	22:             {nested: true},                          // run-end encoded
+	23:             {buffers: 2, view: true, kind: String},  // binary view
+	24:             {buffers: 2, view: true, kind: String},  // utf8 view
+	25:             {buffers: 3, nested: true},              // list view
+	26:             {buffers: 3, nested: true},              // large list view
+}
 
 const (
 	maxArrowFields = 100_000
@@ -122,7 +143,6 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 	if inList {
 		reason = "nested"
 	}
-	var err error
 	var children []flat
 	if d, ok := fb.table(4); ok {
 		// The batch holds indices; the type describes the dictionary, whose children are not in the batch.
@@ -138,8 +158,16 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 		_, inner := fb.vector(5, 4)
 		f.manyDicts = inner > 0
 	} else {
-		if f.buffers, f.view, err = arrowBuffers(typ, t, s.v4); err != nil {
-			return err
+		layout, known := arrowLayouts[typ]
+		if !known {
+			return fail(CodeUnsupported, "", "a column type that did not exist when this was written")
+		}
+		f.buffers, f.view = layout.buffers, layout.view
+		if typ == arrowUnion && t.int16(0, 0) == 1 { // dense
+			f.buffers++
+		}
+		if typ == arrowUnion && s.v4 {
+			f.buffers++
 		}
 		children = fb.tables(5)
 	}
@@ -157,87 +185,52 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 	return nil
 }
 
-// arrowBuffers says how many buffers a type has itself, and whether a batch states how many more.
-func arrowBuffers(typ byte, t flat, v4 bool) (buffers int, view bool, err error) {
-	switch typ {
-	case arrowNull, arrowRunEnd:
-		return 0, false, nil
-	case arrowInt, arrowFloat, arrowBool, arrowDecimal, arrowDate, arrowTime, arrowTimestamp, arrowInterval,
-		arrowFixedBinary, arrowDuration, arrowList, arrowLargeList, arrowMap:
-		return 2, false, nil
-	case arrowBinary, arrowUtf8, arrowLargeBinary, arrowLargeUtf8, arrowListView, arrowLargeView:
-		return 3, false, nil
-	case arrowBinaryView, arrowUtf8View:
-		return 2, true, nil
-	case arrowStruct, arrowFixedList:
-		return 1, false, nil
-	case arrowUnion:
-		n := 1
-		if t.int16(0, 0) == 1 {
-			n = 2 // dense
-		}
-		if v4 {
-			n++
-		}
-		return n, false, nil
-	}
-	return 0, false, fail(CodeUnsupported, "", "a column type that did not exist when this was written")
-}
-
 // describeArrow fills in what a type is to the rest of the program; it returns why when it is nothing.
 func describeArrow(c *Column, s *storage, typ byte, t flat) string {
-	s.typ = typ
+	layout := arrowLayouts[typ]
+	c.Kind, s.typ, s.large, s.view = layout.kind, typ, layout.large, layout.view
 	switch typ {
 	case arrowInt:
 		s.width, s.signed = int(t.int32(0, 0))/8, t.byte(1) != 0
 		if s.width != 1 && s.width != 2 && s.width != 4 && s.width != 8 {
 			return "an integer of a width that does not exist"
 		}
-		c.Kind, c.Unsigned = Int, s.width == 8 && !s.signed
+		c.Unsigned = s.width == 8 && !s.signed
 	case arrowFloat:
 		p := t.int16(0, 0)
 		if p < 0 || p > 2 {
 			return "a float of a precision that does not exist"
 		}
-		c.Kind, s.width = Float, 2<<p
-	case arrowBool:
-		c.Kind = Bool
+		s.width = 2 << p
 	case arrowDecimal:
 		precision, scale, bits := t.int32(0, 0), t.int32(1, 0), t.int32(2, 128)
 		if scale < 0 || scale > precision || precision < 1 || precision > maxDecimalScale || bits != 32 && bits != 64 && bits != 128 && bits != 256 {
 			return "a decimal with a negative scale or an impossible width"
 		}
-		c.Kind, c.Scale, c.Approximate = Decimal, int(scale), precision > 18
+		c.Scale, c.Approximate = int(scale), precision > 18
 		s.width, s.scale = int(bits)/8, int(scale)
 	case arrowDate:
-		c.Kind, s.width = Date, 4
+		s.width, s.signed = 4, true
 		if t.int16(0, 1) != 0 {
 			s.width, s.days = 8, true
 		}
 	case arrowTime:
-		c.Kind, s.width = Time, int(t.int32(1, 32))/8
+		s.width, s.signed = int(t.int32(1, 32))/8, true
 		c.Unit = arrowUnit(t.int16(0, 1))
 		if c.Unit == NoUnit || s.width != 4 && s.width != 8 {
 			return "a time of a unit or width that does not exist"
 		}
 	case arrowTimestamp:
-		c.Kind, s.width = Timestamp, 8
+		s.width, s.signed = 8, true
 		if c.Unit = arrowUnit(t.int16(0, 0)); c.Unit == NoUnit {
 			return "a timestamp of a unit that does not exist"
 		}
-	case arrowUtf8, arrowBinary:
-		c.Kind = String
-	case arrowLargeUtf8, arrowLargeBinary:
-		c.Kind, s.large = String, true
-	case arrowUtf8View, arrowBinaryView:
-		c.Kind, s.view = String, true
-	case arrowList, arrowStruct, arrowUnion, arrowFixedList, arrowMap, arrowLargeList, arrowListView, arrowLargeView, arrowRunEnd:
-		return "nested"
-	default:
-		return "a type that is not numbers, text or time"
 	}
-	if typ == arrowDate || typ == arrowTime || typ == arrowTimestamp {
-		s.signed = true
+	switch {
+	case layout.nested:
+		return "nested"
+	case layout.kind == 0:
+		return "a type that is not numbers, text or time"
 	}
 	s.shape = shapeOf(c)
 	return ""

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,10 +92,14 @@ func TestBombs(t *testing.T) {
 		[]genColumn{textColumn("s", 10_000, parquet.Encodings.DeltaByteArray, func(i int) string { return long + fmt.Sprint(i) })})
 	zstd := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{2000}, pageSize: 1 << 30},
 		[]genColumn{textColumn("s", 2000, 0, func(i int) string { return fmt.Sprint(i) + long })})
+	node := must(schema.NewPrimitiveNodeLogical("d", parquet.Repetitions.Required, schema.NewDecimalLogicalType(70, 2), parquet.Types.FixedLenByteArray, 32, -1))
+	decimals := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{500_000}, pageSize: 1 << 30},
+		[]genColumn{{node: node, values: slices.Repeat([]parquet.FixedLenByteArray{make([]byte, 32)}, 500_000), encoding: parquet.Encodings.ByteStreamSplit}})
 	for name, c := range map[string]struct {
 		data   []byte
 		before bool
 	}{
+		"decimals that are all equal":         {decimals, true},
 		"400 MB of text with shared prefixes": {delta, false},
 		"80 MB of compressed text":            {zstd, true},
 		"30 columns of 2^24 equal values":     {runLengths(t, 30), true},
@@ -228,6 +233,61 @@ func TestKnownBeforeTheDebit(t *testing.T) {
 		var e *Error
 		if !errors.As(err, &e) || e.Code != CodeUnsupported || !before {
 			t.Errorf("codec %d: %v, found by Verify: %v", codec, err, before)
+		}
+	}
+}
+
+// TestNamesThatUnfold: a schema repeats the name of a group in the name of each column inside.
+func TestNamesThatUnfold(t *testing.T) {
+	base := control(t, compress.Codecs.Uncompressed, false, false, false, 0, nil)
+	data := rewrite(base, nil, func(f *tnode) {
+		num := func(n int64) tnode { return tnode{typ: 5, num: n} }
+		text := func(s string) tnode { return tnode{typ: 8, bytes: []byte(s)} }
+		element := func(fields []int, values ...tnode) tnode { return tnode{typ: 12, fields: fields, list: values} }
+		const columns = 20
+		schema := []tnode{element([]int{4, 5}, text("root"), num(1)), element([]int{3, 4, 5}, num(0), text(strings.Repeat("x", 1<<20)), num(columns))}
+		for range columns {
+			schema = append(schema, element([]int{1, 3, 4}, num(1), num(0), text("y")))
+		}
+		f.field(2).list, f.field(3).num, f.field(4).list = schema, 0, nil
+	})
+	_, err := Open(t.Context(), Spec{Path: temp(t, "x.parquet", data)})
+	var e *Error
+	if !errors.As(err, &e) || e.Code != CodeLimit {
+		t.Error(err)
+	}
+}
+
+// TestEmptyNames: a header of a comma for each column takes little space, and a column much.
+func TestEmptyNames(t *testing.T) {
+	_, err := Open(t.Context(), Spec{Path: temp(t, "x.csv", []byte(strings.Repeat(",", 200_000)+"\n"))})
+	var e *Error
+	if !errors.As(err, &e) || e.Code != CodeLimit {
+		t.Error(err)
+	}
+}
+
+// TestTextThatRepeats: texts that a file holds once and names often are equal, so they take no memory; but each is looked at.
+func TestTextThatRepeats(t *testing.T) {
+	long := strings.Repeat("x", 100_000)
+	build := array.NewStringViewBuilder(memory.DefaultAllocator)
+	build.Append(long)
+	one := build.NewStringViewArray()
+	views := bytes.Repeat(one.Data().Buffers()[1].Bytes()[:16], 20_000)
+	data := array.NewData(arrow.BinaryTypes.StringView, 20_000, append([]*memory.Buffer{nil, memory.NewBufferBytes(views)}, one.Data().Buffers()[2:]...), nil, 0, 0)
+	s := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.BinaryTypes.StringView}}, nil)
+	var arrows bytes.Buffer
+	w := ipc.NewWriter(&arrows, ipc.WithSchema(s))
+	if err := errors.Join(w.Write(array.NewRecord(s, []arrow.Array{array.NewStringViewData(data)}, 20_000)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	delta := writeParquet(t, style{codec: compress.Codecs.Zstd, groups: []int{20_000}, pageSize: 1 << 30},
+		[]genColumn{textColumn("s", 20_000, parquet.Encodings.DeltaByteArray, func(int) string { return long })})
+	for name, data := range map[string][]byte{"views": arrows.Bytes(), "shared prefixes": delta} {
+		_, _, _, err := within(t, temp(t, "x", data), nil, 64<<20)
+		var e *Error
+		if !errors.As(err, &e) || e.Code != CodeLimit {
+			t.Errorf("%s, %d KB: %v", name, len(data)>>10, err)
 		}
 	}
 }

@@ -1,6 +1,11 @@
 package table
 
-import "github.com/dprelease/dprelease/internal/table/pagewalk"
+import (
+	"math"
+	"sync/atomic"
+
+	"github.com/dprelease/dprelease/internal/table/pagewalk"
+)
 
 // Kind is what the values of a column mean. The zero value is invalid.
 type Kind int
@@ -133,6 +138,19 @@ type Values struct {
 	// Unread is how many texts of the block are no value of this kind, picked or not. They are null. Only CSV files have such.
 	Unread int
 }
+
+// Divisor is what each Int64 is divided by to be a number: decimals have their scale, and times are in seconds.
+func (v *Values) Divisor() float64 {
+	if per := perSecond[v.Unit]; per > 0 {
+		return float64(per)
+	}
+	return math.Pow10(v.Scale)
+}
+
+var dictionaries atomic.Uint64
+
+// NewDictID returns a DictID that no other dictionary of this process has.
+func NewDictID() uint64 { return dictionaries.Add(1) }
 
 // Null says whether row i is null.
 func (v *Values) Null(i int) bool {

@@ -96,8 +96,7 @@ func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, 
 	for _, b := range f.blocks {
 		rows += int64(b.rows)
 	}
-	// As for the other formats: a packed file could stand for any number of rows in a few bytes.
-	if lim := pagewalk.DefaultLimits(); rows > lim.FreeRows && (rows-lim.FreeRows)/lim.RowsPerByte > f.size {
+	if pagewalk.TooManyRows(rows, f.size) {
 		return nil, fail(CodeLimit, "", "the file unpacks to far more rows than its bytes can plausibly hold")
 	}
 	return f, f.changed()
@@ -142,6 +141,9 @@ func (f *csvFile) header(text []byte) (int, error) {
 			_, at := r.FieldPos(0)
 			return 0, f.place(CodeUnsupported, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: say dataset.source.delimiter, or put the name in quotes", f.Delimiter, names[0][i]))
 		}
+	}
+	if len(names) > pagewalk.MaxColumns {
+		return 0, fail(CodeLimit, "", "the header has too many columns")
 	}
 	seen := map[string]bool{}
 	for i, name := range names {

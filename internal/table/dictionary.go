@@ -3,7 +3,6 @@ package table
 import (
 	"encoding/binary"
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
@@ -21,10 +20,8 @@ type dictionary struct {
 	anyNull bool
 }
 
-var dictionaries atomic.Uint64
-
 func newTexts(texts []string) *dictionary {
-	return &dictionary{id: dictionaries.Add(1), texts: texts}
+	return &dictionary{id: NewDictID(), texts: texts}
 }
 
 func (d *dictionary) size(s shape) int {

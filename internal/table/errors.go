@@ -13,15 +13,15 @@ import (
 
 // The codes an Error carries. They are the whole set: what a caller may print about a failure after rows were read.
 const (
-	CodeNotFound    = "not-found"        // the path names no file
-	CodeUnreadable  = "unreadable"       // the operating system refused
-	CodeCorrupt     = "corrupt"          // the bytes contradict the format or each other
-	CodeUnsupported = "unsupported"      // perhaps valid, but not read here
-	CodeLimit       = "limit"            // beyond a cap on memory, time or size
-	CodeSchema      = "schema-differs"   // two files of one table disagree
-	CodeColumn      = "no-such-column"   // a column that is not there, or not usable
-	CodeChanged     = "changed"          // the file changed while it was read
-	CodeUsage       = "invalid-argument" // the caller asked for something impossible
+	CodeNotFound    = "not-found"          // the path names no file
+	CodeUnreadable  = pagewalk.ReadFailed  // the operating system refused
+	CodeCorrupt     = pagewalk.Corrupt     // the bytes contradict the format or each other
+	CodeUnsupported = pagewalk.Unsupported // perhaps valid, but not read here
+	CodeLimit       = pagewalk.TooBig      // beyond a cap on memory, time or size
+	CodeSchema      = "schema-differs"     // two files of one table disagree
+	CodeColumn      = "no-such-column"     // a column that is not there, or not usable
+	CodeChanged     = "changed"            // the file changed while it was read
+	CodeUsage       = "invalid-argument"   // the caller asked for something impossible
 )
 
 // Error is every failure of this package except a cancelled context or an error of the caller's own functions. Detail
@@ -80,11 +80,7 @@ func refuse(file string, err error) error {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.As(err, &fault):
-		code := map[pagewalk.Class]string{
-			pagewalk.Corrupt: CodeCorrupt, pagewalk.Unsupported: CodeUnsupported,
-			pagewalk.TooBig: CodeLimit, pagewalk.ReadFailed: CodeUnreadable,
-		}[fault.Class]
-		return fail(code, file, fault.Detail)
+		return fail(fault.Code, file, fault.Detail)
 	case errors.Is(err, fs.ErrNotExist):
 		return fail(CodeNotFound, file, "no such file")
 	case errors.Is(err, fs.ErrPermission):

@@ -10,6 +10,7 @@ type interner struct {
 	codes map[string]int32
 	texts []string
 	seen  int
+	bytes int64 // of the texts so far, equal ones too
 	plain bool
 	block []byte // room for the next strings
 }
@@ -20,10 +21,16 @@ const (
 	// What a string takes beside its bytes: its header in a slice that grows by copying, and its place in the map.
 	headerBytes = 48
 	mapBytes    = 80
+	// freeTexts is how many bytes of texts a piece may hold, whatever the memory. A few bytes of a file can stand for a
+	// long text that occurs again and again, which takes no memory and much time.
+	freeTexts = 1 << 30
 )
 
 func (in *interner) code(s []byte) (int32, error) {
 	in.seen++
+	if in.bytes += int64(len(s)); in.bytes > max(freeTexts, in.arena.limit) {
+		return 0, errMemory
+	}
 	if !in.plain {
 		if k, ok := in.codes[string(s)]; ok {
 			return k, nil

@@ -162,7 +162,7 @@ func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
 // became the column.
 func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) (inPlace bool, err error) {
 	switch {
-	case p.Encoding == pagewalk.EncPlainDictionary || p.Encoding == pagewalk.EncRLEDictionary:
+	case p.Coded():
 		return false, w.indexed(c, b, present, n, out)
 	case c.shape == asCodes:
 		return false, w.texts(c, p, b, present, n, out)

@@ -15,7 +15,6 @@ type parquetFile struct {
 	opened
 	footer *pagewalk.Footer
 	cols   []Column
-	limits pagewalk.Limits
 
 	mu      sync.Mutex
 	layouts map[[2]int]*pagewalk.Layout // by group and leaf
@@ -25,12 +24,12 @@ type parquetFile struct {
 // maxPages bounds the memory for the layouts of one file.
 const maxPages = 1 << 21
 
-func openParquet(base opened, lim pagewalk.Limits) (*parquetFile, error) {
-	footer, err := pagewalk.ReadFooter(base.f, base.size, lim)
+func openParquet(base opened) (*parquetFile, error) {
+	footer, err := pagewalk.ReadFooter(base.f, base.size)
 	if err != nil {
 		return nil, err
 	}
-	f := &parquetFile{opened: base, footer: footer, limits: lim, layouts: make(map[[2]int]*pagewalk.Layout)}
+	f := &parquetFile{opened: base, footer: footer, layouts: make(map[[2]int]*pagewalk.Layout)}
 	for i := range footer.Leaves {
 		f.cols = append(f.cols, parquetColumn(&footer.Leaves[i]))
 	}
@@ -62,7 +61,7 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 	return parallel(ctx, workers, len(todo), func(ctx context.Context, i int) error {
 		key := todo[i]
 		leaf := &f.footer.Leaves[key[1]]
-		l, err := pagewalk.Walk(ctx, f.f, leaf, &f.footer.Groups[key[0]].Chunks[key[1]], f.limits)
+		l, err := pagewalk.Walk(ctx, f.f, leaf, &f.footer.Groups[key[0]].Chunks[key[1]])
 		if err != nil {
 			return refuse(f.path, err)
 		}
@@ -115,14 +114,16 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	page := &c.layout.Data[i]
 	unpacked, values := int64(page.Unpacked), int64(page.Values)
 	p := &piece{first: page.First, rows: int(page.Values), shared: []*shared{c.shared}, scratch: unpacked + int64(page.Stored)}
-	coded := page.Encoding == pagewalk.EncPlainDictionary || page.Encoding == pagewalk.EncRLEDictionary
 	switch {
 	case c.shape != asCodes && page.Encoding == pagewalk.EncPlain && c.leaf.MaxDef == 0 && (c.leaf.Type == pagewalk.Double || c.leaf.Type == pagewalk.Int64):
 		p.cost, p.scratch = unpacked, int64(page.Stored) // the values stay in the page
 	case c.shape != asCodes:
 		p.cost = values * 9
 		p.scratch += values * 8
-	case coded:
+		if c.leaf.Type == pagewalk.FixedLen && !page.Coded() { // the library makes a slice for each value
+			p.scratch += values * (sliceBytes + 2*int64(c.leaf.TypeLen))
+		}
+	case page.Coded():
 		p.cost = values * 5
 	default:
 		p.cost = values*(5+headerBytes) + unpacked + internBlock
@@ -136,6 +137,9 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	}
 	return p
 }
+
+// sliceBytes is what a short slice takes beside its bytes: its header, and what its allocation is rounded up by.
+const sliceBytes = 40
 
 // dictionaryCost is how many bytes a decoded dictionary takes, at most.
 func dictionaryCost(leaf *pagewalk.Leaf, p *pagewalk.Page) int64 {

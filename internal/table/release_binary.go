@@ -17,19 +17,23 @@ import (
 // WriteParquet writes a release as one Parquet file: snappy, one row group, a column with missing values optional and
 // any other required.
 func WriteParquet(w io.Writer, r Release) error {
+	return writeRelease(w, r, parquetRelease)
+}
+
+// writeRelease writes a release into memory first: the libraries' writers panic on some failures to write.
+func writeRelease(w io.Writer, r Release, do func(buf *bytes.Buffer, r Release) error) error {
 	if _, err := r.rows(); err != nil {
 		return err
 	}
-	// The library's writer panics on some failures to write; into memory there are none.
 	var buf bytes.Buffer
-	if err := guarded(func() error { return writeParquetRelease(&buf, r) }); err != nil {
+	if err := guarded(func() error { return do(&buf, r) }); err != nil {
 		return err
 	}
 	_, err := w.Write(buf.Bytes())
 	return err
 }
 
-func writeParquetRelease(w io.Writer, r Release) error {
+func parquetRelease(buf *bytes.Buffer, r Release) error {
 	fields := make(schema.FieldList, len(r.Columns))
 	for i, c := range r.Columns {
 		rep := parquet.Repetitions.Required
@@ -57,7 +61,7 @@ func writeParquetRelease(w io.Writer, r Release) error {
 		return err
 	}
 	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithCreatedBy("dprelease"))
-	out := file.NewParquetWriter(w, root, file.WithWriterProps(props))
+	out := file.NewParquetWriter(buf, root, file.WithWriterProps(props))
 	group, err := out.AppendRowGroupChecked()
 	if err != nil {
 		return err
@@ -137,18 +141,10 @@ func blanked[T any](v []T, valid []bool) []T {
 
 // WriteArrow writes a release as an Arrow IPC file with one record batch.
 func WriteArrow(w io.Writer, r Release) error {
-	if _, err := r.rows(); err != nil {
-		return err
-	}
-	var buf bytes.Buffer
-	if err := guarded(func() error { return writeArrowRelease(&buf, r) }); err != nil {
-		return err
-	}
-	_, err := w.Write(buf.Bytes())
-	return err
+	return writeRelease(w, r, arrowRelease)
 }
 
-func writeArrowRelease(buf *bytes.Buffer, r Release) error {
+func arrowRelease(buf *bytes.Buffer, r Release) error {
 	fields := make([]arrow.Field, len(r.Columns))
 	for i, c := range r.Columns {
 		fields[i] = arrow.Field{Name: c.Name, Nullable: c.Valid != nil, Type: arrow.BinaryTypes.String}

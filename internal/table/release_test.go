@@ -68,6 +68,18 @@ func TestReleaseCSVAndJSON(t *testing.T) {
 	}
 }
 
+// TestLonelyEmptyField: readers of CSV pass over an empty line, so a row of one empty field must not be one.
+func TestLonelyEmptyField(t *testing.T) {
+	var buf bytes.Buffer
+	r := Release{Columns: []ReleaseColumn{{Name: "estimate", Float64: []float64{1, 2, 3}, Valid: []bool{true, false, true}}}}
+	if err := WriteCSV(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := csv.NewReader(&buf).ReadAll(); err != nil || len(lines) != 4 || lines[2][0] != "" {
+		t.Error(lines, err)
+	}
+}
+
 // TestReleasesAreDeterministic also covers a release without rows.
 func TestReleasesAreDeterministic(t *testing.T) {
 	empty := Release{Columns: []ReleaseColumn{{Name: "x", Float64: []float64{}}, {Name: "t", Text: []string{}}}}

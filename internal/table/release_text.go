@@ -9,7 +9,7 @@ import (
 )
 
 // WriteCSV writes a release as RFC 4180 text with a header line, LF line ends and floats in the shortest form that
-// reads back exactly. A missing value is an empty field, as is an empty text.
+// reads back exactly. A missing value is an empty field, as is an empty text; in a release of one column it is quoted.
 func WriteCSV(w io.Writer, r Release) error {
 	n, err := r.rows()
 	if err != nil {
@@ -36,6 +36,13 @@ func WriteCSV(w io.Writer, r Release) error {
 			default:
 				line[i] = c.Text[row]
 			}
+		}
+		if len(line) == 1 && line[0] == "" { // readers pass over an empty line, so the field is quoted
+			out.Flush()
+			if _, err := io.WriteString(w, "\"\"\n"); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := out.Write(line); err != nil {
 			return err

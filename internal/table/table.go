@@ -12,7 +12,6 @@ import (
 
 	"github.com/dprelease/dprelease/internal/store"
 	"github.com/dprelease/dprelease/internal/store/address"
-	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
 // Formats a Spec may name.
@@ -230,7 +229,7 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	err = guarded(func() (err error) {
 		switch format {
 		case FormatParquet:
-			f, err = openParquet(base, pagewalk.DefaultLimits())
+			f, err = openParquet(base)
 		case FormatArrow:
 			f, err = openArrow(ctx, base)
 		default:

@@ -1,11 +1,12 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // worker decodes pieces on one goroutine.
@@ -48,33 +49,11 @@ func workersOr(n int) int {
 
 // parallel calls do for every index below n on several goroutines. After the first failure it calls the rest off and
 // returns that failure.
-func parallel(parent context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	var (
-		next  atomic.Int64
-		once  sync.Once
-		cause error
-		wg    sync.WaitGroup
-	)
-	for range min(workers, n) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				err := guarded(func() error { return do(ctx, i) })
-				if err != nil && !errors.Is(err, ctx.Err()) {
-					once.Do(func() { cause = err })
-					cancel()
-				}
-			}
-		})
+func parallel(ctx context.Context, workers, n int, do func(ctx context.Context, i int) error) error {
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(workers)
+	for i := 0; i < n && inner.Err() == nil; i++ {
+		group.Go(func() error { return guarded(func() error { return do(inner, i) }) })
 	}
-	wg.Wait()
-	if cause != nil {
-		return cause
-	}
-	return parent.Err()
+	return cmp.Or(group.Wait(), ctx.Err())
 }

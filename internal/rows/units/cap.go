@@ -116,17 +116,9 @@ func (c *Capper) chunk(first int64, units, cells []int32) error {
 // divide makes room for the units on the disk.
 func (c *Capper) divide() (err error) {
 	if c.disk, err = newScratch(c.index.spec.Dir); err == nil {
-		c.parts = c.partitions()
+		c.parts = newPartitions(c.disk)
 	}
 	return err
-}
-
-func (c *Capper) partitions() []partition {
-	parts := make([]partition, shards)
-	for i := range parts {
-		parts[i].disk = c.disk
-	}
-	return parts
 }
 
 // Finish chooses the cells of each unit and returns the rows that are kept. The capper is of no more use.
@@ -173,7 +165,7 @@ func (c *Capper) settle(p *partition, every int64) error {
 		}
 		lane.resume(record)
 		if lane.bytes() > c.memory/2 && every < c.index.Units() {
-			parts = c.partitions()
+			parts = newPartitions(c.disk)
 			if err := lane.suspend(parts, every); err != nil {
 				return err
 			}

@@ -80,15 +80,12 @@ type FoldSpec struct {
 // bounds, and each held to 2^30 times that power; a mean divides that sum by the number of values; both round once. Not
 // a number is a missing value. Missing values are left out; what has no value left is missing, and its count is 0.
 type Folder struct {
+	overflow
 	spec    FoldSpec
-	set     *unitSet
 	tally   [shards]tally
-	width   int // words of a record
 	folds   []cell
 	passed  []int          // for each view, the word that says that a row passed; view 0 has none
 	columns []sortedColumn // of the chunk
-	disk    *scratch       // nil as long as all units fit in memory
-	parts   []partition
 }
 
 // sortedColumn holds the values of a chunk by the shards of their units.
@@ -105,7 +102,7 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
-	f := &Folder{spec: spec, passed: make([]int, spec.Views), columns: make([]sortedColumn, len(spec.Columns))}
+	f := &Folder{overflow: overflow{dir: spec.Dir, limit: tableShare(spec.Memory)}, spec: spec, passed: make([]int, spec.Views), columns: make([]sortedColumn, len(spec.Columns))}
 	for i := range spec.Columns {
 		if err := spec.Columns[i].check(); err != nil {
 			return nil, err
@@ -209,15 +206,7 @@ func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
 	case v.Unsigned:
 		sortColumn(k, s, to.floats, func(off int) float64 { return float64(uint64(v.Int64[first+off])) })
 	default:
-		divisor := math.Pow10(v.Scale)
-		switch v.Unit {
-		case table.Millisecond:
-			divisor = 1e3
-		case table.Microsecond:
-			divisor = 1e6
-		case table.Nanosecond:
-			divisor = 1e9
-		}
+		divisor := v.Divisor()
 		sortColumn(k, s, to.floats, func(off int) float64 { return float64(v.Int64[first+off]) / divisor })
 	}
 }

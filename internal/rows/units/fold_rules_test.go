@@ -121,8 +121,8 @@ func TestRowsWithoutAUnit(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || other != nil || u.Units() != units || x.Units() != units || u.missing != 2 || x.NullRows() != 2 {
-			t.Errorf("%s: %d units, %d rows without one, %v", null, u.Units(), u.missing, err)
+		if err != nil || other != nil || u.Units() != units || x.Units() != units || x.NullRows() != 2 {
+			t.Errorf("%s: %d units, %d rows without one, %v", null, u.Units(), x.NullRows(), err)
 		}
 	}
 }

@@ -5,65 +5,33 @@ func tableShare(memory int64) int64 { return memory / 4 * 3 }
 
 // makeRoom spills the units where those of the next chunk might not fit.
 func (f *Folder) makeRoom() error {
-	limit := tableShare(f.spec.Memory)
-	need, grows := f.set.wants()
+	counts := int64(0)
 	for i := range f.tally {
-		need += f.tally[i].bytes()
+		counts += f.tally[i].bytes()
 	}
-	if !grows || need <= limit {
-		return nil
-	}
-	if err := f.spill(); err != nil {
-		return err
-	}
-	if need, _ = f.set.wants(); need > limit {
-		f.set.free() // the memory is in the wrong places
-	}
-	return nil
+	return f.overflow.makeRoom(counts, f.spill)
 }
 
-// spill writes all units to the disk and forgets them.
-func (f *Folder) spill() (err error) {
-	if f.disk == nil {
-		if f.disk, err = newScratch(f.spec.Dir); err != nil {
-			return err
-		}
-		f.parts = make([]partition, shards)
-	}
-	record := make([]uint64, f.width)
+// spill writes all units to the disk, each with its counts, and forgets them.
+func (f *Folder) spill() error {
 	var counts []uint64
-	for i := range f.parts {
-		p, s, t := &f.parts[i], &f.set.shards[i], &f.tally[i]
-		p.disk = f.disk
-		for n := range uint32(s.records.count) {
-			copy(record, s.records.at(n))
-			var text []byte
-			if f.set.keys.text && record[firstWord]&ownUnit == 0 {
-				text = s.texts.at(record[keyWord])
+	err := f.overflow.spill(func(shard int, p *partition, record []uint64, text []byte) error {
+		counts = counts[:0]
+		for c := range f.folds {
+			if cell := &f.folds[c]; cell.op == opMode {
+				before := len(counts)
+				counts = f.tally[shard].list(record[cell.at], counts)
+				record[cell.at] = uint64(len(counts)-before) / 2
 			}
-			counts = counts[:0]
-			for c := range f.folds {
-				if cell := &f.folds[c]; cell.op == opMode {
-					before := len(counts)
-					counts = t.list(record[cell.at], counts)
-					record[cell.at] = uint64(len(counts)-before) / 2
-				}
-			}
-			if err := p.writeUnit(f.set.keys, record, text); err != nil {
-				return err
-			}
-			if err := p.writeWords(counts...); err != nil {
-				return err
-			}
-			p.extra += int64(len(counts)) / 2 * (talliedBytes + 12)
 		}
-		s.reset()
-		f.tally[i] = tally{}
-		if err := p.end(); err != nil {
+		p.extra += int64(len(counts)) / 2 * (talliedBytes + 12)
+		if err := p.writeUnit(f.set.keys, record, text); err != nil {
 			return err
 		}
-	}
-	return nil
+		return p.writeWords(counts...)
+	})
+	f.tally = [shards]tally{}
+	return err
 }
 
 // follow copies the counts that follow a spilled unit.
@@ -93,37 +61,16 @@ func (f *Folder) counts(from *partReader, record []uint64, visit func(fold int, 
 	return nil
 }
 
-// settle combines the units of a partition, and returns their results as one sorted partition, or as several where it
-// had to be divided.
-func (f *Folder) settle(p *partition, depth int) (runs []partition, err error) {
-	k := f.set.keys
-	if p.records == 0 {
-		return nil, nil
-	}
-	if p.records > 1 && depth < deepest && !p.fits(f.width, tableShare(f.spec.Memory)) {
-		parts, err := p.divide(k, f.width, depth, f.follow)
-		if err != nil {
-			return nil, err
-		}
-		for i := range parts {
-			more, err := f.settle(&parts[i], depth+1)
-			if err != nil {
-				return nil, err
-			}
-			runs = append(runs, more...)
-		}
-		return runs, nil
-	}
-	s, t := &f.set.shards[0], &f.tally[0] // the memory of one shard serves all partitions in turn
-	s.reset()
+// combine adds up what was spilled of the units of a partition, and writes their results.
+func (f *Folder) combine(p, to *partition, s *unitShard) error {
+	t := &f.tally[0]
 	*t = tally{}
-	s.reserve(k, int(p.records))
 	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, f.width)}
 	for range p.records {
-		if err := r.readUnit(k, &u); err != nil {
-			return nil, err
+		if err := r.readUnit(f.set.keys, &u); err != nil {
+			return err
 		}
-		n := s.findSpilled(k, &u)
+		n := s.findSpilled(f.set.keys, &u)
 		record := s.records.at(n)
 		for _, at := range f.passed {
 			if at > 0 {
@@ -135,22 +82,21 @@ func (f *Folder) settle(p *partition, depth int) (runs []partition, err error) {
 			cell.combine(record[cell.at:], u.record[cell.at:])
 		}
 		err := f.counts(r, u.record, func(fold int, code, count uint64) error {
-			t.add(k, n, uint32(fold), int32(code), count, &record[f.folds[fold].at])
+			t.add(f.set.keys, n, uint32(fold), int32(code), count, &record[f.folds[fold].at])
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	run := partition{disk: f.disk}
 	results, out := &foldedShard{folder: f, unit: s, tally: t}, make([]uint64, f.results())
 	for range s.records.count {
 		results.next(out)
-		if err := run.writeWords(out...); err != nil {
-			return nil, err
+		if err := to.writeWords(out...); err != nil {
+			return err
 		}
 	}
-	return []partition{run}, run.end()
+	return nil
 }
 
 // spilledResults is a stream of results that were written down.
@@ -191,16 +137,10 @@ func (f *Folder) streams() ([]stream, error) {
 	if err := f.spill(); err != nil {
 		return nil, err
 	}
-	f.set.free()
-	var runs []partition
-	for i := range f.parts {
-		more, err := f.settle(&f.parts[i], 1)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, more...)
+	runs, err := f.overflow.settle(f.follow, f.combine)
+	if err != nil {
+		return nil, err
 	}
-	f.set.free()
 	f.tally[0] = tally{}
 	buffer := max(1<<12, min(1<<18, int(f.spec.Memory/8)/max(1, len(runs))))
 	for i := range runs {

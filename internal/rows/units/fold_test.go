@@ -99,7 +99,7 @@ func columnsOf(rows []person, shape keyShape, folds []Fold, views int) (unit tab
 	case asFloats:
 		unit.Float64 = make([]float64, n)
 	default:
-		unit.Codes, unit.DictID = make([]int32, n), newDictionary()
+		unit.Codes, unit.DictID = make([]int32, n), table.NewDictID()
 	}
 	for i, p := range rows {
 		if p.key == "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -19,7 +18,6 @@ type FoldedUnits struct {
 	blocks  []*foldedBlock
 	filling *foldedBlock
 	units   int64
-	missing int64
 	size    int      // of a block: blockUnits, or what a small table needs
 	dicts   []uint64 // the names of the domains, for each fold
 	memory  int64    // what blocks may take,
@@ -30,27 +28,13 @@ type FoldedUnits struct {
 
 // foldedBlock holds the folded values of up to blockUnits units.
 type foldedBlock struct {
-	rows   int
-	values [][]uint64 // for each fold; nil where the block is on the disk
-	valid  [][]uint64 // bitmaps
-	at     int64      // where it is on the disk
-}
-
-func (u *FoldedUnits) newBlock() *foldedBlock {
-	b := &foldedBlock{values: make([][]uint64, len(u.folds)), valid: make([][]uint64, len(u.folds))}
-	for i := range u.folds {
-		b.values[i], b.valid[i] = make([]uint64, u.size), make([]uint64, u.size/64)
-	}
-	return b
+	rows  int
+	folds [][]uint64 // of each fold the values, and behind them a bitmap of those that are there; nil on the disk
+	at    int64      // where the block is on the disk
 }
 
 // foldBytes is what one fold of a block takes.
 func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
-
-// dictionaries numbers the domains of folded columns. The numbers of package table begin at 1 and do not come this far.
-var dictionaries atomic.Uint64
-
-func newDictionary() uint64 { return 1<<63 | dictionaries.Add(1) }
 
 // Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse. The folder is of no
 // more use.
@@ -59,10 +43,10 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 	if err := f.set.keys.err(); err != nil {
 		return nil, err
 	}
-	u := &FoldedUnits{folds: f.folds, missing: f.set.keys.missing, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
+	u := &FoldedUnits{folds: f.folds, dir: f.spec.Dir, memory: f.spec.Memory - tableShare(f.spec.Memory),
 		size: int(min(blockUnits, (f.set.row+63)&^63))}
 	for range f.folds {
-		u.dicts = append(u.dicts, newDictionary())
+		u.dicts = append(u.dicts, table.NewDictID())
 	}
 	sources, err := f.streams()
 	if err == nil {
@@ -80,11 +64,8 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 
 // Close gives up the memory and the file of a folder. Finish does the same.
 func (f *Folder) Close() error {
-	f.set.free()
-	f.tally, f.parts = [shards]tally{}, nil
-	err := f.disk.close()
-	f.disk = nil
-	return err
+	f.tally = [shards]tally{}
+	return f.overflow.close()
 }
 
 // results is the number of words of a unit's results.
@@ -132,12 +113,15 @@ func (u *FoldedUnits) add(record []uint64) error {
 		if err := u.end(); err != nil {
 			return err
 		}
-		u.filling = u.newBlock()
+		u.filling = &foldedBlock{folds: make([][]uint64, n)}
+		for i := range n {
+			u.filling.folds[i] = make([]uint64, u.size+u.size/64)
+		}
 	}
 	b := u.filling
 	for i := range n {
-		b.values[i][b.rows] = record[1+i]
-		b.valid[i][b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
+		b.folds[i][b.rows] = record[1+i]
+		b.folds[i][u.size+b.rows>>6] |= record[1+n+i>>6] >> (i & 63) & 1 << (b.rows & 63)
 	}
 	b.rows++
 	u.units++
@@ -161,21 +145,19 @@ func (u *FoldedUnits) end() (err error) {
 		}
 	}
 	b.at = u.disk.size
-	for i := range u.folds {
-		for _, part := range [][]uint64{b.values[i], b.valid[i]} {
-			if _, err := u.disk.write(asBytes(part)); err != nil {
-				return err
-			}
+	for _, fold := range b.folds {
+		if _, err := u.disk.write(asBytes(fold)); err != nil {
+			return err
 		}
 	}
-	b.values, b.valid = nil, nil
+	b.folds = nil
 	return nil
 }
 
 // read returns the values of a fold and which of them are there. It may use to.
 func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, valid []uint64, err error) {
-	if b.values != nil {
-		return b.values[fold], b.valid[fold], nil
+	if b.folds != nil {
+		return b.folds[fold][:u.size], b.folds[fold][u.size:], nil
 	}
 	if *to == nil {
 		*to = make([]uint64, u.foldBytes()/8)

@@ -89,6 +89,15 @@ type partition struct {
 	extra   int64 // bytes that they will take in memory beside their words
 }
 
+// newPartitions makes a partition for each shard.
+func newPartitions(disk *scratch) []partition {
+	parts := make([]partition, shards)
+	for i := range parts {
+		parts[i].disk = disk
+	}
+	return parts
+}
+
 // write adds bytes.
 func (p *partition) write(b []byte) error {
 	if len(p.buffer)+len(b) > spillBuffer {

@@ -6,6 +6,108 @@ import "unsafe"
 // A unit may so be written several times. Each partition is read on its own afterwards, and what belongs to one unit is
 // combined. A partition that does not fit either is divided by the next bits.
 
+// overflow keeps the units of a set within a limit of memory.
+type overflow struct {
+	set   *unitSet
+	width int      // words of a record
+	limit int64    // the most bytes that units may take
+	dir   string   // where the others go; "" is the folder of temporary files
+	disk  *scratch // nil as long as all units fit in memory
+	parts []partition
+}
+
+// makeRoom spills the units where those of the next chunk might not fit. more is what they take beside the set.
+func (o *overflow) makeRoom(more int64, spill func() error) error {
+	need, grows := o.set.wants()
+	if !grows || need+more <= o.limit {
+		return nil
+	}
+	if err := spill(); err != nil {
+		return err
+	}
+	if need, _ = o.set.wants(); need > o.limit {
+		o.set.free() // the memory is in the wrong places
+	}
+	return nil
+}
+
+// spill hands all units to write, shard by shard, and forgets them. write may change the record that it gets.
+func (o *overflow) spill(write func(shard int, p *partition, record []uint64, text []byte) error) (err error) {
+	if o.disk == nil {
+		if o.disk, err = newScratch(o.dir); err != nil {
+			return err
+		}
+		o.parts = newPartitions(o.disk)
+	}
+	record := make([]uint64, o.width)
+	for i := range o.parts {
+		p, s := &o.parts[i], &o.set.shards[i]
+		for n := range uint32(s.records.count) {
+			copy(record, s.records.at(n))
+			var text []byte
+			if o.set.keys.text && record[firstWord]&ownUnit == 0 {
+				text = s.texts.at(record[keyWord])
+			}
+			if err := write(i, p, record, text); err != nil {
+				return err
+			}
+		}
+		s.reset()
+		if err := p.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle calls combine for each partition, with an empty shard that has room for its units, and returns what combine
+// wrote. A partition that does not fit in memory is divided first; follow copies what follows a unit.
+func (o *overflow) settle(follow func(from *partReader, to *partition, record []uint64) error, combine func(p, to *partition, s *unitShard) error) (out []partition, err error) {
+	o.set.free()
+	var settle func(p *partition, depth int) error
+	settle = func(p *partition, depth int) error {
+		switch {
+		case p.records == 0:
+			return nil
+		case p.records > 1 && depth < deepest && !p.fits(o.width, o.limit):
+			parts, err := p.divide(o.set.keys, o.width, depth, follow)
+			for i := 0; err == nil && i < len(parts); i++ {
+				err = settle(&parts[i], depth+1)
+			}
+			return err
+		}
+		s := &o.set.shards[0] // the memory of one shard serves all partitions in turn
+		s.reset()
+		s.reserve(o.set.keys, int(p.records))
+		to := partition{disk: o.disk}
+		if err := combine(p, &to, s); err != nil {
+			return err
+		}
+		if err := to.end(); err != nil || len(to.extents) == 0 {
+			return err
+		}
+		out = append(out, to)
+		return nil
+	}
+	for i := range o.parts {
+		if err := settle(&o.parts[i], 1); err != nil {
+			return nil, err
+		}
+	}
+	o.parts = nil
+	o.set.free()
+	return out, nil
+}
+
+// close gives up the units and the file.
+func (o *overflow) close() error {
+	o.set.free()
+	o.parts = nil
+	err := o.disk.close()
+	o.disk = nil
+	return err
+}
+
 // deepest is where hashes have no more bits to divide by. Only a unit with a very long key gets there, and fits.
 const deepest = 64/shardBits - 5
 
@@ -73,10 +175,7 @@ func (p *partition) fits(width int, memory int64) bool {
 
 // divide divides a partition by the bits of hashes at a depth. Follow copies what follows a unit.
 func (p *partition) divide(k *keyer, width, depth int, follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
-	parts := make([]partition, shards)
-	for i := range parts {
-		parts[i].disk = p.disk
-	}
+	parts := newPartitions(p.disk)
 	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, width)}
 	for range p.records {
 		if err := r.readUnit(k, &u); err != nil {

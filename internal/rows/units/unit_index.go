@@ -23,15 +23,13 @@ type IndexSpec struct {
 // Two rows have the same number exactly if their keys are equal, and a row without a key has none (-1) or, where the rule
 // says so, one that no other row has. Proof: fold.proof.md.
 type Index struct {
+	overflow
 	spec    IndexSpec
-	set     *unitSet
 	next    uint32   // the number of the next unit
 	numbers numbers  // of the rows
 	places  []uint64 // where the new units of a chunk stand, by the rows that made them
 	ids     []uint32 // the numbers of the rows of a chunk
 	units   int64
-	disk    *scratch // nil as long as all units fit in memory
-	parts   []partition
 	epochs  []epoch
 }
 
@@ -46,7 +44,7 @@ func NewIndex(spec IndexSpec) (*Index, error) {
 	if spec.Memory == 0 {
 		spec.Memory = table.DefaultMemory
 	}
-	x := &Index{spec: spec, set: newUnitSet(spec.Null, ownWords)}
+	x := &Index{spec: spec, overflow: overflow{set: newUnitSet(spec.Null, ownWords), width: ownWords, dir: spec.Dir, limit: spec.Memory / 2}}
 	x.numbers = numbers{dir: spec.Dir, room: max(1, spec.Memory/2/(4*chunkRows))}
 	return x, nil
 }
@@ -70,7 +68,7 @@ func (x *Index) chunk(unit *table.Values, first, rows int) error {
 	for i := range rows {
 		x.ids[i] = noUnit
 	}
-	if err := x.makeRoom(); err != nil {
+	if err := x.makeRoom(0, x.spill); err != nil {
 		return err
 	}
 	var before [shards]int
@@ -154,9 +152,7 @@ func (x *Index) Numbers(first int64, dst []int32) error { return x.numbers.read(
 
 // Close gives up the memory and the files of the index.
 func (x *Index) Close() error {
-	x.set.free()
-	x.parts = nil
-	err := errors.Join(x.disk.close(), x.numbers.disk.close())
-	x.disk, x.numbers = nil, numbers{}
+	err := errors.Join(x.overflow.close(), x.numbers.disk.close())
+	x.numbers = numbers{}
 	return err
 }

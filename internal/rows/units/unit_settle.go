@@ -12,53 +12,18 @@ type epoch struct {
 	next uint32
 }
 
-// makeRoom spills the units where those of the next chunk might not fit.
-func (x *Index) makeRoom() error {
-	limit := x.spec.Memory / 2
-	need, grows := x.set.wants()
-	if !grows || need <= limit {
-		return nil
-	}
-	if err := x.spill(); err != nil {
-		return err
-	}
-	if need, _ = x.set.wants(); need > limit {
-		x.set.free() // the memory is in the wrong places
-	}
-	return nil
-}
-
 // spill writes the units and their numbers to the disk and forgets them.
-func (x *Index) spill() (err error) {
-	if x.disk == nil {
-		if x.disk, err = newScratch(x.spec.Dir); err != nil {
-			return err
-		}
-		x.parts, x.epochs = make([]partition, shards), []epoch{{}}
-	}
-	for i := range x.parts {
-		p, s := &x.parts[i], &x.set.shards[i]
-		p.disk = x.disk
-		for n := range uint32(s.records.count) {
-			r := s.records.at(n)
-			if r[firstWord]&ownUnit != 0 {
-				continue // no other row has its number
-			}
-			var text []byte
-			if x.set.keys.text {
-				text = s.texts.at(r[keyWord])
-			}
-			if err := p.writeUnit(x.set.keys, r, text); err != nil {
-				return err
-			}
-		}
-		s.reset()
-		if err := p.end(); err != nil {
-			return err
-		}
+func (x *Index) spill() error {
+	if x.epochs == nil {
+		x.epochs = []epoch{{}}
 	}
 	x.epochs = append(x.epochs, epoch{x.set.row, x.next})
-	return nil
+	return x.overflow.spill(func(_ int, p *partition, record []uint64, text []byte) error {
+		if record[firstWord]&ownUnit != 0 {
+			return nil // no other row has its number
+		}
+		return p.writeUnit(x.set.keys, record, text)
+	})
 }
 
 // ranks says which of the numbers so far are the first of their units, and how many of those there are below one.
@@ -106,64 +71,34 @@ func (x *Index) settle() error {
 	if err := x.spill(); err != nil {
 		return err
 	}
-	x.set.free()
 	ranks := newRanks(x.next)
-	var again []partition // pairs of a number and the first number of its unit
-	for i := range x.parts {
-		more, err := x.same(&x.parts[i], 1, ranks)
-		if err != nil {
-			return err
-		}
-		again = append(again, more...)
+	again, err := x.overflow.settle(
+		func(*partReader, *partition, []uint64) error { return nil },
+		func(p, to *partition, s *unitShard) error { return x.same(p, to, s, ranks) })
+	if err != nil {
+		return err
 	}
-	x.parts = nil
-	x.set.free()
 	ranks.count()
 	x.units = int64(ranks.rank(x.next))
 	return x.renumber(again, ranks)
 }
 
-// same finds the units of a partition that have several numbers.
-func (x *Index) same(p *partition, depth int, ranks *ranks) (again []partition, err error) {
-	k := x.set.keys
-	if p.records == 0 {
-		return nil, nil
-	}
-	if p.records > 1 && depth < deepest && !p.fits(ownWords, x.spec.Memory/2) {
-		parts, err := p.divide(k, ownWords, depth, func(*partReader, *partition, []uint64) error { return nil })
-		if err != nil {
-			return nil, err
-		}
-		for i := range parts {
-			more, err := x.same(&parts[i], depth+1, ranks)
-			if err != nil {
-				return nil, err
-			}
-			again = append(again, more...)
-		}
-		return again, nil
-	}
-	s := &x.set.shards[0]
-	s.reset()
-	s.reserve(k, int(p.records))
-	pairs := partition{disk: x.disk}
+// same finds the units of a partition that have several numbers, and writes each further number with the first one.
+func (x *Index) same(p, to *partition, s *unitShard, ranks *ranks) error {
 	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, ownWords)}
 	for range p.records {
-		if err := r.readUnit(k, &u); err != nil {
-			return nil, err
+		if err := r.readUnit(x.set.keys, &u); err != nil {
+			return err
 		}
 		id := uint32(u.record[firstWord])
-		if first := uint32(s.records.at(s.findSpilled(k, &u))[firstWord]); first != id {
+		if first := uint32(s.records.at(s.findSpilled(x.set.keys, &u))[firstWord]); first != id {
 			ranks.clear(id)
-			if err := pairs.writeWords(uint64(id), uint64(first)); err != nil {
-				return nil, err
+			if err := to.writeWords(uint64(id), uint64(first)); err != nil {
+				return err
 			}
 		}
 	}
-	if err := pairs.end(); err != nil || len(pairs.extents) == 0 {
-		return nil, err
-	}
-	return []partition{pairs}, nil
+	return nil
 }
 
 // renumber replaces the numbers of all rows, epoch by epoch: the rows of one have only numbers of that epoch.

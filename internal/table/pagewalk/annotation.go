@@ -85,23 +85,24 @@ func (e *element) convertedNote() (Annotation, bool) {
 	if !e.has.all(6) {
 		return Annotation{}, false
 	}
-	switch v := e.converted; v {
-	case 0, 4, 19:
-		return Annotation{Meaning: Text}, true
-	case 5:
-		return Annotation{Meaning: Decimal, Scale: int(e.scale), Precision: int(e.precision)}, true
-	case 6:
-		return Annotation{Meaning: Date}, true
-	case 7, 8:
-		return Annotation{Meaning: TimeOfDay, Unit: Unit(v - 6)}, true
-	case 9, 10:
-		return Annotation{Meaning: Timestamp, Unit: Unit(v - 8)}, true
-	case 11, 12, 13, 14:
-		return Annotation{Meaning: Integer, Bits: 8 << (v - 11)}, true
-	case 15, 16, 17, 18:
-		return Annotation{Meaning: Integer, Bits: 8 << (v - 15), Signed: true}, true
+	a, known := converted[e.converted]
+	if !known {
+		a.Meaning = Other
 	}
-	return Annotation{Meaning: Other}, true
+	if a.Meaning == Decimal {
+		a.Scale, a.Precision = int(e.scale), int(e.precision)
+	}
+	return a, true
+}
+
+// converted are the meanings of the format's older, converted types.
+var converted = map[int32]Annotation{
+	0: {Meaning: Text}, 4: {Meaning: Text}, 19: {Meaning: Text}, 5: {Meaning: Decimal}, 6: {Meaning: Date},
+	7: {Meaning: TimeOfDay, Unit: Millis}, 8: {Meaning: TimeOfDay, Unit: Micros},
+	9: {Meaning: Timestamp, Unit: Millis}, 10: {Meaning: Timestamp, Unit: Micros},
+	11: {Meaning: Integer, Bits: 8}, 12: {Meaning: Integer, Bits: 16}, 13: {Meaning: Integer, Bits: 32}, 14: {Meaning: Integer, Bits: 64},
+	15: {Meaning: Integer, Bits: 8, Signed: true}, 16: {Meaning: Integer, Bits: 16, Signed: true},
+	17: {Meaning: Integer, Bits: 32, Signed: true}, 18: {Meaning: Integer, Bits: 64, Signed: true},
 }
 
 // check compares the annotation with the physical type it stands on.

@@ -9,7 +9,7 @@
 //
 // # What it promises
 //
-// ParseFooter returns an error, never a panic, for any bytes, in time and memory proportional to their number. A
+// ReadFooter returns an error, never a panic, for any bytes, in time and memory proportional to their number. A
 // footer it accepts is one whole Thrift struct; its column chunks lie inside the file, do not overlap, carry the
 // physical type and path of the schema leaf at their position, and hold as many values as the row group has rows
 // (flat columns); row groups sum to the file's rows. Walk accepts a chunk when its pages tile it exactly, sizes and

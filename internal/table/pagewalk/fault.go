@@ -2,61 +2,46 @@ package pagewalk
 
 import "fmt"
 
-// Class says what kind of refusal a Fault is.
-type Class int
-
-// The classes of faults. The zero value is invalid.
+// The codes of faults are those of package table.
 const (
-	_           Class = iota
-	Corrupt           // the bytes contradict the format or each other
-	Unsupported       // valid perhaps, but not something that is read here
-	TooBig            // beyond a cap that keeps memory and time bounded
-	ReadFailed        // the file could not be read at that place
+	Corrupt     = "corrupt"
+	Unsupported = "unsupported"
+	TooBig      = "limit"
+	ReadFailed  = "unreadable"
 )
 
 // Fault is why a file is refused. Its text holds places and structural facts, never a value of a column.
-type Fault struct {
-	Class  Class
-	Detail string
-}
+type Fault struct{ Code, Detail string }
 
 func (f *Fault) Error() string { return f.Detail }
 
-func corrupt(format string, a ...any) error {
-	return &Fault{Corrupt, fmt.Sprintf(format, a...)}
-}
+func corrupt(format string, a ...any) error { return &Fault{Corrupt, fmt.Sprintf(format, a...)} }
 
 func unsupported(format string, a ...any) error {
 	return &Fault{Unsupported, fmt.Sprintf(format, a...)}
 }
 
-func tooBig(format string, a ...any) error {
-	return &Fault{TooBig, fmt.Sprintf(format, a...)}
-}
+func tooBig(format string, a ...any) error { return &Fault{TooBig, fmt.Sprintf(format, a...)} }
 
-// Limits are the caps under which a file is read.
-type Limits struct {
-	FooterBytes int64 // length of the footer
-	Depth       int   // nesting of the schema
-	Elements    int   // schema elements, groups included
-	Groups      int   // row groups of one file
-	Chunks      int   // row groups times columns of one file
-	PageValues  int64 // values of one page
-	PageBytes   int64 // bytes of one page, stored or unpacked
-	HeaderBytes int   // bytes of one page header
-	Pages       int   // pages of one chunk
-	DictValues  int64 // values of one dictionary
-	DictBytes   int64 // bytes of one dictionary, stored or unpacked
-	FreeRows    int64 // rows any file may declare
-	RowsPerByte int64 // further rows for each byte of the file
-}
+// Limits that ordinary files stay far below. A page may hold 2^24 values (128 MiB of doubles).
+const (
+	maxFooterBytes = 64 << 20
+	maxDepth       = 64       // of the schema
+	MaxColumns     = 100_000  // with the groups of the schema
+	MaxNames       = 16 << 20 // bytes of the names of all columns, each with the names of the groups around it
+	maxGroups      = 1 << 18
+	maxChunks      = 1 << 20 // row groups times columns
+	maxPageValues  = 1 << 24
+	maxPageBytes   = 130 << 20 // stored or unpacked
+	maxHeaderBytes = 1 << 20
+	maxPages       = 1 << 20 // of a chunk
+	maxDictValues  = 1 << 22
+	maxDictBytes   = 64 << 20 // stored or unpacked
+)
 
-// DefaultLimits holds what ordinary files stay far below. A page may hold 2^24 values (128 MiB of doubles).
-func DefaultLimits() Limits {
-	return Limits{
-		FooterBytes: 64 << 20, Depth: 64, Elements: 100_000, Groups: 1 << 18, Chunks: 1 << 20,
-		PageValues: 1 << 24, PageBytes: 130 << 20, HeaderBytes: 1 << 20, Pages: 1 << 20,
-		DictValues: 1 << 22, DictBytes: 64 << 20,
-		FreeRows: 1 << 26, RowsPerByte: 16384,
-	}
+// TooManyRows says that a file of this size cannot plausibly hold so many rows. A few bytes of a run-length or a packed
+// encoding can declare any number of rows, so what is allowed beyond 2^26 rows grows with the file.
+func TooManyRows(rows, size int64) bool {
+	const free, perByte = 1 << 26, 16384
+	return rows > free && (rows-free)/perByte > size
 }

@@ -35,7 +35,7 @@ type Chunk struct {
 }
 
 // ReadFooter finds and parses the footer of a file of the given size.
-func ReadFooter(r io.ReaderAt, size int64, lim Limits) (*Footer, error) {
+func ReadFooter(r io.ReaderAt, size int64) (*Footer, error) {
 	if size < 12 {
 		return nil, corrupt("too short to be a parquet file")
 	}
@@ -57,14 +57,14 @@ func ReadFooter(r io.ReaderAt, size int64, lim Limits) (*Footer, error) {
 	if n > size-12 {
 		return nil, corrupt("the footer is longer than the file")
 	}
-	if n > lim.FooterBytes {
-		return nil, tooBig("the footer is longer than %d bytes", lim.FooterBytes)
+	if n > maxFooterBytes {
+		return nil, tooBig("the footer is longer than %d bytes", maxFooterBytes)
 	}
 	b := make([]byte, n)
 	if _, err := r.ReadAt(b, size-8-n); err != nil {
 		return nil, &Fault{ReadFailed, "the footer cannot be read"}
 	}
-	f, err := ParseFooter(b, size, lim)
+	f, err := parseFooter(b, size)
 	if err != nil {
 		return nil, err
 	}
@@ -114,21 +114,21 @@ func (f *Footer) spans() []span {
 	return spans
 }
 
-// ParseFooter parses the bytes of a footer that ends 8 bytes before the end of a file of the given size.
-func ParseFooter(b []byte, size int64, lim Limits) (*Footer, error) {
+// parseFooter parses the bytes of a footer that ends 8 bytes before the end of a file of the given size.
+func parseFooter(b []byte, size int64) (*Footer, error) {
 	c := &compact{b: b}
 	f := &Footer{}
 	encrypted := func(byte) { c.refuse(unsupported("the file is encrypted or signed")) }
 	has := c.object(places{
 		2: func(typ byte) {
 			var err error
-			if f.Leaves, err = readSchema(c, typ, lim); err != nil {
+			if f.Leaves, err = readSchema(c, typ); err != nil {
 				c.err = err
 			}
 		},
 		3: &f.Rows,
 		4: func(typ byte) {
-			if err := f.readGroups(c, typ, size-8-int64(len(b)), lim); err != nil {
+			if err := f.readGroups(c, typ, size-8-int64(len(b))); err != nil {
 				c.err = err
 			}
 		},
@@ -143,13 +143,13 @@ func ParseFooter(b []byte, size int64, lim Limits) (*Footer, error) {
 	case !has.all(2, 3, 4):
 		return nil, corrupt("the footer lacks its schema, rows or row groups")
 	}
-	if err := f.check(size, lim); err != nil {
+	if err := f.check(size); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func (f *Footer) check(size int64, lim Limits) error {
+func (f *Footer) check(size int64) error {
 	var rows int64
 	for i := range f.Groups {
 		if f.Groups[i].Rows > math.MaxInt64-rows {
@@ -160,8 +160,7 @@ func (f *Footer) check(size int64, lim Limits) error {
 	if rows != f.Rows {
 		return corrupt("the row groups do not sum to the file's rows")
 	}
-	// A few bytes of run-length encoding can declare any number of rows; what is allowed grows with the file.
-	if rows > lim.FreeRows && (rows-lim.FreeRows)/lim.RowsPerByte > size {
+	if TooManyRows(rows, size) {
 		return tooBig("the file declares far more rows than its bytes can plausibly hold")
 	}
 	return f.checkOverlap()

@@ -3,16 +3,16 @@ package pagewalk
 // readGroups reads the list of row groups. The schema comes before it in the footer (fields rise), so each chunk is
 // compared with the leaf at its position: decoders bind by position, and a chunk of another type or column there
 // would be read as something it is not.
-func (f *Footer) readGroups(c *compact, typ byte, end int64, lim Limits) error {
+func (f *Footer) readGroups(c *compact, typ byte, end int64) error {
 	n := c.list(typ, wireStruct)
 	if c.err != nil {
 		return corrupt("the list of row groups does not fit its footer")
 	}
-	if n > lim.Groups {
-		return tooBig("more than %d row groups", lim.Groups)
+	if n > maxGroups {
+		return tooBig("more than %d row groups", maxGroups)
 	}
-	if len(f.Leaves) > 0 && n > lim.Chunks/len(f.Leaves) {
-		return tooBig("more than %d column chunks", lim.Chunks)
+	if len(f.Leaves) > 0 && n > maxChunks/len(f.Leaves) {
+		return tooBig("more than %d column chunks", maxChunks)
 	}
 	f.Groups = make([]Group, 0, min(n, 1024))
 	for i := 0; i < n; i++ {

@@ -1,5 +1,7 @@
 package pagewalk
 
+import "slices"
+
 // Encodings, numbered as in the format.
 const (
 	EncPlain           = 0
@@ -48,6 +50,11 @@ type Page struct {
 	kind             int8
 }
 
+// Coded says that the page holds indices into a dictionary.
+func (p *Page) Coded() bool {
+	return p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary
+}
+
 // Front is how many bytes of levels stand in front of what a v2 page compresses.
 func (p *Page) Front() int { return int(p.DefLen) + int(p.RepLen) }
 
@@ -92,12 +99,12 @@ const (
 )
 
 // check compares a data or dictionary page with its column.
-func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
+func (p *Page) check(leaf *Leaf, k *Chunk) error {
 	if p.Stored < 0 || p.Unpacked < 0 || p.Values < 0 || p.DefLen < 0 || p.RepLen < 0 {
 		return corrupt("column %s: a page header declares a negative size", leaf)
 	}
-	if int64(p.Values) > lim.PageValues || int64(p.Stored) > lim.PageBytes || int64(p.Unpacked) > lim.PageBytes {
-		return tooBig("column %s: a page is larger than %d values or %d bytes", leaf, lim.PageValues, lim.PageBytes)
+	if p.Values > maxPageValues || p.Stored > maxPageBytes || p.Unpacked > maxPageBytes {
+		return tooBig("column %s: a page is larger than %d values or %d bytes", leaf, maxPageValues, maxPageBytes)
 	}
 	if leaf.Type == ByteArray && p.Unpacked > freeTextBytes && int64(p.Unpacked) > maxTextRatio*int64(p.Stored) {
 		return tooBig("column %s: a page of text unpacks to far more than it stores", leaf)
@@ -114,8 +121,8 @@ func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
 	}
 	switch {
 	case p.kind == dictionaryPage:
-		if int64(p.Values) > lim.DictValues || int64(p.Stored) > lim.DictBytes || int64(p.Unpacked) > lim.DictBytes {
-			return tooBig("column %s: a dictionary is larger than %d values or %d bytes", leaf, lim.DictValues, lim.DictBytes)
+		if p.Values > maxDictValues || p.Stored > maxDictBytes || p.Unpacked > maxDictBytes {
+			return tooBig("column %s: a dictionary is larger than %d values or %d bytes", leaf, maxDictValues, maxDictBytes)
 		}
 		if p.Encoding != EncPlain && p.Encoding != EncPlainDictionary || leaf.Type == Boolean {
 			return corrupt("column %s: its dictionary is not plain", leaf)
@@ -125,7 +132,7 @@ func (p *Page) check(leaf *Leaf, k *Chunk, lim Limits) error {
 			return corrupt("column %s: its dictionary does not hold what it declares", leaf)
 		}
 		return nil
-	case !encodingFits(p.Encoding, leaf):
+	case !slices.Contains(encoded[p.Encoding], leaf.Type):
 		return unsupported("column %s: an encoding that its type does not have", leaf)
 	case !p.declared(k):
 		return corrupt("column %s: a page uses an encoding that the footer does not declare", leaf)
@@ -158,8 +165,7 @@ func (p *Page) checkSize(leaf *Leaf, levels int64) error {
 		return corrupt("column %s: a page does not hold the values it declares", leaf)
 	}
 	// No encoding of a fixed width needs more than this; a page that claims more is a bomb.
-	dict := p.Encoding == EncRLEDictionary || p.Encoding == EncPlainDictionary
-	if (leaf.Type != ByteArray || dict) && body > 1<<16+present*(width+8) {
+	if (leaf.Type != ByteArray || p.Coded()) && body > 1<<16+present*(width+8) {
 		return tooBig("column %s: a page unpacks to far more than its values need", leaf)
 	}
 	return nil
@@ -168,30 +174,20 @@ func (p *Page) checkSize(leaf *Leaf, levels int64) error {
 // declared says whether the chunk's list of encodings names the page's. A damaged encoding in a page header, which no
 // checksum covers, could otherwise turn one valid reading of the bytes into another.
 func (p *Page) declared(k *Chunk) bool {
-	const dicts = 1<<EncPlainDictionary | 1<<EncRLEDictionary
-	bit := uint16(1) << p.Encoding
-	if bit&dicts != 0 {
-		bit = dicts
+	if p.Coded() {
+		return k.Encodings&(1<<EncPlainDictionary|1<<EncRLEDictionary) != 0
 	}
-	return k.Encodings&bit != 0
+	return k.Encodings&(1<<p.Encoding) != 0
 }
 
-func encodingFits(e int8, leaf *Leaf) bool {
-	switch e {
-	case EncPlain:
-		return true
-	case EncPlainDictionary, EncRLEDictionary:
-		return leaf.Type != Boolean
-	case EncRLE:
-		return leaf.Type == Boolean
-	case EncDelta:
-		return leaf.Type == Int32 || leaf.Type == Int64
-	case EncDeltaLength:
-		return leaf.Type == ByteArray
-	case EncDeltaBytes:
-		return leaf.Type == ByteArray || leaf.Type == FixedLen
-	case EncStreamSplit:
-		return leaf.Type != Boolean && leaf.Type != ByteArray && leaf.Type != Int96
-	}
-	return false
+// encoded says which types an encoding has.
+var encoded = map[int8][]Type{
+	EncPlain:           {Boolean, Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
+	EncPlainDictionary: {Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
+	EncRLEDictionary:   {Int32, Int64, Int96, Float, Double, ByteArray, FixedLen},
+	EncRLE:             {Boolean},
+	EncDelta:           {Int32, Int64},
+	EncDeltaLength:     {ByteArray},
+	EncDeltaBytes:      {ByteArray, FixedLen},
+	EncStreamSplit:     {Int32, Int64, Float, Double, FixedLen},
 }

@@ -3,6 +3,7 @@ package pagewalk
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -36,7 +37,7 @@ func load(t testing.TB, name string) []byte {
 func TestAgainstLibrary(t *testing.T) {
 	for _, name := range files(t, "writers", 15) {
 		b := load(t, name)
-		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)), DefaultLimits())
+		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -100,7 +101,7 @@ func TestWalkCoversPages(t *testing.T) {
 	pages := 0
 	for _, name := range files(t, "writers", 15) {
 		b := load(t, name)
-		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)), DefaultLimits())
+		f, err := ReadFooter(bytes.NewReader(b), int64(len(b)))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -110,7 +111,7 @@ func TestWalkCoversPages(t *testing.T) {
 					continue
 				}
 				k := &f.Groups[g].Chunks[i]
-				l, err := Walk(context.Background(), bytes.NewReader(b), &f.Leaves[i], k, DefaultLimits())
+				l, err := Walk(context.Background(), bytes.NewReader(b), &f.Leaves[i], k)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					continue
@@ -137,30 +138,33 @@ func TestWalkCoversPages(t *testing.T) {
 
 // TestLongHeader: page headers may be longer than the window they are read through.
 func TestLongHeader(t *testing.T) {
-	long := strings.Repeat("x", 3*windowBytes)
-	var b []byte
-	b = append(b, 0x15, 0, 0x15, 16, 0x15, 16, 0x2c)              // a data page of 8 bytes
-	b = append(b, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0x1c, 0x18) // one plain value, statistics with a maximum
-	b = append(b, byte(len(long)&0x7f|0x80), byte(len(long)>>7|0x80), byte(len(long)>>14))
-	b = append(b, long...)
-	b = append(b, 0, 0, 0)
-	b = append(b, make([]byte, 8)...)
+	b := longHeader(3 * windowBytes)
 	leaf := Leaf{Name: "x", Path: []string{"x"}, Type: Int64}
 	k := Chunk{Len: int64(len(b)), Values: 1, Encodings: 1}
-	l, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k, DefaultLimits())
+	l, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k)
 	if err != nil || len(l.Data) != 1 || l.Data[0].Off != int64(len(b)-8) {
 		t.Fatal(l, err)
 	}
-	lim := DefaultLimits()
-	lim.HeaderBytes = windowBytes
 	var fault *Fault
-	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k, lim); !errors.As(err, &fault) || fault.Class != TooBig {
-		t.Error(err)
-	}
 	k.Len--
-	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k, DefaultLimits()); !errors.As(err, &fault) || fault.Class != Corrupt {
+	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k); !errors.As(err, &fault) || fault.Code != Corrupt {
 		t.Error(err)
 	}
+	b = longHeader(8 * maxHeaderBytes)
+	k.Len = int64(len(b))
+	if _, err := Walk(context.Background(), bytes.NewReader(b), &leaf, &k); !errors.As(err, &fault) || fault.Code != TooBig {
+		t.Error(err)
+	}
+}
+
+// longHeader is a page of one number whose header holds a statistic of a length.
+func longHeader(length int) (b []byte) {
+	b = append(b, 0x15, 0, 0x15, 16, 0x15, 16, 0x2c)              // a data page of 8 bytes
+	b = append(b, 0x15, 2, 0x15, 0, 0x15, 6, 0x15, 6, 0x1c, 0x18) // one plain value, statistics with a maximum
+	b = binary.AppendUvarint(b, uint64(length))
+	b = append(b, strings.Repeat("x", length)...)
+	b = append(b, 0, 0, 0)
+	return append(b, make([]byte, 8)...)
 }
 
 // TestAnnotationsAreCrossChecked: two statements about a column that disagree leave it in doubt.
@@ -203,7 +207,7 @@ func FuzzFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := bytes.NewReader(b)
-		foot, err := ReadFooter(r, int64(len(b)), DefaultLimits())
+		foot, err := ReadFooter(r, int64(len(b)))
 		if err != nil {
 			var fault *Fault
 			if !errors.As(err, &fault) {
@@ -222,7 +226,7 @@ func FuzzFile(f *testing.F) {
 				if k.Values > 0 && (k.Start < 4 || k.Start+k.Len > int64(len(b))-8) {
 					t.Fatal("a chunk outside the file was accepted")
 				}
-				l, err := Walk(context.Background(), r, &foot.Leaves[i], k, DefaultLimits())
+				l, err := Walk(context.Background(), r, &foot.Leaves[i], k)
 				if err != nil {
 					continue
 				}

@@ -82,17 +82,18 @@ func readElement(c *compact) element {
 }
 
 // readSchema reads the schema list and returns its leaves in file order.
-func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
+func readSchema(c *compact, typ byte) ([]Leaf, error) {
 	n := c.list(typ, wireStruct)
 	if c.err != nil {
 		return nil, corrupt("the schema list does not fit its footer")
 	}
-	if n > lim.Elements {
-		return nil, tooBig("more than %d schema elements", lim.Elements)
+	if n > MaxColumns {
+		return nil, tooBig("more than %d schema elements", MaxColumns)
 	}
 	var (
 		leaves []Leaf
 		open   []group // groups that still expect children
+		names  int     // bytes of the leaves' full names
 	)
 	for i := 0; i < n; i++ {
 		e := readElement(c)
@@ -118,7 +119,7 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 		if !e.has.all(3, 4) || e.repetition < required || e.repetition > repeated {
 			return nil, corrupt("schema element %d has no name or no repetition", i)
 		}
-		below := group{path: appendPath(parent.path, e.name), def: parent.def, rep: parent.rep}
+		below := group{path: appendPath(parent.path, e.name), bytes: parent.bytes + len(e.name) + 1, def: parent.def, rep: parent.rep}
 		if e.repetition != required {
 			below.def++
 		}
@@ -129,8 +130,8 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 			if e.children < 0 || int(e.children) > n {
 				return nil, corrupt("schema element %d declares more children than there are elements", i)
 			}
-			if len(open) >= lim.Depth {
-				return nil, tooBig("the schema nests deeper than %d", lim.Depth)
+			if len(open) >= maxDepth {
+				return nil, tooBig("the schema nests deeper than %d", maxDepth)
 			}
 			below.left = int(e.children)
 			open = append(open, below)
@@ -141,6 +142,9 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 		}
 		if Type(e.typ) == FixedLen && (e.typeLen <= 0 || e.typeLen > 1<<20) {
 			return nil, corrupt("schema element %d has an invalid length", i)
+		}
+		if names += below.bytes; names > MaxNames {
+			return nil, tooBig("the names of the columns take more than %d bytes", MaxNames)
 		}
 		leaf := Leaf{Name: e.name, Path: below.path, Type: Type(e.typ), TypeLen: int(e.typeLen), MaxDef: below.def, MaxRep: below.rep, ID: max(e.id, 0)}
 		leaf.Note, leaf.Doubt = e.annotation()
@@ -159,6 +163,7 @@ func readSchema(c *compact, typ byte, lim Limits) ([]Leaf, error) {
 
 type group struct {
 	path     []string
+	bytes    int // of the path
 	left     int
 	def, rep int
 }

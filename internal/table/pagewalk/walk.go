@@ -19,7 +19,7 @@ type Layout struct {
 
 // Walk reads the page headers of a chunk and checks that the pages tile it exactly, fit their column and the caps,
 // and sum to the values the footer declares. Bodies are read only where a checksum is there to be compared.
-func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) (*Layout, error) {
+func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk) (*Layout, error) {
 	l := &Layout{}
 	if k.Values == 0 {
 		return l, nil
@@ -34,12 +34,12 @@ func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) 
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		p, raw, err := w.header(off, leaf, lim)
+		p, raw, err := w.header(off, leaf)
 		if err != nil {
 			return nil, err
 		}
 		headers.Write(raw)
-		if err := p.check(leaf, k, lim); err != nil {
+		if err := p.check(leaf, k); err != nil {
 			return nil, err
 		}
 		p.Off, p.First = off+int64(len(raw)), sum
@@ -51,7 +51,7 @@ func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) 
 				return nil, err
 			}
 		}
-		if err := l.add(p, off, leaf, k, lim); err != nil {
+		if err := l.add(p, off, leaf, k); err != nil {
 			return nil, err
 		}
 		if p.kind == dataPage || p.kind == dataPageV2 {
@@ -66,9 +66,9 @@ func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk, lim Limits) 
 	return l, nil
 }
 
-func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk, lim Limits) error {
-	if len(l.Data)+len(l.Other) >= lim.Pages {
-		return tooBig("column %s: more than %d pages in one chunk", leaf, lim.Pages)
+func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk) error {
+	if len(l.Data)+len(l.Other) >= maxPages {
+		return tooBig("column %s: more than %d pages in one chunk", leaf, maxPages)
 	}
 	switch p.kind {
 	case dictionaryPage:
@@ -90,7 +90,7 @@ func (l *Layout) add(p Page, off int64, leaf *Leaf, k *Chunk, lim Limits) error 
 			return corrupt("column %s: the dictionary is not where the footer says", leaf)
 		}
 	}
-	if l.Dict == nil && (p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary) {
+	if l.Dict == nil && p.Coded() {
 		return corrupt("column %s: a page refers to a dictionary that is not there", leaf)
 	}
 	if p.Values > 0 {
@@ -113,7 +113,7 @@ type window struct {
 const windowBytes = 8 << 10
 
 // header returns the page header at off, and the bytes it takes, which stay until the next call.
-func (w *window) header(off int64, leaf *Leaf, lim Limits) (Page, []byte, error) {
+func (w *window) header(off int64, leaf *Leaf) (Page, []byte, error) {
 	want := windowBytes
 	for {
 		b, err := w.at(off, want)
@@ -128,8 +128,8 @@ func (w *window) header(off int64, leaf *Leaf, lim Limits) (Page, []byte, error)
 			return p, b[:n], nil
 		case int64(len(b)) == w.end-off:
 			return p, nil, corrupt("column %s: a page header runs over the end of its chunk", leaf)
-		case len(b) >= lim.HeaderBytes:
-			return p, nil, tooBig("column %s: a page header is longer than %d bytes", leaf, lim.HeaderBytes)
+		case len(b) >= maxHeaderBytes:
+			return p, nil, tooBig("column %s: a page header is longer than %d bytes", leaf, maxHeaderBytes)
 		case len(b) >= want:
 			want *= 8
 		}
