@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/dprelease/dprelease/bench/measure"
 )
 
 // epsilons are the epsilons of the table; the jobs give delta.
@@ -52,7 +53,7 @@ func run(jobs []string, runs int, more, out string, side bool) error {
 		return nil
 	}
 	if side {
-		return rewrite(filepath.Join(out, "sgd-accuracy.md"), text, sideMark)
+		return measure.Rewrite(filepath.Join(out, "sgd-accuracy.md"), sideMark, end, "\n"+text+"\n")
 	}
 	picture, err := figure(all)
 	if err != nil {
@@ -61,16 +62,7 @@ func run(jobs []string, runs int, more, out string, side bool) error {
 	if err := os.WriteFile(filepath.Join(out, "sgd-accuracy.svg"), picture, 0o644); err != nil {
 		return err
 	}
-	return rewrite(filepath.Join(out, "sgd-accuracy.md"), text, begin)
-}
-
-// rewrite puts a table in its place on the page.
-func rewrite(page, table, mark string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(page, insert(string(text), table, mark), 0o644)
+	return measure.Rewrite(filepath.Join(out, "sgd-accuracy.md"), begin, end, "\n"+text+"\n")
 }
 
 // The tables stand in the page between these marks.
@@ -79,9 +71,3 @@ const (
 	sideMark = "<!-- begin generated table of last iterates: make sgd-accuracy -->\n"
 	end      = "<!-- end generated table -->\n"
 )
-
-func insert(page, table, mark string) []byte {
-	before, rest, _ := strings.Cut(page, mark)
-	_, after, _ := strings.Cut(rest, end)
-	return []byte(before + mark + "\n" + table + "\n" + end + after)
-}

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"encoding/csv"
+	"context"
 	"encoding/json"
 	"fmt"
-	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -71,21 +69,18 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 	}
 	s := &study{title: r.Name, request: sdk.PlanRequest{
 		Params: raw,
-		Public: sdk.Public{
-			Relation: j.Dataset.Relation, SampleRelations: []privacy.Relation{j.Dataset.Relation}, Population: j.Dataset.Size,
-			Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: j.Dataset.Size, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
-		},
+		Public: measure.Full(j.Dataset.Relation, j.Dataset.Size),
 		Target: privacy.Point{Delta: job.Down(r.Guarantee.Delta)},
 	}}
 	for _, c := range j.Dataset.Columns {
-		col := sdk.Column{Name: c.Name, Type: sdk.Category, Domain: c.Domain, Missing: sdk.MissingRefuse}
+		col := measure.Category(c.Name, c.Domain...)
 		if c.Type == job.Number {
-			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
+			col = measure.Number(c.Name, job.Up(c.Lower), job.Down(c.Upper))
 		}
 		s.request.Public.Columns = append(s.request.Public.Columns, col)
 	}
 	source := strings.TrimSuffix(j.Dataset.Source.Path, ".parquet") + ".csv"
-	if s.table, err = read(source, s.request.Public.Columns); err != nil {
+	if s.table, err = measure.ReadCSV(source, s.request.Public.Columns); err != nil {
 		return nil, err
 	}
 	var p params
@@ -102,49 +97,6 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 	s.free, s.null = s.model.loss(w), s.model.nullLoss()
 	return s, nil
 }
-
-// read reads the declared columns of a CSV file, clipped to their bounds.
-func read(path string, columns []sdk.Column) (sdktest.Table, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return sdktest.Table{}, err
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return sdktest.Table{}, err
-	}
-	t := sdktest.Table{Rows: len(rows) - 1, Columns: map[string]sdk.Values{}}
-	for _, c := range columns {
-		at := slices.Index(rows[0], c.Name)
-		if at < 0 {
-			return t, fmt.Errorf("%s has no column %s", path, c.Name)
-		}
-		var v sdk.Values
-		for _, r := range rows[1:] {
-			if c.Type == sdk.Category {
-				v.Codes = append(v.Codes, int32(slices.Index(c.Domain, r[at])))
-				continue
-			}
-			x, err := strconv.ParseFloat(r[at], 64)
-			if err != nil {
-				return t, fmt.Errorf("%s: column %s holds something else than numbers", path, c.Name)
-			}
-			v.Float64 = append(v.Float64, math.Max(c.Lower, math.Min(c.Upper, x)))
-		}
-		t.Columns[c.Name] = v
-	}
-	return t, nil
-}
-
-// once is the mechanism with a plan that was made before: a plan takes longer than
-// a release.
-type once struct {
-	sgd.Mechanism
-	plan sdk.Plan
-}
-
-func (o once) Plan(sdk.PlanRequest) (sdk.Plan, error) { return o.plan, nil }
 
 // reads is how many records all steps of a last iterate take, and 0 for other events.
 func reads(e privacy.Event) int64 {
@@ -167,7 +119,7 @@ func (s *study) measure(eps float64, runs int) error {
 	losses := make([]float64, runs)
 	p := point{epsilon: eps}
 	for i := range losses {
-		out, err := sdktest.Run(once{plan: plan}, req, s.table, newSimulated(uint64(i), s.table.Rows))
+		out, err := sdktest.InProcess(sgd.Mechanism{}).Release(context.Background(), req, plan, s.table, newSimulated(uint64(i), s.table.Rows))
 		if err != nil {
 			return err
 		}
