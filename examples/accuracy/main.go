@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,25 +14,20 @@ var epsilons = []float64{0.1, 0.5, 1, 3, 8}
 
 func main() {
 	runs := flag.Int("runs", 51, "releases at each epsilon")
-	more := flag.String("params", "{}", "parameters of the mechanism that replace those of the jobs, as JSON; null takes one away")
 	side := flag.Bool("side", false, "the releases are of one model: one table for all, side by side, and no plot")
 	out := flag.String("out", "", "folder for sgd-accuracy.md and its plot; without it the table is printed")
 	flag.Parse()
-	if err := run(flag.Args(), *runs, *more, *out, *side); err != nil {
+	if err := run(flag.Args(), *runs, *out, *side); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run measures the first or the named release of each job.
-func run(jobs []string, runs int, more, out string, side bool) error {
-	changed := map[string]any{}
-	if err := json.Unmarshal([]byte(more), &changed); err != nil {
-		return fmt.Errorf("params: %w", err)
-	}
+func run(jobs []string, runs int, out string, side bool) error {
 	var all []study
 	for _, name := range jobs {
-		s, err := newStudy(name, changed)
+		s, err := newStudy(name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -55,7 +49,7 @@ func run(jobs []string, runs int, more, out string, side bool) error {
 	if side {
 		return measure.Rewrite(filepath.Join(out, "sgd-accuracy.md"), sideMark, end, "\n"+text+"\n")
 	}
-	picture, err := figure(all)
+	picture, err := loss(all).SVG()
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,9 @@ type study struct {
 	table   sdktest.Table
 	model   model
 	free    float64 // loss of the fit without privacy
-	null    float64 // loss of the model that knows no feature
+	null    float64 // loss of the best model without features
 	points  []point
-	reads   int64 // how many records all steps take, where that is fixed
+	reads   int64 // the number of records that all steps take, if that is fixed
 }
 
 // point holds the measurements at one epsilon.
@@ -39,9 +39,9 @@ type params struct {
 	Features, Log []string
 }
 
-// newStudy is the study of a job's first release, or of the one that is named after
-// a # behind the path.
-func newStudy(name string, changed map[string]any) (*study, error) {
+// newStudy makes a study of the first release of a job, or of the one that is named after
+// a # in the path.
+func newStudy(name string) (*study, error) {
 	path, release, _ := strings.Cut(name, "#")
 	j, err := job.Read(path, job.Options{})
 	if err != nil {
@@ -54,21 +54,8 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 		}
 	}
 	r := j.Releases[at]
-	merged := map[string]any{}
-	if err := json.Unmarshal(r.Params, &merged); err != nil {
-		return nil, err
-	}
-	for k, v := range changed {
-		if merged[k] = v; v == nil {
-			delete(merged, k)
-		}
-	}
-	raw, err := json.Marshal(merged)
-	if err != nil {
-		return nil, err
-	}
 	s := &study{title: r.Name, request: sdk.PlanRequest{
-		Params: raw,
+		Params: r.Params,
 		Public: measure.Full(j.Dataset.Relation, j.Dataset.Size),
 		Target: privacy.Point{Delta: job.Down(r.Guarantee.Delta)},
 	}}
@@ -84,7 +71,7 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 		return nil, err
 	}
 	var p params
-	if err := json.Unmarshal(raw, &p); err != nil {
+	if err := json.Unmarshal(r.Params, &p); err != nil {
 		return nil, err
 	}
 	if s.model, err = newModel(p, s.request.Public, s.table); err != nil {
@@ -98,7 +85,7 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 	return s, nil
 }
 
-// reads is how many records all steps of a last iterate take, and 0 for other events.
+// reads returns the number of records that all steps of a last iterate take, and 0 for other events.
 func reads(e privacy.Event) int64 {
 	l, ok := e.(privacy.LastIterate)
 	if !ok {

@@ -9,8 +9,8 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 
-// flights is a generated table. Delays fall by 0.00065 minutes a mile. Most distances
-// fill a small part of their bounds, as in a real table, and most delays of theirs.
+// flights makes a table in which delays fall by 0.00065 minutes a mile. As in real tables,
+// most distances and delays fill a small part of their bounds.
 func flights(rows int) *study {
 	rng := rand.New(rand.NewPCG(2026, 3_000_000))
 	x, y := make([]float64, rows), make([]float64, rows)
