@@ -31,9 +31,9 @@ func TestMeaning(t *testing.T) {
 		{report.Guarantee{Epsilon: 1, Delta: 3e-7, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row"},
 			"changing the values in any one row changes the chance of any result by at most a factor 2.719, and by a further 3e-7 at most (1 in 3\u202f330\u202f000)"},
 		{report.Guarantee{Epsilon: 1, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row", UnitName: "school", UnitColumn: "cds", PublicColumns: []string{"county"}},
-			"changing any one school’s record (but for county, which is public) changes the chance of any result by at most a factor 2.719"},
+			"changing any one school’s record (except county, which is public) changes the chance of any result by at most a factor 2.719"},
 		{report.Guarantee{Epsilon: 1, Relation: privacy.ReplaceOne}, report.Dataset{Unit: "row", UnitName: "school", UnitColumn: "cds", PublicColumns: []string{"county", "district"}},
-			"changing any one school’s record (but for county and district, which are public) changes the chance of any result by at most a factor 2.719"},
+			"changing any one school’s record (except county and district, which are public) changes the chance of any result by at most a factor 2.719"},
 		{report.Guarantee{Epsilon: 1, Delta: 0.75, Relation: privacy.AddRemove}, school,
 			"whether or not any one school is in the table changes the chance of any result by at most a factor 2.719, and by a further 0.75 at most"},
 	} {

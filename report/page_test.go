@@ -113,7 +113,7 @@ func TestPageSaysEverything(t *testing.T) {
 		"api_sampled", "noise alone, in 95 of 100 cases", "noise and sampling, as the job assumes",
 		"enrolment_by_type", "sampling adds more; how much is not public", "api_multistage",
 		`id="why"`, "Population.", "12.9 % of them", "Nobody knows who was drawn", "times that of the full table",
-		`id="protected"`, "Changing the values in any one row (but for county and district, which are public) changes the chance of any result by at most a factor 6.686",
+		`id="protected"`, "Changing the values in any one row (except county and district, which are public) changes the chance of any result by at most a factor 6.686",
 		`id="numbers"`, "estimate (api99), estimate (api00)", "noise alone", "the whole table was read",
 		"sampling alone, at worst", "sampling alone, assumed", "noise and sampling, at worst", "Chebyshev’s inequality",
 		"Sampling at 12.9 % made the noise 2.16 times larger", "the full table would have been more accurate",
@@ -123,7 +123,7 @@ func TestPageSaysEverything(t *testing.T) {
 		`id="profile"`, "<svg", `id="attacker"`, "where guessing detects 5 %", "<svg", "Any attacker",
 		`id="efficiency"`, "0.464", "3.87", "0.409", "<svg",
 		`id="bounds"`, "(charged)", "Claimed by the paper, not sound here:", "Theorem 3", "reveal which unit was drawn",
-		`id="budget"`, "Spent before", `id="provenance"`, r.Job.Digest, r.Releases[0].Files[0].SHA256, "No seed")
+		`id="budget"`, "Spent before", `id="provenance"`, r.Job.Digest, r.Releases[0].Files[0].SHA256, "This page has no seed")
 	r, values = load(t, "response")
 	inOrder(t, html(t, pageOf(t, "response", r), r, values, false), "Hiding Among the Clones", `id="local"`, "Local ε₀", "not shuffled", "14\u202f827")
 	r, values = load(t, "onepass")

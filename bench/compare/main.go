@@ -1,15 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"syscall"
-	"time"
+
+	"github.com/dprelease/dprelease/bench/measure"
 )
 
 const job = `version: 1
@@ -94,9 +92,9 @@ func compare(bin, before, table, small string, rows, runs int) error {
 		}
 	}
 	for _, d := range peers {
-		fmt.Printf("%-48s %8.1f ms; the first query of a process %.1f ms\n", fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads), median(d.warm), median(d.first))
+		fmt.Printf("%-48s %8.1f ms; the first query of a process %.1f ms\n", fmt.Sprintf("DuckDB avg, warm, threads: %d", d.threads), measure.Median(d.warm), measure.Median(d.first))
 	}
-	one, two := median(peers[0].warm), median(peers[1].warm)
+	one, two := measure.Median(peers[0].warm), measure.Median(peers[1].warm)
 	for _, p := range programs {
 		for _, s := range samples {
 			wall, work := p.median(s.from)
@@ -129,43 +127,26 @@ func (p *program) measure(root, on, text string) error {
 	if p.wall == nil {
 		p.wall, p.work = map[string][]float64{}, map[string][]float64{}
 	}
-	p.wall[on], p.work[on] = append(p.wall[on], r.wall), append(p.work[on], r.work)
-	p.peak = max(p.peak, r.kb)
+	p.wall[on], p.work[on] = append(p.wall[on], r.Wall), append(p.work[on], r.Work)
+	p.peak = max(p.peak, r.Peak)
 	return nil
 }
 
 func (p *program) median(on string) (wall, work float64) {
-	return median(p.wall[on]), median(p.work[on])
-}
-
-// measured is one run: its wall time, the processor time of its processes, which a
-// busy machine changes less, and the peak memory of the largest of them.
-type measured struct {
-	wall, work float64 // milliseconds
-	kb         int64
+	return measure.Median(p.wall[on]), measure.Median(p.work[on])
 }
 
 // once runs one job in a fresh folder.
-func once(bin, root, text string) (measured, error) {
-	dir, err := os.MkdirTemp("", "bench")
+func once(bin, root, text string) (measure.Cost, error) {
+	dir, err := os.MkdirTemp(root, "run")
 	if err != nil {
-		return measured{}, err
+		return measure.Cost{}, err
 	}
-	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "job.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return measured{}, err
+		return measure.Cost{}, err
 	}
-	cmd := exec.Command(bin, "run", "-q", path)
-	start := time.Now()
-	out, err := cmd.CombinedOutput()
-	wall := time.Since(start)
-	if err != nil {
-		return measured{}, fmt.Errorf("%w: %s", err, out)
-	}
-	state := cmd.ProcessState
-	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
-	return measured{ms(wall), ms(state.UserTime() + state.SystemTime()), state.SysUsage().(*syscall.Rusage).Maxrss}, nil
+	return measure.Run(exec.Command(bin, "run", "-q", path))
 }
 
 // peer is DuckDB's average on some threads: the medians of several queries, and the
@@ -176,25 +157,13 @@ type peer struct {
 }
 
 func (d *peer) measure(table string, rows int) error {
-	cmd := exec.Command("node", "duckdb-avg.mjs", table, "x", "9", fmt.Sprint(d.threads))
-	cmd.Dir = "bench"
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
-	}
 	var q struct {
 		Median float64 `json:"median_ns_per_row"`
 		First  float64 `json:"first_ns_per_row"`
 	}
-	if err := json.Unmarshal(out, &q); err != nil {
+	if _, err := measure.DuckDB(&q, "duckdb-avg.mjs", table, "x", "9", fmt.Sprint(d.threads)); err != nil {
 		return err
 	}
 	d.warm, d.first = append(d.warm, q.Median*float64(rows)/1e6), append(d.first, q.First*float64(rows)/1e6)
 	return nil
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }

@@ -66,7 +66,7 @@ func run(draws int, data, out, only string) error {
 		if l.p.name != name {
 			name = l.p.name
 			fmt.Fprintf(&b, "\n## %s\n\n%s: %d rows. ε = %s a release.\n\n| design | statistic | values | held, %% | lowest | highest | simulation error | width ÷ 3.92 standard errors |\n|---|---|---|---|---|---|---|---|\n",
-				name, l.p.about, l.p.rows, l.p.epsilon)
+				name, l.p.about, l.p.table.Rows, l.p.epsilon)
 		}
 		for i := 0; i < len(l.f); {
 			k := i

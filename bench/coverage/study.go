@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/params"
@@ -30,7 +31,6 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/plugins/sum"
 	"github.com/dprelease/dprelease/plugins/variance"
-	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -80,7 +80,7 @@ func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error
 // plan plans all releases of a population by a design, with an interval of this level, or
 // without where it is "".
 func (p *population) plan(ctx context.Context, design, level, folder string) (*plan.Plan, error) {
-	relation, size, table, from, sample := "replace-one", fmt.Sprint("size: ", p.rows), "", "s", ""
+	relation, size, table, from, sample := "replace-one", fmt.Sprint("size: ", p.table.Rows), "", "s", ""
 	switch design {
 	case "table":
 		from = "table"
@@ -90,10 +90,9 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		sample = "samples: {s: {method: poisson, rate: " + p.rate + "}}"
 	case "strata":
 		var lines, takes []string
-		c := p.column(p.strata)
-		for h, key := range c.domain {
+		for h, key := range p.domain() {
 			n := 0
-			for _, code := range c.codes {
+			for _, code := range p.stratum() {
 				if int(code) == h {
 					n++
 				}
@@ -108,14 +107,14 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, take: {%s}}}", p.strata, strings.Join(takes, ", "))
 	case "rates":
 		var rates []string
-		for h, key := range p.column(p.strata).domain {
+		for h, key := range p.domain() {
 			rates = append(rates, fmt.Sprintf("%s: %s", key, p.rates[h]))
 		}
 		relation, size = "add-remove", ""
 		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, rates: {%s}}}", p.strata, strings.Join(rates, ", "))
 	case "collected":
 		from, size = "table", fmt.Sprint("size: ", p.size)
-		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.rows)
+		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.table.Rows)
 	}
 	var columns, releases strings.Builder
 	if design == "survey" {
@@ -129,10 +128,10 @@ func (p *population) plan(ctx context.Context, design, level, folder string) (*p
 		interval = ", interval: " + level
 	}
 	for _, c := range p.columns {
-		if c.domain != nil {
-			fmt.Fprintf(&columns, "    %s: {domain: [%s]}\n", c.name, strings.Join(c.domain, ", "))
+		if c.Type == sdk.Category {
+			fmt.Fprintf(&columns, "    %s: {domain: [%s]}\n", c.Name, strings.Join(c.Domain, ", "))
 		} else {
-			fmt.Fprintf(&columns, "    %s: {lower: %g, upper: %g}\n", c.name, c.lower, c.upper)
+			fmt.Fprintf(&columns, "    %s: {lower: %g, upper: %g}\n", c.Name, c.Lower, c.Upper)
 		}
 	}
 	for i, r := range p.releases {
@@ -167,9 +166,12 @@ releases:
 	return made, nil
 }
 
-func (p *population) column(name string) *column {
-	return &p.columns[slices.IndexFunc(p.columns, func(c column) bool { return c.name == name })]
+// domain lists the strata, and stratum says which one each row is in.
+func (p *population) domain() []string {
+	return p.columns[slices.IndexFunc(p.columns, func(c sdk.Column) bool { return c.Name == p.strata })].Domain
 }
+
+func (p *population) stratum() []int32 { return p.table.Columns[p.strata].Codes }
 
 // rows are some rows of a population, as a mechanism reads them.
 type rows struct {
@@ -189,39 +191,17 @@ func (r *rows) Next() (*sdk.Batch, error) {
 func (p *population) pick(names []string, which []uint32, weights []float64) *rows {
 	b := &sdk.Batch{Rows: len(which), Weights: weights}
 	for _, name := range names {
-		c, v := p.column(name), sdk.Values{}
+		c, v := p.table.Columns[name], sdk.Values{}
 		for _, i := range which {
-			if c.domain != nil {
-				v.Codes = append(v.Codes, c.codes[i])
+			if c.Codes != nil {
+				v.Codes = append(v.Codes, c.Codes[i])
 			} else {
-				v.Float64 = append(v.Float64, c.numbers[i])
+				v.Float64 = append(v.Float64, c.Float64[i])
 			}
 		}
 		b.Columns = append(b.Columns, v)
 	}
 	return &rows{batch: b}
-}
-
-// host draws noise as the host of a run does.
-type host struct {
-	sdk.Host
-	src *noise.Source
-}
-
-func (h host) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int64) ([]int64, error) {
-	return v, noise.AddDiscreteLaplace(h.src, v, ev.Scale)
-}
-
-func (h host) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, v []int64) ([]int64, error) {
-	return v, noise.AddDiscreteGaussian(h.src, v, ev.Sigma)
-}
-
-func (h host) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
-	in := make([]noise.Piece, len(pieces))
-	for i, p := range pieces {
-		in[i] = noise.Piece(p)
-	}
-	return noise.Select(h.src, in, rate)
 }
 
 // numbers is a column of a result.
@@ -289,7 +269,7 @@ func (p *population) study(ctx context.Context, design string, draws int, change
 					own[i] = r.Weights.Of(w)
 				}
 			}
-			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, own), host{src: src})
+			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, own), measure.Noise{Source: src})
 			if err != nil {
 				return nil, err
 			}
@@ -331,13 +311,13 @@ func (p *population) truth(ctx context.Context, folder string) (map[string][]flo
 	if err != nil {
 		return nil, err
 	}
-	every := make([]uint32, p.rows)
+	every := make([]uint32, p.table.Rows)
 	for i := range every {
 		every[i] = uint32(i)
 	}
 	truth := map[string][]float64{}
 	for _, r := range whole.Releases() {
-		res, err := mechanisms[r.Job.Mechanism].Release(ctx, r.Request(), p.pick(r.Plan.Columns, every, nil), sdktest.NoNoise{Rows: p.rows})
+		res, err := mechanisms[r.Job.Mechanism].Release(ctx, r.Request(), p.pick(r.Plan.Columns, every, nil), sdktest.NoNoise{Rows: p.table.Rows})
 		if err != nil {
 			return nil, err
 		}
@@ -348,8 +328,8 @@ func (p *population) truth(ctx context.Context, folder string) (map[string][]flo
 
 // chances are how likely each row is to be the next one of a survey, and the largest weight.
 func (p *population) chances() (chances []float64, most float64) {
-	total, codes := 0.0, p.column(p.strata).codes
-	for _, code := range codes {
+	total := 0.0
+	for _, code := range p.stratum() {
 		rate, _ := strconv.ParseFloat(p.rates[code], 64)
 		chances, total = append(chances, rate), total+rate
 	}
@@ -384,41 +364,36 @@ func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]u
 	}
 	if design == "collected" {
 		var out []uint32
-		for _, i := range rng.Perm(p.rows)[:p.size] {
+		for _, i := range rng.Perm(p.table.Rows)[:p.size] {
 			out = append(out, uint32(i))
 		}
 		return out, nil, nil
 	}
-	s, err := samplers.Begin(d, int64(p.rows))
+	s, err := samplers.Begin(d, int64(p.table.Rows))
 	if err != nil {
 		return nil, nil, err
 	}
 	var chosen samplers.Selection
-	if strata := p.column(p.strata); design == "strata" || design == "rates" {
-		chosen, err = s.NextUnits(units(d, strata))
+	if design == "strata" || design == "rates" {
+		frame, domain := d.(plan.Framed).Frame(), p.domain()
+		var units []int32 // of the frame, in which the rows lie
+		for _, code := range p.stratum() {
+			units = append(units, frame.UnitOf(domain[code]))
+		}
+		chosen, err = s.NextUnits(units)
 	} else {
-		chosen, err = s.Next(p.rows)
+		chosen, err = s.Next(p.table.Rows)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	which := slices.Clone(chosen.Rows)
-	for i := range p.rows {
+	for i := range p.table.Rows {
 		if chosen.All {
 			which = append(which, uint32(i))
 		}
 	}
 	return which, slices.Clone(chosen.Weights), s.Done()
-}
-
-// units are the units of the frame that the rows lie in.
-func units(d samplers.Design, c *column) []int32 {
-	frame := d.(plan.Framed).Frame()
-	out := make([]int32, len(c.codes))
-	for i, code := range c.codes {
-		out[i] = frame.UnitOf(c.domain[code])
-	}
-	return out
 }
 
 // luck is how far a share of so many draws may lie below the level, where the worst of so many

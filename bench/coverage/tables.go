@@ -1,33 +1,22 @@
 package main
 
 import (
-	"encoding/csv"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
-
-// column is a column of a table: numbers with bounds, or a category with a domain.
-type column struct {
-	name         string
-	lower, upper float64
-	domain       []string
-	numbers      []float64 // clipped
-	codes        []int32
-}
 
 // population is a table whose values are known, and what is released from its samples.
 type population struct {
 	name, about string
-	rows        int
-	columns     []column
+	columns     []sdk.Column
+	table       sdktest.Table
 	strata      string   // the column of the strata
 	take        []int64  // from each stratum
 	rates       []string // of each stratum
@@ -41,95 +30,62 @@ type population struct {
 // release is a statistic: its mechanism and its parameters.
 type release struct{ mechanism, params string }
 
-// read fills the columns of a population from a CSV file.
-func (p *population) read(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	all, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return err
-	}
-	head := all[0]
-	all = slices.DeleteFunc(all[1:], func(r []string) bool { // rows without a value are no part of the study
-		return slices.ContainsFunc(p.columns, func(c column) bool { return r[slices.Index(head, c.name)] == "" })
-	})
-	p.rows = len(all)
-	for i := range p.columns {
-		c := &p.columns[i]
-		at := slices.Index(head, c.name)
-		for _, r := range all {
-			if c.domain != nil {
-				c.codes = append(c.codes, int32(slices.Index(c.domain, r[at])))
-				continue
-			}
-			x, err := strconv.ParseFloat(r[at], 64)
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			c.numbers = append(c.numbers, math.Min(math.Max(x, c.lower), c.upper))
-		}
-	}
-	return nil
-}
-
 func populations(folder string) ([]*population, error) {
 	schools := &population{
 		name: "schools", about: "California's schools with their index: even values, strata that differ little",
-		columns: []column{{name: "api00", lower: 200, upper: 1000}, {name: "api99", lower: 200, upper: 1000}, {name: "meals_pct", upper: 100},
-			{name: "school_type", domain: []string{"E", "M", "H"}}, {name: "met_target", domain: []string{"0", "1"}}},
+		columns: []sdk.Column{measure.Number("api00", 200, 1000), measure.Number("api99", 200, 1000), measure.Number("meals_pct", 0, 100),
+			measure.Category("school_type", "E", "M", "H"), measure.Category("met_target", "0", "1")},
 		strata: "school_type", take: []int64{350, 150, 150}, rates: []string{"0.08", "0.15", "0.15"}, size: 600, rate: "0.1", epsilon: "1",
 		releases: statistics("api00", "api99", "met_target", "1", "0, 25, 50, 75, 100", "meals_pct"),
 	}
 	income := &population{
 		name: "income", about: "incomes of persons in Austria: a long tail, regions of unlike size",
-		columns: []column{{name: "eq_income", upper: 60000}, {name: "age", upper: 100}, {name: "household_size", domain: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}},
-			{name: "region", domain: []string{"Burgenland", "Carinthia", "Lower Austria", "Salzburg", "Styria", "Tyrol", "Upper Austria", "Vienna", "Vorarlberg"}}},
+		columns: []sdk.Column{measure.Number("eq_income", 0, 60000), measure.Number("age", 0, 100), measure.Category("household_size", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+			measure.Category("region", "Burgenland", "Carinthia", "Lower Austria", "Salzburg", "Styria", "Tyrol", "Upper Austria", "Vienna", "Vorarlberg")},
 		strata: "region", take: []int64{60, 120, 250, 110, 200, 120, 250, 250, 90}, size: 1500, rate: "0.1", epsilon: "0.5",
 		rates:    []string{"0.2", "0.1", "0.1", "0.15", "0.1", "0.1", "0.1", "0.05", "0.2"},
 		releases: statistics("eq_income", "age", "household_size", "5", "0, 18, 40, 65, 100", "age"),
 	}
 	spending := &population{
 		name: "spending", about: "made at random: lognormal spending with many zeros, and strata whose means differ by a factor of ten",
-		rows: 20000, columns: []column{{name: "spent", upper: 2000}, {name: "visits", upper: 30}, {name: "class", domain: []string{"low", "middle", "high"}}, {name: "area", domain: []string{"city", "town", "village", "island"}}},
+		columns: []sdk.Column{measure.Number("spent", 0, 2000), measure.Number("visits", 0, 30),
+			measure.Category("class", "low", "middle", "high"), measure.Category("area", "city", "town", "village", "island")},
 		strata: "class", take: []int64{400, 300, 200}, rates: []string{"0.04", "0.05", "0.1"}, size: 1000, rate: "0.05", epsilon: "1",
 		releases: statistics("spent", "visits", "area", "village", "0, 10, 100, 1000, 2000", "spent"),
 	}
-	spending.generate()
+	spending.table = invented(20_000)
 	for p, file := range map[*population]string{schools: "schools.csv", income: "eusilc.csv"} {
-		if err := p.read(filepath.Join(folder, file)); err != nil {
+		var err error
+		if p.table, err = measure.ReadCSV(filepath.Join(folder, file), p.columns); err != nil {
 			return nil, err
 		}
 	}
 	return []*population{schools, income, spending}, nil
 }
 
-// generate makes the values of the third table, always the same.
-func (p *population) generate() {
+// invented makes the values of the third table, always the same.
+func invented(rows int) sdktest.Table {
 	rng := rand.New(rand.NewPCG(14, 30))
-	for range p.rows {
-		class := int32(0)
+	var spent, visits []float64
+	var class, area []int32
+	for range rows {
+		c := int32(0)
 		if u := rng.Float64(); u > 0.9 {
-			class = 2
+			c = 2
 		} else if u > 0.6 {
-			class = 1
+			c = 1
 		}
-		visits := math.Min(30, math.Floor(math.Exp(0.8*rng.NormFloat64()+0.5*float64(class))))
-		spent := 0.0
-		if visits > 0 {
-			spent = math.Min(2000, visits*math.Exp(2+0.6*float64(class)+0.7*rng.NormFloat64()))
+		v, s := math.Min(30, math.Floor(math.Exp(0.8*rng.NormFloat64()+0.5*float64(c)))), 0.0
+		if v > 0 {
+			s = math.Min(2000, v*math.Exp(2+0.6*float64(c)+0.7*rng.NormFloat64()))
 		}
-		p.columns[0].numbers = append(p.columns[0].numbers, spent)
-		p.columns[1].numbers = append(p.columns[1].numbers, visits)
-		area := int32(3) // one row in a hundred
+		a := int32(3) // one row in a hundred
 		if u := rng.Float64(); u < 0.99 {
-			area = int32(u * 3)
+			a = int32(u * 3)
 		}
-		p.columns[2].codes = append(p.columns[2].codes, class)
-		p.columns[3].codes = append(p.columns[3].codes, area)
+		spent, visits, class, area = append(spent, s), append(visits, v), append(class, c), append(area, a)
 	}
+	return sdktest.Table{Rows: rows, Columns: map[string]sdk.Values{"spent": {Float64: spent}, "visits": {Float64: visits}, "class": {Codes: class}, "area": {Codes: area}}}
 }
 
 // statistics are the releases from a table: a number, another one, a category with one of its

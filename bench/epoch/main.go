@@ -5,8 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/plugins/sdk/serve"
 	"github.com/dprelease/dprelease/plugins/sgd"
 )
@@ -54,7 +54,7 @@ func run(ctx context.Context, turns int, most float64) error {
 		return err
 	}
 	defer full.close()
-	var memory, calls, epoch, bound []cost
+	var memory, calls, epoch, bound []measure.Cost
 	for i := range turns + 1 {
 		a, err := t.read()
 		if err != nil {
@@ -71,35 +71,30 @@ func run(ctx context.Context, turns int, most float64) error {
 		if i == 0 { // the first turn finds cold memory
 			continue
 		}
-		memory, calls, epoch, bound = append(memory, a), append(calls, b), append(epoch, c), append(bound, a.plus(b))
+		memory, calls, epoch, bound = append(memory, a), append(calls, b), append(epoch, c), append(bound, measure.Cost{Wall: a.Wall + b.Wall, Work: a.Work + b.Work})
 	}
 	fmt.Printf("%-40s %10s %22s\n", "median milliseconds", "wall", "processor time")
 	show("memory: the records alone, all cores", memory, "%10.1f %22.1f\n")
 	show("host: the same calls, nothing computed", calls, "%10.1f %22.1f\n")
 	show("epoch: sgd", epoch, "%10.1f %22.1f\n")
-	quotient := make([]cost, turns)
+	quotient := make([]measure.Cost, turns)
 	for i := range quotient {
-		quotient[i] = cost{epoch[i].wall / bound[i].wall, epoch[i].work / bound[i].work}
+		quotient[i] = measure.Cost{Wall: epoch[i].Wall / bound[i].Wall, Work: epoch[i].Work / bound[i].Work}
 	}
 	q := show("epoch / (memory + host), of each turn", quotient, "%10.2f %22.2f (at most 1.5)\n")
-	if most > 0 && q.wall > most {
-		return fmt.Errorf("%.2f is more than %.2f", q.wall, most)
+	if most > 0 && q.Wall > most {
+		return fmt.Errorf("%.2f is more than %.2f", q.Wall, most)
 	}
 	return nil
 }
 
 // show prints the medians, and returns them.
-func show(name string, x []cost, format string) cost {
+func show(name string, x []measure.Cost, format string) measure.Cost {
 	var wall, work []float64
 	for _, c := range x {
-		wall, work = append(wall, c.wall), append(work, c.work)
+		wall, work = append(wall, c.Wall), append(work, c.Work)
 	}
-	m := cost{median(wall), median(work)}
-	fmt.Printf("%-40s "+format, name, m.wall, m.work)
+	m := measure.Cost{Wall: measure.Median(wall), Work: measure.Median(work)}
+	fmt.Printf("%-40s "+format, name, m.Wall, m.Work)
 	return m
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/privacy"
@@ -41,12 +42,12 @@ func newTable() (*table, error) {
 
 // read returns what it takes to read the records of an epoch's batches, on all cores.
 // The batches are drawn before the clock starts.
-func (t *table) read() (cost, error) {
+func (t *table) read() (measure.Cost, error) {
 	batches := make([][]int64, steps)
 	for i := range batches {
 		var err error
 		if batches[i], err = t.drawer.Sample(privacy.Poisson{Rate: rate}, records); err != nil {
-			return cost{}, err
+			return measure.Cost{}, err
 		}
 	}
 	workers := runtime.GOMAXPROCS(0)
@@ -64,7 +65,7 @@ func (t *table) read() (cost, error) {
 	for _, s := range sums {
 		t.sink += s
 	}
-	return cost{m.wall, m.work}, nil
+	return m.cost, nil
 }
 
 // sum loads one value of every cache line of some records, so that nothing but the

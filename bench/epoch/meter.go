@@ -2,46 +2,29 @@ package main
 
 import (
 	"context"
-	"syscall"
 	"time"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// cost is the time that a measurement took, in milliseconds.
-type cost struct {
-	wall float64
-	work float64 // of processors, which a busy machine changes less
-}
-
-func (c cost) plus(d cost) cost { return cost{c.wall + d.wall, c.work + d.work} }
-
 // meter measures from its first start to its last stop, in one process.
 type meter struct {
-	began      time.Time
-	before     float64
-	wall, work float64
+	began  time.Time
+	before float64
+	cost   measure.Cost
 }
 
 func (m *meter) start() {
 	if m.began.IsZero() {
-		m.began, m.before = time.Now(), processor()
+		m.began, m.before = time.Now(), measure.Processor()
 	}
 }
 
 func (m *meter) stop() {
-	m.wall, m.work = time.Since(m.began).Seconds()*1e3, processor()-m.before
-}
-
-// processor is the processor time of this process in milliseconds.
-func processor() float64 {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e6
+	m.cost = measure.Cost{Wall: time.Since(m.began).Seconds() * 1e3, Work: measure.Processor() - m.before}
 }
 
 // clock is the host's drawer, which notes when it was asked first and last.
@@ -72,7 +55,7 @@ func (m metered) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.R
 	asked := &askedHost{Host: h}
 	out, err := m.Mechanism.Release(ctx, req, rows, asked)
 	if err == nil {
-		out.Columns[valueColumn].Float64[0] = asked.work
+		out.Columns[valueColumn].Float64[0] = asked.cost.Work
 	}
 	return out, err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sgd"
@@ -56,16 +57,13 @@ func start(ctx context.Context, name string) (*plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	public := sdk.Public{
-		Relation: privacy.ReplaceOne, SampleRelations: []privacy.Relation{privacy.ReplaceOne}, Population: records,
-		Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: records, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
-	}
+	var columns []sdk.Column
 	names := make([]string, features)
 	for j := range names {
 		names[j] = fmt.Sprintf("x%d", j)
-		public.Columns = append(public.Columns, sdk.Column{Name: names[j], Type: sdk.Number, Lower: -1, Upper: 1, Missing: sdk.MissingRefuse})
+		columns = append(columns, measure.Number(names[j], -1, 1))
 	}
-	public.Columns = append(public.Columns, sdk.Column{Name: "y", Type: sdk.Number, Lower: 0, Upper: 1, Missing: sdk.MissingRefuse})
+	public := measure.Full(privacy.ReplaceOne, records, append(columns, measure.Number("y", 0, 1))...)
 	params, err := json.Marshal(map[string]any{"model": "logistic", "target": "y", "features": names, "rate": rate, "steps": steps})
 	if err != nil {
 		return nil, err
@@ -82,7 +80,7 @@ func start(ctx context.Context, name string) (*plugin, error) {
 func (p *plugin) close() { p.p.Close() }
 
 // epoch returns what was taken between the first draw and the last noise.
-func (p *plugin) epoch(ctx context.Context, t *table) (cost, error) {
+func (p *plugin) epoch(ctx context.Context, t *table) (measure.Cost, error) {
 	c := &clock{NoiseDrawer: t.drawer}
 	out, _, err := p.p.Release(ctx, p.req, func(_ context.Context, w host.RowWriter) error {
 		b := sdk.Batch{Rows: records}
@@ -92,7 +90,8 @@ func (p *plugin) epoch(ctx context.Context, t *table) (cost, error) {
 		return w.Write(b)
 	}, c)
 	if err != nil {
-		return cost{}, err
+		return measure.Cost{}, err
 	}
-	return cost{wall: c.wall, work: c.work + out.Columns[valueColumn].Float64[0]}, nil
+	c.cost.Work += out.Columns[valueColumn].Float64[0]
+	return c.cost, nil
 }

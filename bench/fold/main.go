@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"syscall"
 	"time"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
@@ -45,20 +42,12 @@ func folder(memory int64, dir string) (*units.Folder, error) {
 	return units.NewFolder(units.FoldSpec{Null: units.DropNulls, Columns: []units.Fold{sum}, Views: 1, Memory: memory, Dir: dir})
 }
 
-// measured is what something took, in milliseconds. The processor time changes less on a busy machine.
-type measured struct{ wall, work float64 }
-
 // of times a function of this process.
-func of(do func() error) (measured, error) {
+func of(do func() error) (measure.Cost, error) {
 	runtime.GC()
-	var before, after syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &before)
-	start := time.Now()
+	start, before := time.Now(), measure.Processor()
 	err := do()
-	wall := time.Since(start)
-	syscall.Getrusage(syscall.RUSAGE_SELF, &after)
-	work := after.Utime.Nano() - before.Utime.Nano() + after.Stime.Nano() - before.Stime.Nano()
-	return measured{float64(wall.Microseconds()) / 1e3, float64(work) / 1e6}, err
+	return measure.Cost{Wall: time.Since(start).Seconds() * 1e3, Work: measure.Processor() - before}, err
 }
 
 // compare takes turns, so that a change of the machine's speed hits all alike.
@@ -68,7 +57,7 @@ func compare(path string, runs int, memory int64, dir string) error {
 		return err
 	}
 	names := []string{"DuckDB, warm", "reading", "fold", "index", "index and cap"}
-	took := make([][]measured, len(names))
+	took := make([][]measure.Cost, len(names))
 	for range runs {
 		for i, what := range []func() error{
 			nil,
@@ -77,7 +66,7 @@ func compare(path string, runs int, memory int64, dir string) error {
 			func() error { return number(path, memory, dir, false) },
 			func() error { return number(path, memory, dir, true) },
 		} {
-			var m measured
+			var m measure.Cost
 			if what == nil {
 				m, err = duckdb(path)
 			} else {
@@ -90,15 +79,15 @@ func compare(path string, runs int, memory int64, dir string) error {
 		}
 	}
 	for i, name := range names {
-		ratio := func(get func(m measured) float64) (mid, ratio float64) {
+		ratio := func(get func(m measure.Cost) float64) (mid, ratio float64) {
 			var ours, ratios []float64
 			for j, m := range took[i] {
 				ours, ratios = append(ours, get(m)), append(ratios, get(m)/get(took[0][j]))
 			}
-			return median(ours), median(ratios)
+			return measure.Median(ours), measure.Median(ratios)
 		}
-		wall, walls := ratio(func(m measured) float64 { return m.wall })
-		work, works := ratio(func(m measured) float64 { return m.work })
+		wall, walls := ratio(func(m measure.Cost) float64 { return m.Wall })
+		work, works := ratio(func(m measure.Cost) float64 { return m.Work })
 		fmt.Printf("%-14s %8.0f ms, %.2f of DuckDB in the same turn; %8.0f ms of processor time, %.2f\n", name, wall, walls, work, works)
 	}
 	return nil
@@ -181,23 +170,10 @@ func number(path string, memory int64, dir string, capped bool) error {
 const queries = 5
 
 // duckdb is the median of several queries of one process, and its processor time for each of them.
-func duckdb(path string) (measured, error) {
-	cmd := exec.Command("node", "duckdb-avg.mjs", path, "x", fmt.Sprint(queries), fmt.Sprint(runtime.GOMAXPROCS(0)), "id")
-	cmd.Dir = "bench"
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return measured{}, fmt.Errorf("node bench/duckdb-avg.mjs (run npm install --no-save in bench/ first): %w", err)
-	}
+func duckdb(path string) (measure.Cost, error) {
 	var q struct {
 		Median float64 `json:"median_ms"`
 	}
-	err = json.Unmarshal(out, &q)
-	work := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return measured{q.Median, float64(work.Microseconds()) / 1e3 / queries}, err
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
+	work, err := measure.DuckDB(&q, "duckdb-avg.mjs", path, "x", fmt.Sprint(queries), fmt.Sprint(runtime.GOMAXPROCS(0)), "id")
+	return measure.Cost{Wall: q.Median, Work: work / queries}, err
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -39,11 +40,7 @@ func (c *column) clipped(bound, epsilon float64) float64 {
 // the mechanism finds, over that with the best bound there is. The mean is over the exact
 // law of the bound.
 func besideHindsight(c *column, most, times, sum float64) (float64, error) {
-	req := sdk.PlanRequest{Params: fmt.Appendf(nil, `{"column":"x","times":%g}`, times), Target: privacy.Point{Epsilon: times * sum}, Public: sdk.Public{
-		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove},
-		Design:  sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
-		Columns: []sdk.Column{{Name: "x", Type: sdk.Number, Lower: -most, Upper: most, Missing: sdk.MissingRefuse}},
-	}}
+	req := sdk.PlanRequest{Params: fmt.Appendf(nil, `{"column":"x","times":%g}`, times), Target: privacy.Point{Epsilon: times * sum}, Public: measure.Full(privacy.AddRemove, 0, measure.Number("x", -most, most))}
 	m := bounds.Mechanism{}
 	plan, err := m.Plan(req)
 	if err != nil {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
 
-	files "github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/bench/measure"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 const rows = 10_000
@@ -40,38 +40,14 @@ func columns(data string) ([]*column, error) {
 		name, file, column string
 		lower, upper, step float64
 	}{
-		{"EU-SILC eq_income [0, 100000]", "eusilc.parquet", "eq_income", 0, 100_000, 0},
-		{"schools api00 [200, 1000], step 1", "schools.parquet", "api00", 200, 1000, 1},
+		{"EU-SILC eq_income [0, 100000]", "eusilc.csv", "eq_income", 0, 100_000, 0},
+		{"schools api00 [200, 1000], step 1", "schools.csv", "api00", 200, 1000, 1},
 	} {
-		values, err := read(filepath.Join(data, x.file), x.column)
+		t, err := measure.ReadCSV(filepath.Join(data, x.file), []sdk.Column{measure.Number(x.column, 0, 1e9)})
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, &column{name: x.name, values: values, lower: x.lower, upper: x.upper, step: x.step})
+		out = append(out, &column{name: x.name, values: t.Columns[x.column].Float64, lower: x.lower, upper: x.upper, step: x.step})
 	}
 	return out, nil
-}
-
-// read reads a column of numbers.
-func read(path, name string) ([]float64, error) {
-	t, err := files.Open(context.Background(), files.Spec{Path: path})
-	if err != nil {
-		return nil, err
-	}
-	defer t.Close()
-	var out []float64
-	err = t.Scan(context.Background(), files.ScanOptions{Columns: []string{name}, Workers: 1}, func(b files.Batch) error {
-		c := &b.Columns[0]
-		for i := range b.Rows {
-			switch {
-			case c.Null(i):
-			case c.Float64 != nil:
-				out = append(out, c.Float64[i])
-			default:
-				out = append(out, float64(c.Int64[i]))
-			}
-		}
-		return nil
-	})
-	return out, err
 }

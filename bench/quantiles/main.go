@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/dprelease/dprelease/bench/measure"
 )
 
 func main() {
@@ -32,22 +34,13 @@ func run(data, page string, releases int, clip bool) error {
 		}
 	} else {
 		begin = beginQuantiles
-		text = table(measure(all, []float64{0.1, 0.5, 1}, releases))
+		text = table(compare(all, []float64{0.1, 0.5, 1}, releases))
 	}
 	if page == "" {
 		fmt.Print(text)
 		return nil
 	}
-	old, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(old), begin)
-	_, after, also := strings.Cut(rest, end)
-	if !ok || !also {
-		return fmt.Errorf("%s has no place for the table", page)
-	}
-	return os.WriteFile(page, []byte(before+begin+"\n"+text+end+after), 0o644)
+	return measure.Rewrite(page, begin, end, "\n"+text)
 }
 
 // The table stands between these lines of the page.

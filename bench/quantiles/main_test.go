@@ -13,7 +13,7 @@ func TestNearTheBest(t *testing.T) {
 	if testing.Short() {
 		releases = 8
 	}
-	entries := measure([]*column{all[0], all[2], all[5]}, []float64{0.5, 1}, releases)
+	entries := compare([]*column{all[0], all[2], all[5]}, []float64{0.5, 1}, releases)
 	mean, worst := worth(entries)
 	if mean > 1.15 || worst > 1.8 {
 		t.Errorf("%.3g times as far off as the best in the mean, %.3g in the worst entry\n%s", mean, worst, table(entries))

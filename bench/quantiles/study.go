@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/plugins/quantiles"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -48,11 +49,7 @@ func release(c *column, ranks []float64, epsilon float64, rng *rand.Rand) ([]flo
 	if err != nil {
 		return nil, err
 	}
-	req := sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon}, Public: sdk.Public{
-		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove},
-		Design:  sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
-		Columns: []sdk.Column{{Name: "x", Type: sdk.Number, Lower: c.lower, Upper: c.upper, Missing: sdk.MissingRefuse}},
-	}}
+	req := sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon}, Public: measure.Full(privacy.AddRemove, 0, measure.Number("x", c.lower, c.upper))}
 	m := quantiles.Mechanism{}
 	plan, err := m.Plan(req)
 	if err != nil {
@@ -76,8 +73,8 @@ type entry struct {
 // best is the smallest error of the others.
 func (e entry) best() float64 { return slices.Min(e.errors[:3]) }
 
-// measure is the table, over so many releases of each.
-func measure(columns []*column, epsilons []float64, releases int) []entry {
+// compare runs all methods on all columns, with the given number of releases of each.
+func compare(columns []*column, epsilons []float64, releases int) []entry {
 	var out []entry
 	seed := uint64(0)
 	for _, c := range columns {

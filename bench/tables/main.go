@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -10,8 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/table"
 )
 
@@ -20,13 +19,13 @@ func main() {
 	runs := flag.Int("runs", 5, "runs of each")
 	groups := flag.String("groups", "", "the table of duckdb-groups.mjs, for the statistics by group")
 	flag.Parse()
-	if err := measure(*bin, *groups, *runs); err != nil {
+	if err := run(*bin, *groups, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "tables:", err)
 		os.Exit(1)
 	}
 }
 
-func measure(bin, groups string, runs int) error {
+func run(bin, groups string, runs int) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
 		return err
@@ -43,7 +42,7 @@ func measure(bin, groups string, runs int) error {
 		return err
 	}
 	for _, ways := range []int{2, 3} {
-		if err := repeat(fmt.Sprintf("all tables of up to %d of 20 columns, 1,000,000 rows", ways), runs, func() (wall, work float64, err error) {
+		if err := repeat(fmt.Sprintf("all tables of up to %d of 20 columns, 1,000,000 rows", ways), runs, func() (measure.Cost, error) {
 			return once(bin, dir, marginals(ways))
 		}); err != nil {
 			return err
@@ -115,42 +114,32 @@ func write(path string) error {
 }
 
 // once runs one job in a fresh state: its wall and processor time in milliseconds.
-func once(bin, dir, text string) (wall, work float64, err error) {
+func once(bin, dir, text string) (measure.Cost, error) {
 	old, _ := filepath.Glob(filepath.Join(dir, "*.db*"))
 	for _, path := range append(old, filepath.Join(dir, "out")) {
 		if err := os.RemoveAll(path); err != nil {
-			return 0, 0, err
+			return measure.Cost{}, err
 		}
 	}
 	path := filepath.Join(dir, "job.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		return 0, 0, err
+		return measure.Cost{}, err
 	}
-	cmd := exec.Command(bin, "run", "-q", path)
-	start := time.Now()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return 0, 0, fmt.Errorf("%w: %s", err, out)
-	}
-	took := time.Since(start)
-	return float64(took.Milliseconds()), float64((cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Milliseconds()), nil
+	return measure.Run(exec.Command(bin, "run", "-q", path))
 }
 
-func repeat(what string, runs int, run func() (wall, work float64, err error)) error {
+func repeat(what string, runs int, run func() (measure.Cost, error)) error {
 	var walls, works []float64
 	for range runs {
-		wall, work, err := run()
+		c, err := run()
 		if err != nil {
 			return err
 		}
-		walls, works = append(walls, wall), append(works, work)
+		walls, works = append(walls, c.Wall), append(works, c.Work)
 	}
-	fmt.Printf("%-64s %6.0f ms (best %.0f), %6.0f ms of processor time (best %.0f)\n", what, median(walls), slices.Min(walls), median(works), slices.Min(works))
+	fmt.Printf("%-64s %6.0f ms (best %.0f), %6.0f ms of processor time (best %.0f)\n", what,
+		measure.Median(walls), slices.Min(walls), measure.Median(works), slices.Min(works))
 	return nil
-}
-
-func median(x []float64) float64 {
-	x = slices.Sorted(slices.Values(x))
-	return x[len(x)/2]
 }
 
 // byGroup takes turns with DuckDB.
@@ -161,26 +150,20 @@ func byGroup(bin, dir, path string, runs int) error {
 	}
 	var ours, theirs, quotients []float64
 	for range runs {
-		_, work, err := once(bin, dir, statistics(path))
+		own, err := once(bin, dir, statistics(path))
 		if err != nil {
 			return err
-		}
-		cmd := exec.Command("node", "duckdb-groups.mjs", path, "1", "2")
-		cmd.Dir, cmd.Stderr = "bench", os.Stderr
-		out, err := cmd.Output()
-		if err != nil {
-			return fmt.Errorf("node bench/duckdb-groups.mjs (run npm install --no-save in bench/ first): %w", err)
 		}
 		var q struct {
 			Median struct {
 				CPU float64 `json:"cpu_ms"`
 			} `json:"median"`
 		}
-		if err := json.Unmarshal(out, &q); err != nil {
+		if _, err := measure.DuckDB(&q, "duckdb-groups.mjs", path, "1", "2"); err != nil {
 			return err
 		}
-		ours, theirs, quotients = append(ours, work), append(theirs, q.Median.CPU), append(quotients, work/q.Median.CPU)
+		ours, theirs, quotients = append(ours, own.Work), append(theirs, q.Median.CPU), append(quotients, own.Work/q.Median.CPU)
 	}
-	fmt.Printf("five statistics by 50 groups, 20,000,000 rows: %.0f ms of processor time, DuckDB %.0f ms, %.2f of it\n", median(ours), median(theirs), median(quotients))
+	fmt.Printf("five statistics by 50 groups, 20,000,000 rows: %.0f ms of processor time, DuckDB %.0f ms, %.2f of it\n", measure.Median(ours), measure.Median(theirs), measure.Median(quotients))
 	return nil
 }

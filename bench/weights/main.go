@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
-	"strconv"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
@@ -34,12 +33,10 @@ func main() {
 	}
 }
 
-// survey are the persons of the table.
+// survey holds the persons of the table.
 type survey struct {
-	income, weight []float64
-	region         []int32
-	regions        []string
-	src            *noise.Source
+	persons sdktest.Table
+	src     *noise.Source
 }
 
 // clipsNothing is a bound above all weights of the table.
@@ -51,36 +48,19 @@ const top = 100_000
 // to is the population over the sample, which is public: 8,182,222 over 14,827.
 const to = 552
 
+var (
+	income = measure.Number("eq_income", 0, top)
+	region = measure.Category("region", "Tyrol", "Vienna", "Upper Austria", "Lower Austria", "Salzburg", "Carinthia", "Burgenland", "Vorarlberg", "Styria")
+)
+
 func read(path string) (*survey, error) {
-	f, err := os.Open(path)
+	weight := measure.Number("design_weight", 0, clipsNothing)
+	t, err := measure.ReadCSV(path, []sdk.Column{income, region, weight})
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	t := &survey{}
-	at := func(name string) int { return slices.Index(lines[0], name) }
-	for _, line := range lines[1:] {
-		y, err := strconv.ParseFloat(line[at("eq_income")], 64)
-		if err != nil {
-			return nil, err
-		}
-		w, err := strconv.ParseFloat(line[at("design_weight")], 64)
-		if err != nil {
-			return nil, err
-		}
-		r := line[at("region")]
-		if !slices.Contains(t.regions, r) {
-			t.regions = append(t.regions, r)
-		}
-		t.income, t.weight = append(t.income, math.Min(y, top)), append(t.weight, w)
-		t.region = append(t.region, int32(slices.Index(t.regions, r)))
-	}
-	t.src, err = noise.NewSource()
-	return t, err
+	src, err := noise.NewSource()
+	return &survey{t, src}, err
 }
 
 // shrunk are the weights, clipped and moved towards to.
@@ -91,20 +71,18 @@ func shrunk(atMost, keep float64) func(float64) float64 {
 // release is a column of a release by region.
 func (t *survey) release(m sdk.Mechanism, params string, epsilon, atMost, keep float64, quiet bool) ([]float64, error) {
 	of := shrunk(atMost, keep)
-	columns := []sdk.Column{{Name: "y", Type: sdk.Number, Upper: top, Missing: sdk.MissingRefuse}, {Name: "r", Type: sdk.Category, Domain: t.regions, Missing: sdk.MissingRefuse}}
-	req := sdk.PlanRequest{Params: []byte(params), Target: privacy.Point{Epsilon: epsilon}, Public: sdk.Public{
-		Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove}, Columns: columns,
-		Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: of(1), MaxWeight: of(atMost)},
-	}}
+	public := measure.Full(privacy.AddRemove, 0, income, region)
+	public.Design.MinWeight, public.Design.MaxWeight, public.Design.EqualWeights = of(1), of(atMost), false
+	req := sdk.PlanRequest{Params: []byte(params), Target: privacy.Point{Epsilon: epsilon}, Public: public}
 	plan, err := m.Plan(req)
 	if err != nil {
 		return nil, err
 	}
-	rows := sdktest.Table{Rows: len(t.income), Columns: map[string]sdk.Values{"y": {Float64: t.income}, "r": {Codes: t.region}}}
-	for _, w := range t.weight {
+	rows := t.persons
+	for _, w := range rows.Columns["design_weight"].Float64 {
 		rows.Weights = append(rows.Weights, of(w))
 	}
-	var host sdk.Host = adding{src: t.src}
+	var host sdk.Host = measure.Noise{Source: t.src}
 	if quiet {
 		host = sdktest.NoNoise{Rows: rows.Rows}
 	}
@@ -116,23 +94,13 @@ func (t *survey) release(m sdk.Mechanism, params string, epsilon, atMost, keep f
 	return all[slices.IndexFunc(all, func(c sdk.ResultColumn) bool { return c.Name == "estimate" })].Float64, nil
 }
 
-// adding draws noise as the host of a run does.
-type adding struct {
-	sdk.Host
-	src *noise.Source
-}
-
-func (h adding) AddLaplace(_ context.Context, ev privacy.DiscreteLaplace, v []int64) ([]int64, error) {
-	return v, noise.AddDiscreteLaplace(h.src, v, ev.Scale)
-}
-
 // apart are totals over totals of weights, each with half of ε.
 func (t *survey) apart(epsilon, atMost float64) ([]float64, error) {
-	above, err := t.release(sum.Mechanism{}, `{"column":"y","by":"r"}`, epsilon/2, atMost, 1, false)
+	above, err := t.release(sum.Mechanism{}, `{"column":"eq_income","by":"region"}`, epsilon/2, atMost, 1, false)
 	if err != nil {
 		return nil, err
 	}
-	below, err := t.release(count.Mechanism{}, `{"by":"r"}`, epsilon/2, atMost, 1, false)
+	below, err := t.release(count.Mechanism{}, `{"by":"region"}`, epsilon/2, atMost, 1, false)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +113,7 @@ func (t *survey) apart(epsilon, atMost float64) ([]float64, error) {
 }
 
 func (t *survey) together(epsilon, atMost, keep float64, quiet bool) ([]float64, error) {
-	return t.release(mean.Mechanism{}, `{"column":"y","by":"r"}`, epsilon, atMost, keep, quiet)
+	return t.release(mean.Mechanism{}, `{"column":"eq_income","by":"region"}`, epsilon, atMost, keep, quiet)
 }
 
 // rmse is the root mean square error over regions and repetitions.

@@ -1,6 +1,6 @@
-// Command accuracy measures what privacy costs the regressions of the jobs that it
-// is given: the loss of the released models against that of the fit without privacy, at
-// several epsilons, in a table and a plot (docs/sgd-accuracy.md).
+// Command accuracy measures what privacy costs the regressions of some jobs: the loss of
+// the released models against that of the fit without privacy, at several epsilons, in a
+// table and a plot (docs/sgd-accuracy.md).
 //
 // It runs the mechanism on the examples' tables with simulated noise of the planned
 // size, from a fixed seed, so that the table can be made again. What it computes is

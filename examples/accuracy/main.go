@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/dprelease/dprelease/bench/measure"
 )
 
 // epsilons are the epsilons of the table; the jobs give delta.
@@ -14,25 +14,20 @@ var epsilons = []float64{0.1, 0.5, 1, 3, 8}
 
 func main() {
 	runs := flag.Int("runs", 51, "releases at each epsilon")
-	more := flag.String("params", "{}", "parameters of the mechanism that replace those of the jobs, as JSON; null takes one away")
 	side := flag.Bool("side", false, "the releases are of one model: one table for all, side by side, and no plot")
 	out := flag.String("out", "", "folder for sgd-accuracy.md and its plot; without it the table is printed")
 	flag.Parse()
-	if err := run(flag.Args(), *runs, *more, *out, *side); err != nil {
+	if err := run(flag.Args(), *runs, *out, *side); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run measures the first or the named release of each job.
-func run(jobs []string, runs int, more, out string, side bool) error {
-	changed := map[string]any{}
-	if err := json.Unmarshal([]byte(more), &changed); err != nil {
-		return fmt.Errorf("params: %w", err)
-	}
+func run(jobs []string, runs int, out string, side bool) error {
 	var all []study
 	for _, name := range jobs {
-		s, err := newStudy(name, changed)
+		s, err := newStudy(name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -52,25 +47,16 @@ func run(jobs []string, runs int, more, out string, side bool) error {
 		return nil
 	}
 	if side {
-		return rewrite(filepath.Join(out, "sgd-accuracy.md"), text, sideMark)
+		return measure.Rewrite(filepath.Join(out, "sgd-accuracy.md"), sideMark, end, "\n"+text+"\n")
 	}
-	picture, err := figure(all)
+	picture, err := loss(all).SVG()
 	if err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(out, "sgd-accuracy.svg"), picture, 0o644); err != nil {
 		return err
 	}
-	return rewrite(filepath.Join(out, "sgd-accuracy.md"), text, begin)
-}
-
-// rewrite puts a table in its place on the page.
-func rewrite(page, table, mark string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(page, insert(string(text), table, mark), 0o644)
+	return measure.Rewrite(filepath.Join(out, "sgd-accuracy.md"), begin, end, "\n"+text+"\n")
 }
 
 // The tables stand in the page between these marks.
@@ -79,9 +65,3 @@ const (
 	sideMark = "<!-- begin generated table of last iterates: make sgd-accuracy -->\n"
 	end      = "<!-- end generated table -->\n"
 )
-
-func insert(page, table, mark string) []byte {
-	before, rest, _ := strings.Cut(page, mark)
-	_, after, _ := strings.Cut(rest, end)
-	return []byte(before + mark + "\n" + table + "\n" + end + after)
-}

@@ -66,7 +66,7 @@ func logs(x []float64, take bool) []float64 {
 	return out
 }
 
-// loss is the mean log loss, or the root mean squared error.
+// loss returns the mean log loss, or the root mean squared error.
 func (m model) loss(w []float64) float64 {
 	var z mat.VecDense
 	z.MulVec(m.x, mat.NewVecDense(len(w), w))
@@ -100,7 +100,7 @@ func (m model) nullLoss() float64 {
 	return m.loss(w)
 }
 
-// fit is least squares, or Newton's method for the log loss.
+// fit returns the coefficients of least squares, or of Newton's method for the log loss.
 func (m model) fit() ([]float64, error) {
 	n, d := m.x.Dims()
 	w := mat.NewVecDense(d, nil)

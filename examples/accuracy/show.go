@@ -1,16 +1,11 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"image/color"
+	"slices"
 	"strings"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"github.com/dprelease/dprelease/internal/figure"
 )
 
 func (s study) lossName() string {
@@ -20,9 +15,9 @@ func (s study) lossName() string {
 	return "root mean squared error"
 }
 
-// tables is one table for each study. The last column says how much of what the
-// features explain is left: 100 % is the fit without privacy, 0 % the model that
-// knows no feature.
+// tables writes one table for each study. The last column says how much of what the
+// features explain is left: 100 % is the fit without privacy, 0 % the best model
+// without features.
 func tables(all []study) string {
 	var b strings.Builder
 	for _, s := range all {
@@ -38,7 +33,7 @@ func tables(all []study) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// together is one table of what each release explains, for releases of one model.
+// together writes one table of what each release explains, for releases of one model.
 func together(all []study) string {
 	var b strings.Builder
 	b.WriteString("| release | records read |")
@@ -56,80 +51,22 @@ func together(all []study) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-var (
-	ink   = color.Gray{Y: 0x20}
-	shade = color.Gray{Y: 0x90}
-	band  = color.Gray{Y: 0xe0}
-)
-
-// figure draws the loss over epsilon, one panel a study.
-func figure(all []study) ([]byte, error) {
-	const width, height = 26 * vg.Centimeter, 10 * vg.Centimeter
-	canvas := vgsvg.New(width, height)
-	page := draw.New(canvas)
-	page.SetColor(color.White)
-	page.Fill(page.Path())
-	row := make([]*plot.Plot, len(all))
-	for i, s := range all {
-		p, err := s.panel()
-		if err != nil {
-			return nil, err
+// loss draws the loss over epsilon, one panel a study.
+func loss(all []study) figure.Row {
+	var row figure.Row
+	for _, s := range all {
+		f := figure.New(figure.Axes{Title: s.title, X: "ε", Y: s.lossName(), LogX: true, LegendTop: true})
+		var low, median, high []float64
+		for _, p := range s.points {
+			low, median, high = append(low, p.low), append(median, p.median), append(high, p.high)
 		}
-		row[i] = p
+		level := func(y float64) []float64 { return slices.Repeat([]float64{y}, len(epsilons)) }
+		f.Line("median release", epsilons, median)
+		f.Line("without features", epsilons, level(s.null))
+		f.Line("without privacy", epsilons, level(s.free))
+		f.Rule("four in five releases lie between", epsilons, low)
+		f.Rule("", epsilons, high)
+		row = append(row, f)
 	}
-	tiles := draw.Tiles{Rows: 1, Cols: len(all), PadX: vg.Points(20), PadTop: vg.Points(8), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(12)}
-	for i, c := range plot.Align([][]*plot.Plot{row}, tiles, page)[0] {
-		row[i].Draw(c)
-	}
-	var b bytes.Buffer
-	_, err := canvas.WriteTo(&b)
-	return b.Bytes(), err
-}
-
-func (s study) panel() (*plot.Plot, error) {
-	p := plot.New()
-	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = s.title, "ε", s.lossName()
-	p.X.Scale = plot.LogScale{}
-	p.Legend.Top, p.Legend.YOffs = true, -vg.Points(50)
-	var ticks plot.ConstantTicks
-	var middle, around plotter.XYs
-	for _, x := range s.points {
-		ticks = append(ticks, plot.Tick{Value: x.epsilon, Label: fmt.Sprint(x.epsilon)})
-		middle = append(middle, plotter.XY{X: x.epsilon, Y: x.median})
-		around = append(around, plotter.XY{X: x.epsilon, Y: x.low})
-	}
-	for i := len(s.points) - 1; i >= 0; i-- {
-		around = append(around, plotter.XY{X: s.points[i].epsilon, Y: s.points[i].high})
-	}
-	p.X.Tick.Marker = ticks
-	area, err := plotter.NewPolygon(around)
-	if err != nil {
-		return nil, err
-	}
-	area.Color, area.LineStyle.Width = band, 0
-	p.Add(area)
-	p.Legend.Add("four in five releases", area)
-	for _, l := range []struct {
-		name   string
-		xy     plotter.XYs
-		tone   color.Color
-		dashes []vg.Length
-	}{
-		{"median release", middle, ink, nil},
-		{"without features", s.level(s.null), shade, []vg.Length{vg.Points(2), vg.Points(3)}},
-		{"without privacy", s.level(s.free), shade, []vg.Length{vg.Points(7), vg.Points(3)}},
-	} {
-		line, err := plotter.NewLine(l.xy)
-		if err != nil {
-			return nil, err
-		}
-		line.Color, line.Width, line.Dashes = l.tone, vg.Points(1.5), l.dashes
-		p.Add(line)
-		p.Legend.Add(l.name, line)
-	}
-	return p, nil
-}
-
-func (s study) level(y float64) plotter.XYs {
-	return plotter.XYs{{X: epsilons[0], Y: y}, {X: epsilons[len(epsilons)-1], Y: y}}
+	return row
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"encoding/csv"
+	"context"
 	"encoding/json"
 	"fmt"
-	"math"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -24,9 +22,9 @@ type study struct {
 	table   sdktest.Table
 	model   model
 	free    float64 // loss of the fit without privacy
-	null    float64 // loss of the model that knows no feature
+	null    float64 // loss of the best model without features
 	points  []point
-	reads   int64 // how many records all steps take, where that is fixed
+	reads   int64 // the number of records that all steps take, if that is fixed
 }
 
 // point holds the measurements at one epsilon.
@@ -41,9 +39,9 @@ type params struct {
 	Features, Log []string
 }
 
-// newStudy is the study of a job's first release, or of the one that is named after
-// a # behind the path.
-func newStudy(name string, changed map[string]any) (*study, error) {
+// newStudy makes a study of the first release of a job, or of the one that is named after
+// a # in the path.
+func newStudy(name string) (*study, error) {
 	path, release, _ := strings.Cut(name, "#")
 	j, err := job.Read(path, job.Options{})
 	if err != nil {
@@ -56,40 +54,24 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 		}
 	}
 	r := j.Releases[at]
-	merged := map[string]any{}
-	if err := json.Unmarshal(r.Params, &merged); err != nil {
-		return nil, err
-	}
-	for k, v := range changed {
-		if merged[k] = v; v == nil {
-			delete(merged, k)
-		}
-	}
-	raw, err := json.Marshal(merged)
-	if err != nil {
-		return nil, err
-	}
 	s := &study{title: r.Name, request: sdk.PlanRequest{
-		Params: raw,
-		Public: sdk.Public{
-			Relation: j.Dataset.Relation, SampleRelations: []privacy.Relation{j.Dataset.Relation}, Population: j.Dataset.Size,
-			Design: sdk.Design{Kind: "full", Rate: 1, SampleSize: j.Dataset.Size, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
-		},
+		Params: r.Params,
+		Public: measure.Full(j.Dataset.Relation, j.Dataset.Size),
 		Target: privacy.Point{Delta: job.Down(r.Guarantee.Delta)},
 	}}
 	for _, c := range j.Dataset.Columns {
-		col := sdk.Column{Name: c.Name, Type: sdk.Category, Domain: c.Domain, Missing: sdk.MissingRefuse}
+		col := measure.Category(c.Name, c.Domain...)
 		if c.Type == job.Number {
-			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
+			col = measure.Number(c.Name, job.Up(c.Lower), job.Down(c.Upper))
 		}
 		s.request.Public.Columns = append(s.request.Public.Columns, col)
 	}
 	source := strings.TrimSuffix(j.Dataset.Source.Path, ".parquet") + ".csv"
-	if s.table, err = read(source, s.request.Public.Columns); err != nil {
+	if s.table, err = measure.ReadCSV(source, s.request.Public.Columns); err != nil {
 		return nil, err
 	}
 	var p params
-	if err := json.Unmarshal(raw, &p); err != nil {
+	if err := json.Unmarshal(r.Params, &p); err != nil {
 		return nil, err
 	}
 	if s.model, err = newModel(p, s.request.Public, s.table); err != nil {
@@ -103,50 +85,7 @@ func newStudy(name string, changed map[string]any) (*study, error) {
 	return s, nil
 }
 
-// read reads the declared columns of a CSV file, clipped to their bounds.
-func read(path string, columns []sdk.Column) (sdktest.Table, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return sdktest.Table{}, err
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		return sdktest.Table{}, err
-	}
-	t := sdktest.Table{Rows: len(rows) - 1, Columns: map[string]sdk.Values{}}
-	for _, c := range columns {
-		at := slices.Index(rows[0], c.Name)
-		if at < 0 {
-			return t, fmt.Errorf("%s has no column %s", path, c.Name)
-		}
-		var v sdk.Values
-		for _, r := range rows[1:] {
-			if c.Type == sdk.Category {
-				v.Codes = append(v.Codes, int32(slices.Index(c.Domain, r[at])))
-				continue
-			}
-			x, err := strconv.ParseFloat(r[at], 64)
-			if err != nil {
-				return t, fmt.Errorf("%s: column %s holds something else than numbers", path, c.Name)
-			}
-			v.Float64 = append(v.Float64, math.Max(c.Lower, math.Min(c.Upper, x)))
-		}
-		t.Columns[c.Name] = v
-	}
-	return t, nil
-}
-
-// once is the mechanism with a plan that was made before: a plan takes longer than
-// a release.
-type once struct {
-	sgd.Mechanism
-	plan sdk.Plan
-}
-
-func (o once) Plan(sdk.PlanRequest) (sdk.Plan, error) { return o.plan, nil }
-
-// reads is how many records all steps of a last iterate take, and 0 for other events.
+// reads returns the number of records that all steps of a last iterate take, and 0 for other events.
 func reads(e privacy.Event) int64 {
 	l, ok := e.(privacy.LastIterate)
 	if !ok {
@@ -167,7 +106,7 @@ func (s *study) measure(eps float64, runs int) error {
 	losses := make([]float64, runs)
 	p := point{epsilon: eps}
 	for i := range losses {
-		out, err := sdktest.Run(once{plan: plan}, req, s.table, newSimulated(uint64(i), s.table.Rows))
+		out, err := sdktest.InProcess(sgd.Mechanism{}).Release(context.Background(), req, plan, s.table, newSimulated(uint64(i), s.table.Rows))
 		if err != nil {
 			return err
 		}

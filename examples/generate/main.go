@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dprelease/dprelease/internal/table"
 )
@@ -28,9 +30,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// texts are the columns that stay text though they look like numbers.
-var texts = []string{"cds"}
 
 // generate returns the content of every generated file.
 func generate(folder string) (map[string][]byte, error) {
@@ -88,7 +87,7 @@ func columns(rows [][]string) table.Release {
 
 // parse reads a column, or returns nil where it does not fit.
 func parse[T any](rows [][]string, i int, name string, read func(string) (T, error)) []T {
-	if slices.Contains(texts, name) {
+	if name == "cds" { // a code that looks like a number
 		return nil
 	}
 	values := make([]T, len(rows))
@@ -118,16 +117,7 @@ func frame(rows [][]string) []byte {
 		count[key]++
 	}
 	slices.SortFunc(order, func(a, b [2]string) int {
-		if len(a[0]) != len(b[0]) {
-			return len(a[0]) - len(b[0])
-		}
-		if a[0] != b[0] {
-			return slices.Compare([]string{a[0]}, []string{b[0]})
-		}
-		if len(a[1]) != len(b[1]) {
-			return len(a[1]) - len(b[1])
-		}
-		return slices.Compare([]string{a[1]}, []string{b[1]})
+		return cmp.Or(len(a[0])-len(b[0]), strings.Compare(a[0], b[0]), len(a[1])-len(b[1]), strings.Compare(a[1], b[1]))
 	})
 	var b bytes.Buffer
 	b.WriteString("county,district,schools\n")

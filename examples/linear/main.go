@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dprelease/dprelease/bench/measure"
 	"github.com/dprelease/dprelease/internal/table"
 )
 
@@ -43,14 +44,7 @@ func run(rows, runs, few int, data, write, out string) error {
 		fmt.Print(b.String())
 		return nil
 	}
-	page := filepath.Join(out, "linear-models.md")
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, _ := strings.Cut(string(text), begin)
-	_, after, _ := strings.Cut(rest, end)
-	return os.WriteFile(page, []byte(before+begin+"\n"+b.String()+end+after), 0o644)
+	return measure.Rewrite(filepath.Join(out, "linear-models.md"), begin, end, "\n"+b.String())
 }
 
 // The tables stand in the page between these marks.

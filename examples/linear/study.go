@@ -12,6 +12,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dprelease/dprelease/bench/measure"
+	"github.com/dprelease/dprelease/planner"
 	"github.com/dprelease/dprelease/plugins/regression"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -63,27 +65,6 @@ func (s *study) leastSquares() (w, se []float64, err error) {
 	return coefficients.RawVector().Data, se, nil
 }
 
-// simulated is a host whose noise comes from a fixed seed: for measuring only.
-type simulated struct {
-	sdktest.NoNoise
-	rng *rand.Rand
-}
-
-func (s simulated) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error) {
-	for i := range values {
-		values[i] += int64(math.Round(ev.Sigma * s.rng.NormFloat64()))
-	}
-	return values, nil
-}
-
-// once is a mechanism with a plan that was made before.
-type once struct {
-	sdk.Mechanism
-	plan sdk.Plan
-}
-
-func (o once) Plan(sdk.PlanRequest) (sdk.Plan, error) { return o.plan, nil }
-
 // contender is a mechanism with its parameters.
 type contender struct {
 	mechanism sdk.Mechanism
@@ -115,12 +96,7 @@ func (s *study) request(c contender, epsilon float64) (sdk.PlanRequest, error) {
 		p[k] = v
 	}
 	raw, err := json.Marshal(p)
-	n := int64(s.table.Rows)
-	return sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon, Delta: 1e-6}, Public: sdk.Public{
-		Relation: privacy.ReplaceOne, SampleRelations: []privacy.Relation{privacy.ReplaceOne}, Population: n,
-		Design:  sdk.Design{Kind: "full", Rate: 1, SampleSize: n, MinWeight: 1, MaxWeight: 1, EqualWeights: true},
-		Columns: s.columns,
-	}}, err
+	return sdk.PlanRequest{Params: raw, Target: privacy.Point{Epsilon: epsilon, Delta: 1e-6}, Public: measure.Full(privacy.ReplaceOne, int64(s.table.Rows), s.columns...)}, err
 }
 
 // compare writes a table: every mechanism at every epsilon.
@@ -162,7 +138,7 @@ func (s *study) measure(c contender, epsilon float64, runs int, w, se []float64,
 	}
 	var slopes, errors, stated []float64
 	for seed := range runs {
-		out, err := sdktest.Run(once{c.mechanism, plan}, req, s.table, simulated{sdktest.NoNoise{Rows: s.table.Rows}, rand.New(rand.NewPCG(uint64(seed), 7))})
+		out, err := sdktest.InProcess(c.mechanism).Release(context.Background(), req, plan, s.table, &planner.Dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))})
 		if err != nil {
 			return "", err
 		}

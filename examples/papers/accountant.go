@@ -145,7 +145,7 @@ var grids = []grid{
 		why: "For few users the privacy blanket looks at the user who differs and at one sum of the others, not at all counts. From 100 users on the distance is within the goal, unless ε0 is 4 and nothing is amplified."},
 }
 
-func (g grid) exhibit(options) (exhibit, error) {
+func (g grid) exhibit() (exhibit, error) {
 	e := exhibit{id: "rivals-" + g.table, title: g.title, text: g.text}
 	rows, err := oracles.Rows()
 	if err != nil {
@@ -234,7 +234,7 @@ func responseLower(n int64, eps0, delta float64) float64 {
 }
 
 // rivalsMultistage compares the bounds of P5 with the exact loss of Laplace sums.
-func rivalsMultistage(options) (exhibit, error) {
+func rivalsMultistage() (exhibit, error) {
 	e := exhibit{id: "rivals-multistage", title: "Multistage",
 		text: "One of N units is drawn, then k of its m records; the mechanism is ε = 1 on the sample. The lower bound is the exact loss of one event, for one pair of tables, by the mechanism that tells " +
 			"samples apart as well as ε = 1 allows. No other tool charges multistage samples; Theorem 3 of the episodic paper claims less than the lower bound wherever k is above 1."}
@@ -268,7 +268,7 @@ func multistageLower(d amplify.Design, eps float64) float64 {
 
 // rivalsIteration compares the bounds of P9 with runs on losses for which the last iterate is
 // normal, so that its μ is known exactly.
-func rivalsIteration(options) (exhibit, error) {
+func rivalsIteration() (exhibit, error) {
 	e := exhibit{id: "rivals-iteration", title: "Iteration",
 		text: "Only the last iterate of noisy gradient descent is released; μ of Gaussian differential privacy instead of ε. The lower bound is the exact μ of quadratic losses in one dimension: each step multiplies by " +
 			"at most c and adds noise, and the losses of the record that changes add a shift; the last shifted step multiplies by what keeps most of both signals."}

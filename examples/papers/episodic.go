@@ -14,7 +14,7 @@ func twoClusters(m, take int64) amplify.Design {
 	return amplify.Design{{Take: 1, Of: 2}, {Take: take, Of: m}}
 }
 
-func episodicTake(options) (exhibit, error) {
+func episodicTake() (exhibit, error) {
 	e := exhibit{id: "episodic-take", title: "ε against n_L, the records drawn below one unit",
 		text: "Two clusters of 20 records, one drawn, n_L of its records drawn, a mechanism with ε = 1. Theorem 3 of the paper (η = Π n_j/N_j, ε' = log(1 + η(e^ε − 1))) against the three sound forms of P5. " +
 			"They meet at n_L = 1, where the theorem is sound.",
@@ -47,7 +47,7 @@ func episodicTake(options) (exhibit, error) {
 	return e, nil
 }
 
-func episodicSize(options) (exhibit, error) {
+func episodicSize() (exhibit, error) {
 	e := exhibit{id: "episodic-size", title: "ε against the size of the clusters",
 		text: "Two clusters of m records, one drawn, and m − 1 of its records, ε = 1; and the same with half of its records.",
 		alt:  "The sound bound for m minus 1 records approaches 1 as m grows, Theorem 3 falls short of it"}
@@ -93,7 +93,7 @@ func clusterDelta(m int, eps float64) float64 {
 	return best
 }
 
-func episodicTruth(options) (exhibit, error) {
+func episodicTruth() (exhibit, error) {
 	e := exhibit{id: "episodic-truth", title: "The counterexample, drawn",
 		text: "The true δ(ε) of one pair of neighbours: two clusters of 20 records, one drawn, 19 of its records, Laplace noise of scale 1 on their sum (ε = 1). The clusters lie far apart, so the " +
 			"output tells which was drawn. If Theorem 3 held, δ would be 0 from ε = 0.597 on.",

@@ -24,7 +24,7 @@ func onSample(n int64, eps float64) (privacy.Point, error) {
 	return privacy.SampleBudget(privacy.WithoutReplacement{Take: n, Of: popSize}, privacy.ReplaceOne, privacy.Point{Epsilon: eps, Delta: delta})
 }
 
-func gainsBudget(options) (exhibit, error) {
+func gainsBudget() (exhibit, error) {
 	e := exhibit{id: "gains-3", title: "Figure 3. ε_n against the sampling rate",
 		text: "What the sample may spend, ε_n = log(1 + (N/n)(e^ε − 1)).",
 		alt:  "epsilon on the sample falls to epsilon on the population as the rate grows to 1"}
@@ -44,7 +44,6 @@ func gainsBudget(options) (exhibit, error) {
 		}
 		e.facts = append(e.facts, stated(fmt.Sprintf("ε_n at ε = %g, n = 101", c.eps), c.want, on.Epsilon, 0.005))
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
@@ -55,7 +54,7 @@ func saving(rate, eps float64) float64 {
 	return 1 - eps*eps/(e*e)
 }
 
-func gainsSaving(options) (exhibit, error) {
+func gainsSaving() (exhibit, error) {
 	e := exhibit{id: "gains-4", title: "Figure 4. The saving q = 1 − ε²/ε_n² against the sampling rate",
 		text: "By which share the variance of the noise falls on the sample, if the sensitivity of the query stays the same.",
 		alt:  "The saving falls from 1 to 0 as the rate grows, later for small epsilon"}
@@ -81,7 +80,6 @@ func gainsSaving(options) (exhibit, error) {
 		stated("rate at which q = 0.6, ε = 0.1, in %", 61.4, solve(0.1), 0.06),
 		claim("how far the curve moves below ε = 0.1", "hardly", moves < 0.05, fmt.Sprintf("by at most %.3f", moves)),
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
@@ -91,7 +89,7 @@ func naiveRatio(eps, rate float64) float64 {
 	return x * x
 }
 
-func gainsFigure5(options) (exhibit, error) {
+func gainsFigure5() (exhibit, error) {
 	e := exhibit{id: "gains-5", title: "Figure 5. The ε at which sampling costs nothing",
 		text: "r(ε, n/N) = ((n/N)·log(1 + (N/n)(e^ε − 1))/ε)² is the noise variance of the full mean over that of the sampled mean. The paper draws log ε and log ε_n at which r = 1. " +
 			"There is no such ε: x ↦ log(1 + x(e^ε − 1)) is concave, so r < 1 for **every** ε > 0 and n < N. Computed as the formula reads, e^ε − 1 keeps only the digits of e^ε " +
@@ -125,7 +123,7 @@ func gainsFigure5(options) (exhibit, error) {
 	}
 	small := amplify.SampleEpsilon(rates[0], crossing[0])
 	e.facts = []fact{
-		{what: "points with r ≥ 1, computed exactly", stated: "one for each rate", ours: fmt.Sprintf("%d of %d", exact, len(rates)*len(eps)), known: true, holds: exact > 0},
+		claim("points with r ≥ 1, computed exactly", "one for each rate", exact > 0, fmt.Sprintf("%d of %d", exact, len(rates)*len(eps))),
 		{what: "log ε of the dots, by the plain formula", stated: "−20 to −8", ours: fmt.Sprintf("%.1f to %.1f", lo, hi)},
 		claim("ε_n at the rate 0.0001, by the plain formula", "below 1.66e-6", small < 1.66e-6, fmt.Sprintf("%.2g", small)),
 	}

@@ -54,19 +54,19 @@ func (p population) gain(column []float64, rate, eps float64, params func() map[
 var known sync.Map
 
 // gains looks at many populations, with some of the runs on each.
-func (p population) gains(cal string, o options) (gains, error) {
-	once, _ := known.LoadOrStore(fmt.Sprint(p.name, cal, o), sync.OnceValues(func() (gains, error) { return p.measured(cal, o) }))
+func (p population) gains(cal string) (gains, error) {
+	once, _ := known.LoadOrStore(p.name+cal, sync.OnceValues(func() (gains, error) { return p.measured(cal) }))
 	return once.(func() (gains, error))()
 }
 
-func (p population) measured(cal string, o options) (gains, error) {
+func (p population) measured(cal string) (gains, error) {
 	g := gains{best: map[float64][]float64{}, small: map[float64][]float64{}}
 	for _, eps := range errorEps {
-		for k := range o.populations {
+		for k := range populations {
 			column := p.column(k)
 			best := 0.0
 			for i, rate := range errorRates {
-				x, err := p.gain(column, rate, eps, func() map[string]any { return calibration(cal) }, max(1, o.repetitions/o.populations), uint64(k))
+				x, err := p.gain(column, rate, eps, func() map[string]any { return calibration(cal) }, perPopulation, uint64(k))
 				if err != nil {
 					// The published β is refused where it is not private enough (P13).
 					if k == 0 {
@@ -86,12 +86,12 @@ func (p population) measured(cal string, o options) (gains, error) {
 }
 
 // errorsAlong is Figure 8 or 13: the mean squared error along the rate.
-func errorsAlong(number int, p population, stated func(g gains) []fact) func(options) (exhibit, error) {
-	return func(o options) (exhibit, error) {
+func errorsAlong(number int, p population, stated func(g gains) []fact) func() (exhibit, error) {
+	return func() (exhibit, error) {
 		e := exhibit{id: fmt.Sprintf("gains-%d", number), title: fmt.Sprintf("Figure %d. log(MSE) of the median of %s against the sampling rate", number, p.name),
 			text: fmt.Sprintf("The natural logarithm of the mean squared error over %d runs on one population, at the rates 0.01, 0.1, 0.2 … 0.9, and of the full table (a cross at rate 1). Noise enters by its variance, so "+
 				"only the draws are random. First with the published β, then with the exact one. The table counts over %d populations, with %d runs on each: a gain is an error that is smaller than "+
-				"the full table's by more than a fiftieth at some rate.", o.repetitions, o.populations, max(1, o.repetitions/o.populations)),
+				"the full table's by more than a fiftieth at some rate.", repetitions, populations, perPopulation),
 			alt: "One line for each epsilon, with a cross for the full table at the right end"}
 		column := p.column(0)
 		truth := middle(column)
@@ -101,7 +101,7 @@ func errorsAlong(number int, p population, stated func(g gains) []fact) func(opt
 			for _, eps := range errorEps {
 				var x, y []float64
 				for _, rate := range errorRates {
-					r, err := p.runs(column, sizeAt(rate), eps, calibration(cal), o.repetitions, 8)
+					r, err := p.runs(column, sizeAt(rate), eps, calibration(cal), repetitions, 8)
 					if err != nil {
 						continue // refused; the facts say so
 					}
@@ -117,7 +117,7 @@ func errorsAlong(number int, p population, stated func(g gains) []fact) func(opt
 			f.Crosses("full table", constant(full, 1), full)
 			f.Range("x", 0, 1.45) // room for the legend
 			e.figures = append(e.figures, panel{e.id + "-" + cal, f})
-			g, err := p.gains(cal, o)
+			g, err := p.gains(cal)
 			if err != nil {
 				return e, err
 			}
@@ -128,13 +128,12 @@ func errorsAlong(number int, p population, stated func(g gains) []fact) func(opt
 				for _, eps := range errorEps {
 					all = append(all, fmt.Sprintf("%d at ε = %g", wins(g.best[eps]), eps))
 				}
-				e.facts = append(e.facts, found(fmt.Sprintf("exact β: populations of %d with a gain", o.populations), strings.Join(all, ", ")))
+				e.facts = append(e.facts, found(fmt.Sprintf("exact β: populations of %d with a gain", populations), strings.Join(all, ", ")))
 			}
 			if len(g.refused) > 0 {
 				e.facts = append(e.facts, found(cal+" β is refused, because it is not private enough (P13)", strings.Join(g.refused, "; ")))
 			}
 		}
-		e.agreement = allHold(e.facts)
 		return e, nil
 	}
 }
@@ -172,7 +171,7 @@ func bimodalErrors(g gains) []fact {
 }
 
 // gainsTable is Table 1.
-func gainsTable(o options) (exhibit, error) {
+func gainsTable() (exhibit, error) {
 	e := exhibit{id: "gains-table", title: "Table 1. When does sampling gain?",
 		text: "Each row is a statement of the paper; the last column says what we find. V is the variance of the statistic over samples, Δ the sensitivity."}
 	var b strings.Builder
@@ -187,7 +186,7 @@ func gainsTable(o options) (exhibit, error) {
 		column := p.column(0)
 		truth := middle(column)
 		for _, n := range sampleSizes {
-			r, err := p.runs(column, n, 1, calibration("exact"), o.repetitions, 12)
+			r, err := p.runs(column, n, 1, calibration("exact"), repetitions, 12)
 			if err != nil {
 				return e, err
 			}
@@ -231,7 +230,7 @@ func gainsTable(o options) (exhibit, error) {
 		var said []string
 		holds := true
 		for _, cal := range betas {
-			g, err := c.p.gains(cal, o)
+			g, err := c.p.gains(cal)
 			if err != nil {
 				return e, err
 			}

@@ -30,9 +30,9 @@ func epsNames(eps []float64) []string {
 }
 
 // gainsMean is Figure 1.
-func gainsMean(o options) (exhibit, error) {
+func gainsMean() (exhibit, error) {
 	e := exhibit{id: "gains-1", title: "Figure 1. Beta(2, 10) and its privatised means",
-		text: fmt.Sprintf("Left: the density. Right: %d means of the full table with Laplace noise (R = 1), the true mean dashed.", o.repetitions),
+		text: fmt.Sprintf("Left: the density. Right: %d means of the full table with Laplace noise (R = 1), the true mean dashed.", repetitions),
 		alt:  "A density with its peak near 0.1; violins of the means that become flatter as epsilon grows"}
 	law := distuv.Beta{Alpha: 2, Beta: 10}
 	x := steps(0, 1, 300)
@@ -45,7 +45,7 @@ func gainsMean(o options) (exhibit, error) {
 	widest := 0.0
 	var spread []float64
 	for _, eps := range threeEps {
-		v := make([]float64, o.repetitions)
+		v := make([]float64, repetitions)
 		for i := range v {
 			v[i] = truth + laplace(rng)/(eps*popSize)
 			widest = max(widest, math.Abs(v[i]-truth))
@@ -59,15 +59,14 @@ func gainsMean(o options) (exhibit, error) {
 		claim("concentrates as ε grows", "yes", spread[0] > spread[1] && spread[1] > spread[2], fmt.Sprintf("standard deviations %.2g, %.2g, %.2g", spread[0], spread[1], spread[2])),
 		claim("all useful", "yes", widest < truth/10, fmt.Sprintf("at most %.2g away from %.3g", widest, truth)),
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
 // gainsMedian is Figure 2.
-func gainsMedian(o options) (exhibit, error) {
+func gainsMedian() (exhibit, error) {
 	e := exhibit{id: "gains-2", title: "Figure 2. Privatised medians of Beta(2, 10)",
 		text: fmt.Sprintf("%d medians of the full table: with noise for the global sensitivity R = 1 (left), and for the smooth sensitivity with the published β (middle) and the exact one (right). "+
-			"The true median is dashed. P13 says why the published β is not sound for every ε.", o.repetitions),
+			"The true median is dashed. P13 says why the published β is not sound for every ε.", repetitions),
 		alt: "Violins of the medians: with global sensitivity they reach from minus 50 to 100 at epsilon 0.1, with smooth sensitivity they lie close to the true median"}
 	column := beta.column(0)
 	truth := middle(column)
@@ -76,7 +75,7 @@ func gainsMedian(o options) (exhibit, error) {
 	global := make([][]float64, len(threeEps))
 	lo, hi := 0.0, 0.0
 	for i, eps := range threeEps {
-		for range o.repetitions {
+		for range repetitions {
 			global[i] = append(global[i], truth+laplace(rng)/eps)
 		}
 	}
@@ -93,7 +92,7 @@ func gainsMedian(o options) (exhibit, error) {
 			if err != nil {
 				return e, err
 			}
-			v := r.noise(o.repetitions, rng)
+			v := r.noise(repetitions, rng)
 			in := 0
 			for k := range v {
 				v[k] += truth
@@ -125,11 +124,11 @@ func gainsMedian(o options) (exhibit, error) {
 var sampleSizes = []int64{1001, 101}
 
 // sensitivity is Figure 6 or 10: smooth sensitivities of samples over that of the full table.
-func sensitivity(number int, p population, stated func(at func(cal string, eps float64, n int64) float64, span func(eps float64, n int64) (lo, hi float64)) []fact) func(options) (exhibit, error) {
-	return func(o options) (exhibit, error) {
+func sensitivity(number int, p population, stated func(at func(cal string, eps float64, n int64) float64, span func(eps float64, n int64) (lo, hi float64)) []fact) func() (exhibit, error) {
+	return func() (exhibit, error) {
 		e := exhibit{id: fmt.Sprintf("gains-%d", number), title: fmt.Sprintf("Figure %d. Smooth sensitivity of the median of %s, sample over population", number, p.name),
 			text: fmt.Sprintf("%d samples of each size. β on the sample follows ε_n and δ_n and is larger than on the population, but the sample is sparser around its middle. "+
-				"First with the published β, then with the exact one.", o.repetitions),
+				"First with the published β, then with the exact one.", repetitions),
 			alt: "Violins of the ratio in three panels, for samples of 1001 and of 101"}
 		column := p.column(0)
 		medians := map[string]float64{}
@@ -150,7 +149,7 @@ func sensitivity(number int, p population, stated func(at func(cal string, eps f
 			for i, eps := range threeEps {
 				var all [][]float64
 				for _, n := range sampleSizes {
-					x, err := ratios(column, cal, eps, n, o.repetitions, 6)
+					x, err := ratios(column, cal, eps, n, repetitions, 6)
 					if err != nil {
 						return e, err
 					}
@@ -172,8 +171,8 @@ func sensitivity(number int, p population, stated func(at func(cal string, eps f
 		e.facts = stated(func(cal string, eps float64, n int64) float64 { return medians[key(cal, eps, n)] },
 			func(eps float64, n int64) (float64, float64) {
 				var each []float64
-				for k := range o.populations {
-					x, err := ratios(p.column(k), "published", eps, n, max(1, o.repetitions/o.populations), 7)
+				for k := range populations {
+					x, err := ratios(p.column(k), "published", eps, n, perPopulation, 7)
 					if err != nil {
 						failed = err
 						return 0, 0
@@ -182,7 +181,6 @@ func sensitivity(number int, p population, stated func(at func(cal string, eps f
 				}
 				return slices.Min(each), slices.Max(each)
 			})
-		e.agreement = allHold(e.facts)
 		return e, failed
 	}
 }
@@ -218,11 +216,11 @@ func bimodalSensitivity(at func(string, float64, int64) float64, _ func(float64,
 }
 
 // added is Figure 7 or 12: the noise that is added.
-func added(number int, p population, stated func(mean map[string]float64) []fact) func(options) (exhibit, error) {
-	return func(o options) (exhibit, error) {
+func added(number int, p population, stated func(mean map[string]float64) []fact) func() (exhibit, error) {
+	return func() (exhibit, error) {
 		e := exhibit{id: fmt.Sprintf("gains-%d", number), title: fmt.Sprintf("Figure %d. The noise that is added to the median of %s", number, p.name),
 			text: fmt.Sprintf("%d draws of the noise, each of a sample of its own. First with the published β, then with the exact one. The ends of the violins are single draws; "+
-				"the bar joins the quartiles.", o.repetitions),
+				"the bar joins the quartiles.", repetitions),
 			alt: "Violins of the noise in three panels, for the population and for samples of 1001 and of 101"}
 		column := p.column(0)
 		mean := map[string]float64{}
@@ -233,11 +231,11 @@ func added(number int, p population, stated func(mean map[string]float64) []fact
 				var all [][]float64
 				far := 0.0
 				for _, n := range append([]int64{popSize}, sampleSizes...) {
-					r, err := p.runs(column, n, eps, calibration(cal), o.repetitions, 6)
+					r, err := p.runs(column, n, eps, calibration(cal), repetitions, 6)
 					if err != nil {
 						return e, err
 					}
-					v := r.noise(o.repetitions, rng)
+					v := r.noise(repetitions, rng)
 					all = append(all, v)
 					mean[fmt.Sprint(cal, eps, n)] = stat.Mean(r.scales, nil) // of |noise|
 					sorted := slices.Sorted(slices.Values(apply(v, math.Abs)))
@@ -255,7 +253,6 @@ func added(number int, p population, stated func(mean map[string]float64) []fact
 			e.figures = append(e.figures, panel{e.id + "-" + cal, row})
 		}
 		e.facts = stated(mean)
-		e.agreement = allHold(e.facts)
 		return e, nil
 	}
 }
@@ -306,7 +303,7 @@ func bimodalNoise(mean map[string]float64) []fact {
 	return out
 }
 
-func bimodalDensity(o options) (exhibit, error) {
+func bimodalDensity() (exhibit, error) {
 	e := exhibit{id: "gains-9", title: "Figure 9. The bimodal population",
 		text: "5,001 draws of Beta(2, 10)/2 and 5,000 of Beta(2, 10) + 1, shifted and scaled to [0, 1] by minimum and maximum. The median is the largest value of the lower part.",
 		alt:  "A density with two peaks and an empty gap between them; the median lies at the lower edge of the gap"}
@@ -318,26 +315,25 @@ func bimodalDensity(o options) (exhibit, error) {
 	f.Range("x", 0, 1)
 	e.figures = []panel{{e.id, f}}
 	lo, hi := 1.0, 0.0
-	for k := range o.populations {
+	for k := range populations {
 		m := middle(bimodal.column(k))
 		lo, hi = min(lo, m), max(hi, m)
 	}
-	e.facts = []fact{claim("median", "0.21", lo <= 0.21 && 0.21 <= hi, fmt.Sprintf("%.2g (over %d populations %.2g to %.2g)", middle(column), o.populations, lo, hi))}
+	e.facts = []fact{claim("median", "0.21", lo <= 0.21 && 0.21 <= hi, fmt.Sprintf("%.2g (over %d populations %.2g to %.2g)", middle(column), populations, lo, hi))}
 	next := column[(popSize-1)/2+1]
 	e.facts = append(e.facts, claim("the median lies", "in the gap", next-middle(column) > 0.2, fmt.Sprintf("at its lower edge; the next value is %.3g", next)))
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
-func bimodalMedians(o options) (exhibit, error) {
+func bimodalMedians() (exhibit, error) {
 	e := exhibit{id: "gains-11", title: "Figure 11. The medians of samples of the bimodal population",
-		text: fmt.Sprintf("%d sample medians without noise, the true median dotted.", o.repetitions), alt: "Violins with two peaks, away from the true median"}
+		text: fmt.Sprintf("%d sample medians without noise, the true median dotted.", repetitions), alt: "Violins with two peaks, away from the true median"}
 	column := bimodal.column(0)
 	f := figure.New(figure.Axes{Y: "sample median", LegendTop: true})
 	var all [][]float64
 	var near []float64
 	for _, n := range sampleSizes {
-		r, err := bimodal.runs(column, n, 1, calibration("exact"), o.repetitions, 11)
+		r, err := bimodal.runs(column, n, 1, calibration("exact"), repetitions, 11)
 		if err != nil {
 			return e, err
 		}
@@ -365,6 +361,5 @@ func bimodalMedians(o options) (exhibit, error) {
 		share := float64(lower) / float64(len(v))
 		e.facts = append(e.facts, claim(fmt.Sprintf("n = %d: share in the lower part", sampleSizes[i]), "bimodal", share > 0.2 && share < 0.8, fmt.Sprintf("%.2f", share)))
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy/shuffle"
 )
 
-func lectureResponse(options) (exhibit, error) {
+func lectureResponse() (exhibit, error) {
 	e := exhibit{id: "lecture-response", title: "Subsampled randomized response",
 		text: "Each user is drawn with probability q and then answers a yes-no question by randomized response with ε0; who is not drawn answers with a fair coin, so that the draw " +
 			"stays secret. The true ratio of the answers' probabilities is drawn as marks, the amplification rule log(1 + q(e^ε0 − 1)) as lines.",
@@ -39,7 +39,7 @@ func lectureResponse(options) (exhibit, error) {
 		name = ""
 	}
 	e.figures = []panel{{e.id, f}}
-	e.facts = []fact{{what: "largest true ε over the rule's", stated: "at most 1", ours: fmt.Sprintf("%.4f", worst), known: true, holds: worst <= 1+1e-12}}
+	e.facts = []fact{claim("largest true ε over the rule's", "at most 1", worst <= 1+1e-12, fmt.Sprintf("%.4f", worst))}
 	e.agreement = allHold(e.facts) + " The rule holds for any mechanism; this one is more private than that, because a fair coin hides both answers."
 	return e, nil
 }
@@ -51,7 +51,7 @@ func subsampledResponse(q, eps0 float64) float64 {
 	return math.Log((q*p + (1-q)/2) / (q*(1-p) + (1-q)/2))
 }
 
-func lectureShuffle(options) (exhibit, error) {
+func lectureShuffle() (exhibit, error) {
 	e := exhibit{id: "lecture-shuffle", title: "Shuffling: the 1/√n rate",
 		text: "n users with ε0 = 1, δ = 1e-6: the closed form of “Hiding among the clones”, its numeric bound (any randomizer), and the privacy blanket's exact sum for binary randomized response. " +
 			"The grey line falls as 1/√n; at a fixed δ the bounds fall a little faster, because log(1/(δ√n)) falls too.",
@@ -94,15 +94,14 @@ func lectureShuffle(options) (exhibit, error) {
 	}
 	slope := math.Log(more.Upper/numeric[7]) / math.Log(10)
 	e.facts = []fact{
-		{what: "numeric, n = 1e5, ε0 = 4, δ = 1e-6", stated: "in [0.1675, 0.1728]", ours: fmt.Sprintf("%.4f", v.Upper), known: true, holds: v.Upper >= 0.1675 && v.Upper <= 0.1728},
+		claim("numeric, n = 1e5, ε0 = 4, δ = 1e-6", "in [0.1675, 0.1728]", v.Upper >= 0.1675 && v.Upper <= 0.1728, fmt.Sprintf("%.4f", v.Upper)),
 		stated("closed form for the same", 0.5378, c, 0.00006),
-		{what: "slope of log ε against log n, 1e6 to 1e7, with δ in proportion to 1/√n", stated: "−1/2", ours: fmt.Sprintf("%.3f", slope), known: true, holds: math.Abs(slope+0.5) < 0.03},
+		claim("slope of log ε against log n, 1e6 to 1e7, with δ in proportion to 1/√n", "−1/2", math.Abs(slope+0.5) < 0.03, fmt.Sprintf("%.3f", slope)),
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
-func lectureIteration(options) (exhibit, error) {
+func lectureIteration() (exhibit, error) {
 	e := exhibit{id: "lecture-iteration", title: "Iteration: privacy stops growing with T",
 		text: "Full-batch noisy gradient descent, only the last iterate released (P9): μ of Gaussian differential privacy against the number of steps. " +
 			"Strongly convex with L/(nσ) = 0.1 and contraction c = 0.99; convex on a set of diameter 1 with L/n = 0.5, step 0.1, σ = 8. Publishing every iterate costs L/(nσ)·√T.",

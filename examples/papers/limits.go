@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
 
-func limitsByRate(options) (exhibit, error) {
+func limitsByRate() (exhibit, error) {
 	e := exhibit{id: "limits-1", title: "Figure 1. The ratio p·ε_p/ε against the rate",
 		text: "ε_p = log(1 + (e^ε − 1)/p) is what a sample at rate p may spend. A sum over the sample needs noise that is ε/(p·ε_p) times that of the full table.",
 		alt:  "For each epsilon the ratio rises from near 0 at small rates to 1 at rate 1, the later the larger epsilon is"}
@@ -37,7 +37,7 @@ func limitsByRate(options) (exhibit, error) {
 	return e, nil
 }
 
-func limitsByEpsilon(options) (exhibit, error) {
+func limitsByEpsilon() (exhibit, error) {
 	e := exhibit{id: "limits-2", title: "Figure 2. The ratio p·ε_p/ε against ε",
 		text: "The same ratio along ε. Sampling costs almost no noise while ε is at most about p.",
 		alt:  "For each rate the ratio is 1 at small epsilon, falls around epsilon equal to the rate, and ends at the rate"}
@@ -59,11 +59,10 @@ func limitsByEpsilon(options) (exhibit, error) {
 		claim("sampling is free only while ε = O(p): the ratio at ε = p", "a constant, whatever p is", free > math.Ln2 && amplify.Efficiency(1e-6, 1) < 1e-4,
 			fmt.Sprintf("at least %.4f", free)),
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
-func limitsProportional(options) (exhibit, error) {
+func limitsProportional() (exhibit, error) {
 	e := exhibit{id: "limits-3", title: "Figure 3. ε in proportion to the rate: ε = c·p",
 		text: "If ε shrinks with the rate, the ratio tends to log(1+c)/c (grey) as p → 0 and never falls below it.",
 		alt:  "For each c the ratio rises from its limit log(1+c)/c as the rate grows"}
@@ -89,11 +88,10 @@ func limitsProportional(options) (exhibit, error) {
 	f.Range("y", 0, 1)
 	e.figures = []panel{{e.id, f}}
 	e.facts = append(e.facts, claim("c ≤ 2: the ratio", "at least ½", least >= 0.5, fmt.Sprintf("at least %.4f", least)))
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
-func limitsConstant(options) (exhibit, error) {
+func limitsConstant() (exhibit, error) {
 	e := exhibit{id: "limits-4", title: "Figure 4. log(1+c)/c",
 		text: "The infimum over p of the ratio at ε = c·p, as a line along c; the rings are the smallest ratios on a grid of rates down to 1e-7.",
 		alt:  "log(1+c)/c falls from 1 at c = 0 to about a quarter at c = 10"}
@@ -115,22 +113,21 @@ func limitsConstant(options) (exhibit, error) {
 		claim("the infimum over p is log(1+c)/c", "equal", far < 1e-5, fmt.Sprintf("equal to %.0e", far)),
 		claim("log(1+c)/c at c = 2", "at least ½", amplify.EfficiencyBound(2) >= 0.5, fmt.Sprintf("%.4f", amplify.EfficiencyBound(2))),
 	}
-	e.agreement = allHold(e.facts)
 	return e, nil
 }
 
 // limitsError simulates the mean of a column of zeros and ones, x of them ones.
-func limitsError(o options) (exhibit, error) {
+func limitsError() (exhibit, error) {
 	const size, ones = 10_000, 3_000
 	e := exhibit{id: "limits-error", title: "The error formulas",
 		text: fmt.Sprintf("The mean squared error of a mean of n = %d values in {0, 1} with %d ones (|x|), by Laplace noise on the full table, 2/(ε²n²), and on a Poisson sample "+
-			"divided by p·n, at most |x|/(pn²) + 2/(ε_p²p²n²). Ours is simulated with %d draws.", size, ones, 40*o.repetitions)}
+			"divided by p·n, at most |x|/(pn²) + 2/(ε_p²p²n²). Ours is simulated with %d draws.", size, ones, 40*repetitions)}
 	rng := rand.New(rand.NewPCG(4, 2023))
 	noise := func(scale float64) float64 { return scale * (rng.ExpFloat64() - rng.ExpFloat64()) }
 	for _, c := range []struct{ eps, p float64 }{{0.01, 0.01}, {0.1, 0.1}, {0.1, 0.5}, {1, 0.1}} {
 		on := amplify.SampleEpsilon(c.p, c.eps)
 		full, part := 0.0, 0.0
-		draws := 40 * o.repetitions
+		draws := 40 * repetitions
 		for range draws {
 			full += math.Pow(noise(1/(c.eps*size)), 2)
 			drawn := distuv.Binomial{N: ones, P: c.p, Src: rng}.Rand()
@@ -150,7 +147,7 @@ func limitsError(o options) (exhibit, error) {
 }
 
 // limitsEpochs looks for the smallest sampling rate at which many queries lose little.
-func limitsEpochs(options) (exhibit, error) {
+func limitsEpochs() (exhibit, error) {
 	e := exhibit{id: "limits-epochs", title: "k queries: how many epochs",
 		text: "k queries share (ε*, δ) = (1, 1e-6). Advanced composition leaves each ε = Θ(ε*/√k), and the ratio is at least ½ from p = ε/2.51 on (log(1+c)/c = ½ at c = 2.51). " +
 			"The queries then read k·p times the table: the number of epochs. Drawn is that number, with ε from advanced composition and from our accountant " +

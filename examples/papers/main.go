@@ -20,7 +20,7 @@ type exhibit struct {
 	figures   []panel
 	table     string // in Markdown, after the figures
 	facts     []fact
-	agreement string
+	agreement string     // a sentence about the facts; by default, how many of the stated ones agree
 	questions []question // of the accountant and its rivals
 }
 
@@ -40,14 +40,15 @@ type fact struct {
 // chapter is one paper.
 type chapter struct {
 	title, about string
-	exhibits     []func(options) (exhibit, error)
+	exhibits     []func() (exhibit, error)
 }
 
-// options of a run.
-type options struct {
-	populations, repetitions int
-	program                  string // dprelease itself
-}
+// Simulated figures have this many repetitions. If the luck of one population could decide, they use several.
+const (
+	repetitions   = 1000
+	populations   = 25
+	perPopulation = repetitions / populations
+)
 
 // page is one file of the folder docs.
 type page struct {
@@ -56,21 +57,13 @@ type page struct {
 }
 
 func main() {
-	docs := flag.String("docs", "docs", "folder of papers.md and papers/")
-	quick := flag.Bool("quick", false, "a twentieth of the repetitions, for a look")
-	program := flag.String("program", "bin/dprelease", "the program whose plans are shown")
 	only := flag.String("only", "", "make this page alone, by the name of its file")
 	flag.Parse()
-	o := options{populations: 25, repetitions: 1000}
-	if *quick {
-		o = options{populations: 5, repetitions: 50}
-	}
-	o.program = *program
 	for _, p := range pages() {
 		if *only != "" && *only != p.file {
 			continue
 		}
-		if err := p.make(*docs, o); err != nil {
+		if err := p.make(); err != nil {
 			fmt.Fprintln(os.Stderr, "papers:", err)
 			os.Exit(1)
 		}
@@ -78,7 +71,7 @@ func main() {
 }
 
 // make draws all exhibits of a page, as many at a time as there are processors, and writes it.
-func (p page) make(docs string, o options) error {
+func (p page) make() error {
 	shown := make([][]exhibit, len(p.chapters))
 	var all errgroup.Group
 	all.SetLimit(runtime.GOMAXPROCS(0))
@@ -87,7 +80,7 @@ func (p page) make(docs string, o options) error {
 		for i, draw := range ch.exhibits {
 			all.Go(func() error {
 				began := time.Now()
-				e, err := draw(o)
+				e, err := draw()
 				shown[c][i] = e
 				fmt.Fprintf(os.Stderr, "%6.1f s  %s\n", time.Since(began).Seconds(), e.id)
 				if err != nil {
@@ -100,6 +93,7 @@ func (p page) make(docs string, o options) error {
 	if err := all.Wait(); err != nil {
 		return err
 	}
+	const docs = "docs"
 	dir := filepath.Join(docs, "papers")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -115,30 +109,30 @@ func (p page) make(docs string, o options) error {
 			}
 		}
 	}
-	return os.WriteFile(filepath.Join(docs, p.file), []byte(p.text(shown, o)), 0o644)
+	return os.WriteFile(filepath.Join(docs, p.file), []byte(p.text(shown)), 0o644)
 }
 
 func pages() []page {
-	var rivals []func(options) (exhibit, error)
+	var rivals []func() (exhibit, error)
 	for _, g := range grids {
 		rivals = append(rivals, g.exhibit)
 	}
 	return []page{
 		{"accountant.md", accountantOpening, []chapter{
 			{"Sampling, shuffling and composition", "", rivals},
-			{"Multistage and iteration", "", []func(options) (exhibit, error){rivalsMultistage, rivalsIteration}},
+			{"Multistage and iteration", "", []func() (exhibit, error){rivalsMultistage, rivalsIteration}},
 		}},
 		{"papers.md", opening, gallery()},
 		{"open-questions.md", openOpening, []chapter{
-			{"Accuracy gains", "", []func(options) (exhibit, error){gaussianMean, manyMeans, exponentialMedian, otherQuantiles}},
-			{"Finding out", "", []func(options) (exhibit, error){verdicts}},
-			{"Other designs", "", []func(options) (exhibit, error){multistageCost, additiveGain, randomAllocation}},
+			{"Accuracy gains", "", []func() (exhibit, error){gaussianMean, manyMeans, exponentialMedian, otherQuantiles}},
+			{"Finding out", "", []func() (exhibit, error){verdicts}},
+			{"Other designs", "", []func() (exhibit, error){multistageCost, additiveGain, randomAllocation}},
 		}},
 	}
 }
 
 func gallery() []chapter {
-	type list = []func(options) (exhibit, error)
+	type list = []func() (exhibit, error)
 	return []chapter{
 		{"“Limits of Privacy Amplification by Subsampling”",
 			"How much of what sampling costs in accuracy does amplification give back?",

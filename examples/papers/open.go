@@ -25,7 +25,7 @@ guarantee for the population: above 1 sampling wins. Simulated figures use RUNS 
 
 `
 
-func gaussianMean(options) (exhibit, error) {
+func gaussianMean() (exhibit, error) {
 	e := exhibit{id: "open-gaussian", title: "Does sampling help the mean with Gaussian noise?",
 		text: "The standard deviation of the Gaussian noise on the full mean over that on the sampled mean, each calibrated exactly (Balle and Wang) to (ε, δ) and to " +
 			"(ε_n, δ_n). The sampling error is left out: it can only make the sample worse.",
@@ -71,7 +71,7 @@ func gaussianRatio(n int64, eps, means float64) (float64, error) {
 	return full / part, err
 }
 
-func manyMeans(options) (exhibit, error) {
+func manyMeans() (exhibit, error) {
 	e := exhibit{id: "open-many", title: "Does sampling help many means at once?",
 		text: "d means of columns in [0, 1] share (1, δ). Laplace noise has a standard deviation that grows as d, Gaussian noise as √d, so from some d on the Gaussian is best. " +
 			"Drawn is the smaller of the two on the full table over the smaller of the two on the sample; the table says from which d the Gaussian is best.",
@@ -122,7 +122,7 @@ func manyMeans(options) (exhibit, error) {
 	return e, nil
 }
 
-func exponentialMedian(o options) (exhibit, error) {
+func exponentialMedian() (exhibit, error) {
 	e := exhibit{id: "open-exponential", title: "Does sampling help the median by the exponential mechanism?",
 		text: "Pure ε on a public lattice of 4,001 points over the bounds, for the lognormal column (clipped to [0, 1,000]) and the bimodal one, without luck in the noise: the error over the draws of the mechanism is added up exactly, and only the samples are drawn.",
 		alt:  "The gain falls from about 1 as epsilon grows for the lognormal column, and is a little above 1 for the bimodal one"}
@@ -136,7 +136,7 @@ func exponentialMedian(o options) (exhibit, error) {
 			var y []float64
 			last := 0.0
 			for _, at := range eps {
-				g, err := p.exponentialGain(n, at, o)
+				g, err := p.exponentialGain(n, at)
 				if err != nil {
 					return e, err
 				}
@@ -193,7 +193,7 @@ func (h *expected) Select(_ context.Context, _ privacy.Selection, pieces []sdk.P
 }
 
 // exponentialGain is the mean gain over populations; only the samples are drawn.
-func (p population) exponentialGain(n int64, eps float64, o options) (float64, error) {
+func (p population) exponentialGain(n int64, eps float64) (float64, error) {
 	var trials [2]*planner.Trial
 	for i, size := range []int64{popSize, n} {
 		var err error
@@ -202,8 +202,8 @@ func (p population) exponentialGain(n int64, eps float64, o options) (float64, e
 		}
 	}
 	full, part := 0.0, 0.0
-	times := max(1, o.repetitions/o.populations/4)
-	for k := range o.populations {
+	times := perPopulation / 4
+	for k := range populations {
 		column := p.column(k)
 		for i := range column {
 			column[i] = math.Min(column[i], p.upper)
@@ -231,7 +231,7 @@ func lastGain(x float64) string {
 	return fmt.Sprintf("up to ε = %.3g", x)
 }
 
-func otherQuantiles(o options) (exhibit, error) {
+func otherQuantiles() (exhibit, error) {
 	e := exhibit{id: "open-quantiles", title: "Does sampling help other quantiles?",
 		text: "Lognormal(5, 0.5), smooth sensitivity with the exact β, n = 1,001, the mean over populations of the error.",
 		alt:  "The gain against epsilon, for five quantiles: above 1 at small epsilon, below 1 at large"}
@@ -242,14 +242,14 @@ func otherQuantiles(o options) (exhibit, error) {
 		last := 0.0
 		for _, at := range eps {
 			full, part := 0.0, 0.0
-			for k := range o.populations {
+			for k := range populations {
 				column := lognormal.column(k)
 				params := func() map[string]any { return map[string]any{"method": "smooth-laplace", "quantile": q} }
 				whole, err := lognormal.runs(column, popSize, at, params(), 1, 0)
 				if err != nil {
 					return e, err
 				}
-				r, err := lognormal.runs(column, 1001, at, params(), max(1, o.repetitions/o.populations), uint64(k))
+				r, err := lognormal.runs(column, 1001, at, params(), perPopulation, uint64(k))
 				if err != nil {
 					return e, err
 				}
@@ -269,13 +269,13 @@ func otherQuantiles(o options) (exhibit, error) {
 }
 
 // verdicts shows what the planner says, by the program's own words.
-func verdicts(o options) (exhibit, error) {
+func verdicts() (exhibit, error) {
 	e := exhibit{id: "open-verdict", title: "How does a user find out without spending budget?",
 		text: "`dprelease plan` opens no table and spends nothing. It plans the release at several rates, simulates it on columns of a distribution that is *publicly* assumed, and gives a verdict: " +
 			"*never* (proven), *gain*, *loss*, *undecided* or *unknown* ([the planner](planner.md)). The setting of the paper as a job is examples/papers/study.yaml, whose table does not exist."}
 	var b strings.Builder
 	for _, args := range []string{"--sweep rate --release mean", "--sweep rate --release median --values 0.01,0.1,0.3,0.5,0.9,1 --repetitions 2000"} {
-		out, err := exec.Command(o.program, append([]string{"plan", "examples/papers/study.yaml"}, strings.Fields(args)...)...).CombinedOutput()
+		out, err := exec.Command("bin/dprelease", append([]string{"plan", "examples/papers/study.yaml"}, strings.Fields(args)...)...).CombinedOutput()
 		if err != nil {
 			return e, fmt.Errorf("%w: %s", err, out)
 		}
@@ -287,7 +287,7 @@ func verdicts(o options) (exhibit, error) {
 }
 
 // multistageCost compares what Theorem 3 would let a sample spend with what is proved.
-func multistageCost(options) (exhibit, error) {
+func multistageCost() (exhibit, error) {
 	e := exhibit{id: "open-multistage", title: "What does multistage sampling cost, and what does it give?",
 		text: "10,000 records in units of m; a tenth of the records is drawn, in two stages, for ε = 1 on the population. Theorem 3 of the episodic paper would let the sample spend as much as a simple random " +
 			"sample of a tenth may; it is not sound when more than one record of a unit is drawn (P5). Drawn is the ε that the sample may spend by what is proved here, with as many units as given.",
@@ -333,7 +333,7 @@ func multistageCost(options) (exhibit, error) {
 
 // additiveGain leaves the paper's setting: Poisson sampling under replace-one, and noise that
 // is added to a centred sum.
-func additiveGain(options) (exhibit, error) {
+func additiveGain() (exhibit, error) {
 	e := exhibit{id: "open-poisson", title: "Where does Poisson sampling under replace-one gain?",
 		text: "Under replace-one a Poisson sample may miss the record whose value changes. Noise that is added to a centred sum makes its arrival cost half of what its " +
 			"replacement does, and the sample may spend more than ε_p (privacy/additive.proof.md). Drawn is p·ε_sample/ε: the noise of the full table's sum over that of the sample's. " +
@@ -378,7 +378,7 @@ func additiveGain(options) (exhibit, error) {
 }
 
 // randomAllocation is the note on batches in which each record takes part k times of t.
-func randomAllocation(options) (exhibit, error) {
+func randomAllocation() (exhibit, error) {
 	e := exhibit{id: "open-allocation", title: "Batches in which each record takes part in exactly k of t steps",
 		text: "Random allocation puts each record into k of the t steps of `sgd`, chosen at random: no record is forgotten, and none is read more often than others. It is published that its privacy is close to that of " +
 			"Poisson batches at the rate k/t (Feldman and Shenfeld 2025), by a decomposition of the mixture over the steps. **That is not proved here, so dprelease does not offer such batches.** What follows from joint convexity alone is that the choice " +

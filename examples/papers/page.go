@@ -18,9 +18,9 @@ What the papers left open has [a page of its own](open-questions.md).
 `
 
 // text is the page, after its exhibits were drawn.
-func (p page) text(shown [][]exhibit, o options) string {
+func (p page) text(shown [][]exhibit) string {
 	var b strings.Builder
-	b.WriteString(strings.NewReplacer("RUNS", fmt.Sprint(o.repetitions), "POPULATIONS", fmt.Sprint(o.populations)).Replace(p.opening))
+	b.WriteString(strings.NewReplacer("RUNS", fmt.Sprint(repetitions), "POPULATIONS", fmt.Sprint(populations)).Replace(p.opening))
 	for _, ch := range p.chapters {
 		fmt.Fprintf(&b, "- [%s](#%s)\n", ch.title, anchor(ch.title))
 	}
@@ -70,6 +70,9 @@ func (e exhibit) write(b *strings.Builder) {
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", f.what, stated, f.ours, mark)
 		}
+	}
+	if e.agreement == "" && slices.ContainsFunc(e.facts, func(f fact) bool { return f.known }) {
+		e.agreement = allHold(e.facts)
 	}
 	if e.agreement != "" {
 		fmt.Fprintf(b, "\n%s\n", e.agreement)

@@ -13,16 +13,13 @@ import (
 	"github.com/dprelease/dprelease/privacy/oracles"
 )
 
-// full are the options of `make papers`.
-var full = options{populations: 25, repetitions: 1000}
-
 // Every exhibit that is quick to draw stands on its page as it is drawn now, to the last
 // digit and the last point of its figures, and every fact of it agrees but for those that the
 // papers got wrong.
 func TestPagesAreUpToDate(t *testing.T) {
 	refuted := map[string]bool{"points with r ≥ 1, computed exactly": true}
 	compared, known := 0, 0
-	for file, exhibits := range map[string][]func(options) (exhibit, error){
+	for file, exhibits := range map[string][]func() (exhibit, error){
 		"papers.md": {limitsByRate, limitsByEpsilon, limitsProportional, limitsConstant, limitsError, limitsEpochs, gainsMean, gainsMedian, gainsBudget, gainsSaving,
 			gainsFigure5, bimodalDensity, renyi(5), episodicTake, episodicSize, lectureResponse, lectureIteration},
 		"open-questions.md": {gaussianMean, manyMeans, multistageCost, additiveGain, randomAllocation},
@@ -32,7 +29,7 @@ func TestPagesAreUpToDate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, draw := range exhibits {
-			e, err := draw(full)
+			e, err := draw()
 			if err != nil {
 				t.Fatalf("%s: %v", e.id, err)
 			}
@@ -218,8 +215,8 @@ func TestRatios(t *testing.T) {
 			t.Errorf("%s: %d rows were asked, %d have a lower bound", g.table, asked, bounded)
 		}
 	}
-	for _, draw := range []func(options) (exhibit, error){rivalsMultistage, rivalsIteration} {
-		e, err := draw(full)
+	for _, draw := range []func() (exhibit, error){rivalsMultistage, rivalsIteration} {
+		e, err := draw()
 		if err != nil {
 			t.Fatal(err)
 		}

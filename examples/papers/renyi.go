@@ -15,8 +15,8 @@ import (
 const renyiDelta = 1e-5
 
 // renyi draws ε against the number of rounds of a Poisson-sampled Gaussian.
-func renyi(sigma float64) func(options) (exhibit, error) {
-	return func(options) (exhibit, error) {
+func renyi(sigma float64) func() (exhibit, error) {
+	return func() (exhibit, error) {
 		const gamma = 1e-3
 		e := exhibit{id: fmt.Sprintf("renyi-sigma%g", sigma), title: fmt.Sprintf("σ = %g, γ = 0.001", sigma),
 			text: fmt.Sprintf("ε at δ = %g (ours: the paper's is not recorded) of T rounds of Poisson sampling and Gaussian noise, add-remove. The general bound holds for any mechanism with the "+
@@ -62,7 +62,7 @@ func renyi(sigma float64) func(options) (exhibit, error) {
 		}
 		f.Line("PLD", x, tight)
 		e.figures = []panel{{e.id, f}}
-		e.facts = []fact{{what: "general ≥ without factor 3 ≥ exact ≥ PLD at every T", stated: "must hold (P6, P7)", ours: map[bool]string{true: "yes", false: "no"}[ordered], known: true, holds: ordered}}
+		e.facts = []fact{claim("general ≥ without factor 3 ≥ exact ≥ PLD at every T", "must hold (P6, P7)", ordered, yesNo[ordered])}
 		for _, i := range []int{6, 10} {
 			e.facts = append(e.facts, found(fmt.Sprintf("T = %d: naive, general, without 3, exact, PLD", rounds[i]),
 				fmt.Sprintf("%.4g, %.4g, %.4g, %.4g, %.4g", naive[i], rest[0][i], rest[1][i], rest[2][i], tight[i])))

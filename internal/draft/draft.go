@@ -187,7 +187,7 @@ budget:
     epsilon: # FILL IN: the most that all releases from these data may ever spend together, such as 1
     # delta: 1e-6 # for noise of the Gaussian kind
 
-# A secret sample needs less noise for the same epsilon, and has an error of its own: dprelease plan weighs the two.
+# A job may draw a secret sample. For totals and means the whole table is nearly always more accurate: dprelease plan compares the two.
 # samples:
 #   some: {method: poisson, rate: 0.1}
 
