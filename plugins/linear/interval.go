@@ -55,6 +55,12 @@ type Strata struct {
 	Mean   []float64 `json:"mean"`
 }
 
+// valid says that no square counts less than nothing, and some counts more: the reach of a row
+// depends on it.
+func (s *Strata) valid() bool {
+	return len(s.Square) > 0 && len(s.Mean) == len(s.Square) && slices.Min(s.Square) >= 0 && slices.Max(s.Square) > 0
+}
+
 // The errors of requests that have no interval.
 var (
 	errCapped    = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
@@ -80,7 +86,7 @@ func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...
 	switch {
 	case iv == nil:
 		return nil
-	case !(iv.Level >= 50 && iv.Level < 100) || iv.Strata != nil && (len(iv.Strata.Mean) != len(iv.Strata.Square) || !slices.ContainsFunc(iv.Strata.Square, func(x float64) bool { return x > 0 })):
+	case !(iv.Level >= 50 && iv.Level < 100) || iv.Strata != nil && !iv.Strata.valid():
 		return errHost
 	case iv.sampled() && cells.Units(public, values...).Rows > 1:
 		return errCapped
