@@ -66,7 +66,7 @@ func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h
 	b, err := h.Next()
 	for err == nil {
 		s.begin()
-		failed := p.read(ctx, req, func(_ context.Context, w RowWriter) error {
+		_, _, failed := p.Release(ctx, req, func(_ context.Context, w RowWriter) error {
 			for s.rows.Load() < vectorRows && err == nil {
 				s.rows.Add(int64(b.Rows))
 				if failed := w.Write(*b); failed != nil {
@@ -116,32 +116,8 @@ func (p *Plugin) reference(ctx context.Context, req sdk.ReleaseRequest, s *sums)
 	}
 	first.begin()
 	first.rows.Store(1)
-	err = p.read(ctx, req, func(_ context.Context, w RowWriter) error { return w.Write(row) }, first)
+	_, _, err = p.Release(ctx, req, func(_ context.Context, w RowWriter) error { return w.Write(row) }, first)
 	s.centre = first.add
-	return err
-}
-
-// read runs a release of whose result nothing is kept.
-func (p *Plugin) read(ctx context.Context, req sdk.ReleaseRequest, feed func(context.Context, RowWriter) error, s *sums) error {
-	p.call.Lock()
-	defer p.call.Unlock()
-	desc, err := p.describe(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := p.newRelease(req, desc, s)
-	if err != nil {
-		return err
-	}
-	r.dropped = true
-	err = p.invoke(ctx, p.limits.Release, func(ctx context.Context) error {
-		_, err := r.run(ctx, feed)
-		return err
-	})
-	if _, whole := r.noise.finish(); err == nil && !whole {
-		p.abandon()
-		return p.fault(CodeNoiseMismatch)
-	}
 	return err
 }
 
