@@ -59,6 +59,8 @@ func runPlugin(name string) {
 	case "ghost": // claims whatever version it is offered
 		fmt.Printf("1|%s|unix|%s/s|grpc|\n", os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 		time.Sleep(time.Minute)
+	case "untiled":
+		serve.Mechanisms(untiled{quantiles.Mechanism{}})
 	case "chatty":
 		serve.Mechanisms(chatty{insecureshelf.Sound()})
 	case "dying":
@@ -79,6 +81,19 @@ type chatty struct{ sdk.Mechanism }
 func (c chatty) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 	fmt.Fprintln(os.Stderr, "releasing", req.Plan.Columns)
 	return c.Mechanism.Release(ctx, req, rows, h)
+}
+
+// untiled asks for selections from nothing.
+type untiled struct{ sdk.Mechanism }
+
+func (u untiled) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+	return u.Mechanism.Release(ctx, req, rows, nothing{h})
+}
+
+type nothing struct{ sdk.Host }
+
+func (n nothing) Select(ctx context.Context, ev privacy.Selection, _ []sdk.Piece, rate float64) (int64, error) {
+	return n.Host.Select(ctx, ev, []sdk.Piece{{Lo: 0, Hi: -1}}, rate)
 }
 
 // dying ends its process in the middle of a release.
@@ -120,16 +135,31 @@ func TestHonestProcesses(t *testing.T) {
 	}
 }
 
-// TestSharedEvents: several selections share one event, and each of them reaches the suite.
-func TestSharedEvents(t *testing.T) {
-	p := NewProcess(command(t, "quantiles"), false)
+// checkQuantiles runs a few pairs of a request for quartiles.
+func checkQuantiles(t *testing.T, plugin string) *sdktest.Report {
+	p := NewProcess(command(t, plugin), false)
 	defer p.Close()
 	req := sdk.PlanRequest{Params: []byte(`{"column":"y","method":"recursion"}`), Target: privacy.Point{Epsilon: 1},
 		Public: sdk.Public{Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove}, Columns: sdktest.Columns(),
 			Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true}}}
 	r, err := sdktest.Check(t.Context(), p, sdktest.Config{Seed: 1, Requests: []sdk.PlanRequest{req}, Pairs: 3, Releases: -1})
-	if err != nil || len(r.Findings) > 0 || r.Calls < 3*3 {
-		t.Errorf("%d calls, findings %+v, %v", r.Calls, r.Findings, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestSharedEvents: several selections share one event, and each of them reaches the suite.
+func TestSharedEvents(t *testing.T) {
+	if r := checkQuantiles(t, "quantiles"); len(r.Findings) > 0 || r.Calls < 3*3 {
+		t.Errorf("%d calls, findings %+v", r.Calls, r.Findings)
+	}
+}
+
+// TestUntiled: pieces that tile nothing are found, and end nobody but the plugin.
+func TestUntiled(t *testing.T) {
+	if r := checkQuantiles(t, "untiled"); !r.Found("error") {
+		t.Errorf("findings %+v", r.Findings)
 	}
 }
 

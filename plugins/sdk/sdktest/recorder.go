@@ -64,17 +64,23 @@ func (r *recorder) Select(ctx context.Context, ev privacy.Selection, pieces []sd
 	if err := r.take(Call{Method: "Select", Event: ev, Pieces: slices.Clone(pieces), Rate: rate}); err != nil {
 		return 0, err
 	}
-	for i, p := range pieces {
-		if p.Lo > p.Hi || i > 0 && (p.Lo == math.MinInt64 || p.Lo-1 != pieces[i-1].Hi) {
-			r.err = errors.New("Select needs pieces that tile one range in ascending order")
-			return 0, r.err
-		}
-	}
-	if len(pieces) == 0 || !(rate > 0) {
-		r.err = errors.New("Select needs a piece and a positive rate")
+	if r.err = checkPieces(pieces, rate); r.err != nil {
 		return 0, r.err
 	}
 	return r.to.Select(ctx, ev, pieces, rate)
+}
+
+// checkPieces holds a selection to what a host can draw.
+func checkPieces(pieces []sdk.Piece, rate float64) error {
+	for i, p := range pieces {
+		if p.Lo > p.Hi || i > 0 && (p.Lo == math.MinInt64 || p.Lo-1 != pieces[i-1].Hi) {
+			return errors.New("Select needs pieces that tile one range in ascending order")
+		}
+	}
+	if len(pieces) == 0 || !(rate > 0) {
+		return errors.New("Select needs a piece and a positive rate")
+	}
+	return nil
 }
 
 func (r *recorder) RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error) {
@@ -142,7 +148,10 @@ func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, _, gran
 }
 
 // Select returns the first point of lowest score.
-func (NoNoise) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, _ float64) (int64, error) {
+func (NoNoise) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	if err := checkPieces(pieces, rate); err != nil {
+		return 0, err
+	}
 	return best(pieces), nil
 }
 

@@ -102,7 +102,10 @@ func (t *tape) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, 
 	return a.value, err
 }
 
-func (t *tape) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, _ float64) (int64, error) {
+func (t *tape) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	if err := checkPieces(pieces, rate); err != nil {
+		return 0, err
+	}
 	a, err := t.next(func() answer {
 		p := pieces[t.rng.IntN(len(pieces))]
 		if t.loud == 0 {
