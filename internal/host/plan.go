@@ -153,13 +153,13 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 	if err == nil && p.version == 1 && slices.ContainsFunc(plan.Output, func(f sdk.Field) bool { return f.Low != f.High || f.Texts != nil || f.Of != nil || f.Per != nil }) {
 		return sdk.Plan{}, p.fault(CodeProtocol) // version 1 has no such fields
 	}
-	if err == nil && desc.Linear {
-		if _, err = linearCalls(nil, plan.Event); err != nil {
+	if err == nil && !desc.SelfNoising { // first: it knows how many calls there are without making them
+		if _, err = calls.New(plan.Event); err != nil {
 			err = fmt.Errorf("plan: %w", err)
 		}
 	}
-	if err == nil && !desc.SelfNoising {
-		if _, err = calls.New(plan.Event); err != nil {
+	if err == nil && desc.Linear {
+		if _, err = linearCalls(nil, plan.Event); err != nil {
 			err = fmt.Errorf("plan: %w", err)
 		}
 	}
