@@ -60,7 +60,9 @@ func runPlugin(name string) {
 		fmt.Printf("1|%s|unix|%s/s|grpc|\n", os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 		time.Sleep(time.Minute)
 	case "untiled":
-		serve.Mechanisms(untiled{quantiles.Mechanism{}})
+		serve.Mechanisms(bare{quantiles.Mechanism{}})
+	case "scale-0":
+		serve.Mechanisms(bare{median.Mechanism{}})
 	case "chatty":
 		serve.Mechanisms(chatty{insecureshelf.Sound()})
 	case "dying":
@@ -83,17 +85,21 @@ func (c chatty) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Ro
 	return c.Mechanism.Release(ctx, req, rows, h)
 }
 
-// untiled asks for selections from nothing.
-type untiled struct{ sdk.Mechanism }
+// bare asks for selections from nothing, and for smooth noise of no size.
+type bare struct{ sdk.Mechanism }
 
-func (u untiled) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
-	return u.Mechanism.Release(ctx, req, rows, nothing{h})
+func (m bare) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+	return m.Mechanism.Release(ctx, req, rows, nothing{h})
 }
 
 type nothing struct{ sdk.Host }
 
 func (n nothing) Select(ctx context.Context, ev privacy.Selection, _ []sdk.Piece, rate float64) (int64, error) {
 	return n.Host.Select(ctx, ev, []sdk.Piece{{Lo: 0, Hi: -1}}, rate)
+}
+
+func (n nothing) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, _, granularity float64) (float64, error) {
+	return n.Host.SmoothLaplace(ctx, ev, value, 0, granularity)
 }
 
 // dying ends its process in the middle of a release.
@@ -135,11 +141,11 @@ func TestHonestProcesses(t *testing.T) {
 	}
 }
 
-// checkQuantiles runs a few pairs of a request for quartiles.
-func checkQuantiles(t *testing.T, plugin string) *sdktest.Report {
+// checkQuantiles runs a few pairs of a request for quantiles.
+func checkQuantiles(t *testing.T, plugin, params string) *sdktest.Report {
 	p := NewProcess(command(t, plugin), false)
 	defer p.Close()
-	req := sdk.PlanRequest{Params: []byte(`{"column":"y","method":"recursion"}`), Target: privacy.Point{Epsilon: 1},
+	req := sdk.PlanRequest{Params: []byte(params), Target: privacy.Point{Epsilon: 1, Delta: 1e-6},
 		Public: sdk.Public{Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove}, Columns: sdktest.Columns(),
 			Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true}}}
 	r, err := sdktest.Check(t.Context(), p, sdktest.Config{Seed: 1, Requests: []sdk.PlanRequest{req}, Pairs: 3, Releases: -1})
@@ -151,15 +157,17 @@ func checkQuantiles(t *testing.T, plugin string) *sdktest.Report {
 
 // TestSharedEvents: several selections share one event, and each of them reaches the suite.
 func TestSharedEvents(t *testing.T) {
-	if r := checkQuantiles(t, "quantiles"); len(r.Findings) > 0 || r.Calls < 3*3 {
+	if r := checkQuantiles(t, "quantiles", `{"column":"y","method":"recursion"}`); len(r.Findings) > 0 || r.Calls < 3*3 {
 		t.Errorf("%d calls, findings %+v", r.Calls, r.Findings)
 	}
 }
 
-// TestUntiled: pieces that tile nothing are found, and end nobody but the plugin.
-func TestUntiled(t *testing.T) {
-	if r := checkQuantiles(t, "untiled"); !r.Found("error") {
-		t.Errorf("findings %+v", r.Findings)
+// TestBareCalls: the suite refuses what no host can draw, as it does in its own process.
+func TestBareCalls(t *testing.T) {
+	for plugin, params := range map[string]string{"untiled": `{"column":"y","method":"recursion"}`, "scale-0": `{"column":"y","method":"smooth-laplace"}`} {
+		if r := checkQuantiles(t, plugin, params); !r.Found("error") {
+			t.Errorf("%s: findings %+v", plugin, r.Findings)
+		}
 	}
 }
 

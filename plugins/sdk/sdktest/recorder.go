@@ -53,11 +53,18 @@ func (r *recorder) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, 
 	if err := r.take(Call{Method: "SmoothLaplace", Event: ev, Value: value, Scale: scale, Granularity: granularity}); err != nil {
 		return 0, err
 	}
-	if frac, _ := math.Frexp(granularity); !(scale > 0) || math.IsInf(scale, 0) || frac != 0.5 || math.IsNaN(value) || math.IsInf(value, 0) {
-		r.err = errors.New("SmoothLaplace needs a finite value, a positive scale, and a power of two as granularity")
+	if r.err = checkSmooth(value, scale, granularity); r.err != nil {
 		return 0, r.err
 	}
 	return r.to.SmoothLaplace(ctx, ev, value, scale, granularity)
+}
+
+// checkSmooth holds a call of SmoothLaplace to what a host can draw.
+func checkSmooth(value, scale, granularity float64) error {
+	if frac, _ := math.Frexp(granularity); !(scale > 0) || math.IsInf(scale, 0) || frac != 0.5 || math.IsNaN(value) || math.IsInf(value, 0) {
+		return errors.New("SmoothLaplace needs a finite value, a positive scale, and a power of two as granularity")
+	}
+	return nil
 }
 
 func (r *recorder) Select(ctx context.Context, ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
@@ -143,8 +150,8 @@ func (NoNoise) AddGaussian(_ context.Context, _ privacy.DiscreteGaussian, values
 }
 
 // SmoothLaplace returns the value on the lattice.
-func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, _, granularity float64) (float64, error) {
-	return math.RoundToEven(value/granularity) * granularity, nil
+func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, granularity float64) (float64, error) {
+	return math.RoundToEven(value/granularity) * granularity, checkSmooth(value, scale, granularity)
 }
 
 // Select returns the first point of lowest score.

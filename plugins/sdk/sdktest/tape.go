@@ -95,6 +95,9 @@ func (t *tape) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, value
 }
 
 func (t *tape) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, granularity float64) (float64, error) {
+	if err := checkSmooth(value, scale, granularity); err != nil {
+		return 0, err
+	}
 	a, err := t.next(func() answer {
 		x := value + scale*t.loud*(t.rng.ExpFloat64()-t.rng.ExpFloat64())
 		return answer{value: math.RoundToEven(x/granularity) * granularity}
