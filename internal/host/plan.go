@@ -134,8 +134,8 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 	return out, err
 }
 
-// uncapped is the refusal for units with several rows of a mechanism that claims nothing
-// about them (P22), or nil. Such a mechanism would take each row for a unit.
+// uncapped refuses units with several rows for a mechanism that claims nothing about them (P22). Such
+// a mechanism would treat each row as a unit.
 func (p *Plugin) uncapped(desc sdk.Description, public sdk.Public) error {
 	if public.Cap == nil || desc.Capped {
 		return nil

@@ -20,17 +20,17 @@ type answer struct {
 	codes  []int32
 }
 
-// tape answers noise calls. While it records, it makes answers up: every answer is
-// possible, so a mechanism must treat it alike on neighbouring tables. While it replays, it
-// gives the same answers again. It draws samples by the ids of the records, so a shared
-// record is in both samples or in neither.
+// tape answers noise calls. While it records, it makes answers up. Every answer is possible, so a
+// mechanism must treat it in the same way on neighbouring tables. While it replays, it gives the
+// same answers again. It draws samples by the ids of the records, so a shared record is in both
+// samples or in neither.
 //
 // It is for tests and protects nothing.
 type tape struct {
 	rng     *rand.Rand
-	loud    float64 // how many times the typical noise; 0 for none
+	loud    float64 // the noise as a multiple of its usual size; 0: none
 	focus   int     // the record that is in most samples
-	fill    float64 // how likely the others are in one, if they may be
+	fill    float64 // the probability of every other record to be in a sample; negative: the plan's
 	seed    uint64
 	rows    []record
 	answers []answer
