@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/host"
@@ -47,12 +46,8 @@ func (b *bridge) SmoothLaplace(ev privacy.Approx, value, scale, granularity floa
 	return out, b.note(sdktest.Call{Method: "SmoothLaplace", Event: ev, Value: value, Scale: scale, Granularity: granularity}, err)
 }
 
-func (b *bridge) Select(ev privacy.Selection, pieces []sdk.Piece, rate float64) (out int64, err error) {
-	if len(pieces) == 0 || !(rate > 0) {
-		err = errors.New("select needs a piece and a positive rate")
-	} else {
-		out, err = b.to.Select(b.ctx, ev, pieces, rate)
-	}
+func (b *bridge) Select(ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	out, err := b.to.Select(b.ctx, ev, pieces, rate)
 	return out, b.note(sdktest.Call{Method: "Select", Event: ev, Pieces: pieces, Rate: rate}, err)
 }
 

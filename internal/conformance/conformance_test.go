@@ -59,6 +59,10 @@ func runPlugin(name string) {
 	case "ghost": // claims whatever version it is offered
 		fmt.Printf("1|%s|unix|%s/s|grpc|\n", os.Getenv("PLUGIN_PROTOCOL_VERSIONS"), os.Getenv("PLUGIN_UNIX_SOCKET_DIR"))
 		time.Sleep(time.Minute)
+	case "untiled":
+		serve.Mechanisms(bare{quantiles.Mechanism{}})
+	case "scale-0":
+		serve.Mechanisms(bare{median.Mechanism{}})
 	case "chatty":
 		serve.Mechanisms(chatty{insecureshelf.Sound()})
 	case "dying":
@@ -79,6 +83,23 @@ type chatty struct{ sdk.Mechanism }
 func (c chatty) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
 	fmt.Fprintln(os.Stderr, "releasing", req.Plan.Columns)
 	return c.Mechanism.Release(ctx, req, rows, h)
+}
+
+// bare asks for selections from nothing, and for smooth noise of no size.
+type bare struct{ sdk.Mechanism }
+
+func (m bare) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, h sdk.Host) (sdk.Result, error) {
+	return m.Mechanism.Release(ctx, req, rows, nothing{h})
+}
+
+type nothing struct{ sdk.Host }
+
+func (n nothing) Select(ctx context.Context, ev privacy.Selection, _ []sdk.Piece, rate float64) (int64, error) {
+	return n.Host.Select(ctx, ev, []sdk.Piece{{Lo: 0, Hi: -1}}, rate)
+}
+
+func (n nothing) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, _, granularity float64) (float64, error) {
+	return n.Host.SmoothLaplace(ctx, ev, value, 0, granularity)
 }
 
 // dying ends its process in the middle of a release.
@@ -120,16 +141,33 @@ func TestHonestProcesses(t *testing.T) {
 	}
 }
 
-// TestSharedEvents: several selections share one event, and each of them reaches the suite.
-func TestSharedEvents(t *testing.T) {
-	p := NewProcess(command(t, "quantiles"), false)
+// checkQuantiles runs a few pairs of a request for quantiles.
+func checkQuantiles(t *testing.T, plugin, params string) *sdktest.Report {
+	p := NewProcess(command(t, plugin), false)
 	defer p.Close()
-	req := sdk.PlanRequest{Params: []byte(`{"column":"y","method":"recursion"}`), Target: privacy.Point{Epsilon: 1},
+	req := sdk.PlanRequest{Params: []byte(params), Target: privacy.Point{Epsilon: 1, Delta: 1e-6},
 		Public: sdk.Public{Relation: privacy.AddRemove, SampleRelations: []privacy.Relation{privacy.AddRemove}, Columns: sdktest.Columns(),
 			Design: sdk.Design{Kind: "full", Rate: 1, MinWeight: 1, MaxWeight: 1, EqualWeights: true}}}
 	r, err := sdktest.Check(t.Context(), p, sdktest.Config{Seed: 1, Requests: []sdk.PlanRequest{req}, Pairs: 3, Releases: -1})
-	if err != nil || len(r.Findings) > 0 || r.Calls < 3*3 {
-		t.Errorf("%d calls, findings %+v, %v", r.Calls, r.Findings, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestSharedEvents: several selections share one event, and each of them reaches the suite.
+func TestSharedEvents(t *testing.T) {
+	if r := checkQuantiles(t, "quantiles", `{"column":"y","method":"recursion"}`); len(r.Findings) > 0 || r.Calls < 3*3 {
+		t.Errorf("%d calls, findings %+v", r.Calls, r.Findings)
+	}
+}
+
+// TestBareCalls: the suite refuses what no host can draw, as it does in its own process.
+func TestBareCalls(t *testing.T) {
+	for plugin, params := range map[string]string{"untiled": `{"column":"y","method":"recursion"}`, "scale-0": `{"column":"y","method":"smooth-laplace"}`} {
+		if r := checkQuantiles(t, plugin, params); !r.Found("error") {
+			t.Errorf("%s: findings %+v", plugin, r.Findings)
+		}
 	}
 }
 

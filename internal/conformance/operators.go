@@ -25,7 +25,7 @@ import (
 type operator struct {
 	name    string
 	dataset string            // what the job says of the table
-	columns map[string]string // what it says of columns, where it is something else; "" where they are computed
+	columns map[string]string // what it says of some columns instead of the usual; "" for computed ones
 	release string            // what it says of the release
 	units   bool              // a unit has several rows
 	drawn   bool              // the release is of a sample
@@ -50,7 +50,7 @@ const (
 	operatorUnits  = 6
 )
 
-// broken does to rows what an operator must not do.
+// broken makes the mistakes of a broken operator, for tests.
 type broken struct {
 	table func(rows []row) []row                // before the run
 	rows  func(p *plan.Plan, t []sdktest.Table) // before the mechanism
@@ -96,7 +96,7 @@ func behind(ctx context.Context, p *Process, all []sdk.PlanRequest, seed uint64,
 	return found, pairs, calls, ctx.Err()
 }
 
-// withoutGroups are some parameters that leave the groups to the host.
+// withoutGroups picks some parameters without "by", so that the host makes the groups.
 func withoutGroups(all []sdk.PlanRequest) (out []json.RawMessage) {
 	for _, req := range all {
 		var p map[string]any

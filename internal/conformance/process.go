@@ -75,10 +75,10 @@ func (p *Process) Close() {
 	}
 }
 
-// Seen is what its processes did that a mechanism must not do.
+// Seen lists the forbidden things that its processes did.
 func (p *Process) Seen() []sdktest.Finding { return p.sees.findings() }
 
-// Confined is what confined the last process.
+// Confined says how the last process was confined.
 func (p *Process) Confined() sandbox.Level {
 	p.mu.Lock()
 	defer p.mu.Unlock()

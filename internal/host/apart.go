@@ -13,25 +13,25 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// vectorRows is how many rows of a linear mechanism become one vector, give or take a batch.
+// vectorRows is about how many rows a linear mechanism turns into one vector.
 const vectorRows = 1 << 18
 
 // maxLinearCalls bounds the noise calls of a linear mechanism.
 const maxLinearCalls = 1024
 
-// ReleaseApart carries out the plan of a linear mechanism in two processes. This one turns
-// rows into vectors. The host limits each vector to what its rows can amount to, adds
-// all up, and draws the noise. Finish is another process of the same plugin: it runs the
-// release on no rows, and the host answers its noise calls with the noisy sums. It makes
-// the result and has never seen a row.
+// ReleaseApart carries out the plan of a linear mechanism in two processes. This process turns
+// rows into vectors. The host limits each vector to what its rows can add, adds the vectors up,
+// and draws the noise. Finish, another process of the same plugin, runs the release on no rows:
+// the host answers its noise calls with the noisy sums. It makes the result and has never seen a
+// row.
 //
 // # Contract
 //
-// The result depends on rows only through the noisy sums, as far as the two processes
-// cannot reach one another. Proof: apart.proof.md. That the sums have the declared sensitivity
-// stays the mechanism's claim.
+// The result depends on rows only through the noisy sums, if the two processes cannot reach
+// one another. Proof: apart.proof.md. That the sums have the declared sensitivity remains the
+// mechanism's claim.
 //
-// Feed, errors and the event are as in Release. What this process answers is dropped.
+// Feed, errors and the event are those of Release. The answer of this process is dropped.
 func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.ReleaseRequest,
 	feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {
 	calls, err := linearCalls(nil, req.Plan.Event)
@@ -61,12 +61,12 @@ func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.Relea
 	return finish.Finish(ctx, req, s.add, drawer)
 }
 
-// vectors has the plugin turn all rows into vectors, some at a time.
+// vectors has the plugin turn the rows into vectors, one release for some rows at a time.
 func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h *hand) error {
 	b, err := h.Next()
 	for err == nil {
 		s.begin()
-		failed := p.read(ctx, req, func(_ context.Context, w RowWriter) error {
+		_, _, failed := p.Release(ctx, req, func(_ context.Context, w RowWriter) error {
 			for s.rows.Load() < vectorRows && err == nil {
 				s.rows.Add(int64(b.Rows))
 				if failed := w.Write(*b); failed != nil {
@@ -89,8 +89,8 @@ func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h
 	return nil
 }
 
-// reference asks for the vector of one row that is public: where a plan says only by how much
-// a row that is replaced moves the query, vectors lie around multiples of this one.
+// reference asks for the vector of one public row. Where a plan says only how far a replaced
+// row moves the query, the vectors of n rows lie around n times this vector.
 func (p *Plugin) reference(ctx context.Context, req sdk.ReleaseRequest, s *sums) error {
 	if !slices.ContainsFunc(s.calls, func(c linearCall) bool { return c.centred }) {
 		return nil
@@ -116,32 +116,8 @@ func (p *Plugin) reference(ctx context.Context, req sdk.ReleaseRequest, s *sums)
 	}
 	first.begin()
 	first.rows.Store(1)
-	err = p.read(ctx, req, func(_ context.Context, w RowWriter) error { return w.Write(row) }, first)
+	_, _, err = p.Release(ctx, req, func(_ context.Context, w RowWriter) error { return w.Write(row) }, first)
 	s.centre = first.add
-	return err
-}
-
-// read runs a release of whose result nothing is kept.
-func (p *Plugin) read(ctx context.Context, req sdk.ReleaseRequest, feed func(context.Context, RowWriter) error, s *sums) error {
-	p.call.Lock()
-	defer p.call.Unlock()
-	desc, err := p.describe(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := p.newRelease(req, desc, s)
-	if err != nil {
-		return err
-	}
-	r.dropped = true
-	err = p.invoke(ctx, p.limits.Release, func(ctx context.Context) error {
-		_, err := r.run(ctx, feed)
-		return err
-	})
-	if _, whole := r.noise.finish(); err == nil && !whole {
-		p.abandon()
-		return p.fault(CodeNoiseMismatch)
-	}
 	return err
 }
 
@@ -189,7 +165,7 @@ func (h *hand) Next() (*sdk.Batch, error) {
 	select {
 	case b, more := <-h.rows:
 		if !more {
-			return nil, cmp.Or(h.ctx.Err(), io.EOF) // a feed that failed ends the context first
+			return nil, cmp.Or(h.ctx.Err(), io.EOF) // Vectors ends the context of a feed that failed
 		}
 		h.now, h.have = b, true
 		return &h.now, nil
@@ -205,7 +181,7 @@ type linearCall struct {
 	centred   bool    // apart from the vector of the reference row
 }
 
-// linearCalls are the calls of an event, or an error where a linear mechanism makes no such.
+// linearCalls lists the calls of an event. It fails for calls that a linear mechanism does not make.
 func linearCalls(calls []linearCall, e privacy.Event) ([]linearCall, error) {
 	add := func(s privacy.Sensitivity, euclidean bool) {
 		c := linearCall{euclidean: euclidean, bound: s.Under(privacy.AddRemove)}
@@ -242,17 +218,17 @@ func linearCalls(calls []linearCall, e privacy.Event) ([]linearCall, error) {
 }
 
 // sums adds up the vectors of a linear mechanism. As a Drawer it takes a vector and answers
-// with zeros, which say nothing.
+// with zeros, which carry no information.
 type sums struct {
 	Drawer // nil: a linear mechanism makes no other call
 	calls  []linearCall
 	centre [][]int64 // the vectors of the reference row, nil where there is none
 	add    [][]int64
 	at     int          // the next call
-	rows   atomic.Int64 // that the next vectors are of
+	rows   atomic.Int64 // how many rows the next vectors are made of
 }
 
-// begin stands before the vectors of the next rows.
+// begin prepares for the vectors of the next rows.
 func (s *sums) begin() {
 	s.at = 0
 	s.rows.Store(0)
@@ -301,9 +277,9 @@ func plus(sum *[]int64, values []int64) error {
 	return nil
 }
 
-// limit shortens a vector that is longer than rows can make it, in place: its norm, or that of
-// its distance from rows times the centre, is then at most rows times the bound, up to
-// rounding. The vector of a mechanism that keeps to its plan stays as it is.
+// limit shortens a vector, in place, that is longer than its rows can make it. Afterwards its
+// norm, or its distance from rows times the centre, is at most rows times the bound, up to
+// rounding. It does not change the vector of a mechanism that keeps to its plan.
 func (c linearCall) limit(values, centre []int64, rows int64) {
 	middle := func(i int) float64 {
 		if !c.centred || centre == nil {
@@ -330,14 +306,14 @@ func (c linearCall) limit(values, centre []int64, rows int64) {
 	}
 }
 
-// finisher answers the calls of the process that finishes: with the sums, and their noise.
+// finisher answers the noise calls of the process that finishes with the noisy sums.
 type finisher struct {
 	Drawer
 	sums [][]int64
 	at   int
 }
 
-// AddLaplace puts the sums in the place of the zeros that no rows have, and adds noise.
+// AddLaplace replaces the zeros of a release without rows by the sums, and adds noise.
 func (f *finisher) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
 	if err := f.put(values); err != nil {
 		return err
@@ -345,7 +321,7 @@ func (f *finisher) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error 
 	return f.Drawer.AddLaplace(ev, values)
 }
 
-// AddGaussian is AddLaplace with the other noise.
+// AddGaussian is AddLaplace with Gaussian noise.
 func (f *finisher) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
 	if err := f.put(values); err != nil {
 		return err
@@ -357,7 +333,7 @@ func (f *finisher) put(values []int64) error {
 	sum := f.sums[f.at]
 	f.at++
 	if slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) || sum != nil && len(sum) != len(values) {
-		return errVector // what it adds without rows is not linear
+		return errVector // a query that is not 0 without rows is not linear
 	}
 	copy(values, sum)
 	return nil

@@ -8,7 +8,9 @@ import (
 	"math"
 	"reflect"
 	"testing"
+	"time"
 
+	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -271,5 +273,31 @@ func TestApartFails(t *testing.T) {
 	}, &fakeDrawer{})
 	if checkCode(t, err, CodeCrash); event != nil {
 		t.Errorf("%v was drawn", event)
+	}
+}
+
+// TestRepeatsOfNothing: a plan of very many repeats that make no call is refused at once.
+func TestRepeatsOfNothing(t *testing.T) {
+	event := privacy.Event(privacy.Compose{})
+	for range 8 {
+		event = privacy.Repeat{N: 1 << 30, Event: event}
+	}
+	m, err := wire.FromPlan(wire.Version, sdk.Plan{Event: event, Rows: 1, Output: []sdk.Field{{Name: "n", Type: sdk.Int64}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Plugin{version: wire.Version, limits: Limits{}.filled()}
+	refused := make(chan error, 1)
+	go func() {
+		_, err := p.checkPlan(m, sdk.PlanRequest{}, sdk.Description{Linear: true})
+		refused <- err
+	}()
+	select {
+	case err := <-refused:
+		if err == nil {
+			t.Error("it is accepted")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it is still looked at after ten seconds")
 	}
 }

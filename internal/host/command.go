@@ -27,8 +27,8 @@ type Command struct {
 	// AllowSelfNoising accepts a mechanism that draws noise of its own. Its events
 	// are then what it claims, not what the host saw.
 	AllowSelfNoising bool
-	// Lattice brings results onto the public lattice of the plan, in the place of refusing those
-	// that are off it: for a mechanism that is not trusted with what it writes.
+	// Lattice rounds results to the public lattice of the plan instead of refusing those that are
+	// off it. It is for mechanisms that are not trusted with their result.
 	Lattice bool
 	// Elsewhere starts the plugin in another environment than usual. A plan that is made
 	// here and there must be the same.
@@ -39,9 +39,8 @@ type Command struct {
 	_ struct{}
 }
 
-// unusable says why a file cannot be the executable of a plugin, in words that help
-// whoever wrote the path; "" where nothing can be seen from outside. It comes before the
-// file is opened, because opening a pipe would never end.
+// unusable says why a file cannot be the executable of a plugin; "" if nothing speaks against it. It
+// is called before the file is opened, because opening a pipe would never end.
 func unusable(path string) string {
 	info, err := os.Stat(path)
 	switch {

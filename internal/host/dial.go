@@ -10,13 +10,13 @@ import (
 	"github.com/dprelease/dprelease/internal/wire"
 )
 
-// brokerStream is the stream on which a plugin could announce sockets of its own to
-// the host. It has none to announce, and each would cost memory: the first ends it.
+// brokerStream is the stream on which a plugin could announce sockets of its own to the host. A
+// mechanism has none, and each would cost memory, so the first announcement ends the stream.
 const brokerStream = "/plugin.GRPCBroker/StartStream"
 
 var errBroker = errors.New("plugin must not announce sockets")
 
-// dialOptions are go-plugin's own with limits where it has none.
+// dialOptions are the options of go-plugin, with limits where it sets none.
 func (p *Plugin) dialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {

@@ -7,12 +7,12 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// lattice is where the result of a stranger's mechanism lies, whatever the mechanism does: on
-// the public grid and in the public range of the plan, with texts from a public list. Such a mechanism sees
-// rows and writes the result, so it can hide a row in it all the same; only the room is smaller.
+// lattice confines the result of a stranger's mechanism: numbers to the public grid and range of the
+// plan, texts to a public list. Such a mechanism sees rows and writes the result, so it can still
+// hide a row in it, but it has less room.
 type lattice struct {
 	plan  sdk.Plan
-	words map[string]bool // that the request holds: for columns without a list
+	words map[string]bool // the texts of the request, for columns without a list
 }
 
 func newLattice(req sdk.ReleaseRequest) lattice {
@@ -26,8 +26,8 @@ func newLattice(req sdk.ReleaseRequest) lattice {
 	return l
 }
 
-// hold brings the numbers of a result onto the lattice. A text that is not public has no
-// neighbour: the answer is then an error. The columns are those of the plan.
+// hold moves the numbers of a result to the lattice. It fails for a text that is not public, because
+// a text has no nearest neighbour. The columns must be those of the plan.
 func (l lattice) hold(r *sdk.Result) error {
 	for i, f := range l.plan.Output {
 		for k, x := range r.Columns[i].Float64 {
@@ -47,8 +47,8 @@ func (l lattice) hold(r *sdk.Result) error {
 	return nil
 }
 
-// number is the value next to x that the column may hold. Where the plan names no grid it
-// has the precision of float32.
+// number is the value nearest to x that the column may hold. Without a grid it has the precision of a
+// float32.
 func number(f sdk.Field, x float64) float64 {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return x // an error of its own

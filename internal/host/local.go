@@ -8,9 +8,9 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Vectors has a linear mechanism of this program turn rows into vectors, in this process: what each of its noise calls
-// adds up, without noise. The sums of several parts of the rows, added up, are those of all rows; Finish makes the result
-// of them. What the mechanism itself answers is dropped: it has seen zeros.
+// Vectors has a built-in linear mechanism turn rows into vectors, in this process. It returns, for
+// each noise call, the sum without noise. AddVectors adds the sums of several parts of the rows,
+// and Finish makes the result of the whole. The mechanism's own result is dropped: it saw zeros.
 func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error) ([][]int64, error) {
 	calls, err := linearCalls(nil, req.Plan.Event)
 	if err != nil {
@@ -43,7 +43,7 @@ func Vectors(ctx context.Context, m sdk.Mechanism, req sdk.ReleaseRequest, feed 
 	return h.sums, nil
 }
 
-// localHost keeps the vectors, and answers with zeros. Every other call is refused: a linear mechanism makes none.
+// localHost keeps the vectors and answers with zeros. A linear mechanism makes no other calls.
 type localHost struct {
 	sdk.Host
 	sums [][]int64
@@ -68,7 +68,7 @@ func (h *localHost) AddGaussian(_ context.Context, _ privacy.DiscreteGaussian, v
 	return h.take(values)
 }
 
-// AddVectors adds the vectors of some more rows to a sum, which begins as nil.
+// AddVectors adds the vectors of more rows to a sum. A nil sum is the first one.
 func AddVectors(sum, more [][]int64) ([][]int64, error) {
 	if sum == nil {
 		sum = make([][]int64, len(more))
@@ -84,8 +84,9 @@ func AddVectors(sum, more [][]int64) ([][]int64, error) {
 	return sum, nil
 }
 
-// Finish makes the release of a linear mechanism of sums that others added up. The process sees no row: the host puts
-// the sums in the place of its zeros and adds the noise, once. Errors and the event are as in Release.
+// Finish makes the release of a linear mechanism from sums that others added up. The process sees
+// no row: the host replaces its zeros by the sums and adds the noise, once. Errors and the event
+// are those of Release.
 func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
 	calls, err := linearCalls(nil, req.Plan.Event)
 	if err != nil || len(calls) != len(vectors) {

@@ -134,8 +134,8 @@ func (p *Plugin) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, error
 	return out, err
 }
 
-// uncapped is the refusal for units with several rows of a mechanism that claims nothing
-// about them (P22), or nil. Such a mechanism would take each row for a unit.
+// uncapped refuses units with several rows for a mechanism that claims nothing about them (P22). Such
+// a mechanism would treat each row as a unit.
 func (p *Plugin) uncapped(desc sdk.Description, public sdk.Public) error {
 	if public.Cap == nil || desc.Capped {
 		return nil
@@ -153,13 +153,13 @@ func (p *Plugin) checkPlan(m *wire.Plan, req sdk.PlanRequest, desc sdk.Descripti
 	if err == nil && p.version == 1 && slices.ContainsFunc(plan.Output, func(f sdk.Field) bool { return f.Low != f.High || f.Texts != nil || f.Of != nil || f.Per != nil }) {
 		return sdk.Plan{}, p.fault(CodeProtocol) // version 1 has no such fields
 	}
-	if err == nil && desc.Linear {
-		if _, err = linearCalls(nil, plan.Event); err != nil {
+	if err == nil && !desc.SelfNoising { // first: it knows how many calls there are without making them
+		if _, err = calls.New(plan.Event); err != nil {
 			err = fmt.Errorf("plan: %w", err)
 		}
 	}
-	if err == nil && !desc.SelfNoising {
-		if _, err = calls.New(plan.Event); err != nil {
+	if err == nil && desc.Linear {
+		if _, err = linearCalls(nil, plan.Event); err != nil {
 			err = fmt.Errorf("plan: %w", err)
 		}
 	}

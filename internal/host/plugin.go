@@ -71,8 +71,8 @@ func Start(ctx context.Context, cmd Command, limits Limits) (*Plugin, error) {
 	return p, nil
 }
 
-// config is go-plugin's part: it may parse a handshake that has been checked, dial
-// the socket that has been checked, and broker. It neither logs nor inherits.
+// config limits go-plugin to parsing a checked handshake, dialling a checked socket, and brokering.
+// It logs nothing and passes nothing on.
 func (p *Plugin) config() *plugin.ClientConfig {
 	p.runner = &pluginRunner{q: p.q}
 	versions := map[int]plugin.PluginSet{}
@@ -154,10 +154,10 @@ func (p *Plugin) connect(ctx context.Context) error {
 	}
 }
 
-// Confined is what confines the plugin's processes.
+// Confined says how the plugin's processes are confined.
 func (p *Plugin) Confined() sandbox.Level { return p.runner.process().Level() }
 
-// ended says that the process has ended by itself, or is just ending.
+// ended reports whether the process has ended by itself, or ends within a moment.
 func (p *Plugin) ended() bool {
 	pr := p.runner.process()
 	if pr == nil {
@@ -204,7 +204,7 @@ func (p *Plugin) Close() {
 	<-p.stopped
 }
 
-// abandon kills at once: after a failure there is nothing to ask a plugin for.
+// abandon kills the plugin without asking it to end.
 func (p *Plugin) abandon() {
 	if pr := p.runner.process(); pr != nil {
 		pr.Kill(p.limits.Grace)

@@ -66,8 +66,8 @@ type release struct {
 	start   *wire.ReleaseStart
 	columns []sdk.Column // those of the plan
 	noise   *noiseServer
-	dropped bool // nothing is kept of the result
-	rounded bool // the result is brought onto the lattice of the plan
+	dropped bool // the result is not looked at: the plugin only makes vectors
+	rounded bool // the result is rounded to the lattice of the plan
 
 	once sync.Once
 	code string             // the first failure that was noticed on the host's side
@@ -82,6 +82,7 @@ func (p *Plugin) newRelease(req sdk.ReleaseRequest, desc sdk.Description, drawer
 		return nil, err
 	}
 	r := &release{p: p, req: req, rounded: p.cmd.Lattice && !desc.Linear}
+	_, r.dropped = drawer.(*sums)
 	var err error
 	if r.start, err = wire.FromReleaseRequest(p.version, desc.Name, req); err != nil {
 		return nil, err

@@ -28,15 +28,15 @@ const (
 	perDecade = 16
 	decades   = 12
 	unit      = 1 << 20 // score steps of a row
-	// above over the ε of a release that clips is how many rows may lie beyond a bound at no
-	// cost: the best bound for a sum leaves out about as many where the tail is heavy.
+	// A bound may leave out above/ε rows at no cost, with the ε of the release that clips to it.
+	// Where the tail is heavy, the best bound for a sum leaves out about as many.
 	above = 2
 	// mostRows and mostOffset keep scores below 2^62.
 	mostRows   = 1 << 40
 	mostOffset = 1 << 60
 )
 
-// tilt is how much less weight a large bound has: one ten times as large has 10^−tilt of it.
+// tilt says how much less likely large bounds are: one ten times as large has 10^−tilt of the weight.
 func tilt(times float64) float64 { return 1.5 + 3.25*times }
 
 // Mechanism finds a bound. Its zero value is ready for use.
@@ -55,7 +55,7 @@ type search struct {
 	column  sdk.Column
 	bounds  []float64 // the candidates, ascending
 	offsets []int64   // of their scores: the preference for small ones
-	rows    int64     // that may lie beyond the bound at no cost
+	rows    int64     // how many rows may lie beyond the bound at no cost
 	rate    float64
 	event   privacy.BoundedRange
 }

@@ -68,8 +68,7 @@ func newQuery(req sdk.PlanRequest) (*layout, error) {
 	return l, err
 }
 
-// step takes whole numbers as the lattice of unweighted counts, and for sums and weighted
-// counts one that is a millionth of the noise.
+// step is 1 for unweighted counts, and about a millionth of the noise for sums and weighted counts.
 func (l *layout) step(epsilon float64) float64 {
 	if l.Sum == "" && l.weights.Most == 1 && l.weights.Least == 1 {
 		return 1

@@ -148,8 +148,8 @@ func (s Set) Unscale(w []float64) []float64 {
 	return out
 }
 
-// Finite replaces an infinity by the largest number: bounds beyond all measure can
-// make one, and a result must not hold it.
+// Finite replaces an infinity, which extreme bounds can cause, by the largest number. A result must
+// not hold an infinity.
 func Finite(x float64) float64 {
 	return math.Max(-math.MaxFloat64, math.Min(math.MaxFloat64, x))
 }

@@ -9,8 +9,8 @@ import (
 // maxBins bounds the bins of a histogram.
 const maxBins = 10_000
 
-// bins find the bin of a value in a time that does not grow with their number, where they
-// are about equally wide.
+// bins find the bin of a value. If bins are about equally wide, the time does not grow with their
+// number.
 type bins struct {
 	edges []float64
 	first float64

@@ -8,28 +8,26 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Additive is one lattice value a row, added up by cell, with what an interval for the sum
-// needs beside it: the sum of squares, and the sums by stratum where the draw has strata.
+// Additive adds up one lattice value of each row, by cell. For an interval it also adds up the
+// squares of the values and, where the draw has strata, the values by stratum.
 type Additive struct {
 	Query
 	lattice  Lattice
 	interval *Interval
-	// zeroOne says that rows of equal weight add 1 or nothing, so that a sum is its own sum
-	// of squares.
+	// zeroOne says that a row adds 1 or nothing, so the sum is also the sum of the squares.
 	zeroOne  bool
 	positive bool    // no row adds less than 0
-	square   int64   // squares are counted in steps of square, 0 where there are none
+	square   int64   // the step in which squares are counted; 0: there are no squares
 	top      int64   // the largest square, in these steps
-	strata   int     // how many sums by stratum there are, each in steps of stratumStep
-	factor   float64 // the largest factor of a square, of those of the strata
+	strata   int     // the number of sums by stratum, each in steps of stratumStep
+	factor   float64 // the largest factor of a square in any stratum
 }
 
-// stratumStep divides the values in sums by stratum: they need less of the budget.
+// stratumStep divides the values in the sums by stratum, so that they take less of the budget.
 const stratumStep = 2
 
-// NewAdditive is the sum of the numbers of a column, less the centre of the lattice, between
-// low and high; a column without bounds counts rows. The interval is nil where none is asked
-// for.
+// NewAdditive sums a column whose numbers, less the centre of the lattice, lie between low and
+// high. A nil column counts rows. A nil interval adds no squares.
 func NewAdditive(l Lattice, low, high float64, column *sdk.Column, cells Cells, req sdk.PlanRequest, iv *Interval, noise string) (*Additive, error) {
 	a := &Additive{lattice: l, interval: iv, factor: 1}
 	if column != nil {
@@ -79,7 +77,7 @@ func (a *Additive) squared(v int64, f float64) int64 {
 	return int64(f * float64(q))
 }
 
-// plain adds up lattice values alone.
+// plain adds the lattice values and no squares.
 func (a *Additive) plain(b Block, sums []int64) {
 	if len(a.Values) == 0 {
 		a.lattice.Count(b, sums)
@@ -88,7 +86,7 @@ func (a *Additive) plain(b Block, sums []int64) {
 	a.lattice.Add(b, 0, sums)
 }
 
-// withSquares adds the value of a row, its square, and the value again in its stratum.
+// withSquares adds the value of each row, its square, and the value once more in its stratum.
 func (a *Additive) withSquares(b Block, sums []int64) {
 	parts := a.Reach.Parts
 	var numbers []float64
@@ -122,7 +120,7 @@ func (a *Additive) withSquares(b Block, sums []int64) {
 	}
 }
 
-// spread is what is known of the error of the sum of a cell, in the units of the lattice.
+// spread estimates the error of the sum of a cell, in the units of the lattice.
 func (a *Additive) spread(sums []int64, n Noise) spread {
 	iv, step := a.interval, a.lattice.Step
 	x := step * float64(sums[0])
@@ -154,8 +152,8 @@ func (a *Additive) spread(sums []int64, n Noise) spread {
 	return s
 }
 
-// Unsure is what the interval for offset + scale·(the sum of a cell) adds to the variance of
-// its error, because the variance of the draw is known with noise only.
+// Unsure returns what the interval for scale·(the sum of a cell) adds to the variance, because it
+// knows the variance of the draw only with noise.
 func (a *Additive) Unsure(n Noise, scale float64) float64 {
 	if a == nil || a.interval == nil || !a.interval.sampled() || a.square == 0 {
 		return 0
@@ -173,7 +171,7 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 		low, high = a.score(x, n)
 	} else {
 		rows := a.interval.Rows
-		if a.square > 0 && a.positive { // as many rows as matter
+		if a.square > 0 && a.positive { // the effective number of rows
 			most := step * step * float64(a.square) * a.factor * math.Max(float64(sums[1]), 1)
 			rows = math.Max(2, x*x/most)
 		}
@@ -182,9 +180,9 @@ func (a *Additive) Interval(sums []int64, n Noise, offset, scale float64) (low, 
 	return offset + scale*low, offset + scale*high
 }
 
-// score is the interval for a number of rows: all numbers that are not too far from the
-// noisy one, each by its own variance over the draw. It has some width also where no row was
-// drawn. It solves (x ± ½ − λ)² = h²·(noise² + Square·λ − Mean·λ²).
+// score is the interval for a number of rows. It holds every number λ that is near enough to the
+// noisy one by the variance that λ itself would have over the draw, so it has some width even
+// where no row was drawn. Its ends solve (x ± ½ − λ)² = h²·(noise² + Square·λ − Mean·λ²).
 func (a *Additive) score(x float64, n Noise) (low, high float64) {
 	iv, noise, step := a.interval, a.lattice.Step*n.SD, a.lattice.Step
 	draw := math.Max(iv.Square*math.Max(x, 1)-iv.Mean*x*x, 0)
@@ -193,6 +191,6 @@ func (a *Additive) score(x float64, n Noise) (low, high float64) {
 		p, q, r := 1+h*h*iv.Mean, 2*x+h*h*iv.Square, x*x-h*h*noise*noise
 		return (q + side*math.Sqrt(math.Max(q*q-4*p*r, 0))) / (2 * p)
 	}
-	// Numbers of rows are whole: half a row makes up for it.
+	// Numbers of rows are whole; half a row is the correction for that.
 	return math.Max(end(x-step/2, -1), math.Min(0, x)), math.Max(end(x+step/2, 1), x)
 }

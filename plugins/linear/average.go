@@ -7,9 +7,8 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Average is the mean of one number a row, by cell. The lattice value of a row is an
-// increasing function of the number, so its extremes are its values at the bounds whatever
-// floating point does in between.
+// Average is the mean of one number of each row, by cell. The lattice value of a row grows with
+// its number, so the extremes are the values at the bounds, however floating point rounds.
 type Average struct {
 	Query
 	// Column says between which bounds the number of a row lies.
@@ -17,21 +16,20 @@ type Average struct {
 	// Divisor is the public constant T of a centred sum, or 0 for a ratio of two sums.
 	Divisor float64
 
-	// number makes the numbers of the rows, 0 or 1; nil takes the column as it is. It may
-	// reuse what it returns.
+	// number maps rows to 0 or 1; nil takes the column as it is. It may reuse its result.
 	number    func(Block) []float64
 	interval  *Interval
 	additive  *Additive // a centred sum with an interval
 	moments   *Moments  // a ratio with an interval
 	lattice   Lattice
 	maxWeight float64
-	high      int64 // what a row of the largest weight adds to A + B
-	one       int64 // what a row adds to the second number beside a centred sum, else 0
+	high      int64 // a row of the largest weight adds so much to A + B
+	one       int64 // a row adds so much to the count beside a centred sum; 0: there is none
 }
 
-// NewAverage chooses the estimator and the lattice of one number between the bounds of c,
-// for a query that spends so much epsilon. Divisor is what Divisor says. Number, where given,
-// makes numbers of 0 and 1 of the rows. The interval is nil where none is asked for.
+// NewAverage chooses the estimator and the lattice for a number between the bounds of c and a
+// query that spends epsilon. Divisor comes from the function Divisor. Number, if given, maps rows
+// to 0 or 1. A nil interval asks for none.
 //
 //   - Centred, where the divisor is public: c + Σw(y−c)/T, c the middle of the range.
 //   - Beside: a centred sum and a count, where replaced rows keep to the one cell (P24).
@@ -146,7 +144,7 @@ func (q *Average) addBeside(b Block, sums []int64) {
 	}
 }
 
-// Linear says what the mean is without its noise, where that is linear, else nil.
+// Linear describes the mean without its noise; nil where it is not linear.
 func (q *Average) Linear() *sdk.Linear {
 	if q.Divisor == 0 {
 		return nil
@@ -155,15 +153,14 @@ func (q *Average) Linear() *sdk.Linear {
 	return &sdk.Linear{Low: q.Column.Lower - c, High: q.Column.Upper - c, Scale: 1 / q.Divisor}
 }
 
-// Unit is what a lattice step is worth in a mean with a public divisor.
+// Unit is the value of a lattice step in a mean with a public divisor.
 func (q *Average) Unit() float64 { return q.lattice.Step / q.Divisor }
 
-// Unsure is what the interval of a mean with a public divisor adds to the variance, because
-// the variance of the draw is known with noise only.
+// Unsure is Additive.Unsure for a mean with a public divisor.
 func (q *Average) Unsure(n Noise) float64 { return q.additive.Unsure(n, 1/q.Divisor) }
 
-// PerValue is the standard deviation of the noise in a mean, in the first order and at
-// most, times the number of values.
+// PerValue bounds the standard deviation of the noise in a mean, to first order, times the number
+// of values.
 func (q *Average) PerValue(n Noise) float64 {
 	if q.moments != nil {
 		return (q.Column.Upper - q.Column.Lower) * q.moments.NoiseOf(n, 0, 1) // the longest of t − μ
@@ -175,13 +172,12 @@ func (q *Average) PerValue(n Noise) float64 {
 	return (q.Column.Upper - q.Column.Lower) * n.SD / float64(q.high) * q.maxWeight
 }
 
-// Estimate is a released mean: the standard deviation of its noise, an interval that holds
-// the value without noise in 95 of 100 cases, or the interval for the population's value
-// where one is asked for, and the noisy number of values, 0 where a public number takes its
-// place.
+// Estimate is a released value with the standard deviation of its noise. Low and High are the
+// interval for the population's value if the job asks for one, and otherwise hold the value
+// without noise in 95 of 100 cases. Count is the noisy number of values, 0 where that is public.
 type Estimate struct{ Value, SD, Low, High, Count float64 }
 
-// Row is an estimate in the order of fields.
+// Row puts an estimate in the order of fields.
 func (e Estimate) Row(fields []sdk.Field) []float64 {
 	row := make([]float64, len(fields))
 	for i, f := range fields {
@@ -218,7 +214,7 @@ func (q *Average) Estimate(sums []int64, n Noise) Estimate {
 	return q.quotient(sums[0], sums[1], n)
 }
 
-// centred is c + sum/T: unbiased, and therefore not cut off at the bounds.
+// centred is c + sum/T. It is not cut off at the bounds, which would bias it.
 func (q *Average) centred(sum int64, n Noise) Estimate {
 	unit := q.lattice.Step / q.Divisor
 	v, tail := q.lattice.Centre+unit*float64(sum), unit*n.Tail(0.05)

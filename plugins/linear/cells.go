@@ -10,15 +10,14 @@ import (
 // maxNumbers bounds the vector of a release.
 const maxNumbers = 1 << 22
 
-// Cells are all combinations of the values of some category columns with public domains;
-// one cell where there are no columns. Each is released whether or not a row is in it.
+// Cells are all combinations of the values of some category columns with public domains, or one
+// cell without columns. Every cell is released, whether or not a row is in it.
 type Cells struct {
 	Groups []sdk.Column
 	N      int
 }
 
-// NewCells looks up the columns of a parameter "by". Own are the names of the other columns
-// of the result.
+// NewCells looks up the columns of a parameter "by". Own names the other columns of the result.
 func NewCells(public sdk.Public, by []string, own ...string) (Cells, error) {
 	c := Cells{N: 1}
 	for _, name := range by {
@@ -39,7 +38,7 @@ func NewCells(public sdk.Public, by []string, own ...string) (Cells, error) {
 	return c, nil
 }
 
-// Units says how the rows of a unit lie in the cells, where a row also needs these values.
+// Units says how the rows of a unit lie in the cells. A row without one of values is in no cell.
 func (c Cells) Units(public sdk.Public, values ...sdk.Column) Units {
 	u := Units{Cells: int64(c.N), Groups: 1, Rows: 1}
 	for _, g := range c.Groups {
@@ -78,8 +77,8 @@ func (b Block) Cell(row int) int {
 	return int(b.Cells[row])
 }
 
-// Block finds the cell of every row: a row that is in no group, or lacks a value, is in
-// none. Scratch is reused.
+// Block finds the cell of every row. A row without a group or without a value is in no cell.
+// Block may write the cells to scratch, and returns it for the next call.
 func (c Cells) Block(b *sdk.Batch, values []sdk.Values, scratch []int32) (Block, []int32) {
 	out := Block{Rows: b.Rows, Columns: values, Weights: b.Weights}
 	scratch = slices.Grow(scratch[:0], b.Rows)[:b.Rows]
@@ -124,8 +123,7 @@ func (c Cells) Block(b *sdk.Batch, values []sdk.Values, scratch []int32) (Block,
 	return out, scratch
 }
 
-// Labels are the columns of the result that name the cells, each value so many times in a
-// row.
+// Labels are the columns of the result that name the cells, with so many rows for each cell.
 func (c Cells) Labels(times int) []sdk.ResultColumn {
 	var out []sdk.ResultColumn
 	each := c.N

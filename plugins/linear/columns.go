@@ -24,8 +24,8 @@ func NumberColumn(public sdk.Public, parameter, name string) (sdk.Column, error)
 }
 
 // Divisor is the public constant that turns a sum over the sample into a mean over the
-// population, or 0 where there is none: the number of values is secret (P12: never the
-// realised size of the sample).
+// population. It is 0 where the number of values is secret. It is never the realised size of the
+// sample (P12).
 func Divisor(public sdk.Public, cells Cells, values ...sdk.Column) float64 {
 	d := public.Design
 	switch {
@@ -41,8 +41,7 @@ func Divisor(public sdk.Public, cells Cells, values ...sdk.Column) float64 {
 	return 0
 }
 
-// AtMost is the largest weighted number of values that one mean can have, 0 where it is
-// not public.
+// AtMost bounds the weighted number of values of one mean; 0 where no bound is public.
 func AtMost(public sdk.Public) float64 {
 	d := public.Design
 	switch {
@@ -70,7 +69,7 @@ func Middle(c sdk.Column) float64 { return c.Lower + (c.Upper-c.Lower)/2 }
 // Clamp holds x to the bounds of a column.
 func Clamp(c sdk.Column, x float64) float64 { return math.Min(math.Max(x, c.Lower), c.Upper) }
 
-// Figure prints four digits, and no exponent where people use none.
+// Figure prints four digits, without an exponent for numbers of everyday size.
 func Figure(x float64) string {
 	if x >= 1000 && x < 1e15 {
 		return strconv.FormatFloat(x, 'f', 0, 64)

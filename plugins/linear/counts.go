@@ -4,16 +4,15 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Counts are weighted numbers of rows, each of which counts in at most one part of its
-// cell.
+// Counts are weighted numbers of rows. A row counts in at most one part of its cell.
 type Counts struct {
 	Lattice Lattice
 	scale   float64
 	rows    int64
 }
 
-// NewCounts chooses the lattice: whole numbers where rows weigh the same, and else steps of
-// a millionth of the noise. At most so many rows of one unit count in a cell.
+// NewCounts chooses the lattice: whole numbers where all rows weigh the same, otherwise steps of
+// a millionth of the noise. Rows bounds how many rows of a unit count in a cell.
 func NewCounts(req sdk.PlanRequest, rows int64) (Counts, error) {
 	w, known := WeightsOf(req.Public.Design)
 	if !known {
@@ -26,12 +25,12 @@ func NewCounts(req sdk.PlanRequest, rows int64) (Counts, error) {
 	return Counts{Lattice: NewLattice(0, step, w.Least, w.Most), scale: w.Scale, rows: rows}, nil
 }
 
-// OneOf is the reach of a row that counts in at most one of so many parts.
+// OneOf is the reach of a row that counts in at most one of the parts.
 func (c Counts) OneOf(parts int) Reach {
 	return Simplex(parts, 1, c.Lattice.Value(1, c.Lattice.Most))
 }
 
-// Unit is what a lattice step stands for in the population.
+// Unit is how much of the population a lattice step stands for.
 func (c Counts) Unit() float64 { return c.Lattice.Step * c.scale }
 
 // Expected is the error of each count.
@@ -42,9 +41,9 @@ func (c Counts) Expected(n Noise, note string) []sdk.ExpectedError {
 	}}
 }
 
-// Rough finds the interval of a count where rows have weights, nil where none is asked for. It is
-// wider than it needs to be, because a row's w(w − 1) is put at the largest weight; Nodes do
-// better. Strata are taken to be alike.
+// Rough makes the intervals of weighted counts; nil if iv is nil. They are wider than necessary,
+// because the w(w − 1) of every row is taken at the largest weight, which Nodes avoid. All strata
+// are treated alike.
 func (c Counts) Rough(iv *Interval) *Additive {
 	if iv == nil {
 		return nil

@@ -1,4 +1,4 @@
-// Package linear is what the linear mechanisms share: sum, count, mean, proportion, ratio,
+// Package linear is the kernel of the linear mechanisms: sum, count, mean, proportion, ratio,
 // variance, sd, distinct and histogram.
 //
 // Such a mechanism makes a vector of whole numbers from each row. The vectors of all rows
@@ -9,10 +9,10 @@
 //
 // # What it promises
 //
-// The event that Plan answers with declares sensitivities that hold for every pair of
-// neighbouring tables, if each vector keeps to the Reach that the mechanism gives with it.
-// linear.proof.md shows why. The conformance suite checks the vectors themselves.
+// Plan answers with an event whose sensitivities hold for every pair of neighbouring tables, if
+// each vector keeps to the Reach that the mechanism gives with it (linear.proof.md). The
+// conformance suite checks the vectors themselves.
 //
-// It imports the SDK and privacy. It knows neither rows before the host has prepared them
-// nor noise.
+// It imports the SDK and privacy. It draws no noise, and sees rows only after the host has
+// prepared them.
 package linear

@@ -18,21 +18,21 @@ type Query struct {
 	// is in no cell.
 	Values []sdk.Column
 	Reach  Reach
-	// Add adds the vectors of the rows to sums, in which the parts of a cell lie side by
-	// side. The vector of a row must depend on that row alone and keep to Reach.
+	// Add adds the vectors of the rows to sums, where the parts of a cell lie side by side. The
+	// vector of a row must depend on that row alone and keep to Reach.
 	Add func(b Block, sums []int64)
-	// Done, if given, is called after the last row, to add what Add has put aside.
+	// Done, if given, is called after the last row. It adds what Add kept for later.
 	Done func(sums []int64)
 }
 
-// Form is a statistic for one request. It follows from public facts alone, so Release
-// makes it again.
+// Form is a statistic for one request. It depends on public facts alone, so Release makes it
+// again.
 type Form struct {
 	Cells   Cells
 	Noise   string // Auto, Laplace or Gaussian
 	Queries []Query
-	// Output are the columns of the result after those of the groups, and PerCell is how
-	// many rows a cell has in it.
+	// Output are the columns of the result after those of the groups. A cell has PerCell rows in
+	// it; 0 stands for 1.
 	Output  []sdk.Field
 	PerCell int
 	// Errors are the expected errors that follow from the noises of the queries.
@@ -75,7 +75,7 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 	return plan, nil
 }
 
-// form makes the form of a request and what its queries declare.
+// form makes the form of a request and the claims of its queries.
 func form(req sdk.PlanRequest, maker Maker) (*Form, []claim, error) {
 	if !(req.Target.Epsilon > 0) {
 		return nil, nil, errors.New("guarantee: epsilon must be positive")
@@ -178,8 +178,8 @@ func noisy(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.
 
 var errOverflow = errors.New("there are more rows than the lattice has room for")
 
-// MostRows bounds the rows that a release takes: as many as are known to come at most, or
-// 2^32. A lattice on which so many rows fit a sum cannot overflow.
+// MostRows bounds the rows that a release takes: the public bound if there is one, otherwise
+// 2^32. Lattices are chosen so that the sum of so many rows cannot overflow.
 func MostRows(public sdk.Public) float64 {
 	most := float64(public.Design.LargestCount)
 	if most == 0 {
@@ -191,7 +191,7 @@ func MostRows(public sdk.Public) float64 {
 	return min(most, 1<<62)
 }
 
-// Sum adds up the vectors of all rows, at most the given number, to one sum for each query.
+// Sum adds up the vectors of all rows, one sum for each query. It fails beyond most rows.
 func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 	at := map[string]int{}
 	for i, name := range f.Columns() {
@@ -226,7 +226,7 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 	return sums, err
 }
 
-// Describe is the description of a linear mechanism by groups, for units with several rows.
+// Describe describes a linear mechanism that takes groups and units with several rows.
 func Describe(name, version, summary, schema string) sdk.Description {
 	return sdk.Description{
 		Name: name, Version: version, Summary: summary, Params: json.RawMessage(schema),

@@ -24,8 +24,8 @@ const (
 	noiseHigh = "noise_high"
 )
 
-// Interval is what the host says of a release that has the key interval: the level, and how
-// the variance of the draw is estimated (samplers.Estimate): by Square·Σ f·x² − Mean·(Σ x)²,
+// Interval is the host's word on a release that has the key interval: the level, and how to
+// estimate the variance of the draw (samplers.Estimate), as Square·Σ f·x² − Mean·(Σ x)² with
 // f = 1 − 1/w where rows carry weights.
 //
 // # Contract
@@ -55,6 +55,12 @@ type Strata struct {
 	Mean   []float64 `json:"mean"`
 }
 
+// valid says that no square counts less than nothing, and some counts more: the reach of a row
+// depends on it.
+func (s *Strata) valid() bool {
+	return len(s.Square) > 0 && len(s.Mean) == len(s.Square) && slices.Min(s.Square) >= 0 && slices.Max(s.Square) > 0
+}
+
 // The errors of requests that have no interval.
 var (
 	errCapped    = errors.New("interval: a unit may have several rows in a cell, and the error of a draw of units does not follow from sums over rows: fold the units, or cap them at one row")
@@ -64,10 +70,10 @@ var (
 	errCollected = errors.New("interval: the table is a sample itself, and this total is the table's, not its population's: an interval for it would leave out how the table was drawn; a mean, a proportion or a ratio has one")
 )
 
-// sampled says that a draw adds to the error.
+// sampled reports whether a draw adds to the error.
 func (iv *Interval) sampled() bool { return iv.Square > 0 }
 
-// Part is f, the part of a square that counts, for a row that weighs w.
+// Part is f: how much of the square of a row with weight w counts.
 func (iv *Interval) Part(w float64) float64 {
 	if iv.Replacement {
 		return 1
@@ -75,12 +81,12 @@ func (iv *Interval) Part(w float64) float64 {
 	return math.Max(0, 1-1/w)
 }
 
-// Check says why a request can have no interval, total for one that estimates a total.
+// Check says why a request can have no interval. Total says that it estimates a total.
 func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
 	switch {
 	case iv == nil:
 		return nil
-	case !(iv.Level >= 50 && iv.Level < 100) || iv.Strata != nil && (len(iv.Strata.Mean) != len(iv.Strata.Square) || !slices.ContainsFunc(iv.Strata.Square, func(x float64) bool { return x > 0 })):
+	case !(iv.Level >= 50 && iv.Level < 100) || iv.Strata != nil && !iv.Strata.valid():
 		return errHost
 	case iv.sampled() && cells.Units(public, values...).Rows > 1:
 		return errCapped
@@ -102,13 +108,12 @@ func IntervalFields(iv *Interval) []sdk.Field {
 	}
 }
 
-// With is the fields with those of the interval.
+// With appends the fields of the interval.
 func (iv *Interval) With(fields []sdk.Field) []sdk.Field {
 	return append(fields, IntervalFields(iv)...)
 }
 
-// WithEnds is the fields with those of the interval, or of one for the noise alone where no
-// interval is asked for.
+// WithEnds appends the fields of the interval or, without one, those of the noise alone.
 func (iv *Interval) WithEnds(fields []sdk.Field) []sdk.Field {
 	if iv != nil {
 		return iv.With(fields)
@@ -117,15 +122,14 @@ func (iv *Interval) WithEnds(fields []sdk.Field) []sdk.Field {
 		Number(noiseLow, "lower end of the 95 % interval of the noise alone"), Number(noiseHigh, "upper end of the 95 % interval of the noise alone"))
 }
 
-// spread is what is known of the error of one estimate: the estimated variance of the draw,
-// the standard deviation of the noise in that estimate, and that of the noise in the value.
+// spread describes the error of one estimate: the estimated variance of the draw, the standard
+// deviation of the noise in that variance, and that of the noise in the value.
 type spread struct{ draw, unsure, noise float64 }
 
-// half is half of the interval that holds the error with the probability of the level. The
-// error is normal noise of the draw with the noise of the release; Laplace noise is taken
-// for a single variable, whose tails are the heaviest that a sum of the same variance has.
-// The variance of the draw is not known but estimated: with noise, for which margin makes
-// up, and from so many rows, which Student's distribution makes up for.
+// half is half of the interval that holds the error with the probability of the level. The error
+// of the draw is taken as normal, and Laplace noise as a single variable, which has the heaviest
+// tails of all sums of the same variance. The variance of the draw is only estimated: margin
+// makes up for the noise in it, and Student's distribution for the number of rows.
 func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 	draw, noise := math.Max(s.draw, 0), s.noise*s.noise
 	if iv.sampled() && s.unsure > 0 && noise > 0 {
@@ -144,9 +148,8 @@ func (iv *Interval) half(s spread, n Noise, rows float64) float64 {
 	return math.Sqrt(total) * wide
 }
 
-// Half is half of the interval of a normal error of the draw together with the noise of
-// selections, whose tails are at most those of a Laplace variable, by their standard
-// deviations.
+// Half is half of the interval for a normal error of the draw and the noise of selections, given
+// their standard deviations. Selections have no heavier tails than a Laplace variable.
 func (iv *Interval) Half(draw, noise float64) float64 {
 	known := *iv
 	known.Square, known.wide = 0, iv.wide
@@ -154,9 +157,9 @@ func (iv *Interval) Half(draw, noise float64) float64 {
 	return known.half(spread{draw: draw * draw, noise: noise}, Noise{Event: privacy.DiscreteLaplace{Scale: 1}}, 0)
 }
 
-// Deviation is the standard deviation, over the draw, of the weighted share of rows of a
-// cell below its quantile p, where rows weigh so much together and one at most most. Where
-// rows have weights or the draw has strata it is an upper bound.
+// Deviation is the standard deviation, over the draw, of the weighted share of rows below the
+// quantile p of a cell. The rows weigh together as much as the argument says, and one weighs at
+// most most. With weights or strata it is an upper bound.
 func (iv *Interval) Deviation(p, together, most float64) float64 {
 	square := iv.Square
 	if iv.Weighted {
@@ -165,10 +168,9 @@ func (iv *Interval) Deviation(p, together, most float64) float64 {
 	return math.Sqrt(math.Max(0, square*p*(1-p)/together))
 }
 
-// margin says how many standard deviations of its noise are added to an estimated variance of
-// the draw, so that an interval made from it keeps to the level whatever the variance is.
-// Ratio is that standard deviation against the variance of the noise in the value; margins
-// are tabled for powers of √2, and the next larger one is taken.
+// margin says how many standard deviations of its noise to add to an estimated variance of the
+// draw, so that the interval keeps its level for every true variance. Ratio is that standard
+// deviation over the variance of the noise in the value, rounded up to a power of √2.
 func (iv *Interval) margin(ratio float64) float64 {
 	const finest, coarsest = -8, 20
 	key := tabled{iv.Level, int(max(finest, min(math.Ceil(2*math.Log2(ratio)), coarsest)))}
@@ -180,11 +182,11 @@ func (iv *Interval) margin(ratio float64) float64 {
 	return m
 }
 
-// margins are those that were asked for: a margin depends on level and ratio alone, and takes
-// thousands of evaluations.
+// margins keeps the known margins. A margin depends on level and ratio alone and takes thousands
+// of evaluations.
 var margins sync.Map
 
-// tabled is a level and half the logarithm of a ratio.
+// tabled is a level and twice the binary logarithm of a ratio.
 type tabled struct {
 	level float64
 	at    int
@@ -233,16 +235,15 @@ func studentsT(p, freedom float64) float64 {
 	return z * (1 + (z2+1)/(4*freedom) + ((5*z2+16)*z2+3)/(96*freedom*freedom) + (((3*z2+19)*z2+17)*z2-15)/(384*freedom*freedom*freedom))
 }
 
-// leastFreedom bounds the degrees of freedom from below, where the number of rows is a noisy
-// one.
+// leastFreedom bounds the degrees of freedom from below, because the number of rows may be noisy.
 const leastFreedom = 4
 
-// steps is how finely width is tabled.
+// steps is the number of shares for which width is tabled.
 const steps = 256
 
-// width is half of the interval of a normal variable and noise with together variance 1, of
-// which the noise has the standard deviation share. Between two tabled shares it is the
-// larger width.
+// width is half of the interval for the sum of a normal variable and noise that has variance 1 in
+// all, where share is the standard deviation of the noise. Between two tabled shares it is the
+// larger of their widths.
 func (iv *Interval) width(share float64, n Noise) float64 {
 	if iv.wide == nil {
 		iv.wide = make([]float64, steps+1)
@@ -304,9 +305,9 @@ func (iv *Interval) around(value float64, s spread, n Noise, unit, rows float64)
 	return value - h, value + h
 }
 
-// solve is the interval of all values, between two ends, at which an equation holds within its
-// error: at gives the left side and what is known of its error. The estimate is in the
-// interval; beyond each end of it the equation fails. Scale is the size of a large value.
+// solve finds the interval of all values between low and high for which an equation holds within
+// its error. At returns the left side of the equation and its error. The estimate lies in the
+// interval, and the equation fails beyond each end. Scale is the size of a large value.
 func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows float64, at func(float64) (float64, spread)) (float64, float64) {
 	inside := func(x float64) bool {
 		u, s := at(x)
@@ -337,13 +338,13 @@ func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows floa
 	return end(low), end(high)
 }
 
-// Quotient is the interval for the quotient x/y of two sums, between two ends beyond which it
-// cannot lie. Sums are those of x, of y, and of (x − y)², (x − y)y and y², with the standard
-// deviation of the noise in each; missing ones are 0.
+// Quotient is the interval for the quotient x/y of two sums, which cannot lie below low or above
+// high. Sums are those of x, of y, and of (x − y)², (x − y)y and y²; sds are the standard
+// deviations of the noise in each. Missing ones are 0.
 func (iv *Interval) Quotient(estimate, low, high float64, sums, sds [5]float64, n Noise) (float64, float64) {
 	rows := 0.0
 	if sums[4] > 0 {
-		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // as many rows as matter
+		rows = math.Max(2, sums[1]*sums[1]/sums[4]) // the effective number of rows
 	}
 	const far = 1e9
 	a, b := iv.solve(estimate, math.Max(low, -far), math.Min(high, far), 1, n, rows, func(r float64) (float64, spread) {

@@ -77,5 +77,11 @@ func TestStrataOfIntervals(t *testing.T) {
 		if _, err := (sum.Mechanism{}).Plan(lineartest.Request(params, population, number("x", -1, 3))); err == nil || !strings.Contains(err.Error(), "strata") {
 			t.Errorf("without the column: %v", err)
 		}
+		// A factor below 0 would move the sum of squares by more than the largest square.
+		wrong := req
+		wrong.Params = []byte(strings.Replace(params, "[0.9,0.4]", "[-9,0.4]", 1))
+		if used, err := lineartest.Used(sum.Mechanism{}, wrong, wrong); err == nil {
+			t.Errorf("a negative factor is accepted: %v of what is declared is used", used)
+		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Lattice turns the numbers of rows into whole numbers of public steps: (y − Centre) times
-// the weight, in units of Step.
+// Lattice turns the number y of a row into a whole number of public steps: (y − Centre)·weight,
+// in units of Step.
 type Lattice struct {
 	Centre, Step float64
 	Least, Most  float64 // the weights of rows
@@ -15,20 +15,20 @@ type Lattice struct {
 }
 
 const (
-	// noiseSteps is about how many lattice steps the scale of the noise spans: the rounding
-	// of a value, half a step, is then a millionth of the noise.
+	// noiseSteps is about how many lattice steps the scale of the noise spans, so that rounding a
+	// value, by half a step, adds a millionth of the noise.
 	noiseSteps = 1 << 20
 	// maxSteps bounds what one row adds, in steps, where few rows are expected.
 	maxSteps = 1 << 42
-	// leastStep is the finest lattice: its inverse is finite and it has all its digits, so
-	// multiplying by the one is dividing by the other.
+	// leastStep is the finest lattice. Its inverse is finite and exact, so multiplying by the
+	// inverse is dividing by the step.
 	leastStep = 0x1p-1000
 )
 
-// Step chooses a lattice, a power of two. Most is the largest number that a row adds and
-// scale about the size of the noise, in the same units; rows bounds how many rows are added.
-// A row spans at least a thousand steps, however large the noise is: of none, nothing
-// would be left but noise.
+// Step chooses the step of a lattice, a power of two. Most is the largest number that a row adds,
+// scale the approximate size of the noise in the same units, and rows the largest number of rows.
+// A row spans at least a thousand steps, however large the noise is, so that its value is never
+// rounded away.
 func Step(most, scale, rows float64) float64 {
 	g := math.Exp2(math.Floor(math.Min(math.Log2(scale)-math.Log2(noiseSteps), math.Log2(most)-10)))
 	g = math.Max(g, leastStep)
@@ -38,21 +38,19 @@ func Step(most, scale, rows float64) float64 {
 	return g
 }
 
-// NewLattice is the lattice with this step for rows whose weights lie between least and
-// most.
+// NewLattice is a lattice for rows whose weights lie between least and most.
 func NewLattice(centre, step, least, most float64) Lattice {
 	return Lattice{Centre: centre, Step: step, Least: least, Most: most, inverse: 1 / step}
 }
 
-// Value is the lattice value of one row. It grows with y, since each operation does, and
-// away from 0 with the weight.
+// Value is the lattice value of one row. It grows with y, because each operation does, and it
+// moves away from 0 as the weight grows.
 func (l Lattice) Value(y, weight float64) int64 { return round((y - l.Centre) * weight * l.inverse) }
 
-// Weight is the weight of a row, held to what the design says.
+// Weight clips the weight of a row to the bounds of the design.
 func (l Lattice) Weight(w float64) float64 { return math.Min(math.Max(w, l.Least), l.Most) }
 
-// Ends are the lattice values between which those of all y in [low, high] lie, for every
-// weight.
+// Ends bounds the lattice values of all y in [low, high], for every weight.
 func (l Lattice) Ends(low, high float64) (int64, int64) {
 	return min(l.Value(low, l.Least), l.Value(low, l.Most)), max(l.Value(high, l.Least), l.Value(high, l.Most))
 }
@@ -108,8 +106,8 @@ func (l Lattice) Count(b Block, sums []int64) {
 	}
 }
 
-// total is the sum of the values of rows of weight 1. What magic adds to the bits is taken
-// off at the end: on the way the sums wrap, which whole numbers undo.
+// total is the sum of the values of rows of weight 1. It subtracts at the end what magic added to
+// the bits. Until then the sums may wrap around, which does no harm to whole numbers.
 func (l Lattice) total(values []float64) int64 {
 	offset := int64(len(values)) * int64(math.Float64bits(magic))
 	var s0, s1, s2, s3 int64
@@ -127,12 +125,12 @@ func (l Lattice) total(values []float64) int64 {
 	return s0 + s1 + s2 + s3 - offset
 }
 
-// Weights are the public facts about the weights of rows. Least and Most bound the weight
-// that single rows get, Scale is what the sum is multiplied by to stand for the population.
+// Weights are the public facts about the weights of rows. Least and Most bound the weights of
+// single rows. A sum times Scale stands for the population.
 type Weights struct{ Least, Most, Scale float64 }
 
-// WeightsOf reads the weights of a design: rows of equal weights count once each. Known is
-// false where the design does not say the largest weight.
+// WeightsOf reads the weights of a design. Rows of equal weight have the weight 1. Known is false
+// where the design does not say the largest weight.
 func WeightsOf(d sdk.Design) (w Weights, known bool) {
 	known = d.MaxWeight >= 1 && !math.IsInf(d.MaxWeight, 0)
 	if d.EqualWeights {

@@ -6,14 +6,14 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Moments are sums of polynomials of one number a row, by cell, where the number of rows is
-// secret. A row adds its weight, cut into the Bernstein polynomials of its number t between 0
-// and 1: C(k,i)·tⁱ(1−t)^{k−i} for i = 0..k. These are at least 0 and add up to 1, so the sums
-// cost what a single count costs, and every polynomial of t up to degree k is a linear
+// Moments are sums of polynomials of one number t of each row, by cell, where the number of rows
+// is secret. Each t lies between 0 and 1. A row adds its weight, divided among the Bernstein
+// polynomials of t: C(k,i)·tⁱ(1−t)^{k−i} for i = 0..k. They are at least 0 and add up to 1, so all
+// sums together cost as much as one count. Every polynomial of t up to degree k is a linear
 // function of them.
 type Moments struct {
 	Query
-	// Rows is the public number of rows in a cell, to which the sums add up, else 0.
+	// Rows is the public number of rows in a cell, which the sums add up to; 0: it is secret.
 	Rows float64
 
 	column   sdk.Column
@@ -21,16 +21,15 @@ type Moments struct {
 	lattice  Lattice
 	interval *Interval
 	degree   int     // of the first block, of rows with their weights
-	squares  int     // of the block behind it, of rows that weigh f·w², or -1 for none
-	shrink   float64 // what these weights are divided by
+	squares  int     // the degree of the second block, of rows that weigh f·w²; -1: there is none
+	shrink   float64 // divides the weights of the second block
 }
 
-// secondShare is how much the second block may weigh beside the first.
+// secondShare bounds the weight of the second block against that of the first.
 const secondShare = 2
 
-// NewMoments are sums of polynomials of a degree. For an interval it holds their squares too.
-// Number makes numbers between 0 and 1 of the rows that are nothing in between, whose squares
-// are themselves; nil takes the column as it is.
+// NewMoments makes sums of polynomials up to a degree, and of their squares if an interval needs
+// them. Number maps rows to 0 or 1, which are their own squares; nil takes the column as it is.
 func NewMoments(c sdk.Column, degree int, number func(Block) []float64, cells Cells, req sdk.PlanRequest, iv *Interval) (*Moments, error) {
 	w, known := WeightsOf(req.Public.Design)
 	if !known && !req.Public.Design.EqualWeights {
@@ -91,8 +90,8 @@ func (m *Moments) add(b Block, sums []int64) {
 	}
 }
 
-// square is f·w² in the units of the second block. It grows with w ≥ 1, rounding included, and
-// no row weighs less than nothing.
+// square is f·w² in the units of the second block. It grows with w ≥ 1, rounding included, and is
+// never negative.
 func (m *Moments) square(w float64) float64 {
 	if m.interval.Replacement {
 		return w * w / m.shrink
@@ -100,8 +99,8 @@ func (m *Moments) square(w float64) float64 {
 	return w * math.Max(w-1, 0) / m.shrink
 }
 
-// bernstein cuts the whole into the polynomials of t and adds them to the parts. Each cut is
-// between the one before it and the whole, so the parts are at least 0 and add up to it.
+// bernstein divides the whole among the polynomials of t and adds them to the parts. Each cut lies
+// between the cut before it and the whole, so the shares are at least 0 and add up to the whole.
 func bernstein(t float64, whole int64, parts []int64) {
 	k := len(parts) - 1
 	if k == 2 {
@@ -132,7 +131,7 @@ func quadratic(t float64, whole int64, parts []int64) {
 	parts[2] += last
 }
 
-// control are the coefficients of a polynomial in the Bernstein polynomials of degree k:
+// control writes a polynomial in the Bernstein polynomials of degree k:
 // β_i = Σ_j C(i,j)/C(k,j)·c_j.
 func control(poly []float64, k int) []float64 {
 	out := make([]float64, k+1)
@@ -179,7 +178,7 @@ func (m *Moments) drawn(sums []int64, poly []float64, n Noise) (variance, sd flo
 	return iv.Square * variance, iv.Square * sd
 }
 
-// combine is Σ β_i·sum_i. Where the sums add up to a public number, their mean needs no noise.
+// combine is Σ β_i·sum_i. Where the sums add up to a public number of rows, their mean has no noise.
 func (m *Moments) combine(sums []int64, beta []float64, n Noise, rows float64) (sum, sd float64) {
 	step, middle := m.lattice.Step, 0.0
 	if rows > 0 {
@@ -236,7 +235,7 @@ func (m *Moments) equation(sums []int64, poly []float64, n Noise) (float64, spre
 	return u, spread{draw, unsure, noise}
 }
 
-// rows is how many rows of the sample a cell has, about.
+// rows is about the number of rows of the sample in a cell.
 func (m *Moments) rows(weighted float64) float64 {
 	if m.Rows > 0 {
 		return m.Rows
@@ -244,8 +243,8 @@ func (m *Moments) rows(weighted float64) float64 {
 	return math.Max(2, weighted/math.Max(m.lattice.Most, 1))
 }
 
-// Sums are the sums of the three Bernstein polynomials of degree 2, in rows, whatever the
-// degree that was added up, before the public number of rows corrects them.
+// Sums are the sums of the three Bernstein polynomials of degree 2, in rows, for any degree that
+// was added up. The public number of rows has not corrected them yet.
 func (m *Moments) Sums(sums []int64) (x [3]float64) {
 	for i, poly := range [][]float64{{1, -2, 1}, {0, 2, -2}, {0, 0, 1}} {
 		x[i], _ = m.combine(sums[:m.degree+1], control(poly, m.degree), Noise{}, 0)

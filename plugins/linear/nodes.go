@@ -6,15 +6,15 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Nodes are weights, the largest first, between which the weights of rows lie. A row counts
-// once: a share of it at the node above its weight and the rest at the node below, so that
-// the two make its weight. The counts at the nodes give the weighted number of rows, and
-// nearly the sum of the squares of their weights, which an interval needs.
+// Nodes are a few weights, the largest first, that span the weights of rows. A row counts once:
+// with one share at the node above its weight and the rest at the node below, so that the shares
+// average to its weight. The counts at the nodes give the weighted number of rows and, nearly, the
+// sum of the squares of their weights, which an interval needs.
 //
 // # Contract
 //
-// A row adds whole numbers of at least 0 that add up to One, to at most two nodes next to
-// each other, whatever its weight is. Proof: linear.proof.md.
+// A row adds whole numbers of at least 0 that add up to One, to at most two neighbouring nodes,
+// whatever its weight is. Proof: linear.proof.md.
 type Nodes struct {
 	One      int64
 	at       []float64
@@ -23,15 +23,15 @@ type Nodes struct {
 	rows     int64
 }
 
-// nodeRatio is between two nodes. Noise at the lower nodes adds 6 % at most to that of a
-// weighted number, and squares are taken for 33 % too large at most.
+// nodeRatio is the ratio of neighbouring nodes. Noise at the lower nodes adds at most 6 % to the
+// noise of a weighted number, and squares come out at most 33 % too large.
 const nodeRatio = 3
 
-// mostNodes bounds the numbers of a bin: below a 27th of the largest weight there is one more.
+// mostNodes bounds the nodes. The last one covers all weights below a 27th of the largest.
 const mostNodes = 5
 
-// NewNodes chooses the nodes for the interval of a request, nil where the largest weight may
-// as well be taken for each row. At most so many rows of one unit count in a cell.
+// NewNodes chooses the nodes for the interval of a request. It returns nil where taking the largest
+// weight for every row is good enough. Rows bounds how many rows of a unit count in a cell.
 func NewNodes(req sdk.PlanRequest, iv *Interval, rows int64) *Nodes {
 	d := req.Public.Design
 	w, known := WeightsOf(d)
@@ -50,10 +50,10 @@ func NewNodes(req sdk.PlanRequest, iv *Interval, rows int64) *Nodes {
 	return k
 }
 
-// N is how many numbers each count has.
+// N is the number of nodes.
 func (k *Nodes) N() int { return len(k.at) }
 
-// Reach is that of a row that counts in at most one of so many parts.
+// Reach is the reach of a row that counts in at most one of the parts.
 func (k *Nodes) Reach(parts int) Reach { return Simplex(parts*len(k.at), 2, k.One) }
 
 // Add counts a row of this weight.
@@ -97,8 +97,8 @@ func (k *Nodes) Row(sums []int64, n Noise) []float64 {
 	return []float64{x, k.lattice.Step * k.long() * n.SD, low, high}
 }
 
-// ends are those of all weighted numbers of rows that are not too far from the noisy one x,
-// each by the variance that it would have over the draw.
+// ends are the ends of the interval: it holds every weighted number of rows that is near enough to
+// the noisy one x by the variance that it would have over the draw.
 func (k *Nodes) ends(x float64, sums []int64, n Noise) (low, high float64) {
 	iv, step, most := k.interval, k.lattice.Step, k.at[0]
 	square := func(w float64) float64 { return w * w * iv.Part(w) }

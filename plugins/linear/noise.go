@@ -28,8 +28,8 @@ func NoiseOf(word, otherwise string) (string, error) {
 	return "", fmt.Errorf("noise: must be auto, laplace or gaussian")
 }
 
-// Usual is the noise of mechanisms that take Laplace noise where the job says nothing: for a
-// guarantee in ρ that is mostly the larger one.
+// Usual is the noise that older mechanisms take where the job names none: Laplace, except for a
+// guarantee in ρ, where Laplace noise is mostly the larger one.
 func Usual(req sdk.PlanRequest) string {
 	if req.InRho {
 		return Auto
@@ -37,7 +37,7 @@ func Usual(req sdk.PlanRequest) string {
 	return Laplace
 }
 
-// Noise is what is added to each number of a query.
+// Noise is the noise that is added to each number of a query.
 type Noise struct {
 	Event privacy.Event
 	// SD is its standard deviation, in lattice steps.
@@ -60,8 +60,8 @@ func (n Noise) isLaplace() bool {
 	return ok
 }
 
-// Tail is the smallest whole number that the magnitude of the noise exceeds with at most
-// this probability. For discrete Laplace noise, P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
+// Tail is the smallest whole number that the magnitude of the noise exceeds with at most the given
+// probability. For discrete Laplace noise, P(|X| > t) = 2e^{−(t+1)/b}/(1 + e^{−1/b}).
 func (n Noise) Tail(probability float64) float64 {
 	switch e := n.Event.(type) {
 	case privacy.DiscreteLaplace:
@@ -72,7 +72,7 @@ func (n Noise) Tail(probability float64) float64 {
 	return math.Inf(1)
 }
 
-// claim is what a query declares.
+// claim is the sensitivity that a query declares.
 type claim struct {
 	l1, l2      privacy.Sensitivity
 	coordinates int64
@@ -102,8 +102,8 @@ func laplace(claims []claim, under []privacy.Relation, epsilon float64) (privacy
 	return compose(events), nil
 }
 
-// gaussian is Gaussian noise for all queries. It is the smallest common multiple of their
-// sensitivities that meets the target.
+// gaussian is Gaussian noise for all queries: the smallest multiple of their sensitivities, the
+// same for each, that meets the target.
 func gaussian(claims []claim, under []privacy.Relation, target privacy.Point) (privacy.Event, error) {
 	event := func(x float64) privacy.Event {
 		events := make([]privacy.Event, len(claims))
@@ -119,12 +119,12 @@ func gaussian(claims []claim, under []privacy.Relation, target privacy.Point) (p
 	return event(x), nil
 }
 
-// worth is how far the L1 sensitivity must exceed the L2 sensitivity before Gaussian noise
-// is tried: below it Laplace noise is smaller for every δ that people use, and a
-// calibration takes longer than the rest of a plan.
+// worth is the ratio of L1 to L2 sensitivity from which Gaussian noise is tried. Below it Laplace
+// noise is smaller for every δ that people use, and calibrating Gaussian noise takes longer than
+// the rest of a plan.
 const worth = 1.5
 
-// choose is the noise of one kind, or the smaller one.
+// choose returns noise of the given kind, or the smaller one for Auto.
 func choose(kind string, claims []claim, req sdk.PlanRequest) (privacy.Event, error) {
 	under := req.Public.SampleRelations
 	if kind == Gaussian {
@@ -146,7 +146,7 @@ func choose(kind string, claims []claim, req sdk.PlanRequest) (privacy.Event, er
 	}
 	g, err := gaussian(claims, under, req.Target)
 	if err != nil || noisesOf(g)[0].SD >= noisesOf(l)[0].SD {
-		return l, nil // what Gaussian noise cannot do, Laplace noise can
+		return l, nil
 	}
 	return g, nil
 }
@@ -171,7 +171,7 @@ func lessAtRho(claims []claim, laplace privacy.Event, under []privacy.Relation) 
 	return true
 }
 
-// noisesOf are the noises of the queries of an event.
+// noisesOf lists the noises of the queries of an event.
 func noisesOf(e privacy.Event) []Noise {
 	events := []privacy.Event{e}
 	if all, ok := e.(privacy.Compose); ok {
@@ -186,7 +186,7 @@ func noisesOf(e privacy.Event) []Noise {
 
 var errOtherPlan = errors.New("the plan is not one of this mechanism's")
 
-// planned reads the noises of a plan that was made from the same request.
+// planned reads the noises of a plan, which must have been made from the same request.
 func planned(e privacy.Event, claims []claim) ([]Noise, error) {
 	noises := noisesOf(e)
 	if len(noises) != len(claims) {

@@ -9,8 +9,8 @@ type Common struct {
 	Interval *Interval `json:"interval"`
 }
 
-// Schema is the JSON Schema of the parameters of a linear mechanism: its own properties,
-// and those of Common.
+// Schema is the JSON Schema of the parameters of a linear mechanism: its own properties and those
+// of Common.
 func Schema(required, properties string) string {
 	return `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -27,8 +27,8 @@ func Schema(required, properties string) string {
 }`
 }
 
-// IntervalSchema is the property interval, which the host writes. Its constants are examples,
-// for tests of conformance.
+// IntervalSchema is the property interval, which the host writes. The conformance suite takes its
+// constants as examples.
 const IntervalSchema = `    "interval": {"anyOf": [{"const": {"level": 95, "square": 0.9, "mean": 0.1, "rows": 6}}, {"const": {"level": 95, "square": 1, "weighted": true}}, {"type": "object"}],
                  "description": "written by the host for a release that says interval beside params"}`
 

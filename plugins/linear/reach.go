@@ -143,7 +143,7 @@ func Single(parts int, most int64) Reach {
 	return Reach{Parts: parts, Touch: 1, Come: norms(m, times(m, m)), Stay: norms(times(whole(2), m), times(whole(4), times(m, m)))}
 }
 
-// swap bounds the difference of the vectors of two rows, one of which may be missing.
+// swap bounds the difference of the vectors of two rows, where one row may be missing.
 func (r Reach) swap() Norms {
 	return norms(larger(r.Stay.L1, r.Come.L1), larger(r.Stay.Square, r.Come.Square))
 }
@@ -168,8 +168,8 @@ type Units struct {
 // they come or go together, under replace-one any others take their place (P22).
 func (r Reach) Sensitivity(u Units) (l1, l2 privacy.Sensitivity, coordinates int64) {
 	k, rows := min(u.Groups, u.Cells), whole(u.Rows)
-	// o cells are changed and in k − o others rows come while in k − o more rows go. What
-	// that moves is linear in o, so one of the ends is the worst.
+	// Rows change in o cells, come in k − o other cells and go in k − o more. The distance is linear
+	// in o, so the worst o is one of the ends.
 	least := k
 	if u.Switches {
 		least = max(0, 2*k-u.Cells)
@@ -198,7 +198,7 @@ func (r Reach) Sensitivity(u Units) (l1, l2 privacy.Sensitivity, coordinates int
 	return l1, l2, coordinates
 }
 
-// up is x as a float64, rounded up (P17); at least 1, since an event knows no query that
+// up is x as a float64, rounded up (P17). It is at least 1, because no event describes a query that
 // nothing moves.
 func up(x *big.Int) float64 {
 	f, _ := new(big.Float).SetPrec(53).SetMode(big.ToPositiveInf).SetInt(larger(x, whole(1))).Float64()

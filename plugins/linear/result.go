@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Own are the names of the columns that every linear mechanism releases beside the groups.
+// The columns that every linear mechanism releases beside the groups.
 const (
 	EstimateField = "estimate"
 	SDField       = "noise_sd"
@@ -26,7 +26,8 @@ func Number(name, doc string) sdk.Field {
 	return sdk.Field{Name: name, Type: sdk.Float64, Doc: doc}
 }
 
-// Of gives every field that is not named the unit of a product of columns, over that of others.
+// Of sets the unit of every number field except the named ones: the product of the columns in of
+// over those in per.
 func Of(fields []sdk.Field, of, per []string, but ...string) []sdk.Field {
 	out := slices.Clone(fields)
 	for i, f := range out {
@@ -60,8 +61,8 @@ func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 	return out
 }
 
-// PerRow is what is known of the noise in a value that is divided by a secret number of
-// rows: per is the standard deviation times that number, width the range of the value.
+// PerRow describes the noise in a value that is divided by a secret number of rows. Per is the
+// standard deviation times that number, width the range of the value.
 func PerRow(public sdk.Public, what string, per, width float64) sdk.ExpectedError {
 	e := sdk.ExpectedError{
 		Field:        EstimateField,

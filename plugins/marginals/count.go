@@ -10,19 +10,19 @@ import (
 	"github.com/dprelease/dprelease/plugins/marginals/residual"
 )
 
-// mostCounted bounds the cells of one table that is counted, so that it stays near a core.
+// mostCounted bounds the cells of one counted table, so that it fits into the cache of a core.
 const mostCounted = 10_000
 
-// counter counts rows in a few tables of the finest levels, from which all others follow.
+// counter counts rows in a few tables of the finest levels. All other tables follow from these.
 type counter struct {
 	l      *layout
 	tables []counted
-	pairs  [][2]int // columns whose codes are put together first
+	pairs  [][2]int // the columns whose codes are combined before they are counted
 	codes  [][]uint32
 }
 
-// counted is one table: its columns, its cells, and which pairs of columns (or single ones,
-// with -1) its codes are made of.
+// counted is one table: its columns, its cells, and the pairs of columns (or single ones, with -1)
+// that its codes are made of.
 type counted struct {
 	columns []int
 	cells   []int64
@@ -91,7 +91,7 @@ func (c *counter) nodes(column int) int {
 	return a.Nodes(len(a.Levels))
 }
 
-// subsets visits all subsets of at most so many of the columns.
+// subsets visits all subsets of at most most of the columns.
 func subsets(columns []int, most int, visit func([]int)) {
 	set := make([]int, 0, most)
 	var step func(from int)
@@ -108,11 +108,11 @@ func subsets(columns []int, most int, visit func([]int)) {
 	step(0)
 }
 
-// tried is how many columns are looked at to widen a table.
+// tried bounds the columns that widen considers.
 const tried = 24
 
-// widen adds the columns to a table that let it stand for the most others that are still to
-// be counted, while it is small.
+// widen adds columns to a table, as long as it stays small, so that it covers as many of the waiting
+// tables as possible.
 func (c *counter) widen(set []int, waiting map[string]bool) []int {
 	cells := 1
 	for _, a := range set {
@@ -198,8 +198,8 @@ func (c *counter) share(n int, work func(int)) {
 	workers.Wait()
 }
 
-// put writes codes of a column, or puts them after those of another: times is the number of
-// values of the column.
+// put appends the codes of a column to those in to. Times is the number of values of the column, or
+// 0 for the first one.
 func put(to []uint32, codes, node []int32, kept []int, times uint32) {
 	if kept != nil {
 		for i, r := range kept {
@@ -279,8 +279,8 @@ func (c *counter) done(sums []int64) {
 	}
 }
 
-// counts are the counts of a table: summed up from one with a finer level, or with one more
-// column, or from a counted one.
+// counts sums up the counts of a table from a table with a finer level or one more column, or from
+// a counted table.
 func (c *counter) counts(t residual.Table, have map[string][]int64) []int64 {
 	var best []int64
 	var path residual.Table

@@ -14,24 +14,24 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// layout is the vector of a release, which follows from public facts alone. It is the
-// residuals one after another, each multiplied by a whole number, so that noise of one size
-// on all of them is noise of the planned size on each.
+// layout describes the vector of a release, which follows from public facts alone. The vector holds
+// the residuals one after another, each multiplied by a whole number of its own. Noise of one size
+// on the whole vector is then noise of the planned size on each residual.
 type layout struct {
 	*family
 	*residual.Workload
-	public  bool // the total is
+	public  bool // the total is public
 	total   float64
-	rows    float64 // of one unit, at most
+	rows    float64 // the most rows of one unit
 	weigh   linear.Weights
 	lattice linear.Lattice
-	scale   []int64 // of each residual; 0 where it is not measured
-	start   []int   // of each residual in the vector
+	scale   []int64 // the number that multiplies each residual; 0: it is not measured
+	start   []int   // where each residual begins in the vector
 	size    int
 }
 
-// layouts keeps the last layout: a host asks for the plan of a request several times, and
-// for the release of the last.
+// layouts keeps the last layout, because a host asks for the same plan several times and then for
+// its release.
 var layouts struct {
 	sync.Mutex
 	key  string
@@ -92,7 +92,7 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	return l, l.steps(l.solve(), linear.MostRows(req.Public))
 }
 
-// few refuses tables with more cells than a release may have.
+// few fails if the tables have more cells than a release may have.
 func (l *layout) few(tables []residual.Table) error {
 	total := 0
 	for _, t := range tables {
@@ -121,16 +121,16 @@ func (l *layout) solve() []float64 {
 }
 
 const (
-	// weightSteps are the steps of the largest weight, where rows weigh differently.
+	// weightSteps is the number of steps in the largest weight, where weights differ.
 	weightSteps = 1 << 14
-	// mostSteps bounds the sensitivity in steps, so that the noise can be drawn, and
-	// room is what a sum of all rows may reach.
+	// mostSteps bounds the sensitivity in steps, so that the noise can be drawn. Room bounds the
+	// sum of all rows.
 	mostSteps = 1 << 38
 	room      = 1 << 61
 )
 
-// steps chooses the whole numbers: as large as the rows leave room for, so that the ratios
-// of the variances are as planned.
+// steps chooses the numbers that multiply the residuals, as large as the sum of all rows allows, so
+// that rounding hardly changes the ratios of the variances.
 func (l *layout) steps(sigma []float64, rows float64) error {
 	most := 1.0 // steps of the largest weight
 	step := 1.0

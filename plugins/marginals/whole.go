@@ -87,8 +87,8 @@ func (l *layout) fit(parts map[string][]float64) []float64 {
 	return z
 }
 
-// round rounds numbers so that the sum of any of the first is within a half of what it was:
-// each gets what the rounded sum grows by.
+// round rounds numbers so that no running sum moves by more than a half: each number becomes the
+// growth of the rounded running sum.
 func round(x []float64) []int64 {
 	out := make([]int64, len(x))
 	sum, before := 0.0, int64(0)

@@ -12,14 +12,14 @@ import (
 
 var errTooMany = errors.New("there are more rows than scores have room for")
 
-// group is the weight of the rows of one group: cells are those that hold any, ascending,
-// and before[i] is the weight in cells below the one at i.
+// group is the weight of the rows of one group. Cells are the cells with any weight, ascending, and
+// before[i] is the weight in the cells below cells[i].
 type group struct {
 	cells, before []int64
-	points        int64 // of a cell: its weight is spread evenly over them
+	points        int64 // the points of a cell, over which its weight is spread evenly
 }
 
-// page is how many counters are made at once.
+// page is the number of counters that are allocated at once.
 const page = 1 << 10
 
 // count adds up the weight of the rows in each cell of each group. Memory follows the
@@ -79,12 +79,12 @@ func newGroup(points int64, pages []*[page]int64) group {
 	return g
 }
 
-// weigh rounds a design weight to steps; at most heaviest.
+// weigh rounds a design weight to steps, at most heaviest.
 func (s *search) weigh(w float64) int64 {
 	return max(0, min(s.heaviest, int64(math.RoundToEven(w*s.perWeight))))
 }
 
-// find is the index of the first cell with weight that is not below that of x.
+// find is the index of the first cell with weight that is not below the cell of x.
 func (g group) find(x int64) int {
 	i, _ := slices.BinarySearch(g.cells, x/g.points)
 	return i
@@ -100,8 +100,8 @@ func (g group) below(x int64) int64 {
 	return n
 }
 
-// pieces scores the cuts from lo to hi by how far they are from leaving num of den of the
-// weight between lo and hi below them. From some score on all are alike.
+// pieces scores each cut from lo to hi by how far it is from having num/den of the weight between
+// lo and hi below it. All cuts beyond a public score get that score.
 //
 // # Contract
 //
@@ -111,8 +111,8 @@ func (g group) pieces(lo, hi, num, den int64, rate float64) []sdk.Piece {
 	start := g.below(lo)
 	target := num * (g.below(hi) - start)
 	most := ceiling(hi-lo+1, rate)
-	// D(x) = den·(below(x) − start) − target grows with x. Where it is beyond most on either
-	// side all cuts are alike: only the cells between are looked at.
+	// D(x) = den·(below(x) − start) − target grows with x. All cuts with |D| > most get the same
+	// score, so only the cells between them are visited.
 	after := func(i int) int64 { return den*(g.points*g.before[i+1]-start) - target }
 	first := g.find(lo)
 	low := first + sort.Search(len(g.cells)-first, func(i int) bool { return after(first+i) >= -most })
@@ -137,11 +137,11 @@ func (g group) pieces(lo, hi, num, den int64, rate float64) []sdk.Piece {
 	return out
 }
 
-// unlikely is the logarithm of how much likelier the best cut is than all cuts together
-// whose scores are cut off.
+// unlikely is a logarithm: the best cut is e^unlikely times as likely as all cuts with the largest
+// score together.
 const unlikely = 40
 
-// ceiling is the score from which on all of n cuts may be alike.
+// ceiling is the score above which the scores of n cuts may be cut off.
 func ceiling(n int64, rate float64) int64 {
 	most := math.Ceil((math.Log(float64(n)) + unlikely) / rate)
 	if most >= 1<<61 {
@@ -150,7 +150,7 @@ func ceiling(n int64, rate float64) int64 {
 	return int64(most)
 }
 
-// valley is pieces whose scores fall to 0 and rise again, none above a ceiling.
+// valley is a list of pieces whose scores fall to 0 and rise again, and never exceed a ceiling.
 type valley []sdk.Piece
 
 func (v *valley) add(lo, hi, score, slope int64) {
@@ -173,7 +173,7 @@ func (v *valley) cross(lo, hi, d, slope, most int64) {
 		v.add(lo, hi, min(max(d, -d), most), 0)
 		return
 	}
-	// The first points from which on d is at least −most, at least 0, and above most.
+	// The first points at which d reaches −most, reaches 0, and exceeds most.
 	first := func(least int64) int64 {
 		if d >= least {
 			return lo

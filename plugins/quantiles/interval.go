@@ -10,19 +10,19 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// The interval of a quantile reaches from the quantile of a smaller rank to that of a larger
-// one (Woodruff 1952). The recursion looks for them beside the rank itself. How far they are
-// away follows from the number of rows, which is public or noisy, from the design, and from
-// the error in rank that the noise makes, which is public where values lie densely.
+// The interval of a quantile reaches from the quantile of a smaller rank to that of a larger one
+// (Woodruff 1952). The recursion looks for these two ranks as well. Their distance follows from the
+// number of rows, which is public or noisy, from the design, and from the error in rank that the
+// noise causes, which is public where values lie densely.
 
 const (
 	mostIntervals = 100
-	countShare    = 0.1    // of ε, for the numbers of rows where they are not public
-	guessed       = 1000.0 // rows of a group, for a plan: it moves no promise
+	countShare    = 0.1    // the share of ε for numbers of rows that are not public
+	guessed       = 1000.0 // rows of a group, for the forecast of a plan alone
 )
 
-// wide are the ranks that are looked for in one group, and where among them stand those of
-// each quantile.
+// wide holds the ranks that are looked for in one group, and for each quantile the indices of its
+// three ranks.
 type wide struct {
 	ranks
 	at []place
@@ -33,7 +33,7 @@ type place struct {
 	bottom, top       bool // the interval reaches to the bound
 }
 
-// prepare settles the ranks, and the noise in the numbers of rows that intervals need.
+// prepare chooses the ranks and, for intervals, the noise in the numbers of rows.
 func (s *search) prepare(req sdk.PlanRequest) error {
 	s.ranks = s.Quantiles
 	iv := s.Interval
@@ -62,11 +62,11 @@ func (s *search) prepare(req sdk.PlanRequest) error {
 	return nil
 }
 
-// widened adds the ranks of the ends of intervals for a group whose rows weigh so much
-// together. The levels of the ranks are those of every group; only the ranks differ.
+// widened adds the ranks of the ends of intervals for a group, whose rows weigh so much together.
+// The ranks differ by group; their levels do not.
 func (s *search) widened(together float64) wide {
 	m := len(s.Quantiles)
-	half := make([][2]float64, m) // of each interval, below and above, as a share of the rows
+	half := make([][2]float64, m) // how far each interval reaches below and above, as a share of the rows
 	var out wide
 	if s.epsilons == nil { // for a plan: nobody knows yet what the noise is
 		for i, q := range s.Quantiles {
@@ -77,7 +77,7 @@ func (s *search) widened(together float64) wide {
 	for range 4 { // the error in rank depends on the ranks, but little
 		type entry struct {
 			rank int64
-			to   int // 3 times the quantile, plus 0, 1 or 2
+			to   int // 3 times the index of the quantile, plus 0 for low, 1 for middle or 2 for high
 		}
 		var all []entry
 		out = wide{at: make([]place, m)}
@@ -149,7 +149,7 @@ func (s *search) ranksOf(ctx context.Context, groups []group, host sdk.Host) ([]
 	if err != nil {
 		return nil, err
 	}
-	// A number that is too large makes an interval too short: it is taken for a little smaller.
+	// Too large a number would make an interval too short, so a little is taken off.
 	sd := math.Sqrt2 * s.counted.Scale
 	for g, n := range totals {
 		out[g] = s.widened(math.Max(float64(n)-sd/2, math.Max(sd, float64(s.heaviest))) / s.perWeight)
@@ -157,7 +157,7 @@ func (s *search) ranksOf(ctx context.Context, groups []group, host sdk.Host) ([]
 	return out, nil
 }
 
-// finish takes the estimates of all ranks of all groups apart.
+// finish tells the quantiles among the estimates from the ends of their intervals.
 func (s *search) finish(found []wide, all []float64) sdk.Result {
 	if s.Interval == nil {
 		return s.result(all)

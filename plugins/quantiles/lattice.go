@@ -15,8 +15,8 @@ const (
 	decades   = 4       // below the first, with full digits; then the numbers stay as fine
 )
 
-// lattice is the public list of the values that may be released, ascending. It is made of
-// one stretch of equal steps, or of one for each decade.
+// lattice is the public, ascending list of the values that may be released: one stretch of equal
+// steps, or one stretch for each decade.
 type lattice struct {
 	stretches []stretch
 	cells     int64
@@ -29,8 +29,8 @@ type stretch struct {
 	at    int64 // index of the first value
 	first int64
 	step  float64
-	over  float64 // 1/step where that is a whole number: it keeps decimals exact
-	from  float64 // values from here on belong to the stretch
+	over  float64 // 1/step if that is a whole number, which keeps decimals exact
+	from  float64 // the stretch holds values from here on
 }
 
 func newStretch(step float64) stretch {

@@ -81,7 +81,7 @@ type method interface {
 	release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error)
 }
 
-// choose takes the method that the job names, or that public facts speak for.
+// choose takes the method that the job names, or the better one by public facts.
 func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 	switch {
 	case l.Interval != nil && req.Public.Cap != nil:
@@ -93,8 +93,8 @@ func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 	case l.Method == recursion || l.Step == 0 || l.Interval != nil:
 		return newSearch(l, req)
 	}
-	// With a public step both see every value, so their errors in rank are known. How the
-	// one spends a delta takes long to find out, so they are compared without.
+	// With a public step both methods see every value, so their errors in rank are known. They are
+	// compared without delta, because finding out how recursion spends a delta takes long.
 	r, err := newSearch(l, req)
 	if err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 	return newTree(l, req)
 }
 
-// output are the columns of the result after those of the groups: one row a quantile. How
-// far an estimate is off in value depends on the data (P19).
+// output are the columns of the result after those of the groups. Each quantile has a row. There is
+// no column for the error in value, which depends on the data (P19).
 func (l *layout) output() []sdk.Field {
 	fields := []sdk.Field{
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
@@ -122,8 +122,8 @@ func (l *layout) output() []sdk.Field {
 	return linear.Of(fields, []string{l.column.Name}, nil, "quantile")
 }
 
-// result is made of the estimates of all ranks of all cells, and of the ends of their
-// intervals where there are any.
+// result makes the result from the estimates of all quantiles of all cells, and from the ends of
+// their intervals if there are any.
 func (l *layout) result(estimates []float64, ends ...[]float64) sdk.Result {
 	quantile := make([]float64, len(estimates))
 	for i := range quantile {
@@ -137,7 +137,7 @@ func (l *layout) result(estimates []float64, ends ...[]float64) sdk.Result {
 	return sdk.Result{Columns: columns}
 }
 
-// shaped is the plan of a method with the columns that it reads and makes.
+// shaped adds the columns that the mechanism reads and makes to the plan of a method.
 func (l *layout) shaped(method sdk.Plan) sdk.Plan {
 	for _, g := range l.cells.Groups {
 		method.Columns = append(method.Columns, g.Name)

@@ -11,15 +11,15 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// node is one cut: the rank with index at, which is looked for among the rows between the
-// ranks low and high, in parts of whole.
+// node is one cut. It looks for the rank with index at among the rows between the ranks low and
+// high, which are given in parts of whole.
 type node struct {
 	at        int
-	low, high int64 // ranks; the cuts that belong to them bound the rows
-	from, to  int   // indices of those ranks: −1 and the number of ranks for the bounds
+	low, high int64 // the ranks whose cuts bound the rows
+	from, to  int   // their indices; −1 and the number of ranks stand for the bounds
 }
 
-// num over den is the rank among the rows between.
+// share is the rank among the rows between the two cuts, as num over den.
 func (n node) share(q ranks) (num, den int64) { return q[n.at] - n.low, n.high - n.low }
 
 // levels are the cuts of one group, level by level: the middle rank, then the middle ones
@@ -51,20 +51,20 @@ func (q ranks) levels() (out [][]node) {
 // search is the recursion over ranks.
 type search struct {
 	*layout
-	ranks    ranks // that are looked for: Quantiles, or those with the ends of intervals
+	ranks    ranks // the ranks that are looked for: Quantiles, and the ends of intervals
 	levels   [][]node
 	epsilons []float64                // of each level
 	costs    []float64                // what each level adds to the sum of the squared errors of all ranks
-	counted  *privacy.DiscreteLaplace // the noise in the number of rows of each group, nil where it is public or not needed
+	counted  *privacy.DiscreteLaplace // the noise in the number of rows of each group; nil: public or not needed
 	replace  bool                     // a row may be replaced
 	keeps    bool                     // a row that is replaced stays in its group
 	// points is how many points a cell has, and heaviest the weight of the heaviest row in
 	// steps of 1/perWeight: a row adds one such step to each point of its cell.
 	points, heaviest int64
 	perWeight        float64
-	scale            float64 // of a record to the population
+	scale            float64 // how many records of the population a record stands for
 	heavy            float64 // the weight of the heaviest row
-	rows             float64 // the public number of rows, 0 where it is noisy
+	rows             float64 // the public number of rows; 0: it is noisy
 }
 
 func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
@@ -100,12 +100,12 @@ func newSearch(l *layout, req sdk.PlanRequest) (*search, error) {
 	return s, nil
 }
 
-// errors are the variances of the errors in rank that each level adds to each rank, in
-// records and for an ε of 1, where values lie densely. The error of a cut in rank is one of
-// its own, and parts of the errors of the two cuts between which it was looked for.
+// errors returns, for each rank, the variance of the error that each level adds to it, in records
+// and for an ε of 1, where values lie densely. A cut has an error of its own and parts of the
+// errors of the two cuts that bound its rows.
 func (s *search) errors(q ranks) [][]float64 {
 	m, levels := len(q), q.levels()
-	moves := make([][]float64, m) // how the own errors of all cuts move the error of one
+	moves := make([][]float64, m) // how much of the own error of each cut is in the error of each
 	level, own := make([]int, m), make([]float64, m)
 	for k, nodes := range levels {
 		for _, n := range nodes {
@@ -136,9 +136,9 @@ func (s *search) errors(q ranks) [][]float64 {
 	return out
 }
 
-// spend divides the budget over the levels. Where the parts of ε add up, the sum of the
-// squared errors is smallest with these. With a delta all levels get the same, and their
-// compositions, as bounded-range events, leave more for each than a part of ε (P28).
+// spend divides the budget over the levels. Without a delta the parts of ε add up, and these parts
+// make the sum of the squared errors smallest. With a delta all levels get the same ε, and composed
+// as bounded-range events they may each have more than a part of ε (P28).
 func (s *search) spend(req sdk.PlanRequest) error {
 	s.epsilons = make([]float64, len(s.levels))
 	if s.counted != nil {
@@ -168,7 +168,7 @@ func (s *search) spend(req sdk.PlanRequest) error {
 	return nil
 }
 
-// alike is the event of levels that spend the same.
+// alike is the event of levels that all spend epsilon.
 func (s *search) alike(epsilon float64) privacy.Event {
 	return privacy.Repeat{N: int64(len(s.levels)), Event: privacy.BoundedRange{Eps: epsilon}}
 }
@@ -229,7 +229,7 @@ func (s *search) sensitivity(k int, num, den int64) int64 {
 	switch {
 	case !s.replace:
 		return row * max(num, den-num)
-	case k == 0 && s.keeps: // the one cut of a group that the row does not leave
+	case k == 0 && s.keeps: // one cut in each group, and the row stays in its group
 		return row * den
 	}
 	return 2 * row * max(num, den-num)

@@ -19,8 +19,8 @@ const (
 	mostLevels = 16
 )
 
-// histogram is the tree of counts: level k has a count for each part of the range, level
-// by level fan times as many, down to leaves of a few lattice values.
+// histogram is a tree of counts. Each level has a count for each part of the range, and fan times
+// as many parts as the level above, down to leaves of a few lattice values.
 type histogram struct {
 	*layout
 	leaf   int64 // lattice values in a leaf
@@ -70,10 +70,10 @@ func newTree(l *layout, req sdk.PlanRequest) (*histogram, error) {
 	return t, nil
 }
 
-// spread is the variance of the number of rows below a point, less its share of all, where
-// every count has variance 1: in each node that holds the point the counts of the children
-// before it deviate from their share by (fan − 1)/6 times the variance of a child, in the
-// mean over all points (tree.proof.md).
+// spread is the variance of the number of rows below a point, less its share of all rows, where
+// every count has variance 1. In each node above the point, the counts of the children before it
+// deviate from their share by (fan − 1)/6 times the variance of a child, on average over all points
+// (tree.proof.md).
 func spread(fan, levels int) float64 {
 	b, child, sum := float64(fan), 1.0, 0.0
 	for range levels {
@@ -83,7 +83,7 @@ func spread(fan, levels int) float64 {
 	return sum
 }
 
-// resolves says that every value of the lattice is a leaf.
+// resolves reports whether every value of the lattice has a leaf of its own.
 func (t *histogram) resolves() bool { return t.leaf == 1 }
 
 // rankSD is about the root mean square error of a rank, in records of the population.
@@ -104,7 +104,7 @@ func (t *histogram) nodes(k int) (size, n int) {
 	return size, (t.leaves + size - 1) / size
 }
 
-// form is the statistic: the counts of all levels, each level a query of its own.
+// form makes a query of the counts of each level.
 func (t *histogram) form(sdk.PlanRequest) (*linear.Form, error) {
 	f := &linear.Form{Cells: t.cells, Noise: linear.Auto, Output: t.output(), PerCell: len(t.Quantiles)}
 	for k := 1; k <= t.levels; k++ {
@@ -124,7 +124,7 @@ func (t *histogram) form(sdk.PlanRequest) (*linear.Form, error) {
 	return f, nil
 }
 
-// add counts the rows in parts of so many lattice values.
+// add counts the rows in parts of size lattice values.
 func (t *histogram) add(rows linear.Block, size int64, parts int, sums []int64) {
 	l := t.counts.Lattice
 	one := l.Value(1, 1)
@@ -163,9 +163,9 @@ func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultCo
 	return t.result(estimates).Columns[len(t.cells.Groups):]
 }
 
-// below is how many rows of a group are in leaves below each one. The counts of all levels
-// are combined with weights that make their variance smallest (Hay et al. 2010), and held
-// to what counts are: at least 0, the parts of a node adding up to it.
+// below estimates how many rows of a group lie in leaves below each leaf. It combines the counts of
+// all levels with the weights that make the variance smallest (Hay et al. 2010), and then makes
+// them consistent: no count is negative, and the parts of a node add up to it.
 func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float64 {
 	type node struct{ value, variance float64 }
 	levels := make([][]node, t.levels+1)

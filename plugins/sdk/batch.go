@@ -9,8 +9,8 @@ type Values struct {
 	// Codes are indices into the domain of the column, or -1 where the value is
 	// missing.
 	Codes []int32
-	// Valid is a bitmap, least significant bit first, of the numbers that are present;
-	// nil where all are. A number that is not present is unspecified, but finite.
+	// Valid is a bitmap, least significant bit first, of the numbers that are present; nil if
+	// all are. A number that is not present has any finite value, which must not be read.
 	Valid []byte
 }
 

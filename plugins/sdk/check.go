@@ -30,10 +30,10 @@ func (d Description) Check() error {
 		return fmt.Errorf("description: name must be a lower-case word of at most 64 characters")
 	}
 	if d.Version == "" || len(d.Version) > 64 || len(d.Summary) > 1024 || !utf8.ValidString(d.Version+d.Summary) {
-		return fmt.Errorf("description: version must be said, version and summary must be short text")
+		return fmt.Errorf("description: the version is missing, or the version or the summary is too long or not text")
 	}
 	if len(d.Relations) == 0 || len(d.Designs) == 0 {
-		return fmt.Errorf("description: relations and designs must be said")
+		return fmt.Errorf("description: relations or designs are missing")
 	}
 	for _, r := range d.Relations {
 		if !r.Valid() {
@@ -119,8 +119,8 @@ func (p Plan) Declared(public Public) ([]Column, error) {
 	return out, nil
 }
 
-// checkLinear holds what a plan says of sampling to its form; whether it is true is
-// the mechanism's word.
+// checkLinear checks the form of what a plan says about sampling. That it is true remains the
+// mechanism's claim.
 func (e ExpectedError) checkLinear(req PlanRequest) error {
 	l := e.Linear
 	switch {

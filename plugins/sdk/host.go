@@ -34,11 +34,11 @@ type Host interface {
 	// ascending order. It comes after the last row has been read; the noise calls of
 	// ev's inner event must follow. Only Poisson samples can be drawn.
 	NextSample(ctx context.Context, ev privacy.Sampling) ([]int64, error)
-	// NextBatch gives the streamed rows that the next step of a last iterate takes, as
-	// indices in ascending order; AddGaussian with the noise of the step must follow.
-	// Every row is in one batch of a pass, chosen without regard to any value, and in
-	// the same one in every pass. Full batches are not asked for. It comes after the
-	// last row has been read.
+	// NextBatch returns the streamed rows that the next step of a last iterate takes, as
+	// indices in ascending order; AddGaussian with the noise of the step must follow. In
+	// every pass each row is in one batch, always the same one, chosen without regard to
+	// any value. A step on all rows makes no such call. It comes after the last row has
+	// been read.
 	NextBatch(ctx context.Context, ev privacy.LastIterate) ([]int64, error)
 }
 

@@ -63,9 +63,9 @@ type PlanRequest struct {
 	Public Public
 	// Target is what this release may spend on the sample.
 	Target privacy.Point
-	// InRho says that the job states its guarantee in rho (zCDP), and that Target is one of
-	// several points at which the host asks for a plan. Of two plans that meet Target, the one
-	// with less noise at the same rho serves the job better.
+	// InRho says that the job states its guarantee in rho (zCDP). The host then asks for plans at
+	// several points, and Target is one of them. Of two plans that meet Target, the one with less
+	// noise at the same rho is better for the job.
 	InRho bool
 
 	_ struct{}
@@ -214,11 +214,10 @@ type Field struct {
 	Low, High float64
 	Texts     []string
 	Doc       string
-	// Of and Per say the unit of a column of numbers: the product of the units of the columns
-	// of the table in Of, divided by those of the columns in Per. Where every value of such a
-	// column and its bounds are multiplied by a constant, the values of this one are multiplied
-	// accordingly. A column whose bounds are found in private can only be read by a mechanism
-	// that says in which columns of its result it stands.
+	// Of and Per give the unit of a column of numbers: the product of the units of the table's
+	// columns in Of, divided by those of the columns in Per. If a table column and its bounds are
+	// multiplied by a constant, the values of this column change accordingly. A mechanism must set
+	// them to read a column whose bounds are found in private.
 	Of, Per []string
 
 	_ struct{}
@@ -249,23 +248,22 @@ type ExpectedError struct {
 	Linear *Linear
 	// SamplingNote, where Linear is nil, says why that is not public.
 	SamplingNote string
-	// Unsure is what an interval for the population's value adds to the variance because it
-	// knows the variance of the draw with noise only; 0 where there is none.
+	// Unsure is what an interval for the population's value adds to the variance, because it
+	// knows the variance of the draw only with noise; 0 without an interval.
 	Unsure float64
 
 	_ struct{}
 }
 
-// NoUse begins the note of an error under which the value tells nothing: the noise is
-// larger than the whole range in which the value can lie. The host finds that out by
-// itself where NoiseSD and Linear are given.
+// NoUse begins the note of a value that tells nothing, because its noise is larger than the whole
+// range in which it can lie. Where NoiseSD and Linear are given, the host finds that out itself.
 const NoUse = "no use: "
 
-// Linear says that a released value without its noise is c + Scale·Σ w·z over the
-// rows of the sample, where w is the row's weight, or 1 where the design has equal
-// weights, z lies between Low and High and depends on that row alone, and c is
-// public. It must hold in every table. A mean of a public number of rows is linear,
-// and so is a count; a ratio of two sums and an order statistic are not.
+// Linear says that a released value without its noise is c + Scale·Σ w·z over the rows of the
+// sample. Here w is the weight of the row, or 1 where the design has equal weights; z lies between
+// Low and High and depends on that row alone; c is public. It must hold in every table. A count is
+// linear, and so is a mean of a public number of rows. A ratio of two sums and an order statistic
+// are not.
 type Linear struct {
 	// Column, where not "", is the number column whose value z is, up to a
 	// public constant, in every row.
@@ -293,9 +291,9 @@ func (r ReleaseRequest) PlanRequest() PlanRequest {
 	return PlanRequest{Params: r.Params, Public: r.Public, Target: r.Target, InRho: r.InRho}
 }
 
-// Result is what a release returns; its columns are those of the plan's Output. Where
-// these are strings "kind" and "name" among others, a row of kind "verdict" says in its
-// name whether the release can be relied on. The report and the run repeat it.
+// Result is what a release returns. Its columns are those of the plan's Output. If they include
+// strings "kind" and "name", a row of the kind "verdict" says in its name whether the release can
+// be relied on; the report and the run repeat it.
 type Result struct {
 	Columns []ResultColumn
 
@@ -325,8 +323,7 @@ type ResultColumn struct {
 	Float64 []float64
 	Int64   []int64
 	String  []string
-	// Blank says which values are not shown, nil for none. It is the host's: a mechanism
-	// leaves it nil.
+	// Blank says which values are not shown; nil for none. Only the host sets it.
 	Blank []bool
 
 	_ struct{}

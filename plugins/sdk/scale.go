@@ -11,14 +11,14 @@ import (
 // scaleSteps is the denominator of the scales that LaplaceScale returns.
 const scaleSteps = 1 << 20
 
-// roundings is the part of epsilon, 2^-46, that is left to those who charge the noise and
-// round outward (P17): some ten additions of a hundred queries. Without it a scale that
-// happens to lie just beyond the exact one is refused for an ε of one digit more.
+// roundings leaves 2^-46 of epsilon to the accountant, which rounds outward (P17): enough for some
+// ten additions of a hundred queries. Without it a scale just above the exact one could be refused
+// because the charged ε has a last digit more.
 var roundings = new(big.Rat).SetFloat64(1 - 0x1p-46)
 
-// LaplaceScale returns the smallest multiple of 2^-20 with sensitivity/scale below
-// epsilon, exactly (P17), and by 2^-46 of it: what a query of that L1 sensitivity, in
-// lattice steps, needs. From 2^32 on it returns whole numbers.
+// LaplaceScale returns the scale of the noise that a query of that L1 sensitivity, in lattice steps,
+// needs: the smallest multiple of 2^-20 for which sensitivity/scale is below epsilon, exactly (P17),
+// by 2^-46 of it. From 2^32 on it returns whole numbers.
 func LaplaceScale(sensitivity, epsilon float64) (float64, error) {
 	if !(sensitivity > 0) || !(epsilon > 0) || math.IsInf(sensitivity, 0) || math.IsInf(epsilon, 0) {
 		return 0, fmt.Errorf("laplace noise needs a positive finite sensitivity and epsilon")
@@ -40,8 +40,8 @@ func LaplaceScale(sensitivity, epsilon float64) (float64, error) {
 	return scale, nil
 }
 
-// Largest is the sensitivity that must be protected: the largest under the
-// relations that the sample demands.
+// Largest is the sensitivity that noise must cover: the largest one under the relations that the
+// sample demands.
 func Largest(s privacy.Sensitivity, under []privacy.Relation) float64 {
 	m := 0.0
 	for _, r := range under {

@@ -6,20 +6,19 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Case is a request with what a broken plan of it would be.
+// Case is a request with requests that plan too little noise for it.
 type Case struct {
 	Name    string
 	Request sdk.PlanRequest
-	// Twins are requests whose plans leave something out: they must not hold for the units
+	// Twins are requests whose plans leave something out. Their plans must not hold for the units
 	// of Request.
 	Twins map[string]sdk.PlanRequest
-	// Least is the share of the declared sensitivity that some pair must use up; 0 stands
-	// for 0.999.
+	// Least is the share of the declared sensitivity that some pair must use; 0 stands for 0.999.
 	Least float64
 }
 
-// Check tries all units of each case: none moves the query by more than is declared, some
-// pair moves it by as much, and each twin is refuted.
+// Check tries all units of each case. No pair may move the query further than declared, some pair
+// must move it as far, and each twin must be refuted.
 func Check(t *testing.T, m sdk.Mechanism, cases ...Case) {
 	t.Helper()
 	for _, c := range cases {
@@ -39,10 +38,9 @@ func Check(t *testing.T, m sdk.Mechanism, cases ...Case) {
 	}
 }
 
-// Cases are those of a mechanism by groups: every combination of the relation, a filter,
-// groups, a cap and kinds of noise, each with twins that leave out the cap or the rows that
-// vanish. Params must have room for `"by"` and `"noise"`: they are written as "{" and what
-// follows it.
+// Cases are the cases of a mechanism that takes groups: every combination of relation, filter,
+// groups, cap and noise, with twins that leave out the cap. Params is the text that follows the
+// parameters "noise" and "by": empty, or a comma and more parameters, then "}".
 func Cases(params string, columns ...sdk.Column) []Case {
 	g := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"a", "b", "c", "d"}, Missing: sdk.MissingDrop}
 	pass := sdk.Column{Name: "pass", Type: sdk.Category, Domain: []string{"yes"}, Missing: sdk.MissingDrop}

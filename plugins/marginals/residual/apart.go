@@ -6,10 +6,10 @@ import (
 	"math/big"
 )
 
-// Cost is what a residual costs at noise of variance 1: p of the proof.
+// Cost is the cost of a residual at noise of variance 1: p in the proof.
 func (w *Workload) Cost(residual int) float64 { return w.cost[residual] }
 
-// Unit is about what the contrasts of a residual are multiplied by.
+// Unit is approximately the factor of the contrasts of a residual.
 func (w *Workload) Unit(residual int) float64 {
 	unit := 1.0
 	for _, p := range w.Residuals[residual] {
@@ -18,8 +18,8 @@ func (w *Workload) Unit(residual int) float64 {
 	return unit
 }
 
-// Norms are the largest squared L2 norm, and the largest L1 norm, of what one record adds to
-// the contrasts of a residual.
+// Norms returns the largest squared L2 norm and the largest L1 norm of what one record adds to the
+// contrasts of a residual.
 //
 // # Contract
 //
@@ -81,14 +81,14 @@ func (w *Workload) simple(squares []float64) float64 {
 	return sum
 }
 
-// class is some flat attributes of one size, or one attribute. A pair of records has one
-// state in it: how many of the flat attributes differ, or how a single one does.
+// class is a set of flat attributes of one size, or a single attribute. A pair of records is in one
+// state of each class: how many of the flat attributes differ, or how the single one differs.
 type class struct {
 	size   int         // attributes
 	values [][]float64 // of a state: the sum of Π t over the parts that a residual may have
 }
 
-// classes are the attributes by what they look like, or each alone.
+// classes groups the attributes that look alike, or puts each in a class of its own.
 func (w *Workload) classes(together bool) (classes []class, classOf []int) {
 	at := map[int]int{}
 	for _, a := range w.Attributes {
@@ -130,8 +130,8 @@ func (w *Workload) classes(together bool) (classes []class, classOf []int) {
 	return classes, classOf
 }
 
-// alike are the values of so many flat attributes: for d that differ, by factor −u each, the
-// sum over all sets of k of them.
+// alike returns the values of a class of flat attributes. Where d of them differ, each with the
+// factor −u, value k is the sum of the products over all sets of k attributes.
 func alike(size int, u float64) [][]float64 {
 	var values [][]float64
 	for d := range size + 1 {
@@ -154,9 +154,9 @@ func choose(n, k int) float64 {
 	return math.Round(out)
 }
 
-// against is the largest −Σ s·Π t over all states of two records. It fails where residuals
-// of one kind are not all there, and where there are too many states. Together says that
-// flat attributes of one size are taken for one class.
+// against is the largest −Σ s·Π t over all states of two records. It fails if some residuals of a
+// kind are missing, or if there are too many states. Together puts flat attributes of one size into
+// one class.
 func (w *Workload) against(squares []float64, together bool) (float64, bool) {
 	classes, classOf := w.classes(together)
 	type kind struct {

@@ -36,7 +36,7 @@ func (a Attribute) Nodes(level int) int {
 	return a.Levels[level-1].Nodes()
 }
 
-// facts are what a level costs, and what it is worth to the levels below it.
+// facts says what a level costs and how its noise spreads to the levels below it.
 type facts struct {
 	// scales holds a whole number for each node of the level above: the contrasts among m
 	// children are scale·(m·x − Σ x), and scale·m is about unit for all of them.
@@ -123,7 +123,7 @@ func gcd(a, b int) int {
 	return a
 }
 
-// cost is what the residual of a level costs at noise of variance 1: p of the proof.
+// cost is the cost of the residual of a level at noise of variance 1: p in the proof.
 func (a Attribute) cost(level int) float64 {
 	f := a.facts[level-1]
 	return f.square / (f.unit * f.unit)

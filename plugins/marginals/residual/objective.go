@@ -2,15 +2,15 @@ package residual
 
 import "math"
 
-// Alike are the variances of the residuals at which the sum of the mean variances of the
-// tables, each times its weight, is least. They are those for a cost of 1, that is for
-// ρ = 1/2 under add-remove; at another ρ they are divided by 2ρ.
+// Alike returns the variances of the residuals that make the weighted sum of the mean variances of
+// the tables least, at a cost of 1. That is ρ = 1/2 under add-remove; for another ρ they are
+// divided by 2ρ.
 func (w *Workload) Alike(weights []float64) []float64 {
 	sigma, _ := w.least(weights)
 	return sigma
 }
 
-// least is Alike, and the least sum: (Σ √(p·v))².
+// least is Alike together with the least sum, (Σ √(p·v))².
 func (w *Workload) least(weights []float64) (sigma []float64, sum float64) {
 	v := make([]float64, len(w.Residuals))
 	for i, below := range w.below {
@@ -39,9 +39,9 @@ const (
 	mostSteps = 500
 )
 
-// LeastLargest are the variances of the residuals at which the largest of the mean variances
-// of the tables, each times its weight, is least, and by which share it may be above the
-// least possible one. They are for a cost of 1.
+// LeastLargest returns the variances of the residuals that make the largest weighted mean variance
+// of the tables least, at a cost of 1. Gap is the share by which that largest variance may exceed
+// the least possible one.
 //
 // The least largest variance is the largest that the least weighted sum reaches over all
 // weights that add up to one. The weights at which all variances are equal are tried first;
@@ -81,8 +81,8 @@ func (w *Workload) LeastLargest(weights []float64) (sigma []float64, gap float64
 	return best.sigma, best.gap
 }
 
-// point is a choice of weights and what comes of it: the least sum is a lower bound of the
-// largest variance, and the largest of the variances an upper one.
+// point is what follows from a choice of weights. Its sum is a lower bound of the least largest
+// variance, and the largest of its variances an upper bound.
 type point struct {
 	sigma, variances []float64
 	sum, gap         float64
@@ -100,8 +100,8 @@ func (w *Workload) at(lambda []float64) point {
 	return p
 }
 
-// equal are the weights for which all tables have the same variance, where every residual
-// belongs to a table and no weight is negative; others are made small and positive.
+// equal returns the weights for which all tables have the same variance. It needs a table for every
+// residual, and makes negative weights small and positive.
 func (w *Workload) equal() []float64 {
 	lambda, tableOf := make([]float64, len(w.Tables)), make([]int32, len(w.Residuals))
 	for b := range tableOf {

@@ -31,15 +31,14 @@ type Workload struct {
 	cost      []float64
 }
 
-// share is what noise of variance 1 in a residual adds to the mean variance of the cells of
-// a table.
+// share says how much noise of variance 1 in a residual adds to the mean variance of a table.
 type share struct {
 	residual int32
 	factor   float64
 }
 
-// NewWorkload finds the residuals of the tables. Free says that the total is public, so that
-// nothing is to be measured for it.
+// NewWorkload finds the residuals of the tables. Free says that the total is public and need not be
+// measured.
 func NewWorkload(attributes []Attribute, tables []Table, free bool) *Workload {
 	w := &Workload{Attributes: attributes, Tables: tables}
 	at := map[string]int32{}
@@ -94,7 +93,7 @@ func NewWorkload(attributes []Attribute, tables []Table, free bool) *Workload {
 	return w
 }
 
-// each visits the tables below t and t itself, with what noise in their residuals is worth.
+// each visits the tables below t and then t itself, with the factor of the noise in their residuals.
 func (w *Workload) each(t Table, visit func(r Table, factor float64)) {
 	r := make(Table, 0, len(t))
 	var step func(at int, factor float64)

@@ -81,9 +81,10 @@ func (c *comparison) sameBatch(a, b []int64) bool {
 	})
 }
 
-// note keeps how much of an allowance was used up between neighbours.
+// note keeps how much of an allowance was used up between neighbours. Where nothing is allowed
+// there is no share.
 func (c *comparison) note(check string, share float64) {
-	if c.used != nil && c.pair.distance == 1 {
+	if c.used != nil && c.pair.distance == 1 && share <= math.MaxFloat64 {
 		c.used[check] = math.Max(c.used[check], share)
 	}
 }

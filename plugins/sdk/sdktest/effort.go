@@ -9,21 +9,21 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// What one row more or less may change: far more than a machine that is busy adds, and far
-// less than what somebody would hide a row in.
+// How much one row more or less may change. This is far more than a busy machine adds, and far less
+// than a mechanism needs to signal a row.
 const (
 	timeGap   = 150 * time.Millisecond
 	memoryGap = 64 << 20
 )
 
-// retries is how often a gap is measured again, on each table in turn, before it counts.
-// A gap that a busy machine makes does not point the same way each time.
+// retries is how often a gap is measured again, on each table in turn, before it counts. The gaps of
+// a busy machine do not always point the same way.
 const retries = 5
 
-// effort is what a release takes besides what it returns.
+// effort is the time and the memory that a release takes.
 type effort struct {
 	took   time.Duration
-	memory uint64 // the most that it held; 0: not known
+	memory uint64 // the most memory that it held; 0: not known
 }
 
 // Peaks is a Subject whose most memory can be measured, and that can begin anew with none.
@@ -52,8 +52,8 @@ func (r *replayer) measured(ctx context.Context, rows []record, batch int, host 
 	return out, e, err
 }
 
-// effort holds the time and the memory of neighbours against each other. Whoever waits for
-// a release sees how long it takes (P19).
+// effort compares the time and the memory of two neighbours. Whoever waits for a release sees how
+// long it takes (P19).
 func (r *replayer) effort(ctx context.Context, p pair, seed uint64, left, right effort) *violation {
 	if p.distance != 1 || r.known == nil {
 		return nil
@@ -73,8 +73,8 @@ func (r *replayer) effort(ctx context.Context, p pair, seed uint64, left, right 
 	return nil
 }
 
-// again measures both tables in turn. It returns the most of the lighter table and the
-// least of the heavier one, and ok where one was always the heavier.
+// again measures both tables in turn. It returns the most that the lighter table took and the least
+// that the heavier one took. Ok says that the same table was the heavier one each time.
 func (r *replayer) again(ctx context.Context, p pair, seed uint64, fresh bool, of func(effort) float64) (few, many float64, ok bool) {
 	var all [2][]float64
 	for range retries {
@@ -115,8 +115,7 @@ const (
 	manyPairs = 24
 )
 
-// many tries a few pairs of tables that are too large to be thought through: what happens
-// only beyond a thousand rows happens there.
+// many tries a few pairs of large tables, for faults that appear only beyond a thousand rows.
 func (r *replayer) many(ctx context.Context, out *Report, d sdk.Description, rng *rand.Rand) {
 	req := r.req
 	if p := &req.Public; p.Design.SampleSize > 0 || p.Population > 0 {

@@ -1,9 +1,12 @@
 package sdktest
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
 // byGrid integrates max(0, p − e^ε·q) by brute force.
@@ -102,5 +105,21 @@ func TestClopperPearson(t *testing.T) {
 	}
 	if e := shown(1000, 0, 1000, 0, 1e-7); e < 3 || e > math.Log(1000/16.0) {
 		t.Errorf("the ceiling of 1000 runs is %v", e)
+	}
+}
+
+// TestNothingAllowed: an event that declares nothing under a relation has no share that a report
+// cannot hold.
+func TestNothingAllowed(t *testing.T) {
+	c := comparison{pair: pair{relation: privacy.AddRemove, distance: 1}, used: map[string]float64{}}
+	ev := privacy.DiscreteLaplace{Scale: 1, Sensitivity: privacy.Sensitivity{ReplaceOne: 1}}
+	if v := c.laplace(ev, Call{Values: []int64{0}}, Call{Values: []int64{1}}); v == nil || v.check != "l1-sensitivity" {
+		t.Errorf("not found: %+v", v)
+	}
+	if v := c.laplace(ev, Call{Values: []int64{1}}, Call{Values: []int64{1}}); v != nil {
+		t.Errorf("found: %+v", v)
+	}
+	if _, err := json.Marshal(Report{Used: c.used}); err != nil {
+		t.Error(err)
 	}
 }

@@ -16,15 +16,15 @@ const (
 	linearUnits = 120
 )
 
-// contribution is what a row, or the rows of a unit, add to each noise call.
+// contribution holds the vectors that a row, or the rows of a unit, add to each noise call.
 type contribution struct {
 	rows    []record
 	vectors [][]int64
 }
 
-// linear holds a mechanism to its word that it is linear: each vector is a sum of vectors
-// of single rows. Then single rows say all that there is to know about its sensitivity, and
-// they are compared exactly: every row, or unit, of a pool alone, and every two of them.
+// linear checks that a mechanism is linear: that each vector is the sum of the vectors of single
+// rows. Single rows then determine the sensitivity, so it compares them exactly: every row, or unit,
+// of a pool with none, and every two of them with each other.
 func (r *replayer) linear(ctx context.Context, out *Report, g *generator) {
 	none, events, v := r.vectors(ctx, nil)
 	if v == nil && slices.ContainsFunc(none, func(x []int64) bool { return slices.ContainsFunc(x, func(n int64) bool { return n != 0 }) }) {
@@ -157,8 +157,8 @@ func (g *generator) pool() []record {
 	return rows
 }
 
-// neighbours says that one of the units may be in the place of the other: what no neighbour
-// changes is the same.
+// neighbours reports whether one unit may take the place of the other: their immutable columns are
+// the same.
 func (g *generator) neighbours(a, b []record) bool {
 	all := slices.Concat(a, b)
 	for i, c := range g.columns {
@@ -261,8 +261,8 @@ func (g *generator) units(pool []contribution) []contribution {
 	return all
 }
 
-// groups: a grouped mechanism releases every group of the public domain, and each as often
-// as any other. A group that is left out because no row is in it says so.
+// groups checks that a grouped mechanism releases every group of the public domain, and all of them
+// equally often. A group that is left out because it is empty would tell so.
 func (r *replayer) groups(ctx context.Context, rows []record) *violation {
 	for _, by := range groupsOf(r.req.Params) {
 		out, err := r.subject.Release(ctx, r.req, r.plan, r.layout.table(rows, 0), NoNoise{Rows: len(rows)})

@@ -53,28 +53,41 @@ func (r *recorder) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, 
 	if err := r.take(Call{Method: "SmoothLaplace", Event: ev, Value: value, Scale: scale, Granularity: granularity}); err != nil {
 		return 0, err
 	}
-	if frac, _ := math.Frexp(granularity); !(scale > 0) || math.IsInf(scale, 0) || frac != 0.5 || math.IsNaN(value) || math.IsInf(value, 0) {
-		r.err = errors.New("SmoothLaplace needs a finite value, a positive scale, and a power of two as granularity")
+	if r.err = checkSmooth(value, scale, granularity); r.err != nil {
 		return 0, r.err
 	}
 	return r.to.SmoothLaplace(ctx, ev, value, scale, granularity)
+}
+
+// checkSmooth holds a call of SmoothLaplace to what a host can draw.
+func checkSmooth(value, scale, granularity float64) error {
+	if frac, _ := math.Frexp(granularity); !(scale > 0) || math.IsInf(scale, 0) || frac != 0.5 || math.IsNaN(value) || math.IsInf(value, 0) {
+		return errors.New("SmoothLaplace needs a finite value, a positive scale, and a power of two as granularity")
+	}
+	return nil
 }
 
 func (r *recorder) Select(ctx context.Context, ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
 	if err := r.take(Call{Method: "Select", Event: ev, Pieces: slices.Clone(pieces), Rate: rate}); err != nil {
 		return 0, err
 	}
-	for i, p := range pieces {
-		if p.Lo > p.Hi || i > 0 && (p.Lo == math.MinInt64 || p.Lo-1 != pieces[i-1].Hi) {
-			r.err = errors.New("Select needs pieces that tile one range in ascending order")
-			return 0, r.err
-		}
-	}
-	if len(pieces) == 0 || !(rate > 0) {
-		r.err = errors.New("Select needs a piece and a positive rate")
+	if r.err = checkPieces(pieces, rate); r.err != nil {
 		return 0, r.err
 	}
 	return r.to.Select(ctx, ev, pieces, rate)
+}
+
+// checkPieces holds a selection to what a host can draw.
+func checkPieces(pieces []sdk.Piece, rate float64) error {
+	for i, p := range pieces {
+		if p.Lo > p.Hi || i > 0 && (p.Lo == math.MinInt64 || p.Lo-1 != pieces[i-1].Hi) {
+			return errors.New("Select needs pieces that tile one range in ascending order")
+		}
+	}
+	if len(pieces) == 0 || !(rate > 0) {
+		return errors.New("Select needs a piece and a positive rate")
+	}
+	return nil
 }
 
 func (r *recorder) RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error) {
@@ -137,12 +150,15 @@ func (NoNoise) AddGaussian(_ context.Context, _ privacy.DiscreteGaussian, values
 }
 
 // SmoothLaplace returns the value on the lattice.
-func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, _, granularity float64) (float64, error) {
-	return math.RoundToEven(value/granularity) * granularity, nil
+func (NoNoise) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, granularity float64) (float64, error) {
+	return math.RoundToEven(value/granularity) * granularity, checkSmooth(value, scale, granularity)
 }
 
 // Select returns the first point of lowest score.
-func (NoNoise) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, _ float64) (int64, error) {
+func (NoNoise) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	if err := checkPieces(pieces, rate); err != nil {
+		return 0, err
+	}
 	return best(pieces), nil
 }
 

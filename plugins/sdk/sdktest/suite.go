@@ -162,7 +162,7 @@ func Check(ctx context.Context, s Subject, cfg Config) (*Report, error) {
 // Hopeless is why the suite ends early where nothing of a mechanism works.
 const Hopeless = "every release fails"
 
-// hopeless is how many requests in a row may fail altogether.
+// hopeless is the number of requests in a row whose releases may all fail.
 const hopeless = 3
 
 // checkRequest runs everything that needs one accepted plan. It returns false where every
@@ -208,8 +208,7 @@ func (r *Report) checkRequest(ctx context.Context, s Subject, d sdk.Description,
 	return true
 }
 
-// giveUp is after how many failed releases in a row, none having worked, a request is
-// given up.
+// giveUp is the number of failed releases after which a request is given up, if none has worked.
 const giveUp = 8
 
 // pairs is record and replay over many pairs, with a counterexample shrunk for each

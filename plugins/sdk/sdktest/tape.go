@@ -20,17 +20,17 @@ type answer struct {
 	codes  []int32
 }
 
-// tape answers noise calls. While it records, it makes answers up: every answer is
-// possible, so a mechanism must treat it alike on neighbouring tables. While it replays, it
-// gives the same answers again. It draws samples by the ids of the records, so a shared
-// record is in both samples or in neither.
+// tape answers noise calls. While it records, it makes answers up. Every answer is possible, so a
+// mechanism must treat it in the same way on neighbouring tables. While it replays, it gives the
+// same answers again. It draws samples by the ids of the records, so a shared record is in both
+// samples or in neither.
 //
 // It is for tests and protects nothing.
 type tape struct {
 	rng     *rand.Rand
-	loud    float64 // how many times the typical noise; 0 for none
+	loud    float64 // the noise as a multiple of its usual size; 0: none
 	focus   int     // the record that is in most samples
-	fill    float64 // how likely the others are in one, if they may be
+	fill    float64 // the probability of every other record to be in a sample; negative: the plan's
 	seed    uint64
 	rows    []record
 	answers []answer
@@ -95,6 +95,9 @@ func (t *tape) AddGaussian(_ context.Context, ev privacy.DiscreteGaussian, value
 }
 
 func (t *tape) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, granularity float64) (float64, error) {
+	if err := checkSmooth(value, scale, granularity); err != nil {
+		return 0, err
+	}
 	a, err := t.next(func() answer {
 		x := value + scale*t.loud*(t.rng.ExpFloat64()-t.rng.ExpFloat64())
 		return answer{value: math.RoundToEven(x/granularity) * granularity}
@@ -102,7 +105,10 @@ func (t *tape) SmoothLaplace(_ context.Context, _ privacy.Approx, value, scale, 
 	return a.value, err
 }
 
-func (t *tape) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, _ float64) (int64, error) {
+func (t *tape) Select(_ context.Context, _ privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
+	if err := checkPieces(pieces, rate); err != nil {
+		return 0, err
+	}
 	a, err := t.next(func() answer {
 		p := pieces[t.rng.IntN(len(pieces))]
 		if t.loud == 0 {
