@@ -175,7 +175,7 @@ func (e DiscreteLaplace) basic(rel Relation, here string, k float64) (profile, *
 	if s == 0 {
 		return profile{}, refuse(here, noAddRemove)
 	}
-	return discreteLaplaceProfile(e.Scale, s*k), nil
+	return discreteLaplaceProfile(e.Scale, amplify.GroupEpsilon(k, s)), nil
 }
 
 func (e DiscreteLaplace) renyi(rel Relation, here string) (renyiBound, *Unsupported) {

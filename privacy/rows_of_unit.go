@@ -271,23 +271,30 @@ func (m *drawnRows) pure() float64 {
 // roundedChance is more than the relative error of a chance.
 const roundedChance = 1e-12
 
-// chances are those of first to last rows, from how each compares with the one before.
+// chances sets the chances of first to last rows. ratio compares the chance of j rows with
+// that of j − 1; it falls with j. Starting from the likeliest number, no product overflows
+// and a thousand of them are right to 1e-12.
 func (m *drawnRows) chances(first, last int64, ratio func(j float64) float64) {
 	m.chance = make([]float64, len(m.rows))
-	logs, total := make([]float64, len(m.rows)), math.Inf(-1)
-	for j := first; j <= last; j++ {
-		if j > first {
-			logs[j] = logs[j-1] + math.Log(ratio(float64(j)))
-		}
-		total = math.Max(total, logs[j]) + math.Log1p(math.Exp(-math.Abs(total-logs[j])))
+	likeliest := first
+	for likeliest < last && ratio(float64(likeliest+1)) >= 1 {
+		likeliest++
 	}
-	for j := first; j <= last; j++ {
-		p := math.Exp(logs[j] - total)
-		if j == 0 {
-			continue
-		}
-		m.some += p
-		m.chance[j] = p * (1 + roundedChance)
+	m.chance[likeliest] = 1
+	for j := likeliest + 1; j <= last; j++ {
+		m.chance[j] = m.chance[j-1] * ratio(float64(j))
+	}
+	for j := likeliest - 1; j >= first; j-- {
+		m.chance[j] = m.chance[j+1] / ratio(float64(j+1))
+	}
+	total := 0.0
+	for _, p := range m.chance {
+		total += p
+	}
+	m.chance[0] = 0
+	for j, p := range m.chance {
+		m.some += p / total
+		m.chance[j] = p / total * (1 + roundedChance)
 	}
 }
 

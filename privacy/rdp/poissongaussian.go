@@ -32,7 +32,7 @@ func PoissonGaussian(rate, noiseMultiplier float64) Curve {
 		if math.IsInf(alpha, 1) || math.IsInf(limit, 1) {
 			return limit
 		}
-		return capAt(outward(m.logMGF(alpha)/(alpha-1)), limit)
+		return math.Min(outward(m.logMGF(alpha)/(alpha-1)), limit)
 	})
 }
 
