@@ -22,8 +22,7 @@ type boundedRange struct {
 // epsilon, so that a lower bound for a composition of it is none for the mechanism.
 // Proof: ../bounded_range.proof.md.
 func BoundedRange(eps float64) Mechanism {
-	return leaf{newBoundedRange(eps),
-		check(eps > 0 && eps < 1e300, "bounded range: eps must be positive and finite (%v)", eps)}
+	return newLeaf(newBoundedRange(eps), check(eps > 0 && eps < 1e300, "bounded range: eps must be positive and finite (%v)", eps))
 }
 
 func newBoundedRange(eps float64) *boundedRange {

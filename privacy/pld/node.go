@@ -17,8 +17,6 @@ type node interface {
 	symmetric() bool
 	// gaps lists distances between isolated atoms of loss; a lattice that divides them keeps the atoms where they are.
 	gaps(d direction) []gap
-	// valid is the first thing wrong with the parameters.
-	valid() error
 	// depth of the expression.
 	depth() int
 	// key tells equal mechanisms from different ones.
@@ -31,6 +29,42 @@ type gap struct {
 	origin, width float64
 	only, pair    bool
 }
+
+// pair is a leaf: a symmetric pair of distributions.
+type pair interface {
+	measure(r request) (measure, error)
+	profile(eps float64) (float64, bool)
+	reach(tail float64) float64 // losses lie in [-reach, reach] up to tail
+	gaps() []gap
+	key() string
+}
+
+// leaf makes a node of a symmetric pair: both directions are the same.
+type leaf struct{ pair }
+
+// newLeaf is the leaf of a pair, or what is wrong with its parameters.
+func newLeaf(p pair, wrong error) Mechanism {
+	if wrong != nil {
+		return invalid{wrong}
+	}
+	return leaf{p}
+}
+
+func (l leaf) mechanism() {}
+
+func (l leaf) measure(_ direction, r request) (measure, error) { return l.pair.measure(r) }
+
+func (l leaf) profile(_ direction, eps float64) (float64, bool) { return l.pair.profile(eps) }
+
+func (l leaf) reach(_ direction, tail float64) (lo, hi float64) {
+	hi = l.pair.reach(tail)
+	return -hi, hi
+}
+
+func (l leaf) symmetric() bool        { return true }
+func (l leaf) gaps(_ direction) []gap { return l.pair.gaps() }
+func (l leaf) depth() int             { return 1 }
+func (l leaf) key() string            { return l.pair.key() }
 
 // continuum is a leaf whose losses have a density between two ends. All leaves
 // are symmetric pairs: (P, Q) and (Q, P) have the same profile.
