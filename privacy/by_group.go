@@ -31,10 +31,10 @@ func (ByGroup) event() {}
 // Kind is "by_group".
 func (ByGroup) Kind() string { return "by_group" }
 
-var byGroupKind = declare(declaration[ByGroup]{
-	about: "event on each group of disjoint rows; a unit has its row in at most one group, and keeps its group only if fixed",
-	also:  []string{"parallel", "partition", "partitioned", "per_group"},
-	fields: []Field{
+var byGroupKind = declare[ByGroup](Kind{
+	About: "event on each group of disjoint rows; a unit has its row in at most one group, and keeps its group only if fixed",
+	Also:  []string{"parallel", "partition", "partitioned", "per_group"},
+	Fields: []Field{
 		{Name: "fixed", Optional: true, Sign: "fixed", Example: "write fixed: true, or leave it out"},
 		inside(),
 	},

@@ -49,10 +49,10 @@ var variants = map[string]iterate.Kind{
 
 // Which fields belong to an event follows from its variant. A field that the variant
 // does not use is refused in a text, so that nobody believes that it counted.
-var lastIterateKind = declare(declaration[LastIterate]{
-	about: "noisy gradient descent of which only the last iterate is released",
-	also:  []string{"sgd", "iterate"},
-	fields: []Field{
+var lastIterateKind = declare[LastIterate](Kind{
+	About: "noisy gradient descent of which only the last iterate is released",
+	Also:  []string{"sgd", "iterate"},
+	Fields: []Field{
 		{Name: "kind", Words: variantNames, Example: "one of " + strings.Join(variantNames, ", "), Also: []string{"variant"}},
 		sigma(),
 		number("sensitivity", "", positive).hidden().most(1e-9, 1e9).also("L"),
@@ -88,8 +88,8 @@ var lastIterateKind = declare(declaration[LastIterate]{
 	// Conditions of the theorems that fail are errors only where plain composition does
 	// not hold either.
 	loose: true,
-	check: iteration,
-	written: func(e LastIterate, wrong complain) {
+	check: on(iteration),
+	written: on(func(e LastIterate, wrong complain) {
 		if e.Batch > e.N {
 			wrong("batch", "must be at most n (%d > %d)", e.Batch, e.N)
 		}
@@ -99,7 +99,7 @@ var lastIterateKind = declare(declaration[LastIterate]{
 		if e.Smooth > 0 && e.StrongConvexity > e.Smooth {
 			wrong("strong_convexity", "must be at most smooth (%g > %g)", e.StrongConvexity, e.Smooth)
 		}
-	},
+	}),
 })
 
 func isFull(v iterate.Kind) bool {

@@ -18,10 +18,10 @@ func (KeySelection) event() {}
 // Kind is "key_selection".
 func (KeySelection) Kind() string { return "key_selection" }
 
-var keySelectionKind = declare(declaration[KeySelection]{
-	about:   "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; a unit has one key",
-	also:    []string{"partition_selection", "truncated_geometric"},
-	fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+var keySelectionKind = declare[KeySelection](Kind{
+	About:   "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; a unit has one key",
+	Also:    []string{"partition_selection", "truncated_geometric"},
+	Fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 

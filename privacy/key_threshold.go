@@ -20,10 +20,10 @@ func (KeyThreshold) event() {}
 // Kind is "key_threshold".
 func (KeyThreshold) Kind() string { return "key_threshold" }
 
-var keyThresholdKind = declare(declaration[KeyThreshold]{
-	about:   "only keys whose noisy number of units reaches a threshold are published; keys of a single unit do so with probability at most delta; the noise stands beside it",
-	also:    []string{"threshold", "tau_thresholding"},
-	fields:  []Field{number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+var keyThresholdKind = declare[KeyThreshold](Kind{
+	About:   "only keys whose noisy number of units reaches a threshold are published; keys of a single unit do so with probability at most delta; the noise stands beside it",
+	Also:    []string{"threshold", "tau_thresholding"},
+	Fields:  []Field{number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 

@@ -17,12 +17,19 @@ type Kind struct {
 	Also   []string // what other libraries and papers call it
 	Fields []Field  // in the order of the canonical form; one field without a name is the whole value
 
-	typ     reflect.Type
+	typ reflect.Type
+	// check finds what the fields do not say alone.
+	check func(e Event, wrong complain)
+	// loose says that an event is valid where check finds nothing, whatever the checks
+	// of its fields say: those and written are for what a person writes.
 	loose   bool
-	ordered bool
-	check   func(e Event, wrong complain)
 	written func(e Event, wrong complain)
-	head    func(e Event) string
+	// head returns the text that people read before the inner event, instead of the fields.
+	head func(e Event) string
+	// ordered says that of two events which agree in every field that is not
+	// calibrated, the one whose calibrated fields all cost more dominates the other
+	// (joined.proof.md).
+	ordered bool
 }
 
 // complain reports that a field, named by its path below the event, is wrong.
@@ -124,43 +131,18 @@ func KindOf(e Event) (k *Kind, ok bool) {
 	return k, ok
 }
 
-// declaration is the input of declare, with functions on the Go type of the event.
-type declaration[E Event] struct {
-	about  string
-	also   []string
-	fields []Field
-	// check finds what the fields do not say alone.
-	check func(e E, wrong complain)
-	// loose says that an event is valid where check finds nothing, whatever the checks
-	// of its fields say: those and written are for what a person writes.
-	loose   bool
-	written func(e E, wrong complain)
-	// head returns the text that people read before the inner event, instead of the fields.
-	head func(e E) string
-	// ordered says that of two events which agree in every field that is not
-	// calibrated, the one whose calibrated fields all cost more dominates the other
-	// (joined.proof.md).
-	ordered bool
-}
-
 // declare binds a declaration to the Go type of its events. The written name of a
 // field is the name of the Go field in lower case, or its tag.
-func declare[E Event](d declaration[E]) *Kind {
+func declare[E Event](k Kind) *Kind {
 	var e E
-	k := &Kind{Name: e.Kind(), About: d.about, Also: d.also, Fields: d.fields, typ: reflect.TypeOf(e), loose: d.loose, ordered: d.ordered}
+	k.Name, k.typ = e.Kind(), reflect.TypeOf(e)
 	bind(k.Fields, k.typ)
-	k.check, k.written = onEvent(d.check), onEvent(d.written)
-	if d.head != nil {
-		k.head = func(e Event) string { return d.head(e.(E)) }
-	}
-	return k
+	return &k
 }
 
-func onEvent[E Event](f func(e E, wrong complain)) func(Event, complain) {
-	if f == nil {
-		return nil
-	}
-	return func(e Event, wrong complain) { f(e.(E), wrong) }
+// on is a check of any event, from one of a type of events.
+func on[E Event](check func(e E, wrong complain)) func(Event, complain) {
+	return func(e Event, wrong complain) { check(e.(E), wrong) }
 }
 
 // bind finds the Go field and the shape of each declared field.
@@ -253,19 +235,19 @@ func (k *Kind) Head(e Event) string {
 
 // Children returns the events that stand directly inside e.
 func Children(e Event) []Event {
-	switch e := e.(type) {
-	case Compose:
-		return e.Events
-	case Sampling:
-		return []Event{e.Inner()}
-	case Repeat:
-		return []Event{e.Event}
-	case ByGroup:
-		return []Event{e.Event}
-	case RowsOfUnit:
-		return []Event{e.Event}
-	case Shuffled:
-		return []Event{e.Event}
+	k, ok := KindOf(e)
+	if !ok {
+		return nil
+	}
+	v := reflect.ValueOf(e)
+	for i := range k.Fields {
+		switch f := &k.Fields[i]; f.Shape {
+		case Inner:
+			inner, _ := f.In(v).Interface().(Event)
+			return []Event{inner}
+		case Inners:
+			return f.In(v).Interface().([]Event)
+		}
 	}
 	return nil
 }
@@ -273,25 +255,21 @@ func Children(e Event) []Event {
 // WithChildren returns e with other events directly inside it, as many as
 // [Children] returns.
 func WithChildren(e Event, inner []Event) Event {
-	switch e := e.(type) {
-	case Compose:
-		return Compose{slices.Clone(inner)}
-	case Sampling:
-		return e.With(inner[0])
-	case Repeat:
-		e.Event = inner[0]
-		return e
-	case ByGroup:
-		e.Event = inner[0]
-		return e
-	case RowsOfUnit:
-		e.Event = inner[0]
-		return e
-	case Shuffled:
-		e.Event = inner[0]
+	k, ok := KindOf(e)
+	if !ok || len(inner) == 0 {
 		return e
 	}
-	return e
+	out := k.New()
+	out.Set(reflect.ValueOf(e))
+	for i := range k.Fields {
+		switch f := &k.Fields[i]; f.Shape {
+		case Inner:
+			f.In(out).Set(reflect.ValueOf(&inner[0]).Elem())
+		case Inners:
+			f.In(out).Set(reflect.ValueOf(slices.Clone(inner)))
+		}
+	}
+	return out.Interface().(Event)
 }
 
 // The constructors of fields.

@@ -31,10 +31,10 @@ func (RowsOfUnit) Kind() string { return "rows_of_unit" }
 // maxRowsOfUnit keeps the sums short.
 const maxRowsOfUnit = 1000
 
-var rowsOfUnitKind = declare(declaration[RowsOfUnit]{
-	about: "rows are drawn one by one, by poisson or without_replacement, and a unit of privacy has up to that many",
-	also:  []string{"rows_of_one_unit", "users"},
-	fields: []Field{
+var rowsOfUnitKind = declare[RowsOfUnit](Kind{
+	About: "rows are drawn one by one, by poisson or without_replacement, and a unit of privacy has up to that many",
+	Also:  []string{"rows_of_one_unit", "users"},
+	Fields: []Field{
 		number("rows", "at most ", func(x float64) string {
 			if !(x >= 1 && x <= maxRowsOfUnit) {
 				return fmt.Sprintf("must lie between 1 and %d", maxRowsOfUnit)
@@ -49,7 +49,7 @@ var rowsOfUnitKind = declare(declaration[RowsOfUnit]{
 		}).optional(),
 		inside(),
 	},
-	check: func(e RowsOfUnit, wrong complain) {
+	check: on(func(e RowsOfUnit, wrong complain) {
 		switch s := e.Event.(type) {
 		case nil, Poisson:
 		case WithoutReplacement:
@@ -62,7 +62,7 @@ var rowsOfUnitKind = declare(declaration[RowsOfUnit]{
 		default:
 			wrong("event", "must be poisson or without_replacement: how rows are drawn")
 		}
-	},
+	}),
 })
 
 // basic bounds the profile by how many of the unit's rows were drawn.

@@ -21,10 +21,10 @@ func (Shuffled) event() {}
 // Kind is "shuffled".
 func (Shuffled) Kind() string { return "shuffled" }
 
-var shuffledKind = declare(declaration[Shuffled]{
-	about:  "n users each run event, and a trusted shuffler permutes the reports",
-	also:   []string{"shuffle"},
-	fields: []Field{number("n", "", atLeastOne).least(1, 1e9).also("users", "count", "num", "size"), inside()},
+var shuffledKind = declare[Shuffled](Kind{
+	About:  "n users each run event, and a trusted shuffler permutes the reports",
+	Also:   []string{"shuffle"},
+	Fields: []Field{number("n", "", atLeastOne).least(1, 1e9).also("users", "count", "num", "size"), inside()},
 })
 
 const notLocal = "what each user runs must be a local randomizer that is pure: randomized_response, pure, laplace, or a composition of them"
