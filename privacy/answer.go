@@ -8,10 +8,7 @@ import (
 )
 
 // Bound is one method's upper bound.
-type Bound struct {
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-}
+type Bound = Point
 
 // Unsupported says why a method has no bound for an expression. Path names the
 // sub-expression it stumbled over.
@@ -175,7 +172,7 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 			a.Unsupported = append(a.Unsupported, *u)
 			continue
 		}
-		p := Bound(at)
+		p := at
 		if q == epsilonQuery {
 			p.Epsilon = b.upper
 		} else {

@@ -182,9 +182,21 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 	}, nil
 }
 
+// design is the numeric form of a multistage event's stages.
+func design(m Multistage) amplify.Design {
+	d := make(amplify.Design, len(m.Stages))
+	for i, s := range m.Stages {
+		d[i] = amplify.Stage(s)
+	}
+	return d
+}
+
 // drawable refuses draws whose rule does not hold under rel or on what stands
 // around them, for every method.
 func drawable(s Sampling, rel Relation, here string) *Unsupported {
+	if reason := oneRelation(s); reason != "" && rel != ReplaceOne {
+		return refuse(here, reason)
+	}
 	switch s := s.(type) {
 	case Poisson:
 		e := s.Event
@@ -196,16 +208,10 @@ func drawable(s Sampling, rel Relation, here string) *Unsupported {
 			return refuse(at, unknownSize)
 		}
 	case WithReplacement:
-		if rel != ReplaceOne {
-			return refuse(here, multisetOnly)
-		}
 		return nestedSize(s.Event, here+".event", s.Take)
 	case WithoutReplacement:
 		return nestedSize(s.Event, here+".event", s.Take)
 	case Multistage:
-		if rel != ReplaceOne {
-			return refuse(here, multistage1)
-		}
 		if t, at := fixedSize(s.Event, here+".event"); t != nil {
 			return refuse(at, "is about a fixed number of units, but runs on a multistage sample: nesting of the two is not proven, add a stage instead")
 		}

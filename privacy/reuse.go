@@ -31,11 +31,9 @@ func NewReuse(s Sampling, rel Relation) (*Reuse, error) {
 		return nil, err
 	}
 	r := &Reuse{sampling: s, relation: rel, sides: 1}
-	switch s := s.(type) {
-	case Poisson:
-		r.rate = s.Rate
-	case WithoutReplacement:
-		r.rate = amplify.Rate(s.Take, s.Of)
+	switch s.(type) {
+	case Poisson, WithoutReplacement:
+		r.rate = inclusion(s)
 	}
 	if rel == ReplaceOne && r.rate < 1 {
 		r.sides = 2
