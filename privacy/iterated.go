@@ -3,6 +3,7 @@ package privacy
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
@@ -36,16 +37,13 @@ func (LastIterate) event() {}
 // Kind is "last_iterate".
 func (LastIterate) Kind() string { return "last_iterate" }
 
-// variantNames are the values of [LastIterate.Variant].
-var variantNames = []string{"full-batch-strongly-convex", "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex", "one-pass"}
-
-var variants = map[string]iterate.Kind{
-	"full-batch-strongly-convex": iterate.FullStronglyConvex,
-	"full-batch-convex":          iterate.FullConvex,
-	"cyclic-strongly-convex":     iterate.CyclicStronglyConvex,
-	"cyclic-convex":              iterate.CyclicConvex,
-	"one-pass":                   iterate.OnePass,
-}
+// variants are the values of [LastIterate.Variant].
+var variants = func() (names []string) {
+	for _, k := range iterate.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}()
 
 // Which fields belong to an event follows from its variant. A field that the variant
 // does not use is refused in a text, so that nobody believes that it counted.
@@ -53,7 +51,7 @@ var lastIterateKind = declare[LastIterate](Kind{
 	About: "noisy gradient descent of which only the last iterate is released",
 	Also:  []string{"sgd", "iterate"},
 	Fields: []Field{
-		{Name: "kind", Words: variantNames, Example: "one of " + strings.Join(variantNames, ", "), Also: []string{"variant"}},
+		{Name: "kind", Words: variants, Example: "one of " + strings.Join(variants, ", "), Also: []string{"variant"}},
 		sigma(),
 		number("sensitivity", "", positive).hidden().most(1e-9, 1e9).also("L"),
 		number("n", "n=", atLeastOne).also("users", "count"),
@@ -118,7 +116,7 @@ func only(uses bool, need Need) Need {
 func (f Field) need(of func(iterate.Kind) Need) Field {
 	f.Needed = func(e Event) Need {
 		l, _ := e.(LastIterate)
-		return of(variants[l.Variant])
+		return of(iterate.Kind(l.Variant))
 	}
 	return f
 }
@@ -158,7 +156,7 @@ func iterateShift(e LastIterate, rel Relation, here string) (float64, *Unsupport
 // params are e's in the terms of the numeric package.
 func (e LastIterate) params() iterate.Params {
 	return iterate.Params{
-		Kind: variants[e.Variant], Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
+		Kind: iterate.Kind(e.Variant), Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
 		Eta: e.StepSize, StrongConvexity: e.StrongConvexity, Smoothness: e.Smooth, Diameter: e.Diameter,
 	}
 }
@@ -171,8 +169,8 @@ var iterateFields = map[string]string{
 
 // iteration checks a last-iterate event.
 func iteration(e LastIterate, wrong complain) {
-	if _, ok := variants[e.Variant]; !ok {
-		wrong("kind", "must be one of %s (%q)", strings.Join(variantNames, ", "), e.Variant)
+	if !slices.Contains(variants, e.Variant) {
+		wrong("kind", "must be one of %s (%q)", strings.Join(variants, ", "), e.Variant)
 		return
 	}
 	_, _, err := iterate.Best(e.params())
@@ -242,7 +240,7 @@ func (e LastIterate) ByPosition(delta float64, points int) ([]PositionEpsilon, e
 
 // Full reports whether every step uses all records.
 func (e LastIterate) Full() bool {
-	return isFull(variants[e.Variant])
+	return isFull(iterate.Kind(e.Variant))
 }
 
 // Holds says whether the conditions of the event's bound hold: nil, or an
