@@ -12,8 +12,8 @@ import (
 	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
-// LastIterate is noisy gradient descent of which only the last iterate is
-// released (P9). Variant names the bound: "full-batch-strongly-convex",
+// LastIterate is noisy gradient descent that releases only its last iterate
+// (P9). Variant names the bound: "full-batch-strongly-convex",
 // "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex" or "one-pass".
 // In a cyclic run and in one pass a record is in one batch, which does not depend
 // on any value.
@@ -45,8 +45,8 @@ var variants = func() (names []string) {
 	return names
 }()
 
-// Which fields belong to an event follows from its variant. A field that the variant
-// does not use is refused in a text, so that nobody believes that it counted.
+// The variant decides which fields an event has. A text with a field that its variant does
+// not use is refused, so that nobody believes that the field counted.
 var lastIterateKind = declare[LastIterate](Kind{
 	About: "noisy gradient descent of which only the last iterate is released",
 	Also:  []string{"sgd", "iterate"},
@@ -214,7 +214,7 @@ func (e LastIterate) pair(rel Relation, here string) (lossPair, *Unsupported) {
 	return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
 }
 
-// PositionEpsilon is what the records of one batch have at the delta that was asked for.
+// PositionEpsilon is the ε of the records of one batch.
 type PositionEpsilon struct {
 	At      int64 // the position of the batch, from 1
 	Epsilon float64

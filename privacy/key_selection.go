@@ -25,8 +25,8 @@ var keySelectionKind = declare[KeySelection](Kind{
 	ordered: true,
 })
 
-// coins is what a unit that changes does: it comes or goes with its key, and under
-// replace-one it leaves one key for another.
+// coins is the guarantee of one coin, and how many coins a changed unit moves: its key gains
+// or loses a unit, and under replace-one another key does, too.
 func (e KeySelection) coins(rel Relation) (one Approx, times int64) {
 	if rel == ReplaceOne {
 		times++

@@ -2,10 +2,9 @@ package privacy
 
 import "github.com/dprelease/dprelease/privacy/pld"
 
-// KeyThreshold is that noisy counts of units are published only for keys whose noisy
-// count reaches a threshold, and only keys that some unit has are looked at. It stands
-// in one composition with the event of the noise, which covers the counts of all other
-// keys (P25).
+// KeyThreshold is a choice of keys by their noisy numbers of units: a key that some unit has
+// is published, with its noisy number, if that reaches a threshold. The event stands in one
+// composition with the event of the noise, which covers all other keys (P25).
 //
 // # Contract
 //

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Kind declares one kind of event, once: its fields, what they may hold, what they
-// are called elsewhere and how a person reads them. Whatever reads, writes, checks,
-// sends or searches events walks this declaration. How the event is accounted for
-// stands in its methods, beside the declaration.
+// Kind declares one kind of event, once: its fields, what they may hold, what others call
+// them, and how a person reads them. All code that reads, writes, checks, sends or searches
+// events walks this declaration. The methods of the event, beside it, account for it.
 type Kind struct {
 	Name   string   // in specifications, such as "gaussian"
 	About  string   // what was done to the data
@@ -192,7 +191,7 @@ func (f *Field) In(record reflect.Value) reflect.Value { return record.Field(f.i
 // GoName is the name of the field in the Go type.
 func (f *Field) GoName(record reflect.Type) string { return record.Field(f.index).Name }
 
-// Wrong says what is wrong with a number in this field, "" for nothing.
+// Wrong says why a number does not fit this field, "" where it fits.
 func (f *Field) Wrong(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return "must be a finite number"
@@ -300,7 +299,7 @@ func inside() Field {
 	return Field{Name: "event", Also: []string{"mechanism", "expression"}, Example: "such as event: {gaussian: {sigma: 1}}"}
 }
 
-// The checks of numbers: what is wrong, "" for nothing.
+// The checks of numbers say what is wrong, "" where nothing is.
 
 func positive(x float64) string {
 	if !(x > 0) {

@@ -136,8 +136,8 @@ type drawnRows struct {
 	mu, e0 float64 // the shift of Gaussian noise, and of Laplace noise, that is like one row
 }
 
-// settle fits the two families of thresholds that are tried to one row's profile. They need
-// not fit: every choice of thresholds gives a bound.
+// settle fits the two families of thresholds to the profile of one row. Every choice of
+// thresholds gives a bound, so the fit need not be good.
 func (m *drawnRows) settle() {
 	m.mu = 2 * math.Sqrt2 * math.Erfinv(math.Min(m.rows[1].delta(0), 1-1e-15))
 	m.e0 = m.rows[1].pure
@@ -189,7 +189,7 @@ func (m *drawnRows) thresholds(total, least float64, family func(j, t float64) f
 			lo = mid
 		}
 	}
-	// What is left over is shared out. Where the least are too many, they stay.
+	// All thresholds share the rest. Where even the least exceed the total, they stay.
 	if more := math.Log(total / sum(lo)); more > 0 || math.IsInf(least, -1) {
 		for j := 1; j < len(out); j++ {
 			out[j] += more

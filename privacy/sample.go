@@ -27,9 +27,9 @@ func SampleRelations(s Sampling, rel Relation) ([]Relation, error) {
 	return []Relation{ReplaceOne}, nil
 }
 
-// SampleBudget inverts one draw: what a mechanism on the sample may spend, under
-// the relations of [SampleRelations], so that the population gets target. The
-// event inside s is ignored. The answer is rounded down.
+// SampleBudget inverts one draw. It returns the most that a mechanism may spend on the
+// sample, under the relations of [SampleRelations], so that the population gets target.
+// It ignores the event inside s. The answer is rounded down.
 //
 // # Contract
 //
@@ -131,7 +131,7 @@ func Efficiency(s Sampling, rel Relation, target Point) (float64, error) {
 	return math.Min(1, inclusion(s)*(b.Epsilon/target.Epsilon)), nil
 }
 
-// checkDraw validates a draw without what is run on it.
+// checkDraw validates a draw without the event inside it.
 func checkDraw(s Sampling, rel Relation) error {
 	if s == nil {
 		return wrong("", "sampling event is missing")
@@ -159,11 +159,11 @@ func oneRelation(s Sampling) string {
 	return ""
 }
 
-// WithoutSampling is the event had everybody been in every sample, and had
-// every report been seen with its sender; and whether that is another event. It is
-// for comparison: nothing is charged by it.
-func WithoutSampling(e Event) (Event, bool) {
-	_, changed := e.(Sampling)
+// WithoutSampling returns the event without its samples and shuffles: everybody is in every
+// sample, and every report is seen with its sender. changed says that this is another
+// event. It is for comparison and never charged.
+func WithoutSampling(e Event) (_ Event, changed bool) {
+	_, changed = e.(Sampling)
 	if _, shuffled := e.(Shuffled); changed || shuffled {
 		inner, _ := WithoutSampling(Children(e)[0])
 		return inner, true

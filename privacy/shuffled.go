@@ -131,9 +131,8 @@ func shuffledProfile(e Shuffled, rel Relation, here string) (profile, *Unsupport
 	return profile{at: t.delta, pure: l.eps0, knee: math.Inf(1), cost: 1}, nil
 }
 
-// chordTable evaluates a costly profile at a few dozen points, on first use, and
-// joins them by chords in e^ε, which lie above a profile because it is convex in
-// e^ε.
+// chordTable evaluates a costly profile at a few dozen points, on first use, and joins them
+// by chords in e^ε. A profile is convex in e^ε, so the chords lie above it.
 type chordTable struct {
 	of   func(eps float64) float64
 	top  float64 // delta is 0 from here on

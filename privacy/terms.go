@@ -10,7 +10,7 @@ type term struct {
 	event Event
 	runs  int64
 	at    string // its location
-	// changed says that event dominates what was run, which need not attain it.
+	// changed says that event only dominates the event that ran.
 	changed bool
 }
 
@@ -58,7 +58,7 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 			g.add(x.Event, join(at, x.Kind())+".event", runs, changed)
 			return
 		}
-	case BoundedRange: // of how many selections it consists costs nothing
+	case BoundedRange: // the number of its selections does not change its cost
 		x.Parts = 0
 		e = x
 	}

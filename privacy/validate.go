@@ -84,7 +84,7 @@ func (v *validator) event(e Event, at string, depth int, runs int64) error {
 		if e.Rate < 1 { // at rate 1 everybody is in the sample: terms counts the runs inside
 			runs = 1
 		}
-	case ByGroup, RowsOfUnit: // they may cost what their inner event costs: terms counts the runs inside
+	case ByGroup, RowsOfUnit: // they may cost the same as their inner event: terms counts the runs inside
 	default:
 		runs = 1 // a draw or a shuffle is evaluated as a whole
 	}

@@ -51,7 +51,7 @@ type calibrated struct {
 	Value     amount `json:"value"`
 }
 
-// errBug marks what is never the caller's fault.
+// errBug marks failures that are never the caller's fault.
 var errBug = errors.New("internal error")
 
 // answerQuery evaluates one question. A panic of the calculus costs this
@@ -93,7 +93,7 @@ func located(q *expr.Query, err error) error {
 
 func (a *answer) asksDelta() bool { return a.query.Given == expr.GivenEpsilon }
 
-// fill takes over what the calculus found.
+// fill copies the answer of package privacy.
 func (a *answer) fill(got privacy.Answer) {
 	a.Relation = got.Relation
 	a.Epsilon, a.Delta = amount(got.Epsilon), amount(got.Delta)

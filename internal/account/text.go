@@ -12,8 +12,8 @@ import (
 	"github.com/dprelease/dprelease/internal/expr"
 )
 
-// writeText is the answer for people: what is charged in a sentence, each
-// method beside it, what was refused and why, what is claimed and not charged.
+// writeText writes the answer for people: the charged guarantee, the bound of each method,
+// the reasons of those that have none, and the published claims.
 func (a *answer) writeText(w io.Writer) error {
 	var b strings.Builder
 	a.sentence(&b)

@@ -13,7 +13,7 @@ type Stage struct{ Take, Of, MaxTake int64 }
 // Design is a multistage design without replacement; its last stage draws records (P5).
 type Design []Stage
 
-// Validate says what is wrong with a design.
+// Validate returns an error that says why a design is not valid, or nil.
 func (d Design) Validate() error {
 	if len(d) == 0 {
 		return errors.New("a multistage design needs at least one stage")

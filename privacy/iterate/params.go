@@ -46,7 +46,7 @@ type Params struct {
 	Rounding float64
 	// N is the number of records, public.
 	N int64
-	// Batch is the largest number of records in a batch, and what their sum is divided by; the last batch of a pass may hold fewer.
+	// Batch is the largest number of records in a batch, and the divisor of their sum; the last batch of a pass may hold fewer.
 	// It is N for the full-batch kinds, where 0 stands for N.
 	Batch int64
 	// Steps is the number of steps of a full-batch run; Epochs the number of passes of a cyclic run, at most 1 for one pass.
@@ -65,7 +65,7 @@ type Params struct {
 type Refusal struct {
 	// Field is the parameter at fault, named as in [Params].
 	Field string
-	// Condition is what the theorem asks for.
+	// Condition is the condition of the theorem.
 	Condition string
 }
 
@@ -107,7 +107,7 @@ func (p Params) normal() (Params, error) {
 		return p, refuse("Rounding", "must be finite and not negative (got %g)", p.Rounding)
 	}
 	if p.Kind.full() {
-		// Every step uses the record, so what rounding adds is added to what the record adds.
+		// Every step uses the record, so rounding only makes its part larger.
 		p.Batch = p.N
 		p.Sensitivity += p.Rounding * float64(p.N) * (1 + margin)
 		p.Rounding = 0

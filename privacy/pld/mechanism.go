@@ -20,7 +20,7 @@ type invalid struct{ err error }
 
 func (invalid) mechanism() {}
 
-// asNode returns the node behind a mechanism, or what is wrong with it.
+// asNode returns the node behind a mechanism, or an error where there is none.
 func asNode(m Mechanism) (node, error) {
 	switch m := m.(type) {
 	case invalid:

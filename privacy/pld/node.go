@@ -10,8 +10,8 @@ type node interface {
 	// profile is the value of the profile at a real eps with a relative error below
 	// profileError(eps), and ok false where there is no closed form.
 	profile(d direction, eps float64) (delta float64, ok bool)
-	// reach is a range of losses outside of which at most tail of the mass of
-	// either distribution lies.
+	// reach is a range of losses. At most tail of the mass of either distribution lies
+	// outside it.
 	reach(d direction, tail float64) (lo, hi float64)
 	// symmetric says that both directions have the same profile.
 	symmetric() bool
@@ -42,7 +42,7 @@ type pair interface {
 // leaf makes a node of a symmetric pair: both directions are the same.
 type leaf struct{ pair }
 
-// newLeaf is the leaf of a pair, or what is wrong with its parameters.
+// newLeaf is the leaf of a pair, or a mechanism that reports wrong parameters.
 func newLeaf(p pair, wrong error) Mechanism {
 	if wrong != nil {
 		return invalid{wrong}

@@ -51,8 +51,8 @@ func (p poissonReplace) key() string {
 
 func (p poissonReplace) profile(direction, float64) (float64, bool) { return 0, false }
 
-// loss is log((q+(1-q)v)/(q·u+(1-q)v)), u = e^-lr and v = e^-la: what an output says
-// whose loss is lr between the two units and la between the unit and none.
+// loss is log((q+(1-q)v)/(q·u+(1-q)v)), u = e^-lr and v = e^-la: the loss of an output under
+// the draw, where it is lr between the two units and la between the unit and none.
 func (p poissonReplace) loss(lr, la float64) float64 {
 	switch {
 	case math.IsInf(la, 1):

@@ -101,7 +101,7 @@ func epsilonOf(alpha, r, delta float64) float64 {
 	}
 	a := alpha - 1
 	up := r - math.Log(delta)/a
-	down := math.Log1p(1/a) + math.Log(alpha)/a // log(α/(α−1)), of which little is left at large orders
+	down := math.Log1p(1/a) + math.Log(alpha)/a // log(α/(α−1)), which is small at large orders
 	return up - down + 4e-16*(up+down)
 }
 
