@@ -8,10 +8,7 @@ import (
 )
 
 // Bound is one method's upper bound.
-type Bound struct {
-	Epsilon float64 `json:"epsilon"`
-	Delta   float64 `json:"delta"`
-}
+type Bound = Point
 
 // Unsupported says why a method has no bound for an expression. Path names the
 // sub-expression it stumbled over.
@@ -40,12 +37,10 @@ type Answer struct {
 	Relation Relation
 	// Epsilon and Delta are the charged guarantee.
 	Epsilon, Delta float64
-	// Lower and Upper bracket the unknown that was asked for: Upper is what is
-	// charged, and no sound accountant can go below Lower, which is 0 where
-	// nothing is known.
+	// Lower and Upper bracket the ε or δ that was asked for. Upper is charged. No sound
+	// accountant can go below Lower, which is 0 where nothing is known.
 	Lower, Upper float64
-	// Method is the one whose bound was the smallest: "basic", "rdp", "pld",
-	// "shuffle" or "iterate".
+	// Method has the smallest bound: "basic", "rdp", "pld", "shuffle" or "iterate".
 	Method string
 	// Methods holds the bound of every method that supports the expression. A
 	// bound that is not finite is absent and listed in Unsupported.
@@ -74,8 +69,8 @@ func (o Options) wants(method string) bool {
 	return len(o.Methods) == 0
 }
 
-// ErrUnbounded is wrapped by the error of a query that no method can answer with
-// a finite epsilon. The answer that comes with it holds the reasons.
+// ErrUnbounded is the error where no method has a finite epsilon. The answer beside it
+// holds the reasons.
 var ErrUnbounded = errors.New("no method certifies a finite epsilon")
 
 // EpsilonAt evaluates the smallest epsilon that e is known to guarantee at delta,
@@ -104,8 +99,8 @@ func EpsilonWith(e Event, rel Relation, delta float64, o Options) (Answer, error
 		return Answer{}, wrong("delta", "must lie in [0, 1) (%g)", delta)
 	}
 	if delta < 0x1p-1022 {
-		// Below the smallest normal number nothing has all its digits, and math.Log is
-		// off by up to 36 on amd64: what is charged has a δ of 0 (P17).
+		// Subnormal numbers have lost digits, and math.Log of them is off by up to 36 on
+		// amd64. A δ of 0 is the stronger guarantee (P17).
 		delta = 0
 	}
 	return evaluate(e, rel, Point{Delta: delta}, epsilonQuery, o)
@@ -133,7 +128,7 @@ type bracket struct {
 	warning      string
 }
 
-// methods are run in this order, so that a tie is charged to the simplest.
+// methods run in this order, so that a tie is charged to the simplest one.
 var methods = []struct {
 	name string
 	run  method
@@ -175,7 +170,7 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 			a.Unsupported = append(a.Unsupported, *u)
 			continue
 		}
-		p := Bound(at)
+		p := at
 		if q == epsilonQuery {
 			p.Epsilon = b.upper
 		} else {

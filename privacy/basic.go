@@ -12,8 +12,8 @@ func runBasic(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Un
 	at0 := ""
 	s, shuffled := e.(Shuffled)
 	if shuffled = shuffled && rel == ReplaceOne; shuffled {
-		// Shuffling is post-processing: the local guarantee of each user stands. The
-		// amplified one is method "shuffle".
+		// Shuffling is post-processing, so the local guarantee of each user stands. Method
+		// "shuffle" has the amplified one.
 		e, at0 = s.Event, "shuffled.event"
 	}
 	ts := within(terms(e, at0), rel)
@@ -50,7 +50,7 @@ func basic(e Event, rel Relation, at string, k float64) (profile, *Unsupported) 
 	return basicTerms(within(terms(e, at), rel), k)
 }
 
-// related is a term and the relation that it is to hold under.
+// related is a term with the relation under which it must hold.
 type related struct {
 	term
 	rel Relation
@@ -64,8 +64,8 @@ func within(ts []term, rel Relation) []related {
 	return out
 }
 
-// undrawn replaces each draw, and those inside it, by what was run on the sample, under
-// the relation that holds there. Draws with replacement stay.
+// undrawn replaces each draw, and the draws inside it, by the events on the sample, under
+// the relation that holds there. It leaves draws with replacement.
 func undrawn(ts []related) (out []related, changed bool) {
 	for _, t := range ts {
 		s, ok := t.event.(Sampling)
@@ -153,9 +153,9 @@ func (c closeness) add(g DiscreteGaussian, runs float64) closeness {
 	return closeness{above(c.ratio+draws*one.ratio, 1e-14), above(c.tail+draws*one.tail, 1e-14)}
 }
 
-// discreteProfile is that of discrete Gaussian noises whose joint shift is mu: the
-// zCDP bound, or the profile of the Gaussians that they are near to, whose joint
-// shift is rounded, widened by how near; whichever is smaller.
+// discreteProfile is the profile of discrete Gaussian noises whose joint shift is mu. It is
+// the smaller of the zCDP bound and the profile of the Gaussians that they are close to:
+// those shift by rounded, and near widens their profile.
 func discreteProfile(mu, rounded float64, near closeness) profile {
 	z := zcdpProfile(above(mu*mu/2, 1e-15))
 	if math.IsInf(near.ratio, 1) {

@@ -32,10 +32,10 @@ func (BoundedRange) Kind() string { return "bounded_range" }
 // Epsilon is Eps.
 func (e BoundedRange) Epsilon() float64 { return e.Eps }
 
-var boundedRangeKind = declare(declaration[BoundedRange]{
-	about:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism; or so many independent selections whose ranges add up to at most eps",
-	also:    []string{"exponential", "exponential_mechanism", "selection"},
-	fields:  []Field{eps(), number("parts", "parts=", atLeastOne).optional()},
+var boundedRangeKind = declare[BoundedRange](Kind{
+	About:   "any eps-bounded-range mechanism, such as a selection by the exponential mechanism; or so many independent selections whose ranges add up to at most eps",
+	Also:    []string{"exponential", "exponential_mechanism", "selection"},
+	Fields:  []Field{eps(), number("parts", "parts=", atLeastOne).optional()},
 	ordered: true,
 })
 

@@ -31,17 +31,17 @@ func (ByGroup) event() {}
 // Kind is "by_group".
 func (ByGroup) Kind() string { return "by_group" }
 
-var byGroupKind = declare(declaration[ByGroup]{
-	about: "event on each group of disjoint rows; a unit has its row in at most one group, and keeps its group only if fixed",
-	also:  []string{"parallel", "partition", "partitioned", "per_group"},
-	fields: []Field{
+var byGroupKind = declare[ByGroup](Kind{
+	About: "event on each group of disjoint rows; a unit has its row in at most one group, and keeps its group only if fixed",
+	Also:  []string{"parallel", "partition", "partitioned", "per_group"},
+	Fields: []Field{
 		{Name: "fixed", Optional: true, Sign: "fixed", Example: "write fixed: true, or leave it out"},
 		inside(),
 	},
 })
 
-// alike is a ByGroup that costs what Event costs, by every method. changed says that
-// Event is not what was run on one group.
+// alike is a ByGroup that costs the same as Event, by every method. changed says that
+// Event only dominates the event on one group.
 type alike struct {
 	Event   Event
 	changed bool
@@ -52,8 +52,8 @@ func (alike) event() {}
 // Kind is "by_group".
 func (alike) Kind() string { return "by_group" }
 
-// grouped replaces each ByGroup of e that costs what another event costs. What is left
-// is for neighbours that may change a unit's group.
+// grouped replaces each ByGroup of e that costs the same as another event. The others stay:
+// their neighbours may change the group of a unit.
 func grouped(e Event, rel Relation) Event { return regroup(e, rel, true) }
 
 // regroup is grouped; kept says that the neighbours at hand keep a fixed group.
@@ -143,7 +143,7 @@ func (e ByGroup) basic(rel Relation, here string, k float64) (profile, *Unsuppor
 	if u != nil {
 		return profile{}, u
 	}
-	// Nobody knows which groups k units change, so this takes k steps of one unit each.
+	// k units may change any groups, so this takes k steps of one unit each.
 	return larger(p, two).group(k), nil
 }
 

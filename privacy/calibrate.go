@@ -30,8 +30,8 @@ func Calibrate(e func(x float64) Event, rel Relation, target Point, lo, hi float
 	}
 	if found {
 		s.narrow(cheap, 1e-3)
-		// Every method sees at least what the cheap ones saw: safe stays safe, and
-		// the failing end has to be found again.
+		// All methods together are never looser than the cheap ones: safe stays safe, and
+		// only the failing end must be found again.
 		s.advance(lo, hi, full)
 	} else if found, err = s.bracket(lo, hi, full); err != nil || !found {
 		if err == nil {

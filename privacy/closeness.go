@@ -2,8 +2,8 @@ package privacy
 
 import "math"
 
-// closeness says how near what was released is to something simpler: every
-// likelihood ratio lies within e^±ratio except on events of probability tail.
+// closeness compares two distributions: every likelihood ratio lies within e^±ratio,
+// except on events of probability tail.
 type closeness struct{ ratio, tail float64 }
 
 // minSigma is the smallest noise that is compared with a rounded Gaussian.
@@ -117,8 +117,8 @@ func (s *smoothed) total(t float64) closeness {
 // method is one way to evaluate an expression.
 type method func(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported)
 
-// orSmoothed runs a method on the expression and, where it holds discrete Gaussian
-// noise, also on the one with that noise smoothed; the smaller bound counts.
+// orSmoothed runs a method on the expression. Where that holds discrete Gaussian noise, it
+// also runs it with the noise smoothed, and takes the smaller bound.
 func orSmoothed(run method) method {
 	return func(e Event, rel Relation, at Point, q query, o Options) (bracket, *Unsupported) {
 		s := smoothed{ok: true}

@@ -31,7 +31,7 @@ func runDistribution(e Event, rel Relation, at Point, q query, o Options) (brack
 	}
 	b := bracket{lower: i.Lower, upper: i.Upper}
 	if q == deltaQuery && b.upper == 0 {
-		b.upper = 5e-324 // what underflowed is not 0; method basic knows where δ is
+		b.upper = 5e-324 // it underflowed; method basic knows where δ is 0
 	}
 	if !d.attained {
 		b.lower = 0
@@ -66,14 +66,14 @@ func certifiedBelow(m pld.Mechanism, at Point, q query) float64 {
 // lossPair is a pair of privacy-loss distributions that dominates the event.
 type lossPair struct {
 	mech pld.Mechanism
-	// attained says that one pair of neighbours has exactly this pair, so that its
-	// lower bound is one on the truth.
+	// attained says that some neighbours have exactly this pair, so that its lower bound
+	// holds for the truth.
 	attained bool
-	// witness is a pair that some neighbours have exactly, where mech is only known
-	// to dominate: its lower bound is one on the truth. Nil where none is known.
+	// witness is a pair that some neighbours have exactly, where mech only dominates. Its
+	// lower bound holds for the truth. Nil where none is known.
 	witness pld.Mechanism
-	// profiled says that the pair was built from a profile that method basic
-	// evaluates directly, so that it is of use only in a composition.
+	// profiled says that the pair was built from a profile, which method basic evaluates
+	// directly. The pair helps in compositions only.
 	profiled bool
 	// alone says that this holds for one run, not for a composition.
 	alone bool
@@ -195,7 +195,7 @@ func (p profile) pair() pld.Mechanism {
 	})
 }
 
-// distributionDraw is P7 on what was run on one draw.
+// distributionDraw is P7 for everything that was run on one draw.
 func distributionDraw(s Sampling, rel Relation, here string) (lossPair, *Unsupported) {
 	if u := drawable(s, rel, here); u != nil {
 		return lossPair{}, u

@@ -7,8 +7,8 @@ import (
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
 
-// basicDraw amplifies the profile of what was run on one draw of a sample (P4:
-// compose, then amplify).
+// basicDraw amplifies the profile of everything that was run on one draw (P4: compose,
+// then amplify).
 func basicDraw(s Sampling, rel Relation, here string) (profile, *Unsupported) {
 	if u := drawable(s, rel, here); u != nil {
 		return profile{}, u
@@ -182,9 +182,21 @@ func multistage(s Multistage, inner string) (profile, *Unsupported) {
 	}, nil
 }
 
-// drawable refuses draws whose rule does not hold under rel or on what stands
-// around them, for every method.
+// design is the numeric form of a multistage event's stages.
+func design(m Multistage) amplify.Design {
+	d := make(amplify.Design, len(m.Stages))
+	for i, s := range m.Stages {
+		d[i] = amplify.Stage(s)
+	}
+	return d
+}
+
+// drawable refuses, for every method, draws whose rule does not hold under rel or for the
+// events inside them.
 func drawable(s Sampling, rel Relation, here string) *Unsupported {
+	if reason := oneRelation(s); reason != "" && rel != ReplaceOne {
+		return refuse(here, reason)
+	}
 	switch s := s.(type) {
 	case Poisson:
 		e := s.Event
@@ -196,16 +208,10 @@ func drawable(s Sampling, rel Relation, here string) *Unsupported {
 			return refuse(at, unknownSize)
 		}
 	case WithReplacement:
-		if rel != ReplaceOne {
-			return refuse(here, multisetOnly)
-		}
 		return nestedSize(s.Event, here+".event", s.Take)
 	case WithoutReplacement:
 		return nestedSize(s.Event, here+".event", s.Take)
 	case Multistage:
-		if rel != ReplaceOne {
-			return refuse(here, multistage1)
-		}
 		if t, at := fixedSize(s.Event, here+".event"); t != nil {
 			return refuse(at, "is about a fixed number of units, but runs on a multistage sample: nesting of the two is not proven, add a stage instead")
 		}
@@ -213,9 +219,9 @@ func drawable(s Sampling, rel Relation, here string) *Unsupported {
 	return nil
 }
 
-// unshuffled replaces each shuffle by what one user ran before it, which holds for
-// every number of users, and says whether there was one. It holds under replace-one
-// only: the number of reports is seen.
+// unshuffled replaces each shuffle by the event of one user, whose guarantee holds for any
+// number of users, and says whether there was one. It holds under replace-one only, because
+// the number of reports is seen.
 func unshuffled(e Event) (Event, bool) {
 	switch e := e.(type) {
 	case Shuffled:

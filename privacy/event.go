@@ -51,12 +51,11 @@ type Selection interface {
 }
 
 // Sensitivity is how far a query moves between neighbours, under each relation.
-// The zero value stands for 1 under add-remove and 2 under replace-one: what a
-// value of norm at most 1 does to a sum. Where only AddRemove is given,
-// ReplaceOne is twice that, so that the doubling under replace-one cannot be
-// forgotten; a query whose replace-one sensitivity is smaller says so by setting
-// both. Nothing follows from ReplaceOne alone: replacing one value of [100, 101]
-// by another moves a sum by 1, removing it by 101.
+// The zero value stands for 1 under add-remove and 2 under replace-one, as for a sum of
+// values of norm at most 1. Where only AddRemove is given, ReplaceOne is twice that, so that
+// nobody forgets the doubling; a query with a smaller one sets both. Nothing follows from
+// ReplaceOne alone: replacing one value of [100, 101] by another moves a sum by 1, removing
+// it by 101.
 type Sensitivity struct {
 	AddRemove  float64 `json:"add-remove,omitempty" event:"add-remove"`
 	ReplaceOne float64 `json:"replace-one,omitempty" event:"replace-one"`

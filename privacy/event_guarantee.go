@@ -45,30 +45,30 @@ func (ZCDP) Kind() string { return "zcdp" }
 // Kind is "randomized_response".
 func (RandomizedResponse) Kind() string { return "randomized_response" }
 
-var pureKind = declare(declaration[Pure]{
-	about:   "any eps-differentially private mechanism",
-	fields:  []Field{eps()},
+var pureKind = declare[Pure](Kind{
+	About:   "any eps-differentially private mechanism",
+	Fields:  []Field{eps()},
 	ordered: true,
 })
 
-var approxKind = declare(declaration[Approx]{
-	about:   "any (eps, delta)-differentially private mechanism",
-	also:    []string{"epsilon_delta", "epsilon_delta_dp"},
-	fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+var approxKind = declare[Approx](Kind{
+	About:   "any (eps, delta)-differentially private mechanism",
+	Also:    []string{"epsilon_delta", "epsilon_delta_dp"},
+	Fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 
-var zcdpKind = declare(declaration[ZCDP]{
-	about:   "any rho-zero-concentrated differentially private mechanism",
-	also:    []string{"cdp", "concentrated"},
-	fields:  []Field{number("rho", "ρ=", nonNegative).most(1e-18, 1e6).also("ρ")},
+var zcdpKind = declare[ZCDP](Kind{
+	About:   "any rho-zero-concentrated differentially private mechanism",
+	Also:    []string{"cdp", "concentrated"},
+	Fields:  []Field{number("rho", "ρ=", nonNegative).most(1e-18, 1e6).also("ρ")},
 	ordered: true,
 })
 
-var responseKind = declare(declaration[RandomizedResponse]{
-	about: "k-ary randomized response",
-	also:  []string{"rr", "krr", "grr"},
-	fields: []Field{
+var responseKind = declare[RandomizedResponse](Kind{
+	About: "k-ary randomized response",
+	Also:  []string{"rr", "krr", "grr"},
+	Fields: []Field{
 		number("k", "k=", func(x float64) string {
 			switch {
 			case !(x >= 2):

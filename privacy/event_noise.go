@@ -56,33 +56,33 @@ func (DiscreteGaussian) Kind() string { return "discrete_gaussian" }
 // Kind is "discrete_laplace".
 func (DiscreteLaplace) Kind() string { return "discrete_laplace" }
 
-var gaussianKind = declare(declaration[Gaussian]{
-	about:   "noise N(0, sigma²) on a query of this L2 sensitivity",
-	also:    []string{"normal"},
-	fields:  []Field{sigma(), sensitivity(positive)},
-	check:   func(e Gaussian, wrong complain) { doubled(e.Sensitivity, wrong) },
+var gaussianKind = declare[Gaussian](Kind{
+	About:   "noise N(0, sigma²) on a query of this L2 sensitivity",
+	Also:    []string{"normal"},
+	Fields:  []Field{sigma(), sensitivity(positive)},
+	check:   on(func(e Gaussian, wrong complain) { doubled(e.Sensitivity, wrong) }),
 	ordered: true,
 })
 
-var laplaceKind = declare(declaration[Laplace]{
-	about:   "Laplace noise on each coordinate of a query of this L1 sensitivity",
-	fields:  []Field{scale(), sensitivity(positive)},
-	check:   func(e Laplace, wrong complain) { doubled(e.Sensitivity, wrong) },
+var laplaceKind = declare[Laplace](Kind{
+	About:   "Laplace noise on each coordinate of a query of this L1 sensitivity",
+	Fields:  []Field{scale(), sensitivity(positive)},
+	check:   on(func(e Laplace, wrong complain) { doubled(e.Sensitivity, wrong) }),
 	ordered: true,
 })
 
-var discreteGaussianKind = declare(declaration[DiscreteGaussian]{
-	about: "P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity of which at most so many coordinates differ between neighbours",
-	fields: []Field{sigma(), sensitivity(positive),
+var discreteGaussianKind = declare[DiscreteGaussian](Kind{
+	About: "P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity of which at most so many coordinates differ between neighbours",
+	Fields: []Field{sigma(), sensitivity(positive),
 		number("coordinates", "coordinates=", atLeastOne).optional().also("dimension")},
-	check: func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) },
+	check: on(func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) }),
 })
 
-var discreteLaplaceKind = declare(declaration[DiscreteLaplace]{
-	about:   "P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
-	also:    []string{"geometric"},
-	fields:  []Field{scale(), sensitivity(latticeSteps)},
-	check:   func(e DiscreteLaplace, wrong complain) { doubled(e.Sensitivity, wrong) },
+var discreteLaplaceKind = declare[DiscreteLaplace](Kind{
+	About:   "P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
+	Also:    []string{"geometric"},
+	Fields:  []Field{scale(), sensitivity(latticeSteps)},
+	check:   on(func(e DiscreteLaplace, wrong complain) { doubled(e.Sensitivity, wrong) }),
 	ordered: true,
 })
 
@@ -175,7 +175,7 @@ func (e DiscreteLaplace) basic(rel Relation, here string, k float64) (profile, *
 	if s == 0 {
 		return profile{}, refuse(here, noAddRemove)
 	}
-	return discreteLaplaceProfile(e.Scale, s*k), nil
+	return discreteLaplaceProfile(e.Scale, amplify.GroupEpsilon(k, s)), nil
 }
 
 func (e DiscreteLaplace) renyi(rel Relation, here string) (renyiBound, *Unsupported) {

@@ -108,16 +108,16 @@ func (e WithReplacement) With(inner Event) Event { e.Event = inner; return e }
 // With returns the same draw with another inner event.
 func (e Multistage) With(inner Event) Event { e.Event = inner; return e }
 
-var composeKind = declare(declaration[Compose]{
-	about:  "all of them, on the same data; two sampling events in it are independent draws",
-	also:   []string{"events", "composed", "sum"},
-	fields: []Field{{Example: "such as compose: [{pure: {eps: 1}}, {zcdp: {rho: 0.1}}]"}},
+var composeKind = declare[Compose](Kind{
+	About:  "all of them, on the same data; two sampling events in it are independent draws",
+	Also:   []string{"events", "composed", "sum"},
+	Fields: []Field{{Example: "such as compose: [{pure: {eps: 1}}, {zcdp: {rho: 0.1}}]"}},
 })
 
-var repeatKind = declare(declaration[Repeat]{
-	about: "n independent runs",
-	also:  []string{"self_compose", "self_composed"},
-	fields: []Field{
+var repeatKind = declare[Repeat](Kind{
+	About: "n independent runs",
+	Also:  []string{"self_compose", "self_composed"},
+	Fields: []Field{
 		number("n", "n=", func(x float64) string {
 			switch {
 			case !(x >= 1):
@@ -131,10 +131,10 @@ var repeatKind = declare(declaration[Repeat]{
 	},
 })
 
-var poissonKind = declare(declaration[Poisson]{
-	about: "every unit is kept with probability rate, on its own coin",
-	also:  []string{"poisson_sampled", "subsampled"},
-	fields: []Field{
+var poissonKind = declare[Poisson](Kind{
+	About: "every unit is kept with probability rate, on its own coin",
+	Also:  []string{"poisson_sampled", "subsampled"},
+	Fields: []Field{
 		number("rate", "", func(x float64) string {
 			switch {
 			case !(x > 0 && x <= 1):
@@ -148,53 +148,62 @@ var poissonKind = declare(declaration[Poisson]{
 	},
 })
 
-var withoutReplacementKind = declare(declaration[WithoutReplacement]{
-	about:  "n of N units; under add-remove N is a public lower bound",
-	also:   []string{"srswor", "wor", "sampled_without_replacement"},
-	fields: fixedSizeFields(func(of int64) float64 { return float64(of) }, func(take int64) float64 { return float64(take) }),
-	check: func(e WithoutReplacement, wrong complain) {
+var withoutReplacementKind = declare[WithoutReplacement](Kind{
+	About:  "n of N units; under add-remove N is a public lower bound",
+	Also:   []string{"srswor", "wor", "sampled_without_replacement"},
+	Fields: fixedSizeFields(),
+	check: on(func(e WithoutReplacement, wrong complain) {
 		if e.Take > e.Of {
 			wrong("n", "must be at most N (%d > %d)", e.Take, e.Of)
 		}
-	},
-	head: func(e WithoutReplacement) string { return fmt.Sprintf("%d of %d", e.Take, e.Of) },
+	}),
+	head: headOfSize,
 })
 
-var withReplacementKind = declare(declaration[WithReplacement]{
-	about:  "n times one of N units",
-	also:   []string{"wr", "sampled_with_replacement"},
-	fields: fixedSizeFields(func(int64) float64 { return 1e12 }, func(int64) float64 { return 1 }),
-	head:   func(e WithReplacement) string { return fmt.Sprintf("%d of %d", e.Take, e.Of) },
+var withReplacementKind = declare[WithReplacement](Kind{
+	About:  "n times one of N units",
+	Also:   []string{"wr", "sampled_with_replacement"},
+	Fields: fixedSizeFields(),
+	head:   headOfSize,
 })
 
-// fixedSizeFields are n and N of a sample of fixed size, with the largest n of an N
-// and the smallest N of an n.
-func fixedSizeFields(largest, smallest func(int64) float64) []Field {
-	size := func(e Event) (take, of int64) {
-		switch e := e.(type) {
-		case WithoutReplacement:
-			return e.Take, e.Of
-		case WithReplacement:
-			return e.Take, e.Of
-		}
-		return 0, 0
+// size is n and N of a sample of fixed size; repeats says that n may exceed N.
+func size(e Event) (take, of int64, repeats bool) {
+	if e, ok := e.(WithoutReplacement); ok {
+		return e.Take, e.Of, false
 	}
+	r, _ := e.(WithReplacement)
+	return r.Take, r.Of, true
+}
+
+func headOfSize(e Event) string {
+	take, of, _ := size(e)
+	return fmt.Sprintf("%d of %d", take, of)
+}
+
+func fixedSizeFields() []Field {
 	return []Field{
 		number("n", "", atLeastOne).also("size", "sample_size").search(true, func(e Event) (float64, float64) {
-			_, of := size(e)
-			return 1, largest(of)
+			_, of, repeats := size(e)
+			if repeats {
+				return 1, 1e12
+			}
+			return 1, float64(of)
 		}),
 		number("N", "", atLeastOne).also("population", "source_dataset_size").search(false, func(e Event) (float64, float64) {
-			take, _ := size(e)
-			return smallest(take), 1e15
+			take, _, repeats := size(e)
+			if repeats {
+				take = 1
+			}
+			return float64(take), 1e15
 		}),
 		inside(),
 	}
 }
 
-var multistageKind = declare(declaration[Multistage]{
-	about: "at each stage take of of units below each unit of the stage above; the last stage takes records",
-	fields: []Field{
+var multistageKind = declare[Multistage](Kind{
+	About: "at each stage take of of units below each unit of the stage above; the last stage takes records",
+	Fields: []Field{
 		{Name: "stages", Example: "such as stages: [{take: 2, of: 10}, {take: 5, of: 100}]", Fields: []Field{
 			number("take", "", atLeastOne).also("n", "size", "sample_size"),
 			number("of", "", atLeastOne).also("N", "population"),
@@ -202,7 +211,7 @@ var multistageKind = declare(declaration[Multistage]{
 		}},
 		inside(),
 	},
-	check: func(e Multistage, wrong complain) {
+	check: on(func(e Multistage, wrong complain) {
 		for i, s := range e.Stages {
 			at := fmt.Sprintf("stages[%d].take", i)
 			if s.Take > s.Of {
@@ -212,8 +221,9 @@ var multistageKind = declare(declaration[Multistage]{
 				wrong(at, "must be at most max_take (%d > %d)", s.Take, s.MaxTake)
 			}
 		}
-	},
-	head: func(e Multistage) string {
+	}),
+	head: func(x Event) string {
+		e, _ := x.(Multistage)
 		stages := make([]string, len(e.Stages))
 		for i, s := range e.Stages {
 			stages[i] = fmt.Sprintf("%d of %d", s.Take, s.Of)

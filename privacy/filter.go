@@ -8,9 +8,9 @@ import (
 	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
-// Cost is what an event costs an account, in the account's own units: (ε, δ) for
-// a basic account, ρ for a zCDP account, one divergence per order for a Rényi
-// account. Costs are exact and were rounded up when they came from floating point.
+// Cost is the cost of an event in the units of an account: (ε, δ) for a basic account, ρ for
+// a zCDP account, one divergence for each order for a Rényi account. Costs are exact;
+// those from floating point were rounded up.
 type Cost []*big.Rat
 
 // Filter is a privacy filter: an account that may be debited by jobs that are
@@ -185,9 +185,8 @@ type RDPFilter struct {
 	orders []float64
 }
 
-// NewRDPFilter opens a Rényi account that keeps within limit. Each order is given
-// an equal share of delta, so that whichever order is the last one left, chosen by
-// what the outputs were, the guarantee holds.
+// NewRDPFilter opens a Rényi account that keeps within limit. Each order has an equal share
+// of delta, so that the guarantee holds whichever order the outputs leave as the last one.
 //
 // # Contract
 //

@@ -20,8 +20,8 @@ func gaussianDelta(mu, eps float64) float64 {
 		return math.Min(1, math.Max(5e-324, above(math.Exp(-a*a/2), 1e-9)))
 	}
 	first := tail(a)
-	// e^ε φ(b) = φ(a): the second term is kept in range through its logarithm, and what
-	// the two have in common is not lost.
+	// e^ε φ(b) = φ(a). The logarithm keeps the second term in range, and the factor that
+	// both share is computed once.
 	second := math.Exp(eps + logTail(b))
 	if b >= 30 {
 		second = math.Exp(logMills(b) - a*a/2 - math.Log(2*math.Pi)/2)
@@ -29,7 +29,7 @@ func gaussianDelta(mu, eps float64) float64 {
 	if d := first - second; d > 1e-2*first {
 		return math.Min(1, above(d, 1e-11)+0x1p-1022)
 	}
-	// What was lost below the smallest normal number is no more than that number.
+	// Less than the smallest normal number was lost to underflow.
 	return math.Min(1, above(shiftIntegral(mu, eps), 1e-11)+0x1p-1022)
 }
 

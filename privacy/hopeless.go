@@ -8,7 +8,7 @@ const hopelessEpsilon = 1e6
 
 const tooHopeless = "the other methods find an epsilon so large that a distribution is not worth laying out"
 
-// probe is what the cheap methods said about the epsilon that was asked for.
+// probe holds the least epsilon of the cheap methods.
 type probe struct {
 	least float64
 	known bool
@@ -24,8 +24,8 @@ func (p *probe) note(method string, eps float64) {
 	p.known = true
 }
 
-// hopeless spares a costly method an expression whose epsilon is beyond use according
-// to the cheap ones. That withholds a bound, it never changes one.
+// hopeless reports whether the cheap methods find an epsilon that is beyond use. Then the
+// costly method does not run, which withholds a bound and changes none.
 func (p probe) hopeless(e Event, rel Relation, at Point, q query, o Options) bool {
 	limit := float64(hopelessEpsilon)
 	if q == deltaQuery {

@@ -3,6 +3,7 @@ package privacy
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
@@ -11,8 +12,8 @@ import (
 	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
-// LastIterate is noisy gradient descent of which only the last iterate is
-// released (P9). Variant names the bound: "full-batch-strongly-convex",
+// LastIterate is noisy gradient descent that releases only its last iterate
+// (P9). Variant names the bound: "full-batch-strongly-convex",
 // "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex" or "one-pass".
 // In a cyclic run and in one pass a record is in one batch, which does not depend
 // on any value.
@@ -36,24 +37,21 @@ func (LastIterate) event() {}
 // Kind is "last_iterate".
 func (LastIterate) Kind() string { return "last_iterate" }
 
-// variantNames are the values of [LastIterate.Variant].
-var variantNames = []string{"full-batch-strongly-convex", "full-batch-convex", "cyclic-strongly-convex", "cyclic-convex", "one-pass"}
+// variants are the values of [LastIterate.Variant].
+var variants = func() (names []string) {
+	for _, k := range iterate.Kinds() {
+		names = append(names, string(k))
+	}
+	return names
+}()
 
-var variants = map[string]iterate.Kind{
-	"full-batch-strongly-convex": iterate.FullStronglyConvex,
-	"full-batch-convex":          iterate.FullConvex,
-	"cyclic-strongly-convex":     iterate.CyclicStronglyConvex,
-	"cyclic-convex":              iterate.CyclicConvex,
-	"one-pass":                   iterate.OnePass,
-}
-
-// Which fields belong to an event follows from its variant. A field that the variant
-// does not use is refused in a text, so that nobody believes that it counted.
-var lastIterateKind = declare(declaration[LastIterate]{
-	about: "noisy gradient descent of which only the last iterate is released",
-	also:  []string{"sgd", "iterate"},
-	fields: []Field{
-		{Name: "kind", Words: variantNames, Example: "one of " + strings.Join(variantNames, ", "), Also: []string{"variant"}},
+// The variant decides which fields an event has. A text with a field that its variant does
+// not use is refused, so that nobody believes that the field counted.
+var lastIterateKind = declare[LastIterate](Kind{
+	About: "noisy gradient descent of which only the last iterate is released",
+	Also:  []string{"sgd", "iterate"},
+	Fields: []Field{
+		{Name: "kind", Words: variants, Example: "one of " + strings.Join(variants, ", "), Also: []string{"variant"}},
 		sigma(),
 		number("sensitivity", "", positive).hidden().most(1e-9, 1e9).also("L"),
 		number("n", "n=", atLeastOne).also("users", "count"),
@@ -88,8 +86,8 @@ var lastIterateKind = declare(declaration[LastIterate]{
 	// Conditions of the theorems that fail are errors only where plain composition does
 	// not hold either.
 	loose: true,
-	check: iteration,
-	written: func(e LastIterate, wrong complain) {
+	check: on(iteration),
+	written: on(func(e LastIterate, wrong complain) {
 		if e.Batch > e.N {
 			wrong("batch", "must be at most n (%d > %d)", e.Batch, e.N)
 		}
@@ -99,7 +97,7 @@ var lastIterateKind = declare(declaration[LastIterate]{
 		if e.Smooth > 0 && e.StrongConvexity > e.Smooth {
 			wrong("strong_convexity", "must be at most smooth (%g > %g)", e.StrongConvexity, e.Smooth)
 		}
-	},
+	}),
 })
 
 func isFull(v iterate.Kind) bool {
@@ -118,7 +116,7 @@ func only(uses bool, need Need) Need {
 func (f Field) need(of func(iterate.Kind) Need) Field {
 	f.Needed = func(e Event) Need {
 		l, _ := e.(LastIterate)
-		return of(variants[l.Variant])
+		return of(iterate.Kind(l.Variant))
 	}
 	return f
 }
@@ -158,7 +156,7 @@ func iterateShift(e LastIterate, rel Relation, here string) (float64, *Unsupport
 // params are e's in the terms of the numeric package.
 func (e LastIterate) params() iterate.Params {
 	return iterate.Params{
-		Kind: variants[e.Variant], Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
+		Kind: iterate.Kind(e.Variant), Sensitivity: e.Sensitivity, Sigma: e.Sigma, Early: e.Early, Rounding: e.Rounding, N: e.N, Batch: e.Batch, Steps: e.Steps, Epochs: e.Epochs,
 		Eta: e.StepSize, StrongConvexity: e.StrongConvexity, Smoothness: e.Smooth, Diameter: e.Diameter,
 	}
 }
@@ -171,8 +169,8 @@ var iterateFields = map[string]string{
 
 // iteration checks a last-iterate event.
 func iteration(e LastIterate, wrong complain) {
-	if _, ok := variants[e.Variant]; !ok {
-		wrong("kind", "must be one of %s (%q)", strings.Join(variantNames, ", "), e.Variant)
+	if !slices.Contains(variants, e.Variant) {
+		wrong("kind", "must be one of %s (%q)", strings.Join(variants, ", "), e.Variant)
 		return
 	}
 	_, _, err := iterate.Best(e.params())
@@ -216,7 +214,7 @@ func (e LastIterate) pair(rel Relation, here string) (lossPair, *Unsupported) {
 	return lossPair{mech: pld.Gaussian(below(1 / mu))}, nil
 }
 
-// PositionEpsilon is what the records of one batch have at the delta that was asked for.
+// PositionEpsilon is the ε of the records of one batch.
 type PositionEpsilon struct {
 	At      int64 // the position of the batch, from 1
 	Epsilon float64
@@ -242,7 +240,7 @@ func (e LastIterate) ByPosition(delta float64, points int) ([]PositionEpsilon, e
 
 // Full reports whether every step uses all records.
 func (e LastIterate) Full() bool {
-	return isFull(variants[e.Variant])
+	return isFull(iterate.Kind(e.Variant))
 }
 
 // Holds says whether the conditions of the event's bound hold: nil, or an

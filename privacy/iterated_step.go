@@ -4,8 +4,8 @@ package privacy
 // lattice steps: the step of the lattice follows from it.
 const stepSigma = 1 << 40
 
-// stepCoordinates is more than a noise call can carry: how many there are, an event
-// does not say.
+// stepCoordinates is more than a noise call can carry, because the event does not say how
+// many coordinates there are.
 const stepCoordinates = 1 << 26
 
 // Calls is how many times noise is drawn: once for each step.
@@ -61,8 +61,8 @@ func (e LastIterate) StepAt(k int64) DiscreteGaussian {
 	return g
 }
 
-// Began is what the first k steps amount to, if no last iterate came of them: nil for
-// none. Each use of a record is paid for, and a record is used once in a pass.
+// Began is the event of a run that ended after k steps, without a last iterate. It is nil
+// for none. Each use of a record is paid for, and a pass uses a record once.
 //
 // # Contract
 //

@@ -9,8 +9,8 @@ import (
 	groups "github.com/dprelease/dprelease/privacy/internal/cluster"
 )
 
-// maxDistinct is how many different draws a Rényi curve sums as they are; of more,
-// those that are nearly equal are joined to the worst of them.
+// maxDistinct is how many different draws a Rényi curve adds up as they are. Of more, it
+// joins those that are nearly equal, and charges the worst for each.
 const maxDistinct = 96
 
 // shape is an event as a member of a family: of two members, one that has no smaller
@@ -117,9 +117,9 @@ func composedShape(c Compose) (shape, bool) {
 	return out, true
 }
 
-// worst joins the terms of a composition that is too long: each group of nearly equal
-// ones runs as often as before, with the parameters that dominate all of them. joined
-// says that this happened, so that the result is no longer attained.
+// worst joins the terms of a composition that is too long. Each group of nearly equal terms
+// runs as often as before, with parameters that dominate all of the group. joined says that
+// this happened: the result is no longer attained.
 func worst(ts []term, maxPlain int) (out []term, joined bool, u *Unsupported) {
 	var cheap, plain, costly, apart []term
 	for _, t := range ts {
@@ -155,7 +155,7 @@ func worst(ts []term, maxPlain int) (out []term, joined bool, u *Unsupported) {
 // itself a long sum.
 const maxCostly = 12
 
-// joinTerms joins terms to at most limit; those that have no family are apart.
+// joinTerms joins terms to at most limit. It returns those without a family apart.
 func joinTerms(ts []term, limit int) (joined, apart []term, u *Unsupported) {
 	if len(ts) <= limit {
 		return ts, nil, nil

@@ -18,15 +18,15 @@ func (KeySelection) event() {}
 // Kind is "key_selection".
 func (KeySelection) Kind() string { return "key_selection" }
 
-var keySelectionKind = declare(declaration[KeySelection]{
-	about:   "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; a unit has one key",
-	also:    []string{"partition_selection", "truncated_geometric"},
-	fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+var keySelectionKind = declare[KeySelection](Kind{
+	About:   "a private choice of keys: for each key a coin that is (eps, delta)-differentially private in the number of its units; a unit has one key",
+	Also:    []string{"partition_selection", "truncated_geometric"},
+	Fields:  []Field{eps(), number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 
-// coins is what a unit that changes does: it comes or goes with its key, and under
-// replace-one it leaves one key for another.
+// coins is the guarantee of one coin, and how many coins a changed unit moves: its key gains
+// or loses a unit, and under replace-one another key does, too.
 func (e KeySelection) coins(rel Relation) (one Approx, times int64) {
 	if rel == ReplaceOne {
 		times++

@@ -2,10 +2,9 @@ package privacy
 
 import "github.com/dprelease/dprelease/privacy/pld"
 
-// KeyThreshold is that noisy counts of units are published only for keys whose noisy
-// count reaches a threshold, and only keys that some unit has are looked at. It stands
-// in one composition with the event of the noise, which covers the counts of all other
-// keys (P25).
+// KeyThreshold is a choice of keys by their noisy numbers of units: a key that some unit has
+// is published, with its noisy number, if that reaches a threshold. The event stands in one
+// composition with the event of the noise, which covers all other keys (P25).
 //
 // # Contract
 //
@@ -20,10 +19,10 @@ func (KeyThreshold) event() {}
 // Kind is "key_threshold".
 func (KeyThreshold) Kind() string { return "key_threshold" }
 
-var keyThresholdKind = declare(declaration[KeyThreshold]{
-	about:   "only keys whose noisy number of units reaches a threshold are published; keys of a single unit do so with probability at most delta; the noise stands beside it",
-	also:    []string{"threshold", "tau_thresholding"},
-	fields:  []Field{number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
+var keyThresholdKind = declare[KeyThreshold](Kind{
+	About:   "only keys whose noisy number of units reaches a threshold are published; keys of a single unit do so with probability at most delta; the noise stands beside it",
+	Also:    []string{"threshold", "tau_thresholding"},
+	Fields:  []Field{number("delta", "δ=", belowOne).most(1e-300, 0.5).also("δ")},
 	ordered: true,
 })
 

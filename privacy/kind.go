@@ -7,22 +7,28 @@ import (
 	"strings"
 )
 
-// Kind declares one kind of event, once: its fields, what they may hold, what they
-// are called elsewhere and how a person reads them. Whatever reads, writes, checks,
-// sends or searches events walks this declaration. How the event is accounted for
-// stands in its methods, beside the declaration.
+// Kind declares one kind of event, once: its fields, what they may hold, what others call
+// them, and how a person reads them. All code that reads, writes, checks, sends or searches
+// events walks this declaration. The methods of the event, beside it, account for it.
 type Kind struct {
 	Name   string   // in specifications, such as "gaussian"
 	About  string   // what was done to the data
 	Also   []string // what other libraries and papers call it
 	Fields []Field  // in the order of the canonical form; one field without a name is the whole value
 
-	typ     reflect.Type
+	typ reflect.Type
+	// check finds what the fields do not say alone.
+	check func(e Event, wrong complain)
+	// loose says that an event is valid where check finds nothing, whatever the checks
+	// of its fields say: those and written are for what a person writes.
 	loose   bool
-	ordered bool
-	check   func(e Event, wrong complain)
 	written func(e Event, wrong complain)
-	head    func(e Event) string
+	// head returns the text that people read before the inner event, instead of the fields.
+	head func(e Event) string
+	// ordered says that of two events which agree in every field that is not
+	// calibrated, the one whose calibrated fields all cost more dominates the other
+	// (joined.proof.md).
+	ordered bool
 }
 
 // complain reports that a field, named by its path below the event, is wrong.
@@ -124,43 +130,18 @@ func KindOf(e Event) (k *Kind, ok bool) {
 	return k, ok
 }
 
-// declaration is the input of declare, with functions on the Go type of the event.
-type declaration[E Event] struct {
-	about  string
-	also   []string
-	fields []Field
-	// check finds what the fields do not say alone.
-	check func(e E, wrong complain)
-	// loose says that an event is valid where check finds nothing, whatever the checks
-	// of its fields say: those and written are for what a person writes.
-	loose   bool
-	written func(e E, wrong complain)
-	// head returns the text that people read before the inner event, instead of the fields.
-	head func(e E) string
-	// ordered says that of two events which agree in every field that is not
-	// calibrated, the one whose calibrated fields all cost more dominates the other
-	// (joined.proof.md).
-	ordered bool
-}
-
 // declare binds a declaration to the Go type of its events. The written name of a
 // field is the name of the Go field in lower case, or its tag.
-func declare[E Event](d declaration[E]) *Kind {
+func declare[E Event](k Kind) *Kind {
 	var e E
-	k := &Kind{Name: e.Kind(), About: d.about, Also: d.also, Fields: d.fields, typ: reflect.TypeOf(e), loose: d.loose, ordered: d.ordered}
+	k.Name, k.typ = e.Kind(), reflect.TypeOf(e)
 	bind(k.Fields, k.typ)
-	k.check, k.written = onEvent(d.check), onEvent(d.written)
-	if d.head != nil {
-		k.head = func(e Event) string { return d.head(e.(E)) }
-	}
-	return k
+	return &k
 }
 
-func onEvent[E Event](f func(e E, wrong complain)) func(Event, complain) {
-	if f == nil {
-		return nil
-	}
-	return func(e Event, wrong complain) { f(e.(E), wrong) }
+// on is a check of any event, from one of a type of events.
+func on[E Event](check func(e E, wrong complain)) func(Event, complain) {
+	return func(e Event, wrong complain) { check(e.(E), wrong) }
 }
 
 // bind finds the Go field and the shape of each declared field.
@@ -210,7 +191,7 @@ func (f *Field) In(record reflect.Value) reflect.Value { return record.Field(f.i
 // GoName is the name of the field in the Go type.
 func (f *Field) GoName(record reflect.Type) string { return record.Field(f.index).Name }
 
-// Wrong says what is wrong with a number in this field, "" for nothing.
+// Wrong says why a number does not fit this field, "" where it fits.
 func (f *Field) Wrong(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return "must be a finite number"
@@ -253,19 +234,19 @@ func (k *Kind) Head(e Event) string {
 
 // Children returns the events that stand directly inside e.
 func Children(e Event) []Event {
-	switch e := e.(type) {
-	case Compose:
-		return e.Events
-	case Sampling:
-		return []Event{e.Inner()}
-	case Repeat:
-		return []Event{e.Event}
-	case ByGroup:
-		return []Event{e.Event}
-	case RowsOfUnit:
-		return []Event{e.Event}
-	case Shuffled:
-		return []Event{e.Event}
+	k, ok := KindOf(e)
+	if !ok {
+		return nil
+	}
+	v := reflect.ValueOf(e)
+	for i := range k.Fields {
+		switch f := &k.Fields[i]; f.Shape {
+		case Inner:
+			inner, _ := f.In(v).Interface().(Event)
+			return []Event{inner}
+		case Inners:
+			return f.In(v).Interface().([]Event)
+		}
 	}
 	return nil
 }
@@ -273,25 +254,21 @@ func Children(e Event) []Event {
 // WithChildren returns e with other events directly inside it, as many as
 // [Children] returns.
 func WithChildren(e Event, inner []Event) Event {
-	switch e := e.(type) {
-	case Compose:
-		return Compose{slices.Clone(inner)}
-	case Sampling:
-		return e.With(inner[0])
-	case Repeat:
-		e.Event = inner[0]
-		return e
-	case ByGroup:
-		e.Event = inner[0]
-		return e
-	case RowsOfUnit:
-		e.Event = inner[0]
-		return e
-	case Shuffled:
-		e.Event = inner[0]
+	k, ok := KindOf(e)
+	if !ok || len(inner) == 0 {
 		return e
 	}
-	return e
+	out := k.New()
+	out.Set(reflect.ValueOf(e))
+	for i := range k.Fields {
+		switch f := &k.Fields[i]; f.Shape {
+		case Inner:
+			f.In(out).Set(reflect.ValueOf(&inner[0]).Elem())
+		case Inners:
+			f.In(out).Set(reflect.ValueOf(slices.Clone(inner)))
+		}
+	}
+	return out.Interface().(Event)
 }
 
 // The constructors of fields.
@@ -322,7 +299,7 @@ func inside() Field {
 	return Field{Name: "event", Also: []string{"mechanism", "expression"}, Example: "such as event: {gaussian: {sigma: 1}}"}
 }
 
-// The checks of numbers: what is wrong, "" for nothing.
+// The checks of numbers say what is wrong, "" where nothing is.
 
 func positive(x float64) string {
 	if !(x > 0) {

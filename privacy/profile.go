@@ -12,8 +12,8 @@ import (
 type profile struct {
 	at   func(eps float64) float64 // non-increasing
 	pure float64                   // an epsilon at which delta is 0; +Inf if none is known
-	// knee is the epsilon from which on the profile is flat: pure, or the epsilon
-	// of an (ε, δ) point; +Inf where there is none.
+	// knee is an epsilon from which on the profile is flat, such as pure or the epsilon of
+	// an (ε, δ) point; +Inf where none is known.
 	knee float64
 	// floor is delta from the knee on.
 	floor float64
@@ -178,8 +178,8 @@ func ratUp(r *big.Rat) float64 {
 // maxCost limits how much work one evaluation of a composed profile may be.
 const maxCost = 20_000
 
-// composeProfiles is basic composition: whatever split of ε over the parts,
-// δ(ε) <= 1 − Π(1 − δ_i(ε_i)). Two splits are tried and the better one is taken.
+// composeProfiles is basic composition: δ(ε) <= 1 − Π(1 − δ_i(ε_i)) for every split of ε
+// over the parts. It tries two splits and takes the better one.
 //
 // # Contract
 //

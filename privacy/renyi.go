@@ -28,10 +28,9 @@ func runRenyi(e Event, rel Relation, at Point, q query, _ Options) (bracket, *Un
 type renyiBound struct {
 	curve rdp.Curve
 	lost  float64
-	// mirror says that the worst pair is one that an involution of the outputs
-	// swaps: products of Gaussian, Laplace and
-	// randomized-response pairs. Zhu and Wang's factor 3 falls away for it
-	// (mirror.proof.md).
+	// mirror says that an involution of the outputs swaps the worst pair, as with products
+	// of Gaussian, Laplace and randomized-response pairs. Zhu and Wang's factor 3 falls
+	// away for it (mirror.proof.md).
 	mirror bool
 }
 
@@ -136,8 +135,8 @@ func latticeShift(t, s float64) float64 {
 	return above(s+2*t*logCosh, 1e-14)
 }
 
-// renyiDraw is P6 on what was run on one draw, and no more than what the amplified pure
-// epsilon costs, where there is one (P28).
+// renyiDraw is P6 for everything that was run on one draw, and never more than the curve of
+// the amplified pure epsilon, where there is one (P28).
 func renyiDraw(s Sampling, rel Relation, here string) (renyiBound, *Unsupported) {
 	if u := drawable(s, rel, here); u != nil {
 		return renyiBound{}, u
@@ -194,8 +193,8 @@ func pure(e Event) bool {
 	return true
 }
 
-// onSample is the relation that a draw without replacement demands of what is run on
-// it, so that the draw never costs more than that (P28); ok is false for a draw with
+// onSample is the relation under which the events on a sample must hold. Under it a draw
+// without replacement never costs more than these events (P28). ok is false for a draw with
 // replacement, which may take a unit several times.
 func onSample(s Sampling, rel Relation) (inner Relation, ok bool) {
 	switch s.(type) {
@@ -207,12 +206,12 @@ func onSample(s Sampling, rel Relation) (inner Relation, ok bool) {
 	return 0, false
 }
 
-// renyiSampled is P6 on what was run on one draw.
+// renyiSampled is P6 for everything that was run on one draw.
 func renyiSampled(s Sampling, rel Relation, here string) (renyiBound, *Unsupported) {
 	inner := here + ".event"
 	if drawn(s.Inner()) {
-		// A sum over orders of sums over orders takes minutes: the inner draw amplifies
-		// alone.
+		// A sum over orders of sums over orders takes minutes, so only the inner draw
+		// amplifies.
 		under, ok := onSample(s, rel)
 		if !ok {
 			return renyiBound{}, refuse(inner, twoPhase)

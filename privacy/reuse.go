@@ -22,7 +22,7 @@ type Reuse struct {
 	sampling Sampling
 	relation Relation
 	rate     float64 // 0 where only pure steps have a proof
-	sides    float64 // how many neighbours of a sample a step is held to at once
+	sides    float64 // how many neighbours of a sample each step is compared with
 }
 
 // NewReuse is the accounting of one draw. The event inside s is ignored.
@@ -31,11 +31,9 @@ func NewReuse(s Sampling, rel Relation) (*Reuse, error) {
 		return nil, err
 	}
 	r := &Reuse{sampling: s, relation: rel, sides: 1}
-	switch s := s.(type) {
-	case Poisson:
-		r.rate = s.Rate
-	case WithoutReplacement:
-		r.rate = amplify.Rate(s.Take, s.Of)
+	switch s.(type) {
+	case Poisson, WithoutReplacement:
+		r.rate = inclusion(s)
 	}
 	if rel == ReplaceOne && r.rate < 1 {
 		r.sides = 2
@@ -43,8 +41,8 @@ func NewReuse(s Sampling, rel Relation) (*Reuse, error) {
 	return r, nil
 }
 
-// Epsilon is what a draw costs the population in all, when everything released
-// from it so far spends spent on the sample.
+// Epsilon is the cost of a draw to the population, where the releases from it spend spent
+// on the sample in all.
 func (r *Reuse) Epsilon(spent float64) (float64, error) {
 	switch {
 	case !(spent >= 0) || math.IsInf(spent, 1):
@@ -58,14 +56,14 @@ func (r *Reuse) Epsilon(spent float64) (float64, error) {
 	return a.Epsilon, err
 }
 
-// deltaRate is what a unit of δ on the sample costs the population in a step
-// before which epsilon was spent.
+// deltaRate is the cost to the population of one unit of δ on the sample, in a step before
+// which epsilon was spent.
 func (r *Reuse) deltaRate(epsilon float64) float64 {
 	return above(r.sides*amplify.Posterior(r.rate, epsilon), 4e-16)
 }
 
-// Delta is what a step with this δ on the sample costs the population, when before
-// was spent on the sample ahead of it.
+// Delta is the cost to the population of a step with this δ on the sample, where earlier
+// steps spent before on the sample.
 func (r *Reuse) Delta(before, delta float64) (float64, error) {
 	switch {
 	case delta == 0:
@@ -78,9 +76,8 @@ func (r *Reuse) Delta(before, delta float64) (float64, error) {
 	return math.Min(1, above(r.deltaRate(before)*delta, 4e-16)), nil
 }
 
-// Step inverts the accounting: the most that one more step may spend on the
-// sample, when before was spent ahead of it and the step may add target. The
-// answer is rounded down.
+// Step returns the most that one more step may spend on the sample, where earlier steps
+// spent before and this one may cost the population target. The answer is rounded down.
 func (r *Reuse) Step(before float64, target Point) (Point, error) {
 	if !(target.Epsilon > 0) || math.IsInf(target.Epsilon, 1) || !(target.Delta >= 0 && target.Delta < 1) {
 		return Point{}, wrong("target", "epsilon must be positive and finite, delta must lie in [0, 1) (%g, %g)", target.Epsilon, target.Delta)

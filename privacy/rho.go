@@ -65,9 +65,9 @@ func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
 	return new(big.Rat).SetFloat64(rhoPure(p.pure)), nil
 }
 
-// rhoDraw is what a draw costs (P28): ρ is not amplified. What was run on the sample
-// costs what it costs there, n² times as much where a unit may be drawn n times, or what
-// the amplified pure epsilon does.
+// rhoDraw is the cost of a draw (P28). ρ is not amplified: the events on the sample cost
+// what they cost there, and n² times that where a unit may be drawn n times. The cost of
+// the amplified pure epsilon counts where it is smaller.
 func rhoDraw(s Sampling, rel Relation, t term) (*big.Rat, *Unsupported) {
 	here := t.path()
 	if u := drawable(s, rel, here); u != nil {

@@ -1,7 +1,9 @@
 package privacy
 
 import (
+	"errors"
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -84,6 +86,80 @@ func TestConversionNextToTheEnd(t *testing.T) {
 	for m, b := range a.Methods {
 		if !(b.Epsilon > 0x1.554f25268f8eap-08) {
 			t.Errorf("method %s: ε %x, at which δ is 5e-8 of itself above 1e-20", m, b.Epsilon)
+		}
+	}
+}
+
+// A draw at rate 1, a group and a unit of one row cost what is inside them, so the runs of
+// repeats around and inside them multiply. Their product once overflowed: 2^64 runs cost
+// nothing.
+func TestRunsDoNotOverflow(t *testing.T) {
+	many := Repeat{N: 1 << 32, Event: Pure{Eps: 1}}
+	for _, inner := range []Event{
+		Poisson{Rate: 1, Event: many}, ByGroup{Event: many}, RowsOfUnit{Rows: 1, Event: Poisson{Rate: 1, Event: many}},
+	} {
+		for _, rel := range []Relation{AddRemove, ReplaceOne} {
+			a, err := EpsilonAt(Repeat{N: 1 << 32, Event: inner}, rel, 1e-6)
+			var wrong *Error
+			if !errors.As(err, &wrong) {
+				t.Errorf("2^64 runs of %s under %s cost (%g, %v)", inner.Kind(), rel, a.Epsilon, err)
+			}
+		}
+	}
+}
+
+// log(1 + q(e^ε − 1)) where q is about e^−ε: ε + log q cancels. A Rényi curve once said 0,
+// also for many runs. The figures are q(e^ε − 1) or its logarithm, rounded down.
+func TestTinyRatesOfLargeEpsilons(t *testing.T) {
+	for _, c := range []struct{ q, eps, truth float64 }{
+		{1e-17, 31, 2.9044631303815931e-4}, {1e-30, 35, 1.5860134523134286e-15}, {1e-30, 40, 2.353852668369923e-13},
+	} {
+		for _, delta := range []float64{0, 1e-300} {
+			a, err := EpsilonAt(Poisson{Rate: c.q, Event: Pure{Eps: c.eps}}, AddRemove, delta)
+			if err != nil || !(a.Epsilon >= c.truth && a.Epsilon <= c.truth*(1+1e-9)) {
+				t.Errorf("pure %g at rate %g, δ %g: ε %.17g by %s, the truth is %.17g (%v)", c.eps, c.q, delta, a.Epsilon, a.Method, c.truth, err)
+			}
+		}
+	}
+	many := Repeat{N: 1e12, Event: Poisson{Rate: 1e-30, Event: Pure{Eps: 40}}}
+	for method, least := range map[string]float64{"basic": 0.2353852668, "rdp": 0.2353852668} {
+		a, err := EpsilonWith(many, AddRemove, 0, Options{Methods: []string{method}})
+		if err != nil || !(a.Epsilon >= least) {
+			t.Errorf("%s charges 10^12 runs %g, the truth is %g (%v)", method, a.Epsilon, least, err)
+		}
+	}
+}
+
+// Three units move a shift of 2^52 − 1 steps by a number that is no float64.
+func TestGroupOfLongShifts(t *testing.T) {
+	p, u := DiscreteLaplace{Scale: 1, Sensitivity: Sensitivity{AddRemove: 1<<52 - 1}}.basic(AddRemove, "", 3)
+	if truth := big.NewRat(3*(1<<52-1), 1); u != nil || new(big.Rat).SetFloat64(p.pure).Cmp(truth) < 0 {
+		t.Errorf("three units cost %.0f, less than %s (%v)", p.pure, truth.FloatString(0), u)
+	}
+}
+
+// The chances that j rows of a unit are drawn bound the true ones from above, and their sum
+// from below, for the largest unit too.
+func TestChancesOfRowsAreUpwards(t *testing.T) {
+	for _, q := range []float64{1e-3, 0.5, 0.9, 0.999} {
+		m := drawnRows{rows: make([]profile, maxRowsOfUnit+1)}
+		m.binomial(maxRowsOfUnit, q)
+		exact := func(x float64) *big.Float { return new(big.Float).SetPrec(4000).SetFloat64(x) }
+		rest := exact(1)
+		rest.Sub(rest, exact(q))
+		p, some := exact(1), exact(0)
+		for range maxRowsOfUnit {
+			p.Mul(p, rest)
+		}
+		for j := 1; j <= maxRowsOfUnit; j++ {
+			p.Mul(p, exact(float64(maxRowsOfUnit-j+1))).Quo(p, exact(float64(j))).Mul(p, exact(q)).Quo(p, rest)
+			some.Add(some, p)
+			if truth, _ := p.Float64(); truth > 1e-300 && p.Cmp(exact(m.chance[j])) > 0 {
+				t.Fatalf("rate %g: %d rows are drawn with probability %.17g, and %.17g is counted", q, j, truth, m.chance[j])
+			}
+		}
+		if some.Cmp(exact(m.some*(1-roundedChance))) < 0 {
+			t.Errorf("rate %g: fewer rows are drawn than are counted", q)
 		}
 	}
 }

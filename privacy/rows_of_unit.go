@@ -31,10 +31,10 @@ func (RowsOfUnit) Kind() string { return "rows_of_unit" }
 // maxRowsOfUnit keeps the sums short.
 const maxRowsOfUnit = 1000
 
-var rowsOfUnitKind = declare(declaration[RowsOfUnit]{
-	about: "rows are drawn one by one, by poisson or without_replacement, and a unit of privacy has up to that many",
-	also:  []string{"rows_of_one_unit", "users"},
-	fields: []Field{
+var rowsOfUnitKind = declare[RowsOfUnit](Kind{
+	About: "rows are drawn one by one, by poisson or without_replacement, and a unit of privacy has up to that many",
+	Also:  []string{"rows_of_one_unit", "users"},
+	Fields: []Field{
 		number("rows", "at most ", func(x float64) string {
 			if !(x >= 1 && x <= maxRowsOfUnit) {
 				return fmt.Sprintf("must lie between 1 and %d", maxRowsOfUnit)
@@ -49,7 +49,7 @@ var rowsOfUnitKind = declare(declaration[RowsOfUnit]{
 		}).optional(),
 		inside(),
 	},
-	check: func(e RowsOfUnit, wrong complain) {
+	check: on(func(e RowsOfUnit, wrong complain) {
 		switch s := e.Event.(type) {
 		case nil, Poisson:
 		case WithoutReplacement:
@@ -62,7 +62,7 @@ var rowsOfUnitKind = declare(declaration[RowsOfUnit]{
 		default:
 			wrong("event", "must be poisson or without_replacement: how rows are drawn")
 		}
-	},
+	}),
 })
 
 // basic bounds the profile by how many of the unit's rows were drawn.
@@ -136,8 +136,8 @@ type drawnRows struct {
 	mu, e0 float64 // the shift of Gaussian noise, and of Laplace noise, that is like one row
 }
 
-// settle fits the two families of thresholds that are tried to one row's profile. They need
-// not fit: every choice of thresholds gives a bound.
+// settle fits the two families of thresholds to the profile of one row. Every choice of
+// thresholds gives a bound, so the fit need not be good.
 func (m *drawnRows) settle() {
 	m.mu = 2 * math.Sqrt2 * math.Erfinv(math.Min(m.rows[1].delta(0), 1-1e-15))
 	m.e0 = m.rows[1].pure
@@ -189,7 +189,7 @@ func (m *drawnRows) thresholds(total, least float64, family func(j, t float64) f
 			lo = mid
 		}
 	}
-	// What is left over is shared out. Where the least are too many, they stay.
+	// All thresholds share the rest. Where even the least exceed the total, they stay.
 	if more := math.Log(total / sum(lo)); more > 0 || math.IsInf(least, -1) {
 		for j := 1; j < len(out); j++ {
 			out[j] += more
@@ -271,23 +271,30 @@ func (m *drawnRows) pure() float64 {
 // roundedChance is more than the relative error of a chance.
 const roundedChance = 1e-12
 
-// chances are those of first to last rows, from how each compares with the one before.
+// chances sets the chances of first to last rows. ratio compares the chance of j rows with
+// that of j − 1; it falls with j. Starting from the likeliest number, no product overflows
+// and a thousand of them are right to 1e-12.
 func (m *drawnRows) chances(first, last int64, ratio func(j float64) float64) {
 	m.chance = make([]float64, len(m.rows))
-	logs, total := make([]float64, len(m.rows)), math.Inf(-1)
-	for j := first; j <= last; j++ {
-		if j > first {
-			logs[j] = logs[j-1] + math.Log(ratio(float64(j)))
-		}
-		total = math.Max(total, logs[j]) + math.Log1p(math.Exp(-math.Abs(total-logs[j])))
+	likeliest := first
+	for likeliest < last && ratio(float64(likeliest+1)) >= 1 {
+		likeliest++
 	}
-	for j := first; j <= last; j++ {
-		p := math.Exp(logs[j] - total)
-		if j == 0 {
-			continue
-		}
-		m.some += p
-		m.chance[j] = p * (1 + roundedChance)
+	m.chance[likeliest] = 1
+	for j := likeliest + 1; j <= last; j++ {
+		m.chance[j] = m.chance[j-1] * ratio(float64(j))
+	}
+	for j := likeliest - 1; j >= first; j-- {
+		m.chance[j] = m.chance[j+1] / ratio(float64(j+1))
+	}
+	total := 0.0
+	for _, p := range m.chance {
+		total += p
+	}
+	m.chance[0] = 0
+	for j, p := range m.chance {
+		m.some += p / total
+		m.chance[j] = p / total * (1 + roundedChance)
 	}
 }
 

@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
@@ -26,9 +27,9 @@ func SampleRelations(s Sampling, rel Relation) ([]Relation, error) {
 	return []Relation{ReplaceOne}, nil
 }
 
-// SampleBudget inverts one draw: what a mechanism on the sample may spend, under
-// the relations of [SampleRelations], so that the population gets target. The
-// event inside s is ignored. The answer is rounded down.
+// SampleBudget inverts one draw. It returns the most that a mechanism may spend on the
+// sample, under the relations of [SampleRelations], so that the population gets target.
+// It ignores the event inside s. The answer is rounded down.
 //
 // # Contract
 //
@@ -45,21 +46,28 @@ func SampleBudget(s Sampling, rel Relation, target Point) (Point, error) {
 		return Point{}, wrong("target.delta", "must lie in [0, 1) (%g)", target.Delta)
 	}
 	switch s := s.(type) {
-	case Poisson:
-		return spend(s.Rate, target), nil
-	case WithoutReplacement:
-		return spend(amplify.Rate(s.Take, s.Of), target), nil
 	case WithReplacement:
 		return multisetBudget(s, target), nil
 	case Multistage:
 		return stagedBudget(design(s), target), nil
 	}
-	return Point{}, wrong(s.Kind(), "has no amplification rule")
+	q := inclusion(s)
+	return Point{amplify.SampleEpsilon(q, target.Epsilon), amplify.SampleDelta(q, target.Delta)}, nil
 }
 
-// spend inverts the rule of one inclusion probability.
-func spend(q float64, target Point) Point {
-	return Point{amplify.SampleEpsilon(q, target.Epsilon), amplify.SampleDelta(q, target.Delta)}
+// inclusion is a bound on the probability that a unit is in a sample.
+func inclusion(s Sampling) float64 {
+	switch s := s.(type) {
+	case Poisson:
+		return s.Rate
+	case WithoutReplacement:
+		return amplify.Rate(s.Take, s.Of)
+	case WithReplacement:
+		return amplify.WithReplacementRate(s.Take, s.Of)
+	case Multistage:
+		return design(s).Inclusion()
+	}
+	return 1
 }
 
 // stagedBudget takes the form of P5 that allows the most.
@@ -120,21 +128,10 @@ func Efficiency(s Sampling, rel Relation, target Point) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var q float64
-	switch s := s.(type) {
-	case Poisson:
-		q = s.Rate
-	case WithoutReplacement:
-		q = amplify.Rate(s.Take, s.Of)
-	case WithReplacement:
-		q = amplify.WithReplacementRate(s.Take, s.Of)
-	case Multistage:
-		q = design(s).Inclusion()
-	}
-	return math.Min(1, q*(b.Epsilon/target.Epsilon)), nil
+	return math.Min(1, inclusion(s)*(b.Epsilon/target.Epsilon)), nil
 }
 
-// checkDraw validates a draw without what is run on it.
+// checkDraw validates a draw without the event inside it.
 func checkDraw(s Sampling, rel Relation) error {
 	if s == nil {
 		return wrong("", "sampling event is missing")
@@ -145,15 +142,37 @@ func checkDraw(s Sampling, rel Relation) error {
 	if err := valid(s, s.Kind()); err != nil {
 		return err
 	}
-	switch s.(type) {
-	case WithReplacement:
-		if rel != ReplaceOne {
-			return wrong(s.Kind(), "%s", multisetOnly)
-		}
-	case Multistage:
-		if rel != ReplaceOne {
-			return wrong(s.Kind(), "%s", multistage1)
-		}
+	if reason := oneRelation(s); reason != "" && rel != ReplaceOne {
+		return wrong(s.Kind(), "%s", reason)
 	}
 	return nil
+}
+
+// oneRelation says why a draw is refused under add-remove, "" where it is not.
+func oneRelation(s Sampling) string {
+	switch s.(type) {
+	case WithReplacement:
+		return "sampling with replacement is proven under replace-one only"
+	case Multistage:
+		return "multistage sampling is proven for one record changed inside its ultimate unit, under replace-one only"
+	}
+	return ""
+}
+
+// WithoutSampling returns the event without its samples and shuffles: everybody is in every
+// sample, and every report is seen with its sender. changed says that this is another
+// event. It is for comparison and never charged.
+func WithoutSampling(e Event) (_ Event, changed bool) {
+	_, changed = e.(Sampling)
+	if _, shuffled := e.(Shuffled); changed || shuffled {
+		inner, _ := WithoutSampling(Children(e)[0])
+		return inner, true
+	}
+	inner := slices.Clone(Children(e))
+	for i, c := range inner {
+		var below bool
+		inner[i], below = WithoutSampling(c)
+		changed = changed || below
+	}
+	return WithChildren(e, inner), changed
 }

@@ -21,10 +21,10 @@ func (Shuffled) event() {}
 // Kind is "shuffled".
 func (Shuffled) Kind() string { return "shuffled" }
 
-var shuffledKind = declare(declaration[Shuffled]{
-	about:  "n users each run event, and a trusted shuffler permutes the reports",
-	also:   []string{"shuffle"},
-	fields: []Field{number("n", "", atLeastOne).least(1, 1e9).also("users", "count", "num", "size"), inside()},
+var shuffledKind = declare[Shuffled](Kind{
+	About:  "n users each run event, and a trusted shuffler permutes the reports",
+	Also:   []string{"shuffle"},
+	Fields: []Field{number("n", "", atLeastOne).least(1, 1e9).also("users", "count", "num", "size"), inside()},
 })
 
 const notLocal = "what each user runs must be a local randomizer that is pure: randomized_response, pure, laplace, or a composition of them"
@@ -131,9 +131,8 @@ func shuffledProfile(e Shuffled, rel Relation, here string) (profile, *Unsupport
 	return profile{at: t.delta, pure: l.eps0, knee: math.Inf(1), cost: 1}, nil
 }
 
-// chordTable evaluates a costly profile at a few dozen points, on first use, and
-// joins them by chords in e^ε, which lie above a profile because it is convex in
-// e^ε.
+// chordTable evaluates a costly profile at a few dozen points, on first use, and joins them
+// by chords in e^ε. A profile is convex in e^ε, so the chords lie above it.
 type chordTable struct {
 	of   func(eps float64) float64
 	top  float64 // delta is 0 from here on

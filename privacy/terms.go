@@ -3,8 +3,6 @@ package privacy
 import (
 	"fmt"
 	"math"
-
-	"github.com/dprelease/dprelease/privacy/amplify"
 )
 
 // term is one kind of event of a composition and how often it runs.
@@ -12,7 +10,7 @@ type term struct {
 	event Event
 	runs  int64
 	at    string // its location
-	// changed says that event dominates what was run, which need not attain it.
+	// changed says that event only dominates the event that ran.
 	changed bool
 }
 
@@ -60,7 +58,7 @@ func (g *gatherer) add(e Event, at string, runs int64, changed bool) {
 			g.add(x.Event, join(at, x.Kind())+".event", runs, changed)
 			return
 		}
-	case BoundedRange: // of how many selections it consists costs nothing
+	case BoundedRange: // the number of its selections does not change its cost
 		x.Parts = 0
 		e = x
 	}
@@ -136,22 +134,11 @@ func drawn(e Event) bool {
 // %#v spells out types and writes floats so that they read back exactly.
 func key(e Event) string { return fmt.Sprintf("%#v", e) }
 
-// design is the numeric form of a multistage event's stages.
-func design(m Multistage) amplify.Design {
-	d := make(amplify.Design, len(m.Stages))
-	for i, s := range m.Stages {
-		d[i] = amplify.Stage(s)
-	}
-	return d
-}
-
 // refusals that every method shares.
 const (
 	noAddRemove   = "its sensitivity under add-remove is not given, and does not follow from the one under replace-one"
 	responseCount = "publishes one answer for every unit, so that the number of answers is not hidden under add-remove"
 	unknownSize   = "is about a fixed number of units, but runs on a sample whose size is not fixed"
-	multisetOnly  = "sampling with replacement is proven under replace-one only"
-	multistage1   = "multistage sampling is proven for one record changed inside its ultimate unit, under replace-one only"
 	pointInSample = "an (epsilon, delta) point inside a sample has no Rényi curve"
 	twoPhase      = "is a sample drawn from a sample"
 	replaceOnly   = "is proven under replace-one only"

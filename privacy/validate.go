@@ -80,6 +80,11 @@ func (v *validator) event(e Event, at string, depth int, runs int64) error {
 			return wrong(here+".n", "repeats multiply to more than %g runs", float64(maxRuns))
 		}
 		runs *= e.N
+	case Poisson:
+		if e.Rate < 1 { // at rate 1 everybody is in the sample: terms counts the runs inside
+			runs = 1
+		}
+	case ByGroup, RowsOfUnit: // they may cost the same as their inner event: terms counts the runs inside
 	default:
 		runs = 1 // a draw or a shuffle is evaluated as a whole
 	}

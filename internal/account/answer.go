@@ -32,7 +32,7 @@ type answer struct {
 	Method      *string           `json:"method"`
 	Methods     map[string]amount `json:"methods"`
 	Unsupported []unsupported     `json:"unsupported"`
-	Claimed     []claim           `json:"claimed"`
+	Claimed     []privacy.Claim   `json:"claimed"`
 	Calibrated  *calibrated       `json:"calibrated,omitempty"`
 	Warnings    []string          `json:"warnings,omitempty"`
 	Reason      string            `json:"reason,omitempty"`
@@ -46,20 +46,12 @@ type unsupported struct {
 	Reason string `json:"reason"`
 }
 
-type claim struct {
-	Source  string `json:"source"`
-	Epsilon amount `json:"epsilon"`
-	Delta   amount `json:"delta"`
-	Charged bool   `json:"charged"`
-	Why     string `json:"why"`
-}
-
 type calibrated struct {
 	Parameter string `json:"parameter"`
 	Value     amount `json:"value"`
 }
 
-// errBug marks what is never the caller's fault.
+// errBug marks failures that are never the caller's fault.
 var errBug = errors.New("internal error")
 
 // answerQuery evaluates one question. A panic of the calculus costs this
@@ -101,7 +93,7 @@ func located(q *expr.Query, err error) error {
 
 func (a *answer) asksDelta() bool { return a.query.Given == expr.GivenEpsilon }
 
-// fill takes over what the calculus found.
+// fill copies the answer of package privacy.
 func (a *answer) fill(got privacy.Answer) {
 	a.Relation = got.Relation
 	a.Epsilon, a.Delta = amount(got.Epsilon), amount(got.Delta)
@@ -122,10 +114,7 @@ func (a *answer) fill(got privacy.Answer) {
 		}
 		a.Unsupported = append(a.Unsupported, unsupported{u.Method, reason})
 	}
-	a.Claimed = make([]claim, 0, len(got.Claimed))
-	for _, c := range got.Claimed {
-		a.Claimed = append(a.Claimed, claim{c.Source, amount(c.Epsilon), amount(c.Delta), c.Charged, c.Why})
-	}
+	a.Claimed = append([]privacy.Claim{}, got.Claimed...) // [] in JSON where there is none
 	a.Warnings = got.Warnings
 	if got.Method != "" {
 		a.Method = &got.Method

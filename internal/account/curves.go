@@ -164,8 +164,8 @@ func (c *curve) evaluate(e privacy.Event, rel privacy.Relation, x extent) {
 	}
 }
 
-// steepest is the first gap in which δ falls out of sight or by more than a
-// factor of 30, by its right end; 0 if there is none.
+// steepest is the right end of the first gap in which δ falls out of sight, or by more than a
+// factor of 30. It is 0 where there is none.
 func (c curve) steepest(floor float64) int {
 	for j := 1; j < len(c.del); j++ {
 		if c.del[j-1] > 30*math.Max(c.del[j], floor/30) {

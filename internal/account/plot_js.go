@@ -6,7 +6,7 @@ import (
 	"github.com/dprelease/dprelease/internal/expr"
 )
 
-// drawPlot refuses: a page draws its own, and the fonts would double what it loads.
+// drawPlot refuses. A page draws its own plots, and the fonts would double its size.
 func drawPlot(*expr.Query, *answer, string) error {
 	return errors.New("there are no plots in JavaScript")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/dprelease/dprelease/internal/expr"
 )
 
-// writeText is the answer for people: what is charged in a sentence, each
-// method beside it, what was refused and why, what is claimed and not charged.
+// writeText writes the answer for people: the charged guarantee, the bound of each method,
+// the reasons of those that have none, and the published claims.
 func (a *answer) writeText(w io.Writer) error {
 	var b strings.Builder
 	a.sentence(&b)
@@ -120,22 +120,12 @@ func looser(x, best float64) string {
 	}
 }
 
+// claims lists published figures. None of them is charged.
 func (a *answer) claims(b *strings.Builder) {
-	var charged, shown []claim
-	for _, c := range a.Claimed {
-		if c.Charged {
-			charged = append(charged, c)
-		} else {
-			shown = append(shown, c)
-		}
+	if len(a.Claimed) > 0 {
+		b.WriteString("\nclaimed, not charged\n")
 	}
-	for i, list := range [][]claim{shown, charged} {
-		if len(list) == 0 {
-			continue
-		}
-		b.WriteString([]string{"\nclaimed, not charged\n", "\nclaimed and charged\n"}[i])
-		for _, c := range list {
-			fmt.Fprintf(b, "  (ε = %s, δ = %s)  %s\n      %s\n", down(float64(c.Epsilon)), down(float64(c.Delta)), c.Source, c.Why)
-		}
+	for _, c := range a.Claimed {
+		fmt.Fprintf(b, "  (ε = %s, δ = %s)  %s\n      %s\n", down(c.Epsilon), down(c.Delta), c.Source, c.Why)
 	}
 }

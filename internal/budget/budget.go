@@ -26,9 +26,9 @@ type Budget struct {
 	ids     map[string]string // of the draws that this run keeps, by name
 	options Options
 	Ledger  *ledger.Ledger
-	key     string             // what is asked: the job's digest
+	key     string             // the job's digest
 	former  []string           // the digests that earlier versions gave the job
-	content *table.Fingerprint // what it is asked of, once that is known
+	content *table.Fingerprint // of the data, once that is known
 	columns []ledger.Column    // the same, column by column
 	whole   string             // the content of the whole table, for kept draws
 	rows    []ledger.Rows      // of the draws that this run keeps
@@ -87,8 +87,8 @@ func (b *Budget) free() error {
 	return nil
 }
 
-// taken says what stands at the place of the output folder: these releases, but not
-// as they were made; other ones of this program; or anything else.
+// taken refuses an output folder that holds something, and says what that is: these
+// releases, changed; other releases of this program; or anything else.
 func (b *Budget) taken(files []ledger.File) error {
 	dir := b.plan.Job.Output.Dir
 	problem := func(message, hint string) error { return failure.InJob(b.plan.Job, "output.dir", message, hint) }
@@ -147,7 +147,7 @@ func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Fold
 	return nil, nil
 }
 
-// request is what the run asks of the ledger.
+// request is the run's request to the ledger.
 func (b *Budget) request() (ledger.Request, error) {
 	q, err := request(b.plan, b.ids)
 	q.Plan, q.Former, q.Again, q.Lease, q.Revise = b.key, b.former, b.options.Again, b.options.Lease, b.options.Revise
@@ -155,8 +155,8 @@ func (b *Budget) request() (ledger.Request, error) {
 	return q, err
 }
 
-// wait asks until the answer is final: it finds out what the data are where the
-// ledger has to compare them, and waits while another run is at work.
+// wait asks until the answer is final. It takes the fingerprint of the data where the ledger
+// must compare them, and waits while another run is at work.
 func (b *Budget) wait(ctx context.Context, t *run.OpenedTable, ask func() (ledger.Standing, error)) (ledger.Standing, error) {
 	limit := b.options.Wait
 	if limit == 0 {
@@ -199,8 +199,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Tidy removes the folders that killed runs of this account left behind on this host,
-// wherever they are. It does what it can: nothing depends on it.
+// Tidy removes the folders that killed runs of this account left behind on this host. It
+// ignores failures, because nothing depends on it.
 func (b *Budget) Tidy(ctx context.Context) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -230,9 +230,9 @@ func (b *Budget) End(ctx context.Context) {
 	}
 }
 
-// Failed takes note of how the run failed after its debit. Where the data are to blame
-// the failure is bound to them: the same job fails on them every time, or for a sample
-// as soon as it is drawn as before.
+// Failed notes how the run failed after its debit. blame says that the data are to blame.
+// Then the failure is bound to the data: the same job fails on them every time, or for a
+// sample as soon as it is drawn as before.
 func (b *Budget) Failed(ctx context.Context, t *run.OpenedTable, err error, blame bool) {
 	var f *failure.Failure
 	if !errors.As(err, &f) {

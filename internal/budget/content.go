@@ -18,10 +18,10 @@ func (b *Budget) contentText() string {
 	return hex.EncodeToString(b.content[:])
 }
 
-// fingerprint finds out what the data are: every stored byte of the columns that the
-// job reads. It reads those that no scan has read, and decodes none of them. Of a slice
-// they are the values in its rows: the files may hold other slices, and gain more. What
-// two accounts have in common is told by the stored bytes in any case.
+// fingerprint identifies the data by every stored byte of the columns that the job reads. It
+// reads those that no scan has read, and decodes none of them. It identifies a slice by the
+// values in its rows, because the files may hold other slices, and gain more. The stored
+// bytes alone tell what two accounts have in common.
 func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 	key := table.Key(b.Ledger.ContentKey())
 	f, err := t.Content.Fingerprint(ctx, key)
@@ -45,8 +45,8 @@ func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 	return nil
 }
 
-// Beside finds out what the data are while they are drawn from: scans take note of
-// what they read, so that a first run reads the table once. stop waits for the end.
+// Beside takes the fingerprint of the data while the run draws from them. It uses what the
+// scans read, so that a first run reads the table once. stop waits for the end.
 func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err error) error) {
 	if b.content != nil {
 		// Known from before the debit; the scans notice a change since.
@@ -55,8 +55,8 @@ func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err 
 	return beside(ctx, t.Content.Ahead, func() error { return b.fingerprint(ctx, t) })
 }
 
-// beside carries out work while a table is drawn from. What it returns waits for the end
-// of the work, cuts it off where the draws failed with err, and otherwise carries out last.
+// beside starts work while a table is drawn from. The function that it returns cancels the
+// work where the draws failed with err; otherwise it waits for the end and then does last.
 func beside(ctx context.Context, work func(context.Context) error, last func() error) func(err error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)

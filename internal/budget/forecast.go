@@ -41,7 +41,7 @@ func request(p *plan.Plan, ids map[string]string) (ledger.Request, error) {
 	return q, nil
 }
 
-// opening is what the account of a job is opened with by its first job.
+// opening says how the first job of an account opens it.
 func opening(j *job.Job) ledger.Opening {
 	o := ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(j), Lifetime: plan.LifetimeOf(j)}
 	if o.Limit.Rho != nil {

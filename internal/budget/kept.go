@@ -37,8 +37,8 @@ func NewIDs(p *plan.Plan) (map[string]string, error) {
 	return ids, nil
 }
 
-// identify finds out what the whole table is, or the whole slice: all columns, whatever the
-// job reads, so that later jobs with other columns can compare.
+// identify takes the fingerprint of the whole table, or the whole slice: of all columns, so
+// that later jobs with other columns can compare.
 func (b *Budget) identify(ctx context.Context, t *run.OpenedTable) error {
 	of := t.Table.Fingerprint
 	if b.plan.Job.Dataset.Slice != nil {

@@ -61,7 +61,7 @@ func declarations(j *job.Job) map[string]string {
 	return out
 }
 
-// LookedAt says what the report must say of private looks at the table: nil for none.
+// LookedAt returns the part of the report about private looks at the table, nil for none.
 // A column counts as changed where one of the looks saw other bounds, or another domain,
 // than the job has now.
 func LookedAt(ctx context.Context, l *ledger.Ledger, j *job.Job) (*report.Look, error) {

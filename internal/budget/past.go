@@ -10,8 +10,8 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 )
 
-// withAccount reads from the ledger of a job. It makes none: where there is none,
-// or no account, nothing is read.
+// withAccount reads from the ledger of a job. It makes no ledger: without one, or without
+// an account, it reads nothing.
 func (r Remembered) withAccount(ctx context.Context, j *job.Job, read func(l *ledger.Ledger, a *ledger.Account) error) error {
 	at, err := LedgerOf(ctx, j)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/dprelease/dprelease/internal/nameless"
 )
 
-// Counter adds up the number of units of each key. Beyond its limit of memory it writes what it has, sorted, to a file
-// that has no name and that the system deletes when the process ends in any way.
+// Counter adds up the number of units of each key. Beyond its limit of memory it writes its keys, sorted, to a file
+// without a name, which the system deletes when the process ends in any way.
 type Counter struct {
 	memory int64
 	dir    string
@@ -27,10 +27,10 @@ type Counter struct {
 // ErrSpill says that the keys do not fit in memory, and that the disk for them cannot be used. It says nothing more.
 var ErrSpill = errors.New("keys: the keys do not fit in memory, and the disk for them cannot be used")
 
-// DefaultMemory is the memory of a Counter that is not told another.
+// DefaultMemory is the memory of a Counter in bytes, where none is given.
 const DefaultMemory = 1 << 30
 
-// NewCounter makes a counter that takes about so many bytes, and spills to a folder ("" for that of temporary files).
+// NewCounter makes a counter that takes about memory bytes, and spills to dir ("" for the folder of temporary files).
 func NewCounter(memory int64, dir string) *Counter {
 	if memory <= 0 {
 		memory = DefaultMemory
@@ -38,7 +38,7 @@ func NewCounter(memory int64, dir string) *Counter {
 	return &Counter{memory: memory, dir: dir, units: map[string]int64{}}
 }
 
-// entryBytes is what a key takes in the map beside its text, roughly and upward.
+// entryBytes is an estimate, from above, of the memory of a key in the map beside its text.
 const entryBytes = 80
 
 // Add counts units of a key.

@@ -18,9 +18,9 @@
 //
 // # What it promises
 //
-// A rule's [Rule.Event] is what the selection costs, under every relation: the probabilities that are drawn are exact
-// fractions, rounded to the side on which the event still holds. The result of a selection is sorted by the keys, so that
-// its order says nothing. A limit on the number of keys drops keys after the selection and never candidates before it.
+// [Rule.Event] is the cost of the selection under every relation: the coins have exact fractions as probabilities,
+// rounded to the side on which the event still holds. The result is sorted by the keys, so that its order says nothing. A
+// limit on the number of keys drops keys after the selection and never candidates before it.
 // [Shown] writes any key as printable text, and different keys as different texts.
 //
 // # What it does not protect against

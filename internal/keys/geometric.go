@@ -28,7 +28,7 @@ const one = 1 << 63
 // maxSteps is how many units a key may need to be kept for certain.
 const maxSteps = 1 << 20
 
-// NewGeometric prepares the rule with a guarantee of (epsilon, delta) for each key that a unit has, at most so many.
+// NewGeometric prepares the rule for units with up to the given number of keys, with a guarantee of (epsilon, delta) for each key.
 func NewGeometric(epsilon, delta float64, keys int64) (*Geometric, error) {
 	if !(epsilon > 0) || math.IsInf(epsilon, 1) || !(delta >= 0x1p-50 && delta < 1) || keys < 1 {
 		return nil, errors.New("keys: the rule needs a positive ε, a δ of at least 1e-15, and a number of keys")

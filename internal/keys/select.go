@@ -38,8 +38,8 @@ const block = 1 << 12
 //
 // # Contract
 //
-// The number of units of each key is as the rule's event says, and no key comes twice. What is returned is a function of
-// what the rule published and of randomness of its own. Proof: select.proof.md.
+// The number of units of each key is as the rule's event says, and no key comes twice. The result is a function of the
+// rule's outcome and of randomness of its own. Proof: select.proof.md.
 func Select(ctx context.Context, counts Counts, rule Rule, atMost int, src *noise.Source) (*Selection, error) {
 	if atMost < 1 {
 		return nil, errors.New("keys: a selection keeps at least one key")

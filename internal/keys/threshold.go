@@ -22,8 +22,8 @@ type Threshold struct {
 	delta    float64
 }
 
-// NewThreshold prepares the rule with Laplace noise of the given scale, or Gaussian noise whose σ it is, for units with at
-// most so many keys. It takes the lowest threshold that keys of single units pass with probability delta at most.
+// NewThreshold prepares the rule for units with up to the given number of keys, with Laplace noise of the given scale, or
+// Gaussian noise with that σ. It takes the lowest threshold that keys of single units pass with probability delta at most.
 func NewThreshold(gaussian bool, scale float64, keys int64, delta float64) (*Threshold, error) {
 	if !(scale >= noise.MinScale && scale <= 1<<40) || keys < 1 || keys > 1<<40 || !(delta > 1e-200 && delta < 1) {
 		return nil, errors.New("keys: the rule needs noise of a scale that can be drawn, a number of keys, and a δ above 0")

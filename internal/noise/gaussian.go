@@ -20,8 +20,8 @@ func AddDiscreteGaussian(s *Source, dst []int64, sigma float64) error {
 	return s.add(dst, err, func() (int64, bool) { return s.discreteGaussian(g) })
 }
 
-// gaussian holds σ, the proposal's scale t = floor(σ) + 1, and float64 values of
-// what the acceptance step needs, with their errors bounded in gap.
+// gaussian holds σ, the proposal's scale t = floor(σ) + 1, and two float64 values for the
+// acceptance step. gap bounds their errors.
 type gaussian struct {
 	sigma  dyadic
 	t      dyadic

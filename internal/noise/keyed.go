@@ -17,7 +17,7 @@ func (s *Source) NewKey() (k Key) {
 	return k
 }
 
-// Derive returns the key of one purpose and one place. Those of different purposes or places say nothing of one another.
+// Derive returns the key of one purpose and one place. Keys of different purposes or places say nothing of one another.
 func (k Key) Derive(purpose string, places ...uint64) (out Key) {
 	mac := hmac.New(sha256.New, k[:])
 	b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(purpose))), purpose...)
@@ -29,11 +29,11 @@ func (k Key) Derive(purpose string, places ...uint64) (out Key) {
 	return out
 }
 
-// Source returns the one stream of a key. Whoever asks again gets the same stream, so a key must be used for one draw,
-// which may then be made again, and never for noise: noise that is drawn again is worth less (P21).
+// Source returns the one stream of a key. The same key gives the same stream again, so a key is for one draw, which may
+// be repeated, and never for noise: noise that is drawn again is worth less (P21).
 //
 // # Contract
 //
-// To whoever does not know the key, the stream cannot be told from independent fair bits, and those of derived keys not
-// from independent streams. Proof: keyed.proof.md.
+// Without the key, nobody can tell the stream from independent fair bits, or the streams of derived keys from independent
+// ones. Proof: keyed.proof.md.
 func (k Key) Source() *Source { return &Source{key: k, keyed: true} }

@@ -13,8 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/internal/known"
 )
 
-// ErrTape is the error of a Source of a test that was asked for more bytes than its tape
-// holds.
+// ErrTape is the error of a test's Source whose tape is at its end.
 var ErrTape = errors.New("noise: the byte tape ran out")
 
 // errNoSource is the error of a draw from a nil Source: there is no default.

@@ -35,12 +35,11 @@ func GroupDelta(k, eps float64, delta func(eps float64) float64) float64 {
 	if !(d > 0) {
 		return probability(d)
 	}
-	return probability(up(groupFactor(k, eps) * d))
+	return probability(up(groupFactor(k, eps, part) * d))
 }
 
-// groupFactor is Σ_{i<k} e^{iε/k} = (e^ε − 1)/(e^{ε/k} − 1).
-func groupFactor(k, eps float64) float64 {
-	part := eps / k
+// groupFactor is Σ_{i<k} e^{iε/k} = (e^ε − 1)/(e^{ε/k} − 1). part is ε/k rounded down, which makes the quotient no smaller.
+func groupFactor(k, eps, part float64) float64 {
 	if part < 1e-300 {
 		return k * math.Exp(eps)
 	}

@@ -13,7 +13,7 @@ type Stage struct{ Take, Of, MaxTake int64 }
 // Design is a multistage design without replacement; its last stage draws records (P5).
 type Design []Stage
 
-// Validate says what is wrong with a design.
+// Validate returns an error that says why a design is not valid, or nil.
 func (d Design) Validate() error {
 	if len(d) == 0 {
 		return errors.New("a multistage design needs at least one stage")
@@ -102,18 +102,14 @@ func (d Design) SwapsUnequalUnits() bool {
 	return false
 }
 
-// group is the largest number of records that can change when the sample is redrawn so that it no longer holds a given record:
+// Group is the largest number of records that can change when the sample is redrawn so that it no longer holds a given record:
 // m_1, or m_2 when the first stage takes all of its units.
-func (d Design) group() float64 {
+func (d Design) Group() float64 {
 	if len(d) > 1 && !d.swaps(0) {
 		return d.Below(1)
 	}
 	return d.Below(0)
 }
-
-// Group is the number of records that the group form counts: m_1, or m_2 when the first
-// stage takes all of its units.
-func (d Design) Group() float64 { return d.group() }
 
 // GroupForm is log(1 + η(e^{m_1 ε} − 1)): form 1 of P5.
 //
@@ -125,7 +121,7 @@ func (d Design) GroupForm(eps float64) float64 {
 	if !(eps >= 0) || d.Validate() != nil {
 		return math.Inf(1)
 	}
-	return Epsilon(d.Inclusion(), scale(d.group(), eps))
+	return Epsilon(d.Inclusion(), scale(d.Group(), eps))
 }
 
 // scale is m·ε rounded up.
@@ -255,4 +251,4 @@ func (d Design) PublishedEpsilon(eps float64) float64 {
 }
 
 // PublishedSound reports whether Theorem 3 is also proven here: when at most one record can change with the draw.
-func (d Design) PublishedSound() bool { return d.Validate() == nil && d.group() == 1 }
+func (d Design) PublishedSound() bool { return d.Validate() == nil && d.Group() == 1 }

@@ -2,8 +2,8 @@ package amplify
 
 import "math"
 
-// Posterior is q·e^ε / (1 + q(e^ε − 1)), rounded up: how likely it can at most be that a unit is in a sample, for somebody who
-// saw outputs that spent eps on the sample, when it was drawn with probability at most q. It is q at eps = 0 and rises to 1.
+// Posterior is q·e^ε / (1 + q(e^ε − 1)), rounded up. It bounds the probability that a unit is in a sample, as seen by somebody who
+// knows outputs that spent eps on the sample, where the unit was drawn with probability at most q. It is q at eps = 0 and rises to 1.
 //
 // # Contract
 //

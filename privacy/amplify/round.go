@@ -6,7 +6,7 @@ import "math"
 // the formulas amplifies a relative error, because log1p(x) and expm1(x) are evaluated where their condition number is at most 2.
 const slack = 2e-15
 
-// least is the smallest number there is: what a positive result that underflowed is rounded up to.
+// least is the smallest positive number. Positive results that underflow are rounded up to it.
 const least = 5e-324
 
 // tiny is the smallest number that has all its digits. math.Log of a smaller one is off by up to 36 on amd64: a rate is rounded up

@@ -16,6 +16,7 @@ func TestRoundingIsUpwards(t *testing.T) {
 		{"recursion, a small ε and a large group", climb(0x1p-1074, 0x1.979198690d5f4p-24, 0x1.710418b85ea13p+09), 1.56148348223e-10, 1e-7},
 		{"pure, the least ε", PureDelta(0x1p-1073, 0x1p-1074), 5e-324, tiny},
 		{"group of 85 at ε 710", GroupDelta(0x1.54p+06, 0x1.633e2a5783b52p+09, func(float64) float64 { return 0x1.47p-1065 }), 2.75011730665e-16, 2.7501174e-16},
+		{"group of 3 at ε 402", GroupDelta(3, 0x1.9274cc4cd6efdp+08, func(float64) float64 { return 0x1p-1000 }), 0x1.0eccc5db1bb34p-613, 0x1.0eccc5db1cp-613},
 		{"posterior of the least rate", Posterior(0x1p-1074, 0x1.746d50c99649fp+09), 0.602036076828, 1},
 	} {
 		if !(c.got >= c.truth && c.got <= c.most) {

@@ -24,8 +24,8 @@ func WithReplacementRate(n, of int64) float64 {
 	return math.Min(1, up(-math.Expm1(float64(n)*math.Log1p(-1/float64(of)))))
 }
 
-// Epsilon is ε' = log(1 + q(e^ε − 1)), rounded up: what the population is guaranteed when the mechanism run on a sample drawn with
-// inclusion probability at most q spends eps on the sample.
+// Epsilon is ε' = log(1 + q(e^ε − 1)), rounded up: the guarantee of the population where a mechanism spends eps on a sample that
+// holds each unit with probability at most q.
 //
 // # Contract
 //

@@ -1,4 +1,4 @@
-// Package iterate bounds the privacy of noisy gradient descent of which only the last iterate is released (rule P9).
+// Package iterate bounds the privacy of noisy gradient descent that releases only its last iterate (rule P9).
 //
 //	mu, err := iterate.Mu(iterate.Params{
 //		Kind: iterate.FullStronglyConvex, Sensitivity: 10, Sigma: 2, N: 50, Steps: 100,
@@ -6,8 +6,8 @@
 //	})
 //
 // The bounds are stated as Gaussian differential privacy: the released iterate is no easier to tell apart than N(0, 1) from N(mu, 1).
-// The privacy package turns mu into epsilon and delta. [Composition] is what publishing every iterate would cost; the smaller of the two
-// is what to charge.
+// The privacy package turns mu into epsilon and delta. [Composition] is the cost of publishing every iterate. The smaller of the two is
+// charged.
 //
 // # What it may import
 //

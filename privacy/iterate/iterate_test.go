@@ -165,6 +165,14 @@ func TestBestIsTheSmaller(t *testing.T) {
 	near(t, "limit", last, 0.1*math.Sqrt(1.995/0.005), 1e-9)
 }
 
+// kindAt is the kind of a number from 1 on, and an invalid one of any other.
+func kindAt(i int) Kind {
+	if kinds := Kinds(); i >= 1 && i <= len(kinds) {
+		return kinds[i-1]
+	}
+	return ""
+}
+
 func FuzzMu(f *testing.F) {
 	f.Add(int8(1), 1.0, 1.0, int64(10), int64(0), int64(100), 1.0, 0.01, 1.0, 1.0, 1e-6)
 	f.Add(int8(2), 5.0, 8.0, int64(10), int64(0), int64(1000), 0.1, 0.0, 1.0, 1.0, 1e-9)
@@ -172,7 +180,7 @@ func FuzzMu(f *testing.F) {
 	f.Add(int8(4), 5.0, 3.0, int64(200), int64(10), int64(1000), 0.02, 0.0, 1.0, 1.0, 0.5)
 	f.Add(int8(5), 5.0, 3.0, int64(200), int64(10), int64(0), 0.02, 0.5, 1.0, 0.5, 1e-6)
 	f.Fuzz(func(t *testing.T, kind int8, l, sigma float64, n, b, steps int64, eta, m, big, d, delta float64) {
-		p := Params{Kind: Kind(kind), Sensitivity: l, Sigma: sigma, N: n, Batch: b, Steps: steps, Epochs: steps, Eta: eta, StrongConvexity: m, Smoothness: big, Diameter: d}
+		p := Params{Kind: kindAt(int(kind)), Sensitivity: l, Sigma: sigma, N: n, Batch: b, Steps: steps, Epochs: steps, Eta: eta, StrongConvexity: m, Smoothness: big, Diameter: d}
 		if p.Kind == OnePass {
 			p.Early, p.Rounding, p.Epochs = d, delta, 1
 		}

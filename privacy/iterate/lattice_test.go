@@ -163,7 +163,7 @@ func anyToy(rng *rand.Rand) (x toy, records, other []float64, changed int) {
 		x.knee = 1 + rng.Float64()
 	}
 	p := Params{
-		Kind: Kind(1 + rng.IntN(5)), Batch: 1 + rng.Int64N(2), Epochs: 1, Sigma: 0.5 + 3*rng.Float64(),
+		Kind: kindAt(1 + rng.IntN(5)), Batch: 1 + rng.Int64N(2), Epochs: 1, Sigma: 0.5 + 3*rng.Float64(),
 		Smoothness: x.slope + x.l2, StrongConvexity: x.l2,
 	}
 	p.N = p.Batch*(1+rng.Int64N(5)) + rng.Int64N(p.Batch)
@@ -176,7 +176,7 @@ func anyToy(rng *rand.Rand) (x toy, records, other []float64, changed int) {
 		p.StrongConvexity += x.slope
 	}
 	if p.Kind.strong() && p.StrongConvexity == 0 {
-		p.Kind++ // the convex form of the same setting
+		p.Kind = map[Kind]Kind{FullStronglyConvex: FullConvex, CyclicStronglyConvex: CyclicConvex}[p.Kind]
 	}
 	if p.Kind == OnePass && rng.IntN(2) == 0 {
 		p.Early = 0.3 + 0.7*rng.Float64()

@@ -42,9 +42,8 @@ func (p Params) ages(j int64) (kept, rounds, later float64) {
 	return math.Exp(-s * age), -math.Expm1(-s*(age+1)) / d, (1 - d) * (1 - d) * -math.Expm1(-2*s*age) / (d * (2 - d))
 }
 
-// Position is one point of the curve of privacy by position in a pass, from 1 to the number of batches: what the records of one batch
-// have. They are told apart no better than N(0, 1) from N(Mu, 1). Later steps add their noise on top, so records that are seen early
-// are the more private; [Mu] is the largest over all positions. For one pass it is
+// Position is the privacy of the records of one batch of a pass: nobody tells them apart better than N(0, 1) from N(Mu, 1). Later steps
+// add their noise on top, so records that are used early are more private. [Mu] is the largest over all positions. For one pass it is
 //
 //	μ_t = (c^j·(L/b) + R·Σ_{i<=j} c^i) / (σ·√[1 + x²·Σ_{1<=i<=j} c^{2i}]),    j = l − t, R the rounding, x the share of noise in early steps
 //
@@ -80,8 +79,8 @@ func Curve(p Params, points int) ([]Position, error) {
 	return out, nil
 }
 
-// spread is at most so many of the positions 1..l, the first and the last among them: half of them evenly, and half ever denser towards
-// the last, where privacy changes most.
+// spread chooses at most points of the positions 1..l, the first and the last among them: half of them evenly, and half ever denser
+// towards the last, where privacy changes most.
 func spread(l, points int64) []int64 {
 	if l <= points {
 		points = l

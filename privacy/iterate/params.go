@@ -3,40 +3,29 @@ package iterate
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
-// Kind names the five settings for which a bound is known. The zero value is invalid.
-type Kind int
+// Kind names one of the five settings for which a bound is known, as in an event. The zero value is invalid.
+type Kind string
 
 // The settings of P9.
 const (
-	_ Kind = iota
 	// FullStronglyConvex: every step uses all records, losses strongly convex, any number of steps.
-	FullStronglyConvex
+	FullStronglyConvex Kind = "full-batch-strongly-convex"
 	// FullConvex: every step uses all records, losses convex, iterates confined to a set of known diameter, enough steps.
-	FullConvex
+	FullConvex Kind = "full-batch-convex"
 	// CyclicStronglyConvex: batches in a fixed cyclic order, losses strongly convex, any number of epochs.
-	CyclicStronglyConvex
+	CyclicStronglyConvex Kind = "cyclic-strongly-convex"
 	// CyclicConvex: batches in a fixed cyclic order, losses convex, iterates confined, enough epochs.
-	CyclicConvex
+	CyclicConvex Kind = "cyclic-convex"
 	// OnePass: batches in a fixed order, each used once, with the same noise in every step or less of it in all but the last.
-	OnePass
+	OnePass Kind = "one-pass"
 )
 
-var kindNames = map[Kind]string{
-	FullStronglyConvex:   "full_strongly_convex",
-	FullConvex:           "full_convex",
-	CyclicStronglyConvex: "cyclic_strongly_convex",
-	CyclicConvex:         "cyclic_convex",
-	OnePass:              "one_pass",
-}
-
-// String is the name of the kind in an event.
-func (k Kind) String() string {
-	if s, ok := kindNames[k]; ok {
-		return s
-	}
-	return fmt.Sprintf("Kind(%d)", int(k))
+// Kinds returns the five settings.
+func Kinds() []Kind {
+	return []Kind{FullStronglyConvex, FullConvex, CyclicStronglyConvex, CyclicConvex, OnePass}
 }
 
 func (k Kind) full() bool { return k == FullStronglyConvex || k == FullConvex }
@@ -57,7 +46,7 @@ type Params struct {
 	Rounding float64
 	// N is the number of records, public.
 	N int64
-	// Batch is the largest number of records in a batch, and what their sum is divided by; the last batch of a pass may hold fewer.
+	// Batch is the largest number of records in a batch, and the divisor of their sum; the last batch of a pass may hold fewer.
 	// It is N for the full-batch kinds, where 0 stands for N.
 	Batch int64
 	// Steps is the number of steps of a full-batch run; Epochs the number of passes of a cyclic run, at most 1 for one pass.
@@ -76,7 +65,7 @@ type Params struct {
 type Refusal struct {
 	// Field is the parameter at fault, named as in [Params].
 	Field string
-	// Condition is what the theorem asks for.
+	// Condition is the condition of the theorem.
 	Condition string
 }
 
@@ -97,8 +86,8 @@ func positive(field string, x float64) error {
 
 // normal checks everything but the number of steps and returns the parameters with Batch filled in.
 func (p Params) normal() (Params, error) {
-	if _, ok := kindNames[p.Kind]; !ok {
-		return p, refuse("Kind", "must be one of the five settings (got %s)", p.Kind)
+	if !slices.Contains(Kinds(), p.Kind) {
+		return p, refuse("Kind", "must be one of the five settings (got %q)", p.Kind)
 	}
 	for _, x := range []struct {
 		field string
@@ -118,7 +107,7 @@ func (p Params) normal() (Params, error) {
 		return p, refuse("Rounding", "must be finite and not negative (got %g)", p.Rounding)
 	}
 	if p.Kind.full() {
-		// Every step uses the record, so what rounding adds is added to what the record adds.
+		// Every step uses the record, so rounding only makes its part larger.
 		p.Batch = p.N
 		p.Sensitivity += p.Rounding * float64(p.N) * (1 + margin)
 		p.Rounding = 0

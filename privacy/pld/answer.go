@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// look is what a coarse lattice showed of one direction.
+// look holds what a coarse lattice tells of one direction.
 type look struct {
 	d     direction
 	theta float64 // the tilt of the answer
@@ -19,8 +19,8 @@ type look struct {
 	width        float64 // range of the losses of one step
 }
 
-// answer brackets the larger of both directions. The direction that looks larger is
-// done first; the other one only as far as it may still matter.
+// answer brackets the larger of both directions. It refines the direction that looks larger
+// first, and the other one only as far as it may still matter.
 func (q *question) answer() (Interval, error) {
 	looks := make([]*look, 0, 2)
 	for _, d := range []direction{forward, backward} {
@@ -66,8 +66,8 @@ func (q *question) narrow(iv Interval) bool {
 	return iv.Upper-iv.Lower <= math.Max(q.o.RelTol*iv.Upper, q.o.AbsTol)
 }
 
-// direction brackets one direction, refining the lattice until it is narrow or, below
-// what the other direction has already cost, does not matter.
+// direction brackets one direction. It refines the lattice until the bracket is narrow, or
+// lies below the upper bound of the other direction and does not matter.
 func (q *question) direction(l *look, other Interval) (Interval, error) {
 	iv := Interval{0, l.upper}
 	if iv.Upper <= other.Upper {
@@ -220,8 +220,8 @@ func (q *question) improve(l *look) (float64, error) {
 	return math.Max(math.Min(h, l.width/64), l.width/(1<<16)), nil
 }
 
-// tightness is how much closer the upper bound aims than what was asked for: the
-// lower bound, or a second look at it, costs more than a finer lattice.
+// tightness is how much closer than asked for the upper bound aims: a lower bound, or a
+// second round, costs more than a finer lattice.
 const tightness = 150
 
 // budget is how many cells a query may work through before it stops refining: about
@@ -323,9 +323,9 @@ type reading interface {
 	delta(eps float64) float64
 }
 
-// law computes the law of the sum under a tilt between θ and none: the smaller the
-// tilt, the more digits of the tail drown in rounding; but where the tilted law has a
-// second hump far out, a smaller tilt needs a shorter window.
+// law computes the law of the sum under a tilt between 0 and θ. With a smaller tilt more
+// digits of the tail drown in rounding, but where the tilted law has a second hump far out
+// the window is shorter.
 func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, error) {
 	const digits = 28
 	type window struct{ theta, lo, hi, massLo, massHi, cells, fault float64 }

@@ -18,12 +18,11 @@ type boundedRange struct {
 // # Contract
 //
 // eps bounds the range for every ordered pair of neighbours, and is above 0. The pair
-// has the largest profile of all such mechanisms; no one mechanism has it at every
-// epsilon, so that a lower bound for a composition of it is none for the mechanism.
+// has the largest profile of all such mechanisms. No one mechanism has it at every epsilon,
+// so a lower bound for compositions of the pair does not hold for the mechanism.
 // Proof: ../bounded_range.proof.md.
 func BoundedRange(eps float64) Mechanism {
-	return leaf{newBoundedRange(eps),
-		check(eps > 0 && eps < 1e300, "bounded range: eps must be positive and finite (%v)", eps)}
+	return newLeaf(newBoundedRange(eps), check(eps > 0 && eps < 1e300, "bounded range: eps must be positive and finite (%v)", eps))
 }
 
 func newBoundedRange(eps float64) *boundedRange {

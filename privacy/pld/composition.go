@@ -20,15 +20,6 @@ func (c composition) symmetric() bool {
 	return true
 }
 
-func (c composition) valid() error {
-	for _, t := range c.terms {
-		if err := t.node.valid(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (c composition) depth() int {
 	d := 0
 	for _, t := range c.terms {

@@ -25,7 +25,7 @@ func DiscreteLaplace(scale float64, shift int64) Mechanism {
 	if err == nil {
 		err = check(shift >= 0 && shift <= 1<<12, "discrete laplace: shift must be at most 4096 (%v)", shift)
 	}
-	return leaf{&discreteLaplace{scale, shift}, err}
+	return newLeaf(&discreteLaplace{scale, shift}, err)
 }
 
 func (d *discreteLaplace) top() float64 { return quotientUp(float64(d.shift), d.scale) }

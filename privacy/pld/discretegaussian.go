@@ -32,7 +32,7 @@ func DiscreteGaussian(sigma float64, shift int64) Mechanism {
 	if err == nil {
 		d.norm = thetaSum(sigma)
 	}
-	return leaf{d, err}
+	return newLeaf(d, err)
 }
 
 // thetaSum is Σ_x exp(-x²/2σ²) over the integers; by Poisson summation it is

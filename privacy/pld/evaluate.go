@@ -24,8 +24,8 @@ func weightNorm(theta, h, n float64) float64 {
 	return math.Sqrt(n)
 }
 
-// extra is what is added to (upper) or taken from (lower) the finite part at eps, in
-// units of e^(K-θ·eps).
+// extra is the correction of the finite part at eps, in units of e^(K-θ·eps): positive for an
+// upper bound, negative for a lower one.
 func (r *reader) extra(eps float64) float64 {
 	t := r.t
 	// The error of the masses meets the weights e^(-θx)(1-e^-x), by Cauchy and Schwarz.

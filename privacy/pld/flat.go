@@ -2,14 +2,14 @@ package pld
 
 import "math"
 
-// flat holds the tilted masses of the parts, and what bounds their transforms at
-// frequencies that are not computed.
+// flat holds the tilted masses of the parts. It bounds their transforms at frequencies that
+// are not computed.
 type flat struct {
 	s     *sum
 	k     float64
 	steps float64
 	p     [][]float64
-	mass  []float64 // total of each part, 1 but for rounding
+	mass  []float64 // total of each part: 1, up to rounding
 	rough []float64 // total variation of the masses, Σ|p_(i+1)-p_i|
 	bend  []float64 // total variation of their differences
 	lags  [][]float64

@@ -16,8 +16,8 @@ type gaussian struct{ mu float64 }
 // The pair N(1, σ²) against N(0, σ²) dominates every pair of means at distance
 // at most 1 (in any dimension). Composition of Gaussians is done in closed form.
 func Gaussian(noiseMultiplier float64) Mechanism {
-	return leaf{&gaussian{quotientUp(1, noiseMultiplier)}, check(noiseMultiplier > 0 && 1/noiseMultiplier < 1e150,
-		"gaussian: noise multiplier must be positive and finite (%v)", noiseMultiplier)}
+	return newLeaf(&gaussian{quotientUp(1, noiseMultiplier)}, check(noiseMultiplier > 0 && 1/noiseMultiplier < 1e150,
+		"gaussian: noise multiplier must be positive and finite (%v)", noiseMultiplier))
 }
 
 func check(ok bool, format string, value any) error {

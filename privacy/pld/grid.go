@@ -60,14 +60,14 @@ func (r request) nodes(lo, hi float64) ([]float64, error) {
 	return out, nil
 }
 
-// effort is what a query has worked through, in cells, and the tilt at which its
-// measures are going to be read.
+// effort counts the work of a query, in cells. theta is the tilt at which its measures will
+// be read.
 type effort struct {
 	spent, theta float64
-	// work is about the nanoseconds that went into it, counted from the sizes of what
-	// was computed: an answer depends on no clock.
+	// work is an estimate of the nanoseconds spent, from the sizes of the computations, so
+	// that no answer depends on a clock.
 	work float64
-	// limit is how much of it may be spent by now; 0 stands for maxWork.
+	// limit is how much work may be spent by now; 0 stands for maxWork.
 	limit float64
 	// fits is the finest step at which an inner composition was found to fit.
 	fits map[string]float64

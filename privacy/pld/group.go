@@ -82,7 +82,7 @@ func (c composition) shape() (shape, bool) {
 // leafShape is the family of a leaf. Scales are turned over, so that more is worse.
 func leafShape(l leaf) (shape, bool) {
 	one := func(family string, x float64, p func(x float64) pair) (shape, bool) {
-		return shape{family, []float64{x}, func(at []float64) node { return leaf{p(at[0]), nil} }}, true
+		return shape{family, []float64{x}, func(at []float64) node { return leaf{p(at[0])} }}, true
 	}
 	switch p := l.pair.(type) {
 	case *gaussian:

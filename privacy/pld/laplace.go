@@ -16,7 +16,7 @@ type laplace struct{ top float64 }
 // The pair Lap(1, b) against Lap(0, b) dominates every pair of centres at distance
 // at most 1.
 func Laplace(b float64) Mechanism {
-	return leaf{&laplace{quotientUp(1, b)}, check(b > 0 && 1/b < 1e300, "laplace: scale must be positive and finite (%v)", b)}
+	return newLeaf(&laplace{quotientUp(1, b)}, check(b > 0 && 1/b < 1e300, "laplace: scale must be positive and finite (%v)", b))
 }
 
 func (p *laplace) ends() (lo, hi, pLo, pHi float64) {

@@ -33,13 +33,6 @@ func (w worse) gaps(direction) []gap { return nil }
 func (w worse) depth() int           { return max(w.a.depth(), w.b.depth()) + 1 }
 func (w worse) key() string          { return fmt.Sprintf("larger(%s,%s)", w.a.key(), w.b.key()) }
 
-func (w worse) valid() error {
-	if err := w.a.valid(); err != nil {
-		return err
-	}
-	return w.b.valid()
-}
-
 func (w worse) measure(d direction, r request) (measure, error) {
 	m, err := w.a.measure(d, r)
 	if err != nil || r.side == lower {

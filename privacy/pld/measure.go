@@ -154,11 +154,15 @@ func (m measure) limitQ() measure {
 
 // poissonLoss is log(1 + q(e^l - 1)).
 func poissonLoss(q, l float64) float64 {
-	if l > 36 {
-		// log(q e^l (1 + (1-q)/(q e^l)))
-		return l + math.Log(q) + math.Log1p((1-q)/q*math.Exp(-l))
+	if l < 700 {
+		return math.Log1p(q * math.Expm1(l))
 	}
-	return math.Log1p(q * math.Expm1(l))
+	// Where q·e^l is moderate, 1 - q is 1.
+	x := l + math.Log(q)
+	if x > 36 {
+		return x
+	}
+	return math.Log1p(math.Exp(x))
 }
 
 // poissonLossInverse is log(1 + (e^l - 1)/q), -Inf at or below log(1-q).

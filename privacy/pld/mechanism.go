@@ -20,25 +20,23 @@ type invalid struct{ err error }
 
 func (invalid) mechanism() {}
 
-// asNode returns the node behind a mechanism, or what is wrong with it.
+// asNode returns the node behind a mechanism, or an error where there is none.
 func asNode(m Mechanism) (node, error) {
 	switch m := m.(type) {
-	case nil:
-		return nil, errors.New("pld: mechanism is nil")
 	case invalid:
 		return nil, m.err
 	case node:
-		return m, m.valid()
+		if m.depth() > maxDepth {
+			return nil, fmt.Errorf("pld: mechanism nested deeper than %d", maxDepth)
+		}
+		return m, nil
 	}
-	return nil, fmt.Errorf("pld: unknown mechanism %T", m)
+	return nil, errors.New("pld: mechanism is nil")
 }
 
 // build makes a node around an inner mechanism, or passes its error on.
 func build(inner Mechanism, make func(node) Mechanism) Mechanism {
 	n, err := asNode(inner)
-	if err == nil && n.depth() >= maxDepth {
-		err = fmt.Errorf("pld: mechanism nested deeper than %d", maxDepth)
-	}
 	if err != nil {
 		return invalid{err}
 	}
@@ -116,9 +114,6 @@ func Compose(parts ...Mechanism) Mechanism {
 	terms := make([]term, 0, len(parts))
 	for _, p := range parts {
 		n, err := asNode(p)
-		if err == nil && n.depth() >= maxDepth {
-			err = fmt.Errorf("pld: mechanism nested deeper than %d", maxDepth)
-		}
 		if err != nil {
 			return invalid{err}
 		}
@@ -169,7 +164,7 @@ func newComposition(terms []term) Mechanism {
 	}
 	if mu2 > 0 {
 		// A hair more than the sum: the rounding of a thousand terms.
-		g := leaf{&gaussian{math.Sqrt(mu2) * (1 + 1e-14)}, nil}
+		g := leaf{&gaussian{math.Sqrt(mu2) * (1 + 1e-14)}}
 		if len(flat) == 0 {
 			return g
 		}

@@ -10,15 +10,13 @@ type node interface {
 	// profile is the value of the profile at a real eps with a relative error below
 	// profileError(eps), and ok false where there is no closed form.
 	profile(d direction, eps float64) (delta float64, ok bool)
-	// reach is a range of losses outside of which at most tail of the mass of
-	// either distribution lies.
+	// reach is a range of losses. At most tail of the mass of either distribution lies
+	// outside it.
 	reach(d direction, tail float64) (lo, hi float64)
 	// symmetric says that both directions have the same profile.
 	symmetric() bool
 	// gaps lists distances between isolated atoms of loss; a lattice that divides them keeps the atoms where they are.
 	gaps(d direction) []gap
-	// valid is the first thing wrong with the parameters.
-	valid() error
 	// depth of the expression.
 	depth() int
 	// key tells equal mechanisms from different ones.
@@ -31,6 +29,42 @@ type gap struct {
 	origin, width float64
 	only, pair    bool
 }
+
+// pair is a leaf: a symmetric pair of distributions.
+type pair interface {
+	measure(r request) (measure, error)
+	profile(eps float64) (float64, bool)
+	reach(tail float64) float64 // losses lie in [-reach, reach] up to tail
+	gaps() []gap
+	key() string
+}
+
+// leaf makes a node of a symmetric pair: both directions are the same.
+type leaf struct{ pair }
+
+// newLeaf is the leaf of a pair, or a mechanism that reports wrong parameters.
+func newLeaf(p pair, wrong error) Mechanism {
+	if wrong != nil {
+		return invalid{wrong}
+	}
+	return leaf{p}
+}
+
+func (l leaf) mechanism() {}
+
+func (l leaf) measure(_ direction, r request) (measure, error) { return l.pair.measure(r) }
+
+func (l leaf) profile(_ direction, eps float64) (float64, bool) { return l.pair.profile(eps) }
+
+func (l leaf) reach(_ direction, tail float64) (lo, hi float64) {
+	hi = l.pair.reach(tail)
+	return -hi, hi
+}
+
+func (l leaf) symmetric() bool        { return true }
+func (l leaf) gaps(_ direction) []gap { return l.pair.gaps() }
+func (l leaf) depth() int             { return 1 }
+func (l leaf) key() string            { return l.pair.key() }
 
 // continuum is a leaf whose losses have a density between two ends. All leaves
 // are symmetric pairs: (P, Q) and (Q, P) have the same profile.

@@ -25,7 +25,7 @@ func RandomizedResponse(k int, eps0 float64) Mechanism {
 	if err == nil {
 		err = check(eps0 > 0 && eps0 < 1e150, "randomized response: eps0 must be positive and finite (%v)", eps0)
 	}
-	return leaf{responsePoints(k, eps0), err}
+	return newLeaf(responsePoints(k, eps0), err)
 }
 
 func responsePoints(k int, eps0 float64) *points {
@@ -47,7 +47,7 @@ func Approx(eps, delta float64) Mechanism {
 	if err == nil {
 		err = check(delta >= 0 && delta <= 1, "approx: delta must lie in [0, 1] (%v)", delta)
 	}
-	return leaf{pointPoints(eps, delta), err}
+	return newLeaf(pointPoints(eps, delta), err)
 }
 
 func pointPoints(eps, delta float64) *points {
@@ -109,8 +109,8 @@ func (p *points) key() string { return fmt.Sprintf("points(%x,%x,%x)", p.loss, p
 func pointsShape(p *points) (shape, bool) {
 	if p.k > 0 {
 		return shape{fmt.Sprintf("randomized response %d", p.k), []float64{p.eps},
-			func(at []float64) node { return leaf{responsePoints(p.k, at[0]), nil} }}, true
+			func(at []float64) node { return leaf{responsePoints(p.k, at[0])} }}, true
 	}
 	return shape{"approx", []float64{p.eps, p.inf},
-		func(at []float64) node { return leaf{pointPoints(at[0], at[1]), nil} }}, true
+		func(at []float64) node { return leaf{pointPoints(at[0], at[1])} }}, true
 }

@@ -45,21 +45,14 @@ func (p poissonReplace) symmetric() bool      { return true }
 func (p poissonReplace) gaps(direction) []gap { return nil }
 func (p poissonReplace) depth() int           { return max(p.a.depth(), p.r.depth()) + 1 }
 
-func (p poissonReplace) valid() error {
-	if err := p.a.valid(); err != nil {
-		return err
-	}
-	return p.r.valid()
-}
-
 func (p poissonReplace) key() string {
 	return fmt.Sprintf("poisson replace(%x,%s,%s)", p.q, p.a.key(), p.r.key())
 }
 
 func (p poissonReplace) profile(direction, float64) (float64, bool) { return 0, false }
 
-// loss is log((q+(1-q)v)/(q·u+(1-q)v)), u = e^-lr and v = e^-la: what an output says
-// whose loss is lr between the two units and la between the unit and none.
+// loss is log((q+(1-q)v)/(q·u+(1-q)v)), u = e^-lr and v = e^-la: the loss of an output under
+// the draw, where it is lr between the two units and la between the unit and none.
 func (p poissonReplace) loss(lr, la float64) float64 {
 	switch {
 	case math.IsInf(la, 1):
@@ -243,7 +236,6 @@ func Reverse(m Mechanism) Mechanism {
 
 func (r reversed) mechanism()      {}
 func (r reversed) symmetric() bool { return r.inner.symmetric() }
-func (r reversed) valid() error    { return r.inner.valid() }
 func (r reversed) depth() int      { return r.inner.depth() + 1 }
 func (r reversed) key() string     { return "reversed(" + r.inner.key() + ")" }
 

@@ -2,6 +2,7 @@ package pld
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"sort"
 )
@@ -34,9 +35,8 @@ func FromProfile(delta func(eps float64) float64) Mechanism {
 func (p profiled) mechanism()           {}
 func (p profiled) symmetric() bool      { return true }
 func (p profiled) gaps(direction) []gap { return nil }
-func (p profiled) valid() error         { return nil }
 func (p profiled) depth() int           { return 1 }
-func (p profiled) key() string          { return "profile(" + pointer(p.id) + ")" }
+func (p profiled) key() string          { return fmt.Sprintf("profile(%p)", p.id) }
 
 func (p profiled) profile(direction, float64) (float64, bool) { return 0, false }
 

@@ -155,3 +155,14 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("nothing run: %v %v", iv, err)
 	}
 }
+
+// ε + log q cancels where q is about e^−ε. The losses are of 60 digits.
+func TestLossesOfTinyRates(t *testing.T) {
+	for _, c := range []struct{ q, l, loss float64 }{
+		{1e-17, 37, 0.1108178784822857689}, {1e-30, 35, 1.586013452313428603e-15}, {1e-30, 40, 2.353852668369923e-13}, {1e-307, 706, 0.3430011724897866968}, {0.1, 800, 797.6974149070059543},
+	} {
+		if got := poissonLoss(c.q, c.l); math.Abs(got-c.loss) > 1e-12*c.loss {
+			t.Errorf("the loss %g at rate %g is %.17g, of %.17g", c.l, c.q, got, c.loss)
+		}
+	}
+}

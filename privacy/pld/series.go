@@ -2,9 +2,9 @@ package pld
 
 import "math"
 
-// series is the tilted law of a sum of many smooth parts, kept as the few Fourier
-// coefficients that are not negligible: coef[k] belongs to the frequency k/n. It says
-// the same as tilted about a window of n lattice points, and stores none of them.
+// series is the tilted law of a sum of many smooth parts, as its few Fourier coefficients
+// that are not negligible: coef[k] belongs to the frequency k/n. It describes a window of n
+// lattice points, as tilted does, without storing them.
 type series struct {
 	theta, k float64
 	y0, h, n float64
@@ -16,8 +16,8 @@ type series struct {
 	growth   float64
 }
 
-// series is nil where the law has too many coefficients, or where those left out
-// cannot be bounded.
+// series returns nil where the law has too many coefficients, or where the others have no
+// bound.
 func (s *sum) series(theta, lo, hi, massLo, massHi float64) *series {
 	n := math.Ceil((hi-lo)/s.h) + 4
 	if !(n < 1e12) {

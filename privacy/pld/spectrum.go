@@ -11,8 +11,8 @@ import (
 const unit = 0x1p-53
 
 // tilted is the law of the sum under the tilt θ (density e^(θY-K) against P), on a
-// window of n lattice points from y0 on. r is certified to fault at each point, but
-// for wrapped: the mass outside of the window may have been added anywhere.
+// window of n lattice points from y0 on. Each r is right to fault, except that the mass
+// outside the window, wrapped, may have been added anywhere.
 type tilted struct {
 	theta, k float64
 	y0, h    float64

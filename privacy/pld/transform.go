@@ -13,7 +13,6 @@ type poisson struct {
 
 func (p poisson) mechanism()      {}
 func (p poisson) symmetric() bool { return false }
-func (p poisson) valid() error    { return p.inner.valid() }
 func (p poisson) depth() int      { return p.inner.depth() + 1 }
 func (p poisson) key() string     { return fmt.Sprintf("poisson(%x,%v)", p.q, p.inner.key()) }
 
@@ -88,7 +87,6 @@ type without struct {
 
 func (w without) mechanism()      {}
 func (w without) symmetric() bool { return w.inner.symmetric() }
-func (w without) valid() error    { return w.inner.valid() }
 func (w without) depth() int      { return w.inner.depth() + 1 }
 func (w without) key() string     { return fmt.Sprintf("without(%x,%v)", w.gamma, w.inner.key()) }
 
@@ -158,7 +156,6 @@ type mixture struct {
 
 func (m mixture) mechanism()      {}
 func (m mixture) symmetric() bool { return m.inner.symmetric() }
-func (m mixture) valid() error    { return m.inner.valid() }
 func (m mixture) depth() int      { return m.inner.depth() + 1 }
 func (m mixture) key() string     { return fmt.Sprintf("mixture(%x,%v)", m.p, m.inner.key()) }
 

@@ -33,7 +33,7 @@ func Laplace(b float64) Curve {
 	}
 	eps := 1 / b
 	return domain(func(alpha float64) float64 {
-		return capAt(closed(laplaceDivergence(alpha, eps)), ulps(eps))
+		return math.Min(closed(laplaceDivergence(alpha, eps)), ulps(eps))
 	})
 }
 
@@ -78,7 +78,7 @@ func RandomizedResponse(k int, eps0 float64) Curve {
 		return noBound
 	}
 	return domain(func(alpha float64) float64 {
-		return capAt(closed(responseDivergence(alpha, eps0, float64(k))), ulps(eps0))
+		return math.Min(closed(responseDivergence(alpha, eps0, float64(k))), ulps(eps0))
 	})
 }
 
@@ -128,6 +128,3 @@ func ZCDP(rho float64) Curve {
 	}
 	return domain(func(alpha float64) float64 { return ulps(rho * alpha) })
 }
-
-// capAt is the smaller of two bounds.
-func capAt(x, limit float64) float64 { return math.Min(x, limit) }

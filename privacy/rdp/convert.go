@@ -15,7 +15,15 @@ func Epsilon(c Curve, delta float64) (eps, order float64) {
 
 // EpsilonAt is [Epsilon] over a fixed list of orders.
 func EpsilonAt(c Curve, delta float64, orders []float64) (eps, order float64) {
-	return toEpsilon(c, delta, fixed(orders))
+	return toEpsilon(c, delta, func(objective func(alpha float64) float64) (value, order float64) {
+		value = math.Inf(1)
+		for _, a := range orders {
+			if v := objective(a); v < value {
+				value, order = v, a
+			}
+		}
+		return value, order
+	})
 }
 
 // Delta converts a curve to the smallest delta it proves at eps and returns the order that gave it, chosen automatically. It is at
@@ -25,22 +33,34 @@ func EpsilonAt(c Curve, delta float64, orders []float64) (eps, order float64) {
 //
 // As for [Epsilon].
 func Delta(c Curve, eps float64) (delta, order float64) {
-	return toDelta(c, eps, search)
+	if !(eps >= 0) {
+		return 1, 0
+	}
+	c = floored(c)
+	smallest, at := math.Inf(1), 0.0
+	l, order := search(func(alpha float64) float64 {
+		r := c(alpha)
+		if r < smallest {
+			smallest, at = r, alpha
+		}
+		return logDeltaOf(alpha, r, eps)
+	})
+	if tv := 0.5 * math.Log(-math.Expm1(-smallest)*(1+1e-15)); tv < l {
+		l, order = tv, at
+	}
+	return deltaFromLog(l, order, c, eps)
 }
 
-// minimiser returns the smallest value of an objective and the order that gives it.
-type minimiser func(objective func(alpha float64) float64) (value, order float64)
-
-// fixed minimises over a list of orders.
-func fixed(orders []float64) minimiser {
-	return func(objective func(float64) float64) (float64, float64) { return least(orders, objective) }
-}
-
-func toEpsilon(c Curve, delta float64, minimise minimiser) (eps, order float64) {
+// toEpsilon converts at the order that minimise finds.
+func toEpsilon(c Curve, delta float64, minimise func(objective func(alpha float64) float64) (value, order float64)) (eps, order float64) {
 	switch {
 	case delta >= 0 && delta < 0x1p-1022:
-		// Below the smallest normal number a logarithm is off by up to 36, on amd64.
-		return pureEpsilon(c)
+		// Below the smallest normal number a logarithm is off by up to 36, on amd64. Only the
+		// max-divergence says anything about a δ of 0.
+		if eps = c(math.Inf(1)); math.IsInf(eps, 1) {
+			return eps, 0
+		}
+		return eps, math.Inf(1)
 	case !(delta > 0):
 		return math.Inf(1), 0
 	case delta >= 1:
@@ -62,25 +82,6 @@ func toEpsilon(c Curve, delta float64, minimise minimiser) (eps, order float64) 
 	return math.Max(eps, 0), order
 }
 
-func toDelta(c Curve, eps float64, minimise minimiser) (delta, order float64) {
-	if !(eps >= 0) {
-		return 1, 0
-	}
-	c = floored(c)
-	smallest, at := math.Inf(1), 0.0
-	l, order := minimise(func(alpha float64) float64 {
-		r := c(alpha)
-		if r < smallest {
-			smallest, at = r, alpha
-		}
-		return logDeltaOf(alpha, r, eps)
-	})
-	if tv := 0.5 * math.Log(-math.Expm1(-smallest)*(1+1e-15)); tv < l {
-		l, order = tv, at
-	}
-	return deltaFromLog(l, order, c, eps)
-}
-
 // floored is the curve where divergences that underflow count for something: a rate of 1e-170 squared is 0, and its total variation
 // distance is not.
 func floored(c Curve) Curve {
@@ -88,14 +89,6 @@ func floored(c Curve) Curve {
 		return c // nothing happened
 	}
 	return func(alpha float64) float64 { return math.Max(c(alpha), 1e-290) }
-}
-
-// pureEpsilon answers for delta = 0, where only the max-divergence says anything.
-func pureEpsilon(c Curve) (eps, order float64) {
-	if e := c(math.Inf(1)); !math.IsInf(e, 1) {
-		return e, math.Inf(1)
-	}
-	return math.Inf(1), 0
 }
 
 // epsilonOf is the improved conversion at one order, ε = R + log(1−1/α) − (log δ + log α)/(α−1), which may be negative.
@@ -108,7 +101,7 @@ func epsilonOf(alpha, r, delta float64) float64 {
 	}
 	a := alpha - 1
 	up := r - math.Log(delta)/a
-	down := math.Log1p(1/a) + math.Log(alpha)/a // log(α/(α−1)), of which little is left at large orders
+	down := math.Log1p(1/a) + math.Log(alpha)/a // log(α/(α−1)), which is small at large orders
 	return up - down + 4e-16*(up+down)
 }
 

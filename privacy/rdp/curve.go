@@ -39,7 +39,7 @@ func ulps(x float64) float64 {
 // noBound is the curve of a mechanism about which nothing is known.
 func noBound(float64) float64 { return math.Inf(1) }
 
-// domain wraps a formula so that it is only asked for orders above 1 and only answers with bounds.
+// domain makes a curve of a formula for orders above 1: other orders, and NaN, give no bound.
 func domain(f func(alpha float64) float64) Curve {
 	return func(alpha float64) float64 {
 		if !(alpha > 1) {

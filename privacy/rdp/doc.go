@@ -10,7 +10,7 @@
 //
 // # What it may import
 //
-// The standard library and gonum. It does not import the privacy package, which imports it.
+// The standard library, gonum and amplify, for pure amplification. It does not import the privacy package, which imports it.
 //
 // # What it promises
 //

@@ -1,6 +1,10 @@
 package rdp
 
-import "math"
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+)
 
 // Mixture is the curve of a mechanism that runs with probability p and otherwise does nothing, where it is public which of the two
 // happened (P5.3: the units drawn above the last stage count as published, and the neighbour's unit is among them with
@@ -22,14 +26,6 @@ func Mixture(p float64, c Curve) Curve {
 			return base
 		}
 		a := alpha - 1
-		return capAt(outward(logMix(p, a*base)/a), base)
+		return math.Min(outward(amplify.Epsilon(p, a*base)/a), base)
 	})
-}
-
-// logMix is log(1 − p + p·e^g) for g >= 0.
-func logMix(p, g float64) float64 {
-	if g < 30 {
-		return math.Log1p(p * math.Expm1(g))
-	}
-	return g + math.Log(p+(1-p)*math.Exp(-g))
 }

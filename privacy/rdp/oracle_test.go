@@ -295,12 +295,12 @@ func TestConversionTable(t *testing.T) {
 			auto, _ = Epsilon(c, in.Delta)
 			floor = want
 		} else {
-			got, _ = toDelta(c, in.Eps, fixed(orders))
 			auto, _ = Delta(c, in.Eps)
-			// The Bretagnolle–Huber bound may be the smaller.
-			floor = want
+			got, floor = 1, want
 			for _, a := range orders {
-				floor = math.Min(floor, math.Sqrt(-math.Expm1(-c(a))))
+				// The Bretagnolle–Huber bound may be the smaller.
+				bound := math.Sqrt(-math.Expm1(-c(a)))
+				floor, got = math.Min(floor, bound), math.Min(got, math.Min(bound, math.Exp(logDeltaOf(a, c(a), in.Eps))))
 			}
 		}
 		checked++

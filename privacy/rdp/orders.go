@@ -2,17 +2,6 @@ package rdp
 
 import "math"
 
-// least evaluates f on a list of orders and returns the smallest value and its order.
-func least(orders []float64, f func(alpha float64) float64) (value, order float64) {
-	value = math.Inf(1)
-	for _, a := range orders {
-		if v := f(a); v < value {
-			value, order = v, a
-		}
-	}
-	return value, order
-}
-
 // coarse are the values of log10(α−1) tried first: dense where the optimum of usual queries lies.
 var coarse = func() []float64 {
 	var out []float64

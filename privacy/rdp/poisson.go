@@ -1,6 +1,10 @@
 package rdp
 
-import "math"
+import (
+	"math"
+
+	"github.com/dprelease/dprelease/privacy/amplify"
+)
 
 // Poisson is the curve of any mechanism on a Poisson sample (Zhu and Wang 2019), from its curve on the sample. withoutFactor3 drops
 // the factor 3 of the terms of order three and more, which is proved for Gaussian and Laplace noise only.
@@ -23,7 +27,7 @@ func Poisson(rate float64, c Curve, withoutFactor3 bool) Curve {
 	if withoutFactor3 {
 		factor = 0
 	}
-	return sampled(c, sampledEps(rate), func(n float64) float64 { return zhuWang(n, rate, c, factor) })
+	return sampled(c, rate, func(n float64) float64 { return zhuWang(n, rate, c, factor) })
 }
 
 // zhuWang is log A at an integer order n >= 2, from A − 1 = Σ_{l≥2} C(n,l)γ^l(1−γ)^{n−l}(w_l·e^{(l−1)ε(l)} − 1), w_2 = 1, w_l = 3 or 1: the
@@ -45,16 +49,11 @@ func zhuWang(n, rate float64, c Curve, factor float64) float64 {
 	return log1pExp(b.log(2) + n*math.Log1p(-rate))
 }
 
-// sampledEps is pure amplification, log(1 + γ(e^ε − 1)), the value of a sampled curve at alpha = Inf.
-func sampledEps(rate float64) func(eps float64) float64 {
-	return func(eps float64) float64 { return logMix(rate, eps) }
-}
-
 // sampled turns a bound on log A at integer orders into a curve: log A is convex in α and zero at α = 1, so between integers the
 // chord bounds it; a sampled mechanism is never worse than the same mechanism on everything, nor than pure amplification.
-func sampled(c Curve, pure func(eps float64) float64, logA func(n float64) float64) Curve {
+func sampled(c Curve, rate float64, logA func(n float64) float64) Curve {
 	return domain(func(alpha float64) float64 {
-		limit := capAt(c(alpha), ulps(pure(c(math.Inf(1)))))
+		limit := math.Min(c(alpha), amplify.Epsilon(rate, c(math.Inf(1))))
 		if math.IsInf(alpha, 1) || alpha >= 1<<52 {
 			return limit
 		}
@@ -69,6 +68,6 @@ func sampled(c Curve, pure func(eps float64) float64, logA func(n float64) float
 		default:
 			g = (1-f)*logA(n) + f*logA(n+1)
 		}
-		return capAt(outward(g/(alpha-1)), limit)
+		return math.Min(outward(g/(alpha-1)), limit)
 	})
 }

@@ -2,7 +2,7 @@ package rdp
 
 import "math"
 
-// sumOrders is the largest integer order for which the binomial sum is used; above it the quadrature is both exact and cheaper.
+// sumOrders is the largest integer order for which the binomial sum is used; above it the quadrature is cheaper.
 const sumOrders = 128
 
 // tinyNoise is the noise multiplier below which fractional orders are interpolated between integers instead of integrated: the
@@ -32,7 +32,7 @@ func PoissonGaussian(rate, noiseMultiplier float64) Curve {
 		if math.IsInf(alpha, 1) || math.IsInf(limit, 1) {
 			return limit
 		}
-		return capAt(outward(m.logMGF(alpha)/(alpha-1)), limit)
+		return math.Min(outward(m.logMGF(alpha)/(alpha-1)), limit)
 	})
 }
 
@@ -43,7 +43,7 @@ func (m *sampledGaussian) logMGF(alpha float64) float64 {
 	n := math.Floor(alpha)
 	switch {
 	case alpha == n && n <= sumOrders:
-		return m.logMGFSum(int(n))
+		return zhuWang(n, m.q, Gaussian(m.s), 0)
 	case alpha == n || m.s >= tinyNoise:
 		return m.logMGFIntegral(alpha)
 	}
@@ -54,20 +54,6 @@ func (m *sampledGaussian) logMGF(alpha float64) float64 {
 	}
 	f := alpha - n
 	return (1-f)*low + f*m.logMGF(n+1)
-}
-
-// logMGFSum is log A at an integer order: A − 1 = Σ_{k≥2} C(α,k)(1−q)^{α−k}q^k·(e^{k(k−1)/(2s²)} − 1), all terms positive.
-func (m *sampledGaussian) logMGFSum(alpha int) float64 {
-	var terms [sumOrders + 1]float64
-	logOdds := math.Log(m.q) - math.Log1p(-m.q)
-	// log C(α,1) + (α−1)·log(1−q) + log q, then one factor more per step.
-	logTerm := float64(alpha)*math.Log1p(-m.q) + logOdds + math.Log(float64(alpha))
-	for k := 2; k <= alpha; k++ {
-		logTerm += math.Log(float64(alpha-k+1)/float64(k)) + logOdds
-		g := float64(k) * float64(k-1) / 2 / m.s / m.s
-		terms[k-2] = logTerm + logExpm1(g)
-	}
-	return log1pExp(logSumExp(terms[:alpha-1]))
 }
 
 // logExpm1 is log(e^x − 1) for x >= 0.

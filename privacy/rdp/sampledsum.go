@@ -19,7 +19,7 @@ type blockSum struct {
 	acc       []float64
 }
 
-// maxBlockWork bounds the number of evaluations of g; what is left is then charged by its bound.
+// maxBlockWork bounds the number of evaluations of g. Blocks beyond it are charged their bounds.
 const maxBlockWork = 3000
 
 func (b *blockSum) log(lo float64) float64 {

@@ -31,7 +31,7 @@ func WithoutReplacement(gamma float64, c Curve) Curve {
 		}
 		return g
 	}
-	return sampled(c, sampledEps(gamma), func(n float64) float64 {
+	return sampled(c, gamma, func(n float64) float64 {
 		b := &blockSum{n: n, logRatio: math.Log(gamma), g: moment, envelopes: []func(float64) float64{doubled, powered}}
 		return log1pExp(b.log(2))
 	})

@@ -34,7 +34,7 @@ func WithoutReplacementGaussian(gamma, noiseMultiplier float64) Curve {
 		return math.Log(4) + (m.log(lo)+m.log(hi))/2
 	}
 	least := func(j float64) float64 { return math.Min(doubled(j), paired(j)) }
-	return sampled(base, sampledEps(gamma), func(n float64) float64 {
+	return sampled(base, gamma, func(n float64) float64 {
 		b := &blockSum{n: n, logRatio: math.Log(gamma), g: least, envelopes: []func(float64) float64{doubled, paired}}
 		return log1pExp(b.log(2))
 	})

@@ -15,8 +15,8 @@ type clones struct {
 // at first bounds the block from above, at last from below.
 type block struct{ first, last, weight float64 }
 
-// newClones prepares the window for deltas of about the given size: what is left outside is at most 1e-7 of it. slack is the relative
-// width of a block.
+// newClones prepares the window for deltas of about the given size: at most 1e-7 of that lies outside. slack is the relative width of
+// a block.
 func newClones(n int64, clone, notClone, eps0, delta, slack float64) *clones {
 	c := &clones{eps0: eps0}
 	return c.with(binomial{n: float64(n - 1), p: clone, q: notClone}, delta, slack)

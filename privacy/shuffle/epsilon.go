@@ -85,7 +85,7 @@ func cloneFamily(n int64) family {
 	}
 }
 
-// evaluate narrows the window until what it leaves out does not matter.
+// evaluate widens the window until the probability outside it does not matter.
 func evaluate(f family, eps0, eps float64) Interval {
 	if eps >= eps0 {
 		return Interval{}
