@@ -190,7 +190,7 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 	for _, key := range slices.Sorted(maps.Keys(u.strata)) {
 		of := u.strata[key]
 		take := max(1, int64(math.Round(float64(size)*float64(of)/float64(u.population()))))
-		s.Takes = append(s.Takes, job.StratumTake{Stratum: key, Take: job.Take{Count: take}})
+		s.Takes = append(s.Takes, job.Named[job.Take]{Name: key, Value: job.Take{Count: take}})
 	}
 	u.capTakes(s.Takes)
 	return s
@@ -216,7 +216,7 @@ func (u *subject) allocated(column string, size int64) []allocated {
 		s := job.Sample{Method: job.Stratified, Strata: column}
 		var words []string
 		for h, n := range take {
-			s.Takes = append(s.Takes, job.StratumTake{Stratum: keys[h], Take: job.Take{Count: n}})
+			s.Takes = append(s.Takes, job.Named[job.Take]{Name: keys[h], Value: job.Take{Count: n}})
 			words = append(words, fmt.Sprintf("%s: %d", keys[h], n))
 		}
 		u.capTakes(s.Takes)

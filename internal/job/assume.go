@@ -10,19 +10,13 @@ import "math/big"
 type Assume struct {
 	Distribution Shape    // "" where only moments are assumed
 	Mean, SD     *big.Rat // moments
-	SDBy         []StratumSD
+	SDBy         []Named[*big.Rat]
 	ICC          *big.Rat // intraclass correlation within the units of a design; 0 where absent
 	LogMean      *big.Rat // of the logarithm, Lognormal
 	LogSD        *big.Rat
 	Parts        []BetaPart // Beta
 	Pilot        string     // a public CSV file, PilotTable
 	Column       string     // its column
-}
-
-// StratumSD is the assumed standard deviation inside one stratum.
-type StratumSD struct {
-	Stratum string
-	SD      *big.Rat
 }
 
 // Strata returns the assumed standard deviations by stratum, nil where there are none.
@@ -32,7 +26,7 @@ func (a *Assume) Strata() map[string]float64 {
 	}
 	out := map[string]float64{}
 	for _, s := range a.SDBy {
-		out[s.Stratum], _ = s.SD.Float64()
+		out[s.Name], _ = s.Value.Float64()
 	}
 	return out
 }
@@ -66,8 +60,7 @@ func assume() kind[Assume] {
 			"The assumed mean", example("660")),
 		key("sd", positive, func(a *Assume) **big.Rat { return &a.SD },
 			"The assumed standard deviation", example("120")),
-		key("sd_by", named(transform(positive, func(r *big.Rat) (StratumSD, error) { return StratumSD{SD: r}, nil }), "STRATUM", checkText, func(s *StratumSD, n string) { s.Stratum = n }),
-			func(a *Assume) *[]StratumSD { return &a.SDBy },
+		key("sd_by", byName(positive, "STRATUM", checkText), func(a *Assume) *[]Named[*big.Rat] { return &a.SDBy },
 			"The assumed standard deviation inside each stratum, for strata with public sizes: plan --compare proposes how many rows to take of each", example("{E: 95, H: 110, M: 100}")),
 		key("icc", amount(span{lo: "0", hi: "1"}), func(a *Assume) **big.Rat { return &a.ICC },
 			"The assumed correlation of values within one unit or stratum", otherwise("0"), example("0.2")),

@@ -83,34 +83,33 @@ func digestOfFile(path string) (string, error) {
 // derived puts the computed columns among the others, each after those that it reads.
 func (k *checker) derived() {
 	d := &k.j.Dataset
-	byName := make(map[string]*namedDerived, len(d.derive))
+	byName := make(map[string]Column, len(d.derive))
 	var names []string
-	for i := range d.derive {
-		byName[d.derive[i].name] = &d.derive[i]
-		names = append(names, d.derive[i].name)
+	for _, c := range d.derive {
+		byName[c.Name] = c
+		names = append(names, c.Name)
 	}
 	order, circle := formula.Order(names, func(name string) []string {
-		if from := byName[name]; from.As.Said() {
+		from := byName[name].Derived
+		if from.As.Said() {
 			return formula.Reads(from.As.Text)
-		} else {
-			return []string{from.Bins.Column}
 		}
+		return []string{from.Bins.Column}
 	})
 	if circle != nil {
 		k.wrong(lang.Key("dataset.derive", circle[0]), "", "is computed from itself: %s", strings.Join(circle, " reads "))
 		return
 	}
 	for _, name := range order {
-		k.derive(name, &byName[name].Derived)
+		k.derive(byName[name])
 	}
 }
 
 // derive adds one computed column.
-func (k *checker) derive(name string, from *Derived) {
-	d := &k.j.Dataset
+func (k *checker) derive(c Column) {
+	d, from := &k.j.Dataset, c.Derived
 	from.AfterFold = from.After == "fold"
-	c := Column{Name: name, Derived: from, Lower: from.Lower, Upper: from.Upper, Bounds: from.Bounds, Domain: from.Domain,
-		Missing: from.Missing, Outside: Handling{Rule: Drop}}
+	c.Outside = Handling{Rule: Drop}
 	path := c.path()
 	if k.taken(c) {
 		return
@@ -119,9 +118,10 @@ func (k *checker) derive(name string, from *Derived) {
 		k.wrong(lang.Key(path, "after"), "say dataset.fold, or leave it out", "needs dataset.fold")
 		return
 	}
+	const how = "say as: EXPRESSION, or bins: COLUMN with edges"
 	switch {
 	case from.As.Said() && from.Bins.Column != "":
-		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "says twice how it is computed")
+		k.wrong(path, how, "says twice how it is computed")
 		return
 	case from.As.Said() && len(from.Edges) > 0:
 		k.wrong(lang.Key(path, "edges"), "say bins, too", "belongs to bins")
@@ -135,7 +135,7 @@ func (k *checker) derive(name string, from *Derived) {
 	case from.Bins.Column != "":
 		k.bins(path, &c)
 	default:
-		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "does not say how it is computed")
+		k.wrong(path, how, "does not say how it is computed")
 		return
 	}
 	d.Columns = append(d.Columns, c)
@@ -290,35 +290,35 @@ func (k *checker) units() {
 	}
 }
 
-func (k *checker) fold(f Fold) {
-	path := lang.Key("dataset.fold", f.Column)
-	c, ok := k.j.Dataset.Column(f.Column)
+func (k *checker) fold(f Named[FoldBy]) {
+	path := lang.Key("dataset.fold", f.Name)
+	c, ok := k.j.Dataset.Column(f.Name)
 	if !ok {
 		var names []string
 		for _, c := range k.j.Dataset.Columns {
 			names = append(names, c.Name)
 		}
-		k.wrong(path, lang.DidYouMean(f.Column, names), "is no declared column")
+		k.wrong(path, lang.DidYouMean(f.Name, names), "is no declared column")
 		return
 	}
 	number := c.Type == Number || c.Holds == Number || c.Lower != nil
 	flag := len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true"
 	switch {
-	case f.By == "":
+	case f.Value == "":
 	case c.Derived != nil && c.Derived.AfterFold:
 		k.wrong(path, "", "is computed after the fold")
 	case !number && c.Domain == nil:
 		k.wrong(path, "say its domain", "cannot be folded: it is neither a number nor a category")
-	case f.By == FoldSum || f.By == FoldMean || f.By == FoldCount:
+	case f.Value == FoldSum || f.Value == FoldMean || f.Value == FoldCount:
 		if !number {
-			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers", f.By)
+			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers", f.Value)
 		}
-	case number && c.Lower == nil && f.By != FoldMin && f.By != FoldMax && f.By != FoldCount:
-		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.By)
-	case f.By == FoldMode && number:
+	case number && c.Lower == nil && f.Value != FoldMin && f.Value != FoldMax && f.Value != FoldCount:
+		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.Value)
+	case f.Value == FoldMode && number:
 		k.wrong(path, "cut it into bins, and fold those", "is a number: mode is for categories")
-	case (f.By == FoldAny || f.By == FoldAll) && !flag:
-		k.wrong(path, "derive a condition, and fold that", "is not true or false: %s is for columns with the domain [false, true]", f.By)
+	case (f.Value == FoldAny || f.Value == FoldAll) && !flag:
+		k.wrong(path, "derive a condition, and fold that", "is not true or false: %s is for columns with the domain [false, true]", f.Value)
 	}
 }
 

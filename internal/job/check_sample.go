@@ -137,7 +137,7 @@ func (k *checker) stratified(path string, s *Sample) {
 	case takes:
 		k.needsFrame(path, "the size of every stratum is public")
 		if col, ok := k.j.Dataset.Column(s.Strata); ok && col.Domain != nil {
-			k.strata(path, "take", s.Strata, col.Domain, stratumNames(s.Takes, func(t StratumTake) string { return t.Stratum }))
+			k.strata(path, "take", s.Strata, col.Domain, namesIn(s.Takes))
 		}
 	case rates:
 		k.stratifiedRates(path, s)
@@ -171,7 +171,7 @@ func (k *checker) stratifiedRates(path string, s *Sample) {
 		return
 	}
 	if col.Domain != nil {
-		k.strata(path, "rates", s.Strata, col.Domain, stratumNames(s.Rates, func(r StratumRate) string { return r.Stratum }))
+		k.strata(path, "rates", s.Strata, col.Domain, namesIn(s.Rates))
 	}
 }
 
@@ -188,12 +188,4 @@ func (k *checker) strata(path, key, column string, domain, named []string) {
 			k.wrong(lang.Key(path, key), "", "does not name the stratum %s", lang.Shown(v))
 		}
 	}
-}
-
-func stratumNames[T any](all []T, name func(T) string) []string {
-	out := make([]string, len(all))
-	for i, t := range all {
-		out[i] = name(t)
-	}
-	return out
 }

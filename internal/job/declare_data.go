@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math/big"
 
-	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -35,13 +32,12 @@ func dataset() kind[Dataset] {
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(d *Dataset) *[]Lookup { return &d.Lookups },
 			"Public tables that add columns to the rows, by a name of your choice"),
-		key("derive", named(derived(), "NAME", checkText, func(d *namedDerived, n string) { d.name = n }),
-			func(d *Dataset) *[]namedDerived { return &d.derive },
+		key("derive", named(derived(), "NAME", checkText, func(c *Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
+			func(d *Dataset) *[]Column { return &d.derive },
 			"Columns that are computed from others, by name"),
 		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
 			"Says that the table of the job is one part of a larger one, such as a month. Each slice has an account of its own"),
-		key("fold", named(fold(), "COLUMN", checkText, func(f *Fold, n string) { f.Column = n }),
-			func(d *Dataset) *[]Fold { return &d.Fold },
+		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *Dataset) *[]Named[FoldBy] { return &d.Fold },
 			"How the rows of a unit become one row, by column. The bounds and the domain of a column are then those of the folded value", example("{fare: sum, age: max, borough: mode}")),
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. Which of them is decided by chance"),
@@ -56,7 +52,7 @@ func dataset() kind[Dataset] {
 
 // unit is the word row, or a mapping that says which rows belong to one unit.
 func unit() kind[Unit] {
-	form := object(
+	return wordOr(UnitRow, Unit{}, "column, name and rows", object(
 		key("column", text(), func(u *Unit) *string { return &u.Column },
 			"The column of the table that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
 		key("name", unitName(), func(u *Unit) *string { return &u.Name },
@@ -67,19 +63,7 @@ func unit() kind[Unit] {
 			"Says that a unit has one row. The run reads the column, and fails with DATA_UNIT where a unit has two rows or a row has no unit. Where a unit has several rows, say dataset.fold or dataset.cap instead", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
 			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
-	)
-	form.label, form.schema = "row, or mapping", schema{"anyOf": []schema{{"const": UnitRow}, form.schema}}
-	mapping := form.read
-	form.read = func(c *cursor, p lang.Place, into *Unit) bool {
-		switch {
-		case p.Node.Kind == yaml.MappingNode:
-			return mapping(c, p, into)
-		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == UnitRow:
-			return true
-		}
-		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{UnitRow}), "must be row, or a mapping with column, name and rows, not %s", lang.ShapeOf(p.Node))
-	}
-	return form
+	))
 }
 
 func oneRow() kind[int64] {

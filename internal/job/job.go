@@ -64,10 +64,12 @@ type Dataset struct {
 	// those that are derived.
 	Columns []Column
 	Lookups []Lookup
-	Fold    []Fold // what becomes of the rows of a unit; empty where a unit has one row
-	Cap     *Cap   // how many of its rows count, nil where a unit has one row
-	Slice   *Slice // nil where the job means the whole table
-	derive  []namedDerived
+	// Fold says how each column of a unit's rows is folded (P22); the bounds and the domain of the column are those of the
+	// folded value. It is empty where a unit has one row.
+	Fold   []Named[FoldBy]
+	Cap    *Cap     // how many of its rows count, nil where a unit has one row
+	Slice  *Slice   // nil where the job means the whole table
+	derive []Column // those that are derived, before they take their places
 	// Frame is the public list of units that multistage and stratified samples
 	// draw from, nil where there is none.
 	Frame *Frame

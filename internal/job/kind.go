@@ -260,6 +260,23 @@ func handling(words ...Rule) kind[Handling] {
 		}}
 }
 
+// wordOr is a mapping, or one word that stands for a value. with names what the mapping holds.
+func wordOr[V any](word string, meaning V, with string, mapping kind[V]) kind[V] {
+	k := mapping
+	k.label, k.schema = word+", or mapping", schema{"anyOf": []schema{{"const": word}, mapping.schema}}
+	k.read = func(c *cursor, p lang.Place, into *V) bool {
+		switch {
+		case p.Node.Kind == yaml.MappingNode:
+			return mapping.read(c, p, into)
+		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == word:
+			*into = meaning
+			return true
+		}
+		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with, lang.ShapeOf(p.Node))
+	}
+	return k
+}
+
 // take is a number of units, or the word all.
 func take() kind[Take] {
 	n := count()

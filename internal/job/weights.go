@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
@@ -106,21 +104,8 @@ func publicValue() kind[*big.Rat] {
 
 // releaseWeights is the word none, or a mapping.
 func releaseWeights() kind[ReleaseWeights] {
-	form := weights()
-	k := kind[ReleaseWeights]{label: "none, or mapping", nested: form.nested, suffix: form.suffix,
-		schema: schema{"anyOf": []schema{{"const": "none"}, form.schema}}}
-	k.read = func(c *cursor, p lang.Place, into *ReleaseWeights) bool {
-		switch {
-		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == "none":
-			into.None = true
-			return true
-		case p.Node.Kind == yaml.ScalarNode:
-			return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{"none"}), "must be none, or a mapping with column and at_most, not %s", lang.Shown(p.Node.Value))
-		}
-		into.Own = &Weights{}
-		return form.read(c, p, into.Own)
-	}
-	return k
+	own := transform(weights(), func(w Weights) (ReleaseWeights, error) { return ReleaseWeights{Own: &w}, nil })
+	return wordOr("none", ReleaseWeights{None: true}, "column and at_most", own)
 }
 
 // weights checks what the job says of weights, at a path.

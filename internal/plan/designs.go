@@ -139,7 +139,7 @@ func CollectedBy(j *job.Job) (*samplers.Collected, error) {
 	case len(c.Takes) > 0:
 		units := make([]samplers.Unit, len(c.Sizes))
 		for i, s := range c.Sizes {
-			units[i] = samplers.Unit{Key: []string{s.Stratum}, Records: s.Size}
+			units[i] = samplers.Unit{Key: []string{s.Name}, Records: s.Value}
 		}
 		var f *samplers.Frame
 		if f, err = samplers.NewFrame([]string{c.Strata}, units); err == nil {
