@@ -31,15 +31,10 @@ func (k *checker) lookups() {
 	for i := range d.Lookups {
 		l := &d.Lookups[i]
 		path := lang.Key("dataset.lookups", l.Name)
-		if l.Path != "" {
-			var err error
-			if _, ok := d.Column(l.On()); !ok && l.On() != "" {
-				k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is no declared column", lang.Shown(l.On()))
-			}
-			if l.SHA256, err = digestOfFile(l.Path); err != nil {
-				k.wrong(lang.Key(path, "path"), "", "cannot be read: %s", reason(err))
-			}
+		if _, ok := d.Column(l.On()); !ok && l.On() != "" && l.Path != "" {
+			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is no declared column", lang.Shown(l.On()))
 		}
+		l.SHA256 = k.digestOfFile(lang.Key(path, "path"), l.Path)
 		for _, c := range l.Columns {
 			c.Lookup, c.Outside = l, Handling{Rule: Drop}
 			if !k.taken(c) {
@@ -58,26 +53,26 @@ func (k *checker) taken(c Column) bool {
 	return twice
 }
 
-// reason is why a file cannot be read, without its name.
-func reason(err error) error {
-	var at *os.PathError
-	if errors.As(err, &at) {
-		return at.Err
+// digestOfFile is the SHA-256, in hex, of the public file that a key names, "" where it cannot be read.
+func (k *checker) digestOfFile(key, path string) string {
+	if path == "" {
+		return "" // told already
 	}
-	return err
-}
-
-func digestOfFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		_, err = io.Copy(h, f)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	if err != nil {
+		var at *os.PathError
+		if errors.As(err, &at) {
+			err = at.Err // without the name of the file
+		}
+		k.wrong(key, "", "cannot be read: %s", err)
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // derived puts the computed columns among the others, each after those that it reads.
@@ -232,7 +227,7 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 			all = append(all, out)
 			continue
 		case c.Domain != nil:
-		case c.Type == Number || c.Holds == Number || c.Lower != nil:
+		case c.number():
 			out.Type = formula.Number
 			if c.Lower != nil && c.Upper != nil && (folded || d.FoldOf(c.Name) == "") { // of rows nothing is said where they are folded
 				lower, _ := c.Lower.Float64()
@@ -246,7 +241,7 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 		case c.Holds == Timestamp:
 			out.Type = formula.Timestamp
 		}
-		if len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true" {
+		if c.flag() {
 			out.Type, out.Domain = formula.Bool, nil
 		}
 		all = append(all, out)
@@ -294,15 +289,10 @@ func (k *checker) fold(f Named[FoldBy]) {
 	path := lang.Key("dataset.fold", f.Name)
 	c, ok := k.j.Dataset.Column(f.Name)
 	if !ok {
-		var names []string
-		for _, c := range k.j.Dataset.Columns {
-			names = append(names, c.Name)
-		}
-		k.wrong(path, lang.DidYouMean(f.Name, names), "is no declared column")
+		k.wrong(path, lang.DidYouMean(f.Name, k.columnNames(func(Column) bool { return true })), "is no declared column")
 		return
 	}
-	number := c.Type == Number || c.Holds == Number || c.Lower != nil
-	flag := len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true"
+	number := c.number()
 	switch {
 	case f.Value == "":
 	case c.Derived != nil && c.Derived.AfterFold:
@@ -317,7 +307,7 @@ func (k *checker) fold(f Named[FoldBy]) {
 		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.Value)
 	case f.Value == FoldMode && number:
 		k.wrong(path, "cut it into bins, and fold those", "is a number: mode is for categories")
-	case (f.Value == FoldAny || f.Value == FoldAll) && !flag:
+	case (f.Value == FoldAny || f.Value == FoldAll) && !c.flag():
 		k.wrong(path, "derive a condition, and fold that", "is not true or false: %s is for columns with the domain [false, true]", f.Value)
 	}
 }
@@ -376,13 +366,13 @@ func (k *checker) rowsOf(i int, r *Release) {
 		switch {
 		case name == "":
 		case !ok:
-			k.wrong(at, lang.DidYouMean(name, k.categories()), "%s is no declared column", lang.Shown(name))
+			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is no declared column", lang.Shown(name))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
 			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil:
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
 			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is no category: groups need a public list of values", lang.Shown(name))
-		case d.Folds() && d.FoldOf(name) == "" && (c.Derived == nil || !c.Derived.AfterFold):
+		case d.Unfolded(name):
 			k.wrong(at, "say in dataset.fold how it is folded", "%s has no fold: a unit may have several values", lang.Shown(name))
 		default:
 			cells.Mul(cells, big.NewInt(int64(max(1, len(c.Domain)))))
@@ -411,10 +401,10 @@ func (k *checker) condition(path string, e *Expression, folded bool) {
 	}
 }
 
-func (k *checker) categories() []string {
-	var names []string
+// columnNames are the names of some columns.
+func (k *checker) columnNames(of func(Column) bool) (names []string) {
 	for _, c := range k.j.Dataset.Columns {
-		if c.Domain != nil {
+		if of(c) {
 			names = append(names, c.Name)
 		}
 	}

@@ -114,13 +114,9 @@ func (k *checker) collected(c *Collected) {
 		k.collectedStrata(path, c)
 	case Multistage:
 		k.stages(path, &c.Sample)
-		if f := d.Frame; f == nil && !k.j.Has("dataset.frame") {
-			k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: the units of every stage in the population are public")
-		} else if f != nil && f.Path != "" {
-			var err error
-			if c.FrameSHA256, err = digestOfFile(f.Path); err != nil {
-				k.wrong("dataset.frame.path", "", "cannot be read: %s", reason(err))
-			}
+		k.needsFrame(path, "the units of every stage in the population are public")
+		if d.Frame != nil {
+			c.FrameSHA256 = k.digestOfFile("dataset.frame.path", d.Frame.Path)
 		}
 	}
 	k.folded(path, &c.Sample)
@@ -141,10 +137,8 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 		k.wrong(lang.Key(path, "population"), "leave it out", "belongs to take: with rates the numbers of units are secret")
 	case takes && !sizes:
 		k.wrong(lang.Key(path, "population"), "say how many units each stratum of the population has", "is missing: the size of every stratum is public")
-	case rates && c.Strata != "" && !k.j.Has(lang.Key(lang.Key("dataset.columns", c.Strata), "domain")):
-		k.wrong(lang.Key(path, "strata"), "declare it under dataset.columns with its domain", "%s is not a declared category", lang.Shown(c.Strata))
-	case rates && declared && col.Domain != nil:
-		k.strata(path, "rates", c.Strata, col.Domain, namesIn(c.Rates))
+	case rates:
+		k.rateStrata(path, &c.Sample)
 	case takes:
 		if names := namesIn(c.Takes); declared && col.Domain != nil {
 			k.strata(path, "take", c.Strata, col.Domain, names)

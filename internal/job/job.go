@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -153,6 +154,12 @@ type Column struct {
 func (c *Column) Plain() bool {
 	return c.Type != Category && c.Lower == nil
 }
+
+// number reports whether the column holds numbers.
+func (c *Column) number() bool { return c.Type == Number || c.Holds == Number || c.Lower != nil }
+
+// flag reports whether the column holds true and false.
+func (c *Column) flag() bool { return slices.Equal(c.Domain, []string{"false", "true"}) }
 
 // Rule says what happens to a value that cannot be used. The zero value is
 // invalid.

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"cmp"
+
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
@@ -49,10 +51,7 @@ type Lookup struct {
 
 // On is the column of the data whose value is looked up.
 func (l *Lookup) On() string {
-	if l.Match != "" {
-		return l.Match
-	}
-	return l.Key
+	return cmp.Or(l.Match, l.Key)
 }
 
 // Derived says how a column is computed from others: by an expression, or by bins of a
@@ -85,6 +84,16 @@ func (d *Dataset) Folds() bool { return len(d.Fold) > 0 }
 func (d *Dataset) FoldOf(column string) FoldBy {
 	f, _ := first(d.Fold, func(f Named[FoldBy]) bool { return f.Name == column })
 	return f.Value
+}
+
+// Unfolded reports whether a unit may have several values of a column, because the job folds its rows and does not say
+// how it folds that column.
+func (d *Dataset) Unfolded(column string) bool {
+	if !d.Folds() || d.FoldOf(column) != "" {
+		return false
+	}
+	c, _ := d.Column(column)
+	return c.Derived == nil || !c.Derived.AfterFold
 }
 
 // Sources are the columns of the table from which these are made, each once: derived

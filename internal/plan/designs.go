@@ -216,7 +216,7 @@ func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 		},
 	}
 	for _, c := range j.Dataset.Columns {
-		if c.Plain() || j.Dataset.Folds() && j.Dataset.FoldOf(c.Name) == "" && (c.Derived == nil || !c.Derived.AfterFold) {
+		if c.Plain() || j.Dataset.Unfolded(c.Name) {
 			continue
 		}
 		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design) || stratum(d.Design, c.Name), Missing: missing(c)}
