@@ -86,14 +86,7 @@ type Options struct {
 
 // Event is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event struct {
-	Kind    string `json:"event"`
-	Release string `json:"release,omitempty"`
-	Draw    string `json:"draw,omitempty"`
-	Done    int64  `json:"done,omitempty"`
-	Total   int64  `json:"total,omitempty"`
-	Message string `json:"message,omitempty"`
-}
+type Event = run.Event
 
 // Observer is told what happens during a run. Calls come one at a time.
 type Observer interface{ Observe(Event) }
@@ -107,7 +100,7 @@ func (o Options) watch() func(run.Event) {
 	return func(e run.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		o.Observer.Observe(Event(e))
+		o.Observer.Observe(e)
 	}
 }
 

@@ -115,21 +115,25 @@ type attempt func(ctx context.Context, x float64) (Point, bool, error)
 // good is an attempt with the design that the job has, or scaled as the axis says.
 func (u *subject) good(g Goal, a Axis, method job.Method) attempt {
 	return func(ctx context.Context, x float64) (Point, bool, error) {
-		v, d := variant{from: u.release.From}, u.current()
-		var err error
-		switch a {
-		case Size:
-			v, d, err = u.at(method, 0, int64(x))
-		case Rate:
-			v, d, err = u.at(method, x, 0)
-		default:
-			v.set(a, decimal(x))
-		}
+		v, d, err := u.along(a, method, x)
 		if err != nil {
 			return Point{}, false, err
 		}
 		return u.try(ctx, g, a, v, d, x)
 	}
+}
+
+// along is the variant at one value of an axis.
+func (u *subject) along(a Axis, method job.Method, x float64) (variant, design, error) {
+	switch a {
+	case Size:
+		return u.at(method, 0, int64(math.Round(x)))
+	case Rate:
+		return u.at(method, x, 0)
+	}
+	v := variant{from: u.release.From}
+	v.set(a, decimal(x))
+	return v, u.current(), nil
 }
 
 // set gives the variant another ε, ρ or budget.

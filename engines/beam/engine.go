@@ -63,7 +63,7 @@ func read(c engine.Config) (s settings, err error) {
 			continue
 		}
 		if flag.Lookup(name) == nil || flag.Set(name, value) != nil {
-			return s, engine.Refusal("engine.options." + name + ": is no option of dprelease-beam, and no flag of a Beam runner that takes this value")
+			return s, engine.Refusal("engine.options." + name + ": is neither an option of dprelease-beam nor a flag of a Beam runner that takes this value")
 		}
 		remote = remote || name == "endpoint" || name == "environment_type"
 	}

@@ -47,7 +47,7 @@ func (k *checker) bounds(path string, c *Column) {
 	c.Type = Number
 	for _, name := range []string{"lower", "upper", "domain", "assume", "type"} {
 		if k.j.Has(lang.Key(path, name)) {
-			k.wrong(lang.Key(path, name), "leave out this or bounds", "cannot be used with bounds, which are found in private")
+			k.wrong(lang.Key(path, name), "leave out one of the two", "cannot be used with bounds, which are found in private")
 			return
 		}
 	}

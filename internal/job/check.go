@@ -189,7 +189,7 @@ func (k *checker) unit() {
 	d := &k.j.Dataset
 	switch {
 	case d.Key.Column != "" && d.UnitName != "":
-		k.wrong("dataset.unit_name", "leave it out", "is said twice: unit.name says it")
+		k.wrong("dataset.unit_name", "leave it out", "repeats unit.name")
 	case d.Key.Column != "" && d.UnitPlural != "":
 		k.wrong("dataset.unit_plural", "say unit.plural", "belongs to unit_name")
 	case d.Key.Column != "":
@@ -232,7 +232,7 @@ func (k *checker) column(c *Column) {
 		k.bounds(path, c)
 		return
 	case c.Holds != "" && (domain || lower || upper) && c.Derived == nil:
-		k.wrong(lang.Key(path, "type"), "leave it out", "is said by the bounds or the domain, too")
+		k.wrong(lang.Key(path, "type"), "leave it out", "repeats what the bounds or the domain say")
 	case c.Holds != "" && !domain && !lower && !upper:
 		c.Type = c.Holds
 		return

@@ -32,7 +32,7 @@ func (k *checker) lookups() {
 		l := &d.Lookups[i]
 		path := lang.Key("dataset.lookups", l.Name)
 		if _, ok := d.Column(l.On()); !ok && l.On() != "" && l.Path != "" {
-			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is no declared column", lang.Shown(l.On()))
+			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is not a declared column", lang.Shown(l.On()))
 		}
 		l.SHA256 = k.digestOfFile(lang.Key(path, "path"), l.Path)
 		for _, c := range l.Columns {
@@ -116,7 +116,7 @@ func (k *checker) derive(c Column) {
 	const how = "say as: EXPRESSION, or bins: COLUMN with edges"
 	switch {
 	case from.As.Said() && from.Bins.Column != "":
-		k.wrong(path, how, "says twice how it is computed")
+		k.wrong(path, how, "says in two ways how it is computed")
 		return
 	case from.As.Said() && len(from.Edges) > 0:
 		k.wrong(lang.Key(path, "edges"), "say bins, too", "belongs to bins")
@@ -156,10 +156,10 @@ func (k *checker) computed(path string, c *Column) {
 	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && (c.Lower != nil || c.Bounds != nil):
 		c.Holds = "" // bounds and domains say it
 	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
-		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is no number")
+		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is not a number")
 		c.Lower, c.Upper = nil, nil
 	case c.Holds != Number && c.Bounds != nil:
-		k.wrong(lang.Key(path, "bounds"), "leave it out", "is for numbers, and the expression is no number")
+		k.wrong(lang.Key(path, "bounds"), "leave it out", "is for numbers, and the expression is not a number")
 		c.Bounds = nil
 	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
 		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
@@ -178,7 +178,7 @@ func (k *checker) bins(path string, c *Column) {
 	known := k.j.Dataset.Readable(from.AfterFold)
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
 	if at < 0 {
-		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is no column that can be read here", lang.Shown(from.Bins.Column))
+		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here", lang.Shown(from.Bins.Column))
 	}
 	from.Bins.Edges, from.Bins.Dates = nil, len(from.Edges) > 0 && from.Edges[0].Day
 	for i, e := range from.Edges {
@@ -289,7 +289,7 @@ func (k *checker) fold(f Named[FoldBy]) {
 	path := lang.Key("dataset.fold", f.Name)
 	c, ok := k.j.Dataset.Column(f.Name)
 	if !ok {
-		k.wrong(path, lang.DidYouMean(f.Name, k.columnNames(func(Column) bool { return true })), "is no declared column")
+		k.wrong(path, lang.DidYouMean(f.Name, k.columnNames(func(Column) bool { return true })), "is not a declared column")
 		return
 	}
 	number := c.number()
@@ -366,12 +366,12 @@ func (k *checker) rowsOf(i int, r *Release) {
 		switch {
 		case name == "":
 		case !ok:
-			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is no declared column", lang.Shown(name))
+			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is not a declared column", lang.Shown(name))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
 			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil:
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
-			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is no category: groups need a public list of values", lang.Shown(name))
+			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is not a category: groups need a public list of values", lang.Shown(name))
 		case d.Unfolded(name):
 			k.wrong(at, "say in dataset.fold how it is folded", "%s has no fold: a unit may have several values", lang.Shown(name))
 		default:

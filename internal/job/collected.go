@@ -183,7 +183,7 @@ func (k *checker) collectedTakes(path string, c *Collected) {
 	}
 	switch {
 	case len(c.Takes) < len(c.Sizes):
-		k.wrong(lang.Key(path, "population"), "a stratum of which nothing was collected is no part of the population", "names a stratum that take does not name")
+		k.wrong(lang.Key(path, "population"), "leave out a stratum from which nothing was collected: it is not part of the population", "names a stratum that take does not name")
 		return
 	case k.j.Dataset.Size > 0 && taken.Cmp(big.NewInt(k.j.Dataset.Size)) != 0:
 		k.wrong("dataset.size", "", "must be the number of units taken from all strata (%s)", taken)

@@ -33,7 +33,7 @@ func source() kind[Source] {
 		key("delimiter", delimiter(), func(s *Source) *rune { return &s.Delimiter },
 			"What stands between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`)),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
-			"The texts of a CSV file that stand for a missing value; the empty text without this key. In a column of numbers every text that is no number is missing, too", example(`["", NA]`)),
+			"The texts of a CSV file that stand for a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)),
 	)
 }
 
@@ -119,7 +119,7 @@ func (k *checker) source() {
 	from := ""
 	for _, o := range origins {
 		if said(o.key) && from != "" {
-			k.wrong(at+"."+from, "leave out "+from+" or "+o.key, "is said beside %s: a job reads one table", o.key)
+			k.wrong(at+"."+from, "leave out "+from+" or "+o.key, "stands beside %s: a job reads one table", o.key)
 		}
 		if said(o.key) {
 			from = o.key
@@ -140,7 +140,7 @@ func (k *checker) source() {
 	}
 	switch {
 	case from == "postgres" && said("table") && said("query"):
-		k.wrong(at+".query", "leave out table or query", "is said beside table: a job reads one of them")
+		k.wrong(at+".query", "leave out table or query", "stands beside table: a job reads one of them")
 	case from == "postgres" && !said("table") && !said("query"):
 		k.wrong(at, "say table: schema.name, or query", "names a database and no table in it")
 	case from == "iceberg" && !said("snapshot") && !k.toldOf(at+".snapshot"):

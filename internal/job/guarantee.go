@@ -105,7 +105,7 @@ func (k *checker) rho() {
 func (k *checker) rhoOf(i int, r *Release) {
 	at := k.j.ReleasePath(i)
 	if r.Keys != nil && (r.Keys.Guarantee.Rho != nil || r.Guarantee.Rho != nil) {
-		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be had with a rho: the selection of keys has a delta, and no rho")
+		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be used with a rho: a selection of keys has a delta and no rho")
 	}
 	g, path := &r.Guarantee, k.j.guaranteePath(i)
 	switch {

@@ -43,7 +43,7 @@ func (k *checker) spend() {
 	}
 	rest, ok := k.j.Rest()
 	if !ok {
-		k.wrong(path, "say a larger one, or smaller guarantees", "leaves nothing to the releases without a guarantee: those of the others, and of keys, use it up")
+		k.wrong(path, "say a larger one, or smaller guarantees", "leaves nothing for the releases without a guarantee: the guarantees of other releases and of keys use it up")
 		return
 	}
 	weights := make([]*big.Rat, 0, shared)
@@ -76,7 +76,7 @@ func (k *checker) withinLimit(path string, s *Guarantee) {
 			continue
 		}
 		if part.spend.Cmp(part.most) > 0 {
-			k.wrong(lang.Key(path, part.name), "", "must be at most that of budget.limit (%s > %s)", FormatAmount(part.spend), FormatAmount(part.most))
+			k.wrong(lang.Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", FormatAmount(part.spend), FormatAmount(part.most))
 		}
 	}
 }

@@ -117,9 +117,9 @@ func (k *checker) weights(path string, w *Weights) {
 	case w.Column == "" || w.AtMost == nil:
 		return
 	case !ok:
-		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil), "%s is no declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
+		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil), "%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
 	case c.Type != Number:
-		k.wrong(at, "", "%s is no column of numbers", lang.Shown(w.Column))
+		k.wrong(at, "", "%s is not a column of numbers", lang.Shown(w.Column))
 	case c.Missing.Rule == Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(leastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
 		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
 	case d.Unfolded(w.Column):

@@ -229,21 +229,13 @@ func (r *Release) withoutSampling(ctx context.Context, j *job.Job, d *Draw, rela
 // planProblems places a mechanism's refusal, or the parameters that it cannot take.
 // Before any data is read its words may be shown.
 func planProblems(j *job.Job, r *Release, err error) job.Problems {
-	var at paramErrors
-	var blank suppressError
-	if errors.As(err, &blank) {
-		return job.Problems{j.Problem(r.path(j)+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
-	}
-	var interval intervalError
-	if errors.As(err, &interval) {
-		return job.Problems{j.Problem(r.path(j)+".interval", interval.message, interval.hint)}
-	}
+	var at refusals
 	if !errors.As(err, &at) {
 		return job.Problems{j.Problem(r.path(j)+".params", err.Error(), "")}
 	}
 	var problems job.Problems
 	for _, e := range at {
-		problems = append(problems, j.Problem(r.path(j)+".params"+e.path, e.message, e.hint))
+		problems = append(problems, j.Problem(r.path(j)+e.path, e.message, e.hint))
 	}
 	return problems
 }

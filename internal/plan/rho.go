@@ -109,34 +109,24 @@ func (d *Draw) usedRho(relation privacy.Relation) (*big.Rat, error) {
 // raiseRho multiplies the ε of all releases of a sample while the ρ of the population
 // allows it, and returns the best draw that it found, which may be d itself.
 func (d *Draw) raiseRho(ctx context.Context, j *job.Job, relation privacy.Relation) *Draw {
-	best, lo, hi := d, 1.0, math.Inf(1)
-	for range mostRhoPlans {
-		used, err := best.usedRho(relation)
+	within := big.NewRat(1, 1)
+	return enlarge(d, mostRhoPlans, func(d *Draw) (float64, bool) {
+		used, err := d.usedRho(relation)
 		if err != nil {
-			return best
+			return 1, false
 		}
 		at, _ := used.Float64()
-		if at >= nearEnough || hi/lo < 1.01 {
-			return best
-		}
-		next := lo * math.Min(4, math.Sqrt(0.999/at))
-		if next >= hi {
-			next = math.Sqrt(lo * hi)
-		}
+		return math.Min(4, math.Sqrt(0.999/at)), at < nearEnough
+	}, func(factor float64) (*Draw, bool) {
 		c := *d
-		c.rhoFactor = next
+		c.rhoFactor = factor
 		made, problems, broken := c.candidate(ctx, j, d.budget)
 		if len(problems) > 0 || broken != nil {
-			hi = next
-			continue
+			return nil, false
 		}
-		if used, err = made.usedRho(relation); err != nil || used.Cmp(big.NewRat(1, 1)) > 0 {
-			hi = next
-			continue
-		}
-		best, lo = made, next
-	}
-	return best
+		used, err := made.usedRho(relation)
+		return made, err == nil && used.Cmp(within) <= 0
+	})
 }
 
 // solveRho finds the point at which the mechanism plans what the release's ρ allows on the

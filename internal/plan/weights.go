@@ -144,12 +144,12 @@ func surveyInterval(j *job.Job, d *Draw, r *Release) (*interval, error) {
 	kind := design.Kind()
 	switch {
 	case w.FirstStage != job.FirstUnit:
-		return nil, intervalError{"the job does not say that the survey drew the units of the table themselves: where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
-			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; or leave interval out"}
+		return nil, noInterval("the job does not say that the survey drew the units of the table themselves: where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
+			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; or leave interval out")
 	case w.Shrink != nil && w.Shrink.Keep.Cmp(big.NewRat(1, 1)) < 0:
-		return nil, intervalError{"shrunk weights estimate another value than the population's, and no interval says how far it lies", "leave shrink or interval out"}
+		return nil, noInterval("shrunk weights estimate another value than the population's, and no interval says how far it lies", "leave shrink or interval out")
 	case kind != "full" && kind != "collected" && kind != "poisson" && kind != "srswor":
-		return nil, intervalError{"there is no estimate of the variance of a sample (" + kind + ") of a survey with weights", "leave interval out, or draw by srswor or poisson"}
+		return nil, noInterval("there is no estimate of the variance of a sample ("+kind+") of a survey with weights", "leave interval out, or draw by srswor or poisson")
 	}
 	v := &interval{Square: 1, Weighted: true, Replacement: true}
 	if n := d.Design.Facts().SampleSize; n > 1 && j.Dataset.Relation == privacy.ReplaceOne {

@@ -142,7 +142,7 @@ func (w *Worker) Scatter(ctx context.Context, order []byte, i int) (pieces [][]b
 	tally, err = w.tally(ctx, order, func(e *errand) (*Tally, error) {
 		content := e.table.Content.Fresh()
 		from := ranged(e.table.rows, e.Cuts[i], e.Cuts[i+1]-e.Cuts[i])
-		s, err := newScatter(e.Key, i, e.Shards, slices.Index(e.columns, e.plan.Job.Dataset.Key.Column), len(e.columns))
+		s, err := newScatter(e.Key, i, e.Shards, slices.Index(e.columns, e.plan.Job.Dataset.Key.Column))
 		if err != nil {
 			return nil, err
 		}
