@@ -136,8 +136,8 @@ func TakeLook(ctx context.Context, j *Job, o Options) (*look.Look, error) {
 	return look.Take(ctx, p, func() (string, error) { return budget.RecordLook(ctx, j, o.budget(o.watch())) })
 }
 
-// Requests are what the plan of j asks of one mechanism: parameters, public facts
-// and the target on the sample, for each release that names it. No table is opened.
+// Requests lists the questions of the plan of j to one mechanism, one for each release that
+// names it: parameters, public facts and the target on the sample. No table is opened.
 func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.PlanRequest, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
@@ -146,7 +146,7 @@ func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.P
 	return p.Requests(mechanism), nil
 }
 
-// Look is what somebody sees who may see the table: private facts, without any noise.
+// Look holds private facts without any noise, for somebody who may see the table.
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look = look.Look
 

@@ -31,7 +31,7 @@ type candidate struct {
 // someUnits is the number of strata or units that a comparison takes by default.
 const someUnits = 20
 
-// noFrame is why a job draws no strata or stages from a collected table.
+// noFrame says why a job draws no strata or stages from a collected table.
 const noFrame = "the table was collected, who was is secret, and so is how many of them lie in a unit"
 
 // candidates are the designs, in the order of the table of docs/sampling.md.

@@ -76,8 +76,8 @@ func (u *subject) sources(r sdk.ReleaseRequest) (out []func(n int, rng *rand.Ran
 	return out, ""
 }
 
-// modelOf is what is assumed of a column, nil where nothing is. Where only moments are
-// assumed, values are drawn from a normal distribution, clipped.
+// modelOf returns the assumptions about a column, nil for none. Where only moments are
+// assumed, values are drawn from a normal distribution and clipped.
 func (u *subject) modelOf(name string) (*model, error) {
 	c, ok := u.job.Dataset.Column(name)
 	if !ok || c.Assume == nil {

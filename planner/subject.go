@@ -244,8 +244,8 @@ func (u *subject) full(ctx context.Context, epsilon *big.Rat) (Accuracy, error) 
 	return u.accuracy(ctx, p, design{kind: "full"})
 }
 
-// method is how rows are drawn where a study chooses: as in the job, or simple
-// random sampling where the number of units is public, else Poisson.
+// method is the way to draw where a study chooses: that of the job, or simple random
+// sampling where the number of units is public, else Poisson.
 func (u *subject) method() job.Method {
 	switch {
 	case u.sample != nil:

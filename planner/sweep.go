@@ -12,7 +12,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Range is where a sweep goes; the zero value chooses.
+// Range bounds a sweep; the zero value chooses.
 type Range struct {
 	From, To float64
 	Points   int
@@ -192,7 +192,7 @@ func (u *subject) provenNever() bool {
 	return u.sample == nil || u.sample.Method == job.SRSWOR || u.sample.Method == job.Poisson
 }
 
-// sure is how many standard errors of the simulation a difference must exceed.
+// sure is the number of standard errors of the simulation that a difference must exceed.
 const sure = 3
 
 // verdict says whether sampling helps, over all points of a sweep.

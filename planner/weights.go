@@ -31,8 +31,7 @@ func (u *subject) weigh(public *sdk.Public) (weight float64, unknown string) {
 	return weight, ""
 }
 
-// surveyed is an accuracy without what only the survey knows: how far it lies from its
-// population.
+// surveyed drops the sampling error of a survey with weights, which is private.
 func (u *subject) surveyed(a Accuracy) Accuracy {
 	if u.job.Dataset.WeightsOf(&u.release) == nil || a.NoiseSD == 0 {
 		return a

@@ -124,7 +124,7 @@ func (s *placed) Done() error {
 	return err
 }
 
-// unitwise is what draws have in common that go by the unit of each row.
+// unitwise is the common part of draws that go by the unit of each row.
 type unitwise struct {
 	walk
 	src     *noise.Source
@@ -156,7 +156,7 @@ func (s *unitwise) block(n int) error {
 	return err
 }
 
-// taken is what was selected of the block.
+// taken returns the selection of the block.
 func (s *unitwise) taken() (Selection, error) {
 	out := Selection{Rows: s.out}
 	if s.weights != nil {

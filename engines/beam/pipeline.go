@@ -31,7 +31,7 @@ var worker = &run.Worker{Builtins: builtin.Mechanisms()}
 // errPart is all that a runner is told of a failure: what went wrong with the data is in what was found (P20).
 var errPart = errors.New("a part could not be added up")
 
-// Task is what every step of a pipeline knows.
+// Task is the common part of the steps of a pipeline.
 type Task struct {
 	Work  Sealed
 	Dir   string // of what is found, on a disk that all machines see

@@ -33,7 +33,7 @@ func privateBounds() kind[Bounds] {
 	)
 }
 
-// canonical is what the bounds ask for.
+// canonical is the part of the bounds that belongs to the digest.
 func (b *Bounds) canonical() any {
 	if b == nil {
 		return nil
@@ -66,7 +66,7 @@ func (k *checker) bounds(path string, c *Column) {
 	k.number(path, c)
 }
 
-// mostBound is the largest bound of a search: results in units of its square are numbers.
+// mostBound is the largest bound of a search: its square is a finite number.
 const mostBound = 1e70
 
 // searches adds the releases that find the bounds of columns. Each comes from the first
@@ -122,7 +122,7 @@ func (k *checker) searchName(column string) string {
 	}
 }
 
-// times is how many times as much ε a guarantee has as another, 1 where that is not known.
+// times is the ratio of the ε of two guarantees, 1 where it is not known.
 func (g Guarantee) times(other Guarantee) float64 {
 	switch {
 	case g.Rho != nil && other.Rho != nil && other.Rho.Sign() > 0:
@@ -159,8 +159,8 @@ func mentions(params json.RawMessage, text string) bool {
 	return json.Unmarshal(params, &v) == nil && walk(v)
 }
 
-// ReleasePath is where the job says what a release is: in releases, or in the column whose
-// bounds it finds.
+// ReleasePath is the key that declares a release: an item of releases, or the bounds of the
+// column that it searches.
 func (j *Job) ReleasePath(i int) string {
 	if i < len(j.Releases) && j.Releases[i].Bounds != "" {
 		c, _ := j.Dataset.Column(j.Releases[i].Bounds)
@@ -169,7 +169,7 @@ func (j *Job) ReleasePath(i int) string {
 	return lang.Item("releases", i)
 }
 
-// guaranteePath is where the job says what a release may cost.
+// guaranteePath is the key that says what a release may cost.
 func (j *Job) guaranteePath(i int) string {
 	if j.Releases[i].Bounds != "" {
 		return lang.Key(j.ReleasePath(i), "private")
@@ -177,7 +177,7 @@ func (j *Job) guaranteePath(i int) string {
 	return lang.Key(j.ReleasePath(i), "guarantee")
 }
 
-// SearchOf is the release that finds the bounds of a column.
+// SearchOf returns the release that finds the bounds of a column.
 func (j *Job) SearchOf(column string) (Release, bool) {
 	return first(j.Releases, func(r Release) bool { return r.Bounds == column && column != "" })
 }

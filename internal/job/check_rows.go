@@ -14,7 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// path is where the job says what the column holds.
+// path is the key that declares the column.
 func (c *Column) path() string {
 	switch {
 	case c.Derived != nil:
@@ -44,7 +44,7 @@ func (k *checker) lookups() {
 	}
 }
 
-// taken reports whether a column has the name of another.
+// taken reports, and tells, that a column has the name of another.
 func (k *checker) taken(c Column) bool {
 	other, twice := k.j.Dataset.Column(c.Name)
 	if twice {
@@ -338,7 +338,7 @@ func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 	return true
 }
 
-// atMost is how many values a release has at most in its column without a list.
+// atMost is the largest number of values in the column without a list.
 func (k *checker) atMost(r *Release) int64 {
 	if o := k.j.Keyed(r); o != nil {
 		return o.Keys.AtMost

@@ -39,7 +39,7 @@ func lookupColumn() kind[Column] {
 	)
 }
 
-// derivedOf is what a column says of how it is derived.
+// derivedOf returns the column's derivation, made if there is none.
 func derivedOf(c *Column) *Derived {
 	if c.Derived == nil {
 		c.Derived = &Derived{}

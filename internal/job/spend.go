@@ -9,8 +9,8 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// spend settles what budget.spend leaves to the releases without a guarantee of their own,
-// and gives each of them a first share: by weight alone. Planning finds better ones.
+// spend gives each release without a guarantee of its own a first share of budget.spend, by
+// weight alone. Planning finds better shares.
 func (k *checker) spend() {
 	const path = "budget.spend"
 	s, shared := k.j.Budget.Spend, 0
@@ -57,8 +57,8 @@ func (k *checker) spend() {
 	}
 }
 
-// unread reports whether the guarantee of a release may stand there all the same: with a
-// slip in its name, or behind a place at which reading ended.
+// unread reports whether the job may hold the guarantee of a release all the same: under a
+// misspelled key, or behind a value at which reading ended.
 func (k *checker) unread(at string) bool {
 	return slices.ContainsFunc(k.told, func(p Problem) bool {
 		return strings.HasPrefix(p.Path, at+".") && (p.Message != "unknown key" || strings.Contains(p.Hint, "guarantee"))
@@ -81,8 +81,8 @@ func (k *checker) withinLimit(path string, s *Guarantee) {
 	}
 }
 
-// Rest is what budget.spend leaves to the releases that share it: itself less every other
-// guarantee of the job. It is false where nothing is left.
+// Rest is the part of budget.spend that its sharing releases divide: budget.spend less every
+// other guarantee of the job. It returns false where nothing is left.
 func (j *Job) Rest() (Guarantee, bool) {
 	s := j.Budget.Spend
 	rest := Guarantee{Epsilon: new(big.Rat), Delta: new(big.Rat).Set(orZero(s.Delta))}

@@ -8,14 +8,14 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// Weights say that each row stands for so many of the population, as the survey that drew the
-// table says (P29). They are private values.
+// Weights are survey weights: how many units of the population each row stands for (P29).
+// They are private values.
 type Weights struct {
 	Column string
 	AtMost *big.Rat
 	Shrink *Shrink // nil for weights as they are
-	// FirstStage says what the survey drew at its first stage: FirstUnit, or "" where the job
-	// does not say.
+	// FirstStage is FirstUnit where the survey drew the units of the table at its first stage,
+	// else "".
 	FirstStage string
 }
 

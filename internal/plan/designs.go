@@ -203,9 +203,9 @@ func drawOf(j *job.Job, name string, samples map[string]*ledger.Sample) (sampler
 	return design, design.Supports(d.Relation)
 }
 
-// public is what a mechanism may know about the table and its draw. Of a column whose bounds
-// are found in private it sees the values over the bound: only the release that finds it sees
-// them as they are.
+// public lists the facts that a mechanism may know about the table and its draw. Values of a
+// column whose bounds are found in private are divided by the bound, except for the release
+// that finds it.
 func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 	f := d.Design.Facts()
 	p := sdk.Public{

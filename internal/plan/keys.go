@@ -116,7 +116,7 @@ func (d *Draw) parts() []part {
 	return out
 }
 
-// eventsOf are what the parts do to the sample.
+// eventsOf lists the events of parts.
 func eventsOf(parts []part) []privacy.Event {
 	out := make([]privacy.Event, len(parts))
 	for i, p := range parts {

@@ -58,10 +58,9 @@ func (p part) arrival() (float64, error) {
 	return math.Max(0.5, math.Min(1, a.Epsilon/p.share.Epsilon*(1+1e-6))), nil
 }
 
-// pureFactor is how much more ε than for any mechanism the sample may be given:
-// what is right for all releases together and for each alone. Where two releases
-// differ in what an arrival costs, or the rate is above ½, neither follows from the
-// other.
+// pureFactor is the factor by which the ε of the sample may exceed the one for any
+// mechanism. It must hold for all releases together and for each alone: where two releases
+// differ in the cost of an arrival, or the rate is above ½, neither follows from the other.
 func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, together float64) (float64, error) {
 	b, err := privacy.SampleBudgetAdditive(s, relation, kept(d.OnTable()), together)
 	if err != nil {
@@ -150,7 +149,7 @@ func (d *Draw) try(ctx context.Context, j *job.Job, relation privacy.Relation, f
 	return c, used, nil
 }
 
-// arrivals is what an arrival costs, all releases together.
+// arrivals is the cost of an arrival for all releases together.
 func (d *Draw) arrivals() (*privacy.Point, error) {
 	a, err := privacy.EpsilonWith(compose(eventsOf(d.parts())), privacy.AddRemove, d.Sample.Delta, privacy.Options{Quick: true})
 	return &privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}, err

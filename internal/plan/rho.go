@@ -28,7 +28,7 @@ const (
 // inRho reports whether the guarantees of the draw's releases are in ρ: all, or none.
 func (d *Draw) inRho() bool { return len(d.Releases) > 0 && d.Releases[0].Job.Guarantee.Rho != nil }
 
-// rhoOf is what an event costs in ρ, under the worst of some relations.
+// rhoOf prices an event in ρ under the worst of some relations.
 func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
 	worst := new(big.Rat)
 	for _, rel := range relations {
@@ -197,8 +197,8 @@ func (r *Release) planAt(ctx context.Context, d *Draw, at privacy.Point) (err er
 	return err
 }
 
-// Rho is what the release asks for in ρ, and what it costs the population alone; nil where
-// its guarantee is a point.
+// Rho returns the ρ that the release asks for, and the ρ that it alone costs the population;
+// nil where its guarantee is a point.
 func (r *Release) Rho(d *Draw, relation privacy.Relation) (asked, cost *big.Rat, err error) {
 	if asked = r.Job.Guarantee.Rho; asked == nil {
 		return nil, nil, nil

@@ -34,7 +34,7 @@ type Weigher struct {
 	times               float64 // the weight that the draw gives every row
 }
 
-// weightSteps is how many steps there are at least between 0 and the largest weight.
+// weightSteps is the least number of steps between 0 and the largest weight.
 const weightSteps = 1 << 24
 
 // newWeigher is the weigher of a release of a draw, nil where it has no weights.
@@ -119,7 +119,7 @@ func words(names []string) string {
 	return out
 }
 
-// Survey is what an error says of sampling where the table is a survey with weights.
+// Survey explains why the sampling error of a survey with weights is not public.
 const Survey = "the table is a sample with weights of its own, and how far it lies from its population is private; interval: 95 estimates it"
 
 // surveyed are the errors of a weighted release: nothing public says how far weighted sums reach.
@@ -133,8 +133,8 @@ func surveyed(errors []sdk.ExpectedError) []sdk.ExpectedError {
 	return out
 }
 
-// surveyInterval is how the variance of a weighted sum is estimated: as if the first stage
-// were drawn with replacement (P30). What is drawn of the survey once more is part of it.
+// surveyInterval estimates the variance of a weighted sum as if the first stage were drawn
+// with replacement (P30). It includes a further draw from the survey.
 func surveyInterval(j *job.Job, d *Draw, r *Release) (*interval, error) {
 	w := j.Dataset.WeightsOf(&r.Job)
 	design := d.Design

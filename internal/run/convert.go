@@ -134,7 +134,7 @@ func (p *Preparer) codes(rows int) []int32 {
 	return p.codeBuf[:rows]
 }
 
-// written is how a value is written in a domain.
+// written shows how to write a value in a domain.
 var written = map[table.Kind]string{
 	table.Date: "write 2024-02-29", table.Time: "write 12:30:00", table.Timestamp: "write 2024-02-29T12:30:00", table.Decimal: "write 12.50",
 }

@@ -85,7 +85,7 @@ func NewPreparer(c job.Column) *Preparer {
 	return p
 }
 
-// code is what a missing or foreign category becomes.
+// code is the code of a missing or foreign category.
 func (p *Preparer) code(h job.Handling) int32 {
 	switch h.Rule {
 	case job.Drop:

@@ -142,7 +142,7 @@ func (r *reading) prepare(preparers []*Preparer, n int) ([]sdk.Values, error) {
 	return ready, nil
 }
 
-// twice reports whether a column is wanted with several bounds: as a number and as a weight.
+// twice reports whether a column is read with several bounds, as a number and as a weight.
 func (r *reading) twice(i int) bool {
 	return slices.ContainsFunc(r.wants[i+1:], func(c job.Column) bool { return c.Name == r.wants[i].Name })
 }

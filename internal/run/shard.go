@@ -228,7 +228,7 @@ func usedTexts(v *table.Values) (dict []string) {
 	return dict
 }
 
-// pieces are what each shard gets.
+// pieces encodes the rows of each shard.
 func (s *scatter) pieces() ([][]byte, error) {
 	out := make([][]byte, s.shards)
 	for i, p := range s.out {

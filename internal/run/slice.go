@@ -35,7 +35,7 @@ func (s *rowSet) count() int64 {
 	return s.rank[len(s.words)]
 }
 
-// before is how many rows of the set come before a row.
+// before counts the rows of the set before a row.
 func (s *rowSet) before(row int64) int64 {
 	if row>>6 == int64(len(s.words)) {
 		return s.rank[len(s.words)]

@@ -311,7 +311,7 @@ var (
 	errTooMany      = failure.New(failure.ExitSource, "SOURCE_LIMIT", "the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
 )
 
-// unitFailure is what becomes of an error of a fold, an index or a cap.
+// unitFailure translates an error of a fold, an index or a cap.
 func unitFailure(err error) error {
 	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
 		if errors.Is(err, known) {
