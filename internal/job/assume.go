@@ -81,7 +81,7 @@ func betaPart() kind[BetaPart] {
 	positive := amount(span{lo: "0", hi: "1000000", loOpen: true})
 	return object(
 		key("weight", positive, func(p *BetaPart) **big.Rat { return &p.Weight },
-			"How much of the whole the part is, beside the other weights", otherwise("1")),
+			"The share of this part in the whole, relative to the other weights", otherwise("1")),
 		key("a", positive, func(p *BetaPart) **big.Rat { return &p.A }, "The first shape parameter", required(), example("2")),
 		key("b", positive, func(p *BetaPart) **big.Rat { return &p.B }, "The second shape parameter", required(), example("10")),
 		key("from", amount(span{}), func(p *BetaPart) **big.Rat { return &p.From }, "Where the part begins", required(), example("0")),

@@ -27,7 +27,7 @@ func privateBounds() kind[Bounds] {
 		key("private", guarantee(), func(b *Bounds) *Guarantee { return &b.Private },
 			"What the search for the bound may cost on the population, beside the releases", required(), example(`{epsilon: "0.1"}`)),
 		key("at_most", amount(span{lo: "0", loOpen: true}), func(b *Bounds) **big.Rat { return &b.AtMost },
-			"As large as a value can possibly be, or its negative; it may be far too large", required(), example("1e12")),
+			"A number that neither a value nor its negative can exceed. It may be far too large", required(), example("1e12")),
 		key("at_least", atLeast, func(b *Bounds) **big.Rat { return &b.AtLeast },
 			"0 says that no value is negative: smaller ones are raised to it. Without it the bound holds for both signs", example("0")),
 	)

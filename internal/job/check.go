@@ -195,7 +195,7 @@ func (k *checker) unit() {
 	case d.Key.Column != "":
 		d.UnitName, d.UnitPlural = d.Key.Name, d.Key.Plural
 	case d.UnitPlural != "" && d.UnitName == "":
-		k.wrong("dataset.unit_plural", "say unit_name, too", "is the plural of a name that is not given")
+		k.wrong("dataset.unit_plural", "add unit_name", "is the plural of a name that is not given")
 	}
 }
 

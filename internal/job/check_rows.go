@@ -119,7 +119,7 @@ func (k *checker) derive(c Column) {
 		k.wrong(path, how, "says in two ways how it is computed")
 		return
 	case from.As.Said() && len(from.Edges) > 0:
-		k.wrong(lang.Key(path, "edges"), "say bins, too", "belongs to bins")
+		k.wrong(lang.Key(path, "edges"), "add bins", "belongs to bins")
 		return
 	case from.As.Said():
 		k.expression(lang.Key(path, "as"), &from.As, d.Readable(from.AfterFold))
@@ -328,7 +328,7 @@ func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 		k.wrong(at, "say the domain of one of them, or derive one column from both", "%s and %s have no public list of values, and the values of one column can be selected", lang.Shown(*unlisted), lang.Shown(c.Name))
 		return false
 	case c.Holds == Bool:
-		k.wrong(at, `say domain: ["false", "true"] in the place of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
+		k.wrong(at, `say domain: ["false", "true"] instead of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
 		return false
 	case c.Lower != nil:
 		k.wrong(at, "cut it into bins", "%s is a number with bounds: no value of it is a group", lang.Shown(c.Name))
@@ -357,7 +357,7 @@ func (k *checker) rowsOf(i int, r *Release) {
 		k.condition(lang.Key(path, "having"), &r.Having, true)
 	}
 	if r.Other != "" && len(r.By) == 0 {
-		k.wrong(lang.Key(path, "other"), "say by, too", "is the name of a group, and there are no groups")
+		k.wrong(lang.Key(path, "other"), "add by", "is the name of a group, and there are no groups")
 	}
 	cells, unlisted := big.NewInt(1), ""
 	for n, name := range r.By {

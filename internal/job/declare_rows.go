@@ -65,7 +65,7 @@ func derived() kind[Column] {
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("100")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
-			"In the place of lower and upper, where nobody knows how large a number is: as in dataset.columns"),
+			"Replaces lower and upper where nobody knows how large a number is, as in dataset.columns"),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a text. Other values are missing", example("[low, high]")),
 		key("missing", handling(Drop), func(c *Column) *Handling { return &c.Missing },

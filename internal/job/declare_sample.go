@@ -67,9 +67,9 @@ func drawn() []variant[Sample] {
 func bySize(rate kind[*big.Rat]) kind[BySize] {
 	return object(
 		key("expected", amount(span{lo: "0", loOpen: true}), func(s *BySize) **big.Rat { return &s.Expected },
-			"The rates of all units of the frame add up to this, as long as none reaches most", required(), example("300")),
+			"The sum of the rates of all units of the frame, as long as none reaches most", required(), example("300")),
 		key("most", rate, func(s *BySize) **big.Rat { return &s.Most },
-			"The largest rate: a unit that would have a larger one has this", required(), example(`"0.5"`)),
+			"The largest rate. A unit that would have a larger rate gets this one", required(), example(`"0.5"`)),
 	)
 }
 

@@ -31,9 +31,9 @@ func source() kind[Source] {
 		key("format", choice("parquet", "arrow", "csv"), func(s *Source) *string { return &s.Format },
 			"The format of the files. Without this key each file is recognised by its first bytes, and a CSV file by its name, which ends in .csv or .csv.gz", example("parquet")),
 		key("delimiter", delimiter(), func(s *Source) *rune { return &s.Delimiter },
-			"What stands between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`)),
+			"The character between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`)),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
-			"The texts of a CSV file that stand for a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)),
+			"The texts of a CSV file that mean a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)),
 	)
 }
 

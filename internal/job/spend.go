@@ -19,7 +19,7 @@ func (k *checker) spend() {
 		own, weight := k.j.Has(k.j.guaranteePath(i)), k.j.Has(lang.Key(at, "weight"))
 		switch {
 		case s == nil && weight:
-			k.wrong(lang.Key(at, "weight"), "say budget.spend, too", "divides budget.spend, and the job has none")
+			k.wrong(lang.Key(at, "weight"), "add budget.spend", "divides budget.spend, and the job has none")
 		case s == nil && !own && !k.unread(at):
 			k.wrong(lang.Key(at, "guarantee"), "say what the release may cost, or budget.spend for all releases together", "is missing")
 		case s != nil && own && weight:

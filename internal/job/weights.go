@@ -78,9 +78,9 @@ func weights() kind[Weights] {
 			"The public bound of the weights. Larger ones are lowered to it, and those below 1 are raised to 1. It must not be taken from the data", required(), example("40")),
 		key("shrink", optional(object(
 			key("to", publicValue(), func(s *Shrink) **big.Rat { return &s.To },
-				"The value to which weights are moved: a public number, such as the size of the population over that of the sample, or one that an earlier release published. Never the mean of the weights themselves", required(), example("25")),
+				"The value toward which weights are moved: a public number, such as the size of the population divided by that of the sample, or a number that an earlier release published. Never the mean of the weights themselves", required(), example("25")),
 			key("keep", amount(span{lo: "0", hi: "1"}), func(s *Shrink) **big.Rat { return &s.Keep },
-				"How much of its distance from that value a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
+				"The part of its distance from that value that a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
 		)), func(w *Weights) **Shrink { return &w.Shrink },
 			"Moves each weight w to to + keep·(w − to), so that less noise is needed. The estimates are biased by it; docs/weights.md says how far"),
 		key("first_stage", choice(FirstUnit), func(w *Weights) *string { return &w.FirstStage },
