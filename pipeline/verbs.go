@@ -76,8 +76,8 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := describedPlan(p, o)
-	if err == nil {
+	done := &Planned{limit: plan.LimitOf(p.Job)}
+	if done.report, err = output.Describe(p, o.Version); err == nil {
 		done.report.Budget, err = budget.Forecast(ctx, p)
 	}
 	return done, err
@@ -94,14 +94,6 @@ func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context,
 		}
 		return output.Describe(p, o.Version)
 	}, func() { set.Close() }
-}
-
-func describedPlan(p *plan.Plan, o Options) (*Planned, error) {
-	rep, err := output.Describe(p, o.Version)
-	if err != nil {
-		return nil, err
-	}
-	return &Planned{rep, plan.LimitOf(p.Job)}, nil
 }
 
 // priceOf plans a job with mechanisms of its own.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -245,9 +246,7 @@ type allocated struct {
 // describes.
 func (u *subject) hypothetical(o Designs) ([]candidate, error) {
 	n := u.population()
-	if o.Units == 0 {
-		o.Units = max(2, min(someUnits, o.Size, n/2))
-	}
+	o.Units = cmp.Or(o.Units, max(2, min(someUnits, o.Size, n/2)))
 	inStratum, take := n/o.Units, max(1, o.Size/o.Units)
 	all := make([]samplers.Unit, o.Units)
 	for i := range all {
@@ -315,9 +314,7 @@ func (u *subject) twoStagePoisson(o Designs) candidate {
 		return c
 	}
 	n := u.population()
-	if o.Units == 0 {
-		o.Units = max(2, min(someUnits, o.Size, n/2))
-	}
+	o.Units = cmp.Or(o.Units, max(2, min(someUnits, o.Size, n/2)))
 	largest := (n + o.Units - 1) / o.Units
 	rate := float64(o.Size) / float64(n)
 	p := math.Max(0.5, rate)

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -325,10 +326,10 @@ func (s span) holds(r *big.Rat) bool {
 func (s span) schema(typ string) schema {
 	out := schema{"type": typ}
 	if s.lo != "" {
-		out[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[s.loOpen]] = rawNumber(s.lo)
+		out[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[s.loOpen]] = json.Number(s.lo)
 	}
 	if s.hi != "" {
-		out[map[bool]string{true: "exclusiveMaximum", false: "maximum"}[s.hiOpen]] = rawNumber(s.hi)
+		out[map[bool]string{true: "exclusiveMaximum", false: "maximum"}[s.hiOpen]] = json.Number(s.hi)
 	}
 	return out
 }

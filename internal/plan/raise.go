@@ -62,7 +62,7 @@ func (p part) arrival() (float64, error) {
 // mechanism. It must hold for all releases together and for each alone: where two releases
 // differ in the cost of an arrival, or the rate is above ½, neither follows from the other.
 func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, together float64) (float64, error) {
-	b, err := privacy.SampleBudgetAdditive(s, relation, kept(d.OnTable()), together)
+	b, err := privacy.SampleBudgetAdditive(s, relation, inward(d.OnTable()), together)
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +72,7 @@ func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, togethe
 		if err != nil {
 			return 0, err
 		}
-		if b, err = privacy.SampleBudgetAdditive(s, relation, kept(d.own(r)), a); err != nil {
+		if b, err = privacy.SampleBudgetAdditive(s, relation, inward(d.own(r)), a); err != nil {
 			return 0, err
 		}
 		factor = math.Min(factor, b.Epsilon/r.share.Epsilon)
@@ -80,7 +80,8 @@ func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, togethe
 	return factor, nil
 }
 
-func kept(p privacy.Point) privacy.Point {
+// inward leaves a part of ε to the rounding of the accountant.
+func inward(p privacy.Point) privacy.Point {
 	return privacy.Point{Epsilon: p.Epsilon * keptBack, Delta: p.Delta}
 }
 

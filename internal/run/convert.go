@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // AsFloats widens a column to float64: dates in days and times in seconds since
@@ -80,7 +81,7 @@ func (p *Preparer) category(v table.Values, rows int) error {
 	case rows > 0:
 		err = errType(p.Column.Name)
 	}
-	p.out = prepared{Codes: codes}
+	p.out = sdk.Values{Codes: codes}
 	return err
 }
 

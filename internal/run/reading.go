@@ -133,11 +133,10 @@ func (r *reading) prepare(preparers []*Preparer, n int) ([]sdk.Values, error) {
 		if v.Float64 != nil && r.twice(i) {
 			v.Float64 = slices.Clone(v.Float64) // bounds are applied in place
 		}
-		done, err := p.Prepare(v, n)
-		if err != nil {
+		var err error
+		if ready[i], err = p.Prepare(v, n); err != nil {
 			return nil, err
 		}
-		ready[i] = sdk.Values{Float64: done.floats, Codes: done.Codes, Valid: done.valid}
 	}
 	return ready, nil
 }
