@@ -111,24 +111,15 @@ func (k *checker) assume(path string, c *Column) {
 		}
 	}
 	for _, shape := range []Shape{Lognormal, Beta, PilotTable} {
-		if shape == a.Distribution {
-			continue
-		}
-		for _, name := range belong[shape] {
-			if has(name) {
-				k.wrong(lang.Key(at, name), "say distribution: "+string(shape), "belongs to distribution %s", shape)
-			}
+		if shape != a.Distribution {
+			k.refuse(at, belong[shape], "say distribution: "+string(shape), "belongs to distribution %s", shape)
 		}
 	}
 	if a.Distribution == "" && !has("sd") {
 		k.wrong(at, "say sd, or a distribution", "assumes nothing")
 	}
 	if a.Distribution != "" && a.Distribution != Normal {
-		for _, name := range belong[Normal] {
-			if has(name) {
-				k.wrong(lang.Key(at, name), "leave it out", "follows from the distribution")
-			}
-		}
+		k.refuse(at, belong[Normal], "leave it out", "follows from the distribution")
 	}
 	for i, p := range a.Parts {
 		if p.From != nil && p.To != nil && p.From.Cmp(p.To) == 0 {

@@ -45,11 +45,8 @@ func (b *Bounds) canonical() any {
 // than those of the search.
 func (k *checker) bounds(path string, c *Column) {
 	c.Type = Number
-	for _, name := range []string{"lower", "upper", "domain", "assume", "type"} {
-		if k.j.Has(lang.Key(path, name)) {
-			k.wrong(lang.Key(path, name), "leave out one of the two", "cannot be used with bounds, which are found in private")
-			return
-		}
+	if k.refuse(path, []string{"lower", "upper", "domain", "assume", "type"}, "leave out one of the two", "cannot be used with bounds, which are found in private") {
+		return
 	}
 	if c.Bounds.AtMost == nil {
 		return // it has its problem

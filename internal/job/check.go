@@ -21,6 +21,18 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 	k.found = append(k.found, k.j.Problem(path, fmt.Sprintf(format, args...), hint))
 }
 
+// refuse finds keys of a mapping that the job has and must not have there. It reports
+// whether there is one.
+func (k *checker) refuse(path string, keys []string, hint, format string, args ...any) (found bool) {
+	for _, key := range keys {
+		if at := lang.Key(path, key); k.j.Has(at) {
+			k.wrong(at, hint, format, args...)
+			found = true
+		}
+	}
+	return found
+}
+
 // check finds what is wrong with the meaning of a job, without a plugin and
 // without data. A key that could not be read is zero; it has its problem
 // already, and what depends on it is left unsaid.
@@ -152,13 +164,9 @@ func (k *checker) dataset() {
 		if !k.j.Has("dataset.size") {
 			k.wrong("dataset.size", "the number of units is public under replace-one", "is missing")
 		}
-		if k.j.Has("dataset.at_least") {
-			k.wrong("dataset.at_least", "say size", "is for add-remove; under replace-one the size itself is public")
-		}
+		k.refuse("dataset", []string{"at_least"}, "say size", "is for add-remove; under replace-one the size itself is public")
 	case privacy.AddRemove:
-		if k.j.Has("dataset.size") {
-			k.wrong("dataset.size", "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
-		}
+		k.refuse("dataset", []string{"size"}, "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
 	}
 	if d.Collected != nil {
 		k.collected(d.Collected)
@@ -283,12 +291,8 @@ func (k *checker) number(path string, c *Column) {
 	} else if c.Lower != nil && c.Upper != nil {
 		k.apart(path, c)
 	}
-	if k.j.Has(lang.Key(path, "outside")) {
-		k.wrong(lang.Key(path, "outside"), "leave it out: numbers are clipped to their bounds", "is for categories")
-	}
-	if k.j.Has(lang.Key(path, "immutable")) {
-		k.wrong(lang.Key(path, "immutable"), "", "is for categories")
-	}
+	k.refuse(path, []string{"outside"}, "leave it out: numbers are clipped to their bounds", "is for categories")
+	k.refuse(path, []string{"immutable"}, "", "is for categories")
 	if c.Missing.Rule != Impute {
 		return
 	}

@@ -169,11 +169,7 @@ func (k *checker) computed(path string, c *Column) {
 // bins makes the domain of a column of bins.
 func (k *checker) bins(path string, c *Column) {
 	from := c.Derived
-	for _, other := range []string{"lower", "upper", "bounds", "domain"} {
-		if k.j.Has(lang.Key(path, other)) {
-			k.wrong(lang.Key(path, other), "leave it out", "follows from the edges")
-		}
-	}
+	k.refuse(path, []string{"lower", "upper", "bounds", "domain"}, "leave it out", "follows from the edges")
 	c.Lower, c.Upper, c.Bounds, c.Domain = nil, nil, nil, nil
 	known := k.j.Dataset.Readable(from.AfterFold)
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })

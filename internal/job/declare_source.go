@@ -132,10 +132,8 @@ func (k *checker) source() {
 		return
 	}
 	for _, o := range origins {
-		for _, key := range o.own {
-			if o.key != from && said(key) {
-				k.wrong(at+"."+key, "leave it out", "is for %s", o.what)
-			}
+		if o.key != from {
+			k.refuse(at, o.own, "leave it out", "is for %s", o.what)
 		}
 	}
 	switch {
@@ -178,9 +176,5 @@ func (k *checker) unordered() {
 	if d.Relation == privacy.ReplaceOne {
 		k.wrong("dataset.relation", "say add-remove; or name the table, and choose rows with where", "replace-one %s", private)
 	}
-	for _, key := range []string{"at_least", "collected", "frame"} {
-		if k.j.Has("dataset." + key) {
-			k.wrong("dataset."+key, "name the table instead of a query, and choose rows with where", "%s", private)
-		}
-	}
+	k.refuse("dataset", []string{"at_least", "collected", "frame"}, "name the table instead of a query, and choose rows with where", private)
 }
