@@ -192,7 +192,7 @@ func TestKeptSampleIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, at, later := keeping(t, "TABLE", data)
-	if err := second(run(t, later(strings.Repeat("0", 32), "early"))); err == nil || !strings.Contains(err.Error(), "is no sample that was kept") {
+	if err := second(run(t, later(strings.Repeat("0", 32), "early"))); err == nil || !strings.Contains(err.Error(), "is not a sample of this data set") {
 		t.Errorf("without a ledger: %v", err)
 	}
 	o, err := run(t, first)
@@ -205,8 +205,8 @@ func TestKeptSampleIsRefused(t *testing.T) {
 		exit int
 		says string
 	}{
-		"unknown":          {later(strings.Repeat("0", 32), "a"), 3, "is no sample that was kept"},
-		"another data set": {later(id, "b", "id: schools", "id: others"), 3, "is no sample that was kept"},
+		"unknown":          {later(strings.Repeat("0", 32), "a"), 3, "is not a sample of this data set"},
+		"another data set": {later(id, "b", "id: schools", "id: others"), 3, "is not a sample of this data set"},
 		"another size":     {later(id, "c", "size: 6194", "size: 6193"), 3, "dataset.size was another number"},
 		"too much":         {later(id, "d", `epsilon: "0.5"`, `epsilon: "3.9"`), 4, "BUDGET_EXCEEDED"},
 	} {

@@ -29,7 +29,7 @@ const DefaultMemory = run.DefaultMemory
 // Package serve is plugins/sdk/serve.
 const ServeArgument = run.ServeArgument
 
-// Options are what a program gives a job. The zero value runs a job that names all its
+// Options are the settings of a program for a job. The zero value runs a job that names all its
 // mechanisms as plugins, and whose ledger is there.
 type Options struct {
 	Observer    Observer // told what happens; may be nil
@@ -38,8 +38,7 @@ type Options struct {
 	// Self is the program that serves the built-in mechanisms: this one (os.Executable),
 	// which then has to look for ServeArgument, or the path of a dprelease.
 	Self string
-	// Builtins are what the mechanisms of Self say of themselves. A job may use those
-	// that are listed.
+	// Builtins describes the mechanisms of Self. A job may use those that are listed.
 	Builtins []sdk.Description
 	Version  string // of this program, for the report
 	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND beside
@@ -53,7 +52,7 @@ type Options struct {
 	// is asked twice for a plan, two seconds apart; with Plans, only by the first run of
 	// a job. "" remembers none.
 	Plans string
-	// Apart is how much later a plugin is asked again; 0 means two seconds.
+	// Apart is the pause before a plugin is asked again; 0 means two seconds.
 	Apart time.Duration
 
 	// Again spends a second time after a run that was cut off between its debit and
@@ -62,8 +61,7 @@ type Options struct {
 	// Revise publishes a slice of the data set again whose table was revised since it was
 	// released. That spends the same again.
 	Revise bool
-	// Wait is for how long to wait for another run of the same job; 0 means ten
-	// minutes.
+	// Wait is the longest wait for another run of the same job; 0 means ten minutes.
 	Wait time.Duration
 	// Memory is the most bytes that the values of the table may take at once; 0 means
 	// DefaultMemory. A table that needs more is refused before the debit.
@@ -71,7 +69,7 @@ type Options struct {
 	// CreateLedger makes the ledger that the job names where there is none. The one
 	// beside a job that names none is made in any case.
 	CreateLedger bool
-	// LockWait is for how long to wait while others keep the ledger locked; 0 means the
+	// LockWait is the longest wait while others keep the ledger locked; 0 means the
 	// ledger's default.
 	LockWait time.Duration
 	// By names who runs the job, for the ledger's records; "" means the login name and
@@ -86,14 +84,7 @@ type Options struct {
 
 // Event is one step of a run, for progress bars and schedulers. It holds public
 // facts only: Done and Total are shares of a draw, never rows (P19).
-type Event struct {
-	Kind    string `json:"event"`
-	Release string `json:"release,omitempty"`
-	Draw    string `json:"draw,omitempty"`
-	Done    int64  `json:"done,omitempty"`
-	Total   int64  `json:"total,omitempty"`
-	Message string `json:"message,omitempty"`
-}
+type Event = run.Event
 
 // Observer is told what happens during a run. Calls come one at a time.
 type Observer interface{ Observe(Event) }
@@ -107,7 +98,7 @@ func (o Options) watch() func(run.Event) {
 	return func(e run.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		o.Observer.Observe(Event(e))
+		o.Observer.Observe(e)
 	}
 }
 

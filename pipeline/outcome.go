@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/report"
 )
 
-// Outcome is what a run did.
+// Outcome is the result of a run.
 type Outcome struct {
 	// Already says that the releases were there: nothing was drawn or debited.
 	Already bool

@@ -76,8 +76,8 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := describedPlan(p, o)
-	if err == nil {
+	done := &Planned{limit: plan.LimitOf(p.Job)}
+	if done.report, err = output.Describe(p, o.Version); err == nil {
 		done.report.Budget, err = budget.Forecast(ctx, p)
 	}
 	return done, err
@@ -94,14 +94,6 @@ func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context,
 		}
 		return output.Describe(p, o.Version)
 	}, func() { set.Close() }
-}
-
-func describedPlan(p *plan.Plan, o Options) (*Planned, error) {
-	rep, err := output.Describe(p, o.Version)
-	if err != nil {
-		return nil, err
-	}
-	return &Planned{rep, plan.LimitOf(p.Job)}, nil
 }
 
 // priceOf plans a job with mechanisms of its own.
@@ -136,8 +128,8 @@ func TakeLook(ctx context.Context, j *Job, o Options) (*look.Look, error) {
 	return look.Take(ctx, p, func() (string, error) { return budget.RecordLook(ctx, j, o.budget(o.watch())) })
 }
 
-// Requests are what the plan of j asks of one mechanism: parameters, public facts
-// and the target on the sample, for each release that names it. No table is opened.
+// Requests lists the questions of the plan of j to one mechanism, one for each release that
+// names it: parameters, public facts and the target on the sample. No table is opened.
 func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.PlanRequest, error) {
 	p, err := priceOf(ctx, j, o)
 	if err != nil {
@@ -146,7 +138,7 @@ func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.P
 	return p.Requests(mechanism), nil
 }
 
-// Look is what somebody sees who may see the table: private facts, without any noise.
+// Look holds private facts without any noise, for somebody who may see the table.
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look = look.Look
 

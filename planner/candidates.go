@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ type candidate struct {
 // someUnits is the number of strata or units that a comparison takes by default.
 const someUnits = 20
 
-// noFrame is why a job draws no strata or stages from a collected table.
+// noFrame says why a job draws no strata or stages from a collected table.
 const noFrame = "the table was collected, who was is secret, and so is how many of them lie in a unit"
 
 // candidates are the designs, in the order of the table of docs/sampling.md.
@@ -190,7 +191,7 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 	for _, key := range slices.Sorted(maps.Keys(u.strata)) {
 		of := u.strata[key]
 		take := max(1, int64(math.Round(float64(size)*float64(of)/float64(u.population()))))
-		s.Takes = append(s.Takes, job.StratumTake{Stratum: key, Take: job.Take{Count: take}})
+		s.Takes = append(s.Takes, job.Named[job.Take]{Name: key, Value: job.Take{Count: take}})
 	}
 	u.capTakes(s.Takes)
 	return s
@@ -216,7 +217,7 @@ func (u *subject) allocated(column string, size int64) []allocated {
 		s := job.Sample{Method: job.Stratified, Strata: column}
 		var words []string
 		for h, n := range take {
-			s.Takes = append(s.Takes, job.StratumTake{Stratum: keys[h], Take: job.Take{Count: n}})
+			s.Takes = append(s.Takes, job.Named[job.Take]{Name: keys[h], Value: job.Take{Count: n}})
 			words = append(words, fmt.Sprintf("%s: %d", keys[h], n))
 		}
 		u.capTakes(s.Takes)
@@ -245,9 +246,7 @@ type allocated struct {
 // describes.
 func (u *subject) hypothetical(o Designs) ([]candidate, error) {
 	n := u.population()
-	if o.Units == 0 {
-		o.Units = max(2, min(someUnits, o.Size, n/2))
-	}
+	o.Units = cmp.Or(o.Units, max(2, min(someUnits, o.Size, n/2)))
 	inStratum, take := n/o.Units, max(1, o.Size/o.Units)
 	all := make([]samplers.Unit, o.Units)
 	for i := range all {
@@ -315,9 +314,7 @@ func (u *subject) twoStagePoisson(o Designs) candidate {
 		return c
 	}
 	n := u.population()
-	if o.Units == 0 {
-		o.Units = max(2, min(someUnits, o.Size, n/2))
-	}
+	o.Units = cmp.Or(o.Units, max(2, min(someUnits, o.Size, n/2)))
 	largest := (n + o.Units - 1) / o.Units
 	rate := float64(o.Size) / float64(n)
 	p := math.Max(0.5, rate)

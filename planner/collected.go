@@ -18,8 +18,8 @@ type collection struct {
 	words    string           // what the errors hold of it
 }
 
-// collected finds what is public about the collection of the table. A design drawn from the
-// table is amplified once more by it, and errs by its error, too.
+// collected finds the public facts about the collection of the table. The collection
+// amplifies every draw from the table once more, and adds its own error.
 func (u *subject) collected() (collection, error) {
 	out := collection{relation: u.job.Dataset.Relation}
 	if u.job.Dataset.Collected == nil {
@@ -75,7 +75,7 @@ func (u *subject) collectionSD(table *samplers.Collected) (sd float64, unknown s
 	return math.Sqrt(v), unknown
 }
 
-// onTable is what the table may be promised where the population is promised target.
+// onTable is the guarantee for the table that gives the population target.
 func (c collection) onTable(target privacy.Point) (privacy.Point, error) {
 	if c.sampling == nil {
 		return target, nil

@@ -166,17 +166,13 @@ func (u *subject) option(ctx context.Context, k candidate, target privacy.Point)
 
 // planned is an option that the job could name.
 func (u *subject) planned(ctx context.Context, k candidate, x Option) (Option, error) {
-	p, err := u.price(ctx, *k.made)
+	p, refused, err := u.priceOr(ctx, *k.made)
 	if err != nil {
-		if ctx.Err() != nil {
-			return x, ctx.Err()
-		}
-		var problems job.Problems
-		if errors.As(err, &problems) && len(problems) > 0 {
-			x.Unknown = "not possible: " + problems[0].Message
-			return x, nil
-		}
 		return x, err
+	}
+	if refused != "" {
+		x.Unknown = "not possible: " + refused
+		return x, nil
 	}
 	x.Sample, x.Efficiency = p.release.Sample, p.draw.Efficiency
 	if k.public.kind == "full" {

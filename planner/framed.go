@@ -146,8 +146,8 @@ func (u *subject) scaledTakes(base job.Sample, rate float64) (job.Sample, design
 		s := base
 		s.Takes = slices.Clone(base.Takes)
 		for i := range s.Takes {
-			if !s.Takes[i].Take.All {
-				s.Takes[i].Take.Count = max(1, int64(math.Round(float64(s.Takes[i].Take.Count)*factor)))
+			if !s.Takes[i].Value.All {
+				s.Takes[i].Value.Count = max(1, int64(math.Round(float64(s.Takes[i].Value.Count)*factor)))
 			}
 		}
 		u.capTakes(s.Takes)
@@ -188,10 +188,10 @@ func (u *subject) scaledTakes(base job.Sample, rate float64) (job.Sample, design
 }
 
 // capTakes takes all of a stratum that holds no more.
-func (u *subject) capTakes(takes []job.StratumTake) {
+func (u *subject) capTakes(takes []job.Named[job.Take]) {
 	for i, t := range takes {
-		if n, ok := u.strata[t.Stratum]; ok && t.Take.Count >= n {
-			takes[i].Take = job.Take{All: true}
+		if n, ok := u.strata[t.Name]; ok && t.Value.Count >= n {
+			takes[i].Value = job.Take{All: true}
 		}
 	}
 }
@@ -200,17 +200,17 @@ func (u *subject) capTakes(takes []job.StratumTake) {
 func (u *subject) scaledRates(base job.Sample, rate float64) (job.Sample, design, error) {
 	most := new(big.Rat)
 	for _, r := range base.Rates {
-		if r.Rate.Cmp(most) > 0 {
-			most = r.Rate
+		if r.Value.Cmp(most) > 0 {
+			most = r.Value
 		}
 	}
 	factor := new(big.Rat).Quo(decimal(rate), most)
 	s := base
 	s.Rates = slices.Clone(base.Rates)
 	for i := range s.Rates {
-		x, _ := new(big.Rat).Mul(s.Rates[i].Rate, factor).Float64()
-		if s.Rates[i].Rate = decimal(x); x >= 1 {
-			s.Rates[i].Rate = big.NewRat(1, 1)
+		x, _ := new(big.Rat).Mul(s.Rates[i].Value, factor).Float64()
+		if s.Rates[i].Value = decimal(x); x >= 1 {
+			s.Rates[i].Value = big.NewRat(1, 1)
 		}
 	}
 	d, err := u.framed(s)

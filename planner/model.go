@@ -28,7 +28,7 @@ type model struct {
 	draw     func(rng *rand.Rand) float64 // one value, clipped; nil where only moments are assumed
 }
 
-// momentDraws is how many values the moments of a clipped distribution come from.
+// momentDraws is the number of draws from which the moments of a clipped distribution are computed.
 const momentDraws = 200_000
 
 func newModel(c job.Column) (*model, error) {

@@ -34,14 +34,14 @@ type Solution struct {
 	Simulated   int      `json:"repetitions,omitempty"`
 	Value       float64  `json:"value"`
 	Point       Point    `json:"point"`
-	// Designs are what other designs need for the same goal; Recommended is the index of the
-	// one that needs least, -1 where none was compared, for the reason Why.
+	// Designs lists the needs of other designs for the same goal; Recommended is the index of
+	// the smallest, -1 where none was compared, for the reason Why.
 	Designs     []Need `json:"designs,omitempty"`
 	Recommended int    `json:"recommended"`
 	Why         string `json:"recommendation"`
 }
 
-// Need is what one design needs to reach a goal.
+// Need is the smallest value with which one design reaches a goal.
 type Need struct {
 	Design string `json:"design"`
 	// Value is the smallest ε, ρ, or expected number of rows; 0 where nothing reaches it.
@@ -93,7 +93,7 @@ func Solve(ctx context.Context, j *job.Job, goal, over string, s Settings) (*Sol
 	return r, nil
 }
 
-// may refuses an axis that the job has not.
+// may refuses an axis that the job does not have.
 func (u *subject) may(a Axis) error {
 	g := u.release.Guarantee
 	switch {
@@ -115,21 +115,25 @@ type attempt func(ctx context.Context, x float64) (Point, bool, error)
 // good is an attempt with the design that the job has, or scaled as the axis says.
 func (u *subject) good(g Goal, a Axis, method job.Method) attempt {
 	return func(ctx context.Context, x float64) (Point, bool, error) {
-		v, d := variant{from: u.release.From}, u.current()
-		var err error
-		switch a {
-		case Size:
-			v, d, err = u.at(method, 0, int64(x))
-		case Rate:
-			v, d, err = u.at(method, x, 0)
-		default:
-			v.set(a, decimal(x))
-		}
+		v, d, err := u.along(a, method, x)
 		if err != nil {
 			return Point{}, false, err
 		}
 		return u.try(ctx, g, a, v, d, x)
 	}
+}
+
+// along is the variant at one value of an axis.
+func (u *subject) along(a Axis, method job.Method, x float64) (variant, design, error) {
+	switch a {
+	case Size:
+		return u.at(method, 0, int64(math.Round(x)))
+	case Rate:
+		return u.at(method, x, 0)
+	}
+	v := variant{from: u.release.From}
+	v.set(a, decimal(x))
+	return v, u.current(), nil
 }
 
 // set gives the variant another ε, ρ or budget.
@@ -185,7 +189,7 @@ func (u *subject) solve(ctx context.Context, r *Solution) (float64, Point, error
 	})
 }
 
-// symbol is what people call an axis.
+// symbol is the usual name of an axis.
 func symbol(a Axis) string {
 	if s, ok := map[Axis]string{Epsilon: "ε", Rho: "ρ"}[a]; ok {
 		return s
@@ -287,7 +291,7 @@ func (r *Solution) WriteText(w io.Writer) error {
 	return nil
 }
 
-// unit is what designs are compared in.
+// unit is the measure by which designs are compared.
 func (r *Solution) unit() string {
 	if r.Over == Rate {
 		return string(Size)

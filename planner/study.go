@@ -18,7 +18,7 @@ type Pricer func(ctx context.Context, j *job.Job) (report.Report, error)
 // Designer makes the design that executes and accounts for a sample of a job.
 type Designer func(j *job.Job, sample string) (samplers.Design, error)
 
-// Settings are what a study needs beside the job.
+// Settings are the inputs of a study beside the job.
 type Settings struct {
 	Price Pricer
 	// Design is needed for samples over a public frame.
@@ -115,7 +115,7 @@ type Point struct {
 	Rate   float64       `json:"rate,omitempty"`
 	Size   int64         `json:"n,omitempty"`
 	Target privacy.Point `json:"target"`
-	// Sample is what the release may spend on the sample.
+	// Sample is the budget of the release on the sample.
 	Sample     privacy.Point `json:"sample_budget"`
 	Efficiency float64       `json:"efficiency,omitempty"`
 	Accuracy
@@ -123,7 +123,7 @@ type Point struct {
 	HalfKept int64 `json:"half_kept,omitempty"`
 	// Full is the accuracy of the whole table at the same target.
 	Full Accuracy `json:"full_table"`
-	// Refused is why there is no such plan.
+	// Refused says why there is no such plan.
 	Refused string `json:"refused,omitempty"`
 }
 

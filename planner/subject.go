@@ -222,6 +222,19 @@ func (u *subject) price(ctx context.Context, v variant) (priced, error) {
 	return p, nil
 }
 
+// priceOr is price, or why the job language or a mechanism refuses the variant.
+func (u *subject) priceOr(ctx context.Context, v variant) (p priced, refused string, err error) {
+	p, err = u.price(ctx, v)
+	var problems job.Problems
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return p, "", ctx.Err()
+	case errors.As(err, &problems) && len(problems) > 0:
+		return p, problems[0].Message, nil
+	}
+	return p, "", err
+}
+
 // full is the release from the whole table.
 func (u *subject) full(ctx context.Context, epsilon *big.Rat) (Accuracy, error) {
 	p, err := u.price(ctx, variant{from: job.Table, epsilon: epsilon})
@@ -231,8 +244,8 @@ func (u *subject) full(ctx context.Context, epsilon *big.Rat) (Accuracy, error) 
 	return u.accuracy(ctx, p, design{kind: "full"})
 }
 
-// method is how rows are drawn where a study chooses: as in the job, or simple
-// random sampling where the number of units is public, else Poisson.
+// method is the way to draw where a study chooses: that of the job, or simple random
+// sampling where the number of units is public, else Poisson.
 func (u *subject) method() job.Method {
 	switch {
 	case u.sample != nil:

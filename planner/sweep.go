@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Range is where a sweep goes; the zero value chooses.
+// Range bounds a sweep; the zero value chooses.
 type Range struct {
 	From, To float64
 	Points   int
@@ -111,27 +110,17 @@ func RunSweep(ctx context.Context, j *job.Job, a Axis, r Range, s Settings) (*Sw
 }
 
 func (u *subject) point(ctx context.Context, a Axis, method job.Method, x float64, full Accuracy) (Point, error) {
-	v, d := variant{from: u.release.From}, u.current()
-	var err error
-	switch a {
-	case Rate:
-		if !(x > 0) || x > 1 {
-			return Point{}, fmt.Errorf("sweep: a rate lies in (0, 1], not at %g", x)
-		}
-		v, d, err = u.at(method, x, 0)
-	case Size:
-		if !(x >= 1) {
-			return Point{}, fmt.Errorf("sweep: a size is at least 1, not %g", x)
-		}
-		v, d, err = u.at(method, 0, int64(math.Round(x)))
-	default:
-		if !(x > 0) || math.IsInf(x, 0) {
-			return Point{}, fmt.Errorf("sweep: epsilon must be positive, not %g", x)
-		}
-		v.epsilon = decimal(x)
-		if full, err = u.full(ctx, v.epsilon); err != nil {
-			return Point{}, err
-		}
+	switch {
+	case a == Rate && (!(x > 0) || x > 1):
+		return Point{}, fmt.Errorf("sweep: a rate lies in (0, 1], not at %g", x)
+	case a == Size && !(x >= 1):
+		return Point{}, fmt.Errorf("sweep: a size is at least 1, not %g", x)
+	case a == Epsilon && (!(x > 0) || math.IsInf(x, 0)):
+		return Point{}, fmt.Errorf("sweep: epsilon must be positive, not %g", x)
+	}
+	v, d, err := u.along(a, method, x)
+	if err == nil && a == Epsilon {
+		full, err = u.full(ctx, v.epsilon)
 	}
 	if err != nil {
 		return Point{}, err
@@ -151,19 +140,11 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 			p.X = float64(d.size)
 		}
 	case Epsilon:
-		p.X, _ = orElse(v.epsilon).Float64()
+		p.X = number(v.epsilon)
 	}
 
-	made, err := u.price(ctx, v)
-	if err != nil {
-		if ctx.Err() != nil {
-			return p, ctx.Err()
-		}
-		var problems job.Problems
-		if errors.As(err, &problems) && len(problems) > 0 {
-			p.Refused = problems[0].Message
-			return p, nil
-		}
+	made, refused, err := u.priceOr(ctx, v)
+	if p.Refused = refused; err != nil || refused != "" {
 		return p, err
 	}
 	p.Target, p.Sample, p.Efficiency = made.release.Target, made.release.Sample, made.draw.Efficiency
@@ -182,13 +163,6 @@ func (u *subject) plan(ctx context.Context, v variant, d design, a Axis, x float
 	}
 	p.Accuracy, err = u.accuracy(ctx, made, d)
 	return p, err
-}
-
-func orElse(r *big.Rat) *big.Rat {
-	if r == nil {
-		return new(big.Rat)
-	}
-	return r
 }
 
 // assumptions are the public assumptions in words.
@@ -218,7 +192,7 @@ func (u *subject) provenNever() bool {
 	return u.sample == nil || u.sample.Method == job.SRSWOR || u.sample.Method == job.Poisson
 }
 
-// sure is how many standard errors of the simulation a difference must exceed.
+// sure is the number of standard errors of the simulation that a difference must exceed.
 const sure = 3
 
 // verdict says whether sampling helps, over all points of a sweep.

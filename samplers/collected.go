@@ -195,8 +195,8 @@ func (s *gatheredSelector) Done() error {
 	return nil
 }
 
-// Fits reports whether a collection may have so many rows in the units of its frame. The
-// answer is private until the budget is spent.
+// Fits reports whether a collection can have these counts of rows in the units of its frame.
+// The answer is private until the budget is spent.
 func (d *Gathered) Fits(counts []int64) bool {
 	switch by := d.by.(type) {
 	case *StratifiedTake:

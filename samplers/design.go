@@ -14,8 +14,8 @@ type Design interface {
 	// Kind is "full", "poisson", "srswor", "multistage", "stratified" or
 	// "collected".
 	Kind() string
-	// Event is what one draw of this design does to whatever is run on it. All
-	// that is released from one draw stands inside one Event (P4).
+	// Event wraps the event of what is run on one draw of this design. All that is
+	// released from one draw stands inside one Event (P4).
 	Event(inner privacy.Event) privacy.Event
 	// Facts are public.
 	Facts() Facts
@@ -25,7 +25,7 @@ type Design interface {
 	begin(src *noise.Source, rows int64) (Selector, error)
 }
 
-// Facts are what a design makes public about its draws.
+// Facts are the public facts about the draws of a design.
 type Facts struct {
 	// Rate is the inclusion probability where it is equal for all rows; 0 where
 	// it is not, or depends on a secret size.

@@ -24,7 +24,7 @@ type Estimate struct {
 	_ struct{}
 }
 
-// StratumEstimate is the Estimate within one stratum, from which so many rows are drawn.
+// StratumEstimate is the Estimate within one stratum, from which Rows rows are drawn.
 type StratumEstimate struct {
 	Key          string
 	Rows         int64

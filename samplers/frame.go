@@ -131,7 +131,7 @@ func (f *Frame) Unit(u int32) Unit {
 // Records is the public number of records in all units.
 func (f *Frame) Records() int64 { return f.records }
 
-// overFrame is what designs over a frame have in common.
+// overFrame is the common part of designs over a frame.
 type overFrame struct {
 	frame   *Frame
 	weights []float64 // by ultimate unit
@@ -180,7 +180,7 @@ func join(key []string) string {
 	return b.String()
 }
 
-// name is how a unit is called in an error about the frame, which is public.
+// name is the name of a unit in an error about the frame, which is public.
 func name(key []string) string {
 	if len(key) == 0 {
 		return "the frame"
@@ -197,7 +197,7 @@ type node struct {
 	records  int64
 }
 
-// size is how many units of the stage below, or records, the unit holds.
+// size is the number of units of the stage below, or of records, that the unit holds.
 func (n *node) size() int64 {
 	if n.children == nil {
 		return n.records

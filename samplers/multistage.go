@@ -129,7 +129,7 @@ func (d *Multistage) note(j int, take, of int64) {
 	}
 }
 
-// taken is how many units, or records, stages[j] takes below n.
+// taken is the number of units, or records, that stages[j] takes below n.
 func (d *Multistage) taken(n *node, j int) int64 {
 	s := d.stages[j]
 	if s.All || s.AtMost && s.Take > n.size() {

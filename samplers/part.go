@@ -6,7 +6,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
-// PartBlock is how many rows have one stream of choices in a draw that is carried out in parts.
+// PartBlock is the number of rows that share one stream of choices in a draw that is carried out in parts.
 const PartBlock = 1 << 16
 
 // Part is some rows in a row of a table, for which one machine carries a secret draw out. Whoever carries a part out
@@ -24,7 +24,7 @@ type Part struct {
 	Table int64     // rows of the table
 	First int64     // row of the table with which the part begins
 	Rows  int64     // of the part
-	// Taken is how many rows of each block of the whole table are drawn, for a design of a fixed size. It is as secret as
+	// Taken is the number of rows drawn in each block of the whole table, for a design of a fixed size. It is as secret as
 	// the draw.
 	Taken []int64
 	// Units are the units of the frame in which the rows lie, and Needs is how many rows of each are drawn, for a design

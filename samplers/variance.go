@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// Values is what is publicly known of the numbers z that a release adds up over
-// the rows of a sample, one number a row.
+// Values holds the public facts about the numbers z that a release adds up over the
+// rows of a sample, one number a row.
 type Values struct {
 	// Low and High are the smallest and the largest that any row can have.
 	Low, High float64
-	// Assumed, where given, is what is assumed of them beyond that.
+	// Assumed holds further assumptions about them; nil for none.
 	Assumed *Moments
 
 	_ struct{}

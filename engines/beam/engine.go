@@ -26,10 +26,10 @@ var runners = []string{"prism", "flink", "spark", "dataflow", "universal"}
 // own are the options that are not flags of a runner.
 var own = []string{"splits", "shards", "workers", "exchange", "secret_file", "patience"}
 
-// attempts is how often a pipeline is run for the parts that are missing. What is found does not depend on the attempt.
+// attempts is the number of times that a pipeline is run for missing parts. The results do not depend on the attempt.
 const attempts = 3
 
-// settings are what a job says of its engine.
+// settings is the engine section of a job.
 type settings struct {
 	runner     string
 	steps      int    // that run side by side
@@ -38,7 +38,7 @@ type settings struct {
 	patience   time.Duration // with a pipeline that finishes nothing
 }
 
-// read holds the options of a job to what there is.
+// read checks the options of a job.
 func read(c engine.Config) (s settings, err error) {
 	s = settings{runner: c.Runner, exchange: c.Options["exchange"], secretFile: c.Options["secret_file"], steps: runtime.NumCPU(), patience: 30 * time.Minute}
 	if !slices.Contains(runners, s.runner) {
@@ -63,7 +63,7 @@ func read(c engine.Config) (s settings, err error) {
 			continue
 		}
 		if flag.Lookup(name) == nil || flag.Set(name, value) != nil {
-			return s, engine.Refusal("engine.options." + name + ": is no option of dprelease-beam, and no flag of a Beam runner that takes this value")
+			return s, engine.Refusal("engine.options." + name + ": is neither an option of dprelease-beam nor a flag of a Beam runner that takes this value")
 		}
 		remote = remote || name == "endpoint" || name == "environment_type"
 	}
@@ -76,7 +76,7 @@ func read(c engine.Config) (s settings, err error) {
 	return s, nil
 }
 
-// carryOut is what dprelease asks for.
+// carryOut answers one request of dprelease.
 func carryOut(ctx context.Context, w engine.Work, found func(part int, data []byte) error) error {
 	s, err := read(w.Config)
 	if err != nil {

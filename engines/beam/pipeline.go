@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/whole"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
@@ -31,7 +31,7 @@ var worker = &run.Worker{Builtins: builtin.Mechanisms()}
 // errPart is all that a runner is told of a failure: what went wrong with the data is in what was found (P20).
 var errPart = errors.New("a part could not be added up")
 
-// Task is what every step of a pipeline knows.
+// Task is the common part of the steps of a pipeline.
 type Task struct {
 	Work  Sealed
 	Dir   string // of what is found, on a disk that all machines see
@@ -45,19 +45,7 @@ func (t *Task) found(o *opened, name string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(t.Dir, "."+name+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(sealed)
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(t.Dir, name))
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return whole.WriteFile(filepath.Join(t.Dir, name), sealed, 0o600)
 }
 
 func partName(i int) string  { return fmt.Sprintf("part-%05d", i) }

@@ -12,19 +12,19 @@ import (
 	"sync"
 )
 
-// Sealed is work as it stands in a pipeline: who knows the secret can open it, and to others it is noise.
+// Sealed is work as it stands in a pipeline. Only those who know the secret can open it.
 type Sealed struct {
 	Text       []byte
 	SecretFile string // where the secret is, "" for the one of this process
 }
 
-// opened is what stands in it.
+// opened is the content of Sealed.
 type opened struct {
 	Order []byte
 	Key   []byte // of what workers send
 }
 
-// secret is what seals work for workers in this process.
+// secret seals work for workers in this process.
 var secret = sync.OnceValue(func() []byte {
 	b := make([]byte, 32)
 	_, _ = rand.Read(b) // never fails

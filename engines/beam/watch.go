@@ -13,7 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/engine"
 )
 
-// looks is how often a pipeline is looked at before it counts as stalled.
+// looks is the number of looks without progress after which a pipeline counts as stalled.
 const looks = 10
 
 // ticker says when to look. A test has a clock of its own.

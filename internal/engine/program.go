@@ -17,13 +17,13 @@ import (
 // Argument is the one argument with which a run starts the program of an engine.
 const Argument = "__engine"
 
-// Config is what the job says of its engine.
+// Config is the engine section of the job.
 type Config struct {
 	Runner  string
 	Options map[string]string
 }
 
-// Work is one thing that is asked of a program.
+// Work is one request to a program.
 type Work struct {
 	Config        Config
 	Order         []byte

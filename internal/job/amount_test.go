@@ -82,7 +82,7 @@ func TestDeclarations(t *testing.T) {
 			if d.def != "" && d.fallback == nil {
 				t.Errorf("the default of %s is not YAML: %s", d.name, d.def)
 			}
-			if _, ok := literal(d.example); d.example != "" && !ok {
+			if _, err := written(d.example).MarshalJSON(); d.example != "" && err != nil {
 				t.Errorf("the example of %s is not YAML: %s", d.name, d.example)
 			}
 			walk(d.nested)

@@ -10,19 +10,13 @@ import "math/big"
 type Assume struct {
 	Distribution Shape    // "" where only moments are assumed
 	Mean, SD     *big.Rat // moments
-	SDBy         []StratumSD
+	SDBy         []Named[*big.Rat]
 	ICC          *big.Rat // intraclass correlation within the units of a design; 0 where absent
 	LogMean      *big.Rat // of the logarithm, Lognormal
 	LogSD        *big.Rat
 	Parts        []BetaPart // Beta
 	Pilot        string     // a public CSV file, PilotTable
 	Column       string     // its column
-}
-
-// StratumSD is the assumed standard deviation inside one stratum.
-type StratumSD struct {
-	Stratum string
-	SD      *big.Rat
 }
 
 // Strata returns the assumed standard deviations by stratum, nil where there are none.
@@ -32,7 +26,7 @@ func (a *Assume) Strata() map[string]float64 {
 	}
 	out := map[string]float64{}
 	for _, s := range a.SDBy {
-		out[s.Stratum], _ = s.SD.Float64()
+		out[s.Name], _ = s.Value.Float64()
 	}
 	return out
 }
@@ -66,8 +60,7 @@ func assume() kind[Assume] {
 			"The assumed mean", example("660")),
 		key("sd", positive, func(a *Assume) **big.Rat { return &a.SD },
 			"The assumed standard deviation", example("120")),
-		key("sd_by", named(transform(positive, func(r *big.Rat) (StratumSD, error) { return StratumSD{SD: r}, nil }), "STRATUM", checkText, func(s *StratumSD, n string) { s.Stratum = n }),
-			func(a *Assume) *[]StratumSD { return &a.SDBy },
+		key("sd_by", byName(positive, "STRATUM", checkText), func(a *Assume) *[]Named[*big.Rat] { return &a.SDBy },
 			"The assumed standard deviation inside each stratum, for strata with public sizes: plan --compare proposes how many rows to take of each", example("{E: 95, H: 110, M: 100}")),
 		key("icc", amount(span{lo: "0", hi: "1"}), func(a *Assume) **big.Rat { return &a.ICC },
 			"The assumed correlation of values within one unit or stratum", otherwise("0"), example("0.2")),
@@ -88,7 +81,7 @@ func betaPart() kind[BetaPart] {
 	positive := amount(span{lo: "0", hi: "1000000", loOpen: true})
 	return object(
 		key("weight", positive, func(p *BetaPart) **big.Rat { return &p.Weight },
-			"How much of the whole the part is, beside the other weights", otherwise("1")),
+			"The share of this part in the whole, relative to the other weights", otherwise("1")),
 		key("a", positive, func(p *BetaPart) **big.Rat { return &p.A }, "The first shape parameter", required(), example("2")),
 		key("b", positive, func(p *BetaPart) **big.Rat { return &p.B }, "The second shape parameter", required(), example("10")),
 		key("from", amount(span{}), func(p *BetaPart) **big.Rat { return &p.From }, "Where the part begins", required(), example("0")),
@@ -118,24 +111,15 @@ func (k *checker) assume(path string, c *Column) {
 		}
 	}
 	for _, shape := range []Shape{Lognormal, Beta, PilotTable} {
-		if shape == a.Distribution {
-			continue
-		}
-		for _, name := range belong[shape] {
-			if has(name) {
-				k.wrong(lang.Key(at, name), "say distribution: "+string(shape), "belongs to distribution %s", shape)
-			}
+		if shape != a.Distribution {
+			k.refuse(at, belong[shape], "say distribution: "+string(shape), "belongs to distribution %s", shape)
 		}
 	}
 	if a.Distribution == "" && !has("sd") {
 		k.wrong(at, "say sd, or a distribution", "assumes nothing")
 	}
 	if a.Distribution != "" && a.Distribution != Normal {
-		for _, name := range belong[Normal] {
-			if has(name) {
-				k.wrong(lang.Key(at, name), "leave it out", "follows from the distribution")
-			}
-		}
+		k.refuse(at, belong[Normal], "leave it out", "follows from the distribution")
 	}
 	for i, p := range a.Parts {
 		if p.From != nil && p.To != nil && p.From.Cmp(p.To) == 0 {

@@ -27,13 +27,13 @@ func privateBounds() kind[Bounds] {
 		key("private", guarantee(), func(b *Bounds) *Guarantee { return &b.Private },
 			"What the search for the bound may cost on the population, beside the releases", required(), example(`{epsilon: "0.1"}`)),
 		key("at_most", amount(span{lo: "0", loOpen: true}), func(b *Bounds) **big.Rat { return &b.AtMost },
-			"As large as a value can possibly be, or its negative; it may be far too large", required(), example("1e12")),
+			"A number that neither a value nor its negative can exceed. It may be far too large", required(), example("1e12")),
 		key("at_least", atLeast, func(b *Bounds) **big.Rat { return &b.AtLeast },
 			"0 says that no value is negative: smaller ones are raised to it. Without it the bound holds for both signs", example("0")),
 	)
 }
 
-// canonical is what the bounds ask for.
+// canonical is the part of the bounds that belongs to the digest.
 func (b *Bounds) canonical() any {
 	if b == nil {
 		return nil
@@ -45,11 +45,8 @@ func (b *Bounds) canonical() any {
 // than those of the search.
 func (k *checker) bounds(path string, c *Column) {
 	c.Type = Number
-	for _, name := range []string{"lower", "upper", "domain", "assume", "type"} {
-		if k.j.Has(lang.Key(path, name)) {
-			k.wrong(lang.Key(path, name), "leave out this or bounds", "cannot be used with bounds, which are found in private")
-			return
-		}
+	if k.refuse(path, []string{"lower", "upper", "domain", "assume", "type"}, "leave out one of the two", "cannot be used with bounds, which are found in private") {
+		return
 	}
 	if c.Bounds.AtMost == nil {
 		return // it has its problem
@@ -66,7 +63,7 @@ func (k *checker) bounds(path string, c *Column) {
 	k.number(path, c)
 }
 
-// mostBound is the largest bound of a search: results in units of its square are numbers.
+// mostBound is the largest bound of a search: its square is a finite number.
 const mostBound = 1e70
 
 // searches adds the releases that find the bounds of columns. Each comes from the first
@@ -122,7 +119,7 @@ func (k *checker) searchName(column string) string {
 	}
 }
 
-// times is how many times as much ε a guarantee has as another, 1 where that is not known.
+// times is the ratio of the ε of two guarantees, 1 where it is not known.
 func (g Guarantee) times(other Guarantee) float64 {
 	switch {
 	case g.Rho != nil && other.Rho != nil && other.Rho.Sign() > 0:
@@ -159,8 +156,8 @@ func mentions(params json.RawMessage, text string) bool {
 	return json.Unmarshal(params, &v) == nil && walk(v)
 }
 
-// ReleasePath is where the job says what a release is: in releases, or in the column whose
-// bounds it finds.
+// ReleasePath is the key that declares a release: an item of releases, or the bounds of the
+// column that it searches.
 func (j *Job) ReleasePath(i int) string {
 	if i < len(j.Releases) && j.Releases[i].Bounds != "" {
 		c, _ := j.Dataset.Column(j.Releases[i].Bounds)
@@ -169,7 +166,7 @@ func (j *Job) ReleasePath(i int) string {
 	return lang.Item("releases", i)
 }
 
-// guaranteePath is where the job says what a release may cost.
+// guaranteePath is the key that says what a release may cost.
 func (j *Job) guaranteePath(i int) string {
 	if j.Releases[i].Bounds != "" {
 		return lang.Key(j.ReleasePath(i), "private")
@@ -177,7 +174,7 @@ func (j *Job) guaranteePath(i int) string {
 	return lang.Key(j.ReleasePath(i), "guarantee")
 }
 
-// SearchOf is the release that finds the bounds of a column.
+// SearchOf returns the release that finds the bounds of a column.
 func (j *Job) SearchOf(column string) (Release, bool) {
 	return first(j.Releases, func(r Release) bool { return r.Bounds == column && column != "" })
 }

@@ -21,6 +21,18 @@ func (k *checker) wrong(path, hint, format string, args ...any) {
 	k.found = append(k.found, k.j.Problem(path, fmt.Sprintf(format, args...), hint))
 }
 
+// refuse finds keys of a mapping that the job has and must not have there. It reports
+// whether there is one.
+func (k *checker) refuse(path string, keys []string, hint, format string, args ...any) (found bool) {
+	for _, key := range keys {
+		if at := lang.Key(path, key); k.j.Has(at) {
+			k.wrong(at, hint, format, args...)
+			found = true
+		}
+	}
+	return found
+}
+
 // check finds what is wrong with the meaning of a job, without a plugin and
 // without data. A key that could not be read is zero; it has its problem
 // already, and what depends on it is left unsaid.
@@ -152,13 +164,9 @@ func (k *checker) dataset() {
 		if !k.j.Has("dataset.size") {
 			k.wrong("dataset.size", "the number of units is public under replace-one", "is missing")
 		}
-		if k.j.Has("dataset.at_least") {
-			k.wrong("dataset.at_least", "say size", "is for add-remove; under replace-one the size itself is public")
-		}
+		k.refuse("dataset", []string{"at_least"}, "say size", "is for add-remove; under replace-one the size itself is public")
 	case privacy.AddRemove:
-		if k.j.Has("dataset.size") {
-			k.wrong("dataset.size", "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
-		}
+		k.refuse("dataset", []string{"size"}, "leave it out, or say at_least if a lower bound is public", "is secret under add-remove")
 	}
 	if d.Collected != nil {
 		k.collected(d.Collected)
@@ -189,13 +197,13 @@ func (k *checker) unit() {
 	d := &k.j.Dataset
 	switch {
 	case d.Key.Column != "" && d.UnitName != "":
-		k.wrong("dataset.unit_name", "leave it out", "is said twice: unit.name says it")
+		k.wrong("dataset.unit_name", "leave it out", "repeats unit.name")
 	case d.Key.Column != "" && d.UnitPlural != "":
 		k.wrong("dataset.unit_plural", "say unit.plural", "belongs to unit_name")
 	case d.Key.Column != "":
 		d.UnitName, d.UnitPlural = d.Key.Name, d.Key.Plural
 	case d.UnitPlural != "" && d.UnitName == "":
-		k.wrong("dataset.unit_plural", "say unit_name, too", "is the plural of a name that is not given")
+		k.wrong("dataset.unit_plural", "add unit_name", "is the plural of a name that is not given")
 	}
 }
 
@@ -232,7 +240,7 @@ func (k *checker) column(c *Column) {
 		k.bounds(path, c)
 		return
 	case c.Holds != "" && (domain || lower || upper) && c.Derived == nil:
-		k.wrong(lang.Key(path, "type"), "leave it out", "is said by the bounds or the domain, too")
+		k.wrong(lang.Key(path, "type"), "leave it out", "repeats what the bounds or the domain say")
 	case c.Holds != "" && !domain && !lower && !upper:
 		c.Type = c.Holds
 		return
@@ -283,12 +291,8 @@ func (k *checker) number(path string, c *Column) {
 	} else if c.Lower != nil && c.Upper != nil {
 		k.apart(path, c)
 	}
-	if k.j.Has(lang.Key(path, "outside")) {
-		k.wrong(lang.Key(path, "outside"), "leave it out: numbers are clipped to their bounds", "is for categories")
-	}
-	if k.j.Has(lang.Key(path, "immutable")) {
-		k.wrong(lang.Key(path, "immutable"), "", "is for categories")
-	}
+	k.refuse(path, []string{"outside"}, "leave it out: numbers are clipped to their bounds", "is for categories")
+	k.refuse(path, []string{"immutable"}, "", "is for categories")
 	if c.Missing.Rule != Impute {
 		return
 	}

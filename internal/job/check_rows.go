@@ -14,7 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// path is where the job says what the column holds.
+// path is the key that declares the column.
 func (c *Column) path() string {
 	switch {
 	case c.Derived != nil:
@@ -31,15 +31,10 @@ func (k *checker) lookups() {
 	for i := range d.Lookups {
 		l := &d.Lookups[i]
 		path := lang.Key("dataset.lookups", l.Name)
-		if l.Path != "" {
-			var err error
-			if _, ok := d.Column(l.On()); !ok && l.On() != "" {
-				k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is no declared column", lang.Shown(l.On()))
-			}
-			if l.SHA256, err = digestOfFile(l.Path); err != nil {
-				k.wrong(lang.Key(path, "path"), "", "cannot be read: %s", reason(err))
-			}
+		if _, ok := d.Column(l.On()); !ok && l.On() != "" && l.Path != "" {
+			k.wrong(path, "declare it under dataset.columns, with a domain or a type", "%s is not a declared column", lang.Shown(l.On()))
 		}
+		l.SHA256 = k.digestOfFile(lang.Key(path, "path"), l.Path)
 		for _, c := range l.Columns {
 			c.Lookup, c.Outside = l, Handling{Rule: Drop}
 			if !k.taken(c) {
@@ -49,7 +44,7 @@ func (k *checker) lookups() {
 	}
 }
 
-// taken reports whether a column has the name of another.
+// taken reports, and tells, that a column has the name of another.
 func (k *checker) taken(c Column) bool {
 	other, twice := k.j.Dataset.Column(c.Name)
 	if twice {
@@ -58,59 +53,58 @@ func (k *checker) taken(c Column) bool {
 	return twice
 }
 
-// reason is why a file cannot be read, without its name.
-func reason(err error) error {
-	var at *os.PathError
-	if errors.As(err, &at) {
-		return at.Err
+// digestOfFile is the SHA-256, in hex, of the public file that a key names, "" where it cannot be read.
+func (k *checker) digestOfFile(key, path string) string {
+	if path == "" {
+		return "" // told already
 	}
-	return err
-}
-
-func digestOfFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		_, err = io.Copy(h, f)
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	if err != nil {
+		var at *os.PathError
+		if errors.As(err, &at) {
+			err = at.Err // without the name of the file
+		}
+		k.wrong(key, "", "cannot be read: %s", err)
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // derived puts the computed columns among the others, each after those that it reads.
 func (k *checker) derived() {
 	d := &k.j.Dataset
-	byName := make(map[string]*namedDerived, len(d.derive))
+	byName := make(map[string]Column, len(d.derive))
 	var names []string
-	for i := range d.derive {
-		byName[d.derive[i].name] = &d.derive[i]
-		names = append(names, d.derive[i].name)
+	for _, c := range d.derive {
+		byName[c.Name] = c
+		names = append(names, c.Name)
 	}
 	order, circle := formula.Order(names, func(name string) []string {
-		if from := byName[name]; from.As.Said() {
+		from := byName[name].Derived
+		if from.As.Said() {
 			return formula.Reads(from.As.Text)
-		} else {
-			return []string{from.Bins.Column}
 		}
+		return []string{from.Bins.Column}
 	})
 	if circle != nil {
 		k.wrong(lang.Key("dataset.derive", circle[0]), "", "is computed from itself: %s", strings.Join(circle, " reads "))
 		return
 	}
 	for _, name := range order {
-		k.derive(name, &byName[name].Derived)
+		k.derive(byName[name])
 	}
 }
 
 // derive adds one computed column.
-func (k *checker) derive(name string, from *Derived) {
-	d := &k.j.Dataset
+func (k *checker) derive(c Column) {
+	d, from := &k.j.Dataset, c.Derived
 	from.AfterFold = from.After == "fold"
-	c := Column{Name: name, Derived: from, Lower: from.Lower, Upper: from.Upper, Bounds: from.Bounds, Domain: from.Domain,
-		Missing: from.Missing, Outside: Handling{Rule: Drop}}
+	c.Outside = Handling{Rule: Drop}
 	path := c.path()
 	if k.taken(c) {
 		return
@@ -119,12 +113,13 @@ func (k *checker) derive(name string, from *Derived) {
 		k.wrong(lang.Key(path, "after"), "say dataset.fold, or leave it out", "needs dataset.fold")
 		return
 	}
+	const how = "say as: EXPRESSION, or bins: COLUMN with edges"
 	switch {
 	case from.As.Said() && from.Bins.Column != "":
-		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "says twice how it is computed")
+		k.wrong(path, how, "says in two ways how it is computed")
 		return
 	case from.As.Said() && len(from.Edges) > 0:
-		k.wrong(lang.Key(path, "edges"), "say bins, too", "belongs to bins")
+		k.wrong(lang.Key(path, "edges"), "add bins", "belongs to bins")
 		return
 	case from.As.Said():
 		k.expression(lang.Key(path, "as"), &from.As, d.Readable(from.AfterFold))
@@ -135,7 +130,7 @@ func (k *checker) derive(name string, from *Derived) {
 	case from.Bins.Column != "":
 		k.bins(path, &c)
 	default:
-		k.wrong(path, "say as: EXPRESSION, or bins: COLUMN with edges", "does not say how it is computed")
+		k.wrong(path, how, "does not say how it is computed")
 		return
 	}
 	d.Columns = append(d.Columns, c)
@@ -161,10 +156,10 @@ func (k *checker) computed(path string, c *Column) {
 	case (c.Holds == Text || c.Holds == Number) && c.Domain != nil || c.Holds == Number && (c.Lower != nil || c.Bounds != nil):
 		c.Holds = "" // bounds and domains say it
 	case c.Holds != Number && k.j.Has(lang.Key(path, "lower")):
-		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is no number")
+		k.wrong(lang.Key(path, "lower"), "leave it out", "is for numbers, and the expression is not a number")
 		c.Lower, c.Upper = nil, nil
 	case c.Holds != Number && c.Bounds != nil:
-		k.wrong(lang.Key(path, "bounds"), "leave it out", "is for numbers, and the expression is no number")
+		k.wrong(lang.Key(path, "bounds"), "leave it out", "is for numbers, and the expression is not a number")
 		c.Bounds = nil
 	case c.Holds != Text && k.j.Has(lang.Key(path, "domain")):
 		k.wrong(lang.Key(path, "domain"), "leave it out", "is for texts and whole numbers, and the expression is neither")
@@ -174,16 +169,12 @@ func (k *checker) computed(path string, c *Column) {
 // bins makes the domain of a column of bins.
 func (k *checker) bins(path string, c *Column) {
 	from := c.Derived
-	for _, other := range []string{"lower", "upper", "bounds", "domain"} {
-		if k.j.Has(lang.Key(path, other)) {
-			k.wrong(lang.Key(path, other), "leave it out", "follows from the edges")
-		}
-	}
+	k.refuse(path, []string{"lower", "upper", "bounds", "domain"}, "leave it out", "follows from the edges")
 	c.Lower, c.Upper, c.Bounds, c.Domain = nil, nil, nil, nil
 	known := k.j.Dataset.Readable(from.AfterFold)
 	at := slices.IndexFunc(known, func(o formula.Column) bool { return o.Name == from.Bins.Column })
 	if at < 0 {
-		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is no column that can be read here", lang.Shown(from.Bins.Column))
+		k.wrong(lang.Key(path, "bins"), lang.DidYouMean(from.Bins.Column, namesOf(known)), "%s is not a column that can be read here", lang.Shown(from.Bins.Column))
 	}
 	from.Bins.Edges, from.Bins.Dates = nil, len(from.Edges) > 0 && from.Edges[0].Day
 	for i, e := range from.Edges {
@@ -232,7 +223,7 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 			all = append(all, out)
 			continue
 		case c.Domain != nil:
-		case c.Type == Number || c.Holds == Number || c.Lower != nil:
+		case c.number():
 			out.Type = formula.Number
 			if c.Lower != nil && c.Upper != nil && (folded || d.FoldOf(c.Name) == "") { // of rows nothing is said where they are folded
 				lower, _ := c.Lower.Float64()
@@ -246,7 +237,7 @@ func (d *Dataset) Readable(folded bool) []formula.Column {
 		case c.Holds == Timestamp:
 			out.Type = formula.Timestamp
 		}
-		if len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true" {
+		if c.flag() {
 			out.Type, out.Domain = formula.Bool, nil
 		}
 		all = append(all, out)
@@ -290,35 +281,30 @@ func (k *checker) units() {
 	}
 }
 
-func (k *checker) fold(f Fold) {
-	path := lang.Key("dataset.fold", f.Column)
-	c, ok := k.j.Dataset.Column(f.Column)
+func (k *checker) fold(f Named[FoldBy]) {
+	path := lang.Key("dataset.fold", f.Name)
+	c, ok := k.j.Dataset.Column(f.Name)
 	if !ok {
-		var names []string
-		for _, c := range k.j.Dataset.Columns {
-			names = append(names, c.Name)
-		}
-		k.wrong(path, lang.DidYouMean(f.Column, names), "is no declared column")
+		k.wrong(path, lang.DidYouMean(f.Name, k.columnNames(func(Column) bool { return true })), "is not a declared column")
 		return
 	}
-	number := c.Type == Number || c.Holds == Number || c.Lower != nil
-	flag := len(c.Domain) == 2 && c.Domain[0] == "false" && c.Domain[1] == "true"
+	number := c.number()
 	switch {
-	case f.By == "":
+	case f.Value == "":
 	case c.Derived != nil && c.Derived.AfterFold:
 		k.wrong(path, "", "is computed after the fold")
 	case !number && c.Domain == nil:
 		k.wrong(path, "say its domain", "cannot be folded: it is neither a number nor a category")
-	case f.By == FoldSum || f.By == FoldMean || f.By == FoldCount:
+	case f.Value == FoldSum || f.Value == FoldMean || f.Value == FoldCount:
 		if !number {
-			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers", f.By)
+			k.wrong(path, "derive a number from it, such as {as: \"1\", lower: 0, upper: 50}, and fold that", "is a category: %s is for numbers", f.Value)
 		}
-	case number && c.Lower == nil && f.By != FoldMin && f.By != FoldMax && f.By != FoldCount:
-		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.By)
-	case f.By == FoldMode && number:
+	case number && c.Lower == nil && f.Value != FoldMin && f.Value != FoldMax && f.Value != FoldCount:
+		k.wrong(path, "say lower and upper of the folded value", "cannot be folded by %s: it has no bounds", f.Value)
+	case f.Value == FoldMode && number:
 		k.wrong(path, "cut it into bins, and fold those", "is a number: mode is for categories")
-	case (f.By == FoldAny || f.By == FoldAll) && !flag:
-		k.wrong(path, "derive a condition, and fold that", "is not true or false: %s is for columns with the domain [false, true]", f.By)
+	case (f.Value == FoldAny || f.Value == FoldAll) && !c.flag():
+		k.wrong(path, "derive a condition, and fold that", "is not true or false: %s is for columns with the domain [false, true]", f.Value)
 	}
 }
 
@@ -338,7 +324,7 @@ func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 		k.wrong(at, "say the domain of one of them, or derive one column from both", "%s and %s have no public list of values, and the values of one column can be selected", lang.Shown(*unlisted), lang.Shown(c.Name))
 		return false
 	case c.Holds == Bool:
-		k.wrong(at, `say domain: ["false", "true"] in the place of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
+		k.wrong(at, `say domain: ["false", "true"] instead of its type`, "%s is true or false: its values are known", lang.Shown(c.Name))
 		return false
 	case c.Lower != nil:
 		k.wrong(at, "cut it into bins", "%s is a number with bounds: no value of it is a group", lang.Shown(c.Name))
@@ -348,7 +334,7 @@ func (k *checker) selectable(at string, c *Column, unlisted *string) bool {
 	return true
 }
 
-// atMost is how many values a release has at most in its column without a list.
+// atMost is the largest number of values in the column without a list.
 func (k *checker) atMost(r *Release) int64 {
 	if o := k.j.Keyed(r); o != nil {
 		return o.Keys.AtMost
@@ -367,7 +353,7 @@ func (k *checker) rowsOf(i int, r *Release) {
 		k.condition(lang.Key(path, "having"), &r.Having, true)
 	}
 	if r.Other != "" && len(r.By) == 0 {
-		k.wrong(lang.Key(path, "other"), "say by, too", "is the name of a group, and there are no groups")
+		k.wrong(lang.Key(path, "other"), "add by", "is the name of a group, and there are no groups")
 	}
 	cells, unlisted := big.NewInt(1), ""
 	for n, name := range r.By {
@@ -376,13 +362,13 @@ func (k *checker) rowsOf(i int, r *Release) {
 		switch {
 		case name == "":
 		case !ok:
-			k.wrong(at, lang.DidYouMean(name, k.categories()), "%s is no declared column", lang.Shown(name))
+			k.wrong(at, lang.DidYouMean(name, k.columnNames(func(c Column) bool { return c.Domain != nil })), "%s is not a declared column", lang.Shown(name))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil && k.selectable(at, &c, &unlisted):
 			cells.Mul(cells, big.NewInt(max(1, k.atMost(r))))
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")) && r.Keys != nil:
 		case c.Domain == nil && !k.j.Has(lang.Key(c.path(), "domain")):
-			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is no category: groups need a public list of values", lang.Shown(name))
-		case d.Folds() && d.FoldOf(name) == "" && (c.Derived == nil || !c.Derived.AfterFold):
+			k.wrong(at, "cut numbers into bins, or say a domain, or say keys to have the values selected in private", "%s is not a category: groups need a public list of values", lang.Shown(name))
+		case d.Unfolded(name):
 			k.wrong(at, "say in dataset.fold how it is folded", "%s has no fold: a unit may have several values", lang.Shown(name))
 		default:
 			cells.Mul(cells, big.NewInt(int64(max(1, len(c.Domain)))))
@@ -411,10 +397,10 @@ func (k *checker) condition(path string, e *Expression, folded bool) {
 	}
 }
 
-func (k *checker) categories() []string {
-	var names []string
+// columnNames are the names of some columns.
+func (k *checker) columnNames(of func(Column) bool) (names []string) {
 	for _, c := range k.j.Dataset.Columns {
-		if c.Domain != nil {
+		if of(c) {
 			names = append(names, c.Name)
 		}
 	}

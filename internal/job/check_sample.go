@@ -40,8 +40,7 @@ func (k *checker) sample(s *Sample) {
 func (k *checker) folded(path string, s *Sample) {
 	d := &k.j.Dataset
 	need := func(at, column string) {
-		c, _ := d.Column(column)
-		if d.Folds() && column != "" && d.FoldOf(column) == "" && (c.Derived == nil || !c.Derived.AfterFold) {
+		if column != "" && d.Unfolded(column) {
 			k.wrong(at, "say in dataset.fold how it is folded, such as "+column+": mode", "%s has no fold: a unit may have several values, and must lie in one", lang.Shown(column))
 		}
 	}
@@ -88,18 +87,23 @@ func (k *checker) srswor(path string, s *Sample) {
 	}
 }
 
-// needsFrame says what a design that draws from a public frame needs.
+// needsFrame refuses a design that draws from a public frame where the job has none.
 func (k *checker) needsFrame(path string, why string) {
 	if !k.j.Has("dataset.frame") {
 		k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: %s", why)
 	}
+}
+
+// fixedByFrame is needsFrame for a design that draws fixed numbers.
+func (k *checker) fixedByFrame(path string, why string) {
+	k.needsFrame(path, why)
 	if k.j.Dataset.Relation == privacy.AddRemove {
 		k.wrong(path, "use relation: replace-one", "needs replace-one: the frame makes the number of records public")
 	}
 }
 
 func (k *checker) multistage(path string, s *Sample) {
-	k.needsFrame(path, "the units of every stage are public")
+	k.fixedByFrame(path, "the units of every stage are public")
 	k.stages(path, s)
 }
 
@@ -135,9 +139,9 @@ func (k *checker) stratified(path string, s *Sample) {
 	case !rates && !takes:
 		k.wrong(path, "say rates (Poisson) or take (without replacement)", "has neither rates nor take")
 	case takes:
-		k.needsFrame(path, "the size of every stratum is public")
+		k.fixedByFrame(path, "the size of every stratum is public")
 		if col, ok := k.j.Dataset.Column(s.Strata); ok && col.Domain != nil {
-			k.strata(path, "take", s.Strata, col.Domain, stratumNames(s.Takes, func(t StratumTake) string { return t.Stratum }))
+			k.strata(path, "take", s.Strata, col.Domain, namesIn(s.Takes))
 		}
 	case rates:
 		k.stratifiedRates(path, s)
@@ -145,9 +149,7 @@ func (k *checker) stratified(path string, s *Sample) {
 }
 
 func (k *checker) ratesBySize(path string, s *Sample) {
-	if !k.j.Has("dataset.frame") {
-		k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: the size of every unit is public")
-	}
+	k.needsFrame(path, "the size of every unit is public")
 	if k.j.Dataset.Relation == privacy.ReplaceOne {
 		k.wrong(lang.Key(path, "rates_by_size"), "use relation: add-remove", "needs add-remove: under replace-one a row could change its unit and with it its rate")
 	}
@@ -161,6 +163,11 @@ func (k *checker) stratifiedRates(path string, s *Sample) {
 		k.wrong(lang.Key(path, "rates"), "say take, or use relation: add-remove",
 			"needs add-remove: under replace-one a row could change its stratum and with it its rate")
 	}
+	k.rateStrata(path, s)
+}
+
+// rateStrata checks that there is a rate for each value of a declared category.
+func (k *checker) rateStrata(path string, s *Sample) {
 	if s.Strata == "" {
 		return
 	}
@@ -171,7 +178,7 @@ func (k *checker) stratifiedRates(path string, s *Sample) {
 		return
 	}
 	if col.Domain != nil {
-		k.strata(path, "rates", s.Strata, col.Domain, stratumNames(s.Rates, func(r StratumRate) string { return r.Stratum }))
+		k.strata(path, "rates", s.Strata, col.Domain, namesIn(s.Rates))
 	}
 }
 
@@ -188,12 +195,4 @@ func (k *checker) strata(path, key, column string, domain, named []string) {
 			k.wrong(lang.Key(path, key), "", "does not name the stratum %s", lang.Shown(v))
 		}
 	}
-}
-
-func stratumNames[T any](all []T, name func(T) string) []string {
-	out := make([]string, len(all))
-	for i, t := range all {
-		out[i] = name(t)
-	}
-	return out
 }

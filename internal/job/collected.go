@@ -9,21 +9,15 @@ import (
 
 // Collected says how somebody else drew the table from its population (P29).
 type Collected struct {
-	Sample            // the method, and what belongs to it; Size is that of the dataset
-	Population int64  // srswor
-	Sizes      []Size // of the strata in the population, where a number is taken from each
+	Sample                    // the method, and what belongs to it; Size is that of the dataset
+	Population int64          // srswor
+	Sizes      []Named[int64] // of the strata in the population, where a number is taken from each
 	// Allocation says how rates and numbers were chosen.
 	Allocation Allocation
 	// EachSlice says that each slice was drawn by itself, independently of the others (P26).
 	EachSlice bool
 	// FrameSHA256 is the digest of the population's frame, where the method needs one.
 	FrameSHA256 string
-}
-
-// Size is the public number of units of one stratum in the population.
-type Size struct {
-	Stratum string
-	Size    int64
 }
 
 // Allocation says how the numbers to take were chosen. The zero value is invalid.
@@ -89,16 +83,12 @@ func collected() kind[Collected] {
 			within(samples[Poisson]["rate"]), eachSlice}},
 		variant[Collected]{string(Stratified), "Every stratum was sampled on its own, at public rates or with public numbers", []field[Collected]{
 			within(samples[Stratified]["strata"]), within(samples[Stratified]["rates"]), within(samples[Stratified]["take"]),
-			key("population", named(sizeOf(), "STRATUM", checkText, func(s *Size, n string) { s.Stratum = n }), func(c *Collected) *[]Size { return &c.Sizes },
+			key("population", byName(count(), "STRATUM", checkText), func(c *Collected) *[]Named[int64] { return &c.Sizes },
 				"With take: the public number of units of each stratum in the population", example("{E: 4421, H: 755, M: 1018}")),
 			allocation, eachSlice}},
 		variant[Collected]{string(Multistage), "Units were drawn stage by stage without replacement; the last stage drew rows. dataset.frame is the population's", []field[Collected]{
 			within(samples[Multistage]["stages"]), allocation, eachSlice}},
 	)
-}
-
-func sizeOf() kind[Size] {
-	return transform(count(), func(n int64) (Size, error) { return Size{Size: n}, nil })
 }
 
 // collected checks what the job says of the draw that made the table.
@@ -124,13 +114,9 @@ func (k *checker) collected(c *Collected) {
 		k.collectedStrata(path, c)
 	case Multistage:
 		k.stages(path, &c.Sample)
-		if f := d.Frame; f == nil && !k.j.Has("dataset.frame") {
-			k.wrong(path, "say dataset.frame: {path: …, records: …}", "needs a frame: the units of every stage in the population are public")
-		} else if f != nil && f.Path != "" {
-			var err error
-			if c.FrameSHA256, err = digestOfFile(f.Path); err != nil {
-				k.wrong("dataset.frame.path", "", "cannot be read: %s", reason(err))
-			}
+		k.needsFrame(path, "the units of every stage in the population are public")
+		if d.Frame != nil {
+			c.FrameSHA256 = k.digestOfFile("dataset.frame.path", d.Frame.Path)
 		}
 	}
 	k.folded(path, &c.Sample)
@@ -151,21 +137,19 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 		k.wrong(lang.Key(path, "population"), "leave it out", "belongs to take: with rates the numbers of units are secret")
 	case takes && !sizes:
 		k.wrong(lang.Key(path, "population"), "say how many units each stratum of the population has", "is missing: the size of every stratum is public")
-	case rates && c.Strata != "" && !k.j.Has(lang.Key(lang.Key("dataset.columns", c.Strata), "domain")):
-		k.wrong(lang.Key(path, "strata"), "declare it under dataset.columns with its domain", "%s is not a declared category", lang.Shown(c.Strata))
-	case rates && declared && col.Domain != nil:
-		k.strata(path, "rates", c.Strata, col.Domain, stratumNames(c.Rates, func(r StratumRate) string { return r.Stratum }))
+	case rates:
+		k.rateStrata(path, &c.Sample)
 	case takes:
-		if names := stratumNames(c.Takes, func(t StratumTake) string { return t.Stratum }); declared && col.Domain != nil {
+		if names := namesIn(c.Takes); declared && col.Domain != nil {
 			k.strata(path, "take", c.Strata, col.Domain, names)
 		} else {
-			k.strata(path, "take", "population", stratumNames(c.Sizes, func(s Size) string { return s.Stratum }), names)
+			k.strata(path, "take", "population", namesIn(c.Sizes), names)
 		}
 		k.collectedTakes(path, c)
 	}
-	if first := c.Rates; len(first) > 0 && first[0].Rate != nil {
+	if first := c.Rates; len(first) > 0 && first[0].Value != nil {
 		for _, r := range c.Rates {
-			if c.Allocation != FixedBefore && c.Allocation != "" && r.Rate != nil && r.Rate.Cmp(first[0].Rate) != 0 {
+			if c.Allocation != FixedBefore && c.Allocation != "" && r.Value != nil && r.Value.Cmp(first[0].Value) != 0 {
 				k.wrong(lang.Key(path, "allocation"), "say fixed-before if the rates were chosen from facts that were public before", "must be fixed-before: the rates differ")
 				return
 			}
@@ -177,42 +161,42 @@ func (k *checker) collectedStrata(path string, c *Collected) {
 func (k *checker) collectedTakes(path string, c *Collected) {
 	sizes, taken, all, most := map[string]int64{}, new(big.Int), new(big.Int), int64(0)
 	for _, s := range c.Sizes {
-		sizes[s.Stratum] = s.Size
-		all.Add(all, big.NewInt(s.Size))
+		sizes[s.Name] = s.Value
+		all.Add(all, big.NewInt(s.Value))
 	}
 	for i := range c.Takes {
 		t := &c.Takes[i]
-		of, ok := sizes[t.Stratum]
+		of, ok := sizes[t.Name]
 		if !ok {
-			k.wrong(lang.Key(path, "population"), "", "does not name the stratum %s", lang.Shown(t.Stratum))
+			k.wrong(lang.Key(path, "population"), "", "does not name the stratum %s", lang.Shown(t.Name))
 			return
 		}
-		if t.Take.All {
-			t.Take = Take{Count: of}
+		if t.Value.All {
+			t.Value = Take{Count: of}
 		}
-		if t.Take.Count > of {
-			k.wrong(lang.Key(lang.Key(path, "take"), t.Stratum), "", "must be at most its population (%d > %d)", t.Take.Count, of)
+		if t.Value.Count > of {
+			k.wrong(lang.Key(lang.Key(path, "take"), t.Name), "", "must be at most its population (%d > %d)", t.Value.Count, of)
 			return
 		}
-		most = max(most, t.Take.Count)
-		taken.Add(taken, big.NewInt(t.Take.Count))
+		most = max(most, t.Value.Count)
+		taken.Add(taken, big.NewInt(t.Value.Count))
 	}
 	switch {
 	case len(c.Takes) < len(c.Sizes):
-		k.wrong(lang.Key(path, "population"), "a stratum of which nothing was collected is no part of the population", "names a stratum that take does not name")
+		k.wrong(lang.Key(path, "population"), "leave out a stratum from which nothing was collected: it is not part of the population", "names a stratum that take does not name")
 		return
 	case k.j.Dataset.Size > 0 && taken.Cmp(big.NewInt(k.j.Dataset.Size)) != 0:
 		k.wrong("dataset.size", "", "must be the number of units taken from all strata (%s)", taken)
 	}
 	for _, t := range c.Takes {
-		of, wrong := sizes[t.Stratum], ""
+		of, wrong := sizes[t.Name], ""
 		switch c.Allocation {
 		case Equal:
-			if t.Take.Count != min(most, of) {
+			if t.Value.Count != min(most, of) {
 				wrong = "the numbers to take differ"
 			}
 		case Proportional: // |n_h·N − n·N_h| < N
-			off := new(big.Int).Mul(big.NewInt(t.Take.Count), all)
+			off := new(big.Int).Mul(big.NewInt(t.Value.Count), all)
 			if off.Sub(off, new(big.Int).Mul(taken, big.NewInt(of))).CmpAbs(all) >= 0 {
 				wrong = "the numbers to take are not proportional to population"
 			}

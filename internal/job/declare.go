@@ -65,7 +65,7 @@ func budget() kind[Budget] {
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
 			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
 		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
-			"What this job spends, all releases together. It is divided among the releases that have no guarantee of their own, so that their relative errors are as their weights ask; docs/planner.md says how, and dprelease plan shows the shares",
+			"What all releases of this job spend together. It is divided among the releases without a guarantee of their own so that their relative errors follow their weights; docs/planner.md says how, and dprelease plan shows the shares",
 			example(`{epsilon: "1", delta: "1e-6"}`)),
 	)
 }
@@ -83,7 +83,7 @@ func release() kind[Release] {
 		key("by", distinct(list(text(), 1)), func(r *Release) *[]string { return &r.By },
 			"Columns with a public domain. The mechanism is run for each combination of their values, and every combination is released, empty ones too. One column may have no domain, only a type: keys says how its values are selected", example("[region, sex]")),
 		key("other", text(), func(r *Release) *string { return &r.Other },
-			"What a further group is called that holds the rows in no other group. Without it these rows are left out", example("other")),
+			"The name of a further group for the rows in no other group. Without it these rows are left out", example("other")),
 		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
 			"How the values of a group column without a domain are found: by a private selection. docs/keys.md says which values appear"),
 		key("suppress", optional(suppress()), func(r *Release) **Suppress { return &r.Suppress },
@@ -91,7 +91,7 @@ func release() kind[Release] {
 		key("interval", amount(span{lo: "90", hi: "99.9"}), func(r *Release) **big.Rat { return &r.Interval },
 			"The level, in per cent, of a confidence interval for each value in the population: noise and draw together, paid by the same guarantee. The result gets the columns interval_low and interval_high", example("95")),
 		key("weights", releaseWeights(), func(r *Release) *ReleaseWeights { return &r.Weights },
-			"Weights of this release in the place of dataset.weights, or none: then each row counts once", example("none")),
+			"Weights of this release instead of dataset.weights; with none each row counts once", example("none")),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
 			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
@@ -99,7 +99,7 @@ func release() kind[Release] {
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
 			"What the release may cost on the population. What that allows on the sample is worked out from it. Only with budget.spend may it be left out", example(`{epsilon: "0.5"}`)),
 		key("weight", amount(span{lo: "0", loOpen: true, hi: "1000000"}), func(r *Release) **big.Rat { return &r.Weight },
-			"With budget.spend, for a release without a guarantee: how exact it is beside the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")),
+			"With budget.spend, for a release without a guarantee: how exact it is compared with the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")),
 	)
 }
 

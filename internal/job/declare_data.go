@@ -4,9 +4,6 @@ import (
 	"fmt"
 	"math/big"
 
-	"gopkg.in/yaml.v3"
-
-	"github.com/dprelease/dprelease/internal/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -28,58 +25,45 @@ func dataset() kind[Dataset] {
 		key("unit_name", unitName(), func(d *Dataset) *string { return &d.UnitName },
 			"What the job calls a row. Nothing checks it, so the report still promises “any one row” and says so. Use unit to have it checked", example("school")),
 		key("unit_plural", unitName(), func(d *Dataset) *string { return &d.UnitPlural },
-			"The plural of unit_name, where it is more than an added s", example("schools")),
+			"The plural of unit_name, where it is not formed with an added s", example("schools")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
 			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type", required()),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(d *Dataset) *[]Lookup { return &d.Lookups },
 			"Public tables that add columns to the rows, by a name of your choice"),
-		key("derive", named(derived(), "NAME", checkText, func(d *namedDerived, n string) { d.name = n }),
-			func(d *Dataset) *[]namedDerived { return &d.derive },
+		key("derive", named(derived(), "NAME", checkText, func(c *Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
+			func(d *Dataset) *[]Column { return &d.derive },
 			"Columns that are computed from others, by name"),
 		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
 			"Says that the table of the job is one part of a larger one, such as a month. Each slice has an account of its own"),
-		key("fold", named(fold(), "COLUMN", checkText, func(f *Fold, n string) { f.Column = n }),
-			func(d *Dataset) *[]Fold { return &d.Fold },
+		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *Dataset) *[]Named[FoldBy] { return &d.Fold },
 			"How the rows of a unit become one row, by column. The bounds and the domain of a column are then those of the folded value", example("{fare: sum, age: max, borough: mode}")),
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. Which of them is decided by chance"),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
 			"The public list of units that multistage and stratified samples draw from. With dataset.collected by multistage, it is that of the population"),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
-			"Says that somebody else drew the table from a larger population, as in a survey. Nothing is drawn; the privacy that the collection bought is counted. Who was drawn must be secret"),
+			"Says that somebody else drew the table from a larger population, as in a survey. Nothing is drawn again, and the privacy that the collection bought is counted. It must be secret who was drawn"),
 		key("weights", optional(weights()), func(d *Dataset) **Weights { return &d.Weights },
-			"The weights of a survey: each row stands for so many of the population. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}")),
+			"The weights of a survey: how many units of the population each row stands for. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}")),
 	)
 }
 
 // unit is the word row, or a mapping that says which rows belong to one unit.
 func unit() kind[Unit] {
-	form := object(
+	return wordOr(UnitRow, Unit{}, "column, name and rows", object(
 		key("column", text(), func(u *Unit) *string { return &u.Column },
 			"The column of the table that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
 		key("name", unitName(), func(u *Unit) *string { return &u.Name },
 			"What one unit is, in a word that people use", required(), example("household")),
 		key("plural", unitName(), func(u *Unit) *string { return &u.Plural },
-			"The plural of name, where it is more than an added s", example("households")),
+			"The plural of name, where it is not formed with an added s", example("households")),
 		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
 			"Says that a unit has one row. The run reads the column, and fails with DATA_UNIT where a unit has two rows or a row has no unit. Where a unit has several rows, say dataset.fold or dataset.cap instead", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
 			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
-	)
-	form.label, form.schema = "row, or mapping", schema{"anyOf": []schema{{"const": UnitRow}, form.schema}}
-	mapping := form.read
-	form.read = func(c *cursor, p lang.Place, into *Unit) bool {
-		switch {
-		case p.Node.Kind == yaml.MappingNode:
-			return mapping(c, p, into)
-		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == UnitRow:
-			return true
-		}
-		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{UnitRow}), "must be row, or a mapping with column, name and rows, not %s", lang.ShapeOf(p.Node))
-	}
-	return form
+	))
 }
 
 func oneRow() kind[int64] {
@@ -116,9 +100,9 @@ func column() kind[Column] {
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
 			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
-			"In the place of lower and upper, where nobody knows how large a number is: a bound is found in private, by a release of its own that is made before the others. docs/mechanisms/bounds.md says more"),
+			"Replaces lower and upper where nobody knows how large a number is: a release of its own, made before the others, finds a bound in private. docs/mechanisms/bounds.md says more"),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"What is publicly assumed about the values, for the planner and for what the report says of the error of sampling. It changes no release, except that budget.spend is divided by it, and must not be taken from the data"),
+			"Public assumptions about the values, for the planner and for the sampling error in the report. They change no release, except that budget.spend is divided by them. They must not be taken from the data"),
 	)
 }
 

@@ -8,12 +8,6 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// namedDerived is a derived column before it takes its place among the others.
-type namedDerived struct {
-	name string
-	Derived
-}
-
 func lookup() kind[Lookup] {
 	return object(
 		fileKey("path",
@@ -45,30 +39,38 @@ func lookupColumn() kind[Column] {
 	)
 }
 
-func derived() kind[namedDerived] {
+// derivedOf returns the column's derivation, made if there is none.
+func derivedOf(c *Column) *Derived {
+	if c.Derived == nil {
+		c.Derived = &Derived{}
+	}
+	return c.Derived
+}
+
+func derived() kind[Column] {
 	bound := amount(span{})
 	return object(
-		key("as", expression(), func(d *namedDerived) *Expression { return &d.As },
+		key("as", expression(), func(c *Column) *Expression { return &derivedOf(c).As },
 			"An expression over the other columns. docs/expressions.md says what can be written", example(`"miles / hours"`)),
-		key("bins", text(), func(d *namedDerived) *string { return &d.Bins.Column },
+		key("bins", text(), func(c *Column) *string { return &derivedOf(c).Bins.Column },
 			"A column of numbers, dates or timestamps that is cut at the edges", example("age")),
-		key("edges", list(edge(), 1), func(d *namedDerived) *[]Edge { return &d.Edges },
+		key("edges", list(edge(), 1), func(c *Column) *[]Edge { return &derivedOf(c).Edges },
 			"The edges of the bins, ascending: numbers, or dates such as 2026-01-31. A bin holds its lower edge, the last one holds both. A value outside is missing", example("[0, 18, 35, 65, 120]")),
-		key("below", flag(), func(d *namedDerived) *bool { return &d.Bins.Below },
+		key("below", flag(), func(c *Column) *bool { return &derivedOf(c).Bins.Below },
 			"Whether values below the first edge have a bin of their own", otherwise("false")),
-		key("above", flag(), func(d *namedDerived) *bool { return &d.Bins.Above },
+		key("above", flag(), func(c *Column) *bool { return &derivedOf(c).Bins.Above },
 			"Whether values above the last edge have a bin of their own", otherwise("false")),
-		key("lower", bound, func(d *namedDerived) **big.Rat { return &d.Lower },
+		key("lower", bound, func(c *Column) **big.Rat { return &c.Lower },
 			"The public lower bound of a number. Smaller values are raised to it", example("0")),
-		key("upper", bound, func(d *namedDerived) **big.Rat { return &d.Upper },
+		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("100")),
-		key("bounds", optional(privateBounds()), func(d *namedDerived) **Bounds { return &d.Bounds },
-			"In the place of lower and upper, where nobody knows how large a number is: as in dataset.columns"),
-		key("domain", distinct(list(value(), 1)), func(d *namedDerived) *[]string { return &d.Domain },
+		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
+			"Replaces lower and upper where nobody knows how large a number is, as in dataset.columns"),
+		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a text. Other values are missing", example("[low, high]")),
-		key("missing", handling(Drop), func(d *namedDerived) *Handling { return &d.Missing },
+		key("missing", handling(Drop), func(c *Column) *Handling { return &c.Missing },
 			"What becomes of a missing value, such as the result of a division by zero", otherwise(string(Drop))),
-		key("after", choice("rows", "fold"), func(d *namedDerived) *string { return &d.After },
+		key("after", choice("rows", "fold"), func(c *Column) *string { return &derivedOf(c).After },
 			"Whether the column is computed from each row, or from the folded values of each unit", otherwise("rows")),
 	)
 }
@@ -98,10 +100,8 @@ func slice() kind[Slice] {
 	)
 }
 
-// fold is one word for a column.
-func fold() kind[Fold] {
-	return transform(choice(FoldSum, FoldMean, FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode),
-		func(by FoldBy) (Fold, error) { return Fold{By: by}, nil })
+func foldBy() kind[FoldBy] {
+	return choice(FoldSum, FoldMean, FoldMin, FoldMax, FoldCount, FoldAny, FoldAll, FoldMode)
 }
 
 func capped() kind[Cap] {

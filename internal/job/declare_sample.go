@@ -50,11 +50,9 @@ func drawn() []variant[Sample] {
 		{string(Stratified), "Every stratum is sampled on its own, at public rates or with public sizes", []field[Sample]{
 			key("strata", text(), func(s *Sample) *string { return &s.Strata },
 				"The column that tells the strata apart", required(), example("stype")),
-			key("rates", named(rateOf(rate), "STRATUM", checkText, func(r *StratumRate, n string) { r.Stratum = n }),
-				func(s *Sample) *[]StratumRate { return &s.Rates },
+			key("rates", byName(rate, "STRATUM", checkText), func(s *Sample) *[]Named[*big.Rat] { return &s.Rates },
 				"The sampling rate of each stratum: a Poisson sample in each", example("{E: 0.1, H: 0.5, M: 0.5}")),
-			key("take", named(takeOf(), "STRATUM", checkText, func(t *StratumTake, n string) { t.Stratum = n }),
-				func(s *Sample) *[]StratumTake { return &s.Takes },
+			key("take", byName(take(), "STRATUM", checkText), func(s *Sample) *[]Named[Take] { return &s.Takes },
 				"The number of rows from each stratum, or all: a sample without replacement in each", example("{E: 200, H: all, M: 100}")),
 			key("rates_by_size", optional(bySize(rate)), func(s *Sample) **BySize { return &s.BySize },
 				"strata names a unit of dataset.frame, such as a firm, and a row is drawn with a rate proportional to the public size of its unit (the column that frame.records names), on its own coin. The largest rate counts for privacy", example(`{expected: 300, most: "0.5"}`)),
@@ -69,9 +67,9 @@ func drawn() []variant[Sample] {
 func bySize(rate kind[*big.Rat]) kind[BySize] {
 	return object(
 		key("expected", amount(span{lo: "0", loOpen: true}), func(s *BySize) **big.Rat { return &s.Expected },
-			"The rates of all units of the frame add up to this, as long as none reaches most", required(), example("300")),
+			"The sum of the rates of all units of the frame, as long as none reaches most", required(), example("300")),
 		key("most", rate, func(s *BySize) **big.Rat { return &s.Most },
-			"The largest rate: a unit that would have a larger one has this", required(), example(`"0.5"`)),
+			"The largest rate. A unit that would have a larger rate gets this one", required(), example(`"0.5"`)),
 	)
 }
 
@@ -84,14 +82,6 @@ func stage() kind[Stage] {
 		key("short", choice(ShortRefuse, ShortAll), func(s *Stage) *Short { return &s.Short },
 			"What to do below a unit that holds fewer than that: refuse the job, or take all of them", otherwise("refuse"), example("all")),
 	)
-}
-
-func rateOf(rate kind[*big.Rat]) kind[StratumRate] {
-	return transform(rate, func(r *big.Rat) (StratumRate, error) { return StratumRate{Rate: r}, nil })
-}
-
-func takeOf() kind[StratumTake] {
-	return transform(take(), func(t Take) (StratumTake, error) { return StratumTake{Take: t}, nil })
 }
 
 // sampleID is the id of a kept draw.

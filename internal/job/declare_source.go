@@ -31,9 +31,9 @@ func source() kind[Source] {
 		key("format", choice("parquet", "arrow", "csv"), func(s *Source) *string { return &s.Format },
 			"The format of the files. Without this key each file is recognised by its first bytes, and a CSV file by its name, which ends in .csv or .csv.gz", example("parquet")),
 		key("delimiter", delimiter(), func(s *Source) *rune { return &s.Delimiter },
-			"What stands between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`)),
+			"The character between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`)),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
-			"The texts of a CSV file that stand for a missing value; the empty text without this key. In a column of numbers every text that is no number is missing, too", example(`["", NA]`)),
+			"The texts of a CSV file that mean a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)),
 	)
 }
 
@@ -102,57 +102,73 @@ func statement() kind[string] {
 	})
 }
 
-// source checks that the job names one table, and nothing of a query that would be public of a whole table.
+// origins are the keys that say where the table is, each with those that belong to it.
+var origins = []struct {
+	key, what string
+	own       []string
+}{
+	{"path", "files", []string{"format", "delimiter", "missing"}},
+	{"postgres", "a table in a database", []string{"table", "query"}},
+	{"iceberg", "an Iceberg table", []string{"snapshot"}},
+}
+
+// source checks that the job names one table.
 func (k *checker) source() {
-	d, s := &k.j.Dataset, &k.j.Dataset.Source
 	const at = "dataset.source"
 	said := func(key string) bool { return k.j.Has(at + "." + key) }
-	if said("snapshot") && !said("iceberg") {
-		k.wrong(at+".snapshot", "leave it out", "is for an Iceberg table")
+	from := ""
+	for _, o := range origins {
+		if said(o.key) && from != "" {
+			k.wrong(at+"."+from, "leave out "+from+" or "+o.key, "stands beside %s: a job reads one table", o.key)
+		}
+		if said(o.key) {
+			from = o.key
+		}
 	}
-	if said("iceberg") {
-		k.iceberg(at, said)
-		return
-	}
-	switch {
-	case said("path") && said("postgres"):
-		k.wrong(at+".postgres", "leave out path or postgres", "is said beside path: a job reads one table")
-	case !said("path") && !said("postgres") && (!k.j.Has(at) || slices.ContainsFunc(k.told, func(p Problem) bool { return strings.HasPrefix(p.Path, at) })):
-		return
-	case !said("path") && !said("postgres"):
-		k.wrong(at, "say path for files, postgres and table for a database, or iceberg and snapshot", "names no table")
-	case said("path"):
-		for _, key := range []string{"table", "query"} {
-			if said(key) {
-				k.wrong(at+"."+key, "leave it out", "is for a table in a database")
-			}
+	if from == "" {
+		if k.j.Has(at) && !k.toldOf(at) {
+			k.wrong(at, "say path for files, postgres and table for a database, or iceberg and snapshot", "names no table")
 		}
 		return
 	}
-	if !said("postgres") {
-		return
-	}
-	for _, key := range []string{"format", "delimiter", "missing"} {
-		if said(key) {
-			k.wrong(at+"."+key, "leave it out", "is for files")
+	for _, o := range origins {
+		if o.key != from {
+			k.refuse(at, o.own, "leave it out", "is for %s", o.what)
 		}
 	}
 	switch {
-	case said("table") && said("query"):
-		k.wrong(at+".query", "leave out table or query", "is said beside table: a job reads one of them")
-	case !said("table") && !said("query"):
+	case from == "postgres" && said("table") && said("query"):
+		k.wrong(at+".query", "leave out table or query", "stands beside table: a job reads one of them")
+	case from == "postgres" && !said("table") && !said("query"):
 		k.wrong(at, "say table: schema.name, or query", "names a database and no table in it")
+	case from == "iceberg" && !said("snapshot") && !k.toldOf(at+".snapshot"):
+		// There is no default: the current snapshot is another table tomorrow, and a run that is tried again would be another
+		// run, which draws and pays again (P21).
+		k.wrong(at, "say snapshot: ID, one of those that the tools of the table list", "names an Iceberg table and no snapshot of it")
 	}
-	for i := range k.j.Samples { // the rows of a server have no order by which they could be found again
-		name := lang.Key("samples", k.j.Samples[i].Name)
-		switch sample := &k.j.Samples[i]; {
-		case sample.Keep:
-			k.wrong(name+".keep", "leave it out, or write the table to a file", "is for files: the rows of a database have no order, so a draw of them cannot be used again")
-		case sample.Method == Kept:
-			k.wrong(name+".method", "draw a sample of this job's own", "kept is for files: the rows of a database have no order, so a draw of them cannot be used again")
+	if from == "postgres" {
+		k.unordered()
+	}
+}
+
+// toldOf reports whether a key, or one within it, has its problem already.
+func (k *checker) toldOf(path string) bool {
+	return slices.ContainsFunc(k.told, func(p Problem) bool { return strings.HasPrefix(p.Path, path) })
+}
+
+// unordered refuses what needs an order of the rows, and beside a query what needs to know how many there are.
+func (k *checker) unordered() {
+	d := &k.j.Dataset
+	const again = "the rows of a database have no order, so a draw of them cannot be used again"
+	for _, s := range k.j.Samples {
+		switch name := lang.Key("samples", s.Name); {
+		case s.Keep:
+			k.wrong(name+".keep", "leave it out, or write the table to a file", "is for files: %s", again)
+		case s.Method == Kept:
+			k.wrong(name+".method", "draw a sample of this job's own", "kept is for files: %s", again)
 		}
 	}
-	if s.Query == "" {
+	if d.Source.Query == "" {
 		return
 	}
 	// How many rows a condition leaves follows from the data (P24): nothing public may stand on it.
@@ -160,27 +176,5 @@ func (k *checker) source() {
 	if d.Relation == privacy.ReplaceOne {
 		k.wrong("dataset.relation", "say add-remove; or name the table, and choose rows with where", "replace-one %s", private)
 	}
-	for _, key := range []string{"at_least", "collected", "frame"} {
-		if k.j.Has("dataset." + key) {
-			k.wrong("dataset."+key, "name the table instead of a query, and choose rows with where", "%s", private)
-		}
-	}
-}
-
-// iceberg checks what is said of an Iceberg table. The snapshot has no default: the current one is another table tomorrow,
-// and a run that is tried again would then be another run, which draws and pays again (P21).
-func (k *checker) iceberg(at string, said func(string) bool) {
-	for _, key := range []string{"path", "postgres"} {
-		if said(key) {
-			k.wrong(at+"."+key, "leave out "+key+" or iceberg", "is said beside iceberg: a job reads one table")
-		}
-	}
-	for _, key := range []string{"table", "query", "format", "delimiter", "missing"} {
-		if said(key) {
-			k.wrong(at+"."+key, "leave it out", "is not for an Iceberg table")
-		}
-	}
-	if !said("snapshot") && !slices.ContainsFunc(k.told, func(p Problem) bool { return p.Path == at+".snapshot" }) {
-		k.wrong(at, "say snapshot: ID, one of those that the tools of the table list", "names an Iceberg table and no snapshot of it")
-	}
+	k.refuse("dataset", []string{"at_least", "collected", "frame"}, "name the table instead of a query, and choose rows with where", private)
 }

@@ -160,7 +160,7 @@ func (d *Dataset) canonical() canon {
 	if d.Folds() {
 		fold := canon{}
 		for _, f := range d.Fold {
-			fold[f.Column] = f.By
+			fold[f.Name] = f.Value
 		}
 		out["fold"] = fold
 	}
@@ -211,10 +211,10 @@ func (s *Sample) canonical() canon {
 	}
 	rates, takes := canon{}, canon{}
 	for _, r := range s.Rates {
-		rates[r.Stratum] = exact(r.Rate)
+		rates[r.Name] = exact(r.Value)
 	}
 	for _, t := range s.Takes {
-		takes[t.Stratum] = t.Take.canonical()
+		takes[t.Name] = t.Value.canonical()
 	}
 	if s.Method == Kept {
 		return canon{"method": s.Method, "id": s.ID}
@@ -237,7 +237,7 @@ func (c *Collected) canonical() canon {
 	}
 	sizes := canon{}
 	for _, s := range c.Sizes {
-		sizes[s.Stratum] = s.Size
+		sizes[s.Name] = s.Value
 	}
 	out.set("populations", sizes, len(sizes) > 0)
 	out.set("frame", c.FrameSHA256, c.FrameSHA256 != "")

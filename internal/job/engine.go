@@ -5,23 +5,16 @@ package job
 type Engine struct {
 	Kind    string // "" or EngineBeam
 	Runner  string // of Beam: prism, flink, dataflow, spark, …
-	Options []EngineOption
+	Options []Named[string]
 }
 
 // EngineBeam is an Apache Beam pipeline, which the program dprelease-beam makes.
 const EngineBeam = "beam"
 
-// EngineOption is one option of an engine.
-type EngineOption struct{ Name, Value string }
-
 // Option is the value of an option, "" where the job does not say.
 func (e *Engine) Option(name string) string {
-	for _, o := range e.Options {
-		if o.Name == name {
-			return o.Value
-		}
-	}
-	return ""
+	o, _ := first(e.Options, func(o Named[string]) bool { return o.Name == name })
+	return o.Value
 }
 
 func engine() kind[Engine] {
@@ -30,8 +23,7 @@ func engine() kind[Engine] {
 			"What carries the scans out. beam is an Apache Beam pipeline; it needs the program dprelease-beam", required()),
 		key("runner", pattern("1 to 40 lower-case letters", `^[a-z]{1,40}$`), func(e *Engine) *string { return &e.Runner },
 			"The runner of Beam: prism (this machine), flink, spark, dataflow or universal", otherwise("prism"), example("flink")),
-		key("options", named(transform(value(), func(s string) (EngineOption, error) { return EngineOption{Value: s}, nil }), "NAME", checkVariableName,
-			func(o *EngineOption, n string) { o.Name = n }), func(e *Engine) *[]EngineOption { return &e.Options },
+		key("options", byName(value(), "NAME", checkVariableName), func(e *Engine) *[]Named[string] { return &e.Options },
 			"splits, shards, workers, exchange and secret_file are for dprelease-beam; any other is a flag of the runner, as in its own documentation. docs/how-to/beam.md explains them",
 			example("{endpoint: \"localhost:8099\", exchange: /mnt/shared/exchange, secret_file: /run/secrets/dprelease}")),
 	)

@@ -13,8 +13,8 @@ import (
 // Guarantee is one exact (ε, δ) point, or one exact ρ (P28).
 type Guarantee struct {
 	Epsilon, Delta *big.Rat
-	// Rho is asked for in place of ε, nil where it is not. In a release Epsilon is then what
-	// ρ stands for at Delta, rounded up; in a limit Epsilon and Delta say nothing.
+	// Rho takes the place of ε, nil for none. In a release Epsilon is then the ε that ρ implies
+	// at Delta, rounded up; in a limit Epsilon and Delta have no meaning.
 	Rho *big.Rat
 }
 
@@ -67,7 +67,7 @@ func says(n *yaml.Node, key string) bool {
 	return false
 }
 
-// rho settles what a ρ stands for, and refuses it where it cannot be had.
+// rho translates the guarantees in ρ, and refuses them where they are not possible.
 func (k *checker) rho() {
 	limit := k.j.Budget.Limit.Rho
 	for _, path := range []string{"budget.limit", "budget.lifetime"} {
@@ -101,11 +101,11 @@ func (k *checker) rho() {
 	}
 }
 
-// rhoOf settles the ρ of one release.
+// rhoOf translates the ρ of one release.
 func (k *checker) rhoOf(i int, r *Release) {
 	at := k.j.ReleasePath(i)
 	if r.Keys != nil && (r.Keys.Guarantee.Rho != nil || r.Guarantee.Rho != nil) {
-		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be had with a rho: the selection of keys has a delta, and no rho")
+		k.wrong(lang.Key(at, "keys"), "give epsilon and delta", "cannot be used with a rho: a selection of keys has a delta and no rho")
 	}
 	g, path := &r.Guarantee, k.j.guaranteePath(i)
 	switch {
@@ -159,7 +159,7 @@ func ParseGuarantee(epsilon, delta, rho string, at *big.Rat, rel privacy.Relatio
 	return g, err
 }
 
-// canonical is what a job asks for: an ε that ρ stands for is an answer, not a question.
+// canonical is the guarantee as the job asks for it: an ε that stands for a ρ is an answer.
 func (g Guarantee) canonical() canon {
 	if g.Rho != nil {
 		return canon{"rho": exact(g.Rho), "delta": exact(g.Delta)}

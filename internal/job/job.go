@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/json"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -30,12 +31,11 @@ type Job struct {
 	Sandbox string
 	Output  Output
 	Engine  Engine // what carries the scans out
-	// Publication is what the report says of itself, nil where the job says nothing.
+	// Publication holds the words of the report about itself, nil where the job has none.
 	Publication *Publication
-	// Lineage is what events about a run call the job and its table.
+	// Lineage names the job and its table in events about a run.
 	Lineage Lineage
-	// Variables are those that the job declares, with the values that they have in it. They
-	// are replaced already.
+	// Variables are the declared variables with their values, which are replaced already.
 	Variables []Variable
 
 	File string // the job file, as it was named
@@ -55,7 +55,7 @@ type Dataset struct {
 	// Unit is the unit of privacy as the ledger's account names it. A unit that has one
 	// row is a row: its account is that of the rows, whatever people call it.
 	Unit string
-	// UnitName and UnitPlural are what the job calls a unit, "" where it does not say.
+	// UnitName and UnitPlural are the job's words for a unit, "" where it has none.
 	// The name is a promise only where Key has a column.
 	UnitName, UnitPlural string
 	Key                  Unit
@@ -64,16 +64,18 @@ type Dataset struct {
 	// those that are derived.
 	Columns []Column
 	Lookups []Lookup
-	Fold    []Fold // what becomes of the rows of a unit; empty where a unit has one row
-	Cap     *Cap   // how many of its rows count, nil where a unit has one row
-	Slice   *Slice // nil where the job means the whole table
-	derive  []namedDerived
+	// Fold says how each column of a unit's rows is folded (P22); the bounds and the domain of the column are those of the
+	// folded value. It is empty where a unit has one row.
+	Fold   []Named[FoldBy]
+	Cap    *Cap     // how many of its rows count, nil where a unit has one row
+	Slice  *Slice   // nil where the job means the whole table
+	derive []Column // those that are derived, before they take their places
 	// Frame is the public list of units that multistage and stratified samples
 	// draw from, nil where there is none.
 	Frame *Frame
 	// Collected says that the table is itself a sample, nil where it is not.
 	Collected *Collected
-	// Weights are those of a survey, nil where each row stands for itself.
+	// Weights are survey weights, nil where each row stands for itself.
 	Weights *Weights
 }
 
@@ -96,7 +98,7 @@ type Source struct {
 	// job does not say, and which texts stand for a missing value, nil for the empty one.
 	Delimiter rune
 	Missing   []string
-	// Snapshot is that of the Iceberg table at Path; 0 for files that are no such table.
+	// Snapshot is the snapshot of the Iceberg table at Path, 0 for plain files.
 	Snapshot int64
 	// Postgres is the address of a database, empty for files; Table or Query says what is
 	// read there.
@@ -152,6 +154,12 @@ func (c *Column) Plain() bool {
 	return c.Type != Category && c.Lower == nil
 }
 
+// number reports whether the column holds numbers.
+func (c *Column) number() bool { return c.Type == Number || c.Holds == Number || c.Lower != nil }
+
+// flag reports whether the column holds true and false.
+func (c *Column) flag() bool { return slices.Equal(c.Domain, []string{"false", "true"}) }
+
 // Rule says what happens to a value that cannot be used. The zero value is
 // invalid.
 type Rule string
@@ -189,8 +197,8 @@ type Budget struct {
 	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
 	// for none.
 	Lifetime *Guarantee
-	// Spend is what the releases without a guarantee of their own spend together with all
-	// others; nil where every release has its own.
+	// Spend is the budget of all releases together, part of which goes to those without a
+	// guarantee of their own; nil where every release has its own.
 	Spend *Guarantee
 }
 
@@ -229,11 +237,11 @@ type Plugin struct {
 	Timeout          time.Duration
 	Reads            []string // files and folders that its processes may read
 	Memory           int64    // bytes that each of its processes may hold; 0: the host's default
-	// Approval is what a catalog says of it, nil where the job names the file itself.
+	// Approval is its entry in a catalog, nil where the job names the file itself.
 	Approval *Approval
 }
 
-// Approval is what the approval of a plugin holds it to.
+// Approval limits an approved plugin to what was approved.
 type Approval struct {
 	Mechanism   string   // the mechanism of the plugin that was approved
 	Description string   // the digest of what it says it is

@@ -109,9 +109,9 @@ func (k *checker) keys(i int, r *Release) {
 		}
 		k.selectedTwice(i, r, path)
 	case own:
-		k.wrong(path, "say one of them", "says guarantee and from")
+		k.wrong(path, "say one of them", "has both guarantee and from")
 	case k.j.Has(lang.Key(path, "at_most")):
-		k.wrong(lang.Key(path, "at_most"), "leave it out", "is said by the release that selects the values")
+		k.wrong(lang.Key(path, "at_most"), "leave it out", "belongs to the release that selects the values")
 	default:
 		k.selectedBy(r, lang.Key(path, "from"))
 	}
@@ -144,5 +144,5 @@ func (k *checker) selectedBy(r *Release, path string) {
 		}
 		return
 	}
-	k.wrong(path, hintOr(lang.DidYouMean(r.Keys.From, names), "releases that select values", names), "%s is no release that selects values", lang.Shown(r.Keys.From))
+	k.wrong(path, hintOr(lang.DidYouMean(r.Keys.From, names), "releases that select values", names), "%s is not a release that selects values", lang.Shown(r.Keys.From))
 }

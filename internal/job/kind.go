@@ -1,6 +1,7 @@
 package job
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -260,6 +261,23 @@ func handling(words ...Rule) kind[Handling] {
 		}}
 }
 
+// wordOr is a mapping, or one word that stands for a value. with names what the mapping holds.
+func wordOr[V any](word string, meaning V, with string, mapping kind[V]) kind[V] {
+	k := mapping
+	k.label, k.schema = word+", or mapping", schema{"anyOf": []schema{{"const": word}, mapping.schema}}
+	k.read = func(c *cursor, p lang.Place, into *V) bool {
+		switch {
+		case p.Node.Kind == yaml.MappingNode:
+			return mapping.read(c, p, into)
+		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == word:
+			*into = meaning
+			return true
+		}
+		return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{word}), "must be %s, or a mapping with %s, not %s", word, with, lang.ShapeOf(p.Node))
+	}
+	return k
+}
+
 // take is a number of units, or the word all.
 func take() kind[Take] {
 	n := count()
@@ -308,10 +326,10 @@ func (s span) holds(r *big.Rat) bool {
 func (s span) schema(typ string) schema {
 	out := schema{"type": typ}
 	if s.lo != "" {
-		out[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[s.loOpen]] = rawNumber(s.lo)
+		out[map[bool]string{true: "exclusiveMinimum", false: "minimum"}[s.loOpen]] = json.Number(s.lo)
 	}
 	if s.hi != "" {
-		out[map[bool]string{true: "exclusiveMaximum", false: "maximum"}[s.hiOpen]] = rawNumber(s.hi)
+		out[map[bool]string{true: "exclusiveMaximum", false: "maximum"}[s.hiOpen]] = json.Number(s.hi)
 	}
 	return out
 }

@@ -238,6 +238,27 @@ func named[V any](k kind[V], suffix string, check func(string) (string, error), 
 		}}
 }
 
+// Named is a value that the job gives under a name: the rate of a stratum, an option of an engine.
+type Named[V any] struct {
+	Name  string
+	Value V
+}
+
+// byName is a mapping from names of the user's choosing to values.
+func byName[V any](k kind[V], suffix string, check func(string) (string, error)) kind[[]Named[V]] {
+	one := transform(k, func(v V) (Named[V], error) { return Named[V]{Value: v}, nil })
+	return named(one, suffix, check, func(n *Named[V], name string) { n.Name = name })
+}
+
+// namesIn are the names of values, in the order of the job.
+func namesIn[V any](all []Named[V]) []string {
+	out := make([]string, len(all))
+	for i, n := range all {
+		out[i] = n.Name
+	}
+	return out
+}
+
 // readOrZero reads a value; one that could not be read is zero.
 func readOrZero[V any](c *cursor, k kind[V], p lang.Place) (zero V) {
 	var v V

@@ -2,8 +2,8 @@ package job
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -90,39 +90,31 @@ func (c *cursor) scalarJSON(b *bytes.Buffer, p lang.Place) bool {
 
 // numberJSON rewrites a YAML number as a JSON number of the same value.
 func numberJSON(text string) (string, error) {
-	if r, err := ParseAmount(text); err == nil {
-		// JSON wants a digit on both sides of the point and no plus in front;
-		// everything else is kept as it was written.
-		t := strings.TrimPrefix(text, "+")
-		neg := strings.HasPrefix(t, "-")
-		t = strings.TrimPrefix(t, "-")
-		mantissa, exp := t, ""
-		if i := strings.IndexAny(t, "eE"); i >= 0 {
-			mantissa, exp = t[:i], "e"+strings.TrimPrefix(t[i+1:], "+")
+	r, err := ParseAmount(text)
+	if err != nil {
+		// Other spellings of whole numbers that YAML knows: 0x1F, 0o17, 0b11. (010
+		// is not among them: readers disagree on what it is.)
+		if len(text) <= maxDigits && otherBase.MatchString(text) {
+			if n, ok := new(big.Int).SetString(text, 0); ok {
+				return n.String(), nil
+			}
 		}
-		whole, frac, _ := strings.Cut(mantissa, ".")
-		if whole == "" {
-			whole = "0"
-		}
-		if frac != "" {
-			frac = "." + frac
-		}
-		if r.Sign() == 0 {
-			neg = false
-		}
-		return map[bool]string{true: "-"}[neg] + whole + frac + exp, nil
-	}
-	// Other spellings of whole numbers that YAML knows: 0x1F, 0o17, 0b11. (010
-	// is not among them: readers disagree on what it is.)
-	if otherBase.MatchString(text) && len(text) <= maxDigits {
-		if n, ok := new(big.Int).SetString(text, 0); ok {
-			return n.String(), nil
-		}
-	}
-	if _, err := ParseAmount(text); err != nil {
 		return "", err
 	}
-	return "", fmt.Errorf("must be a decimal number, not %s", lang.Shown(text))
+	// JSON wants a digit on both sides of the point and no plus in front; everything else is
+	// kept as it was written.
+	t := strings.TrimPrefix(text, "+")
+	neg := strings.HasPrefix(t, "-") && r.Sign() != 0
+	t = strings.TrimPrefix(t, "-")
+	mantissa, exp := t, ""
+	if i := strings.IndexAny(t, "eE"); i >= 0 {
+		mantissa, exp = t[:i], "e"+strings.TrimPrefix(t[i+1:], "+")
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	if frac != "" {
+		frac = "." + frac
+	}
+	return map[bool]string{true: "-"}[neg] + cmp.Or(whole, "0") + frac + exp, nil
 }
 
 var otherBase = regexp.MustCompile(`^[+-]?0[xob][0-9A-Fa-f]+$`)

@@ -1,7 +1,7 @@
 package job
 
 import (
-	"math/big"
+	"cmp"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
@@ -20,13 +20,6 @@ const (
 	FoldAll   FoldBy = "all"
 	FoldMode  FoldBy = "mode"
 )
-
-// Fold says how one column of a unit is folded (P22). The bounds and the domain of the
-// column are those of the folded value.
-type Fold struct {
-	Column string
-	By     FoldBy
-}
 
 // Cap bounds what one unit adds to a release: rows in at most Groups of its groups, and
 // at most Rows in each (P22).
@@ -58,10 +51,7 @@ type Lookup struct {
 
 // On is the column of the data whose value is looked up.
 func (l *Lookup) On() string {
-	if l.Match != "" {
-		return l.Match
-	}
-	return l.Key
+	return cmp.Or(l.Match, l.Key)
 }
 
 // Derived says how a column is computed from others: by an expression, or by bins of a
@@ -73,11 +63,6 @@ type Derived struct {
 	AfterFold bool         // computed from the folded values of a unit, not from its rows
 
 	After string // as written: "rows" or "fold"
-	// The mechanisms are told these of the column, as of any other.
-	Lower, Upper *big.Rat
-	Bounds       *Bounds
-	Domain       []string
-	Missing      Handling
 }
 
 // Edge is an edge of bins: a number, or a day.
@@ -97,8 +82,18 @@ func (d *Dataset) Folds() bool { return len(d.Fold) > 0 }
 
 // FoldOf is how a column is folded, "" where the job does not say.
 func (d *Dataset) FoldOf(column string) FoldBy {
-	f, _ := first(d.Fold, func(f Fold) bool { return f.Column == column })
-	return f.By
+	f, _ := first(d.Fold, func(f Named[FoldBy]) bool { return f.Name == column })
+	return f.Value
+}
+
+// Unfolded reports whether a unit may have several values of a column, because the job folds its rows and does not say
+// how it folds that column.
+func (d *Dataset) Unfolded(column string) bool {
+	if !d.Folds() || d.FoldOf(column) != "" {
+		return false
+	}
+	c, _ := d.Column(column)
+	return c.Derived == nil || !c.Derived.AfterFold
 }
 
 // Sources are the columns of the table from which these are made, each once: derived

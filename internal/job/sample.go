@@ -18,15 +18,15 @@ const (
 type Sample struct {
 	Name   string
 	Method Method
-	Rate   *big.Rat      // poisson
-	Size   int64         // srswor
-	Stages []Stage       // multistage: the last has no unit and takes records
-	Strata string        // stratified: the column
-	Rates  []StratumRate // stratified, Poisson in each stratum
-	Takes  []StratumTake // stratified, without replacement in each stratum
-	BySize *BySize       // stratified, Poisson with a rate for each unit of the frame
-	Keep   bool          // store the draw for later jobs
-	ID     string        // kept: the draw of an earlier job
+	Rate   *big.Rat          // poisson
+	Size   int64             // srswor
+	Stages []Stage           // multistage: the last has no unit and takes records
+	Strata string            // stratified: the column
+	Rates  []Named[*big.Rat] // stratified, Poisson in each stratum
+	Takes  []Named[Take]     // stratified, without replacement in each stratum
+	BySize *BySize           // stratified, Poisson with a rate for each unit of the frame
+	Keep   bool              // store the draw for later jobs
+	ID     string            // kept: the draw of an earlier job
 }
 
 // BySize makes the rate of a unit proportional to the size that the frame says it has.
@@ -57,16 +57,4 @@ const (
 type Take struct {
 	All   bool
 	Count int64
-}
-
-// StratumRate is the sampling rate of one stratum.
-type StratumRate struct {
-	Stratum string
-	Rate    *big.Rat
-}
-
-// StratumTake is the sample size of one stratum.
-type StratumTake struct {
-	Stratum string
-	Take    Take
 }

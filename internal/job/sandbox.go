@@ -20,7 +20,7 @@ func (k *checker) grants() {
 			for _, private := range k.j.private() {
 				if private.holds(path) {
 					k.wrong(lang.Item(lang.Key("plugins", p.Name)+".reads", i), "put what the plugin reads into a folder of its own",
-						"gives the plugin %s to read", private.what)
+						"lets the plugin read %s", private.what)
 				}
 			}
 		}

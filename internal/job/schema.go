@@ -27,9 +27,6 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rawNumber is a number of a declaration, as it is written there.
-func rawNumber(text string) json.Number { return json.Number(text) }
-
 func objectSchema[T any](fields []field[T]) schema {
 	props := schema{}
 	var required []string
@@ -79,25 +76,13 @@ type written string
 
 // MarshalJSON is the value that it stands for.
 func (w written) MarshalJSON() ([]byte, error) {
-	v, ok := literal(string(w))
-	if !ok {
-		return nil, fmt.Errorf("job: a declaration holds %q, which is no value", string(w))
+	var v any
+	if err := yaml.Unmarshal([]byte(w), &v); err != nil || w == "" {
+		return nil, fmt.Errorf("job: a declaration holds %q, which is not a value", string(w))
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	err := enc.Encode(v)
 	return b.Bytes(), err
-}
-
-// literal reads a default or an example as the JSON value that it stands for.
-func literal(text string) (any, bool) {
-	if text == "" {
-		return nil, false
-	}
-	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		return nil, false
-	}
-	return v, true
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// spend settles what budget.spend leaves to the releases without a guarantee of their own,
-// and gives each of them a first share: by weight alone. Planning finds better ones.
+// spend gives each release without a guarantee of its own a first share of budget.spend, by
+// weight alone. Planning finds better shares.
 func (k *checker) spend() {
 	const path = "budget.spend"
 	s, shared := k.j.Budget.Spend, 0
@@ -19,7 +19,7 @@ func (k *checker) spend() {
 		own, weight := k.j.Has(k.j.guaranteePath(i)), k.j.Has(lang.Key(at, "weight"))
 		switch {
 		case s == nil && weight:
-			k.wrong(lang.Key(at, "weight"), "say budget.spend, too", "divides budget.spend, and the job has none")
+			k.wrong(lang.Key(at, "weight"), "add budget.spend", "divides budget.spend, and the job has none")
 		case s == nil && !own && !k.unread(at):
 			k.wrong(lang.Key(at, "guarantee"), "say what the release may cost, or budget.spend for all releases together", "is missing")
 		case s != nil && own && weight:
@@ -43,7 +43,7 @@ func (k *checker) spend() {
 	}
 	rest, ok := k.j.Rest()
 	if !ok {
-		k.wrong(path, "say a larger one, or smaller guarantees", "leaves nothing to the releases without a guarantee: those of the others, and of keys, use it up")
+		k.wrong(path, "say a larger one, or smaller guarantees", "leaves nothing for the releases without a guarantee: the guarantees of other releases and of keys use it up")
 		return
 	}
 	weights := make([]*big.Rat, 0, shared)
@@ -57,8 +57,8 @@ func (k *checker) spend() {
 	}
 }
 
-// unread reports whether the guarantee of a release may stand there all the same: with a
-// slip in its name, or behind a place at which reading ended.
+// unread reports whether the job may hold the guarantee of a release all the same: under a
+// misspelled key, or behind a value at which reading ended.
 func (k *checker) unread(at string) bool {
 	return slices.ContainsFunc(k.told, func(p Problem) bool {
 		return strings.HasPrefix(p.Path, at+".") && (p.Message != "unknown key" || strings.Contains(p.Hint, "guarantee"))
@@ -76,13 +76,13 @@ func (k *checker) withinLimit(path string, s *Guarantee) {
 			continue
 		}
 		if part.spend.Cmp(part.most) > 0 {
-			k.wrong(lang.Key(path, part.name), "", "must be at most that of budget.limit (%s > %s)", FormatAmount(part.spend), FormatAmount(part.most))
+			k.wrong(lang.Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", FormatAmount(part.spend), FormatAmount(part.most))
 		}
 	}
 }
 
-// Rest is what budget.spend leaves to the releases that share it: itself less every other
-// guarantee of the job. It is false where nothing is left.
+// Rest is the part of budget.spend that its sharing releases divide: budget.spend less every
+// other guarantee of the job. It returns false where nothing is left.
 func (j *Job) Rest() (Guarantee, bool) {
 	s := j.Budget.Spend
 	rest := Guarantee{Epsilon: new(big.Rat), Delta: new(big.Rat).Set(orZero(s.Delta))}

@@ -119,7 +119,7 @@ func (c *cursor) bind(p lang.Place, declared []Variable) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.set)) {
 		if c.known[name] == nil {
-			c.Wrong(p, hintOr(lang.DidYouMean(name, names), "variables of this job", names), "--set %s: is no variable of this job", name)
+			c.Wrong(p, hintOr(lang.DidYouMean(name, names), "variables of this job", names), "--set %s: is not a variable of this job", name)
 		}
 	}
 	c.Replace = c.replace
@@ -219,7 +219,7 @@ func (c *cursor) replace(p *lang.Place) bool {
 		v := c.known[name]
 		if v == nil {
 			declared := slices.Sorted(maps.Keys(c.known))
-			ok = c.Wrong(*p, hintOr(lang.DidYouMean(name, declared), "variables of this job", declared), "%s is no variable of this job", ref)
+			ok = c.Wrong(*p, hintOr(lang.DidYouMean(name, declared), "variables of this job", declared), "%s is not a variable of this job", ref)
 			return ref
 		}
 		names = append(names, name)

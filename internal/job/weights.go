@@ -5,19 +5,17 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// Weights say that each row stands for so many of the population, as the survey that drew the
-// table says (P29). They are private values.
+// Weights are survey weights: how many units of the population each row stands for (P29).
+// They are private values.
 type Weights struct {
 	Column string
 	AtMost *big.Rat
 	Shrink *Shrink // nil for weights as they are
-	// FirstStage says what the survey drew at its first stage: FirstUnit, or "" where the job
-	// does not say.
+	// FirstStage is FirstUnit where the survey drew the units of the table at its first stage,
+	// else "".
 	FirstStage string
 }
 
@@ -80,9 +78,9 @@ func weights() kind[Weights] {
 			"The public bound of the weights. Larger ones are lowered to it, and those below 1 are raised to 1. It must not be taken from the data", required(), example("40")),
 		key("shrink", optional(object(
 			key("to", publicValue(), func(s *Shrink) **big.Rat { return &s.To },
-				"The value to which weights are moved: a public number, such as the size of the population over that of the sample, or one that an earlier release published. Never the mean of the weights themselves", required(), example("25")),
+				"The value toward which weights are moved: a public number, such as the size of the population divided by that of the sample, or a number that an earlier release published. Never the mean of the weights themselves", required(), example("25")),
 			key("keep", amount(span{lo: "0", hi: "1"}), func(s *Shrink) **big.Rat { return &s.Keep },
-				"How much of its distance from that value a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
+				"The part of its distance from that value that a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
 		)), func(w *Weights) **Shrink { return &w.Shrink },
 			"Moves each weight w to to + keep·(w − to), so that less noise is needed. The estimates are biased by it; docs/weights.md says how far"),
 		key("first_stage", choice(FirstUnit), func(w *Weights) *string { return &w.FirstStage },
@@ -106,21 +104,8 @@ func publicValue() kind[*big.Rat] {
 
 // releaseWeights is the word none, or a mapping.
 func releaseWeights() kind[ReleaseWeights] {
-	form := weights()
-	k := kind[ReleaseWeights]{label: "none, or mapping", nested: form.nested, suffix: form.suffix,
-		schema: schema{"anyOf": []schema{{"const": "none"}, form.schema}}}
-	k.read = func(c *cursor, p lang.Place, into *ReleaseWeights) bool {
-		switch {
-		case p.Node.Kind == yaml.ScalarNode && p.Node.Value == "none":
-			into.None = true
-			return true
-		case p.Node.Kind == yaml.ScalarNode:
-			return c.Wrong(p, lang.DidYouMean(p.Node.Value, []string{"none"}), "must be none, or a mapping with column and at_most, not %s", lang.Shown(p.Node.Value))
-		}
-		into.Own = &Weights{}
-		return form.read(c, p, into.Own)
-	}
-	return k
+	own := transform(weights(), func(w Weights) (ReleaseWeights, error) { return ReleaseWeights{Own: &w}, nil })
+	return wordOr("none", ReleaseWeights{None: true}, "column and at_most", own)
 }
 
 // weights checks what the job says of weights, at a path.
@@ -132,12 +117,12 @@ func (k *checker) weights(path string, w *Weights) {
 	case w.Column == "" || w.AtMost == nil:
 		return
 	case !ok:
-		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil), "%s is no declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
+		k.wrong(at, hintOr(lang.DidYouMean(w.Column, namesOf(d.Readable(false))), "", nil), "%s is not a declared column; declare it under dataset.columns: {%s: {type: number}}", lang.Shown(w.Column), w.Column)
 	case c.Type != Number:
-		k.wrong(at, "", "%s is no column of numbers", lang.Shown(w.Column))
+		k.wrong(at, "", "%s is not a column of numbers", lang.Shown(w.Column))
 	case c.Missing.Rule == Impute && (c.Missing.Number == nil || c.Missing.Number.Cmp(leastWeight) < 0 || c.Missing.Number.Cmp(w.AtMost) > 0):
 		k.wrong(at, "", "missing weights must be imputed by a number from 1 to at_most")
-	case d.Folds() && d.FoldOf(w.Column) == "" && (c.Derived == nil || !c.Derived.AfterFold):
+	case d.Unfolded(w.Column):
 		k.wrong(at, "say in dataset.fold how it is folded: max where all rows of a unit have the same weight, sum where the unit stands for all of them", "%s has no fold: a unit may have several weights", lang.Shown(w.Column))
 	case d.Folds() && slices.Contains([]FoldBy{FoldAny, FoldAll, FoldMode}, d.FoldOf(w.Column)):
 		k.wrong(at, "fold it by max, min, mean or sum", "a weight is a number")

@@ -177,37 +177,24 @@ func (r *Reader) syntax(text []byte, err error) {
 // endOfYAML is the offset of the last byte but white space that the parser read before
 // it gave up.
 func endOfYAML(text []byte) int {
-	drip := &dripReader{text: text}
+	drip := dripReader{bytes.NewReader(text)}
 	dec := yaml.NewDecoder(drip)
 	for range 2 {
 		if _, err := decodeNode(dec); err != nil {
 			break
 		}
 	}
-	at := min(drip.read, len(text))
+	at := len(text) - drip.Len()
 	for at > 0 && bytes.IndexByte([]byte(" \t\r\n"), text[at-1]) >= 0 {
 		at--
 	}
 	return max(at-1, 0)
 }
 
-// dripReader hands out one byte at a time and counts them.
-type dripReader struct {
-	text []byte
-	read int
-}
+// dripReader hands out one byte at a time.
+type dripReader struct{ *bytes.Reader }
 
-func (d *dripReader) Read(p []byte) (int, error) {
-	if d.read >= len(d.text) {
-		return 0, io.EOF
-	}
-	if len(p) == 0 {
-		return 0, nil
-	}
-	p[0] = d.text[d.read]
-	d.read++
-	return 1, nil
-}
+func (d dripReader) Read(p []byte) (int, error) { return d.Reader.Read(p[:min(1, len(p))]) }
 
 // unclosed is the offset of the first bracket that another kind of bracket closes,
 // else of the last that is never closed, else -1. Brackets in quotes and comments do

@@ -9,8 +9,8 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Scaled are the columns that the release reads over a bound that is found first, in the
-// order of its plan.
+// Scaled lists the columns whose values are divided by a bound that is found first, in the
+// order of the plan.
 func (r *Release) Scaled(j *job.Job) []string {
 	var out []string
 	for _, name := range r.Plan.Columns {
@@ -21,7 +21,7 @@ func (r *Release) Scaled(j *job.Job) []string {
 	return out
 }
 
-// unitsOf are those columns in whose units a field of the result is.
+// unitsOf lists the scaled columns in whose units a field of the result is.
 func (r *Release) unitsOf(f sdk.Field) []string {
 	return slices.DeleteFunc(slices.Concat(f.Of, f.Per), func(name string) bool { return !slices.Contains(r.scaled, name) })
 }
@@ -48,8 +48,8 @@ func (r *Release) inUnits(j *job.Job) error {
 	return nil
 }
 
-// UnitsOf are the columns over whose bounds the values of a field of the plan are, and the
-// errors that the mechanism expects of it.
+// UnitsOf lists the columns by whose bounds a field of the plan, and its expected errors, are
+// divided.
 func (r *Release) UnitsOf(field string) []string {
 	at := slices.IndexFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == field })
 	if at < 0 {

@@ -70,7 +70,7 @@ func (c *Cells) selected() bool { return c.keyed != "" }
 // groups. What it returns of them is dropped.
 func (c *Cells) spare(to int) { c.labels = numbered(max(c.cells, to)) }
 
-// numbered are so many names that tell nothing.
+// numbered makes n names that tell nothing.
 func numbered(n int) []string {
 	out := make([]string, n)
 	for i := range out {
@@ -130,7 +130,7 @@ func (c *Cells) Len() int { return c.cells }
 // Labels are the names of the cells, and of spare ones, all different.
 func (c *Cells) Labels() []string { return slices.Clone(c.labels) }
 
-// Values are what stands in the group columns of a result, for the cells at these places.
+// Values fills the group columns of a result for some cells.
 func (c *Cells) Values(cells []int) []sdk.ResultColumn {
 	out := make([]sdk.ResultColumn, len(c.By))
 	own := c.cells
@@ -181,8 +181,7 @@ func (c *Cells) Labelled(column string) bool {
 	return c.Label(column) || c != nil && c.Column != "" && column == "group"
 }
 
-// Result puts the group columns in the place of the labels in what a mechanism returned
-// for all cells.
+// Result replaces the labels in the result of a mechanism for all cells by the group columns.
 func (c *Cells) Result(r sdk.Result) sdk.Result {
 	at := slices.IndexFunc(r.Columns, func(x sdk.ResultColumn) bool { return c.Labelled(x.Name) })
 	if at < 0 {
@@ -208,7 +207,7 @@ func (c *Cells) Result(r sdk.Result) sdk.Result {
 	return r
 }
 
-// picked are some values of a column.
+// picked copies some values of a column.
 func picked(c sdk.ResultColumn, rows []int) sdk.ResultColumn {
 	out := sdk.ResultColumn{Name: c.Name}
 	for _, i := range rows {

@@ -139,7 +139,7 @@ func CollectedBy(j *job.Job) (*samplers.Collected, error) {
 	case len(c.Takes) > 0:
 		units := make([]samplers.Unit, len(c.Sizes))
 		for i, s := range c.Sizes {
-			units[i] = samplers.Unit{Key: []string{s.Stratum}, Records: s.Size}
+			units[i] = samplers.Unit{Key: []string{s.Name}, Records: s.Value}
 		}
 		var f *samplers.Frame
 		if f, err = samplers.NewFrame([]string{c.Strata}, units); err == nil {
@@ -203,9 +203,9 @@ func drawOf(j *job.Job, name string, samples map[string]*ledger.Sample) (sampler
 	return design, design.Supports(d.Relation)
 }
 
-// public is what a mechanism may know about the table and its draw. Of a column whose bounds
-// are found in private it sees the values over the bound: only the release that finds it sees
-// them as they are.
+// public lists the facts that a mechanism may know about the table and its draw. Values of a
+// column whose bounds are found in private are divided by the bound, except for the release
+// that finds it.
 func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 	f := d.Design.Facts()
 	p := sdk.Public{
@@ -216,7 +216,7 @@ func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 		},
 	}
 	for _, c := range j.Dataset.Columns {
-		if c.Plain() || j.Dataset.Folds() && j.Dataset.FoldOf(c.Name) == "" && (c.Derived == nil || !c.Derived.AfterFold) {
+		if c.Plain() || j.Dataset.Unfolded(c.Name) {
 			continue
 		}
 		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design) || stratum(d.Design, c.Name), Missing: missing(c)}

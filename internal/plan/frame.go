@@ -60,10 +60,10 @@ func newStrataRates(s job.Sample) (samplers.Design, error) {
 	units := make([]samplers.Unit, len(s.Rates))
 	rates := make([]samplers.Rate, len(s.Rates))
 	for i, r := range s.Rates {
-		units[i] = samplers.Unit{Key: []string{r.Stratum}}
+		units[i] = samplers.Unit{Key: []string{r.Name}}
 		var err error
-		if rates[i], err = samplers.ParseRate(r.Rate.RatString()); err != nil {
-			return nil, fmt.Errorf("rates: %s: %w", r.Stratum, err)
+		if rates[i], err = samplers.ParseRate(r.Value.RatString()); err != nil {
+			return nil, fmt.Errorf("rates: %s: %w", r.Name, err)
 		}
 	}
 	f, err := samplers.NewFrame([]string{s.Strata}, units)
@@ -73,7 +73,7 @@ func newStrataRates(s job.Sample) (samplers.Design, error) {
 	return samplers.NewStratifiedPoisson(f, rates)
 }
 
-// rateSteps is how finely rates by size are divided.
+// rateSteps is the number of steps between the rates 0 and 1 to which rates by size are rounded.
 const rateSteps = 1 << 32
 
 // newRatesBySize gives each unit of the frame a rate in proportion to its public size, rounded
@@ -122,15 +122,15 @@ func newStrataTakes(j *job.Job, s job.Sample) (samplers.Design, error) {
 }
 
 // newTakes draws a number of each stratum of a frame.
-func newTakes(f *samplers.Frame, all []job.StratumTake) (samplers.Design, error) {
+func newTakes(f *samplers.Frame, all []job.Named[job.Take]) (samplers.Design, error) {
 	takes := make([]int64, f.Len())
 	for _, t := range all {
-		u := f.UnitOf(t.Stratum)
+		u := f.UnitOf(t.Name)
 		if u < 0 {
-			return nil, fmt.Errorf("take: stratum %q is not in the frame", t.Stratum)
+			return nil, fmt.Errorf("take: stratum %q is not in the frame", t.Name)
 		}
-		takes[u] = t.Take.Count
-		if t.Take.All {
+		takes[u] = t.Value.Count
+		if t.Value.All {
 			takes[u] = f.Unit(u).Records
 		}
 	}

@@ -31,16 +31,14 @@ type strata struct {
 	Mean   []float64 `json:"mean"`
 }
 
-// intervalError says why a release has no interval (P30).
-type intervalError struct{ message, hint string }
-
-func (e intervalError) Error() string { return e.message }
+// noInterval says why a release has no interval (P30).
+func noInterval(message, hint string) error { return refusals{{".interval", message, hint}} }
 
 // addInterval tells the mechanism about the interval that the job asks for.
 func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
 	var said map[string]json.RawMessage
 	if builtin, _ := r.Mech.Origin(); builtin && json.Unmarshal(r.Job.Params, &said) == nil && said["interval"] != nil {
-		return intervalError{"must stand beside params, not in it", "write interval: 95 beside params"}
+		return noInterval("must stand beside params, not in it", "write interval: 95 beside params")
 	}
 	if r.Job.Interval == nil {
 		return nil
@@ -49,8 +47,8 @@ func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(r.Mech.About().Params, &schema) != nil || schema.Properties["interval"] == nil {
-		return intervalError{r.Job.Mechanism + " gives no interval: its result does not say how far the drawn rows lie from the population",
-			"mean, sum, proportion, ratio, count, distinct, histogram, variance, sd and quantiles give intervals; leave interval out for others"}
+		return noInterval(r.Job.Mechanism+" gives no interval: its result does not say how far the drawn rows lie from the population",
+			"mean, sum, proportion, ratio, count, distinct, histogram, variance, sd and quantiles give intervals; leave interval out for others")
 	}
 	level, _ := r.Job.Interval.Float64()
 	if q.weights != nil {
@@ -71,7 +69,7 @@ func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
 	}
 	e, err := samplers.NewEstimate(d.Design, table)
 	if err != nil {
-		return intervalError{"there is no valid interval: " + err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified"}
+		return noInterval("there is no valid interval: "+err.Error(), "leave interval out, or draw the sample by srswor, poisson or stratified")
 	}
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Collected: table != nil}
 	v.Strata = q.strataOf(d, e)

@@ -14,8 +14,8 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// KeptDraw is what a draw has that more than one job uses: it is composed with
-// what earlier jobs released from it, and amplified once for all of them (P4).
+// KeptDraw holds the state of a draw that several jobs share. The releases of all of them
+// are composed, and then amplified once (P4).
 type KeptDraw struct {
 	Sample *ledger.Sample // of an earlier job; nil where this job makes the draw
 	ID     string         // of a draw that made the table
@@ -49,8 +49,7 @@ func wanted(j *job.Job) map[string]job.Sample {
 	return out
 }
 
-// Past is what the ledger remembers of the draws of earlier jobs. Reading it changes
-// nothing.
+// Past answers for the ledger about draws of earlier jobs. Reading it changes nothing.
 type Past interface {
 	// Kept returns the kept samples of these names, without those that the job's account
 	// does not know.
@@ -76,7 +75,7 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 		at := job.Key(job.Key("samples", name), "id")
 		switch k := found[name]; {
 		case k == nil:
-			problems = append(problems, j.Problem(at, "is no sample that was kept of this data set in this ledger", "dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
+			problems = append(problems, j.Problem(at, "is not a sample of this data set that this ledger keeps", "dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
 		case !k.Ready:
 			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not get to its end", "run that job with --again, which draws another sample"))
 		}
@@ -84,7 +83,7 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 	return found, problems, nil
 }
 
-// designText is what a kept sample's design is for a later job that plans with it.
+// designText is the design of a kept sample, written down for later jobs.
 type designText struct {
 	Kind  string         `json:"kind"`
 	Facts samplers.Facts `json:"facts"`
@@ -128,7 +127,7 @@ func newKept(j *job.Job, name string, d samplers.Design, samples map[string]*led
 	return &KeptDraw{Sample: samples[name], rule: rule}, nil
 }
 
-// earlier is what was released from the draw before, as an event.
+// earlier is the event of all that earlier jobs released from the draw.
 func (k *KeptDraw) earlier() []privacy.Event {
 	if !k.Reused() {
 		return nil

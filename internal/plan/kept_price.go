@@ -18,9 +18,8 @@ const byKept = "kept"
 
 func noLimit() ledger.Limit { return ledger.Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
 
-// planStep is what some parts of the draw spend together on the sample: the
-// events that they planned, or the shares that they were held to, whichever is
-// less. A δ is asked for only where no release works without.
+// planStep prices some parts of the draw together on the sample: by their planned events
+// or by their shares, whichever is less. It has a δ only where a part needs one.
 func (d *Draw) planStep(parts []part) (privacy.Point, error) {
 	share := sum()
 	for _, p := range parts {
@@ -53,8 +52,8 @@ func (d *Draw) planStep(parts []part) (privacy.Point, error) {
 	return privacy.Point{Epsilon: math.Min(eps, most.Epsilon), Delta: most.Delta}, err
 }
 
-// useOf is what a step on a kept draw costs, in the units of a basic account: the
-// arithmetic of the debit.
+// useOf prices a step on a kept draw in the units of a basic account, with the arithmetic
+// of the debit.
 func (d *Draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 	a := &ledger.Account{Key: AccountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
 	s, err := d.LedgerStep("", step)
@@ -129,7 +128,7 @@ func (d *Draw) priceKept(j *job.Job) error {
 	return nil
 }
 
-// differenceOf is what a use adds on the population, as an answer.
+// differenceOf is the cost that a use adds on the population.
 func differenceOf(j *job.Job, u *ledger.Use) privacy.Answer {
 	d := u.Difference()
 	p := privacy.Point{Epsilon: job.Up(d.Epsilon), Delta: job.Up(d.Delta)}

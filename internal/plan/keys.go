@@ -116,7 +116,7 @@ func (d *Draw) parts() []part {
 	return out
 }
 
-// eventsOf are what the parts do to the sample.
+// eventsOf lists the events of parts.
 func eventsOf(parts []part) []privacy.Event {
 	out := make([]privacy.Event, len(parts))
 	for i, p := range parts {
@@ -197,11 +197,14 @@ func (r *Release) checkSuppress() error {
 	if r.Job.Suppress == nil {
 		return nil
 	}
+	refused := func(path, message string) error {
+		return refusals{{".suppress" + path, message, "say suppress.column: one of the result's columns of numbers"}}
+	}
 	var numbers []string
 	for _, f := range r.Plan.Output {
 		switch {
 		case f.Name == suppressed:
-			return suppressError{"", "cannot be used: the mechanism returns a column of that name itself"}
+			return refused("", "cannot be used: the mechanism returns a column of that name itself")
 		case f.Type != sdk.String:
 			numbers = append(numbers, f.Name)
 		}
@@ -209,17 +212,12 @@ func (r *Release) checkSuppress() error {
 	by := r.SuppressBy()
 	switch {
 	case by == "":
-		return suppressError{"", fmt.Sprintf("needs the column with the noisy number of units: %s returns none that is called count", r.Job.Mechanism)}
+		return refused("", fmt.Sprintf("needs the column with the noisy number of units: %s returns none that is called count", r.Job.Mechanism))
 	case !slices.Contains(numbers, by):
-		return suppressError{".column", fmt.Sprintf("is no column of numbers that %s returns", r.Job.Mechanism)}
+		return refused(".column", fmt.Sprintf("is not a column of numbers that %s returns", r.Job.Mechanism))
 	}
 	return nil
 }
-
-// suppressError is a problem with the suppression of a release.
-type suppressError struct{ path, message string }
-
-func (e suppressError) Error() string { return e.message }
 
 // Blanked is a result in which the groups with a small noisy number are blank. It is
 // computed from what is released alone (P25).

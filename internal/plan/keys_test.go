@@ -183,8 +183,8 @@ func TestBlanked(t *testing.T) {
 	for _, c := range []struct{ suppress, mechanism, want string }{
 		{"{below: 10}", "median", "releases[1].suppress: needs the column with the noisy number"},
 		{"{below: 10, column: noise_sd}", "mean", ""},
-		{"{below: 10, column: column}", "mean", "releases[1].suppress.column: is no column of numbers that mean returns"},
-		{"{below: 10, column: town}", "mean", "releases[1].suppress.column: is no column of numbers that mean returns"},
+		{"{below: 10, column: column}", "mean", "releases[1].suppress.column: is not a column of numbers that mean returns"},
+		{"{below: 10, column: town}", "mean", "releases[1].suppress.column: is not a column of numbers that mean returns"},
 	} {
 		j, err := job.Parse("job.yaml", []byte(strings.NewReplacer("suppress: {below: 10}, mechanism: median", "suppress: "+c.suppress+", mechanism: "+c.mechanism).Replace(text)), job.Options{})
 		if err != nil {

@@ -117,7 +117,7 @@ func (r *Release) makePlan(ctx context.Context, j *job.Job, d *Draw) error {
 	return r.settled(j)
 }
 
-// settled holds the plan that was made to what the job declares.
+// settled compares the plan with what the job declares.
 func (r *Release) settled(j *job.Job) error {
 	if r.Weights != nil {
 		r.Plan.Errors = surveyed(r.Plan.Errors)
@@ -131,18 +131,18 @@ func (r *Release) settled(j *job.Job) error {
 // mostPlans bounds how often a mechanism that is run group by group is asked to spend less.
 const mostPlans = 5
 
-// request is what the mechanism is asked.
+// request is the question to the mechanism in planning.
 func (r *Release) request() sdk.PlanRequest {
 	return sdk.PlanRequest{Params: r.Params, Public: r.Public, Target: r.target, InRho: r.Job.Guarantee.Rho != nil}
 }
 
-// Request is what the mechanism is asked once it may read rows.
+// Request is the question to the mechanism once it may read rows.
 func (r *Release) Request() sdk.ReleaseRequest {
 	return sdk.ReleaseRequest{Params: r.Params, Public: r.Public, Target: r.target, InRho: r.Job.Guarantee.Rho != nil, Plan: r.Plan}
 }
 
-// Event is what the release does to the sample: of all groups together, where the mechanism
-// is run on each by itself (P11).
+// Event is the event of the release on the sample. It covers all groups together where the
+// mechanism is run on each group by itself (P11).
 func (r *Release) Event() privacy.Event {
 	if !r.Apart {
 		return r.Plan.Event
@@ -189,7 +189,7 @@ func (r *Release) readable(j *job.Job) error {
 	return nil
 }
 
-// Output is what the release consists of: the columns of the mechanism, and its groups.
+// Output lists the columns of the release: its groups, and those of the mechanism.
 func (r *Release) Output() []sdk.Field {
 	fields := slices.Clone(r.Plan.Output)
 	for i, f := range fields {
@@ -229,21 +229,13 @@ func (r *Release) withoutSampling(ctx context.Context, j *job.Job, d *Draw, rela
 // planProblems places a mechanism's refusal, or the parameters that it cannot take.
 // Before any data is read its words may be shown.
 func planProblems(j *job.Job, r *Release, err error) job.Problems {
-	var at paramErrors
-	var blank suppressError
-	if errors.As(err, &blank) {
-		return job.Problems{j.Problem(r.path(j)+".suppress"+blank.path, blank.message, "say suppress.column: one of the result's columns of numbers")}
-	}
-	var interval intervalError
-	if errors.As(err, &interval) {
-		return job.Problems{j.Problem(r.path(j)+".interval", interval.message, interval.hint)}
-	}
+	var at refusals
 	if !errors.As(err, &at) {
 		return job.Problems{j.Problem(r.path(j)+".params", err.Error(), "")}
 	}
 	var problems job.Problems
 	for _, e := range at {
-		problems = append(problems, j.Problem(r.path(j)+".params"+e.path, e.message, e.hint))
+		problems = append(problems, j.Problem(r.path(j)+e.path, e.message, e.hint))
 	}
 	return problems
 }

@@ -12,12 +12,10 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// paramErrors are the parameters that the schema of their mechanism refuses.
-type paramErrors []paramError
+// refusals are what is wrong with a release, each with the path of the key within the release.
+type refusals []struct{ path, message, hint string }
 
-type paramError struct{ path, message, hint string }
-
-func (e paramErrors) Error() string { return e[0].message }
+func (e refusals) Error() string { return e[0].message }
 
 // ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
 // for a job that has other problems and so no plan. It starts nothing.
@@ -59,16 +57,16 @@ func (d *Draw) paramProblems(j *job.Job) job.Problems {
 	return problems
 }
 
-// ValidateParams returns paramErrors for the parameters that are wrong.
+// ValidateParams returns refusals for the parameters that are wrong.
 func ValidateParams(schema *params.Schema, raw json.RawMessage) error {
 	err := schema.Validate(raw)
 	var wrong params.Problems
 	if !errors.As(err, &wrong) {
 		return err
 	}
-	all := make(paramErrors, len(wrong))
+	all := make(refusals, len(wrong))
 	for i, p := range wrong {
-		all[i] = paramError{path: paramPath(p.Path), message: p.Message}
+		all[i].path, all[i].message = ".params"+paramPath(p.Path), p.Message
 		if p.Unknown && len(p.Path) == 1 {
 			if near := lang.NearestWord(p.Path[0], schema.Names()); near != "" {
 				all[i].hint = "did you mean " + near + "?"

@@ -61,7 +61,7 @@ type Release struct {
 	Apart  bool            // the mechanism is run on each cell by itself
 	fixed  bool            // apart, and no neighbour moves a row from one cell to another
 	groups int64           // apart, in how many cells a unit may have rows
-	// Weights are those of a survey, as the mechanism sees them; nil for none.
+	// Weights are the survey weights that the mechanism sees; nil for none.
 	Weights *Weigher
 	Share   privacy.Point
 	target  privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
@@ -423,7 +423,7 @@ func (r *Release) Counts() []string {
 	return names
 }
 
-// Requests are what the plan asks of one mechanism, for each release that names it.
+// Requests lists the questions of the plan to one mechanism, one for each of its releases.
 func (p *Plan) Requests(mechanism string) []sdk.PlanRequest {
 	var out []sdk.PlanRequest
 	for _, d := range p.Draws {

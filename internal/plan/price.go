@@ -134,7 +134,7 @@ func asPlanError(err error, format string, args ...any) error {
 	return failure.New(failure.ExitBug, "PLAN_UNSOUND", format, args...)
 }
 
-// cost is what an event on the table costs the population.
+// cost is the price on the population of an event on the table.
 func (p *Plan) cost(event, together privacy.Event, inside privacy.Relation, onTable, target privacy.Point) (privacy.Answer, error) {
 	if p.Table == nil {
 		return charged(event, together, inside, target)

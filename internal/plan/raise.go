@@ -58,12 +58,11 @@ func (p part) arrival() (float64, error) {
 	return math.Max(0.5, math.Min(1, a.Epsilon/p.share.Epsilon*(1+1e-6))), nil
 }
 
-// pureFactor is how much more ε than for any mechanism the sample may be given:
-// what is right for all releases together and for each alone. Where two releases
-// differ in what an arrival costs, or the rate is above ½, neither follows from the
-// other.
+// pureFactor is the factor by which the ε of the sample may exceed the one for any
+// mechanism. It must hold for all releases together and for each alone: where two releases
+// differ in the cost of an arrival, or the rate is above ½, neither follows from the other.
 func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, together float64) (float64, error) {
-	b, err := privacy.SampleBudgetAdditive(s, relation, kept(d.OnTable()), together)
+	b, err := privacy.SampleBudgetAdditive(s, relation, inward(d.OnTable()), together)
 	if err != nil {
 		return 0, err
 	}
@@ -73,7 +72,7 @@ func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, togethe
 		if err != nil {
 			return 0, err
 		}
-		if b, err = privacy.SampleBudgetAdditive(s, relation, kept(d.own(r)), a); err != nil {
+		if b, err = privacy.SampleBudgetAdditive(s, relation, inward(d.own(r)), a); err != nil {
 			return 0, err
 		}
 		factor = math.Min(factor, b.Epsilon/r.share.Epsilon)
@@ -81,7 +80,8 @@ func (d *Draw) pureFactor(s privacy.Sampling, relation privacy.Relation, togethe
 	return factor, nil
 }
 
-func kept(p privacy.Point) privacy.Point {
+// inward leaves a part of ε to the rounding of the accountant.
+func inward(p privacy.Point) privacy.Point {
 	return privacy.Point{Epsilon: p.Epsilon * keptBack, Delta: p.Delta}
 }
 
@@ -150,7 +150,7 @@ func (d *Draw) try(ctx context.Context, j *job.Job, relation privacy.Relation, f
 	return c, used, nil
 }
 
-// arrivals is what an arrival costs, all releases together.
+// arrivals is the cost of an arrival for all releases together.
 func (d *Draw) arrivals() (*privacy.Point, error) {
 	a, err := privacy.EpsilonWith(compose(eventsOf(d.parts())), privacy.AddRemove, d.Sample.Delta, privacy.Options{Quick: true})
 	return &privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// request is what a mechanism is asked for one release: its parameters and what is public,
+// request holds the parameters and the public facts that a mechanism gets for one release,
 // after filters, groups and units.
 type request struct {
 	params json.RawMessage
@@ -76,7 +76,7 @@ func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
 	return out, out.addInterval(j, d, r)
 }
 
-// ofOneGroup is what is public about the rows of one group: their number is not.
+// ofOneGroup limits the public facts to those of one group: its number of rows is private.
 func (q *request) ofOneGroup() {
 	q.public.Relation, q.public.Population, q.public.Design.SampleSize = privacy.AddRemove, 0, 0
 	if slices.Contains(q.public.SampleRelations, privacy.ReplaceOne) {
@@ -122,7 +122,7 @@ func byOf(raw json.RawMessage) (bool, error) {
 	return has, nil
 }
 
-// with is parameters with one more.
+// with adds one parameter.
 func with(raw json.RawMessage, key string, value any) (json.RawMessage, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {

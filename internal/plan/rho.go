@@ -28,7 +28,7 @@ const (
 // inRho reports whether the guarantees of the draw's releases are in ρ: all, or none.
 func (d *Draw) inRho() bool { return len(d.Releases) > 0 && d.Releases[0].Job.Guarantee.Rho != nil }
 
-// rhoOf is what an event costs in ρ, under the worst of some relations.
+// rhoOf prices an event in ρ under the worst of some relations.
 func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
 	worst := new(big.Rat)
 	for _, rel := range relations {
@@ -109,34 +109,24 @@ func (d *Draw) usedRho(relation privacy.Relation) (*big.Rat, error) {
 // raiseRho multiplies the ε of all releases of a sample while the ρ of the population
 // allows it, and returns the best draw that it found, which may be d itself.
 func (d *Draw) raiseRho(ctx context.Context, j *job.Job, relation privacy.Relation) *Draw {
-	best, lo, hi := d, 1.0, math.Inf(1)
-	for range mostRhoPlans {
-		used, err := best.usedRho(relation)
+	within := big.NewRat(1, 1)
+	return enlarge(d, mostRhoPlans, func(d *Draw) (float64, bool) {
+		used, err := d.usedRho(relation)
 		if err != nil {
-			return best
+			return 1, false
 		}
 		at, _ := used.Float64()
-		if at >= nearEnough || hi/lo < 1.01 {
-			return best
-		}
-		next := lo * math.Min(4, math.Sqrt(0.999/at))
-		if next >= hi {
-			next = math.Sqrt(lo * hi)
-		}
+		return math.Min(4, math.Sqrt(0.999/at)), at < nearEnough
+	}, func(factor float64) (*Draw, bool) {
 		c := *d
-		c.rhoFactor = next
+		c.rhoFactor = factor
 		made, problems, broken := c.candidate(ctx, j, d.budget)
 		if len(problems) > 0 || broken != nil {
-			hi = next
-			continue
+			return nil, false
 		}
-		if used, err = made.usedRho(relation); err != nil || used.Cmp(big.NewRat(1, 1)) > 0 {
-			hi = next
-			continue
-		}
-		best, lo = made, next
-	}
-	return best
+		used, err := made.usedRho(relation)
+		return made, err == nil && used.Cmp(within) <= 0
+	})
 }
 
 // solveRho finds the point at which the mechanism plans what the release's ρ allows on the
@@ -207,8 +197,8 @@ func (r *Release) planAt(ctx context.Context, d *Draw, at privacy.Point) (err er
 	return err
 }
 
-// Rho is what the release asks for in ρ, and what it costs the population alone; nil where
-// its guarantee is a point.
+// Rho returns the ρ that the release asks for, and the ρ that it alone costs the population;
+// nil where its guarantee is a point.
 func (r *Release) Rho(d *Draw, relation privacy.Relation) (asked, cost *big.Rat, err error) {
 	if asked = r.Job.Guarantee.Rho; asked == nil {
 		return nil, nil, nil

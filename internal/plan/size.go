@@ -9,9 +9,9 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// Span is how far apart two tables of so many rows can have a linear value, 0 where the
-// value is not linear or the number is 0. Weights add up to the number of rows of the
-// table. Equal weights are left out of the sum.
+// Span is the largest distance between the linear values of two tables of the population's
+// size, 0 where the value is not linear or the size is 0. Weights add up to the number of rows
+// of the table. Equal weights are left out of the sum.
 func Span(j *job.Job, d samplers.Design, l *sdk.Linear) float64 {
 	return span(population(j, d), d, l)
 }
@@ -23,7 +23,7 @@ func span(rows int64, d samplers.Design, l *sdk.Linear) float64 {
 	return summed(rows, d, l) * (l.High - l.Low)
 }
 
-// summed is what one unit of z amounts to in a linear value, over all rows.
+// summed is the linear value of a table in which every z is 1.
 func summed(rows int64, d samplers.Design, l *sdk.Linear) float64 {
 	n := float64(rows)
 	if f := d.Facts(); f.EqualWeights {

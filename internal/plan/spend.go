@@ -208,25 +208,36 @@ func (p *Plan) larger(try func(factor float64) (*Plan, error)) *Plan {
 		}
 	}
 	most := job.Down(spend.Epsilon)
-	best, lo, hi := p, 1.0, math.Inf(1)
-	for range mostRaises {
-		used := best.Answer.Epsilon / most
-		if used >= worthRaising || hi/lo < 1.01 {
-			break
-		}
-		factor := lo * math.Min(4, 0.995/used)
-		if factor >= hi {
-			factor = math.Sqrt(lo * hi)
-		}
+	return enlarge(p, mostRaises, func(p *Plan) (float64, bool) {
+		used := p.Answer.Epsilon / most
+		return math.Min(4, 0.995/used), used < worthRaising
+	}, func(factor float64) (*Plan, bool) {
 		c, err := try(factor)
 		if err == nil {
 			err = c.price()
 		}
-		if err != nil || c.withinSpend() != nil {
-			hi = factor
-			continue
+		return c, err == nil && c.withinSpend() == nil
+	})
+}
+
+// enlarge looks for the largest factor whose plan is good, and returns the best plan that it found: at first best, whose
+// factor is 1. by says how much larger the factor of a plan should be, and whether that is worth another try.
+func enlarge[P any](best P, tries int, by func(P) (factor float64, worth bool), try func(factor float64) (P, bool)) P {
+	lo, hi := 1.0, math.Inf(1)
+	for range tries {
+		times, worth := by(best)
+		if !worth || hi/lo < 1.01 {
+			break
 		}
-		best, lo = c, factor
+		factor := lo * times
+		if factor >= hi {
+			factor = math.Sqrt(lo * hi)
+		}
+		if c, good := try(factor); good {
+			best, lo = c, factor
+		} else {
+			hi = factor
+		}
 	}
 	return best
 }

@@ -34,7 +34,7 @@ type Weigher struct {
 	times               float64 // the weight that the draw gives every row
 }
 
-// weightSteps is how many steps there are at least between 0 and the largest weight.
+// weightSteps is the least number of steps between 0 and the largest weight.
 const weightSteps = 1 << 24
 
 // newWeigher is the weigher of a release of a draw, nil where it has no weights.
@@ -119,7 +119,7 @@ func words(names []string) string {
 	return out
 }
 
-// Survey is what an error says of sampling where the table is a survey with weights.
+// Survey explains why the sampling error of a survey with weights is not public.
 const Survey = "the table is a sample with weights of its own, and how far it lies from its population is private; interval: 95 estimates it"
 
 // surveyed are the errors of a weighted release: nothing public says how far weighted sums reach.
@@ -133,8 +133,8 @@ func surveyed(errors []sdk.ExpectedError) []sdk.ExpectedError {
 	return out
 }
 
-// surveyInterval is how the variance of a weighted sum is estimated: as if the first stage
-// were drawn with replacement (P30). What is drawn of the survey once more is part of it.
+// surveyInterval estimates the variance of a weighted sum as if the first stage were drawn
+// with replacement (P30). It includes a further draw from the survey.
 func surveyInterval(j *job.Job, d *Draw, r *Release) (*interval, error) {
 	w := j.Dataset.WeightsOf(&r.Job)
 	design := d.Design
@@ -144,12 +144,12 @@ func surveyInterval(j *job.Job, d *Draw, r *Release) (*interval, error) {
 	kind := design.Kind()
 	switch {
 	case w.FirstStage != job.FirstUnit:
-		return nil, intervalError{"the job does not say that the survey drew the units of the table themselves: where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
-			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; or leave interval out"}
+		return nil, noInterval("the job does not say that the survey drew the units of the table themselves: where it drew households or schools first, their rows are alike, and an interval from single rows is too short",
+			"fold the rows of each first-stage unit to one, with that unit as dataset.unit, and say first_stage: unit in weights; or leave interval out")
 	case w.Shrink != nil && w.Shrink.Keep.Cmp(big.NewRat(1, 1)) < 0:
-		return nil, intervalError{"shrunk weights estimate another value than the population's, and no interval says how far it lies", "leave shrink or interval out"}
+		return nil, noInterval("shrunk weights estimate another value than the population's, and no interval says how far it lies", "leave shrink or interval out")
 	case kind != "full" && kind != "collected" && kind != "poisson" && kind != "srswor":
-		return nil, intervalError{"there is no estimate of the variance of a sample (" + kind + ") of a survey with weights", "leave interval out, or draw by srswor or poisson"}
+		return nil, noInterval("there is no estimate of the variance of a sample ("+kind+") of a survey with weights", "leave interval out, or draw by srswor or poisson")
 	}
 	v := &interval{Square: 1, Weighted: true, Replacement: true}
 	if n := d.Design.Facts().SampleSize; n > 1 && j.Dataset.Relation == privacy.ReplaceOne {

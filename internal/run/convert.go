@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // AsFloats widens a column to float64: dates in days and times in seconds since
@@ -80,7 +81,7 @@ func (p *Preparer) category(v table.Values, rows int) error {
 	case rows > 0:
 		err = errType(p.Column.Name)
 	}
-	p.out = prepared{Codes: codes}
+	p.out = sdk.Values{Codes: codes}
 	return err
 }
 
@@ -134,7 +135,7 @@ func (p *Preparer) codes(rows int) []int32 {
 	return p.codeBuf[:rows]
 }
 
-// written is how a value is written in a domain.
+// written shows how to write a value in a domain.
 var written = map[table.Kind]string{
 	table.Date: "write 2024-02-29", table.Time: "write 12:30:00", table.Timestamp: "write 2024-02-29T12:30:00", table.Decimal: "write 12.50",
 }

@@ -66,7 +66,7 @@ func (d *diagnostics) scanned(draw string, rows int64, columns []*Preparer) {
 	}
 }
 
-// Content is what the file says.
+// Content is the content of the file.
 func (d *diagnostics) Content(job report.Job, rows int64) any {
 	return struct {
 		Warning string      `json:"confidential"`

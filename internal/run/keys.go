@@ -109,7 +109,7 @@ func (r *Runner) choose(ctx context.Context, d *plan.Draw, k *plan.Keys, picks *
 	return out, nil
 }
 
-// pairBytes is what a unit with one of its keys takes in a map, upward.
+// pairBytes is an upper bound on the memory of one (unit, key) pair in a map.
 const pairBytes = 40
 
 // tally counts the units of each key. Where a unit may have several rows it counts once
@@ -119,7 +119,7 @@ type tally struct {
 	unit   *units.Index // nil where each row is a unit
 	number *units.Index // of the keys
 	seen   map[uint64]struct{}
-	room   int             // for so many of them
+	room   int             // the most entries of seen
 	counts []int64         // of the entries of a dictionary
 	whole  map[int64]int64 // of other values, by their bits
 	places map[int64]int   // where such a value stands

@@ -41,7 +41,7 @@ type mechanism struct {
 	level    sandbox.Level
 	texts    *catalog.Texts // nil: whatever it says
 	approval *job.Approval  // nil: the job names the file itself
-	witness  *host.Plugin   // of a plugin: what is asked everything once more, elsewhere
+	witness  *host.Plugin   // of a plugin: a second process, which is asked everything again
 
 	mu   sync.Mutex
 	idle []Process
@@ -225,7 +225,7 @@ func (k *mechanism) put(p Process) {
 	k.idle = append(k.idle, p)
 }
 
-// About is what the mechanism says it is.
+// About is the mechanism's description of itself.
 func (k *mechanism) About() sdk.Description { return k.about }
 
 // Origin says where the mechanism comes from.

@@ -6,6 +6,7 @@ import (
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // Failures after the first row: fixed texts, and the name of a column, which stands in
@@ -27,14 +28,6 @@ func dataFailure(code, column, what string) *failure.Failure {
 	return failure.New(failure.ExitSource, code, "%s: %s"+failure.SpentOnly, job.Key("dataset.columns", column), what)
 }
 
-// prepared is one column of a batch as a mechanism sees it: clipped numbers or
-// codes into the public domain, with a bitmap of what is present.
-type prepared struct {
-	floats []float64
-	Codes  []int32
-	valid  []byte // nil: all
-}
-
 // Preparer turns a column of the table into what the job declares it to be.
 // Nothing is decided silently: every null, NaN and foreign category follows the
 // column's rules.
@@ -47,7 +40,7 @@ type Preparer struct {
 	numbers      map[int64]int32 // made of the domain when the kind of the column's values is known
 	missingCode  int32
 	outsideCode  int32
-	out          prepared
+	out          sdk.Values
 	facts        columnFacts // private (P19)
 
 	dictID   uint64  // the dictionary that mapped belongs to
@@ -85,7 +78,7 @@ func NewPreparer(c job.Column) *Preparer {
 	return p
 }
 
-// code is what a missing or foreign category becomes.
+// code is the code of a missing or foreign category.
 func (p *Preparer) code(h job.Handling) int32 {
 	switch h.Rule {
 	case job.Drop:
@@ -96,16 +89,16 @@ func (p *Preparer) code(h job.Handling) int32 {
 	return refused
 }
 
-// Prepare converts one batch. The result is valid until the next call and may
-// reuse the slices of v.
-func (p *Preparer) Prepare(v table.Values, rows int) (*prepared, error) {
+// Prepare converts one batch to what a mechanism sees: clipped numbers, or codes into the
+// public domain. The result is valid until the next call and may reuse the slices of v.
+func (p *Preparer) Prepare(v table.Values, rows int) (sdk.Values, error) {
 	var err error
 	if p.Column.Type == job.Number {
 		err = p.number(v, rows)
 	} else {
 		err = p.category(v, rows)
 	}
-	return &p.out, err
+	return p.out, err
 }
 
 func (p *Preparer) number(v table.Values, rows int) error {
@@ -114,14 +107,14 @@ func (p *Preparer) number(v table.Values, rows int) error {
 		return err
 	}
 	nans := p.clip(floats, v.Valid)
-	p.out = prepared{floats: floats}
+	p.out = sdk.Values{Float64: floats}
 	if nans || v.Valid != nil {
 		err = p.missing(floats, v.Valid)
 	}
 	if p.unit > 0 {
-		p.out.floats = p.floats(rows) // of its own: nothing is divided twice
+		p.out.Float64 = p.floats(rows) // of its own: nothing is divided twice
 		for i, x := range floats {
-			p.out.floats[i] = x / p.unit // at most the bound, so at most 1
+			p.out.Float64[i] = x / p.unit // at most the bound, so at most 1
 		}
 	}
 	return err
@@ -192,7 +185,7 @@ func (p *Preparer) missing(x []float64, valid []byte) error {
 		}
 	}
 	if dropped {
-		p.out.valid = bitmap
+		p.out.Valid = bitmap
 	}
 	return nil
 }

@@ -67,8 +67,8 @@ func TestNumbersArePrepared(t *testing.T) {
 			if err != nil || p.facts.Clipped != clipped || p.facts.Missing != missing {
 				t.Fatalf("%v %v: %v, %d clipped and %d missing instead of %d and %d", x, rule, err, p.facts.Clipped, p.facts.Missing, clipped, missing)
 			}
-			for k, f := range out.floats {
-				there := out.valid == nil || out.valid[k/8]>>(k%8)&1 == 1
+			for k, f := range out.Float64 {
+				there := out.Valid == nil || out.Valid[k/8]>>(k%8)&1 == 1
 				expect := want[k]
 				if math.IsNaN(expect) && rule == job.Impute {
 					expect = 0.5
@@ -86,8 +86,8 @@ func TestUnsignedNumbers(t *testing.T) {
 	values := []int64{-1, math.MinInt64, 7} // 2^64 − 1, 2^63, 7
 	p := NewPreparer(job.Column{Name: "u", Type: job.Number, Lower: new(big.Rat).SetInt64(0), Upper: new(big.Rat).SetFloat64(2e19)})
 	out, err := p.Prepare(table.Values{Kind: table.Int, Int64: values, Unsigned: true}, 3)
-	if err != nil || out.floats[0] != 1<<64 || out.floats[1] != 1<<63 || out.floats[2] != 7 {
-		t.Error(out.floats, err)
+	if err != nil || out.Float64[0] != 1<<64 || out.Float64[1] != 1<<63 || out.Float64[2] != 7 {
+		t.Error(out.Float64, err)
 	}
 	p = NewPreparer(job.Column{Name: "u", Type: job.Category, Domain: []string{"18446744073709551615", "9223372036854775808", "7", "-1"}})
 	if out, err = p.Prepare(table.Values{Kind: table.Int, Int64: values, Unsigned: true}, 3); err != nil || !slices.Equal(out.Codes, []int32{0, 1, 2}) {

@@ -133,16 +133,15 @@ func (r *reading) prepare(preparers []*Preparer, n int) ([]sdk.Values, error) {
 		if v.Float64 != nil && r.twice(i) {
 			v.Float64 = slices.Clone(v.Float64) // bounds are applied in place
 		}
-		done, err := p.Prepare(v, n)
-		if err != nil {
+		var err error
+		if ready[i], err = p.Prepare(v, n); err != nil {
 			return nil, err
 		}
-		ready[i] = sdk.Values{Float64: done.floats, Codes: done.Codes, Valid: done.valid}
 	}
 	return ready, nil
 }
 
-// twice reports whether a column is wanted with several bounds: as a number and as a weight.
+// twice reports whether a column is read with several bounds, as a number and as a weight.
 func (r *reading) twice(i int) bool {
 	return slices.ContainsFunc(r.wants[i+1:], func(c job.Column) bool { return c.Name == r.wants[i].Name })
 }

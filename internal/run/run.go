@@ -163,7 +163,7 @@ func (r *Runner) population() int64 {
 	return r.Table.rows.Rows()
 }
 
-// lastWords is for how long a mechanism that takes no more rows may say why.
+// lastWords is the time in which a mechanism that takes no more rows may say why.
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
@@ -320,10 +320,10 @@ func (r *Runner) apart(ctx context.Context, rel *plan.Release, src *noise.Source
 	return rel.Cells.Apart(parts), nil
 }
 
-// ErrCrashed is what becomes of a panic after the debit. What the panic says is dropped: it may quote a value (P20).
+// ErrCrashed takes the place of a panic after the debit. The words of the panic are dropped: they may quote a value (P20).
 var ErrCrashed = failure.New(failure.ExitBug, "CRASHED", "dprelease failed on a fault of its own; nothing was published, and the budget is spent. Do not run the job again: it would most likely spend again and fail again. Please report the fault")
 
-// guarded turns a panic of f into errCrashed. Every goroutine that works after the debit runs under it: a panic that
+// guarded turns a panic of f into ErrCrashed. Every goroutine that works after the debit runs under it: a panic that
 // nobody recovers from ends the process, and with it what is said of the failure.
 func guarded(f func() error) (err error) {
 	defer func() {

@@ -25,9 +25,13 @@ type shard struct {
 	rows    int64
 }
 
-// piece is the rows of a shard that one part of the table has.
+// piece is the rows of a shard that one part of the table has, block by block.
 type piece struct {
-	Part    int // of the table
+	Part   int // of the table
+	Blocks []shardBlock
+}
+
+type shardBlock struct {
 	Rows    int
 	Columns []table.Values
 }
@@ -41,14 +45,19 @@ func newShard(columns []string, sent [][]byte, parts int) (*shard, error) {
 	seen := make([]bool, parts)
 	for _, b := range sent {
 		var p piece
-		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil || p.Part < 0 || p.Part >= parts || seen[p.Part] || len(p.Columns) != len(columns) {
+		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil || p.Part < 0 || p.Part >= parts || seen[p.Part] {
 			return nil, errShard
 		}
-		for i := range p.Columns {
-			p.Columns[i].DictID = table.NewDictID()
-		}
 		seen[p.Part], s.pieces[p.Part] = true, p
-		s.rows += int64(p.Rows)
+		for _, b := range p.Blocks {
+			if len(b.Columns) != len(columns) {
+				return nil, errShard
+			}
+			for i := range b.Columns {
+				b.Columns[i].DictID = table.NewDictID()
+			}
+			s.rows += int64(b.Rows)
+		}
 	}
 	if slices.Contains(seen, false) {
 		return nil, errShard
@@ -58,9 +67,6 @@ func newShard(columns []string, sent [][]byte, parts int) (*shard, error) {
 
 // Rows is the number of rows of the shard.
 func (s *shard) Rows() int64 { return s.rows }
-
-// shardRows is how many rows are visited at once.
-const shardRows = 1 << 16
 
 // Scan visits the rows of the shard.
 func (s *shard) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
@@ -72,12 +78,12 @@ func (s *shard) Scan(ctx context.Context, o table.ScanOptions, visit func(table.
 	}
 	first := int64(0)
 	for _, p := range s.pieces {
-		for from := 0; from < p.Rows; from += shardRows {
+		for _, block := range p.Blocks {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			b := table.Batch{Block: table.Block{First: first, Rows: min(shardRows, p.Rows-from)}, Picked: table.Pick{All: true}}
-			first += int64(b.Block.Rows)
+			b := table.Batch{Block: table.Block{First: first, Rows: block.Rows}, Picked: table.Pick{All: true}}
+			first += int64(block.Rows)
 			if o.Pick != nil {
 				var err error
 				if b.Picked, err = o.Pick(b.Block); err != nil {
@@ -85,17 +91,17 @@ func (s *shard) Scan(ctx context.Context, o table.ScanOptions, visit func(table.
 				}
 			}
 			var rows []int
-			for i := range b.Block.Rows {
+			for i := range block.Rows {
 				if b.Picked.All {
-					rows = append(rows, from+i)
+					rows = append(rows, i)
 				}
 			}
 			for _, r := range b.Picked.Rows {
-				rows = append(rows, from+int(r))
+				rows = append(rows, int(r))
 			}
 			if b.Rows = len(rows); b.Rows > 0 {
 				for _, k := range at {
-					b.Columns = append(b.Columns, rowsOf(&p.Columns[k], rows))
+					b.Columns = append(b.Columns, rowsOf(&block.Columns[k], rows))
 				}
 				if err := visit(b); err != nil {
 					return err
@@ -140,17 +146,12 @@ type scatter struct {
 	unit   int // its column
 	part   int
 	out    []piece
-	dicts  []map[string]int32 // of each column: the code of a text
 }
 
-func newScatter(key noise.Key, part, shards, unit, columns int) (*scatter, error) {
+func newScatter(key noise.Key, part, shards, unit int) (*scatter, error) {
 	key = key.Derive("shard")
 	block, err := aes.NewCipher(key[:])
-	s := &scatter{block: block, shards: shards, unit: unit, part: part, out: make([]piece, shards), dicts: make([]map[string]int32, columns)}
-	for i := range s.out {
-		s.out[i] = piece{Part: part, Columns: make([]table.Values, columns)}
-	}
-	return s, err
+	return &scatter{block: block, shards: shards, unit: unit, part: part, out: make([]piece, shards)}, err
 }
 
 // shardOf is the shard of a key, which stands in one word, or is a text. Equal keys are in one shard.
@@ -195,110 +196,48 @@ func (s *scatter) add(b table.Batch) {
 	for i, to := range s.shardsOf(&b.Columns[s.unit], b) {
 		rows[to] = append(rows[to], i)
 	}
-	for c := range b.Columns {
-		v := b.Columns[c]
-		if v.Codes != nil {
-			v.Codes, v.Dict = s.recode(c, &v), nil
-		}
-		for to, mine := range rows {
-			if len(mine) > 0 {
-				join(&s.out[to].Columns[c], rowsOf(&v, mine), s.out[to].Rows, len(mine))
-			}
-		}
-	}
 	for to, mine := range rows {
-		s.out[to].Rows += len(mine)
+		if len(mine) == 0 {
+			continue
+		}
+		block := shardBlock{Rows: len(mine)}
+		for c := range b.Columns {
+			v := rowsOf(&b.Columns[c], mine)
+			v.Dict = usedTexts(&v)
+			block.Columns = append(block.Columns, v)
+		}
+		s.out[to].Blocks = append(s.out[to].Blocks, block)
 	}
 }
 
-// recode gives a column one dictionary for all blocks.
-func (s *scatter) recode(c int, v *table.Values) []int32 {
-	if s.dicts[c] == nil {
-		s.dicts[c] = map[string]int32{}
-	}
-	to := make([]int32, len(v.Dict))
-	for i, text := range v.Dict {
-		code, ok := s.dicts[c][text]
-		if !ok {
-			code = int32(len(s.dicts[c]))
-			s.dicts[c][text] = code
-		}
-		to[i] = code
-	}
-	out := make([]int32, len(v.Codes))
-	for i, code := range v.Codes {
-		if code >= 0 && !v.Null(i) {
-			out[i] = to[code]
-		}
-	}
-	return out
-}
-
-// join puts more values behind those of a column that has some rows.
-func join(to *table.Values, more table.Values, rows, n int) {
-	valid := to.Valid
-	switch {
-	case rows == 0:
-		*to = more
-		return
-	case valid == nil && more.Valid != nil:
-		valid = bytes.Repeat([]byte{0xff}, (rows+7)/8)
-	}
-	to.Float64, to.Int64, to.Codes = append(to.Float64, more.Float64...), append(to.Int64, more.Int64...), append(to.Codes, more.Codes...)
-	if valid != nil {
-		valid = append(valid, make([]byte, (rows+n+7)/8-len(valid))...)
-		for i := range n {
-			at := rows + i
-			valid[at>>3] = valid[at>>3]&^(1<<(at&7)) | b2i(more.Valid == nil || more.Valid[i>>3]>>(i&7)&1 == 1)<<(at&7)
-		}
-	}
-	to.Valid = valid
-}
-
-func b2i(b bool) byte {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// pieces are what each shard gets.
-func (s *scatter) pieces() ([][]byte, error) {
-	out := make([][]byte, s.shards)
-	for i := range s.out {
-		for c := range s.out[i].Columns {
-			s.out[i].Columns[c].Dict = s.dictionary(c, &s.out[i].Columns[c])
-		}
-		var b bytes.Buffer
-		if err := gob.NewEncoder(&b).Encode(s.out[i]); err != nil {
-			return nil, err
-		}
-		out[i] = b.Bytes()
-	}
-	return out, nil
-}
-
-// dictionary gives the codes of a column a dictionary of the texts that occur.
-func (s *scatter) dictionary(c int, v *table.Values) (dict []string) {
-	if v.Codes == nil {
-		return nil
-	}
-	texts := make([]string, len(s.dicts[c]))
-	for text, code := range s.dicts[c] {
-		texts[code] = text
-	}
+// usedTexts are the texts that occur in a column. Its codes become those of this dictionary.
+func usedTexts(v *table.Values) (dict []string) {
 	to := map[int32]int32{}
 	for i, code := range v.Codes {
-		if v.Null(i) {
-			v.Codes[i] = 0
+		if v.Null(i) || code < 0 {
+			v.Codes[i] = min(code, 0)
 			continue
 		}
 		at, ok := to[code]
 		if !ok {
 			at = int32(len(dict))
-			to[code], dict = at, append(dict, texts[code])
+			to[code], dict = at, append(dict, v.Dict[code])
 		}
 		v.Codes[i] = at
 	}
 	return dict
+}
+
+// pieces encodes the rows of each shard.
+func (s *scatter) pieces() ([][]byte, error) {
+	out := make([][]byte, s.shards)
+	for i, p := range s.out {
+		p.Part = s.part
+		var b bytes.Buffer
+		if err := gob.NewEncoder(&b).Encode(p); err != nil {
+			return nil, err
+		}
+		out[i] = b.Bytes()
+	}
+	return out, nil
 }

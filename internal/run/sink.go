@@ -108,7 +108,7 @@ func (s *sink) write(b block) error {
 	return s.to.Write(sdk.Batch{Rows: b.rows, Columns: some, Weights: weights})
 }
 
-// weights are those of the draw, times those of a survey where the release has them.
+// weights multiplies the weights of the draw by those of the survey, where the release has them.
 func (s *sink) weights(b block) []float64 {
 	if s.weigher == nil {
 		return b.weights

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"math/bits"
-	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/table"
@@ -35,7 +34,7 @@ func (s *rowSet) count() int64 {
 	return s.rank[len(s.words)]
 }
 
-// before is how many rows of the set come before a row.
+// before counts the rows of the set before a row.
 func (s *rowSet) before(row int64) int64 {
 	if row>>6 == int64(len(s.words)) {
 		return s.rank[len(s.words)]
@@ -80,14 +79,13 @@ func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *jo
 // Spells tells whether a text names the slice that is names. Values of some types have several spellings: 2026-10-01 and
 // 2026-10-01T00:00:00 are one timestamp. Spells is nil where each value has one.
 func (o *OpenedTable) Spells(column, is string) func(text string) bool {
-	all := o.Table.Columns()
-	at := slices.IndexFunc(all, func(c table.Column) bool { return c.Name == column })
-	if at < 0 || all[at].Kind != table.Decimal && all[at].Kind != table.Time && all[at].Kind != table.Timestamp {
+	c, ok := o.column(column)
+	if !ok || c.Kind != table.Decimal && c.Kind != table.Time && c.Kind != table.Timestamp {
 		return nil
 	}
-	value, ok := all[at].Parse(is)
+	value, ok := c.Parse(is)
 	return func(text string) bool {
-		v, also := all[at].Parse(text)
+		v, also := c.Parse(text)
 		return ok && also && v == value
 	}
 }
@@ -159,4 +157,16 @@ func (s *sliced) places(b table.Block, some table.Pick) []uint32 {
 		at++
 	}
 	return out
+}
+
+// stretch is a set of rows that follow one another.
+type stretch struct{ first, rows int64 }
+
+func (s stretch) has(row int64) bool { return row >= s.first && row < s.first+s.rows }
+
+func (s stretch) before(row int64) int64 { return min(max(0, row-s.first), s.rows) }
+
+// ranged is a run of rows of a source. To whoever scans it, its rows are counted from 0.
+func ranged(whole rowSource, first, rows int64) *sliced {
+	return &sliced{whole: whole, set: stretch{first, rows}, rows: rows}
 }

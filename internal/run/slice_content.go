@@ -34,8 +34,7 @@ func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, columns [
 	}
 	about.Rows = o.Rows()
 	for _, name := range columns {
-		all := o.Table.Columns()
-		c := all[slices.IndexFunc(all, func(c table.Column) bool { return c.Name == name })]
+		c, _ := o.column(name)
 		about.Columns = append(about.Columns, column{c.Name, c.Kind, c.Scale, c.Unit})
 	}
 	head, err := json.Marshal(about)
@@ -68,10 +67,10 @@ func (o *OpenedTable) SliceContent(ctx context.Context, key table.Key, columns [
 
 // sliceSum is the content of a slice of a table whose rows have no order.
 func (o *OpenedTable) sliceSum(ctx context.Context, key table.Key, names []string) (table.Fingerprint, error) {
-	all := o.Table.Columns()
 	var columns []table.Column
 	for _, name := range names {
-		columns = append(columns, all[slices.IndexFunc(all, func(c table.Column) bool { return c.Name == name })])
+		c, _ := o.column(name)
+		columns = append(columns, c)
 	}
 	s := table.NewRowSum(key, columns)
 	err := o.rows.Scan(ctx, table.ScanOptions{Columns: names}, func(b table.Batch) error {

@@ -37,6 +37,16 @@ func (t *OpenedTable) Close() { t.Table.Close() }
 // Rows is the number of rows of the table, which is private under add-remove (P19).
 func (t *OpenedTable) Rows() int64 { return t.rows.Rows() }
 
+// column is the stored column of a name.
+func (t *OpenedTable) column(name string) (table.Column, bool) {
+	all := t.Table.Columns()
+	at := slices.IndexFunc(all, func(c table.Column) bool { return c.Name == name })
+	if at < 0 {
+		return table.Column{}, false
+	}
+	return all[at], true
+}
+
 // Open opens the table of a job, in files, in a snapshot or in a database. columns are those that will be
 // read; none stands for all.
 func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*table.Table, error) {

@@ -189,18 +189,8 @@ func (r *reading) unfolded(numbers []*Preparer, n int) ([]table.Values, error) {
 // cap chooses the rows of each unit that count, for each condition and grouping apart.
 func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 	d := &r.Plan.Job.Dataset
-	index, err := units.NewIndex(units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: r.Table.memory})
+	index, err := numberUnits(ctx, r.Table.rows, r.Table.Content, d.Key.Column, units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: r.Table.memory})
 	if err != nil {
-		return err
-	}
-	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: []string{d.Key.Column}, Content: r.Table.Content}, func(b table.Batch) error {
-		return index.Add(b.Columns[0], b.Rows)
-	})
-	if err == nil {
-		err = index.Finish()
-	}
-	if err != nil {
-		index.Close()
 		return err
 	}
 	r.units = &unitRows{index: index, files: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
@@ -321,7 +311,7 @@ var (
 	errTooMany      = failure.New(failure.ExitSource, "SOURCE_LIMIT", "the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
 )
 
-// unitFailure is what becomes of an error of a fold, an index or a cap.
+// unitFailure translates an error of a fold, an index or a cap.
 func unitFailure(err error) error {
 	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
 		if errors.Is(err, known) {

@@ -1,18 +1,16 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -150,39 +148,35 @@ type UnitFacts struct {
 // Broken says that the column does not keep what the job says.
 func (f UnitFacts) Broken() bool { return f.Missing > 0 || f.Repeated > 0 }
 
-// UnitFacts reads the unit column of the whole table (P22). A key is held as a hash of
-// 128 bits, 16 bytes for each row: that two keys share one by chance fails a run once in
-// more than 10²⁰ of them, and lets no repeated key pass.
-func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (f UnitFacts, err error) {
+// UnitFacts reads the unit column of the whole table (P22).
+func (o *OpenedTable) UnitFacts(ctx context.Context, column string) (UnitFacts, error) {
 	if o.rows == nil {
 		o.rows = o.Table
 	}
-	type hashed struct{ a, b uint64 }
-	first, second := maphash.MakeSeed(), maphash.MakeSeed()
-	keys := make([]hashed, 0, o.rows.Rows())
-	var buf []byte
-	err = o.rows.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: o.Content}, func(b table.Batch) error {
-		v := &b.Columns[0]
-		for row := range b.Rows {
-			if v.Null(row) || v.Float64 != nil && v.Float64[row] != v.Float64[row] {
-				f.Missing++
-				continue
-			}
-			buf = AppendText(buf[:0], v, row)
-			keys = append(keys, hashed{maphash.Bytes(first, buf), maphash.Bytes(second, buf)})
-		}
-		return nil
-	})
+	index, err := numberUnits(ctx, o.rows, o.Content, column, units.IndexSpec{Null: units.DropNulls, Memory: o.memory})
 	if err != nil {
-		return f, err
+		return UnitFacts{}, err
 	}
-	slices.SortFunc(keys, func(x, y hashed) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
-	for i := 1; i < len(keys); i++ {
-		if keys[i] == keys[i-1] {
-			f.Repeated++
-		}
+	defer index.Close()
+	return UnitFacts{Missing: index.NullRows(), Repeated: index.Rows() - index.NullRows() - index.Units()}, nil
+}
+
+// numberUnits numbers the units of all rows.
+func numberUnits(ctx context.Context, from rowSource, content *table.Content, column string, spec units.IndexSpec) (*units.Index, error) {
+	index, err := units.NewIndex(spec)
+	if err != nil {
+		return nil, err
 	}
-	return f, nil
+	err = from.Scan(ctx, table.ScanOptions{Columns: []string{column}, Content: content}, func(b table.Batch) error {
+		return index.Add(b.Columns[0], b.Rows)
+	})
+	if err == nil {
+		err = index.Finish()
+	}
+	if err != nil {
+		index.Close()
+	}
+	return index, err
 }
 
 // checkUnit holds the table to what the job says of its units. It comes after the debit:
@@ -196,5 +190,5 @@ func (r *Runner) checkUnit(ctx context.Context) error {
 	if err == nil && f.Broken() {
 		err = errUnit
 	}
-	return err
+	return unitFailure(err)
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// secondsApart is how much later a plan is asked for again: the clock has other seconds then.
+// secondsApart is the pause before a plan is asked for again: the clock then shows other seconds.
 const secondsApart = 2 * time.Second
 
 // Witnessed asks the witnesses of all plugins for the plans of p once more, just before the
@@ -119,7 +119,7 @@ func (k *mechanism) answer(p sdk.Plan) (string, error) {
 	return digest(string(event), p)
 }
 
-// digest is that of some values as JSON.
+// digest is the SHA-256 of some values as JSON.
 func digest(parts ...any) (string, error) {
 	text, err := json.Marshal(parts)
 	sum := sha256.Sum256(text)

@@ -23,8 +23,8 @@ import (
 	"github.com/dprelease/dprelease/samplers"
 )
 
-// Order is what a machine needs to know to add up a part of a job. It holds the key of the draws: whoever reads it knows
-// who was drawn.
+// Order tells a machine how to add up a part of a job. It holds the key of the draws, so whoever reads it knows who was
+// drawn.
 type Order struct {
 	Job    job.Packed
 	Plan   string // the digest of the plan that was paid for
@@ -44,7 +44,7 @@ func (o *Order) Parts() int { return len(o.Cuts) - 1 }
 // framed are numbers of rows by draw with fixed numbers in a frame, by part or shard, and by unit of the frame.
 type framed map[string][]map[int32]int64
 
-// Tally is what a machine found in its part. It is private, but for nothing.
+// Tally is the answer of a machine about its part. All of it is private.
 type Tally struct {
 	Failure *failure.Failure           // why there is nothing else
 	Vectors map[string][][][]int64     // by release: for each time that its mechanism is run, for each noise call
@@ -142,7 +142,7 @@ func (w *Worker) Scatter(ctx context.Context, order []byte, i int) (pieces [][]b
 	tally, err = w.tally(ctx, order, func(e *errand) (*Tally, error) {
 		content := e.table.Content.Fresh()
 		from := ranged(e.table.rows, e.Cuts[i], e.Cuts[i+1]-e.Cuts[i])
-		s, err := newScatter(e.Key, i, e.Shards, slices.Index(e.columns, e.plan.Job.Dataset.Key.Column), len(e.columns))
+		s, err := newScatter(e.Key, i, e.Shards, slices.Index(e.columns, e.plan.Job.Dataset.Key.Column))
 		if err != nil {
 			return nil, err
 		}
@@ -195,7 +195,7 @@ func (w *Worker) tally(ctx context.Context, order []byte, work func(e *errand) (
 	return b.Bytes(), err
 }
 
-// part is what a runner adds up for another machine.
+// part collects the sums that a runner makes for another machine.
 type part struct {
 	errand *errand
 	mu     sync.Mutex
@@ -214,9 +214,9 @@ func (p *part) add(ctx context.Context, rel *plan.Release, feed func(context.Con
 	return nil
 }
 
-// add carries the job out on some rows: it bounds units, draws and adds up as a run on one machine does, but for the
-// noise. at says where the rows of part i stand among those that the draws are from; each shard is a table of its own, and so is
-// each part of a draw from a frame.
+// add carries the job out on some rows without noise: it bounds units, draws and adds up as a run on one machine does. at
+// places the rows of part i in the table that is drawn from. Each shard is a table of its own, and so is each part of a draw
+// from a frame.
 func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Part) (*Tally, error) {
 	r := New(e.plan, t, nil, Options{Observe: func(Event) {}})
 	r.part = &part{errand: e, tally: Tally{Vectors: map[string][][][]int64{}}}
