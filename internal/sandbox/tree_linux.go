@@ -21,18 +21,13 @@ type procStat struct {
 // the given time.
 func (p *Process) Kill(within time.Duration) bool {
 	deadline := time.Now().Add(within)
-	select {
-	case <-p.done:
-	default:
-		// Registered and under the lock, the leader has not been reaped: the number
-		// is still its own.
-		leaders.Lock()
-		if leaders.pids[p.pid] {
-			_ = unix.Kill(-p.pid, unix.SIGKILL)
-			_ = unix.Kill(p.pid, unix.SIGKILL)
-		}
-		leaders.Unlock()
+	// Registered and under the lock, the leader has not been reaped: the number is still its own.
+	leaders.Lock()
+	if leaders.pids[p.pid] {
+		_ = unix.Kill(-p.pid, unix.SIGKILL)
+		_ = unix.Kill(p.pid, unix.SIGKILL)
 	}
+	leaders.Unlock()
 	// The usual tree is one process: once it is reaped and this process has no
 	// child any more, there is nothing to look for.
 	select {
@@ -40,20 +35,11 @@ func (p *Process) Kill(within time.Duration) bool {
 	case <-time.After(min(within, usualEnd)):
 	}
 	for {
-		select {
-		case <-p.done:
-			if childless() {
-				return true
-			}
-		default:
+		if p.ended() && childless() {
+			return true
 		}
-		left := p.sweep()
-		select {
-		case <-p.done:
-			if left == 0 {
-				return true
-			}
-		default:
+		if left := p.sweep(); p.ended() && left == 0 {
+			return true
 		}
 		if time.Now().After(deadline) {
 			return false
@@ -63,6 +49,16 @@ func (p *Process) Kill(within time.Duration) bool {
 			time.Sleep(time.Millisecond)
 		case <-time.After(2 * time.Millisecond):
 		}
+	}
+}
+
+// ended reports whether the first process has been reaped.
+func (p *Process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -123,6 +123,14 @@ func (c Cells) Block(b *sdk.Batch, values []sdk.Values, scratch []int32) (Block,
 	return out, scratch
 }
 
+// Fields are the fields of the columns that name the cells.
+func (c Cells) Fields() (out []sdk.Field) {
+	for _, g := range c.Groups {
+		out = append(out, sdk.Field{Name: g.Name, Type: sdk.String, Doc: "group"})
+	}
+	return out
+}
+
 // Labels are the columns of the result that name the cells, with so many rows for each cell.
 func (c Cells) Labels(times int) []sdk.ResultColumn {
 	var out []sdk.ResultColumn

@@ -67,12 +67,10 @@ func Plan(req sdk.PlanRequest, maker Maker) (sdk.Plan, error) {
 	if err != nil {
 		return sdk.Plan{}, err
 	}
-	plan := sdk.Plan{Columns: f.Columns(), Event: event, Rows: int64(f.Cells.N * f.PerCell), Errors: f.Errors(noisesOf(event))}
-	for _, g := range f.Cells.Groups {
-		plan.Output = append(plan.Output, sdk.Field{Name: g.Name, Type: sdk.String, Doc: "group"})
-	}
-	plan.Output = append(plan.Output, f.Output...)
-	return plan, nil
+	return sdk.Plan{
+		Columns: f.Columns(), Event: event, Rows: int64(f.Cells.N * f.PerCell),
+		Output: append(f.Cells.Fields(), f.Output...), Errors: f.Errors(noisesOf(event)),
+	}, nil
 }
 
 // form makes the form of a request and the claims of its queries.

@@ -139,12 +139,9 @@ func (l *layout) result(estimates []float64, ends ...[]float64) sdk.Result {
 
 // shaped adds the columns that the mechanism reads and makes to the plan of a method.
 func (l *layout) shaped(method sdk.Plan) sdk.Plan {
-	for _, g := range l.cells.Groups {
-		method.Columns = append(method.Columns, g.Name)
-		method.Output = append(method.Output, sdk.Field{Name: g.Name, Type: sdk.String, Doc: "group"})
-	}
-	method.Columns = append(method.Columns, l.column.Name)
-	method.Output = append(method.Output, l.output()...)
+	groups := l.cells.Fields()
+	method.Columns = append(linear.Names(groups), l.column.Name)
+	method.Output = append(groups, l.output()...)
 	method.Rows = int64(l.cells.N * len(l.Quantiles))
 	return method
 }

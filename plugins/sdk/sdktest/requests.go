@@ -49,12 +49,10 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 	}
 	publics := publics(d)
 	targets := []privacy.Point{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 0.1, Delta: 1e-9}, {Epsilon: 4, Delta: 1e-3}}
-	var params []json.RawMessage
-	home := map[int]sdk.PlanRequest{}
-	var all []sdk.PlanRequest
+	var home []sdk.PlanRequest // a request for each of the parameters that are kept
 	tries, failed := 0, 0
 	for _, raw := range candidates(d.Params) {
-		if len(params) == maxParams || tries >= maxTries || failed == hopeless || ctx.Err() != nil {
+		if len(home) == maxParams || tries >= maxTries || failed == hopeless || ctx.Err() != nil {
 			break
 		}
 		if !accepts(raw) {
@@ -62,35 +60,31 @@ func Requests(ctx context.Context, s Subject, seed uint64) ([]sdk.PlanRequest, e
 		}
 		for i := range 4 { // a refusal may be of the design or the target
 			tries++
-			req := sdk.PlanRequest{Params: raw, Public: publics[(len(params)+i)%len(publics)], Target: targets[i%2]}
+			req := sdk.PlanRequest{Params: raw, Public: publics[(len(home)+i)%len(publics)], Target: targets[i%2]}
 			if _, err := s.Plan(ctx, req); err == nil || !errors.Is(err, ErrRefused) {
 				failed++
 				if err == nil {
 					failed = 0
 				}
-				home[len(params)] = req
-				params = append(params, raw)
+				home = append(home, req)
 				break
 			}
 		}
 	}
-	if len(params) == 0 {
+	if len(home) == 0 {
 		return nil, errors.New("no parameters were found that the mechanism accepts; give a job that uses it")
 	}
-	rng := rand.New(rand.NewPCG(seed, 1))
-	for i := range params {
-		all = append(all, home[i])
-	}
 	if failed == hopeless {
-		return all, nil
+		return home, nil
 	}
+	rng, all := rand.New(rand.NewPCG(seed, 1)), slices.Clone(home)
 	for _, i := range rng.Perm(len(publics)) { // every design once, with some parameters
 		more := 1
 		if publics[i].Cap != nil { // where most mistakes need the right group
 			more = 3
 		}
 		for try := 0; try < 6*more && more > 0; try++ {
-			req := sdk.PlanRequest{Params: params[rng.IntN(len(params))], Public: publics[i], Target: targets[rng.IntN(len(targets))]}
+			req := sdk.PlanRequest{Params: home[rng.IntN(len(home))].Params, Public: publics[i], Target: targets[rng.IntN(len(targets))]}
 			if _, err := s.Plan(ctx, req); !errors.Is(err, ErrRefused) {
 				all = append(all, req)
 				more--

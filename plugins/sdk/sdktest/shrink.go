@@ -78,20 +78,16 @@ func simplify(l layout, p pair, id, k int, try func(pair) bool) bool {
 		}
 	}
 	for _, side := range sides {
-		current := func() (record, bool) {
-			rows := p.left
-			if side == 2 {
-				rows = p.right
-			}
-			i := find(rows, id)
-			if i < 0 {
-				return record{}, false
-			}
-			return rows[i], true
+		rows := p.left
+		if side == 2 {
+			rows = p.right
 		}
-		for _, r := range simpler(l, current, k) {
-			now, _ := current()
-			if same(now, r) {
+		i := find(rows, id)
+		if i < 0 {
+			continue
+		}
+		for _, r := range simpler(l, rows[i], k) {
+			if same(rows[i], r) {
 				break // as simple as it gets
 			}
 			q := p
@@ -110,10 +106,9 @@ func simplify(l layout, p pair, id, k int, try func(pair) bool) bool {
 	return changed
 }
 
-// simpler lists replacements, the simplest first.
-func simpler(l layout, current func() (record, bool), k int) []record {
-	r, ok := current()
-	if !ok || k < 0 && !l.weights {
+// simpler lists replacements for r, the simplest first.
+func simpler(l layout, r record, k int) []record {
+	if k < 0 && !l.weights {
 		return nil
 	}
 	if k < 0 {
