@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,19 +94,12 @@ func (p *Process) start(ctx context.Context) (*host.Plugin, error) {
 	if p.plugin != nil {
 		return p.plugin, nil
 	}
-	before := children()
 	p.sees.enter(starting)
 	plugin, err := host.Start(ctx, p.cmd, p.limits)
 	if err != nil {
 		return nil, translate(err)
 	}
-	p.pid = 0
-	for pid := range children() {
-		if !before[pid] {
-			p.pid = pid
-		}
-	}
-	p.plugin, p.level = plugin, plugin.Confined()
+	p.plugin, p.pid, p.level = plugin, plugin.Pid(), plugin.Confined()
 	return plugin, nil
 }
 
@@ -226,24 +218,6 @@ func (t *transcript) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.text.String()
-}
-
-// children are the child processes of this one.
-func children() map[int]bool {
-	out := map[int]bool{}
-	lists, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, f := range lists {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			continue
-		}
-		for _, word := range strings.Fields(string(b)) {
-			if pid, err := strconv.Atoi(word); err == nil {
-				out[pid] = true
-			}
-		}
-	}
-	return out
 }
 
 // residentSlack is how much the memory of a process with a garbage collector varies.

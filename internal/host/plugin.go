@@ -157,6 +157,9 @@ func (p *Plugin) connect(ctx context.Context) error {
 // Confined says how the plugin's processes are confined.
 func (p *Plugin) Confined() sandbox.Level { return p.runner.process().Level() }
 
+// Pid is the number of the plugin's first process.
+func (p *Plugin) Pid() int { return p.runner.process().Pid() }
+
 // ended reports whether the process has ended by itself, or ends within a moment.
 func (p *Plugin) ended() bool {
 	pr := p.runner.process()

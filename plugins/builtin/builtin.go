@@ -21,22 +21,13 @@ import (
 
 // Mechanisms are the built-in mechanisms, by name.
 func Mechanisms() map[string]sdk.Mechanism {
-	return map[string]sdk.Mechanism{
-		"bounds":              bounds.Mechanism{},
-		"count":               count.Mechanism{},
-		"distinct":            distinct.Mechanism{},
-		"histogram":           histogram.Mechanism{},
-		"marginals":           marginals.Mechanism{},
-		"mean":                mean.Mechanism{},
-		"median":              median.Mechanism{},
-		"proportion":          proportion.Mechanism{},
-		"quantiles":           quantiles.Mechanism{},
-		"randomized-response": randomizedresponse.Mechanism{},
-		"ratio":               ratio.Mechanism{},
-		"regression":          regression.Mechanism{},
-		"sd":                  variance.SD(),
-		"sgd":                 sgd.Mechanism{},
-		"sum":                 sum.Mechanism{},
-		"variance":            variance.Mechanism{},
+	all := map[string]sdk.Mechanism{}
+	for _, m := range []sdk.Mechanism{
+		bounds.Mechanism{}, count.Mechanism{}, distinct.Mechanism{}, histogram.Mechanism{}, marginals.Mechanism{}, mean.Mechanism{},
+		median.Mechanism{}, proportion.Mechanism{}, quantiles.Mechanism{}, randomizedresponse.Mechanism{}, ratio.Mechanism{},
+		regression.Mechanism{}, sgd.Mechanism{}, sum.Mechanism{}, variance.Mechanism{}, variance.SD(),
+	} {
+		all[m.Describe().Name] = m
 	}
+	return all
 }
