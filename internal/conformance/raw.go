@@ -95,16 +95,6 @@ func (p *rawProcess) close() {
 	p.dir.Close()
 }
 
-// handshake is the address in the first line, if that is a handshake of a version that
-// the host speaks.
-func (p *rawProcess) handshake() (address string, ok bool) {
-	f := strings.Split(p.line, "|")
-	if len(f) < 5 || f[0] != "1" || f[1] != "1" && f[1] != "2" || f[2] != "unix" || f[4] != "grpc" || len(f) > 5 && f[5] != "" {
-		return "", false
-	}
-	return f[3], true
-}
-
 const cookie = wire.CookieKey + "=" + wire.CookieValue
 
 // manners are the checks of the process itself. Req is a request that the plugin
@@ -118,8 +108,8 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 	if err != nil {
 		return nil, err
 	}
-	switch _, shook := p.handshake(); {
-	case shook:
+	switch _, err := host.CheckHandshake(p.line, p.dir.Path); {
+	case err == nil:
 		found("cookie", "without the variable %s it shakes hands; it should say that it is not to be run by hand, and exit", wire.CookieKey)
 	case !p.ended(within):
 		found("cookie", "without the variable %s it does not exit", wire.CookieKey)
@@ -138,8 +128,8 @@ func manners(ctx context.Context, c host.Command, mechanism string, req sdk.Plan
 		return out, err
 	}
 	defer p.close()
-	address, ok := p.handshake()
-	if !ok {
+	address, err := host.CheckHandshake(p.line, p.dir.Path)
+	if err != nil {
 		found("handshake", "offered versions 1, 2 and 7, the first line on standard output is no handshake of version 1 or 2")
 		return out, nil
 	}

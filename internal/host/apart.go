@@ -64,6 +64,12 @@ func (p *Plugin) ReleaseApart(ctx context.Context, finish *Plugin, req sdk.Relea
 // vectors has the plugin turn the rows into vectors, one release for some rows at a time.
 func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h *hand) error {
 	b, err := h.Next()
+	ended := func() error { // nil at the end of the rows
+		if err == io.EOF {
+			return nil
+		}
+		return err
+	}
 	for err == nil {
 		s.begin()
 		_, _, failed := p.Release(ctx, req, func(_ context.Context, w RowWriter) error {
@@ -74,19 +80,13 @@ func (p *Plugin) vectors(ctx context.Context, req sdk.ReleaseRequest, s *sums, h
 				}
 				b, err = h.Next()
 			}
-			if err != io.EOF {
-				return err
-			}
-			return nil
+			return ended()
 		}, s)
 		if failed != nil {
 			return failed
 		}
 	}
-	if err != io.EOF {
-		return err
-	}
-	return nil
+	return ended()
 }
 
 // reference asks for the vector of one public row. Where a plan says only how far a replaced

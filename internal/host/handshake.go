@@ -16,10 +16,10 @@ const maxHandshake = 4096
 
 var errHandshake = errors.New("handshake is not that of a plugin")
 
-// checkHandshake returns the socket that a handshake line names. Nothing but a
+// CheckHandshake returns the socket that a handshake line names. Nothing but a
 // unix socket directly inside dir is accepted: not TCP, not another directory, not
 // an abstract name.
-func checkHandshake(line, dir string) (socket string, err error) {
+func CheckHandshake(line, dir string) (socket string, err error) {
 	// core version | protocol version | network | address | protocol | certificate
 	f := strings.Split(strings.TrimSpace(line), "|")
 	if len(f) < 5 || len(f) > 7 || f[0] != "1" || !spoken(f[1]) || f[2] != "unix" || f[4] != "grpc" || (len(f) > 5 && f[5] != "") {
@@ -46,7 +46,7 @@ func readHandshake(out io.Reader, dir string, q io.Writer, good func(line, socke
 	line, err := r.ReadSlice('\n')
 	if err == nil {
 		var socket string
-		if socket, err = checkHandshake(string(line), dir); err == nil {
+		if socket, err = CheckHandshake(string(line), dir); err == nil {
 			good(string(line), socket)
 		}
 	}

@@ -33,7 +33,7 @@ func TestCheckHandshake(t *testing.T) {
 		"1|02|unix|/d/s|grpc|":        false,
 		"":                            false,
 	} {
-		got, err := checkHandshake(line, "/d")
+		got, err := CheckHandshake(line, "/d")
 		if (err == nil) != ok || ok && got != "/d/s" {
 			t.Errorf("%q: %q, %v", line, got, err)
 		}

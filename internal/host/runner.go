@@ -133,7 +133,7 @@ func (r *pluginRunner) Diagnose(context.Context) string { return "" }
 
 // PluginToHost is asked about every address that the plugin names.
 func (r *pluginRunner) PluginToHost(network, addr string) (string, string, error) {
-	if _, err := checkHandshake("1|1|"+network+"|"+addr+"|grpc", r.dir); err != nil {
+	if _, err := CheckHandshake("1|1|"+network+"|"+addr+"|grpc", r.dir); err != nil {
 		return "", "", err
 	}
 	return network, addr, nil
