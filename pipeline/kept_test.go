@@ -188,6 +188,7 @@ func sampled(t *testing.T, dir string) int64 {
 
 // What cannot be used is refused before anything is drawn or debited.
 func TestKeptSampleIsRefused(t *testing.T) {
+	tier.Full(t, "TestKeptSample")
 	data := filepath.Join(t.TempDir(), "schools.parquet")
 	if err := os.WriteFile(data, made(t, func(i int) float64 { return float64(i) }), 0o644); err != nil {
 		t.Fatal(err)
