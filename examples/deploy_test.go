@@ -24,6 +24,9 @@ exec chroot $USERSPEC . /usr/bin/dprelease "$@"
 
 // The file system of the image holds all that a job needs, and a retry makes nothing new.
 func TestContainer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the full tests link the program and run it in the file system of the image")
+	}
 	args, spec := []string{"-Urmpf"}, ""
 	if os.Getuid() == 0 {
 		args, spec = []string{"-mpf"}, "--userspec=65532:65532"

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // program builds the real program.
@@ -23,6 +25,7 @@ func program(t *testing.T) string {
 // Every example job is valid, can be planned and run, and run again without
 // drawing anything new.
 func TestExamplesRun(t *testing.T) {
+	tier.Full(t, "TestExampleJobs of cmd/dprelease")
 	bin := program(t)
 	root := t.TempDir()
 	if err := os.CopyFS(root, os.DirFS(".")); err != nil {
@@ -42,18 +45,11 @@ func TestExamplesRun(t *testing.T) {
 				os.Remove(l)
 			}
 			commands := [][]string{{"check", job}, {"plan", job}, {"run", job}, {"run", job}}
-			name := filepath.Base(filepath.Dir(job))
-			if testing.Short() && name != "schools" && name != "counts" && name != "panel" {
-				commands = commands[:1]
-			}
 			for _, args := range commands {
 				text, err := exec.Command(bin, args...).CombinedOutput()
 				if err != nil {
 					t.Fatalf("%s: %v\n%s", strings.Join(args[:1], " "), err, text)
 				}
-			}
-			if len(commands) == 1 {
-				return
 			}
 			reports, _ := filepath.Glob(filepath.Join(out, "report.json"))
 			if len(reports) == 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -102,6 +103,7 @@ func hockeyStick(q, eps, sigma, arrival float64) float64 {
 // Noise that is added to a sum of a Poisson sample under replace-one uses its
 // target up, and brute force finds no more than the target.
 func TestAdditiveReleasesUseTheirTarget(t *testing.T) {
+	tier.Full(t, "TestSharedDrawStaysWithinEveryTarget")
 	for _, q := range []float64{0.02, 0.1, 0.5, 0.9} {
 		for _, epsilon := range []float64{0.3, 3} {
 			sample := fmt.Sprintf("samples: {s: {method: poisson, rate: %g}}\n", q)
@@ -192,6 +194,7 @@ func TestOthersAreNotRaised(t *testing.T) {
 // Poisson batches from it: every amplification is nested in the survey's, and
 // nothing costs more than its target.
 func TestCollectedAroundPoissonAndBatches(t *testing.T) {
+	tier.Full(t, "TestCollected")
 	releases := `  - {name: lap, from: s, mechanism: mean, params: {column: api00}, guarantee: {epsilon: "0.4"}}
   - {name: gau, from: s, mechanism: mean, params: {column: api00, noise: gaussian}, guarantee: {epsilon: "0.3", delta: 1e-6}}
   - {name: sgd, mechanism: sgd, params: {model: linear, target: api00, features: [enrolled], steps: 20, rate: 0.02}, guarantee: {epsilon: "0.8", delta: 1e-6}}

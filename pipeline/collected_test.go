@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -76,6 +77,7 @@ func TestCollectedIsAmplifiedOnce(t *testing.T) {
 // The weights of a survey hold the chances of its collection: a total adds up weight times value, and multiplies by
 // nothing else. A release without them takes the chances of the collection.
 func TestWeightsOfACollectedTable(t *testing.T) {
+	tier.Full(t, "TestCollected")
 	dir := t.TempDir()
 	data := filepath.Join(dir, "t.csv")
 	text := "h,y,w\n" + strings.Repeat("a,1,3\n", 400) + strings.Repeat("b,1,9\n", 100)

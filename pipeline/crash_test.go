@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -152,7 +153,7 @@ func TestKillAtEveryPoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range points {
+	for _, p := range tier.Some(points, 5) {
 		t.Run(p.name, func(t *testing.T) {
 			path := write(t, tinyJob, "TABLE", good(t), "limit: {epsilon: 1}", "limit: {epsilon: 5}")
 			dir := filepath.Dir(path)
@@ -208,6 +209,7 @@ func TestKillAtEveryPoint(t *testing.T) {
 // A run that is killed at any moment leaves either the whole output or none of
 // it, and never an output without a debit (P21).
 func TestKillAtAnyMoment(t *testing.T) {
+	tier.Full(t, "TestKillAtEveryPoint")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -219,10 +221,7 @@ func TestKillAtAnyMoment(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	whole := time.Since(start)
-	kills := 40
-	if testing.Short() {
-		kills = 10
-	}
+	const kills = 40
 	published, killed := 0, 0
 	for i := range kills {
 		path := write(t, tinyJob, "TABLE", table)
@@ -321,11 +320,8 @@ func TestEveryStepOfPublishingFails(t *testing.T) {
 		t.Fatalf("only %d steps", count.steps)
 	}
 	table := good(t)
-	for n := 1; n <= count.steps; n++ {
-		faults := []*faultyDisk{{with: syscall.EIO}, {with: syscall.ENOSPC, short: true}}
-		if testing.Short() {
-			faults = faults[1:]
-		}
+	for n := 1; n <= count.steps; n += tier.Of(5, 1) {
+		faults := tier.Some([]*faultyDisk{{with: syscall.ENOSPC, short: true}, {with: syscall.EIO}}, 2)
 		for _, fault := range faults {
 			fault.fail = n
 			path := write(t, tinyJob, "TABLE", table)

@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // A draw that is kept for a release without a δ and one with: all of the δ is that
 // one's, and rounding it must not make the plan unsound.
 func TestKeptSampleOfPureAndApproximate(t *testing.T) {
+	tier.Full(t, "TestKeptSample")
 	data := tableOf(t, table.ReleaseColumn{Name: "x", Float64: make([]float64, 500)})
 	path := write(t, tinyJob, "TABLE", data, "replace-one\n  size: 4", "add-remove",
 		"budget: {limit: {epsilon: 1}}", "budget: {limit: {epsilon: 10, delta: 1e-5}}\nsamples:\n  s: {method: poisson, rate: 0.05, keep: true}",

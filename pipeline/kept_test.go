@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
@@ -187,6 +188,7 @@ func sampled(t *testing.T, dir string) int64 {
 
 // What cannot be used is refused before anything is drawn or debited.
 func TestKeptSampleIsRefused(t *testing.T) {
+	tier.Full(t, "TestKeptSample")
 	data := filepath.Join(t.TempDir(), "schools.parquet")
 	if err := os.WriteFile(data, made(t, func(i int) float64 { return float64(i) }), 0o644); err != nil {
 		t.Fatal(err)
@@ -250,6 +252,7 @@ func made(t *testing.T, unread func(i int) float64) []byte {
 // Jobs that use one sample at once are planned again until each is charged what it
 // adds; together they cost what the draw costs in all.
 func TestKeptSampleAtOnce(t *testing.T) {
+	tier.Full(t, "TestKeptSample")
 	first, at, later := keeping(t)
 	o, err := run(t, first)
 	if err != nil {
@@ -285,6 +288,7 @@ func TestKeptSampleAtOnce(t *testing.T) {
 // A run that is cut off after its debit leaves a sample that nobody can use; one
 // that is cut off after its seal leaves one that is paid for.
 func TestKeptSampleAfterACrash(t *testing.T) {
+	tier.Full(t, "TestKeptSample")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -324,6 +328,7 @@ func TestKeptSampleAfterACrash(t *testing.T) {
 
 // Releases that need a δ have one, in the first job and in later ones.
 func TestKeptSampleWithDelta(t *testing.T) {
+	tier.Full(t, "TestKeptSample")
 	for _, sample := range []string{"method: srswor, size: 800", "method: poisson, rate: 0.1"} {
 		gaussian := []string{"{column: api00}", "{column: api00, noise: gaussian}", "{column: enrolled}", "{column: enrolled, noise: gaussian}", "epsilon: \"0.5\"}", "epsilon: \"0.5\", delta: 1e-6}", "method: srswor, size: 800", sample}
 		first, at, later := keeping(t, gaussian...)

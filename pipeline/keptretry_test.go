@@ -1,10 +1,15 @@
 package pipeline_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
+)
 
 // A retry is what it was, however much other jobs spent on the draw since: the noise,
 // and with it the lattice, of a plan that is made today is another one (P21).
 func TestRetryAfterOthersUsedTheDraw(t *testing.T) {
+	tier.Full(t, "TestSecondRunReturnsTheSame")
 	for _, kept := range []bool{true, false} {
 		replace := []string{"limit: {epsilon: 4", "limit: {epsilon: 40"}
 		if !kept {

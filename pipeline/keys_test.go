@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -26,6 +27,7 @@ output: {dir: out, formats: [csv]}
 // Dates, times, decimals and fields of structs are categories: DuckDB wrote a row for each of the values below, in a
 // table of a thousand.
 func TestKeysThatAreNotText(t *testing.T) {
+	tier.Full(t, "TestUnlistedKeys")
 	data, err := filepath.Abs("../internal/table/testdata/writers/duckdb-snappy.parquet")
 	if err != nil {
 		t.Fatal(err)

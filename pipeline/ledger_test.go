@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -347,6 +348,7 @@ func TestNamedLedgerMustExist(t *testing.T) {
 // A run does not believe what was edited in the database, whichever row it was: nothing
 // is drawn, published or spent.
 func TestRunAfterTampering(t *testing.T) {
+	tier.Full(t, "TestLostLedgerIsNotReplaced")
 	for what, statement := range map[string]string{
 		"what is spent": `UPDATE dprelease_accounts SET spent = '["0","0"]'`,
 		"the limit":     "UPDATE dprelease_accounts SET limit_epsilon = '100'",

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -25,6 +26,7 @@ func everyRow(rows int) table.Release {
 // Every mechanism runs on every draw, relation and format; count also without any column. What a mechanism refuses it
 // refuses before the debit.
 func TestEveryMechanismOnEveryDraw(t *testing.T) {
+	tier.Full(t, "TestDesigns")
 	const rows = 4000
 	tables := map[string]string{}
 	for format, write := range map[string]func(*bytes.Buffer) error{

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -112,6 +113,7 @@ func TestRhoIsKept(t *testing.T) {
 // The ρ of releases add up to what an account of ρ is debited with, exactly within its
 // limit; and in an account of ε and δ what is charged keeps within what ρ stands for.
 func TestRhoAddsUp(t *testing.T) {
+	tier.Full(t, "TestRhoIsKept")
 	releases := `  - {name: a, mechanism: mean, params: {column: api00, noise: gaussian}, guarantee: {rho: "0.25", delta: 1e-7}}
   - {name: b, mechanism: median, params: {column: api00, method: exponential}, guarantee: {rho: "0.25", delta: 1e-7}}
   - {name: c, from: s, mechanism: mean, params: {column: api00}, guarantee: {rho: "0.5", delta: 1e-7}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
@@ -33,7 +34,7 @@ var secretSize = []string{"relation: replace-one\n  size: 6194", "relation: add-
 // told by, whichever method priced it: events, shares, or a raised budget.
 func TestRandomPlansAgainstAttacks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(20, 1))
-	const tries = 20 // fewer would not show that the attacks have teeth
+	tries := tier.Of(8, 20)
 	raised, tight, plans := 0, 0, 0
 	for range tries {
 		sample := pick(rng, "poisson, rate: 0.000001", "poisson, rate: 0.0001", "poisson, rate: 0.05", "poisson, rate: 0.4", "poisson, rate: 0.7", "poisson, rate: 0.99", "poisson, rate: 1",
@@ -74,7 +75,7 @@ func TestRandomPlansAgainstAttacks(t *testing.T) {
 			raised++
 		}
 	}
-	if raised == 0 || 2*tight < plans {
+	if raised == 0 || tier.Of(3, 2)*tight < plans {
 		t.Errorf("of %d figures %d would be found too small at nine tenths, %d plans were raised", plans, tight, raised)
 	}
 }
@@ -83,12 +84,10 @@ func TestRandomPlansAgainstAttacks(t *testing.T) {
 // sample, beside releases from the whole table: what the account holds in the end is
 // never less than what some record can be told by from all of it.
 func TestRandomSequencesAgainstAttacks(t *testing.T) {
+	tier.Full(t, "TestRandomPlansAgainstAttacks")
 	rng := rand.New(rand.NewPCG(31, 7))
-	tries, tight, done := 3, 0, 0
-	if testing.Short() {
-		tries = 1
-	}
-	for range tries {
+	tight, done := 0, 0
+	for range 3 {
 		sample := pick(rng, "poisson, rate: 0.02", "poisson, rate: 0.6", "poisson, rate: 0.98", "srswor, size: 60", "srswor, size: 3000", "srswor, size: 6194", "collected")
 		replace := []string{"limit: {epsilon: 4, delta: 1e-5}", "limit: {epsilon: 99, delta: 0.5}"}
 		relation := privacy.ReplaceOne

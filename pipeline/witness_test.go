@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -38,6 +39,7 @@ func restore(t *testing.T, db string, old []byte) {
 // An old ledger is found out among thousands of files, and where the newer release
 // itself is gone: the folder has a list of what was published in it.
 func TestRestoredBackupAmongThousands(t *testing.T) {
+	tier.Full(t, "TestRestoredBackupIsRefused")
 	path := manyJob(t, good(t), "dir: out", "dir: outs/first")
 	dir := filepath.Dir(path)
 	db := filepath.Join(dir, "dprelease.db")

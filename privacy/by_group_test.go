@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/big"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // A row of a tiny population stands as one number: its value in the first group, a
@@ -172,7 +174,7 @@ func TestByGroupAgainstEnumeration(t *testing.T) {
 	caught, tried, least := map[string]int{}, 0, 5
 	for _, s := range groupedScenarios() {
 		for _, m := range groupedMechanisms {
-			if tried++; testing.Short() && tried%5 != 0 { // minutes of enumeration
+			if tried++; testing.Short() && tried%20 != 0 { // minutes of enumeration
 				least = 1
 				continue
 			}
@@ -279,7 +281,7 @@ func TestByGroupNests(t *testing.T) {
 		func(e Event) Event { return Multistage{[]Stage{{2, 10, 0}, {5, 50, 0}}, e} },
 		func(e Event) Event { return ByGroup{Event: Poisson{.1, e}} },
 	} {
-		for _, inner := range []Event{count, Gaussian{Sigma: 10}, DiscreteGaussian{Sigma: 10, Sensitivity: Sensitivity{1, 1}}, Compose{[]Event{count, Approx{.1, 1e-9}, BoundedRange{Eps: .1}}}} {
+		for _, inner := range tier.Some([]Event{count, Gaussian{Sigma: 10}, DiscreteGaussian{Sigma: 10, Sensitivity: Sensitivity{1, 1}}, Compose{[]Event{count, Approx{.1, 1e-9}, BoundedRange{Eps: .1}}}}, 4) {
 			e := around(ByGroup{Event: inner})
 			for _, rel := range []Relation{AddRemove, ReplaceOne} {
 				plain, errP := EpsilonAt(around(inner), rel, 1e-5)
@@ -366,7 +368,7 @@ func TestByGroupOfCappedUnits(t *testing.T) {
 		}
 	}
 	caught := 0
-	for _, m := range []enumerated{discreteLaplaceSum(3, Sensitivity{2, 1}), discreteGaussianSum(3, Sensitivity{2, 1}), leakyBit(.5, .03)} {
+	for _, m := range tier.Some([]enumerated{discreteLaplaceSum(3, Sensitivity{2, 1}), discreteGaussianSum(3, Sensitivity{2, 1}), leakyBit(.5, .03)}, 3) {
 		law := func(u [3]int) []float64 {
 			out := []float64{1}
 			for _, v := range u {
@@ -415,7 +417,7 @@ func TestByGroupOfCappedUnits(t *testing.T) {
 			}
 		}
 	}
-	if caught < 10 {
+	if caught < tier.Of(5, 10) {
 		t.Errorf("the charge for one group was caught %d times only", caught)
 	}
 }

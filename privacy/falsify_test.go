@@ -4,13 +4,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // A falsifier: random designs over tiny populations with discrete Laplace noise on the sum of the sample, enumerated exactly. No charged
 // epsilon may lie below the truth at its delta.
 func TestRandomDesignsAgainstEnumeration(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 26))
-	for trial := range 60 {
+	for trial := range tier.Of(20, 60) {
 		size := 3 + r.IntN(3)
 		scale := 0.5 + 2*r.Float64()
 		rate, take := 0.05+0.9*r.Float64(), 1+r.IntN(size)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	. "github.com/dprelease/dprelease/privacy" //nolint:staticcheck // the events read as in the package's own tests
 	"github.com/dprelease/dprelease/privacy/oracles"
 )
@@ -23,10 +24,7 @@ func oracleRows(t *testing.T) []oracles.Row {
 // No charged epsilon lies below a certified lower bound, and none is looser than the tolerance beyond the certified upper one.
 func TestOracleEpsilons(t *testing.T) {
 	every := map[string]int{"t2b": 6, "t2c": 6, "t3b": 5, "t4b": 8, "t6": 5, "t7": 4, "t7b": 4}
-	thin := 1
-	if testing.Short() {
-		thin = 3
-	}
+	thin := tier.Of(5, 1)
 	count, seen := map[string]int{}, map[string]int{}
 	for _, r := range oracleRows(t) {
 		e, rel := r.Event()

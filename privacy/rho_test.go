@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // divergence is the Rényi divergence of two laws.
@@ -120,7 +122,7 @@ func TestSamplingNeverCosts(t *testing.T) {
 		return c[0]
 	}
 	n := 0
-	for range 60 {
+	for range tier.Of(6, 60) {
 		inner := randomNoise(r)
 		for _, c := range []struct {
 			draw       Sampling

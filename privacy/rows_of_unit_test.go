@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/combin"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // lattice is the law of a whole number, far enough out.
@@ -105,7 +107,7 @@ func TestRowsOfUnitHolds(t *testing.T) {
 	for _, noise := range []Event{
 		DiscreteLaplace{Scale: 1.5, Sensitivity: Sensitivity{1, 2}}, DiscreteGaussian{Sigma: 1.2, Sensitivity: Sensitivity{1, 2}},
 	} {
-		for _, eps := range []float64{0, 0.1, 0.4, 1, 2} {
+		for _, eps := range tier.Some([]float64{0.4, 0, 0.1, 1, 2}, 5) {
 			for _, rate := range []float64{0.1, 0.5, 1} {
 				for m := 1; m <= 3; m++ {
 					bound := mustDelta(t, RowsOfUnit{int64(m), 0, Poisson{rate, noise}}, AddRemove, eps).Delta

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -74,7 +75,7 @@ func draw(t testing.TB, r *report.Report) *report.Page {
 
 // The page of a fixed report is fixed, to the byte.
 func TestGoldenPages(t *testing.T) {
-	for _, name := range fixtures {
+	for _, name := range tier.Some(fixtures, 3) {
 		t.Run(name, func(t *testing.T) {
 			r, values := load(t, name)
 			got := html(t, pageOf(t, name, r), r, values, false)
@@ -197,10 +198,7 @@ func TestPageOfManyReleases(t *testing.T) {
 		table.Columns[0].Float64 = append(table.Columns[0].Float64, float64(i))
 	}
 	r.Releases, r.Draws = nil, nil
-	releases := 10_000
-	if testing.Short() {
-		releases = 1000
-	}
+	releases := tier.Of(300, 10_000)
 	for i := range releases {
 		e, d := release, sample
 		e.Name, d.Name = fmt.Sprintf("release_%d", i), fmt.Sprintf("draw_%d", i)
@@ -225,6 +223,7 @@ func TestPageOfManyReleases(t *testing.T) {
 // A page of a hundred releases is small enough to be mailed, in every language, and what
 // comes from report.json is marked as English in the others.
 func TestPageOfAHundredReleases(t *testing.T) {
+	tier.Full(t, "TestPageOfManyReleases")
 	r, values := load(t, "schools")
 	r.Publication = &report.Publication{Title: "Schulen", Publisher: "Amt", Period: "2000", Contact: "amt@example.org", Language: "de"}
 	release := r.Releases[0]

@@ -9,6 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // tablesOf deals the rows of a table to some machines: in turns, or a stretch to each.
@@ -163,7 +164,7 @@ func TestSplitFit(t *testing.T) {
 	d := must[*StratifiedTake](t)(NewStratifiedTake(frame, []int64{2, 2}))
 	units := []int32{0, 1, 0, 1, 0, 1, 0, 1}
 	tables := [][]int{{0, 1, 2, 3}, {4, 5, 6, 7}}
-	const draws = 20_000
+	draws := tier.Of(5_000, 20_000)
 	fit := func(check noisetest.T, key func(k noise.Key, machine int) noise.Key) {
 		src, seen := newSource(t), map[int64]int{}
 		for range draws {

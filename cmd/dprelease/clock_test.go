@@ -59,6 +59,9 @@ func (w *world) ahead(t *testing.T, by time.Duration) {
 // somebody accepts the clock, which everybody can see afterwards. What was spent
 // stays spent, and what was released is known.
 func TestClockWasAhead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("accepting a clock is for the full tests; TestClockWentBack stays")
+	}
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		if how := w.run(t, "one", "one").end(t); how != "done" {
 			t.Fatal(how)

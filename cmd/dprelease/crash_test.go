@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // Whole runs of a job, with the processes of its mechanisms, are killed at random
@@ -20,10 +21,7 @@ import (
 // of it, and the data change. At the end the limit is lowered to what is nearly
 // spent, and it holds.
 func TestKillWholeRuns(t *testing.T) {
-	kills := 250 // on each database
-	if testing.Short() {
-		kills = 10
-	}
+	kills := tier.Of(3, 250) // on each database
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)

@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // TestExamples runs the jobs of examples/ on their real tables, as a user would.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/examples",
+		Files:               scripts(t, "testdata/examples", "counts", "panel"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
@@ -23,6 +25,19 @@ func TestExamples(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "kept": putKept},
 	})
+}
+
+// Jobs of examples/ are valid: TestExamplesRun of examples runs every one.
+func TestExampleJobs(t *testing.T) {
+	jobs, err := filepath.Glob("../../examples/*/job.yaml")
+	if err != nil || len(jobs) < 2 {
+		t.Fatalf("%d example jobs found, %v", len(jobs), err)
+	}
+	for _, job := range tier.Some(jobs, 10) {
+		if exit, stdout, stderr := command(t, "check", job); exit != 0 {
+			t.Errorf("%s: exit %d\n%s%s", job, exit, stdout, stderr)
+		}
+	}
 }
 
 // putKept puts the id of the sample that a report names into a job.

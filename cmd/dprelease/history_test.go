@@ -17,10 +17,10 @@ import (
 // back, and the newest one again. After every round the offline checker looks at
 // everything from outside.
 func TestHistoriesOfWholeRuns(t *testing.T) {
-	rounds, actions := 3, 2
 	if testing.Short() {
-		rounds, actions = 1, 1
+		t.Skip("eight people at once are for the full tests; TestKillWholeRuns stays")
 	}
+	const rounds, actions = 3, 2
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		const people = 8
 		seed := rand.Uint64()

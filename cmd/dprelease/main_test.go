@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,12 +36,28 @@ func (m tests) Run() int {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts(t, "testdata/script", "check", "completion", "init", "run", "report", "small", "usage"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup:               func(e *testscript.Env) error { return writeTables(e.WorkDir) },
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "says": says},
 	})
+}
+
+// scripts returns the scripts of a folder: in the fast tier those with the given names only.
+func scripts(t *testing.T, dir string, fast ...string) []string {
+	t.Helper()
+	if testing.Short() {
+		for i, name := range fast {
+			fast[i] = filepath.Join(dir, name+".txtar")
+		}
+		return fast
+	}
+	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil || len(all) < len(fast) {
+		t.Fatalf("%s has %d scripts: %v", dir, len(all), err)
+	}
+	return all
 }
 
 // exits runs a program and compares its exit code: exits CODE PROGRAM ARGS...

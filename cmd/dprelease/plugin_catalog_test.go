@@ -156,6 +156,9 @@ func TestCheckEnds(t *testing.T) {
 		"out of time": {[]string{"--for", "300ms"}, false, conformance.OutOfTime, 0},
 		"interrupted": {nil, true, conformance.Interrupted, 130},
 	} {
+		if testing.Short() && c.stop {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "report")
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 const root = "../.."
@@ -189,6 +191,7 @@ func TestPluginNew(t *testing.T) {
 }
 
 func TestPluginCheckBuiltin(t *testing.T) {
+	tier.Full(t, "TestCheckEnds")
 	for _, args := range [][]string{{"mean"}, {"mean", "--job", root + "/examples/schools/job.yaml"}} {
 		exit, stdout, stderr := command(t, append([]string{"plugin", "check", "--pairs", "3", "--releases", "-1", "--builtin"}, args...)...)
 		if exit != 0 || !strings.Contains(stdout, "NOT REFUTED") {

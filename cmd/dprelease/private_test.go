@@ -319,6 +319,9 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 		if testing.Short() && !c.words { // the others take the same paths
 			continue
 		}
+		if testing.Short() {
+			c.samples, c.releases = "strata: {method: stratified, strata: u, take: {%s}}", c.releases[1:]
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := observe(t, c, people(400, nil))
@@ -338,7 +341,9 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 			if c.secret {
 				neighbour = people(399, nil)
 			}
-			same(t, "a neighbour", base, observe(t, c, neighbour))
+			if !testing.Short() { // the canaries are a neighbouring table, too
+				same(t, "a neighbour", base, observe(t, c, neighbour))
+			}
 			canaries := observe(t, c, people(400, func(i int, p *person) {
 				switch i % 4 {
 				case 0:

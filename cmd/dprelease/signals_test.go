@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // asProgram is a path under which this test binary is the program.
@@ -62,14 +64,14 @@ var started = regexp.MustCompile(`(?m)^(main\.main|[a-zA-Z0-9_./\-]+\.init(?:\.\
 func TestEarlySignals(t *testing.T) {
 	program := asProgram(t)
 	late := lateInits(t, program)
-	for i := range 60 {
+	for i := range tier.Of(6, 60) {
 		cmd := exec.Command(program, "run", "absent.yaml")
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(i) * 300 * time.Microsecond)
+		time.Sleep(time.Duration(i) * tier.Of(3*time.Millisecond, 300*time.Microsecond))
 		for range 8 {
 			_ = cmd.Process.Signal(syscall.SIGQUIT)
 			time.Sleep(300 * time.Microsecond)

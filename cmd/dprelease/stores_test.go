@@ -39,6 +39,9 @@ output: {dir: "OUT", formats: [csv]}
 // server of the S3 protocol. What the server is asked says nothing of the draw; a release
 // is there whole or its report is not there; and no credential is anywhere.
 func TestObjectStorage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the full tests read a table in object storage and release there; TestIceberg reads one in the fast ones")
+	}
 	s := storetest.Start(t)
 	w := newWorld(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db"))
 	var data bytes.Buffer

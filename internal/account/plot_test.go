@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -51,6 +52,7 @@ func TestPlotSVG(t *testing.T) {
 }
 
 func TestPlotPNG(t *testing.T) {
+	tier.Full(t, "TestPlotSVG")
 	path := filepath.Join(t.TempDir(), "out.PNG")
 	if code, _, errs := run("", Options{Expr: sampledLaplace, Plot: path, JSON: true}); code != 0 {
 		t.Fatal(errs)
@@ -156,6 +158,7 @@ func TestWithoutSampling(t *testing.T) {
 
 // TestPlotThatCannotBeWritten leaves the old file and nothing else.
 func TestPlotThatCannotBeWritten(t *testing.T) {
+	tier.Full(t, "TestPlotSVG")
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.svg")
 	if err := os.Mkdir(path, 0o755); err != nil { // rename onto a folder fails

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/internal/wire"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -119,14 +120,19 @@ func command(t *testing.T, name string) host.Command {
 }
 
 func TestHonestProcesses(t *testing.T) {
-	releases := 120
-	if testing.Short() {
-		releases = 30
-	}
-	for _, name := range []string{"sound-descent", "mean"} {
+	for _, mechanism := range tier.Some([]sdk.Mechanism{mean.Mechanism{}, insecureshelf.SoundDescent()}, 2) {
+		name := mechanism.Describe().Name
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := Check(t.Context(), command(t, name), sdktest.Config{Seed: 7, Pairs: 3, Releases: releases})
+			cfg := sdktest.Config{Seed: 7, Pairs: 3, Releases: 120}
+			if testing.Short() {
+				all, err := sdktest.Requests(t.Context(), sdktest.InProcess(mechanism), 7)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cfg.Requests, cfg.Releases = tier.Some(all, 10), 10
+			}
+			r, err := Check(t.Context(), command(t, name), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,7 +185,7 @@ func TestBrokenProcesses(t *testing.T) {
 		"calls-by-data": "calls", "own-noise-small": "epsilon", "chatty": "output", "dying": "panic",
 		"sum-wrong-cap": "l1-sensitivity", "sum-biased-rounding": "linear", "sum-group-left-out": "groups",
 	} {
-		if testing.Short() && !slices.Contains([]string{"half-sensitivity", "realised-n", "crash", "chatty", "dying"}, name) {
+		if testing.Short() && !slices.Contains([]string{"half-sensitivity", "chatty", "dying"}, name) {
 			continue // the fast tier of sdktest looks for them in its own process
 		}
 		t.Run(name, func(t *testing.T) {
@@ -218,18 +224,21 @@ func TestManners(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"sound": "", "deaf": "cookie", "ghost": "version"} {
-		found, err := manners(t.Context(), command(t, name), name, sound[0], 3*time.Second) // under the race detector the end alone takes one
-		if err != nil {
-			t.Fatal(err)
-		}
-		var checks []string
-		for _, f := range found {
-			checks = append(checks, f.Check)
-		}
-		all := strings.Join(checks, " ")
-		if want == "" && all != "" || !strings.Contains(all, want) {
-			t.Errorf("%s: found %q, want %q: %+v", name, all, want, found)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()                                                                        // they wait most of the time
+			found, err := manners(t.Context(), command(t, name), name, sound[0], 3*time.Second) // under the race detector the end alone takes one
+			if err != nil {
+				t.Fatal(err)
+			}
+			var checks []string
+			for _, f := range found {
+				checks = append(checks, f.Check)
+			}
+			all := strings.Join(checks, " ")
+			if want == "" && all != "" || !strings.Contains(all, want) {
+				t.Errorf("found %q, want %q: %+v", all, want, found)
+			}
+		})
 	}
 }
 

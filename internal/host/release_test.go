@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -187,7 +188,7 @@ func TestCancel(t *testing.T) {
 
 // A plugin that dies, or answers early, while rows are still fed ends the feed.
 func TestCrashEndsFeed(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range tier.Some([]struct {
 		mode, code string
 		messages   bool
 	}{
@@ -197,7 +198,7 @@ func TestCrashEndsFeed(t *testing.T) {
 		{"early-result-open", CodeProtocol, false},
 		{"early-result", CodeProtocol, false},
 		{"early-result", CodeProtocol, true},
-	} {
+	}, 3) {
 		p := start(t, "raw", Limits{SlowestLane: c.messages, Plan: 3 * time.Second}, c.mode)
 		x, g := make([]float64, 1<<16), make([]int32, 1<<16)
 		began := time.Now()

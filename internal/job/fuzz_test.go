@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // FuzzParse feeds anything to the reader: it must answer with a job or with
 // problems that can be printed, and never panic. A job without problems has
 // everything that its users rely on.
 func FuzzParse(f *testing.F) {
-	for _, v := range vectors(f) {
+	for _, v := range tier.Some(vectors(f), 10) {
 		f.Add(v.text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

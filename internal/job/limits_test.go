@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 func TestReadFile(t *testing.T) {
@@ -155,7 +158,8 @@ func TestHostileFiles(t *testing.T) {
 		"broken at start": "}" + strings.Repeat("a: 1\n", 50_000),
 		"domain":          strings.Replace(base, "{lower: 0, upper: 120}", "{domain: ["+numbers(200_000)+"]}", 1),
 	}
-	for name, text := range files {
+	for _, name := range tier.Some(slices.Sorted(maps.Keys(files)), 3) {
+		text := files[name]
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

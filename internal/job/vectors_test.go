@@ -17,6 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/specs"
 )
 
@@ -126,7 +127,7 @@ func (v vector) options() job.Options {
 }
 
 func TestVectors(t *testing.T) {
-	for _, v := range vectors(t) {
+	for _, v := range tier.Some(vectors(t), 3) {
 		t.Run(v.name, func(t *testing.T) {
 			j, err := job.Parse("job.yaml", v.text, v.options())
 			checkOutcome(t, v, j, err)

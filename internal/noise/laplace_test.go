@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // laplaceLaw is the exact mass function of the discrete Laplace distribution.
@@ -45,9 +46,9 @@ func TestDiscreteLaplaceTape(t *testing.T) {
 }
 
 func TestDiscreteLaplaceExplored(t *testing.T) {
-	for _, c := range []struct{ scale, maxRest float64 }{
+	for _, c := range tier.Some([]struct{ scale, maxRest float64 }{
 		{0.25, 0.1}, {1, 0.1}, {2, 0.1}, {0.5, 0.1}, {1.5, 0.2},
-	} {
+	}, 3) {
 		mass, rest := explore(2e-7, func(s *Source) int64 {
 			x, err := one(s, AddDiscreteLaplace, c.scale)
 			if err != nil {

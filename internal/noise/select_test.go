@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // weights returns the probability of each piece, summed stably.
@@ -35,7 +36,7 @@ func pieceOf(pieces []Piece, x int64) int {
 }
 
 func TestSelectFit(t *testing.T) {
-	const n = 20_000
+	n := tier.Of(2_000, 20_000)
 	s := newSourceT(t)
 	for name, c := range map[string]struct {
 		pieces []Piece
@@ -95,7 +96,7 @@ func TestSelectIsUniformInsideAPiece(t *testing.T) {
 
 // TestSelectSlopes: points of sloped pieces have the law of as many pieces of one point.
 func TestSelectSlopes(t *testing.T) {
-	const n = 20_000
+	n := tier.Of(2_000, 20_000)
 	s := newSourceT(t)
 	for name, c := range map[string]struct {
 		pieces []Piece

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 func TestSmoothLaplaceTape(t *testing.T) {
@@ -41,7 +42,7 @@ func TestFreshBelowDrawsOnAfterATie(t *testing.T) {
 }
 
 func TestSmoothLaplaceFit(t *testing.T) {
-	const n = 30_000
+	n := tier.Of(3_000, 30_000)
 	s := newSourceT(t)
 	for _, c := range []struct{ value, scale, granularity float64 }{
 		{0, 1, 1}, {0.3, 1, 0.5}, {-7.77, 3.3, 0.25}, {1e6, 0.1, 0x1p-6}, {0, 1, 4}, {5e8, 1e9, 0x1p26},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
@@ -57,8 +58,8 @@ var (
 // allows, under every relation, draw and unit; and it stands in the event of its draw.
 func TestKeysArePaidOnce(t *testing.T) {
 	for _, relation := range [][]string{nil, replaceOne} {
-		for _, unit := range [][]string{nil, capped} {
-			for _, from := range []string{"", "from: pois,", "from: wor,"} {
+		for _, unit := range tier.Some([][]string{nil, capped}, 2) {
+			for _, from := range tier.Some([]string{"", "from: pois,", "from: wor,"}, 2) {
 				if from == "from: wor," && relation == nil {
 					continue // count refuses it
 				}

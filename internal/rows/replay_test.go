@@ -13,6 +13,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // results are the rows of a result, each as a text: what a mechanism could see of it.
@@ -194,7 +195,7 @@ func TestEachRowByItself(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 17))
 	cells := &Cells{Sizes: []int32{int32(len(declared[3].Domain)), int32(len(declared[4].Domain))}}
 	cells.Other = cells.Sizes[0] * cells.Sizes[1]
-	for range 60 {
+	for range tier.Of(10, 60) {
 		p := program(t, r)
 		for _, rows := range []int{9, 70, step + 9} {
 			x, y := drawn(r, rows, 0.2), drawn(r, 9, 0.2)

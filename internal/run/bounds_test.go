@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	sumof "github.com/dprelease/dprelease/plugins/sum"
@@ -155,6 +156,7 @@ func (b *boundedTable) joint(values []float64, picks []int) joint {
 // and a sum over the bound together never tell them apart by more than what is charged. The
 // twin adds noise of the same size to sums that are not divided by the bound.
 func TestPrivateBounds(t *testing.T) {
+	tier.Full(t, "TestNoNeighboursBeatTheCharge")
 	values := []float64{-3.5, 0, 0.02, 1, 3.5}
 	// So many rows may lie beyond a bound at no cost: from there on a row tells.
 	base := []float64{3.5, 3.5, 3.5, 3.5}

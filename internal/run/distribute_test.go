@@ -20,6 +20,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
@@ -192,7 +193,7 @@ func TestSumsDoNotDependOnTheParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := spreadTable(t)
-	for _, c := range spreads {
+	for _, c := range tier.Some(spreads, 3) {
 		for from, sample := range drawn {
 			key, dataset, releases := src.NewKey(), c.dataset, strings.ReplaceAll(c.releases, "FROM", cmp.Or(from, "table"))
 			if from == "w" { // a sample of fixed size wants the number of units
@@ -342,7 +343,7 @@ func TestDistributedSampleIsUniform(t *testing.T) {
 	// each cell, which makes the tail a little heavier.
 	limit := 85.
 	replace := "  relation: replace-one\n  size: 6\n"
-	for _, dataset := range []string{replace + "  unit: row\n" + columns, replace + "  unit: {column: id, name: person, rows: 1}\n" + columns, replace + "  unit: {column: id, name: person}\n  fold: {x: sum}\n" + columns} {
+	for _, dataset := range tier.Some([]string{replace + "  unit: row\n" + columns, replace + "  unit: {column: id, name: person, rows: 1}\n" + columns, replace + "  unit: {column: id, name: person}\n  fold: {x: sum}\n" + columns}, 3) {
 		if got := statistic(dataset, nil); got > limit {
 			t.Errorf("%s: the statistic is %g", dataset, got)
 		}
@@ -431,6 +432,9 @@ func TestDistributedStrataAreUniform(t *testing.T) {
 		{"w: {method: multistage, stages: [{unit: g, take: 1}, {take: 2}]}", 6, 36},
 	} {
 		for kind, dataset := range unitKinds(frame) {
+			if testing.Short() && kind != "rows" {
+				continue
+			}
 			if got := statistic(dataset, c.sample, c.samples, nil); got > c.limit {
 				t.Errorf("%s, %s: the statistic is %g", c.sample, kind, got)
 			}
@@ -463,6 +467,7 @@ func TestDistributedStrataAreUniform(t *testing.T) {
 // Every stratum gives exactly the number of rows that the job says, on one part and on eight, for rows and for units, and
 // when every piece of work is carried out twice; rates by stratum draw again what they drew.
 func TestStrataInPartsAreComplete(t *testing.T) {
+	tier.Full(t, "TestDistributedStrataAreUniform")
 	path := spreadTable(t)
 	rows := map[string]int{}
 	for i := range 70000 {

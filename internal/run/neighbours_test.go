@@ -363,7 +363,7 @@ func TestNoNeighboursBeatTheCharge(t *testing.T) {
 		for _, relation := range []string{"add-remove", "replace-one"} {
 			for d, sample := range []string{"", "{method: poisson, rate: 0.5}", "{method: srswor, size: 1}", "{method: srswor, size: 2}", "{method: srswor, size: 3}"} {
 				for i, release := range tinyReleases[:5] {
-					if d == 4 && units != foldBoth || testing.Short() && ((i+d+u)%4 != 0 || d > 2 && units != foldBoth) {
+					if d == 4 && units != foldBoth || testing.Short() && ((i+d+u)%8 != 0 || d > 2 && units != foldBoth) {
 						continue
 					}
 					w := world{dataset: units, relation: relation, sample: sample, release: release}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -14,6 +15,7 @@ import (
 // from the file to the noise. A plan that forgets that a filtered row vanishes, or that rows
 // weigh anything, is caught.
 func TestWeightsAreCharged(t *testing.T) {
+	tier.Full(t, "TestNoNeighboursBeatTheCharge")
 	file := filepath.Join(t.TempDir(), "tiny.csv")
 	kinds := [][]row{{{-1, 0}}, {{2, 0}}, {{-1, 1}}, {{2, 1}}, {{2, 0}, {2, 0}}, {{2, 0}, {2, 1}}, {{-1, 0}, {2, 1}}}
 	const cap2, fold = "  cap: {groups: 2, rows: 2}\n", "  fold: {x: max, g: mode}\n"

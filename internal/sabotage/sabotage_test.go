@@ -25,6 +25,7 @@ import (
 	"github.com/dprelease/dprelease/internal/conformance"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/sandbox"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -408,14 +409,11 @@ func TestSabotage(t *testing.T) {
 	tried := acts
 	if testing.Short() { // the others in the full tests
 		tried = slices.DeleteFunc(slices.Clone(acts), func(a act) bool {
-			return !slices.Contains([]string{"tcp", "write-rows", "table-in-plan", "daemon", "signal"}, a.name)
+			return !slices.Contains([]string{"tcp", "table-in-plan", "signal"}, a.name)
 		})
 	}
 	t.Run("check", func(t *testing.T) { // checks wait most of the time, and do not disturb one another
-		for i, a := range tried {
-			if testing.Short() && i%2 == 1 {
-				continue
-			}
+		for _, a := range tier.Some(tried, len(tried)) {
 			t.Run(a.name, func(t *testing.T) {
 				if !strings.HasSuffix(a.name, "-by-row") { // which measure
 					t.Parallel()

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // TestArrowMutations: a damaged Arrow file gives an Error or a whole table, never a panic or a short read. Arrow has
@@ -26,11 +28,7 @@ func TestArrowMutations(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x")
 	read := 0
-	mutations := 3000
-	if testing.Short() {
-		mutations = 600
-	}
-	for i := range mutations {
+	for i := range tier.Of(120, 3000) {
 		r := rand.New(rand.NewPCG(55, uint64(i)))
 		if err := os.WriteFile(path, mutate(files[i%len(files)], r), 0o600); err != nil {
 			t.Fatal(err)

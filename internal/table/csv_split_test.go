@@ -9,12 +9,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // Cut anywhere between two records, a text is parsed as if it were in one piece: the same records up to the same first
 // mistake, at the same place.
 func TestSplitter(t *testing.T) {
-	for seed := range uint64(4000) {
+	for seed := range tier.Of[uint64](500, 4000) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		text := make([]byte, r.IntN(120))
 		for i := range text {

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // mutationFiles are small files with a checksum on every page: each codec, both page versions, with and without
@@ -163,10 +165,7 @@ func TestMutations(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	survived, bad, mutations := 0, 0, *mutationCount
-	if testing.Short() {
-		mutations /= 10
-	}
+	survived, bad, mutations := 0, 0, *mutationCount/tier.Of(50, 1)
 	workers := max(2, runtime.GOMAXPROCS(0))
 	for w := range workers {
 		wg.Go(func() {

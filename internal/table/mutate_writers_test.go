@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // TestMutationsOfOtherWriters damages files by other writers, given checksums, everywhere but in the pages' bodies,
@@ -31,11 +33,11 @@ func TestMutationsOfOtherWriters(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	survived, bad := 0, 0
+	survived, bad, mutations := 0, 0, *mutationCount/tier.Of(100, 10)
 	for w := range 2 {
 		wg.Go(func() {
 			path := filepath.Join(dir, fmt.Sprint(w))
-			for i := w; i < *mutationCount/10; i += 2 {
+			for i := w; i < mutations; i += 2 {
 				r := rand.New(rand.NewPCG(77, uint64(i)))
 				k := r.IntN(len(files))
 				data := append([]byte(nil), files[k]...)
@@ -67,7 +69,7 @@ func TestMutationsOfOtherWriters(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d of %d read right in spite of the damage, %d wrong", survived, *mutationCount/10, bad)
+	t.Logf("%d of %d read right in spite of the damage, %d wrong", survived, mutations, bad)
 	if survived == 0 {
 		t.Error("nothing survived: the files were not valid to begin with")
 	}

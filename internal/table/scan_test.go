@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet/compress"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 var allCodecs = []compress.Compression{
@@ -37,7 +39,7 @@ func total(groups []int) (n int) {
 }
 
 func TestScanReturnsWhatWasWritten(t *testing.T) {
-	for _, s := range styles() {
+	for _, s := range tier.Some(styles(), 3) {
 		t.Run(s.String(), func(t *testing.T) {
 			n := total(s.groups)
 			cols, want := generated(n, s.nulls, rand.New(rand.NewPCG(1, uint64(n))))
@@ -97,10 +99,10 @@ func checkScan(t *testing.T, path string, want []wantColumn, n int) {
 }
 
 func TestScanLargeGroups(t *testing.T) {
-	n := 300_000
+	n := tier.Of(60_000, 300_000)
 	for _, s := range []style{
-		{codec: compress.Codecs.Snappy, groups: []int{200_000, 100_000}},
-		{codec: compress.Codecs.Zstd, v2: true, groups: []int{n}, nulls: 0.01, pageSize: 100_000, dict: true},
+		{codec: compress.Codecs.Snappy, groups: []int{n / 3 * 2, n / 3}},
+		{codec: compress.Codecs.Zstd, v2: true, groups: []int{n}, nulls: 0.01, pageSize: int64(n / 3), dict: true},
 	} {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			cols, want := generated(n, s.nulls, rand.New(rand.NewPCG(2, 3)))
@@ -123,7 +125,7 @@ func TestRandomPicks(t *testing.T) {
 	path := temp(t, "x.parquet", writeParquet(t, style{codec: compress.Codecs.Snappy, dict: true, pageSize: 8000, groups: []int{70_000, 1, 329_999}}, someCols))
 	tab := must(Open(t.Context(), Spec{Path: path}))
 	defer tab.Close()
-	for seed := range uint64(20) {
+	for seed := range tier.Of[uint64](5, 20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		picked := 0
 		pick := func(b Block) (Pick, error) {

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -188,7 +189,7 @@ func TestScore(t *testing.T) {
 func TestMargin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	const n = 100000
-	for _, level := range []float64{90, 95, 99} {
+	for _, level := range tier.Some([]float64{95, 90, 99}, 3) {
 		iv, short := &Interval{Level: level, Square: 1}, 0
 		gaussian := noiseOf(privacy.DiscreteGaussian{Sigma: 1})
 		for _, unsure := range []float64{0.3, 1, 3, 10} {

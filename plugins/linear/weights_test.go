@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/histogram"
 	"github.com/dprelease/dprelease/plugins/linear/lineartest"
@@ -47,6 +48,7 @@ func TestTotalOfASurvey(t *testing.T) {
 // All units of rows with any value and any weight: no pair moves a vector by more than is
 // declared, some pair by nearly as much, and a plan that forgets that rows vanish is refuted.
 func TestUnitsOfASurvey(t *testing.T) {
+	tier.Full(t, "TestAllUnitsWithIntervals")
 	number := func(missing sdk.Missing) []sdk.Column {
 		return []sdk.Column{{Name: "y", Type: sdk.Number, Lower: 100, Upper: 130, Missing: missing}, {Name: "x", Type: sdk.Number, Lower: 1, Upper: 2, Missing: sdk.MissingRefuse}}
 	}
@@ -72,7 +74,7 @@ func TestUnitsOfASurvey(t *testing.T) {
 			for name, twin := range cases[i].Twins {
 				cases[i].Twins[name] = surveyed(twin)
 			}
-			if c.least < 0.9 || testing.Short() && i%3 > 0 {
+			if c.least < 0.9 {
 				cases[i].Twins = nil
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -188,7 +189,7 @@ func TestBoundsAtTheEndsOfFloat64(t *testing.T) {
 func TestSensitivity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	g := sdk.Column{Name: "g", Type: sdk.Category, Domain: []string{"a", "b"}, Missing: sdk.MissingDrop}
-	for trial := range 500 {
+	for trial := range tier.Of(50, 500) {
 		c := score
 		if rng.IntN(3) == 0 {
 			c.Missing = sdk.MissingDrop
@@ -323,7 +324,7 @@ func TestFilterPaysOnce(t *testing.T) {
 				code  int32
 			}
 			var rows []row
-			for _, x := range []float64{c.Lower, 600, c.Upper} {
+			for _, x := range tier.Of([]float64{c.Lower, c.Upper}, []float64{c.Lower, 600, c.Upper}) {
 				rows = append(rows, row{x, true, 0}, row{x, false, 0}, row{x, true, -1})
 			}
 			nothing := []int64{0, 0}

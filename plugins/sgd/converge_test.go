@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -84,6 +85,7 @@ func verdict(t *testing.T, r sdk.Result) (text string, drift float64) {
 // A job that says nothing of its steps comes within 5 % of the least-squares slope, a
 // slope of which 400 steps of plain descent make one of the wrong sign.
 func TestDefaultsReachLeastSquares(t *testing.T) {
+	tier.Full(t, "TestEarlyStopIsSaid")
 	tab, columns, intercept, slope := flights(rand.New(rand.NewPCG(1, 2)), 300_000)
 	out, err := sdktest.Run(Mechanism{}, flightsRequest(tab.Rows, columns, 20, ""), tab, seeded{sdktest.NoNoise{Rows: tab.Rows}, rand.New(rand.NewPCG(3, 4))})
 	if err != nil {
@@ -106,6 +108,9 @@ func TestEarlyStopIsSaid(t *testing.T) {
 		`,"rate":0.1,"steps":400,"step_size":1`: true, `,"rate":1,"steps":60`: true, `,"rate":1,"steps":20,"average":false`: true,
 		`,"rate":1,"steps":1600`: false,
 	} {
+		if testing.Short() && !strings.Contains(more, `"steps":60`) && !strings.Contains(more, `"steps":20`) {
+			continue // those that go on for long
+		}
 		req := flightsRequest(tab.Rows, columns, 20, more)
 		out, err := sdktest.Run(Mechanism{}, req, tab, seeded{sdktest.NoNoise{Rows: tab.Rows}, rand.New(rand.NewPCG(7, 8))})
 		if err != nil {

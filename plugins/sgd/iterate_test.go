@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -369,5 +370,5 @@ func TestConformance(t *testing.T) {
 	for _, m := range inTurn {
 		requests = append(requests, request(privacy.ReplaceOne, 9, `{%s}`, m))
 	}
-	sdktest.Test(t, Mechanism{}, sdktest.Config{Requests: requests, Seed: 5, Pairs: 60, Releases: 100})
+	sdktest.Test(t, Mechanism{}, sdktest.Config{Requests: requests, Seed: 5, Pairs: tier.Of(10, 60), Releases: 100})
 }

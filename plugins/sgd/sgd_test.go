@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -171,7 +172,7 @@ func TestDivisorIsPublic(t *testing.T) {
 // twice (sdktest.Plan asks twice), and says its noise.
 func TestPlanMeetsTarget(t *testing.T) {
 	for _, rel := range []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne} {
-		for _, rate := range []float64{0.01, 0.2, 1} {
+		for _, rate := range tier.Some([]float64{0.2, 0.01, 1}, 3) {
 			population, rows := int64(5000), ""
 			if rel == privacy.AddRemove {
 				population, rows = 0, `,"rows":5000`

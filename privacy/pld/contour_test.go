@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/cmplx"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // contour is the profile of the T-fold composition of a continuous pair by a route of
@@ -72,13 +74,13 @@ func subsampled(q, sigma float64, d direction) (loss, weight []float64) {
 }
 
 func TestContour(t *testing.T) {
-	for _, c := range []struct {
+	for _, c := range tier.Some([]struct {
 		q, sigma, T, delta, theta, lo, hi, reach, step float64
 	}{
 		{0.01, 1, 10000, 1e-6, 3.5, 6, 8, 10, 0.02},
 		{1e-4, 0.5, 1e5, 1e-9, 2.5, 4, 6, 60, 0.05},
 		{1e-4, 0.8, 1e5, 1e-9, 8, .2, 1, 900, 0.25},
-	} {
+	}, 3) {
 		loss, weight := subsampled(c.q, c.sigma, forward)
 		truth := newContour(loss, weight, c.T, c.theta, c.reach, c.step).epsilon(c.delta, c.lo, c.hi)
 		again := newContour(loss, weight, c.T, c.theta*0.9, c.reach*1.2, c.step*0.8).epsilon(c.delta, c.lo, c.hi)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // families makes mechanisms from parameters that grow with the loss of privacy.
@@ -25,7 +27,7 @@ var families = map[string]func(x, y float64) Mechanism{
 func TestLargerParametersDominate(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for name, f := range families {
-		for range 8 {
+		for range tier.Of(2, 8) {
 			x, y := 0.1+2*r.Float64(), 0.05+0.4*r.Float64()
 			x2, y2 := x*(1+r.Float64()), y*(1+r.Float64())
 			small, err := asNode(f(x, y))
@@ -65,14 +67,12 @@ func TestShapesRebuild(t *testing.T) {
 
 // The joined composition against the same one composed part by part.
 func TestJoinedBracketHoldsTheTruth(t *testing.T) {
+	tier.Full(t, "TestLargerParametersDominate")
 	for name, f := range map[string]func(u float64) Mechanism{
 		"laplace":          func(u float64) Mechanism { return Laplace(4 + 3*u) },
 		"poisson laplace":  func(u float64) Mechanism { return Poisson(0.05+0.1*u*u, Laplace(1+u)) },
 		"poisson gaussian": func(u float64) Mechanism { return Poisson(0.05, Gaussian(1+u)) },
 	} {
-		if testing.Short() && name != "poisson gaussian" {
-			continue
-		}
 		var parts []Mechanism
 		for i := range 130 {
 			parts = append(parts, f(float64(i)/130))
@@ -110,6 +110,7 @@ func TestTooManyUnknownsAreRefused(t *testing.T) {
 
 // A nest of draws with several releases each works through no more than is allowed.
 func TestWorkIsBounded(t *testing.T) {
+	tier.Full(t, "TestCorners")
 	m := Gaussian(1)
 	for range 20 {
 		m = Poisson(0.9, Compose(m, Laplace(5)))

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // row is one line of a reference table: independent values by 50-digit quadrature, exact sums or a named formula in 300 digits.
@@ -127,7 +129,7 @@ func TestPoissonGeneralEpsilonTable(t *testing.T) {
 		orders = append(orders, a)
 	}
 	tighter := 0
-	for _, r := range table(t, "t3b_eps_poisson_general") {
+	for _, r := range tier.Some(table(t, "t3b_eps_poisson_general"), 5) {
 		in := r.Inputs
 		var base Curve
 		if in.Mechanism == "laplace" {
@@ -196,7 +198,7 @@ func accountingOrders() []float64 {
 
 func TestWithoutReplacementEpsilonTable(t *testing.T) {
 	tighter := 0
-	for _, r := range table(t, "t4b_eps_wor_gaussian") {
+	for _, r := range tier.Some(table(t, "t4b_eps_wor_gaussian"), 5) {
 		in := r.Inputs
 		c := Repeat(in.Steps, WithoutReplacementGaussian(in.Q, in.Sigma))
 		got, _ := EpsilonAt(c, in.Delta, accountingOrders())

@@ -3,6 +3,8 @@ package shuffle
 import (
 	"math"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 func TestVector(t *testing.T) {
@@ -29,7 +31,7 @@ func bound(n int64, k int, eps0, delta float64) (Interval, error) {
 
 func TestMonotone(t *testing.T) {
 	const slack = 3e-4 // the intervals of the numeric bounds
-	for _, k := range []int{0, 2, 3, 20} {
+	for _, k := range tier.Some([]int{0, 2, 3, 20}, 2) {
 		for _, eps0 := range []float64{0.01, 0.5, 2, 6} {
 			last := math.Inf(1)
 			for _, n := range []int64{1, 2, 7, 100, 3000, 20_000} {
@@ -96,8 +98,8 @@ func TestHugeN(t *testing.T) {
 
 func TestInverse(t *testing.T) {
 	for _, k := range []int{0, 2, 8} {
-		for _, n := range []int64{1, 1000, 20_000} {
-			for _, eps := range []float64{0.01, 0.3, 2} {
+		for _, n := range tier.Of([]int64{1, 1000}, []int64{1, 1000, 20_000}) {
+			for _, eps := range tier.Some([]float64{0.3, 0.01, 2}, 3) {
 				const delta = 1e-6
 				var eps0 float64
 				var err error

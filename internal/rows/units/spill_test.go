@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // What fits in memory and what does not are folded alike, and the folder of what does not fit stays empty.
 func TestSpillingChangesNothing(t *testing.T) {
-	for seed := range uint64(6) {
+	for seed := range tier.Of[uint64](2, 6) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		shape := keyShape(seed) % keyShapes
 		null := []NullUnits{DropNulls, OwnNulls}[seed%2]
@@ -85,7 +87,7 @@ func plainNumbers(rows []person, null NullUnits) (all []int32, units int64) {
 }
 
 func TestUnitsAreNumberedByTheirFirstRows(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range tier.Of[uint64](3, 8) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		null := []NullUnits{DropNulls, OwnNulls}[seed%2]
 		n := 1 + r.IntN(6000)

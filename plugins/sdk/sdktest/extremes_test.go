@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	counts "github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
 	"github.com/dprelease/dprelease/plugins/histogram"
@@ -88,10 +89,7 @@ func TestExtremes(t *testing.T) {
 		{quantiles.Mechanism{}, []string{`{"column":"x","quantiles":[0.25,0.999]}`, `{"column":"x","by":"g"}`, `{"column":"x","method":"recursion"}`, `{"column":"x","method":"tree","by":["g","h"]}`, `{"column":"x","by":"g","interval":{"level":95,"square":0.9,"mean":0.1,"rows":6}}`, `{"column":"x","quantiles":"deciles","by":["g","h"]}`}},
 		{regression.Mechanism{}, []string{`{"target":"x","features":["y"]}`, `{"target":"x","features":["g","y","h"],"noise":"laplace"}`, `{"target":"y","features":["h"],"ridge":1000}`}},
 	} {
-		planned, trials := 0, 60
-		if testing.Short() {
-			trials = 15
-		}
+		planned, trials := 0, tier.Of(4, 60)
 		for trial := range trials {
 			req := extreme(rng, c.params[rng.IntN(len(c.params))])
 			if _, err := c.mechanism.Plan(req); err != nil {

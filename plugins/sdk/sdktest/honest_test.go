@@ -2,6 +2,7 @@ package sdktest_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/dprelease/dprelease/plugins/bounds"
@@ -52,6 +53,9 @@ func TestHonest(t *testing.T) {
 		{median.Mechanism{}, "scores"}, {quantiles.Mechanism{}, "scores"}, {bounds.Mechanism{}, "scores"}, {randomizedresponse.Mechanism{}, "codes"}, {regression.Mechanism{}, "l2-sensitivity"}, {sgd.Mechanism{}, "l2-sensitivity"},
 	} {
 		t.Run(c.mechanism.Describe().Name, func(t *testing.T) {
+			if fast := []string{"sound", "sum", "bounds", "randomized-response", "regression"}; testing.Short() && !slices.Contains(fast, c.mechanism.Describe().Name) {
+				t.Skip("one mechanism for each kind of noise; the full tests run the suite on all")
+			}
 			cfg := sdktest.Config{Seed: 1}
 			if c.mechanism == (sgd.Mechanism{}) {
 				cfg = sdktest.Config{Seed: 1, Pairs: 12, Releases: 100} // hundreds of calls a release

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -26,7 +27,7 @@ func byGrid(eps, a, s, b, t float64) float64 {
 
 func TestClosenessAgainstIntegration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range 25 {
+	for i := range tier.Of(5, 25) {
 		eps := []float64{0, 0.1, 1, 3}[rng.IntN(4)]
 		a, s, b, u := 0.0, 1.0, rng.NormFloat64()*2, math.Exp(rng.NormFloat64())
 		switch i % 5 {
