@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -10,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -40,9 +41,8 @@ type shownAccount struct {
 	// Keeps are the columns in which all neighbours agree that the account protects (P27).
 	Keeps []string `json:"keeps,omitempty"`
 
-	limits, waiting string
-	tallies         []ledger.Tally
-	account         *ledger.Account
+	tallies []ledger.Tally
+	account *ledger.Account
 }
 
 // shownAmount is in decimals: what is spent is rounded up, the rest down.
@@ -72,7 +72,7 @@ func (m shownAmount) rest() string {
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), SlicesBy: a.Slice.Column, Filter: a.Filter,
 		LimitText: a.Limit.Decimals(), Debits: a.Debits,
-		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, limits: limitsOf(a), waiting: waiting(a), account: a}
+		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, account: a}
 	s.Amounts = showAmounts(a.Amounts())
 	if a.Slice.Column != "" {
 		s.Life = showAmounts(a.Life())
@@ -196,9 +196,9 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
-		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, a.limits, a.waiting)
+		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, limitsOf(a.account), waiting(a.account))
 		if len(a.Keeps) > 0 {
-			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
+			fmt.Fprintf(w, "  neighbours keep %s: the account does not protect a change there\n", strings.Join(a.Keeps, ", "))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		if err := a.writeAmounts(t); err != nil {
@@ -313,11 +313,10 @@ func chargedText(all []ledger.ActCharge) string {
 
 // moment is a time of the chain without the parts of a second.
 func moment(at string) string {
-	t, err := time.Parse(time.RFC3339Nano, at)
-	if err != nil {
-		return at
+	if t := when(at); !t.IsZero() {
+		return t.UTC().Format("2006-01-02 15:04:05Z")
 	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
+	return at
 }
 
 // rise prints a charged figure, rounded up (P17).
@@ -344,4 +343,48 @@ func (s *shownLedger) writeCSV(w io.Writer) error {
 		}
 	}
 	return c.WriteAll(lines)
+}
+
+// shownSample is a kept sample for people and programs: never its rows (P19).
+type shownSample struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Record   int64           `json:"record"` // of the debit of the job that drew it
+	Stored   bool            `json:"stored"`
+	Jobs     int64           `json:"jobs"`
+	Event    json.RawMessage `json:"event"` // the design; what stands inside is of no consequence
+	Spent    shownPoint      `json:"spent_on_sample"`
+	Charged  shownPoint      `json:"charged"`
+	snapshot *ledger.Sample
+}
+
+type shownPoint struct {
+	Epsilon string `json:"epsilon"` // exact
+	Delta   string `json:"delta"`
+}
+
+func showSample(s *ledger.Sample) shownSample {
+	show := func(l ledger.Limit) shownPoint {
+		return shownPoint{job.FormatAmount(l.Epsilon), job.FormatAmount(l.Delta)}
+	}
+	return shownSample{ID: s.ID, Name: s.Name, Record: s.Debit, Stored: s.Ready, Jobs: s.Uses, Event: json.RawMessage(s.Event),
+		Spent: show(s.Spent), Charged: show(s.Charged), snapshot: s}
+}
+
+// writeSamples prints the kept samples of an account.
+func writeSamples(w io.Writer, all []shownSample) error {
+	if len(all) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\n  kept sample\tname\tdrawn by\tjobs\tspent on the sample\tcharged for it in all\t")
+	for _, s := range all {
+		note := ""
+		if !s.Stored {
+			note = "never stored"
+		}
+		point := func(l ledger.Limit) string { return "ε " + ledger.Up(l.Epsilon) + ", δ " + ledger.Up(l.Delta) }
+		fmt.Fprintf(t, "  %s\t%s\trecord %d\t%d\t%s\t%s\t%s\n", s.ID, s.Name, s.Record, s.Jobs, point(s.snapshot.Spent), point(s.snapshot.Charged), note)
+	}
+	return t.Flush()
 }

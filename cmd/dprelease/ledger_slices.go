@@ -21,7 +21,7 @@ func showSlice(t ledger.Tally) shownSlice {
 	return s
 }
 
-// inSlice is what of the unit of privacy a slice is.
+// inSlice says that the guarantee is for a unit in one slice.
 func (a *shownAccount) inSlice() string {
 	if a.SlicesBy == "" {
 		return ""
@@ -75,7 +75,7 @@ func (a *shownAccount) writeSlices(w io.Writer) error {
 		return err
 	}
 	if more := len(a.tallies) - len(most); more > 0 {
-		fmt.Fprintf(w, "  and %d more, none of which has spent more: see --json\n", more)
+		fmt.Fprintf(w, "  and %d more, which have spent no more than these: see --json\n", more)
 	}
 	return nil
 }
@@ -104,14 +104,18 @@ func (s *shownLedger) writeTogether(w io.Writer) {
 			fmt.Fprintf(w, "\n%s: its accounts add up in different units, and each %s is in all of them: the guarantees of the accounts compose\n", k.dataset, k.unit)
 			continue
 		}
-		one, life := ledger.TogetherOf(accountsOf(all))
-		fmt.Fprintf(w, "\n%s: all accounts together, a %s in one slice of each has spent %s, and one through its life %s\n", k.dataset, k.unit, one, life)
+		var accounts []*ledger.Account
+		var keeps []string
+		for _, a := range all {
+			accounts = append(accounts, a.account)
+			keeps = append(keeps, a.Keeps...)
+		}
+		slices.Sort(keeps)
+		about := ""
+		if keeps = slices.Compact(keeps); len(keeps) > 0 { // P27: the sum is about the weakest promise of all
+			about = ", for a change that keeps " + strings.Join(keeps, " and ")
+		}
+		one, life := ledger.TogetherOf(accounts)
+		fmt.Fprintf(w, "\n%s: all accounts together, a %s in one slice of each has spent %s, and one through its life %s%s\n", k.dataset, k.unit, one, life, about)
 	}
-}
-
-func accountsOf(all []*shownAccount) (out []*ledger.Account) {
-	for _, a := range all {
-		out = append(out, a.account)
-	}
-	return out
 }

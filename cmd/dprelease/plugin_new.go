@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease"
+	"github.com/dprelease/dprelease/plugins/python"
 )
 
 //go:embed skeleton
@@ -40,7 +41,7 @@ func (e *environment) pluginNew() *cobra.Command {
 into yours: a Go module of its own with a test that runs the conformance suite, and
 a proof. The source of the SDK lies beside it, in the folder dprelease, so that the
 module builds although dprelease is not published. With --lang python it is a mechanism
-in Python, which python3 -m dprelease.pack makes one file of. It never overwrites
+in Python, which python3 -m dprelease.pack packs into one file. It never overwrites
 anything.`,
 		Example: `  dprelease plugin new trimmed-mean
   cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean
@@ -116,24 +117,15 @@ func writeSkeleton(dir, name, replace string) error {
 		with.Replace, with.Requires = "./dprelease", "require (\n"+of(string(mod), sdkNeeds, "\t")+")"
 		sums = []byte(of(string(sums), sdkNeeds, ""))
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s exists; nothing was written", dir)
-		}
-		return err
-	}
 	t, err := template.ParseFS(skeleton, "skeleton/*.tmpl")
+	if err == nil {
+		err = newFolder(dir)
+	}
+	if err == nil {
+		err = fill(t, dir, skeletonFiles(name), with)
+	}
 	if err != nil {
 		return err
-	}
-	for from, to := range skeletonFiles(name) {
-		var text bytes.Buffer
-		if err := t.ExecuteTemplate(&text, from, with); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, to), text.Bytes(), 0o644); err != nil {
-			return err
-		}
 	}
 	if replace == "" {
 		if err := copySDK(filepath.Join(dir, "dprelease"), with.Go, with.Requires); err != nil {
@@ -145,7 +137,7 @@ func writeSkeleton(dir, name, replace string) error {
 
 // copySDK writes the source of the SDK as a module of its own, without its tests.
 func copySDK(dir, goVersion, requires string) error {
-	err := fs.WalkDir(dprelease.SDK, ".", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(dprelease.SDK, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || path == "go.sum" {
 			return err
 		}
@@ -162,7 +154,6 @@ func copySDK(dir, goVersion, requires string) error {
 		}
 		return os.WriteFile(to, text, 0o644)
 	})
-	return err
 }
 
 // of are the lines of a go.mod or go.sum about these modules, without comments.
@@ -214,4 +205,47 @@ func relative(dir, source string) (string, error) {
 		rel = "./" + rel
 	}
 	return rel, err
+}
+
+// pythonFiles of a new plugin, by the template that makes them.
+func pythonFiles(name string) map[string]string {
+	return map[string]string{"main.py.tmpl": "__main__.py", "mechanism.py.tmpl": "mechanism.py", "proof.md.tmpl": name + ".proof.md"}
+}
+
+// writePython writes a mechanism in Python with the SDK beside it.
+func writePython(dir, name string) error {
+	t, err := template.ParseFS(skeleton, "skeleton/python/*.tmpl", "skeleton/proof.md.tmpl")
+	if err != nil {
+		return err
+	}
+	if err := newFolder(dir); err != nil {
+		return err
+	}
+	if err := os.CopyFS(dir, python.SDK); err != nil {
+		return err
+	}
+	return fill(t, dir, pythonFiles(name), struct{ Name string }{name})
+}
+
+// newFolder makes a folder that is not there yet.
+func newFolder(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists; nothing was written", dir)
+	}
+	return err
+}
+
+// fill writes the files of a plugin from their templates.
+func fill(t *template.Template, dir string, files map[string]string, with any) error {
+	for from, to := range files {
+		f, err := os.Create(filepath.Join(dir, to))
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(t.ExecuteTemplate(f, from, with), f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
