@@ -56,19 +56,19 @@ type Column struct {
 	Unit        Unit
 	Approximate bool // a decimal of more than 18 digits: the values are rounded to the nearest float64
 	Unsigned    bool // the bits of Int64 are those of a uint64
-	Text        bool // stored as text, as in a CSV file, and read as its Kind
+	Text        bool // stored as text (in a CSV file or the name of a folder) and read as its Kind
 
 	inner  bool // a field of a struct, or the name of a folder: see Table.Whole
 	folder bool // the name of a folder
 
-	dropped bool // still in the file of a listed table, and no longer in its schema
+	dropped bool // the schema of a listed table no longer has it
 }
 
 func unusable(name, reason string) Column {
 	return Column{Name: name, Kind: Other, Reason: reason}
 }
 
-// parquetColumn says what a Parquet leaf is to the rest of the program.
+// parquetColumn describes a Parquet leaf to the rest of the program.
 func parquetColumn(l *pagewalk.Leaf) Column {
 	switch {
 	case !l.Flat():
@@ -121,21 +121,22 @@ func parquetUnit(u pagewalk.Unit) Unit {
 	return Millisecond + Unit(u-pagewalk.Millis)
 }
 
-// Values holds the values of one column of a batch. Exactly one of Float64, Int64 and Codes is set; a null's place
-// holds zero there. Nothing in it may be kept or written to after visit returns, except Dict and its strings.
+// Values holds the values of one column of a batch. Exactly one of Float64, Int64 and Codes is set, with zero in the
+// place of a null. Nobody may keep or change it after visit returns, except Dict and its strings, which may be kept.
 type Values struct {
 	Kind    Kind
 	Float64 []float64
 	Int64   []int64
 	Codes   []int32  // indices into Dict
-	Dict    []string // shared between batches that have the same DictID; may hold entries that no row uses, and duplicates
+	Dict    []string // the same in all batches of one DictID; may hold unused entries and duplicates
 	DictID  uint64
 	// Unsigned says that the bits of Int64 are those of uint64 values.
 	Unsigned bool
 	Valid    []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
 	Scale    int
 	Unit     Unit
-	// Unread is how many texts of the block are no value of this kind, picked or not. They are null. Only CSV files have such.
+	// Unread counts the texts of the block that are no value of this kind, picked or not. They are null. Only CSV files
+	// have such texts.
 	Unread int
 }
 
