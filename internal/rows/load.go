@@ -8,8 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// loader reads a column of the table as its declared type. What cannot be read as that
-// is missing (P24).
+// loader reads a column of the table as its declared type. A value that cannot be read so is missing (P24).
 func loader(s *slot, at int) func(b *block) {
 	switch s.Type {
 	case formula.Number:
@@ -41,8 +40,7 @@ func loader(s *slot, at int) func(b *block) {
 	}
 }
 
-// loadNumbers gives the step's values as numbers: in place where all of them are there,
-// else as a copy in dst.
+// loadNumbers returns the step's values as numbers: the column's memory if no value is missing, else a copy in dst.
 func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float64], dict **texts) (x []float64, clean bool) {
 	switch {
 	case v.Float64 != nil:
@@ -81,7 +79,7 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 	return dst, finite(dst)
 }
 
-// The first and the last day that is no missing one: what 32 bits of days can say.
+// The first and the last day that 32 bits hold. Others are missing.
 const firstDay, lastDay = math.MinInt32, math.MaxInt32
 
 const microsPerDay = 86400 * 1_000_000
@@ -116,7 +114,7 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	}
 }
 
-// loadCodes gives the step's codes: in place where none is null, else as a copy in dst.
+// loadCodes returns the step's codes: the column's memory if none is null, else a copy in dst.
 func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 	*dict = sameTexts(*dict, v)
 	if v.Codes == nil {
@@ -188,7 +186,7 @@ func momentOf(text string) int64 {
 	return none
 }
 
-// allValid says that no row of the step is null.
+// allValid reports whether no row of the step is null.
 func allValid(valid []byte, from, n int) bool {
 	if valid == nil {
 		return true
