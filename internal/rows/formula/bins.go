@@ -17,8 +17,8 @@ type Bins struct {
 	Dates        bool `json:",omitempty"`
 }
 
-// MaxBins is the largest number of edges.
-const MaxBins = 10_000
+// maxBins is the largest number of edges.
+const maxBins = 10_000
 
 // Check says what is wrong with the edges, or "".
 func (b *Bins) Check() (what, hint string) {
@@ -29,8 +29,8 @@ func (b *Bins) Check() (what, hint string) {
 	switch n := len(b.Edges); {
 	case n < least:
 		return fmt.Sprintf("needs at least %d edges", least), "write edges: [0, 18, 65, 120]"
-	case n > MaxBins:
-		return fmt.Sprintf("has %d edges, the most is %d", n, MaxBins), ""
+	case n > maxBins:
+		return fmt.Sprintf("has %d edges, the most is %d", n, maxBins), ""
 	}
 	for i, e := range b.Edges {
 		if math.IsNaN(e) || math.IsInf(e, 0) {
