@@ -69,13 +69,7 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 	default:
 		fill(dst, nan)
 	}
-	if !allValid(v.Valid, b.from, b.n) {
-		for i := range dst {
-			if v.Null(b.from + i) {
-				dst[i] = nan
-			}
-		}
-	}
+	dropNulls(dst, v, b.from, nan)
 	return dst, finite(dst)
 }
 
@@ -104,14 +98,7 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	default:
 		fill(dst, none)
 	}
-	if allValid(v.Valid, b.from, b.n) {
-		return
-	}
-	for i := range dst {
-		if v.Null(b.from + i) {
-			dst[i] = none
-		}
-	}
+	dropNulls(dst, v, b.from, none)
 }
 
 // loadCodes returns the step's codes: the column's memory if none is null, else a copy in dst.
@@ -125,11 +112,7 @@ func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 		return v.Codes[b.from : b.from+b.n]
 	}
 	copy(dst, v.Codes[b.from:])
-	for i := range dst {
-		if v.Null(b.from + i) {
-			dst[i] = -1
-		}
-	}
+	dropNulls(dst, v, b.from, -1)
 	return dst
 }
 
@@ -186,25 +169,31 @@ func momentOf(text string) int64 {
 	return none
 }
 
-// allValid reports whether no row of the step is null.
+// allValid reports whether no row of the step is null. A step begins with a whole byte of the bitmap.
 func allValid(valid []byte, from, n int) bool {
 	if valid == nil {
 		return true
 	}
-	for i := from; i < from+n; {
-		if i&7 == 0 && i+8 <= from+n {
-			if valid[i>>3] != 0xff {
-				return false
-			}
-			i += 8
-			continue
-		}
-		if valid[i>>3]>>(i&7)&1 == 0 {
+	end := (from + n) / 8
+	for _, b := range valid[from/8 : end] {
+		if b != 0xff {
 			return false
 		}
-		i++
 	}
-	return true
+	rest := n % 8
+	return rest == 0 || valid[end]|byte(0xff)<<rest == 0xff
+}
+
+// dropNulls puts missing in the places of nulls.
+func dropNulls[T any](dst []T, v *table.Values, from int, missing T) {
+	if allValid(v.Valid, from, len(dst)) {
+		return
+	}
+	for i := range dst {
+		if v.Null(from + i) {
+			dst[i] = missing
+		}
+	}
 }
 
 func fill[T any](dst []T, v T) {

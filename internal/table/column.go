@@ -76,46 +76,42 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 	case l.Doubt != "":
 		return unusable(l.String(), l.Doubt)
 	}
-	c := Column{Name: l.String(), Nullable: l.MaxDef > 0, Usable: true, inner: len(l.Path) > 1}
+	c := Column{Name: l.String(), Kind: parquetKinds[l.Note.Meaning], Nullable: l.MaxDef > 0, Usable: true, inner: len(l.Path) > 1}
 	n := l.Note
 	switch n.Meaning {
-	case pagewalk.Text:
-		c.Kind = String
 	case pagewalk.Decimal:
-		c.Kind, c.Scale, c.Approximate = Decimal, n.Scale, n.Precision > 18
+		c.Scale, c.Approximate = n.Scale, n.Precision > 18
 		if l.Type == pagewalk.FixedLen && l.TypeLen > maxDecimalBytes || n.Scale > maxDecimalScale {
 			return unusable(l.String(), "a decimal wider than 32 bytes or 77 digits")
 		}
-	case pagewalk.Date:
-		c.Kind = Date
-	case pagewalk.TimeOfDay:
-		c.Kind, c.Unit = Time, parquetUnit(n.Unit)
-	case pagewalk.Timestamp:
-		c.Kind, c.Unit = Timestamp, parquetUnit(n.Unit)
+	case pagewalk.TimeOfDay, pagewalk.Timestamp:
+		c.Unit = parquetUnit(n.Unit)
 	case pagewalk.Integer:
-		c.Kind, c.Unsigned = Int, n.Bits == 64 && !n.Signed
-	case pagewalk.Half:
-		c.Kind = Float
+		c.Unsigned = n.Bits == 64 && !n.Signed
 	case pagewalk.Plain:
-		switch l.Type {
-		case pagewalk.Boolean:
-			c.Kind = Bool
-		case pagewalk.Int32, pagewalk.Int64:
-			c.Kind = Int
-		case pagewalk.Int96:
-			c.Kind, c.Unit = Timestamp, Microsecond
-		case pagewalk.Float, pagewalk.Double:
-			c.Kind = Float
-		case pagewalk.ByteArray:
-			c.Kind = String
-		default:
+		if c.Kind = plainKinds[l.Type]; c.Kind == 0 {
 			return unusable(l.String(), "fixed-length bytes without a meaning")
 		}
-	default:
+		if l.Type == pagewalk.Int96 {
+			c.Unit = Microsecond
+		}
+	case pagewalk.Other:
 		return unusable(l.String(), "a logical type that is not numbers, text or time")
 	}
 	return c
 }
+
+// parquetKinds are the kinds of columns with an annotation, and plainKinds those of columns without.
+var (
+	parquetKinds = map[pagewalk.Meaning]Kind{
+		pagewalk.Text: String, pagewalk.Decimal: Decimal, pagewalk.Date: Date, pagewalk.TimeOfDay: Time,
+		pagewalk.Timestamp: Timestamp, pagewalk.Integer: Int, pagewalk.Half: Float,
+	}
+	plainKinds = map[pagewalk.Type]Kind{
+		pagewalk.Boolean: Bool, pagewalk.Int32: Int, pagewalk.Int64: Int, pagewalk.Int96: Timestamp,
+		pagewalk.Float: Float, pagewalk.Double: Float, pagewalk.ByteArray: String,
+	}
+)
 
 func parquetUnit(u pagewalk.Unit) Unit {
 	return Millisecond + Unit(u-pagewalk.Millis)
