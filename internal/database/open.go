@@ -71,7 +71,7 @@ func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
 		return "", refused(ctx, err)
 	}
 	if kind != "r" && kind != "p" {
-		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: say query: select * from it, and relation: add-remove"}
+		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, and relation: add-remove"}
 	}
 	return quoted, nil
 }
@@ -91,7 +91,7 @@ func refused(ctx context.Context, err error) error {
 		return fail(table.CodeUnreadable, "the database cannot be reached at the address of the job, or not in the way that sslmode asks for")
 	}
 	for _, class := range []struct{ prefix, code, detail string }{
-		{"28", table.CodeUnreadable, "the database refuses the user or the password: PGPASSWORD or ~/.pgpass names it"},
+		{"28", table.CodeUnreadable, "the database refuses the user or the password: give the password in PGPASSWORD or ~/.pgpass"},
 		{"3D", table.CodeNotFound, "the server has no database of this name"},
 		{"42P01", table.CodeNotFound, "the database has no such table"},
 		{"3F", table.CodeNotFound, "the database has no such schema"},

@@ -122,7 +122,7 @@ func (r *reader) list(ctx context.Context, id int64) (*table.Listed, error) {
 		if m.Current != nil && *m.Current >= 0 {
 			current = fmt.Sprintf("has %d as its current one", *m.Current)
 		}
-		return nil, r.fail(table.CodeNotFound, "the table has no snapshot %d, or not any more; it %s", id, current)
+		return nil, r.fail(table.CodeNotFound, "the table has no snapshot %d, or no longer has it; it %s", id, current)
 	}
 	s := &m.Snapshots[at]
 	switch {
@@ -317,7 +317,7 @@ func (r *reader) manifest(ctx context.Context, m lib.ManifestFile, text []byte, 
 		file := entry.DataFile()
 		switch {
 		case file.ContentType() != lib.EntryContentData || m.ManifestContent() != lib.ManifestContentData:
-			return r.fail(table.CodeUnsupported, "the snapshot has delete files or deletion vectors: some rows of its files do not count; rewrite the files of the table (rewrite_data_files), and name the snapshot that comes of it")
+			return r.fail(table.CodeUnsupported, "the snapshot has delete files or deletion vectors: some rows of its files do not count; rewrite the files of the table (rewrite_data_files), and name the new snapshot")
 		case file.FileFormat() != lib.ParquetFile:
 			return r.fail(table.CodeUnsupported, "the snapshot has files that are not Parquet")
 		case len(out.Files) == maxFiles:

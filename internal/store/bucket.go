@@ -15,11 +15,11 @@ import (
 
 // The errors of this package. Their texts are fixed, because those of a server may name keys and values.
 var (
-	ErrAddress  = errors.New("is no address of an object: write scheme://bucket/key, options after a question mark, and no credential")
+	ErrAddress  = errors.New("is no address of an object: write scheme://bucket/key, with options after a question mark and without credentials")
 	ErrDriver   = errors.New("is the address of a store that this program does not know: it knows s3://, gs:// and azblob://")
 	ErrMissing  = errors.New("is not there")
-	ErrRefused  = errors.New("is refused by the store: its tools say how credentials are given (environment, profile, workload identity)")
-	ErrAnswer   = errors.New("cannot be had: the store does not answer as it should")
+	ErrRefused  = errors.New("is refused by the store: give credentials as its own tools take them (environment, profile, workload identity)")
+	ErrAnswer   = errors.New("failed: the store does not answer as it should")
 	ErrChanged  = errors.New("changed while it was read")
 	ErrThere    = errors.New("is there already")
 	ErrScratch  = errors.New("cannot be kept in the folder of temporary files: make room there, or name another one (TMPDIR)")

@@ -167,7 +167,7 @@ func (r *resolver) begin(base string, segments []string) error {
 // longer belong to the table.
 func (r *resolver) notManaged(dir string) error {
 	refused := func(what string) error {
-		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; write the rows that count to files of their own, and name those")
+		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; export the current rows to files of their own, and name those")
 	}
 	if _, err := r.at.stat(r.at.join(dir, "_delta_log")); err == nil {
 		return refused("Delta Lake")
@@ -178,7 +178,7 @@ func (r *resolver) notManaged(dir string) error {
 	names, _ := r.at.names(r.at.join(dir, "metadata"))
 	for _, name := range names {
 		if strings.HasSuffix(name, ".metadata.json") {
-			return fail(CodeUnsupported, dir, "the folder is an Iceberg table, whose metadata say which of its files count: say iceberg and snapshot in the place of path")
+			return fail(CodeUnsupported, dir, "the folder is an Iceberg table, whose metadata say which of its files count: write iceberg and snapshot instead of path")
 		}
 	}
 	return nil

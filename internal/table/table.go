@@ -218,11 +218,11 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	case !slices.Contains([]string{"", FormatParquet, FormatArrow, FormatCSV}, s.Format):
 		return nil, "", fail(CodeUsage, name, "the format must be parquet, arrow or csv")
 	case format == "":
-		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; say dataset.source.format where it is a csv file, and convert a table in another format")
+		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; if it is a csv file, say so in dataset.source.format; convert a table in any other format")
 	case want != "" && format != want:
 		return nil, "", fail(CodeSchema, name, article+format+" file where "+want+" files were expected")
 	case format != FormatCSV && (s.CSV.Delimiter != 0 || s.CSV.Missing != nil):
-		return nil, "", fail(CodeUnsupported, name, "a delimiter and missing texts are said of the table, which only csv files have, and this is "+article+format+" file")
+		return nil, "", fail(CodeUnsupported, name, "delimiter and missing are for csv files, and this is "+article+format+" file")
 	}
 	err = guarded(func() (err error) {
 		switch format {
