@@ -18,8 +18,8 @@ type Source struct {
 	Table, Query string
 }
 
-// Open reads the named columns of all rows, or all columns that can be read where none is named. Where one of them is
-// not there or cannot be used, no row is read, and the columns of the table say why. memory bounds later scans.
+// Open reads the named columns of all rows, or all columns that can be read if none is named. If a named column is not
+// there or cannot be used, it reads no row, and the columns of the table say why. memory bounds later scans.
 func Open(ctx context.Context, s Source, columns []string, memory int64) (*table.Table, error) {
 	c, err := pgx.ParseConfig(s.Address)
 	if err != nil {
@@ -40,7 +40,7 @@ func Open(ctx context.Context, s Source, columns []string, memory int64) (*table
 		return nil, refused(ctx, err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx))
-	// A policy that hides rows is a condition. With this setting the server refuses to apply one.
+	// A policy that hides rows is a condition on values. With this setting the server refuses to apply one.
 	if _, err := tx.Exec(ctx, "set local row_security = off"); err != nil {
 		return nil, refused(ctx, err)
 	}
@@ -63,8 +63,7 @@ func Open(ctx context.Context, s Source, columns []string, memory int64) (*table
 	return r.read(ctx, columns, memory)
 }
 
-// relation is the table of a name, quoted. Only what holds rows is a table: of a view the number of rows may depend on
-// a condition.
+// relation returns the quoted name of a table. A view is no table: its number of rows may depend on a condition.
 func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
 	quoted := pgx.Identifier(strings.Split(name, ".")).Sanitize()
 	var kind string
@@ -72,13 +71,13 @@ func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
 		return "", refused(ctx, err)
 	}
 	if kind != "r" && kind != "p" {
-		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: say query: select * from it, and relation: add-remove"}
+		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, and relation: add-remove"}
 	}
 	return quoted, nil
 }
 
-// refused is a failure before the first row. What the server says is dropped; the class of its SQLSTATE is a fact of
-// the schema.
+// refused returns an error for a failure before the first row. It drops the server's text and keeps the class of the
+// SQLSTATE, which is a fact of the schema.
 func refused(ctx context.Context, err error) error {
 	var known *table.Error
 	var server *pgconn.PgError
@@ -92,7 +91,7 @@ func refused(ctx context.Context, err error) error {
 		return fail(table.CodeUnreadable, "the database cannot be reached at the address of the job, or not in the way that sslmode asks for")
 	}
 	for _, class := range []struct{ prefix, code, detail string }{
-		{"28", table.CodeUnreadable, "the database refuses the user or the password: PGPASSWORD or ~/.pgpass names it"},
+		{"28", table.CodeUnreadable, "the database refuses the user or the password: give the password in PGPASSWORD or ~/.pgpass"},
 		{"3D", table.CodeNotFound, "the server has no database of this name"},
 		{"42P01", table.CodeNotFound, "the database has no such table"},
 		{"3F", table.CodeNotFound, "the database has no such schema"},
@@ -110,7 +109,7 @@ func refused(ctx context.Context, err error) error {
 	return fail(table.CodeUnreadable, "the server refuses the query")
 }
 
-// broken is a failure once rows are read: one sentence, whatever happened (P20).
+// broken returns the error for every failure after the first row (P20).
 func broken(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -118,8 +117,8 @@ func broken(ctx context.Context) error {
 	return &table.Error{Code: table.CodeUnreadable, Detail: "the server ended before all rows were read"}
 }
 
-// wanted are the positions of the named columns, or of all that can be read where none is named. Where one of them
-// cannot be read it is all others, and ok is false.
+// wanted returns the places of the named columns, or of all that can be read if none is named. If a named column cannot be
+// read, it returns those of all others, and ok is false.
 func (r *reader) wanted(columns []string) (out []int, ok bool) {
 	var usable []int
 	for i, c := range r.columns {

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// node is a step of a plan of the server.
+// node is a step of the server's plan.
 type node struct {
 	Type     string `json:"Node Type"`
 	Parent   string `json:"Parent Relationship"`
@@ -18,15 +18,15 @@ type node struct {
 	Plans    []node `json:"Plans"`
 }
 
-// rowwise are the steps that give at most one row for each row of one relation.
+// rowwise are the steps that return at most one row for each row of one relation.
 var rowwise = map[string]bool{
 	"Seq Scan": true, "Index Scan": true, "Index Only Scan": true, "Bitmap Heap Scan": true, "Bitmap Index Scan": true, "BitmapAnd": true,
 	"BitmapOr": true, "Tid Scan": true, "Tid Range Scan": true, "Append": true, "Merge Append": true, "Gather": true, "Gather Merge": true,
 	"Result": true, "Subquery Scan": true, "Sort": true, "Incremental Sort": true,
 }
 
-// judge refuses a query where one row of the result may depend on several rows of a table. One unit could then change
-// the rows of others, and nothing that is charged would cover that. The server plans the query; nothing is run.
+// judge refuses a query if a row of the result may depend on several rows of a table: a unit could change the rows of
+// others, which no charge covers. The server plans the query and does not run it.
 func judge(ctx context.Context, tx pgx.Tx, query string) error {
 	var text []byte
 	if err := tx.QueryRow(ctx, "explain (verbose, format json) "+query).Scan(&text); err != nil {
@@ -43,7 +43,7 @@ func judge(ctx context.Context, tx pgx.Tx, query string) error {
 	return nil
 }
 
-// wrong says what a plan does that is not row by row. seen are the relations that were read.
+// wrong says what a plan does not do row by row, or "". seen are the relations so far.
 func (n *node) wrong(seen map[string]bool) string {
 	switch {
 	case n.Parent == "SubPlan" || n.Parent == "InitPlan":

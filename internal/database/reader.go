@@ -16,18 +16,18 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// reader reads what stands in from.
+// reader reads the columns of from, which is SQL.
 type reader struct {
 	tx      pgx.Tx
-	name    string // what messages call it
+	name    string // in messages
 	from    string
 	columns []table.Column
 	types   []columnType
 }
 
-// columnType says how the values of a column come.
+// columnType says how the server sends the values of a column.
 type columnType struct {
-	cast   string // to what the server casts it, "" where it need not
+	cast   string // a cast for the server, or ""
 	format int16  // of pgx: text or binary
 	value  func(s *table.Spool, col int, b []byte) error
 }
@@ -40,8 +40,8 @@ var (
 	errValue = &table.Error{Code: table.CodeCorrupt, Detail: "the server sends a value that does not fit its type"}
 )
 
-// whole reads a whole number of so many bytes. missing are the numbers that stand for a value without a meaning
-// (infinity), shift is what the epoch of 2000 is added.
+// whole reads a whole number of width bytes and adds shift, which moves the epoch from 2000 to 1970. The numbers in missing
+// mean infinity and become nulls.
 func whole(width int, shift int64, missing ...int64) columnType {
 	return columnType{format: pgx.BinaryFormatCode, value: func(s *table.Spool, col int, b []byte) error {
 		var v int64
@@ -57,7 +57,7 @@ func whole(width int, shift int64, missing ...int64) columnType {
 		default:
 			v = int64(binary.BigEndian.Uint64(b))
 		}
-		if slices.Contains(missing, v) || v > math.MaxInt64-shift { // no int64 counts the last 29 years of a timestamp from 1970
+		if slices.Contains(missing, v) || v > math.MaxInt64-shift { // an int64 cannot count the last 29 years from 1970
 			s.Null(col)
 			return nil
 		}
@@ -73,7 +73,7 @@ const (
 
 var instants = whole(8, microsTo2000, math.MaxInt64, math.MinInt64)
 
-// kinds are the types that are read, beside numeric and enumerations.
+// kinds are the types that can be read, without numeric and enumerations.
 var kinds = map[uint32]struct {
 	kind table.Kind
 	columnType
@@ -100,8 +100,7 @@ var kinds = map[uint32]struct {
 	pgtype.TimestampOID: {table.Timestamp, instants}, pgtype.TimestamptzOID: {table.Timestamp, instants},
 }
 
-// decimals reads a numeric with a scale and up to 18 digits: without its point its text is a whole number. What is no
-// number is missing.
+// decimals reads a numeric with a scale and up to 18 digits: its text without the point is a whole number. NaN is missing.
 var decimals = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool, col int, b []byte) error {
 	v, err := strconv.ParseInt(string(bytes.Replace(b, []byte("."), nil, 1)), 10, 64)
 	switch {
@@ -115,7 +114,7 @@ var decimals = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool
 	return nil
 }}
 
-// nearest reads any other numeric, as the nearest float64; what is too large for one is infinite.
+// nearest reads any other numeric as the nearest float64. A number that is too large for that is infinite.
 var nearest = columnType{format: pgx.TextFormatCode, value: func(s *table.Spool, col int, b []byte) error {
 	v, _ := strconv.ParseFloat(string(b), 64)
 	s.Float(col, v)
@@ -145,7 +144,7 @@ func (r *reader) describe(ctx context.Context) error {
 	return nil
 }
 
-// column says what a column is to the rest of the program.
+// column describes a column to the rest of the program.
 func (r *reader) column(ctx context.Context, f *pgconn.FieldDescription) (table.Column, columnType, error) {
 	c := table.Column{Name: f.Name, Nullable: true, Usable: true}
 	if k, ok := kinds[f.DataTypeOID]; ok {
@@ -204,7 +203,7 @@ func (r *reader) read(ctx context.Context, columns []string, memory int64) (*tab
 	return s.Table(ctx, r.name, others, memory)
 }
 
-// rows takes all rows down.
+// rows writes all rows to the spool.
 func (r *reader) rows(ctx context.Context, s *table.Spool, which []int, query string, formats pgx.QueryResultFormats) error {
 	rows, err := r.tx.Query(ctx, query, formats)
 	if err != nil {

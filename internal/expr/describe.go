@@ -85,7 +85,7 @@ func (d *describer) wrapped(e privacy.Event, brackets bool, depth int) {
 	}
 }
 
-// shown are the fields that people are shown; a default says nothing.
+// shown writes the fields that people see. It leaves out defaults.
 func shown(fields []privacy.Field, record reflect.Value) (parts []string) {
 	for i := range fields {
 		f := &fields[i]
@@ -109,7 +109,7 @@ func shown(fields []privacy.Field, record reflect.Value) (parts []string) {
 	return parts
 }
 
-// number is the shortest exact spelling, plain where people would write it so.
+// number returns the shortest exact spelling, with an exponent only if people would write one.
 func number(x float64) string {
 	if a := math.Abs(x); a == 0 || a >= 1e-4 && a < 1e7 {
 		return strconv.FormatFloat(x, 'f', -1, 64)

@@ -16,11 +16,11 @@
 // It may import internal/lang, package privacy, the standard library and yaml.v3.
 //
 // It promises that one pass finds every problem of a text, each with line, column and
-// field; that nothing unknown is ignored and nothing missing is guessed; that the time
+// field; that it ignores nothing unknown and guesses nothing missing; that the time
 // for a text of any size, depth or number of aliases is proportional to its first
-// mebibyte, without a panic; and that Parse(Encode(e)) is e again for every event that
+// mebibyte, without a panic; and that Parse(Encode(e)) is e for every event that
 // it accepts.
 //
 // It does not decide what an event costs, and it cannot know whether the event
-// happened. A number means the float64 nearest to what was written.
+// happened. A number means the nearest float64.
 package expr

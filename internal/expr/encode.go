@@ -13,7 +13,7 @@ func Encode(e privacy.Event) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The rules of what an event may hold are written once, and Parse knows them all.
+	// Parse knows all rules for what an event may hold.
 	if _, problems := Parse(text, ""); problems != nil {
 		return nil, fmt.Errorf("%s: %s", problems[0].Path, problems[0].Message)
 	}

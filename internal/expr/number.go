@@ -10,21 +10,20 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// digits accepts the decimal spellings of JSON and YAML and whatever people
-// type on top of them: a sign, a leading or trailing point, an exponent,
-// underscores between digits.
+// digits accepts the decimal spellings of JSON and YAML, and also a leading sign,
+// a leading or trailing point, and underscores between digits.
 var digits = regexp.MustCompile(`^[-+]?(\d+(_\d+)*(\.(\d+(_\d+)*)?)?|\.\d+(_\d+)*)([eE][-+]?\d+)?$`)
 
 // based are the integers of YAML in another base.
 var based = regexp.MustCompile(`^[-+]?0([xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)$`)
 
-// octalLike is a number that YAML 1.1 reads in base 8 and people in base 10.
+// octalLike is a number that YAML 1.1 reads in base 8 and people read in base 10.
 var octalLike = regexp.MustCompile(`^[-+]?0\d+$`)
 
-// decimal is the longest text taken for a number.
+// decimalLength is the length of the longest number.
 const decimalLength = 64
 
-// parseFloat reads a finite number. The second result says what is wrong.
+// parseFloat reads a finite number, or says what is wrong.
 func parseFloat(text string) (x float64, wrong string) {
 	s := strings.TrimSpace(text)
 	switch lower := strings.ToLower(strings.TrimLeft(s, "+-.")); {
@@ -53,18 +52,11 @@ func parseFloat(text string) (x float64, wrong string) {
 		return 0, "is too large: at most about 1.8e308"
 	case err != nil:
 		return 0, "must be a number"
-	case x == 0 && strings.ContainsAny(mantissa(plain), "123456789"):
-		// A δ that became 0 would promise more than was written.
+	case x == 0 && strings.ContainsAny(strings.Split(strings.ToLower(plain), "e")[0], "123456789"):
+		// A δ of 0 would promise more than the text does.
 		return 0, "is too small to be told from 0: at least about 5e-324"
 	}
 	return x, ""
-}
-
-func mantissa(s string) string {
-	if i := strings.IndexAny(s, "eE"); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 // parseInt reads a whole number in any spelling, exactly: 1000, 1e3, "1_000",
@@ -91,12 +83,9 @@ func parseInt(text string) (n int64, wrong string) {
 	if math.Abs(x) < 0.5 {
 		return 0, "must be a whole number"
 	}
-	// The exponent is small now: |x| is below 2^63 and the text is short.
+	// SetString is quick: |x| is below 2^63 and the text is short, so the exponent is small.
 	r, ok := new(big.Rat).SetString(s)
-	if !ok {
-		return 0, "must be a whole number"
-	}
-	if !r.IsInt() {
+	if !ok || !r.IsInt() {
 		return 0, "must be a whole number"
 	}
 	if !r.Num().IsInt64() {

@@ -23,7 +23,7 @@ type Parameter struct {
 	field *privacy.Field
 }
 
-// candidate is a field of an expression that could be meant.
+// candidate is a field of an expression that a calibration could look for.
 type candidate struct {
 	Parameter
 	event   string // the path of its event
@@ -52,7 +52,7 @@ func (p Parameter) Round(x float64) float64 {
 }
 
 // Set returns the expression with the parameter set to Round(x). The event
-// must be the one that the parameter was resolved in.
+// must be the one in which the parameter was found.
 func (p Parameter) Set(e privacy.Event, x float64) privacy.Event {
 	return p.set(e, p.trail, p.Round(x))
 }
@@ -84,8 +84,8 @@ func wholeNumber(x float64) int64 {
 	return int64(x)
 }
 
-// Range returns the values that make sense for the parameter in e. A target
-// that even the cheaper end misses cannot be met.
+// Range returns the range of the parameter in e. If even the end that costs
+// least misses a target, no value meets it.
 func (p Parameter) Range(e privacy.Event) (lo, hi float64) {
 	for _, i := range p.trail {
 		e = privacy.Children(e)[i]
@@ -93,12 +93,11 @@ func (p Parameter) Range(e privacy.Event) (lo, hi float64) {
 	return p.field.Search.Range(e)
 }
 
-// resolve finds the one candidate that a name or path means; what is wrong
-// otherwise.
+// resolve finds the one candidate with a name or path, or says what is wrong.
 func resolve(name string, all []candidate) (candidate, string) {
 	match := matching(name, all)
 	if len(match) == 0 && name == "steps" {
-		match = matching("repeat.n", all) // what repeat.n is called in notebooks
+		match = matching("repeat.n", all) // notebooks call repeat.n so
 	}
 	if len(match) > 1 {
 		open := slices.DeleteFunc(slices.Clone(match), func(c candidate) bool { return !c.missing })
@@ -117,7 +116,7 @@ func resolve(name string, all []candidate) (candidate, string) {
 	return candidate{}, fmt.Sprintf("no field %s in this expression can be calibrated; the candidates are %s", lang.Shown(name), paths(all))
 }
 
-// matching keeps the candidates whose path ends in name, at a boundary.
+// matching returns the candidates whose paths end with name.
 func matching(name string, all []candidate) []candidate {
 	var out []candidate
 	for _, c := range all {

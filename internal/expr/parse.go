@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -16,16 +17,16 @@ import (
 // Limits on a text. An expression that a person writes is far below all of them; they
 // keep a hostile one from costing more than its first mebibyte.
 const (
-	// MaxBytes is the size of the largest text that is read.
+	// MaxBytes is the size of the largest text.
 	MaxBytes = 1 << 20
 	// MaxDepth is how many events may stand inside one another.
 	MaxDepth = privacy.MaxDepth
-	// MaxEvents is how many events one expression may hold; repetition is written as
+	// MaxEvents is how many events one expression may hold. Equal events are written as
 	// repeat.
 	MaxEvents = 10_000
 
-	// maxProblems is how many problems of one text are told; a text with more is most
-	// likely not an expression at all.
+	// maxProblems is how many problems of one text are reported. A text with more is
+	// most likely no expression.
 	maxProblems = 50
 )
 
@@ -36,8 +37,7 @@ type (
 	Problems = lang.Problems
 )
 
-// Parse reads an event written in YAML or JSON. The name of the file is only for the
-// problems.
+// Parse reads an event written in YAML or JSON. Problems name the file.
 func Parse(text []byte, file string) (privacy.Event, Problems) {
 	p := newParser(file)
 	root := p.Document(text)
@@ -72,7 +72,7 @@ var (
 	}()
 )
 
-// misfit is a problem with how the fields of the event at a path fit together.
+// misfit says that fields of the event at a path do not fit together.
 type misfit struct {
 	event string
 	Problem
@@ -85,7 +85,7 @@ func newParser(file string) *parser {
 	}, lang.Limits{Bytes: MaxBytes, Marks: 250_000, Expanded: 100_000, Problems: maxProblems})}
 }
 
-// told is every problem in the order of the text.
+// told returns all problems in the order of the text.
 func (p *parser) told() Problems {
 	for i := range p.Problems {
 		if p.Problems[i].Line == 0 {
@@ -95,8 +95,8 @@ func (p *parser) told() Problems {
 	return p.Problems.Sort()
 }
 
-// event reads {kind: fields}. trail is where it stands in the expression. After a
-// problem the result may be incomplete; it is never used then.
+// event reads {kind: fields}. trail is its place in the expression. After a
+// problem the result may be incomplete, and nobody uses it.
 func (p *parser) event(at lang.Place, trail []int) privacy.Event {
 	if p.Full() {
 		return nil
@@ -159,7 +159,7 @@ func (p *parser) event(at lang.Place, trail []int) privacy.Event {
 	}
 	out := k.New()
 	before := len(p.Problems)
-	// An event stands where its kind does, and not where its fields begin.
+	// The place of an event is that of its kind, and not that of its first field.
 	if k.Fields[0].Name == "" {
 		p.value(&k.Fields[0], value, out, trail)
 		p.Places[kv.Path] = p.Position(kv.At)
@@ -203,7 +203,7 @@ func (p *parser) field(f *fields, d *privacy.Field, into reflect.Value, trail []
 	switch {
 	case ok:
 		if !p.value(d, at, into, trail) && d.Words != nil {
-			// Nobody knows now which fields belong, and a complaint about them would mislead.
+			// The word decides which other fields belong, so complaints about them would mislead.
 			f.unknown = true
 		}
 	case need == privacy.Required:
@@ -240,8 +240,8 @@ func (p *parser) value(d *privacy.Field, at lang.Place, into reflect.Value, trai
 		v.SetBool(strings.EqualFold(at.Node.Value, "true"))
 	case privacy.Record:
 		if at.Node.Kind == yaml.ScalarNode {
-			// A bare sensitivity is refused even where the relation is known: half of the
-			// literature would mean the one, half the other, a factor of 2 apart.
+			// A bare sensitivity is refused even if the relation is known: half of the
+			// literature means one relation and half the other, a factor of 2 apart.
 			x := lang.Shorten(at.Node.Value, 20)
 			p.Wrong(at, "write {add-remove: "+x+"} or {replace-one: "+x+"}; where only add-remove is given, replace-one is twice that",
 				"must say under which relation")
@@ -290,7 +290,7 @@ func (p *parser) record(d *privacy.Field, at lang.Place, into reflect.Value) {
 	f.done()
 }
 
-// items are the elements of a list.
+// items returns the elements of a list.
 func (p *parser) items(at lang.Place, hint, what string) ([]lang.Place, bool) {
 	if at.Node.Kind != yaml.SequenceNode || len(at.Node.Content) == 0 {
 		p.Wrong(at, hint, "must be a list of %s", what)
@@ -303,7 +303,7 @@ func (p *parser) items(at lang.Place, hint, what string) ([]lang.Place, bool) {
 	return out, true
 }
 
-// number reads a number that check finds nothing wrong with.
+// number reads a number and checks it.
 func (p *parser) number(at lang.Place, check func(float64) string) (float64, bool) {
 	x, wrong := 0.0, "must be a number, not "+lang.ShapeOf(at.Node)
 	if isNumeral(at.Node) {
@@ -318,7 +318,7 @@ func (p *parser) number(at lang.Place, check func(float64) string) (float64, boo
 	return x, true
 }
 
-// whole reads a whole number that check finds nothing wrong with.
+// whole reads a whole number and checks it.
 func (p *parser) whole(at lang.Place, check func(float64) string) (int64, bool) {
 	n, wrong := int64(0), "must be a whole number, not "+lang.ShapeOf(at.Node)
 	if isNumeral(at.Node) {
@@ -335,8 +335,8 @@ func (p *parser) whole(at lang.Place, check func(float64) string) (int64, bool) 
 
 func isNumeral(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag != "!!bool" }
 
-// validate asks the calculus itself, so that no expression is accepted here that it
-// would refuse later, without a place.
+// validate asks the calculus, so that it cannot refuse the expression later, when
+// places are unknown.
 func (p *parser) validate(e privacy.Event, root string) {
 	for _, m := range p.misfits {
 		p.WrongAt(m.Pos, m.Path, "", "%s", m.Message)
@@ -360,13 +360,13 @@ func (p *parser) validate(e privacy.Event, root string) {
 	p.WrongAt(at, path, "", "%s", message)
 }
 
-// fields are the pairs of one mapping; whatever was not asked for by the time of done
-// is unknown. A field that is null counts as absent.
+// fields are the pairs of one mapping. done refuses those that nobody asked for. A
+// field that is null counts as absent.
 type fields struct {
 	p       *parser
 	at      lang.Place
 	ok      bool // the value is a mapping
-	unknown bool // which fields belong is not known
+	unknown bool // nobody knows which fields belong
 	pairs   []lang.Place
 	known   []string
 	names   map[string]string // other names of the known fields
@@ -385,14 +385,14 @@ func (p *parser) open(at lang.Place, hint string) *fields {
 	return f
 }
 
-// also gives a field that is about to be asked for its other names.
+// also adds other names of a known field.
 func (f *fields) also(name string, others ...string) {
 	for _, other := range others {
 		f.names[other] = name
 	}
 }
 
-// take returns the value of a field; ok is false where it is absent.
+// take returns the value of a field. ok is false if it is absent.
 func (f *fields) take(name string) (v lang.Place, ok bool) {
 	f.known = append(f.known, name)
 	for _, kv := range f.pairs {
@@ -404,7 +404,7 @@ func (f *fields) take(name string) (v lang.Place, ok bool) {
 	return lang.Place{}, false
 }
 
-// need is take for a field that must be there.
+// need is take for a required field.
 func (f *fields) need(name, hint string) (lang.Place, bool) {
 	v, ok := f.take(name)
 	if ok = ok && f.p.Open(&v); !ok && f.ok {
@@ -413,7 +413,7 @@ func (f *fields) need(name, hint string) (lang.Place, bool) {
 	return v, ok
 }
 
-// done refuses every field that was not asked for.
+// done refuses every field that nobody asked for.
 func (f *fields) done() {
 	for _, kv := range f.pairs {
 		if f.p.Full() {
@@ -425,12 +425,9 @@ func (f *fields) done() {
 	}
 }
 
-// hintFor proposes the known name that was most likely meant, or lists them all.
+// hintFor proposes the known name that the word most likely means, or lists them all.
 func hintFor(word, label string, known []string, also map[string]string) string {
-	if name, ok := also[word]; ok {
-		return "did you mean " + name + "?"
-	}
-	if name, ok := also[strings.ToLower(word)]; ok {
+	if name := cmp.Or(also[word], also[strings.ToLower(word)]); name != "" {
 		return "did you mean " + name + "?"
 	}
 	if name, value, ok := strings.Cut(word, ":"); ok && slices.Contains(known, name) && value != "" {

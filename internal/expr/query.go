@@ -11,12 +11,12 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Query is one question to the accountant: a relation, an event, and which
-// number is wanted.
+// Query is one question to the accountant: a relation, an event, and the wanted
+// number.
 type Query struct {
 	Relation privacy.Relation
-	// Event is what was done. In a calibration the wanted number is at the end
-	// of its range that costs least; Parameter.Set gives it another value.
+	// Event is what was done. In a calibration its parameter has the value that
+	// costs least; Parameter.Set gives it another value.
 	Event privacy.Event
 	// Given says which numbers the question fixes.
 	Given Given
@@ -24,21 +24,21 @@ type Query struct {
 	Epsilon, Delta float64
 	// Parameter is what a calibration looks for; nil otherwise.
 	Parameter *Parameter
-	// Methods are the methods to evaluate; none stands for all.
+	// Methods are the methods to evaluate; none means all.
 	Methods []string
 
 	places map[string]Pos // of events and fields, by path
 }
 
-// QueryPos says where a part of the question stands, such as
+// QueryPos returns the place of a part of the question, such as
 // "query.calibrate".
 func (q *Query) QueryPos(path string) (Pos, bool) { return lang.Nearest(q.places, path) }
 
-// Pos says where the event or field of a path such as "compose[1].poisson.rate"
-// stands, or the nearest thing around it.
+// Pos returns the place of an event or field, such as "compose[1].poisson.rate",
+// or of the nearest thing around it.
 func (q *Query) Pos(path string) (Pos, bool) { return lang.Nearest(q.places, "event."+path) }
 
-// Given says what a question fixes and, by that, what it asks.
+// Given says what a question fixes, and so what it asks.
 type Given uint8
 
 const (
@@ -88,7 +88,7 @@ func parseQuery(p *parser, text []byte) (*Query, Problems) {
 	}
 	f.done()
 	if q.Parameter != nil && len(p.Problems) == 0 {
-		// The end of the range that costs least is valid beside any other number.
+		// The end of the range that costs least fits any other number.
 		lo, hi := q.Parameter.Range(q.Event)
 		if q.Parameter.Most {
 			hi = lo
@@ -139,7 +139,7 @@ func (p *parser) ask(q *Query, at lang.Place) {
 		q.Epsilon, _ = p.number(eps, func(x float64) string {
 			switch {
 			case calibrated && !(x > 0):
-				return "must be above 0" // a target of 0 is met by nothing that was ever released
+				return "must be above 0" // no release meets a target of 0
 			case !(x >= 0):
 				return "must not be negative"
 			}
@@ -198,8 +198,8 @@ func (p *parser) methods(f *fields) []string {
 	return out
 }
 
-// calibrate finds the field that is asked for. What was told of it, that it is missing
-// or wrong, is taken back: its value is not used.
+// calibrate finds the field to calibrate. It drops problems with the value of that
+// field, because nobody uses it.
 func (p *parser) calibrate(q *Query, at lang.Place) {
 	if !p.Open(&at) {
 		return
@@ -212,7 +212,7 @@ func (p *parser) calibrate(q *Query, at lang.Place) {
 	c, wrong := resolve(name, p.candidates)
 	if wrong != "" {
 		p.Wrong(at, "", "%s", wrong)
-		// One that is missing because it is wanted should not be told as a second problem.
+		// A field that is missing because it is wanted is not a second problem.
 		if m := matching(name, p.candidates); len(m) > 0 && m[0].missing {
 			p.forget(m[0])
 		}
@@ -222,21 +222,9 @@ func (p *parser) calibrate(q *Query, at lang.Place) {
 	p.forget(c)
 }
 
-// forget drops the problems with a field and with how the fields of its event fit
+// forget drops the problems with a field, and with how the fields of its event fit
 // together.
 func (p *parser) forget(c candidate) {
-	var kept Problems
-	for _, problem := range p.Problems {
-		if problem.Path != "event."+c.Path {
-			kept = append(kept, problem)
-		}
-	}
-	p.Problems = kept
-	var fits []misfit
-	for _, m := range p.misfits {
-		if m.event != "event."+c.event {
-			fits = append(fits, m)
-		}
-	}
-	p.misfits = fits
+	p.Problems = slices.DeleteFunc(p.Problems, func(problem Problem) bool { return problem.Path == "event."+c.Path })
+	p.misfits = slices.DeleteFunc(p.misfits, func(m misfit) bool { return m.event == "event."+c.event })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// unpacksTo reports whether the blocks of an Avro file unpack to at most so many bytes in all. The library bounds each
-// block, and not their number. It reads only the frames; whatever is wrong inside of them the library says.
+// unpacksTo reports whether the blocks of an Avro file unpack to at most so many bytes in all. The library bounds the size of
+// a block, and not their number. unpacksTo reads only the frames; the library finds what is wrong inside.
 func unpacksTo(file []byte, most int64) bool {
 	in := bytes.NewReader(file)
 	number := func() int64 {
@@ -58,7 +58,7 @@ func unpacksTo(file []byte, most int64) bool {
 	return true
 }
 
-// unpacked is the size of a block once it is unpacked, most+1 where it is larger than most.
+// unpacked returns the unpacked size of a block, or more than most if it is larger than that.
 func unpacked(codec string, block []byte, most int64) (int64, bool) {
 	var r io.Reader
 	switch codec {

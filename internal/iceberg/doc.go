@@ -3,16 +3,15 @@
 //
 // # What it promises
 //
-// What Open gives is the table as the snapshot has it, or an error: whatever this program would read otherwise than the
-// format means it (delete files, deletion vectors, files that are not Parquet, files without the ids of fields) is refused before a value
-// is read. Columns go by their ids, never by the names that a file gives them.
+// Open returns the table as the snapshot has it, or an error. Before it reads a value it refuses whatever this program would
+// read otherwise than the format means it: delete files, deletion vectors, files that are not Parquet, files without the
+// ids of fields. It finds columns by their ids, never by the names in a file.
 //
-// Only files below the folder of the table are read. A path in the metadata is one below the table's location there, and is
-// taken as the same path below the folder that the job names. So a copy is read as a copy, and metadata cannot lead
-// anywhere else.
+// Open reads only files below the folder that the job names. The paths in the metadata lie below the location of the table;
+// Open takes the same paths below the folder. So it reads a copy as a copy, and metadata cannot lead anywhere else.
 //
-// Damaged or hostile metadata is an error and no panic. Every file of metadata is bounded, packed and unpacked, and so is
-// the number of files that it may list. Nothing here depends on a value of a row, except which files are listed.
+// Damaged or hostile metadata is an error and no panic. The sizes of metadata files, packed and unpacked, are bounded, and so
+// is the number of files that they list. Only the list of files may depend on values of rows; nothing else here does.
 //
 // # What it may import
 //

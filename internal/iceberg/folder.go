@@ -25,12 +25,12 @@ type folder struct {
 	prefix  string // of keys
 }
 
-// isMetadata says that a path names a metadata file.
+// isMetadata reports whether a path names a metadata file.
 func isMetadata(name string) bool {
 	return strings.HasSuffix(name, ".metadata.json") || strings.HasSuffix(name, ".metadata.json.gz")
 }
 
-// openFolder opens the folder of a table. Where the path names a metadata file, it returns the name of that too.
+// openFolder opens the folder of a table. If the path names a metadata file, it also returns the name of that.
 func openFolder(ctx context.Context, text string) (f *folder, metadata string, err error) {
 	text = address.Local(text)
 	f = &folder{root: address.Plain(text)}
@@ -63,7 +63,7 @@ func (f *folder) close() {
 	}
 }
 
-// name is what messages call a file of the table.
+// name returns the name of a file of the table in messages.
 func (f *folder) name(rel string) string { return address.In(f.root, rel) }
 
 // read reads a whole file of at most so many bytes.
@@ -110,8 +110,8 @@ func (f *folder) read(ctx context.Context, rel string, most int64) ([]byte, erro
 	return text, nil
 }
 
-// newest finds the metadata file with the highest number: v12.metadata.json or 00012-….metadata.json. A snapshot never changes,
-// so every metadata file that still has it says the same of it.
+// newest finds the metadata file with the highest number: v12.metadata.json or 00012-….metadata.json. A snapshot never
+// changes, so all metadata files that have it describe it in the same way.
 func (f *folder) newest(ctx context.Context) (string, error) {
 	var names []string
 	if f.bucket != nil {
@@ -158,7 +158,7 @@ func (f *folder) newest(ctx context.Context) (string, error) {
 	return "", table.NewError(table.CodeUsage, f.root, "has several metadata files of the highest number: name the one that the catalog names, such as metadata/"+best[0])
 }
 
-// rel is where a path of the metadata lies below the folder. location is what the metadata calls the folder.
+// rel returns a path of the metadata, relative to the folder. location is the folder in the metadata.
 func (f *folder) rel(location, name string) (string, error) {
 	rest, below := strings.CutPrefix(plain(name), strings.TrimRight(plain(location), "/")+"/")
 	if !below || location == "" || path.Clean(rest) != rest || !filepath.IsLocal(filepath.FromSlash(rest)) {
@@ -170,7 +170,7 @@ func (f *folder) rel(location, name string) (string, error) {
 	return rest, nil
 }
 
-// plain is a path without the ways of writing its scheme.
+// plain writes the scheme of a path in one way.
 func plain(name string) string {
 	for _, scheme := range []struct{ from, to string }{{"file://", ""}, {"file:", ""}, {"s3a://", "s3://"}, {"s3n://", "s3://"}} {
 		if rest, ok := strings.CutPrefix(name, scheme.from); ok {

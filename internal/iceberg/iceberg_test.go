@@ -254,7 +254,7 @@ func TestRefused(t *testing.T) {
 		want   string
 	}{
 		"nothing":              {func(map[string]any) {}, ids[2], "", "tip 100 (700 missing)"},
-		"no such snapshot":     {func(map[string]any) {}, 17, table.CodeNotFound, fmt.Sprintf("no snapshot 17, or not any more; it has %d as its current one", ids[3])},
+		"no such snapshot":     {func(map[string]any) {}, 17, table.CodeNotFound, fmt.Sprintf("no snapshot 17, or no longer has it; it has %d as its current one", ids[3])},
 		"version":              {set("format-version", 4), ids[0], table.CodeUnsupported, "1, 2 and 3 are"},
 		"no metadata":          {set("format-version", "two"), ids[0], table.CodeCorrupt, "no metadata of an Iceberg table"},
 		"elsewhere":            {set("location", "/warehouse/city/other"), ids[0], table.CodeUnsupported, "outside its location"},

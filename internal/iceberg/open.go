@@ -18,7 +18,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// What a table may have of metadata: far more than tables that can be read as a whole.
+// Limits of the metadata. Tables that can be read as a whole are far below them.
 const (
 	maxMetadata  = 64 << 20
 	maxList      = 16 << 20
@@ -36,7 +36,7 @@ type Source struct {
 	Snapshot int64
 }
 
-// Open opens the table as the snapshot has it. spec says the rest: its Path and Listed are filled in. It reads no row.
+// Open opens the table as the snapshot has it. It fills in Path and Listed of spec. It reads no row.
 func Open(ctx context.Context, s Source, spec table.Spec) (*table.Table, error) {
 	f, name, err := openFolder(ctx, s.Path)
 	if err != nil {
@@ -56,7 +56,7 @@ func Open(ctx context.Context, s Source, spec table.Spec) (*table.Table, error) 
 	return table.Open(ctx, spec)
 }
 
-// metadata is what is read of a metadata file.
+// metadata holds the parts of a metadata file that matter here.
 type metadata struct {
 	Version   int               `json:"format-version"`
 	Location  string            `json:"location"`
@@ -85,7 +85,7 @@ type snapshot struct {
 	Key    string `json:"key-id"`
 }
 
-// reader reads the metadata of one table. Its errors name the metadata file, or what is wrong below it.
+// reader reads the metadata of one table. Its errors name the metadata file.
 type reader struct {
 	folder *folder
 	name   string
@@ -96,7 +96,7 @@ func (r *reader) fail(code, format string, a ...any) error {
 	return table.NewError(code, r.folder.name(r.name), fmt.Sprintf(format, a...))
 }
 
-// guarded runs a decoder of the library, which may panic on damaged bytes. What it says of them is dropped.
+// guarded runs a decoder of the library, which may panic on damaged bytes. It drops the decoder's error texts.
 func (r *reader) guarded(what string, do func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -110,7 +110,7 @@ func (r *reader) guarded(what string, do func() error) (err error) {
 	return err
 }
 
-// list is the list of the files and columns of a snapshot.
+// list returns the files and columns of a snapshot.
 func (r *reader) list(ctx context.Context, id int64) (*table.Listed, error) {
 	if err := r.load(ctx); err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (r *reader) list(ctx context.Context, id int64) (*table.Listed, error) {
 		if m.Current != nil && *m.Current >= 0 {
 			current = fmt.Sprintf("has %d as its current one", *m.Current)
 		}
-		return nil, r.fail(table.CodeNotFound, "the table has no snapshot %d, or not any more; it %s", id, current)
+		return nil, r.fail(table.CodeNotFound, "the table has no snapshot %d, or no longer has it; it %s", id, current)
 	}
 	s := &m.Snapshots[at]
 	switch {
@@ -166,7 +166,7 @@ func (r *reader) load(ctx context.Context) error {
 	return nil
 }
 
-// fields are the columns of a snapshot: those of the schema that the table had then.
+// fields returns the columns of a snapshot: those of the schema that the table had then.
 func (r *reader) fields(s *snapshot) ([]table.Field, error) {
 	m := &r.meta
 	if len(m.Schemas) == 0 && len(m.Schema) > 0 {
@@ -226,7 +226,7 @@ func (w *walk) add(prefix string, fields []lib.NestedField, required bool, depth
 		if d, ok := f.Type.(lib.DecimalType); ok {
 			column.Kind, column.Scale = table.Decimal, d.Scale()
 		}
-		switch { // a file may be older than the column; only what is missing then may be taken as missing
+		switch { // in a file that is older than the column, its values may only be missing if none of this holds
 		case w.identity[f.ID]:
 			column.Absent = "it is not in the files: its values stand in the partitions"
 		case f.InitialDefault != nil:
@@ -292,7 +292,7 @@ func (r *reader) avro(ctx context.Context, name string, most, unpacked int64) ([
 	return text, err
 }
 
-// manifest adds the files that a manifest lists and that count.
+// manifest adds the live files of a manifest.
 func (r *reader) manifest(ctx context.Context, m lib.ManifestFile, text []byte, out *table.Listed) error {
 	in, err := lib.NewManifestReaderWithProjection(m, bytes.NewReader(text), lib.ManifestEntryProjection{})
 	if err != nil {
@@ -317,7 +317,7 @@ func (r *reader) manifest(ctx context.Context, m lib.ManifestFile, text []byte, 
 		file := entry.DataFile()
 		switch {
 		case file.ContentType() != lib.EntryContentData || m.ManifestContent() != lib.ManifestContentData:
-			return r.fail(table.CodeUnsupported, "the snapshot has delete files or deletion vectors: some rows of its files do not count; rewrite the files of the table (rewrite_data_files), and name the snapshot that comes of it")
+			return r.fail(table.CodeUnsupported, "the snapshot has delete files or deletion vectors: some rows of its files do not count; rewrite the files of the table (rewrite_data_files), and name the new snapshot")
 		case file.FileFormat() != lib.ParquetFile:
 			return r.fail(table.CodeUnsupported, "the snapshot has files that are not Parquet")
 		case len(out.Files) == maxFiles:

@@ -6,7 +6,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// floor is x / y, rounded down.
+// floor returns x / y, rounded down.
 func floor(x, y int64) int64 {
 	q := x / y
 	if x%y < 0 {
@@ -15,7 +15,7 @@ func floor(x, y int64) int64 {
 	return q
 }
 
-// midnights makes days moments. Days that no moment can say become missing.
+// midnights turns days into moments. A day beyond all moments becomes missing.
 func midnights(x []int64) {
 	for i, d := range x {
 		if d > math.MaxInt64/microsPerDay || d < math.MinInt64/microsPerDay {
@@ -26,7 +26,7 @@ func midnights(x []int64) {
 	}
 }
 
-// days makes moments days.
+// days turns moments into days.
 func days(x []int64) {
 	for i, m := range x {
 		if m != none {
@@ -35,7 +35,7 @@ func days(x []int64) {
 	}
 }
 
-// micros converts times to microseconds. A second has per of their units.
+// micros converts times to microseconds. per is how many of their units make a second.
 func micros(dst, x []int64, per int64) {
 	if per > 1e6 {
 		for i, v := range x {
@@ -53,9 +53,8 @@ func micros(dst, x []int64, per int64) {
 	}
 }
 
-// civil is the date of a day in the proleptic Gregorian calendar: the algorithm
-// civil_from_days of Howard Hinnant, in which a year begins in March and 400 years are an
-// era. It counts from an era that lies before all days.
+// civil returns the date of a day in the proleptic Gregorian calendar, by Howard Hinnant's algorithm civil_from_days: a
+// year begins in March, and 400 years are an era. It counts from an era before all days.
 func civil(day int64) (year, month, dayOfMonth int64) {
 	const era, before = 146097, 1 << 20
 	n := uint64(day + 719468 + before*era)
@@ -71,7 +70,7 @@ func civil(day int64) (year, month, dayOfMonth int64) {
 	return year, month, dayOfMonth
 }
 
-// part is a function of a day (or, for the hour, of a moment) that is there.
+// part returns the function that takes a part of a day, or for Hour of a moment.
 func part(op formula.Op) func(x int64) float64 {
 	switch op {
 	case formula.Year:

@@ -8,9 +8,9 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// A formula is compiled into functions that compute it for the rows of a step. One that
-// gives values may put them into dst or answer with memory of its own, which nobody
-// writes to. Each has b.n values. A number is finite or NaN; clean says that none is NaN.
+// A formula is compiled into functions that compute it for the rows of a step, b.n values at a time. A function may write
+// its values to dst, or return memory of its own, which nobody else writes to. A number is finite or NaN; clean says that
+// none is NaN.
 type (
 	numberFn func(b *block, dst []float64) (x []float64, clean bool)
 	wholeFn  func(b *block, dst []int64) []int64
@@ -100,7 +100,7 @@ func unary(op formula.Op, eval numberFn) numberFn {
 	}
 }
 
-// arithmetic computes left op right. gonum works on several numbers at a time.
+// arithmetic computes left op right. gonum's loops work on several numbers at a time.
 func arithmetic(op formula.Op, left, right numberFn) numberFn {
 	other := make([]float64, step)
 	return func(b *block, dst []float64) ([]float64, bool) {
@@ -143,7 +143,7 @@ func scaled(x numberFn, by float64) numberFn {
 	}
 }
 
-// result makes missing what is not finite. clean says that no argument was missing.
+// result turns values that are not finite into missing ones. clean says that no argument was missing.
 func result(dst []float64, clean bool) ([]float64, bool) {
 	if clean && finite(dst) {
 		return dst, true
@@ -152,22 +152,22 @@ func result(dst []float64, clean bool) ([]float64, bool) {
 	return dst, false
 }
 
-// finite says that no value is NaN or infinite: then their sum is neither. It may say no
-// of numbers that are too large to be added up.
+// finite reports whether no value is NaN or infinite: then their sum is neither. It may be wrong, and return false, for
+// numbers that are too large to be added up.
 func finite(x []float64) bool {
 	sum := floats.Sum(x)
 	return sum-sum == 0
 }
 
-// toNaN makes NaN of infinities: v - v is 0 for a finite v and NaN for all others. A zero keeps its sign: whether a block
-// gets here depends on its other rows.
+// toNaN turns infinities into NaN: v - v is 0 for a finite v and NaN for all others. A zero keeps its sign, because other
+// rows decide whether a block gets here.
 func toNaN(x []float64) {
 	for i, v := range x {
 		x[i] = v - (v - v)
 	}
 }
 
-// boolNumbers makes 1 of true and 0 of false.
+// boolNumbers turns true into 1 and false into 0.
 func (e *Evaluator) boolNumbers(n *formula.Node) numberFn {
 	eval, room := e.bools(n), newTruth()
 	return func(b *block, dst []float64) ([]float64, bool) {
@@ -272,7 +272,7 @@ func extreme(op formula.Op, left, right wholeFn) wholeFn {
 	}
 }
 
-// moments reads texts as dates or timestamps, and makes one of the other.
+// moments converts texts to dates or timestamps, and these into each other.
 func (e *Evaluator) moments(n *formula.Node) wholeFn {
 	arg := n.Args[0]
 	if arg.Type != formula.Text {
@@ -319,7 +319,7 @@ func (e *Evaluator) codes(n *formula.Node) codeFn {
 		x, a := left(b, dst)
 		y, c := right(b, other[:b.n])
 		moved := other[:b.n]
-		for i, code := range y { // behind the entries of the left dictionary
+		for i, code := range y { // its entries follow those of the left dictionary
 			if code >= 0 {
 				code += int32(len(a.all))
 			}
@@ -340,7 +340,7 @@ func (e *Evaluator) choice(n *formula.Node) func(b *block) truth {
 	}
 }
 
-// fold computes what does not depend on the row, once.
+// fold computes the parts of a formula that do not depend on the row.
 func fold(n *formula.Node) *formula.Node {
 	if n.Op == formula.Read || n.Op == formula.Literal || n.Op == formula.Null {
 		return n

@@ -7,8 +7,8 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// bools compiles a formula of type Bool. Three-valued logic is two bitmaps: And is yes
-// where all are, and no where one is; Not swaps them.
+// bools compiles a formula of type Bool. Two bitmaps hold three values: And is true where all arguments are, and false
+// where one is; Not swaps the bitmaps.
 func (e *Evaluator) bools(n *formula.Node) boolFn {
 	switch n.Op {
 	case formula.Read:
@@ -72,7 +72,7 @@ func (e *Evaluator) all(args []*formula.Node) boolFn {
 	}
 }
 
-// missing compiles missing(x), which is never missing itself.
+// missing compiles missing(x), which is true or false in every row.
 func (e *Evaluator) missing(n *formula.Node) boolFn {
 	var there func(b *block, w []uint64) // clears the bits of missing rows
 	switch n.Type {
@@ -132,7 +132,7 @@ func (e *Evaluator) chosen(n *formula.Node) boolFn {
 	}
 }
 
-// tested compiles a test of a text: once for each dictionary entry.
+// tested compiles a test of a text. It tests each dictionary entry once.
 func (e *Evaluator) tested(n *formula.Node, test func(text string) bool) boolFn {
 	yes := &perText[byte]{value: func(text string) byte { return byte(bit(test(text))) }}
 	eval, room, own := e.codes(n), make([]int32, step), make([]uint64, step/64)
@@ -153,8 +153,7 @@ func (e *Evaluator) tested(n *formula.Node, test func(text string) bool) boolFn 
 	}
 }
 
-// pick sets the bits of the rows for whose dictionary entry of holds 1, eight rows at a
-// time as less does.
+// pick sets the bits of the rows whose dictionary entries are 1 in of, eight rows at a time, as less does.
 func pick(w []uint64, of []byte, codes []int32) {
 	for k := range w {
 		word, lo := uint64(0), k*64
@@ -173,8 +172,7 @@ func pick(w []uint64, of []byte, codes []int32) {
 	}
 }
 
-// testedPair compiles startsWith and the like of two columns. Each text is tested where
-// its row is read.
+// testedPair compiles startsWith and the like of two columns. It tests the texts of each row.
 func (e *Evaluator) testedPair(n *formula.Node) boolFn {
 	left, right := e.codes(n.Args[0]), e.codes(n.Args[1])
 	room, other := make([]int32, step), make([]int32, step)
@@ -198,7 +196,7 @@ func (e *Evaluator) testedPair(n *formula.Node) boolFn {
 	}
 }
 
-// in compiles x in [a, b]: a set where all are literals, else Or of Equal.
+// in compiles x in [a, b]: a set of literals, or else Or of Equal.
 func (e *Evaluator) in(n *formula.Node) boolFn {
 	list := n.Args[1:]
 	literals := !slices.ContainsFunc(list, func(a *formula.Node) bool { return a.Op != formula.Literal })
@@ -220,7 +218,7 @@ func (e *Evaluator) in(n *formula.Node) boolFn {
 	return e.bools(or)
 }
 
-// once gives a formula a slot, so that it is computed once for all that read it.
+// once gives a formula a slot, so that several readers share one computation.
 func (e *Evaluator) once(n *formula.Node) *formula.Node {
 	if n.Op == formula.Read || n.Op == formula.Literal || n.Op == formula.Null {
 		return n

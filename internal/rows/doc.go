@@ -3,22 +3,22 @@
 //
 // # Columns and conditions
 //
-// A [Program] computes derived columns, the columns of public lookups, and conditions. It is made once of checked
-// formulas (package formula), and an [Evaluator] runs it over blocks of a scan, a few thousand rows of a column at a
-// time. What comes out are table.Values and bitmaps, so that whatever follows treats a derived column as it treats a
-// column of the file. [Cells] number the combinations of the values of group columns.
+// A [Program] computes derived columns, the columns of public lookups, and conditions. It is made once from checked
+// formulas (package formula). An [Evaluator] runs it over blocks of a scan, a few thousand rows of a column at a time. The
+// results are table.Values and bitmaps, so later steps treat a derived column like a column of the file. [Cells] number the
+// combinations of the values of group columns.
 //
-// What goes in, in the order of [Program.Needs]:
+// The input, in the order of [Program.Needs]:
 //
 //   - A column that is declared as a number, with its values as they are in the file: nobody has clipped them.
-//   - A category (a text with a domain), after the rules for missing and foreign values have been applied to it: Codes
-//     into the declared domain, -1 where the value is missing or outside. Its Dict is the domain.
+//   - A category (a text with a domain) after the rules for missing and foreign values: Codes into the declared domain, -1
+//     for a value that is missing or outside. Its Dict is the domain.
 //   - A column that only expressions read (number, text, bool, date, timestamp), with its values as they are in the file.
 //     [Suits] says beforehand whether a column of the file can be read as its type.
 //
-// Missing are null, NaN, infinities, code -1, and what cannot be read as the declared type. The result of an operation
-// that is not finite is missing too: 1 / 0, 1e308 * 10. Conditions have three values, as in SQL; a mask has a bit where
-// its condition is true.
+// Null, NaN, infinities, code -1, and what cannot be read as the declared type are missing. So is a result that is not
+// finite: 1 / 0, 1e308 * 10. Conditions have three values, as in SQL; a mask has a bit for each row in which its condition
+// is true.
 //
 // # What it may import
 //

@@ -8,8 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// step is how many rows are computed at a time: what one step holds stays in the caches
-// of a processor. It is a multiple of 64.
+// step is how many rows are computed at a time, so that they stay in a processor's caches. It is a multiple of 64.
 const step = 2048
 
 // none is a missing date or timestamp. A missing number is NaN, a missing text code -1.
@@ -19,12 +18,11 @@ var nan = math.NaN()
 
 // Rows are the results for one block of rows.
 type Rows struct {
-	// Columns are those of Spec.Outputs. A number is Float64, a text or a bool Codes into
-	// Dict, a date Int64 of the Kind Date and a timestamp Int64 in microseconds; Valid says
-	// which rows have a value.
+	// Columns are those of Spec.Outputs. Numbers are in Float64, texts and bools are Codes into Dict, dates are Int64 of
+	// Kind Date, and timestamps are Int64 in microseconds. Valid says which rows have a value.
 	Columns []table.Values
-	// Masks belong to Spec.Conditions: bit i (least significant first) is set where the
-	// condition is true in row i. Bits behind the last row are not set.
+	// Masks are those of Spec.Conditions: bit i (least significant first) is set if the condition is true in row i. Bits
+	// behind the last row are not set.
 	Masks [][]byte
 }
 
@@ -40,7 +38,7 @@ type Evaluator struct {
 	out        Rows
 }
 
-// block is the step that is computed now: n rows from the row from.
+// block is the current step: n rows, of which the first is from.
 type block struct {
 	columns []table.Values
 	from, n int
@@ -52,8 +50,7 @@ type conditionOf struct {
 	room truth
 }
 
-// slot is a column: of the table, of a lookup or derived. It is filled when something
-// reads it for the first time in a step.
+// slot is a column of the table, of a lookup, or a derived one. The first reader in a step fills it.
 type slot struct {
 	formula.Column
 	fill   func(b *block)
@@ -66,7 +63,7 @@ type slot struct {
 	texts   *texts
 	truth   truth
 
-	into *output // where the values of a derived column go, nil where nobody wants them
+	into *output // of a column in Spec.Outputs; else nil
 }
 
 func (s *slot) get(b *block) *slot {
@@ -103,7 +100,7 @@ func (p *Program) Evaluator() *Evaluator {
 	return e
 }
 
-// slot is the slot of a column. Columns that it reads get theirs first.
+// slot returns the slot of a column. The columns that it reads get theirs first.
 func (e *Evaluator) slot(name string) *slot {
 	if s, ok := e.slots[name]; ok {
 		return s
@@ -125,8 +122,7 @@ func (e *Evaluator) slot(name string) *slot {
 	return s
 }
 
-// derived computes the column of a formula. A number is computed into the memory of the
-// result where somebody wants it.
+// derived computes the column of a formula. It computes numbers in the memory of the output, if there is one.
 func (e *Evaluator) derived(s *slot, n *formula.Node) func(b *block) {
 	switch n.Type {
 	case formula.Number:
@@ -137,7 +133,7 @@ func (e *Evaluator) derived(s *slot, n *formula.Node) func(b *block) {
 				dst = s.into.numbers[b.from : b.from+b.n]
 			}
 			s.numbers, s.clean = eval(b, dst)
-			if s.into != nil && &s.numbers[0] != &dst[0] { // those of another column
+			if s.into != nil && &s.numbers[0] != &dst[0] { // the formula is another column
 				copy(dst, s.numbers)
 				s.numbers = dst
 			}
@@ -178,8 +174,8 @@ func (e *Evaluator) bins(s *slot, bins *formula.Bins) func(b *block) {
 	}
 }
 
-// Eval computes the rows of a block from the columns that Needs names. The result, and
-// what it shares with the columns, is valid until the next call and as long as they are.
+// Eval computes the rows of a block from the columns that Needs names. The result is valid until the next call, and no
+// longer than the columns are.
 //
 // # Contract
 //
@@ -215,7 +211,7 @@ func (e *Evaluator) Eval(columns []table.Values, rows int) Rows {
 	return e.out
 }
 
-// sized is memory for n values, not cleared.
+// sized returns memory for n values and does not clear it.
 func sized[T any](have []T, n int) []T {
 	if cap(have) < n {
 		return make([]T, n)

@@ -8,8 +8,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// loader reads a column of the table as its declared type. What cannot be read as that
-// is missing (P24).
+// loader reads a column of the table as its declared type. A value that cannot be read so is missing (P24).
 func loader(s *slot, at int) func(b *block) {
 	switch s.Type {
 	case formula.Number:
@@ -41,8 +40,7 @@ func loader(s *slot, at int) func(b *block) {
 	}
 }
 
-// loadNumbers gives the step's values as numbers: in place where all of them are there,
-// else as a copy in dst.
+// loadNumbers returns the step's values as numbers: the column's memory if no value is missing, else a copy in dst.
 func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float64], dict **texts) (x []float64, clean bool) {
 	switch {
 	case v.Float64 != nil:
@@ -71,17 +69,11 @@ func loadNumbers(dst []float64, v *table.Values, b *block, parsed *perText[float
 	default:
 		fill(dst, nan)
 	}
-	if !allValid(v.Valid, b.from, b.n) {
-		for i := range dst {
-			if v.Null(b.from + i) {
-				dst[i] = nan
-			}
-		}
-	}
+	dropNulls(dst, v, b.from, nan)
 	return dst, finite(dst)
 }
 
-// The first and the last day that is no missing one: what 32 bits of days can say.
+// The first and the last day that 32 bits hold. Others are missing.
 const firstDay, lastDay = math.MinInt32, math.MaxInt32
 
 const microsPerDay = 86400 * 1_000_000
@@ -106,17 +98,10 @@ func loadWholes(dst []int64, v *table.Values, b *block, t formula.Type, parsed *
 	default:
 		fill(dst, none)
 	}
-	if allValid(v.Valid, b.from, b.n) {
-		return
-	}
-	for i := range dst {
-		if v.Null(b.from + i) {
-			dst[i] = none
-		}
-	}
+	dropNulls(dst, v, b.from, none)
 }
 
-// loadCodes gives the step's codes: in place where none is null, else as a copy in dst.
+// loadCodes returns the step's codes: the column's memory if none is null, else a copy in dst.
 func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 	*dict = sameTexts(*dict, v)
 	if v.Codes == nil {
@@ -127,11 +112,7 @@ func loadCodes(dst []int32, v *table.Values, b *block, dict **texts) []int32 {
 		return v.Codes[b.from : b.from+b.n]
 	}
 	copy(dst, v.Codes[b.from:])
-	for i := range dst {
-		if v.Null(b.from + i) {
-			dst[i] = -1
-		}
-	}
+	dropNulls(dst, v, b.from, -1)
 	return dst
 }
 
@@ -188,25 +169,31 @@ func momentOf(text string) int64 {
 	return none
 }
 
-// allValid says that no row of the step is null.
+// allValid reports whether no row of the step is null. A step begins with a whole byte of the bitmap.
 func allValid(valid []byte, from, n int) bool {
 	if valid == nil {
 		return true
 	}
-	for i := from; i < from+n; {
-		if i&7 == 0 && i+8 <= from+n {
-			if valid[i>>3] != 0xff {
-				return false
-			}
-			i += 8
-			continue
-		}
-		if valid[i>>3]>>(i&7)&1 == 0 {
+	end := (from + n) / 8
+	for _, b := range valid[from/8 : end] {
+		if b != 0xff {
 			return false
 		}
-		i++
 	}
-	return true
+	rest := n % 8
+	return rest == 0 || valid[end]|byte(0xff)<<rest == 0xff
+}
+
+// dropNulls puts missing in the places of nulls.
+func dropNulls[T any](dst []T, v *table.Values, from int, missing T) {
+	if allValid(v.Valid, from, len(dst)) {
+		return
+	}
+	for i := range dst {
+		if v.Null(from + i) {
+			dst[i] = missing
+		}
+	}
 }
 
 func fill[T any](dst []T, v T) {

@@ -6,8 +6,7 @@ import (
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
-// Lookup is a public table that adds columns to the rows of the private one. It is
-// immutable. [ReadLookup] makes one.
+// Lookup is a public table that adds columns to the rows of the private one. It is immutable. [ReadLookup] makes it.
 type Lookup struct {
 	on      formula.Column
 	columns []lookupColumn
@@ -16,8 +15,7 @@ type Lookup struct {
 	digest  string
 }
 
-// lookupColumn holds the values of a column by line. Line -1, the missing one, stands at
-// the front.
+// lookupColumn holds the values of a column by line. The first value is that of line -1, which stands for missing.
 type lookupColumn struct {
 	formula.Column
 	header  string
@@ -26,11 +24,10 @@ type lookupColumn struct {
 	dict    *texts
 }
 
-// On is the column of the private table whose value is looked up.
+// On returns the column of the private table whose values are looked up.
 func (l *Lookup) On() string { return l.on.Name }
 
-// Columns are the columns that the lookup adds: numbers, and categories with their
-// domain.
+// Columns returns the columns that the lookup adds: numbers, and categories with their domains.
 func (l *Lookup) Columns() []formula.Column {
 	var all []formula.Column
 	for _, c := range l.columns {
@@ -39,7 +36,7 @@ func (l *Lookup) Columns() []formula.Column {
 	return all
 }
 
-// SHA256 is the digest of the file's content, in hexadecimal.
+// SHA256 returns the digest of the file's content in hexadecimal.
 func (l *Lookup) SHA256() string { return l.digest }
 
 func (l *Lookup) column(name string) *lookupColumn {
@@ -50,7 +47,7 @@ func (l *Lookup) column(name string) *lookupColumn {
 	return &l.columns[i]
 }
 
-// lines is the slot that holds the line of each row, which all columns of a lookup share.
+// lines returns the slot with the line of each row. All columns of a lookup share it.
 func (e *Evaluator) lines(l *Lookup) *slot {
 	if s, ok := e.lookups[l]; ok {
 		return s

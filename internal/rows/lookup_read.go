@@ -22,17 +22,16 @@ import (
 type LookupSpec struct {
 	Path string
 	Key  string // the heading of the column with the keys
-	// On is the column of the private table that the keys are values of: a text or a
-	// number.
+	// On is the column of the private table that holds the keys: a text or a number.
 	On      formula.Column
 	Columns []LookupColumn
 }
 
-// LookupColumn is a column that a lookup adds: a number, or a text. A text without a
-// domain gets the texts of the file, in their order.
+// LookupColumn is a column that a lookup adds: a number or a text. The domain of a text, if none is declared, is the texts
+// of the file in their order.
 type LookupColumn struct {
 	formula.Column
-	Heading string // of the column in the file; "" where it is the name
+	Heading string // of the column in the file, if it is not the name
 }
 
 // Limits of a lookup.
@@ -41,8 +40,8 @@ const (
 	maxLookupProblems = 20
 )
 
-// ReadLookup reads a public table, or says at which line and column of the file it is
-// wrong. The file holds nothing private, so problems repeat what stands in it.
+// ReadLookup reads a public table, or returns what is wrong at which line and column. The file is public, so problems
+// quote it.
 func ReadLookup(spec LookupSpec) (*Lookup, lang.Problems) {
 	r := &lookupReader{spec: spec}
 	l := r.read()
@@ -125,7 +124,7 @@ func (r *lookupReader) read() *Lookup {
 			codes[i][text] = int32(j)
 		}
 	}
-	first := map[int32]int{} // in which line of the file a key stands
+	first := map[int32]int{} // the line of each key in the file
 	for line := int32(0); len(r.problems) < maxLookupProblems; line++ {
 		record, ok := r.record()
 		if !ok {
@@ -142,7 +141,7 @@ func (r *lookupReader) read() *Lookup {
 	return l
 }
 
-// record reads the next line; false at the end, and where the file is no CSV.
+// record reads the next line. It returns false at the end, and if the file is no CSV.
 func (r *lookupReader) record() ([]string, bool) {
 	record, err := r.csv.Read()
 	if err == nil {

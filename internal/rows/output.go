@@ -15,7 +15,7 @@ type output struct {
 	wholes  []int64
 	codes   []int32
 	valid   []byte
-	missing bool // valid says which rows are there; until then all are
+	missing bool // some rows are missing, and valid says which
 	texts   *texts
 	rows    int
 }
@@ -32,7 +32,7 @@ func (o *output) start(rows int) {
 	}
 }
 
-// keep takes the values of a step.
+// keep adds the values of a step.
 func (o *output) keep(b *block) {
 	switch s := o.slot; s.Type {
 	case formula.Number:
@@ -62,7 +62,7 @@ func (o *output) keep(b *block) {
 	}
 }
 
-// drop marks the missing rows of a step and puts zero in their place.
+// drop marks the missing rows of a step and puts zero in their places.
 func drop[T int32 | int64 | float64](o *output, values []T, b *block, missing T) {
 	if !o.missing {
 		o.missing = true
@@ -85,7 +85,7 @@ func drop[T int32 | int64 | float64](o *output, values []T, b *block, missing T)
 	}
 }
 
-// there writes which rows of a step are there; nil says all.
+// there writes which rows of a step are there. nil means all.
 func (o *output) there(from, n int, w []uint64) {
 	if w == nil {
 		w = make([]uint64, words(n))
@@ -115,7 +115,7 @@ func (o *output) values() table.Values {
 	return v
 }
 
-// codes makes 0 of false, 1 of true and -1 of missing.
+// codes turns false into 0, true into 1 and missing into -1.
 func codes(dst []int32, t truth) {
 	for i := range dst {
 		yes, no := int32(t.yes[i>>6]>>(i&63)&1), int32(t.no[i>>6]>>(i&63)&1)

@@ -17,28 +17,26 @@ type Spec struct {
 	Derived []Derived
 	// Conditions are formulas of type Bool. Each becomes a mask.
 	Conditions []*formula.Formula
-	// Outputs are the lookup and derived columns that come out. What neither they nor the
-	// conditions need is not computed.
+	// Outputs are the lookup and derived columns that the caller wants. A Program computes nothing that neither they nor
+	// the conditions need.
 	Outputs []string
 }
 
-// Derived is a column that is computed from others of the same row. It has a formula or
-// bins, not both.
+// Derived is a column that is computed from other columns of the same row, by a formula or by bins.
 type Derived struct {
 	Name    string
 	Formula *formula.Formula
 	Bins    *formula.Bins
 }
 
-// Program is a Spec that fits together. It is immutable.
+// Program is a checked Spec. It is immutable.
 type Program struct {
 	spec  Spec
 	types map[string]formula.Column
 	needs []string
 }
 
-// NewProgram checks a Spec. Its errors name what the Spec says and nothing else; a job
-// that was checked has none.
+// NewProgram checks a Spec. Its errors quote the Spec and nothing else. The Spec of a checked job gives none.
 func NewProgram(spec Spec) (*Program, error) {
 	p := &Program{spec: spec, types: map[string]formula.Column{}}
 	reads := map[string][]string{}
@@ -85,7 +83,7 @@ func NewProgram(spec Spec) (*Program, error) {
 	return p, p.order(wanted, reads)
 }
 
-// order finds the table's columns that are needed, and circles.
+// order finds the columns of the table that the Program needs. It refuses columns that read each other in a circle.
 func (p *Program) order(wanted []string, reads map[string][]string) error {
 	seen := map[string]bool{}
 	for i := 0; i < len(wanted); i++ {
@@ -128,10 +126,10 @@ func (p *Program) order(wanted []string, reads map[string][]string) error {
 	return nil
 }
 
-// Needs are the columns of the table that Eval takes, in its order.
+// Needs returns the columns of the table that Eval takes, in that order.
 func (p *Program) Needs() []string { return slices.Clone(p.needs) }
 
-// Column says what a column is: one of the table, of a lookup or a derived one.
+// Column describes a column of the table, of a lookup, or a derived one.
 func (p *Program) Column(name string) (formula.Column, bool) {
 	c, ok := p.types[name]
 	return c, ok

@@ -7,8 +7,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// texts is a dictionary. What is worked out about one is kept as long as its address is
-// the same.
+// texts is a dictionary. Its address stands for its content: perText and pair keep their results as long as it is the same.
 type texts struct {
 	all []string
 	id  uint64
@@ -16,7 +15,7 @@ type texts struct {
 
 func newTexts(all []string) *texts { return &texts{all, table.NewDictID()} }
 
-// sameTexts is have where it is still the dictionary of v, else one for v.
+// sameTexts returns have if that is still the dictionary of v, else a new one.
 func sameTexts(have *texts, v *table.Values) *texts {
 	if have != nil && have.id == v.DictID && len(have.all) == len(v.Dict) && unsafe.SliceData(have.all) == unsafe.SliceData(v.Dict) {
 		return have
@@ -24,8 +23,7 @@ func sameTexts(have *texts, v *table.Values) *texts {
 	return &texts{v.Dict, v.DictID}
 }
 
-// perText is a value for each entry of a dictionary, and one for missing. Entry -1 of the
-// dictionary stands at 0.
+// perText computes a value for each entry of a dictionary. The value of entry i is at i+1; that of missing is at 0.
 type perText[T any] struct {
 	of      *texts
 	values  []T
@@ -52,11 +50,11 @@ func (p *perText[T]) get(t *texts) []T {
 	return p.values
 }
 
-// pair is what two dictionaries have to do with each other.
+// pair compares or joins two dictionaries.
 type pair struct {
 	left, right   *texts
-	ranks, others []int32 // places of their entries in the order of all, after one -1 for missing
-	joined        *texts  // first the entries of left, then those of right
+	ranks, others []int32 // the places of their entries in the order of all texts, after one -1 for missing
+	joined        *texts  // the entries of left, then those of right
 }
 
 func (p *pair) is(left, right *texts) bool {
@@ -67,8 +65,8 @@ func (p *pair) is(left, right *texts) bool {
 	return false
 }
 
-// rank makes two dictionaries comparable: equal texts get equal ranks, and a smaller
-// text, byte by byte, gets a smaller one.
+// rank makes two dictionaries comparable: equal texts get equal ranks, and a text that is smaller byte by byte gets a
+// smaller rank.
 func (p *pair) rank(left, right *texts) (ranks, others []int32) {
 	if p.is(left, right) && p.ranks != nil {
 		return p.ranks, p.others
@@ -91,7 +89,7 @@ func (p *pair) rank(left, right *texts) (ranks, others []int32) {
 	return p.ranks, p.others
 }
 
-// join is a dictionary for the texts of both.
+// join returns a dictionary with the texts of both.
 func (p *pair) join(left, right *texts) *texts {
 	if p.is(left, right) && p.joined != nil {
 		return p.joined

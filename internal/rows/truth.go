@@ -2,12 +2,11 @@ package rows
 
 import "github.com/dprelease/dprelease/internal/rows/formula"
 
-// A truth is the result of conditions for the rows of a step: bit i of word i/64 of yes
-// is set where row i is true, of no where it is false. Neither is set where it is
-// missing, and in the bits behind the last row. Either may be nil where nobody asks.
+// truth is the result of a condition for the rows of a step. Bit i of yes is set if row i is true, and bit i of no if it
+// is false; neither is set if it is missing, or behind the last row. A bitmap that nobody asks for may be nil.
 type truth struct{ yes, no []uint64 }
 
-// words is how many words hold the bits of n rows.
+// words returns how many words hold the bits of n rows.
 func words(n int) int { return (n + 63) / 64 }
 
 func (t truth) cut(n int) truth {
@@ -24,7 +23,7 @@ func newTruth() truth {
 	return truth{make([]uint64, step/64), make([]uint64, step/64)}
 }
 
-// like has memory for what t asks for.
+// like returns the bitmaps of room that t asks for.
 func (t truth) like(room truth) truth {
 	if t.yes == nil {
 		room.yes = nil
@@ -35,7 +34,7 @@ func (t truth) like(room truth) truth {
 	return room.cut(64 * max(len(t.yes), len(t.no)))
 }
 
-// set fills both with one value for n rows: 1 true, 0 false, -1 missing.
+// set gives n rows one value: 1 for true, 0 for false, -1 for missing.
 func (t truth) set(value, n int) {
 	clear(t.yes)
 	clear(t.no)
@@ -75,8 +74,8 @@ func bit(b bool) uint64 {
 	return 0
 }
 
-// less sets the bits of the rows where x < y. Eight rows at a time have no dependence on
-// each other, which is what makes it fast.
+// less sets the bits of the rows where x < y. It is fast because the eight comparisons of a step do not depend on each
+// other.
 func less[T int64 | int32 | float64](w []uint64, x, y []T) {
 	for k := range w {
 		word, lo := uint64(0), k*64
@@ -114,7 +113,7 @@ func lessEqual(w []uint64, x, y []float64) {
 	}
 }
 
-// compare says how x and y compare. NaN compares with nothing, so it is neither.
+// compare compares numbers. A comparison with NaN is neither true nor false.
 func compare(t truth, op formula.Op, x, y []float64) {
 	var room [step / 64]uint64
 	switch op {
@@ -146,7 +145,7 @@ func compare(t truth, op formula.Op, x, y []float64) {
 	}
 }
 
-// compareWholes says how x and y compare. The value missing compares with nothing.
+// compareWholes compares whole numbers. A comparison with the value missing is neither true nor false.
 func compareWholes[T int64 | int32](t truth, op formula.Op, x, y []T, missing T) {
 	var below, above, both [step / 64]uint64
 	b, a, there := below[:words(len(x))], above[:words(len(x))], both[:words(len(x))]
@@ -180,13 +179,13 @@ func known[T int64 | int32 | float64](w []uint64, x []T, missing T) {
 	}
 }
 
-// at is 0 where row i is missing, 1 where it is true and 2 where it is false.
+// at returns 0 if row i is missing, 1 if it is true and 2 if it is false.
 func (t truth) at(i int) uint64 {
 	return t.yes[i>>6]>>(i&63)&1 | t.no[i>>6]>>(i&63)&1<<1
 }
 
-// choose takes a where the condition is true, b where it is false, and missing where it
-// is neither. It does not branch by row: conditions are hard to foresee.
+// choose takes a if the condition is true, b if it is false, and missing if it is neither. It does not branch by row,
+// because a processor cannot predict conditions.
 func choose[T any](dst []T, t truth, a, b []T, missing T) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	from := [4]T{missing, missing, missing, missing}

@@ -13,20 +13,20 @@ import (
 	"github.com/dprelease/dprelease/internal/store/address"
 )
 
-// What can go wrong. The texts are fixed: what a server says may name keys and values.
+// The errors of this package. Their texts are fixed, because those of a server may name keys and values.
 var (
-	ErrAddress  = errors.New("is no address of an object: write scheme://bucket/key, options after a question mark, and no credential")
+	ErrAddress  = errors.New("is no address of an object: write scheme://bucket/key, with options after a question mark and without credentials")
 	ErrDriver   = errors.New("is the address of a store that this program does not know: it knows s3://, gs:// and azblob://")
 	ErrMissing  = errors.New("is not there")
-	ErrRefused  = errors.New("is refused by the store: its tools say how credentials are given (environment, profile, workload identity)")
-	ErrAnswer   = errors.New("cannot be had: the store does not answer as it should")
+	ErrRefused  = errors.New("is refused by the store: give credentials as its own tools take them (environment, profile, workload identity)")
+	ErrAnswer   = errors.New("failed: the store does not answer as it should")
 	ErrChanged  = errors.New("changed while it was read")
 	ErrThere    = errors.New("is there already")
 	ErrScratch  = errors.New("cannot be kept in the folder of temporary files: make room there, or name another one (TMPDIR)")
 	errUnfrozen = errors.New("was asked for a part that was not announced")
 )
 
-// Bucket is an opened bucket. Root is how an address of it begins, without options.
+// Bucket is an open bucket. Root is its address without options.
 type Bucket struct {
 	Root  string
 	blobs *blob.Bucket
@@ -53,10 +53,10 @@ func Open(ctx context.Context, text string) (*Bucket, string, error) {
 	return &Bucket{Root: root, blobs: b}, key, nil
 }
 
-// Close gives the bucket up.
+// Close closes the bucket.
 func (b *Bucket) Close() { _ = b.blobs.Close() }
 
-// failed is what becomes of an error of a store.
+// failed translates an error of a store.
 func failed(ctx context.Context, err, otherwise error) error {
 	switch code := gcerrors.Code(err); {
 	case ctx.Err() != nil:
@@ -71,14 +71,14 @@ func failed(ctx context.Context, err, otherwise error) error {
 	return otherwise
 }
 
-// Listed is an object that a listing names.
+// Listed is an entry of a listing.
 type Listed struct {
 	Key      string
 	Size     int64
 	Modified time.Time
 }
 
-// List names the objects whose keys begin with prefix, in the order of their keys, at most so many; 0 is all.
+// List lists the objects whose keys begin with prefix, in the order of their keys. most bounds their number; 0 means all.
 func (b *Bucket) List(ctx context.Context, prefix string, most int) (all []Listed, err error) {
 	it := b.blobs.List(&blob.ListOptions{Prefix: prefix})
 	for most == 0 || len(all) < most {
@@ -105,7 +105,7 @@ func (b *Bucket) Read(ctx context.Context, key string) ([]byte, error) {
 	return text, nil
 }
 
-// Create makes an object that is not there: whole, or not at all.
+// Create makes a new object, whole or not at all.
 func (b *Bucket) Create(ctx context.Context, key string, data []byte) error {
 	if err := b.blobs.WriteAll(ctx, key, data, &blob.WriterOptions{IfNotExist: true, ContentType: "application/octet-stream"}); err != nil {
 		return failed(ctx, err, ErrAnswer)

@@ -4,12 +4,12 @@
 //
 // # What it promises
 //
-// An Object is read by whole ranges that its caller names before it looks at a value, into a nameless file of this machine. After Fetch
-// and Freeze nothing more is asked of the store, so its log shows which columns were read and nothing of a draw (P19). All
-// that was read is of one version: its ETag is compared before the first range and after the last.
+// The caller of an Object names whole ranges before it looks at a value, and the Object fetches them into a nameless file of
+// this machine. After Fetch and Freeze it asks the store for nothing more, so the store's log shows which columns were read
+// and nothing of a draw (P19). All ranges are of one version: the ETag is compared before the first and after the last.
 //
-// Credentials are those that the stores' own tools take, from the environment or its files. An address that holds one is
-// refused, and neither they nor the words of a server are part of a failure.
+// Credentials come from the environment or the files of the stores' own tools. An address that holds one is refused. No
+// error holds a credential or the words of a server.
 //
 // # What it may import
 //

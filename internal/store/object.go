@@ -18,7 +18,7 @@ import (
 // Range is a stretch of bytes of an object.
 type Range struct{ Off, Size int64 }
 
-// Object is an object that is read by ranges. What was read lies in a nameless file, at the same places.
+// Object is an object that is read by ranges. A nameless file holds them, at the same places.
 type Object struct {
 	Size   int64
 	bucket *Bucket
@@ -44,23 +44,23 @@ func (b *Bucket) Object(ctx context.Context, key string) (*Object, error) {
 	return &Object{Size: about.Size, bucket: b, key: key, about: *about, cache: f}, nil
 }
 
-// Close gives up what was read.
+// Close frees what was fetched.
 func (o *Object) Close() error { return o.cache.Close() }
 
-// Unchanged fails where what was read is not of one version.
-func (o *Object) Unchanged() error { return nil } // Fetch has compared them
+// Unchanged returns nil: Fetch compares versions.
+func (o *Object) Unchanged() error { return nil }
 
-// Freeze says that all that will be read was fetched: a read of anything else fails from now on, and does not reach the store.
+// Freeze ends fetching. From now on, reading anything that was not fetched fails and does not reach the store.
 func (o *Object) Freeze() { o.frozen.Store(true) }
 
 const (
-	blockBytes = 1 << 18 // what a read that was not announced brings: footers and the like
-	partBytes  = 8 << 20 // the most of one request
+	blockBytes = 1 << 18 // fetched for a read that nobody announced, as of a footer
+	partBytes  = 8 << 20 // the most bytes of one request
 	atOnce     = 8       // requests side by side
 	copyBytes  = 1 << 20 // what is copied at once
 )
 
-// ReadAt reads what was fetched. Before Freeze it brings what is missing.
+// ReadAt reads what was fetched. Before Freeze it fetches what is missing.
 func (o *Object) ReadAt(b []byte, off int64) (int, error) {
 	if off >= o.Size {
 		return 0, io.EOF
@@ -83,7 +83,7 @@ func (o *Object) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// missing are the stretches of r that were not fetched.
+// missing returns the parts of r that were not fetched.
 func (o *Object) missing(r Range) (out []Range) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,7 +106,7 @@ func (o *Object) missing(r Range) (out []Range) {
 	return out
 }
 
-// Fetch brings ranges that are not there yet, whole, in requests side by side.
+// Fetch fetches whole ranges that are not there yet, in parallel requests.
 func (o *Object) Fetch(ctx context.Context, ranges []Range) error {
 	var todo []Range
 	for _, r := range merged(slices.Clone(ranges)) {
@@ -141,7 +141,7 @@ func (o *Object) Fetch(ctx context.Context, ranges []Range) error {
 	return nil
 }
 
-// part brings one range.
+// part fetches one range.
 func (o *Object) part(ctx context.Context, r Range) error {
 	in, err := o.bucket.blobs.NewRangeReader(ctx, o.key, r.Off, r.Size, nil)
 	if err != nil {
@@ -176,7 +176,7 @@ func (w *writer) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// merged sorts ranges, and makes one of those that meet.
+// merged sorts ranges and joins those that meet.
 func merged(all []Range) []Range {
 	slices.SortFunc(all, func(a, b Range) int { return cmp.Compare(a.Off, b.Off) })
 	var out []Range

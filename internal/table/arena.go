@@ -9,8 +9,8 @@ import (
 
 var errMemory = fail(CodeLimit, "", "its values need more memory than a run may take; allow more (--memory)")
 
-// arena counts what the values of one scan take, holds it to the limit, and keeps buffers for reuse, so that a scan
-// of any length allocates only what is alive at once.
+// arena counts the memory of one scan, enforces its limit, and reuses buffers, so that a scan of any length allocates only
+// what is alive at once.
 type arena struct {
 	limit int64
 
@@ -18,20 +18,20 @@ type arena struct {
 	used  int64
 	free  [][]uint64
 	spare int64 // bytes in free
-	most  int64 // bytes of the largest buffer that was asked for
+	most  int64 // bytes of the largest buffer so far
 }
 
-// spareBytes is how much may lie unused, or one buffer of the largest size: a page of unusual size then uses the memory
-// of the one before instead of waiting for the collector beside it.
+// spareBytes is how much memory may lie unused, or one buffer of the largest size, so that a page of unusual size can use
+// the memory of the one before it.
 const spareBytes = 32 << 20
 
-// holding is memory that somebody holds.
+// holding is what one owner has of an arena.
 type holding struct {
 	buffers [][]uint64
-	bytes   int64 // that are counted and not in buffers
+	bytes   int64 // counted, and allocated elsewhere
 }
 
-// get returns n bytes, aligned for values of eight bytes, their contents undefined. They are h's.
+// get returns n bytes for h. They are aligned for values of eight bytes, and their contents are undefined.
 func (m *arena) get(h *holding, n int) ([]byte, error) {
 	if n < 0 || int64(n) > m.limit {
 		return nil, errMemory
@@ -92,7 +92,7 @@ func (m *arena) room(s shape, v *vec, n int) error {
 	return nil
 }
 
-// bitmap makes v a bitmap that says of n values that they are all there, or that none is.
+// bitmap makes a bitmap for v in which all of n values are there, or none.
 func (m *arena) bitmap(v *vec, n int, there bool) (err error) {
 	if v.valid, err = m.get(&v.hold, (n+7)/8); err == nil {
 		clear(v.valid)
@@ -101,7 +101,7 @@ func (m *arena) bitmap(v *vec, n int, there bool) (err error) {
 	return err
 }
 
-// count adds n bytes that h holds elsewhere.
+// count counts n bytes that h allocates elsewhere.
 func (m *arena) count(h *holding, n int) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +113,7 @@ func (m *arena) count(h *holding, n int) error {
 	return nil
 }
 
-// release takes everything back. Nothing may refer to it any more.
+// release gives everything back. Nothing may refer to it any more.
 func (h *holding) release(m *arena) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
-// arrowFile is an Arrow IPC file or stream. Opening reads and checks the batches' descriptions; their bodies are read
-// when rows are wanted.
+// arrowFile is an Arrow IPC file or stream. Opening it reads and checks the descriptions of the batches. Scans read their
+// bodies.
 type arrowFile struct {
 	opened
 	fields  []arrowField
@@ -22,7 +22,7 @@ type arrowFile struct {
 	batches []*arrowBatch
 	latest  map[int64]*arrowDict // while opening: the dictionary in force for each id
 
-	mu sync.Mutex // of what verify finds out
+	mu sync.Mutex // guards what verify finds out
 }
 
 const (
@@ -38,11 +38,11 @@ var (
 	errArrowEnd = fail(CodeCorrupt, "", "the file does not end as an arrow file must; it was cut short or never closed")
 )
 
-// arrowStart says whether a file of this size can begin like this: with the magic of a file, or with the length of a
-// stream's first message, which older writers put without a mark before it.
+// arrowStart reports whether an Arrow file of this size can begin so: with the magic of a file, or with the length of a
+// stream's first message, before which older writers put no mark.
 func arrowStart(head []byte, size int64) bool {
 	if len(head) < 8 || string(head[:len(arrowMagic)]) == arrowMagic {
-		return true // too short to say; openArrow says so
+		return true // openArrow says what is wrong with a short file
 	}
 	length := int32(binary.LittleEndian.Uint32(head))
 	return length == -1 || length >= 0 && int64(length) <= size && length <= maxMessageMeta
@@ -75,11 +75,11 @@ func openArrow(ctx context.Context, base opened) (*arrowFile, error) {
 	return f, nil
 }
 
-// message is where one IPC message lies.
+// message is one IPC message: its metadata, and the places of its start, body and end.
 type message struct {
 	meta []byte
 	off  int64
-	body int64 // offset of the body
+	body int64
 	size int64 // of the body
 	end  int64
 }
@@ -90,8 +90,7 @@ const (
 	headerBatch      = 3
 )
 
-// readMessage reads the metadata of the message at off; limit is where the last message must end. ok is false at the
-// end marker.
+// readMessage reads the metadata of the message at off. The last message must end at limit. ok is false at the end marker.
 func readMessage(r io.ReaderAt, off, limit int64) (m message, ok bool, err error) {
 	var head [8]byte
 	m.off = off
@@ -143,7 +142,7 @@ func (m *message) header() (byte, flat, error) {
 	return root.byte(1), h, nil
 }
 
-// messages visits the messages between two places, and says whether an end marker stands behind them.
+// messages visits the messages between two places. marked says that an end marker follows them.
 func (f *arrowFile) messages(ctx context.Context, off, end int64, visit func(m *message, kind byte, h flat) error) (marked bool, err error) {
 	for off < end {
 		if err := ctx.Err(); err != nil {
@@ -178,8 +177,7 @@ func (f *arrowFile) setSchema(h flat, version int16) (err error) {
 	return err
 }
 
-// readStream reads a stream. It must end with its end marker: without one, a stream that was cut between two batches
-// would look whole.
+// readStream reads a stream. It insists on the end marker, because a stream that was cut between two batches looks whole.
 func (f *arrowFile) readStream(ctx context.Context) error {
 	begun := false
 	marked, err := f.messages(ctx, 0, f.size, func(m *message, kind byte, h flat) error {
@@ -203,8 +201,8 @@ func (f *arrowFile) readStream(ctx context.Context) error {
 	return nil
 }
 
-// readFile reads the file format. What the footer says and what the messages say must be the same: a footer that
-// points elsewhere, such as that of the last of several files in one, would otherwise give the rows of another.
+// readFile reads the file format. Footer and messages must agree: a footer that points elsewhere, such as the last one
+// of several files in one, would give the rows of another file.
 func (f *arrowFile) readFile(ctx context.Context) error {
 	var tail [10]byte
 	if f.size < 8+10+8 {
@@ -278,7 +276,7 @@ func (f *arrowFile) readFile(ctx context.Context) error {
 	return nil
 }
 
-// add takes in one message after the schema. In the file format a dictionary may be added to, and not replaced.
+// add reads one message after the schema. The file format lets a dictionary grow, and does not let it be replaced.
 func (f *arrowFile) add(m *message, kind byte, h flat, file bool) error {
 	switch kind {
 	case headerDictionary:
@@ -311,12 +309,12 @@ func (f *arrowFile) addBatch(m *message, h flat) error {
 	return nil
 }
 
-// arrowDict is a dictionary at one point of a stream: a batch of values, after those of prev when it is a delta.
+// arrowDict is a dictionary at one point of a stream: the values of a batch, after those of prev if it is a delta.
 type arrowDict struct {
 	batch   *arrowBatch
 	prev    *arrowDict
 	updates int
-	total   int64 // rows with those of prev
+	total   int64 // values, with those of prev
 }
 
 // maxDictRows is the most values that a dictionary may have.
@@ -381,8 +379,8 @@ func (f *arrowFile) groups() []int64 {
 	return rows
 }
 
-// pieces yields a column in stretches of a block each. What has to be unpacked as a whole is shared by the stretches of
-// its batch, and a dictionary by those of all batches that refer to it.
+// pieces yields a column in stretches of a block each. The stretches of a batch share what must be unpacked as a whole,
+// and the stretches of all batches that refer to a dictionary share that.
 func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 	return func(yield func(*piece) bool) {
 		field := &f.fields[col]
@@ -423,8 +421,7 @@ func (f *arrowFile) pieces(col int, _ *reading) iter.Seq[*piece] {
 	}
 }
 
-// segments are a column's buffers in every batch, and those of the dictionaries that the batches refer to, cut so that
-// several goroutines can share a large one.
+// segments returns a column's buffers in every batch and dictionary, cut so that several goroutines can share a large one.
 func (f *arrowFile) segments(col int) []extent {
 	var out []extent
 	f.eachStored(col, func(b *arrowBatch, col int) {
@@ -441,8 +438,8 @@ func (f *arrowFile) segments(col int) []extent {
 
 func (f *arrowFile) stored(col int) []extent { return f.segments(col) }
 
-// eachStored visits the batches in which a column is stored, each dictionary before the first batch that refers to it,
-// with the column's place there.
+// eachStored visits the batches that store a column, with its place there. Each dictionary comes before the first batch
+// that refers to it.
 func (f *arrowFile) eachStored(col int, visit func(b *arrowBatch, col int)) {
 	seen := map[*arrowDict]bool{}
 	for _, b := range f.batches {
@@ -454,8 +451,8 @@ func (f *arrowFile) eachStored(col int, visit func(b *arrowBatch, col int)) {
 	}
 }
 
-// storage says how the bytes of a column are to be read. How many nulls a batch says that it has decides whether its
-// validity is read.
+// storage describes how the bytes of a column are read. It holds the number of nulls that each batch declares, because
+// that decides whether its validity is read.
 func (f *arrowFile) storage(col int) string {
 	field := &f.fields[col]
 	var batches, dicts [][]int64

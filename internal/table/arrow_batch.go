@@ -18,19 +18,19 @@ type batchColumn struct {
 	nulls int64
 	parts []extent // validity, then what the type has
 
-	unpacked []int64 // of a compressed batch: what each part unpacks to; known after verify
+	unpacked []int64 // the size of each part once it is unpacked; known after verify
 }
 
-// arrowBatch is a record batch: how many rows, and where its columns lie.
+// arrowBatch is a record batch: its rows, and the places of its columns.
 type arrowBatch struct {
 	rows    int64
 	codec   int8 // -1 none, 0 lz4 frames, 1 zstd
 	fields  []arrowField
 	columns []batchColumn
-	dicts   []*arrowDict // by column; nil where there is none, and in a dictionary
+	dicts   []*arrowDict // by column; nil in a dictionary batch
 }
 
-// maxUnpacked is the most bytes that a buffer may declare: so many buffers of it fit in a file that no sum of them overflows.
+// maxUnpacked is the most bytes that a buffer may declare, so that no sum over the buffers of a file overflows.
 const maxUnpacked = 1 << 40
 
 const (
@@ -39,7 +39,7 @@ const (
 	codecZstd = 1
 )
 
-// readBatch reads a RecordBatch table whose buffers lie in a body at the given place, and checks every one of them.
+// readBatch reads a RecordBatch table and checks every buffer. The body begins at the given place.
 func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, error) {
 	b := &arrowBatch{rows: h.int64(0), codec: codecNone, fields: fields}
 	if b.rows < 0 {
@@ -105,8 +105,8 @@ func readBatch(h flat, body, size int64, fields []arrowField) (*arrowBatch, erro
 	return b, nil
 }
 
-// follows says whether a buffer that begins at off stands behind one that ends at end, with padding to one of the
-// alignments that writers use. No two of these differ in one bit, so that a damaged bit is noticed.
+// follows reports whether a buffer at off follows one that ends at end, with padding to an alignment that writers use.
+// No two of these places differ in a single bit, so a damaged bit is noticed.
 func follows(off, end int64) bool {
 	for _, align := range []int64{8, 16, 32, 64, 128, 256, 512, 4096} {
 		if off == (end+align-1)/align*align {
@@ -116,8 +116,8 @@ func follows(off, end int64) bool {
 	return off == end
 }
 
-// verify compares every bitmap of the columns with the nulls that its batch declares, and finds out what compressed
-// buffers unpack to.
+// verify compares every bitmap of the columns with the nulls that its batch declares, and finds out the unpacked sizes of
+// compressed buffers.
 func (f *arrowFile) verify(ctx context.Context, cols []int, _ int) (err error) {
 	f.mu.Lock() // columns share structs and dictionaries
 	defer f.mu.Unlock()
@@ -172,7 +172,7 @@ func (f *arrowFile) verifyPart(w *worker, b *arrowBatch, col int) error {
 			return errBuffer
 		}
 	default:
-		// A bitmap is there: it must have as many zeros as the batch says that there are nulls.
+		// The bitmap must have a zero for each null that the batch declares.
 		if unpacked[0] < (b.rows+7)/8 {
 			return errBuffer
 		}
@@ -190,7 +190,7 @@ func (f *arrowFile) verifyPart(w *worker, b *arrowBatch, col int) error {
 	return nil
 }
 
-// share is what n rows of a column take of its buffers, where these are read in stretches.
+// share returns how many bytes n rows of a column take of the buffers that are read in stretches.
 func (b *arrowBatch) share(col int, n int64) int64 {
 	total := int64(0)
 	for _, e := range b.columns[col].parts {
@@ -201,7 +201,7 @@ func (b *arrowBatch) share(col int, n int64) int64 {
 	return total
 }
 
-// text is how many bytes of text a column holds.
+// text returns how many bytes of text a column holds.
 func (b *arrowBatch) text(col int) (total int64) {
 	for _, n := range b.columns[col].unpacked[2:] {
 		total += n
@@ -209,7 +209,7 @@ func (b *arrowBatch) text(col int) (total int64) {
 	return total
 }
 
-// largest is the stored size of the largest compressed buffer of a column, which is in memory while it is unpacked.
+// largest returns the stored size of the largest compressed buffer of a column. It is in memory while it is unpacked.
 func (b *arrowBatch) largest(col int) (most int64) {
 	for _, e := range b.columns[col].parts {
 		if b.codec != codecNone {
@@ -219,13 +219,13 @@ func (b *arrowBatch) largest(col int) (most int64) {
 	return most
 }
 
-// isWhole says that a part is read as a whole, and not in stretches: what is compressed, and the texts that views
-// point to.
+// isWhole reports whether a part is read as a whole: compressed parts are, and the texts that views point to. Other parts
+// are read in stretches.
 func (b *arrowBatch) isWhole(col, k int) bool {
 	return b.codec != codecNone || b.fields[col].view && k >= 2
 }
 
-// eachWhole visits the parts of a column that are read as a whole; of the structs around it these are the bitmaps.
+// eachWhole visits the parts of a column, and the bitmaps of the structs around it, that are read as a whole.
 func (b *arrowBatch) eachWhole(col int, visit func(c, k int) error) error {
 	for _, c := range b.fields[col].path {
 		for k, n := range b.columns[c].unpacked {
@@ -239,13 +239,13 @@ func (b *arrowBatch) eachWhole(col int, visit func(c, k int) error) error {
 	return nil
 }
 
-// wholeCost is what the parts of a column that are read as a whole take.
+// wholeCost returns how many bytes the parts of a column take that are read as a whole.
 func (b *arrowBatch) wholeCost(col int) (total int64) {
 	_ = b.eachWhole(col, func(c, k int) error { total += b.columns[c].unpacked[k]; return nil })
 	return total
 }
 
-// cost is what a dictionary takes once it is decoded, and while it is.
+// cost returns how many bytes a dictionary takes, while it is decoded and after.
 func (d *arrowDict) cost() int64 {
 	total := int64(0)
 	for a := d; a != nil; a = a.prev {

@@ -17,7 +17,7 @@ type arrowDecoder struct {
 	dict  *sharedDict // nil where the column has none
 	of    *arrowDict  // the dictionary itself
 	out   *vec
-	raw   holding // what was read and is not part of the values
+	raw   holding // bytes that were read and are no part of the values
 }
 
 // sharedParts holds the parts of a column that are read as a whole, by column and part.
@@ -34,7 +34,7 @@ type sharedDict struct {
 
 func (d *arrowDecoder) field() *arrowField { return &d.batch.fields[d.col] }
 
-// part returns size bytes of a part of a column, from off on. They are hold's, or shared.
+// part returns size bytes of a part of a column, from off on. They belong to hold, or are shared.
 func (d *arrowDecoder) part(hold *holding, col, k int, off, size int64) ([]byte, error) {
 	c := &d.batch.columns[col]
 	if off < 0 || size < 0 || off+size > c.unpacked[k] {
@@ -138,7 +138,7 @@ func (d *arrowDecoder) decode(from int64, n int) error {
 	return nil
 }
 
-// zeroNulls makes the places of nulls hold zero, whatever the writer left there.
+// zeroNulls puts zero in the places of nulls, whatever the writer left there.
 func (d *arrowDecoder) zeroNulls(n int) {
 	out := d.out
 	if out.valid == nil {
@@ -151,7 +151,7 @@ func (d *arrowDecoder) zeroNulls(n int) {
 	}
 }
 
-// null says whether row i of the stretch is null.
+// null reports whether row i of the stretch is null.
 func (d *arrowDecoder) null(i int) bool {
 	return d.out.valid != nil && !bitutil.BitIsSet(d.out.valid, i)
 }
@@ -162,7 +162,7 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 	if s.typ == arrowBool {
 		off, size = from/8, int64(n+7)/8
 	}
-	// What is shared must not become the values: zeroNulls would be seen by others, and the caller may change them.
+	// Shared memory must not become the values: others would see what zeroNulls does, and the caller may change values.
 	hold, inPlace := &d.raw, s.inPlace() && !d.batch.isWhole(d.col, 1)
 	if inPlace {
 		hold = &d.out.hold
@@ -203,7 +203,7 @@ func (d *arrowDecoder) numbers(s *storage, from int64, n int) error {
 	})
 }
 
-// intern makes codes of n strings; text returns the i-th.
+// intern makes codes of n strings. text returns the i-th string.
 func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
 	in := interner{arena: d.w.arena, hold: &d.out.hold}
 	err := d.w.fill(asCodes, n, n, d.out, func(v *vec) (err error) {
@@ -223,7 +223,7 @@ func (d *arrowDecoder) intern(n int, text func(i int) ([]byte, error)) error {
 	return err
 }
 
-// texts decodes strings behind offsets, which must ascend and lie inside the text.
+// texts decodes strings by their offsets, which must ascend and lie inside the text.
 func (d *arrowDecoder) texts(from int64, n int) error {
 	w := int64(4)
 	if d.field().store.large {
@@ -256,7 +256,7 @@ func (d *arrowDecoder) texts(from int64, n int) error {
 	})
 }
 
-// views decodes strings that lie in one of several parts, or, when short, in the view itself.
+// views decodes strings by their views. A short string lies in its view, and a long one in one of several parts.
 func (d *arrowDecoder) views(from int64, n int) error {
 	views, err := d.part(&d.raw, d.col, 1, from*16, int64(n)*16)
 	if err != nil {
@@ -283,7 +283,7 @@ func (d *arrowDecoder) views(from int64, n int) error {
 	})
 }
 
-// dictionary decodes a dictionary with all that was added to it.
+// dictionary decodes a dictionary with all its deltas.
 func (d *arrowDecoder) dictionary() error {
 	hold := &d.dict.hold
 	out := newTexts(nil)
@@ -305,7 +305,7 @@ func (d *arrowDecoder) dictionary() error {
 		if err == nil {
 			out.add(a.batch.fields[0].store.shape, &v, n)
 		}
-		// The texts lie in memory that the interner counted.
+		// The interner counted the memory of the texts, and the dictionary keeps them.
 		hold.bytes += v.hold.bytes
 		v.hold.bytes = 0
 		v.hold.release(d.w.arena)

@@ -60,20 +60,19 @@ const (
 // arrowField is a field of an Arrow file: a column, or one inside a column. Fields stand in the order in which a record
 // batch describes them: each before those inside it.
 type arrowField struct {
-	column  Column
-	store   storage
-	buffers int // that a record batch has for it; more where view is set, and each batch says how many
-	view    bool
-	inList  bool  // it has another number of values than the batch has rows
-	path    []int // the structs around it, and itself
-	dict    int64 // dictionary id
-	hasDict bool
-	values  storage // of the dictionary
-	// The dictionary's values hold others, which may have dictionaries of their own.
-	manyDicts bool
+	column    Column
+	store     storage
+	buffers   int   // in a record batch
+	view      bool  // each batch says how many more buffers it has
+	inList    bool  // the number of its values is not that of the batch's rows
+	path      []int // the structs around it, and itself
+	dict      int64 // dictionary id
+	hasDict   bool
+	values    storage // of the dictionary
+	manyDicts bool    // values inside the dictionary's values may have dictionaries of their own
 }
 
-// storage is how the values of a column lie in a buffer. Its fields and their order are part of fingerprints.
+// storage describes how a buffer stores values. Its fields and their order are part of fingerprints.
 type storage struct {
 	typ    byte
 	width  int // bytes of a value; 0 for booleans and text
@@ -85,7 +84,7 @@ type storage struct {
 	days   bool // a date in milliseconds that is delivered in days
 }
 
-// fixed is how many bytes part k of a column must have for so many rows, where its type says so.
+// fixed returns how many bytes part k of a column must have for so many rows, or 0 if its type does not say.
 func (f *arrowField) fixed(k int, rows int64) int64 {
 	s := &f.store
 	switch {
@@ -185,7 +184,7 @@ func (s *schemaReader) field(fb flat, prefix string, parents []int, inList bool,
 	return nil
 }
 
-// describeArrow fills in what a type is to the rest of the program; it returns why when it is nothing.
+// describeArrow describes a type to the rest of the program. It returns a reason if the type is not usable.
 func describeArrow(c *Column, s *storage, typ byte, t flat) string {
 	layout := arrowLayouts[typ]
 	c.Kind, s.typ, s.large, s.view = layout.kind, typ, layout.large, layout.view
@@ -243,5 +242,5 @@ func arrowUnit(u int16) Unit {
 	return Second + Unit(u)
 }
 
-// inPlace says that the stored values are those of a column as they stand.
+// inPlace reports whether stored values are the values of the column as they are.
 func (s *storage) inPlace() bool { return s.width == 8 && s.typ != arrowDecimal && !s.days }

@@ -4,9 +4,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/bitutil"
 )
 
-// assembler puts the columns of a batch together from decoded pieces. A block that lies inside one piece is a view of
-// it; one that straddles pieces, or of which only some rows are picked, is copied into memory that is used again for
-// the next block.
+// assembler makes the columns of a batch from decoded pieces. A block inside one piece is a view of it. A block that
+// straddles pieces, or that is picked in part, is copied into memory that the next block uses again.
 type assembler struct {
 	columns []Values
 	shapes  []shape
@@ -112,7 +111,7 @@ func bitmap(b []byte, rows int) []byte {
 	return b[:n]
 }
 
-// gatherValid returns an empty bitmap when none of the pieces has a null.
+// gatherValid copies bitmaps. It returns an empty one when no piece has a null.
 func gatherValid(dst []byte, spans []span, rows int) []byte {
 	nulls := false
 	for i := range spans {
@@ -143,7 +142,7 @@ func gatherValid(dst []byte, spans []span, rows int) []byte {
 	return dst
 }
 
-// joinDictionaries gives the codes of a batch one dictionary. Only the entries that are used are looked at.
+// joinDictionaries gives the codes of a batch one dictionary.
 func joinDictionaries(out *Values, spans []span) {
 	first := spans[0].v.dict
 	same := true
@@ -165,8 +164,8 @@ func joinDictionaries(out *Values, spans []span) {
 	out.Dict, out.DictID = joined.texts, joined.id
 }
 
-// joinCodes moves the codes of some rows from one dictionary to the joined one. A small dictionary is taken over
-// whole; of a large one only the entries that are used.
+// joinCodes translates the codes of some rows to the joined dictionary. It adds a small dictionary whole, and of a large
+// one only the entries in use.
 func joinCodes(out *Values, from, to int, texts []string, joined *dictionary) {
 	base := int32(len(joined.texts))
 	if len(texts) <= 4*(to-from) {

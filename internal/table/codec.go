@@ -15,8 +15,8 @@ import (
 
 var errUnpack = fail(CodeCorrupt, "", "a compressed page cannot be unpacked to the size it declares")
 
-// unpacker decompresses pages for one goroutine. Every method writes into memory of exactly the declared size and
-// fails when the data holds more or less, so that no input decides how much is allocated.
+// unpacker decompresses pages for one goroutine. Every method writes into memory of the declared size and fails if the
+// data holds more or less, so that no input decides how much is allocated.
 type unpacker struct {
 	zstd *zstd.Decoder
 	lz4  *lz4.Reader
@@ -30,7 +30,7 @@ func (u *unpacker) close() {
 
 func (u *unpacker) unpack(codec int8, dst, src []byte) error {
 	if len(dst) == 0 {
-		return nil // a page of nulls; whatever the codec left there, nothing is read from it
+		return nil // a page of nulls, from which nothing is read
 	}
 	switch codec {
 	case pagewalk.Uncompressed:
@@ -101,8 +101,8 @@ func exactly(out []byte, err error, dst []byte) error {
 	return nil
 }
 
-// unpackHadoop reads the deprecated codec LZ4: Hadoop's frames (two big-endian lengths, then a block), or a bare
-// block, which some writers stored under the same name.
+// unpackHadoop reads the deprecated codec LZ4: Hadoop's frames (two big-endian lengths, then a block), or the bare block
+// that some writers store under the same name.
 func unpackHadoop(dst, src []byte) error {
 	if unpackFrames(dst, src) {
 		return nil

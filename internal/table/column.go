@@ -56,19 +56,19 @@ type Column struct {
 	Unit        Unit
 	Approximate bool // a decimal of more than 18 digits: the values are rounded to the nearest float64
 	Unsigned    bool // the bits of Int64 are those of a uint64
-	Text        bool // stored as text, as in a CSV file, and read as its Kind
+	Text        bool // stored as text (in a CSV file or the name of a folder) and read as its Kind
 
 	inner  bool // a field of a struct, or the name of a folder: see Table.Whole
 	folder bool // the name of a folder
 
-	dropped bool // still in the file of a listed table, and no longer in its schema
+	dropped bool // the schema of a listed table no longer has it
 }
 
 func unusable(name, reason string) Column {
 	return Column{Name: name, Kind: Other, Reason: reason}
 }
 
-// parquetColumn says what a Parquet leaf is to the rest of the program.
+// parquetColumn describes a Parquet leaf to the rest of the program.
 func parquetColumn(l *pagewalk.Leaf) Column {
 	switch {
 	case !l.Flat():
@@ -76,66 +76,63 @@ func parquetColumn(l *pagewalk.Leaf) Column {
 	case l.Doubt != "":
 		return unusable(l.String(), l.Doubt)
 	}
-	c := Column{Name: l.String(), Nullable: l.MaxDef > 0, Usable: true, inner: len(l.Path) > 1}
+	c := Column{Name: l.String(), Kind: parquetKinds[l.Note.Meaning], Nullable: l.MaxDef > 0, Usable: true, inner: len(l.Path) > 1}
 	n := l.Note
 	switch n.Meaning {
-	case pagewalk.Text:
-		c.Kind = String
 	case pagewalk.Decimal:
-		c.Kind, c.Scale, c.Approximate = Decimal, n.Scale, n.Precision > 18
+		c.Scale, c.Approximate = n.Scale, n.Precision > 18
 		if l.Type == pagewalk.FixedLen && l.TypeLen > maxDecimalBytes || n.Scale > maxDecimalScale {
 			return unusable(l.String(), "a decimal wider than 32 bytes or 77 digits")
 		}
-	case pagewalk.Date:
-		c.Kind = Date
-	case pagewalk.TimeOfDay:
-		c.Kind, c.Unit = Time, parquetUnit(n.Unit)
-	case pagewalk.Timestamp:
-		c.Kind, c.Unit = Timestamp, parquetUnit(n.Unit)
+	case pagewalk.TimeOfDay, pagewalk.Timestamp:
+		c.Unit = parquetUnit(n.Unit)
 	case pagewalk.Integer:
-		c.Kind, c.Unsigned = Int, n.Bits == 64 && !n.Signed
-	case pagewalk.Half:
-		c.Kind = Float
+		c.Unsigned = n.Bits == 64 && !n.Signed
 	case pagewalk.Plain:
-		switch l.Type {
-		case pagewalk.Boolean:
-			c.Kind = Bool
-		case pagewalk.Int32, pagewalk.Int64:
-			c.Kind = Int
-		case pagewalk.Int96:
-			c.Kind, c.Unit = Timestamp, Microsecond
-		case pagewalk.Float, pagewalk.Double:
-			c.Kind = Float
-		case pagewalk.ByteArray:
-			c.Kind = String
-		default:
+		if c.Kind = plainKinds[l.Type]; c.Kind == 0 {
 			return unusable(l.String(), "fixed-length bytes without a meaning")
 		}
-	default:
+		if l.Type == pagewalk.Int96 {
+			c.Unit = Microsecond
+		}
+	case pagewalk.Other:
 		return unusable(l.String(), "a logical type that is not numbers, text or time")
 	}
 	return c
 }
 
+// parquetKinds are the kinds of columns with an annotation, and plainKinds those of columns without.
+var (
+	parquetKinds = map[pagewalk.Meaning]Kind{
+		pagewalk.Text: String, pagewalk.Decimal: Decimal, pagewalk.Date: Date, pagewalk.TimeOfDay: Time,
+		pagewalk.Timestamp: Timestamp, pagewalk.Integer: Int, pagewalk.Half: Float,
+	}
+	plainKinds = map[pagewalk.Type]Kind{
+		pagewalk.Boolean: Bool, pagewalk.Int32: Int, pagewalk.Int64: Int, pagewalk.Int96: Timestamp,
+		pagewalk.Float: Float, pagewalk.Double: Float, pagewalk.ByteArray: String,
+	}
+)
+
 func parquetUnit(u pagewalk.Unit) Unit {
 	return Millisecond + Unit(u-pagewalk.Millis)
 }
 
-// Values holds the values of one column of a batch. Exactly one of Float64, Int64 and Codes is set; a null's place
-// holds zero there. Nothing in it may be kept or written to after visit returns, except Dict and its strings.
+// Values holds the values of one column of a batch. Exactly one of Float64, Int64 and Codes is set, with zero in the
+// place of a null. Nobody may keep or change it after visit returns, except Dict and its strings, which may be kept.
 type Values struct {
 	Kind    Kind
 	Float64 []float64
 	Int64   []int64
 	Codes   []int32  // indices into Dict
-	Dict    []string // shared between batches that have the same DictID; may hold entries that no row uses, and duplicates
+	Dict    []string // the same in all batches of one DictID; may hold unused entries and duplicates
 	DictID  uint64
 	// Unsigned says that the bits of Int64 are those of uint64 values.
 	Unsigned bool
 	Valid    []byte // bit i (least significant first) is set when row i is not null; nil when there are no nulls
 	Scale    int
 	Unit     Unit
-	// Unread is how many texts of the block are no value of this kind, picked or not. They are null. Only CSV files have such.
+	// Unread counts the texts of the block that are no value of this kind, picked or not. They are null. Only CSV files
+	// have such texts.
 	Unread int
 }
 

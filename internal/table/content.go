@@ -12,10 +12,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Content collects digests of the stored bytes of some columns, so that they can be identified: from scans, which note
-// what they read anyway, and from reading what no scan did. Each page (or stretch of an Arrow buffer) is a segment of
-// its own, so that it makes no difference which scan, in which order, on how many goroutines, saw it first; and what
-// is read a second time is held to what it was before.
+// Content identifies some columns by the digests of their stored bytes. Scans note what they read, and Content reads the
+// rest itself. Each page, or stretch of an Arrow buffer, is a segment of its own, so the order of scans and goroutines
+// makes no difference. A segment that is read again must be the same as before.
 type Content struct {
 	table    *Table
 	cols     []int
@@ -29,14 +28,14 @@ type Content struct {
 // extent is a stretch of bytes in a file.
 type extent struct{ off, size int64 }
 
-// segment is a stretch of stored bytes and its digest, once that is known.
+// segment is a stretch of stored bytes. seen says that sum is its digest.
 type segment struct {
 	extent
 	sum  xxh3.Uint128
 	seen bool
 }
 
-// run is the segments of one column of one file.
+// run names the segments of one column of one file.
 type run struct {
 	file     *member
 	col      int
@@ -80,8 +79,8 @@ func (t *Table) Content(ctx context.Context, columns []string) (*Content, error)
 	return c, nil
 }
 
-// notes returns how a scan notes the i-th page of a chunk, as pagesOf counts them; nil where it need not. It may be called
-// on nil.
+// notes returns a function that notes the i-th page of a chunk, as pagesOf counts pages, or nil if nobody wants the
+// column. c may be nil.
 func (c *Content) notes(f *parquetFile, group, col int) func(i int, sum xxh3.Uint128) error {
 	if c == nil {
 		return nil
@@ -104,13 +103,13 @@ func (c *Content) note(i int, sum xxh3.Uint128) error {
 	return nil
 }
 
-// Mark is the digest of one stretch of stored bytes, as another machine read it. It is as private as the bytes.
+// Mark is the digest of a segment that another machine read. It is as private as the bytes.
 type Mark struct {
 	Segment int
 	Hi, Lo  uint64
 }
 
-// Fresh is a collection of the same columns that has seen nothing.
+// Fresh returns a Content of the same columns that has seen nothing.
 func (c *Content) Fresh() *Content {
 	out := &Content{table: c.table, cols: c.cols, runs: c.runs, first: c.first, segments: make([]segment, len(c.segments))}
 	for i := range c.segments {
@@ -119,7 +118,7 @@ func (c *Content) Fresh() *Content {
 	return out
 }
 
-// Marks are what the collection has seen.
+// Marks returns the digests of all segments so far.
 func (c *Content) Marks() (out []Mark) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -131,8 +130,8 @@ func (c *Content) Marks() (out []Mark) {
 	return out
 }
 
-// Note takes note of what another machine saw. It fails where this one, or a third, saw something else: the file
-// changed, or is not the same.
+// Note takes in what another machine read. It fails if anybody read something else: then the file changed, or the
+// machines read different files.
 func (c *Content) Note(marks []Mark) error {
 	for _, m := range marks {
 		if m.Segment < 0 || m.Segment >= len(c.segments) {
@@ -145,7 +144,7 @@ func (c *Content) Note(marks []Mark) error {
 	return nil
 }
 
-// Ahead reads what scans do not take note of (the columns of Arrow files). It may run beside them.
+// Ahead reads what scans do not note: the columns of Arrow files. It may run beside scans.
 func (c *Content) Ahead(ctx context.Context) error {
 	if c.table.unordered {
 		return nil
@@ -153,10 +152,10 @@ func (c *Content) Ahead(ctx context.Context) error {
 	return c.rest(ctx, func(f *member) bool { _, parquet := f.dataFile.(*parquetFile); return !parquet })
 }
 
-// segmentBytes is how much is read at once: little enough to stay in a core's cache.
+// segmentBytes is how much is read at once. It fits in a core's cache.
 const segmentBytes = 1 << 18
 
-// rest reads the segments that nobody has read yet, of some files.
+// rest reads the segments of some files that nobody has read yet.
 func (c *Content) rest(ctx context.Context, of func(*member) bool) error {
 	type missing struct {
 		file *member
@@ -202,9 +201,9 @@ func digest(ctx context.Context, f dataFile, e extent, buf []byte) (sum xxh3.Uin
 	return d.sum(), nil
 }
 
-// digester makes the digest of a segment that is read piece by piece. The digest of one piece is that of its bytes; the
-// digest of several is that of their digests. All pieces but the last have segmentBytes bytes. (The library's own way
-// to hash piece by piece copies what it gets, which takes three times as long.)
+// digester makes the digest of a segment piece by piece. Each piece except the last has segmentBytes bytes. The digest of a
+// single piece is that of its bytes; the digest of several pieces is that of their digests. (The library's own way to hash
+// in pieces copies them, which takes three times as long.)
 type digester struct{ sums []byte }
 
 func (d *digester) piece(b []byte) {
@@ -227,19 +226,18 @@ type Key [32]byte
 // Fingerprint is a keyed digest of all stored bytes of some columns.
 type Fingerprint [32]byte
 
-// fingerprintVersion is part of every fingerprint: those of different versions never agree. Ledgers in use find their
-// releases by fingerprints of version 2.
+// fingerprintVersion is part of every fingerprint, so that those of different versions never agree. Ledgers in use find
+// their releases by fingerprints of version 2.
 const fingerprintVersion = "dprelease fingerprint 2\n"
 
-// Fingerprint reads what no scan has, and returns the digest of everything under the key. The order of the columns'
-// names makes no difference. How the rows are laid out in files, row groups and pages does make one, and so do the
-// columns' descriptions.
+// Fingerprint reads what no scan has read, and returns the digest of everything under the key. It depends on how the rows
+// are laid out in files, row groups and pages, and on the descriptions of the columns, but not on the order of names.
 //
-// XXH3 hashes each segment to 128 bits, and HMAC-SHA-256 the digests, with a description of what they are of. So a
-// fingerprint says nothing about the data without the key (with it, it is as private as they are: P19), and two
-// tables that were not made to collide have different ones. XXH3 is no cryptographic hash: who may write the table and
-// wants to can make two that agree. All they gain is that a release of the first stands for the second, which draws
-// nothing and tells nothing of the second.
+// XXH3 hashes each segment to 128 bits, and HMAC-SHA-256 hashes these digests with a description of them. Without the key
+// a fingerprint says nothing about the data; with the key it is as private as the data (P19). Two tables that nobody
+// made to collide have different fingerprints. XXH3 is no cryptographic hash: somebody who may write the table can make
+// two tables with one fingerprint. All they gain is that a release of the first stands for the second, which draws nothing
+// and tells nothing about the second.
 func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error) {
 	if c.table.unordered {
 		return c.table.sumOf(ctx, key, c.cols)
@@ -250,8 +248,8 @@ func (c *Content) Fingerprint(ctx context.Context, key Key) (Fingerprint, error)
 	return c.digest(key, c.cols)
 }
 
-// Columns returns the fingerprint of each column on its own, by its name: what
-// Fingerprint returns for a Content of that column alone. It reads what no scan has.
+// Columns returns the fingerprint of each column by its name: what Fingerprint returns for a Content of that column
+// alone. It reads what no scan has read.
 func (c *Content) Columns(ctx context.Context, key Key) (map[string]Fingerprint, error) {
 	of := func(ctx context.Context, key Key, cols []int) (Fingerprint, error) { return c.digest(key, cols) }
 	if c.table.unordered {
@@ -270,7 +268,7 @@ func (c *Content) Columns(ctx context.Context, key Key) (map[string]Fingerprint,
 	return out, nil
 }
 
-// digest is the fingerprint of some columns, all of which were read.
+// digest returns the fingerprint of some columns. Their segments must all be known.
 func (c *Content) digest(key Key, cols []int) (Fingerprint, error) {
 	mac := hmac.New(sha256.New, key[:])
 	_, _ = mac.Write([]byte(fingerprintVersion))
@@ -301,7 +299,7 @@ func (c *Content) digest(key Key, cols []int) (Fingerprint, error) {
 	return Fingerprint(mac.Sum(nil)), nil
 }
 
-// Fingerprint reads the stored bytes of the named columns, of all rows, and returns their digest. It decodes nothing.
+// Fingerprint reads the stored bytes of the named columns and returns their digest. It decodes nothing.
 func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fingerprint, error) {
 	c, err := t.Content(ctx, columns)
 	if err != nil {
@@ -310,8 +308,8 @@ func (t *Table) Fingerprint(ctx context.Context, columns []string, key Key) (Fin
 	return c.Fingerprint(ctx, key)
 }
 
-// describe says what the segments are of: the columns, the layout of every file, and how many segments are whose. With
-// it the segments can be read in one way only. The names, types and order of all fields here are part of version 2.
+// describe writes down the columns, the layout of every file, and which segments belong to which column, so that a list
+// of segments has one meaning only. The names, types and order of all fields here are part of version 2.
 func (c *Content) describe(cols []int) ([]byte, error) {
 	type column struct {
 		Name             string
@@ -333,7 +331,7 @@ func (c *Content) describe(cols []int) ([]byte, error) {
 	}
 	for _, col := range cols {
 		k := c.table.columns[col]
-		if k.Text { // what a CSV file holds is text, whatever a job takes it for
+		if k.Text { // a CSV file holds text, whatever a job declares
 			k.Kind, k.Unit = String, NoUnit
 		}
 		d.Columns = append(d.Columns, column{k.Name, k.Kind, k.Nullable, k.Usable, k.Reason, k.Scale, k.Unit, k.Approximate || k.Unsigned})

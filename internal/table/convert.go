@@ -43,7 +43,7 @@ type number interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// valuesOf is a view of n stored values, or a copy where they do not lie aligned.
+// valuesOf views n stored values, or copies them if they are not aligned.
 func valuesOf[T number](b []byte, n int) []T {
 	if aligned(b) {
 		return view[T](b, n)
@@ -133,7 +133,7 @@ const (
 	dayMicros   = 86_400_000_000
 )
 
-// int96Micros turns Impala's timestamp into microseconds; the nanoseconds below are cut off.
+// int96Micros turns Impala's timestamp into microseconds. It cuts off nanoseconds.
 func int96Micros(julian, nanos int64) (int64, error) {
 	days := julian - julianEpoch
 	if days > math.MaxInt64/dayMicros-1 || days < math.MinInt64/dayMicros+1 || nanos < 0 || nanos >= dayMicros*1000 {
@@ -157,7 +157,7 @@ func bigEndianInt(b []byte) (int64, bool) {
 	return v, true
 }
 
-// decimals reads two's complement numbers of a width. The places of nulls may hold anything.
+// decimals reads two's complement numbers of a width. It skips the places of nulls, which may hold anything.
 func (v *vec) decimals(b []byte, width, scale int, little bool, valid []byte) error {
 	one := make([]byte, width)
 	for i := range v.rows() {
@@ -175,7 +175,7 @@ func (v *vec) decimals(b []byte, width, scale int, little bool, valid []byte) er
 	return nil
 }
 
-// decimal sets a value to a big-endian number, or, in a column of floats, to the nearest to it with its scale.
+// decimal sets a value to a big-endian number. A column of floats gets the number divided by its scale, rounded.
 func (v *vec) decimal(i int, b []byte, scale int) error {
 	if v.f64 == nil {
 		x, ok := bigEndianInt(b)

@@ -22,17 +22,17 @@ import (
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
-// CSV says how CSV files are read. Other formats have no use for it.
+// CSV says how to read CSV files.
 type CSV struct {
 	Delimiter rune            // 0 means a comma
 	Missing   []string        // the texts that stand for a missing value; nil means the empty one
-	Kinds     map[string]Kind // what columns hold that are not text: Float, Bool, Date or Timestamp; also of the names of folders
-	// Contents are the columns whose Content will be asked for; nil means all. Their digests are made in the pass that
-	// checks the file, so that they need none of their own.
+	Kinds     map[string]Kind // of columns that are not text: Float, Bool, Date or Timestamp; also of the names of folders
+	// Contents names the columns whose Content the caller will want; nil means all. The pass that checks the file makes
+	// their digests, so that they need no pass of their own.
 	Contents []string
 }
 
-// csvFile is one CSV file, packed with gzip or not. Opening it checks every line of it and cuts it into blocks.
+// csvFile is one CSV file, packed with gzip or not. Opening it checks every line and cuts the text into blocks.
 type csvFile struct {
 	opened
 	CSV
@@ -41,7 +41,7 @@ type csvFile struct {
 	blocks []*csvBlock
 
 	mu     sync.Mutex
-	hashed []bool // by column: the digests of its cells are known
+	hashed []bool // by column: whether the digests of its cells are known
 }
 
 // csvBlock is a run of whole records, at most blockRows of them.
@@ -117,7 +117,7 @@ func (f *csvFile) text() (io.Reader, error) {
 
 var errPacked = fail(CodeCorrupt, "", "it cannot be unpacked: it was cut short, or is no gzip file")
 
-// header reads the names of the columns and returns how many bytes they take, with what stands before them.
+// header reads the names of the columns. It returns how many bytes of the text it read.
 func (f *csvFile) header(text []byte) (int, error) {
 	bom := len(text) - len(bytes.TrimPrefix(text, []byte("\uFEFF")))
 	r := f.records(text[bom:])
@@ -174,8 +174,8 @@ func (f *csvFile) records(text []byte) *csv.Reader {
 	return r
 }
 
-// rows calls visit for the fields of each row, which it may not keep. A text without a quote is cut at its delimiters
-// and line ends, as encoding/csv would cut it; every other text is left to that.
+// rows calls visit for the fields of each row, which visit may not keep. It cuts a text without quotes itself, as
+// encoding/csv would, and leaves every other text to encoding/csv.
 func (f *csvFile) rows(text []byte, visit func(fields []string) error) error {
 	if bytes.IndexByte(text, '"') >= 0 {
 		r := f.records(text)
@@ -221,7 +221,7 @@ func (f *csvFile) rows(text []byte, visit func(fields []string) error) error {
 	return nil
 }
 
-// isText refuses what is no UTF-8. line is the number of the first line of the text.
+// isText refuses text that is not UTF-8. line is the number of the first line.
 func (f *csvFile) isText(text []byte, line int) error {
 	at := bytes.IndexByte(text, 0)
 	if at < 0 && utf8.Valid(text) {
@@ -239,19 +239,19 @@ func (f *csvFile) isText(text []byte, line int) error {
 	return f.place(CodeCorrupt, line, column, "it is not UTF-8 text: save the file as UTF-8")
 }
 
-// position is the line and the column of a byte, both from 1. Columns count characters.
+// position returns the line and the column of a byte, both from 1. Columns count characters.
 func position(text []byte, at, line int) (int, int) {
 	before := text[:at]
 	start := bytes.LastIndexByte(before, '\n') + 1
 	return line + bytes.Count(before, newline), utf8.RuneCount(before[start:]) + 1
 }
 
-// place is an error at a line and a column of the file.
+// place makes an error at a line and a column of the file.
 func (f *csvFile) place(code string, line, column int, detail string) error {
 	return &Error{Code: code, File: fmt.Sprintf("%s:%d:%d", f.path, line, column), Detail: printable(detail)}
 }
 
-// misplaced says in our words what encoding/csv found in a text whose first line has the given number.
+// misplaced translates an error of encoding/csv about a text whose first line has the given number.
 func (f *csvFile) misplaced(err error, text []byte, line int) error {
 	var wrong *csv.ParseError
 	if !errors.As(err, &wrong) {
@@ -277,7 +277,7 @@ func (f *csvFile) misplaced(err error, text []byte, line int) error {
 	return f.place(CodeCorrupt, n, column, what)
 }
 
-// lineStart is where a line begins, counted from 1.
+// lineStart returns where a line begins. Lines count from 1.
 func lineStart(text []byte, line int) (at int) {
 	for range line - 1 {
 		at += bytes.IndexByte(text[at:], '\n') + 1
@@ -285,8 +285,7 @@ func lineStart(text []byte, line int) (at int) {
 	return at
 }
 
-// openQuote is the place of the quote that is still open at the end of a text, in which a record begins at a place; -1
-// where none is.
+// openQuote returns the place of the quote that is open at the end of a text, or -1. at is where a record begins.
 func openQuote(text []byte, at int) int {
 	open := -1
 	for ; at < len(text); at++ {
@@ -303,7 +302,7 @@ func openQuote(text []byte, at int) int {
 	return open
 }
 
-// check reads the file once: it checks all its text, counts the rows, and makes the digests of what the columns hold.
+// check reads the file once: it checks the text, counts the rows, and makes the digests of the columns.
 func (f *csvFile) check(ctx context.Context, s *splitter, first []byte, used int) error {
 	end := csvBlock{off: int64(used), line: 1 + bytes.Count(first[:used], newline)}
 	next := func(buf []byte) (*csvBlock, []byte, error) {
@@ -329,7 +328,7 @@ func (f *csvFile) check(ctx context.Context, s *splitter, first []byte, used int
 	})
 }
 
-// again yields the blocks of a file that was checked before.
+// again reads the blocks of a file once more after check.
 func (f *csvFile) again() (next func(buf []byte) (*csvBlock, []byte, error), err error) {
 	r, err := f.text()
 	if err != nil {
@@ -350,7 +349,7 @@ func (f *csvFile) again() (next func(buf []byte) (*csvBlock, []byte, error), err
 // cellDigests collects the texts of the cells of a block, for each column that is hashed.
 type cellDigests struct{ texts [][]byte }
 
-// digest parses a block, and notes the number of its rows and the digests of some columns.
+// digest parses a block. It notes the number of rows and the digests of some columns.
 func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) error {
 	if c.texts == nil {
 		c.texts = make([][]byte, len(f.cols))
@@ -381,13 +380,13 @@ func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) er
 	return nil
 }
 
-// each reads block after block and hands them to do, on several goroutines. The error is that of the first block that
-// has one, whichever was faster.
+// each reads block after block and calls do for them on several goroutines. It returns the error of the earliest block
+// that has one, whichever goroutine was faster.
 func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []byte, error), do func(b *csvBlock, text []byte, c *cellDigests) error) error {
 	var (
 		reading, mu sync.Mutex
 		cause       error
-		at          int64 // where cause was found
+		at          int64 // the place of cause
 		wg          sync.WaitGroup
 	)
 	failed := func(off int64, err error) {
@@ -441,7 +440,7 @@ func (f *csvFile) groups() []int64 {
 	return rows
 }
 
-// verify makes the digests that the pass at opening did not make. All else was checked there.
+// verify makes the digests that opening did not make. Opening checked everything else.
 func (f *csvFile) verify(ctx context.Context, cols []int, _ int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -468,10 +467,9 @@ func (f *csvFile) verify(ctx context.Context, cols []int, _ int) error {
 	return err
 }
 
-// segments are none: the digests of the cells are made when the file is checked, and stand in storage.
-func (f *csvFile) stored(int) []extent { return nil } // the whole file is fetched when it is opened
+func (f *csvFile) stored(int) []extent { return nil } // opening fetches the whole file
 
-func (f *csvFile) segments(int) []extent { return nil }
+func (f *csvFile) segments(int) []extent { return nil } // storage has the digests of the cells
 
 func (f *csvFile) storage(col int) string {
 	h := sha256.New()

@@ -14,8 +14,8 @@ import (
 
 // reading is what the lanes of one scan share.
 type reading struct {
-	content *Content         // notes what is read; may be nil
-	lead    map[dataFile]int // the first column that is read of each file
+	content *Content         // may be nil
+	lead    map[dataFile]int // of each file the first column that the scan reads
 	rows    map[dataFile]*csvRows
 }
 
@@ -29,18 +29,18 @@ func (t *Table) reading(cols []int, content *Content) *reading {
 	return r
 }
 
-// csvRows are the rows of a block on their way in one scan. They are parsed once, with the piece of the first column; it
-// fills the pieces of the others, too.
+// csvRows are the rows of a block in one scan. The piece of the first column parses them, and fills the pieces of the
+// other columns too.
 type csvRows struct {
 	file  *csvFile
 	block *csvBlock
 	lead  *piece
-	text  []byte // of a packed file, which can only be unpacked in order
+	text  []byte // only of a packed file, which unpacks in order
 	cells []*csvCells
 	from  *csvStream
 }
 
-// csvStream is the unpacked text of a packed file, and where it stands.
+// csvStream unpacks the text of a packed file. at is its place.
 type csvStream struct {
 	r  io.Reader
 	at int64
@@ -81,7 +81,7 @@ func (f *csvFile) pieces(col int, r *reading) iter.Seq[*piece] {
 	}
 }
 
-// cost is the most bytes that a column of a block takes.
+// cost returns the most bytes that a column of a block takes.
 func (f *csvFile) cost(b *csvBlock, col int) int64 {
 	if f.cols[col].Kind != String {
 		return 9 * int64(b.rows)
@@ -102,7 +102,7 @@ func (r *csvRows) unpack(m *arena) (err error) {
 	return r.from.read(r.block, r.text)
 }
 
-// read reads the bytes of a block that lies ahead.
+// read skips to a block and reads it.
 func (s *csvStream) read(b *csvBlock, to []byte) error {
 	if _, err := io.CopyN(io.Discard, s.r, b.off-s.at); err != nil {
 		return errReread

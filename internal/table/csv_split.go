@@ -8,23 +8,23 @@ import (
 )
 
 const (
-	csvBytes   = 4 << 20  // how many bytes a block has, about; fewer where it has blockRows lines
+	csvBytes   = 4 << 20  // about the size of a block, unless it has blockRows lines before that
 	csvRecord  = 16 << 20 // the longest record
 	csvStretch = 1 << 18  // how much is read at once
 )
 
-// splitter cuts a text into runs of whole records. It knows quotes and line ends alone: up to the first mistake of a text,
-// a line end is that of a record where the number of quotes before it is even. So the parser, which gets each run on its
-// own, finds the first mistake of the text as if it read it in one.
+// splitter cuts a text into runs of whole records. It looks at quotes and line ends only: up to the first mistake in a
+// text, a line end ends a record if the number of quotes before it is even. So the parser, which gets the runs one by one,
+// finds the same first mistake as in the whole text.
 type splitter struct {
 	r    io.Reader
-	size int    // of a run, about; 0 means csvBytes
-	rest []byte // what was read and not handed out
-	end  bool   // there is nothing more to read
+	size int    // about the size of a run; 0 means csvBytes
+	rest []byte // was read and not handed out
+	end  bool   // nothing more can be read
 }
 
-// next returns the next run in the memory of buf, or in other memory where that is too small. It has at most blockRows
-// records. At the end of the text it returns nothing.
+// next returns the next run, of at most blockRows records, or nothing at the end of the text. It uses the memory of buf
+// if that is large enough.
 func (s *splitter) next(buf []byte) ([]byte, error) {
 	size := s.size
 	if size == 0 {
@@ -80,7 +80,7 @@ func (s *splitter) read(buf *[]byte) error {
 	return nil
 }
 
-// countLines goes on from a place behind some lines, to the end of the text or behind blockRows lines.
+// countLines counts on from a place and a number of lines, up to the end of the text or of blockRows lines.
 func countLines(text []byte, at, lines int) (int, int) {
 	for at < len(text) && lines < blockRows {
 		part := text[at:min(len(text), at+4096)]
@@ -96,7 +96,7 @@ func countLines(text []byte, at, lines int) (int, int) {
 	return at, lines
 }
 
-// lastRecord is where the last whole record of a text ends, 0 where none does.
+// lastRecord returns where the last whole record of a text ends, or 0.
 func lastRecord(text []byte) int {
 	end := bytes.LastIndexByte(text, '\n') + 1
 	for odd := bytes.Count(text[:end], quote) % 2; odd == 1; {
@@ -107,7 +107,7 @@ func lastRecord(text []byte) int {
 	return end
 }
 
-// firstRecord is where the first whole record of a text ends, 0 where none does.
+// firstRecord returns where the first whole record of a text ends, or 0.
 func firstRecord(text []byte) int {
 	for at, odd := 0, 0; ; {
 		n := bytes.IndexByte(text[at:], '\n') + 1

@@ -457,7 +457,7 @@ func TestCSVFolders(t *testing.T) {
 		{"other", "", []string{"n"}, "[[a] [a]]"},
 		{"other", "", []string{"x"}, "column x cannot be used: it is not in"},
 		{"table", "csv", []string{"x"}, "[[1]]"},
-		{"table", "", []string{"x"}, "its name does not end in .csv or .csv.gz; say dataset.source.format"},
+		{"table", "", []string{"x"}, "its name does not end in .csv or .csv.gz; if it is a csv file, say so in dataset.source.format"},
 		{"mixed", "parquet", []string{"x"}, "[[7]]"},
 		{"other", "parquet", []string{"x"}, "the directory holds no parquet, arrow or csv file"},
 	} {

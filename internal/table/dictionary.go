@@ -34,7 +34,7 @@ func (d *dictionary) size(s shape) int {
 	return len(d.texts)
 }
 
-// readDictionary decodes the dictionary page of a chunk, for whichever page needs it first.
+// readDictionary decodes the dictionary page of a chunk.
 func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	p := c.layout.Dict
 	if p == nil {
@@ -74,7 +74,7 @@ func (w *worker) readDictionary(c *chunk) (*dictionary, error) {
 	return d, err
 }
 
-// splitBytes calls visit for each of n length-prefixed values, which must be all there is in b.
+// splitBytes calls visit for each of n length-prefixed values, which must use up b.
 func splitBytes(b []byte, n int, visit func(i int, s []byte) error) error {
 	for i := range n {
 		if len(b) < 4 {
@@ -112,7 +112,7 @@ func splitTexts(b []byte, n int) ([]string, error) {
 // indexed decodes a page of dictionary indices.
 func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 	if present == 0 {
-		// A page of nulls needs no dictionary entry; what stands in for the indices differs between writers.
+		// A page of nulls needs no dictionary entry, and writers differ in what they store for its indices.
 		out.dict = newTexts(nil)
 		return w.fill(c.shape, 0, n, out, func(*vec) error { return nil })
 	}
@@ -151,7 +151,7 @@ func (w *worker) indexed(c *chunk, b []byte, present, n int, out *vec) error {
 	})
 }
 
-// texts decodes a page of strings that has no dictionary of its own, and makes one for it.
+// texts decodes a page of strings that has no dictionary, and makes one for it.
 func (w *worker) texts(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) error {
 	in := interner{arena: w.arena, hold: &out.hold}
 	err := w.fill(asCodes, present, n, out, func(v *vec) error {

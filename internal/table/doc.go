@@ -13,14 +13,15 @@
 //
 // # One path
 //
-// A piece is a Parquet page, or 65,536 rows of a column of an Arrow batch. A worker reads its stored bytes, hashes them
-// for Content, compares the checksum, unpacks them, and decodes them into a slice. Rows are picked from decoded pieces.
+// A piece is a Parquet page, 65,536 rows of a column of an Arrow batch, or a column of a block of a CSV file. A worker
+// reads its stored bytes, hashes them for Content, compares the checksum, unpacks the bytes, and decodes them into a
+// slice. Rows are picked from decoded pieces.
 //
 // Package pagewalk judges Parquet footers and page headers first. Libraries unpack pages (codec.go) and decode the
-// delta and byte-stream-split encodings (library.go, arrow-go v18's parquet/file). Three things are read here. Plain
-// values are the memory of the page itself. Dictionary indices have to be handed out as codes, which the library does
-// not do. Levels and indices have to use up every byte of their page, which is how a damaged header is noticed that no
-// checksum covers; the library does not look.
+// delta and byte-stream-split encodings (library.go, arrow-go v18's parquet/file). Three things are read here: plain
+// values, because the memory of the page is the column; dictionary indices, because the library does not hand them out;
+// and levels. Levels and indices must use up every byte of their page: no checksum covers a page header, and this is how
+// a damaged one is noticed. The library does not look.
 //
 // The messages of Arrow files are read here through the flatbuffers runtime, because Arrow's own reader loads and
 // unpacks all columns of a batch at once, allocates what a message declares before it has looked whether the file is
@@ -32,8 +33,8 @@
 // column of a block; the block is parsed once for all columns. A block without a quote is cut here, in the way of
 // encoding/csv, which costs a third.
 //
-// Rows that come from no file (a database) are written to a nameless Arrow file first, and read like any other: see
-// Spool. Their order says nothing, so Content identifies the rows whatever their order.
+// Rows of a database are written to a nameless Arrow file first (Spool), which is read like any other. Their order
+// means nothing, so Content identifies them whatever their order.
 //
 // # What it may import
 //
@@ -49,9 +50,9 @@
 //
 // # What it does not protect against
 //
-// Most files carry no checksums: there, a flipped bit in a value is a different value. Content identifies what was
-// read. Annotations that a footer states only once (a decimal's scale where the deprecated field is left out, the
-// schema of an Arrow stream) are believed. A file that is written to during a scan is noticed by its size and time stamp
-// only at the end; pages with checksums are compared when they are decoded. Errors of Scan may depend on which pages a
-// secret sample touched; Verify finds most of them beforehand, for all pages.
+// Most files carry no checksums: a flipped bit in a value gives another value there. Content identifies what was
+// read. The package believes annotations that a file states only once (a decimal's scale where the deprecated field is
+// left out, the schema of an Arrow stream). It notices a file that is written to during a scan by its size and time stamp,
+// at the end; it compares checksums of pages when it decodes them. Errors of Scan may depend on which pages a secret
+// sample touched; Verify finds most of them beforehand, for all pages.
 package table

@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
-// The codes an Error carries. They are the whole set: what a caller may print about a failure after rows were read.
+// The codes of an Error: all that a caller may print about a failure after it has read a row.
 const (
 	CodeNotFound    = "not-found"          // the path names no file
 	CodeUnreadable  = pagewalk.ReadFailed  // the operating system refused
@@ -24,7 +24,7 @@ const (
 	CodeUsage       = "invalid-argument"   // the caller asked for something impossible
 )
 
-// Error is every failure of this package except a cancelled context or an error of the caller's own functions. Detail
+// Error is every failure of this package, except a cancelled context and errors of the caller's own functions. Detail
 // names structural facts (a column, a row group), never a value or a count derived from one. // P20
 type Error struct {
 	Code, File, Detail string
@@ -39,7 +39,7 @@ func (e *Error) Error() string {
 
 const maxDetail = 400
 
-// fail makes an Error. Column names come from the file, so what cannot be printed is replaced and the length is capped.
+// fail makes an Error. Detail may hold names from the file, so fail replaces what cannot be printed and cuts long texts.
 func fail(code, file, detail string) error {
 	return &Error{Code: code, File: file, Detail: printable(detail)}
 }
@@ -56,8 +56,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// refuse turns what a lower layer says into an Error about file. Texts of foreign errors are dropped: a decoder may
-// quote what it read.
+// refuse turns an error of a lower layer into an Error about file. It drops the texts of foreign errors, because a
+// decoder may quote what it read.
 func refuse(file string, err error) error {
 	var (
 		known  *Error

@@ -8,8 +8,8 @@ import (
 )
 
 // Levels and dictionary indices are stored as runs: repeats of one value, or groups of 8 values packed in bits. The
-// readers below are strict, which is what tells a damaged header from a valid page: runs have at least one value, hold
-// exactly the values that are asked for (up to the padding of the last group), and use up their bytes.
+// readers below are strict, because that is how a damaged header is noticed. Each run has at least one value; together they
+// hold exactly the values that are asked for (up to the padding of the last group) and use up their bytes.
 
 var errRuns = fail(CodeCorrupt, "", "levels or dictionary indices cannot be decoded")
 
@@ -19,7 +19,7 @@ type runs struct {
 	left  int // values still to come
 }
 
-// next returns the following run: its length and either the repeated value or the packed bytes (nil for a repeat).
+// next returns the next run: its length, and either the repeated value or the packed bytes, which are nil for a repeat.
 func (r *runs) next() (n int, value uint32, packed []byte, err error) {
 	h, k := binary.Uvarint(r.b)
 	if k <= 0 || h>>1 == 0 {
@@ -65,8 +65,8 @@ func (r *runs) next() (n int, value uint32, packed []byte, err error) {
 	return n, 0, packed, nil
 }
 
-// decodeLevels sets bit i of bitmap where row i of n has a value, and returns how many have. A value is there where the
-// level is top: below it, the column or a struct around it is null.
+// decodeLevels sets bit i of bitmap if row i of n has a value, and returns how many rows have one. A row has a value if its
+// level is top; below that, the column or a struct around it is null.
 func decodeLevels(b []byte, n, top int, bitmap []byte) (int, error) {
 	r := runs{b: b, width: bits.Len(uint(top)), left: n}
 	at := 0
@@ -112,7 +112,7 @@ func packedLevels(b []byte, width, n, top int, bitmap []byte, at int) error {
 	return nil
 }
 
-// allPresent recognises, without decoding them, levels that say that none of n values is null.
+// allPresent reports, without decoding, whether levels are a single run that says that none of n values is null.
 func allPresent(b []byte, n, top int) bool {
 	h, k := binary.Uvarint(b)
 	return k > 0 && h == uint64(n)<<1 && len(b) == k+1 && int(b[k]) == top
@@ -154,7 +154,7 @@ func decodeIndices(b []byte, out []int32, size int) error {
 	return padding(r.b)
 }
 
-// padding accepts a few zeros after the last run, which the format does not ask for but a buffered writer may leave.
+// padding accepts a few zeros after the last run. The format does not ask for them, but a buffered writer may leave them.
 func padding(b []byte) error {
 	if len(b) > 8 {
 		return errRuns

@@ -2,8 +2,8 @@ package table
 
 import "unsafe"
 
-// interner makes a dictionary for strings that came without one. Equal strings get equal codes as long as that pays:
-// when the first thousand are mostly different, it just numbers the rest.
+// interner makes a dictionary for strings. Equal strings get equal codes as long as that pays: when most of the first
+// thousand differ, it just numbers the rest.
 type interner struct {
 	arena *arena
 	hold  *holding // what counts the bytes
@@ -18,7 +18,7 @@ type interner struct {
 const (
 	internTrial = 1024
 	internBlock = 1 << 16
-	// What a string takes beside its bytes: its header in a slice that grows by copying, and its place in the map.
+	// A string takes these bytes beside its own: its header in a slice that grows by copying, and its place in the map.
 	headerBytes = 48
 	mapBytes    = 80
 	// freeTexts is how many bytes of texts a piece may hold, whatever the memory. A few bytes of a file can stand for a

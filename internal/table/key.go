@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Parse reads a text as a value of the column's kind, as Values.Int64 holds it: "2024-02-29", "2024-02-29T12:30:00",
-// "12:30:00", "12.50", "true", "37". It returns false where the text is no such value, or one that the column's unit or
-// scale cannot hold.
+// Parse reads a text such as "2024-02-29", "2024-02-29T12:30:00", "12:30:00", "12.50", "true" or "37" as a value of the
+// column's kind, as Values.Int64 holds it. It returns false if the text is no such value, or if the column's unit or scale
+// cannot hold it.
 func (c *Column) Parse(text string) (int64, bool) {
 	return parseKey(c.Kind, c.Scale, c.Unit, c.Unsigned, text)
 }
@@ -72,7 +72,7 @@ func (c *Column) read(text string) (number float64, whole int64, ok bool) {
 	return 0, whole, ok
 }
 
-// parseNumber reads a decimal number with a point, or inf or nan in any case. What is too large for float64 is infinite.
+// parseNumber reads a decimal number with a point, or inf or nan in any case. A number too large for a float64 is infinite.
 func parseNumber(text string) (float64, bool) {
 	if strings.ContainsAny(text, "_xXpP") { // other bases, and digits in groups
 		return 0, false
@@ -81,8 +81,8 @@ func parseNumber(text string) (float64, bool) {
 	return f, err == nil || math.IsInf(f, 0)
 }
 
-// Format writes value i as a text from which Parse reads it again. It is false for a null, for a number that is not
-// whole, and for a value that no text of its kind stands for.
+// Format writes value i as a text that Parse reads back. It returns false for a null, for a number that is not whole, and
+// for a value that has no such text.
 func (v *Values) Format(i int) (string, bool) {
 	if v.Null(i) {
 		return "", false
@@ -101,7 +101,7 @@ func (v *Values) Format(i int) (string, bool) {
 
 var perSecond = map[Unit]int64{Second: 1, Millisecond: 1e3, Microsecond: 1e6, Nanosecond: 1e9}
 
-// formatKey is the inverse of parseKey where there is one.
+// formatKey is the inverse of parseKey, where that has one.
 func formatKey(kind Kind, scale int, unit Unit, unsigned bool, n int64) string {
 	per := perSecond[unit]
 	switch {
@@ -123,7 +123,7 @@ func formatKey(kind Kind, scale int, unit Unit, unsigned bool, n int64) string {
 	return ""
 }
 
-// inUnit adds up seconds and nanoseconds; false where the unit cannot say them.
+// inUnit adds up seconds and nanoseconds. It returns false if the unit cannot hold the sum.
 func inUnit(seconds, nanos int64, unit Unit) (int64, bool) {
 	per := perSecond[unit]
 	if per == 0 || nanos%(1e9/per) != 0 || seconds > math.MaxInt64/per-1 || seconds < math.MinInt64/per+1 {

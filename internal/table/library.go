@@ -14,9 +14,9 @@ import (
 
 var errLibrary = fail(CodeCorrupt, "", "the values of a page cannot be decoded")
 
-// library decodes the delta and byte-stream-split encodings with arrow-go's column reader. It is handed one page at a
-// time, unpacked, without levels, through a page reader of our own: which page, how many values and how many bytes
-// are decided here and not by what the library would read from the file.
+// library decodes the delta and byte-stream-split encodings with arrow-go's column reader. It gives the reader one page at
+// a time, unpacked and without levels, so that this package decides which page, how many values and how many bytes it reads,
+// and not the file.
 type library struct {
 	leaf   *pagewalk.Leaf
 	column *schema.Column
@@ -57,8 +57,8 @@ func (l *library) open(leaf *pagewalk.Leaf, enc int8, b []byte, n int) (file.Col
 	}
 	rle := parquet.Encodings.RLE
 	page := file.NewDataPageV1(memory.NewBufferBytes(b), int32(n), parquet.Encoding(enc), rle, rle, int32(len(b)))
-	// Deprecated by the library because a foreign page reader must keep its pages alive while they are read; this one
-	// holds a single page that outlives the reader. There is no other way to hand over a page that was checked.
+	// The library deprecates this because a page reader from outside must keep its pages alive; this one holds a single
+	// page that outlives the reader. There is no other way to hand over a page that was checked.
 	//lint:ignore SA1019 see above; the version is pinned, and its removal would fail the build, not a scan
 	return file.NewColumnReader(l.column, &onePage{page: page}, memory.DefaultAllocator, nil), nil
 }
@@ -108,7 +108,7 @@ func (l *library) fixed(leaf *pagewalk.Leaf, enc int8, b []byte, n int) ([]byte,
 	return nil, errUnsupportedType
 }
 
-// batchReader is what the library's readers of all types have in common.
+// batchReader is what the library's readers have in common.
 type batchReader[T any] interface {
 	ReadBatch(n int64, values []T, defs, reps []int16) (int64, int, error)
 	Err() error
@@ -129,9 +129,8 @@ func numbers[T number](r batchReader[T], n int) ([]byte, error) {
 
 const textBatchBytes = 16 << 20
 
-// texts decodes n byte arrays and visits each in order. A value may share a prefix with the one before, so a small
-// page can stand for far more bytes than it holds: it is decoded in batches whose worst case is bounded, and visit
-// counts what it keeps.
+// texts decodes n byte arrays and visits them in order. A value may share a prefix with the one before, so a small page
+// can stand for far more bytes than it holds. So texts decodes batches of bounded size, and visit counts what it keeps.
 func (l *library) texts(leaf *pagewalk.Leaf, enc int8, b []byte, n int, visit func(i int, s []byte) error) error {
 	if n == 0 {
 		return nil
@@ -170,7 +169,7 @@ func (l *library) texts(leaf *pagewalk.Leaf, enc int8, b []byte, n int, visit fu
 	return nil
 }
 
-// checkDeltaBytes walks the two lists of lengths in front of a page of incremental strings.
+// checkDeltaBytes checks the two lists of lengths at the start of a page of incremental strings.
 func checkDeltaBytes(b []byte, n int) error {
 	used, err := deltaLength(b, n)
 	if err != nil {
@@ -180,7 +179,7 @@ func checkDeltaBytes(b []byte, n int) error {
 	return err
 }
 
-// maxDeltaBlock bounds what the library allocates for one block; writers use 128 to a few thousand values.
+// maxDeltaBlock bounds what the library allocates for one block. Writers use 128 to a few thousand values.
 const maxDeltaBlock = 1 << 16
 
 // deltaLength returns how many bytes a delta-packed list of exactly n numbers takes, without decoding it.

@@ -8,14 +8,14 @@ import (
 	"github.com/dprelease/dprelease/internal/store/address"
 )
 
-// Listed is a table whose format keeps a list of its Parquet files, and knows columns by numbers: a column that was
-// renamed is the same one, and one that was dropped and made again under its name is another.
+// Listed describes a table whose format keeps a list of its Parquet files and knows columns by numbers. A renamed column
+// stays the same column, and a new column under the name of a dropped one is another.
 type Listed struct {
 	Files  []ListedFile
 	Fields []Field
 }
 
-// ListedFile is a file as the list has it. Name is its path below the folder of the table, with slashes.
+// ListedFile is an entry of the list. Name is the path below the folder of the table, with slashes.
 type ListedFile struct {
 	Name       string
 	Rows, Size int64
@@ -30,10 +30,10 @@ type Field struct {
 	Absent string
 }
 
-// NewError is an Error of another source of rows. What cannot be printed of detail is replaced.
+// NewError makes an Error for another source of rows. It replaces what cannot be printed of detail.
 func NewError(code, file, detail string) error { return fail(code, file, detail) }
 
-// Refuse makes an Error about a file of what the system, a store or a decoder says.
+// Refuse turns an error of the system, a store or a decoder into an Error about a file.
 func Refuse(file string, err error) error { return refuse(file, err) }
 
 // locate returns where the files are.
@@ -57,8 +57,8 @@ func (l *Listed) locate(ctx context.Context, root string) (*store.Bucket, []loca
 	return bucket, found, nil
 }
 
-// hold compares a file with what the list says of it, and calls its columns what the list calls them. It returns the
-// columns that the file is older than.
+// hold compares a file with its entry and gives its columns their names in the list. It returns the columns that are
+// younger than the file.
 func (l *Listed) hold(f dataFile, i int) (later []keyPart, err error) {
 	p, ok := f.(*parquetFile)
 	if !ok {
@@ -96,7 +96,7 @@ func (l *Listed) hold(f dataFile, i int) (later []keyPart, err error) {
 	return later, nil
 }
 
-// addFields adds the columns of a listed table that none of its files has.
+// addFields adds the columns of a listed table that no file has.
 func (t *Table) addFields(known map[string]bool) {
 	for _, f := range t.fields {
 		if known[f.Name] {

@@ -11,7 +11,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
-// vec is one decoded stretch of one column: one slice set, nulls zero.
+// vec is one decoded piece. One of its slices is set, and nulls are zero.
 type vec struct {
 	f64   []float64
 	i64   []int64
@@ -20,7 +20,7 @@ type vec struct {
 	valid []byte // nil: no nulls
 	hold  holding
 
-	unread int // texts that are no value; nulls
+	unread int // texts that are no value, and so null
 }
 
 func (v *vec) rows() int {
@@ -46,7 +46,7 @@ type chunk struct {
 	facts  *pagewalk.Chunk
 	layout *pagewalk.Layout
 	shape  shape
-	note   func(i int, sum xxh3.Uint128) error // nil: nothing is noted
+	note   func(i int, sum xxh3.Uint128) error // nil if nobody wants digests
 	shared *shared                             // the dictionary's memory
 	dict   *dictionary
 }
@@ -57,9 +57,9 @@ var (
 	errPageSize = fail(CodeCorrupt, "", "a page does not hold the values it declares")
 )
 
-// page decodes a data page, which is the at-th page of its chunk. Exactly p.Values rows come out of it, or an error.
+// page decodes the at-th page of a chunk, a data page. It returns an error unless the page has exactly p.Values rows.
 func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
-	var raw holding // the unpacked page, given back unless the values stay in it
+	var raw holding // the unpacked page; kept if the values stay in it
 	defer func() { raw.release(w.arena) }()
 	data, err := w.body(c, p, at, &raw)
 	if err != nil {
@@ -104,14 +104,14 @@ func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
 	return err
 }
 
-// body reads a page and unpacks it. What it returns begins with the levels of a v2 page.
+// body reads and unpacks a page. In a v2 page the levels come first.
 func (w *worker) body(c *chunk, p *pagewalk.Page, at int, hold *holding) ([]byte, error) {
 	front := p.Front()
 	prefix := front
 	if !p.V2 && c.leaf.MaxDef > 0 {
-		prefix = w.prefix // levels are as long as those of the page before, mostly
+		prefix = w.prefix // mostly, levels are as long as those of the page before
 	}
-	shift := -prefix & 7 // then the values begin at a multiple of 8 and need not be moved
+	shift := -prefix & 7 // so that the values begin at a multiple of 8 and need not move
 	room, err := w.arena.get(hold, int(p.Unpacked)+8)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (w *worker) body(c *chunk, p *pagewalk.Page, at int, hold *holding) ([]byte
 	return data, w.unpack.unpack(c.facts.Codec, data[front:], src[front:])
 }
 
-// read fills dst with a stored page piece by piece. Each piece is hashed while it is in the core's cache.
+// read fills dst with a stored page, piece by piece, and hashes each piece while it is in the core's cache.
 func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
 	var crc uint32
 	w.digest.sums = w.digest.sums[:0]
@@ -158,8 +158,8 @@ func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
 	return c.note(at, w.digest.sum())
 }
 
-// values decodes the present values of a page and puts zeros in the places of nulls. inPlace says that b itself
-// became the column.
+// values decodes the present values of a page and puts zeros in the places of nulls. inPlace says that b became the
+// column.
 func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) (inPlace bool, err error) {
 	switch {
 	case p.Coded():
@@ -192,7 +192,7 @@ func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, ou
 	return false, w.fill(c.shape, present, n, out, func(v *vec) error { return v.plain(b, c.leaf) })
 }
 
-// fill makes room for n values, lets decode write the present ones to the front, and moves them to their rows.
+// fill makes room for n values, has decode write the present ones to the front, and moves them to their rows.
 func (w *worker) fill(s shape, present, n int, out *vec, decode func(v *vec) error) error {
 	if err := w.arena.room(s, out, n); err != nil {
 		return err
@@ -222,7 +222,7 @@ func spread[T any](v []T, present int, valid []byte) {
 	}
 }
 
-// bools decodes booleans: plain bits, or runs behind a length.
+// bools decodes booleans: plain bits, or a length and runs.
 func (w *worker) bools(p *pagewalk.Page, b []byte, present, n int, out *vec) error {
 	bits := b
 	if p.Encoding == pagewalk.EncRLE {

@@ -10,7 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table/pagewalk"
 )
 
-// parquetFile is one Parquet file: its footer, and the page layouts of the chunks that were walked.
+// parquetFile is one Parquet file: its footer, and the page layouts of the chunks that verify walked.
 type parquetFile struct {
 	opened
 	footer *pagewalk.Footer
@@ -75,7 +75,7 @@ func (f *parquetFile) verify(ctx context.Context, cols []int, workers int) error
 	})
 }
 
-// layout is nil for a chunk that was not walked.
+// layout returns nil for a chunk that verify did not walk.
 func (f *parquetFile) layout(group, col int) *pagewalk.Layout {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -138,10 +138,10 @@ func (f *parquetFile) piece(c *chunk, i int) *piece {
 	return p
 }
 
-// sliceBytes is what a short slice takes beside its bytes: its header, and what its allocation is rounded up by.
+// sliceBytes is what a short slice takes beside its bytes: its header, and what rounding adds to its allocation.
 const sliceBytes = 40
 
-// dictionaryCost is how many bytes a decoded dictionary takes, at most.
+// dictionaryCost returns the most bytes that a decoded dictionary takes.
 func dictionaryCost(leaf *pagewalk.Leaf, p *pagewalk.Page) int64 {
 	if leaf.Type == pagewalk.ByteArray {
 		return int64(p.Unpacked) + 16*int64(p.Values)
@@ -149,8 +149,8 @@ func dictionaryCost(leaf *pagewalk.Leaf, p *pagewalk.Page) int64 {
 	return 8 * int64(p.Values)
 }
 
-// pagesOf returns where the pages of a chunk lie: the dictionary if there is one, the pages with rows, and the others.
-// Their headers are part of storage.
+// pagesOf returns the places of the pages of a chunk: the dictionary if there is one, the pages with rows, and the others.
+// storage covers their headers.
 func (f *parquetFile) pagesOf(group, col int) []extent {
 	var out []extent
 	l := f.layout(group, col)
@@ -182,7 +182,7 @@ func (f *parquetFile) stored(col int) []extent {
 	return out
 }
 
-// storage says how the bytes of a column are to be read: its type, and by chunk the codec and the page headers.
+// storage describes how the bytes of a column are read: its type, and the codec and page headers of each chunk.
 func (f *parquetFile) storage(col int) string {
 	leaf := &f.footer.Leaves[col]
 	h := sha256.New()

@@ -15,7 +15,7 @@ import (
 type keyPart struct {
 	key, value string
 	null       bool
-	column     *Column // what its values are; the same in all files
+	column     *Column // describes the values; the same in all files
 }
 
 // keyPartOf reads the name of a folder.
@@ -30,7 +30,7 @@ func keyPartOf(name string) (keyPart, bool) {
 	return keyPart{key: key, value: value, null: value == "__HIVE_DEFAULT_PARTITION__"}, true
 }
 
-// part returns the file's folder of a key, and nil where there is none.
+// part returns the file's folder of a key, or nil.
 func (f *member) part(key string) *keyPart {
 	if i := slices.IndexFunc(f.parts, func(p keyPart) bool { return p.key == key }); i >= 0 {
 		return &f.parts[i]
@@ -38,9 +38,9 @@ func (f *member) part(key string) *keyPart {
 	return nil
 }
 
-// addKeys adds the columns that stand in the folders' names. A column that the files hold themselves goes first. The
-// values are whole numbers where all of them are written as such ("7", not "07"), and texts otherwise. Texts are read as what the
-// job says that the column holds, as in a CSV file; one that is no such value is missing.
+// addKeys adds the columns in the names of folders. A column of that name inside the files wins. The values are whole
+// numbers if all of them are written as such ("7", not "07"), and texts otherwise. As in a CSV file, the job may declare a
+// kind for texts, and a text that is no such value is missing.
 func (t *Table) addKeys(known map[string]bool) {
 	for _, with := range t.files {
 		for _, named := range with.parts {
@@ -80,7 +80,7 @@ func (t *Table) addKeys(known map[string]bool) {
 	}
 }
 
-// The methods below are those of dataFile for columns as the table counts them.
+// The methods below are those of dataFile, with columns named by their place in the table.
 
 func (f *member) verifyColumns(ctx context.Context, cols []int, workers int) error {
 	var own []int
@@ -130,7 +130,7 @@ func (f *member) constant(p *keyPart) iter.Seq[*piece] {
 				q := &piece{first: first + from, rows: n, cost: int64(n) * 9}
 				q.decode = func(w *worker, out *vec) error {
 					number, whole, ok := p.column.read(p.value)
-					if p.null || !ok || math.IsNaN(number) { // in the place of a missing value stands zero
+					if p.null || !ok || math.IsNaN(number) { // the place of a missing value holds zero
 						number, whole = 0, 0
 						if err := w.arena.bitmap(out, n, false); err != nil {
 							return err

@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// WriteParquet writes a release as one Parquet file: snappy, one row group, a column with missing values optional and
-// any other required.
+// WriteParquet writes a release as a Parquet file with one row group, compressed with snappy. Columns with missing values
+// are optional, and others required.
 func WriteParquet(w io.Writer, r Release) error {
 	return writeRelease(w, r, parquetRelease)
 }
@@ -110,7 +110,7 @@ func writeReleaseColumn(w file.ColumnChunkWriter, c *ReleaseColumn) error {
 	return err
 }
 
-// compacted leaves out the missing values.
+// compacted drops the missing values.
 func compacted[T any](v []T, valid []bool) []T {
 	if valid == nil {
 		return v
@@ -124,8 +124,8 @@ func compacted[T any](v []T, valid []bool) []T {
 	return out
 }
 
-// blanked puts zeros in the places of missing values: an Arrow buffer has room there, and what a release leaves out must
-// not be found in its bytes.
+// blanked puts zeros in the places of missing values. An Arrow buffer has room there, and the bytes of a release must not
+// hold what it leaves out.
 func blanked[T any](v []T, valid []bool) []T {
 	if valid == nil {
 		return v
@@ -180,7 +180,7 @@ func arrowRelease(buf *bytes.Buffer, r Release) error {
 	return out.Close()
 }
 
-// positioned is a buffer that the IPC writer may ask for its position, which is all it seeks for.
+// positioned is a buffer for the IPC writer, which seeks only to ask for its position.
 type positioned struct{ *bytes.Buffer }
 
 func (p *positioned) Seek(int64, int) (int64, error) { return int64(p.Len()), nil }

@@ -13,8 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/store"
 )
 
-// remote returns the objects that an address stands for, and their bucket. Folders are what lies between the slashes
-// of keys.
+// remote returns the objects that an address means, and their bucket. The slashes in keys make folders.
 func remote(ctx context.Context, text, format string) (*store.Bucket, []located, error) {
 	b, key, err := store.Open(ctx, text)
 	if err != nil {
@@ -35,12 +34,12 @@ func remote(ctx context.Context, text, format string) (*store.Bucket, []located,
 	return b, found, nil
 }
 
-// objects is a bucket as a tree. What lies below base is listed once.
+// objects is a bucket as a tree. It lists what lies below base once.
 type objects struct {
 	ctx     context.Context
 	bucket  *store.Bucket
 	base    string
-	folders map[string][]string // the names in them
+	folders map[string][]string // the names in each
 	files   map[string]store.Listed
 }
 
@@ -90,7 +89,7 @@ func (t *objects) stat(name string) (fs.FileInfo, error) {
 	return objectInfo{name: name, dir: true}, nil
 }
 
-// listed says that a name lies where everything is known.
+// listed reports whether a name lies below base, so that the listing decides whether it exists.
 func (t *objects) listed(name string) bool {
 	return t.base == "" || name == t.base || strings.HasPrefix(name, t.base+"/")
 }
@@ -151,20 +150,20 @@ func (i objectInfo) Mode() fs.FileMode {
 	return 0
 }
 
-// stores says what an error of a store is in the words of this package.
+// stores are the codes of the errors of a store.
 var stores = map[error]string{
 	store.ErrAddress: CodeUsage, store.ErrDriver: CodeUnsupported, store.ErrMissing: CodeNotFound, store.ErrRefused: CodeUnreadable,
 	store.ErrAnswer: CodeUnreadable, store.ErrChanged: CodeChanged, store.ErrScratch: CodeUnreadable,
 }
 
-// announcer is a Stored that brings whole ranges from afar before they are read. What it brings depends on the columns
-// that are read, and on nothing else: the store's log must not say which pages a draw touched (P19).
+// announcer is a Stored that fetches whole ranges before anybody reads them. The ranges depend on the columns of the job
+// and on nothing else: the store's log must not say which pages a draw touched (P19).
 type announcer interface {
 	Fetch(ctx context.Context, ranges []store.Range) error
 	Freeze()
 }
 
-// announce brings whole ranges of a file, where it is stored elsewhere; nothing else may be read from then on.
+// announce fetches ranges of a file that is stored elsewhere. From then on, nothing else of it can be read.
 func (o *opened) announce(ctx context.Context, all []extent) error {
 	far, ok := o.f.(announcer)
 	if !ok {

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// extensions are what a folder is searched for. CSV files count where it holds none of these: beside other files they
-// are more likely to describe the table than to be part of it.
+// extensions are those of the files that make a folder a table. CSV files count only in a folder without any of them:
+// beside other files they more likely describe the table than belong to it.
 var extensions = []string{".parquet", ".pq", ".parq", ".arrow", ".arrows", ".ipc", ".feather"}
 
-// isCSV says that a file is called a CSV file.
+// isCSV reports whether the name of a file is that of a CSV file.
 func isCSV(path string) bool {
 	path = strings.ToLower(path)
 	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".csv.gz")
 }
 
-// located is a file of a table, and the folders called key=value that the path did not name.
+// located is a file of a table, with the folders called key=value between the job's path and the file.
 type located struct {
 	path  string
 	parts []keyPart
 }
 
-// tree is where files are looked for: the file system, or a bucket.
+// tree is the file system or a bucket.
 type tree interface {
-	stat(path string) (fs.FileInfo, error)
-	names(dir string) ([]string, error) // of what is in a folder, sorted
+	stat(path string) (fs.FileInfo, error) // follows links
+	names(dir string) ([]string, error)    // of the entries of a folder, sorted
 	join(dir, name string) string
 	above(dir string) []string // the folder itself and those around it
 	head(path string) string   // the first bytes of a file, "" where they cannot be read
@@ -38,7 +38,7 @@ type tree interface {
 // files is the tree of this machine.
 type files struct{}
 
-func (files) stat(path string) (fs.FileInfo, error) { return os.Stat(path) } // a link is what it points to
+func (files) stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
 func (files) join(dir, name string) string { return filepath.Join(dir, name) }
 
@@ -71,8 +71,8 @@ func (files) head(path string) string {
 	return string(head[:])
 }
 
-// resolve returns the files of this machine that path stands for, sorted. A path that exists is taken literally, brackets
-// and all. The format says which files of a folder count; it may be empty.
+// resolve returns the files of this machine that a path means, sorted. A path that exists is no pattern, whatever
+// characters it has. The format, which may be empty, decides which files of a folder count.
 func resolve(path, format string) ([]located, error) {
 	if path == "" {
 		return nil, fail(CodeUsage, "", "the table has no path")
@@ -120,7 +120,7 @@ func find(at tree, path, format string) ([]located, error) {
 	return r.found, nil
 }
 
-// cutPattern cuts a pattern into the folder that it names and the parts that have to be matched.
+// cutPattern splits a pattern into the folder before the first wildcard and the parts to match.
 func cutPattern(path string) (base string, segments []string) {
 	all := strings.Split(filepath.ToSlash(path), "/")
 	n := slices.IndexFunc(all, func(s string) bool { return strings.ContainsAny(s, "*?[") })
@@ -137,12 +137,12 @@ func cutPattern(path string) (base string, segments []string) {
 // resolver searches folders.
 type resolver struct {
 	at     tree
-	folder bool // the path is a folder, which is searched for known extensions, and not a pattern
-	bare   bool // the pattern begins in the folder where it is run: its paths do not begin with "./"
-	deep   bool // a folder, or a pattern with **: hidden names are passed over
+	folder bool // the path is a folder and no pattern: only files of known extensions count
+	bare   bool // the pattern begins in the working folder: its paths do not begin with "./"
+	deep   bool // a folder, or a pattern with **: skips hidden names
 	found  []located
 	csv    []located // of a folder: the files called .csv or .csv.gz
-	inside string    // a folder that the pattern matches, in which there are CSV files
+	inside string    // a folder with CSV files that the pattern matches
 }
 
 func (r *resolver) begin(base string, segments []string) error {
@@ -163,11 +163,11 @@ func (r *resolver) begin(base string, segments []string) error {
 	return r.search(base, segments, nil, []fs.FileInfo{info})
 }
 
-// notManaged refuses the folders of formats that list their files elsewhere: some of the files are no part of the
-// table any more.
+// notManaged refuses folders of table formats that keep a list of their files. Such a folder may hold files that no
+// longer belong to the table.
 func (r *resolver) notManaged(dir string) error {
 	refused := func(what string) error {
-		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; write the rows that count to files of their own, and name those")
+		return fail(CodeUnsupported, dir, "the folder is a "+what+" table, whose log says which of its files count; export the current rows to files of their own, and name those")
 	}
 	if _, err := r.at.stat(r.at.join(dir, "_delta_log")); err == nil {
 		return refused("Delta Lake")
@@ -178,13 +178,13 @@ func (r *resolver) notManaged(dir string) error {
 	names, _ := r.at.names(r.at.join(dir, "metadata"))
 	for _, name := range names {
 		if strings.HasSuffix(name, ".metadata.json") {
-			return fail(CodeUnsupported, dir, "the folder is an Iceberg table, whose metadata say which of its files count: say iceberg and snapshot in the place of path")
+			return fail(CodeUnsupported, dir, "the folder is an Iceberg table, whose metadata say which of its files count: write iceberg and snapshot instead of path")
 		}
 	}
 	return nil
 }
 
-// search goes through a folder. above holds the folders on the way, so that a link to one of them ends.
+// search searches a folder. above holds the folders on the way, so that it does not follow a link back to one of them.
 func (r *resolver) search(dir string, segments []string, parts []keyPart, above []fs.FileInfo) error {
 	if err := r.notManaged(dir); err != nil {
 		return err
@@ -200,7 +200,7 @@ func (r *resolver) search(dir string, segments []string, parts []keyPart, above 
 		}
 	}
 	for _, name := range names {
-		// What begins with a dot or an underscore is passed over where a whole folder is read.
+		// A search of a whole folder skips names that begin with a dot or an underscore.
 		hidden := r.deep && strings.ContainsAny(name[:1], "._") && segments[0][0] != name[0]
 		if ok, _ := filepath.Match(segments[0], name); hidden || !any && !ok {
 			continue
@@ -229,7 +229,7 @@ func (r *resolver) search(dir string, segments []string, parts []keyPart, above 
 	return nil
 }
 
-// into goes on in a folder that a part of the pattern matches.
+// into searches a folder whose name matches a part of the pattern.
 func (r *resolver) into(path, name string, any bool, segments []string, parts []keyPart, above []fs.FileInfo) error {
 	if p, ok := keyPartOf(name); ok {
 		parts = append(parts[:len(parts):len(parts)], p)
@@ -259,7 +259,7 @@ func holdsTables(path, files string) error {
 	return fail(CodeUsage, path, "the pattern matches a folder that holds tables: end it with "+files+" to leave folders out, or with ** to read all that lies below")
 }
 
-// file adds a file. In a folder, one whose name does not say what it is must not be a table.
+// file adds a file. A folder must not hold a table whose name does not say so: it would be left out in silence.
 func (r *resolver) file(path string, parts []keyPart) error {
 	if r.folder && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
 		if head := r.at.head(path); strings.HasPrefix(head, "PAR1") || head == arrowMagic {
@@ -274,7 +274,7 @@ func (r *resolver) file(path string, parts []keyPart) error {
 	return nil
 }
 
-// once leaves out files that are there under another name.
+// once drops further names of one file.
 func once(found []located) []located {
 	type mark struct {
 		size     int64
@@ -295,8 +295,8 @@ func once(found []located) []located {
 	})
 }
 
-// opened is a file held open: the walk and the read use the same descriptor, so that replacing the file by another
-// under its name in between changes nothing.
+// opened is a file held open. Checking and reading use one descriptor, so another file under the same name changes
+// nothing.
 type opened struct {
 	path string
 	f    Stored
@@ -311,11 +311,11 @@ func (o *opened) readAt(b []byte, off int64) (int, error) { return o.f.ReadAt(b,
 
 func (o *opened) changed() error { return refuse(o.path, o.f.Unchanged()) }
 
-// Stored is the content of a file held open, wherever it is stored. ReadAt may be called from several goroutines.
+// Stored is the content of an open file, here or in object storage. Several goroutines may call ReadAt.
 type Stored interface {
 	io.ReaderAt
 	io.Closer
-	// Unchanged fails where the file is not what it was when it was opened.
+	// Unchanged returns an error if the file changed since it was opened.
 	Unchanged() error
 }
 
@@ -326,7 +326,7 @@ type localFile struct {
 	modified time.Time
 }
 
-// Unchanged says whether the file was written to since it was opened.
+// Unchanged compares the size and the time stamp.
 func (f localFile) Unchanged() error {
 	info, err := f.Stat()
 	if err != nil {

@@ -33,7 +33,7 @@ func NewRowSum(key Key, columns []Column) *RowSum {
 	return s
 }
 
-// Add takes in the rows of a batch, on all cores.
+// Add adds the rows of a batch, on all cores.
 func (s *RowSum) Add(b *Batch) {
 	parts := make([][4]uint64, workersOr(0))
 	each := (b.Rows + len(parts) - 1) / len(parts)
@@ -70,7 +70,7 @@ func add(sum *[4]uint64, h *[32]byte) {
 	}
 }
 
-// Fingerprint is the digest of the rows and of what their columns are. about tells kinds of digests apart.
+// Fingerprint returns the digest of the rows and of their columns' descriptions. about tells kinds of digests apart.
 func (s *RowSum) Fingerprint(about string) (Fingerprint, error) {
 	type column struct {
 		Name  string
@@ -96,7 +96,7 @@ func (s *RowSum) Fingerprint(about string) (Fingerprint, error) {
 	return Fingerprint(mac.Sum(nil)), nil
 }
 
-// sumOf is the fingerprint of some columns of a table whose rows have no order.
+// sumOf returns the fingerprint of some columns of a table whose rows have no order.
 func (t *Table) sumOf(ctx context.Context, key Key, cols []int) (Fingerprint, error) {
 	var names []string
 	var columns []Column
@@ -114,12 +114,12 @@ func (t *Table) sumOf(ctx context.Context, key Key, cols []int) (Fingerprint, er
 	return s.Fingerprint("table")
 }
 
-// Unordered says that another reading of the same table may have its rows in another order: a row cannot be found
-// again by its number, and a digest must not depend on the order.
+// Unordered reports whether another reading of the same table may have its rows in another order. Then a number does not
+// find a row again, and no digest may depend on the order.
 func (t *Table) Unordered() bool { return t.unordered }
 
-// Append writes what stands in a row. Each value begins with what it is, and a text with its length: no two lists of
-// values are written as the same bytes.
+// Append writes the value of a row. It begins with the type, and a text with its length, so that no two lists of values
+// become the same bytes.
 func (v *Values) Append(b []byte, row int) []byte {
 	const (
 		isNull = iota

@@ -10,14 +10,14 @@ import (
 
 // ScanOptions says what a Scan reads.
 type ScanOptions struct {
-	Columns []string // none: rows are counted, and no value is read
+	Columns []string // none: Scan counts rows and reads no value
 	// Pick chooses the rows of a block. Scan calls it once for each block, in row order, from one goroutine, some blocks
 	// ahead of visit. Nil picks every row. A block without a picked row is not visited, and a page without one is not
 	// decoded.
 	Pick func(b Block) (Pick, error)
 	// Workers is the number of goroutines that decode; 0 means one for each processor.
 	Workers int
-	// Content notes the stored bytes that the scan reads, and fails the scan where they are not what it saw before.
+	// Content notes the stored bytes that the scan reads. The scan fails if they differ from what Content saw before.
 	Content *Content
 	// Progress is called with the number of table rows passed, after each block.
 	Progress func(rows int64)
@@ -38,9 +38,9 @@ type Batch struct {
 	Columns []Values // in the order of ScanOptions.Columns
 }
 
-// Verify walks the pages of the named columns and checks everything that can be checked without decoding a value: see
-// package pagewalk. It also checks that the columns can be read within the memory of the Spec. Scan does the same
-// before the first row; a caller that verifies earlier finds most damage before anything is spent.
+// Verify checks everything about the named columns that needs no value (see package pagewalk), and that they can be read
+// within the memory of the Spec. Scan does the same before the first row; a caller that verifies earlier finds most
+// damage before anything is spent.
 func (t *Table) Verify(ctx context.Context, columns []string) error {
 	cols, err := t.find(columns)
 	if err != nil {
@@ -67,33 +67,33 @@ func (t *Table) verify(ctx context.Context, cols []int, workers int) error {
 type piece struct {
 	first   int64 // its first row in the table
 	rows    int
-	cost    int64     // bytes that it holds while it is alive, at most
-	scratch int64     // further bytes that it takes while it is decoded
+	cost    int64     // the most bytes that it holds while it is alive
+	scratch int64     // further bytes that decoding takes
 	shared  []*shared // what it has in common with its neighbours
 	decode  func(w *worker, out *vec) error
-	// ready, unless nil, is called in row order, from one goroutine, before the piece is decoded.
+	// ready, unless nil, is called before the piece is decoded, in row order and from one goroutine.
 	ready func(m *arena) error
-	with  *piece // whose decode fills this one too: of a column in front of this one; nil for a piece of its own
+	with  *piece // the piece of an earlier column whose decode fills this one too; nil for most
 
 	out  vec
 	err  error
 	done chan struct{} // made when the piece goes to the workers, closed when it is decoded
-	refs int           // planned blocks that need it, and its lane while a later block may
+	refs int           // claims: one for each planned block, and one of its lane while a later block may need it
 }
 
 func (p *piece) end() int64 { return p.first + int64(p.rows) }
 
-// shared is memory that several pieces need: a chunk's dictionary, or the unpacked buffers of a record batch. It is
-// given back with the last of its pieces.
+// shared is memory that several pieces need: a chunk's dictionary, or the unpacked buffers of a record batch. The last
+// piece gives it back.
 type shared struct {
-	pieces int   // that are not given back
-	cost   int64 // bytes, at most
+	pieces int   // that still need it
+	cost   int64 // the most bytes
 	once   sync.Once
 	err    error
 	hold   holding
 }
 
-// get makes what is shared when the first piece asks for it.
+// get calls read for the first piece that asks.
 func (s *shared) get(read func() error) error {
 	s.once.Do(func() {
 		s.err = errPageSize // stands if reading panics
@@ -127,14 +127,14 @@ func (t *Table) pieces(col int, r *reading) iter.Seq[*piece] {
 	}
 }
 
-// need returns the most memory that a single block takes: all pieces of the columns that it overlaps are alive at once,
-// and each worker may be unpacking one more. Columns that need more than the memory of the Spec are refused.
+// need returns the most memory that one block takes: all pieces that overlap it are alive at once, and each worker may
+// unpack one more. It refuses columns that need more than the memory of the Spec.
 func (t *Table) need(cols []int, workers int) (most int64, err error) {
 	need := make([]int64, len(t.blocks))
 	scratch := int64(0)
 	r := t.reading(cols, nil)
 	for _, col := range cols {
-		at, counted := 0, map[*shared]int{} // the last block in which shared memory was counted
+		at, counted := 0, map[*shared]int{} // counted: the last block that counts a piece of shared memory
 		for p := range t.pieces(col, r) {
 			scratch = max(scratch, p.scratch)
 			for at < len(t.blocks) && t.blocks[at].First+int64(t.blocks[at].Rows) <= p.first {
@@ -214,7 +214,7 @@ func (t *Table) Scan(ctx context.Context, o ScanOptions, visit func(b Batch) err
 	return nil
 }
 
-// run decodes the piece. The worker that took it calls it once.
+// run decodes the piece, once.
 func (p *piece) run(ctx context.Context, w *worker) {
 	defer close(p.done)
 	if p.err = ctx.Err(); p.err != nil {
@@ -226,7 +226,7 @@ func (p *piece) run(ctx context.Context, w *worker) {
 	}
 }
 
-// scan is one running Scan. Everything but the memory and the tasks belongs to the goroutine that called Scan.
+// scan is one running Scan. Only the goroutine that called Scan uses it, except for arena and tasks.
 type scan struct {
 	table     *Table
 	options   ScanOptions
@@ -235,10 +235,10 @@ type scan struct {
 	tasks     chan *piece
 	planned   []plan
 	block     int   // next block to plan
-	live      int   // pieces handed out and not yet given back
-	cost      int64 // theirs
-	ahead     int   // pieces that may be on their way before another block is planned,
-	aheadCost int64 // and what they may cost
+	live      int   // pieces that were handed out and not given back
+	cost      int64 // of these pieces
+	ahead     int   // no further block is planned while live reaches this,
+	aheadCost int64 // or cost this
 	assembler assembler
 }
 
@@ -290,7 +290,7 @@ func (s *scan) plan(ctx context.Context) error {
 		p.pick = Pick{All: pick.All, Rows: slices.Clone(pick.Rows)}
 	}
 	p.pieces = make([][]*piece, len(s.lanes))
-	var todo []*piece // handed over when all lanes have their pieces: one may decode those of others
+	var todo []*piece // handed over when all lanes have their pieces: one piece may decode those of others
 	for i, l := range s.lanes {
 		if err := s.advance(l, p.block); err != nil {
 			return err
@@ -327,7 +327,7 @@ func (s *scan) plan(ctx context.Context) error {
 	return nil
 }
 
-// until returns the first of the picked rows, from the given one on, that does not lie before a row of the table.
+// until returns the place of the first picked row at or behind a row of the table. It searches from a place on.
 func (p *plan) until(from int, end int64) int {
 	n, _ := slices.BinarySearchFunc(p.pick.Rows[from:], end-p.block.First, func(row uint32, limit int64) int { return cmp.Compare(int64(row), limit) })
 	return from + n
@@ -355,7 +355,7 @@ func (s *scan) advance(l *lane, b Block) error {
 	return nil
 }
 
-// drop gives up one claim on a piece, and its memory with the last one.
+// drop gives up one claim on a piece. The last claim frees its memory.
 func (s *scan) drop(p *piece) {
 	if p.refs--; p.refs > 0 {
 		return
@@ -413,11 +413,11 @@ func (s *scan) deliver(ctx context.Context, p *plan, visit func(b Batch) error) 
 	return nil
 }
 
-// partRows is how many rows the parts of a block have at least, on average: fewer are not worth a visit of their own.
+// partRows is the least number of rows of a part, on average: fewer are not worth a visit of their own.
 const partRows = 1 << 13
 
-// split cuts a block of which every row is wanted where a page ends, so that each part is a view of the pages and
-// nothing is copied.
+// split cuts a block at the ends of pages if all its rows are wanted. Then each part is a view of its pages, and nothing
+// is copied.
 func (p *plan) split() []plan {
 	end := p.block.First + int64(p.block.Rows)
 	cuts := []int64{end}
@@ -451,7 +451,7 @@ func (p *plan) split() []plan {
 	return out
 }
 
-// span is what a block takes from one piece: a range of rows, or single ones.
+// span names the rows that a block takes from one piece.
 type span struct {
 	v        *vec
 	from, to int      // rows of the piece, when rows is nil
@@ -466,7 +466,7 @@ func (s *span) len() int {
 	return s.to - s.from
 }
 
-// spans is what a block takes from the pieces of a lane.
+// spans returns what a block takes from each piece of a lane.
 func (p *plan) spans(lane int) []span {
 	var out []span
 	next := 0

@@ -15,10 +15,10 @@ import (
 	"github.com/dprelease/dprelease/internal/nameless"
 )
 
-// Spool takes down rows that come once and in any order, as from a database, so that they can be read like a file, and
-// more than once. They stand in a nameless file in the folder of temporary files. Memory does not grow with them.
+// Spool writes rows of a database, which come once and in any order, to a nameless file in the folder of temporary files.
+// Then they can be read like a file, and more than once. Memory does not grow with them.
 //
-// The values of a row are appended column by column; EndRow ends it.
+// Callers append the values of a row column by column, and call EndRow.
 type Spool struct {
 	file  *os.File
 	out   *ipc.FileWriter
@@ -27,7 +27,7 @@ type Spool struct {
 	bytes int
 }
 
-// spoolBytes is how many bytes of texts a record batch has at most, beside those of one row.
+// spoolBytes bounds the texts of a record batch. The last row may go beyond it.
 const spoolBytes = 16 << 20
 
 // arrowTypes are the Arrow types of a Spool's columns. Decimals have up to 18 digits.
@@ -36,8 +36,7 @@ var arrowTypes = map[Kind]arrow.DataType{
 	Date: arrow.FixedWidthTypes.Date32, Time: arrow.FixedWidthTypes.Time64us, Timestamp: arrow.FixedWidthTypes.Timestamp_us,
 }
 
-// NewSpool begins to take rows down in columns of these names, kinds and scales. Times and timestamps are in
-// microseconds.
+// NewSpool makes a spool for columns of these names, kinds and scales. Times and timestamps are in microseconds.
 func NewSpool(columns []Column) (*Spool, error) {
 	fields := make([]arrow.Field, len(columns))
 	for i, c := range columns {
@@ -46,7 +45,7 @@ func NewSpool(columns []Column) (*Spool, error) {
 			typ = &arrow.Decimal128Type{Precision: 18, Scale: int32(c.Scale)}
 		}
 		if typ == nil {
-			return nil, fail(CodeUnsupported, "", "column "+c.Name+" is of no kind that can be taken down")
+			return nil, fail(CodeUnsupported, "", "column "+c.Name+" is of a kind that cannot be kept")
 		}
 		fields[i] = arrow.Field{Name: c.Name, Type: typ, Nullable: true}
 	}
@@ -74,7 +73,7 @@ func spoolError(err error) error {
 // Null appends a missing value.
 func (s *Spool) Null(col int) { s.build.Field(col).AppendNull() }
 
-// Int appends a value of any kind whose values are whole numbers: see Kind.
+// Int appends a value of a kind that arrives as Int64: see Kind.
 func (s *Spool) Int(col int, v int64) {
 	switch b := s.build.Field(col).(type) {
 	case *array.Int64Builder:
@@ -126,8 +125,8 @@ func (s *Spool) flush() error {
 	return nil
 }
 
-// Table ends the spool and opens what was taken down. name is what messages call it; others are columns of the
-// source that were not taken down, or cannot be used. The table owns the file.
+// Table ends the spool and opens its rows as a table, which owns the file. Messages call it name. others are columns of
+// the source that are not in the spool.
 func (s *Spool) Table(ctx context.Context, name string, others []Column, limit int64) (*Table, error) {
 	err := guarded(s.flush)
 	if err == nil && s.out.Close() != nil {
@@ -160,12 +159,12 @@ func (s *Spool) Table(ctx context.Context, name string, others []Column, limit i
 	return t, nil
 }
 
-// Close gives the file up, unless Table has taken it.
+// Close gives the file up, unless Table took it.
 func (s *Spool) Close() {
 	if s.file != nil {
 		s.file.Close()
 	}
 }
 
-// Unusable describes a column that a source has and that cannot be read.
+// Unusable describes a column that cannot be read.
 func Unusable(name, reason string) Column { return unusable(name, printable(reason)) }

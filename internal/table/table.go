@@ -55,34 +55,32 @@ type Table struct {
 	// unordered says that another reading of the same table may have the rows in another order.
 	unordered bool
 	bucket    *store.Bucket   // nil for files of this machine
-	kinds     map[string]Kind // what the job says that columns hold that are texts
+	kinds     map[string]Kind // what the job declares about columns that are stored as text
 	fields    []Field         // of a listed table
 }
 
-// dataFile is one file of a table, whatever its format. Columns are counted as the file counts them.
+// dataFile is one file of a table, whatever its format. A column is named by its place in the file.
 type dataFile interface {
 	name() string
 	columns() []Column
 	groups() []int64 // rows of each row group or record batch
 	// verify checks everything about the given columns that can be checked without decoding values.
 	verify(ctx context.Context, cols []int, workers int) error
-	// pieces yields the pieces in which a column is decoded, in row order, rows counted from the file's first; it comes
-	// after verify.
+	// pieces yields the pieces of a column in row order. Rows count from the file's first. verify must come before it.
 	pieces(col int, r *reading) iter.Seq[*piece]
-	// segments are the stretches of bytes in which a column is stored, after verify.
+	// segments are the stretches of bytes that store a column. verify must come before it.
 	segments(col int) []extent
-	// stored are stretches that hold the segments of a column, and all that verify reads of it.
+	// stored are stretches of bytes that hold everything that verify and pieces read of a column.
 	stored(col int) []extent
 	announce(ctx context.Context, all []extent) error
-	// storage says how the stored bytes of a column are to be read.
+	// storage describes how the stored bytes of a column are read. It is part of fingerprints.
 	storage(col int) string
 	readAt(b []byte, off int64) (int, error)
 	changed() error
 	close() error
 }
 
-// member is a file in its table: columns are counted as the table counts them, and those that stand in the names of
-// its folders are columns like the others.
+// member is a file in its table. A column is named by its place in the table, and may stand in the name of a folder.
 type member struct {
 	dataFile
 	at    []int     // where the file has the table's columns
@@ -186,7 +184,7 @@ func openLocal(name string) (base opened, err error) {
 	return base, fail(CodeUnreadable, name, "cannot be examined, or is not a regular file")
 }
 
-// openFile opens one file of a table, of a bucket unless that is nil. first is the format of the files in front of it.
+// openFile opens one file of a table, from the bucket unless that is nil. first is the format of the files before it.
 func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *Spec, headers bool) (f dataFile, format string, err error) {
 	var base opened
 	if bucket == nil {
@@ -220,11 +218,11 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	case !slices.Contains([]string{"", FormatParquet, FormatArrow, FormatCSV}, s.Format):
 		return nil, "", fail(CodeUsage, name, "the format must be parquet, arrow or csv")
 	case format == "":
-		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; say dataset.source.format where it is a csv file, and convert a table in another format")
+		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; if it is a csv file, say so in dataset.source.format; convert a table in any other format")
 	case want != "" && format != want:
 		return nil, "", fail(CodeSchema, name, article+format+" file where "+want+" files were expected")
 	case format != FormatCSV && (s.CSV.Delimiter != 0 || s.CSV.Missing != nil):
-		return nil, "", fail(CodeUnsupported, name, "a delimiter and missing texts are said of the table, which only csv files have, and this is "+article+format+" file")
+		return nil, "", fail(CodeUnsupported, name, "delimiter and missing are for csv files, and this is "+article+format+" file")
 	}
 	err = guarded(func() (err error) {
 		switch format {
@@ -242,8 +240,8 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	return f, format, refuse(name, err)
 }
 
-// formatOf is the format of a file, "" where it is none that is read here. A file that has no mark of a format is taken
-// for what the job says; its decoder finds what is wrong with it.
+// formatOf returns the format of a file, or "" for one that this package does not read. Where the first bytes do not
+// tell, it believes what the job said; the decoder finds what is wrong.
 func formatOf(name, said string, head []byte, size int64) string {
 	switch {
 	case len(head) >= 4 && (string(head[:4]) == "PAR1" || string(head[:4]) == "PARE"):
@@ -275,8 +273,8 @@ func (t *Table) addBlocks(f dataFile) error {
 	return nil
 }
 
-// unify makes the table's columns of those of its files. Columns go by their names: their order makes no difference,
-// and a column that is not in every file, or not the same in all of them, cannot be used.
+// unify finds the columns of the table. A column has one name in all files, at any place. One that some file lacks, or
+// describes otherwise, cannot be used.
 func (t *Table) unify() {
 	places := make([]map[string]int, len(t.files))
 	known := map[string]bool{}
@@ -301,7 +299,7 @@ func (t *Table) unify() {
 		c := &t.columns[k]
 		for i, f := range t.files {
 			at, ok := places[i][c.Name]
-			later := f.part(c.Name) // a folder of this name, or a column that is younger than a file of a listed table
+			later := f.part(c.Name) // of a listed table: the column is younger than the file
 			if t.fields == nil || ok {
 				later = nil
 			}
@@ -379,11 +377,11 @@ func (t *Table) find(names []string) ([]int, error) {
 	return out, nil
 }
 
-// Usable returns the names of the usable columns, in the order of the table.
+// Usable returns the names of the usable columns in the order of the table.
 func (t *Table) Usable() []string { return t.names(func(c Column) bool { return c.Usable }) }
 
-// Whole returns the names of the columns by which the whole table is known: the usable ones that stand at the top of
-// its files. Fields of structs and names of folders are not among them, which are newer than ledgers in use.
+// Whole returns the names of the columns that identify the whole table: the usable ones at the top of its files. Fields
+// of structs and names of folders do not count, because ledgers in use are older than these.
 func (t *Table) Whole() []string { return t.names(func(c Column) bool { return c.Usable && !c.inner }) }
 
 func (t *Table) names(which func(Column) bool) (names []string) {

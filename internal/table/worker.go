@@ -15,10 +15,10 @@ type worker struct {
 	unpack  unpacker
 	library library
 	digest  digester
-	prefix  int // bytes in front of the values of the last page
+	prefix  int // bytes before the values of the last page
 }
 
-// guarded runs f and turns a panic of a decoder into an error. The panic's text is dropped: it may quote the data.
+// guarded turns a panic of f into an error. It drops the panic's text, which may quote the data.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -28,7 +28,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// about names the file and the place in an error that came from below.
+// about adds a file and a place in it to an error.
 func about(err error, file, place string) error {
 	var e *Error
 	switch {

@@ -14,8 +14,8 @@ import (
 )
 
 // The words of the SDK and their numbers on the wire. A word without a number, and a
-// number without a word, is an error. That holds for the zero value of every
-// enumeration; for a relation that is P1: there is no default.
+// number without a word, is an error, also the zero value of every enumeration. For a
+// relation that is P1: there is no default.
 var (
 	relations = map[privacy.Relation]Relation{
 		privacy.AddRemove: Relation_RELATION_ADD_REMOVE, privacy.ReplaceOne: Relation_RELATION_REPLACE_ONE,

@@ -10,31 +10,31 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// Slots is how many slots the host makes: enough that both ends can work at once, and
-// few enough that all of them stay in a processor's cache.
+// Slots is how many slots the host makes: enough for both ends to work at once, and few
+// enough for a processor's cache.
 const Slots = 4
 
 // Bounds on a layout. The plugin checks them.
 const (
 	maxSlots    = 64
 	maxSlotRows = 1 << 20
-	slotSize    = 4 << 20 // what the host aims at; one slot holds at least 64 rows
+	slotSize    = 4 << 20 // the most bytes of a slot of the host, unless it needs more for 64 rows
 )
 
 var errColumns = errors.New("shared columns are not as announced")
 
-// Layout says where in shared memory the rows of a release lie: in a few slots of one
-// size, each of which holds one batch. specs/plugin-columns.md describes it.
+// Layout says where the rows of a release are in shared memory: in a few slots of one
+// size, one batch in each. specs/plugin-columns.md describes it.
 type Layout struct {
 	Slots, Rows int // the slots, and the most rows of one
 
 	columns []sdk.Column
-	at      []int // where in a slot each column begins, and then the weights
+	at      []int // the place of each column in a slot, and then of the weights
 	size    int   // of a slot
 }
 
-// NewLayout returns the layout that the host uses for these columns. Rows is the
-// public number of rows that will come, or 0 where it is not known; more may come.
+// NewLayout returns the host's layout for these columns. rows is the public number of
+// rows that will come, or 0 if that is not known. More rows may come.
 func NewLayout(columns []sdk.Column, rows int64) Layout {
 	width := int64(8)
 	for range columns {
@@ -68,7 +68,7 @@ func (l Layout) Size() int { return l.Slots * l.size }
 // AnnouncementBytes is the length of an announcement.
 const AnnouncementBytes = 8
 
-// Announcement is what the host says of the layout before the first batch.
+// Announcement describes the layout. The host sends it before the first batch.
 func (l Layout) Announcement() []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(l.Slots))
 	return binary.LittleEndian.AppendUint32(b, uint32(l.Rows))
@@ -89,9 +89,9 @@ func ParseAnnouncement(b []byte, columns []sdk.Column) (Layout, error) {
 // slot returns the bytes of a slot.
 func (l Layout) slot(mem []byte, i int) []byte { return mem[i*l.size : (i+1)*l.size] }
 
-// ColumnsWriter is the host's end of the lane of columns: it copies batches into the
-// slots and says over a connection how many rows each holds. Nothing that the plugin
-// does can make it write anywhere else, or believe anything but that a slot is free.
+// ColumnsWriter is the host's end of the lane of columns. It copies batches into the
+// slots and sends the number of rows of each over a connection. The plugin can tell it
+// that a slot is free, and nothing else, and cannot make it write anywhere else.
 type ColumnsWriter struct {
 	conn   io.ReadWriteCloser
 	layout Layout
@@ -103,13 +103,13 @@ type ColumnsWriter struct {
 	acks  [maxSlots]byte
 }
 
-// NewColumnsWriter returns a writer into mem, which has the layout's size.
+// NewColumnsWriter returns a writer to mem, which has the layout's size.
 func NewColumnsWriter(conn io.ReadWriteCloser, mem []byte, layout Layout) *ColumnsWriter {
 	return &ColumnsWriter{conn: conn, mem: mem, layout: layout}
 }
 
-// Write copies a batch, which must have passed sdk.Batch.Check, into as many slots as
-// it takes.
+// Write copies a batch into as many slots as it needs. The batch must have passed
+// sdk.Batch.Check.
 func (w *ColumnsWriter) Write(b sdk.Batch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -163,12 +163,12 @@ func (w *ColumnsWriter) say(rows int) error {
 	return err
 }
 
-// Close says that there are no more rows. The connection stays open until Detach: the
-// plugin still gives slots back.
+// Close says that there are no more rows. The connection stays open until Detach,
+// because the plugin still gives slots back.
 func (w *ColumnsWriter) Close() error { return w.say(0) }
 
-// Detach closes the connection, waits for a write on its way, and returns the memory.
-// Nothing is written to it any more.
+// Detach closes the connection, waits for a running Write, and returns the memory, to
+// which nothing more is written.
 func (w *ColumnsWriter) Detach() []byte {
 	w.conn.Close()
 	w.mu.Lock()
@@ -198,9 +198,8 @@ func NewColumnsReader(conn io.ReadWriter, mem []byte, layout Layout) (*ColumnsRe
 }
 
 // Next returns the next batch, or io.EOF after the last. The batch is a view of the
-// shared memory and valid until the next call. Rows that break off before the host has
-// said that there are no more are io.ErrUnexpectedEOF: half of the rows are never
-// taken for all of them.
+// shared memory and valid until the next call. If rows end before the host has said so,
+// Next returns io.ErrUnexpectedEOF, so that nobody takes half of the rows for all.
 func (r *ColumnsReader) Next() (*sdk.Batch, error) {
 	if r.err == nil {
 		r.err = r.advance()
@@ -253,7 +252,7 @@ func (r *ColumnsReader) advance() error {
 	return nil
 }
 
-// raw is the bytes of numbers.
+// raw returns the bytes of numbers.
 func raw[T float64 | int32](x []T) []byte {
 	if len(x) == 0 {
 		return nil
@@ -261,7 +260,7 @@ func raw[T float64 | int32](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
 }
 
-// view is the first n numbers in b, which is aligned: slots and columns begin at
+// view returns the first n numbers in b. It is aligned: slots and columns begin at
 // multiples of 8 in memory that begins at a page.
 func view[T float64 | int32](b []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)

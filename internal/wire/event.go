@@ -42,8 +42,8 @@ func FromEvent(version int, e privacy.Event) (*Event, error) {
 }
 
 // ToEvent returns the event tree of a message, which must have the form of that version
-// of the protocol. The result is well formed (finite numbers, no missing inner event),
-// which does not mean that it makes sense.
+// of the protocol. The result is well formed (finite numbers, no missing inner event).
+// It need not make sense.
 func ToEvent(version int, m *Event) (e privacy.Event, err error) {
 	if m == nil {
 		return nil, errEventMissing
@@ -219,12 +219,12 @@ func readInner(from protoreflect.Message, into reflect.Value) error {
 	return err
 }
 
-// fieldOf is the field of a message that holds a field of an event.
+// fieldOf returns the field of a message for a field of an event.
 func fieldOf(m protoreflect.Message, f *privacy.Field, record reflect.Type) protoreflect.FieldDescriptor {
 	return m.Descriptor().Fields().ByName(protoreflect.Name(snake(f.GoName(record))))
 }
 
-// snake is "max_take" for MaxTake.
+// snake returns "max_take" for MaxTake.
 func snake(name string) string {
 	var b strings.Builder
 	for i, r := range name {

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The handshake. The cookie keeps a plugin from being run by hand; it is no secret.
-// Its value is the same in every version of the protocol, because it is sent before a
-// version is agreed on.
+// The handshake. The cookie keeps people from running a plugin by hand; it is no secret.
+// Its value is the same in every version of the protocol, because both ends send it
+// before they agree on a version.
 const (
 	// Version is the newest version of the protocol, and the one that the SDK speaks.
 	Version = 2
@@ -24,8 +24,8 @@ const (
 
 // The limits of the protocol.
 const (
-	// MaxMessage bounds one message. It is what gRPC libraries of every language
-	// accept by default (4 MiB), less room for framing.
+	// MaxMessage bounds one message. gRPC libraries of every language accept 4 MiB by
+	// default; the rest is room for framing.
 	MaxMessage = 4<<20 - 64<<10
 	// MaxNoiseMessage bounds one message of the Noise service.
 	MaxNoiseMessage = 64 << 20

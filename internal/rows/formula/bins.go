@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Bins cut a number into labelled ranges. A value belongs to the range that it is at
-// least the lower edge and below the upper edge of; the last range also holds its upper
-// edge, so that the edges 0, 18, 120 cover the bounds 0 to 120. What lies outside the
-// edges is missing, or in a range of its own where Below or Above say so.
+// Bins cut a number into labelled ranges. A range holds its lower edge and not its upper edge; the last range holds both,
+// so that the edges 0, 18, 120 cover the bounds 0 to 120. A value outside the edges is missing, or in a range of its own
+// with Below or Above.
 type Bins struct {
 	Column       string    // a number, or a date or timestamp
 	Edges        []float64 // of dates: days since 1970
@@ -18,10 +17,10 @@ type Bins struct {
 	Dates        bool `json:",omitempty"`
 }
 
-// MaxBins is the most edges.
-const MaxBins = 10_000
+// maxBins is the largest number of edges.
+const maxBins = 10_000
 
-// Check says what is wrong with the edges: "" where nothing is.
+// Check says what is wrong with the edges, or "".
 func (b *Bins) Check() (what, hint string) {
 	least := 2
 	if b.Below || b.Above {
@@ -30,8 +29,8 @@ func (b *Bins) Check() (what, hint string) {
 	switch n := len(b.Edges); {
 	case n < least:
 		return fmt.Sprintf("needs at least %d edges", least), "write edges: [0, 18, 65, 120]"
-	case n > MaxBins:
-		return fmt.Sprintf("has %d edges, the most is %d", n, MaxBins), ""
+	case n > maxBins:
+		return fmt.Sprintf("has %d edges, the most is %d", n, maxBins), ""
 	}
 	for i, e := range b.Edges {
 		if math.IsNaN(e) || math.IsInf(e, 0) {
@@ -44,8 +43,8 @@ func (b *Bins) Check() (what, hint string) {
 	return "", ""
 }
 
-// Labels are the ranges in ascending order: "< 0", "[0, 18)", "[18, 120]", "> 120". The
-// code of a range is its place here.
+// Labels returns the names of the ranges in ascending order: "< 0", "[0, 18)", "[18, 120]", "> 120". The code of a range is
+// its place here.
 func (b *Bins) Labels() []string {
 	var labels []string
 	n := len(b.Edges)
@@ -69,7 +68,7 @@ func (b *Bins) Labels() []string {
 	return labels
 }
 
-// Code is the range of a value, -1 where it is in none or is not a number.
+// Code returns the range of a value, or -1 if it is in none or is not a number.
 func (b *Bins) Code(x float64) int32 {
 	n := len(b.Edges)
 	first, last := b.Edges[0], b.Edges[n-1]

@@ -32,7 +32,7 @@ type Column struct {
 	Lower, Upper *float64 // of a number, nil where none is declared
 }
 
-// Problem is one thing that is wrong with a text: where, what, and what to do.
+// Problem is one mistake in a text: where, what, and what to do.
 type Problem struct {
 	Line, Column int // in the text, from 1; columns count characters
 	Message      string
@@ -47,10 +47,10 @@ func (p Problem) Error() string {
 // Formula is a checked expression.
 type Formula struct {
 	Type Type
-	// Domain holds every text that a formula of type Text can give, and "false" and "true"
-	// for one of type Bool. It is nil where that is not known.
+	// Domain holds every text that a formula of type Text can give, and "false" and "true" for one of type Bool. nil means
+	// that this is not known.
 	Domain []string
-	// Doubt is a warning about a condition that is not wrong, "" where there is none.
+	// Doubt is a warning about a condition that is not wrong, or "".
 	Doubt string
 	Root  *Node
 
@@ -58,16 +58,14 @@ type Formula struct {
 	canonical string
 }
 
-// Columns are the names of the columns that the formula reads, sorted.
+// Columns returns the names of the columns that the formula reads, sorted.
 func (f *Formula) Columns() []string { return slices.Clone(f.columns) }
 
-// Canonical is a text that does not depend on how the formula is spelled: white space,
-// quotes, parentheses, a.f(b) or f(a, b), column('a') or a, 1 or 1.0. Formulas with the
-// same text mean the same.
+// Canonical returns a text that does not depend on how the formula is spelled: white space, quotes, parentheses, a.f(b) or
+// f(a, b), column('a') or a, 1 or 1.0. Formulas with the same text mean the same.
 func (f *Formula) Canonical() string { return f.canonical }
 
-// Check reads a text as an expression over the columns. It returns a formula or
-// problems, never both.
+// Check reads a text as an expression over the columns. It returns a formula or problems, never both.
 func Check(text string, columns []Column) (*Formula, []Problem) {
 	c := &check{columns: columns}
 	root := c.parse(text)
@@ -86,7 +84,7 @@ func Check(text string, columns []Column) (*Formula, []Problem) {
 		return nil, c.sorted()
 	}
 	f := &Formula{Type: n.Type, Root: n, Domain: domain(n), columns: c.read(n)}
-	if len(f.columns) == 0 && f.Type != Number { // a number that counts rows is well said
+	if len(f.columns) == 0 && f.Type != Number { // a constant number makes sense: it counts rows
 		c.wrong(0, "name a column of the row", "reads no column, so it is the same for every row")
 		return nil, c.sorted()
 	}
@@ -122,7 +120,7 @@ func (c *check) sorted() []Problem {
 	return slices.Compact(c.problems)
 }
 
-// wrong records a problem at an expression; 0 is the text as a whole.
+// wrong records a problem at an expression. The id 0 stands for the whole text.
 func (c *check) wrong(id int64, hint, message string) {
 	line, col := 1, 0
 	if at := c.info.GetStartLocation(id); id != 0 && at != common.NoLocation {
@@ -163,8 +161,7 @@ func (c *check) parse(text string) *ast.AST {
 	return tree
 }
 
-// types lets cel-go's checker find the overload of each call, and says what it refused
-// in the words of this language.
+// types has cel-go's checker find the overload of each call, and translates what it refuses.
 func (c *check) types(text string, root *ast.AST) bool {
 	functions, err := declarations()
 	if err != nil {
@@ -190,10 +187,10 @@ func (c *check) types(text string, root *ast.AST) bool {
 	return len(errs.GetErrors()) == 0
 }
 
-// variable is what the checker calls a column: columns may have any name.
+// variable returns the checker's name for a column. Columns themselves may have any name.
 func variable(i int) string { return "c" + strconv.Itoa(i) }
 
-// columnOf is the column that a resolved name stands for.
+// columnOf returns the column of a resolved name.
 func (c *check) columnOf(e ast.Expr) *Column {
 	i, err := strconv.Atoi(e.AsIdent()[1:])
 	if err != nil {
@@ -202,13 +199,13 @@ func (c *check) columnOf(e ast.Expr) *Column {
 	return &c.columns[i]
 }
 
-// find is the column of a name.
+// find returns the place of the column with a name.
 func (c *check) find(name string) (int, bool) {
 	i := slices.IndexFunc(c.columns, func(col Column) bool { return col.Name == name })
 	return i, i >= 0
 }
 
-// read collects the columns that a tree reads.
+// read returns the columns that a tree reads.
 func (c *check) read(n *Node) []string {
 	var names []string
 	var walk func(n *Node)

@@ -11,8 +11,8 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// node makes a checked expression a Node. Constants that name a day or a moment are read
-// here, so that a slip in one is a problem and not a missing value in every row.
+// node turns a checked expression into a Node. It reads constants of days and moments, so that a typing error in one is a
+// problem and not a missing value in every row.
 func (c *check) node(e ast.Expr) *Node {
 	n := &Node{Type: fromCEL(c.tree.GetType(e.ID())), at: e.ID()}
 	if n.Type == 0 && e.Kind() != ast.LiteralKind {
@@ -43,7 +43,7 @@ func (c *check) node(e ast.Expr) *Node {
 	return n
 }
 
-// apply makes a call a Node.
+// apply turns a call into a Node.
 func (c *check) apply(n *Node, e ast.Expr) *Node {
 	name := e.AsCall().FunctionName()
 	f, _ := functionOf(name)
@@ -116,7 +116,7 @@ func (c *check) constant(n *Node) {
 	n.Op, n.Args = Literal, nil
 }
 
-// domain holds every text that a node can give; nil where that is not known.
+// domain returns every text that a node can give, or nil if that is not known.
 func domain(n *Node) []string {
 	switch {
 	case n.Type == Bool:
@@ -147,7 +147,7 @@ func domain(n *Node) []string {
 	return nil
 }
 
-// meaning finds comparisons of a category with a text that it never holds.
+// meaning finds comparisons of a category with texts outside its domain.
 func (c *check) meaning(n *Node) {
 	for _, a := range n.Args {
 		c.meaning(a)
@@ -169,7 +169,7 @@ func (c *check) meaning(n *Node) {
 	}
 }
 
-// of names a node whose domain a message speaks of.
+// of names the domain of a node in a message.
 func of(n *Node) string {
 	if n.Op == Read {
 		return "the domain of " + lang.Shown(n.Column)
@@ -196,7 +196,7 @@ func (c *check) inDomain(n *Node, texts []*Node) {
 	}
 }
 
-// Test is what StartsWith, EndsWith and Contains say of two texts.
+// Test applies StartsWith, EndsWith or Contains to two texts.
 func (op Op) Test(text, part string) bool {
 	switch op {
 	case StartsWith:

@@ -60,12 +60,12 @@ const (
 type function struct {
 	name  string // as cel-go knows it
 	op    Op
-	takes string // what a message says that it takes
+	takes string // its arguments, in the words of a message
 	forms string // signatures, such as "nn>b": two numbers give a bool
 }
 
-// How a signature writes types. L is a list of the type before it. 0 is null, which
-// cel-go takes for a date and a timestamp without being told.
+// letters are the types in a signature. L is a list of the type before it. 0 is null; cel-go accepts it for a date and a
+// timestamp without a signature.
 var letters = map[byte]*types.Type{'n': cel[Number], 't': cel[Text], 'b': cel[Bool], 'd': cel[Date], 's': cel[Timestamp], '0': types.NullType}
 
 const (
@@ -127,7 +127,7 @@ var upTo8 = func() string {
 // column is the function that reads a column whose name is no identifier.
 const column = "column"
 
-// FunctionNames are the functions that an expression may call, sorted.
+// FunctionNames returns the functions that an expression may call, sorted.
 func FunctionNames() []string {
 	names := []string{column}
 	for _, f := range functions {
@@ -149,7 +149,7 @@ func functionOf(name string) (function, bool) {
 	return functions[i], true
 }
 
-// shown is how a message names a function: + for _+_, and year() for year.
+// shown returns the name of a function in messages: + for _+_, and year() for year.
 func (f function) shown() string {
 	switch f.name {
 	case operators.Conditional:
@@ -167,7 +167,7 @@ func (f function) shown() string {
 	return f.name + "()"
 }
 
-// declarations are the functions as cel-go's checker takes them.
+// declarations declares the functions to cel-go's checker.
 var declarations = sync.OnceValues(func() (all []*decls.FunctionDecl, err error) {
 	for _, f := range functions {
 		var forms []decls.FunctionOpt

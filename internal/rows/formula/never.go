@@ -7,16 +7,15 @@ import (
 	"slices"
 )
 
-// never says that a condition holds in no row, whatever stands in it. It looks at each
-// column by itself: age > 60 && age < 18 is found, and age > size && size > age is not.
-// With bounds, the declared bounds of numbers count too. Values may lie beyond them, so
-// such a condition is not wrong, only doubtful.
+// never reports whether a condition is true in no row, whatever the row holds. It looks at each column by itself: it finds
+// age > 60 && age < 18, and not age > size && size > age. With bounds, it also uses the declared bounds of numbers. Values
+// may lie beyond these, so such a condition is doubtful and not wrong.
 func never(n *Node, bounds bool) bool {
 	return !facts{bounds: bounds, of: map[string]fact{}}.narrow(n, true)
 }
 
-// fact is what is known about a column: its number lies between lo and hi, its text is
-// one of texts. Dates and timestamps are numbers here, and bools are texts.
+// fact says that the number of a column lies between lo and hi, and that its text is one of texts. Dates and timestamps
+// are numbers here, and bools are texts.
 type fact struct {
 	lo, hi         float64
 	openLo, openHi bool
@@ -57,7 +56,7 @@ func (f facts) about(n *Node) fact {
 	return known
 }
 
-// learn keeps a fact about a column, and says whether any value is left.
+// learn keeps a fact about a column. It returns false if no value is left.
 func (f facts) learn(n *Node, known fact) bool {
 	if n.Op == Read {
 		f.of[n.Column] = known
@@ -66,8 +65,7 @@ func (f facts) learn(n *Node, known fact) bool {
 		(known.lo < known.hi || known.lo == known.hi && !known.openLo && !known.openHi)
 }
 
-// narrow adds what follows from n being true (or false, where holds says so), and
-// answers false where n cannot be that.
+// narrow adds what follows if n is true or, with holds false, if n is false. It returns false if n cannot be that.
 func (f facts) narrow(n *Node, holds bool) bool {
 	switch n.Op {
 	case Null:
@@ -100,7 +98,7 @@ func (f facts) narrow(n *Node, holds bool) bool {
 	return true
 }
 
-// all narrows by several conditions: those that teach something about a column first.
+// all narrows by several conditions, first by those that say something about a single column.
 func (f facts) all(args []*Node, holds bool) bool {
 	args = slices.Clone(args)
 	slices.SortStableFunc(args, func(a, b *Node) int { return cmp.Compare(compound(a), compound(b)) })
@@ -150,7 +148,7 @@ func (f facts) among(n *Node, values []*Node, holds bool) bool {
 	for _, v := range values {
 		known := f.about(v)
 		if (n.Type == Text || n.Type == Bool) && v.Op != Literal {
-			return true // what it may be says little
+			return true // another column: little is known about its values
 		}
 		texts = append(texts, known.texts...)
 		lo, hi = min(lo, known.lo), max(hi, known.hi)
@@ -174,7 +172,7 @@ func (f facts) among(n *Node, values []*Node, holds bool) bool {
 	return f.learn(n, known)
 }
 
-// keep is never nil: nil would be any text.
+// keep never returns nil, which would mean any text.
 func keep(texts []string, ok func(string) bool) []string {
 	kept := []string{}
 	for _, t := range texts {

@@ -22,8 +22,7 @@ type Node struct {
 	at     int64   // the id of the expression that it was made of
 }
 
-// opNames are how Canonical writes operations. They never change: digests of jobs hold
-// them.
+// opNames are the operations in Canonical. They never change, because digests of jobs hold them.
 var opNames = map[Op]string{
 	And: "and", Or: "or", Not: "not", Missing: "missing", If: "if", In: "in", Equal: "eq", Less: "lt", LessEqual: "le",
 	Add: "add", Subtract: "sub", Multiply: "mul", Divide: "div", Modulo: "mod", Negate: "neg", Min: "min", Max: "max", Abs: "abs",
@@ -32,7 +31,7 @@ var opNames = map[Op]string{
 	Hour: "hour", DaysBetween: "days_between",
 }
 
-// canonical writes the tree: operations in front, in parentheses, one space between.
+// canonical writes the tree in parentheses, each operation before its arguments, with one space between.
 func (n *Node) canonical(b *strings.Builder) {
 	switch n.Op {
 	case Read:
@@ -65,8 +64,7 @@ func (n *Node) literal() string {
 	return "s" + strconv.FormatInt(n.Whole, 10)
 }
 
-// ParseDate reads a day such as 2026-10-01 as days since 1970-01-01. Years have four
-// digits.
+// ParseDate reads a day such as 2026-10-01 as days since 1970-01-01. Years have four digits.
 func ParseDate(text string) (days int64, ok bool) {
 	t, err := time.Parse(time.DateOnly, text)
 	return t.Unix() / 86400, err == nil && len(text) == len(time.DateOnly)
@@ -76,8 +74,8 @@ func ParseDate(text string) (days int64, ok bool) {
 // timestamp has none.
 var timestamps = []string{"2006-01-02T15:04:05", time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly}
 
-// ParseTimestamp reads a moment such as 2026-10-01T12:00:00 or 2026-10-01 12:00:00.25 as
-// microseconds since 1970-01-01. What is finer than a microsecond is cut off.
+// ParseTimestamp reads a moment such as 2026-10-01T12:00:00 or 2026-10-01 12:00:00.25 as microseconds since 1970-01-01. It
+// cuts off anything finer.
 func ParseTimestamp(text string) (micros int64, ok bool) {
 	for _, layout := range timestamps {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -87,8 +85,8 @@ func ParseTimestamp(text string) (micros int64, ok bool) {
 	return 0, false
 }
 
-// ParseNumber reads a number such as -12, 0.5 or 1e6. Nothing else is one: no thousands
-// separators, no white space, no infinity, no hexadecimal digits.
+// ParseNumber reads a number such as -12, 0.5 or 1e6. It accepts no thousands separators, white space, infinity or
+// hexadecimal digits.
 func ParseNumber(text string) (float64, bool) {
 	for i := range len(text) {
 		if c := text[i]; (c < '0' || c > '9') && strings.IndexByte("+-.eE", c) < 0 {

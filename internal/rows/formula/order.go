@@ -7,9 +7,8 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Reads are the names that a text mentions, sorted, before anything is known about
-// them: which of them are columns is for the caller to say. A text that is no expression
-// reads nothing.
+// Reads returns the names in a text, sorted. The caller knows which of them are columns. A text that is no expression has
+// none.
 func Reads(text string) []string {
 	c := &check{}
 	root := c.parse(text)
@@ -48,9 +47,8 @@ func Reads(text string) []string {
 	return slices.Compact(names)
 }
 
-// Order sorts names so that each comes after those that it reads. Where names read each
-// other in a circle, cycle holds them in that order, the first again at the end, and
-// order is nil. What reads says about names that are not among them does not count.
+// Order sorts names so that each comes after those that it reads. If names read each other in a circle, order is nil, and
+// cycle holds them in that order, with the first again at the end. Order ignores names that are not in the list.
 func Order(names []string, reads func(name string) []string) (order, cycle []string) {
 	const open, done = 1, 2
 	state := map[string]int{}

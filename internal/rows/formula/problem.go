@@ -10,8 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// syntax says in plain words what cel-go's parser said, with a hint for what people
-// write who know other languages.
+// syntax translates an error of cel-go's parser. It adds a hint for the habits of other languages.
 func syntax(text, message string) (what, hint string) {
 	message = strings.TrimPrefix(message, "Syntax error: ")
 	if word, ok := strings.CutPrefix(message, "reserved identifier: "); ok {
@@ -41,8 +40,7 @@ func syntax(text, message string) (what, hint string) {
 	return "is no expression: " + lang.Shorten(message, 200), hint
 }
 
-// mistyped records what is wrong with the types of an expression. cel-go blames the
-// call, and for && and || the argument.
+// mistyped records a problem with the types of an expression. cel-go blames the call, and for && and || the argument.
 func (c *check) mistyped(id int64, message string, root ast.Expr) {
 	e := findExpr(root, id)
 	if strings.HasPrefix(message, "expected type 'bool'") || e == nil || e.Kind() != ast.CallKind {
@@ -62,7 +60,7 @@ func (c *check) mistyped(id int64, message string, root ast.Expr) {
 	c.wrong(id, c.typeHint(f, args), f.shown()+" takes "+f.takes+", not "+list(have))
 }
 
-// typeHint proposes how to mend a call.
+// typeHint proposes how to correct a call.
 func (c *check) typeHint(f function, args []ast.Expr) string {
 	var kinds []Type
 	category := ""
@@ -107,7 +105,7 @@ func (c *check) typeHint(f function, args []ast.Expr) string {
 	return ""
 }
 
-// findExpr is the expression of an id.
+// findExpr returns the expression with an id.
 func findExpr(e ast.Expr, id int64) ast.Expr {
 	if e.ID() == id {
 		return e

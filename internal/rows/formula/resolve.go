@@ -12,9 +12,8 @@ import (
 	"github.com/dprelease/dprelease/internal/lang"
 )
 
-// resolve rewrites a parsed tree in place, before its types are checked. Whole numbers
-// become numbers, names of columns become variables of the checker, and a.f(b) becomes
-// f(a, b). It refuses what the language does not have.
+// resolve rewrites a parsed tree in place before its types are checked. Whole numbers become numbers, names of columns
+// become variables of the checker, and a.f(b) becomes f(a, b). It refuses what the language does not have.
 func (c *check) resolve(e ast.Expr) {
 	switch e.Kind() {
 	case ast.LiteralKind:
@@ -57,8 +56,7 @@ func (c *check) literal(e ast.Expr) {
 	e.SetKindCase(c.factory.NewLiteral(e.ID(), types.Double(x)))
 }
 
-// path is the dotted name that an expression spells: columns of nested tables have such
-// names.
+// path returns the dotted name that an expression spells. Columns of nested tables have such names.
 func path(e ast.Expr) (string, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -70,7 +68,7 @@ func path(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// column makes an expression a reference to a column.
+// column turns an expression into a reference to a column.
 func (c *check) column(e ast.Expr, name string, bare bool) {
 	i, ok := c.find(name)
 	if !ok {
@@ -99,7 +97,7 @@ func (c *check) column(e ast.Expr, name string, bare bool) {
 	e.SetKindCase(c.factory.NewIdent(e.ID(), variable(i)))
 }
 
-// identifier says that a name can be written as it is.
+// identifier reports whether an expression can use a name as it is.
 func identifier(name string) bool {
 	if slices.Contains(reserved, name) {
 		return false
@@ -113,7 +111,7 @@ func identifier(name string) bool {
 	return name != ""
 }
 
-// reserved are CEL's words that no name may be.
+// reserved are the words of CEL that cannot be names.
 var reserved = strings.Fields("as break const continue else false for function if import in let loop package namespace null return true var void while")
 
 // quote writes a text as a literal of the language.
@@ -122,7 +120,7 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`), "'", `\'`) + "'"
 }
 
-// call puts the target of a.f(b) among the arguments and resolves them.
+// call makes the target of a.f(b) the first argument, and resolves the arguments.
 func (c *check) call(e ast.Expr) {
 	call := e.AsCall()
 	name, args := call.FunctionName(), call.Args()

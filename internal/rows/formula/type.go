@@ -2,7 +2,7 @@ package formula
 
 import "cel.dev/cel-go/common/types"
 
-// Type is what a value of an expression is. The zero value is invalid.
+// Type is the type of an expression. The zero value is invalid.
 type Type int
 
 // The types.
@@ -24,8 +24,7 @@ func (t Type) String() string {
 	return typeNames[t]
 }
 
-// cel are the types as cel-go knows them. Dates and timestamps are opaque, so that
-// nothing but the declared functions takes them.
+// cel are the types in cel-go. Dates and timestamps are opaque, so that only the declared functions take them.
 var cel = [...]*types.Type{
 	Number: types.DoubleType, Text: types.StringType, Bool: types.BoolType,
 	Date: types.NewOpaqueType("date"), Timestamp: types.NewOpaqueType("timestamp"),
@@ -40,7 +39,7 @@ func fromCEL(t *types.Type) Type {
 	return 0
 }
 
-// article is how a message names a value of a type.
+// article returns the words for a value of a type in a message.
 func article(t *types.Type) string {
 	switch {
 	case t == nil || t.Kind() == types.ErrorKind:

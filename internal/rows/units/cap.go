@@ -12,10 +12,10 @@ import (
 //
 // # Contract
 //
-// For each unit that has rows in m cells, it keeps min(k, m) of these cells, every choice of them with the same
-// probability, and of the n rows that the unit has in a kept cell min(r, n), every choice with the same probability. The
-// choices of different units, and within a unit those of cells and those of rows, are independent. So which rows of a unit
-// are kept depends on that unit's own rows and on randomness that no other unit uses. Proof: cap.proof.md.
+// Of the m cells in which a unit has rows it keeps min(k, m), and of the n rows in a kept cell min(r, n). Every choice has
+// the same probability. The choices of different units, and within a unit those of cells and those of rows, are
+// independent. So what is kept of a unit depends on that unit's own rows and on randomness that no other unit uses.
+// Proof: cap.proof.md.
 type Capper struct {
 	index   *Index
 	lanes   []*capLane
@@ -29,8 +29,8 @@ type Capper struct {
 	parts   []partition // nil as long as everything fits in memory
 }
 
-// NewCapper makes a capper of the rows of an index that is finished, with as much memory as the index was given. Source is
-// the host's randomness.
+// NewCapper makes a capper for the rows of a finished index, with the memory limit of the index. Source is the host's
+// randomness.
 func NewCapper(index *Index, groups, rows int, source *noise.Source) (*Capper, error) {
 	if err := source.Err(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
 	}
 	c := &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows())}
-	if 4*index.Units() > memory/2 { // the heads of all units
+	if 4*index.Units() > memory/2 { // the lanes' heads take four bytes a unit
 		return c, c.divide()
 	}
 	for i := range sources {
@@ -64,8 +64,8 @@ func (c *Capper) newLane(source int, every int64) *capLane {
 		heads: make([]uint32, c.index.Units()/every+1), slotTable: slotTable{slots: make([]uint64, 1<<6)}, rowsNow: make([]cappedRow, 0, cappedRows)}
 }
 
-// Add takes the cells of rows, from a row of the table on: -1 is in no cell, and is not kept. Calls come in the order of
-// the table.
+// Add adds rows of the table, from first on, with their cells. A row of cell -1 is in none and is not kept. Calls come in
+// the order of the table.
 func (c *Capper) Add(first int64, cells []int32) error {
 	for len(cells) > 0 {
 		n := min(len(cells), chunkRows)
@@ -113,7 +113,7 @@ func (c *Capper) chunk(first int64, units, cells []int32) error {
 	return nil
 }
 
-// divide makes room for the units on the disk.
+// divide goes over to the disk.
 func (c *Capper) divide() (err error) {
 	if c.disk, err = newScratch(c.index.spec.Dir); err == nil {
 		c.parts = newPartitions(c.disk)
@@ -121,7 +121,7 @@ func (c *Capper) divide() (err error) {
 	return err
 }
 
-// Finish chooses the cells of each unit and returns the rows that are kept. The capper is of no more use.
+// Finish chooses the cells of each unit and returns the rows that it keeps. Nobody may use the capper after that.
 func (c *Capper) Finish() (*Kept, error) {
 	defer c.Close()
 	parallel(len(c.lanes), func(i int) { c.lanes[i].finish(c.kept) })
@@ -138,7 +138,8 @@ func (c *Capper) Finish() (*Kept, error) {
 	return c.kept, nil
 }
 
-// settle goes on where the units of a partition were suspended: every is 64 for each time that they were divided.
+// settle resumes the units of a partition. Units in it differ by multiples of every, which grows 64 times with each
+// division.
 func (c *Capper) settle(p *partition, every int64) error {
 	if err := p.end(); err != nil || len(p.extents) == 0 {
 		return err
@@ -183,7 +184,7 @@ func (c *Capper) settle(p *partition, every int64) error {
 	return nil
 }
 
-// Close gives up the memory and the file of a capper. Finish does the same.
+// Close frees the memory and the file of a capper, as Finish does.
 func (c *Capper) Close() error {
 	c.lanes, c.parts = nil, nil
 	err := c.disk.close()
@@ -191,13 +192,13 @@ func (c *Capper) Close() error {
 	return err
 }
 
-// Kept says which rows of a table a cap keeps.
+// Kept is the set of rows that a cap keeps.
 type Kept struct{ words []uint64 }
 
 func newKept(rows int64) *Kept { return &Kept{words: make([]uint64, (rows+63)/64)} }
 
-// add is safe for several goroutines.
+// add adds a row. Several goroutines may call it.
 func (k *Kept) add(row int64) { atomic.OrUint64(&k.words[row>>6], 1<<(row&63)) }
 
-// Has says whether a row is kept.
+// Has reports whether a row is kept.
 func (k *Kept) Has(row int64) bool { return k.words[row>>6]>>(row&63)&1 == 1 }

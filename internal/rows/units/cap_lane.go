@@ -6,17 +6,17 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
-// capLane caps some of the units: those of one goroutine, or of one partition.
+// capLane caps the units of one goroutine, or of one partition.
 type capLane struct {
 	slotTable
 	keys   *keyer
 	source *noise.Source
 	groups int
 	rows   int
-	every  int64 // units that differ by less than this are not in the same lane
+	every  int64 // units of a lane differ by multiples of this
 	pairs  []cappedPair
-	heads  []uint32 // for each unit, by its number over every, its last pair, plus one
-	pool   []int64  // the second and further rows that pairs keep
+	heads  []uint32 // the last pair of each unit, plus one, at its number divided by every
+	pool   []int64  // the rows of the pairs' reservoirs, except the first of each
 
 	rowsNow []cappedRow
 }
@@ -24,8 +24,8 @@ type capLane struct {
 // cappedPair is a unit in a cell: a reservoir of its rows there.
 type cappedPair struct {
 	seen  uint64 // rows so far
-	first int64  // the first place of the reservoir
-	at    uint32 // where the others are in the pool
+	first int64  // the first row of the reservoir
+	at    uint32 // the place of the others in the pool
 	next  uint32 // another pair of the unit, plus one
 	unit  int32
 	cell  int32
@@ -40,7 +40,7 @@ type cappedRow struct {
 	unit, cell    int32
 }
 
-// cappedRows is how many rows wait at once: their pairs fit in a core's cache.
+// cappedRows is how many rows wait at once. Their pairs fit in a core's cache.
 const cappedRows = 256
 
 func (l *capLane) bytes() int64 {
@@ -54,7 +54,7 @@ func (l *capLane) hash(unit, cell int32) uint64 {
 	return l.keys.mix(uint64(unit)<<32 | uint64(uint32(cell)))
 }
 
-// chunk adds the rows of a chunk that belong to the lane.
+// chunk adds those rows of a chunk that belong to the lane.
 func (l *capLane) chunk(first int64, units, cells []int32, lane int) {
 	for i, unit := range units {
 		if unit < 0 || cells[i] < 0 || int(uint32(unit)%uint32(l.every)) != lane {
@@ -67,7 +67,7 @@ func (l *capLane) chunk(first int64, units, cells []int32, lane int) {
 	l.addRows()
 }
 
-// addRows adds some rows. As in unitSet.findRows, it waits for many places in memory at once.
+// addRows adds the waiting rows. As in unitSet.findRows, the first loops wait for many places in memory at once.
 func (l *capLane) addRows() {
 	mask := uint64(len(l.slots) - 1)
 	for i := range l.rowsNow {
@@ -102,7 +102,7 @@ func (l *capLane) add(r *cappedRow) {
 	l.put(p, int(place), r.row)
 }
 
-// put sets a place of a reservoir. Places are filled in turn.
+// put sets a place of a reservoir. Places are first filled in order.
 func (l *capLane) put(p *cappedPair, place int, row int64) {
 	if place == 0 {
 		p.first = row
@@ -122,7 +122,7 @@ func (l *capLane) kept(p *cappedPair) (first int64, others []int64) {
 	return p.first, l.pool[p.at : int(p.at)+int(min(p.seen, uint64(l.rows)))-1]
 }
 
-// pair finds a unit in a cell, or makes it.
+// pair returns the pair of a unit and a cell, and makes it if necessary.
 func (l *capLane) pair(hash uint64, unit, cell int32) *cappedPair {
 	if size := l.grown(1); size > len(l.slots) {
 		l.slots = make([]uint64, size)
@@ -173,8 +173,9 @@ func (l *capLane) finish(kept *Kept) {
 	}
 }
 
-// A lane on the disk is a sequence of rows and of suspended pairs. Both begin with the unit and the cell. A row follows,
-// or the number of rows that the pair keeps, with the top bit set, how many it has seen, and these rows.
+// On the disk a lane is a sequence of rows and of suspended pairs. The first word of either holds unit and cell. The
+// second is the row; or, with the top bit set, how many rows the pair keeps, and then come how many it has seen, and the
+// rows.
 const suspended = 1 << 63
 
 func rowRecord(unit, cell int32, row int64) []uint64 {
@@ -192,8 +193,8 @@ func readCapped(r *partReader, record []uint64) ([]uint64, error) {
 	return record, r.words(record[2:])
 }
 
-// suspend writes the lane down, divided by the units' numbers. What the lane has drawn stays drawn: a reservoir goes on as
-// if it had not been away.
+// suspend writes the lane to partitions, by the units' numbers. A reservoir that is resumed goes on with the rows that it
+// had.
 func (l *capLane) suspend(parts []partition, every int64) error {
 	var record []uint64
 	for i := range l.pairs {
@@ -211,7 +212,7 @@ func (l *capLane) suspend(parts []partition, every int64) error {
 	return nil
 }
 
-// resume takes a row, or a pair that was suspended.
+// resume adds a row or a suspended pair.
 func (l *capLane) resume(record []uint64) {
 	unit, cell := int32(record[0]>>32), int32(uint32(record[0]))
 	hash := l.hash(unit, cell)

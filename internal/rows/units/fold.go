@@ -24,18 +24,18 @@ const (
 type Fold struct {
 	Column string
 	By     string
-	// Number says that the column holds numbers. Lower and Upper are the declared bounds of the folded value: they set
-	// the grain of sums. Nothing is clipped here.
+	// Number says that the column holds numbers. Lower and Upper, the declared bounds of the folded value, set the grain of
+	// sums. A Folder does not clip.
 	Number       bool
 	Lower, Upper float64
-	// Domain is that of a category. Its values arrive as codes into the domain; a code that is none is missing.
+	// Domain is that of a category. The values are codes into it; any other code is missing.
 	Domain []string
-	// Views are the views that want the column. None means all of them.
+	// Views are the views that want the column; none means all.
 	Views []int
 	_     struct{}
 }
 
-// delivers says whether the folded column holds numbers.
+// delivers reports whether the folded column holds numbers.
 func (f *Fold) delivers() bool { return f.Number || f.By == FoldCount }
 
 func (f *Fold) check() error {
@@ -60,11 +60,11 @@ func (f *Fold) check() error {
 type FoldSpec struct {
 	Null    NullUnits
 	Columns []Fold
-	// Views is the number of views. View 0 sees every row, another those that pass its mask: what a `where` keeps. All views
-	// have the same units in the same order.
+	// Views is the number of views. View 0 sees every row. Another sees the rows that pass its mask, as a `where` does. All
+	// views have the same units in the same order.
 	Views  int
 	Memory int64  // the most bytes that units may take; 0 means table.DefaultMemory
-	Dir    string // where units go that do not fit; "" is the folder of temporary files
+	Dir    string // the folder for units that do not fit; "" is the folder of temporary files
 	_      struct{}
 }
 
@@ -72,19 +72,19 @@ type FoldSpec struct {
 //
 // # Contract
 //
-// The folded row of a unit is a function of the values of that unit's own rows alone, whatever their order, and of the
-// spec. Every unit that has a row has exactly one folded row in every view, and units are in the order of their first
-// rows. A unit without a row that passes a view's mask has missing values in it. Proof: fold.proof.md.
+// The folded row of a unit is a function of the spec and of the values of that unit's own rows, whatever their order.
+// Every unit that has a row has exactly one folded row in every view, and units are in the order of their first rows. In a
+// view whose mask none of its rows pass, a unit has missing values. Proof: fold.proof.md.
 //
-// A sum adds up its values exactly, each rounded to the nearest 2^-60 of the power of two at or above the declared
-// bounds, and each held to 2^30 times that power; a mean divides that sum by the number of values; both round once. Not
-// a number is a missing value. Missing values are left out; what has no value left is missing, and its count is 0.
+// Let p be the power of two at or above the declared bounds. A sum rounds each value to the nearest p * 2^-60, limits it to
+// p * 2^30, and adds up exactly; a mean divides that sum by the number of values; both round once. NaN is a missing value.
+// Folds leave missing values out. A fold of no value is missing, and its count is 0.
 type Folder struct {
 	overflow
 	spec    FoldSpec
 	tally   [shards]tally
 	folds   []cell
-	passed  []int          // for each view, the word that says that a row passed; view 0 has none
+	passed  []int          // for each view the word that says whether a row passed; 0 for view 0
 	columns []sortedColumn // of the chunk
 }
 
@@ -126,8 +126,8 @@ func NewFolder(spec FoldSpec) (*Folder, error) {
 }
 
 // Add folds rows: the unit column, the columns of the spec in its order, and for each view a bitmap of the rows that pass,
-// as table.Values.Valid has it. That of view 0 is nil. Calls come in the order of the table. Add keeps nothing of its
-// arguments, except dictionaries.
+// like table.Values.Valid. The bitmap of view 0 is nil. Calls come in the order of the table. Add keeps only dictionaries
+// of its arguments.
 func (f *Folder) Add(unit table.Values, columns []table.Values, masks [][]byte, rows int) error {
 	if len(columns) != len(f.spec.Columns) || len(masks) != f.spec.Views || masks[0] != nil {
 		return errShape
@@ -194,8 +194,7 @@ func (f *Folder) chunk(unit *table.Values, columns []table.Values, masks [][]byt
 	return nil
 }
 
-// sort sorts a column of a chunk by shards. Whole numbers become floats, as the columns of a mechanism are: decimals are
-// divided by their power of ten, and times are in seconds.
+// sort sorts a column of a chunk by shards. Whole numbers become floats, as in the columns of a mechanism.
 func (f *Folder) sort(column int, v *table.Values, s *stretch, first int) {
 	to, k := &f.columns[column], f.set.keys
 	switch {

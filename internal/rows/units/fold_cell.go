@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// op is what a fold does to a unit's words.
+// op is the operation of a fold on a unit's words.
 type op int
 
 const (
 	opSum   op = iota // three words: the sum in grains, and the number of values
 	opCount           // one word, as all that follow
-	opTruth           // what was seen: see seenTrue
+	opTruth           // see seenTrue
 	opMin             // the bits of a number, and noNumber
 	opMax
 	opFirst // a code, plus one
@@ -19,13 +19,13 @@ const (
 	opMode // the head of a list of a tally
 )
 
-// The bits of what any and all have seen.
+// The bits of a word of any or all: which values occurred.
 const (
 	seenTrue = 1 << iota
 	seenFalse
 )
 
-// noNumber makes zero, with which records begin, the word of a missing minimum or maximum.
+// noNumber is xored with the bits of a minimum or maximum, so that zero, with which records begin, means missing.
 var noNumber = math.Float64bits(math.NaN())
 
 // cell is a fold in a view.
@@ -51,7 +51,7 @@ func newCell(f *Fold, view, column, at int) cell {
 	return c
 }
 
-// words is how much of a record the fold takes.
+// words returns how many words of a record the fold takes.
 func (c *cell) words() int {
 	if c.op == opSum {
 		return 3
@@ -66,7 +66,7 @@ type shardRows struct {
 	valid, mask []byte
 }
 
-// has says whether a row has a value and passes the mask.
+// has reports whether a row has a value and passes the mask.
 func (r *shardRows) has(j int) bool {
 	i := r.first + int(r.offs[j])
 	return bit(r.valid, i) && bit(r.mask, i)
@@ -136,7 +136,7 @@ func (c *cell) addCodes(s *unitShard, r shardRows, codes []int32, tally func(uni
 	}
 }
 
-// combine adds what other rows of the same unit gave to its words. Modes are combined elsewhere.
+// combine adds the words of other rows of the same unit. Modes are combined elsewhere.
 func (c *cell) combine(words, other []uint64) {
 	switch c.op {
 	case opSum:
@@ -158,7 +158,7 @@ func (c *cell) combine(words, other []uint64) {
 	}
 }
 
-// result is the folded value of a unit's words: the bits of a float64, or a code. False means missing.
+// result returns the folded value of a unit's words: the bits of a float64, or a code. False means missing.
 func (c *cell) result(t *tally, words []uint64) (uint64, bool) {
 	switch c.op {
 	case opSum:

@@ -2,8 +2,8 @@ package units
 
 import "unsafe"
 
-// tally counts how often the units of a shard have each category. A unit's counts for one fold are a list whose head
-// stands in its record, so that they can be walked; a hash table finds each of them.
+// tally counts how often the units of a shard have each category. The counts of a unit for one fold are a list, whose head
+// is in the unit's record. A hash table finds each count.
 type tally struct {
 	nodes []tallied
 	slots []uint32 // places in nodes, plus one
@@ -19,10 +19,10 @@ type tallied struct {
 
 const talliedBytes = int64(unsafe.Sizeof(tallied{}))
 
-// bytes is what the counts take.
+// bytes returns how many bytes the counts take.
 func (t *tally) bytes() int64 { return int64(cap(t.nodes))*talliedBytes + int64(len(t.slots))*4 }
 
-// list returns the counts of a list, each as a code and a number.
+// list appends the counts of a list, each as a code and a number.
 func (t *tally) list(head uint64, to []uint64) []uint64 {
 	for at := head; at != 0; at = uint64(t.nodes[at-1].next) {
 		to = append(to, uint64(t.nodes[at-1].code), t.nodes[at-1].count)
@@ -42,7 +42,7 @@ func (t *tally) hash(k *keyer, unit, cell uint32, code int32) uint64 {
 	return k.mix(uint64(unit)<<32|uint64(uint32(code))) + uint64(cell)*(k.odd|1)
 }
 
-// add counts a category n more times. Head is the word of the unit's record where its list begins.
+// add counts a category n more times. head is the word of the unit's record that holds the head of the list.
 func (t *tally) add(k *keyer, unit, cell uint32, code int32, n uint64, head *uint64) {
 	if size := t.grown(1); size != len(t.slots) {
 		t.slots = make([]uint32, size)
@@ -59,7 +59,7 @@ func (t *tally) add(k *keyer, unit, cell uint32, code int32, n uint64, head *uin
 	t.nodes[t.slots[at]-1].count += n
 }
 
-// place is the slot of a count, or the empty one where it belongs.
+// place returns the slot of a count, or the empty slot for it.
 func (t *tally) place(k *keyer, unit, cell uint32, code int32) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	for at := t.hash(k, unit, cell, code) & mask; ; at = (at + 1) & mask {
@@ -72,7 +72,7 @@ func (t *tally) place(k *keyer, unit, cell uint32, code int32) uint64 {
 	}
 }
 
-// mode is the code that a list counts most often, of several the first in the domain, or -1 for an empty list.
+// mode returns the code that a list counts most often, of several the first in the domain, or -1 for an empty list.
 func (t *tally) mode(head uint64) int32 {
 	best, most := int32(-1), uint64(0)
 	for at := head; at != 0; at = uint64(t.nodes[at-1].next) {

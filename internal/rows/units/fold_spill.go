@@ -1,6 +1,6 @@
 package units
 
-// tableShare is the part of a memory limit that tables of units take. The rest is for results.
+// tableShare returns the part of a memory limit for units. The rest is for results.
 func tableShare(memory int64) int64 { return memory / 4 * 3 }
 
 // makeRoom spills the units where those of the next chunk might not fit.
@@ -99,7 +99,7 @@ func (f *Folder) combine(p, to *partition, s *unitShard) error {
 	return nil
 }
 
-// spilledResults is a stream of results that were written down.
+// spilledResults is a stream of records of a partition.
 type spilledResults struct {
 	r      *partReader
 	record []uint64
@@ -125,7 +125,7 @@ func (s *spilledResults) next(out []uint64) {
 	s.have = false
 }
 
-// streams returns the results of all units.
+// streams returns the results of all units as sorted streams.
 func (f *Folder) streams() ([]stream, error) {
 	var all []stream
 	if f.disk == nil {

@@ -9,24 +9,24 @@ import (
 // the size of the bounds is a whole number of grains.
 const (
 	grainBits = 60
-	// A row counts at most 2^limitBits grains: 2^30 times the power of two. 2^36 rows of that size fit in 128 bits.
+	// A row counts at most 2^limitBits grains, 2^30 times that power of two. 2^36 rows of that size fit in 128 bits.
 	limitBits = 90
 )
 
-// grains says how a column is summed.
+// grains is the grain of a sum.
 type grains struct {
 	scale float64 // grains in 1: a power of two
 	exp   int     // a grain is 2^exp
 }
 
-// newGrains takes the declared bounds of the folded value.
+// newGrains returns the grain for the declared bounds of a folded value.
 func newGrains(lower, upper float64) grains {
 	_, e := math.Frexp(math.Max(math.Abs(lower), math.Abs(upper)))
 	e = max(e, -900) // no grain is subnormal
 	return grains{math.Ldexp(1, grainBits-e), e - grainBits}
 }
 
-// add adds a value, rounded to the nearest grain and held to 2^limitBits of them, to a sum of two words.
+// add rounds a value to the nearest grain, limits it to 2^limitBits grains, and adds it to a sum of two words.
 func (g grains) add(sum []uint64, x float64) {
 	x *= g.scale // exact, or below half a grain, or beyond the limit
 	if math.Abs(x) < 1<<62 {
@@ -39,7 +39,7 @@ func (g grains) add(sum []uint64, x float64) {
 	addWords(sum, large(x)...)
 }
 
-// large turns a whole number of at least 2^62 into 128 bits.
+// large converts a whole number of at least 2^62 to 128 bits.
 func large(x float64) []uint64 {
 	const limit = 1 << limitBits
 	m, e := math.Frexp(math.Min(math.Abs(x), limit))

@@ -9,7 +9,7 @@ import (
 	"github.com/dprelease/dprelease/internal/table"
 )
 
-// blockUnits is how many units a block of folded units has.
+// blockUnits is the number of units of a block.
 const blockUnits = 1 << 16
 
 // FoldedUnits are all units of a table, folded.
@@ -18,10 +18,10 @@ type FoldedUnits struct {
 	blocks  []*foldedBlock
 	filling *foldedBlock
 	units   int64
-	size    int      // of a block: blockUnits, or what a small table needs
-	dicts   []uint64 // the names of the domains, for each fold
-	memory  int64    // what blocks may take,
-	taken   int64    // and what they would if all were in memory
+	size    int      // of a block: blockUnits, or fewer for a small table
+	dicts   []uint64 // of each fold the DictID of its domain
+	memory  int64    // the most bytes that blocks may take
+	taken   int64    // by all blocks, on the disk or not
 	dir     string
 	disk    *scratch
 }
@@ -33,11 +33,11 @@ type foldedBlock struct {
 	at    int64      // where the block is on the disk
 }
 
-// foldBytes is what one fold of a block takes.
+// foldBytes returns how many bytes one fold of a block takes.
 func (u *FoldedUnits) foldBytes() int64 { return 8 * int64(u.size+u.size/64) }
 
-// Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse. The folder is of no
-// more use.
+// Finish ends the table. It returns ErrNullKey if a row names no unit and the rule is to refuse. Nobody may use the folder
+// after that.
 func (f *Folder) Finish() (*FoldedUnits, error) {
 	defer f.Close()
 	if err := f.set.keys.err(); err != nil {
@@ -62,13 +62,13 @@ func (f *Folder) Finish() (*FoldedUnits, error) {
 	return u, nil
 }
 
-// Close gives up the memory and the file of a folder. Finish does the same.
+// Close frees the memory and the file of a folder, as Finish does.
 func (f *Folder) Close() error {
 	f.tally = [shards]tally{}
 	return f.overflow.close()
 }
 
-// results is the number of words of a unit's results.
+// results returns the number of words of a unit's results.
 func (f *Folder) results() int { return 1 + len(f.folds) + (len(f.folds)+63)/64 }
 
 // foldedShard is a stream of the results of a shard's units.
@@ -86,7 +86,7 @@ func (s *foldedShard) peek() (int64, error) {
 	return int64(s.unit.records.at(uint32(s.at))[firstWord] &^ ownUnit), nil
 }
 
-// next writes the first row, the results, and a bit for each of them that is there.
+// next writes the unit's first row, its results, and a bit for each result that is there.
 func (s *foldedShard) next(out []uint64) {
 	record := s.unit.records.at(uint32(s.at))
 	s.at++
@@ -106,7 +106,7 @@ func (s *foldedShard) next(out []uint64) {
 	}
 }
 
-// add takes the results of the next unit.
+// add adds the results of the next unit.
 func (u *FoldedUnits) add(record []uint64) error {
 	n := len(u.folds)
 	if u.units%blockUnits == 0 {
@@ -128,7 +128,7 @@ func (u *FoldedUnits) add(record []uint64) error {
 	return nil
 }
 
-// end takes the block that was filled, and writes it to the disk where memory is short.
+// end closes the current block, and writes it to the disk if memory is short.
 func (u *FoldedUnits) end() (err error) {
 	b := u.filling
 	if b == nil {
@@ -154,7 +154,7 @@ func (u *FoldedUnits) end() (err error) {
 	return nil
 }
 
-// read returns the values of a fold and which of them are there. It may use to.
+// read returns the values of a fold and a bitmap of those that are there. It may use the memory of to.
 func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, valid []uint64, err error) {
 	if b.folds != nil {
 		return b.folds[fold][:u.size], b.folds[fold][u.size:], nil
@@ -166,10 +166,10 @@ func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, vali
 	return (*to)[:u.size], (*to)[u.size:], err
 }
 
-// Units is the number of units. Under add-remove it is private (P19).
+// Units returns the number of units. Under add-remove it is private (P19).
 func (u *FoldedUnits) Units() int64 { return u.units }
 
-// Close gives up the file of units that did not fit in memory.
+// Close frees the units.
 func (u *FoldedUnits) Close() error {
 	u.blocks = nil
 	err := u.disk.close()
@@ -180,17 +180,17 @@ func (u *FoldedUnits) Close() error {
 // View returns the units as one view sees them.
 func (u *FoldedUnits) View(view int) *Folded { return &Folded{units: u, view: view} }
 
-// Folded is a table of units: a row of it is a unit. Its methods may be called from several goroutines.
+// Folded is a table in which each row is a unit. Several goroutines may call its methods.
 type Folded struct {
 	units *FoldedUnits
 	view  int
 }
 
-// Rows is the number of units, the same in all views. Under add-remove it is private (P19).
+// Rows returns the number of units, which is the same in all views. Under add-remove it is private (P19).
 func (f *Folded) Rows() int64 { return f.units.units }
 
-// Scan hands the folded values over as (*table.Table).Scan does, in blocks of 65,536 units. The slices of a batch belong
-// to visit until it returns, which may write to them. Workers and Content have no meaning here.
+// Scan hands over the folded values as (*table.Table).Scan does, in blocks of 65,536 units. Until visit returns, it may
+// write to the slices of a batch. Scan ignores Workers and Content.
 func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table.Batch) error) error {
 	wanted := make([]int, len(o.Columns))
 	columns := make([]foldedColumn, len(o.Columns))
@@ -236,7 +236,7 @@ func (f *Folded) Scan(ctx context.Context, o table.ScanOptions, visit func(table
 	return ctx.Err()
 }
 
-// foldedColumn is the memory in which one column of a scan is delivered.
+// foldedColumn is the memory for one column of a scan.
 type foldedColumn struct {
 	words  []uint64
 	floats []float64
@@ -244,7 +244,7 @@ type foldedColumn struct {
 	valid  []byte
 }
 
-// values gathers the picked units of a block.
+// values copies the picked units of a block.
 func (c *foldedColumn) values(fold *cell, dict uint64, words, valid []uint64, pick table.Pick, rows int) table.Values {
 	c.valid = fit(c.valid, (rows+7)/8)
 	clear(c.valid)

@@ -11,8 +11,8 @@ import (
 	"github.com/dprelease/dprelease/internal/nameless"
 )
 
-// scratch is a file for what does not fit in memory. It has no name, so that the system deletes it when the process ends,
-// in whatever way, and nobody else can open it.
+// scratch is a file for what does not fit in memory. It has no name, so that nobody else can open it and the system deletes
+// it whenever the process ends.
 type scratch struct {
 	file *os.File
 	size int64
@@ -27,7 +27,7 @@ func newScratch(dir string) (*scratch, error) {
 	return &scratch{file: f}, nil
 }
 
-// diskError drops the text of a system's error, which may name a path.
+// diskError drops the text of a system error, which may name a path.
 func diskError(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return ErrDiskFull
@@ -48,7 +48,7 @@ func (s *scratch) write(b []byte) (extent, error) {
 	return e, nil
 }
 
-// writeAt writes over bytes that are there.
+// writeAt overwrites bytes.
 func (s *scratch) writeAt(b []byte, at int64) error {
 	if _, err := s.file.WriteAt(b, at); err != nil {
 		return diskError(err)
@@ -64,7 +64,7 @@ func (s *scratch) readAt(b []byte, at int64) error {
 	return nil
 }
 
-// close deletes the file. A nil scratch is none.
+// close deletes the file. A nil scratch has none.
 func (s *scratch) close() error {
 	if s == nil {
 		return nil
@@ -72,7 +72,7 @@ func (s *scratch) close() error {
 	return s.file.Close()
 }
 
-// asBytes is the memory of numbers. Machines are little-endian: see package table.
+// asBytes returns the memory of numbers. Machines are little-endian: see package table.
 func asBytes[T uint32 | int32 | uint64](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
@@ -80,13 +80,13 @@ func asBytes[T uint32 | int32 | uint64](x []T) []byte {
 // spillBuffer is how much is written at once.
 const spillBuffer = 1 << 16
 
-// partition is a sequence of records in a scratch file, written from the first to the last and then read.
+// partition is a sequence of records in a scratch file. It is written, ended, and then read.
 type partition struct {
 	disk    *scratch
 	extents []extent
 	buffer  []byte
-	records int64 // how many there are; their writer counts them
-	extra   int64 // bytes that they will take in memory beside their words
+	records int64 // counted by their writer
+	extra   int64 // bytes that records take in memory beside their words
 }
 
 // newPartitions makes a partition for each shard.
@@ -111,7 +111,7 @@ func (p *partition) write(b []byte) error {
 
 func (p *partition) writeWords(w ...uint64) error { return p.write(asBytes(w)) }
 
-// flush hands the buffer to the file.
+// flush writes the buffer to the file.
 func (p *partition) flush() error {
 	if len(p.buffer) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (p *partition) flush() error {
 	return nil
 }
 
-// end hands over the rest and gives the buffer back.
+// end writes the rest and frees the buffer.
 func (p *partition) end() error {
 	err := p.flush()
 	p.buffer = nil
@@ -148,7 +148,7 @@ func (p *partition) reader(buffer int) *partReader {
 // partReader reads the records of a partition.
 type partReader struct{ r *bufio.Reader }
 
-// more says whether there is a record.
+// more reports whether there is another record.
 func (r *partReader) more() (bool, error) {
 	_, err := r.r.Peek(1)
 	if err == io.EOF {

@@ -2,9 +2,9 @@ package units
 
 import "unsafe"
 
-// Units that do not fit in memory are written down as partial results, by the top bits of their hashes, and begun anew.
-// A unit may so be written several times. Each partition is read on its own afterwards, and what belongs to one unit is
-// combined. A partition that does not fit either is divided by the next bits.
+// Units that do not fit in memory are written to partitions by the top bits of their hashes, as partial results, and
+// forgotten. So a unit may be written several times. In the end each partition is read on its own, and the parts of a unit
+// are combined. A partition that does not fit in memory is divided by the next bits.
 
 // overflow keeps the units of a set within a limit of memory.
 type overflow struct {
@@ -108,18 +108,18 @@ func (o *overflow) close() error {
 	return err
 }
 
-// deepest is where hashes have no more bits to divide by. Only a unit with a very long key gets there, and fits.
+// deepest is the depth at which hashes have no more bits. Only a unit with a very long key gets there, and it fits.
 const deepest = 64/shardBits - 5
 
-// spilled is a unit as a partition holds it: its record, in which the word of the key is the length of a text, and the
-// text.
+// spilled is a unit of a partition: its record and, if keys are texts, its key. The key's word in the record is then the
+// length of the text.
 type spilled struct {
 	record []uint64
 	text   []byte
 	hash   uint64
 }
 
-// writeUnit writes a unit without what its tallies hold.
+// writeUnit writes a unit without its tallies.
 func (p *partition) writeUnit(k *keyer, record []uint64, text []byte) error {
 	p.records++
 	if !k.text || record[firstWord]&ownUnit != 0 {
@@ -160,7 +160,7 @@ func (r *partReader) readUnit(k *keyer, u *spilled) error {
 	return nil
 }
 
-// findSpilled returns the unit of what was spilled. Room for it was reserved.
+// findSpilled returns the unit of a spilled one. The caller has reserved room for it.
 func (s *unitShard) findSpilled(k *keyer, u *spilled) uint32 {
 	if u.record[firstWord]&ownUnit != 0 {
 		return s.insert(0, u.record[firstWord])
@@ -168,12 +168,12 @@ func (s *unitShard) findSpilled(k *keyer, u *spilled) uint32 {
 	return s.find(k, u.hash, u.record[keyWord], unsafe.String(unsafe.SliceData(u.text), len(u.text)), u.record[firstWord])
 }
 
-// fits says whether the units of a partition fit in memory at once.
+// fits reports whether the units of a partition fit in memory at once.
 func (p *partition) fits(width int, memory int64) bool {
 	return p.records*(8*int64(padded(width))+24)+p.extra <= memory // slots are a third full at least
 }
 
-// divide divides a partition by the bits of hashes at a depth. Follow copies what follows a unit.
+// divide divides a partition by the bits of hashes at a depth. follow copies what follows a unit.
 func (p *partition) divide(k *keyer, width, depth int, follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
 	parts := newPartitions(p.disk)
 	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, width)}

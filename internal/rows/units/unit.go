@@ -7,19 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// NullUnits says what becomes of a row whose unit is missing. The zero value is invalid.
+// NullUnits is the rule for rows whose unit is missing. The zero value is invalid.
 type NullUnits string
 
 // The rules for rows without a unit.
 const (
 	RefuseNulls NullUnits = "refuse" // Finish returns ErrNullKey
-	DropNulls   NullUnits = "drop"   // the row belongs to no unit and is not seen
+	DropNulls   NullUnits = "drop"   // the row belongs to no unit and does not count
 	OwnNulls    NullUnits = "own"    // the row is a unit of its own
 )
 
 func (n NullUnits) valid() bool { return n == RefuseNulls || n == DropNulls || n == OwnNulls }
 
-// What can go wrong after the first row. The texts are fixed (P20).
+// The errors after the first row. Their texts are fixed (P20).
 var (
 	ErrNullKey  = errors.New("units: a row names no unit")
 	ErrDiskFull = errors.New("units: the units do not fit in memory, and the disk for them is full")
@@ -29,7 +29,7 @@ var (
 
 var errShape = errors.New("units: a column does not have the shape that was declared") // the caller's mistake
 
-// parallel calls do for every i below n, on all processors. A panic of do is one of the caller's.
+// parallel calls do for every i below n, on all processors. It panics if do panics.
 func parallel(n int, do func(i int)) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {
@@ -59,10 +59,10 @@ func parallel(n int, do func(i int)) {
 	}
 }
 
-// bit reads a bitmap as table.Values.Valid has it: least significant bit first, and nil for all ones.
+// bit reads a bitmap such as table.Values.Valid: least significant bit first, and nil for all ones.
 func bit(b []byte, i int) bool { return b == nil || b[i>>3]>>(i&7)&1 == 1 }
 
-// fit returns a slice of at least n elements, x if that has them. The elements have no meaning.
+// fit returns x, or a new slice if x has fewer than n elements. The elements have no meaning.
 func fit[T any](x []T, n int) []T {
 	if len(x) >= n {
 		return x

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// UnitFacts say how the rows of a table fall to its units. They are private (P19): for `check --data` alone.
+// UnitFacts describe how many rows the units of a table have. They are private (P19), and only for `check --data`.
 type UnitFacts struct {
 	Rows     int64          `json:"rows"`
 	NullRows int64          `json:"rows_without_unit"`
@@ -17,7 +17,7 @@ type UnitFacts struct {
 	counts map[int64]int64 // how many units have so many rows
 }
 
-// UnitQuantile is the smallest number of rows that at least a share of the units does not exceed.
+// UnitQuantile is the smallest number of rows that a share of the units, or more, does not exceed.
 type UnitQuantile struct {
 	Share float64 `json:"share"`
 	Rows  int64   `json:"rows"`
@@ -26,7 +26,7 @@ type UnitQuantile struct {
 // shares are those of the quantiles.
 var shares = []float64{0.25, 0.5, 0.75, 0.9, 0.99, 0.999}
 
-// Facts looks at the units of a finished index. Choose DropNulls to count the rows without a unit and see the rest.
+// Facts describes the units of a finished index. With DropNulls it counts the rows without a unit apart.
 func (x *Index) Facts() (UnitFacts, error) {
 	f := UnitFacts{Rows: x.Rows(), NullRows: x.NullRows(), Units: x.Units(), counts: map[int64]int64{}}
 	numbers := make([]int32, min(chunkRows, f.Rows))
@@ -68,8 +68,8 @@ func (f *UnitFacts) quantiles() {
 	f.Largest, f.Mean = sizes[len(sizes)-1], float64(all)/float64(f.Units)
 }
 
-// Dropped is how many rows a cap of so many rows a unit would drop, without groups. With groups, a Capper says it: what it
-// drops depends on the cells that it happens to choose.
+// Dropped returns how many rows a cap without groups would drop, if it keeps so many rows of a unit. With groups that
+// depends on the cells that a Capper chooses.
 func (f *UnitFacts) Dropped(rows int64) (dropped int64) {
 	for n, units := range f.counts {
 		dropped += max(0, n-rows) * units

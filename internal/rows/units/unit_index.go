@@ -12,7 +12,7 @@ import (
 type IndexSpec struct {
 	Null   NullUnits
 	Memory int64  // the most bytes that the index may take; 0 means table.DefaultMemory
-	Dir    string // where goes what does not fit; "" is the folder of temporary files
+	Dir    string // the folder for what does not fit; "" is the folder of temporary files
 	_      struct{}
 }
 
@@ -20,20 +20,20 @@ type IndexSpec struct {
 //
 // # Contract
 //
-// Two rows have the same number exactly if their keys are equal, and a row without a key has none (-1) or, where the rule
-// says so, one that no other row has. Proof: fold.proof.md.
+// Two rows have the same number exactly if their keys are equal. A row without a key has no number (-1) or, under OwnNulls,
+// one that no other row has. Proof: fold.proof.md.
 type Index struct {
 	overflow
 	spec    IndexSpec
 	next    uint32   // the number of the next unit
 	numbers numbers  // of the rows
-	places  []uint64 // where the new units of a chunk stand, by the rows that made them
+	places  []uint64 // the shard and place of each new unit of a chunk, by its first row
 	ids     []uint32 // the numbers of the rows of a chunk
 	units   int64
 	epochs  []epoch
 }
 
-// noUnit is the number of a row that belongs to no unit, as a row keeps it.
+// noUnit stands in numbers for a row that belongs to no unit.
 const noUnit = math.MaxUint32
 
 // NewIndex makes an empty index.
@@ -90,7 +90,7 @@ func (x *Index) chunk(unit *table.Values, first, rows int) error {
 	return x.numbers.add(x.ids[:rows])
 }
 
-// number numbers the new units of a chunk in the order of their rows. The number takes the place of the row.
+// number numbers the new units of a chunk in the order of their rows. The number replaces the row in a unit's record.
 func (x *Index) number(before *[shards]int, rows int) error {
 	made := 0
 	for i := range before {
@@ -119,7 +119,7 @@ func (x *Index) number(before *[shards]int, rows int) error {
 	return nil
 }
 
-// Finish ends the table. It returns ErrNullKey where a row names no unit and the rule is to refuse.
+// Finish ends the table. It returns ErrNullKey if a row names no unit and the rule is to refuse.
 func (x *Index) Finish() error {
 	if err := x.set.keys.err(); err != nil {
 		return err
@@ -137,20 +137,20 @@ func (x *Index) Finish() error {
 	return nil
 }
 
-// Rows is the number of rows of the table. Under add-remove it is private (P19).
+// Rows returns the number of rows of the table. Under add-remove it is private (P19).
 func (x *Index) Rows() int64 { return x.numbers.rows }
 
-// Units is the number of units, after Finish. Under add-remove it is private.
+// Units returns the number of units, after Finish. Under add-remove it is private.
 func (x *Index) Units() int64 { return x.units }
 
-// NullRows is the number of rows that name no unit. It is private.
+// NullRows returns the number of rows that name no unit. It is private.
 func (x *Index) NullRows() int64 { return x.set.keys.missing }
 
-// Numbers writes the numbers of the units of consecutive rows: -1 where a row belongs to none. It may be called from
-// several goroutines after Finish.
+// Numbers writes the units' numbers of consecutive rows, or -1 for a row without a unit. After Finish, several goroutines may
+// call it.
 func (x *Index) Numbers(first int64, dst []int32) error { return x.numbers.read(first, dst) }
 
-// Close gives up the memory and the files of the index.
+// Close frees the memory and the files of the index.
 func (x *Index) Close() error {
 	err := errors.Join(x.overflow.close(), x.numbers.disk.close())
 	x.numbers = numbers{}

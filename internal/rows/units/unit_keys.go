@@ -19,14 +19,14 @@ const (
 	shards    = 1 << shardBits
 )
 
-// An entry is the offset of a row in its chunk, and whether the row is a unit of its own.
+// An entry is the offset of a row in its chunk. Its top bit says that the row is a unit of its own.
 const (
 	ownRow  = 1 << 31
 	offMask = ownRow - 1
 )
 
-// keyer reads unit columns: it finds a word for each key and sorts the rows of a chunk by the shards of their units. The
-// word of a number is the key itself, that of a text is a hash.
+// keyer reads unit columns. It finds a word for each key, and sorts the rows of a chunk by the shards of their units. The
+// word of a number is its bits, and that of a text is a hash.
 type keyer struct {
 	nulls   NullUnits
 	seed    maphash.Seed
@@ -41,27 +41,27 @@ type keyer struct {
 	// Of the chunk. Each stretch has its own part of the slices.
 	stretches []stretch
 	read      []uint64 // the words of the rows
-	entries   []uint32 // the rows that belong to a unit, in order,
-	places    []uint32 // and where they stand in what follows, which is sorted by shards
-	sorted    []uint32
-	words     []uint64
+	entries   []uint32 // the rows that belong to a unit, in order
+	places    []uint32 // the place of each in sorted and words
+	sorted    []uint32 // entries, sorted by shards
+	words     []uint64 // and their words
 }
 
 // stretch is a part of a chunk that one goroutine sorts.
 type stretch struct {
-	from, rows int            // where its part of the slices begins, and how many rows belong to a unit
+	from, rows int            // the begin of its part of the slices, and the number of rows that belong to a unit
 	ends       [shards]uint32 // where the shards end
 	missing    int64
 }
 
 // newKeyer makes a keyer.
 func newKeyer(nulls NullUnits) *keyer {
-	seed := maphash.MakeSeed() // of the process's random numbers: nobody can prepare keys that collide
+	seed := maphash.MakeSeed() // secret and random, so that nobody can prepare keys that collide
 	return &keyer{nulls: nulls, seed: seed, odd: maphash.String(seed, "odd") | 1, whiten: maphash.String(seed, "whiten") | 1,
 		stretches: make([]stretch, runtime.GOMAXPROCS(0))}
 }
 
-// shard says where the rows of a shard stand in the sorted slices.
+// shard returns the places of a shard's rows in the sorted slices.
 func (s *stretch) shard(i int) (lo, hi int) {
 	if i > 0 {
 		lo = int(s.ends[i-1])
@@ -69,14 +69,14 @@ func (s *stretch) shard(i int) (lo, hi int) {
 	return s.from + lo, s.from + int(s.ends[i])
 }
 
-// mix spreads a word over 64 bits. It decides where a unit is kept and never what its number is.
+// mix spreads a word over 64 bits. It decides the place of a unit in memory, and never its number.
 func (k *keyer) mix(word uint64) uint64 {
 	hi, lo := bits.Mul64(word^k.whiten, k.odd)
 	hi, lo = bits.Mul64(hi^lo^k.odd, k.whiten)
 	return hi ^ lo
 }
 
-// hash is that of the key of a record.
+// hash returns the hash of a record's key.
 func (k *keyer) hash(s *unitShard, record []uint64) uint64 {
 	if k.text {
 		return k.mix(k.hashText(s.texts.at(record[keyWord])))
@@ -84,16 +84,16 @@ func (k *keyer) hash(s *unitShard, record []uint64) uint64 {
 	return k.mix(record[keyWord])
 }
 
-// hashText is the word of a text.
+// hashText returns the word of a text.
 func (k *keyer) hashText(text []byte) uint64 { return maphash.Bytes(k.seed, text) }
 
-// shardOf is the shard of a hash at a depth of the partitioning.
+// shardOf returns the shard of a hash at a depth of the partitioning.
 func shardOf(h uint64, depth int) int {
 	return int(h>>(64-shardBits*(depth+1))) & (shards - 1)
 }
 
-// split sorts rows [first, first+rows) of a unit column, at most chunkRows. Then it calls also for each stretch, on the
-// goroutine that sorted it.
+// split sorts rows [first, first+rows) of a unit column, at most chunkRows of them. Then it calls also for each stretch, on
+// the goroutine that sorted it.
 func (k *keyer) split(v *table.Values, first, rows int, also func(s *stretch)) error {
 	switch {
 	case v.Codes != nil:
@@ -117,7 +117,7 @@ func (k *keyer) split(v *table.Values, first, rows int, also func(s *stretch)) e
 	return nil
 }
 
-// find finds the words of rows.
+// find computes the words of rows.
 func (k *keyer) find(v *table.Values, first, from, to int) {
 	words := k.read[from:to]
 	switch {
@@ -138,7 +138,7 @@ func (k *keyer) find(v *table.Values, first, from, to int) {
 	}
 }
 
-// sort sorts rows by the shards of their hashes, and leaves out those that belong to no unit.
+// sort sorts rows by the shards of their hashes, and drops those that belong to no unit.
 func (k *keyer) sort(s *stretch, v *table.Values, first, from, to int) {
 	var count [shards]uint32
 	n := from
@@ -181,7 +181,7 @@ func sortColumn[T any](k *keyer, s *stretch, dst []T, value func(off int) T) {
 	}
 }
 
-// hashDict hashes the texts of a dictionary once.
+// hashDict hashes the texts of a new dictionary.
 func (k *keyer) hashDict(v *table.Values) {
 	if v.DictID != 0 && k.dictID == v.DictID && len(k.dict) == len(v.Dict) && unsafe.SliceData(k.dict) == unsafe.SliceData(v.Dict) {
 		return
@@ -199,7 +199,7 @@ func (k *keyer) hashDict(v *table.Values) {
 	})
 }
 
-// err says whether the rule for rows without a unit was broken.
+// err returns ErrNullKey if a row broke the rule for rows without a unit.
 func (k *keyer) err() error {
 	if k.nulls == RefuseNulls && k.missing > 0 {
 		return ErrNullKey

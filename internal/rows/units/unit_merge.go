@@ -4,17 +4,17 @@ import "math"
 
 // A stream yields records in ascending order of their first words, which are row numbers.
 type stream interface {
-	// peek is the row of the next record, or ended.
+	// peek returns the row of the next record, or ended.
 	peek() (int64, error)
 	// next writes the next record.
 	next(out []uint64)
 }
 
-// ended is the row of a record that is not there.
+// ended says that a stream has no more records.
 const ended = math.MaxInt64
 
-// merge brings the records of several streams into one order. No two have the same row, and rows are below the given
-// one. It goes through the rows in windows, and sorts a window by putting each record at its row's place.
+// merge visits the records of several streams in one order. No two have the same row, and all rows are below the given
+// one. It works on windows of rows, and sorts a window by putting each record at the place of its row.
 func merge(from []stream, stride int, rows int64, visit func(record []uint64) error) error {
 	var records []uint64
 	places := make([]int32, min(chunkRows, rows))

@@ -1,12 +1,12 @@
 package units
 
-// numbers holds a number for each row: the first pages in memory, and the rest on the disk. The last page is in memory as
-// long as it fills.
+// numbers holds a number for each row. The first pages are in memory, and the others on the disk, except the last page until
+// it is full.
 type numbers struct {
 	dir   string
-	room  int64      // how many pages may be in memory
-	pages [][]uint32 // chunkRows numbers each
-	last  []uint32   // the page that fills
+	room  int64      // the most pages in memory
+	pages [][]uint32 // of chunkRows numbers
+	last  []uint32   // the last page
 	rows  int64
 	disk  *scratch
 }
@@ -29,7 +29,7 @@ func (n *numbers) add(ids []uint32) error {
 	return nil
 }
 
-// keep puts the full last page away.
+// keep puts a full last page away.
 func (n *numbers) keep() (err error) {
 	if int64(len(n.pages)) < n.room {
 		n.pages, n.last = append(n.pages, n.last), nil
@@ -45,7 +45,7 @@ func (n *numbers) keep() (err error) {
 	return err
 }
 
-// each calls visit for the rows of each page that have numbers, in order. What visit changes stays changed.
+// each calls visit for each page in order. It keeps what visit changes.
 func (n *numbers) each(visit func(first int64, ids []uint32) error) error {
 	buffer := make([]uint32, chunkRows)
 	for first := int64(0); first < n.rows; first += chunkRows {
@@ -70,7 +70,7 @@ func (n *numbers) each(visit func(first int64, ids []uint32) error) error {
 	return nil
 }
 
-// page is the page of a row, unless it is on the disk.
+// page returns the page of a row, unless it is on the disk.
 func (n *numbers) page(row int64) (page []uint32, onDisk bool) {
 	switch i := row / chunkRows; {
 	case i < int64(len(n.pages)):

@@ -15,14 +15,14 @@ const (
 
 const ownUnit = 1 << 63
 
-// unitShard holds the units whose hash has the same top bits, in the order of their first rows.
+// unitShard holds the units whose hashes have the same top bits, in the order of their first rows.
 type unitShard struct {
 	slotTable
 	records records
 	texts   texts
 }
 
-// insert adds a unit that reserve has made room for.
+// insert adds a unit. The caller has reserved room for it.
 func (s *unitShard) insert(key uint64, first uint64) uint32 {
 	n := uint32(s.records.count)
 	s.records.count++
@@ -35,7 +35,7 @@ func (s *unitShard) bytes() int64 {
 	return 8*int64(len(s.slots)+len(s.records.words)) + s.texts.bytes
 }
 
-// wants is what bytes would say after room was made for more units.
+// wants returns what bytes would return with room for more units.
 func (s *unitShard) wants(more int) int64 {
 	if more == 0 {
 		return s.bytes()
@@ -61,8 +61,8 @@ func (s *unitShard) reserve(k *keyer, more int) {
 	}
 }
 
-// find returns the unit of a key, which it adds where it is not there yet, with the given first row. Room for it was
-// reserved. The text counts where the keys are texts, the word where they are numbers.
+// find returns the unit of a key: of the text if keys are texts, else of the word. It adds a new unit with the given first
+// row. The caller has reserved room for it.
 func (s *unitShard) find(k *keyer, hash, word uint64, text string, first uint64) uint32 {
 	mask := uint64(len(s.slots) - 1)
 	for at := hash & mask; ; at = (at + 1) & mask {
@@ -103,8 +103,8 @@ type unitSet struct {
 	seen   atomic.Uint64
 }
 
-// padded is the number of words in which a record of some words is kept: small ones do not lie across two lines of a
-// core's cache.
+// padded returns how many words a record takes in memory, so that a small one does not lie across two lines of a core's
+// cache.
 func padded(width int) int {
 	switch {
 	case width == 3:
@@ -123,7 +123,7 @@ func newUnitSet(nulls NullUnits, width int) *unitSet {
 	return u
 }
 
-// listed is the number of rows of the chunk in a shard.
+// listed returns the number of rows of the chunk in a shard.
 func (u *unitSet) listed(shard int) (n int) {
 	for i := range u.keys.stretches {
 		lo, hi := u.keys.stretches[i].shard(shard)
@@ -132,8 +132,8 @@ func (u *unitSet) listed(shard int) (n int) {
 	return n
 }
 
-// wants is the memory that the units would take if all rows of the chunk were new ones, and grows says whether that is
-// more than they take now.
+// wants returns the memory that the units would take if each row of the chunk were a new one. grows says that this is more
+// than they take now.
 func (u *unitSet) wants() (n int64, grows bool) {
 	for i := range u.shards {
 		s := &u.shards[i]
@@ -143,7 +143,7 @@ func (u *unitSet) wants() (n int64, grows bool) {
 	return n, grows
 }
 
-// free forgets the units and gives up their memory.
+// free forgets the units and frees their memory.
 func (u *unitSet) free() {
 	for i := range u.shards {
 		u.shards[i] = unitShard{records: records{stride: u.shards[i].records.stride}}
@@ -167,7 +167,7 @@ func (u *unitSet) find(shard int, unit *table.Values, first int) {
 	}
 }
 
-// found hands over what find found, stretch by stretch: rows of the chunk, their units, and where they stand in the
+// found visits what find found, stretch by stretch: the rows of the chunk, their units, and the place of the first in the
 // sorted slices.
 func (u *unitSet) found(shard int, visit func(s *unitShard, lo int, offs, nums []uint32)) {
 	for i := range u.keys.stretches {

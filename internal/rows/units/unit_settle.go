@@ -2,9 +2,9 @@ package units
 
 import "math/bits"
 
-// Units that do not fit in memory are written to the disk and forgotten now and then, and the numbering goes on. A unit may
-// then get several numbers, one in each epoch. At the end the partitions say which numbers belong to one unit, and the rows
-// get new ones.
+// When units do not fit in memory, an index writes them to the disk, forgets them, and goes on numbering. So a unit may get
+// several numbers, one in each epoch. In the end the partitions show which numbers belong to one unit, and the rows get new
+// numbers.
 
 // epoch is a stretch of rows between two times that the index forgot its units.
 type epoch struct {
@@ -26,10 +26,10 @@ func (x *Index) spill() error {
 	})
 }
 
-// ranks says which of the numbers so far are the first of their units, and how many of those there are below one.
+// ranks is the set of numbers that are the first of their units. It counts those below a number.
 type ranks struct {
 	first []uint64 // a bitmap
-	below []uint32 // for every eighth word of it
+	below []uint32 // how many are below every eighth word of it
 }
 
 func newRanks(n uint32) *ranks {
@@ -44,7 +44,7 @@ func (r *ranks) clear(id uint32) { r.first[id>>6] &^= 1 << (id & 63) }
 
 func (r *ranks) has(id uint32) bool { return r.first[id>>6]>>(id&63)&1 == 1 }
 
-// count ends the time of clear.
+// count prepares rank. Nobody calls clear after it.
 func (r *ranks) count() {
 	r.below = make([]uint32, len(r.first)/8+1)
 	sum := uint32(0)
@@ -56,7 +56,7 @@ func (r *ranks) count() {
 	}
 }
 
-// rank is the number of first ones below a number.
+// rank returns how many first numbers are below a number.
 func (r *ranks) rank(id uint32) uint32 {
 	word := int(id >> 6)
 	n := r.below[word/8]
@@ -66,7 +66,7 @@ func (r *ranks) rank(id uint32) uint32 {
 	return n + uint32(bits.OnesCount64(r.first[word]&(1<<(id&63)-1)))
 }
 
-// settle gives every row the number that its unit would have had in memory.
+// settle gives every row the number that its unit would have in memory.
 func (x *Index) settle() error {
 	if err := x.spill(); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (x *Index) same(p, to *partition, s *unitShard, ranks *ranks) error {
 	return nil
 }
 
-// renumber replaces the numbers of all rows, epoch by epoch: the rows of one have only numbers of that epoch.
+// renumber replaces the numbers of all rows, epoch by epoch: rows have only numbers of their epoch.
 func (x *Index) renumber(again []partition, ranks *ranks) error {
 	buffer := max(1<<12, min(1<<18, int(x.spec.Memory/8)/max(1, len(again))))
 	var from []stream
@@ -137,8 +137,8 @@ func (x *Index) renumber(again []partition, ranks *ranks) error {
 	})
 }
 
-// finals returns the new numbers of the numbers from one to another. The pairs are those that are not the first of their
-// units, in order.
+// finals returns the new numbers for the numbers between two. pairs holds, in order, the numbers that are not the first of
+// their units.
 func finals(to []uint32, from, end uint32, ranks *ranks, pairs *partReader) ([]uint32, error) {
 	n := ranks.rank(from)
 	for id := from; id < end; id++ {

@@ -2,9 +2,8 @@ package units
 
 import "encoding/binary"
 
-// slotTable finds the units of one shard. A place of it holds the upper half of a hash and, below, the number of a unit,
-// plus one; 0 is an empty place. So a lookup usually goes to two places in memory: a slot and the unit's record, which
-// holds the key.
+// slotTable finds the units of one shard. A slot holds the upper half of a hash and the number of a unit, plus one; an empty
+// slot is 0. So a lookup usually goes to two places in memory: a slot, and the unit's record, which holds the key.
 type slotTable struct {
 	slots []uint64
 	used  int
@@ -15,7 +14,7 @@ const (
 	slotUnit = 1<<32 - 1
 )
 
-// grown is the number of slots with which a table has room for more units without growing again.
+// grown returns the number of slots of a table with room for more units.
 func (t *slotTable) grown(more int) int {
 	n := max(len(t.slots), 64)
 	for (t.used+more)*3 > n*2 {
@@ -24,7 +23,7 @@ func (t *slotTable) grown(more int) int {
 	return n
 }
 
-// put adds a unit that is not in the table yet.
+// put adds a unit that is not in the table.
 func (t *slotTable) put(hash uint64, unit uint32) {
 	mask := uint64(len(t.slots) - 1)
 	at := hash & mask
@@ -34,14 +33,14 @@ func (t *slotTable) put(hash uint64, unit uint32) {
 	t.slots[at] = hash&tagMask | uint64(unit) + 1
 }
 
-// records is a growing list of records of the same number of words.
+// records is a list of records of the same number of words.
 type records struct {
 	stride int
 	words  []uint64
 	count  int
 }
 
-// room is the number of words with which there is room for more records.
+// room returns the number of words of a list with room for more records.
 func (r *records) room(more int) int {
 	need, have := (r.count+more)*r.stride, len(r.words)
 	if need <= have {
@@ -56,13 +55,13 @@ func (r *records) reserve(more int) {
 	}
 }
 
-// at is a record. It stands there until reserve is called.
+// at returns a record. It is valid until the next call of reserve.
 func (r *records) at(n uint32) []uint64 {
 	i := int(n) * r.stride
 	return r.words[i : i+r.stride : i+r.stride]
 }
 
-// texts keeps the keys of a shard whose units are texts. A text is named by its page and its place there.
+// texts holds the keys of a shard whose keys are texts. A text is named by its page and its place there.
 type texts struct {
 	pages [][]byte
 	bytes int64

@@ -9,14 +9,14 @@ import (
 
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+)://`)
 
-// Is reports whether a path is an address, and none of a file of this machine.
+// Is reports whether a path is an address of object storage. file:// is none.
 func Is(path string) bool { return scheme.MatchString(path) && !strings.HasPrefix(path, "file://") }
 
-// Local is the path of a file:// address, and any other path as it is.
+// Local returns the path of a file:// address, and any other path as it is.
 func Local(path string) string { return strings.TrimPrefix(path, "file://") }
 
-// Split cuts an address into that of its bucket, the key in it, and the options after a question mark. It is not ok with an
-// address that holds a credential.
+// Split splits an address into the address of its bucket, the key in it, and the options after a question mark. ok is false
+// for an address that holds a credential.
 func Split(text string) (root, key, options string, ok bool) {
 	begin := scheme.FindString(text)
 	rest, options, _ := strings.Cut(text[len(begin):], "?")
@@ -35,7 +35,7 @@ func Split(text string) (root, key, options string, ok bool) {
 	return begin + bucket, strings.Trim(key, "/"), options, true
 }
 
-// Plain is an address without its options.
+// Plain returns an address without its options.
 func Plain(text string) string {
 	if !Is(text) {
 		return text
@@ -44,7 +44,7 @@ func Plain(text string) string {
 	return text
 }
 
-// In is the name of a file in a folder, of this machine or at an address.
+// In returns the name of a file in a folder of this machine or of object storage.
 func In(dir, name string) string {
 	if !Is(dir) {
 		return filepath.Join(dir, name)

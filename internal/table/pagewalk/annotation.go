@@ -27,7 +27,7 @@ const (
 	Nanos
 )
 
-// Annotation is a logical type in one form, whichever of the two ways the file states it in.
+// Annotation is a logical type. Files state it in one of two ways, or in both.
 type Annotation struct {
 	Meaning          Meaning
 	Scale, Precision int
@@ -60,8 +60,8 @@ func (c *compact) logical(typ byte) (a Annotation) {
 	return a
 }
 
-// annotation joins the two statements a file can make about a column. Where both are there and disagree in a way that
-// changes values, one of them is damaged, and nothing says which: the column is in doubt.
+// annotation joins the two statements that a file can make about a column. If they disagree in a way that changes values,
+// one of them is damaged, and nobody knows which: the column is in doubt.
 func (e *element) annotation() (Annotation, string) {
 	conv, hasConv := e.convertedNote()
 	if !e.has.all(10) {

@@ -25,18 +25,18 @@ const (
 // maxNesting bounds the recursion of skip; Parquet's own structs nest below ten.
 const maxNesting = 32
 
-// compact reads Thrift's compact encoding from memory. It allocates nothing by what it reads. After the first violation
-// every method returns zero values, so callers look at err once for each struct.
+// compact reads Thrift's compact encoding from memory. What it reads decides no allocation. After the first violation
+// every method returns zero values, so callers check err once for each struct.
 type compact struct {
 	b     []byte
 	i     int
-	err   error // errDamage, errEnd, or what a caller refused
+	err   error // errDamage, errEnd, or the error of a caller
 	depth int
 }
 
 var (
 	errDamage = corrupt("the bytes are not what the format asks for")
-	errEnd    = corrupt("the bytes end too early") // more of them might help
+	errEnd    = corrupt("the bytes end too early") // more bytes might help
 )
 
 // refuse notes a violation, unless there was one before.
@@ -48,7 +48,7 @@ func (c *compact) refuse(err error) {
 
 func (c *compact) fail() { c.refuse(errDamage) }
 
-// explain says where the violation is, unless whoever found it said so.
+// explain says where the violation is, unless the error says so already.
 func (c *compact) explain(format string, a ...any) {
 	if c.err == errDamage || c.err == errEnd {
 		c.err = corrupt(format, a...)
@@ -151,8 +151,8 @@ func (c *compact) bytes(n uint64) []byte {
 	return v
 }
 
-// list reads a list header whose elements must have the given wire type. Each element takes at least one byte, so a
-// size beyond the bytes that are left is a lie.
+// list reads the header of a list whose elements must have the given wire type. Each element takes at least one byte, so
+// the size cannot be larger than the number of bytes that are left.
 func (c *compact) list(typ, elem byte) int {
 	if typ != wireList {
 		c.fail()
@@ -182,12 +182,12 @@ func (c *compact) listHeader() (elem byte, n int) {
 	return h & 0x0f, int(size)
 }
 
-// places says where the fields of a struct go, by their numbers: an *int32, *int64, *string, *bool or *int8 (an
-// enumeration), the places of a struct inside, or a function that reads the field. Fields without a place are skipped.
+// places says where the fields of a struct go, by their numbers: to an *int32, *int64, *string, *bool or *int8 (an
+// enumeration), to the places of a struct inside, or to a function that reads the field. Other fields are skipped.
 type places []any
 
-// object reads the fields of a struct and returns which there were. Field numbers must rise: every writer writes them so,
-// and a number that repeats would let a later value replace one that was already judged.
+// object reads the fields of a struct and returns which it found. Field numbers must rise, as every writer writes them: a
+// repeated number would let a later value replace one that was already judged.
 func (c *compact) object(to places) (seen fields) {
 	c.depth++
 	if c.depth > maxNesting {
@@ -226,7 +226,7 @@ func (c *compact) field(typ byte, to any) {
 	case *int64:
 		*to = c.i64(typ)
 	case *int8:
-		*to = 127 // which no enumeration has
+		*to = 127 // in no enumeration
 		if v := c.i32(typ); v >= 0 && v <= 127 {
 			*to = int8(v)
 		}
@@ -252,7 +252,7 @@ func (c *compact) structure(typ byte, to places) fields {
 	return c.object(to)
 }
 
-// fields says which fields a struct has: bit i for field i, up to 30.
+// fields says which fields a struct has: bit i is field i, up to 30.
 type fields uint32
 
 func (f fields) all(ids ...int) bool {
@@ -264,7 +264,7 @@ func (f fields) all(ids ...int) bool {
 	return true
 }
 
-// last is the highest of the fields, 0 where there is none.
+// last returns the highest field, or 0.
 func (f fields) last() int { return max(0, bits.Len32(uint32(f))-1) }
 
 // skip passes over a value of any type.

@@ -71,9 +71,9 @@ func ReadFooter(r io.ReaderAt, size int64) (*Footer, error) {
 	return f, f.single(r, size-8-n)
 }
 
-// single refuses several files in one. The last footer counts its offsets from the start of its own file; where the
-// first file has the same layout, they would give the first file's rows. What tells is the end of one file with the
-// start of the next behind it, among the bytes that belong to no chunk.
+// single refuses several files in one. The last footer counts its offsets from the start of its own file, so it would give
+// the rows of the first file if that has the same layout. single finds the end of one file and the start of the next among
+// the bytes that belong to no chunk.
 func (f *Footer) single(r io.ReaderAt, end int64) error {
 	const overlap = 2*len(magic) - 1
 	buf := make([]byte, bodyBytes)
@@ -100,7 +100,7 @@ func (f *Footer) single(r io.ReaderAt, end int64) error {
 // span is a stretch of a file.
 type span struct{ from, to int64 }
 
-// spans returns where the chunks lie, in order.
+// spans returns the places of the chunks, in order.
 func (f *Footer) spans() []span {
 	var spans []span
 	for g := range f.Groups {
@@ -166,8 +166,7 @@ func (f *Footer) check(size int64) error {
 	return f.checkOverlap()
 }
 
-// checkOverlap refuses two chunks that share bytes: a damaged offset would otherwise read one column's pages as
-// another's.
+// checkOverlap refuses chunks that share bytes. A damaged offset could read one column's pages as another's.
 func (f *Footer) checkOverlap() error {
 	spans := f.spans()
 	for i := 1; i < len(spans); i++ {

@@ -1,8 +1,7 @@
 package pagewalk
 
-// readGroups reads the list of row groups. The schema comes before it in the footer (fields rise), so each chunk is
-// compared with the leaf at its position: decoders bind by position, and a chunk of another type or column there
-// would be read as something it is not.
+// readGroups reads the list of row groups. The schema comes before it in the footer, because field numbers rise. Each
+// chunk must fit the leaf at its position: decoders go by position, and would read a chunk of another column as this one.
 func (f *Footer) readGroups(c *compact, typ byte, end int64) error {
 	n := c.list(typ, wireStruct)
 	if c.err != nil {

@@ -34,7 +34,7 @@ const (
 	dataPageV2     = 3
 )
 
-// Page is one page of a chunk, as its header declares it.
+// Page describes one page of a chunk, as its header declares it.
 type Page struct {
 	Off              int64 // of the first byte after the header
 	First            int64 // row of its first value, counted from the start of the row group
@@ -55,10 +55,10 @@ func (p *Page) Coded() bool {
 	return p.Encoding == EncPlainDictionary || p.Encoding == EncRLEDictionary
 }
 
-// Front is how many bytes of levels stand in front of what a v2 page compresses.
+// Front returns how many bytes of levels come before the compressed part of a v2 page.
 func (p *Page) Front() int { return int(p.DefLen) + int(p.RepLen) }
 
-// parseHeader reads one page header at the start of b and returns its length. more is true when b is too short.
+// parseHeader reads the page header at the start of b and returns its length. more says that b is too short.
 func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 	c := &compact{b: b}
 	crc, defEnc, rows := int32(0), int32(EncRLE), int32(-1)
@@ -72,8 +72,7 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 	p.CRC, p.HasCRC, p.V2 = uint32(crc), has.all(4), has.all(8)
 	switch {
 	case has.last() > 8:
-		// The format has no such field; one appears when a damaged byte shifts the numbers, and with it the
-		// checksum may have vanished from its place.
+		// The format has no such field. A damaged byte may have shifted the numbers, and the checksum with them.
 		c.fail()
 	case p.V2 && (rows != p.Values || p.Nulls < 0 || p.Nulls > p.Values):
 		c.fail() // flat columns only: rows and values are the same thing
@@ -92,7 +91,7 @@ func parseHeader(b []byte) (p Page, n int, more bool, err error) {
 	return p, c.i, false, nil
 }
 
-// A page of text may unpack to any size up to the first, and beyond that to so many times what it stores.
+// A page of text may unpack to freeTextBytes, or to maxTextRatio times the bytes that it stores.
 const (
 	freeTextBytes = 16 << 20
 	maxTextRatio  = 64
@@ -142,13 +141,13 @@ func (p *Page) check(leaf *Leaf, k *Chunk) error {
 		return corrupt("column %s: a column without nulls has levels or nulls", leaf)
 	}
 	if p.Nulls == -2 || leaf.MaxDef > 0 && p.Nulls == 0 {
-		// Zero says nothing: arrow-go writes it wherever it keeps no statistics. The levels decide.
+		// Zero means nothing: arrow-go writes it if it keeps no statistics. The levels decide.
 		p.Nulls = -1
 	}
 	return p.checkSize(leaf, levels)
 }
 
-// checkSize compares the bytes of a page with the values it declares, as far as that needs no reading.
+// checkSize compares the size of a page with the values that it declares, without reading the page.
 func (p *Page) checkSize(leaf *Leaf, levels int64) error {
 	present, known := int64(p.Values), leaf.MaxDef == 0
 	if p.Nulls > 0 {
@@ -171,8 +170,8 @@ func (p *Page) checkSize(leaf *Leaf, levels int64) error {
 	return nil
 }
 
-// declared says whether the chunk's list of encodings names the page's. A damaged encoding in a page header, which no
-// checksum covers, could otherwise turn one valid reading of the bytes into another.
+// declared reports whether the chunk's list of encodings names that of the page. No checksum covers a page header, and a
+// damaged encoding could turn one valid reading of the bytes into another.
 func (p *Page) declared(k *Chunk) bool {
 	if p.Coded() {
 		return k.Encodings&(1<<EncPlainDictionary|1<<EncRLEDictionary) != 0

@@ -41,10 +41,10 @@ type Leaf struct {
 	MaxDef, MaxRep int
 	Note           Annotation
 	Doubt          string // why the annotation cannot be relied upon; empty when it can
-	ID             int32  // by which the writer's table format knows the field; 0 where the file gives none
+	ID             int32  // the number of the field in the writer's table format; 0 for none
 }
 
-// Flat says that the leaf does not repeat: it has one value or null in each row. It may lie inside structs.
+// Flat reports whether the leaf has exactly one value or null in each row. It may lie inside structs.
 func (l *Leaf) Flat() bool { return l.MaxRep == 0 }
 
 const (
@@ -74,8 +74,8 @@ func readElement(c *compact) element {
 		9: &e.id, 10: func(typ byte) { e.logical = c.logical(typ) },
 	})
 	if e.has.last() > 10 {
-		// Not in the format. One damaged byte can shift all later field numbers up here, and a column would lose
-		// its annotations without a trace.
+		// The format has no such field. One damaged byte can shift all later field numbers up here, and the column
+		// would lose its annotations without a trace.
 		c.fail()
 	}
 	return e

@@ -7,18 +7,18 @@ import (
 	"io"
 )
 
-// Layout is where the pages of one chunk lie.
+// Layout says where the pages of one chunk are.
 type Layout struct {
 	Dict *Page // nil when the chunk has none
 	Data []Page
-	// Other pages hold no row: an index, or a data page without a value. Nothing of them but their place is of use.
+	// Other pages hold no row: an index, or a data page without a value. Only their places matter.
 	Other []Page
 	// Headers is the digest of the stored bytes of all page headers.
 	Headers [sha256.Size]byte
 }
 
-// Walk reads the page headers of a chunk and checks that the pages tile it exactly, fit their column and the caps,
-// and sum to the values the footer declares. Bodies are read only where a checksum is there to be compared.
+// Walk reads the page headers of a chunk. The pages must tile it exactly, fit their column and the limits, and sum to the
+// values that the footer declares. Walk reads the body of a page only to compare its checksum.
 func Walk(ctx context.Context, r io.ReaderAt, leaf *Leaf, k *Chunk) (*Layout, error) {
 	l := &Layout{}
 	if k.Values == 0 {
@@ -112,7 +112,7 @@ type window struct {
 
 const windowBytes = 8 << 10
 
-// header returns the page header at off, and the bytes it takes, which stay until the next call.
+// header returns the page header at off, and its bytes, which are valid until the next call.
 func (w *window) header(off int64, leaf *Leaf) (Page, []byte, error) {
 	want := windowBytes
 	for {
@@ -137,7 +137,7 @@ func (w *window) header(off int64, leaf *Leaf) (Page, []byte, error) {
 	}
 }
 
-// at returns the bytes from off on: as many as the buffer holds if that is at least a useful header, else up to n.
+// at returns bytes from off on: what the buffer holds of them, or else up to n bytes.
 func (w *window) at(off int64, n int) ([]byte, error) {
 	if skip := off - w.off; skip >= 0 && skip < int64(len(w.buf)) {
 		return w.buf[skip:], nil
