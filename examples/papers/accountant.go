@@ -15,13 +15,14 @@ import (
 
 const accountantOpening = `# The accountant beside its rivals
 
-For each way to amplify: the ε that dprelease charges, the smallest ε that another tool charges, and a lower bound that no sound accountant can undercut. ` + "`make papers`" + `
-computes ours again; the others' figures were recorded (dp_accounting 0.6.0, opacus, autodp, the PRV accountant; “not measured” where none was). A lower bound is
-the larger of a recorded one and the lower end of our own bracket, which is the exact loss of one pair of neighbours, rounded down. The goal is a ratio of at most **1.02** to it;
-a test holds the ratios of this page. A dash stands where no lower bound is known. ε is in nats. Times are of one question, once, without lower bounds; the machine may have been busy, so only their order of magnitude counts.
+For each way to amplify, this page compares the ε that dprelease charges with the smallest ε that another tool charges, and with a lower bound that no sound accountant can undercut. The goal is to stay within a factor of **1.02** of the
+lower bound, and a test checks the ratios of this page. A smaller ε for the same noise means that a job gets more accuracy for its budget.
 
-Of the others the reference query only was timed (Poisson q = 0.01, Gaussian σ = 1, T = 10,000, δ = 1e-6): dp_accounting by RDP 27 ms (ε 7.4141), opacus 14 ms, dp_accounting by PLD 520 ms (6.9074) or 54 ms
-(6.9109), the PRV accountant 13 s (between 6.8974 and 6.9087). Their other times are not measured.
+` + "`make papers`" + ` computes our figures again. Those of the others were recorded once (dp_accounting 0.6.0, opacus, autodp, the PRV accountant). A lower bound is
+the larger of a recorded one and the lower end of our own bracket, which is the exact loss of one pair of neighbours, rounded down; a dash means that none is known. Times are for one question, asked once, without lower bounds, on a machine that may have been busy: only their order of magnitude counts.
+
+Of the other tools only one question was timed (Poisson q = 0.01, Gaussian σ = 1, T = 10,000, δ = 1e-6): dp_accounting takes 27 ms by RDP (ε 7.4141) and 520 ms or 54 ms by PLD (6.9074 or
+6.9109), opacus 14 ms, and the PRV accountant 13 s (between 6.8974 and 6.9087).
 
 `
 
@@ -132,7 +133,7 @@ type grid struct {
 var grids = []grid{
 	{table: "t2b", worst: 1.02, title: "Poisson, Gaussian noise, add-remove", few: 8,
 		text: "T releases, each from a Poisson sample at rate q, with Gaussian noise of standard deviation σ.",
-		why:  "Above the goal are only rows with an ε of about 0.001: there a step of the accountant's grid of losses counts."},
+		why:  "The rows above the goal have an ε of about 0.001, where one step of the accountant's grid of losses matters."},
 	{table: "t2c", worst: 1.02, title: "Poisson, Gaussian noise, replace-one", few: 6, text: "The same where one record is replaced; the record moves the sum by up to 2."},
 	{table: "t3b", worst: 1.02, title: "Poisson, any pure mechanism", few: 6, text: "T releases by a pure mechanism of which only the ε, or the law of its noise, is known."},
 	{table: "t4b", worst: 1.48, title: "Without replacement, Gaussian noise", few: 8, text: "T releases, each from a sample of q·1,000,000 records, replace-one.",
@@ -142,7 +143,7 @@ var grids = []grid{
 	{table: "t7", worst: 2.3, title: "Shuffling, any randomizer", few: 6, text: "n users, each with any ε0-private randomizer. The lower bound is the exact loss of k-ary randomized response (the best of k = 3, 4, 6, 10) for one pair of tables, up to 10,000 users.",
 		why: "The bound holds for every randomizer, and counts a clone with probability e^{−ε0}. The theorem that would close most of the distance has an erratum (P8), and is not charged."},
 	{table: "t7b", worst: 1.13, title: "Shuffling, k-ary randomized response", few: 8, text: "The lower bound is the exact loss of one pair of tables. “Variation ratio” figures are below it for k ≥ 4, and therefore no rival (P8).",
-		why: "For few users the privacy blanket looks at the user who differs and at one sum of the others, not at all counts. From 100 users on the distance is within the goal, unless ε0 is 4 and nothing is amplified."},
+		why: "For few users the privacy blanket looks at the user who differs and at one sum of the others, not at all counts. From 100 users on we are within the goal, unless ε0 is 4 and nothing is amplified."},
 }
 
 func (g grid) exhibit() (exhibit, error) {
@@ -281,7 +282,7 @@ func rivalsIteration() (exhibit, error) {
 		e.questions = append(e.questions, question{what: q.what, ours: mu, lower: q.lower(), rival: math.Inf(1), took: time.Since(began)})
 	}
 	e.table = rivalTable(e.questions)
-	e.agreement = summary(e.questions) + " No lower bound is known to us for losses that are convex only: there the constant 3 of the theorem is not known to be the best."
+	e.agreement = summary(e.questions) + " We know no lower bound for losses that are only convex, because nobody knows whether the constant 3 of the theorem is the best."
 	return e, nil
 }
 

@@ -150,7 +150,7 @@ func limitsError() (exhibit, error) {
 func limitsEpochs() (exhibit, error) {
 	e := exhibit{id: "limits-epochs", title: "k queries: how many epochs",
 		text: "k queries share (ε*, δ) = (1, 1e-6). Advanced composition leaves each ε = Θ(ε*/√k), and the ratio is at least ½ from p = ε/2.51 on (log(1+c)/c = ½ at c = 2.51). " +
-			"The queries then read k·p times the table: the number of epochs. Drawn is that number, with ε from advanced composition and from our accountant " +
+			"The queries then read k·p times the table: the number of epochs. The figure shows that number, with ε from advanced composition and from our accountant " +
 			"(the composition of k pure ε, exactly).",
 		alt: "The number of epochs grows as the square root of the number of queries, by both accounts"}
 	f := figure.New(figure.Axes{X: "queries k", Y: "epochs k·p", LogX: true, LogY: true, LegendLeft: true, LegendTop: true})

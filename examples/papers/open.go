@@ -18,7 +18,7 @@ import (
 
 const openOpening = `# What the papers left open
 
-The papers on sampling and privacy ask for these as further work, or leave them out. Every figure and number below is ours: ` + "`make papers`" + ` computes this page
+The papers on sampling and privacy leave these questions open. Every figure and number below is ours: ` + "`make papers`" + ` computes this page
 again, with [the papers' own figures](papers.md) and [the accountant beside its rivals](accountant.md). Unless said otherwise the setting is that of “Accuracy Gains…”: N = 10,001,
 δ = 1/(2N), simple random sampling without replacement, replace-one. A gain is the mean squared error of the full table's release over that of the sample's, at the same
 guarantee for the population: above 1 sampling wins. Simulated figures use RUNS runs from fixed seeds, over POPULATIONS populations where one could decide by luck.
@@ -48,7 +48,7 @@ func gaussianMean() (exhibit, error) {
 	f.Range("y", 0, 1.1)
 	e.figures = []panel{{e.id, f}}
 	e.facts = []fact{found("largest ratio on the grid", fmt.Sprintf("below 1 by %.1g", 1-top))}
-	e.agreement = "**No.** At no point of the grid is the noise of the sampled mean the smaller, although the sample may also spend the larger δ_n = δ·N/n. " +
+	e.agreement = "**No.** At no point of the grid is the noise of the sampled mean smaller, although the sample may also spend the larger δ_n = δ·N/n. " +
 		"At small ε the two come close, as for Laplace noise."
 	if top >= 1 {
 		e.agreement = "**Yes**, at the points above 1."
@@ -73,9 +73,8 @@ func gaussianRatio(n int64, eps, means float64) (float64, error) {
 
 func manyMeans() (exhibit, error) {
 	e := exhibit{id: "open-many", title: "Does sampling help many means at once?",
-		text: "d means of columns in [0, 1] share (1, δ). Laplace noise has a standard deviation that grows as d, Gaussian noise as √d, so from some d on the Gaussian is best. " +
-			"Drawn is the smaller of the two on the full table over the smaller of the two on the sample; the table says from which d the Gaussian is best.",
-		alt: "The ratio stays below 1 for every number of means, and is nearly the same for all of them"}
+		text: "d means of columns in [0, 1] share (1, δ). Laplace noise has a standard deviation that grows as d, Gaussian noise as √d, so from some d on the Gaussian is better. The figure shows the smaller of the two on the full table over the smaller of the two on the sample; the table says from which d on the Gaussian is better.",
+		alt:  "The ratio stays below 1 for every number of means, and is nearly the same for all of them"}
 	f := figure.New(figure.Axes{X: "means d", Y: "noise of table / noise of sample", LogX: true, LegendTop: true})
 	d := logs(1, 10_000, 81)
 	top := 0.0
@@ -115,7 +114,7 @@ func manyMeans() (exhibit, error) {
 	f.Rule("no gain, no loss", d, constant(d, 1))
 	e.figures = []panel{{e.id, f}}
 	e.facts = append(e.facts, found("largest ratio on the grid", fmt.Sprintf("%.4f", top)))
-	e.agreement = "**No**, at no number of means on the grid. With many means the loss is a little smaller than with one, because the Gaussian also profits from δ_n = δ·N/n; it never turns into a gain."
+	e.agreement = "**No**, at no number of means on the grid. With many means the loss is a little smaller than with one, because the Gaussian also profits from δ_n = δ·N/n. It never becomes a gain."
 	if top >= 1 {
 		e.agreement = "**Yes**, where the figure lies above 1."
 	}
@@ -124,7 +123,7 @@ func manyMeans() (exhibit, error) {
 
 func exponentialMedian() (exhibit, error) {
 	e := exhibit{id: "open-exponential", title: "Does sampling help the median by the exponential mechanism?",
-		text: "Pure ε on a public lattice of 4,001 points over the bounds, for the lognormal column (clipped to [0, 1,000]) and the bimodal one, without luck in the noise: the error over the draws of the mechanism is added up exactly, and only the samples are drawn.",
+		text: "Pure ε on a public lattice of 4,001 points over the bounds, for the lognormal column (clipped to [0, 1,000]) and the bimodal one. Only the samples are drawn at random; the error over the draws of the mechanism is computed exactly.",
 		alt:  "The gain falls from about 1 as epsilon grows for the lognormal column, and is a little above 1 for the bimodal one"}
 	eps := logs(0.003, 3, 8)
 	var row figure.Row
@@ -152,7 +151,7 @@ func exponentialMedian() (exhibit, error) {
 	}
 	e.figures = []panel{{e.id, row}}
 	e.facts = append(e.facts, found("largest gain: lognormal, bimodal", fmt.Sprintf("%.3f, %.3f", tops[lognormal.name], tops[bimodal.name])))
-	const why = "The score of the exponential mechanism is a distance in ranks, so where the column is dense its error falls with n·ε_n, and amplification leaves n·ε_n below N·ε."
+	const why = "The score of the exponential mechanism is a distance in ranks. If the column is dense, its error falls with n·ε_n, and amplification leaves n·ε_n below N·ε."
 	switch {
 	case tops[lognormal.name] <= 1.02 && tops[bimodal.name] > 1.02:
 		e.agreement = "**Not where the median lies among other values; a little where it lies at a gap.** " + why + " In a gap all points have one score, the full table's release falls anywhere in the gap, and a sample, " +
@@ -233,7 +232,7 @@ func lastGain(x float64) string {
 
 func otherQuantiles() (exhibit, error) {
 	e := exhibit{id: "open-quantiles", title: "Does sampling help other quantiles?",
-		text: "Lognormal(5, 0.5), smooth sensitivity with the exact β, n = 1,001, the mean over populations of the error.",
+		text: "Lognormal(5, 0.5), smooth sensitivity with the exact β, n = 1,001. The error is a mean over populations.",
 		alt:  "The gain against epsilon, for five quantiles: above 1 at small epsilon, below 1 at large"}
 	f := figure.New(figure.Axes{X: "ε on the population", Y: "gain", LogX: true, LogY: true, LegendTop: true})
 	eps := logs(0.02, 3, 9)
@@ -264,7 +263,7 @@ func otherQuantiles() (exhibit, error) {
 	}
 	f.Rule("no gain, no loss", eps, constant(eps, 1))
 	e.figures = []panel{{e.id, f}}
-	e.agreement = "**Yes, at small ε**, for every quantile that is drawn."
+	e.agreement = "**Yes, at small ε**, for every quantile in the figure."
 	return e, nil
 }
 
@@ -282,7 +281,7 @@ func verdicts() (exhibit, error) {
 		fmt.Fprintf(&b, "```\n$ dprelease plan examples/papers/study.yaml %s\n%s```\n\n", args, out)
 	}
 	e.table = strings.TrimSuffix(b.String(), "\n")
-	e.agreement = "The verdict is as good as the assumption. Nothing of the private table may go into it: an assumption that was tuned to the table is a release."
+	e.agreement = "The verdict is as good as the assumption. Take nothing for it from the private table: an assumption that was tuned to the table is a release."
 	return e, nil
 }
 
@@ -290,7 +289,7 @@ func verdicts() (exhibit, error) {
 func multistageCost() (exhibit, error) {
 	e := exhibit{id: "open-multistage", title: "What does multistage sampling cost, and what does it give?",
 		text: "10,000 records in units of m; a tenth of the records is drawn, in two stages, for ε = 1 on the population. Theorem 3 of the episodic paper would let the sample spend as much as a simple random " +
-			"sample of a tenth may; it is not sound when more than one record of a unit is drawn (P5). Drawn is the ε that the sample may spend by what is proved here, with as many units as given.",
+			"sample of a tenth may; it is not sound when more than one record of a unit is drawn (P5). The figure shows the ε that the sample may spend by the bounds that are proved here, for several shares of the units.",
 		alt: "Theorem 3's budget is a flat line; the proved budgets lie below it and fall as fewer units are drawn"}
 	f := figure.New(figure.Axes{X: "records in a unit, m", Y: "ε on the sample", LogX: true})
 	const size, rate = 10_000, 0.1
@@ -325,8 +324,7 @@ func multistageCost() (exhibit, error) {
 	f.Range("y", 0, 3.5)
 	e.figures = []panel{{e.id, f}}
 	e.table = b.String()
-	e.agreement = "**It gives** what visiting few units saves in the field. **It costs** noise: the last stage amplifies, the stages above it almost not, once several records of a unit are drawn, because the output can show which units " +
-		"were drawn. Taking every unit (stratification) and a tenth of each costs nothing against a simple random sample; taking a tenth of the units whole amplifies least. The sampling error of " +
+	e.agreement = "**It gives** the savings of visiting few units in the field. **It costs** noise: once several records of a unit are drawn, the stages above the last one hardly amplify, because the output can show which units were drawn. Taking a tenth of every unit (stratification) costs nothing compared with a simple random sample; taking a tenth of the units whole amplifies least. The sampling error of " +
 		"correlated units comes on top (`plan --compare` adds both)."
 	return e, nil
 }
@@ -335,8 +333,7 @@ func multistageCost() (exhibit, error) {
 // is added to a centred sum.
 func additiveGain() (exhibit, error) {
 	e := exhibit{id: "open-poisson", title: "Where does Poisson sampling under replace-one gain?",
-		text: "Under replace-one a Poisson sample may miss the record whose value changes. Noise that is added to a centred sum makes its arrival cost half of what its " +
-			"replacement does, and the sample may spend more than ε_p (privacy/additive.proof.md). Drawn is p·ε_sample/ε: the noise of the full table's sum over that of the sample's. " +
+		text: "Under replace-one a Poisson sample may miss the record whose value changes. If noise is added to a centred sum, the arrival of a record costs half of what its replacement costs, so the sample may spend more than ε_p (privacy/additive.proof.md). The figure shows p·ε_sample/ε: the noise of the full table's sum over that of the sample's. " +
 			"A simple random sample, and any mechanism that is not additive, stay below 1.",
 		alt: "For each epsilon the ratio rises with the rate, passes 1 at the rate one half, and returns to 1 at rate 1"}
 	f := figure.New(figure.Axes{X: "sampling rate p", Y: "p·ε_sample / ε", LegendLeft: true, LegendTop: true})
@@ -371,17 +368,15 @@ func additiveGain() (exhibit, error) {
 	e.figures = []panel{{e.id, f}}
 	e.table = b.String()
 	e.facts = []fact{found("at most 1 at every rate up to ½", yesNo[below]), found("above 1 at every rate above ½", yesNo[above])}
-	e.agreement = "**At rates above one half, for sums with added noise.** Against it stands the sampling error, N·spread²·(1−p)/p with the spread about the centre of the range R. " +
-		"The sample wins in total only where N·(spread/R)² is below the last column: 100 rows whose spread is a twenty-fifth of R. So there is nothing to gain by drawing such a sample from a table that one has; " +
-		"the smaller noise is real where the sample was drawn anyhow."
+	e.agreement = "**At rates above one half, for sums with added noise.** But there is also the sampling error, N·spread²·(1−p)/p with the spread about the centre of the range R. " +
+		"The sample wins in total only where N·(spread/R)² is below the last column: 100 rows whose spread is a twenty-fifth of R. So do not draw such a sample from a table that you have. If the sample was drawn anyway, the smaller noise is a real gain."
 	return e, nil
 }
 
 // randomAllocation is the note on batches in which each record takes part k times of t.
 func randomAllocation() (exhibit, error) {
 	e := exhibit{id: "open-allocation", title: "Batches in which each record takes part in exactly k of t steps",
-		text: "Random allocation puts each record into k of the t steps of `sgd`, chosen at random: no record is forgotten, and none is read more often than others. It is published that its privacy is close to that of " +
-			"Poisson batches at the rate k/t (Feldman and Shenfeld 2025), by a decomposition of the mixture over the steps. **That is not proved here, so dprelease does not offer such batches.** What follows from joint convexity alone is that the choice " +
+		text: "Random allocation puts each record into k of the t steps of `sgd`, chosen at random: no record is forgotten, and none is read more often than others. Feldman and Shenfeld (2025) state that its privacy is close to that of Poisson batches at the rate k/t, by a decomposition of the mixture over the steps. **That is not proved here, so dprelease does not offer such batches.** What follows from joint convexity alone is that the choice " +
 			"may be published: k steps without any amplification. The table shows how far that is from Poisson batches, with Gaussian noise σ, add-remove, δ = 1e-6."}
 	var b strings.Builder
 	b.WriteString("| σ | k of t | ε, the choice published (proved) | ε, Poisson batches at rate k/t (what `sgd` draws) |\n|---:|---:|---:|---:|\n")

@@ -12,8 +12,8 @@ const opening = `# The papers, reproduced
 
 Every figure and number below was computed by dprelease's own accountant and mechanisms; ` + "`make papers`" + ` makes this page again.
 The figures have the papers' own parameters and axes. *Stated* is what the paper says of the figure, *ours* what we find, and the last column says whether the two agree.
-The papers themselves are not part of this repository. Simulated figures use RUNS runs from fixed seeds; where the luck of one population decides, the table looks at POPULATIONS.
-What the papers left open has [a page of its own](open-questions.md).
+The papers themselves are not part of this repository. Simulated figures use RUNS runs from fixed seeds. If the luck of one population decides, the table looks at POPULATIONS.
+[What the papers left open](open-questions.md) is a page of its own.
 
 `
 

@@ -107,8 +107,8 @@ func foldBy() kind[FoldBy] {
 func capped() kind[Cap] {
 	return object(
 		key("groups", count(), func(c *Cap) *int64 { return &c.Groups },
-			"In how many groups of a release a unit counts at most", otherwise("1"), example("3")),
+			"The largest number of groups of a release in which a unit counts", otherwise("1"), example("3")),
 		key("rows", count(), func(c *Cap) *int64 { return &c.Rows },
-			"How many rows of a unit count at most in each group, or in all where a release has no groups", required(), example("4")),
+			"The largest number of rows of a unit that count in each group, or in all if a release has no groups", required(), example("4")),
 	)
 }

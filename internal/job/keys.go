@@ -26,7 +26,7 @@ func keysOf() kind[Keys] {
 		key("guarantee", guarantee(), func(k *Keys) *Guarantee { return &k.Guarantee },
 			"What the selection may cost on the population, beside the release itself. It needs a delta", example(`{epsilon: "0.2", delta: "1e-7"}`)),
 		key("at_most", count(), func(k *Keys) *int64 { return &k.AtMost },
-			"How many values are released at most. Where more are selected, a random choice of them or those with the largest noisy numbers stay", otherwise("10000"), example("100000")),
+			"The largest number of values to release. If more are selected, a random choice or those with the largest noisy counts stay", otherwise("10000"), example("100000")),
 		key("from", text(), func(k *Keys) *string { return &k.From },
 			"The name of another release from the same sample, with the same by and where. Its values are used, and nothing is spent", example("towns")),
 	)

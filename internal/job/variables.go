@@ -75,7 +75,7 @@ const maxVariableName = 60
 func variablesKey() field[Job] {
 	f := key("variables", named(variableKind(), "NAME", checkVariableName, func(v *Variable, n string) { v.Name = n }),
 		func(j *Job) *[]Variable { return &j.Variables },
-		"What a command may set with --set NAME=VALUE, by name. $(NAME) stands for the value, in any value but dataset.id, dataset.relation, dataset.unit and budget",
+		"Values that a command may set with --set NAME=VALUE, by name. $(NAME) stands for the value, in any value but dataset.id, dataset.relation, dataset.unit and budget",
 		example(`{month: {type: text, pattern: "[0-9]{4}-[0-9]{2}"}}`))
 	read := f.read
 	f.read = func(c *cursor, p lang.Place, j *Job) {

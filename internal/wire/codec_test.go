@@ -211,7 +211,7 @@ func TestPagesSayTheLimits(t *testing.T) {
 	for path, want := range map[string][]string{
 		"plugin-v2.md": {"at most 4,128,768 bytes", "at most 67,108,864 bytes",
 			"A plugin MUST ignore fields that it does not know", "The host MUST refuse a message with fields that it does not know"},
-		"plugin-v1.md": {"What section 4 of version 2 says of unknown fields and of sizes holds for version 1 as it stands"},
+		"plugin-v1.md": {"Section 4 of version 2, about unknown fields and sizes, holds for version 1 unchanged"},
 		"plugin/v1/mechanism.proto": {"at most 4,128,768 bytes", "at most 67,108,864 bytes",
 			"the host MUST refuse a message with fields that are not in this file", "a plugin MUST ignore fields that it does not know"},
 	} {
