@@ -62,8 +62,8 @@ const (
 	writeTimeout = 40 * time.Second
 )
 
-// login is the login name and the host of this process, as far as the machine knows.
-func login() string {
+// Login is the login name and the host of this process, as far as the machine knows.
+func Login() string {
 	name := "uid " + strconv.Itoa(os.Getuid())
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		name = u.Username
@@ -82,10 +82,7 @@ func Open(ctx context.Context, a Address, o Options) (*Ledger, error) {
 	if o.LockWait <= 0 {
 		o.LockWait = DefaultLockWait
 	}
-	l := &Ledger{address: a, dialect: a.dialect(), options: o, by: strings.Join(strings.Fields(o.By), " ")}
-	if l.by == "" {
-		l.by = login()
-	}
+	l := &Ledger{address: a, dialect: a.dialect(), options: o, by: cmp.Or(strings.Join(strings.Fields(o.By), " "), Login())}
 	var err error
 	if l.place, err = a.findPlace(); err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/dprelease/dprelease/pipeline"
 )
 
-// jobs is the story of a job, as the commands tell it.
+// jobs is the story of a job, as the commands tell it. With an error, an answer means nothing.
 type jobs interface {
 	load(path string, getenv func(string) (string, bool), set []string) (*job.Job, error)
 	check(ctx context.Context, j *job.Job, o pipeline.Options) error
@@ -55,17 +55,9 @@ func (pipelineJobs) look(ctx context.Context, j *job.Job, o pipeline.Options) (a
 }
 
 func (pipelineJobs) plan(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {
-	p, err := pipeline.Plan(ctx, j, o)
-	if err != nil {
-		return nil, err // a nil *Plan must not become a non-nil answer
-	}
-	return p, nil
+	return pipeline.Plan(ctx, j, o)
 }
 
 func (pipelineJobs) run(ctx context.Context, j *job.Job, o pipeline.Options) (answer, error) {
-	r, err := pipeline.Run(ctx, j, o)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return pipeline.Run(ctx, j, o)
 }

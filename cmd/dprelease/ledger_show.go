@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,9 +39,8 @@ type shownAccount struct {
 	// Keeps are the columns in which all neighbours agree that the account protects (P27).
 	Keeps []string `json:"keeps,omitempty"`
 
-	limits, waiting string
-	tallies         []ledger.Tally
-	account         *ledger.Account
+	tallies []ledger.Tally
+	account *ledger.Account
 }
 
 // shownAmount is in decimals: what is spent is rounded up, the rest down.
@@ -72,7 +70,7 @@ func (m shownAmount) rest() string {
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), SlicesBy: a.Slice.Column, Filter: a.Filter,
 		LimitText: a.Limit.Decimals(), Debits: a.Debits,
-		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, limits: limitsOf(a), waiting: waiting(a), account: a}
+		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, account: a}
 	s.Amounts = showAmounts(a.Amounts())
 	if a.Slice.Column != "" {
 		s.Life = showAmounts(a.Life())
@@ -196,7 +194,7 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	fmt.Fprintf(w, "ledger %s at %s\n", s.Ledger, s.Address)
 	writeTurns(w, s.Clocks)
 	for _, a := range s.Accounts {
-		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, a.limits, a.waiting)
+		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, limitsOf(a.account), waiting(a.account))
 		if len(a.Keeps) > 0 {
 			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
 		}
@@ -313,11 +311,10 @@ func chargedText(all []ledger.ActCharge) string {
 
 // moment is a time of the chain without the parts of a second.
 func moment(at string) string {
-	t, err := time.Parse(time.RFC3339Nano, at)
-	if err != nil {
-		return at
+	if t := when(at); !t.IsZero() {
+		return t.UTC().Format("2006-01-02 15:04:05Z")
 	}
-	return t.UTC().Format("2006-01-02 15:04:05Z")
+	return at
 }
 
 // rise prints a charged figure, rounded up (P17).

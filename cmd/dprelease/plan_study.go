@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dprelease/dprelease/internal/whole"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/whole"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/planner"
 )
@@ -69,6 +69,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 	return e.print(r)
 }
 
+// ask returns what the planner answers. With an error, the answer means nothing.
 func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) (result, error) {
 	switch s.kind() {
 	case "sweep":
@@ -76,23 +77,11 @@ func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) 
 		if err != nil {
 			return nil, err
 		}
-		r, err := planner.RunSweep(ctx, j, axis, s.span, settings)
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
+		return planner.RunSweep(ctx, j, axis, s.span, settings)
 	case "solve":
-		r, err := planner.Solve(ctx, j, s.solve, s.over, settings)
-		if err != nil {
-			return nil, err
-		}
-		return r, nil
+		return planner.Solve(ctx, j, s.solve, s.over, settings)
 	}
-	r, err := planner.Compare(ctx, j, planner.Designs{Size: s.size, Units: s.units}, settings)
-	if err != nil {
-		return nil, err
-	}
-	return r, nil
+	return planner.Compare(ctx, j, planner.Designs{Size: s.size, Units: s.units}, settings)
 }
 
 // studyFailed tells a job that is wrong from a question that has no answer.

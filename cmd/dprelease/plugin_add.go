@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,8 +20,10 @@ import (
 	"github.com/dprelease/dprelease/internal/catalog"
 	"github.com/dprelease/dprelease/internal/catalog/artifact"
 	"github.com/dprelease/dprelease/internal/conformance"
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/sandbox"
+	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/report"
 )
@@ -97,7 +100,7 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	}
 	c, err := catalog.Open(a.catalog)
 	if err != nil {
-		return e.uncatalogued("%s: %s", a.catalog, fault(err))
+		return e.uncatalogued("%s: %s", a.catalog, failure.Reason(err))
 	}
 	signer, err := e.signer(a.sign, c)
 	if err != nil {
@@ -106,25 +109,25 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	from, origin := source, ""
 	if artifact.Is(source) {
 		if from, err = os.MkdirTemp("", "dprelease-"); err != nil {
-			return e.uncatalogued("%s", fault(err))
+			return e.uncatalogued("%s", failure.Reason(err))
 		}
 		defer func() { _ = os.RemoveAll(from) }()
 		if origin, err = artifact.Fetch(ctx, source, from, a.plainHTTP); err != nil {
-			return e.uncatalogued("%s: %s", source, fault(err))
+			return e.uncatalogued("%s: %s", source, failure.Reason(err))
 		}
 	}
 	entry, err := c.Store(from)
 	if err != nil {
-		return e.uncatalogued("%s: %s", source, fault(err))
+		return e.uncatalogued("%s: %s", source, failure.Reason(err))
 	}
 	entry.Source = origin
 	stored := filepath.Join(c.Folder(), entry.Path)
-	kept := slices.ContainsFunc(c.Plugins, func(other catalog.Entry) bool { return other.SHA256 == entry.SHA256 })
-	discard := func() {
-		if !kept {
+	keep := slices.ContainsFunc(c.Plugins, func(other catalog.Entry) bool { return other.SHA256 == entry.SHA256 })
+	defer func() {
+		if !keep {
 			_ = os.RemoveAll(filepath.Dir(stored))
 		}
-	}
+	}()
 	for _, path := range a.reads {
 		if path, err = filepath.Abs(path); err == nil {
 			entry.Reads = append(entry.Reads, path)
@@ -136,41 +139,33 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	v, err := e.examined(ctx, cmd, a.examination)
 	switch {
 	case err != nil:
-		discard()
 		return err
 	case v.Refuted():
-		discard()
 		e.tell(e.errw, "%s", v.Text())
 		return e.uncatalogued("%s was refuted and is not approved", source)
 	case v.Ended != "":
-		discard()
 		return e.uncatalogued("the check of %s was not through: %s; give it more time with --for", source, v.Ended)
 	case v.SelfNoising && !a.selfNoising:
-		discard()
 		return e.uncatalogued("%s draws noise of its own; say --allow-self-noising if you trust it", source)
 	}
 	describe(&entry, v)
 	if program := catalog.Interpreter(stored); program != "" {
 		libraries, files, err := catalog.Runtime(v.Read)
 		if err != nil {
-			discard()
-			return e.uncatalogued("%s: %s", source, fault(err))
+			return e.uncatalogued("%s: %s", source, failure.Reason(err))
 		}
 		maps.Copy(entry.Files, files)
 		entry.Runtime = append(interpreterVersion(ctx, program), libraries...)
 	}
-	entry.By, entry.At, entry.Expires = a.by, time.Now().UTC().Truncate(time.Second), expires
-	if entry.By == "" {
-		entry.By = login()
-	}
+	entry.By, entry.At, entry.Expires = cmp.Or(a.by, ledger.Login()), time.Now().UTC().Truncate(time.Second), expires
 	if signer != nil {
 		err = entry.Sign(*signer)
 	}
 	c.Put(entry)
 	if err = errors.Join(err, c.Write()); err != nil {
-		discard()
-		return e.uncatalogued("%s: %s", a.catalog, fault(err))
+		return e.uncatalogued("%s: %s", a.catalog, failure.Reason(err))
 	}
+	keep = true
 	return e.say(entry, "%s\nadded %s to %s, until %s\n", v.Text(), entry.Key(), a.catalog, entry.Expires.Format(time.DateOnly))
 }
 
@@ -230,7 +225,7 @@ func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.Private
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, fault(err))
+		return nil, fmt.Errorf("%s: %s", path, failure.Reason(err))
 	}
 	var key minisign.PrivateKey
 	if minisign.IsEncrypted(text) {
@@ -261,16 +256,4 @@ func (e *environment) password(path string) (string, error) {
 		return "", errors.New("the password can only be typed at a terminal; or set " + passwordVariable)
 	}
 	return string(typed), nil
-}
-
-// login is who runs this program.
-func login() string {
-	name := os.Getenv("USER")
-	if name == "" {
-		name = fmt.Sprintf("uid %d", os.Getuid())
-	}
-	if machine, err := os.Hostname(); err == nil {
-		name += "@" + machine
-	}
-	return name
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/catalog"
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -29,7 +30,7 @@ type catalogued struct {
 func (e *environment) listCatalog(path string) error {
 	c, err := catalog.Read(path)
 	if err != nil {
-		return e.uncatalogued("%s: %s", path, fault(err))
+		return e.uncatalogued("%s: %s", path, failure.Reason(err))
 	}
 	all := []catalogued{}
 	var text strings.Builder
@@ -55,7 +56,7 @@ func (e *environment) entryCommand(use, short, long string, run func(c *catalog.
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, err := catalog.Open(path)
 			if err != nil {
-				return e.uncatalogued("%s: %s", path, fault(err))
+				return e.uncatalogued("%s: %s", path, failure.Reason(err))
 			}
 			x, ok := c.Find(args[0])
 			if !ok {
@@ -99,7 +100,7 @@ entries may use them.`,
 		func(c *catalog.Catalog, x catalog.Entry) error {
 			c.Remove(x.Key())
 			if err := c.Write(); err != nil {
-				return e.uncatalogued("%s", fault(err))
+				return e.uncatalogued("%s", failure.Reason(err))
 			}
 			return e.say(map[string]string{"event": "removed", "plugin": x.Key()}, "removed %s\n", x.Key())
 		})
@@ -125,7 +126,7 @@ network.`,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := catalog.Read(path)
 			if err != nil {
-				return e.uncatalogued("%s: %s", path, fault(err))
+				return e.uncatalogued("%s: %s", path, failure.Reason(err))
 			}
 			with := c.Key()
 			if key != "" {

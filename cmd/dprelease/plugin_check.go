@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/conformance"
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
@@ -164,7 +165,7 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 	}
 	if x.report != "" {
 		if err := v.WriteFiles(x.report); err != nil {
-			return none, e.failWith(unspent(pipeline.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+fault(err)), nil)
+			return none, e.failWith(unspent(pipeline.ExitUsage, "OUTPUT_UNWRITABLE", "the report of the check cannot be written: "+failure.Reason(err)), nil)
 		}
 	}
 	return v, nil
@@ -173,13 +174,4 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 // unchecked says why the suite could not be run. No data was involved.
 func (e *environment) unchecked(err error) error {
 	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
-}
-
-// fault is an error of the file system without the path.
-func fault(err error) string {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
 }

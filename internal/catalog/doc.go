@@ -1,7 +1,7 @@
 // Package catalog keeps the plugins that somebody approved: which file, checked how, by
 // whom, until when, and which texts it may put into a report.
 //
-// It imports internal/job, internal/lang, the SDK's types and the minisign format of
+// It imports internal/failure, internal/job, internal/lang, the SDK's types and the minisign format of
 // signatures, and starts nothing.
 //
 // What it promises: [Resolve] gives a job only plugins of a catalog that nobody but its

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/lang"
 )
@@ -36,7 +37,7 @@ func Resolve(j *job.Job, now time.Time) job.Problems {
 		if c == nil {
 			var err error
 			if c, err = Read(j.Catalog); err != nil {
-				wrong("catalog", "ask who looks after it", "cannot be used: %s", reason(err))
+				wrong("catalog", "ask who looks after it", "cannot be used: %s", failure.Reason(err))
 				return found
 			}
 		}

@@ -9,15 +9,6 @@ import (
 	"path/filepath"
 )
 
-// reason is an error of the file system without its path.
-func reason(err error) string {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err.Error()
-	}
-	return err.Error()
-}
-
 // Store copies a plugin, a file or a folder, to where the catalog keeps its own: an author
 // who changes the file changes nothing. It returns an entry with the paths and digests.
 func (c *Catalog) Store(source string) (Entry, error) {

@@ -119,7 +119,8 @@ const SpentOnly = "; nothing was published, and the budget is spent"
 
 // Reason is an error of the file system without the path.
 func Reason(err error) string {
-	if p, ok := err.(*os.PathError); ok {
+	var p *os.PathError
+	if errors.As(err, &p) {
 		return p.Err.Error()
 	}
 	return err.Error()
