@@ -23,11 +23,11 @@ type Account struct {
 	Acts    int64     // records that changed the account, the one that opened it included
 	Pending *Proposal // waits for a second person; nil where nothing does
 
-	// Slices is how many slices were debited, and Largest the most that any of them has
-	// spent, unit by unit: what a unit in one slice has spent.
+	// Slices is the number of slices that were debited. Largest is the most that any one of
+	// them has spent, unit by unit.
 	Slices  int64
 	Largest privacy.Cost
-	// InSlice is what the slice has spent that Key names. It is empty where Key names none.
+	// InSlice is what the slice of Key has spent. It is empty where Key names no slice.
 	InSlice Tally
 
 	last   int64  // the newest of those records
@@ -62,8 +62,8 @@ func (a *Account) balance() Balance {
 	return b
 }
 
-// bounded is what the account's limit is about: what is spent, or in an account with
-// slices, what the slice has spent that its key names.
+// bounded is what the account's limit is compared with: what the account has spent or, where
+// it has slices, what the slice of its key has spent.
 func (a *Account) bounded() privacy.Cost {
 	if a.Slice.Column == "" {
 		return a.Spent
@@ -79,7 +79,7 @@ func Unopened(k Key, o Opening) *Account {
 	return a
 }
 
-// paid is how many debits bounded is the sum of.
+// paid is the number of debits that bounded adds up.
 func (a *Account) paid() int64 {
 	if a.Slice.Column == "" {
 		return a.Debits
@@ -280,8 +280,8 @@ func pick[T any](all []T, places []int) []T {
 	return out
 }
 
-// TogetherOf is what a unit in one slice has spent that is in several accounts of one data
-// set, and what one has spent through its life, for people. The accounts have the same
+// TogetherOf adds up several accounts of one data set, for people: one is the spend for a unit
+// in one slice of each, and life for a unit that is in all slices. The accounts have the same
 // units.
 func TogetherOf(all []*Account) (one, life string) {
 	a, b := all[0].nothing(), all[0].nothing()

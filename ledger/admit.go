@@ -188,7 +188,7 @@ func (a *Account) exceeds(l *Limit, spent, c privacy.Cost, whose, of string) err
 	return refuse(CodeExhausted, "%s allows %s%s: %s", whose, l, of, shortfall(b.amounts(spent), pick(c, b.places), b.any))
 }
 
-// Own refuses a cost above a job's own limit.
+// Own refuses a cost above the job's own limit.
 func (a *Account) Own(limit Limit, c privacy.Cost) error {
 	return a.keep(&limit, a.bounded(), c, "the job")
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// Up prints an amount with six significant digits, rounded up. Print what is spent so.
+// Up prints an amount with six significant digits, rounded up. It is for what is spent.
 func Up(r *big.Rat) string { return rounded(r, big.ToPositiveInf) }
 
-// Down prints an amount with six significant digits, rounded down. Print limits and what
-// is left so.
+// Down prints an amount with six significant digits, rounded down. It is for limits and for
+// what is left.
 func Down(r *big.Rat) string { return rounded(r, big.ToZero) }
 
 func rounded(r *big.Rat, mode big.RoundingMode) string {

@@ -314,13 +314,13 @@ func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
 	why := "release " + strconv.FormatInt(marks[at].Seq, 10)
 	if err := l.write(ctx, func(t *tx) error {
 		if seq := marks[at].Seq; seq <= t.state.seq && heads[seq] == "" {
-			return t.tampered(fmt.Sprintf("record %d, which a release was seen of, is missing", seq))
+			return t.tampered(fmt.Sprintf("record %d is missing, and a release that it paid for was seen", seq))
 		}
 		return t.exec("UPDATE dprelease_head SET refused = ? WHERE one = 1 AND refused = ''", why)
 	}); err != nil {
 		return err
 	}
-	return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", l.address, why)
+	return l.address.rolledBack(why)
 }
 
 // hashes fills in the hashes of records; those that are not there stay empty.

@@ -17,7 +17,7 @@ import (
 
 const kindCharge = "charge"
 
-// chargeBody adds what releases cost that were made elsewhere.
+// chargeBody adds the cost of releases that were made elsewhere.
 type chargeBody struct {
 	stamp
 	Account int64     `json:"account"`
@@ -32,12 +32,12 @@ type charged struct {
 	Slices []string `json:"slices,omitempty"`
 }
 
-// Elsewhere is what releases cost that another program or another ledger made from the data
-// of an account.
+// Elsewhere is the cost of releases that another program made from the data of an account, or
+// that another ledger paid for.
 type Elsewhere struct {
 	Costs []SliceCost // for an account without slices one, with an empty Is
-	// Keeps are the columns in which the neighbours agree that those releases protect; the
-	// column of the slices need not be named.
+	// Those releases protect neighbours that agree in these columns. The column of the
+	// slices need not be named.
 	Keeps  []string
 	Reason string
 }
@@ -67,7 +67,7 @@ func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, erro
 		}
 		switch {
 		case t.state.refused != "":
-			return t.rolledBack()
+			return t.l.address.rolledBack(t.state.refused)
 		case strings.TrimSpace(e.Reason) == "":
 			return errNoReason
 		case len(e.Costs) == 0:
@@ -86,7 +86,7 @@ func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, erro
 	})
 }
 
-// fits refuses costs that are none, and slices that have no name.
+// fits refuses costs in other units than the account's, and slices without a name.
 func (a *Account) fits(costs []SliceCost) error {
 	units := len(a.Units())
 	if a.Slice.Column == "" && (len(costs) != 1 || costs[0].Is != "") {
@@ -119,7 +119,8 @@ func collectedElsewhere(k Key) *Error {
 	return refuse(CodeSample, "the jobs on %s are charged together for a table that is itself a sample: the sum with other releases is not proven", k)
 }
 
-// chargeSlices charges slices bucket by bucket, a record for so many of them.
+// chargeSlices charges slices bucket by bucket. A record names at most mostInRecord of them, or
+// one bucket.
 func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason string) error {
 	all, err := inBuckets(costs)
 	if err != nil {
@@ -207,7 +208,7 @@ func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
 	return out, nil
 }
 
-// parts cuts buckets into stretches of at least most slices. The last one may be shorter.
+// parts cuts buckets into stretches that end with the bucket in which they reach most slices.
 func parts(all []bucketCosts, most int) func(yield func([]bucketCosts) bool) {
 	return func(yield func([]bucketCosts) bool) {
 		for from := 0; from < len(all); {

@@ -87,7 +87,7 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err
 			return err
 		}
 		if t.state.refused != "" {
-			return t.rolledBack()
+			return t.l.address.rolledBack(t.state.refused)
 		}
 		if t.state.at.Sub(t.at) <= clockSlack {
 			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)

@@ -55,7 +55,7 @@ type Request struct {
 func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 	err = l.write(ctx, func(t *tx) error {
 		if t.state.refused != "" {
-			return t.rolledBack()
+			return t.l.address.rolledBack(t.state.refused)
 		}
 		rs, err := t.releasesOf(q.Plan, q.Former...)
 		if err != nil {

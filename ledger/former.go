@@ -9,7 +9,7 @@ import (
 // table of former digests finds those debits. An upgrade makes the table from the chain,
 // and the tree of digests commits to it: nothing is spent again because a row is gone.
 
-// formerKey is what the tree of digests knows the debits of a former digest by.
+// formerKey is the key of the debits of a former digest in the tree of digests.
 func formerKey(digest string) string { return "former\n" + digest }
 
 // noteFormer stores what the chain says of former digests.

@@ -49,5 +49,5 @@ func (k Key) account() Key {
 // Is reports whether two keys are of one account, whatever slice they name.
 func (k Key) Is(o Key) bool { return k.account() == o.account() }
 
-// key is what the tree of digests knows the account by.
+// key is the key of the account in the tree of digests.
 func (k Key) key() string { return "account\n" + k.name().text() }

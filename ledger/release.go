@@ -33,7 +33,7 @@ type Release struct {
 	until   time.Time
 }
 
-// planKey is what the tree of digests knows the releases of a plan by.
+// planKey is the key of the releases of a plan in the tree of digests.
 func planKey(plan string) string { return "plan\n" + plan }
 
 // planRow returns what is stored of the releases of a plan, without leases and bytes. The

@@ -109,7 +109,7 @@ func (l *Ledger) Separate(ctx context.Context, a, b Key, reason string) error {
 	})
 }
 
-// pairKey is what the tree of digests knows a pair of separate accounts by.
+// pairKey is the key of a pair of separate accounts in the tree of digests.
 func pairKey(p [2]string) string { return fmt.Sprintf("separate\n%q", p) }
 
 func (t *tx) separate(p [2]string) (bool, error) {

@@ -30,7 +30,7 @@ type Sample struct {
 	digest string // SHA-256 of its encrypted rows
 }
 
-// sampleKey is what the tree of digests knows a sample by.
+// sampleKey is the key of a sample in the tree of digests.
 func sampleKey(id string) string { return "sample\n" + id }
 
 // row returns what is stored of the sample, without its encrypted rows. The tree of

@@ -44,7 +44,7 @@ func bucketOf(is string) string {
 	return hex.EncodeToString(sum[:(bucketDigits+1)/2])[:bucketDigits]
 }
 
-// bucketKey is what the tree of digests knows a bucket by.
+// bucketKey is the key of a bucket in the tree of digests.
 func bucketKey(account int64, name string) string {
 	return "slices\n" + strconv.FormatInt(account, 10) + "\n" + name
 }
@@ -61,7 +61,7 @@ func (b bucket) find(is string) (int, bool) {
 	return slices.BinarySearchFunc(b, is, func(t storedTally, is string) int { return strings.Compare(t.Is, is) })
 }
 
-// get returns the tally of a slice, nothing where it has none.
+// get returns the tally of a slice; a slice without one has spent nothing.
 func (b bucket) get(is string, a *Account) (Tally, error) {
 	i, ok := b.find(is)
 	if !ok {
@@ -90,8 +90,8 @@ func (b bucket) with(t Tally) bucket {
 	return slices.Insert(slices.Clip(b), i, s)
 }
 
-// buckets reads buckets of an account, all of them where none is named, and holds each to
-// the chain: one that is not there is missing for a slice that was never debited.
+// buckets reads the named buckets of an account, or all of them where none is named, and holds
+// each to the chain. A bucket is not there as long as none of its slices was debited.
 func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) {
 	where, args := "", []any{account}
 	if len(names) > 0 {
@@ -156,7 +156,7 @@ func (t *tx) saveBuckets(account int64, changed map[string]bucket) error {
 	return t.insert("dprelease_slices (account, bucket, tallies)", rows, " ON CONFLICT (account, bucket) DO UPDATE SET tallies = excluded.tallies")
 }
 
-// inSlice reads what the slice has spent that the account's key is to name.
+// inSlice lets the account stand for one of its slices, and reads what that has spent.
 func (t *tx) inSlice(a *Account, is string) error {
 	name := bucketOf(is)
 	all, err := t.buckets(a.ID, name)
@@ -168,7 +168,7 @@ func (t *tx) inSlice(a *Account, is string) error {
 	return err
 }
 
-// saveSlice stores what the slice has spent that the account's key names.
+// saveSlice stores what the slice of the account's key has spent.
 func (t *tx) saveSlice(a *Account) error {
 	if a.Slice.Is == "" {
 		return nil

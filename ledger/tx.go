@@ -159,7 +159,7 @@ func (t *tx) trust() (err error) {
 	return nil
 }
 
-// secretKey is what the tree of digests knows the ledger's secret by.
+// secretKey is the key of the ledger's secret in the tree of digests.
 const secretKey = "secret"
 
 func secretDigest(secret string) string { return digestOf([]byte(secret)) }
@@ -201,9 +201,9 @@ func lasting(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// rolledBack refuses a ledger that a newer release was seen of.
-func (t *tx) rolledBack() *Error {
-	return refuse(CodeRolledBack, "%s is an old copy: a release was seen that is newer than it (%s); restore the newest copy", t.l.address, t.state.refused)
+// rolledBack refuses a ledger that is older than a release that was seen.
+func (a Address) rolledBack(seen string) *Error {
+	return refuse(CodeRolledBack, "%s is an old copy: a release that is newer was seen (%s); restore the newest copy", a, seen)
 }
 
 // write carries out f alone, on the newest state, and makes it durable. A refusal

@@ -147,7 +147,7 @@ func TestImmutableColumnsAreSaid(t *testing.T) {
 	releases := `  - {name: m, from: s, mechanism: mean, params: {column: enrolled, by: school_type}, guarantee: {epsilon: "0.5"}}` + "\n"
 	for sample, want := range map[string]bool{"poisson, rate: 0.2": true, "srswor, size: 800": false} {
 		r := planned(t, design(t, "samples: {s: {method: "+sample+"}}\n", releases, "domain: [E, M, H]}", "domain: [E, M, H], immutable: true}"))
-		said := strings.Contains(report.Meaning(r.Guarantee, r.Dataset), "but for school_type, which is public")
+		said := strings.Contains(report.Meaning(r.Guarantee, r.Dataset), "except school_type, which is public")
 		if said != want || (len(r.Draws[0].PublicColumns) == 1) != want {
 			t.Errorf("%s: %q, %v", sample, report.Meaning(r.Guarantee, r.Dataset), r.Draws[0].PublicColumns)
 		}

@@ -178,7 +178,7 @@ func together(a, b *Report) string {
 		return "both folders hold the releases of one run, which was charged once: " + charge(a.Guarantee)
 	}
 	g := Guarantee{Epsilon: sumUp(a.Guarantee.Epsilon, b.Guarantee.Epsilon), Delta: sumUp(a.Guarantee.Delta, b.Guarantee.Delta), Relation: a.Guarantee.Relation}
-	text := charge(g) + ": " + chanceWords(a.Dataset, g)
+	text := charge(g) + ": " + Chance(g, a.Dataset)
 	if both := append(slices.Clone(a.Dataset.PublicColumns), b.Dataset.PublicColumns...); !slices.Equal(a.Dataset.PublicColumns, b.Dataset.PublicColumns) {
 		slices.Sort(both)
 		text += "; this holds for a change that keeps " + strings.Join(slices.Compact(both), " and ") + ": one of the two runs protects no other"
@@ -199,11 +199,6 @@ func together(a, b *Report) string {
 }
 
 func neighbours(d Dataset) string { return "one " + d.One() + ", " + d.Relation.String() }
-
-// chanceWords is the guarantee as the chance of an attacker.
-func chanceWords(d Dataset, g Guarantee) string {
-	return "whoever guesses about one " + d.One() + ", right one time in two before, is right at most " + InHundred(g) + " times in 100 after"
-}
 
 // sumUp adds two charges and never rounds the sum down.
 func sumUp(a, b float64) float64 {
@@ -378,7 +373,7 @@ func (d Differences) Text() string {
 	}
 	text := fmt.Sprintf("%d of %d differences are larger than noise explains", d.Beyond, len(d.Rows))
 	if d.Drawn > 0 {
-		text += fmt.Sprintf(", of which sampling may explain %d", d.Drawn)
+		text += fmt.Sprintf(", and sampling may explain %d of them", d.Drawn)
 	}
 	if d.Known == 0 {
 		text = fmt.Sprintf("%d differences; the noise is not known or nothing differs", len(d.Rows))

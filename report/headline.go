@@ -46,8 +46,10 @@ func inHundred(p float64) string {
 	return strconv.FormatFloat(math.Ceil(1e4*p-1e-9)/100, 'f', -1, 64)
 }
 
-// InHundred says how often an attacker is right at most, in times of 100.
-func InHundred(g Guarantee) string { return inHundred(Success(g)) }
+// Chance says a guarantee as the chance of an attacker, without a full stop.
+func Chance(g Guarantee, d Dataset) string {
+	return "somebody who guesses about one " + d.One() + " is right one time in two before seeing the releases, and at most " + inHundred(Success(g)) + " times in 100 afterwards"
+}
 
 // headline fills what stands on the first screen.
 func (v *view) headline(p *Page, r *Report) {

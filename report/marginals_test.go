@@ -32,7 +32,7 @@ func TestMarginals(t *testing.T) {
 	table.Columns = []report.Column{names, first, second, third, estimate, sd}
 	values[r.Releases[0].Name] = table
 	page := html(t, pageOf(t, "schools", r), r, values, false)
-	for _, want := range []string{`<p class="what">sex</p>`, `<p class="what">sex × district</p>`, "2 of 4 tables. The file has all.", "Darker is larger", ">Port<", ">female<"} {
+	for _, want := range []string{`<p class="what">sex</p>`, `<p class="what">sex × district</p>`, "2 of 4 tables. The file has all of them.", "Darker is larger", ">Port<", ">female<"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
 		}

@@ -107,7 +107,7 @@ func TestPageSaysEverything(t *testing.T) {
 	r, values := load(t, "schools")
 	inOrder(t, html(t, pageOf(t, "schools", r), r, values, false),
 		"4 releases (means) from the data set ca-schools-2000", "6\u202f194 rows",
-		"right at most 87 times in 100", "ε\u00a01.9, δ\u00a00", // the guarantee in words, then its number
+		"at most 87 times in 100", "ε\u00a01.9, δ\u00a00", // the guarantee in words, then its number
 		`id="verdicts"`, "full table 5.7 times better", "full table 2.2 times better", "whole table", // worst first
 		`id="released"`, "it is no confidence interval for the population", "<svg", "api_mean", "noise, in 95 of 100 cases",
 		"api_sampled", "noise alone, in 95 of 100 cases", "noise and sampling, as the job assumes",

@@ -19,7 +19,7 @@ import (
 )
 
 // notLookedAt says what check leaves out when it does not look at the table.
-const notLookedAt = "the table was not looked at: not its columns, types, missing values, values outside bounds and domains, size, strata, frame, units or groups; check --data does, in private"
+const notLookedAt = "the table was not read, so nothing is known of its columns, types, missing values, values outside bounds and domains, size, strata, frame, units and groups; check --data checks them, in private"
 
 func (e *environment) check() *cobra.Command {
 	var data bool
@@ -33,10 +33,11 @@ plugins that the job names, to check their parameters, and does not open the tab
 
 With --data it also looks at the table, before anything is spent: columns, types,
 missing values, values outside bounds and domains, size, strata, frame, units and
-groups, and at what a run would fail. What it finds is private and has no noise. It is
-printed on a terminal, or written to a file of your own whose name begins with
+groups, and everything that would make a run fail. What it finds is private and has no
+noise: it is printed on a terminal, or written to a file whose name begins with
 CONFIDENTIAL (--out). The ledger records that somebody looked, and nothing of what was
-seen; later reports say so, and whether bounds or domains were changed after it.`,
+seen. Later reports say that somebody looked, and whether bounds or domains were changed
+afterwards.`,
 		Example: `  dprelease check job.yaml
   dprelease check --json job.yaml
   dprelease check --data job.yaml

@@ -20,11 +20,10 @@ func (e *environment) ledgerClock() *cobra.Command {
 		Use:   "clock [LEDGER] [--accept --reason TEXT]",
 		Short: "Compare the clock with the records, and accept one that is behind them",
 		Long: `clock compares the clock (that of the machine, or of the PostgreSQL server) with the
-time of the newest record. A record that was written while a clock was ahead keeps
-every later one from being written before its time. Where the clock is right by now,
---accept records that such times are passed over: who says so, when and why become
-a part of the chain, and times go on from the clock of now. What was spent stays
-spent, and records stay in their order.
+time of the newest record. If a record was written while a clock was ahead, no later
+record can be written before its time. Once the clock is right, --accept passes over
+such times: the chain records who accepted the clock, when and why, and later times go
+on from it. What was spent stays spent, and records stay in their order.
 ` + whichLedger,
 		Example: `  dprelease ledger clock job.yaml
   dprelease ledger clock job.yaml --accept --reason "the time server was a year ahead, ticket 4711"`,

@@ -196,7 +196,7 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	for _, a := range s.Accounts {
 		fmt.Fprintf(w, "\n%s: per %s%s, %s, filter %s, limit %s%s\n", a.Dataset, a.Unit, a.inSlice(), a.Relation, a.Filter, limitsOf(a.account), waiting(a.account))
 		if len(a.Keeps) > 0 {
-			fmt.Fprintf(w, "  neighbours keep %s: what is added up says nothing of a change there\n", strings.Join(a.Keeps, ", "))
+			fmt.Fprintf(w, "  neighbours keep %s: the account does not protect a change there\n", strings.Join(a.Keeps, ", "))
 		}
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		if err := a.writeAmounts(t); err != nil {

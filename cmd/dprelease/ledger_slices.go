@@ -21,7 +21,7 @@ func showSlice(t ledger.Tally) shownSlice {
 	return s
 }
 
-// inSlice is what of the unit of privacy a slice is.
+// inSlice says that the guarantee is for a unit in one slice.
 func (a *shownAccount) inSlice() string {
 	if a.SlicesBy == "" {
 		return ""
@@ -75,7 +75,7 @@ func (a *shownAccount) writeSlices(w io.Writer) error {
 		return err
 	}
 	if more := len(a.tallies) - len(most); more > 0 {
-		fmt.Fprintf(w, "  and %d more, none of which has spent more: see --json\n", more)
+		fmt.Fprintf(w, "  and %d more, which have spent no more than these: see --json\n", more)
 	}
 	return nil
 }

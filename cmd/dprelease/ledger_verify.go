@@ -24,7 +24,8 @@ func (e *environment) ledgerVerify() *cobra.Command {
 with the bytes that it stores, and with the releases below the folders that are
 named. It finds a ledger that was cut off, edited, rolled back to an old copy, or
 copied and written to in two places, and releases that were changed or have no
-debit. Against releases it can only find what they show: keep them, or an export.
+debit. Some of this shows only against releases or an export that lie elsewhere: keep
+them.
 ` + whichLedger,
 		Example: `  dprelease ledger verify job.yaml --releases /srv/releases
   dprelease ledger verify --chain exported.jsonl`,
@@ -106,7 +107,7 @@ func (e *environment) ledgerExport() *cobra.Command {
 		Use:   "export [LEDGER]",
 		Short: "Print every record of the chain, one JSON object a line",
 		Long: `export prints the chain of a ledger: everything that verify --chain needs to check
-it elsewhere. The stored bytes and the key of the content are no part of it.
+it elsewhere. It holds neither the stored bytes nor the ledger's secret.
 ` + whichLedger,
 		Example: `  dprelease ledger export job.yaml > chain.jsonl
   dprelease ledger export --csv > chain.csv`,

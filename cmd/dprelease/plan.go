@@ -27,8 +27,8 @@ the sampling error that follows from what the job assumes about its columns
 (assume), finds the best point, and says whether sampling helps. --solve finds
 the smallest epsilon, rho, sample (n, rate) or budget of the job (--over) that reaches
 an accuracy: rse (relative standard error), moe (margin of error at 95 %), se or rmse
-(the same), noise, or half-kept (of how many units a key is kept one time in two); and
-it recommends a design. --compare puts designs side by side at equal (ε, δ).
+(the same), noise, or half-kept (the number of units with which a key is kept one time
+in two). It also recommends a design. --compare puts designs side by side at equal (ε, δ).
 Where the noise depends on the data it is simulated under the assumptions.`,
 		Example: `  dprelease plan job.yaml
   dprelease plan --json job.yaml | jq .guarantee

@@ -48,7 +48,7 @@ func (e *environment) pluginAdd() *cobra.Command {
 a sandbox that must be complete, and writes an entry: name and version, the digests
 of everything that runs, what it may read, the verdict, who approved it and until
 when, and the texts that it may put into a report. A plugin that is refuted, or whose
-check was not through, gets no entry.
+check does not finish, gets no entry.
 
 A plugin may also come as an OCI artifact, as oras pushes it: from a registry
 (oci://REGISTRY/REPOSITORY:TAG or @DIGEST), or as an OCI layout with one tag, in a folder
@@ -68,7 +68,7 @@ has signed: give its secret key with --sign, in the form of minisign.`,
 	f := c.Flags()
 	catalogFlag(c, &a.catalog)
 	f.StringVar(&a.job, "job", "", "take the requests from the releases of this job that use the plugin")
-	f.DurationVar(&a.within, "for", 10*time.Minute, "how long the check may take; one that is not through approves nothing")
+	f.DurationVar(&a.within, "for", 10*time.Minute, "how long the check may take; one that does not finish approves nothing")
 	f.StringVar(&a.expires, "expires", "", "the day on which the approval ends, as 2027-12-31; a year from now where this is not given")
 	f.StringVar(&a.by, "by", "", "who approves it; your login name where this is not given")
 	f.StringVar(&a.sign, "sign", "", "the secret key of minisign that signs the entry; its password is asked for, or read from "+passwordVariable)
@@ -144,7 +144,7 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 		e.tell(e.errw, "%s", v.Text())
 		return e.uncatalogued("%s was refuted and is not approved", source)
 	case v.Ended != "":
-		return e.uncatalogued("the check of %s was not through: %s; give it more time with --for", source, v.Ended)
+		return e.uncatalogued("the check of %s did not finish: %s; give it more time with --for", source, v.Ended)
 	case v.SelfNoising && !a.selfNoising:
 		return e.uncatalogued("%s draws noise of its own; say --allow-self-noising if you trust it", source)
 	}

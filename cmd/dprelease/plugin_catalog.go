@@ -117,10 +117,9 @@ func (e *environment) pluginVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify",
 		Short: "Verify a catalog: who may change it, its files, signatures and dates",
-		Long: `verify looks whether anybody but the owner of the catalog, you or root, could change
-it, whether the files of each plugin are those that were approved, whether the approval
-has ended, and whether the key CATALOG.pub, or that of --key, has signed it. It needs no
-network.`,
+		Long: `verify checks that nobody but you or root can change the catalog, that the files of
+each plugin are those that were approved, that no approval has ended, and that the key
+CATALOG.pub, or that of --key, has signed each entry. It needs no network.`,
 		Example: "  dprelease plugin verify --catalog /etc/dprelease/catalog.json --key approvals.pub",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

@@ -35,16 +35,16 @@ func (e *environment) pluginCheck() *cobra.Command {
 		Short: "Look for a promise that a mechanism breaks",
 		Long: `check runs the conformance suite against a plugin: it makes small tables that are
 likely to trouble the mechanism, runs it on one, and replays the same noise on a
-neighbouring one. What may not differ is compared, and a counterexample is printed
-as a pair of generated tables. No data of yours is read. The same is done behind
-everything that a job does to rows: where, derive, lookups, by, other, fold, cap, draws.
+neighbouring one. It compares what must not differ, and prints a counterexample as a
+pair of generated tables. It reads no data of yours. It tries the same behind everything
+that a job can do to rows: where, derive, lookups, by, other, fold, cap, draws.
 
 Without --job the parameters are made from the plugin's own schema. With it, the
 requests are those of the job's releases that use the plugin, on smaller tables.
 
 The plugin runs in the sandbox that a job would use, and is watched: it may open no
-file of anybody's, no network and no other process. After the time of --for, or when it
-is interrupted, check says what it has found until then.
+file of anybody's, no network and no other process. When the time of --for is over, or
+when it is interrupted, check says what it has found so far.
 
 The verdict is REFUTED (exit code 5) or NOT REFUTED (0). It is never "passed": what
 was not refuted is not proved.`,
@@ -76,7 +76,7 @@ was not refuted is not proved.`,
 	f := c.Flags()
 	f.StringVar(&x.builtin, "builtin", "", "check a mechanism that comes with this program")
 	f.StringVar(&x.job, "job", "", "take the requests from the releases of this job that use the plugin")
-	f.DurationVar(&x.within, "for", 0, "end after this time, such as 2m, with what was found until then; 0 sets no limit")
+	f.DurationVar(&x.within, "for", 0, "end after this time, such as 2m, with what was found so far; 0 sets no limit")
 	f.StringVar(&x.report, "report", "", "write check.json and check.html into this folder")
 	f.Uint64Var(&x.config.Seed, "seed", 1, "chooses the tables; the same seed makes the same tables")
 	f.IntVar(&x.config.Pairs, "pairs", 60, "pairs of tables to try with each request")

@@ -40,7 +40,7 @@ func (e *environment) pluginNew() *cobra.Command {
 into yours: a Go module of its own with a test that runs the conformance suite, and
 a proof. The source of the SDK lies beside it, in the folder dprelease, so that the
 module builds although dprelease is not published. With --lang python it is a mechanism
-in Python, which python3 -m dprelease.pack makes one file of. It never overwrites
+in Python, which python3 -m dprelease.pack packs into one file. It never overwrites
 anything.`,
 		Example: `  dprelease plugin new trimmed-mean
   cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean

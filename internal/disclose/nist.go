@@ -82,8 +82,8 @@ func (h *hazards) strength() {
 		v = Warning
 	}
 	h.add("1", "2.2", "A large ε may protect nobody", v,
-		"Charged for everything: %s. Whoever guesses about one %s, right one time in two before, is right at most %s times in 100 after. The guideline calls ε up to 1 strong in most cases, and above 20 possibly meaningless. What other runs on the same data cost adds up in the ledger.",
-		point(g), h.d.One(), report.InHundred(g))
+		"Charged for everything: %s. %s. The guideline calls ε up to 1 strong in most cases, and above 20 possibly meaningless. What other runs on the same data cost adds up in the ledger.",
+		point(g), capital(report.Chance(g, *h.d)))
 	if g.Delta == 0 {
 		h.add("2", "2.3", "(ε, δ) allows a total failure with probability δ", Met, "δ is 0: the guarantee is pure.")
 	} else {

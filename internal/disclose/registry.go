@@ -239,8 +239,8 @@ func point(g report.Guarantee) string {
 }
 
 func parameterDetails(r *report.Report) string {
-	out := []string{"The charged guarantee of everything in this entry together: " + point(r.Guarantee) + ". Somebody who guesses about one " + r.Dataset.One() +
-		", right one time in two before, is right at most " + report.InHundred(r.Guarantee) + " times in 100 after. By release, each alone:"}
+	out := []string{"The charged guarantee of everything in this entry together: " + point(r.Guarantee) + ". " +
+		sentence(report.Chance(r.Guarantee, r.Dataset)) + " By release, each alone:"}
 	var lines []string
 	for _, e := range r.Releases {
 		line := "- " + e.Name + ": " + point(e.Guarantee)

@@ -122,7 +122,7 @@ var All = []Code{
 	{"LEDGER_OTHER", ExitLedger, RetryLook, "releases of this data set were paid from another ledger", "name that ledger"},
 	{"LEDGER_READ_ONLY", ExitLedger, RetryNo, "the ledger cannot be written", "check the permissions"},
 	{"LEDGER_ROLLED_BACK", ExitLedger, RetryLook, "an old copy of the ledger was put back, or it lost records", "put the newest copy back; see `docs/ledger.md`"},
-	{"LEDGER_SAMPLE", ExitLedger, RetryNo, "a kept sample is not there, or does not belong to this data set", "see `ledger show --samples`"},
+	{"LEDGER_SAMPLE", ExitLedger, RetryNo, "a kept sample is not there, or does not belong to this data set", "see `ledger show`"},
 	{"LEDGER_TAMPERED", ExitLedger, RetryLook, "the ledger contradicts itself", "see `ledger verify`"},
 	{"LEDGER_UNKNOWN", ExitLedger, RetryLook, "a commit failed, and it is not known whether it took place", "look with `ledger show`, then run the job again"},
 	{"LEDGER_UNREADABLE", ExitLedger, RetryYes, "the ledger cannot be opened, reached or read", "check the address; run the command again when the server is back"},

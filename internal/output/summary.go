@@ -41,7 +41,7 @@ func (o *Summary) WriteText(w io.Writer) error {
 	writeBriefs(b, report.Briefs(&o.Report, ValuesOf(o.Results)), shownReleases)
 	writeShares(b, &o.Report)
 	Line(b, 0, "charged for everything", charge(o.Report.Guarantee))
-	Line(b, 0, "meaning", success(&o.Report))
+	Line(b, 0, "meaning", report.Chance(o.Report.Guarantee, o.Report.Dataset))
 	if weak := report.Caution(o.Report.Guarantee, o.Report.Dataset); weak != "" {
 		Line(b, 0, "caution", weak)
 	}
@@ -56,11 +56,6 @@ func (o *Summary) WriteText(w io.Writer) error {
 	}
 	Line(b, 0, "report", address.In(o.Dir, pageFile)+" (-v prints the details)")
 	return b.Flush()
-}
-
-// success says the guarantee as the chance of an attacker.
-func success(r *report.Report) string {
-	return "whoever guesses about one " + r.Dataset.One() + ", right one time in two before, is right at most " + report.InHundred(r.Guarantee) + " times in 100 after"
 }
 
 // signs begin the line of a release; a terminal gives them a colour.

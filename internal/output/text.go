@@ -268,7 +268,7 @@ func writeAccount(b *bufio.Writer, r *report.Budget) {
 		Line(b, 2, "ledger", r.Address+made)
 	}
 	if len(r.Keeps) > 0 {
-		Line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": what the account adds up says nothing of a change there")
+		Line(b, 2, "neighbours keep", strings.Join(r.Keeps, ", ")+": the account does not protect a change there")
 	}
 	after := "account after it, "
 	if r.Slices != nil {
