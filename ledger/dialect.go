@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -243,11 +244,7 @@ func (d *dialect) prepare(ctx context.Context, a Address, c *sql.Conn, o Options
 		if err := c.QueryRowContext(ctx, k.query).Scan(&got); err != nil {
 			return a.classify(err)
 		}
-		ok := false
-		for _, w := range k.want {
-			ok = ok || got == w
-		}
-		if !ok && !o.ReadOnly {
+		if !slices.Contains(k.want, got) && !o.ReadOnly {
 			return refuse(CodeUnsafe, "%s would lose commits in a crash: %s", a, k.why)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 )
 
@@ -341,4 +343,48 @@ func (s *shownLedger) writeCSV(w io.Writer) error {
 		}
 	}
 	return c.WriteAll(lines)
+}
+
+// shownSample is a kept sample for people and programs: never its rows (P19).
+type shownSample struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Record   int64           `json:"record"` // of the debit of the job that drew it
+	Stored   bool            `json:"stored"`
+	Jobs     int64           `json:"jobs"`
+	Event    json.RawMessage `json:"event"` // the design; what stands inside is of no consequence
+	Spent    shownPoint      `json:"spent_on_sample"`
+	Charged  shownPoint      `json:"charged"`
+	snapshot *ledger.Sample
+}
+
+type shownPoint struct {
+	Epsilon string `json:"epsilon"` // exact
+	Delta   string `json:"delta"`
+}
+
+func showSample(s *ledger.Sample) shownSample {
+	show := func(l ledger.Limit) shownPoint {
+		return shownPoint{job.FormatAmount(l.Epsilon), job.FormatAmount(l.Delta)}
+	}
+	return shownSample{ID: s.ID, Name: s.Name, Record: s.Debit, Stored: s.Ready, Jobs: s.Uses, Event: json.RawMessage(s.Event),
+		Spent: show(s.Spent), Charged: show(s.Charged), snapshot: s}
+}
+
+// writeSamples prints the kept samples of an account.
+func writeSamples(w io.Writer, all []shownSample) error {
+	if len(all) == 0 {
+		return nil
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\n  kept sample\tname\tdrawn by\tjobs\tspent on the sample\tcharged for it in all\t")
+	for _, s := range all {
+		note := ""
+		if !s.Stored {
+			note = "never stored"
+		}
+		point := func(l ledger.Limit) string { return "ε " + ledger.Up(l.Epsilon) + ", δ " + ledger.Up(l.Delta) }
+		fmt.Fprintf(t, "  %s\t%s\trecord %d\t%d\t%s\t%s\t%s\n", s.ID, s.Name, s.Record, s.Jobs, point(s.snapshot.Spent), point(s.snapshot.Charged), note)
+	}
+	return t.Flush()
 }

@@ -104,14 +104,18 @@ func (s *shownLedger) writeTogether(w io.Writer) {
 			fmt.Fprintf(w, "\n%s: its accounts add up in different units, and each %s is in all of them: the guarantees of the accounts compose\n", k.dataset, k.unit)
 			continue
 		}
-		one, life := ledger.TogetherOf(accountsOf(all))
-		fmt.Fprintf(w, "\n%s: all accounts together, a %s in one slice of each has spent %s, and one through its life %s\n", k.dataset, k.unit, one, life)
+		var accounts []*ledger.Account
+		var keeps []string
+		for _, a := range all {
+			accounts = append(accounts, a.account)
+			keeps = append(keeps, a.Keeps...)
+		}
+		slices.Sort(keeps)
+		about := ""
+		if keeps = slices.Compact(keeps); len(keeps) > 0 { // P27: the sum is about the weakest promise of all
+			about = ", for a change that keeps " + strings.Join(keeps, " and ")
+		}
+		one, life := ledger.TogetherOf(accounts)
+		fmt.Fprintf(w, "\n%s: all accounts together, a %s in one slice of each has spent %s, and one through its life %s%s\n", k.dataset, k.unit, one, life, about)
 	}
-}
-
-func accountsOf(all []*shownAccount) (out []*ledger.Account) {
-	for _, a := range all {
-		out = append(out, a.account)
-	}
-	return out
 }

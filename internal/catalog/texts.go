@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,14 +45,9 @@ func (t *Texts) Names() []string   { return sorted(t.names) }
 func (t *Texts) Remarks() []string { return sorted(t.texts) }
 
 func sorted(m map[string]bool) []string {
-	out := []string{}
-	for s := range m {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
+	out := slices.AppendSeq([]string{}, maps.Keys(m))
 	slices.Sort(out)
-	return out
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
 // Hold takes every remark out of a plan that is not on the list, and returns the name of a
@@ -101,27 +97,29 @@ func textsOf(p *sdk.Plan) []*string {
 // words are public words of a request and what they are called.
 type words []struct{ word, kind string }
 
+func (w *words) add(kind string, all ...string) {
+	for _, word := range all {
+		if word != "" {
+			*w = append(*w, struct{ word, kind string }{word, kind})
+		}
+	}
+}
+
+func (w *words) number(all ...float64) {
+	for _, x := range all {
+		w.add("{number}", strconv.FormatFloat(x, 'g', -1, 64))
+	}
+}
+
 // vocabulary are all words of a request, the longest first.
 func vocabulary(req sdk.PlanRequest) words {
 	var w words
-	add := func(word, kind string) {
-		if word != "" {
-			w = append(w, struct{ word, kind string }{word, kind})
-		}
-	}
-	number := func(xs ...float64) {
-		for _, x := range xs {
-			add(strconv.FormatFloat(x, 'g', -1, 64), "{number}")
-		}
-	}
 	for _, c := range req.Public.Columns {
-		add(c.Name, "{column}")
-		number(c.Lower, c.Upper)
-		for _, d := range c.Domain {
-			add(d, "{category}")
-		}
+		w.add("{column}", c.Name)
+		w.number(c.Lower, c.Upper)
+		w.add("{category}", c.Domain...)
 	}
-	number(req.Target.Epsilon, req.Target.Delta, float64(req.Public.Population), float64(req.Public.Design.SampleSize))
+	w.number(req.Target.Epsilon, req.Target.Delta, float64(req.Public.Population), float64(req.Public.Design.SampleSize))
 	var params any
 	if json.Unmarshal(req.Params, &params) == nil {
 		w.params(params)
@@ -136,9 +134,9 @@ func vocabulary(req sdk.PlanRequest) words {
 func (w *words) params(v any) {
 	switch v := v.(type) {
 	case string:
-		*w = append(*w, struct{ word, kind string }{v, "{parameter}"})
+		w.add("{parameter}", v)
 	case float64:
-		*w = append(*w, struct{ word, kind string }{strconv.FormatFloat(v, 'g', -1, 64), "{number}"})
+		w.number(v)
 	case []any:
 		for _, x := range v {
 			w.params(x)
