@@ -462,18 +462,13 @@ func middle(all []float64) float64 {
 // its own. Without standard errors there is nothing to compare them by.
 func (r *result) coefficients(id string) {
 	kinds, names := r.columns["kind"].Text, r.columns["name"].Text
-	values, noise, both := r.columns["value"].numbers(), r.columns["noise_se"].numbers(), r.columns["standard_error"].numbers()
 	var bars []bar
-	for i, kind := range kinds {
-		if kind != "coefficient" || i >= len(values) || i >= len(both) || !(both[i] > 0) || names[i] == "(intercept)" {
+	for i, b := range r.effects() {
+		if i >= len(kinds) || kinds[i] != "coefficient" || b.half == 0 || names[i] == "(intercept)" {
 			continue
 		}
-		t := values[i] / both[i]
-		b := bar{label: names[i], value: t, low: t, high: t, half: 2, sampled: true}
-		if i < len(noise) && noise[i] > 0 {
-			b.low, b.high = t-2*noise[i]/both[i], t+2*noise[i]/both[i]
-		}
-		bars = append(bars, b)
+		unit := b.half / 2 // the standard error
+		bars = append(bars, bar{label: names[i], value: b.value / unit, low: b.low / unit, high: b.high / unit, half: 2, sampled: true})
 	}
 	if len(bars) == 0 || len(bars) > 2*mostRows {
 		return

@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/figure"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -65,5 +67,84 @@ func local(d Draw, e privacy.RandomizedResponse, in *privacy.Shuffled) localView
 	if err == nil {
 		v.Shuffled = fmt.Sprintf("ε %s, δ %s", Spent(a.Epsilon), Spent(a.Delta))
 	}
+	return v
+}
+
+// Positions is the privacy of records by their position in a pass over the data,
+// where only the last iterate is released: later steps hide those that were used
+// early. What is charged is the largest.
+type Positions struct {
+	Delta   float64    `json:"delta"`
+	Batches int64      `json:"batches"` // positions of a pass
+	Points  []Position `json:"points"`
+}
+
+// Position is the privacy of the records of one batch.
+type Position struct {
+	At      int64   `json:"at"` // from 1
+	Epsilon float64 `json:"epsilon"`
+}
+
+// positionPoints is how many positions a report holds at most.
+const positionPoints = 80
+
+// NewPositions is the curve of an event that is one last iterate over batches, at the
+// delta that was charged, and nil for any other (P9).
+func NewPositions(e privacy.Event, delta float64) *Positions {
+	l, ok := e.(privacy.LastIterate)
+	if !ok || !(delta > 0) || l.Batches() < 2 {
+		return nil
+	}
+	curve, err := l.ByPosition(delta, positionPoints)
+	if err != nil {
+		return nil // a condition of the bound does not hold: there is nothing to show
+	}
+	out := &Positions{Delta: delta, Batches: l.Batches()}
+	for _, at := range curve {
+		out.Points = append(out.Points, Position{At: at.At, Epsilon: at.Epsilon})
+	}
+	return out
+}
+
+// positionView is the curve of one release.
+type positionView struct {
+	Release     string
+	Delta       string
+	First, Last string
+	Figure      template.HTML
+	Rows        []positionRow
+	Batches     string
+}
+
+type positionRow struct{ Position, Epsilon string }
+
+// byPosition draws the privacy of records by position, where a release has it.
+func (p *Page) byPosition(r *Report) {
+	for _, rel := range r.Releases {
+		if rel.Positions == nil || len(rel.Positions.Points) < 2 || len(p.onePass) == maxSpecial {
+			continue
+		}
+		p.onePass = append(p.onePass, rel.Positions.view(p.words, rel.Name, len(p.onePass)))
+	}
+}
+
+func (c *Positions) view(w words, release string, k int) positionView {
+	last := len(c.Points) - 1
+	v := positionView{
+		Release: release, Delta: Spent(c.Delta), Batches: grouped(c.Batches),
+		First: Spent(c.Points[0].Epsilon), Last: Spent(c.Points[last].Epsilon),
+	}
+	var curve []figure.Point
+	every, most := max(1, (last+4)/5), 0.0
+	for i, at := range c.Points {
+		curve, most = append(curve, figure.Point{X: float64(at.At), Y: at.Epsilon}), math.Max(most, at.Epsilon)
+		if i%every == 0 || i == last {
+			v.Rows = append(v.Rows, positionRow{grouped(at.At), Spent(at.Epsilon)})
+		}
+	}
+	p := figure.NewFrame(figure.Axis{Name: w.t("figure.position"), Min: 1, Max: math.Max(float64(c.Batches), 2), Ticks: even},
+		figure.Axis{Name: "ε", Max: most * 1.05, Ticks: even}, figure.Key{Class: "main", Name: w.t("figure.record")})
+	p.Curve(curve, "main")
+	v.Figure = p.HTML(fmt.Sprintf("pass%d", k), w.t("figure.position_title"), w.t("figure.position_desc", v.Delta, v.First, v.Last))
 	return v
 }

@@ -117,24 +117,15 @@ func writeSkeleton(dir, name, replace string) error {
 		with.Replace, with.Requires = "./dprelease", "require (\n"+of(string(mod), sdkNeeds, "\t")+")"
 		sums = []byte(of(string(sums), sdkNeeds, ""))
 	}
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s exists; nothing was written", dir)
-		}
-		return err
-	}
 	t, err := template.ParseFS(skeleton, "skeleton/*.tmpl")
+	if err == nil {
+		err = newFolder(dir)
+	}
+	if err == nil {
+		err = fill(t, dir, skeletonFiles(name), with)
+	}
 	if err != nil {
 		return err
-	}
-	for from, to := range skeletonFiles(name) {
-		var text bytes.Buffer
-		if err := t.ExecuteTemplate(&text, from, with); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, to), text.Bytes(), 0o644); err != nil {
-			return err
-		}
 	}
 	if replace == "" {
 		if err := copySDK(filepath.Join(dir, "dprelease"), with.Go, with.Requires); err != nil {
@@ -146,7 +137,7 @@ func writeSkeleton(dir, name, replace string) error {
 
 // copySDK writes the source of the SDK as a module of its own, without its tests.
 func copySDK(dir, goVersion, requires string) error {
-	err := fs.WalkDir(dprelease.SDK, ".", func(path string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(dprelease.SDK, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || path == "go.sum" {
 			return err
 		}
@@ -163,7 +154,6 @@ func copySDK(dir, goVersion, requires string) error {
 		}
 		return os.WriteFile(to, text, 0o644)
 	})
-	return err
 }
 
 // of are the lines of a go.mod or go.sum about these modules, without comments.
@@ -228,20 +218,32 @@ func writePython(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o755); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists; nothing was written", dir)
-	} else if err != nil {
+	if err := newFolder(dir); err != nil {
 		return err
 	}
 	if err := os.CopyFS(dir, python.SDK); err != nil {
 		return err
 	}
-	for from, to := range pythonFiles(name) {
+	return fill(t, dir, pythonFiles(name), struct{ Name string }{name})
+}
+
+// newFolder makes a folder that is not there yet.
+func newFolder(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists; nothing was written", dir)
+	}
+	return err
+}
+
+// fill writes the files of a plugin from their templates.
+func fill(t *template.Template, dir string, files map[string]string, with any) error {
+	for from, to := range files {
 		f, err := os.Create(filepath.Join(dir, to))
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(t.ExecuteTemplate(f, from, struct{ Name string }{name}), f.Close()); err != nil {
+		if err := errors.Join(t.ExecuteTemplate(f, from, with), f.Close()); err != nil {
 			return err
 		}
 	}
