@@ -5,7 +5,7 @@
 # comments count: they are read as well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-support='^(internal/(postgrestest|ledgercheck|house|truth|scripttest|testdir|store/storetest|sabotage|noise/noisetest|noise/insecurenoise)|plugins/linear/lineartest|plugins/sdk/sdktest/insecureshelf)/'
+support='^(internal/(postgrestest|ledgercheck|house|truth|scripttest|testdir|tier|store/storetest|sabotage|noise/noisetest|noise/insecurenoise)|plugins/linear/lineartest|plugins/sdk/sdktest/insecureshelf)/'
 
 count() { # file names on standard input, lines on standard output
   xargs -r -d '\n' cat | wc -l
