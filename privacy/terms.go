@@ -3,6 +3,7 @@ package privacy
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // term is one kind of event of a composition and how often it runs.
@@ -109,25 +110,17 @@ func redrawn(w WithoutReplacement, at string) (Event, string) {
 	}
 }
 
-// drawn reports whether a sample is drawn anywhere in e.
+// drawn reports whether a sample is drawn anywhere in e, on the data or on its groups.
 func drawn(e Event) bool {
-	switch e := e.(type) {
-	case Compose:
-		for _, p := range e.Events {
-			if drawn(p) {
-				return true
-			}
+	return slices.ContainsFunc(terms(e, ""), func(t term) bool {
+		switch e := t.event.(type) {
+		case ByGroup:
+			return drawn(e.Event)
+		case Sampling:
+			return true
 		}
-	case Repeat:
-		return drawn(e.Event)
-	case ByGroup:
-		return drawn(e.Event)
-	case alike:
-		return drawn(e.Event)
-	case Sampling:
-		return true
-	}
-	return false
+		return false
+	})
 }
 
 // key writes an event so that equal events, and only those, have equal keys:
