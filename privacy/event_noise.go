@@ -72,14 +72,14 @@ var laplaceKind = declare[Laplace](Kind{
 })
 
 var discreteGaussianKind = declare[DiscreteGaussian](Kind{
-	About: "P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity of which at most so many coordinates differ between neighbours",
+	About: "noise with P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity; neighbours differ in at most coordinates of them",
 	Fields: []Field{sigma(), sensitivity(positive),
 		number("coordinates", "coordinates=", atLeastOne).optional().also("dimension")},
 	check: on(func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) }),
 })
 
 var discreteLaplaceKind = declare[DiscreteLaplace](Kind{
-	About:   "P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
+	About:   "noise with P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
 	Also:    []string{"geometric"},
 	Fields:  []Field{scale(), sensitivity(latticeSteps)},
 	check:   on(func(e DiscreteLaplace, wrong complain) { doubled(e.Sensitivity, wrong) }),
