@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -73,18 +74,8 @@ type search struct {
 }
 
 func unreachable(target Point) error {
-	return &targetError{target}
+	return fmt.Errorf("target: %w: epsilon %g at delta %g", ErrUnreachable, target.Epsilon, target.Delta)
 }
-
-type targetError struct{ target Point }
-
-// Error names the target.
-func (e *targetError) Error() string {
-	return wrong("target", "%v: epsilon %g at delta %g", ErrUnreachable, e.target.Epsilon, e.target.Delta).Error()
-}
-
-// Unwrap is [ErrUnreachable].
-func (e *targetError) Unwrap() error { return ErrUnreachable }
 
 // eps evaluates the charged epsilon at x.
 func (s *search) eps(x float64, o Options) (float64, Answer) {

@@ -103,6 +103,9 @@ func onlyGaussian(e Event, rel Relation, at string) float64 {
 // renyiTerm builds the curve of a single event.
 func renyiTerm(e Event, rel Relation, at string) (renyiBound, *Unsupported) {
 	here := join(at, e.Kind())
+	if u := unknownShift(e, rel, here); u != nil {
+		return renyiBound{}, u
+	}
 	switch e := e.(type) {
 	case curved:
 		return e.renyi(rel, here)

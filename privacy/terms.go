@@ -129,7 +129,6 @@ func key(e Event) string { return fmt.Sprintf("%#v", e) }
 
 // refusals that every method shares.
 const (
-	noAddRemove   = "its sensitivity under add-remove is not given, and does not follow from the one under replace-one"
 	responseCount = "publishes one answer for every unit, so that the number of answers is not hidden under add-remove"
 	unknownSize   = "is about a fixed number of units, but runs on a sample whose size is not fixed"
 	pointInSample = "an (epsilon, delta) point inside a sample has no Rényi curve"
