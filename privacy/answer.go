@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -61,12 +62,7 @@ type Options struct {
 }
 
 func (o Options) wants(method string) bool {
-	for _, m := range o.Methods {
-		if m == method {
-			return true
-		}
-	}
-	return len(o.Methods) == 0
+	return len(o.Methods) == 0 || slices.Contains(o.Methods, method)
 }
 
 // ErrUnbounded is the error where no method has a finite epsilon. The answer beside it
@@ -150,17 +146,17 @@ func evaluate(e Event, rel Relation, at Point, q query, o Options) (Answer, erro
 	e = grouped(e, rel)
 	a := Answer{Relation: rel, Epsilon: at.Epsilon, Delta: at.Delta, Methods: map[string]Bound{}}
 	best := math.Inf(1)
-	var known probe
+	cheapest := math.Inf(1) // epsilon of basic and rdp
 	for _, m := range methods {
 		if !o.wants(m.name) {
 			continue
 		}
 		var b bracket
 		var u *Unsupported
-		if m.name == "pld" && known.hopeless(e, rel, at, q, o) {
+		if m.name == "pld" && hopeless(cheapest, e, rel, at, q, o) {
 			u = refuse("", tooHopeless)
-		} else if b, u = m.run(e, rel, at, q, o); u == nil && q == epsilonQuery {
-			known.note(m.name, b.upper)
+		} else if b, u = m.run(e, rel, at, q, o); u == nil && q == epsilonQuery && b.upper < cheapest {
+			cheapest = b.upper
 		}
 		if u == nil && !(b.upper >= 0 && !math.IsInf(b.upper, 1)) {
 			u = &Unsupported{Reason: fmt.Sprintf("certifies no finite epsilon at delta %g", at.Delta)}

@@ -184,6 +184,9 @@ func norm(x []float64) float64 {
 // basicTerm builds the profile of a single event.
 func basicTerm(e Event, rel Relation, at string, k float64) (profile, *Unsupported) {
 	here := join(at, e.Kind())
+	if u := unknownShift(e, rel, here); u != nil {
+		return profile{}, u
+	}
 	switch e := e.(type) {
 	case bounded:
 		return e.basic(rel, here, k)

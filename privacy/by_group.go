@@ -32,7 +32,7 @@ func (ByGroup) event() {}
 func (ByGroup) Kind() string { return "by_group" }
 
 var byGroupKind = declare[ByGroup](Kind{
-	About: "event on each group of disjoint rows; a unit has its row in at most one group, and keeps its group only if fixed",
+	About: "event on each group of disjoint rows; each unit has its row in at most one group, and keeps its group only if fixed",
 	Also:  []string{"parallel", "partition", "partitioned", "per_group"},
 	Fields: []Field{
 		{Name: "fixed", Optional: true, Sign: "fixed", Example: "write fixed: true, or leave it out"},

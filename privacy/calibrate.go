@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -60,36 +61,24 @@ var ErrUnreachable = errors.New("no value in the range meets the target")
 
 // search is a calibration under way. safe is within the target, fail is not.
 type search struct {
-	e        func(x float64) Event
-	rel      Relation
-	target   Point
-	err      error  // the first error that is not a large epsilon
-	answer   Answer // at safe
-	safe     float64
-	fail     float64
-	epsSafe  float64
-	epsFail  float64
-	growing  bool // ε grows with x
-	attempts int
+	e       func(x float64) Event
+	rel     Relation
+	target  Point
+	err     error  // the first error that is not a large epsilon
+	answer  Answer // at safe
+	safe    float64
+	fail    float64
+	epsSafe float64
+	epsFail float64
+	growing bool // ε grows with x
 }
 
 func unreachable(target Point) error {
-	return &targetError{target}
+	return fmt.Errorf("target: %w: epsilon %g at delta %g", ErrUnreachable, target.Epsilon, target.Delta)
 }
-
-type targetError struct{ target Point }
-
-// Error names the target.
-func (e *targetError) Error() string {
-	return wrong("target", "%v: epsilon %g at delta %g", ErrUnreachable, e.target.Epsilon, e.target.Delta).Error()
-}
-
-// Unwrap is [ErrUnreachable].
-func (e *targetError) Unwrap() error { return ErrUnreachable }
 
 // eps evaluates the charged epsilon at x.
 func (s *search) eps(x float64, o Options) (float64, Answer) {
-	s.attempts++
 	a, err := EpsilonWith(s.e(x), s.rel, s.target.Delta, o)
 	if err != nil && !errors.Is(err, ErrUnbounded) && s.err == nil {
 		s.err = err

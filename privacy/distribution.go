@@ -147,6 +147,9 @@ const fewAtoms = 256
 // distributionTerm builds the pair of a single event.
 func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported) {
 	here := join(at, e.Kind())
+	if u := unknownShift(e, rel, here); u != nil {
+		return lossPair{}, u
+	}
 	switch e := e.(type) {
 	case paired:
 		return e.pair(rel, here)
@@ -159,13 +162,11 @@ func distributionTerm(e Event, rel Relation, at string) (lossPair, *Unsupported)
 // maxDiscreteSigma is the largest sigma that is treated as discrete.
 const maxDiscreteSigma = 1e3
 
-// discretePair is discrete Gaussian noise on one coordinate, or on several that move by
-// one step each.
-func discretePair(e DiscreteGaussian, rel Relation, here string) (lossPair, *Unsupported) {
+// pair is discrete Gaussian noise on one coordinate, or on several that move by one step
+// each.
+func (e DiscreteGaussian) pair(rel Relation, here string) (lossPair, *Unsupported) {
 	s := e.Sensitivity.Under(rel)
 	switch {
-	case s == 0:
-		return lossPair{}, refuse(here, noAddRemove)
 	case e.Coordinates > 1 && wholeSquare(s) <= 3:
 		// Squares of whole numbers that add up to at most 3 are ones. Coordinates that do
 		// not move add nothing.
@@ -286,21 +287,12 @@ func scalarNoise(e Event) (scalar, twice bool) {
 	if len(ts) != 1 || ts[0].runs != 1 {
 		return false, false
 	}
-	var s Sensitivity
-	switch e := ts[0].event.(type) {
-	case Laplace:
-		s = e.Sensitivity
-	case DiscreteLaplace:
-		s = e.Sensitivity
-	case DiscreteGaussian:
-		if e.Coordinates > 1 {
-			return false, false
-		}
-		s = Sensitivity{math.Floor(e.Sensitivity.Under(AddRemove)), math.Floor(e.Sensitivity.Under(ReplaceOne))}
-	default:
-		return false, false
+	s, ok := sensitivityOf(ts[0].event)
+	if g, discrete := ts[0].event.(DiscreteGaussian); discrete {
+		ok = g.Coordinates <= 1
+		s = Sensitivity{math.Floor(s.Under(AddRemove)), math.Floor(s.Under(ReplaceOne))}
 	}
-	return true, s.Under(ReplaceOne) >= 2*s.Under(AddRemove)
+	return ok, ok && s.Under(ReplaceOne) >= 2*s.Under(AddRemove)
 }
 
 // cell is the sigma of one discrete Gaussian draw on a vector of whole numbers in which a

@@ -283,7 +283,7 @@ func nestedSize(e Event, at string, n int64) *Unsupported {
 		case RowsOfUnit:
 			return refuse(t.path(), "is about all rows of a unit, and runs on a sample of units: nesting of the two is not proven")
 		case Multistage:
-			return refuse(t.path(), "is drawn inside another sample, of which no frame is public")
+			return refuse(t.path(), "is drawn inside another sample, which has no public frame")
 		}
 		if of != 0 && of != n {
 			return refuse(t.path(), "runs on the sample around it, whose size is not this N")

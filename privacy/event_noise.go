@@ -72,14 +72,14 @@ var laplaceKind = declare[Laplace](Kind{
 })
 
 var discreteGaussianKind = declare[DiscreteGaussian](Kind{
-	About: "P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity of which at most so many coordinates differ between neighbours",
+	About: "noise with P(x) ∝ exp(−x²/2·sigma²) on the integers, on each coordinate of a query of this L2 sensitivity; neighbours differ in at most coordinates of them",
 	Fields: []Field{sigma(), sensitivity(positive),
 		number("coordinates", "coordinates=", atLeastOne).optional().also("dimension")},
 	check: on(func(e DiscreteGaussian, wrong complain) { doubled(e.Sensitivity, wrong) }),
 })
 
 var discreteLaplaceKind = declare[DiscreteLaplace](Kind{
-	About:   "P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
+	About:   "noise with P(x) ∝ exp(−|x|/scale) on the integers, on each coordinate of a query of this L1 sensitivity",
 	Also:    []string{"geometric"},
 	Fields:  []Field{scale(), sensitivity(latticeSteps)},
 	check:   on(func(e DiscreteLaplace, wrong complain) { doubled(e.Sensitivity, wrong) }),
@@ -119,79 +119,56 @@ func doubled(s Sensitivity, wrong complain) {
 	}
 }
 
-// Gaussian noises on the same data are joined before these methods are asked: they
-// are left with a sensitivity that is not known.
-
-func (e Gaussian) basic(_ Relation, here string, _ float64) (profile, *Unsupported) {
-	return profile{}, refuse(here, noAddRemove)
-}
-
-func (e Gaussian) renyi(_ Relation, here string) (renyiBound, *Unsupported) {
-	return renyiBound{}, refuse(here, noAddRemove)
-}
-
-func (e Gaussian) pair(_ Relation, here string) (lossPair, *Unsupported) {
-	return lossPair{}, refuse(here, noAddRemove)
-}
-
-func (e DiscreteGaussian) basic(_ Relation, here string, _ float64) (profile, *Unsupported) {
-	return profile{}, refuse(here, noAddRemove)
-}
-
-func (e DiscreteGaussian) renyi(_ Relation, here string) (renyiBound, *Unsupported) {
-	return renyiBound{}, refuse(here, noAddRemove)
-}
-
-func (e DiscreteGaussian) pair(rel Relation, here string) (lossPair, *Unsupported) {
-	return discretePair(e, rel, here)
-}
-
-func (e Laplace) basic(rel Relation, here string, k float64) (profile, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	if s == 0 {
-		return profile{}, refuse(here, noAddRemove)
+// sensitivityOf is the sensitivity of an event of noise; ok is false for other events.
+func sensitivityOf(e Event) (s Sensitivity, ok bool) {
+	switch e := e.(type) {
+	case Gaussian:
+		return e.Sensitivity, true
+	case DiscreteGaussian:
+		return e.Sensitivity, true
+	case Laplace:
+		return e.Sensitivity, true
+	case DiscreteLaplace:
+		return e.Sensitivity, true
 	}
-	return laplaceProfile(amplify.GroupEpsilon(k, ratioUp(s, e.Scale))), nil
+	return s, false
 }
 
-func (e Laplace) renyi(rel Relation, here string) (renyiBound, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	if s == 0 {
-		return renyiBound{}, refuse(here, noAddRemove)
+// unknownShift refuses noise whose sensitivity under rel is not known. Every method asks it
+// first.
+func unknownShift(e Event, rel Relation, here string) *Unsupported {
+	if s, ok := sensitivityOf(e); ok && s.Under(rel) == 0 {
+		return refuse(here, "its sensitivity under add-remove is not given, and does not follow from the one under replace-one")
 	}
-	return renyiBound{curve: rdp.Laplace(below(e.Scale / s)), mirror: true}, nil
+	return nil
 }
 
-func (e Laplace) pair(rel Relation, here string) (lossPair, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	if s == 0 {
-		return lossPair{}, refuse(here, noAddRemove)
-	}
-	return lossPair{mech: pld.Laplace(below(e.Scale / s)), attained: true}, nil
+// Gaussian noises on the same data are joined before they are asked, so that they have no
+// methods but DiscreteGaussian.pair.
+
+func (e Laplace) basic(rel Relation, _ string, k float64) (profile, *Unsupported) {
+	return laplaceProfile(amplify.GroupEpsilon(k, ratioUp(e.Sensitivity.Under(rel), e.Scale))), nil
 }
 
-func (e DiscreteLaplace) basic(rel Relation, here string, k float64) (profile, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	if s == 0 {
-		return profile{}, refuse(here, noAddRemove)
-	}
-	return discreteLaplaceProfile(e.Scale, amplify.GroupEpsilon(k, s)), nil
+func (e Laplace) renyi(rel Relation, _ string) (renyiBound, *Unsupported) {
+	return renyiBound{curve: rdp.Laplace(below(e.Scale / e.Sensitivity.Under(rel))), mirror: true}, nil
 }
 
-func (e DiscreteLaplace) renyi(rel Relation, here string) (renyiBound, *Unsupported) {
-	s := e.Sensitivity.Under(rel)
-	if s == 0 {
-		return renyiBound{}, refuse(here, noAddRemove)
-	}
-	return renyiBound{curve: discreteLaplaceCurve(e.Scale, s), mirror: true}, nil
+func (e Laplace) pair(rel Relation, _ string) (lossPair, *Unsupported) {
+	return lossPair{mech: pld.Laplace(below(e.Scale / e.Sensitivity.Under(rel))), attained: true}, nil
 }
 
-func (e DiscreteLaplace) pair(rel Relation, here string) (lossPair, *Unsupported) {
+func (e DiscreteLaplace) basic(rel Relation, _ string, k float64) (profile, *Unsupported) {
+	return discreteLaplaceProfile(e.Scale, amplify.GroupEpsilon(k, e.Sensitivity.Under(rel))), nil
+}
+
+func (e DiscreteLaplace) renyi(rel Relation, _ string) (renyiBound, *Unsupported) {
+	return renyiBound{curve: discreteLaplaceCurve(e.Scale, e.Sensitivity.Under(rel)), mirror: true}, nil
+}
+
+func (e DiscreteLaplace) pair(rel Relation, _ string) (lossPair, *Unsupported) {
 	s := e.Sensitivity.Under(rel)
-	switch {
-	case s == 0:
-		return lossPair{}, refuse(here, noAddRemove)
-	case s <= fewAtoms:
+	if s <= fewAtoms {
 		return lossPair{mech: pld.DiscreteLaplace(e.Scale, int64(s)), attained: true}, nil
 	}
 	return lossPair{mech: pld.Laplace(below(e.Scale / latticeShift(e.Scale, s)))}, nil

@@ -109,7 +109,7 @@ func (e WithReplacement) With(inner Event) Event { e.Event = inner; return e }
 func (e Multistage) With(inner Event) Event { e.Event = inner; return e }
 
 var composeKind = declare[Compose](Kind{
-	About:  "all of them, on the same data; two sampling events in it are independent draws",
+	About:  "several events on the same data; two sampling events in it are independent draws",
 	Also:   []string{"events", "composed", "sum"},
 	Fields: []Field{{Example: "such as compose: [{pure: {eps: 1}}, {zcdp: {rho: 0.1}}]"}},
 })
@@ -161,7 +161,7 @@ var withoutReplacementKind = declare[WithoutReplacement](Kind{
 })
 
 var withReplacementKind = declare[WithReplacement](Kind{
-	About:  "n times one of N units",
+	About:  "n draws of one of N units each",
 	Also:   []string{"wr", "sampled_with_replacement"},
 	Fields: fixedSizeFields(),
 	head:   headOfSize,
@@ -202,7 +202,7 @@ func fixedSizeFields() []Field {
 }
 
 var multistageKind = declare[Multistage](Kind{
-	About: "at each stage take of of units below each unit of the stage above; the last stage takes records",
+	About: "stage by stage, take of of units below each unit of the stage above; the last stage takes records",
 	Fields: []Field{
 		{Name: "stages", Example: "such as stages: [{take: 2, of: 10}, {take: 5, of: 100}]", Fields: []Field{
 			number("take", "", atLeastOne).also("n", "size", "sample_size"),

@@ -48,7 +48,7 @@ var variants = func() (names []string) {
 // The variant decides which fields an event has. A text with a field that its variant does
 // not use is refused, so that nobody believes that the field counted.
 var lastIterateKind = declare[LastIterate](Kind{
-	About: "noisy gradient descent of which only the last iterate is released",
+	About: "noisy gradient descent that releases only its last iterate",
 	Also:  []string{"sgd", "iterate"},
 	Fields: []Field{
 		{Name: "kind", Words: variants, Example: "one of " + strings.Join(variants, ", "), Also: []string{"variant"}},

@@ -2,6 +2,7 @@ package privacy
 
 import (
 	"math"
+	"slices"
 
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/rdp"
@@ -102,6 +103,9 @@ func onlyGaussian(e Event, rel Relation, at string) float64 {
 // renyiTerm builds the curve of a single event.
 func renyiTerm(e Event, rel Relation, at string) (renyiBound, *Unsupported) {
 	here := join(at, e.Kind())
+	if u := unknownShift(e, rel, here); u != nil {
+		return renyiBound{}, u
+	}
 	switch e := e.(type) {
 	case curved:
 		return e.renyi(rel, here)
@@ -164,33 +168,17 @@ func least(a, b rdp.Curve) rdp.Curve {
 
 // pure reports whether e may have a pure epsilon: that every part of it has one.
 func pure(e Event) bool {
-	for _, t := range terms(e, "") {
+	return !slices.ContainsFunc(terms(e, ""), func(t term) bool {
 		switch e := t.event.(type) {
 		case Gaussian, DiscreteGaussian, ZCDP, LastIterate, KeyThreshold:
-			return false
+			return true
 		case Approx:
-			if e.Delta > 0 {
-				return false
-			}
+			return e.Delta > 0
 		case KeySelection:
-			if e.Delta > 0 {
-				return false
-			}
-		case Sampling:
-			if !pure(e.Inner()) {
-				return false
-			}
-		case ByGroup:
-			if !pure(e.Event) {
-				return false
-			}
-		case Shuffled:
-			if !pure(e.Event) {
-				return false
-			}
+			return e.Delta > 0
 		}
-	}
-	return true
+		return slices.ContainsFunc(Children(t.event), func(inner Event) bool { return !pure(inner) })
+	})
 }
 
 // onSample is the relation under which the events on a sample must hold. Under it a draw

@@ -32,6 +32,9 @@ func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
 	if mu := lattice(t.event, rel); mu > 0 {
 		return half(mu), nil
 	}
+	if u := unknownShift(t.event, rel, t.path()); u != nil {
+		return nil, u
+	}
 	if e, ok := t.event.(concentrated); ok {
 		return e.rho(rel, t.path())
 	}
@@ -45,13 +48,9 @@ func rhoOf(t term, rel Relation) (*big.Rat, *Unsupported) {
 		}
 		return half(mu), nil
 	case DiscreteLaplace:
-		if s := e.Sensitivity.Under(rel); s > 0 {
-			return new(big.Rat).SetFloat64(rhoLaplace(ratioUp(s, e.Scale), ratioUp(1, e.Scale))), nil
-		}
+		return new(big.Rat).SetFloat64(rhoLaplace(ratioUp(e.Sensitivity.Under(rel), e.Scale), ratioUp(1, e.Scale))), nil
 	case Laplace:
-		if s := e.Sensitivity.Under(rel); s > 0 {
-			return new(big.Rat).SetFloat64(rhoLaplace(ratioUp(s, e.Scale), 0)), nil
-		}
+		return new(big.Rat).SetFloat64(rhoLaplace(ratioUp(e.Sensitivity.Under(rel), e.Scale), 0)), nil
 	case Sampling:
 		return rhoDraw(e, rel, t)
 	}

@@ -32,7 +32,7 @@ func (RowsOfUnit) Kind() string { return "rows_of_unit" }
 const maxRowsOfUnit = 1000
 
 var rowsOfUnitKind = declare[RowsOfUnit](Kind{
-	About: "rows are drawn one by one, by poisson or without_replacement, and a unit of privacy has up to that many",
+	About: "event draws rows one by one, and a unit of privacy has up to rows of them",
 	Also:  []string{"rows_of_one_unit", "users"},
 	Fields: []Field{
 		number("rows", "at most ", func(x float64) string {

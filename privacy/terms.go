@@ -3,6 +3,7 @@ package privacy
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // term is one kind of event of a composition and how often it runs.
@@ -109,25 +110,17 @@ func redrawn(w WithoutReplacement, at string) (Event, string) {
 	}
 }
 
-// drawn reports whether a sample is drawn anywhere in e.
+// drawn reports whether a sample is drawn anywhere in e, on the data or on its groups.
 func drawn(e Event) bool {
-	switch e := e.(type) {
-	case Compose:
-		for _, p := range e.Events {
-			if drawn(p) {
-				return true
-			}
+	return slices.ContainsFunc(terms(e, ""), func(t term) bool {
+		switch e := t.event.(type) {
+		case ByGroup:
+			return drawn(e.Event)
+		case Sampling:
+			return true
 		}
-	case Repeat:
-		return drawn(e.Event)
-	case ByGroup:
-		return drawn(e.Event)
-	case alike:
-		return drawn(e.Event)
-	case Sampling:
-		return true
-	}
-	return false
+		return false
+	})
 }
 
 // key writes an event so that equal events, and only those, have equal keys:
@@ -136,7 +129,6 @@ func key(e Event) string { return fmt.Sprintf("%#v", e) }
 
 // refusals that every method shares.
 const (
-	noAddRemove   = "its sensitivity under add-remove is not given, and does not follow from the one under replace-one"
 	responseCount = "publishes one answer for every unit, so that the number of answers is not hidden under add-remove"
 	unknownSize   = "is about a fixed number of units, but runs on a sample whose size is not fixed"
 	pointInSample = "an (epsilon, delta) point inside a sample has no Rényi curve"

@@ -2,7 +2,6 @@ package keys
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"slices"
@@ -61,6 +60,7 @@ func Select(ctx context.Context, counts Counts, rule Rule, atMost int, src *nois
 	if err != nil {
 		return nil, err
 	}
+	s.cutBack()
 	out := &Selection{Cut: s.cut, Keys: make([]Key, len(s.kept))}
 	for i, k := range s.kept {
 		out.Keys[i] = k.Key
@@ -69,7 +69,7 @@ func Select(ctx context.Context, counts Counts, rule Rule, atMost int, src *nois
 	return out, nil
 }
 
-// selecting is a selection under way. The key that would be dropped first stands at the top of kept.
+// selecting is a selection under way. It keeps fewer than twice as many keys as the limit allows.
 type selecting struct {
 	rule   Rule
 	atMost int
@@ -77,7 +77,7 @@ type selecting struct {
 	texts  []string
 	units  []int64
 	passed []bool
-	kept   ranked
+	kept   []rankedKey
 	cut    bool
 }
 
@@ -95,10 +95,8 @@ func (s *selecting) decide() error {
 		if !s.rule.Counts() {
 			k.rank = s.src.Uint64()
 		}
-		heap.Push(&s.kept, k)
-		if len(s.kept) > s.atMost {
-			heap.Pop(&s.kept)
-			s.cut = true
+		if s.kept = append(s.kept, k); len(s.kept)/2 >= s.atMost {
+			s.cutBack()
 		}
 	}
 	s.texts, s.units = s.texts[:0], s.units[:0]
@@ -114,23 +112,14 @@ type rankedKey struct {
 	rank uint64
 }
 
-// ranked is a heap of keys, the lowest first.
-type ranked []rankedKey
-
-func (r ranked) Len() int      { return len(r) }
-func (r ranked) Swap(i, j int) { r[i], r[j] = r[j], r[i] }
-func (r ranked) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(r[i].rank, r[j].rank), cmp.Compare(r[j].Text, r[i].Text)) < 0
-}
-
-// Push is for package heap.
-func (r *ranked) Push(x any) { *r = append(*r, x.(rankedKey)) }
-
-// Pop is for package heap.
-func (r *ranked) Pop() any {
-	last := len(*r) - 1
-	x := (*r)[last]
-	(*r)[last] = rankedKey{}
-	*r = (*r)[:last]
-	return x
+// cutBack drops the lowest ranks beyond the limit; of equal ones, the last texts.
+func (s *selecting) cutBack() {
+	if len(s.kept) <= s.atMost {
+		return
+	}
+	slices.SortFunc(s.kept, func(a, b rankedKey) int {
+		return cmp.Or(cmp.Compare(b.rank, a.rank), cmp.Compare(a.Text, b.Text))
+	})
+	clear(s.kept[s.atMost:])
+	s.kept, s.cut = s.kept[:s.atMost], true
 }

@@ -130,7 +130,7 @@ func (q *question) direction(l *look, other Interval) (Interval, error) {
 				break
 			}
 		}
-		if q.spent > q.budget() || q.work > 0.5*maxWork || errors.Is(err, errSpent) {
+		if q.spent > budget || q.work > 0.5*maxWork || errors.Is(err, errSpent) {
 			break
 		}
 		h *= factor
@@ -226,7 +226,7 @@ const tightness = 150
 
 // budget is how many cells a query may work through before it stops refining: about
 // a third of a second.
-func (q *question) budget() float64 { return 2 * float64(q.o.MaxCells) }
+const budget = 2 * mostCells
 
 // lattice discretises all parts; the last one is kept.
 func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
@@ -238,7 +238,7 @@ func (q *question) lattice(l *look, s side, h float64) (*sum, error) {
 	if s == lower {
 		c = q.below
 	}
-	out, err := c.discretise(l.d, s, c.align(l.d, h), l.tail, q.o.MaxCells, &q.effort)
+	out, err := c.discretise(l.d, s, c.align(l.d, h), l.tail, mostCells, &q.effort)
 	if err != nil {
 		return nil, err
 	}
@@ -346,8 +346,8 @@ func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, er
 		w.lo, w.hi, w.massLo, w.massHi = s.tails(w.theta, digits+lost)
 		w.cells = (w.hi-w.lo)/s.h + 4
 		w.fault = q.c.steps() * 1e-14 * math.Exp(k-w.theta*near) * weightNorm(w.theta, s.h, w.cells)
-		good, fits := w.fault < 1e-4*target, w.cells < float64(q.o.MaxCells)
-		bestGood, bestFits := best.fault < 1e-4*target, best.cells < float64(q.o.MaxCells)
+		good, fits := w.fault < 1e-4*target, w.cells < mostCells
+		bestGood, bestFits := best.fault < 1e-4*target, best.cells < mostCells
 		switch {
 		case i == 0 || fits && !bestFits,
 			fits == bestFits && good && !bestGood,
@@ -370,7 +370,7 @@ func (q *question) law(s *sum, side side, inf, theta, near float64) (reading, er
 		}
 	}
 	q.spent += best.cells
-	t, err := s.transform(best.theta, lo, hi, best.massLo, best.massHi, q.o.MaxCells, q.space)
+	t, err := s.transform(best.theta, lo, hi, best.massLo, best.massHi, mostCells, q.space)
 	if err != nil {
 		return nil, err
 	}

@@ -13,8 +13,6 @@ type Interval struct{ Lower, Upper float64 }
 // whichever is larger.
 type Options struct {
 	RelTol, AbsTol float64
-	// MaxCells caps the lattice, and with it memory (about 60 bytes a cell) and time.
-	MaxCells int
 	// UpperOnly leaves out the lower bound (Lower is 0): about three times as fast.
 	UpperOnly bool
 	_         struct{}
@@ -27,15 +25,15 @@ var ErrWide = errors.New("pld: interval wider than asked for")
 // ErrNotCertified is wrapped by the error of a query that has no certified answer.
 var ErrNotCertified = errors.New("pld: no bound could be certified")
 
+// mostCells caps the lattice of a query, and with it memory (about 60 bytes a cell) and time.
+const mostCells = 1 << 20
+
 func (o Options) filled() (Options, error) {
 	if o.RelTol == 0 && o.AbsTol == 0 {
 		o.RelTol, o.AbsTol = 0.01, 1e-4
 	}
-	if o.MaxCells == 0 {
-		o.MaxCells = 1 << 20
-	}
-	if !(o.RelTol >= 0 && o.AbsTol >= 0 && o.MaxCells >= 16 && o.MaxCells <= 1<<24) {
-		return o, errors.New("pld: options: tolerances must not be negative, max cells must lie in [16, 2^24]")
+	if !(o.RelTol >= 0 && o.AbsTol >= 0) {
+		return o, errors.New("pld: options: tolerances must not be negative")
 	}
 	return o, nil
 }

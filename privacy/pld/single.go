@@ -5,7 +5,7 @@ import "math"
 // single bounds a mechanism that runs once: its measure is read off directly, no
 // lattice is needed.
 func (q *question) single(d direction, s side, h, tail float64) (float64, error) {
-	r := request{side: s, grid: newGrid(0, h), tail: math.Max(tail, 1e-305), maxCells: q.o.MaxCells, work: &q.effort}
+	r := request{side: s, grid: newGrid(0, h), tail: math.Max(tail, 1e-305), maxCells: mostCells, work: &q.effort}
 	m, err := q.c.terms[0].node.measure(d, r)
 	if err != nil {
 		return 0, err

@@ -19,11 +19,7 @@ type block struct{ first, last, weight float64 }
 // a block.
 func newClones(n int64, clone, notClone, eps0, delta, slack float64) *clones {
 	c := &clones{eps0: eps0}
-	return c.with(binomial{n: float64(n - 1), p: clone, q: notClone}, delta, slack)
-}
-
-func (c *clones) with(count binomial, delta, slack float64) *clones {
-	c.blocks, c.rest = lump(count, delta, slack, math.Inf(1))
+	c.blocks, c.rest = lump(binomial{n: float64(n - 1), p: clone, q: notClone}, delta, slack, math.Inf(1))
 	return c
 }
 
