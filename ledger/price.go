@@ -146,7 +146,7 @@ func (s *Sample) usable(account int64, slice string) error {
 	case s.Account != account || s.Slice != slice:
 		return refuse(CodeSample, "sample %s belongs to another data set, slice, unit of privacy or relation", s.ID)
 	case !s.Ready:
-		return refuse(CodeSample, "sample %s was never stored: the job that drew it did not get to its end", s.ID)
+		return refuse(CodeSample, "sample %s was never stored: the job that drew it did not finish", s.ID)
 	}
 	return nil
 }

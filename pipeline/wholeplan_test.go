@@ -50,7 +50,7 @@ func TestRandomPlansAgainstAttacks(t *testing.T) {
 		p, err := plan(t, path)
 		if err != nil {
 			// A δ that allows everything at such a rate is refused, and nothing else.
-			if exit, code := exitOf(err); exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), ": samples.s: the delta of what is released") {
+			if exit, code := exitOf(err); exit != pipeline.ExitInvalidJob || !strings.Contains(err.Error(), ": samples.s: the delta of its releases") {
 				t.Errorf("%s, %s\n%s: %s %v", sample, relation, text, code, err)
 			}
 			continue

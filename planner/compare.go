@@ -62,7 +62,7 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 		return nil, u.wrong(u.path+".guarantee", "is a rho, which no sample makes smaller", "give the release epsilon and delta to compare designs")
 	}
 	if j.Dataset.WeightsOf(&u.release) != nil {
-		return nil, u.wrong(u.path, "has the weights of a survey, and how far that lies from its population is private, whatever is drawn from it", "compare with weights: none, or solve for noise with plan --solve")
+		return nil, u.wrong(u.path, "has survey weights: how far the survey lies from its population is private, whatever is drawn from it", "compare with weights: none, or solve for noise with plan --solve")
 	}
 	if o, err = u.sized(o); err != nil {
 		return nil, err

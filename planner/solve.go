@@ -98,9 +98,9 @@ func (u *subject) may(a Axis) error {
 	g := u.release.Guarantee
 	switch {
 	case a == Epsilon && g.Rho != nil && !u.half:
-		return u.wrong(u.path, "asks for a rho, and not for an epsilon", "add --over rho")
+		return u.wrong(u.path, "asks for a rho, not for an epsilon", "add --over rho")
 	case a == Rho && (g.Rho == nil || u.half):
-		return u.wrong(u.path, "asks for an epsilon, and not for a rho", "add --over epsilon")
+		return u.wrong(u.path, "asks for an epsilon, not for a rho", "add --over epsilon")
 	case a == Budget && u.whole.Budget.Spend == nil:
 		return u.wrong("budget", "has no spend to solve for", "say budget.spend, or add --over epsilon")
 	case a == Size && u.population() == 0:
@@ -185,7 +185,7 @@ func (u *subject) solve(ctx context.Context, r *Solution) (float64, Point, error
 			return fmt.Errorf("solve: no %s reaches it: at %g %s, and nearly all of that is sampling error (%.4g), which no budget makes smaller; use --over n, or release from the table",
 				symbol(r.Over), float64(mostAmount), u.reached(r.Goal, p), p.SamplingSD)
 		}
-		return fmt.Errorf("solve: even %s %d does not reach it: %s, of which noise is %.4g", symbol(r.Over), mostAmount, u.reached(r.Goal, p), p.NoiseSD)
+		return fmt.Errorf("solve: even %s %d does not reach it: %s, noise alone is %.4g", symbol(r.Over), mostAmount, u.reached(r.Goal, p), p.NoiseSD)
 	})
 }
 

@@ -92,7 +92,7 @@ func fixed(n, of int64) (Estimate, error) {
 	case n == of:
 		return e, nil
 	case n < 2:
-		return e, errors.New("one drawn row says nothing of the spread")
+		return e, errors.New("one drawn row says nothing about the spread")
 	}
 	left := 1.0
 	if of > 0 {

@@ -96,7 +96,7 @@ func slice() kind[Slice] {
 		key("column", text(), func(s *Slice) *string { return &s.Column },
 			"The public column that says to which slice a row belongs", required(), example("month")),
 		key("is", value(), func(s *Slice) *string { return &s.Is },
-			"The value of that column in the rows of this job", required(), example(`"2026-10"`)),
+			"The value of that column in the rows of this job. The ledger knows the slice by this text: a run refuses another spelling of a value that has spent before", required(), example(`"2026-10"`)),
 	)
 }
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// Digest returns the SHA-256, in hex, of what the job asks for. Together with the
-// content of the columns that the job reads it is the name of a release: the ledger
-// returns the stored bytes of a release of the same name, and spends nothing.
+// Digest returns the SHA-256, in hex, of the question that the job asks. The digest and the
+// content of the columns that the job reads name a release: for the same name the ledger
+// returns the stored bytes, and spends nothing.
 //
 // Two jobs have the same digest when they ask for the same releases. The order of
 // keys, comments, white space, aliases, the spelling of numbers (0.5, "0.50", 5e-1)
@@ -21,9 +21,10 @@ import (
 //     what happens to the releases, not the releases;
 //   - engine: where the rows are added up changes nothing that is released;
 //   - unit_name, unit_plural, publication, lineage, assume and collected.allocation: they change words and forecasts;
-//   - the path, format and delimiter of the table, its database and query, and the whole frame: the content says
-//     what was read. A frame that differs from the table is refused. Of the frame of a population from which
-//     the table was collected, the content is part of the digest: it makes the weights.
+//   - the path, format and delimiter of the table, its database and query: the content says what was read;
+//   - the whole frame: one that differs from the table is refused. Only the sizes of rates_by_size are not compared
+//     with the table, so a job with other sizes asks for the same releases. The frame of a population from which the
+//     table was collected is part of the digest, by its content: it makes the weights.
 //
 // The order of the releases and of a domain counts: it is the order of the output.
 // The job's name counts: a new name asks for a second, independent release.
@@ -31,12 +32,11 @@ import (
 // Nothing that an upgrade of this program improves is part of the digest: not the
 // planned events, not the shares of budget.spend (only spend itself and the weights
 // are), not the size of the noise, not the version or the program of a
-// built-in mechanism, not the text that describes a column of the output. An upgrade
-// then never spends again (P21). Publishing the stored bytes is right after every
-// upgrade: they were drawn once, under a guarantee at most the one that the job asks
-// for, and that guarantee was debited. Other bytes for the same question would cost a
-// second debit, and the two answers together would tell more than one. Who wants the
-// smaller noise of a later version asks for it with another name.
+// built-in mechanism, not the text that describes a column of the output. So an upgrade
+// never spends again (P21). The stored bytes stay right after every upgrade: they were
+// drawn once, and the guarantee under which they were drawn was debited. Other bytes for
+// the same question would cost a second debit, and two answers tell more than one. To get
+// the smaller noise of a later version, give the job another name.
 func (j *Job) Digest() string { return digestOf("dprelease job 2\n", j.canonical()) }
 
 // FormerDigests returns the digests that earlier versions may have given this job.

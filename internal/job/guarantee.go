@@ -30,7 +30,7 @@ func guarantee() kind[Guarantee] {
 	}
 	rho := func(opts ...option) field[Guarantee] {
 		return key("rho", amount(span{lo: "0", hi: "1000000", loOpen: true}), func(g *Guarantee) **big.Rat { return &g.Rho },
-			"ρ of zero-concentrated differential privacy, in place of epsilon. A sample does not make it smaller. Beside it, in a release, delta says at which δ the report translates it", append(opts, example(`"0.1"`))...)
+			"ρ of zero-concentrated differential privacy, instead of epsilon. A sample does not make it smaller. In a release, delta beside it says at which δ the report translates it", append(opts, example(`"0.1"`))...)
 	}
 	delta := key("delta", amount(span{lo: "0", hi: "1", hiOpen: true}), func(g *Guarantee) **big.Rat { return &g.Delta },
 		"δ, an exact decimal number", otherwise("0"), example(`"1e-7"`))
@@ -45,7 +45,7 @@ func guarantee() kind[Guarantee] {
 		if ok {
 			readFields(c, p, pairs, concentrated, into, func(key string) string {
 				if key == "epsilon" {
-					return "leave it out: rho stands in its place"
+					return "leave it out: rho replaces it"
 				}
 				return ""
 			})

@@ -44,7 +44,7 @@ func (p *Plan) distributable() error {
 	}
 	_, _, problems := Parts(p.Job)
 	wrong := func(path, what string) {
-		problems = append(problems, p.Job.Problem(path, what+", which engine: "+p.Job.Engine.Kind+" does not do", "leave out engine, or the release"))
+		problems = append(problems, p.Job.Problem(path, what+"; engine: "+p.Job.Engine.Kind+" cannot do that", "leave out engine, or the release"))
 	}
 	if !p.Job.Dataset.Source.Postgres.Empty() {
 		wrong("dataset.source.postgres", "a query is read once, in one snapshot")
@@ -64,16 +64,16 @@ func (p *Plan) distributable() error {
 			wrong(at, "the draw by "+d.Design.Kind()+" cannot be made in parts")
 		}
 		if len(d.Keys) > 0 {
-			wrong(d.Keys[0].path(), "the groups are selected in private, from the units that have each")
+			wrong(d.Keys[0].path(), "the groups are selected in private, by the number of units in each")
 		}
 		for _, r := range d.Releases {
 			switch builtin, _ := r.Mech.Origin(); {
 			case r.Job.Bounds != "":
-				wrong(job.Key("dataset.columns", r.Job.Bounds), "its bounds are searched for in the rows before others are added up")
+				wrong(job.Key("dataset.columns", r.Job.Bounds), "its bounds are found in the rows before other releases read them")
 			case !builtin:
 				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is a plugin, and a plugin does not run on an engine's workers")
 			case !r.Mech.About().Linear:
-				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is not linear: what parts of the rows give cannot be added up")
+				wrong(r.path(p.Job)+".mechanism", r.Job.Mechanism+" is not linear: the results of parts of the rows do not add up")
 			}
 		}
 	}

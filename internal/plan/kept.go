@@ -77,7 +77,7 @@ func findSamples(ctx context.Context, j *job.Job, past Past) (map[string]*ledger
 		case k == nil:
 			problems = append(problems, j.Problem(at, "is not a sample of this data set that this ledger keeps", "dprelease ledger show lists them; the data set, its relation and its unit must be the same"))
 		case !k.Ready:
-			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not get to its end", "run that job with --again, which draws another sample"))
+			problems = append(problems, j.Problem(at, "was never stored: the job that drew it did not finish", "run that job with --again, which draws another sample"))
 		}
 	}
 	return found, problems, nil
@@ -97,7 +97,7 @@ func describeDesign(d samplers.Design) (string, error) {
 // restored is the design of a kept sample.
 func restored(j *job.Job, s *ledger.Sample) (samplers.Design, error) {
 	if s == nil {
-		return nil, errors.New("its design stands in the ledger, with the job that drew it")
+		return nil, errors.New("its design is in the ledger, which is not read here")
 	}
 	event, err := s.Sampling()
 	if err != nil {
@@ -210,7 +210,7 @@ func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Pa
 	}
 	var described designText
 	if err := json.Unmarshal([]byte(d.Kept.Sample.Design), &described); err != nil || !reflect.DeepEqual(before.With(nil), outer.With(nil)) || !sameFacts(described.Facts, design.Facts()) {
-		return nil, job.Problems{j.Problem("dataset.collected", "is not what earlier jobs on this data set said, or dataset.size is not", "one table is one sample of one population; another one is another dataset.id")}, nil
+		return nil, job.Problems{j.Problem("dataset.collected", "differs from what earlier jobs on this data set said, or dataset.size does", "one table is one sample of one population; another one is another dataset.id")}, nil
 	}
 	return d, nil, nil
 }

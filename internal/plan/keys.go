@@ -126,7 +126,7 @@ func eventsOf(parts []part) []privacy.Event {
 }
 
 // errByKeys says that a mechanism does not repeat its plan for the same question.
-var errByKeys = errors.New("plans otherwise for the groups that were selected")
+var errByKeys = errors.New("makes another plan for the groups that were selected")
 
 // Chosen is a release whose group column has these values: its mechanism is asked again,
 // and what it does to the sample must be what was charged.

@@ -223,7 +223,7 @@ func (d *Draw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, 
 		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
 	}
 	if sample.Delta >= math.Nextafter(1, 0) {
-		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of what is released from it is %.3g: as large as the probability that a unit is drawn at all, so that it would allow to publish the sample", d.budget.Delta), "ask for a smaller delta in guarantee")}, nil
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of its releases is %.3g, as large as the probability that a unit is drawn at all: it would allow publishing the sample", d.budget.Delta), "ask for a smaller delta in guarantee")}, nil
 	}
 	c, problems, broken := d.candidate(ctx, j, sample)
 	if len(problems) > 0 || broken != nil {

@@ -38,7 +38,7 @@ func newRequest(j *job.Job, d *Draw, r *Release) (request, error) {
 	}
 	if j.Dataset.Cap != nil {
 		if !about.Capped {
-			return out, fmt.Errorf("%s says nothing of units with several rows, so that dataset.cap does not protect them: use dataset.fold", r.Job.Mechanism)
+			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold", r.Job.Mechanism)
 		}
 		out.public.Cap = &sdk.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows}
 		if len(r.Job.By) == 0 {

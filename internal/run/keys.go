@@ -51,7 +51,7 @@ func (r *Runner) chosen(ctx context.Context, d *plan.Draw, picks *picker, src *n
 
 // What can go wrong with a selection, after the debit: fixed texts (P20).
 var (
-	errKeysPlan  = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism planned otherwise for the groups that were selected"+failure.SpentOnly)
+	errKeysPlan  = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism made another plan for the groups that were selected"+failure.SpentOnly)
 	errKeysSpill = failure.New(failure.ExitSource, "KEYS_SPILL", "the values of a group column do not fit in memory, and the disk for them cannot be used"+failure.SpentOnly)
 	errKeysPairs = failure.New(failure.ExitSource, "KEYS_MANY", "the units have too many values of a group column for the memory of the run (--memory): there is no room to count each value of a unit once"+failure.SpentOnly)
 	errKeysMany  = failure.New(failure.ExitSource, "KEYS_MANY", "a group column has more values than can be numbered"+failure.SpentOnly)
@@ -98,7 +98,7 @@ func (r *Runner) choose(ctx context.Context, d *plan.Draw, k *plan.Keys, picks *
 	case errors.Is(err, keys.ErrSpill):
 		return nil, errKeysSpill
 	case errors.Is(err, keys.ErrNoise):
-		return nil, failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+		return nil, errNoRandomness
 	case err != nil:
 		return nil, err
 	}

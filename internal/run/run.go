@@ -66,13 +66,15 @@ func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 func (r *Runner) Draws(ctx context.Context) error {
 	src, err := noise.NewSource()
 	if err != nil {
-		return failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+		return errNoRandomness
 	}
 	if r.options.Engine != nil {
 		return r.distribute(ctx, src)
 	}
 	return r.drawAll(ctx, src)
 }
+
+var errNoRandomness = failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
 
 // drawAll draws all samples of the rows that this machine has.
 func (r *Runner) drawAll(ctx context.Context, src *noise.Source) error {
@@ -294,7 +296,7 @@ func (r *Runner) once(ctx context.Context, rel *plan.Release, src *noise.Source,
 		return sdk.Result{}, &host.Error{Code: host.CodeNoiseMismatch, Plugin: rel.Job.Mechanism}
 	}
 	if src.Err() != nil {
-		return sdk.Result{}, failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operating system's random generator cannot be read")
+		return sdk.Result{}, errNoRandomness
 	}
 	return result, nil
 }
@@ -365,7 +367,7 @@ func CodeOf(ctx context.Context, err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.As(context.Cause(ctx), &lost):
-		return failure.New(failure.ExitLedger, lost.Code, "%s; nothing was published, and the budget is spent", lost.Message)
+		return failure.New(failure.ExitLedger, lost.Code, "%s"+failure.SpentOnly, lost.Message)
 	case ctx.Err() != nil:
 		return failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was interrupted after its budget was spent; nothing was published")
 	case errors.As(err, &sampler) && sampler.Code == samplers.NoRandomness:
@@ -373,9 +375,9 @@ func CodeOf(ctx context.Context, err error) error {
 	case errors.As(err, &sampler):
 		return failure.New(failure.ExitSource, "SAMPLE_"+strings.ToUpper(string(sampler.Code)), "%s"+failure.SpentOnly, sampler.Detail())
 	case errors.As(err, &source):
-		return failure.New(failure.ExitSource, SourceCode(source), "%s; nothing was published, and the budget is spent", source.Error())
+		return failure.New(failure.ExitSource, SourceCode(source), "%s"+failure.SpentOnly, source.Error())
 	case errors.As(err, &plugin):
-		return failure.New(failure.ExitPlugin, plugin.Code, "%s; nothing was published, and the budget is spent", plugin.Error())
+		return failure.New(failure.ExitPlugin, plugin.Code, "%s"+failure.SpentOnly, plugin.Error())
 	}
 	return failure.New(failure.ExitBug, "INTERNAL", "the run failed after its budget was spent; nothing was published")
 }
