@@ -95,7 +95,7 @@ func less[T int64 | int32 | float64](w []uint64, x, y []T) {
 }
 
 // lessEqual sets the bits of the rows where x <= y.
-func lessEqual(w []uint64, x, y []float64) {
+func lessEqual[T int64 | int32 | float64](w []uint64, x, y []T) {
 	for k := range w {
 		word, lo := uint64(0), k*64
 		for j := 0; j < 64 && lo+j < len(x); j += 8 {
@@ -119,27 +119,27 @@ func compare(t truth, op formula.Op, x, y []float64) {
 	switch op {
 	case formula.Less:
 		if t.yes != nil {
-			less(t.yes, x, y)
+			numbersLess(t.yes, x, y)
 		}
 		if t.no != nil {
-			lessEqual(t.no, y, x)
+			numbersLessEqual(t.no, y, x)
 		}
 	case formula.LessEqual:
 		if t.yes != nil {
-			lessEqual(t.yes, x, y)
+			numbersLessEqual(t.yes, x, y)
 		}
 		if t.no != nil {
-			less(t.no, y, x)
+			numbersLess(t.no, y, x)
 		}
 	case formula.Equal:
 		if t.yes != nil {
-			lessEqual(t.yes, x, y)
-			lessEqual(room[:len(t.yes)], y, x)
+			numbersLessEqual(t.yes, x, y)
+			numbersLessEqual(room[:len(t.yes)], y, x)
 			and(t.yes, room[:len(t.yes)])
 		}
 		if t.no != nil {
-			less(t.no, x, y)
-			less(room[:len(t.no)], y, x)
+			numbersLess(t.no, x, y)
+			numbersLess(room[:len(t.no)], y, x)
 			or(t.no, room[:len(t.no)])
 		}
 	}

@@ -1,0 +1,9 @@
+//go:build !amd64
+
+package rows
+
+// numbersLess sets the bits of the rows where x < y.
+func numbersLess(w []uint64, x, y []float64) { less(w, x, y) }
+
+// numbersLessEqual sets the bits of the rows where x <= y.
+func numbersLessEqual(w []uint64, x, y []float64) { lessEqual(w, x, y) }
