@@ -172,6 +172,7 @@ func (r *release) exchange(ctx context.Context, feed func(context.Context, RowWr
 	}
 	var own *callerError
 	if errors.As(feedErr, &own) {
+		r.noise.finish() // the plugin may take the end of the lane for the end of the rows
 		r.stop()
 		<-got
 		return sdk.Result{}, feedErr
