@@ -20,7 +20,7 @@ const (
 	CodeRolledBack = "LEDGER_ROLLED_BACK"
 	CodeExhausted  = "BUDGET_EXCEEDED"
 	CodeFilter     = "BUDGET_FILTER"    // the account's filter cannot charge this job
-	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, or is there already
+	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, is there already, or knows a slice by another spelling
 	CodeSample     = "LEDGER_SAMPLE"    // a kept sample is not there, or not for this job
 	CodeKept       = "BUDGET_KEPT"      // the job keeps a column that its account does not (P27)
 	CodeSame       = "BUDGET_SAME_DATA" // another account was charged for the same data

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -159,6 +160,7 @@ func TestAbandonedRun(t *testing.T) {
 
 // A run that keeps its lease is never taken for dead; one that loses it is told.
 func TestLeaseIsKept(t *testing.T) {
+	tier.Full(t, "TestLocked")
 	onOne(t, func(t *testing.T, at string) {
 		l := open(t, at)
 		q := request("p", 0.25)

@@ -12,7 +12,7 @@ import (
 // epsilon may lie below the truth at its delta.
 func TestRandomDesignsAgainstEnumeration(t *testing.T) {
 	r := rand.New(rand.NewPCG(20, 26))
-	for trial := range tier.Of(20, 60) {
+	for trial := range tier.Of(8, 60) {
 		size := 3 + r.IntN(3)
 		scale := 0.5 + 2*r.Float64()
 		rate, take := 0.05+0.9*r.Float64(), 1+r.IntN(size)

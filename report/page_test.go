@@ -191,6 +191,7 @@ func used(t testing.TB) time.Duration {
 
 // A job of ten thousand releases still has a page that can be opened.
 func TestPageOfManyReleases(t *testing.T) {
+	tier.Full(t, "TestPageSaysEverything")
 	r, values := load(t, "schools")
 	release, sample := r.Releases[0], r.Draws[1]
 	table := report.Table{Columns: []report.Column{{Name: "estimate"}}}

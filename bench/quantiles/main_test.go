@@ -1,10 +1,15 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/tier"
+)
 
 // TestNearTheBest: on a part of the table, and with fewer releases, the mechanism is about
 // as far off as the best of the three references. The seeds are fixed.
 func TestNearTheBest(t *testing.T) {
+	tier.Full(t, "TestBoundsBesideHindsight")
 	all, err := columns("../../examples/data")
 	if err != nil {
 		t.Fatal(err)

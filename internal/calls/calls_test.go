@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -278,6 +279,7 @@ func TestCallsInTurn(t *testing.T) {
 
 // A million steps are followed in little time and constant memory.
 func TestCallsMany(t *testing.T) {
+	tier.Full(t, "TestCallsInOrder")
 	plan := privacy.Repeat{N: 200_000, Event: step}
 	w, err := New(plan)
 	if err != nil {

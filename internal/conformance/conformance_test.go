@@ -219,6 +219,7 @@ func TestBrokenProcesses(t *testing.T) {
 }
 
 func TestManners(t *testing.T) {
+	tier.Full(t, "TestBrokenProcesses")
 	sound, err := sdktest.Requests(t.Context(), sdktest.InProcess(insecureshelf.Sound()), 1)
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ var All = []Code{
 	{"TEMP_FULL", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files has no room for them", "make room there, name another folder (`TMPDIR`), or allow more memory (`--memory`)"},
 	{"TEMP_UNUSABLE", ExitSource, RetryNo, "the units of the table do not fit in memory, and the folder of temporary files cannot be used", "check the folder (`TMPDIR`), or allow more memory (`--memory`)"},
 
-	{"BUDGET_ACCOUNT", ExitLedger, RetryNo, "an account is not there, or is there already", "see `ledger show`"},
+	{"BUDGET_ACCOUNT", ExitLedger, RetryNo, "an account is not there, or is there already, or knows a slice by another spelling", "see `ledger show`"},
 	{"BUDGET_LIMIT", ExitLedger, RetryNo, "a limit cannot be set in this way", "see `ledger raise` and `ledger lower`"},
 	{"LEDGER_ADDRESS", ExitLedger, RetryNo, "the address of the ledger is not one", "mend `budget.ledger`"},
 	{"LEDGER_BROKEN", ExitLedger, RetryYes, "an earlier error ended this connection to the ledger", "run the command again"},

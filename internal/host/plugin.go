@@ -160,6 +160,10 @@ func (p *Plugin) Confined() sandbox.Level { return p.runner.process().Level() }
 // Pid is the number of the plugin's first process.
 func (p *Plugin) Pid() int { return p.runner.process().Pid() }
 
+// ending is how long a process may take to end after it has closed its pipes. It is waited for only
+// where something is wrong already.
+const ending = 500 * time.Millisecond
+
 // ended reports whether the process has ended by itself, or ends within a moment.
 func (p *Plugin) ended() bool {
 	pr := p.runner.process()
@@ -169,7 +173,7 @@ func (p *Plugin) ended() bool {
 	select {
 	case <-pr.Done():
 		return true
-	case <-time.After(50 * time.Millisecond):
+	case <-time.After(ending):
 		return false
 	}
 }

@@ -198,7 +198,7 @@ func TestCrashEndsFeed(t *testing.T) {
 		{"early-result-open", CodeProtocol, false},
 		{"early-result", CodeProtocol, false},
 		{"early-result", CodeProtocol, true},
-	}, 3) {
+	}, 6) {
 		p := start(t, "raw", Limits{SlowestLane: c.messages, Plan: 3 * time.Second}, c.mode)
 		x, g := make([]float64, 1<<16), make([]int32, 1<<16)
 		began := time.Now()

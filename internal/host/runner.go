@@ -64,7 +64,7 @@ func (r *pluginRunner) Start(context.Context) error {
 		}, func() {
 			select {
 			case <-p.Done():
-			case <-time.After(50 * time.Millisecond): // it may just be ending
+			case <-time.After(ending):
 				r.rejected.Store(true)
 			}
 			lineW.Close()

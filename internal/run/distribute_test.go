@@ -193,7 +193,7 @@ func TestSumsDoNotDependOnTheParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := spreadTable(t)
-	for _, c := range tier.Some(spreads, 3) {
+	for _, c := range tier.Some(spreads, 6) {
 		for from, sample := range drawn {
 			key, dataset, releases := src.NewKey(), c.dataset, strings.ReplaceAll(c.releases, "FROM", cmp.Or(from, "table"))
 			if from == "w" { // a sample of fixed size wants the number of units

@@ -409,7 +409,7 @@ func TestSabotage(t *testing.T) {
 	tried := acts
 	if testing.Short() { // the others in the full tests
 		tried = slices.DeleteFunc(slices.Clone(acts), func(a act) bool {
-			return !slices.Contains([]string{"tcp", "table-in-plan", "signal"}, a.name)
+			return !slices.Contains([]string{"tcp", "table-in-plan"}, a.name)
 		})
 	}
 	t.Run("check", func(t *testing.T) { // checks wait most of the time, and do not disturb one another

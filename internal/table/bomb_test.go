@@ -22,6 +22,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // live is the memory that a collection finds in use now: garbage is not counted.
@@ -269,6 +271,7 @@ func TestEmptyNames(t *testing.T) {
 
 // TestTextThatRepeats: texts that a file holds once and names often are equal, so they take no memory; but each is looked at.
 func TestTextThatRepeats(t *testing.T) {
+	tier.Full(t, "TestBombs")
 	long := strings.Repeat("x", 100_000)
 	build := array.NewStringViewBuilder(memory.DefaultAllocator)
 	build.Append(long)

@@ -13,6 +13,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // entry is a row of a small table: its unit and its cell.
@@ -224,7 +225,7 @@ func TestCapHasItsLaw(t *testing.T) {
 // Of many units, however little memory there is, each keeps as many cells and rows as it can, of its own.
 func TestCapKeepsWhatItMay(t *testing.T) {
 	const k, most = 2, 3
-	for seed := range uint64(4) {
+	for seed := range tier.Of[uint64](1, 4) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		rows := make([]entry, 20_000)
 		for i := range rows {
