@@ -58,7 +58,7 @@ func TestCatalog(t *testing.T) {
 		"no such file":     {"plugin", "add", dir + "/nobody", "--catalog", file + "2"},
 		"one executable":   {"plugin", "add", root + "/docs", "--catalog", file + "2"},
 		"was refuted":      {"plugin", "add", "/bin/true", "--catalog", file + "2"},
-		"was not through":  {"plugin", "add", bin, "--catalog", file + "2", "--for", "1ms"},
+		"did not finish":   {"plugin", "add", bin, "--catalog", file + "2", "--for", "1ms"},
 		"holds no plugin":  {"plugin", "show", "x@1", "--catalog", file},
 		"required flag":    {"plugin", "verify"},
 		"no such file or ": {"plugin", "verify", "--catalog", file + "3"},

@@ -130,7 +130,7 @@ func TestObjectStorage(t *testing.T) {
 	run("refused", s.Address("sales"), "refused", 6, "SOURCE_UNREADABLE")
 	s.Refuse(nil)
 	run("gone", s.Address("nothing"), "gone", 6, "SOURCE_NOT_FOUND")
-	run("signed", strings.Replace(s.Address("sales"), "s3://", "s3://id:secret@", 1), "signed", 6, "no credential")
+	run("signed", strings.Replace(s.Address("sales"), "s3://", "s3://id:secret@", 1), "signed", 6, "without credentials")
 
 	for _, name := range []string{"first", "pattern"} {
 		for file, content := range files(t, filepath.Join(w.dir, name)) {
