@@ -40,10 +40,12 @@ func spoken(version string) bool {
 
 // readHandshake reads the first line of out, hands a good one on, and drains the
 // rest for as long as the plugin lives: a plugin whose pipe is full would freeze,
-// and so would go-plugin's own reader on a line of over 64 KiB.
-func readHandshake(out io.Reader, dir string, q io.Writer, good func(line, socket string), bad func()) {
+// and so would go-plugin's own reader on a line of over 64 KiB. A line that is
+// no handshake goes to bad, which hears whether the plugin ended it or said no more.
+func readHandshake(out io.Reader, dir string, q io.Writer, good func(line, socket string), bad func(ended bool)) {
 	r := bufio.NewReaderSize(out, maxHandshake)
 	line, err := r.ReadSlice('\n')
+	ended := err == nil || err == bufio.ErrBufferFull
 	if err == nil {
 		var socket string
 		if socket, err = CheckHandshake(string(line), dir); err == nil {
@@ -52,7 +54,7 @@ func readHandshake(out io.Reader, dir string, q io.Writer, good func(line, socke
 	}
 	if err != nil {
 		_, _ = q.Write(line)
-		bad()
+		bad(ended)
 	}
 	_, _ = io.Copy(q, r)
 }

@@ -55,7 +55,7 @@ func FuzzHandshake(f *testing.F) {
 			if filepath.Dir(socket) != "/d" || len(line) > maxHandshake {
 				t.Errorf("accepted %q", socket)
 			}
-		}, func() { bad++ })
+		}, func(bool) { bad++ })
 		if good+bad != 1 || r.Len() > 0 {
 			t.Errorf("%d good, %d bad, %d bytes left", good, bad, r.Len())
 		}

@@ -160,20 +160,19 @@ func (p *Plugin) Confined() sandbox.Level { return p.runner.process().Level() }
 // Pid is the number of the plugin's first process.
 func (p *Plugin) Pid() int { return p.runner.process().Pid() }
 
-// ending is how long a process may take to end after it has closed its pipes. It is waited for only
-// where something is wrong already.
-const ending = 500 * time.Millisecond
-
 // ended reports whether the process has ended by itself, or ends within a moment.
 func (p *Plugin) ended() bool {
 	pr := p.runner.process()
-	if pr == nil {
-		return false
-	}
+	return pr != nil && ends(pr)
+}
+
+// ends reports whether a process that closed its pipes has ended, or ends within a moment. It is
+// asked only where something is wrong already.
+func ends(p *sandbox.Process) bool {
 	select {
-	case <-pr.Done():
+	case <-p.Done():
 		return true
-	case <-time.After(ending):
+	case <-time.After(500 * time.Millisecond):
 		return false
 	}
 }

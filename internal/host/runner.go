@@ -61,12 +61,8 @@ func (r *pluginRunner) Start(context.Context) error {
 			r.mu.Unlock()
 			_, _ = io.WriteString(lineW, strings.TrimRight(line, "\r\n")+"\n")
 			lineW.Close()
-		}, func() {
-			select {
-			case <-p.Done():
-			case <-time.After(ending):
-				r.rejected.Store(true)
-			}
+		}, func(ended bool) {
+			r.rejected.Store(ended || !ends(p))
 			lineW.Close()
 		})
 	}()
