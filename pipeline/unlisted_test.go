@@ -177,6 +177,7 @@ func rawOrder(names []string) []string {
 // Every way to draw, to bound units, to group and to share a selection: what is released is
 // true for the sample, and the plan's event happened.
 func TestUnlistedKeysEverywhere(t *testing.T) {
+	tier.Full(t, "TestUnlistedKeys")
 	one, _ := people(t, 1)
 	three, _ := people(t, 3)
 	shared := `  - {name: towns, FROM by: [town, sex], where: "age >= 50", keys: {guarantee: {epsilon: "6", delta: "1e-5"}, at_most: 50}, mechanism: count, guarantee: {epsilon: "6"}}

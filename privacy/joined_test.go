@@ -63,7 +63,7 @@ func TestNastyExpressionsAnswerSoon(t *testing.T) {
 		{"shuffled responses", Shuffled{100_000, RandomizedResponse{10, 4}}, ReplaceOne, 1e-300},
 		{"a milliard users", Shuffled{1e9, RandomizedResponse{10, 4}}, ReplaceOne, 1e-6},
 	} {
-		if testing.Short() && i%8 != 3 {
+		if testing.Short() && i%16 != 3 {
 			continue
 		}
 		before := processorTime(t)

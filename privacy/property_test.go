@@ -88,7 +88,7 @@ func TestMonotone(t *testing.T) {
 		{"local", ReplaceOne, func(x float64) Event { return Shuffled{5000, Pure{x}} }, []float64{.1, .5, 1, 2, 4}},
 		{"users", ReplaceOne, func(x float64) Event { return Shuffled{int64(x), Pure{1}} }, []float64{1e6, 1e5, 1e4, 1e3}},
 	}
-	for _, s := range tier.Some(steps, 4) {
+	for _, s := range tier.Some(steps, 8) {
 		for _, delta := range []float64{1e-7} {
 			last := Answer{}
 			for _, x := range s.xs {

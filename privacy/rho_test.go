@@ -122,7 +122,7 @@ func TestSamplingNeverCosts(t *testing.T) {
 		return c[0]
 	}
 	n := 0
-	for range tier.Of(6, 60) {
+	for range tier.Of(3, 60) {
 		inner := randomNoise(r)
 		for _, c := range []struct {
 			draw       Sampling

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // A short study of a table by each design: no interval holds less often than luck allows. The
 // twin forgets the draw and takes the noise alone for the whole error, and is far below.
 func TestIntervalsHold(t *testing.T) {
+	tier.Full(t, "the intervals of plugins/linear")
 	all, err := populations("../../examples/data")
 	if err != nil {
 		t.Fatal(err)
@@ -18,13 +20,10 @@ func TestIntervalsHold(t *testing.T) {
 	p := all[0]
 	p.releases = append(p.releases[:7:7], p.releases[len(p.releases)-2])
 	// With this noise, and in each run other draws of all designs but the survey, whose draws are of a fixed seed. By
-	// Chernoff's bound an interval of 95 % holds in less than 83 % of 240 draws (68 % of 60) with a probability of 2·10⁻¹⁰.
+	// Chernoff's bound an interval of 95 % holds in less than 83 % of 240 draws with a probability of 2·10⁻¹⁰.
 	// Without the draw it holds in about 30 % of them at most, and in those of the survey in 72 %, whatever the noise.
 	p.noise = insecurenoise.NewSeeded(1)
-	draws, least := 240, 0.83
-	if testing.Short() {
-		draws, least = 60, 0.68
-	}
+	const draws, least = 240, 0.83
 	for _, design := range designs {
 		f, err := p.study(t.Context(), design, draws, nil)
 		if err != nil {
@@ -35,7 +34,7 @@ func TestIntervalsHold(t *testing.T) {
 				t.Errorf("%s, %s %s, value %d: held in %d of %d draws", design, x.release.mechanism, x.release.params, x.row, x.held, x.drawn)
 			}
 		}
-		if design == "table" || testing.Short() && design != "srswor" {
+		if design == "table" {
 			continue
 		}
 		one := *p

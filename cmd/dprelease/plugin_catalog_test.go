@@ -16,6 +16,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/catalog"
 	"github.com/dprelease/dprelease/internal/conformance"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // TestCatalog is the story of a plugin that somebody approves: it is checked, kept, named
@@ -143,6 +144,7 @@ output: {dir: out, formats: [csv]}
 
 // TestCheckEnds: a check that is out of time, or interrupted, says what it has found.
 func TestCheckEnds(t *testing.T) {
+	tier.Full(t, "the package internal/conformance")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

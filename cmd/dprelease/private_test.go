@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // The two canaries: a number beyond the declared bounds and a text outside the
@@ -313,15 +314,10 @@ func mask(s, dir string) string {
 // released values and in nothing else: not in a page, a message, the progress, a
 // file's name or size, or the exit code (P19).
 func TestNothingButTheReleasesDependsOnData(t *testing.T) {
+	tier.Full(t, "TestFailures")
 	used := ""
 	for name, c := range privateCases {
 		used += c.text()
-		if testing.Short() && !c.words { // the others take the same paths
-			continue
-		}
-		if testing.Short() {
-			c.samples, c.releases = "strata: {method: stratified, strata: u, take: {%s}}", c.releases[1:]
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			base := observe(t, c, people(400, nil))

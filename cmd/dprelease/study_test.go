@@ -11,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/specs"
 )
 
@@ -39,6 +40,7 @@ func studySchema(t *testing.T) *jsonschema.Schema {
 // What the planner prints for programs follows specs/study-v1.md: every kind of
 // study, with and without assumptions, of every mechanism of the examples.
 func TestStudiesFollowTheirSchema(t *testing.T) {
+	tier.Full(t, "TestScripts")
 	schema := studySchema(t)
 	dir := t.TempDir()
 	if err := copyExamples("../../examples", dir); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -241,7 +242,7 @@ func (h halved) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Ro
 
 // The conformance suite finds nothing in the mechanism, and finds the twin.
 func TestConformance(t *testing.T) {
-	sdktest.Test(t, Mechanism{}, sdktest.Config{Seed: 1, Releases: 100})
+	sdktest.Test(t, Mechanism{}, sdktest.Config{Seed: 1, Releases: tier.Of(20, 100)})
 	r, err := sdktest.Check(t.Context(), sdktest.InProcess(halved{}), sdktest.Config{Seed: 1, Releases: -1})
 	if err != nil {
 		t.Fatal(err)
