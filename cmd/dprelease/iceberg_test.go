@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/store/storetest"
-	"github.com/dprelease/dprelease/internal/tier"
 )
 
 // Noise of ε 50 moves a count with probability 2·e^-50 < 1e-21.
@@ -34,7 +33,6 @@ output: {dir: "OUT", formats: [csv]}
 // Each snapshot of a table gives its own rows, and the same ones after the table has moved on, from a folder or from
 // object storage. What cannot be read as the table means it costs nothing.
 func TestIceberg(t *testing.T) {
-	tier.Full(t, "the package internal/iceberg")
 	const a, b, deleted = "73066087800482203", "3769948794920636908", "2721410817239555231"
 	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "ledger.db"))
 	from := filepath.Join("..", "..", "internal", "iceberg", "testdata", "v2")

@@ -352,7 +352,7 @@ type shownSample struct {
 	Record   int64           `json:"record"` // of the debit of the job that drew it
 	Stored   bool            `json:"stored"`
 	Jobs     int64           `json:"jobs"`
-	Event    json.RawMessage `json:"event"` // the design; what stands inside is of no consequence
+	Event    json.RawMessage `json:"event"` // the design; its inner event does not matter
 	Spent    shownPoint      `json:"spent_on_sample"`
 	Charged  shownPoint      `json:"charged"`
 	snapshot *ledger.Sample

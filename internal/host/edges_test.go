@@ -158,7 +158,7 @@ func TestRawEdges(t *testing.T) {
 		"ok":             "", "messages": "", "header-value": "",
 	} {
 		if early := strings.HasPrefix(mode, "early-result"); testing.Short() && (early || len(mode)%3 != 0) {
-			continue // a third of them: TestCrashEndsFeed answers early
+			continue // a third of them
 		}
 		t.Run(mode, func(t *testing.T) {
 			l := Limits{Grace: 200 * time.Millisecond}

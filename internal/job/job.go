@@ -197,8 +197,8 @@ type Budget struct {
 	// Lifetime is the limit of all slices together, for a unit through its life (P26); nil
 	// for none.
 	Lifetime *Guarantee
-	// Spend is the budget of all releases together, part of which goes to those without a
-	// guarantee of their own; nil where every release has its own.
+	// Spend is the budget of all releases together. A part of it goes to the releases without
+	// a guarantee of their own. It is nil if every release has its own.
 	Spend *Guarantee
 }
 

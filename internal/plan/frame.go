@@ -73,7 +73,7 @@ func newStrataRates(s job.Sample) (samplers.Design, error) {
 	return samplers.NewStratifiedPoisson(f, rates)
 }
 
-// rateSteps is the number of steps between the rates 0 and 1 to which rates by size are rounded.
+// rateSteps is the number of steps between 0 and 1. Rates by size are rounded to these steps.
 const rateSteps = 1 << 32
 
 // newRatesBySize gives each unit of the frame a rate in proportion to its public size, rounded
