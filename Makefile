@@ -8,19 +8,31 @@ LDFLAGS := -s -w -X main.release=$(VERSION)
 # its tests.
 export CGO_ENABLED = 0
 
-.PHONY: help papers rivals all build demo test test-short race bench check lines beam bindings dist dist-twice generate clean
+.PHONY: help papers rivals all build core stores publish lab demo test test-short race bench check lines beam bindings dist dist-twice generate clean
 
 all: build
 
 help: ## say what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## the program, as bin/dprelease
+build: core stores publish ## the program and its companions, in bin
+
+core: ## the program alone, as bin/dprelease
 	@mkdir -p bin
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/dprelease
 
+stores: core ## the companion for object storage and Iceberg, as bin/dprelease-stores
+	cd stores && $(GO) build -ldflags '-s -w' -o ../bin/dprelease-stores .
+
+publish: core ## the companion that publishes: registry, hazards, attestation, comparison, as bin/dprelease-publish
+	cd publish && $(GO) build -ldflags '-s -w' -o ../bin/dprelease-publish .
+
+lab: ## benchmarks and studies, as bin/lab/NAME
+	@mkdir -p bin/lab
+	cd lab && $(GO) build -o ../bin/lab/ ./...
+
 # The main job on real data, into a folder of its own so that it can be run again.
-demo: build ## the main job on real data
+demo: core ## the main job on real data
 	@rm -rf examples/schools/out
 	$(BIN) run examples/schools/job.yaml
 
@@ -29,11 +41,14 @@ test: ## all tests
 	$(GO) test -shuffle=on -p 4 -parallel 4 -timeout 60m ./...
 	cd packaging && $(GO) test ./...
 	cd engines/beam && $(GO) test ./...
+	cd stores && $(GO) test ./...
+	cd publish && $(GO) test ./...
+	cd lab && $(GO) test ./...
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
-	@[ -d internal/truth/node_modules ] || echo "note: npm ci in internal/truth is missing; releases were not compared with DuckDB"
+	@[ -d internal/testkit/truth/node_modules ] || echo "note: npm ci in internal/testkit/truth is missing; releases were not compared with DuckDB"
 	@/usr/bin/python3 -c 'import google.protobuf, grpc, numpy, scipy' 2>/dev/null && [ -x /usr/bin/node ] && [ -x /usr/bin/protoc ] || \
 		echo "note: Python with grpcio, protobuf, numpy and scipy, or Node, or protoc is missing; the plugins in those languages were not run"
 
@@ -48,38 +63,41 @@ check: ## gofmt, go vet and staticcheck
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	cd engines/beam && $(GO) vet ./...
+	cd stores && $(GO) vet ./...
+	cd publish && $(GO) vet ./...
+	cd lab && $(GO) vet ./...
 
-bench: build ## benchmarks, each beside its reference
-	./bench/run.sh
+bench: build lab ## benchmarks, each beside its reference
+	./lab/run.sh
 
 lines: ## lines of Go by hand, by folder
-	./bench/lines.sh
+	./lab/lines.sh
 
-# What privacy costs the example regressions: the table and plot of docs/sgd-accuracy.md.
+# What privacy costs the example regressions: the table and plot of lab/studies/sgd-accuracy.md.
 .PHONY: sgd-accuracy
-sgd-accuracy: ## what privacy costs the example regressions
-	$(GO) run ./examples/accuracy -out docs examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
-	$(GO) run ./examples/accuracy -out docs -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
+sgd-accuracy: lab ## what privacy costs the example regressions
+	bin/lab/accuracy -out lab/studies examples/sgd-schools/job.yaml examples/sgd-income/job.yaml
+	bin/lab/accuracy -out lab/studies -side examples/sgd-schools/job.yaml#met_target_last examples/sgd-batches/job.yaml#cyclic \
 		examples/sgd-batches/job.yaml#one_pass examples/sgd-batches/job.yaml#one_pass_rising
 
-# How often intervals hold the population's value: docs/coverage.md. It takes some minutes.
+# How often intervals hold the population's value: lab/studies/coverage.md. It takes some minutes.
 .PHONY: coverage
-coverage: ## how often intervals hold the population's value (minutes)
-	$(GO) run ./bench/coverage -out docs
+coverage: lab ## how often intervals hold the population's value (minutes)
+	bin/lab/coverage -out lab/studies
 
-# Linear models by regression and by sgd on the same tables: docs/linear-models.md. It
+# Linear models by regression and by sgd on the same tables: lab/studies/linear-models.md. It
 # takes some ten minutes.
 .PHONY: linear-models
-linear-models: ## regression and sgd on the same tables (ten minutes)
-	$(GO) run ./examples/linear -out docs
+linear-models: lab ## regression and sgd on the same tables (ten minutes)
+	bin/lab/linear -out lab/studies
 
 # The papers' figures from our own accountant and mechanisms, what the papers left open, and
-# the accountant beside its rivals: docs/papers.md, docs/open-questions.md, docs/accountant.md.
-papers: build ## the figures of the papers, open questions, the accountant's rivals (minutes)
-	$(GO) run ./examples/papers
+# the accountant beside its rivals: lab/studies/papers.md, lab/studies/open-questions.md, lab/studies/accountant.md.
+papers: build lab ## the figures of the papers, open questions, the accountant's rivals (minutes)
+	bin/lab/papers
 
-rivals: ## the accountant beside its rivals
-	$(GO) run ./examples/papers -only accountant.md
+rivals: lab ## the accountant beside its rivals
+	bin/lab/papers -only accountant.md
 
 # Pictures of the reports of five jobs, for docs/screenshots. It wants chromium, node and
 # npm ci in report/browsertest; the values in the pictures are of a fresh run each time.
@@ -93,7 +111,7 @@ screenshots: build ## pictures of the reports of five jobs
 	(cd report/browsertest && node screenshots.mjs "$$(command -v chromium)" ../../docs/screenshots \
 		$(foreach job,$(PICTURED),$(job)=$$folder/examples/$(job)/out/report.html)) && rm -rf $$folder
 
-beam: build ## the engine for Apache Beam, as bin/dprelease-beam
+beam: core ## the engine for Apache Beam, as bin/dprelease-beam
 	cd engines/beam && $(GO) build -ldflags '-s -w' -o ../../bin/dprelease-beam .
 
 bindings: ## the accountant for JavaScript and C, in dist/bindings

@@ -3,7 +3,7 @@ package bindings
 import (
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/account"
+	"github.com/dprelease/dprelease/internal/plan/account"
 )
 
 // Answer answers a question as JSON; one without an answer is {"error": "…"}.

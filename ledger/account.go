@@ -23,6 +23,8 @@ type Account struct {
 	Acts    int64     // records that changed the account, the one that opened it included
 	Pending *Proposal // waits for a second person; nil where nothing does
 
+	// SliceKind is the kind of the column of the slices, "" before the first debit.
+	SliceKind SliceKind
 	// Slices is the number of slices that were debited. Largest is the most that any one of
 	// them has spent, unit by unit.
 	Slices  int64
@@ -30,8 +32,7 @@ type Account struct {
 	// InSlice is what the slice of Key has spent. It is empty where Key names no slice.
 	InSlice Tally
 
-	last   int64  // the newest of those records
-	bucket bucket // that InSlice stands in, as it was read
+	last int64 // the newest of those records
 }
 
 // Balance is the state of an account after a record that changed it. Amounts are exact.
@@ -45,15 +46,16 @@ type Balance struct {
 	Keeps      []string   `json:"keeps,omitzero"` // nil where the first job decides it
 	Pending    *Proposal  `json:"pending,omitempty"`
 	Lifetime   *LimitText `json:"lifetime,omitempty"`
+	SliceKind  SliceKind  `json:"slice_kind,omitempty"`
 	Slices     int64      `json:"slices,omitempty"`
 	Largest    []string   `json:"largest,omitempty"`
 }
 
 func (a *Account) balance() Balance {
 	b := Balance{Account: a.ID, Acts: a.Acts, Debits: a.Debits, Spent: ratTexts(a.Spent),
-		LimitText: a.Limit.text(), TwoPersons: a.TwoPersons, Keeps: a.Keeps, Pending: a.Pending, Slices: a.Slices}
+		LimitText: textOf(a.Limit), TwoPersons: a.TwoPersons, Keeps: a.Keeps, Pending: a.Pending, SliceKind: a.SliceKind, Slices: a.Slices}
 	if a.Lifetime != nil {
-		text := a.Lifetime.text()
+		text := textOf(*a.Lifetime)
 		b.Lifetime = &text
 	}
 	if a.Slices > 0 {
@@ -62,8 +64,8 @@ func (a *Account) balance() Balance {
 	return b
 }
 
-// bounded is what the account's limit is compared with: what the account has spent or, where
-// it has slices, what the slice of its key has spent.
+// bounded returns the costs that the account's limit is compared with: what the account has
+// spent or, where it has slices, what the slice of its key has spent.
 func (a *Account) bounded() privacy.Cost {
 	if a.Slice.Column == "" {
 		return a.Spent
@@ -145,9 +147,7 @@ func (a *Account) nothing() privacy.Cost {
 	return out
 }
 
-// row is everything that is stored of the account. The tree of digests commits to it. A
-// field that a later version adds must be left out where it is empty: the roots in older
-// records are of rows without it.
+// row is everything that is stored of the account. The tree of digests commits to it.
 func (a *Account) row() any {
 	return struct {
 		Key    string
@@ -173,7 +173,7 @@ func (a *Account) Units() []string {
 	return units
 }
 
-// agrees says where a row disagrees with the newest record of its account, "" for
+// agrees describes where a row disagrees with the newest record of its account, "" for
 // nowhere.
 func (a *Account) agrees(r *Record, ledger string) string {
 	var s stamp
@@ -189,6 +189,7 @@ func (a *Account) agrees(r *Record, ledger string) string {
 			{"spent", amountsText(row.Spent), amountsText(b.Spent)},
 			{"limit", row.LimitText.String(), b.LimitText.String()},
 			{"limit over all slices", lifetimeText(row), lifetimeText(b)},
+			{"kind of slices", string(row.SliceKind), string(b.SliceKind)},
 			{"number of slices", fmt.Sprint(row.Slices), fmt.Sprint(b.Slices)},
 			{"largest slice", amountsText(row.Largest), amountsText(b.Largest)},
 			{"number of debits", fmt.Sprint(row.Debits), fmt.Sprint(b.Debits)},
@@ -224,7 +225,7 @@ func lifetimeText(b Balance) string {
 	return b.Lifetime.String()
 }
 
-const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.limit_rho, a.lifetime, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps, a.slices, a.largest"
+const accountColumns = "a.id, a.dataset, a.unit, a.relation, a.slice, a.filter, a.orders, a.limit_epsilon, a.limit_delta, a.limit_rho, a.lifetime, a.spent, a.debits, a.acts, a.last, a.two_persons, a.pending, a.keeps, a.slice_kind, a.slices, a.largest"
 
 type scanner interface{ Scan(...any) error }
 
@@ -234,7 +235,7 @@ func scanAccount(s scanner) (*Account, error) {
 	var limit LimitText
 	var two int64
 	if err := s.Scan(&a.ID, &a.Dataset, &a.Unit, &rel, &a.Slice.Column, &a.Filter, &orders, &limit.Epsilon, &limit.Delta, &limit.Rho, &lifetime,
-		&spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps, &a.Slices, &most); err != nil {
+		&spent, &a.Debits, &a.Acts, &a.last, &two, &pending, &keeps, &a.SliceKind, &a.Slices, &most); err != nil {
 		return nil, err
 	}
 	var texts, largest []string

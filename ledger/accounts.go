@@ -23,8 +23,9 @@ func (t *tx) account(k Key) (*Account, error) {
 		return nil, t.holds(k.key(), nil, name+" is gone: a table of the ledger")
 	}
 	a := all[0]
-	if err := t.holds(k.key(), a.row(), name); err != nil || k.Slice.Is == "" {
-		return a, err
+	t.books.accounts[a.ID] = a
+	if err := t.holds(k.key(), a.row(), name); err != nil {
+		return nil, err
 	}
 	return a, t.inSlice(a, k.Slice.Is)
 }
@@ -66,20 +67,17 @@ func (t *tx) open(k Key, o Opening) (*Account, error) {
 	if o.Keeps != nil {
 		o.Keeps = columnSet(o.Keeps)
 	}
-	orders, err := encode(o.Orders)
+	b := &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Slice: k.Slice.Column,
+		Filter: o.Filter, Orders: o.Orders, LimitText: textOf(o.Limit), Two: o.TwoPersons, Keeps: o.Keeps}
+	if o.Lifetime != nil {
+		life := textOf(*o.Lifetime)
+		b.Lifetime = &life
+	}
+	r, err := t.append(b)
 	if err != nil {
 		return nil, err
 	}
-	a := Unopened(k.account(), o)
-	a.ID = t.state.seq + 1
-	if err := t.exec("INSERT INTO dprelease_accounts (id, dataset, unit, relation, slice, filter, orders, limit_epsilon, limit_delta, spent, debits) VALUES (?, ?, ?, ?, ?, ?, ?, '', '', '', 0)",
-		a.ID, k.Dataset, k.Unit, k.Relation.String(), k.Slice.Column, o.Filter, orders); err != nil {
-		return nil, err
-	}
-	if _, err = t.append(kindAccount, &accountBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Slice: k.Slice.Column,
-		Filter: o.Filter, Orders: o.Orders, LimitText: o.Limit.text(), Two: o.TwoPersons, Keeps: o.Keeps, Lifetime: a.balance().Lifetime}, a); err != nil || k.Slice.Is == "" {
-		return a, err
-	}
+	a := t.books.accounts[r.Seq]
 	return a, t.inSlice(a, k.Slice.Is)
 }
 
@@ -109,14 +107,14 @@ func (t *tx) alone(k Key) error {
 	return nil
 }
 
-// saveAccount stores what of an account can change.
+// saveAccount stores an account.
 func (t *tx) saveAccount(a *Account) error {
 	b := a.balance()
-	var texts [5]string
+	var texts [6]string
 	for i, part := range []struct {
 		there bool
 		value any
-	}{{true, b.Spent}, {b.Pending != nil, b.Pending}, {b.Keeps != nil, b.Keeps}, {b.Lifetime != nil, b.Lifetime}, {b.Largest != nil, b.Largest}} {
+	}{{true, b.Spent}, {b.Pending != nil, b.Pending}, {b.Keeps != nil, b.Keeps}, {b.Lifetime != nil, b.Lifetime}, {b.Largest != nil, b.Largest}, {true, a.Orders}} {
 		if !part.there {
 			continue
 		}
@@ -129,8 +127,13 @@ func (t *tx) saveAccount(a *Account) error {
 	if b.TwoPersons {
 		two = 1
 	}
-	return t.exec("UPDATE dprelease_accounts SET limit_epsilon = ?, limit_delta = ?, limit_rho = ?, spent = ?, pending = ?, keeps = ?, lifetime = ?, largest = ?, debits = ?, acts = ?, last = ?, two_persons = ?, slices = ? WHERE id = ?",
-		b.Epsilon, b.Delta, b.Rho, texts[0], texts[1], texts[2], texts[3], texts[4], b.Debits, b.Acts, a.last, two, b.Slices, a.ID)
+	return t.exec(`INSERT INTO dprelease_accounts (id, dataset, unit, relation, slice, filter, orders, limit_epsilon, limit_delta, limit_rho, spent, pending, keeps, lifetime, largest, debits, acts, last, two_persons, slices, slice_kind)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET limit_epsilon = excluded.limit_epsilon, limit_delta = excluded.limit_delta, limit_rho = excluded.limit_rho, spent = excluded.spent,
+		pending = excluded.pending, keeps = excluded.keeps, lifetime = excluded.lifetime, largest = excluded.largest, debits = excluded.debits, acts = excluded.acts,
+		last = excluded.last, two_persons = excluded.two_persons, slices = excluded.slices, slice_kind = excluded.slice_kind`,
+		a.ID, a.Dataset, a.Unit, a.Relation.String(), a.Slice.Column, a.Filter, texts[5], b.Epsilon, b.Delta, b.Rho, texts[0], texts[1], texts[2], texts[3], texts[4],
+		b.Debits, b.Acts, a.last, two, b.Slices, string(b.SliceKind))
 }
 
 // OpenAccount opens an account; it is an error where it is open already.

@@ -6,7 +6,7 @@ import "context"
 type Act struct {
 	Record  int64  `json:"record"`
 	At      string `json:"at"`
-	By      string `json:"by,omitempty"` // empty in records of earlier versions
+	By      string `json:"by"`
 	Account int64  `json:"account"`
 	What    string `json:"what"` // account, limit, propose, approve, rule, keeps or charge
 	LimitText
@@ -62,7 +62,7 @@ type Spend struct {
 	Account int64    `json:"account"`
 	Slice   string   `json:"slice,omitempty"`
 	At      string   `json:"at"`
-	By      string   `json:"by,omitempty"`
+	By      string   `json:"by"`
 	Job     string   `json:"job"`
 	Digest  string   `json:"digest"`
 	State   string   `json:"state"`

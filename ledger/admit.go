@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -18,7 +20,7 @@ func (a *Account) Cost(e privacy.Event, charged privacy.Point) (privacy.Cost, er
 	switch a.Filter {
 	case Basic:
 		exact := exactly(charged)
-		if !exact.finite() {
+		if !exact.Finite() {
 			return nil, refuse(CodeFilter, "the job has no finite guarantee")
 		}
 		return privacy.Cost{exact.Epsilon, exact.Delta}, nil
@@ -113,8 +115,9 @@ func (m Amount) Rest() *big.Rat {
 }
 
 // Amounts returns what of the account's limit is spent and left. For an rdp account it has
-// the orders that can keep within the limit; staying within one of them is enough. In an
-// account with slices it is about the slice that the key names, or else about the largest.
+// the orders that can keep within the limit, the one with the largest share left first;
+// staying within one of them is enough. In an account with slices it is about the slice that
+// the key names, or else about the largest.
 func (a *Account) Amounts() []Amount {
 	if a.Slice.Column != "" && a.Slice.Is == "" {
 		return a.LargestSlice()
@@ -146,14 +149,49 @@ func (a *Account) amounts(limit Limit, spent privacy.Cost) []Amount {
 	if err != nil {
 		return nil
 	}
-	return b.amounts(spent)
+	out := b.amounts(spent)
+	if b.any {
+		slices.SortStableFunc(out, func(x, y Amount) int { return y.share().Cmp(x.share()) })
+	}
+	return out
+}
+
+// share is the part of the limit that is left.
+func (m Amount) share() *big.Rat {
+	if m.Limit.Sign() <= 0 {
+		return new(big.Rat)
+	}
+	return new(big.Rat).Quo(m.Left, m.Limit)
 }
 
 // Admit refuses a cost that does not fit under one of the limits: the account's, the
 // job's own, and over all slices those of both. It says by how much and what would fit.
 func (a *Account) Admit(c privacy.Cost, own, ownLife *Limit) error {
 	const mine = "the job"
-	return cmp.Or(a.keep(&a.Limit, a.bounded(), c, ""), a.keep(own, a.bounded(), c, mine), a.keepLife(a.Lifetime, c, ""), a.keepLife(ownLife, c, mine))
+	return cmp.Or(a.asked(own, false, a.keep(&a.Limit, a.bounded(), c, "")), a.keep(own, a.bounded(), c, mine),
+		a.asked(ownLife, true, a.keepLife(a.Lifetime, c, "")), a.keepLife(ownLife, c, mine))
+}
+
+// asked adds to a refusal that a job with a larger limit does not raise that of the account.
+func (a *Account) asked(own *Limit, life bool, err error) error {
+	limit, key, flag := a.limitOf(life), "budget.limit", ""
+	if life {
+		key, flag = "budget.lifetime", " --lifetime"
+	}
+	var known *Error
+	if !errors.As(err, &known) || own == nil || own.AtMost(*limit) || !limit.AtMost(*own) {
+		return err
+	}
+	return refuse(known.Code, "%s; %s of the job (%s) does not raise the limit of the account: dprelease ledger raise %s%s %s --reason TEXT does", known.Message, key, own, a.account().flags(""), flag, flagsOf(*own))
+}
+
+// flagsOf are the flags of ledger raise that name a limit.
+func flagsOf(l Limit) string {
+	d := Decimals(l)
+	if l.Rho != nil {
+		return "--rho " + d.Rho
+	}
+	return "--epsilon " + d.Epsilon + " --delta " + d.Delta
 }
 
 // keep refuses a cost above a limit, which is nil for none.
@@ -204,38 +242,55 @@ func Within(limit Limit, charged privacy.Point) error {
 	return a.Own(limit, cost)
 }
 
-// shortfall says by how much a cost exceeds what is left, and what would fit.
+// shortfall says by how much a cost exceeds what is left, and what would fit. Where one of the
+// amounts is enough, it is about the one in which most of the job would fit.
 func shortfall(amounts []Amount, cost privacy.Cost, any bool) string {
-	var over []string
+	var over, gone, still []string
 	var best *big.Rat // the largest factor at which the job would fit
 	for i, m := range amounts {
+		rest := m.Rest()
+		if rest.Sign() > 0 {
+			still = append(still, symbol(m.Unit)+" "+Down(rest))
+		}
 		if cost[i].Sign() == 0 {
 			continue
 		}
-		rest := m.Rest()
-		f := new(big.Rat).Quo(rest, cost[i])
-		if best == nil || any == (f.Cmp(best) > 0) {
+		if f := new(big.Rat).Quo(rest, cost[i]); best == nil || any == (f.Cmp(best) > 0) {
 			best = f
+			if any {
+				over = nil
+			}
 		}
-		needs := fmt.Sprintf("the job needs %s %s and ", symbol(m.Unit), Up(cost[i]))
-		switch d := new(big.Rat).Sub(cost[i], m.Left); {
-		case d.Sign() <= 0 || any && len(over) > 0:
-		case m.Limit.Sign() == 0:
-			over = append(over, needs+"the limit allows none")
-		case rest.Sign() == 0:
-			over = append(over, needs+"the budget is spent")
-		default:
-			over = append(over, needs+fmt.Sprintf("%s is left, %s too little", Down(rest), Up(d)))
+		if rest.Sign() == 0 {
+			gone = append(gone, symbol(m.Unit))
+		}
+		if d := new(big.Rat).Sub(cost[i], m.Left); d.Sign() > 0 && (!any || over == nil) {
+			over = append(over, fmt.Sprintf("the job needs %s %s and ", symbol(m.Unit), Up(cost[i]))+m.lacks(d))
 		}
 	}
 	text := strings.Join(over, "; ")
-	if best == nil || best.Sign() <= 0 {
+	switch {
+	case best != nil && best.Sign() > 0:
+		return text + fmt.Sprintf("; a job that costs at most %s times as much would fit, for example this one with all its guarantees multiplied by that", Down(best))
+	case any || len(still) == 0:
 		return text + "; nothing is left for any job, unless the limit is raised"
 	}
-	return text + fmt.Sprintf("; a job that costs at most %s times as much would fit, for example this one with all its guarantees multiplied by that", Down(best))
+	return text + fmt.Sprintf("; a job that needs no %s can still spend %s", strings.Join(gone, " and no "), strings.Join(still, ", "))
 }
 
-// symbol is how people write a unit.
+// lacks describes what is left of an amount for a job that needs d more than that.
+func (m Amount) lacks(d *big.Rat) string {
+	switch rest := m.Rest(); {
+	case m.Limit.Sign() == 0:
+		return "the limit allows none"
+	case rest.Sign() == 0:
+		return "the budget is spent"
+	default:
+		return fmt.Sprintf("%s is left, %s too little", Down(rest), Up(d))
+	}
+}
+
+// symbol returns the sign that people write for a unit.
 func symbol(unit string) string {
 	if s, ok := map[string]string{"epsilon": "ε", "delta": "δ", "rho": "ρ"}[unit]; ok {
 		return s

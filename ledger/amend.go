@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"math/big"
 	"strings"
 )
@@ -24,8 +23,8 @@ type Change struct {
 	Reason              string
 }
 
-// of is what a limit becomes. There is nothing to keep of a limit over all slices that was
-// never set.
+// of returns what a limit becomes. There is nothing to keep of a limit over all slices
+// that was never set.
 func (c Change) of(before *Limit) (Limit, error) {
 	if before == nil {
 		before = &Limit{Rho: c.Rho}
@@ -42,7 +41,7 @@ func (c Change) of(before *Limit) (Limit, error) {
 			*part.to = *part.set
 		}
 	}
-	if !after.valid() {
+	if !after.MayLimit() {
 		return after, refuse(CodeLimit, "a limit needs ε of at least 0 and δ from 0 to 1, or ρ of at least 0")
 	}
 	return after, nil
@@ -60,10 +59,7 @@ func (l *Ledger) SetLimit(ctx context.Context, k Key, c Change) (*Account, error
 		if c.Reason == "" {
 			return errNoReason
 		}
-		before := &a.Limit
-		if c.Life {
-			before = a.Lifetime
-		}
+		before := a.limitOf(c.Life)
 		limit, err := c.of(before)
 		if err != nil {
 			return err
@@ -83,10 +79,10 @@ func (l *Ledger) SetLimit(ctx context.Context, k Key, c Change) (*Account, error
 			return refuse(CodeLimit, "%s does not lower the limit of %s, which is %s", limit, k, before)
 		}
 		if c.Raise && a.TwoPersons {
-			return t.propose(a, &proposeBody{Account: a.ID, LimitText: limit.text(), Life: c.Life, Reason: c.Reason})
+			_, err := t.append(&proposeBody{Account: a.ID, LimitText: textOf(limit), Life: c.Life, Reason: c.Reason})
+			return err
 		}
-		a.Opening, a.Pending = o, nil
-		_, err = t.append(kindLimit, &limitBody{Account: a.ID, LimitText: limit.text(), Life: c.Life, Raised: c.Raise, Reason: c.Reason}, a)
+		_, err = t.append(&limitBody{Account: a.ID, LimitText: textOf(limit), Life: c.Life, Raised: c.Raise, Reason: c.Reason})
 		return err
 	})
 }
@@ -103,10 +99,10 @@ func (l *Ledger) SetTwoPersons(ctx context.Context, k Key, on bool, reason strin
 		case on == a.TwoPersons:
 			return refuse(CodeLimit, "one person may raise the limit of %s already", k)
 		case !on:
-			return t.propose(a, &proposeBody{Account: a.ID, EndRule: true, Reason: reason})
+			_, err := t.append(&proposeBody{Account: a.ID, EndRule: true, Reason: reason})
+			return err
 		}
-		a.TwoPersons = true
-		_, err := t.append(kindRule, &ruleBody{Account: a.ID, Reason: reason}, a)
+		_, err := t.append(&ruleBody{Account: a.ID, Reason: reason})
 		return err
 	})
 }
@@ -129,10 +125,7 @@ func (l *Ledger) Approve(ctx context.Context, k Key, proposal int64) (*Account, 
 		case samePerson(p.By, l.by):
 			return refuse(CodeLimit, "%s asked for it and cannot approve it: a second person must", p.By)
 		}
-		if err := a.approved(); err != nil {
-			return err
-		}
-		_, err := t.append(kindApprove, &approveBody{Account: a.ID, Proposal: proposal}, a)
+		_, err := t.append(&approveBody{Account: a.ID, Proposal: proposal})
 		return err
 	})
 }
@@ -152,31 +145,6 @@ func (l *Ledger) amend(ctx context.Context, k Key, f func(*tx, *Account) error) 
 		return f(t, a)
 	})
 	return a, err
-}
-
-// propose records what waits for a second person, in place of what waited before.
-func (t *tx) propose(a *Account, b *proposeBody) error {
-	a.Pending = &Proposal{Record: t.state.seq + 1, By: t.l.by, LimitText: b.LimitText, EndRule: b.EndRule, Life: b.Life}
-	_, err := t.append(kindPropose, b, a)
-	return err
-}
-
-// approved changes an account as its pending proposal says.
-func (a *Account) approved() error {
-	p := a.Pending
-	if p == nil {
-		return errors.New("nothing waits for a second person")
-	}
-	a.Pending = nil
-	if p.EndRule {
-		a.TwoPersons = false
-		return nil
-	}
-	limit, err := p.Limit()
-	if err == nil {
-		a.limit(limit, p.Life)
-	}
-	return err
 }
 
 // samePerson compares names without the host of a login: one person may use several.

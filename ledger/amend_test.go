@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 // as opens a ledger in somebody's name.

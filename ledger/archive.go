@@ -76,7 +76,7 @@ func unpack(archive []byte) ([]File, error) {
 	}
 }
 
-// plain says that a name is one file in a folder, and nothing else.
+// plain reports whether a name is one file in a folder, and nothing else.
 func plain(name string) bool {
 	return name != "" && name != "." && name != ".." && filepath.Base(name) == name && filepath.IsLocal(name)
 }

@@ -1,37 +1,27 @@
 package ledger
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
+	"math/big"
+
+	"github.com/dprelease/dprelease/privacy"
 )
 
-// Auditor replays a chain, record by record, from nothing.
+// Auditor replays a chain, record by record, from nothing. It has the meaning of records from
+// books, as whoever wrote them had. It holds hashes, times, limits and the charges of kept
+// samples to rules of its own, so that a slip in a writer's check is found.
 type Auditor struct {
-	ledger   string
-	seq      int64
-	hash     string
-	at       string
-	hashes   []string
-	accounts map[int64]*Account
-	bounds   map[int64]bounds
-	slices   map[int64]map[string]bucket // what slices have spent, by account and bucket
-	keys     map[Key]bool
-	releases map[int64]*Release
-	sealed   map[[2]string]int64
-	samples  map[string]*Sample
-	open     map[string]int64      // the debit of a plan that is neither sealed nor given up
-	former   map[string][]int64    // debits of earlier versions, by the digest of the job
-	pairs    map[[2]string]bool    // accounts that are separate
-	plans    map[string][]*Release // in the order of their debits
-	files    map[int64][]Sum       // of a sealed release
-	turns    []Turn
-	found    []Finding
-
-	tree    *tree
-	stated  bool       // records say the state after them
-	changed []*Account // by the record that is replayed
+	books
+	ledger string
+	seq    int64
+	hash   string
+	at     string
+	hashes []string
+	bounds map[int64]bounds
+	files  map[int64][]Sum // of a sealed release
+	turns  []Turn
+	found  []Finding
+	tree   *tree
 }
 
 // maxFindings keeps a report of a wholly damaged ledger short.
@@ -39,13 +29,12 @@ const maxFindings = 1000
 
 // NewAuditor starts a replay.
 func NewAuditor() *Auditor {
-	return &Auditor{hash: genesis, accounts: map[int64]*Account{}, bounds: map[int64]bounds{}, slices: map[int64]map[string]bucket{},
-		keys: map[Key]bool{}, releases: map[int64]*Release{}, sealed: map[[2]string]int64{}, samples: map[string]*Sample{}, open: map[string]int64{},
-		plans: map[string][]*Release{}, former: map[string][]int64{}, pairs: map[[2]string]bool{},
-		files: map[int64][]Sum{}, tree: newTree()}
+	v := &Auditor{books: newBooks(), hash: genesis, bounds: map[int64]bounds{}, files: map[int64][]Sum{}, tree: newTree()}
+	v.charged = v.slice
+	return v
 }
 
-// Findings are what was wrong so far.
+// Findings returns what was wrong so far.
 func (v *Auditor) Findings() []Finding { return v.found }
 
 // Head is the end of the chain so far.
@@ -77,41 +66,70 @@ func (v *Auditor) Add(r Record) {
 	}
 	v.seq, v.hash = r.Seq, r.Hash
 	v.hashes = append(v.hashes, r.Hash)
-	v.changed = nil
-	do := replays[r.Kind]
-	if do == nil {
-		do = func(*Auditor, *Record) error { return fmt.Errorf("a record of an unknown kind") }
-	}
-	if err := do(v, &r); err != nil {
-		v.find(FoundBody, where, "%v", err)
-	}
-	if err := v.state(&r); err != nil {
+	if err := v.replay(&r); err != nil {
 		v.find(FoundBody, where, "%v", err)
 	}
 }
 
-// state holds what a record says of the state after it to the replay.
-func (v *Auditor) state(r *Record) error {
-	var s stamp
-	if err := decodeSome(r.Body, &s); err != nil {
-		return nil // replay says so
+// replay carries out a record, and holds what it says of the state after it to the books.
+func (v *Auditor) replay(r *Record) error {
+	empty := bodies[r.Kind]
+	if empty == nil {
+		return fmt.Errorf("a record of an unknown kind")
 	}
-	if !v.stated {
-		for _, a := range v.changed {
-			a.Acts++
+	b := empty()
+	if decode(r.Body, b) != nil {
+		return fmt.Errorf("its text cannot be read as a %s", r.Kind)
+	}
+	if err := v.time(b); err != nil {
+		return err
+	}
+	if err := v.before(r, b); err != nil {
+		return err
+	}
+	after, err := v.enter(r.Seq, b)
+	if err != nil {
+		return err
+	}
+	if err := v.state(b, after); err != nil {
+		return err
+	}
+	return v.after(r, b)
+}
+
+// time holds the time of a record to that of the record before it.
+func (v *Auditor) time(b body) error {
+	at, err := parseTime(b.stamped().At)
+	if err != nil {
+		return fmt.Errorf("it has no time")
+	}
+	if c, ok := b.(*clockBody); ok { // the one record whose time may be before that
+		was, err := parseTime(c.Was)
+		switch {
+		case err != nil:
+			return fmt.Errorf("it has no time")
+		case was != v.at:
+			return fmt.Errorf("it passes over another time than that of the record before it")
+		case at >= was:
+			return fmt.Errorf("a clock is accepted that was not behind")
 		}
-		if s.State != "" || len(s.After) > 0 {
-			return fmt.Errorf("a state in a ledger that has none yet")
-		}
-		return nil
+	} else if at < v.at {
+		return fmt.Errorf("its time is before that of the record before it")
 	}
-	var after []Balance
-	for _, a := range v.changed {
-		a.Acts++
-		a.last = r.Seq
-		after = append(after, a.balance())
-		v.put(a.key(), a.row())
+	v.at = at
+	return nil
+}
+
+// state holds what a record says of the state after it to the books.
+func (v *Auditor) state(b body, after []Balance) error {
+	leaves, err := v.leaves()
+	if err != nil {
+		return err
 	}
+	for _, l := range leaves {
+		v.tree.put(l.key, l.digest)
+	}
+	s := b.stamped()
 	mine, err := encode(after)
 	theirs, err2 := encode(s.After)
 	switch {
@@ -123,112 +141,121 @@ func (v *Auditor) state(r *Record) error {
 	return nil
 }
 
-// put makes a key stand for what the chain says is stored under it.
-func (v *Auditor) put(key string, stored any) {
-	if text, err := encode(stored); err == nil {
-		v.tree.put(key, digestOf([]byte(text)))
-	}
-}
-
-// putPlan is put for the releases of a plan.
-func (v *Auditor) putPlan(plan string) { v.put(planKey(plan), planRow(v.plans[plan])) }
-
-// replays do to the auditor's state what each kind of record did to the ledger's.
-var replays = map[string]func(*Auditor, *Record) error{
-	kindLedger:   replay((*Auditor).begin),
-	kindAccount:  replay((*Auditor).account),
-	kindLimit:    replay((*Auditor).limit),
-	kindDebit:    replay((*Auditor).debit),
-	kindSeal:     replay((*Auditor).seal),
-	kindPublish:  replay((*Auditor).end),
-	kindAbandon:  replay((*Auditor).end),
-	kindClock:    (*Auditor).clock,
-	kindKeeps:    replay((*Auditor).setKeeps),
-	kindSeparate: replay((*Auditor).separate),
-	kindUpgrade:  replay((*Auditor).upgrade),
-	kindPropose:  replay((*Auditor).propose),
-	kindRule:     replay((*Auditor).propose),
-	kindApprove:  replay((*Auditor).approve),
-	kindLook:     replay((*Auditor).look),
-	kindCharge:   replay((*Auditor).charge),
-}
-
-// replay reads the body of a record, and holds its time to that of the record before it.
-func replay[B any, P interface {
-	*B
-	body
-}](do func(*Auditor, *Record, P) error) func(*Auditor, *Record) error {
-	return func(v *Auditor, r *Record) error {
-		b := P(new(B))
-		if decode(r.Body, b) != nil {
-			return fmt.Errorf("its text cannot be read as a %s", r.Kind)
+// before checks what only the books before a record show.
+func (v *Auditor) before(r *Record, b body) error {
+	switch b := b.(type) {
+	case *accountBody:
+		k, err := b.key()
+		if err != nil {
+			return err
 		}
-		at, err := parseTime(b.stamped().At)
-		switch {
-		case err != nil:
-			return fmt.Errorf("it has no time")
-		case at < v.at:
-			return fmt.Errorf("its time is before that of the record before it")
-		}
-		v.at = at
-		return do(v, r, b)
-	}
-}
-
-func (v *Auditor) begin(r *Record, b *ledgerBody) error {
-	if r.Seq != 1 || b.Format != 1 && b.Format != Format || (b.Format == 1) != (b.Secret == "") {
-		return fmt.Errorf("a ledger begins in its middle, or in another format")
-	}
-	if v.stated = b.Format == Format; v.stated {
-		v.tree.put(secretKey, b.Secret)
+		return v.alone(k)
+	case *debitBody:
+		return v.samplesPaid(r.Seq, b)
 	}
 	return nil
 }
 
-func (v *Auditor) upgrade(r *Record, b *upgradeBody) error {
-	if b.From >= b.To || b.Secret == "" {
-		return fmt.Errorf("an upgrade that goes back")
-	}
-	v.tree.put(secretKey, b.Secret)
-	if !v.stated {
-		v.putFormer()
-		for _, after := range b.After {
-			// The stored reports say it, and the chain has only their digests.
-			if a := v.accounts[after.Account]; a != nil && a.Debits > 0 {
-				a.Keeps = after.Keeps
+// after holds the accounts that a record changed to their limits, and takes note of what a
+// replay is asked for.
+func (v *Auditor) after(r *Record, b body) (err error) {
+	switch b := b.(type) {
+	case *accountBody, *limitBody, *approveBody:
+		for _, a := range v.changed.accounts {
+			if v.bounds[a.ID], err = a.bounds(); err != nil {
+				return err
 			}
 		}
+	case *debitBody, *chargeBody:
+		for _, a := range v.changed.accounts {
+			v.limits(r.Seq, a)
+		}
+	case *sealBody:
+		v.files[b.Release] = b.Files
+	case *clockBody:
+		v.turns = append(v.turns, b.turn(r.Seq))
 	}
-	v.stated = true
-	v.changed = slices.SortedFunc(maps.Values(v.accounts), func(a, b *Account) int { return cmp.Compare(a.ID, b.ID) })
 	return nil
+}
+
+// limits finds fault with an account, or the slice that it stands for, above its limits.
+func (v *Auditor) limits(seq int64, a *Account) {
+	b := v.bounds[a.ID]
+	if b.one == nil {
+		return // the record of its limit has been found fault with
+	}
+	whole := a.Slice.Column != "" && a.Slice.Is == "" // its slices were charged one by one
+	if !whole && !b.within(a) || !b.lives(a) {
+		v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "what it spends is above the limit of the account of %s", a.Key)
+	}
+}
+
+// slice is limits for one slice of a charge.
+func (v *Auditor) slice(a *Account, _ privacy.Cost) error {
+	v.limits(v.seq, a)
+	return nil
+}
+
+// alone replays the rules of tx.alone and tx.open.
+func (v *Auditor) alone(k Key) error {
+	for _, o := range v.accounts {
+		switch {
+		case o.Is(k):
+			return fmt.Errorf("an account is opened twice")
+		case o.Dataset == k.Dataset && o.Slice.Column != k.Slice.Column && !v.pairs[pair(k.name(), o.name())]:
+			return fmt.Errorf("two accounts of one data set that are cut into different slices, and no record that this is meant")
+		}
+	}
+	return nil
+}
+
+// auditSlack allows that another machine rounded a sample's charge in another way. It is far
+// above any rounding and far below any amount that matters.
+var auditSlack = big.NewRat(1, 1e9)
+
+// samplesPaid computes again what a debit must charge for its kept samples.
+func (v *Auditor) samplesPaid(seq int64, b *debitBody) error {
+	a := v.accounts[b.Account]
+	if a == nil {
+		return nil // enter says so
+	}
+	for _, d := range b.Draws {
+		s := v.samples[d.Sample]
+		if s == nil {
+			s = d.begun(seq, a)
+		}
+		step, charged, err := d.amounts()
+		if err != nil {
+			return err
+		}
+		paid, err := a.readCost(d.Cost)
+		if err != nil {
+			return err
+		}
+		eps, _ := step.Epsilon.Float64()
+		delta, _ := step.Delta.Float64()
+		u, err := a.Use(s, Step{Sample: d.Sample, Epsilon: eps, Delta: delta})
+		if err != nil {
+			return fmt.Errorf("a debit for sample %s that its account cannot charge", d.Sample)
+		}
+		short := below(charged.Epsilon, u.ChargedAfter.Epsilon) || below(charged.Delta, u.ChargedAfter.Delta) || !s.Charged.AtMost(charged)
+		for i := range paid {
+			short = short || below(paid[i], u.Cost[i])
+		}
+		if short {
+			v.find(FoundOverspent, fmt.Sprintf("record %d", seq), "is charged less for sample %s than all its releases cost together", d.Sample)
+		}
+	}
+	return nil
+}
+
+func below(got, want *big.Rat) bool {
+	least := new(big.Rat).Mul(want, new(big.Rat).Sub(big.NewRat(1, 1), auditSlack))
+	return got.Cmp(least) < 0
 }
 
 // Turns are the acts by which clocks were accepted, as far as the chain was replayed.
 func (v *Auditor) Turns() []Turn { return v.turns }
-
-// clock is the one record whose time may be before that of the record before it.
-func (v *Auditor) clock(r *Record) error {
-	var b clockBody
-	if decode(r.Body, &b) != nil {
-		return fmt.Errorf("its text cannot be read as a clock")
-	}
-	at, err := parseTime(b.At)
-	was, err2 := parseTime(b.Was)
-	switch {
-	case err != nil || err2 != nil:
-		return fmt.Errorf("it has no time")
-	case was != v.at:
-		return fmt.Errorf("it passes over another time than that of the record before it")
-	case at >= was:
-		return fmt.Errorf("a clock is accepted that was not behind")
-	case b.By == "" || b.Reason == "":
-		return fmt.Errorf("a clock is accepted without a name and a reason")
-	}
-	v.at = at
-	v.turns = append(v.turns, b.turn(r.Seq))
-	return nil
-}
 
 // Finding is one thing that is wrong with a ledger or with what it released.
 type Finding struct {

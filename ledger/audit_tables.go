@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"fmt"
-	"slices"
 )
 
 // tables holds the tables to the chain.
@@ -20,13 +19,14 @@ func (v *Auditor) tables(t *tx) error {
 	if h.seq == v.seq && h.at.Format(timeForm) != v.at {
 		v.find(FoundTables, "head", "its time is not that of the newest record")
 	}
-	if v.stated {
-		if d, ok := v.tree.get(v.tree.root(), secretKey); !ok || d != secretDigest(h.key) {
-			v.find(FoundTables, "head", "its secret is not that of the first record")
-		}
+	if d, ok := v.tree.get(v.tree.root(), secretKey); !ok || d != secretDigest(h.key) {
+		v.find(FoundTables, "head", "its secret is not that of the first record")
+	}
+	if h.refused != v.refused {
+		v.find(FoundTables, "head", "it says of a newer release that was seen what no record says, or leaves it out")
 	}
 	for _, match := range []func(*Auditor, *tx) error{(*Auditor).matchAccounts, (*Auditor).matchTree, (*Auditor).matchSamples,
-		(*Auditor).matchPairs, (*Auditor).matchFormer, (*Auditor).matchSlices, (*Auditor).matchReleases} {
+		(*Auditor).matchPairs, (*Auditor).matchColumns, (*Auditor).matchSlices, (*Auditor).matchReleases} {
 		if err := match(v, t); err != nil {
 			return err
 		}
@@ -69,9 +69,6 @@ func (v *Auditor) matchAccounts(t *tx) error {
 			return false, err
 		}
 		where, w := "account of "+a.Key.String(), v.accounts[a.ID]
-		if w != nil && !v.stated { // the upgrade will say
-			a.last, a.Acts = w.last, w.Acts
-		}
 		switch {
 		case w == nil:
 			v.find(FoundTables, where, "is not in the chain")
@@ -101,9 +98,6 @@ func (v *Auditor) matchSlices(t *tx) error {
 
 // matchTree holds the tree of digests to the chain.
 func (v *Auditor) matchTree(t *tx) error {
-	if !v.stated {
-		return nil
-	}
 	return v.match(t, "tree", len(v.tree.nodes), func(row scanner) (bool, error) {
 		var path, node string
 		err := row.Scan(&path, &node)
@@ -120,21 +114,17 @@ func (v *Auditor) matchPairs(t *tx) error {
 	}, "SELECT one, other FROM dprelease_separate")
 }
 
-// matchFormer holds the table of former digests to the chain.
-func (v *Auditor) matchFormer(t *tx) error {
-	if !v.stated { // the upgrade will write it
-		return nil
-	}
-	want := 0
-	for _, ids := range v.former {
-		want += len(ids)
-	}
-	return v.match(t, "releases of earlier versions", want, func(row scanner) (bool, error) {
-		var id int64
-		var digest string
-		err := row.Scan(&id, &digest)
-		return slices.Contains(v.former[digest], id), err
-	}, "SELECT release, digest FROM dprelease_former")
+// matchColumns holds the list of columns that accounts were charged for to the marks in the
+// chain.
+func (v *Auditor) matchColumns(t *tx) error {
+	return v.match(t, "columns", len(v.columns), func(row scanner) (bool, error) {
+		c, err := scanColumns(row)
+		if err != nil {
+			return false, err
+		}
+		mark, err := c.mark(t.l.content[:])
+		return mark == v.columns[c.name], err
+	}, "SELECT name, release, charged FROM dprelease_columns")
 }
 
 func (v *Auditor) matchReleases(t *tx) error {

@@ -13,9 +13,8 @@ import (
 	"strings"
 )
 
-// Format is the version of the records of a chain that begins now. A chain of format 1
-// has no state in its records up to a record of the kind upgrade.
-const Format = 2
+// Format is the version of the records, which the first one states.
+const Format = 1
 
 // genesis is what the first record follows.
 var genesis = strings.Repeat("0", 64)
@@ -29,8 +28,8 @@ type Record struct {
 	Hash string `json:"hash"`
 }
 
-// hashRecord is what chains the records: over the ledger, the place, the kind,
-// the hash before, and the exact text of the body. None of the parts in front of
+// hashRecord returns the hash that chains the records: over the ledger, the place, the
+// kind, the hash before, and the exact text of the body. None of the parts in front of
 // the body can hold a line end.
 func hashRecord(ledger string, r *Record) string {
 	h := sha256.New()
@@ -38,186 +37,86 @@ func hashRecord(ledger string, r *Record) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// body is what a record says. Every body has a stamp.
-type body interface{ stamped() *stamp }
+// body is what a record says, and what it means: enter carries it out on books. Every body
+// has a stamp.
+type body interface {
+	kind() string
+	stamped() *stamp
+	enter(b *books, seq int64) error
+}
 
 // stamp is what every record holds: when it was written, who acted, and the state of the
 // ledger after it.
 type stamp struct {
 	At    string    `json:"at"`
-	By    string    `json:"by,omitempty"`
+	By    string    `json:"by"`
 	After []Balance `json:"after,omitempty"` // of the accounts that the record changed
-	State string    `json:"state,omitempty"` // the root of the tree
+	State string    `json:"state"`           // the root of the tree
 }
 
 func (s *stamp) stamped() *stamp { return s }
 
 // The kinds of records.
 const (
-	kindLedger  = "ledger"
-	kindAccount = "account"
-	kindLimit   = "limit"
-	kindDebit   = "debit"
-	kindSeal    = "seal"
-	kindPublish = "publish"
-	kindAbandon = "abandon"
-	kindClock   = "clock"
-	kindUpgrade = "upgrade"
-	kindPropose = "propose"
-	kindApprove = "approve"
-	kindRule    = "rule"
+	kindLedger   = "ledger"
+	kindAccount  = "account"
+	kindLimit    = "limit"
+	kindDebit    = "debit"
+	kindSeal     = "seal"
+	kindPublish  = "publish"
+	kindAbandon  = "abandon"
+	kindClock    = "clock"
+	kindPropose  = "propose"
+	kindApprove  = "approve"
+	kindRule     = "rule"
+	kindKeeps    = "keeps"
+	kindSeparate = "separate"
+	kindLook     = "look"
+	kindCharge   = "charge"
+	kindRefuse   = "refuse"
 )
 
-type ledgerBody struct {
-	stamp
-	Format int    `json:"format"`
-	Ledger string `json:"ledger"`
-	Secret string `json:"secret,omitempty"` // SHA-256 of the ledger's secret
+// bodies makes an empty body of each kind.
+var bodies = map[string]func() body{
+	kindLedger:   func() body { return new(ledgerBody) },
+	kindAccount:  func() body { return new(accountBody) },
+	kindLimit:    func() body { return new(limitBody) },
+	kindDebit:    func() body { return new(debitBody) },
+	kindSeal:     func() body { return new(sealBody) },
+	kindPublish:  func() body { return new(publishBody) },
+	kindAbandon:  func() body { return new(abandonBody) },
+	kindClock:    func() body { return new(clockBody) },
+	kindPropose:  func() body { return new(proposeBody) },
+	kindApprove:  func() body { return new(approveBody) },
+	kindRule:     func() body { return new(ruleBody) },
+	kindKeeps:    func() body { return new(keepsBody) },
+	kindSeparate: func() body { return new(separateBody) },
+	kindLook:     func() body { return new(lookBody) },
+	kindCharge:   func() body { return new(chargeBody) },
+	kindRefuse:   func() body { return new(refuseBody) },
 }
 
-// upgradeBody says that a program of a newer version replayed the chain, found that the
-// tables follow from it, and wrote them anew. The stamp holds the state of every account.
-type upgradeBody struct {
-	stamp
-	From   int    `json:"from"` // versions of the tables
-	To     int    `json:"to"`
-	Secret string `json:"secret"`
-}
-
-type accountBody struct {
-	stamp
-	Dataset  string    `json:"dataset"`
-	Unit     string    `json:"unit"`
-	Relation string    `json:"relation"`
-	Filter   string    `json:"filter"`
-	Orders   []float64 `json:"orders,omitempty"`
-	LimitText
-	Two      bool       `json:"two_persons,omitempty"`
-	Keeps    []string   `json:"keeps,omitzero"`
-	Slice    string     `json:"slices_by,omitempty"` // the column
-	Lifetime *LimitText `json:"lifetime,omitempty"`
-}
-
-type limitBody struct {
-	stamp
-	Account int64 `json:"account"`
-	LimitText
-	Raised bool   `json:"raised"`
-	Reason string `json:"reason"`
-	Life   bool   `json:"over_all_slices,omitempty"`
-}
-
-// proposeBody asks a second person for a larger limit, or for the end of the rule that
-// two persons raise it.
-type proposeBody struct {
-	stamp
-	Account int64 `json:"account"`
-	LimitText
-	EndRule bool   `json:"end_rule,omitempty"`
-	Reason  string `json:"reason"`
-	Life    bool   `json:"over_all_slices,omitempty"`
-}
-
-type approveBody struct {
-	stamp
-	Account  int64 `json:"account"`
-	Proposal int64 `json:"proposal"` // the record
-}
-
-// ruleBody says that from now on two persons raise the limit of an account.
-type ruleBody struct {
-	stamp
-	Account int64  `json:"account"`
-	Reason  string `json:"reason"`
-}
-
-type debitBody struct {
-	stamp
-	Account  int64    `json:"account"`
-	Plan     string   `json:"plan"`
-	Job      string   `json:"job"`
-	Digest   string   `json:"digest"`
-	Again    bool     `json:"again,omitempty"`
-	Epsilon  float64  `json:"epsilon"`
-	Delta    float64  `json:"delta"`
-	Cost     []string `json:"cost"`
-	Releases []Charge `json:"releases"`
-	Draws    []Draw   `json:"draws,omitempty"`
-	Keeps    []string `json:"keeps,omitempty"` // in which the neighbours that the job protects agree
-	Slice    string   `json:"slice,omitempty"` // that is debited, of an account with slices
-}
-
-// Draw is what a debit says of one kept sample. Amounts are exact.
-type Draw struct {
-	Sample string `json:"sample"`
-	Name   string `json:"name,omitempty"`   // set by the job that drew it, as are the next two
-	Event  string `json:"event,omitempty"`  // the design
-	Design string `json:"design,omitempty"` // what else is public of it
-	// Collected says that the draw made the table, and has no rows of its own.
-	Collected bool   `json:"collected,omitempty"`
-	Epsilon   string `json:"sample_epsilon"` // what this job spends on the sample
-	Delta     string `json:"sample_delta"`
-	// What the draw costs the population in all, this job included, and what of it
-	// this job is charged, in the account's units.
-	ChargedEpsilon string   `json:"charged_epsilon"`
-	ChargedDelta   string   `json:"charged_delta"`
-	Cost           []string `json:"cost"`
-}
-
-type sealBody struct {
-	stamp
-	Release int64        `json:"release"`
-	Content string       `json:"content"`
-	Archive string       `json:"archive"`
-	Files   []Sum        `json:"files"`
-	Samples []sealedRows `json:"samples,omitempty"`
-}
-
-// sealedRows says which bytes hold the rows of a kept sample, and of which table.
-type sealedRows struct {
-	Sample  string `json:"sample"`
-	Content string `json:"content"`
-	SHA256  string `json:"sha256"` // of the encrypted rows
-}
-
-type publishBody struct {
-	stamp
-	Release int64 `json:"release"`
-}
-
-type abandonBody struct {
-	stamp
-	Release int64 `json:"release"`
-}
-
-type clockBody struct {
-	stamp
-	Was    string `json:"was"` // the time of the record before it
-	Reason string `json:"reason"`
-}
-
-// append adds a record to the chain, and stores the accounts that it changed. The head
-// is locked by this transaction, and every other row that the record is about is written.
-func (t *tx) append(kind string, b body, changed ...*Account) (*Record, error) {
-	r := &Record{Seq: t.state.seq + 1, Kind: kind, Prev: t.state.hash}
+// append carries out a record on the books, stores what it changed, and adds it to the chain.
+// The caller has read all that the record is about. The head is locked by this transaction.
+func (t *tx) append(b body) (*Record, error) {
+	r := &Record{Seq: t.state.seq + 1, Kind: b.kind(), Prev: t.state.hash}
 	s := b.stamped()
 	s.At, s.By = t.at.UTC().Format(timeForm), t.l.by
-	for _, a := range changed {
-		a.Acts++
-		a.last = r.Seq
-		s.After = append(s.After, a.balance())
-		if err := errors.Join(t.saveAccount(a), t.commit(a.key(), a.row())); err != nil {
+	var err error
+	if s.After, err = t.books.enter(r.Seq, b); err != nil {
+		var known *Error
+		if errors.As(err, &known) {
 			return nil, err
 		}
+		return nil, t.tampered(fmt.Sprintf("a record %s cannot follow on its chain (%v)", r.Kind, err))
 	}
-	if err := t.saveNodes(); err != nil {
+	if err := t.commit(); err != nil {
 		return nil, err
 	}
-	if t.tree != nil {
-		t.state.root = t.tree.root()
+	if err := t.save(); err != nil {
+		return nil, err
 	}
 	s.State = t.state.root
-	var err error
 	if r.Body, err = encode(b); err != nil {
 		return nil, err
 	}
@@ -316,7 +215,11 @@ func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
 		if seq := marks[at].Seq; seq <= t.state.seq && heads[seq] == "" {
 			return t.tampered(fmt.Sprintf("record %d is missing, and a release that it paid for was seen", seq))
 		}
-		return t.exec("UPDATE dprelease_head SET refused = ? WHERE one = 1 AND refused = ''", why)
+		if t.state.refused != "" {
+			return nil
+		}
+		_, err := t.append(&refuseBody{Seen: why})
+		return err
 	}); err != nil {
 		return err
 	}

@@ -11,26 +11,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
-
-const kindCharge = "charge"
-
-// chargeBody adds the cost of releases that were made elsewhere.
-type chargeBody struct {
-	stamp
-	Account int64     `json:"account"`
-	Charges []charged `json:"charges"`
-	Keeps   []string  `json:"keeps,omitempty"` // in which the neighbours that they protect agree
-	Reason  string    `json:"reason"`
-}
-
-// charged is one cost, and the slices that it is added to: none in an account without.
-type charged struct {
-	Cost   []string `json:"cost"` // exact, in the account's units
-	Slices []string `json:"slices,omitempty"`
-}
 
 // Elsewhere is the cost of releases that another program made from the data of an account, or
 // that another ledger paid for.
@@ -88,7 +71,6 @@ func (l *Ledger) Charge(ctx context.Context, k Key, e Elsewhere) (*Account, erro
 
 // fits refuses costs in other units than the account's, and slices without a name.
 func (a *Account) fits(costs []SliceCost) error {
-	units := len(a.Units())
 	if a.Slice.Column == "" && (len(costs) != 1 || costs[0].Is != "") {
 		return refuse(CodeAccount, "the account of %s has no slices", a.Key)
 	}
@@ -96,11 +78,19 @@ func (a *Account) fits(costs []SliceCost) error {
 		if a.Slice.Column != "" && c.Is == "" {
 			return refuse(CodeAccount, "a slice has no name")
 		}
-		if len(c.Cost) != units || slices.ContainsFunc(c.Cost, func(x *big.Rat) bool { return x == nil || x.Sign() < 0 }) {
+		if err := a.SliceKind.suits(c.Is); err != nil {
+			return err
+		}
+		if !a.isCost(c.Cost) {
 			return refuse(CodeLimit, "a cost has %s, and none is below 0", strings.Join(a.Units(), ", "))
 		}
 	}
 	return nil
+}
+
+// isCost reports whether a cost is in the account's units, with no part below 0.
+func (a *Account) isCost(c privacy.Cost) bool {
+	return len(c) == len(a.Units()) && !slices.ContainsFunc(c, func(x *big.Rat) bool { return x == nil || x.Sign() < 0 })
 }
 
 func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason string) error {
@@ -110,8 +100,7 @@ func (t *tx) chargeWhole(a *Account, cost privacy.Cost, keeps []string, reason s
 	if err := a.Admit(cost, nil, nil); err != nil {
 		return err
 	}
-	a.Charge(cost)
-	_, err := t.append(kindCharge, &chargeBody{Account: a.ID, Charges: []charged{{Cost: ratTexts(cost)}}, Keeps: keeps, Reason: reason}, a)
+	_, err := t.append(&chargeBody{Account: a.ID, Charges: []charged{{Cost: ratTexts(cost)}}, Keeps: keeps, Reason: reason})
 	return err
 }
 
@@ -130,35 +119,32 @@ func (t *tx) chargeSlices(a *Account, costs []SliceCost, keeps []string, reason 
 	for i, b := range all {
 		names[i] = b.name
 	}
-	there, err := t.buckets(a.ID, names...)
-	if err != nil {
+	if _, err := t.buckets(a.ID, names...); err != nil {
 		return err
 	}
 	limits, err := a.bounds()
 	if err != nil {
 		return err
 	}
+	t.books.charged = func(a *Account, cost privacy.Cost) error {
+		if limits.within(a) {
+			return nil
+		}
+		return a.keep(&a.Limit, differenceOf(a.InSlice.Spent, cost), cost, "")
+	}
 	for part := range parts(all, mostInRecord) {
-		before, changed := a.Spent, map[string]bucket{}
+		before := a.Spent
 		var flat []sliceCost
 		for _, b := range part {
-			after, over := a.chargeBucket(there[b.name], b.costs, limits)
-			if over != nil {
-				return over
-			}
-			there[b.name], changed[b.name] = after, after
 			flat = append(flat, b.costs...)
+		}
+		if _, err := t.append(&chargeBody{Account: a.ID, Charges: grouped(flat), Keeps: keeps, Reason: reason}); err != nil {
+			return err
 		}
 		if !limits.lives(a) {
 			more := differenceOf(a.Spent, before)
 			a.Spent = before
 			return a.keepLife(a.Lifetime, more, "")
-		}
-		if err := t.saveBuckets(a.ID, changed); err != nil {
-			return err
-		}
-		if _, err := t.append(kindCharge, &chargeBody{Account: a.ID, Charges: grouped(flat), Keeps: keeps, Reason: reason}, a); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -171,17 +157,17 @@ type price struct {
 }
 
 type sliceCost struct {
-	is string
+	is, spelled string
 	*price
 }
 
-// bucketCosts are the costs of the slices of one bucket, in the order of their names.
+// bucketCosts are the costs of the slices of one bucket, in the order of their spellings.
 type bucketCosts struct {
 	name  string
 	costs []sliceCost
 }
 
-// inBuckets sorts costs by bucket and name, and refuses a slice that is there twice.
+// inBuckets sorts costs by bucket and spelling, and refuses a slice that is there twice.
 func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
 	prices := map[*big.Rat]*price{} // lists of many slices name one cost again and again
 	by := map[string][]sliceCost{}
@@ -192,14 +178,14 @@ func inBuckets(costs []SliceCost) ([]bucketCosts, error) {
 			prices[c.Cost[0]] = p
 		}
 		name := bucketOf(c.Is)
-		by[name] = append(by[name], sliceCost{c.Is, p})
+		by[name] = append(by[name], sliceCost{c.Is, spelled(c.Is), p})
 	}
 	out := make([]bucketCosts, 0, len(by))
 	for name, costs := range by {
-		slices.SortFunc(costs, func(x, y sliceCost) int { return strings.Compare(x.is, y.is) })
+		slices.SortFunc(costs, func(x, y sliceCost) int { return strings.Compare(x.spelled, y.spelled) })
 		for i := range costs[1:] {
-			if costs[i].is == costs[i+1].is {
-				return nil, refuse(CodeAccount, "slice %s is there twice", costs[i].is)
+			if costs[i].spelled == costs[i+1].spelled {
+				return nil, refuse(CodeAccount, "slice %s is there twice, also as %s", costs[i].is, costs[i+1].is)
 			}
 		}
 		out = append(out, bucketCosts{name, costs})
@@ -224,10 +210,10 @@ func parts(all []bucketCosts, most int) func(yield func([]bucketCosts) bool) {
 	}
 }
 
-// chargeBucket charges slices of one bucket, and refuses one that exceeds the limit of a
-// slice, or is charged otherwise. The account is left without a slice, and its sum over all
-// slices is not yet held to a limit.
-func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits bounds) (bucket, error) {
+// chargeBucket charges slices of one bucket, and refuses one that is charged otherwise. It
+// asks charged after each slice, but for one that is as the slice before. The account is left
+// without a slice.
+func (a *Account) chargeBucket(b bucket, costs []sliceCost, charged func(*Account, privacy.Cost) error) (bucket, error) {
 	out := make(bucket, 0, len(b)+len(costs))
 	times, done := map[*price]int64{}, 0
 	var alike *price // of the slice before, which was new: this one spends the same
@@ -243,6 +229,7 @@ func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits bounds) (buck
 		after := storedTally{Is: c.is, Spent: c.text, Debits: 1}
 		a.Slice.Is, a.InSlice = c.is, Tally{Is: c.is, Spent: c.cost}
 		if ok {
+			after.Is = b[done].Is // as it was written first
 			before, err := b[done].tally(a)
 			if err != nil || before.Collected {
 				return nil, errors.Join(err, collectedElsewhere(a.Key))
@@ -251,8 +238,10 @@ func (a *Account) chargeBucket(b bucket, costs []sliceCost, limits bounds) (buck
 			after.Spent, after.Debits = ratTexts(a.InSlice.Spent), before.Debits+1
 			done++
 		}
-		if !limits.within(a) {
-			return nil, a.keep(&a.Limit, differenceOf(a.InSlice.Spent, c.cost), c.cost, "")
+		if charged != nil {
+			if err := charged(a, c.cost); err != nil {
+				return nil, err
+			}
 		}
 		a.Largest = largest(a.Largest, a.InSlice.Spent)
 		if alike = nil; !ok {
@@ -286,63 +275,6 @@ func grouped(costs []sliceCost) []charged {
 		out[i].Slices = append(out[i].Slices, c.is)
 	}
 	return out
-}
-
-// charge replays what was spent elsewhere.
-func (v *Auditor) charge(r *Record, b *chargeBody) error {
-	a := v.accounts[b.Account]
-	if a == nil || b.Reason == "" || len(b.Charges) == 0 {
-		return fmt.Errorf("a charge without an account, a cost or a reason")
-	}
-	var costs []SliceCost
-	for _, c := range b.Charges {
-		cost, err := parseRats(c.Cost)
-		if err != nil {
-			return fmt.Errorf("a charge without a cost")
-		}
-		if len(c.Slices) == 0 {
-			costs = append(costs, SliceCost{Cost: cost})
-		}
-		for _, is := range c.Slices {
-			costs = append(costs, SliceCost{is, cost})
-		}
-	}
-	if err := a.fits(costs); err != nil {
-		return err
-	}
-	if a.Keeps == nil && a.Debits == 0 {
-		a.Keeps = columnSet(b.Keeps)
-	}
-	if !KeepsAll(a.Keeps, b.Keeps) {
-		return fmt.Errorf("a charge of releases that keep a column that its account does not")
-	}
-	v.changed = append(v.changed, a)
-	if a.Slice.Column == "" {
-		a.Charge(costs[0].Cost)
-	}
-	var all []bucketCosts
-	if a.Slice.Column != "" {
-		var err error
-		if all, err = inBuckets(costs); err != nil {
-			return err
-		}
-	}
-	for _, c := range all {
-		if v.slices[a.ID] == nil {
-			v.slices[a.ID] = map[string]bucket{}
-		}
-		after, over := a.chargeBucket(v.slices[a.ID][c.name], c.costs, v.bounds[a.ID])
-		if over != nil {
-			v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "%v", over)
-			return nil
-		}
-		v.slices[a.ID][c.name] = after
-		v.put(bucketKey(a.ID, c.name), after)
-	}
-	if limits := v.bounds[a.ID]; !limits.lives(a) || a.Slice.Column == "" && !limits.within(a) {
-		v.find(FoundOverspent, fmt.Sprintf("record %d", r.Seq), "its charge is above the limit of the account of %s", a.Key)
-	}
-	return nil
 }
 
 // ReadCharges reads the costs of slices: CSV with a header, a column slice, and one for each
@@ -383,9 +315,9 @@ func ReadCharges(r io.Reader, units []string) ([]SliceCost, error) {
 			for k, i := range at {
 				amount := new(big.Rat)
 				if i >= 0 {
-					if amount, err = job.ParseAmount(line[i]); err != nil {
+					if amount, err = rational.Parse(line[i]); err != nil {
 						n, column := lines.FieldPos(i)
-						return nil, fmt.Errorf("line %d, column %d: %s %w", n, column, units[k], err)
+						return nil, fmt.Errorf("line %d, column %d: %s is no amount; write a decimal number such as 0.5 or 1e-6", n, column, units[k]) // P33: without its text
 					}
 				}
 				cost = append(cost, amount)

@@ -17,8 +17,8 @@ type Clock struct {
 	Ahead int64
 }
 
-// Behind is how far the clock is behind the newest record, 0 where it is near enough
-// to write another one.
+// Behind returns how far the clock is behind the newest record, 0 where it is near
+// enough to write another one.
 func (c Clock) Behind() time.Duration {
 	if back := c.Newest.Sub(c.Now); back > clockSlack {
 		return back
@@ -26,7 +26,7 @@ func (c Clock) Behind() time.Duration {
 	return 0
 }
 
-// Clock says how the clock stands, without changing anything.
+// Clock returns how the clock stands, without changing anything.
 func (l *Ledger) Clock(ctx context.Context) (Clock, error) {
 	return reading(ctx, l, func(t *tx) (c Clock, err error) {
 		if c.Now, err = t.now(); err != nil {
@@ -93,7 +93,7 @@ func (l *Ledger) AcceptClock(ctx context.Context, reason string) (turn Turn, err
 			return refuse(CodeClock, "the clock is not behind the newest record of %s: there is nothing to accept", l.address)
 		}
 		b := &clockBody{Was: t.state.at.Format(timeForm), Reason: reason}
-		r, err := t.append(kindClock, b)
+		r, err := t.append(b)
 		if err != nil {
 			return err
 		}

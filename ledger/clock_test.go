@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"strings"
@@ -211,7 +210,11 @@ func TestAcceptClockRefuses(t *testing.T) {
 		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: 99, Head: "x"}); codeOf(err) != CodeClock {
 			t.Fatal(err)
 		}
-		change("UPDATE dprelease_head SET refused = 'release 99'")
+		now = now.Add(2 * time.Hour)
+		if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: 99, Head: "x"}); codeOf(err) != CodeRolledBack {
+			t.Fatal(err)
+		}
+		now = now.Add(-time.Hour)
 		if _, err := l.AcceptClock(background, "why"); codeOf(err) != CodeRolledBack {
 			t.Errorf("an old copy: %v", err)
 		}
@@ -222,7 +225,9 @@ func TestAcceptClockRefuses(t *testing.T) {
 // a record says what it passes over, by whom and why.
 func TestAuditOfClocks(t *testing.T) {
 	const id, early, late = "aa", "2030-01-01T00:00:00.000000Z", "2031-01-01T00:00:00.000000Z"
-	first, err := json.Marshal(ledgerBody{stamp{At: late}, 1, id, ""})
+	state := newTree()
+	state.put(secretKey, "secret")
+	first, err := encode(&ledgerBody{stamp{At: late, State: state.root()}, Format, id, "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +243,7 @@ func TestAuditOfClocks(t *testing.T) {
 	} {
 		v := NewAuditor()
 		prev := genesis
-		for i, r := range []Record{{Kind: kindLedger, Body: string(first)}, {Kind: c.kind, Body: c.body}} {
+		for i, r := range []Record{{Kind: kindLedger, Body: first}, {Kind: c.kind, Body: strings.TrimSuffix(c.body, "}") + `,"state":"` + state.root() + `"}`}} {
 			r.Seq, r.Prev = int64(i+1), prev
 			r.Hash = hashRecord(id, &r)
 			prev = r.Hash

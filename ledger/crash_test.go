@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 // start begins a task in a process of its own.

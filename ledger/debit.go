@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -22,7 +23,6 @@ type Request struct {
 	OwnLife *Limit  // the same over all slices
 	Revise  bool    // publish a slice again although its table was revised: see Revised
 	Plan    string
-	Former  []string // digests by which earlier versions knew what is asked
 	Columns []Column // that the job reads
 	Keeps   []string // columns in which the neighbours that the job protects agree (P27)
 	Content string   // "" where the data have not been read: only allowed for a plan without a release
@@ -37,11 +37,10 @@ type Request struct {
 	// Draws are the kept samples that the job makes or uses. Event and Charged are
 	// then of everything else, and Event is nil where there is nothing else.
 	Draws []Step
-	// Spells tells whether a text is the value of the account's slice, however it is
-	// written. It is nil where each value has one spelling.
-	Spells func(text string) bool
-	Lease  time.Duration // 0: DefaultLease
-	_      struct{}
+	// SliceKind is what the values of the column of the slices were read as.
+	SliceKind SliceKind
+	Lease     time.Duration // 0: DefaultLease
+	_         struct{}
 }
 
 // Debit makes a spend durable, or says why there is none. Nothing may be drawn
@@ -57,7 +56,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if t.state.refused != "" {
 			return t.l.address.rolledBack(t.state.refused)
 		}
-		rs, err := t.releasesOf(q.Plan, q.Former...)
+		rs, err := t.releasesOf(q.Plan)
 		if err != nil {
 			return err
 		}
@@ -68,7 +67,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		if s.Unfinished && !q.Again {
 			return s.Refusal()
 		}
-		if ask, err := t.same(q.Account, q.Columns, q.Content); err != nil || ask {
+		if ask, err := t.same(q.Account, q.Columns); err != nil || ask {
 			s = Standing{Compare: ask}
 			return err
 		}
@@ -83,7 +82,7 @@ func (l *Ledger) Debit(ctx context.Context, q Request) (s Standing, err error) {
 		}
 		for _, r := range rs {
 			if r.State == Debited {
-				if err := t.abandon(r); err != nil {
+				if _, err := t.append(&abandonBody{Release: r.ID}); err != nil {
 					return err
 				}
 			}
@@ -132,7 +131,7 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.oneSpelling(a, q.Spells); err != nil {
+	if err := a.admitKind(q.SliceKind); err != nil {
 		return nil, err
 	}
 	if err := t.collectedOnly(a, q); err != nil {
@@ -162,40 +161,16 @@ func (t *tx) debit(q *Request, samples map[string]*Sample) (*Ticket, error) {
 	if k.lease <= 0 {
 		k.lease = DefaultLease
 	}
-	a.Charge(cost)
-	for _, d := range draws {
-		a.InSlice.Collected = a.InSlice.Collected || d.Collected && a.Slice.Is != ""
-	}
-	if err := t.saveSlice(a); err != nil {
-		return nil, err
-	}
-	if err := t.use(a, k.Release, draws, uses); err != nil {
-		return nil, err
-	}
 	for _, step := range q.Draws {
 		if step.New != nil && !step.New.Collected {
 			k.keeps = append(k.keeps, step.Sample)
 		}
 	}
-	if err := t.noteFolder(k.Release, a.ID, q.Host, q.Folder); err != nil {
-		return nil, err
-	}
-	if err := t.exec("INSERT INTO dprelease_releases (id, account, slice, plan, state, holder, token, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		k.Release, a.ID, a.Slice.Is, q.Plan, Debited, t.holding(k.lease), k.token, t.at.Add(k.lease).UnixMicro()); err != nil {
-		return nil, err
-	}
-	rs, err := t.rawReleases(q.Plan)
-	if err == nil {
-		err = t.commit(planKey(q.Plan), planRow(rs))
-	}
-	if err != nil {
-		return nil, err
-	}
-	r, err := t.append(kindDebit, &debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
-		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is}, a)
+	r, err := t.append(&debitBody{Account: a.ID, Plan: q.Plan, Job: q.Job, Digest: q.Digest, Again: q.Again,
+		Epsilon: whole.Epsilon, Delta: whole.Delta, Cost: ratTexts(cost), Releases: q.Charges, Draws: draws, Keeps: columnSet(q.Keeps), Slice: a.Slice.Is, SliceKind: q.SliceKind})
 	if err != nil {
 		return nil, err
 	}
 	k.Seq, k.Head, k.Account = r.Seq, r.Hash, *a
-	return k, nil
+	return k, errors.Join(t.hold(k), t.noteFolder(k.Release, a.ID, q.Host, q.Folder))
 }

@@ -86,7 +86,7 @@ func (a Address) dialect() *dialect {
 	return &sqliteDialect
 }
 
-// dsn is what the driver is opened with.
+// dsn returns the text that the driver is opened with.
 func (a Address) dsn() string {
 	if a.postgres != "" {
 		return a.postgres
@@ -123,7 +123,7 @@ func (a Address) prepareFile(create bool) error {
 	info, err := os.Stat(a.sqlite)
 	switch {
 	case err == nil && !info.Mode().IsRegular():
-		return refuse(CodeUnreadable, "%s is not a file", a)
+		return refuse(CodeAddress, "%s is not a file", a)
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
@@ -191,10 +191,12 @@ func (a Address) classify(err error) *Error {
 			return poison(CodeFull, "the disk of %s is full", a)
 		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 			return poison(CodeReadOnly, "%s cannot be written", a)
-		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-			return poison(CodeUnreadable, "%s is damaged, or is not a ledger", a)
+		case sqlite3.SQLITE_NOTADB:
+			return poison(CodeAddress, "%s is not a ledger: the file is no SQLite database, or its beginning is damaged", a)
+		case sqlite3.SQLITE_CORRUPT:
+			return poison(CodeTampered, "%s is damaged: put the newest whole copy of the ledger in its place, and verify it against the releases", a)
 		case sqlite3.SQLITE_CANTOPEN:
-			return poison(CodeUnreadable, "%s cannot be opened by this user: its file must be readable, and its folder writable, because SQLite keeps two files beside it; to look at a ledger on a read-only disk, copy it", a)
+			return poison(CodeReadOnly, "%s cannot be opened by this user: its file must be readable, and its folder writable, because SQLite keeps two files beside it; to look at a ledger on a read-only disk, copy it", a)
 		case sqlite3.SQLITE_IOERR:
 			return poison(CodeUnreadable, "the disk of %s failed", a)
 		}
@@ -205,7 +207,7 @@ func (a Address) classify(err error) *Error {
 		case p.Code == "25006" || p.Code == "42501":
 			return poison(CodeReadOnly, "%s cannot be written by this user", a)
 		case strings.HasPrefix(p.Code, "28"):
-			return poison(CodeUnreadable, "%s refuses this user", a)
+			return poison(CodeAddress, "%s refuses this user, or the password", a)
 		case p.Code == "3D000":
 			return poison(CodeMissing, "there is no such database: %s", a)
 		}

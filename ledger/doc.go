@@ -13,8 +13,8 @@
 //
 // # What it may import
 //
-// Package privacy for the filters, internal/expr for the designs of kept samples,
-// internal/job for exact amounts, and the two database drivers.
+// Package privacy for the filters and the designs of kept samples, privacy/rational for exact
+// amounts, and the two database drivers: no package under internal, and no YAML.
 //
 // # What it promises
 //

@@ -8,7 +8,7 @@ const (
 	CodeMissing    = "LEDGER_MISSING"    // there is no ledger at the address
 	CodeUnreadable = "LEDGER_UNREADABLE" // it cannot be opened, reached or read
 	CodeUnsafe     = "LEDGER_UNSAFE"     // the database does not make commits durable
-	CodeVersion    = "LEDGER_VERSION"    // it was written by a newer program
+	CodeVersion    = "LEDGER_VERSION"    // its tables have a version that this program does not know
 	CodeLocked     = "LEDGER_LOCKED"     // another process kept it locked for too long
 	CodeReadOnly   = "LEDGER_READ_ONLY"  // it cannot be written
 	CodeFull       = "LEDGER_FULL"       // the disk is full
@@ -20,16 +20,16 @@ const (
 	CodeRolledBack = "LEDGER_ROLLED_BACK"
 	CodeExhausted  = "BUDGET_EXCEEDED"
 	CodeFilter     = "BUDGET_FILTER"    // the account's filter cannot charge this job
-	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, is there already, or knows a slice by another spelling
+	CodeAccount    = "BUDGET_ACCOUNT"   // the account is not there, is there already, or its slices are of another kind
 	CodeSample     = "LEDGER_SAMPLE"    // a kept sample is not there, or not for this job
 	CodeKept       = "BUDGET_KEPT"      // the job keeps a column that its account does not (P27)
-	CodeSame       = "BUDGET_SAME_DATA" // another account was charged for the same data
+	CodeSame       = "BUDGET_SAME_DATA" // another account, or another slice, was charged for the same data
 	CodeLimit      = "BUDGET_LIMIT"     // a limit that may not be set in this way
 	CodeUnfinished = "RUN_UNFINISHED"   // an earlier run was cut off after its debit
 	CodeLease      = "RUN_FENCED"       // this run has lost its lease
 	CodeReleased   = "RUN_RELEASED"     // the same releases of the same data are there already
 	CodeRevised    = "RUN_REVISED"      // a slice that was released has another table now
-	CodeChanged    = "DATA_CHANGED"     // the data changed during the run
+	CodeChanged    = "SOURCE_CHANGED"   // the data changed during the run
 	CodeTooLarge   = "OUTPUT_TOO_LARGE"
 )
 

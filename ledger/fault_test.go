@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/postgrestest"
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 // fault fails one step of a database driver.
@@ -312,7 +312,7 @@ func clone(t testing.TB, at string) string {
 	t.Helper()
 	to := postgrestest.New(t)
 	var statements []string
-	for _, table := range []string{"version", "head", "records", "accounts", "releases", "samples", "tree", "former", "failures", "columns", "separate", "leftovers", "slices"} {
+	for _, table := range []string{"version", "head", "records", "accounts", "releases", "samples", "tree", "failures", "columns", "separate", "leftovers", "slices"} {
 		statements = append(statements, fmt.Sprintf("CREATE TABLE %[1]s.dprelease_%[3]s (LIKE %[2]s.dprelease_%[3]s INCLUDING ALL)", schemaOf(to), schemaOf(at), table),
 			fmt.Sprintf("INSERT INTO %[1]s.dprelease_%[3]s SELECT * FROM %[2]s.dprelease_%[3]s", schemaOf(to), schemaOf(at), table))
 	}

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 // Histories of runs, retries, kills, restored backups and changed data, by eight

@@ -59,10 +59,10 @@ func holding(lease time.Duration) string {
 	return name + "@" + strconv.FormatInt(int64((up+lease)/time.Microsecond), 10)
 }
 
-// alive says whether the run that holds a release may still be at work: its lease
-// runs, and it is not known to have ended. On the machine of the holder the lease
-// runs by the time since that machine was started, which no change of a clock can
-// move; on others by the ledger's clock.
+// alive reports whether the run that holds a release may still be at work: its lease
+// runs, and it is not known to have ended. On the machine of the holder the lease runs
+// by the time since that machine was started, which no change of a clock can move; on
+// others by the ledger's clock.
 func (r *Release) alive(now time.Time) bool {
 	if !now.Before(r.until) && r.until.UnixMicro() == 0 {
 		return false // given up
@@ -99,7 +99,7 @@ func uptime() (time.Duration, bool) {
 	return time.Duration(t.Nano()), true
 }
 
-// mounted says that a file is a mount of its own, as containers make them.
+// mounted reports whether a file is a mount of its own, as containers make them.
 func mounted(path string) bool {
 	b, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -1,135 +1,12 @@
 package ledger
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/privacy"
 )
-
-// A ledger of an earlier version knows a job by a former digest, finds its release
-// under the new plan, and learns which columns its accounts keep.
-func TestUpgradeKnowsFormerReleases(t *testing.T) {
-	onBoth(t, func(t *testing.T, at string) {
-		report := `{"dataset":{"relation":"replace-one","public_columns":["region"]}}`
-		l := open(t, at)
-		q := request("old plan", 0.25)
-		q.Digest = "former"
-		k := debit(t, l, q)
-		if err := l.Seal(background, k, "c", []File{{Path: "report.json", Data: []byte(report)}}); err != nil {
-			t.Fatal(err)
-		}
-		q.Plan, q.Digest = "cut off", "former of another"
-		debit(t, l, q)
-		l.Close()
-		die(t, at)
-		downgrade(t, at)
-
-		l = open(t, at)
-		verified(t, l)
-		for _, c := range []struct {
-			content, former            string
-			found, unfinished, compare bool
-		}{
-			{"", "former", false, false, true}, {"c", "former", true, false, false}, {"d", "former", false, false, false},
-			{"c", "of nobody", false, false, false},
-		} {
-			s, err := l.Look(background, "new plan", c.content, "spelled otherwise", c.former)
-			if err != nil || (s.Found != nil) != c.found || s.Unfinished != c.unfinished || s.Compare != c.compare {
-				t.Errorf("%+v: %+v, %v", c, s, err)
-			}
-		}
-		q = request("new plan", 0.25)
-		q.Former, q.Content = []string{"former"}, "c"
-		if s, err := l.Debit(background, q); err != nil || s.Found == nil || s.Found.ID != k.Release {
-			t.Errorf("a debit: %+v, %v", s, err)
-		}
-		q.Former, q.Content = []string{"former of another"}, ""
-		if _, err := l.Debit(background, q); codeOf(err) != CodeUnfinished {
-			t.Errorf("a run that was cut off: %v", err)
-		}
-		q.Again = true
-		debit(t, l, q)
-		if a, err := l.Account(background, people); err != nil || fmt.Sprint(a.Keeps) != "[region]" {
-			t.Errorf("%+v, %v", a, err)
-		}
-		verified(t, l)
-
-		// A former digest that somebody took away, or gave to another release, is missed.
-		for _, s := range []string{"UPDATE dprelease_former SET digest = 'former' WHERE digest <> 'former'", "DELETE FROM dprelease_former"} {
-			if _, err := rawDB(t, at).Exec(s); err != nil {
-				t.Fatal(err)
-			}
-			q = request("another plan", 0.25)
-			q.Former, q.Content = []string{"former"}, "c"
-			if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
-				t.Errorf("%s: %v", s, err)
-			}
-			if v, err := l.Verify(background, nil); err != nil || !strings.Contains(fmt.Sprint(v.Findings()), "releases of earlier versions") {
-				t.Errorf("%s: verify: %v, %v", s, v.Findings(), err)
-			}
-		}
-	})
-}
-
-// downgrade makes a ledger one of version 2 of the tables: its records tell no state, and
-// what later versions of the tables added is gone.
-func downgrade(t testing.TB, at string) {
-	t.Helper()
-	l := open(t, at)
-	hash := genesis
-	bind := address(t, at).dialect().bind
-	raw := rawDB(t, at)
-	defer raw.Close()
-	do := func(statement string, args ...any) {
-		t.Helper()
-		if _, err := raw.Exec(bind(statement), args...); err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-	}
-	var records []Record
-	if err := l.Records(background, func(r Record) error { records = append(records, r); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	for _, r := range records {
-		var body map[string]json.RawMessage
-		if err := json.Unmarshal([]byte(r.Body), &body); err != nil {
-			t.Fatal(err)
-		}
-		for _, key := range []string{"after", "state", "keeps", "secret"} {
-			delete(body, key)
-		}
-		if r.Kind == kindLedger {
-			body["format"] = json.RawMessage("1")
-		}
-		text, err := encode(body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Body, r.Prev = text, hash
-		r.Hash = hashRecord(l.ID(), &r)
-		hash = r.Hash
-		do("UPDATE dprelease_records SET body = ?, prev = ?, hash = ? WHERE seq = ?", r.Body, r.Prev, r.Hash, r.Seq)
-	}
-	do("UPDATE dprelease_head SET hash = ?", hash)
-	do("ALTER TABLE dprelease_head RENAME COLUMN ledger_secret TO content_key")
-	do("ALTER TABLE dprelease_accounts RENAME TO dprelease_accounts_new")
-	do("CREATE TABLE dprelease_accounts AS SELECT id, dataset, unit, relation, filter, orders, limit_epsilon, limit_delta, spent, debits FROM dprelease_accounts_new")
-	do("DROP TABLE dprelease_accounts_new")
-	do("DROP INDEX dprelease_releases_slice")
-	do("CREATE INDEX dprelease_releases_account ON dprelease_releases (account)")
-	do("ALTER TABLE dprelease_releases DROP COLUMN slice")
-	do("ALTER TABLE dprelease_samples DROP COLUMN slice")
-	for _, table := range []string{"tree", "former", "failures", "columns", "separate", "leftovers", "slices"} {
-		do("DROP TABLE dprelease_" + table)
-	}
-	do("DROP INDEX dprelease_releases_content")
-	do("DROP INDEX dprelease_records_looks")
-	do("UPDATE dprelease_version SET version = 2")
-}
 
 // A failure that its content causes is known again on that content, and only there; it
 // stands in no record.
@@ -332,6 +209,17 @@ func TestSecondAccountForTheSameData(t *testing.T) {
 		}
 		if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "separate accounts") {
 			t.Errorf("verify: %v, %v", v.Findings(), err)
+		}
+		if _, err := rawDB(t, at).Exec("DELETE FROM dprelease_columns"); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := l.Verify(background, nil); err != nil || !strings.Contains(joined(v.Findings()), "tables: columns") {
+			t.Errorf("verify without the columns: %v, %v", v.Findings(), err)
+		}
+		q = request("fourth", 0.125)
+		q.Account.Dataset, q.Columns = "third", []Column{column("x", "")}
+		if _, err := l.Debit(background, q); codeOf(err) != CodeTampered {
+			t.Errorf("the columns are gone, and a third account asks: %v", err)
 		}
 		q = request("third", 0.125)
 		q.Account, q.Columns, q.Content = other, []Column{column("x", "dx")}, "third"

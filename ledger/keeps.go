@@ -2,21 +2,9 @@ package ledger
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
-
-const kindKeeps = "keeps"
-
-// keepsBody says which columns an account keeps from now on.
-type keepsBody struct {
-	stamp
-	Account int64    `json:"account"`
-	Columns []string `json:"columns"`
-	Reason  string   `json:"reason"`
-}
 
 // columnSet sorts names and leaves out those that are there twice. It is never nil.
 func columnSet(names []string) []string {
@@ -46,7 +34,7 @@ func keepsText(keeps []string) string {
 }
 
 // admitKept refuses a job whose neighbours keep a column that those of the account do
-// not keep, and decides the columns of an account with its first job.
+// not keep. The first job decides what the account keeps.
 //
 // # Contract
 //
@@ -58,7 +46,7 @@ func admitKept(a *Account, own []string) error {
 	case a.Keeps == nil && a.Debits > 0:
 		return refuse(CodeTampered, "it is not known which columns the account of %s keeps", a.Key)
 	case a.Keeps == nil:
-		a.Keeps = columnSet(own) // the debit's record tells it
+		return nil // the record of the debit decides it
 	}
 	return KeptWithin(a.Key, a.Keeps, own)
 }
@@ -91,61 +79,8 @@ func (l *Ledger) SetKeeps(ctx context.Context, k Key, columns []string, reason s
 			return refuse(CodeKept, "the account of %s keeps %s already", k, columnsText(a.Keeps))
 		}
 		keeps = columnSet(append(slices.Clone(a.Keeps), columns...))
-		a.Keeps = keeps
-		_, err = t.append(kindKeeps, &keepsBody{Account: a.ID, Columns: keeps, Reason: reason}, a)
+		_, err = t.append(&keepsBody{Account: a.ID, Columns: keeps, Reason: reason})
 		return err
 	})
 	return keeps, err
-}
-
-// reportedKeeps reads from the stored reports which columns the releases of an account of
-// an earlier format rely on: the account keeps them all. With fewer, what was spent
-// already would not add up to the guarantee that the account states. A debit without a
-// release published nothing and relies on nothing.
-func (t *tx) reportedKeeps(a *Account) ([]string, error) {
-	var keeps []string
-	err := t.each(func(row scanner) error {
-		var id int64
-		var digest string
-		var archive []byte
-		if err := row.Scan(&id, &digest, &archive); err != nil {
-			return err
-		}
-		files, err := unpack(archive)
-		if digestOf(archive) != digest || err != nil {
-			return refuse(CodeTampered, "%s cannot be brought up to date: the stored bytes of release %d are not those that were sealed, and only they say which columns its neighbours keep; nothing was changed: put the newest whole copy of the ledger in its place", t.l.address, id)
-		}
-		var r struct {
-			Dataset struct {
-				Relation string   `json:"relation"`
-				Columns  []string `json:"public_columns"`
-			} `json:"dataset"`
-		}
-		for _, f := range files {
-			if f.Path == "report.json" && json.Unmarshal(f.Data, &r) != nil {
-				return errArchive
-			}
-		}
-		// Under add-remove a neighbour has one unit more or less, and nothing to keep.
-		if r.Dataset.Relation == "replace-one" {
-			keeps = append(keeps, r.Dataset.Columns...)
-		}
-		return nil
-	}, "SELECT id, archive_digest, archive FROM dprelease_releases WHERE account = ? AND state IN (?, ?) ORDER BY id", a.ID, Sealed, Published)
-	return columnSet(keeps), err
-}
-
-func (v *Auditor) setKeeps(r *Record, b *keepsBody) error {
-	a := v.accounts[b.Account]
-	switch {
-	case a == nil:
-		return fmt.Errorf("the kept columns of an account that is not there")
-	case b.Reason == "" || !slices.Equal(columnSet(b.Columns), b.Columns):
-		return fmt.Errorf("kept columns without a reason, or not in order")
-	case !KeepsAll(b.Columns, a.Keeps):
-		return fmt.Errorf("an account no longer keeps a column that earlier releases rely on")
-	}
-	a.Keeps = b.Columns
-	v.changed = append(v.changed, a)
-	return nil
 }

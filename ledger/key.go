@@ -15,6 +15,9 @@ type Key struct {
 	Slice    Slice // the zero value for the whole table
 }
 
+// UnitRow is the unit of privacy of a data set whose rows each stand for one person.
+const UnitRow = "row"
+
 // Slice is the part of a data set that has one value in a public column (P26). An account
 // with a Column keeps apart what each of its slices has spent; the unit of privacy is then
 // a unit in one slice.

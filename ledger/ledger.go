@@ -8,10 +8,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/user"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +39,7 @@ type Ledger struct {
 // Options say how a ledger is opened.
 type Options struct {
 	Create   bool // make it where there is none
-	ReadOnly bool // change nothing, not even the version of its tables
+	ReadOnly bool // change nothing
 	// By names who acts, for the records; "" means the login name and the host.
 	By string
 	// LockWait is for how long to wait while others keep the ledger locked; 0 means
@@ -74,7 +72,7 @@ func Login() string {
 	return name
 }
 
-// Open opens a ledger and brings its tables up to date.
+// Open opens a ledger. It refuses one whose tables have a version that it does not know.
 func Open(ctx context.Context, a Address, o Options) (*Ledger, error) {
 	if err := a.prepareFile(o.Create && !o.ReadOnly); err != nil {
 		return nil, err
@@ -112,10 +110,10 @@ func Open(ctx context.Context, a Address, o Options) (*Ledger, error) {
 
 // begin finds the ledger in the database, or starts one.
 func (l *Ledger) begin(ctx context.Context) error {
-	version := -1
+	var version int
 	var head *head
 	look := func(t *tx) (err error) {
-		if version, err = tableVersion(t); err == nil && version == len(schema) {
+		if version, err = t.version(); err == nil && version == schemaVersion {
 			head, err = t.readHead("")
 		}
 		return err
@@ -123,24 +121,19 @@ func (l *Ledger) begin(ctx context.Context) error {
 	if err := l.read(ctx, look); err != nil {
 		return err
 	}
-	if head == nil {
-		switch {
-		case version < 0 && (!l.options.Create || l.options.ReadOnly):
+	if version == noTables {
+		if !l.options.Create || l.options.ReadOnly {
 			return l.address.missing()
-		case version > len(schema):
-			return refuse(CodeVersion, "%s was written by a newer program; use that program", l.address)
-		case l.options.ReadOnly:
-			return refuse(CodeVersion, "%s was written by an older program; any run of a job brings it up to date, and so does dprelease ledger init", l.address)
 		}
-		if err := l.change(ctx, func(t *tx) error { return l.found(ctx, t) }); err != nil {
+		if err := l.change(ctx, l.found); err != nil {
 			return err
 		}
 		if err := l.read(ctx, look); err != nil {
 			return err
 		}
 	}
-	if head == nil {
-		return refuse(CodeTampered, "%s has no head", l.address)
+	if version != schemaVersion {
+		return refuse(CodeVersion, "the tables of %s have version %d, and this program knows version %d: use the program that wrote them; nothing was changed", l.address, version, schemaVersion)
 	}
 	l.id = head.ledger
 	key, err := hex.DecodeString(head.key)
@@ -152,24 +145,24 @@ func (l *Ledger) begin(ctx context.Context) error {
 }
 
 // found makes the tables, and the first record of a new ledger.
-func (l *Ledger) found(ctx context.Context, t *tx) error {
+func (l *Ledger) found(t *tx) error {
 	if l.dialect == &postgresDialect {
 		// Two machines may found the same ledger.
 		if err := t.exec("SELECT pg_advisory_xact_lock(7225021890123)"); err != nil {
 			return err
 		}
 	}
-	from, err := migrate(ctx, t)
-	if err != nil || from == len(schema) {
+	if version, err := t.version(); err != nil || version != noTables {
 		return err // somebody else was faster
 	}
-	if from > 0 {
-		return t.upgrade(from)
+	if err := t.makeTables(); err != nil {
+		return err
 	}
 	var id [16]byte
 	var key [32]byte
 	rand.Read(id[:])
 	rand.Read(key[:])
+	var err error
 	if t.at, err = t.now(); err != nil {
 		return err
 	}
@@ -179,87 +172,15 @@ func (l *Ledger) found(ctx context.Context, t *tx) error {
 	if t.state, err = t.readHead(""); err != nil {
 		return err
 	}
-	t.tree = newTree()
-	t.tree.put(secretKey, secretDigest(t.state.key))
-	_, err = t.append(kindLedger, &ledgerBody{Format: Format, Ledger: t.state.ledger, Secret: secretDigest(t.state.key)})
+	_, err = t.append(&ledgerBody{Format: Format, Ledger: t.state.ledger, Secret: secretDigest(t.state.key)})
 	return err
-}
-
-// upgrade goes over to tables of a newer version: it replays the chain, refuses tables
-// that do not follow from it, and records the state of every account.
-//
-// # Contract
-//
-// No amount, limit, state or token changes, and no record is touched. It is one
-// transaction: what fails leaves the version that was there. Proof: ledger.proof.md.
-func (t *tx) upgrade(from int) (err error) {
-	if t.state, err = t.readHead(t.l.dialect.forUpdate); err != nil {
-		return err
-	}
-	if t.at, err = t.now(); err != nil {
-		return err
-	}
-	if err := t.idle(); err != nil {
-		return err
-	}
-	if t.at.Before(t.state.at) {
-		t.untimed() // LEDGER_CLOCK is for the next debit to say
-	}
-	v, err := t.audit()
-	if err != nil {
-		return err
-	}
-	for _, f := range v.found {
-		if f.Code == FoundChain || f.Code == FoundBody || f.Code == FoundTables {
-			return refuse(CodeTampered, "%s cannot be brought up to date, because its tables disagree with its chain: %s: %s; nothing was changed: undo that, or put the newest whole copy of the ledger in its place", t.l.address, f.Where, f.What)
-		}
-	}
-	t.tree = v.tree
-	for path := range t.tree.nodes {
-		t.tree.changed[path] = true
-	}
-	if err := t.exec("DELETE FROM dprelease_tree"); err != nil {
-		return err
-	}
-	accounts := slices.Collect(maps.Values(v.accounts))
-	slices.SortFunc(accounts, func(a, b *Account) int { return cmp.Compare(a.ID, b.ID) })
-	t.tree.put(secretKey, secretDigest(t.state.key))
-	if !v.stated {
-		if err := t.noteFormer(v); err != nil {
-			return err
-		}
-		for _, a := range accounts {
-			if a.Debits > 0 {
-				if a.Keeps, err = t.reportedKeeps(a); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	_, err = t.append(kindUpgrade, &upgradeBody{From: from, To: len(schema), Secret: secretDigest(t.state.key)}, accounts...)
-	return err
-}
-
-// idle refuses to go over to newer tables while a run of an older program is at work: it
-// could not seal what it has debited.
-func (t *tx) idle() error {
-	rs, err := all(t, scanRelease, "SELECT "+releaseColumns+" FROM dprelease_releases WHERE state = ?", Debited)
-	if err != nil {
-		return err
-	}
-	for _, r := range rs {
-		if r.alive(t.at) {
-			return refuse(CodeLocked, "%s was written by an older program, and a run of that is at work (release %d); it is brought up to date when that run has ended: try again then", t.l.address, r.ID)
-		}
-	}
-	return nil
 }
 
 // insertHead begins the head. A server may write the values of statements into its log,
 // and with them the encrypted rows of kept samples: it makes the secret itself, which so
 // never stands beside them (P19).
 func (t *tx) insertHead(h *head) error {
-	const insert = "INSERT INTO dprelease_head (one, ledger, ledger_secret, seq, hash, at, refused) VALUES (1, ?, %s, 0, ?, 0, '')"
+	const insert = "INSERT INTO dprelease_head (one, ledger, secret, seq, hash, at, refused) VALUES (1, ?, %s, 0, ?, 0, '')"
 	if t.l.dialect.secret != "" {
 		return t.exec(fmt.Sprintf(insert, t.l.dialect.secret), h.ledger, h.hash)
 	}
@@ -269,7 +190,7 @@ func (t *tx) insertHead(h *head) error {
 // ID names the ledger. A copy has the same.
 func (l *Ledger) ID() string { return l.id }
 
-// Address is where the ledger is, without its password.
+// Address returns the address of the ledger, without its password.
 func (l *Ledger) Address() Address { return l.address }
 
 // ContentKey is the secret key under which the content of columns is hashed. It

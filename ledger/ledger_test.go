@@ -10,13 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/testdir"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -186,7 +187,7 @@ func TestLeaseIsKept(t *testing.T) {
 		if err := other.write(background, func(t *tx) error {
 			rs, err := t.releasesOf("p")
 			if err == nil {
-				err = t.abandon(rs[0])
+				_, err = t.append(&abandonBody{Release: rs[0].ID})
 			}
 			return err
 		}); err != nil {
@@ -367,61 +368,58 @@ func TestClock(t *testing.T) {
 	})
 }
 
-// An earlier version of the tables is brought up to date, whole or not at all, and
-// a newer one is refused.
-func TestMigrations(t *testing.T) {
+// A ledger is made whole or not at all, and one whose tables have a version that this
+// program does not know is refused and left as it is.
+func TestVersion(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
-		// The version before the first: a table of versions and nothing else.
 		raw := rawDB(t, at)
-		for _, s := range []string{"CREATE TABLE dprelease_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)", "INSERT INTO dprelease_version (one, version) VALUES (1, 0)"} {
-			if _, err := raw.Exec(s); err != nil {
+		mine := schema
+		schema = append(slices.Clone(schema), "NONSENSE")
+		_, err := Open(background, address(t, at), Options{Create: true})
+		schema = mine
+		if err == nil {
+			t.Fatal("half of the tables are a ledger")
+		}
+		if _, err := Open(background, address(t, at), Options{}); codeOf(err) != CodeMissing {
+			t.Fatalf("after a ledger that could not be made: %v", err)
+		}
+		l := open(t, at)
+		debit(t, l, request("p", 0.5))
+		l.Close()
+		set := func(statement string) {
+			t.Helper()
+			if _, err := raw.Exec(statement); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Open(background, address(t, at), Options{ReadOnly: true}); codeOf(err) != CodeVersion {
-			t.Fatalf("an old version, read only: %v", err)
-		}
-		l := open(t, at)
-		k := debit(t, l, request("p", 0.5))
-		if err := l.Seal(background, k, "c", someFiles); err != nil {
-			t.Fatal(err)
-		}
-		id := l.ID()
-		l.Close()
-		broken := append(append([]step{}, schema...), step{"ALTER TABLE dprelease_accounts ADD COLUMN note TEXT", "NONSENSE"})
-		withSchema(t, broken, func() {
-			if _, err := Open(background, address(t, at), Options{Create: true}); err == nil {
-				t.Fatal("a migration that fails succeeded")
+		for version, o := range map[int]Options{0: {}, 2: {Create: true}, 3: {ReadOnly: true}} {
+			set(fmt.Sprintf("UPDATE dprelease_version SET version = %d", version))
+			if _, err := Open(background, address(t, at), o); codeOf(err) != CodeVersion || !strings.Contains(err.Error(), fmt.Sprintf("have version %d, and this program knows version 1", version)) {
+				t.Errorf("version %d: %v", version, err)
 			}
-		})
-		verified(t, open(t, at)) // as it was
-		next := append(append([]step{}, schema...), step{"ALTER TABLE dprelease_accounts ADD COLUMN note TEXT"}, step{"UPDATE dprelease_accounts SET note = 'x'", "CREATE TABLE dprelease_more (b BLOB)"})
-		withSchema(t, next, func() { l = open(t, at) })
-		if l.ID() != id {
-			t.Error("another ledger")
 		}
-		var note string
-		if err := raw.QueryRow("SELECT note FROM dprelease_accounts").Scan(&note); err != nil || note != "x" {
-			t.Errorf("note %q, %v", note, err)
-		}
-		verified(t, l)
-		if files, err := l.Output(background, k.Release); err != nil || !reflect.DeepEqual(files, someFiles) {
-			t.Errorf("files %v, %v", files, err)
-		}
-		l.Close()
-		if _, err := Open(background, address(t, at), Options{Create: true}); codeOf(err) != CodeVersion {
-			t.Errorf("a newer version: %v", err)
+		set("UPDATE dprelease_version SET version = 1")
+		verified(t, open(t, at))
+		set("DELETE FROM dprelease_version")
+		if _, err := Open(background, address(t, at), Options{Create: true}); codeOf(err) != CodeTampered {
+			t.Errorf("no version: %v", err)
 		}
 	})
 }
 
-// withSchema lets f be carried out by a program of another version.
-func withSchema(t *testing.T, steps []step, f func()) {
-	t.Helper()
-	mine := schema
-	defer func() { schema = mine }()
-	schema = steps
-	f()
+// A chain whose records have another format is no ledger of this program.
+func TestFormatOfRecords(t *testing.T) {
+	v := NewAuditor()
+	body, err := encode(&ledgerBody{stamp: stamp{At: time.Now().UTC().Format(timeForm)}, Format: 2, Ledger: "l", Secret: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Record{Seq: 1, Kind: kindLedger, Body: body, Prev: genesis}
+	r.Hash = hashRecord("l", &r)
+	v.Add(r)
+	if !strings.Contains(joined(v.Findings()), "format 2, and this program knows format 1") {
+		t.Errorf("%v", v.Findings())
+	}
 }
 
 func rawDB(t testing.TB, at string) *sql.DB {
@@ -473,8 +471,8 @@ func TestUnusable(t *testing.T) {
 		create   bool
 	}{
 		{"sqlite:" + filepath.Join(dir, "none.db"), CodeMissing, false},
-		{"sqlite:" + dir, CodeUnreadable, true},
-		{"sqlite:" + text, CodeUnreadable, true},
+		{"sqlite:" + dir, CodeAddress, true},
+		{"sqlite:" + text, CodeAddress, true},
 		{"sqlite:/proc/none/x.db", CodeUnreadable, true},
 		{"postgres://ledger:SECRET@127.0.0.1:1/none?connect_timeout=2", CodeUnreadable, true},
 	} {

@@ -5,12 +5,12 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// Limit is an exact (ε, δ), or an exact ρ; then Epsilon and Delta are nil (P28).
-type Limit struct{ Epsilon, Delta, Rho *big.Rat }
+// Limit is the exact amount that an account may spend. A ρ stands alone (P28).
+type Limit = rational.Amount
 
 // LimitText is a limit as records hold it: exact fractions.
 type LimitText struct {
@@ -19,61 +19,18 @@ type LimitText struct {
 	Rho     string `json:"limit_rho,omitempty"`
 }
 
-func (l Limit) String() string {
-	if l.Rho != nil {
-		return "ρ " + job.FormatAmount(l.Rho)
-	}
-	return "ε " + job.FormatAmount(l.Epsilon) + ", δ " + job.FormatAmount(l.Delta)
-}
-
-// AtMost reports that no part of l is above that of m. A ρ and an (ε, δ) do not compare.
-func (l Limit) AtMost(m Limit) bool {
-	if l.Rho != nil || m.Rho != nil {
-		return l.Rho != nil && m.Rho != nil && l.Rho.Cmp(m.Rho) <= 0
-	}
-	return l.Epsilon.Cmp(m.Epsilon) <= 0 && l.Delta.Cmp(m.Delta) <= 0
-}
-
-// plus adds two exact (ε, δ).
-func (l Limit) plus(m Limit) Limit {
-	return Limit{Epsilon: new(big.Rat).Add(l.Epsilon, m.Epsilon), Delta: new(big.Rat).Add(l.Delta, m.Delta)}
-}
-
-// minus is an exact (ε, δ) without another one.
-func (l Limit) minus(m Limit) Limit {
-	return Limit{Epsilon: new(big.Rat).Sub(l.Epsilon, m.Epsilon), Delta: new(big.Rat).Sub(l.Delta, m.Delta)}
-}
-
 // exactly is a point as exact amounts; an amount that is not finite is nil.
-func exactly(p privacy.Point) Limit {
-	return Limit{Epsilon: new(big.Rat).SetFloat64(p.Epsilon), Delta: new(big.Rat).SetFloat64(p.Delta)}
-}
+func exactly(p privacy.Point) Limit { return rational.Exactly(p.Epsilon, p.Delta) }
 
-// finite reports whether ε and δ are there and neither is below 0.
-func (l Limit) finite() bool {
-	return l.Epsilon != nil && l.Delta != nil && l.Epsilon.Sign() >= 0 && l.Delta.Sign() >= 0
-}
-
-// valid reports whether an account can have the limit.
-func (l Limit) valid() bool {
-	if l.Rho != nil {
-		return l.Epsilon == nil && l.Delta == nil && l.Rho.Sign() >= 0
-	}
-	return l.finite() && l.Delta.Cmp(big.NewRat(1, 1)) <= 0
-}
-
-// texts are the exact amounts of an (ε, δ).
-func (l Limit) texts() [2]string { return [2]string{l.Epsilon.RatString(), l.Delta.RatString()} }
-
-func (l Limit) text() LimitText {
+func textOf(l Limit) LimitText {
 	if l.Rho != nil {
 		return LimitText{Rho: l.Rho.RatString()}
 	}
 	return LimitText{Epsilon: l.Epsilon.RatString(), Delta: l.Delta.RatString()}
 }
 
-// Decimals are the amounts of the limit in decimals.
-func (l Limit) Decimals() LimitText { return l.text().formatted() }
+// Decimals are the amounts of a limit in decimals.
+func Decimals(l Limit) LimitText { return textOf(l).formatted() }
 
 // Limit reads the limit.
 func (t LimitText) Limit() (l Limit, err error) {
@@ -97,13 +54,13 @@ func (t LimitText) String() string {
 func (t LimitText) formatted() LimitText {
 	for _, x := range []*string{&t.Epsilon, &t.Delta, &t.Rho} {
 		if amount, err := parseRat(*x); err == nil {
-			*x = job.FormatAmount(amount)
+			*x = rational.Format(amount)
 		}
 	}
 	return t
 }
 
-func zero() Limit { return Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
+func zero() Limit { return rational.Zero() }
 
 func parseLimit(eps, delta string) (l Limit, err error) {
 	if l.Epsilon, err = parseRat(eps); err == nil {
@@ -120,7 +77,7 @@ func Up(r *big.Rat) string { return rounded(r, big.ToPositiveInf) }
 func Down(r *big.Rat) string { return rounded(r, big.ToZero) }
 
 func rounded(r *big.Rat, mode big.RoundingMode) string {
-	exact := job.FormatAmount(r)
+	exact := rational.Format(r)
 	if len(exact) <= 8 {
 		return exact
 	}
@@ -144,7 +101,7 @@ func rounded(r *big.Rat, mode big.RoundingMode) string {
 	if n, exact := out.FloatPrec(); exact && n > 0 && n <= plainDecimals {
 		return out.FloatString(n)
 	}
-	return job.FormatAmount(out)
+	return rational.Format(out)
 }
 
 // plainDecimals is how many decimals people read without an exponent.

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 )
 
 // A server that logs statements with their values sees the encrypted rows of a kept

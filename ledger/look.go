@@ -1,11 +1,6 @@
 package ledger
 
-import (
-	"context"
-	"fmt"
-)
-
-const kindLook = "look"
+import "context"
 
 // PrivateLook is a private look at a table before a release: check --data. It says that
 // somebody looked and by which declarations, and nothing that was seen (P19).
@@ -17,20 +12,11 @@ type PrivateLook struct {
 	Columns map[string]string
 }
 
-type lookBody struct {
-	stamp
-	Dataset  string            `json:"dataset"`
-	Unit     string            `json:"unit"`
-	Relation string            `json:"relation"`
-	Job      string            `json:"job"`
-	Columns  map[string]string `json:"columns"`
-}
-
 // RecordLook appends a look to the chain. It needs no account and opens none: a first
 // look comes before the limit of the budget is settled.
 func (l *Ledger) RecordLook(ctx context.Context, k Key, p PrivateLook) error {
 	return l.write(ctx, func(t *tx) error {
-		_, err := t.append(kindLook, &lookBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Job: p.Job, Columns: p.Columns})
+		_, err := t.append(&lookBody{Dataset: k.Dataset, Unit: k.Unit, Relation: k.Relation.String(), Job: p.Job, Columns: p.Columns})
 		return err
 	})
 }
@@ -48,12 +34,4 @@ func (l *Ledger) Looks(ctx context.Context, dataset string) ([]PrivateLook, erro
 		})
 		return out, err
 	})
-}
-
-// look replays the record of a look, which changes nothing.
-func (v *Auditor) look(r *Record, b *lookBody) error {
-	if b.Dataset == "" || len(b.Columns) == 0 {
-		return fmt.Errorf("a look at nothing")
-	}
-	return nil
 }

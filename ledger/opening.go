@@ -3,8 +3,8 @@ package ledger
 import (
 	"fmt"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // The filters that an account may have (P10).
@@ -46,7 +46,7 @@ func (o Opening) check(k Key) error {
 		return refuse(CodeLimit, "a limit over all slices belongs to an account with slices")
 	}
 	for _, l := range limits {
-		if !l.valid() {
+		if !l.MayLimit() {
 			return refuse(CodeLimit, "a limit needs ε of at least 0 and δ from 0 to 1, or ρ of at least 0")
 		}
 		if _, _, err := o.filter(k.Relation, l); err != nil {
@@ -54,6 +54,14 @@ func (o Opening) check(k Key) error {
 		}
 	}
 	return nil
+}
+
+// limitOf is the limit, or the one over all slices, which may be nil.
+func (o *Opening) limitOf(life bool) *Limit {
+	if life {
+		return o.Lifetime
+	}
+	return &o.Limit
 }
 
 // limit sets the limit, or the one over all slices.
@@ -83,7 +91,7 @@ func (o Opening) filter(rel privacy.Relation, limit Limit) (privacy.Filter, []in
 		f, err := privacy.NewZCDPFilter(rel, limit.Rho)
 		return f, nil, err
 	}
-	at := privacy.Point{Epsilon: job.Down(limit.Epsilon), Delta: job.Down(limit.Delta)}
+	at := privacy.Point{Epsilon: rational.Down(limit.Epsilon), Delta: rational.Down(limit.Delta)}
 	switch o.Filter {
 	case Basic:
 		f, err := privacy.NewBasicFilter(rel, limit.Epsilon, limit.Delta)

@@ -39,7 +39,7 @@ func (a Address) findPlace() (*place, error) {
 	return &place{path: path, file: info}, nil
 }
 
-// stays says that the file and its log are still those that were opened.
+// stays reports whether the file and its log are still those that were opened.
 func (p *place) stays() bool {
 	if p == nil {
 		return true

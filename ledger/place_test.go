@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 // A file that is moved, deleted, copied over or deprived of its log while a run has
@@ -104,7 +104,7 @@ func TestLeaseIgnoresTheClock(t *testing.T) {
 			{"the clock went back, and the lease ran out", time.Now().Add(year), holding(-time.Second), false},
 			{"somebody elsewhere", time.Now().Add(year), "other/space/1/2@5", true},
 			{"somebody elsewhere, out", time.Now().Add(-year), "other/space/1/2@999999999999999", false},
-			{"a name of an earlier version", time.Now().Add(year), thisProcess(), true},
+			{"a holder without a mark of its machine's time", time.Now().Add(year), thisProcess(), true},
 			{"a process that ended", time.Now().Add(year), machine() + "/1/0@999999999999999", false},
 			{"given up", time.UnixMicro(0), holding(time.Minute), false},
 		} {

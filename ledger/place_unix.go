@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// names is how many names a file has.
+// names returns how many names a file has.
 func names(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)
@@ -19,7 +19,7 @@ func names(info fs.FileInfo) uint64 {
 // roomForWork is what SQLite needs at the least to go on: less is a full disk.
 const roomForWork = 256 << 10
 
-// crowded says that the disk of a file has no room left. SQLite reports some of
+// crowded reports whether the disk of a file has no room left. SQLite reports some of
 // what follows from that as a failure of the disk.
 func crowded(path string) bool {
 	var s syscall.Statfs_t

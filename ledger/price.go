@@ -7,8 +7,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Step is what a job releases from one kept draw, all of it together.
@@ -43,10 +43,10 @@ type Use struct {
 	Cost                        privacy.Cost // in the account's units
 }
 
-// Difference is what the step adds on the population.
-func (u *Use) Difference() Limit { return u.ChargedAfter.minus(u.ChargedBefore) }
+// Difference returns what the step adds on the population.
+func (u *Use) Difference() Limit { return u.ChargedAfter.Minus(u.ChargedBefore) }
 
-// Use says what a step costs this account.
+// Use returns what a step costs this account.
 //
 // # Contract
 //
@@ -61,12 +61,12 @@ func (a *Account) Use(s *Sample, step Step) (*Use, error) {
 		return nil, err
 	}
 	adds := exactly(privacy.Point{Epsilon: step.Epsilon, Delta: step.Delta})
-	if !adds.finite() {
+	if !adds.Finite() {
 		return nil, refuse(CodeFilter, "what is released from sample %s has no finite guarantee", s.ID)
 	}
-	u := &Use{Sample: s.ID, Name: s.Name, Before: s.Spent, After: s.Spent.plus(adds), ChargedBefore: s.Charged}
-	total, err1 := r.Epsilon(job.Up(u.After.Epsilon))
-	more, err2 := r.Delta(job.Up(u.Before.Epsilon), step.Delta)
+	u := &Use{Sample: s.ID, Name: s.Name, Before: s.Spent, After: s.Spent.Plus(adds), ChargedBefore: s.Charged}
+	total, err1 := r.Epsilon(rational.Up(u.After.Epsilon))
+	more, err2 := r.Delta(rational.Up(u.Before.Epsilon), step.Delta)
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, refuse(CodeFilter, "sample %s cannot be charged: %v", s.ID, err)
 	}
@@ -95,9 +95,9 @@ func (a *Account) useCost(u *Use, total float64) (privacy.Cost, error) {
 	return a.Cost(privacy.ZCDP{Rho: rho}, privacy.Point{})
 }
 
-// Price is what a job costs this account: the events that no kept sample is part
-// of, and a step for each kept sample. samples are the states of those that are
-// there, by id.
+// Price returns what a job costs this account: the events that no kept sample is part
+// of, and a step for each kept sample. samples are the states of those that are there,
+// by id.
 func (a *Account) Price(q *Request, samples map[string]*Sample) (privacy.Cost, []*Use, error) {
 	var cost privacy.Cost
 	var err error
@@ -135,12 +135,12 @@ func together(q *Request, uses []*Use) privacy.Point {
 	total := exactly(q.Charged)
 	total.Epsilon, total.Delta = cmp.Or(total.Epsilon, new(big.Rat)), cmp.Or(total.Delta, new(big.Rat))
 	for _, u := range uses {
-		total = total.plus(u.Difference())
+		total = total.Plus(u.Difference())
 	}
-	return privacy.Point{Epsilon: job.Up(total.Epsilon), Delta: job.Up(total.Delta)}
+	return privacy.Point{Epsilon: rational.Up(total.Epsilon), Delta: rational.Up(total.Delta)}
 }
 
-// usable says why a sample cannot be used by a job of an account.
+// usable explains why a sample cannot be used by a job of an account, nil where it can.
 func (s *Sample) usable(account int64, slice string) error {
 	switch {
 	case s.Account != account || s.Slice != slice:

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 )
 
 // proxy stands between two machines, on an address of its own, and cuts the

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -46,7 +45,7 @@ func planRow(rs []*Release) any {
 		ID, Account            int64
 		State, Content, Digest string
 		Token                  int64
-		Slice                  string `json:",omitempty"` // later than the others
+		Slice                  string
 	}
 	out := make([]row, len(rs))
 	for i, r := range rs {
@@ -55,7 +54,7 @@ func planRow(rs []*Release) any {
 	return out
 }
 
-// released says that the release has bytes.
+// released reports whether the release has bytes.
 func (r *Release) released() bool { return r.State == Sealed || r.State == Published }
 
 const releaseColumns = "id, account, slice, plan, content, state, archive_digest, holder, token, lease_until"
@@ -71,10 +70,9 @@ func scanRelease(s scanner) (*Release, error) {
 	return &r, nil
 }
 
-// releasesOf finds the releases of a plan, and those that an earlier version knew by one
-// of the former digests, the oldest first. They are held to the chain: none is missing,
-// and each is in the state in which the chain left it.
-func (t *tx) releasesOf(plan string, former ...string) ([]*Release, error) {
+// releasesOf finds the releases of a plan, the oldest first. They are held to the chain: none
+// is missing, and each is in the state in which the chain left it.
+func (t *tx) releasesOf(plan string) ([]*Release, error) {
 	rs, err := t.rawReleases(plan)
 	if err == nil {
 		err = t.holds(planKey(plan), planRow(rs), "the list of releases of this job")
@@ -82,19 +80,9 @@ func (t *tx) releasesOf(plan string, former ...string) ([]*Release, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, digest := range former {
-		more, err := t.formerly(digest)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range more {
-			if !slices.ContainsFunc(rs, func(o *Release) bool { return o.ID == r.ID }) {
-				rs = append(rs, r)
-			}
-		}
-	}
-	slices.SortFunc(rs, func(a, b *Release) int { return cmp.Compare(a.ID, b.ID) })
+	t.books.plans[plan] = rs
 	for _, r := range rs {
+		t.books.releases[r.ID] = r
 		if r.released() {
 			continue
 		}
@@ -126,26 +114,15 @@ func (t *tx) rawReleases(plan string) ([]*Release, error) {
 	return all(t, scanRelease, "SELECT "+releaseColumns+" FROM dprelease_releases WHERE plan = ? ORDER BY id", plan)
 }
 
-// abandon takes a debited release out of the hands of a run that died.
-func (t *tx) abandon(r *Release) error {
-	if err := t.exec("UPDATE dprelease_releases SET state = ?, token = token + 1 WHERE id = ?", Abandoned, r.ID); err != nil {
-		return err
-	}
-	return t.record(r.Plan, kindAbandon, &abandonBody{Release: r.ID})
+// saveRelease stores what records say of a release: no lease and no bytes.
+func (t *tx) saveRelease(r *Release) error {
+	return t.exec(`INSERT INTO dprelease_releases (id, account, slice, plan, content, state, token, archive_digest, holder, lease_until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', 0)
+		ON CONFLICT (id) DO UPDATE SET content = excluded.content, state = excluded.state, token = excluded.token, archive_digest = excluded.archive_digest`,
+		r.ID, r.Account, r.Slice, r.Plan, orNull(r.Content), r.State, r.token, orNull(r.archive))
 }
 
-// record appends a record about a release of a plan, whose row is changed already.
-func (t *tx) record(plan, kind string, b body) error {
-	rs, err := t.rawReleases(plan)
-	if err != nil {
-		return err
-	}
-	if err := t.commit(planKey(plan), planRow(rs)); err != nil {
-		return err
-	}
-	_, err = t.append(kind, b)
-	return err
-}
+// orNull stores an empty text as none.
+func orNull(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
 // Output returns the bytes of a release that was sealed.
 func (l *Ledger) Output(ctx context.Context, release int64) (files []File, err error) {
@@ -187,9 +164,7 @@ func (l *Ledger) Publish(ctx context.Context, release int64) error {
 			return err
 		}
 		t.untimed()
-		if err := t.exec("UPDATE dprelease_releases SET state = ? WHERE id = ?", Published, release); err != nil {
-			return err
-		}
-		return t.record(r.Plan, kindPublish, &publishBody{Release: release})
+		_, err = t.append(&publishBody{Release: release})
+		return err
 	})
 }

@@ -5,23 +5,13 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/dprelease/dprelease/internal/job"
 )
-
-const kindSeparate = "separate"
-
-// separateBody says that two accounts may spend on the same data, each with a limit of
-// its own.
-type separateBody struct {
-	stamp
-	Accounts [2]accountName `json:"accounts"`
-	Reason   string         `json:"reason"`
-}
 
 // accountName is a key as records hold it.
 type accountName struct {
@@ -52,7 +42,7 @@ func (k Key) flags(prefix string) string {
 		name, prefix = "--"+prefix, prefix+"-"
 	}
 	text := name + " " + k.Dataset + " --" + prefix + "relation " + k.Relation.String()
-	if k.Unit != job.UnitRow {
+	if k.Unit != UnitRow {
 		text += " --" + prefix + "unit " + k.Unit
 	}
 	if k.Slice.Column != "" {
@@ -75,6 +65,9 @@ type Column struct {
 	Name   string
 	Tag    string // of the column's name and the number of rows: known before the column is read
 	Digest string // of the stored bytes, "" while they are not known
+	// SliceTag is like Tag, of the rows of the job's slice, and SliceDigest like Digest, of the values in those rows.
+	// SliceTag is "" for a job without a slice, and where the values do not identify the rows.
+	SliceTag, SliceDigest string
 }
 
 // Tag makes the tag of a column.
@@ -92,19 +85,16 @@ func (l *Ledger) Separate(ctx context.Context, a, b Key, reason string) error {
 	if a.account() == b.account() {
 		return refuse(CodeSame, "an account is not separate from itself: name two")
 	}
+	return l.setApart(ctx, pair(a.name(), b.name()), &separateBody{Accounts: []accountName{a.name(), b.name()}, Reason: reason})
+}
+
+// setApart appends a record that two accounts, or slices of one, are separate, unless one says so already.
+func (l *Ledger) setApart(ctx context.Context, p [2]string, r *separateBody) error {
 	return l.write(ctx, func(t *tx) error {
-		p := pair(a.name(), b.name())
 		there, err := t.separate(p)
-		if err != nil || there {
-			return err
+		if err == nil && !there {
+			_, err = t.append(r)
 		}
-		if err := t.exec("INSERT INTO dprelease_separate (one, other) VALUES (?, ?)", p[0], p[1]); err != nil {
-			return err
-		}
-		if err := t.commit(pairKey(p), p); err != nil {
-			return err
-		}
-		_, err = t.append(kindSeparate, &separateBody{Accounts: [2]accountName{a.name(), b.name()}, Reason: reason})
 		return err
 	})
 }
@@ -121,96 +111,203 @@ func (t *tx) separate(p [2]string) (bool, error) {
 	if n > 0 {
 		read = p
 	}
-	return n > 0, t.holds(pairKey(p), read, "the permission for two accounts on the same data")
+	t.books.pairs[p] = n > 0
+	return n > 0, t.holds(pairKey(p), read, "the permission for two accounts, or two slices, on the same data")
 }
 
-// same refuses a job on data that another account was charged for, unless a person
-// said that the two are separate. Where the bytes must be known to decide that, and are
-// not, it asks for them.
-func (t *tx) same(k Key, columns []Column, content string) (ask bool, err error) {
-	var where []string
+// columnUse says that an account was charged for a column, and under which slice. It is as private as the data.
+type columnUse struct {
+	Account     int64  `json:"account"`
+	Tag         string `json:"tag"`
+	Digest      string `json:"digest"`
+	Slice       string `json:"slice,omitempty"` // its value
+	SliceTag    string `json:"slice_tag,omitempty"`
+	SliceDigest string `json:"slice_digest,omitempty"`
+}
+
+// columnUses are the uses of all columns of one name. name is the SHA-256 of theirs, and
+// release the one whose seal added to them last.
+type columnUses struct {
+	name    string
+	release int64
+	uses    []columnUse
+}
+
+// columnMark stands for columnUses in the chain and the tree of digests: under the ledger's
+// key, and with the release, so that nobody without the key can tell whether two are of the
+// same columns (P19).
+type columnMark struct {
+	Release int64
+	Mark    string
+}
+
+func (c *columnUses) mark(key []byte) (columnMark, error) {
+	text, err := encode(c.uses)
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("dprelease columns 1\n" + strconv.FormatInt(c.release, 10) + "\n" + c.name + "\n" + text))
+	return columnMark{c.release, hex.EncodeToString(mac.Sum(nil))}, err
+}
+
+// columnKey is the key of the uses of columns of one name in the tree of digests.
+func columnKey(name string) string { return "column\n" + name }
+
+func scanColumns(s scanner) (*columnUses, error) {
+	var c columnUses
+	var text string
+	if err := s.Scan(&c.name, &c.release, &text); err != nil {
+		return nil, err
+	}
+	if json.Unmarshal([]byte(text), &c.uses) != nil {
+		return nil, refuse(CodeTampered, "the columns that accounts were charged for cannot be read")
+	}
+	return &c, nil
+}
+
+// columns reads the uses of columns by their names, also of those that were never used, and
+// holds them to the chain.
+func (t *tx) columns(of []Column) (map[string]*columnUses, error) {
+	out := map[string]*columnUses{}
 	var args []any
-	for _, c := range columns {
-		where = append(where, "c.tag = ?")
-		args = append(args, c.Tag)
+	keys := []string{secretKey}
+	for _, c := range of {
+		name := digestOf([]byte(c.Name))
+		if out[name] == nil {
+			out[name] = &columnUses{name: name}
+			args, keys = append(args, name), append(keys, columnKey(name))
+		}
 	}
-	// An earlier version kept one digest of all columns of a job together.
-	query := "SELECT a.dataset, a.unit, a.relation, a.slice, '', '' FROM dprelease_accounts a WHERE EXISTS (SELECT 1 FROM dprelease_former f JOIN dprelease_releases r ON r.id = f.release WHERE r.account = a.id)"
-	if content != "" {
-		query = "SELECT a.dataset, a.unit, a.relation, a.slice, '', r.content FROM dprelease_releases r JOIN dprelease_former f ON f.release = r.id JOIN dprelease_accounts a ON a.id = r.account WHERE r.content = ?"
-		args = append([]any{content}, args...)
+	if len(args) == 0 {
+		return out, nil
 	}
-	if len(columns) > 0 {
-		query += " UNION ALL SELECT a.dataset, a.unit, a.relation, a.slice, c.tag, c.digest FROM dprelease_columns c JOIN dprelease_accounts a ON a.id = c.account WHERE " + strings.Join(where, " OR ")
-	}
-	type hit struct {
-		other  Key
-		column string
-	}
-	var hits []hit
 	if err := t.each(func(row scanner) error {
-		var other Key
-		var relation, tag, digest string
-		if err := row.Scan(&other.Dataset, &other.Unit, &relation, &other.Slice.Column, &tag, &digest); err != nil {
-			return err
+		c, err := scanColumns(row)
+		if err == nil {
+			out[c.name] = c
 		}
-		if other.Relation.UnmarshalText([]byte(relation)) != nil {
-			return refuse(CodeTampered, "an account cannot be read")
-		}
-		switch {
-		case other == k.account():
-		case tag == "" && content == "":
-			hits = append(hits, hit{other: other})
-		case tag == "" && digest == content:
-			hits = append(hits, hit{other, "all columns that this job reads"})
-		case tag != "":
-			for _, c := range columns {
-				if c.Tag == tag && c.Digest == "" {
-					hits = append(hits, hit{other: other})
-				} else if c.Tag == tag && c.Digest == digest {
-					hits = append(hits, hit{other, "column " + c.Name})
-				}
+		return err
+	}, "SELECT name, release, charged FROM dprelease_columns WHERE name IN ("+marks(len(args))+")", args...); err != nil {
+		return nil, err
+	}
+	if err := t.trust(); err != nil {
+		return nil, err
+	}
+	if err := t.load(keys...); err != nil {
+		return nil, err
+	}
+	for name, c := range out {
+		var read any
+		if c.release != 0 {
+			mark, err := c.mark(t.l.content[:])
+			if err != nil {
+				return nil, err
 			}
+			read = mark
 		}
-		return nil
-	}, query, args...); err != nil {
+		if err := t.holds(columnKey(name), read, "the list of columns that accounts were charged for"); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// same refuses a job on data that another account, or another slice of this one, was charged for, unless a person said
+// that they are separate. Where the bytes must be known to decide that, and are not, it asks for them.
+func (t *tx) same(k Key, columns []Column) (ask bool, err error) {
+	used, err := t.columns(columns)
+	if err != nil {
 		return false, err
 	}
-	for _, h := range hits {
-		there, err := t.separate(pair(k.name(), h.other.name()))
-		switch {
-		case err != nil:
-			return false, err
-		case there:
-		case h.column == "":
-			ask = true
-		default:
-			return false, refuse(CodeSame, "the account of %s was charged for the same data (%s): a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
-				h.other, h.column, k.flags(""), h.other.flags("from"))
+	if ask, err = t.otherAccount(k, columns, used); err != nil || ask {
+		return ask, err
+	}
+	return t.otherSlice(k, columns, used)
+}
+
+// otherAccount refuses a job on a column that another account was charged for.
+func (t *tx) otherAccount(k Key, columns []Column, used map[string]*columnUses) (ask bool, err error) {
+	accounts := map[int64]Key{}
+	for _, c := range columns {
+		for _, u := range used[digestOf([]byte(c.Name))].uses {
+			if u.Tag != c.Tag || c.Digest != "" && c.Digest != u.Digest {
+				continue
+			}
+			other, ok := accounts[u.Account]
+			if !ok {
+				if other, err = t.keyOf(u.Account); err != nil {
+					return false, err
+				}
+				accounts[u.Account] = other
+			}
+			if other.Is(k) {
+				continue
+			}
+			there, err := t.separate(pair(k.name(), other.name()))
+			switch {
+			case err != nil:
+				return false, err
+			case there:
+			case c.Digest == "":
+				ask = true
+			default:
+				return false, refuse(CodeSame, "the account of %s was charged for the same data (column %s): a second account would be a second budget for it; use that dataset.id, unit, relation and dataset.slice, or say that it is meant: dprelease ledger separate %s %s --reason TEXT",
+					other, c.Name, k.flags(""), other.flags("from"))
+			}
 		}
 	}
 	return ask, nil
 }
 
-// noteColumns remembers which columns an account was charged for.
-func (t *tx) noteColumns(account int64, columns []Column) error {
-	for _, c := range columns {
-		if c.Digest == "" {
-			return refuse(CodeChanged, "the content of column %s is not known", c.Name)
-		}
-		if err := t.exec("INSERT INTO dprelease_columns (account, tag, digest) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", account, c.Tag, c.Digest); err != nil {
-			return err
-		}
+// keyOf finds the key of an account by its number.
+func (t *tx) keyOf(id int64) (Key, error) {
+	all, err := t.accounts("WHERE a.id = ?", id)
+	switch {
+	case err != nil:
+		return Key{}, err
+	case len(all) != 1:
+		return Key{}, t.tampered(fmt.Sprintf("account %d is gone: a table of the ledger", id))
 	}
-	return nil
+	return all[0].Key, nil
 }
 
-func (v *Auditor) separate(r *Record, b *separateBody) error {
-	p := pair(b.Accounts[0], b.Accounts[1])
-	if b.Reason == "" || p[0] == p[1] || v.pairs[p] {
-		return fmt.Errorf("two accounts are separate without a reason, or twice")
+// charged adds the columns that an account was charged for to those that the ledger knows, and
+// returns what the seal of the release says of them.
+func (t *tx) charged(k *Ticket) (changed map[string]*columnUses, marks map[string]string, err error) {
+	if changed, err = t.columns(k.Columns); err != nil {
+		return nil, nil, err
 	}
-	v.pairs[p] = true
-	v.put(pairKey(p), p)
-	return nil
+	marks = map[string]string{}
+	for _, c := range k.Columns {
+		if c.Digest == "" || c.SliceTag != "" && c.SliceDigest == "" {
+			return nil, nil, refuse(CodeChanged, "the content of column %s is not known", c.Name)
+		}
+		use := columnUse{Account: k.Account.ID, Tag: c.Tag, Digest: c.Digest}
+		if c.SliceTag != "" {
+			use.Slice, use.SliceTag, use.SliceDigest = k.Account.Slice.Is, c.SliceTag, c.SliceDigest
+		}
+		name := digestOf([]byte(c.Name))
+		list := changed[name]
+		list.release = k.Release
+		if !slices.Contains(list.uses, use) {
+			list.uses = append(list.uses, use)
+		}
+		mark, err := list.mark(t.l.content[:])
+		if err != nil {
+			return nil, nil, err
+		}
+		marks[name] = mark.Mark
+	}
+	return changed, marks, nil
+}
+
+// saveColumns stores the uses of columns.
+func (t *tx) saveColumns(changed map[string]*columnUses) error {
+	var rows [][]any
+	for _, name := range slices.Sorted(maps.Keys(changed)) {
+		text, err := encode(changed[name].uses)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{name, changed[name].release, text})
+	}
+	return t.insert("dprelease_columns (name, release, charged)", rows, " ON CONFLICT (name) DO UPDATE SET release = excluded.release, charged = excluded.charged")
 }

@@ -5,9 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"errors"
 
-	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -19,7 +17,7 @@ type Sample struct {
 	Slice   string // that it was drawn from, "" where the account has none
 	Debit   int64  // the record of the debit of the job that drew it
 	Name    string // of the sample in that job
-	Event   string // the draw, as canonical JSON of an event
+	Event   string // the draw, as the canonical bytes of an event
 	Design  string // what else the job that drew it said of the design, as JSON
 	Ready   bool   // the rows are stored: other jobs may use it
 	Uses    int64  // jobs that were debited for it
@@ -44,11 +42,11 @@ func (s *Sample) row() any {
 		Uses                int64
 		Spent, Charged      [2]string
 		Content, Digest     string
-		Slice               string `json:",omitempty"` // later than the others
-	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.texts(), s.Charged.texts(), s.Content, s.digest, s.Slice}
+		Slice               string
+	}{s.ID, s.Account, s.Debit, s.Name, s.Event, s.Design, s.Ready, s.Uses, s.Spent.Texts(), s.Charged.Texts(), s.Content, s.digest, s.Slice}
 }
 
-// same says that two states of a sample are one.
+// same reports whether two states of a sample are one.
 func (s *Sample) same(spent Limit) bool { return s.Spent.AtMost(spent) && spent.AtMost(s.Spent) }
 
 // reuse is the accounting of the draw.
@@ -66,9 +64,9 @@ func (s *Sample) reuse(rel privacy.Relation) (*privacy.Reuse, error) {
 
 // Sampling returns the design of the draw as an event.
 func (s *Sample) Sampling() (privacy.Sampling, error) {
-	e, problems := expr.Parse([]byte(s.Event), "")
+	e, err := privacy.FromCanonical([]byte(s.Event))
 	draw, ok := e.(privacy.Sampling)
-	if len(problems) > 0 || !ok {
+	if err != nil || !ok {
 		return nil, refuse(CodeTampered, "the design of sample %s cannot be read", s.ID)
 	}
 	return draw, nil
@@ -80,7 +78,7 @@ func eventText(s privacy.Sampling) (string, error) {
 	if s == nil {
 		return "", refuse(CodeSample, "the whole table is no draw that can be kept")
 	}
-	b, err := expr.Encode(s.With(privacy.Pure{Eps: 1}))
+	b, err := privacy.Canonical(s.With(privacy.Pure{Eps: 1}))
 	if err != nil {
 		return "", refuse(CodeSample, "the design of a sample that is to be kept cannot be written down: %v", err)
 	}
@@ -115,16 +113,8 @@ func (t *tx) sample(id string) (*Sample, error) {
 	if len(all) == 0 {
 		return nil, t.holds(sampleKey(id), nil, "sample "+id+" is gone: a table of the ledger")
 	}
+	t.books.samples[id] = all[0]
 	return all[0], t.holds(sampleKey(id), all[0].row(), "sample "+id)
-}
-
-// recordSample makes the tree commit to a sample as it is stored now.
-func (t *tx) recordSample(id string) error {
-	all, err := t.samples("WHERE id = ?", id)
-	if err != nil || len(all) != 1 {
-		return errors.Join(err, refuse(CodeTampered, "sample %s is not there", id))
-	}
-	return t.commit(sampleKey(id), all[0].row())
 }
 
 // Sample returns what the ledger knows of a kept sample, nil where there is none.
@@ -144,11 +134,11 @@ func (t *tx) samples(where string, args ...any) ([]*Sample, error) {
 	return all(t, scanSample, "SELECT "+sampleColumns+" FROM dprelease_samples "+where+" ORDER BY debit, id", args...)
 }
 
-// drawsOf is what a debit's record says of its kept samples.
+// drawsOf lists what a debit's record says of its kept samples.
 func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	var out []Draw
 	for i, u := range uses {
-		step, adds := q.Draws[i], u.After.minus(u.Before).texts()
+		step, adds := q.Draws[i], u.After.Minus(u.Before).Texts()
 		d := Draw{Sample: u.Sample, ChargedEpsilon: u.ChargedAfter.Epsilon.RatString(), ChargedDelta: u.ChargedAfter.Delta.RatString(), Cost: ratTexts(u.Cost)}
 		d.Epsilon, d.Delta = adds[0], adds[1]
 		if step.New != nil {
@@ -163,67 +153,44 @@ func drawsOf(q *Request, uses []*Use) ([]Draw, error) {
 	return out, nil
 }
 
-// use makes the uses of a debit part of the samples' sums.
-func (t *tx) use(a *Account, debit int64, draws []Draw, uses []*Use) error {
-	for i, u := range uses {
-		spent, charged := u.After.texts(), u.ChargedAfter.texts()
-		amounts := []any{spent[0], spent[1], charged[0], charged[1]}
-		var err error
-		if d := draws[i]; d.Event != "" {
-			var content any // none until the rows are stored
-			if d.Collected {
-				content = ""
-			}
-			err = t.exec("INSERT INTO dprelease_samples (id, account, slice, debit, name, event, design, content, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
-				append([]any{u.Sample, a.ID, a.Slice.Is, debit, d.Name, d.Event, d.Design, content}, amounts...)...)
-		} else {
-			err = t.exec("UPDATE dprelease_samples SET uses = uses + 1, spent_epsilon = ?, spent_delta = ?, charged_epsilon = ?, charged_delta = ? WHERE id = ?",
-				append(amounts, u.Sample)...)
-		}
-		if err == nil {
-			err = t.recordSample(u.Sample)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// saveSample stores what records say of a sample: all but its rows.
+func (t *tx) saveSample(s *Sample) error {
+	spent, charged := s.Spent.Texts(), s.Charged.Texts()
+	content := sql.NullString{String: s.Content, Valid: s.Ready} // none until the rows are stored
+	return t.exec(`INSERT INTO dprelease_samples (id, account, slice, debit, name, event, design, uses, spent_epsilon, spent_delta, charged_epsilon, charged_delta, content, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET uses = excluded.uses, spent_epsilon = excluded.spent_epsilon, spent_delta = excluded.spent_delta,
+		charged_epsilon = excluded.charged_epsilon, charged_delta = excluded.charged_delta, content = excluded.content, digest = excluded.digest`,
+		s.ID, s.Account, s.Slice, s.Debit, s.Name, s.Event, s.Design, s.Uses, spent[0], spent[1], charged[0], charged[1], content, orNull(s.digest))
 }
 
-// keep stores the rows of the samples that a release keeps, encrypted.
-func (t *tx) keep(k *Ticket, kept []Rows) ([]sealedRows, error) {
+// conceal encrypts the rows of the samples that a release keeps, and says what its seal says
+// of them.
+func (t *tx) conceal(k *Ticket, kept []Rows) (said []sealedRows, sealed map[string][]byte, err error) {
 	given := map[string]Rows{}
 	for _, r := range kept {
 		given[r.Sample] = r
 	}
 	if len(given) != len(kept) || len(kept) != len(k.keeps) {
-		return nil, refuse(CodeSample, "the rows of the samples that this release keeps were not given")
+		return nil, nil, refuse(CodeSample, "the rows of the samples that this release keeps were not given")
 	}
-	var out []sealedRows
+	sealed = map[string][]byte{}
 	for _, id := range k.keeps {
 		s, err := t.sample(id)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		r, ok := given[id]
 		if s == nil || s.Debit != k.Release || !ok || r.Content == "" {
-			return nil, refuse(CodeSample, "the rows of sample %s were not given", id)
+			return nil, nil, refuse(CodeSample, "the rows of sample %s were not given", id)
 		}
-		s.Content = r.Content
-		sealed, err := t.l.conceal(s, r.Data)
-		if err != nil {
-			return nil, err
+		of := *s
+		of.Content = r.Content
+		if sealed[id], err = t.l.conceal(&of, r.Data); err != nil {
+			return nil, nil, err
 		}
-		sum := digestOf(sealed)
-		if err := t.exec("UPDATE dprelease_samples SET content = ?, digest = ?, sealed = ? WHERE id = ?", s.Content, sum, sealed, s.ID); err != nil {
-			return nil, err
-		}
-		if err := t.recordSample(s.ID); err != nil {
-			return nil, err
-		}
-		out = append(out, sealedRows{Sample: s.ID, Content: s.Content, SHA256: sum})
+		said = append(said, sealedRows{Sample: id, Content: r.Content, SHA256: digestOf(sealed[id])})
 	}
-	return out, nil
+	return said, sealed, nil
 }
 
 // CollectedID is the id of the draw that made the table of an account itself a
@@ -234,14 +201,14 @@ func (t *tx) keep(k *Ticket, kept []Rows) ([]sealedRows, error) {
 func CollectedID(k Key) string {
 	text := "dprelease collected 1\n" + k.name().text()
 	if k.Slice.Column != "" {
-		text += "\n" + k.Slice.Is
+		text += "\n" + spelled(k.Slice.Is)
 	}
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
 
-// Collected says that the draw was made by whoever collected the table: the ledger
-// has no rows of it.
+// Collected reports whether the draw was made by whoever collected the table: the
+// ledger has no rows of it.
 func (s *Sample) Collected() bool { return s.Ready && s.Content == "" }
 
 // collectedOnly refuses a job that treats the table of an account otherwise than

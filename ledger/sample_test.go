@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 

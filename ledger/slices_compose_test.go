@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 )
 
 // chargeMany charges slices 0 to n−1, each the same.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -26,7 +26,7 @@ func month(is string) Key {
 // inMonth asks for a pure ε on one month.
 func inMonth(plan, is string, eps float64) Request {
 	q := request(plan, eps)
-	q.Account, q.Keeps = month(is), []string{"month"}
+	q.Account, q.Keeps, q.SliceKind = month(is), []string{"month"}, TextSlices
 	return q
 }
 
@@ -148,12 +148,12 @@ func TestKeptSampleStaysInItsSlice(t *testing.T) {
 		l := open(t, at)
 		id := sampleID(1)
 		q := keeping("k", id, 0.25, 0)
-		q.Account = month("2026-01")
+		q.Account, q.SliceKind = month("2026-01"), TextSlices
 		sealKept(t, l, debit(t, l, q), id)
 		use := keeping("u", id, 0.125, 0)
 		use.Draws[0].New, use.Draws[0].Spent = nil, limit("1/4", "0")
 		for is, code := range map[string]string{"2026-01": "", "2026-02": CodeSample} {
-			use.Plan, use.Account = is, month(is)
+			use.Plan, use.Account, use.SliceKind = is, month(is), TextSlices
 			if _, err := l.Debit(background, use); codeOf(err) != code {
 				t.Errorf("%s: %v, want %q", is, err, code)
 			}
@@ -385,7 +385,7 @@ func TestCharge(t *testing.T) {
 		}
 		// A table that is itself a sample is charged together with nothing else.
 		q := keeping("collected", CollectedID(month("s")), 0.125, 0)
-		q.Account = month("s")
+		q.Account, q.SliceKind = month("s"), TextSlices
 		q.Draws[0].New.Collected = true
 		debit(t, l, q)
 		charge(month(""), CodeSample, costs("1/8", "t", "s")...)
@@ -561,39 +561,100 @@ func TestSlicesTrustTheChain(t *testing.T) {
 	})
 }
 
-// One value has one tally, also where two runs at once write it in two ways.
+// One value has one tally and one limit, however a job or a charge writes it, also where two
+// runs at once do (P26).
 func TestOneSpellingOfASlice(t *testing.T) {
 	onBoth(t, func(t *testing.T, at string) {
 		l := open(t, at)
-		october := func(text string) bool { return strings.HasPrefix(text, "2026-10-01") }
-		spelled := func(plan, is string) (Standing, error) {
+		ask := func(plan, is string) error {
 			q := inMonth(plan, is, 0.25)
-			q.Spells = october
-			return l.Debit(background, q)
+			q.SliceKind = DateSlices
+			_, err := l.Debit(background, q)
+			return err
 		}
-		debit(t, l, inMonth("p", "2026-09-01", 0.25))
-		type end struct {
-			s   Standing
-			err error
+		if err := ask("p", "2026-09-01"); err != nil {
+			t.Fatal(err)
 		}
-		ends := make(chan end)
-		for _, is := range []string{"2026-10-01", "2026-10-01T00:00:00"} {
-			go func() {
-				s, err := spelled("plan of "+is, is)
-				ends <- end{s, err}
-			}()
+		ends := make(chan error)
+		for _, is := range []string{"2026-10-01", "2026-10-01T00:00:00", "2026-10-01 00:00:00", "2026-10-01T02:00:00+02:00"} {
+			go func() { ends <- ask("plan of "+is, is) }()
 		}
-		tickets := 0
-		for range 2 {
-			switch e := <-ends; {
-			case e.err == nil && e.s.Ticket != nil:
-				tickets++
-			case codeOf(e.err) != CodeAccount:
-				t.Error(e.err)
+		for range 4 {
+			if err := <-ends; err != nil {
+				t.Error(err)
 			}
 		}
-		if tickets != 1 {
-			t.Errorf("%d of two spellings were debited", tickets)
+		if err := ask("more", "2026-10-01"); codeOf(err) != CodeExhausted {
+			t.Errorf("the slice is spent: %v", err)
+		}
+		if a, err := l.Charge(background, month(""), Elsewhere{Costs: costs("1/4", "2026-09-01T00:00:00"), Reason: "r"}); err != nil || a.Slices != 2 || a.Largest[0].Cmp(big.NewRat(1, 1)) != 0 {
+			t.Errorf("charged under another spelling: %+v, %v", a, err)
+		}
+		if _, err := l.Charge(background, month(""), Elsewhere{Costs: costs("1", "2026-10-01 00:00:00"), Reason: "r"}); codeOf(err) != CodeExhausted {
+			t.Errorf("charged above the limit under another spelling: %v", err)
+		}
+		if _, err := l.Charge(background, month(""), Elsewhere{Costs: costs("0", "2026-11-01", "2026-11-01T00:00:00"), Reason: "r"}); codeOf(err) != CodeAccount {
+			t.Errorf("one slice twice: %v", err)
+		}
+		if _, err := l.Charge(background, month(""), Elsewhere{Costs: costs("0", "October"), Reason: "r"}); codeOf(err) != CodeAccount || !strings.Contains(err.Error(), "values of the kind date") {
+			t.Errorf("no date: %v", err)
+		}
+		tallies, err := l.Tallies(background, month(""))
+		if err != nil || len(tallies) != 2 || tallies[1].Debits != 4 || tallies[0].Spent[0].Cmp(big.NewRat(1, 2)) != 0 {
+			t.Errorf("%+v, %v", tallies, err)
+		}
+		verified(t, l)
+	})
+}
+
+// A column that is read in two ways cuts the same rows in two ways: the account keeps the kind.
+func TestOneKindOfSlices(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		ask := func(is string, kind SliceKind) error {
+			q := inMonth("p"+is+string(kind), is, 0.25)
+			q.SliceKind = kind
+			_, err := l.Debit(background, q)
+			return err
+		}
+		if err := ask("1", NumberSlices); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			is   string
+			kind SliceKind
+		}{{"1e0", TextSlices}, {"true", BoolSlices}, {"2026-10-01", DateSlices}, {"1", ""}, {"one", NumberSlices}} {
+			if err := ask(c.is, c.kind); codeOf(err) != CodeAccount {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		if err := ask("1e0", NumberSlices); err != nil {
+			t.Error(err)
+		}
+		if a, err := l.Account(background, month("1.0")); err != nil || a.SliceKind != NumberSlices || a.Slice.Is != "1" || a.InSlice.Debits != 2 {
+			t.Errorf("%+v, %v", a, err)
+		}
+		verified(t, l)
+		if _, err := rawDB(t, at).Exec("UPDATE dprelease_accounts SET slice_kind = 'text'"); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask("1e0", TextSlices); codeOf(err) != CodeTampered {
+			t.Errorf("a kind that somebody changed: %v", err)
 		}
 	})
+}
+
+// Texts that may name one value have one spelling, and others have their own.
+func TestSpelled(t *testing.T) {
+	for _, same := range [][]string{{"1", "1.0", "1e0", "+1", "01", "10e-1"}, {"2026-10-01", "2026-10-01T00:00:00", "2026-10-01 00:00:00", "2026-10-01T00:00:00Z", "2026-10-01T02:00:00+02:00"},
+		{"5:04:05", "05:04:05", "05:04:05.0"}, {"true"}, {"2026-10"}, {"=true"}, {"@2026"}, {""}, {"1e99999999"}, {"0x1"}, {"2026-13-01"}} {
+		for _, is := range same {
+			if spelled(is) != spelled(same[0]) {
+				t.Errorf("%q is %q, %q is %q", is, spelled(is), same[0], spelled(same[0]))
+			}
+		}
+	}
+	if spelled("2026-10-01") == spelled("2026-10-02") || spelled("1") == spelled("true") {
+		t.Error("two values have one spelling")
+	}
 }

@@ -18,14 +18,13 @@ type Standing struct {
 	Moved      bool     // another job used a kept sample since the plan was made: plan again
 }
 
-// Look says how things stand for a plan, without changing anything. former are the
-// digests by which earlier versions knew what the plan asks for.
-func (l *Ledger) Look(ctx context.Context, plan, content string, former ...string) (Standing, error) {
+// Look returns how things stand for a plan, without changing anything.
+func (l *Ledger) Look(ctx context.Context, plan, content string) (Standing, error) {
 	return reading(ctx, l, func(t *tx) (s Standing, err error) {
 		if t.at, err = t.now(); err != nil {
 			return s, err
 		}
-		rs, err := t.releasesOf(plan, former...)
+		rs, err := t.releasesOf(plan)
 		if err != nil {
 			return s, err
 		}
@@ -34,7 +33,7 @@ func (l *Ledger) Look(ctx context.Context, plan, content string, former ...strin
 }
 
 func standing(rs []*Release, content string, now time.Time) (s Standing) {
-	for _, r := range slices.Backward(rs) { // the newest first: an earlier version may have made several
+	for _, r := range slices.Backward(rs) { // the newest first
 		bound := r.Failure != nil && r.Failure.Content != ""
 		switch {
 		case r.released() && content != "" && r.Content == content:
@@ -57,11 +56,11 @@ func standing(rs []*Release, content string, now time.Time) (s Standing) {
 	return s
 }
 
-// Hopeless says that a run of the same plan failed on the same content, as any other
-// will.
+// Hopeless reports whether a run of the same plan failed on the same content, as any
+// other will.
 func (s *Standing) Hopeless() bool { return s.Failed != nil && s.Failed.Content != "" }
 
-// Refusal says that an earlier run did not get to its seal.
+// Refusal returns the error for an earlier run that did not get to its seal.
 func (s *Standing) Refusal() *Error {
 	if s.Failed != nil {
 		return refuse(CodeUnfinished, "an earlier run of this job failed after its debit (%s), which stays spent; run with --again to spend again", s.Failed.Code)

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +28,8 @@ type storedTally struct {
 	Collected bool     `json:"collected,omitempty"`
 }
 
-// bucket holds the tallies of those slices of an account whose names share the first hex
-// digits of their SHA-256, in the order of the names. It is stored as one row, and the tree
+// bucket holds the tallies of those slices of an account whose spellings (see spelled) share
+// the first hex digits of their SHA-256, in the order of the spellings. It is stored as one row, and the tree
 // of digests has one key for it: a debit reads and writes one bucket, however many slices
 // there are, and a million slices are a few thousand rows.
 type bucket []storedTally
@@ -40,7 +39,7 @@ const bucketDigits = 3
 
 // bucketOf is the bucket of a slice.
 func bucketOf(is string) string {
-	sum := sha256.Sum256([]byte(is))
+	sum := sha256.Sum256([]byte(spelled(is)))
 	return hex.EncodeToString(sum[:(bucketDigits+1)/2])[:bucketDigits]
 }
 
@@ -58,7 +57,7 @@ func (b bucket) row() any {
 }
 
 func (b bucket) find(is string) (int, bool) {
-	return slices.BinarySearchFunc(b, is, func(t storedTally, is string) int { return strings.Compare(t.Is, is) })
+	return slices.BinarySearchFunc(b, spelled(is), func(t storedTally, want string) int { return strings.Compare(spelled(t.Is), want) })
 }
 
 // get returns the tally of a slice; a slice without one has spent nothing.
@@ -116,9 +115,9 @@ func (t *tx) buckets(account int64, names ...string) (map[string]bucket, error) 
 		return nil, err
 	}
 	for _, n := range names {
-		if _, known := out[n]; !known {
-			out[n] = nil // also what is not there is held to the chain
-		}
+		b := out[n]
+		out[n] = b // also what is not there is held to the chain
+		t.books.readBucket(account, n, b)
 	}
 	return out, t.holdBuckets(account, out)
 }
@@ -142,54 +141,26 @@ func (t *tx) holdBuckets(account int64, all map[string]bucket) error {
 	return nil
 }
 
-// saveBuckets stores buckets that were read and changed.
-func (t *tx) saveBuckets(account int64, changed map[string]bucket) error {
+// saveBuckets stores buckets.
+func (t *tx) saveBuckets(account int64, names []string) error {
 	var rows [][]any
-	for _, n := range slices.Sorted(maps.Keys(changed)) {
-		text, err := encode(changed[n])
+	for _, n := range names {
+		text, err := encode(t.books.slices[account][n])
 		if err != nil {
 			return err
 		}
 		rows = append(rows, []any{account, n, text})
-		t.tree.put(bucketKey(account, n), digestOf([]byte(text))) // its nodes were read with the bucket
 	}
 	return t.insert("dprelease_slices (account, bucket, tallies)", rows, " ON CONFLICT (account, bucket) DO UPDATE SET tallies = excluded.tallies")
 }
 
-// inSlice lets the account stand for one of its slices, and reads what that has spent.
+// inSlice reads what a slice has spent, and lets the account stand for it; for all slices
+// where is is "".
 func (t *tx) inSlice(a *Account, is string) error {
-	name := bucketOf(is)
-	all, err := t.buckets(a.ID, name)
-	if err != nil {
-		return err
-	}
-	a.Slice.Is, a.bucket = is, all[name]
-	a.InSlice, err = a.bucket.get(is, a)
-	return err
-}
-
-// saveSlice stores what the slice of the account's key has spent.
-func (t *tx) saveSlice(a *Account) error {
-	if a.Slice.Is == "" {
-		return nil
-	}
-	a.bucket = a.bucket.with(a.InSlice)
-	return t.saveBuckets(a.ID, map[string]bucket{bucketOf(a.Slice.Is): a.bucket})
-}
-
-// oneSpelling refuses a debit of a slice that the account knows under another spelling: two
-// tallies would be two limits for the same units (P26).
-func (t *tx) oneSpelling(a *Account, spells func(text string) bool) error {
-	if spells == nil {
-		return nil
-	}
-	all, err := t.buckets(a.ID)
-	for _, b := range all {
-		for _, s := range b {
-			if s.Is != a.Slice.Is && spells(s.Is) {
-				return refuse(CodeAccount, "the slice %q is the slice %q, which the account of %s was charged for: write it as it was written first", a.Slice.Is, s.Is, a.Key.account())
-			}
+	if is != "" {
+		if _, err := t.buckets(a.ID, bucketOf(is)); err != nil {
+			return err
 		}
 	}
-	return err
+	return t.books.inSlice(a, is)
 }

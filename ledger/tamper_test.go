@@ -73,7 +73,7 @@ func TestDebitTrustsTheChain(t *testing.T) {
 		"a sample was charged more":    {"UPDATE dprelease_samples SET charged_epsilon = '9'"},
 		"a sample of another draw":     {"UPDATE dprelease_samples SET event = event || ' '"},
 		"a sample is gone":             {"DELETE FROM dprelease_samples"},
-		"the secret is another":        {"UPDATE dprelease_head SET ledger_secret = REPLACE(REPLACE(REPLACE(ledger_secret, '1', '2'), 'a', 'b'), '7', '8')"},
+		"the secret is another":        {"UPDATE dprelease_head SET secret = REPLACE(REPLACE(REPLACE(secret, '1', '2'), 'a', 'b'), '7', '8')"},
 		"the tree is gone":             {"DELETE FROM dprelease_tree"},
 		"a digest of the tree is gone": {"DELETE FROM dprelease_tree WHERE LENGTH(path) = 3"},
 	} {

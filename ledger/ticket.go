@@ -43,14 +43,19 @@ func (t *tx) held(k *Ticket) (*Release, error) {
 	return r, nil
 }
 
-// Renew says that the run is alive.
+// Renew records that the run is alive.
 func (l *Ledger) Renew(ctx context.Context, k *Ticket) error {
 	return l.write(ctx, func(t *tx) error {
 		if _, err := t.held(k); err != nil {
 			return err
 		}
-		return t.exec("UPDATE dprelease_releases SET holder = ?, lease_until = ? WHERE id = ?", t.holding(k.lease), t.at.Add(k.lease).UnixMicro(), k.Release)
+		return t.hold(k)
 	})
+}
+
+// hold lets the lease of a ticket run from now.
+func (t *tx) hold(k *Ticket) error {
+	return t.exec("UPDATE dprelease_releases SET holder = ?, lease_until = ? WHERE id = ?", t.holding(k.lease), t.at.Add(k.lease).UnixMicro(), k.Release)
 }
 
 // holding names the holder of a lease. A test that sets the clock sets that of the
@@ -63,7 +68,7 @@ func (t *tx) holding(lease time.Duration) string {
 	return holding(lease)
 }
 
-// Drop says that the run has ended without a seal. The debit stays.
+// Drop records that the run has ended without a seal. The debit stays.
 func (l *Ledger) Drop(ctx context.Context, k *Ticket) error {
 	return l.write(ctx, func(t *tx) error {
 		if _, err := t.held(k); err != nil {
@@ -129,8 +134,8 @@ func (l *Ledger) Keep(ctx context.Context, k *Ticket) (context.Context, func()) 
 // The rows of every sample that the release keeps must be given; they become
 // durable, and the samples usable, in the same transaction.
 //
-// The ticket's columns are remembered: no other account can then be charged for them
-// unless a person says so (same.go).
+// The ticket's columns are remembered: no other account can then be charged for them, and no
+// other slice for all of them, unless a person says so (same.go, same_slices.go).
 func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []File, kept ...Rows) error {
 	if content == "" || k.content != "" && k.content != content {
 		return refuse(CodeChanged, "the table changed while it was read; nothing was published, and the budget is spent")
@@ -154,25 +159,33 @@ func (l *Ledger) Seal(ctx context.Context, k *Ticket, content string, files []Fi
 				return refuse(CodeReleased, "the same releases were made from the same data already; these are not published, and their budget is spent")
 			}
 		}
-		if _, err := t.same(k.Account.Key, k.Columns, content); err != nil {
+		if _, err := t.same(k.Account.Key, k.Columns); err != nil {
 			return err
 		}
-		if err := t.noteColumns(k.Account.ID, k.Columns); err != nil {
+		columns, marks, err := t.charged(k)
+		if err != nil {
 			return err
 		}
 		sums := make([]Sum, len(files))
 		for i, f := range files {
 			sums[i] = Sum{Path: f.Path, SHA256: digestOf(f.Data)}
 		}
-		rows, err := t.keep(k, kept)
+		said, rows, err := t.conceal(k, kept)
 		if err != nil {
 			return err
 		}
 		t.untimed()
-		if err := t.exec("UPDATE dprelease_releases SET state = ?, content = ?, archive_digest = ?, archive = ? WHERE id = ?",
-			Sealed, content, digest, archive, k.Release); err != nil {
+		if _, err := t.append(&sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: said, Columns: marks}); err != nil {
 			return err
 		}
-		return t.record(r.Plan, kindSeal, &sealBody{Release: k.Release, Content: content, Archive: digest, Files: sums, Samples: rows})
+		if err := t.saveColumns(columns); err != nil {
+			return err
+		}
+		for id, sealed := range rows {
+			if err := t.exec("UPDATE dprelease_samples SET sealed = ? WHERE id = ?", sealed, id); err != nil {
+				return err
+			}
+		}
+		return t.exec("UPDATE dprelease_releases SET archive = ? WHERE id = ?", archive, k.Release)
 	})
 }

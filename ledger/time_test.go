@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 // The chain, which others get as an export, does not tell how long a run took (P19):

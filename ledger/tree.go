@@ -121,16 +121,26 @@ func (t *tx) load(keys ...string) error {
 	}, "SELECT path, node FROM dprelease_tree WHERE path IN ("+marks(len(paths))+")", paths...)
 }
 
-// commit makes a key stand for what is stored under it now; append records the root.
-func (t *tx) commit(key string, stored any) error {
-	text, err := encode(stored)
-	if err == nil {
-		err = t.load(key)
-	}
-	if err != nil {
+// commit makes the tree stand for what the newest record changed.
+func (t *tx) commit() error {
+	leaves, err := t.books.leaves()
+	if err != nil || len(leaves) == 0 {
 		return err
 	}
-	t.tree.put(key, digestOf([]byte(text)))
+	keys := make([]string, len(leaves))
+	for i, l := range leaves {
+		keys[i] = l.key
+	}
+	if err := t.load(keys...); err != nil {
+		return err
+	}
+	for _, l := range leaves {
+		t.tree.put(l.key, l.digest)
+	}
+	if err := t.saveNodes(); err != nil {
+		return err
+	}
+	t.state.root = t.tree.root()
 	return nil
 }
 
@@ -161,9 +171,6 @@ func (t *tx) holds(key string, read any, what string) error {
 
 // saveNodes stores the nodes that changed.
 func (t *tx) saveNodes() error {
-	if t.tree == nil {
-		return nil
-	}
 	var rows [][]any
 	for _, p := range slices.Sorted(maps.Keys(t.tree.changed)) {
 		rows = append(rows, []any{p, t.tree.nodes[p]})

@@ -17,6 +17,7 @@ type tx struct {
 	state *head // locked in a write
 	at    time.Time
 	tree  *tree // as far as it was needed
+	books books // what was read, with what the records of this transaction changed
 }
 
 // head is the end of the chain.
@@ -85,7 +86,7 @@ func (t *tx) insert(columns string, rows [][]any, conflict string) error {
 func (t *tx) readHead(suffix string) (*head, error) {
 	var h head
 	var at int64
-	err := t.row("SELECT ledger, ledger_secret, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
+	err := t.row("SELECT ledger, secret, seq, hash, at, refused FROM dprelease_head WHERE one = 1"+suffix).
 		Scan(&h.ledger, &h.key, &h.seq, &h.hash, &at, &h.refused)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, refuse(CodeTampered, "%s has no head", t.l.address)
@@ -150,14 +151,21 @@ func (t *tx) trust() (err error) {
 		return t.tampered("its head has another time than its newest record")
 	}
 	t.state.root = s.State
-	if err := t.load(secretKey); err != nil {
+	if err := t.load(secretKey, refusedKey); err != nil {
 		return err
 	}
 	if d, ok := t.tree.get(t.state.root, secretKey); !ok || d != secretDigest(t.state.key) {
 		return t.tampered("its secret, or its tree of digests, was changed")
 	}
-	return nil
+	var refused any
+	if t.books.refused = t.state.refused; t.state.refused != "" {
+		refused = t.state.refused
+	}
+	return t.holds(refusedKey, refused, "what its head says of a newer release")
 }
+
+// refusedKey is the key of why the ledger is refused in the tree of digests.
+const refusedKey = "refused"
 
 // secretKey is the key of the ledger's secret in the tree of digests.
 const secretKey = "secret"
@@ -248,7 +256,7 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout+l.options.LockWait)
 	defer cancel()
-	t := &tx{l: l, ctx: ctx}
+	t := &tx{l: l, ctx: ctx, books: newBooks()}
 	if err := t.exec(begin); err != nil {
 		if busy(err) { // nothing has begun
 			return refuse(CodeLocked, "%s is locked by another process", l.address)
@@ -260,7 +268,7 @@ func (l *Ledger) transaction(ctx context.Context, begin string, f func(t *tx) er
 	}
 	if err := t.exec("COMMIT"); err != nil {
 		c := l.poison(err)
-		return &Error{Code: CodeUnknown, Message: c.Message + "; whether the last commit took effect is not known: run the job again to find out"}
+		return &Error{Code: CodeUnknown, Message: c.Message + "; whether the last commit took effect is not known: mend that, look with dprelease ledger show, then run the job again"}
 	}
 	if begin == l.dialect.beginWrite && !l.place.stays() {
 		return l.poison(poison(CodeMoved, "%s was moved, deleted or replaced while it was open: what was written now may be lost; put the file back and run the job again", l.address))

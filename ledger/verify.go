@@ -56,7 +56,7 @@ func ReadChain(r io.Reader) (*Auditor, error) {
 			return v, nil
 		}
 		if err != nil {
-			return nil, refuse(CodeUnreadable, "the file is not an exported ledger: it cannot be read after record %d", v.seq)
+			return nil, refuse(CodeAddress, "the file is not an exported ledger: it cannot be read after record %d", v.seq)
 		}
 		v.Add(rec)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -64,7 +64,7 @@ func TestVerifyFinds(t *testing.T) {
 			`UPDATE dprelease_accounts SET debits = 2, spent = '["1/4","0"]'`, "UPDATE dprelease_head SET seq = 8, hash = (SELECT hash FROM dprelease_records WHERE seq = 8)")},
 		{"a spend is lowered", FoundTables, statements(`UPDATE dprelease_accounts SET spent = '["0","0"]'`)},
 		{"a limit is raised without a record", FoundTables, statements("UPDATE dprelease_accounts SET limit_epsilon = '100'")},
-		{"a release is put in", FoundTables, statements("INSERT INTO dprelease_releases (id, account, plan, state, holder, token, lease_until) VALUES (999, 2, 'x', 'sealed', '', 1, 0)")},
+		{"a release is put in", FoundTables, statements("INSERT INTO dprelease_releases (id, account, slice, plan, state, holder, token, lease_until) VALUES (999, 2, '', 'x', 'sealed', '', 1, 0)")},
 		{"a state is changed", FoundTables, statements("UPDATE dprelease_releases SET state = 'abandoned' WHERE id = 3")},
 		{"stored bytes are changed", FoundStored, statements("UPDATE dprelease_releases SET archive = (SELECT archive FROM dprelease_releases WHERE id = 3) WHERE id = 6",
 			"UPDATE dprelease_releases SET archive = NULL WHERE id = 9")},
@@ -103,6 +103,46 @@ func TestVerifyFinds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A ledger that saw a newer release says so in its chain: nobody takes that back, and nobody
+// claims it, by a row.
+func TestRefusalIsInTheChain(t *testing.T) {
+	onBoth(t, func(t *testing.T, at string) {
+		l := open(t, at)
+		released(t, l, "p")
+		change := func(statement string) {
+			t.Helper()
+			if _, err := rawDB(t, at).Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found := func() string {
+			v, err := l.Verify(background, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return joined(v.Findings())
+		}
+		change("UPDATE dprelease_head SET refused = 'release 99'")
+		if _, err := l.Debit(background, request("q", 0.125)); codeOf(err) != CodeTampered || !strings.Contains(found(), "no record says") {
+			t.Errorf("a refusal that somebody wrote: %v, %s", err, found())
+		}
+		change("UPDATE dprelease_head SET refused = ''")
+		for range 2 {
+			if err := l.Witness(background, Mark{Ledger: l.ID(), Seq: 99, Head: "x"}); codeOf(err) != CodeRolledBack {
+				t.Fatal(err)
+			}
+		}
+		verified(t, l)
+		if _, err := l.Debit(background, request("q", 0.125)); codeOf(err) != CodeRolledBack {
+			t.Errorf("an old copy: %v", err)
+		}
+		change("UPDATE dprelease_head SET refused = ''")
+		if _, err := l.Debit(background, request("q", 0.125)); codeOf(err) != CodeTampered || !strings.Contains(found(), "leaves it out") {
+			t.Errorf("a refusal that was taken back: %v, %s", err, found())
+		}
+	})
 }
 
 // A ledger that was copied and written to in two places is found from either.

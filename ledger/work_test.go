@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
 )
 
 // task is what a child process of the tests does: what a run of a job does, with

@@ -23,6 +23,12 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   mkdir "$folder/$name"
   (cd .. && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
     -ldflags "-s -w -X main.release=$version" -o "$folder/$name/$program" ./cmd/dprelease)
+  # What is handed rows is looked for in the folder of the program only: it comes in the same archive and package.
+  companion=dprelease-stores && [ "$os" != windows ] || companion=
+  [ -z "$companion" ] || (cd ../stores && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false \
+    -ldflags '-s -w' -o "$folder/$name/$companion" .)
+  publisher=dprelease-publish && [ "$os" != windows ] || publisher=dprelease-publish.exe
+  (cd ../publish && CGO_ENABLED=0 GOOS=$os GOARCH=$arch go build -trimpath -buildvcs=false -ldflags '-s -w' -o "$folder/$name/$publisher" .)
   engine=
   if [ "$os" != windows ]; then # a module of its own, in an archive of its own: it is large, and few need it
     engine=dprelease-beam-$version-$os-$arch
@@ -34,13 +40,15 @@ for target in ${TARGETS:-linux/amd64 linux/arm64 darwin/arm64 windows/amd64}; do
   fi
   cp ../LICENSE ../README.md ../CHANGELOG.md "$folder/$name/"
   "$out/.sbom" "$folder/$name/$program" "$version" >"$out/$name.cdx.json"
+  [ -z "$companion" ] || "$out/.sbom" "$folder/$name/$companion" "$version" >"$out/dprelease-stores-$version-$os-$arch.cdx.json"
+  "$out/.sbom" "$folder/$name/$publisher" "$version" >"$out/dprelease-publish-$version-$os-$arch.cdx.json"
   for made in $name $engine; do
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rwX,go+rX,go-w --mtime="@$SOURCE_DATE_EPOCH" \
       -C "$folder" -c "$made" | gzip -n9 >"$out/$made.tar.gz"
   done
   if [ "$os" = linux ]; then
     for kind in deb rpm; do
-      ARCH=$arch PROGRAM=$folder/$name/dprelease "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
+      ARCH=$arch PROGRAM=$folder/$name/dprelease STORES=$folder/$name/dprelease-stores PUBLISH=$folder/$name/dprelease-publish "$out/.nfpm" package --config nfpm.yaml --packager $kind --target "$out/"
     done
   fi
   rm -rf "$folder"

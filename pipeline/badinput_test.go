@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/pipeline"
 )
 

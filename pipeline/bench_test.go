@@ -10,7 +10,7 @@ import (
 
 // BenchmarkRun says what of a run is not rows: a whole run of a small job with a new
 // ledger, in this process, and the median time of each of its stages up to the named
-// point. Reference: docs/speed.md.
+// point. Reference: lab/studies/speed.md.
 func BenchmarkRun(b *testing.B) {
 	stages := map[string][]float64{}
 	var order []string

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -253,7 +253,7 @@ func TestFullDisk(t *testing.T) {
 	dir := filepath.Dir(path)
 	full := &faultyDisk{fail: 3, with: syscall.ENOSPC, short: true}
 	_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.With(*o, nil, full, 0) })
-	if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" {
+	if exit, code := exitOf(err); exit != pipeline.ExitNotPublished || code != "NOT_PUBLISHED" || !strings.Contains(err.Error(), "the disk is full; they are stored") {
 		t.Fatalf("%v", err)
 	}
 	left, _ := os.ReadDir(dir)

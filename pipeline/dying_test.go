@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"

@@ -10,7 +10,7 @@ import (
 // that it does not know for a plugin's orphan, which is killed.
 func TestAnEngineIsNoOrphan(t *testing.T) {
 	o := Options{SoleParent: true}
-	if o.programs(&Job{Engine: job.Engine{Kind: "beam"}}).SoleParent {
+	if o.programs(&Job{Engine: job.Engine{Runner: "prism"}}).SoleParent {
 		t.Error("the program of the engine would be killed as an orphan of a plugin")
 	}
 	if !o.programs(&Job{}).SoleParent || (Options{}).programs(&Job{}).SoleParent {

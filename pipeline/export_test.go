@@ -4,7 +4,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/run/output"
 )
 
 // Disk is the seam of the file system.
@@ -26,4 +26,16 @@ func With(o Options, at func(string), d Disk, lease time.Duration) Options {
 func Mounted(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && output.Mounted(dir, info)
+}
+
+// WithMemory sets what the values of the table may take.
+func WithMemory(o Options, bytes int64) Options {
+	o.memory = bytes
+	return o
+}
+
+// WithClock sets the clock that an hour to publish at is read from.
+func WithClock(o Options, c clock) Options {
+	o.clock = c
+	return o
 }

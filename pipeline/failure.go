@@ -1,8 +1,8 @@
 package pipeline
 
 import (
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 // Problems are what is wrong with a job, each with its place in the file.
@@ -22,7 +22,7 @@ type Spent = failure.Spent
 // ledger alone can tell.
 const (
 	SpentNone    = failure.SpentNone
-	SpentRelease = failure.SpentRelease
+	SpentRun     = failure.SpentRun
 	SpentUnknown = failure.SpentUnknown
 )
 

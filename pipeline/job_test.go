@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/pipeline"
 )
 

@@ -3,8 +3,8 @@ package pipeline_test
 import (
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // A draw that is kept for a release without a δ and one with: all of the δ is that

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -28,7 +28,7 @@ output: {dir: out, formats: [csv]}
 // table of a thousand.
 func TestKeysThatAreNotText(t *testing.T) {
 	tier.Full(t, "TestUnlistedKeys")
-	data, err := filepath.Abs("../internal/table/testdata/writers/duckdb-snappy.parquet")
+	data, err := filepath.Abs("../internal/data/table/testdata/writers/duckdb-snappy.parquet")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,14 +63,14 @@ func TestKeysThatAreNotText(t *testing.T) {
 // A table that needs more memory than the run may take is refused before anything is spent.
 func TestMemoryIsRefusedBeforeTheDebit(t *testing.T) {
 	path := write(t, schoolsJob)
-	_, err := runWith(t, path, func(o *pipeline.Options) { o.Memory = 4096 })
-	if exit, code := exitOf(err); exit != pipeline.ExitSource || code != "SOURCE_LIMIT" || !strings.Contains(err.Error(), "--memory") {
+	_, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.WithMemory(*o, 4096) })
+	if exit, code := exitOf(err); exit != pipeline.ExitSource || code != "SOURCE_LIMIT" || !strings.Contains(err.Error(), "machine") {
 		t.Errorf("exit %d, code %s: %v", exit, code, err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
 		t.Errorf("left behind: %v", left)
 	}
-	if _, err := runWith(t, path, func(o *pipeline.Options) { o.Memory = 16 << 20 }); err != nil {
+	if _, err := runWith(t, path, func(o *pipeline.Options) { *o = pipeline.WithMemory(*o, 16<<20) }); err != nil {
 		t.Error(err)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -151,5 +151,17 @@ func TestPanicAfterDebit(t *testing.T) {
 				t.Error("something was published")
 			}
 		})
+	}
+}
+
+// P33: the first line of a CSV file without a header is somebody's row. A message that suggests a name must not hold it.
+func TestNoSuggestionFromARow(t *testing.T) {
+	path := write(t, tinyJob, "TABLE", "people.csv", "x: {lower: 0, upper: 10}", "Marla: {lower: 0, upper: 10}", "column: x", "column: Marla", "    g: {domain: [a, b]}\n", "")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "people.csv"), []byte("Maria,1\nJohn,2\nAnn,3\nBob,4\nEve,5\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := run(t, path)
+	if _, code := exitOf(err); code != "SOURCE_NO_SUCH_COLUMN" || strings.Contains(err.Error(), "Maria") || strings.Contains(err.Error(), "similar") {
+		t.Errorf("%v", err)
 	}
 }

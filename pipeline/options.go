@@ -6,17 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/budget"
-	"github.com/dprelease/dprelease/internal/engine"
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/budget"
+	"github.com/dprelease/dprelease/internal/run/engine"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
-
-// DefaultMemory is the memory of Options that do not say.
-const DefaultMemory = run.DefaultMemory
 
 // ServeArgument is the one argument with which a run starts the program Options.Self.
 // A program whose only argument it is must serve its mechanisms and do nothing else:
@@ -41,8 +38,8 @@ type Options struct {
 	// Builtins describes the mechanisms of Self. A job may use those that are listed.
 	Builtins []sdk.Description
 	Version  string // of this program, for the report
-	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND beside
-	// Self or on the PATH.
+	// EngineProgram is the program of the engine that a job names. "" stands for dprelease-KIND in the
+	// folder of Self.
 	EngineProgram string
 	// SoleParent says that this process has no children but plugins, so that every
 	// orphan of theirs can be found and killed.
@@ -63,9 +60,9 @@ type Options struct {
 	Revise bool
 	// Wait is the longest wait for another run of the same job; 0 means ten minutes.
 	Wait time.Duration
-	// Memory is the most bytes that the values of the table may take at once; 0 means
-	// DefaultMemory. A table that needs more is refused before the debit.
-	Memory int64
+	// PublishAt is a time of day such as 06:00 on the machine's clock, before which a run shows nothing; "" means
+	// the job's (output.publish_at).
+	PublishAt string
 	// CreateLedger makes the ledger that the job names where there is none. The one
 	// beside a job that names none is made in any case.
 	CreateLedger bool
@@ -76,8 +73,11 @@ type Options struct {
 	// the host.
 	By string
 
-	lease time.Duration // of a run; 0: the ledger's
-	disk  output.Disk   // nil: the real one
+	lease  time.Duration // of a run; 0: the ledger's
+	memory int64         // that the values of the table may take; 0: what the machine allows (P33)
+	clock  clock         // nil: the machine's
+	hour   *hour         // before which nothing is shown, or nil
+	disk   output.Disk   // nil: the real one
 	// at is told when a run gets to a named point, so that a test can end it there.
 	at func(point string)
 }
@@ -103,22 +103,22 @@ func (o Options) watch() func(run.Event) {
 }
 
 // engine starts the engine of a job and asks it for all that can go wrong before the debit.
-func (o Options) engine(ctx context.Context, p *plan.Plan, t *run.OpenedTable) (run.Engine, func(), error) {
+func (o Options) engine(ctx context.Context, p *plan.Priced, t *run.OpenedTable) (run.Engine, func(), error) {
 	none := func() {}
 	e := &p.Job.Engine
-	if e.Kind == "" {
+	if !e.Elsewhere() {
 		return nil, none, nil
 	}
 	if o.Diagnostics {
-		return nil, none, failure.New(failure.ExitUsage, "USAGE", "--diagnostics: engine: %s gathers no private facts of the run", e.Kind)
+		return nil, none, failure.New(failure.ExitUsage, "USAGE", "--diagnostics: an engine gathers no private facts of the run")
 	}
 	path, err := o.EngineProgram, error(nil)
 	if path == "" {
-		if path, err = engine.Find(e.Kind, o.Self); err != nil {
+		if path, err = engine.Find(o.Self); err != nil {
 			return nil, none, err
 		}
 	}
-	order, err := run.NewOrder(p, t, o.Memory)
+	order, err := run.NewOrder(p.Planned, t)
 	if err != nil {
 		return nil, none, failure.New(failure.ExitPlugin, "ENGINE_REFUSED", "the job cannot be written down for the engine; nothing was drawn and nothing debited")
 	}
@@ -134,7 +134,7 @@ func (o Options) engine(ctx context.Context, p *plan.Plan, t *run.OpenedTable) (
 		program.Close()
 		return nil, none, err
 	}
-	if err := run.CountFrames(ctx, p, t, o.Memory, program); err != nil {
+	if err := run.CountFrames(ctx, p.Planned, t, program); err != nil {
 		program.Close()
 		return nil, none, err
 	}
@@ -148,11 +148,11 @@ func (o Options) reach(point string) {
 }
 
 func (o Options) programs(j *Job) run.Programs {
-	alone := o.SoleParent && j.Engine.Kind == "" // the program of an engine is a child, and no plugin's
+	alone := o.SoleParent && !j.Engine.Elsewhere() // the program of an engine is a child, and no plugin's
 	return run.Programs{Self: o.Self, Builtins: o.Builtins, SoleParent: alone, Plans: o.Plans, Apart: o.Apart}
 }
 
 func (o Options) budget(watch func(run.Event)) budget.Options {
 	return budget.Options{Again: o.Again, Revise: o.Revise, Wait: o.Wait, CreateLedger: o.CreateLedger, LockWait: o.LockWait, By: o.By,
-		Lease: o.lease, Disk: o.disk, Observe: watch, Reach: o.reach}
+		Lease: o.lease, Hold: o.hour.publishes, Disk: o.disk, Observe: watch, Reach: o.reach}
 }

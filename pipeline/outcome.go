@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/run/output"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
 )
@@ -21,6 +21,7 @@ type Outcome struct {
 	// those that could be read back.
 	Results map[string]sdk.Result
 	asked   []string // where Already, the formats of the job
+	late    string   // says that the run missed its hour, "" where it did not
 	made    string   // says that the ledger is new, "" where it is not
 }
 
@@ -30,8 +31,9 @@ func (o *Outcome) MarshalJSON() ([]byte, error) {
 		Already bool          `json:"already_released"`
 		Dir     string        `json:"dir"`
 		Made    string        `json:"new_ledger,omitempty"`
+		Late    string        `json:"late,omitempty"`
 		Report  report.Report `json:"report"`
-	}{o.Already, o.Dir, o.made, o.Report})
+	}{o.Already, o.Dir, o.made, o.late, o.Report})
 }
 
 // WriteText prints a summary for a person.
@@ -41,14 +43,14 @@ func (o *Outcome) WriteText(w io.Writer) error { return o.summary().WriteText(w)
 func (o *Outcome) WriteDetail(w io.Writer) error { return o.summary().WriteDetail(w) }
 
 func (o *Outcome) summary() *output.Summary {
-	s := &output.Summary{Already: o.Already, Made: o.made, Dir: o.Dir, Report: o.Report, Results: o.Results}
+	s := &output.Summary{Already: o.Already, Made: o.made, Late: o.late, Dir: o.Dir, Report: o.Report, Results: o.Results}
 	if o.Already {
 		s.Unmade = o.unmade()
 	}
 	return s
 }
 
-// unmade says which formats the job asks for that were not made when it first ran.
+// unmade lists the formats that the job asks for and that were not made when it first ran.
 func (o *Outcome) unmade() string {
 	var missing []string
 	for _, f := range o.asked {

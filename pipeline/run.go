@@ -1,16 +1,18 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
+	"time"
 
-	"github.com/dprelease/dprelease/internal/budget"
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/output"
+	"github.com/dprelease/dprelease/internal/data/store/address"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/store/address"
+	"github.com/dprelease/dprelease/internal/run/budget"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -20,7 +22,20 @@ import (
 //
 // A job that uses a kept draw is planned again where another job was faster at it:
 // what it may spend depends on what was spent.
+//
+// With an hour to publish at, it returns at that hour, whatever happened, and no event is observed before (P33).
 func Run(ctx context.Context, j *Job, o Options) (*Outcome, error) {
+	h, err := newHour(cmp.Or(o.PublishAt, j.Output.PublishAt), o.clock)
+	switch {
+	case err != nil:
+		return nil, err
+	case h != nil:
+		return held(ctx, o, h, func(ctx context.Context, o Options) (*Outcome, error) { return runPlanned(ctx, j, o) })
+	}
+	return runPlanned(ctx, j, o)
+}
+
+func runPlanned(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 	for range budget.MostPlans {
 		if done, err := runOnce(ctx, j, o); !errors.Is(err, budget.ErrMoved) {
 			return done, err
@@ -30,6 +45,9 @@ func Run(ctx context.Context, j *Job, o Options) (*Outcome, error) {
 }
 
 func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) {
+	if err := begun(j, time.Now()); err != nil {
+		return nil, err
+	}
 	set := run.NewMechanisms(ctx, j, o.programs(j))
 	defer set.Close()
 	watch := o.watch()
@@ -39,7 +57,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	} else if !far {
 		output.RemoveStale(filepath.Dir(j.Output.Dir))
 	}
-	priced, err := plan.Make(ctx, j, set, budget.Remembered{Upgrade: &spending})
+	priced, err := plan.Make(ctx, j, set, budget.Remembered{})
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +67,11 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	}
 	watch(run.Event{Kind: "plan"})
 	o.reach("planned")
+	if err := budget.SizeIsPublic(ctx, j); err != nil {
+		return nil, err
+	}
 	// A table that cannot be read leaves nothing behind, not even a new ledger.
-	t, err := run.OpenTable(ctx, priced, o.Memory)
+	t, err := run.OpenTable(ctx, priced.Planned, o.memory)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +100,9 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	if err != nil {
 		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
 	}
+	if err := rep.Judge(); err != nil {
+		return nil, failure.New(failure.ExitBug, "REPORT", "%v; nothing was drawn", err)
+	}
 	for i, d := range rep.Draws {
 		if id := ids[d.Name]; id != "" {
 			rep.Draws[i].Kept.ID = id
@@ -93,7 +117,7 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
 	}
 	defer out.Discard()
-	if err := set.Witnessed(ctx, priced); err != nil {
+	if err := set.Witnessed(ctx, priced.Planned); err != nil {
 		return nil, err
 	}
 	engine, stop, err := o.engine(ctx, priced, t)
@@ -118,7 +142,12 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 		release()
 		b.End(ctx)
 	}()
-	r := run.New(priced, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine})
+	if err := t.Load(leased); err != nil {
+		known := run.CodeOf(leased, err)
+		b.Failed(ctx, t, known, false)
+		return nil, known
+	}
+	r := run.New(priced.Planned, t, set, run.Options{Observe: watch, Diagnostics: o.Diagnostics, Engine: engine})
 	content, whole := b.Beside(leased, t), b.WholeBeside(leased, t, r)
 	if err := whole(content(r.Draws(leased))); err != nil {
 		known := run.CodeOf(leased, err)
@@ -127,9 +156,10 @@ func runOnce(ctx context.Context, j *Job, o Options) (done *Outcome, err error) 
 	}
 	o.reach("drawn")
 	// Too late for an interrupt: what is left takes no time and must not be cut.
+	interruptible := ctx
 	ctx = context.WithoutCancel(ctx)
 	rep.Budget, rep.Look = b.Account(), looked
-	outcome, err := deliver(ctx, r, rep, page, out, b, o.reach)
+	outcome, err := deliver(ctx, r, rep, page, out, b, o.reach, func() error { return o.hour.publishes(interruptible) })
 	if err != nil {
 		known := failure.As(err, failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; their budget is spent")
 		b.Failed(ctx, t, known, false)
@@ -153,8 +183,8 @@ func again(j *Job, e *budget.Earlier) *Outcome {
 }
 
 // deliver makes all files of all releases, has them stored, and puts the folder
-// that holds them in place.
-func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget, reach func(string)) (*Outcome, error) {
+// that holds them in place, once hold returns.
+func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report.Page, out *output.Folder, b *budget.Budget, reach func(string), hold func() error) (*Outcome, error) {
 	rep.Releases = append([]report.Release(nil), rep.Releases...)
 	for i := range rep.Releases {
 		entry := &rep.Releases[i]
@@ -172,13 +202,16 @@ func deliver(ctx context.Context, r *run.Runner, rep report.Report, page *report
 		return nil, err
 	}
 	reach("sealed")
+	if err := hold(); err != nil {
+		return nil, err
+	}
 	if r.Private != nil {
 		if err := output.WriteDiagnostics(out, r.Private.Content(rep.Job, r.Table.Rows())); err != nil {
 			return nil, err
 		}
 	}
 	if err := out.Publish(); err != nil {
-		return nil, failure.Resting(failure.New(failure.ExitNotPublished, "NOT_PUBLISHED", "the releases could not be written; they are stored, run the job again"))
+		return nil, output.Unpublished(err)
 	}
 	return &Outcome{Dir: out.Final, Report: rep, Results: r.Results, made: b.Made}, nil
 }

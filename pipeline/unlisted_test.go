@@ -6,13 +6,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/report"
 )
@@ -309,7 +310,7 @@ func TestUnlistedKeysNoneAndMany(t *testing.T) {
 			t.Errorf("%s: %v", name, rows)
 		}
 	}
-	if r := o.Report.Releases[0]; r.Fields[len(r.Fields)-1] != (report.Field{Name: "suppressed", Type: "int64", Doc: "1 where estimate is below 5 and the row is blank, else 0"}) {
+	if r := o.Report.Releases[0]; !reflect.DeepEqual(r.Fields[len(r.Fields)-1], report.Field{Name: "suppressed", Type: "int64", Doc: "1 where estimate is below 5 and the row is blank, else 0"}) {
 		t.Errorf("%+v", r.Fields)
 	}
 }

@@ -8,18 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/budget"
-	"github.com/dprelease/dprelease/internal/catalog"
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/look"
-	"github.com/dprelease/dprelease/internal/output"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/budget"
+	"github.com/dprelease/dprelease/internal/run/look"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/report"
-	"github.com/dprelease/dprelease/samplers"
 )
 
 // Job is a job as its file says it: what Load returns and the other verbs take.
@@ -59,7 +58,7 @@ func Check(ctx context.Context, j *Job, o Options) error {
 	if _, err := priceOf(ctx, j, o); err != nil {
 		return err
 	}
-	_, err := budget.LedgerOf(ctx, j)
+	_, err := budget.LedgerOf(j)
 	return err
 }
 
@@ -77,9 +76,13 @@ func Plan(ctx context.Context, j *Job, o Options) (*Planned, error) {
 		return nil, err
 	}
 	done := &Planned{limit: plan.LimitOf(p.Job)}
-	if done.report, err = output.Describe(p, o.Version); err == nil {
-		done.report.Budget, err = budget.Forecast(ctx, p)
+	if done.report, err = output.Describe(p, o.Version); err != nil {
+		return done, err
 	}
+	if err := done.report.Judge(); err != nil {
+		return done, err
+	}
+	done.report.Budget, err = budget.Forecast(ctx, p)
 	return done, err
 }
 
@@ -97,7 +100,7 @@ func Pricer(ctx context.Context, j *Job, o Options) (price func(context.Context,
 }
 
 // priceOf plans a job with mechanisms of its own.
-func priceOf(ctx context.Context, j *Job, o Options) (*plan.Plan, error) {
+func priceOf(ctx context.Context, j *Job, o Options) (*plan.Priced, error) {
 	set := run.NewMechanisms(ctx, j, o.programs(j))
 	defer set.Close()
 	return plan.Make(ctx, j, set, budget.Remembered{})
@@ -125,7 +128,7 @@ func TakeLook(ctx context.Context, j *Job, o Options) (*look.Look, error) {
 	if err != nil {
 		return nil, err
 	}
-	return look.Take(ctx, p, func() (string, error) { return budget.RecordLook(ctx, j, o.budget(o.watch())) })
+	return look.Take(ctx, p.Planned, func() (string, error) { return budget.RecordLook(ctx, j, o.budget(o.watch())) })
 }
 
 // Requests lists the questions of the plan of j to one mechanism, one for each release that
@@ -142,15 +145,6 @@ func Requests(ctx context.Context, j *Job, o Options, mechanism string) ([]sdk.P
 // It must go to a terminal or to a private file, and never into a release (P19).
 type Look = look.Look
 
-// Design makes the design that executes and accounts for a sample of the job. It
-// reads the public frame, and never the table or the ledger: a kept sample of an
-// earlier job is refused.
-func Design(j *Job, sample string) (samplers.Design, error) { return plan.Design(j, sample) }
-
-// Collected makes the design by which the table of the job was collected from its
-// population. It reads the public frame, and never the table.
-func Collected(j *Job) (*samplers.Collected, error) { return plan.CollectedBy(j) }
-
 // ParamProblems are the parameters that the built-in mechanisms of a job cannot take,
 // for a job that has other problems and so no plan. It starts nothing.
 func ParamProblems(j *Job, builtins []sdk.Description) Problems {
@@ -158,9 +152,8 @@ func ParamProblems(j *Job, builtins []sdk.Description) Problems {
 }
 
 // LedgerOf returns the address of the ledger that the job names, or of the default
-// one in the job's folder. It refuses a job whose ledger an earlier version of this
-// program put in another place, so that nothing that was spent is forgotten.
-func LedgerOf(ctx context.Context, j *Job) (ledger.Address, error) { return budget.LedgerOf(ctx, j) }
+// one in the job's folder.
+func LedgerOf(j *Job) (ledger.Address, error) { return budget.LedgerOf(j) }
 
 // ReadReleases finds every release below some folders, and what its files are now:
 // what ledger verify compares a ledger with.
@@ -171,9 +164,3 @@ func ReadReleases(folders []string) ([]ledger.Seen, error) { return output.ReadR
 // touched, and nothing is spent. A release that is not the one that was reported
 // is refused.
 func WritePages(ctx context.Context, dir string) error { return output.WritePages(ctx, dir) }
-
-// Compare says what differs between the runs in two output folders. It reads what was
-// released, and spends nothing.
-func Compare(ctx context.Context, a, b string) (*report.Comparison, error) {
-	return output.Compare(ctx, a, b)
-}

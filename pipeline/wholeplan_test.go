@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"

@@ -205,9 +205,9 @@ func laplaceProfile(eps0 float64) profile {
 	return closed(func(eps float64) float64 { return above(-math.Expm1((eps-eps0)/2), 1e-14) }, eps0)
 }
 
-// discreteLaplaceProfile is that of a shift by s lattice steps: the Laplace
-// profile at the points ε = (s−2j)/scale, linear in e^ε between them. A shift
-// that is spread over several coordinates is dominated (discrete_laplace.proof.md).
+// discreteLaplaceProfile returns the profile of a shift by s lattice steps: the Laplace
+// profile at the points ε = (s−2j)/scale, linear in e^ε between them. A shift that is
+// spread over several coordinates is dominated (discrete_laplace.proof.md).
 func discreteLaplaceProfile(scale, s float64) profile {
 	return closed(func(eps float64) float64 {
 		// One rounding each, so that nothing is lost where ε is many steps of 1/scale and
@@ -221,14 +221,14 @@ func discreteLaplaceProfile(scale, s float64) profile {
 	}, ratioUp(s, scale))
 }
 
-// responseProfile is that of k-ary randomized response.
+// responseProfile returns the profile of k-ary randomized response.
 func responseProfile(e RandomizedResponse) profile {
 	return closed(func(eps float64) float64 {
 		return above(-math.Expm1(eps-e.Eps0)/(1+float64(e.K-1)*math.Exp(-e.Eps0)), 1e-14)
 	}, e.Eps0)
 }
 
-// approxProfile is that of any (ε, δ) mechanism.
+// approxProfile returns the profile of any (ε, δ) mechanism.
 func approxProfile(e Approx) profile {
 	p := closed(func(eps float64) float64 { return amplify.ApproxDelta(e.Eps, e.Delta, eps) }, math.Inf(1))
 	p.knee, p.floor = e.Eps, e.Delta

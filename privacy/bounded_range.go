@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/big"
 
+	"github.com/dprelease/dprelease/internal/calculus/pld"
 	"github.com/dprelease/dprelease/privacy/amplify"
-	"github.com/dprelease/dprelease/privacy/pld"
 )
 
 // BoundedRange is any mechanism that is Eps-bounded-range: between neighbours, the

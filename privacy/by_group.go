@@ -4,8 +4,8 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dprelease/dprelease/privacy/pld"
-	"github.com/dprelease/dprelease/privacy/rdp"
+	"github.com/dprelease/dprelease/internal/calculus/pld"
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 )
 
 // ByGroup is Event run on each of several groups of disjoint rows, with randomness of

@@ -21,7 +21,7 @@ var errCanonical = errors.New("not an event in canonical form")
 // order of their declaration, optional fields left out where they have their zero value,
 // and the shortest numbers that read back the same. Equal events have equal bytes and
 // different events have different bytes, so that bytes can be compared, hashed and sent.
-// specs/plugin-v2.md describes them.
+// specs/plugin-v1.md describes them.
 func Canonical(e Event) ([]byte, error) { return appendEvent(nil, e, 0) }
 
 // Equal reports whether two events have the same canonical bytes. An event that has none

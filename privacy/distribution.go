@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/calculus/pld"
 	"github.com/dprelease/dprelease/privacy/amplify"
-	"github.com/dprelease/dprelease/privacy/pld"
 )
 
 // runDistribution evaluates by privacy-loss distributions (P7).

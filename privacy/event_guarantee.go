@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dprelease/dprelease/internal/calculus/pld"
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 	"github.com/dprelease/dprelease/privacy/amplify"
-	"github.com/dprelease/dprelease/privacy/pld"
-	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
 // Pure is any mechanism that is Eps-differentially private.

@@ -3,9 +3,9 @@ package privacy
 import (
 	"math"
 
+	"github.com/dprelease/dprelease/internal/calculus/pld"
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 	"github.com/dprelease/dprelease/privacy/amplify"
-	"github.com/dprelease/dprelease/privacy/pld"
-	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
 // Gaussian is one draw of N(0, Sigma²) noise on a query of the given L2

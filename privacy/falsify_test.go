@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // A falsifier: random designs over tiny populations with discrete Laplace noise on the sum of the sample, enumerated exactly. No charged

@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dprelease/dprelease/privacy/rdp"
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 )
 
 // Cost is the cost of an event in the units of an account: (ε, δ) for a basic account, ρ for
@@ -60,10 +60,10 @@ func newAccount(rel Relation, any bool, units []string, limits Cost) (account, e
 // Relation is the one that all debits are for.
 func (a *account) Relation() Relation { return a.rel }
 
-// Total is what has been spent.
+// Total returns what has been spent.
 func (a *account) Total() Cost { return a.spent.copy() }
 
-// Remaining is what is left, never below 0.
+// Remaining returns what is left, never below 0.
 func (a *account) Remaining() Cost {
 	out := make(Cost, len(a.limits))
 	for i := range out {

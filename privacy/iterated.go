@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/calculus/pld"
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/iterate"
-	"github.com/dprelease/dprelease/privacy/pld"
-	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
 // LastIterate is noisy gradient descent that releases only its last iterate
@@ -112,7 +112,7 @@ func only(uses bool, need Need) Need {
 	return Unused
 }
 
-// need says which variants of a last iterate need a field.
+// need sets which variants of a last iterate need a field.
 func (f Field) need(of func(iterate.Kind) Need) Field {
 	f.Needed = func(e Event) Need {
 		l, _ := e.(LastIterate)
@@ -243,9 +243,9 @@ func (e LastIterate) Full() bool {
 	return isFull(iterate.Kind(e.Variant))
 }
 
-// Holds says whether the conditions of the event's bound hold: nil, or an
-// [iterate.Refusal] that names the one that fails. Where it fails, plain composition
-// is all that is charged.
+// Holds reports whether the conditions of the event's bound hold: nil, or an
+// [iterate.Refusal] that names the one that fails. Where it fails, plain composition is
+// all that is charged.
 func (e LastIterate) Holds() error {
 	_, err := iterate.Mu(e.params())
 	return err

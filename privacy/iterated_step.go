@@ -8,7 +8,7 @@ const stepSigma = 1 << 40
 // many coordinates there are.
 const stepCoordinates = 1 << 26
 
-// Calls is how many times noise is drawn: once for each step.
+// Calls returns how many times noise is drawn: once for each step.
 func (e LastIterate) Calls() int64 {
 	if e.Batch > 0 && !e.Full() {
 		return e.Batches() * max(e.Epochs, 1)

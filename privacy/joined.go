@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	groups "github.com/dprelease/dprelease/privacy/internal/cluster"
+	groups "github.com/dprelease/dprelease/internal/calculus/cluster"
 )
 
 // maxDistinct is how many different draws a Rényi curve adds up as they are. Of more, it

@@ -1,6 +1,6 @@
 package privacy
 
-import "github.com/dprelease/dprelease/privacy/pld"
+import "github.com/dprelease/dprelease/internal/calculus/pld"
 
 // KeySelection is a decision, for every key that some unit has, whether the key is
 // published: a coin of its own, whose law depends on the number of units with that key

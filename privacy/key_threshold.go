@@ -1,6 +1,6 @@
 package privacy
 
-import "github.com/dprelease/dprelease/privacy/pld"
+import "github.com/dprelease/dprelease/internal/calculus/pld"
 
 // KeyThreshold is a choice of keys by their noisy numbers of units: a key that some unit has
 // is published, with its noisy number, if that reaches a threshold. The event stands in one

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // truncatedGeometric is the probability with which a key of n units is kept.

@@ -191,7 +191,7 @@ func (f *Field) In(record reflect.Value) reflect.Value { return record.Field(f.i
 // GoName is the name of the field in the Go type.
 func (f *Field) GoName(record reflect.Type) string { return record.Field(f.index).Name }
 
-// Wrong says why a number does not fit this field, "" where it fits.
+// Wrong explains why a number does not fit this field, "" where it fits.
 func (f *Field) Wrong(x float64) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return "must be a finite number"
@@ -202,7 +202,7 @@ func (f *Field) Wrong(x float64) string {
 	return f.check(x)
 }
 
-// Need says whether an event whose earlier fields are set has this field.
+// Need returns whether an event whose earlier fields are set has this field.
 func (f *Field) Need(e Event) Need {
 	switch {
 	case f.Needed != nil:

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	. "github.com/dprelease/dprelease/privacy" //nolint:staticcheck // the events read as in the package's own tests
 	"github.com/dprelease/dprelease/privacy/oracles"
 )

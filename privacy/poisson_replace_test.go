@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dprelease/dprelease/privacy/pld"
+	"github.com/dprelease/dprelease/internal/calculus/pld"
 )
 
 // gaussMass is the discrete Gaussian law on −reach..reach.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 	"github.com/dprelease/dprelease/privacy/amplify"
-	"github.com/dprelease/dprelease/privacy/rdp"
 )
 
 // runRenyi evaluates by a Rényi curve and the improved conversion (P6, P10).

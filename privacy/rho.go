@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// rho is what e costs in zero-concentrated differential privacy: the sum over its parts,
-// exactly, of parameters that were rounded up.
+// rho returns what e costs in zero-concentrated differential privacy: the sum over its
+// parts, exactly, of parameters that were rounded up.
 //
 // # Contract
 //

@@ -148,7 +148,7 @@ func checkDraw(s Sampling, rel Relation) error {
 	return nil
 }
 
-// oneRelation says why a draw is refused under add-remove, "" where it is not.
+// oneRelation explains why a draw is refused under add-remove, "" where it is not.
 func oneRelation(s Sampling) string {
 	switch s.(type) {
 	case WithReplacement:

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // A selection that is known to be bounded-range never costs more than one that is only

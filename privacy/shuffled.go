@@ -5,7 +5,7 @@ import (
 	"sort"
 	"sync"
 
-	"github.com/dprelease/dprelease/privacy/pld"
+	"github.com/dprelease/dprelease/internal/calculus/pld"
 	"github.com/dprelease/dprelease/privacy/shuffle"
 )
 

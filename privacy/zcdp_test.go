@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dprelease/dprelease/privacy/rdp"
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
 )
 
 // The closed conversion agrees with the search over orders.

@@ -62,7 +62,9 @@ func (r *result) values() string {
 		}
 		text := b.text()
 		if b.suppressed {
-			text = "suppressed"
+			if text = b.flag; text == "" {
+				text = "suppressed"
+			}
 		}
 		parts = append(parts, strings.TrimSpace(strings.Join(label, " ")+" "+text))
 	}

@@ -64,6 +64,6 @@ func (w words) or(name, other string) string {
 	return other
 }
 
-// foreign says that texts of a report, which are English, stand in a page of another
-// language.
+// foreign reports whether texts of a report, which are English, stand in a page of
+// another language.
 func (w words) foreign() bool { return w.language != "en" }

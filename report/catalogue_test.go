@@ -95,22 +95,6 @@ func TestWordsInGerman(t *testing.T) {
 	}
 }
 
-// The chance of an attacker follows from the charged point: a half for ε = 0, and for
-// ε = ln 3 the odds are three to one. The value beside it would be too small.
-func TestSuccess(t *testing.T) {
-	for _, c := range []struct {
-		g    Guarantee
-		want string
-	}{
-		{Guarantee{}, "50"}, {Guarantee{Epsilon: 1.0986}, "75"}, {Guarantee{Epsilon: 1.0987}, "76"}, {Guarantee{Epsilon: 1.9}, "87"},
-		{Guarantee{Delta: 1}, "100"}, {Guarantee{Delta: 0.1}, "55"}, {Guarantee{Epsilon: 6}, "99.76"}, {Guarantee{Epsilon: 50}, "100"},
-	} {
-		if got := inHundred(Success(c.g)); got != c.want {
-			t.Errorf("ε %g, δ %g: %s, not %s", c.g.Epsilon, c.g.Delta, got, c.want)
-		}
-	}
-}
-
 func TestRounded(t *testing.T) {
 	for _, c := range []struct {
 		x, noise float64

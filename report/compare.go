@@ -149,13 +149,18 @@ func (r *Report) dataFacts() (out facts) {
 	return out
 }
 
-// Compare says what differs between two runs.
+// Compare returns what differs between two runs.
 func Compare(a, b Side) *Comparison {
 	c := &Comparison{A: a.Name, B: b.Name, Results: []Differences{},
 		Job: changes(a.Report.jobFacts(), b.Report.jobFacts()), Data: changes(a.Report.dataFacts(), b.Report.dataFacts())}
 	for i, e := range a.Report.Releases {
 		k := slices.IndexFunc(b.Report.Releases, func(x Release) bool { return x.Name == e.Name })
 		if k < 0 {
+			continue
+		}
+		if _, ok := a.Values[e.Name]; !ok || b.Values[e.Name].Columns == nil {
+			c.Results = append(c.Results, Differences{Release: e.Name, Rows: []Difference{},
+				Note: "its values are in Parquet or Arrow files alone; a comparison reads CSV and JSON"})
 			continue
 		}
 		c.Results = append(c.Results, differences(fmt.Sprintf("d%d", i),
@@ -166,8 +171,8 @@ func Compare(a, b Side) *Comparison {
 	return c
 }
 
-// together says what two runs cost in one. The points of both are added, which holds however
-// the second run was chosen after the first one was read (P10).
+// together describes what two runs cost in one. The points of both are added, which holds
+// however the second run was chosen after the first one was read (P10).
 func together(a, b *Report) string {
 	same := a.Dataset.Relation == b.Dataset.Relation && a.Dataset.One() == b.Dataset.One() && a.Dataset.UnitColumn == b.Dataset.UnitColumn
 	x, y := a.Budget, b.Budget
@@ -312,7 +317,8 @@ func differences(id string, a, b result) Differences {
 	return out
 }
 
-// around is how far noise and sampling together reach from the value, 0 where that is not known.
+// around returns how far noise and sampling together reach from the value, 0 where that is not
+// known.
 func (b bar) around() float64 {
 	from, to := b.whole()
 	return math.Max(b.value-from, to-b.value)
@@ -389,7 +395,7 @@ func (d Differences) Text() string {
 // Shown are the rows that a page lists.
 func (d Differences) Shown() []Difference { return d.Rows[:min(len(d.Rows), mostCompared)] }
 
-// Hidden is how many rows a page leaves out.
+// Hidden returns how many rows a page leaves out.
 func (d Differences) Hidden() int { return len(d.Rows) - len(d.Shown()) }
 
 // WriteText prints the comparison for a terminal.

@@ -6,17 +6,19 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/figure"
-	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/verdict"
 )
 
 // verdictView says what one release is worth. Grade is a word for the style sheet: poor,
 // fair or good.
 type verdictView struct {
 	Release, Grade, Label, Text string
+	Noise                       string // how large it is beside the value
+	Values                      string // the first of them
+	Note                        string // the plan's remark, in the words of report.json
 	Detail                      string // the verdict of report.json, in its own words
 	ID                          int
 	Drawn                       bool // the page has its results
@@ -24,31 +26,31 @@ type verdictView struct {
 	rank float64
 }
 
-// shownVerdicts is how many verdicts stand on the first screen.
+// shownVerdicts is how many releases stand on the first screen.
 const shownVerdicts = 12
 
-// Success is the largest chance with which an attacker is right about one unit, if without
-// the release it is one in two. The chances of two results differ by at most
-// (e^ε − 1 + 2δ)/(e^ε + 1) in total variation (P2).
-func Success(g Guarantee) float64 {
-	return math.Min((1+math.Tanh(g.Epsilon/2)+2*g.Delta/(math.Exp(g.Epsilon)+1))/2, 1)
+// verdictGroup is what releases have in common whose verdict is the same.
+type verdictGroup struct {
+	Grade, Label, Text string
+	Releases           []verdictView
 }
 
-// inHundred prints a chance as times in 100, rounded up.
-func inHundred(p float64) string {
-	times := math.Ceil(100*p - 1e-9)
-	if times < 100 {
-		return strconv.FormatFloat(times, 'f', 0, 64)
+// alike groups verdicts that say the same; each group stands where its worst member did.
+func alike(all []verdictView) []verdictGroup {
+	var out []verdictGroup
+	for _, v := range all {
+		k := slices.IndexFunc(out, func(g verdictGroup) bool { return g.Grade == v.Grade && g.Label == v.Label && g.Text == v.Text })
+		if k < 0 {
+			k, out = len(out), append(out, verdictGroup{Grade: v.Grade, Label: v.Label, Text: v.Text})
+		}
+		out[k].Releases = append(out[k].Releases, v)
 	}
-	if p > 0.9999 {
-		return "100"
-	}
-	return strconv.FormatFloat(math.Ceil(1e4*p-1e-9)/100, 'f', -1, 64)
+	return out
 }
 
 // Chance says a guarantee as the chance of an attacker, without a full stop.
 func Chance(g Guarantee, d Dataset) string {
-	return "somebody who guesses about one " + d.One() + " is right one time in two before seeing the releases, and at most " + inHundred(Success(g)) + " times in 100 afterwards"
+	return g.attacker().Chance("en", g.Relation, d.One())
 }
 
 // headline fills what stands on the first screen.
@@ -62,14 +64,10 @@ func (v *view) headline(p *Page, r *Report) {
 		v.Publisher, v.Period, v.Contact = pub.Publisher, pub.Period, pub.Contact
 	}
 	v.Lede = lede(w, r)
-	chance := Success(r.Guarantee)
-	name := "chance.presence"
-	if r.Dataset.Relation == privacy.ReplaceOne {
-		name = "chance.values"
-	}
-	v.Chance, v.ChanceBefore = w.t(name, w.one(r.Dataset), inHundred(chance)), w.t("chance.before")
-	v.Meter = meter(w, chance)
-	for _, c := range cautions(w, r.Guarantee, r.Dataset, p.caught) {
+	a := r.Guarantee.attacker()
+	v.Chance, v.ChanceBefore = sentence(a.Chance(w.language, r.Guarantee.Relation, w.one(r.Dataset))), w.t("chance.before")
+	v.Meter = meter(w, a.Guess)
+	for _, c := range cautions(w, r.Guarantee, r.Dataset) {
 		v.Cautions = append(v.Cautions, sentence(c))
 	}
 }
@@ -133,7 +131,7 @@ func meter(w words, chance float64) template.HTML {
 	} else if at < left+20 {
 		anchor = "start"
 	}
-	d.Text(at, 10, anchor, "strong", inHundred(chance))
+	d.Text(at, 10, anchor, "strong", verdict.InHundred(chance))
 	return d.Ornament()
 }
 
@@ -163,15 +161,17 @@ func gauge(a Amount) template.HTML {
 func (r *result) verdict(report *Report, id int) verdictView {
 	e, w := r.release, r.w
 	v := verdictView{Release: e.Name, ID: id}
-	noise := ""
 	if len(r.shares) > 0 {
 		share := middle(r.shares)
-		name := "verdict.noise"
-		if len(r.shares) > 1 {
-			name = "verdict.noises"
-		}
-		noise = " " + w.t(name, percentOf(share))
+		v.Noise = noiseText(w, share, len(r.shares) > 1)
 		v.rank = math.Min(share, 1)
+	}
+	flags := r.columns["flag"].Text
+	blank, reason := 0, ""
+	for _, f := range flags {
+		if f != "" {
+			blank, reason = blank+1, f
+		}
 	}
 	useless := ""
 	for _, x := range e.Expected {
@@ -186,12 +186,18 @@ func (r *result) verdict(report *Report, id int) verdictView {
 		}
 	}
 	switch {
+	case len(r.table.Columns) > 0 && r.table.rows() == 0 && e.Keys != nil:
+		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.empty_label"), w.t("verdict.empty", e.Keys.Column), 1e13
+		return v
 	case useless != "":
 		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.useless_label"), w.t("verdict.useless"), 1e12
 		v.Detail = sentence(useless)
 		return v
+	case blank > 0 && blank == len(flags):
+		v.Grade, v.Label, v.Text, v.rank = "poor", w.t("verdict.useless_label"), w.t("verdict.blank", reason), 1e12
+		return v
 	case v.rank > 0.5:
-		v.Grade, v.Label, v.Text = "poor", w.t("verdict.drowned_label"), w.t("verdict.drowned")+noise
+		v.Grade, v.Label, v.Text = "poor", w.t("verdict.drowned_label"), w.t("verdict.drowned")
 		v.rank += 1e6
 	case e.NoiseRatio > 1.005:
 		times := plain(e.NoiseRatio, 2)
@@ -199,23 +205,30 @@ func (r *result) verdict(report *Report, id int) verdictView {
 			times = plain(e.NoiseRatio, 4)
 		}
 		v.Grade, v.Label = "fair", w.t("verdict.worse_label", times)
-		v.Text = w.t("verdict.worse", times, rate) + noise
+		v.Text = w.t("verdict.worse", times, rate)
 		v.rank += 1000 * math.Min(e.NoiseRatio, 900)
 	case e.From != "table" && e.NoiseRatio > 0:
-		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)+noise
+		v.Grade, v.Label, v.Text = "good", w.t("verdict.better_label"), w.t("verdict.better", rate)
 	case e.From != "table":
-		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)+noise
+		v.Grade, v.Label, v.Text = "fair", w.t("verdict.sampled_label"), w.t("verdict.sampled", rate)
 		v.rank += 1
 	case report.Dataset.Collected != "" || e.Weights != nil:
-		v.Grade, v.Label, v.Text = "good", w.t("verdict.survey_label"), w.t("verdict.survey")+noise
+		v.Grade, v.Label, v.Text = "good", w.t("verdict.survey_label"), w.t("verdict.survey")
 	default:
-		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")+noise
+		v.Grade, v.Label, v.Text = "good", w.t("verdict.whole_label"), w.t("verdict.whole")
+	}
+	if blank > 0 {
+		v.Label, v.Text, v.rank = w.t("verdict.some_label", blank, len(flags)), w.t("verdict.some", reason)+" "+v.Text, v.rank+2
+		if v.Grade == "good" {
+			v.Grade = "fair"
+		}
+		return v
 	}
 	if e.Verdict != "" {
 		v.Detail = sentence(e.Verdict)
 		if e.From == "table" { // what the release says of itself
 			v.Grade, v.Label, v.rank = "fair", w.t("verdict.note_label"), v.rank+2
-			v.Text = w.t("verdict.note") + noise
+			v.Text, v.Note = w.t("verdict.note"), v.Detail
 		}
 	}
 	if e.Mechanism.SelfNoising {
@@ -225,12 +238,18 @@ func (r *result) verdict(report *Report, id int) verdictView {
 	return v
 }
 
-// percentOf prints a share with at most two digits.
-func percentOf(share float64) string {
-	if share < 0.0005 {
-		return "< 0.1 %"
+// noiseText describes how large the noise is beside the value, or beside one of several.
+func noiseText(w words, share float64, several bool) string {
+	switch percent := plain(100*share, 2) + " %"; {
+	case share < 0.0005 && several:
+		return w.t("verdict.noises_small")
+	case share < 0.0005:
+		return w.t("verdict.noise_small")
+	case several:
+		return w.t("verdict.noises", percent)
+	default:
+		return w.t("verdict.noise", percent)
 	}
-	return plain(100*share, 2) + " %"
 }
 
 // worstFirst sorts verdicts.

@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/plot"
-
-	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
 // History is what was spent from one account over time.
@@ -168,7 +166,7 @@ func (h History) shownUnits() []int {
 	return out
 }
 
-// totals is what all steps have spent.
+// totals returns what all steps have spent.
 func (h History) totals() []*big.Rat {
 	out := make([]*big.Rat, len(h.Units))
 	for u := range out {
@@ -241,15 +239,15 @@ func (h History) stairs(u int, id string) template.HTML {
 type days struct{}
 
 // Ticks are at equal distances.
-func (days) Ticks(lo, hi float64) []plot.Tick {
+func (days) Ticks(lo, hi float64) []figure.Tick {
 	layout := "2006-01-02"
 	if hi-lo < 3*24*3600 {
 		layout = "02 Jan 15:04"
 	}
-	var out []plot.Tick
+	var out []figure.Tick
 	for k := range 4 {
 		v := lo + (hi-lo)*(0.06+0.88*float64(k)/3)
-		out = append(out, plot.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(layout)})
+		out = append(out, figure.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(layout)})
 	}
 	return out
 }

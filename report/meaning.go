@@ -8,10 +8,11 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 )
 
-// checked says that the run found each unit to have one row.
+// checked reports whether the run found each unit to have one row.
 func (d Dataset) checked() bool { return d.UnitName != "" && d.UnitColumn != "" }
 
-// One is what is protected: a unit by its name where the run checked the units, else a row.
+// One names what is protected: a unit by its name where the run checked the units, else a
+// row.
 func (d Dataset) One() string {
 	if d.checked() {
 		return d.UnitName
@@ -30,21 +31,29 @@ func (d Dataset) Many() string {
 	return d.UnitName + "s"
 }
 
-// UnitNote says what a unit's name stands for, "" where the job gives none.
+// UnitNote explains what a unit's name stands for, "" where the job gives none.
 func (d Dataset) UnitNote() string {
 	switch {
 	case d.checked() && d.UnitRows != "":
-		return fmt.Sprintf("all rows with the same value of %s are one %s and are protected together; a %s with two spellings of it counts as two%s",
-			d.UnitColumn, d.UnitName, d.UnitName, d.withoutUnit())
+		return fmt.Sprintf("all rows with the same value of %s are one %s and are protected together; %s with two spellings of it counts as two%s",
+			d.UnitColumn, d.UnitName, A(d.UnitName), d.withoutUnit())
 	case d.checked():
-		return fmt.Sprintf("no two %ss have the same value of %s, which the run checks, so one %s is one %s; a %s with two spellings of it counts as two", d.Unit, d.UnitColumn, d.Unit, d.UnitName, d.UnitName)
+		return fmt.Sprintf("no two %ss have the same value of %s, which the run checks, so one %s is one %s; %s with two spellings of it counts as two", d.Unit, d.UnitColumn, d.Unit, d.UnitName, A(d.UnitName))
 	case d.UnitName != "":
-		return fmt.Sprintf("the job calls a %s a %s, and nothing checked that; what is protected is one %s, and somebody with several %ss is protected less", d.Unit, d.UnitName, d.Unit, d.Unit)
+		return fmt.Sprintf("the job calls %s %s, and nothing checked that; what is protected is one %s, and somebody with several %ss is protected less", A(d.Unit), A(d.UnitName), d.Unit, d.Unit)
 	}
 	return ""
 }
 
-// withoutUnit says what became of rows without a unit.
+// A puts the article before an English noun: a person, an airport.
+func A(noun string) string {
+	if noun != "" && strings.ContainsRune("aeioAEIO", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// withoutUnit describes what became of rows without a unit.
 func (d Dataset) withoutUnit() string {
 	switch d.UnitMissing {
 	case "drop":
@@ -98,32 +107,17 @@ func oneIn(p float64) string {
 	return " at most (1 in " + grouped(int64(n)) + ")"
 }
 
-// detection returns the largest chance with which an attacker recognises the truth, if the
-// attacker accepts a false alarm in one of 1/alarm cases. It uses the charged point alone.
-func detection(g Guarantee, alarm float64) float64 {
-	most := math.Min(g.Delta+math.Exp(g.Epsilon)*alarm, 1-math.Exp(-g.Epsilon)*(1-g.Delta-alarm))
-	return math.Min(math.Max(most, 0), 1)
-}
-
-// Caution says plainly where a guarantee is weak, and "" where it is not. The
-// measure is an attacker who knows every other unit and accepts one false alarm in
-// twenty: weak is a guarantee under which he may be right more often than not, very
-// weak one under which he may be right in nine of ten cases. A δ that allows one of
-// ten tables of this size to give one unit away is a weakness of its own.
+// Caution says plainly where a guarantee is weak, and "" where it is not.
 func Caution(g Guarantee, d Dataset) string {
-	return strings.Join(cautions(wordsIn("en"), g, d, detection(g, 0.05)), "; ")
+	return strings.Join(cautions(wordsIn("en"), g, d), "; ")
 }
 
-// cautions are the parts of Caution, with what is known of the attacker from the whole
-// profile.
-func cautions(w words, g Guarantee, d Dataset, caught float64) []string {
+// cautions are the parts of Caution. A δ that allows one of ten tables of this size to give one
+// unit away is a weakness of its own.
+func cautions(w words, g Guarantee, d Dataset) []string {
 	var all []string
-	if caught > 0.5 {
-		name := "caution.weak"
-		if caught > 0.9 {
-			name = "caution.very_weak"
-		}
-		all = append(all, w.t(name, w.one(d), roundedUp(caught)))
+	if text := g.attacker().Caution(w.language, w.one(d)); text != "" {
+		all = append(all, text)
 	}
 	if n := float64(d.Population); n > 0 && g.Delta*n > 0.1 {
 		all = append(all, w.t("caution.delta", grouped(d.Population), w.many(d), grouped(d.Population)))

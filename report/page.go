@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/expr"
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -20,7 +20,6 @@ import (
 type Page struct {
 	words   words
 	whole   figures
-	caught  float64 // what an attacker with one false alarm in twenty can detect
 	draws   map[string]figures
 	onePass []positionView
 	local   []localView
@@ -34,8 +33,6 @@ type figures struct {
 	Powers                      []powerPoint
 	Sampled                     bool
 	Title                       string
-
-	caught float64
 }
 
 type profilePoint struct{ Epsilon, After, Before string }
@@ -69,9 +66,6 @@ func NewPage(r *Report) (*Page, error) {
 	}
 	if p.whole, err = newFigures(w, "job", r.Guarantee, r.Guarantee.Relation, before, w.t("profile.all")); err != nil {
 		return nil, err
-	}
-	if p.caught = detection(r.Guarantee, 0.05); len(p.whole.Powers) > 0 {
-		p.caught = min(p.caught, p.whole.caught)
 	}
 	if len(r.Draws) > 1 {
 		for _, d := range r.Draws {
@@ -113,53 +107,55 @@ func sampleRelation(d Draw) privacy.Relation {
 // newFigures evaluates a guarantee's event with and without its sampling, once,
 // and draws everything from those evaluations.
 func newFigures(w words, id string, g Guarantee, inner privacy.Relation, sample float64, what string) (figures, error) {
-	event, problems := expr.Parse(g.Event, "event")
-	if len(problems) > 0 {
-		return figures{}, fmt.Errorf("the report's event cannot be read: %w", problems)
-	}
-	n := points
-	if len(g.Event) > largeEvent {
-		n = fewPoints
+	event, err := g.event()
+	if err != nil {
+		return figures{}, err
 	}
 	at := privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}
 	plainEvent, sampled := privacy.WithoutSampling(event)
 	right := g.Epsilon * 1.25
 	if sampled {
 		// The curve of the unamplified event reaches the same δ here.
-		sample = reach(plainEvent, inner, g.Delta, sample)
+		sample = verdict.Reach(plainEvent, inner, g.Delta, sample)
 		right = max(right, 1.1*sample)
 	}
 	if !(right > 0) {
 		right = 1
 	}
-	after, ok := trace(event, g.Relation, at, right, n)
+	after, ok := verdict.Trace(event, g.Relation, at, right, len(g.Event))
 	if !ok {
 		return figures{}, nil
 	}
-	var before curve
+	var before verdict.Curve
 	if sampled {
-		before, sampled = trace(plainEvent, inner, privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right, n)
+		before, sampled = verdict.Trace(plainEvent, inner, privacy.Point{Epsilon: max(sample, g.Epsilon), Delta: 1}, right, len(g.Event))
 	}
-	f := figures{Sampled: sampled, Title: what, caught: after.detection(0.05)}
+	f := figures{Sampled: sampled, Title: what}
+	most := func(alarm float64) float64 { // the curve, and the verdict where it speaks of the same
+		if a := g.Attacker; a != nil && alarm == 0.05 {
+			return a.Detection
+		}
+		return after.Detection(alarm)
+	}
 	shape := profileFigure{after: after, before: before, sampled: sampled, charged: at}
 	desc := w.t("profile.desc", Spent(g.Delta), Spent(g.Epsilon))
 	if sampled {
 		desc += " " + w.t("profile.desc_sample")
 	}
 	f.Profile = shape.render(w, id+"-profile", w.t("profile.title", what), desc)
-	f.Attack = attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what), w.t("attacker.desc", roundedUp(after.detection(0.05))))
+	f.Attack = attackFigure(w, after, before, sampled, id+"-attack", w.t("attacker.title", what), w.t("attacker.desc", verdict.Percent(most(0.05))))
 	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		eps := share * g.Epsilon
-		p := profilePoint{Epsilon: Spent(eps), After: Spent(after.near(eps))}
+		p := profilePoint{Epsilon: Spent(eps), After: Spent(after.Near(eps))}
 		if sampled {
-			p.Before = Spent(before.near(eps))
+			p.Before = Spent(before.Near(eps))
 		}
 		f.Points = append(f.Points, p)
 	}
 	for _, alarm := range []float64{0.001, 0.01, 0.05, 0.1, 0.5} {
-		p := powerPoint{Alarm: percent(alarm), After: roundedUp(after.detection(alarm))}
+		p := powerPoint{Alarm: percent(alarm), After: verdict.Percent(most(alarm))}
 		if sampled {
-			p.Before = roundedUp(before.detection(alarm))
+			p.Before = verdict.Percent(before.Detection(alarm))
 		}
 		f.Powers = append(f.Powers, p)
 	}

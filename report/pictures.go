@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
 // bar is a released value with what is known of its error.
@@ -13,6 +13,7 @@ type bar struct {
 	label      string
 	value      float64
 	suppressed bool
+	flag       string  // says why there is no value, "" where it was suppressed
 	low, high  float64 // of the noise; equal where nothing is known
 	half       float64 // of noise and sampling together, 0 where that is not known
 	from, to   float64 // the released interval for the population's value; equal where there is none
@@ -24,7 +25,7 @@ type bar struct {
 // it only where there is no other error: else it would read as an interval for the
 // population's value (P30).
 func (b bar) text() string {
-	noise := (b.high - b.low) / 2
+	noise := b.noise()
 	switch half := (b.to - b.from) / 2; {
 	case half > 0:
 		return rounded(b.value, half) + " (" + rounded(b.from, half) + "–" + rounded(b.to, half) + ")"
@@ -34,8 +35,22 @@ func (b bar) text() string {
 		return rounded(b.value, b.sd)
 	case b.sampled:
 		return rounded(b.value, noise)
+	case noise > 1.1*(b.high-b.low)/2: // one end is nearer, or was cut off at a bound
+		return rounded(b.value, noise) + " (" + rounded(b.low, noise) + "–" + rounded(b.high, noise) + ")"
 	}
 	return rounded(b.value, noise) + " ±\u202f" + rounded(noise, noise)
+}
+
+// noise returns how far the noise reaches from the value, to the side on which it reaches
+// farther. An end may lie at a bound and say nothing of the noise.
+func (b bar) noise() float64 { return math.Max(b.high-b.value, b.value-b.low) }
+
+// blank returns the reason why there is no value.
+func (b bar) blank(w words) string {
+	if b.flag != "" {
+		return b.flag
+	}
+	return w.t("result.suppressed")
 }
 
 // whole is the interval for noise and sampling together, which may be empty.
@@ -98,7 +113,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 	top := l.draw(d)
 	d.Height = top + float64(len(bars))*row + 24
 	x := func(v float64) float64 { return left + (math.Min(math.Max(v, lo), hi)-lo)/(hi-lo)*(right-left) }
-	ticks := even.Ticks(lo, hi)
+	ticks, short := even.Ticks(lo, hi), briefly{}.between(lo, hi)
 	var lines []float64
 	every := (len(ticks) + 4) / 5
 	for k, t := range ticks {
@@ -110,7 +125,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 		}
 		lines = append(lines, x(t.Value))
 		if figure.TextWidth(t.Label) > (right-left)/6 {
-			t.Label = brief(t.Value)
+			t.Label = short.label(t.Value)
 		}
 		if l.labelled(t.Value, lo, hi) {
 			d.Text(x(t.Value), d.Height-5, "middle", "small", t.Label)
@@ -126,7 +141,7 @@ func dots(w words, id, title string, bars []bar, l legend) template.HTML {
 			d.Text(2, y+4, "start", "", b.label)
 		}
 		if b.suppressed {
-			d.Text(left+4, y+4, "start", "small", w.t("result.suppressed"))
+			d.Text(left+4, y+4, "start", "small", b.blank(w))
 			d.Line(left, y-6, left, y+6, "other")
 			continue
 		}
@@ -199,7 +214,7 @@ func described(w words, bars []bar) string {
 		}
 		text := b.text()
 		if b.suppressed {
-			text = w.t("result.suppressed")
+			text = b.blank(w)
 		}
 		parts = append(parts, strings.TrimSpace(b.label+" "+text))
 	}
@@ -221,7 +236,7 @@ func histogram(w words, id, title, name string, edges [][2]float64, bars []bar, 
 	if top <= 0 {
 		top = 1
 	}
-	thousands := figure.Even(brief)
+	thousands := briefly{}
 	f := figure.NewFrame(figure.Axis{Name: name, Min: edges[0][0], Max: right, Ticks: even}, figure.Axis{Min: low, Max: top * 1.04, Ticks: thousands},
 		figure.Key{Class: "thin", Name: key})
 	for i, b := range bars {
@@ -248,7 +263,7 @@ func quantiles(w words, id, title, name string, ranks []float64, bars []bar) tem
 	pad := (hi - lo) * 0.06
 	share := figure.Even(func(x float64) string { return percent(x) })
 	f := figure.NewFrame(figure.Axis{Name: w.t("result.rank"), Min: 0, Max: 1, Ticks: share},
-		figure.Axis{Name: name, Min: lo - pad, Max: hi + pad, Ticks: figure.Even(brief)})
+		figure.Axis{Name: name, Min: lo - pad, Max: hi + pad, Ticks: briefly{}})
 	f.Curve(points, "main")
 	for _, p := range points {
 		f.Dot(p.X, p.Y)

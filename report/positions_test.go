@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/expr"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/expr"
 	"github.com/dprelease/dprelease/report"
 )
 

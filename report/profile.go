@@ -5,7 +5,8 @@ import (
 	"html/template"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/internal/say/figure"
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 )
@@ -25,13 +26,13 @@ func power(k int) string {
 
 // profileFigure draws δ(ε) before and after amplification.
 type profileFigure struct {
-	after, before curve
+	after, before verdict.Curve
 	sampled       bool
 	charged       privacy.Point
 }
 
 func (f profileFigure) render(w words, id, title, description string) template.HTML {
-	right := f.after.eps[len(f.after.eps)-1]
+	right := f.after.Epsilon[len(f.after.Epsilon)-1]
 	x := figure.Axis{Name: "ε", Min: 0, Max: right, Ticks: even}
 	y := figure.Axis{Name: "δ", Min: f.floor(), Max: 1, Log: true, Ticks: powers}
 	if f.sampled && f.charged.Epsilon > 0 && right > 5*f.charged.Epsilon {
@@ -43,9 +44,9 @@ func (f profileFigure) render(w words, id, title, description string) template.H
 	}
 	p := figure.NewFrame(x, y, keys...)
 	if f.sampled {
-		p.Curve(f.before.visible(x, y), "other")
+		p.Curve(visible(f.before, x, y), "other")
 	}
-	p.Curve(f.after.visible(x, y), "main")
+	p.Curve(visible(f.after, x, y), "main")
 	p.Ring(math.Max(f.charged.Epsilon, x.Min), math.Max(f.charged.Delta, y.Min))
 	return p.HTML(id, title, description)
 }
@@ -60,16 +61,16 @@ func (f profileFigure) floor() float64 {
 
 // visible is the part of the curve inside the frame; where it falls through the
 // floor it falls straight down.
-func (c curve) visible(x, y figure.Axis) []figure.Point {
+func visible(c verdict.Curve, x, y figure.Axis) []figure.Point {
 	var out []figure.Point
-	for i, d := range c.del {
-		if c.eps[i] < x.Min {
+	for i, d := range c.Delta {
+		if c.Epsilon[i] < x.Min {
 			continue
 		}
 		if d < y.Min {
 			if len(out) > 0 {
 				// Along the chord on these axes; straight down where δ vanishes at once.
-				at := c.eps[i]
+				at := c.Epsilon[i]
 				if last := out[len(out)-1]; d > 0 && last.Y > d {
 					at = last.X + (at-last.X)*math.Log(last.Y/y.Min)/math.Log(last.Y/d)
 				}
@@ -77,14 +78,14 @@ func (c curve) visible(x, y figure.Axis) []figure.Point {
 			}
 			break
 		}
-		out = append(out, figure.Point{X: c.eps[i], Y: math.Min(d, 1)})
+		out = append(out, figure.Point{X: c.Epsilon[i], Y: math.Min(d, 1)})
 	}
 	return out
 }
 
 // attackFigure draws the largest chance of detection against the chance of a
 // false alarm.
-func attackFigure(w words, after, before curve, sampled bool, id, title, description string) template.HTML {
+func attackFigure(w words, after, before verdict.Curve, sampled bool, id, title, description string) template.HTML {
 	keys := []figure.Key{{Class: "main", Name: w.t("figure.attacker")}}
 	if sampled {
 		keys = append(keys, figure.Key{Class: "other", Name: w.t("figure.unamplified")})
@@ -94,21 +95,21 @@ func attackFigure(w words, after, before curve, sampled bool, id, title, descrip
 		append(keys, figure.Key{Class: "dotted", Name: w.t("figure.guessing")})...)
 	p.Curve([]figure.Point{{X: 0, Y: 0}, {X: 1, Y: 1}}, "dotted")
 	if sampled {
-		p.Curve(before.power(), "other")
+		p.Curve(powerCurve(before), "other")
 	}
-	p.Curve(after.power(), "main")
+	p.Curve(powerCurve(after), "main")
 	return p.HTML(id, title, description)
 }
 
-// power is the attacker's curve, finely where it bends.
-func (c curve) power() []figure.Point {
+// powerCurve is the attacker's curve, finely where it bends.
+func powerCurve(c verdict.Curve) []figure.Point {
 	var out []figure.Point
 	for _, a := range []float64{0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075} {
-		out = append(out, figure.Point{X: a, Y: c.detection(a)})
+		out = append(out, figure.Point{X: a, Y: c.Detection(a)})
 	}
 	for i := 4; i <= 40; i++ {
 		a := float64(i) / 40
-		out = append(out, figure.Point{X: a, Y: c.detection(a)})
+		out = append(out, figure.Point{X: a, Y: c.Detection(a)})
 	}
 	return out
 }

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 )
 
 // A charge whose ε is 0, a δ alone, has a figure like any other: an axis of powers
 // cannot begin at 0.
 func TestProfileOfADeltaAlone(t *testing.T) {
-	c := curve{eps: []float64{0, 0.5, 1}, del: []float64{1e-3, 1e-4, 1e-5}}
+	c := verdict.Curve{Epsilon: []float64{0, 0.5, 1}, Delta: []float64{1e-3, 1e-4, 1e-5}}
 	drawn := make(chan template.HTML, 1)
 	go func() {
 		drawn <- profileFigure{after: c, before: c, sampled: true, charged: privacy.Point{Epsilon: 0, Delta: 1e-3}}.render(wordsIn("en"), "profile", "t", "d")

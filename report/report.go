@@ -1,10 +1,14 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -112,6 +116,46 @@ type Guarantee struct {
 	Claimed     []Claim            `json:"claimed,omitempty"`
 	Event       json.RawMessage    `json:"event"`
 	EventText   string             `json:"event_text"`
+	// Attacker is what the whole profile of the event leaves to an attacker; nil of a draw and
+	// of a release.
+	Attacker *verdict.Attacker `json:"attacker,omitempty"`
+}
+
+// event reads the event: its canonical bytes, however the report is indented.
+func (g Guarantee) event() (privacy.Event, error) {
+	var b bytes.Buffer
+	err := json.Compact(&b, g.Event)
+	var e privacy.Event
+	if err == nil {
+		e, err = privacy.FromCanonical(b.Bytes())
+	}
+	if err == nil {
+		err = privacy.Validate(e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the report's event cannot be read: %w", err)
+	}
+	return e, nil
+}
+
+// Judge finds what the guarantee of everything leaves to an attacker, once for whoever says it.
+func (r *Report) Judge() error {
+	g := &r.Guarantee
+	event, err := g.event()
+	if err != nil {
+		return err
+	}
+	a := verdict.Of(event, g.Relation, privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta}, len(g.Event))
+	g.Attacker = &a
+	return nil
+}
+
+// attacker returns what Judge found. A guarantee that was not judged is known by its point alone.
+func (g Guarantee) attacker() verdict.Attacker {
+	if g.Attacker != nil {
+		return *g.Attacker
+	}
+	return verdict.OfPoint(privacy.Point{Epsilon: g.Epsilon, Delta: g.Delta})
 }
 
 // Unsupported is a method that could not evaluate the event.
@@ -180,6 +224,7 @@ type Release struct {
 	Keys      *Keys           `json:"keys,omitempty"`     // how the values of a column of by were found, where nobody lists them
 	Suppress  *Suppress       `json:"suppress,omitempty"` // which of its groups are blank
 	Weights   *Weights        `json:"weights,omitempty"`
+	Limits    *Limits         `json:"limits,omitempty"`   // what is not in its values
 	Interval  string          `json:"interval,omitempty"` // the level, in per cent, of the intervals for the population's values (P30)
 	Target    privacy.Point   `json:"target"`
 	Sample    privacy.Point   `json:"sample_budget"`
@@ -215,9 +260,24 @@ type Mechanism struct {
 	Result string `json:"result,omitempty"`
 }
 
+// Unconfined returns the plugins of third parties that ran without a sandbox.
+func (r *Report) Unconfined() []string {
+	var out []string
+	for _, e := range r.Releases {
+		if m := e.Mechanism; !m.Builtin && m.Sandbox == unconfined && !slices.Contains(out, m.Name) {
+			out = append(out, m.Name)
+		}
+	}
+	return out
+}
+
+// unconfined is what Mechanism.Sandbox says of processes that nothing confined.
+const unconfined = "none"
+
 // What a result of a third party's plugin rests on.
 const (
-	// ResultApart: it was made from the noisy sums alone, by a process that saw no row.
+	// ResultApart: the host computed it from the noisy sums alone, as the plugin declared before
+	// any row was read.
 	ResultApart = "apart"
 	// ResultTrusted: the plugin saw rows and wrote it; the host rounded it.
 	ResultTrusted = "trusted"
@@ -232,7 +292,7 @@ type ExpectedError struct {
 	// Range is how far apart two tables within the public bounds can have the value without
 	// its noise, 0 where that is not known.
 	Range float64 `json:"range,omitempty"`
-	// Sampling is what drawing the sample adds, nil in reports of earlier versions.
+	// Sampling is what drawing the sample adds, nil where nothing is drawn or that is not known.
 	Sampling *Sampling `json:"sampling,omitempty"`
 	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
@@ -246,6 +306,8 @@ type Field struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Doc  string `json:"doc,omitempty"`
+	// Flags are the reasons that the column flag may hold for which values of a row are blank.
+	Flags []string `json:"flags,omitempty"`
 }
 
 // File is one file of a release, relative to the report.

@@ -18,6 +18,7 @@ type resultView struct {
 	Pictures          []template.HTML
 	Under             []string // what stands below the pictures
 	Foreign           []string // the same, in the words of the report
+	Limits            []string // what is not in the values
 	Values            *gridView
 	Open              bool // there is no picture: the table is shown
 	File              string
@@ -39,7 +40,9 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 			if one.index(); one.has("estimate") && one.table.rows() <= mostRows {
 				one.bars()
 			}
-			verdicts = append(verdicts, one.verdict(r, i))
+			verdict := one.verdict(r, i)
+			verdict.Values = one.values()
+			verdicts = append(verdicts, verdict)
 			v.MoreReleases = len(r.Releases) - maxReleases
 			continue
 		}
@@ -52,19 +55,27 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 		}
 		v.AnyErrors = v.AnyErrors || len(view.Errors) > 0
 		v.AnyNoise = v.AnyNoise || len(one.shares) > 0
+		v.NoiseAlone = v.NoiseAlone || len(one.shares) > 0 && e.limited()
 		verdict := one.verdict(r, i)
-		verdict.Drawn = true
+		verdict.Drawn, verdict.Values = true, one.values()
 		view.Verdict = verdict.Detail
 		verdicts = append(verdicts, verdict)
 		v.Results = append(v.Results, view)
 		v.addColumns(e)
 	}
 	worstFirst(verdicts)
-	v.Worst = verdicts[:min(len(verdicts), shownVerdicts)]
-	v.MoreVerdicts = len(verdicts) - len(v.Worst)
+	shown := verdicts[:min(len(verdicts), shownVerdicts)]
+	v.Worst, v.MoreVerdicts = alike(shown), len(verdicts)-len(shown)
+	for _, l := range r.allLimits(v.words) {
+		text := l.Text
+		if len(l.Releases) > 0 {
+			text += " (" + list(l.Releases) + ")"
+		}
+		v.Limits = append(v.Limits, text+".")
+	}
 }
 
-// view is what the page prints of a release.
+// view returns what the page prints of a release.
 func (r *result) view(report *Report, id int) resultView {
 	e, w := r.release, r.w
 	v := resultView{
@@ -97,6 +108,9 @@ func (r *result) view(report *Report, id int) resultView {
 	}
 	for _, text := range e.Weights.Text() {
 		v.Foreign = append(v.Foreign, sentence(text))
+	}
+	for _, text := range limitText(w, e, report.Dataset, false) {
+		v.Limits = append(v.Limits, text+".")
 	}
 	v.Errors, v.Notes = errorViews(e.Expected, e.Fields)
 	return v
@@ -192,7 +206,7 @@ func (r *result) about() string {
 func (r *result) groups() []Column {
 	var out []Column
 	for _, c := range r.table.Columns {
-		if c.Text != nil && c.Name != "column" && len(distinct(c.Text)) > 1 {
+		if c.Text != nil && c.Name != "column" && c.Name != "flag" && len(distinct(c.Text)) > 1 {
 			out = append(out, c)
 		}
 	}
@@ -226,7 +240,8 @@ func distinct(texts []string) []string {
 	return out
 }
 
-// expected is what the plan says of the error in row i, nil where it says nothing of it.
+// expected returns what the plan says of the error in row i, nil where it says nothing of
+// it.
 func (r *result) expected(i int) *ExpectedError {
 	var known []*ExpectedError
 	for k := range r.release.Expected {
@@ -258,12 +273,19 @@ func (r *result) bars() ([]bar, legend) {
 	value, sd := r.columns["estimate"], r.columns["noise_sd"]
 	low, high := r.columns["noise_low"].numbers(), r.columns["noise_high"].numbers()
 	from, to := r.columns["interval_low"].numbers(), r.columns["interval_high"].numbers()
+	sampled, flags := r.release.sampled(), r.columns["flag"].Text
+	if !sampled && r.has("interval_low") { // it is the interval of the noise
+		low, high, from, to = from, to, low, high
+	}
 	sds, released := sd.numbers(), false
 	l := legend{names: r.w}
 	sure, worst, assumed := true, false, false
 	var out []bar
 	for i, v := range value.numbers() {
-		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: r.release.sampled()}
+		b := bar{value: v, low: v, high: v, suppressed: math.IsNaN(v), sampled: sampled}
+		if i < len(flags) {
+			b.flag = flags[i]
+		}
 		if i < len(sds) && sds[i] > 0 {
 			b.sd = sds[i]
 		}
@@ -290,11 +312,10 @@ func (r *result) bars() ([]bar, legend) {
 			}
 		}
 		if !b.suppressed && b.high > b.low && v != 0 {
-			r.shares = append(r.shares, (b.high-b.low)/2/math.Abs(v))
+			r.shares = append(r.shares, b.noise()/math.Abs(v))
 		}
 		out = append(out, b)
 	}
-	sampled := r.release.sampled()
 	unknown := sampled && !worst && !assumed && !released
 	if slices.ContainsFunc(out, func(b bar) bool { return b.high > b.low }) {
 		switch l.unknown = unknown; {
@@ -303,7 +324,7 @@ func (r *result) bars() ([]bar, legend) {
 		case sampled:
 			l.noise = r.w.t("result.noise_alone")
 		default:
-			l.noise = r.w.t("result.noise")
+			l.noise = r.w.t("result.noise", cmp.Or(r.release.Interval, "95"))
 		}
 	}
 	switch {
@@ -320,7 +341,7 @@ func (r *result) bars() ([]bar, legend) {
 // unbounded is the width of an interval that says nothing: it has no end that could be drawn.
 const unbounded = 1e100
 
-// sampled says that the values have an error from sampling, or may have one.
+// sampled reports whether the values have an error from sampling, or may have one.
 func (e Release) sampled() bool {
 	for _, x := range e.Expected {
 		if s := x.Sampling; s != nil && (s.BoundSD == nil || *s.BoundSD > 0) {
@@ -405,7 +426,7 @@ func appendNew(list []string, text string) []string {
 	return append(list, text)
 }
 
-// spread is how many times the largest value is larger than the smallest.
+// spread returns how many times the largest value is larger than the smallest.
 func spread(bars []bar) float64 {
 	lo, hi := math.Inf(1), 0.0
 	for _, b := range bars {
@@ -474,7 +495,7 @@ func (r *result) coefficients(id string) {
 		return
 	}
 	l := legend{noise: r.w.t("result.coefficient_noise"), both: r.w.t("result.coefficient_both"), zero: true, names: r.w}
-	r.pictures = append(r.pictures, dots(r.w, id, r.w.t("result.title", r.release.Name), bars, l))
+	r.pictures = append(r.pictures, dots(r.w, id, r.w.t("result.coefficient_title", r.release.Name), bars, l))
 	r.under = append(r.under, r.w.t("result.coefficients"))
 }
 

@@ -55,7 +55,7 @@ func Combine(e ExpectedError, sd float64) *Combined {
 	return c
 }
 
-// Text says what is known of an error before any data is read, one statement each:
+// Text describes what is known of an error before any data is read, one statement each:
 // of the noise alone, of sampling, and of both.
 func (e ExpectedError) Text() []string {
 	var out []string
@@ -82,8 +82,8 @@ func (e ExpectedError) Text() []string {
 // noUse is how a mechanism's note begins that says that the value tells nothing.
 const noUse = "no use: "
 
-// Useless says why a value with this error tells nothing, "" where it may tell something:
-// in one of 20 cases its noise is larger than the whole range of the value.
+// Useless explains why a value with this error tells nothing, "" where it may tell
+// something: in one of 20 cases its noise is larger than the whole range of the value.
 func (e ExpectedError) Useless() string {
 	half := e.Half95
 	if half == 0 {

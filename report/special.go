@@ -5,8 +5,7 @@ import (
 	"html/template"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/expr"
-	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -28,9 +27,9 @@ const maxSpecial = 5
 func (p *Page) special(r *Report) error {
 	p.byPosition(r)
 	for _, d := range r.Draws {
-		event, problems := expr.Parse(d.Guarantee.Event, "event")
-		if len(problems) > 0 {
-			return fmt.Errorf("the report's event cannot be read: %w", problems)
+		event, err := d.Guarantee.event()
+		if err != nil {
+			return err
 		}
 		if len(p.rules) < maxDraws {
 			p.rules = append(p.rules, rules(d, event)...)

@@ -36,7 +36,7 @@ type Share struct {
 	Relative float64 `json:"relative_error,omitempty"`
 }
 
-// Text says what the job spends and how that was divided, "" where nothing was.
+// Text describes what the job spends and how that was divided, "" where nothing was.
 func (s *Spend) Text() string { return s.text(wordsIn("en")) }
 
 func (s *Spend) text(w words) string {
@@ -50,8 +50,8 @@ func (s *Spend) text(w words) string {
 	return text
 }
 
-// Amount is what was asked for a release in ρ, or its share of a job's budget, "" where the
-// job states its ε and δ.
+// Amount returns what was asked for a release in ρ, or its share of a job's budget, ""
+// where the job states its ε and δ.
 func (e *Release) Amount() string {
 	switch s := e.Share; {
 	case e.Rho != nil:
@@ -62,8 +62,8 @@ func (e *Release) Amount() string {
 	return ""
 }
 
-// Asked says what was asked for a release in ρ, or given to it of a job's budget, "" where
-// the job states its ε and δ.
+// Asked describes what was asked for a release in ρ, or given to it of a job's budget, ""
+// where the job states its ε and δ.
 func (e *Release) Asked() string { return e.asked(wordsIn("en")) }
 
 func (e *Release) asked(w words) string {

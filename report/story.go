@@ -4,7 +4,7 @@ import (
 	"html/template"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
 // storyView is the way from the population to the releases of one draw, in four steps.
@@ -23,8 +23,8 @@ type stepView struct {
 // maxStories is how many draws are told; the table of draws has the others.
 const maxStories = 4
 
-// story tells how the releases of each draw came about. It knows the design and the plan,
-// and nothing of what was drawn (P19).
+// story describes how the releases of each draw came about. It knows the design and the
+// plan, and nothing of what was drawn (P19).
 func story(w words, r *Report) []storyView {
 	var out []storyView
 	for _, d := range r.Draws {
@@ -76,7 +76,7 @@ func story(w words, r *Report) []storyView {
 	return out
 }
 
-// efficiencyWords says what a draw did to the noise of a total.
+// efficiencyWords describes what a draw did to the noise of a total.
 func efficiencyWords(w words, d Draw) string {
 	switch times := 1 / d.Efficiency; {
 	case d.Efficiency <= 0:

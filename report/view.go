@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -23,11 +24,13 @@ type view struct {
 	Chance, ChanceBefore                    string
 	Meter                                   template.HTML
 	Cautions                                []string
-	Worst                                   []verdictView
+	Worst                                   []verdictGroup
+	Limits                                  []string // of all releases
 	MoreVerdicts                            int
 	Stories                                 []storyView
 	Presence                                bool // the relation is add-remove
 	AnyNoise                                bool // a picture shows noise
+	NoiseAlone                              bool // values have noise, and limits besides
 	AnyErrors                               bool // the plan knows an error in numbers
 
 	Job, Dataset, Relation, RelationMeans, UnitNote, Look, Collected string
@@ -118,7 +121,7 @@ func newView(p *Page, r *Report, values map[string]Table, public bool) *view {
 		Whole: p.whole, Rules: p.rules, OnePass: p.onePass, Local: p.local, Stories: story(w, r),
 	}
 	if len(p.whole.Powers) > 0 {
-		v.Caught = roundedUp(p.whole.caught)
+		v.Caught = verdict.Percent(r.Guarantee.attacker().Detection)
 	}
 	v.headline(p, r)
 	v.addResults(r, values)
@@ -255,6 +258,9 @@ func (v *view) addProvenance(r *Report) {
 			one := mechanismView{Name: m.Name, Version: m.Version, Origin: v.T("provenance.plugin"), SHA256: m.SHA256}
 			if m.Sandbox != "" {
 				one.Origin += ", sandbox: " + m.Sandbox
+			}
+			if m.Sandbox == unconfined {
+				one.Origin += " (" + v.T("provenance.unconfined") + ")"
 			}
 			switch m.Result {
 			case ResultApart:

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dprelease/dprelease/internal/say/figure"
 )
 
 // Spent prints a charged figure with four significant digits, rounded up (P17).
@@ -149,23 +151,43 @@ func inThrees(text string, least int) string {
 	return whole
 }
 
-// brief prints a number for an axis or a narrow cell: 12k and 3.4M.
-func brief(x float64) string {
+// brief prints a number for a narrow cell: 12k and 3.4M.
+func brief(x float64) string { return briefly{}.label(x) }
+
+// briefly prints numbers for an axis, with so many digits that no two marks look alike.
+type briefly struct{ digits int }
+
+func (b briefly) label(x float64) string {
+	n := max(b.digits, 3)
 	switch a := math.Abs(x); {
 	case a >= 9.9995e8:
-		return plain(x/1e9, 3) + "G"
+		return plain(x/1e9, n) + "G"
 	case a >= 9.9995e5:
-		return plain(x/1e6, 3) + "M"
+		return plain(x/1e6, n) + "M"
 	case a >= 9999.5:
-		return plain(x/1e3, 3) + "k"
+		return plain(x/1e3, n) + "k"
 	}
-	return plain(x, 3)
+	return plain(x, n)
 }
 
-// roundedUp prints a chance that is an upper bound, rounded up to a tenth of a
-// percent.
-func roundedUp(x float64) string {
-	return strconv.FormatFloat(math.Min(math.Ceil(x*1000-1e-9)/10, 100), 'f', -1, 64) + " %"
+// between chooses the digits for the marks of an axis from lo to hi.
+func (b briefly) between(lo, hi float64) briefly {
+	for b.digits = 3; b.digits < 12; b.digits++ {
+		seen := map[string]bool{}
+		ticks := figure.Even(b.label).Ticks(lo, hi)
+		for _, t := range ticks {
+			seen[t.Label] = true
+		}
+		if len(seen) == len(ticks) {
+			break
+		}
+	}
+	return b
+}
+
+// Ticks are the labelled numbers inside [lo, hi].
+func (b briefly) Ticks(lo, hi float64) []figure.Tick {
+	return figure.Even(b.between(lo, hi).label).Ticks(lo, hi)
 }
 
 // raised is ^x or ^(…) of a formula, with one level of brackets inside.

@@ -53,10 +53,10 @@ func NewCollectedBy(by Design) (*Collected, error) {
 // Kind is "collected".
 func (*Collected) Kind() string { return "collected" }
 
-// Event is that of the draw that made the table.
+// Event returns the event of the draw that made the table.
 func (d *Collected) Event(inner privacy.Event) privacy.Event { return d.by.Event(inner) }
 
-// Supports is what the draw that made the table supports.
+// Supports asks the draw that made the table whether it supports a relation.
 func (d *Collected) Supports(rel privacy.Relation) error { return d.by.Supports(rel) }
 
 // Facts are those of the draw that made the table.
@@ -111,13 +111,13 @@ func NewGathered(c *Collected, draw Design) (*Gathered, error) {
 	return d, nil
 }
 
-// Kind is that of the collection.
+// Kind returns the kind of the collection.
 func (d *Gathered) Kind() string { return d.by.Kind() }
 
-// Event is that of the draw from the table.
+// Event returns the event of the draw from the table.
 func (d *Gathered) Event(inner privacy.Event) privacy.Event { return d.draw.Event(inner) }
 
-// Supports is what the draw from the table supports.
+// Supports asks the draw from the table whether it supports a relation.
 func (d *Gathered) Supports(rel privacy.Relation) error { return d.draw.Supports(rel) }
 
 // Facts are those of both draws together.

@@ -31,8 +31,9 @@ type StratumEstimate struct {
 	Square, Mean float64
 }
 
-// NewEstimate says how the variance over the draws of a design is estimated. Collected, where
-// given, is how the table itself was drawn, and then it is the variance over both draws.
+// NewEstimate returns how the variance over the draws of a design is estimated. Collected,
+// where given, is how the table itself was drawn, and then it is the variance over both
+// draws.
 //
 // # Contract
 //

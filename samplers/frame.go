@@ -64,6 +64,9 @@ func NewFrame(columns []string, units []Unit) (*Frame, error) {
 	return f, nil
 }
 
+// MaxFrame bounds the file of a frame, in bytes.
+const MaxFrame = 256 << 20
+
 // ReadFrame reads a frame from a CSV file with a header: the key columns and the
 // column with the number of records; others are ignored. An error names a line or
 // the number of a unit and nothing that stands in the file: it may be the wrong one,

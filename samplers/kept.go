@@ -53,10 +53,10 @@ func (d *Kept) Open(drawn []byte) error {
 	return nil
 }
 
-// Kind is that of the design that made the draw.
+// Kind returns the kind of the design that made the draw.
 func (d *Kept) Kind() string { return d.kind }
 
-// Event is that of the design that made the draw.
+// Event returns the event of the design that made the draw.
 func (d *Kept) Event(inner privacy.Event) privacy.Event { return d.event.With(inner) }
 
 // Facts are those of the design that made the draw.
@@ -71,8 +71,8 @@ func (d *Kept) Supports(rel privacy.Relation) error {
 	return onlyUnder("kept "+d.kind, d.relation, rel, "the draw was made for that relation")
 }
 
-// variance is that of the design that made the draw, where the event and the facts
-// say all of it; a frame is not kept with a draw.
+// variance returns the variance of the design that made the draw, where the event and
+// the facts say all of it; a frame is not kept with a draw.
 func (d *Kept) variance(v Values) (float64, error) {
 	switch e := d.event.(type) {
 	case privacy.WithoutReplacement:

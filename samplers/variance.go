@@ -129,8 +129,8 @@ func (v Values) square() float64 {
 	return most
 }
 
-// variance is that of the estimated total Σ z/π of the rows below n, once n is
-// drawn: that of the totals of the units drawn, and what is drawn below each.
+// variance returns the variance of the estimated total Σ z/π of the rows below n, once
+// n is drawn: that of the totals of the units drawn, and what is drawn below each.
 func (d *Multistage) variance(n *node, j int, v Values) float64 {
 	of, take := float64(n.size()), float64(d.taken(n, j))
 	spread := of * of * (1 - take/of) / take

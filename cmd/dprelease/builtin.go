@@ -26,7 +26,7 @@ func builtinNames() []string {
 	return names
 }
 
-// describeBuiltins says what the built-in mechanisms are.
+// describeBuiltins returns the descriptions of the built-in mechanisms.
 func describeBuiltins() []sdk.Description {
 	var all []sdk.Description
 	for _, name := range builtinNames() {
@@ -38,8 +38,8 @@ func describeBuiltins() []sdk.Description {
 // serveCommand is the hidden command that serves the built-in mechanisms to a host.
 const serveCommand = pipeline.ServeArgument
 
-// serving says that a command line asks this process to serve the built-in mechanisms.
-// A host waits for it: there is no command line to read, nothing to set up.
+// serving reports whether a command line asks this process to serve the built-in
+// mechanisms. A host waits for it: there is no command line to read, nothing to set up.
 func serving(args []string) bool { return len(args) == 1 && args[0] == serveCommand }
 
 // serveBuiltins serves the built-in mechanisms. A host uses a process for one of them.

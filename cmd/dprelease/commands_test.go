@@ -19,7 +19,7 @@ import (
 
 	"github.com/dprelease/dprelease/cmd/dprelease/signals"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 )

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // Whole runs of a job, with the processes of its mechanisms, are killed at random

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/postgrestest"
-	"github.com/dprelease/dprelease/internal/testdir"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/testdir"
 )
 
 const databaseJob = `version: 1
@@ -82,6 +83,17 @@ func TestDatabaseSource(t *testing.T) {
 	run(3, "dataset.relation: replace-one does not go with a query", job("query.yaml", query, public, "five"))
 	run(3, "dataset.at_least: does not go with a query", job("least.yaml", query, "relation: add-remove\n  at_least: 5", "five"))
 	run(0, "charged for everything", job("some.yaml", query, "relation: add-remove", "five"))
+	run(0, "already released", job("some.yaml", query, "relation: add-remove", "five"))
+	// Another query is another question, though its rows are the same: whether they are is not told for free. A query that
+	// fails on a row has been paid for, and every failure says the same.
+	run(0, "charged for everything", job("same.yaml", `query: "select x, g from people where x > 2 and x < 99"`, "relation: add-remove", "same"))
+	for i, where := range []string{"1 / (x - 5) = 0", "1/(case when id = 9 then 0 else 1 end) = 1", "(x * 2000000000) > 0"} {
+		run(6, "SOURCE_UNREADABLE: the rows could not all be read; nothing was published, and the budget is spent",
+			job(fmt.Sprint("fails", i, ".yaml"), `query: "select x, g from people where `+where+`"`, "relation: add-remove", "seven"))
+	}
+	must("create function " + name + ".peek(n bigint) returns bigint language sql immutable as 'select n'")
+	run(6, "calls a function that somebody wrote", job("peek.yaml", `query: "select peek(x) as x, g from people"`, "relation: add-remove", "seven"))
+	run(3, "dataset.slice: does not go with a query", job("slice.yaml", query, "relation: add-remove\n  slice: {column: g, is: a}", "seven"))
 	run(6, "has a limit", job("limit.yaml", `query: "select x, g from people limit 3"`, "relation: add-remove", "six"))
 	run(6, "no column x in the table", job("column.yaml", `query: "select x as y, g from people"`, "relation: add-remove", "six"))
 	run(6, "column g cannot be used: of the type jsonb", job("json.yaml", `query: "select x, j as g from people"`, "relation: add-remove", "six"))

@@ -7,7 +7,7 @@
 // a child process of this same program (the hidden command __mechanism).
 //
 // It promises that standard output holds the answer and nothing else, that an
-// error is one line for each problem (laid out on a terminal, package internal/prose)
+// error is one line for each problem (laid out on a terminal, package internal/say/prose)
 // and never a stack trace or a cell value
 // (P20), that a closed pipe does not end a run whose budget is spent, and that an
 // interrupt cancels the run in an orderly way.

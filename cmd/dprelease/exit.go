@@ -38,6 +38,8 @@ type ending struct {
 	Spent   pipeline.Spent `json:"spent"`
 	Retry   pipeline.Retry `json:"retry"`
 	At      string         `json:"time"`
+	// Unconfined are the plugins of third parties that ran without a sandbox.
+	Unconfined []string `json:"unconfined,omitempty"`
 }
 
 // unspent is a failure before any debit.
@@ -46,9 +48,13 @@ func unspent(exit int, code, message string) ending {
 		At: time.Now().UTC().Format(time.RFC3339)}
 }
 
-// last is what a terminal shows of a failure below its message.
+// last returns the line that a terminal shows below the message of a failure.
 func (f ending) last() string {
-	return fmt.Sprintf("failed: code %s, exit %d; spent: %s; retry: %s; %s", f.Code, f.Exit, f.Spent, f.Retry, f.At)
+	line := fmt.Sprintf("failed: code %s, exit %d; spent: %s; retry: %s; %s", f.Code, f.Exit, f.Spent, f.Retry, f.At)
+	if len(f.Unconfined) > 0 {
+		line += "; not confined: " + oneLine(strings.Join(f.Unconfined, ", "))
+	}
+	return line
 }
 
 // explain turns an error into an exit code, a fixed code word and a text, and

@@ -126,7 +126,7 @@ func (w *world) refuses(t *testing.T, round int, count map[string]int) {
 	w.restore(t, "newest")
 }
 
-var ledgerTables = []string{"head", "records", "accounts", "releases", "samples", "tree"}
+var ledgerTables = []string{"head", "records", "accounts", "slices", "releases", "samples", "tree", "columns", "separate", "failures", "leftovers"}
 
 // backup copies the ledger while nobody uses it, under a name.
 func (w *world) backup(t *testing.T, name string) {

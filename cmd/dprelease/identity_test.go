@@ -11,7 +11,7 @@ import (
 // databases.
 func TestIdentityOnBothDatabases(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the full tests find releases again, and keep columns, on both databases; TestIceberg finds one in the fast ones")
+		t.Skip("the full tests find releases again, and keep columns, on both databases; the script identity stays")
 	}
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		write := func(name string, replace ...string) string {

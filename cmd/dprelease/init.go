@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/draft"
+	"github.com/dprelease/dprelease/internal/run/draft"
 )
 
 func (e *environment) init() *cobra.Command {
@@ -40,7 +40,6 @@ header.`,
 	}
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "", "the job file to write; without it the job goes to standard output")
-	f.StringVar(&s.Format, "format", "", "the format of the files: parquet, arrow or csv (default: what each file says)")
 	f.StringVar(&delimiter, "delimiter", "", `what stands between two fields of a CSV file: ",", ";", "|" or tab`)
 	return c
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,12 +33,9 @@ file:line:column: path of the key: what is wrong (what to do). It starts the
 plugins that the job names, to check their parameters, and does not open the table.
 
 With --data it also looks at the table, before anything is spent: columns, types,
-missing values, values outside bounds and domains, size, strata, frame, units and
-groups, and everything that would make a run fail. What it finds is private and has no
-noise: it is printed on a terminal, or written to a file whose name begins with
-CONFIDENTIAL (--out). The ledger records that somebody looked, and nothing of what was
-seen. Later reports say that somebody looked, and whether bounds or domains were changed
-afterwards.`,
+missing values, bounds, domains, size, strata, frame, units and groups. What it finds is
+private and has no noise: it is printed on a terminal, or written to a file whose name
+begins with CONFIDENTIAL (--out). The ledger and later reports say that somebody looked.`,
 		Example: `  dprelease check job.yaml
   dprelease check --json job.yaml
   dprelease check --data job.yaml
@@ -76,24 +74,21 @@ afterwards.`,
 	c.Flags().StringVar(&out, "out", "", "write what --data finds to this file, readable by you alone")
 	e.byFlag(c)
 	e.setFlag(c)
-	e.outputFlags(c, "print problems as JSON, one a line")
+	e.outputFlags(c, "print JSON")
 	return c
 }
 
 func (e *environment) run() *cobra.Command {
 	var diagnostics, again, revise, create bool
+	var at, hidden string
 	var wait time.Duration
 	var told telling
-	memory := byteSize(pipeline.DefaultMemory)
 	c := &cobra.Command{
 		Use:   "run JOB",
 		Short: "Make the releases of a job",
 		Long: `run plans a job, spends its budget, draws the samples, makes the releases and
 writes them, all of them or none. A job that was already released from the same
-data is not released again: the stored releases are published once more and nothing
-is spent. The budget is kept in the ledger that the job names, which must be there
-(dprelease ledger init makes it), or in dprelease.db beside the job, which the first
-run makes.
+data is published once more, and nothing is spent.
 
 With --json standard output holds one JSON object a line: the events of the run,
 and last {"event":"done",…} or {"event":"failed",…}.`,
@@ -107,30 +102,42 @@ and last {"event":"done",…} or {"event":"failed",…}.`,
 				return errNoWait
 			}
 			return e.job(c.Context(), args[0], func(ctx context.Context, j *job.Job) error {
+				at = cmp.Or(at, j.Output.PublishAt)
+				if hidden != "" && at == "" {
+					return errors.New("--hide-outcome: is for a run that publishes at an hour (--publish-at, output.publish_at): without one its end tells when it was ready")
+				}
+				hide, err := e.hide(hidden, j.Output.Dir)
+				if err != nil {
+					return err
+				}
+				if at != "" && !e.quiet && !e.json {
+					fmt.Fprintf(hide.errw, "nothing of this run is shown before %s\n", at)
+				}
 				o := e.options()
-				o.Diagnostics, o.Again, o.Revise, o.Wait, o.Memory = diagnostics, again, revise, wait, int64(memory)
+				o.PublishAt = at
+				o.Diagnostics, o.Again, o.Revise, o.Wait = diagnostics, again, revise, wait
 				o.CreateLedger, o.LockWait = create, e.lockWait
 				observer, stop := e.observer(j.Releases)
-				var err error
 				if o.Observer, err = told.begin(e, j, observer); err != nil {
-					return err
+					return hide.end(e, err)
 				}
 				outcome, err := e.jobs.run(ctx, j, o)
 				stop()
 				told.end(ctx, e, outcome, err)
 				if err != nil {
-					return e.fail(ctx, err)
+					return hide.end(e, e.fail(ctx, err))
 				}
-				return e.report(outcome)
+				return hide.end(e, e.report(outcome))
 			})
 		},
 	}
-	e.outputFlags(c, "print events as JSON, one a line")
+	e.outputFlags(c, "print JSON")
 	e.verboseFlag(c)
 	c.Flags().BoolVar(&again, "again", false, "spend again after a run that was cut off between its debit and its releases")
 	c.Flags().BoolVar(&revise, "revise", false, "publish a revision: a slice that was released holds other data now, and releasing it spends the same again")
 	c.Flags().DurationVar(&wait, "wait", 10*time.Minute, "how long to wait for another run of the same job")
-	c.Flags().Var(&memory, "memory", "the most memory that the values of the table may take at once, such as 512MB or 4GB; a table that needs more is refused before anything is spent")
+	c.Flags().StringVar(&at, "publish-at", "", "show nothing before this time of day, such as 06:00: no file, no line, no event, not the end of the run; without it output.publish_at")
+	c.Flags().StringVar(&hidden, "hide-outcome", "", "with an hour to publish at: exit with 0 and print nothing, also where the run fails, and append what happened to this private file")
 	c.Flags().BoolVar(&create, "create-ledger", false, "make the ledger that the job names where there is none: a new budget")
 	e.lockWaitFlag(c.Flags())
 	e.byFlag(c)
@@ -151,12 +158,14 @@ func (e *environment) job(ctx context.Context, path string, f func(context.Conte
 	if err != nil {
 		return e.fail(ctx, err)
 	}
+	if e.unconfined = j.Unconfined(); len(e.unconfined) > 0 && !e.json {
+		e.tell(e.errw, "note: not confined: %s: the job says sandbox: off, so it can read and write files and use the network\n", strings.Join(e.unconfined, ", "))
+	}
 	return f(ctx, j)
 }
 
 func (e *environment) options() pipeline.Options {
 	o := pipeline.Options{By: oneLine(e.by), Self: e.self, Builtins: describeBuiltins(), Version: version().Version, SoleParent: true}
-	o.EngineProgram, _ = e.getenv("DPRELEASE_ENGINE")
 	if dir, err := os.UserCacheDir(); err == nil {
 		o.Plans = filepath.Join(dir, "dprelease", "plans")
 	}
@@ -188,6 +197,7 @@ func (e *environment) failWith(f ending, problems job.Problems) error {
 
 // ended prints the last line of a command that has said what was wrong.
 func (e *environment) ended(f ending) error {
+	f.Unconfined = e.unconfined
 	if e.json {
 		e.line(f)
 	} else {
@@ -227,10 +237,11 @@ func (e *environment) report(a answer) error {
 	switch {
 	case e.json:
 		err = e.line(struct {
-			Event   string `json:"event"`
-			Exit    int    `json:"exit"`
-			Outcome answer `json:"outcome"`
-		}{"done", exitDone, a})
+			Event      string   `json:"event"`
+			Exit       int      `json:"exit"`
+			Unconfined []string `json:"unconfined,omitempty"`
+			Outcome    answer   `json:"outcome"`
+		}{"done", exitDone, e.unconfined, a})
 	case !e.quiet:
 		err = e.people(e.out, e.text(a))
 	}
@@ -240,7 +251,8 @@ func (e *environment) report(a answer) error {
 	return nil
 }
 
-// text is what an answer prints for a person, with details where they are asked for.
+// text returns the function that prints an answer for a person, with details where they are
+// asked for.
 func (e *environment) text(a answer) func(io.Writer) error {
 	if d, ok := a.(interface{ WriteDetail(io.Writer) error }); ok && e.verbose {
 		return d.WriteDetail

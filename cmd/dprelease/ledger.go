@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/privacy"
@@ -46,7 +46,7 @@ func (e *environment) lockWaitFlag(f *pflag.FlagSet) {
 
 var errNoWait = errors.New("--lock-wait must be above 0")
 
-// byFlag says who acts.
+// byFlag adds the flag that names who acts.
 func (e *environment) byFlag(c *cobra.Command) {
 	c.Flags().StringVar(&e.by, "by", "", "who does this; it is recorded (default: your login name and this machine)")
 }
@@ -67,14 +67,14 @@ func (e *environment) ledgerAddress(ctx context.Context, args []string) (ledger.
 		if problems := problemsOf(err); j == nil || err != nil && problems == nil || slices.ContainsFunc(problems, aboutBudget) {
 			return ledger.Address{}, err
 		}
-		return pipeline.LedgerOf(ctx, j)
+		return pipeline.LedgerOf(j)
 	case text != "" && !strings.Contains(text, ":"):
 		text = "sqlite:" + text
 	}
 	return ledger.ParseAddress(text, ".")
 }
 
-// aboutBudget says that a problem keeps a job's ledger from being known.
+// aboutBudget reports whether a problem keeps a job's ledger from being known.
 func aboutBudget(p job.Problem) bool {
 	return p.Path == "" || p.Path == "budget" || strings.HasPrefix(p.Path, "budget.ledger")
 }
@@ -155,7 +155,7 @@ func (l *limitFlags) add(c *cobra.Command, what string) {
 // given reports whether there is a limit.
 func (l *limitFlags) given() bool { return l.epsilon != "" || l.delta != "" || l.rho != "" }
 
-// change is what the flags say; what is not given is nil.
+// change returns the limits that the flags give, and nil for each one that is not given.
 func (l *limitFlags) change() (c ledger.Change, err error) {
 	for _, f := range []struct {
 		name, text string
@@ -199,13 +199,12 @@ func (e *environment) ledgerInit() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "init [LEDGER]",
 		Short: "Make a ledger, and open an account in it",
-		Long: `init makes a ledger where there is none, brings one of an earlier version up to
-date, and, with --dataset, opens an account: one for each data set, unit of privacy
-and relation. It makes no folder. The filter says how the costs of jobs are added
-up, and never changes: basic adds ε and δ, zcdp adds ρ (Gaussian noise costs far
-less there), rdp adds Rényi divergences at fixed orders. A limit in ρ (--rho)
-opens a zcdp account. A job on a data set without an account opens one with its own
-limit: a basic one, or a zcdp one where its limit is a ρ.
+		Long: `init makes a ledger where there is none and, with --dataset, opens an account: one
+for each data set, unit of privacy and relation. It makes no folder. The filter says
+how the costs of jobs are added up, and never changes: basic adds ε and δ, zcdp adds
+ρ (Gaussian noise costs far less there), rdp adds Rényi divergences at fixed orders.
+A limit in ρ (--rho) opens a zcdp account. A job on a data set without an account
+opens one with its own limit: a basic one, or a zcdp one where its limit is a ρ.
 
 With --slices-by the account has slices: one for each value of that column, such as a
 month. The limit is then that of each slice. --lifetime-epsilon, --lifetime-delta or
@@ -270,7 +269,7 @@ An account protects neighbours that agree in the columns of --keeps, which may b
 	c.Flags().Float64SliceVar(&o.Orders, "orders", nil, "the orders of an rdp account")
 	c.Flags().BoolVar(&o.TwoPersons, "two-person", false, "a raised limit needs a second person")
 	c.Flags().StringSliceVar(&keeps, "keeps", nil, "the columns in which all neighbours agree, separated by commas")
-	e.outputFlags(c, "print one JSON object")
+	e.outputFlags(c, "print JSON")
 	return c
 }
 
@@ -305,7 +304,7 @@ func (e *environment) act(c *cobra.Command, reason *string, check func(ledger.Ke
 		c.Flags().StringVar(reason, "reason", "", "why; it is recorded")
 	}
 	e.byFlag(c)
-	e.outputFlags(c, "print one JSON object")
+	e.outputFlags(c, "print JSON")
 	return c
 }
 
@@ -320,7 +319,7 @@ func needReason(reason *string) error {
 	return nil
 }
 
-// changed says what the limits of an account are now.
+// changed shows the limits that an account has now.
 func changed(a *ledger.Account, err error) (object any, text string, _ error) {
 	if err != nil {
 		return nil, "", err
@@ -340,7 +339,7 @@ func limitsOf(a *ledger.Account) string {
 	return text
 }
 
-// waiting says what of an account waits for a second person.
+// waiting names what waits for a second person in an account.
 func waiting(a *ledger.Account) string {
 	text := ""
 	if a.TwoPersons {
@@ -414,24 +413,18 @@ ledger records names and cannot prove them: whoever can write to it can give any
 func nothingToCheck(ledger.Key) error { return nil }
 
 func (e *environment) ledgerTwoPerson() *cobra.Command {
-	var on, off bool
+	var off bool
 	var reason string
 	c := &cobra.Command{
-		Use:   "two-person [LEDGER] --dataset ID --relation R --on|--off --reason TEXT",
+		Use:   "two-person [LEDGER] --dataset ID --relation R [--off] --reason TEXT",
 		Short: "Make it a rule of an account that two persons raise its limit, or end the rule",
-		Long: `two-person --on makes it a rule of an account that one person raises the limit and
+		Long: `two-person makes it a rule of an account that one person raises the limit and
 another approves. --off asks to end the rule; a second person approves that, too.`,
-		Example: `  dprelease ledger two-person --on --dataset ca-schools-2000 --relation replace-one --reason "board decision of 12 May"`,
+		Example: `  dprelease ledger two-person --dataset ca-schools-2000 --relation replace-one --reason "board decision of 12 May"`,
 	}
-	c.Flags().BoolVar(&on, "on", false, "two persons from now on")
 	c.Flags().BoolVar(&off, "off", false, "ask to let one person raise the limit again")
-	return e.act(c, &reason, func(ledger.Key) error {
-		if on == off {
-			return errors.New("give one of --on and --off")
-		}
-		return nil
-	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
-		return changed(l.SetTwoPersons(ctx, key, on, reason))
+	return e.act(c, &reason, nothingToCheck, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
+		return changed(l.SetTwoPersons(ctx, key, !off, reason))
 	})
 }
 
@@ -463,26 +456,38 @@ taken back.`,
 	})
 }
 
-// ledgerSeparate lets two accounts spend on the same data.
+// ledgerSeparate lets two accounts, or the slices of one, spend on the same data.
 func (e *environment) ledgerSeparate() *cobra.Command {
 	other := accountFlags{prefix: "from"}
 	var from ledger.Key
 	var reason string
 	c := &cobra.Command{
-		Use:   "separate [LEDGER] --dataset ID --relation R --from ID --from-relation R --reason TEXT",
-		Short: "Let two accounts spend on the same data, for a reason that is recorded",
+		Use:   "separate [LEDGER] --dataset ID --relation R {--from ID --from-relation R | --slices-by COLUMN} --reason TEXT",
+		Short: "Let two accounts, or slices of one, spend on the same data, for a reason that is recorded",
 		Long: `separate lets two accounts spend on the same data, each with its own limit. Without it
 a run is refused if it reads a column that another account was charged for and its own
-was not: the two accounts together tell more than either limit says.`,
+was not: the two accounts together tell more than either limit says.
+
+With --slices-by and without --from it lets slices of one account hold the same rows, as
+in a panel whose people answer the same each month. Without it a run is refused if all
+columns that it reads were charged under another slice: each row has the limit of both.`,
 		Example: `  dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --from panel-2024 --from-relation replace-one \
-    --reason "the method comparison may spend a second budget, board decision of 12 May"`,
+    --reason "the method comparison may spend a second budget, board decision of 12 May"
+  dprelease ledger separate job.yaml --dataset panel-2024 --relation add-remove --slices-by month \
+    --reason "the same people answer every month"`,
 	}
 	other.add(c)
-	return e.act(c, &reason, func(ledger.Key) (err error) {
-		from, err = other.key()
+	alike := func(k ledger.Key) bool { return k.Slice.Column != "" && other.dataset == "" }
+	return e.act(c, &reason, func(k ledger.Key) (err error) {
+		if !alike(k) {
+			from, err = other.key()
+		}
 		return err
 	}, func(ctx context.Context, l *ledger.Ledger, key ledger.Key) (any, string, error) {
-		return map[string]any{"event": "done", "exit": exitDone}, fmt.Sprintf("the accounts of %s and of %s may spend on the same data", key, from),
-			l.Separate(ctx, key, from, reason)
+		done := map[string]any{"event": "done", "exit": exitDone}
+		if alike(key) {
+			return done, fmt.Sprintf("slices of the account of %s may hold the same rows", key), l.SeparateSlices(ctx, key, reason)
+		}
+		return done, fmt.Sprintf("the accounts of %s and of %s may spend on the same data", key, from), l.Separate(ctx, key, from, reason)
 	})
 }

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -21,10 +22,9 @@ func (e *environment) ledgerCharge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "charge [LEDGER] --dataset ID --relation R (--epsilon E [--delta D] | --rho P | --from FILE) --reason TEXT",
 		Short: "Add what releases cost that another program or another ledger made from the same data",
-		Long: `charge adds a cost to an account that is open, as the debit of a job does. Use it
-for releases that were made elsewhere from the same data: with another program, or
-under another ledger. The cost is in the units of the account (ledger show prints
-them). What does not fit under the limit is refused: raise the limit first.
+		Long: `charge adds a cost to an account that is open, as the debit of a job does, in the
+units of the account (ledger show prints them). What does not fit under the limit is
+refused: raise the limit first.
 
 In an account with slices --slice names the slice, or --from a CSV file with one line
 for each slice and the header slice,epsilon,delta or slice,rho. All lines are charged
@@ -68,17 +68,20 @@ in one transaction, or none: a million slices take a few seconds.
 	})
 }
 
+// maxCharges bounds the file of --from, in bytes.
+const maxCharges = 16 << 20
+
 // readCosts are the costs that the flags or the file say, in the units of an account.
-func readCosts(a *ledger.Account, flags limitFlags, is, file string) ([]ledger.SliceCost, error) {
-	if file != "" {
-		f, err := os.Open(file)
+func readCosts(a *ledger.Account, flags limitFlags, is, from string) ([]ledger.SliceCost, error) {
+	if from != "" {
+		f, err := file.Bounded(from, maxCharges)
 		if err != nil {
-			return nil, fmt.Errorf("--from: %s cannot be read", file)
+			return nil, fmt.Errorf("--from: %s cannot be read: %s", from, failure.Reason(err))
 		}
 		defer f.Close()
 		costs, err := ledger.ReadCharges(f, a.Units())
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", from, err)
 		}
 		return costs, nil
 	}

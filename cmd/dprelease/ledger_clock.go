@@ -50,9 +50,9 @@ on from it. What was spent stays spent, and records stay in their order.
 		},
 	}
 	c.Flags().BoolVar(&accept, "accept", false, "record that the clock is right, and that times after it are passed over")
-	c.Flags().StringVar(&reason, "reason", "", "with --accept: why; it is recorded")
+	c.Flags().StringVar(&reason, "reason", "", "why; it is recorded")
 	e.byFlag(c)
-	e.outputFlags(c, "print one JSON object")
+	e.outputFlags(c, "print JSON")
 	return c
 }
 

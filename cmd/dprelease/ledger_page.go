@@ -26,8 +26,14 @@ func (s *shownLedger) writePage(path string) error {
 func (a shownAccount) history() report.History {
 	h := report.History{Dataset: a.Dataset, SlicesBy: a.SlicesBy, Units: a.account.Units(),
 		About: "Per " + a.Unit + a.inSlice() + ", " + a.Relation + ", filter " + a.Filter}
-	for _, m := range a.Amounts {
-		h.Limits = append(h.Limits, m.Limit)
+	for _, unit := range h.Units {
+		limit := "" // of an order that cannot keep within the account's
+		for _, m := range a.Amounts {
+			if m.Unit == unit {
+				limit = m.Limit
+			}
+		}
+		h.Limits = append(h.Limits, limit)
 	}
 	for _, t := range a.tallies {
 		h.Slices = append(h.Slices, report.SliceSpent{Is: t.Is, Spent: t.Spent})

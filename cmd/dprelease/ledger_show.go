@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // shownAccount is an account for people and programs.
@@ -61,7 +61,7 @@ type shownSlice struct {
 	Exact  []string `json:"spent_exact"` // fractions, in the account's units
 }
 
-// rest is what is left, for people.
+// rest formats the amount that is left, for people.
 func (m shownAmount) rest() string {
 	if m.Left == "0" && m.Limit != "0" {
 		return "spent"
@@ -71,14 +71,14 @@ func (m shownAmount) rest() string {
 
 func showAccount(a *ledger.Account) shownAccount {
 	s := shownAccount{Dataset: a.Dataset, Unit: a.Unit, Relation: a.Relation.String(), SlicesBy: a.Slice.Column, Filter: a.Filter,
-		LimitText: a.Limit.Decimals(), Debits: a.Debits,
+		LimitText: ledger.Decimals(a.Limit), Debits: a.Debits,
 		Two: a.TwoPersons, Pending: a.Pending, Keeps: a.Keeps, account: a}
 	s.Amounts = showAmounts(a.Amounts())
 	if a.Slice.Column != "" {
 		s.Life = showAmounts(a.Life())
 	}
 	if a.Lifetime != nil {
-		text := a.Lifetime.Decimals()
+		text := ledger.Decimals(*a.Lifetime)
 		s.Lifetime = &text
 	}
 	return s
@@ -139,10 +139,10 @@ time, by job and by slice, as one page; like all of this it is private.
 			})
 		},
 	}
-	c.Flags().StringVar(&dataset, "dataset", "", "only the accounts of this data set")
+	c.Flags().StringVar(&dataset, "dataset", "", "the id of the data set")
 	c.Flags().StringVar(&page, "html", "", "write the budget over time to this page; it is private, and readable by you alone")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print the debits as CSV")
-	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }
 
@@ -240,12 +240,8 @@ func (s *shownLedger) writeText(w io.Writer) error {
 	return nil
 }
 
-// actText is what somebody did to an account, for people.
+// actText describes what somebody did to an account, for people.
 func actText(a ledger.Act) string {
-	who := a.By
-	if who == "" {
-		who = "somebody"
-	}
 	limit := limitText(a.LimitText)
 	if a.Life {
 		limit += " for all slices together"
@@ -285,7 +281,7 @@ func actText(a ledger.Act) string {
 	if a.Reason != "" {
 		text += ": " + a.Reason
 	}
-	return who + " " + text
+	return a.By + " " + text
 }
 
 // limitText is a limit in decimals, for people.
@@ -296,7 +292,7 @@ func limitText(l ledger.LimitText) string {
 	return "ε " + l.Epsilon + ", δ " + l.Delta
 }
 
-// chargedText is what a charge added, for people.
+// chargedText lists the costs that a charge added, for people.
 func chargedText(all []ledger.ActCharge) string {
 	slices := 0
 	for _, c := range all {
@@ -365,7 +361,7 @@ type shownPoint struct {
 
 func showSample(s *ledger.Sample) shownSample {
 	show := func(l ledger.Limit) shownPoint {
-		return shownPoint{job.FormatAmount(l.Epsilon), job.FormatAmount(l.Delta)}
+		return shownPoint{rational.Format(l.Epsilon), rational.Format(l.Delta)}
 	}
 	return shownSample{ID: s.ID, Name: s.Name, Record: s.Debit, Stored: s.Ready, Jobs: s.Uses, Event: json.RawMessage(s.Event),
 		Spent: show(s.Spent), Charged: show(s.Charged), snapshot: s}

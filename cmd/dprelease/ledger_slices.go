@@ -1,13 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dprelease/dprelease/internal/calculus/rdp"
+	"github.com/dprelease/dprelease/internal/say/verdict"
 	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
 )
 
 // mostSlices is how many slices a person is shown: those that have spent most.
@@ -21,7 +27,7 @@ func showSlice(t ledger.Tally) shownSlice {
 	return s
 }
 
-// inSlice says that the guarantee is for a unit in one slice.
+// inSlice returns what a guarantee for a unit in one slice adds to its text, else "".
 func (a *shownAccount) inSlice() string {
 	if a.SlicesBy == "" {
 		return ""
@@ -34,23 +40,65 @@ func (a *shownAccount) inSlice() string {
 func (a *shownAccount) writeAmounts(t *tabwriter.Writer) error {
 	if a.SlicesBy == "" {
 		fmt.Fprintln(t, "  \tspent\tleft\tlimit")
-		for _, m := range a.Amounts {
+		for _, m := range a.telling(a.Amounts) {
 			fmt.Fprintf(t, "  %s\t%s\t%s\t%s\n", m.Unit, m.Spent, m.rest(), m.Limit)
 		}
-		return t.Flush()
+		return cmp.Or(t.Flush(), a.writeOrders(t), a.writeMeaning(t, "", a.account.Spent))
 	}
 	fmt.Fprintln(t, "  \t\tspent\tleft\tlimit")
-	for _, m := range a.Amounts {
-		fmt.Fprintf(t, "  a %s in one %s (the largest)\t%s\t%s\t%s\t%s\n", a.Unit, a.SlicesBy, m.Unit, m.Spent, m.rest(), m.Limit)
+	for _, m := range a.telling(a.Amounts) {
+		fmt.Fprintf(t, "  %s in one %s (the largest)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), a.SlicesBy, m.Unit, m.Spent, m.rest(), m.Limit)
 	}
-	for _, m := range a.Life {
+	for _, m := range a.telling(a.Life) {
 		rest, limit := m.rest(), m.Limit
 		if limit == "" {
 			rest, limit = "", "none"
 		}
-		fmt.Fprintf(t, "  a %s in all of them (%d)\t%s\t%s\t%s\t%s\n", a.Unit, len(a.tallies), m.Unit, m.Spent, rest, limit)
+		fmt.Fprintf(t, "  %s in all of them (%d)\t%s\t%s\t%s\t%s\n", report.A(a.Unit), len(a.tallies), m.Unit, m.Spent, rest, limit)
 	}
-	return t.Flush()
+	return cmp.Or(t.Flush(), a.writeOrders(t), a.writeMeaning(t, "in one "+a.SlicesBy+", ", a.account.Largest), a.writeMeaning(t, "in all of them, ", a.account.Spent))
+}
+
+// telling are the amounts that a person is shown: all, or of the orders of an rdp account the
+// one with the largest share left, which stands first.
+func (a *shownAccount) telling(all []shownAmount) []shownAmount {
+	if a.Filter == ledger.RDP {
+		return all[:min(len(all), 1)]
+	}
+	return all
+}
+
+// writeOrders notes how many orders an rdp account has, where only one of them is shown.
+func (a *shownAccount) writeOrders(w io.Writer) error {
+	if a.Filter != ledger.RDP || len(a.Amounts) < 2 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "  the order with the largest share left, of %d; a job needs room in one of them (--json lists all)\n", len(a.Amounts))
+	return err
+}
+
+// writeMeaning states what is spent as the chance of an attacker, in the words of the report. The
+// report of a job may say less: it knows the noise, and an account only what was charged for it.
+func (a *shownAccount) writeMeaning(w io.Writer, where string, cost privacy.Cost) error {
+	spent := make([]float64, len(a.account.Units())) // no slice was charged yet where cost is empty
+	for i, x := range cost {
+		spent[i] = rational.Up(x)
+	}
+	var attacker verdict.Attacker
+	switch a.Filter {
+	case ledger.Basic:
+		attacker = verdict.OfPoint(privacy.Point{Epsilon: spent[0], Delta: spent[1]})
+	case ledger.ZCDP:
+		attacker = verdict.OfDivergences(rdp.ZCDP(spent[0]))
+	default:
+		attacker = verdict.OfDivergences(verdict.AtOrders(a.account.Orders, spent))
+	}
+	text := attacker.Chance("en", a.account.Relation, a.Unit)
+	if weak := attacker.Caution("en", a.Unit); weak != "" {
+		text += "; " + weak
+	}
+	_, err := fmt.Fprintf(w, "  by these amounts alone, %s%s\n", where, text)
+	return err
 }
 
 // writeSlices prints the slices that have spent most.
@@ -116,6 +164,6 @@ func (s *shownLedger) writeTogether(w io.Writer) {
 			about = ", for a change that keeps " + strings.Join(keeps, " and ")
 		}
 		one, life := ledger.TogetherOf(accounts)
-		fmt.Fprintf(w, "\n%s: all accounts together, a %s in one slice of each has spent %s, and one through its life %s%s\n", k.dataset, k.unit, one, life, about)
+		fmt.Fprintf(w, "\n%s: all accounts together, %s in one slice of each has spent %s, and one through its life %s%s\n", k.dataset, report.A(k.unit), one, life, about)
 	}
 }

@@ -1,15 +1,13 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 )
@@ -20,12 +18,11 @@ func (e *environment) ledgerVerify() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [LEDGER] [--releases DIR]...",
 		Short: "Check the chain of a ledger against its tables and against releases",
-		Long: `verify replays every record of a ledger and compares the result with its tables,
-with the bytes that it stores, and with the releases below the folders that are
-named. It finds a ledger that was cut off, edited, rolled back to an old copy, or
-copied and written to in two places, and releases that were changed or have no
-debit. Some of this shows only against releases or an export that lie elsewhere: keep
-them.
+		Long: `verify replays every record of a ledger and compares the result with its tables, its
+stored bytes, and the releases below the folders that are named. It finds a ledger that
+was cut off, edited, rolled back, or written to in two places, and releases that were
+changed or have no debit. Some of this shows only against releases or an export that
+lie elsewhere: keep them.
 ` + whichLedger,
 		Example: `  dprelease ledger verify job.yaml --releases /srv/releases
   dprelease ledger verify --chain exported.jsonl`,
@@ -36,14 +33,14 @@ them.
 				return e.fail(c.Context(), err)
 			}
 			if chain != "" {
-				f, err := os.Open(chain)
+				f, err := file.Open(chain)
 				if err != nil {
 					return fmt.Errorf("--chain: %s cannot be read", chain)
 				}
 				defer f.Close()
 				v, err := ledger.ReadChain(f)
 				if err != nil {
-					return e.fail(c.Context(), &pipeline.Failure{Exit: pipeline.ExitLedger, Code: ledger.CodeUnreadable, Message: "the file is not an exported ledger"})
+					return e.fail(c.Context(), &pipeline.Failure{Exit: pipeline.ExitLedger, Code: ledger.CodeAddress, Message: "the file is not an exported ledger"})
 				}
 				v.Compare(seen)
 				return e.verdict(v, len(seen))
@@ -59,7 +56,7 @@ them.
 	}
 	c.Flags().StringArrayVar(&folders, "releases", nil, "a folder below which releases stand; may be repeated")
 	c.Flags().StringVar(&chain, "chain", "", "verify an exported chain instead of a ledger")
-	e.outputFlags(c, "print one JSON object")
+	e.outputFlags(c, "print JSON")
 	return c
 }
 
@@ -102,29 +99,19 @@ func findingCode(f ledger.Finding) string {
 }
 
 func (e *environment) ledgerExport() *cobra.Command {
-	var asCSV bool
 	c := &cobra.Command{
 		Use:   "export [LEDGER]",
 		Short: "Print every record of the chain, one JSON object a line",
 		Long: `export prints the chain of a ledger: everything that verify --chain needs to check
 it elsewhere. It holds neither the stored bytes nor the ledger's secret.
 ` + whichLedger,
-		Example: `  dprelease ledger export job.yaml > chain.jsonl
-  dprelease ledger export --csv > chain.csv`,
-		Args: cobra.MaximumNArgs(1),
+		Example: `  dprelease ledger export job.yaml > chain.jsonl`,
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return e.withLedger(c.Context(), args, ledger.Options{ReadOnly: true}, func(l *ledger.Ledger) error {
 				var all []ledger.Record
 				if err := l.Records(c.Context(), func(r ledger.Record) error { all = append(all, r); return nil }); err != nil {
 					return err
-				}
-				if asCSV {
-					w := csv.NewWriter(e.out)
-					lines := [][]string{{"seq", "kind", "body", "prev", "hash"}}
-					for _, r := range all {
-						lines = append(lines, []string{strconv.FormatInt(r.Seq, 10), r.Kind, r.Body, r.Prev, r.Hash})
-					}
-					return e.printed(w.WriteAll(lines))
 				}
 				out := json.NewEncoder(e.out)
 				for _, r := range all {
@@ -136,6 +123,5 @@ it elsewhere. It holds neither the stored bytes nor the ledger's secret.
 			})
 		},
 	}
-	c.Flags().BoolVar(&asCSV, "csv", false, "print CSV instead")
 	return c
 }

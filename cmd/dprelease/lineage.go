@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/lineage"
+	"github.com/dprelease/dprelease/internal/run/lineage"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -24,7 +24,7 @@ func (t *telling) flags(c *cobra.Command) {
 	c.Flags().StringVar(&t.metrics, "metrics", "", "write what was spent to this file, for Prometheus")
 }
 
-// begin tells that the run of a job began.
+// begin reports that the run of a job began.
 func (t *telling) begin(e *environment, j *job.Job, next pipeline.Observer) (pipeline.Observer, error) {
 	var err error
 	if t.sender, err = lineage.New(t.lineage, e.getenv, version().Version); err != nil {
@@ -46,7 +46,7 @@ func (t *telling) Observe(ev pipeline.Event) {
 	}
 }
 
-// end tells how the run ended. What cannot be told is noted, and changes nothing.
+// end reports how the run ended. What cannot be told is noted, and changes nothing.
 func (t *telling) end(ctx context.Context, e *environment, a answer, err error) {
 	if err != nil {
 		f, _ := explain(ctx, err)

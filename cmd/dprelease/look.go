@@ -45,7 +45,7 @@ func (e *environment) look(ctx context.Context, j *job.Job, out string) error {
 		err = e.print(l)
 	}
 	if err == nil && fails {
-		return e.failWith(unspent(pipeline.ExitSource, "DATA_UNFIT", "a run of this job would fail; the look says at what"), nil)
+		return e.failWith(unspent(pipeline.ExitSource, "DATA_UNFIT", "a run of this job would fail, or release nothing of use; the look says at what"), nil)
 	}
 	return err
 }
@@ -75,11 +75,8 @@ const marked = "CONFIDENTIAL"
 // privateFile makes a file for private facts: a new one, marked, for its owner alone, and
 // not in the folder of the releases.
 func privateFile(path, releases string) (*os.File, error) {
-	if !strings.HasPrefix(filepath.Base(path), marked) {
-		return nil, fmt.Errorf("--out: the name must begin with %s, for example %s", marked, filepath.Join(filepath.Dir(path), marked+"-"+filepath.Base(path)))
-	}
-	if within(filepath.Dir(path), releases) {
-		return nil, fmt.Errorf("--out: %s is where the releases go, and what --data finds is private: name another folder", releases)
+	if err := privateName("--out", path, releases); err != nil {
+		return nil, err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -91,7 +88,18 @@ func privateFile(path, releases string) (*os.File, error) {
 	return f, nil
 }
 
-// within says that a folder is another one, or lies in it, whatever links lead there.
+// privateName refuses a name that does not say that its file is private, and the folder of the releases.
+func privateName(flag, path, releases string) error {
+	if !strings.HasPrefix(filepath.Base(path), marked) {
+		return fmt.Errorf("%s: the name must begin with %s, for example %s", flag, marked, filepath.Join(filepath.Dir(path), marked+"-"+filepath.Base(path)))
+	}
+	if within(filepath.Dir(path), releases) {
+		return fmt.Errorf("%s: %s is where the releases go, and this file is private: name another folder", flag, releases)
+	}
+	return nil
+}
+
+// within reports whether a folder is another one, or lies in it, whatever links lead there.
 func within(dir, outer string) bool {
 	dir, outer = real(dir), real(outer)
 	rel, err := filepath.Rel(outer, dir)

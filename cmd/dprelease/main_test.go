@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 )
 
 // TestMain lets this test binary be the program: in the scripts as the command
@@ -77,7 +77,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // lastLine is how every failure ends.
-var lastLine = regexp.MustCompile(`^failed: code [A-Z_]+, exit \d+; spent: (none|this release|unknown); retry: (yes|no|after a person looked); \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
+var lastLine = regexp.MustCompile(`^failed: code [A-Z_]+, exit \d+; spent: (none|this run|unknown); retry: (yes|no|after a person looked); \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 
 // cutLast takes the last line off what a failure printed; ok says that it is one.
 func cutLast(text string) (rest, last string, ok bool) {

@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 //go:generate go run . man --markdown ../../docs/commands.md
@@ -41,33 +44,95 @@ func (e *environment) man() *cobra.Command {
 	return c
 }
 
-// commandPage writes all commands as one page.
+// commandPage writes all commands as one page: what each is for, how to call it, and
+// its own flags. A flag that three or more commands explain in the same words is explained once,
+// and so is a last paragraph that several have.
 func commandPage(root *cobra.Command, path string) error {
+	commands := available(root)
+	flags, paragraphs := map[string]int{}, map[string]int{}
+	for _, c := range commands {
+		for _, f := range flagsOf(c) {
+			flags[line(f)]++
+		}
+		paragraphs[lastParagraph(c)]++
+	}
 	var b bytes.Buffer
-	fmt.Fprint(&b, "# Commands\n\nGenerated from the program: `go generate ./cmd/dprelease`. `dprelease man DIR` writes the same as manual pages.\n\n")
-	link := func(file string) string {
-		return "#" + strings.ReplaceAll(strings.TrimSuffix(file, ".md"), "_", "-")
-	}
-	var write func(c *cobra.Command) error
-	write = func(c *cobra.Command) error {
-		if !c.IsAvailableCommand() && c != root {
-			return nil
+	fmt.Fprint(&b, "# Commands\n\n`go generate ./cmd/dprelease` writes this page from the program; `dprelease man DIR` writes manual pages. `--help` of a command shows examples, too.\n\n")
+	for _, text := range slices.Sorted(maps.Keys(paragraphs)) {
+		if paragraphs[text] > 1 && text != "" {
+			b.WriteString(text + "\n\n")
 		}
-		if err := doc.GenMarkdownCustom(c, &b, link); err != nil {
-			return err
-		}
-		for _, sub := range c.Commands() {
-			if sub.Name() != "completion" {
-				if err := write(sub); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
 	}
-	if err := write(root); err != nil {
-		return err
+	b.WriteString("Flags that several commands have:\n\n```text\n")
+	for _, text := range slices.Sorted(maps.Keys(flags)) {
+		if flags[text] > 2 {
+			b.WriteString(text + "\n")
+		}
 	}
-	page := strings.ReplaceAll(b.String(), "* [dprelease completion](#dprelease-completion)\t - Generate the autocompletion script for the specified shell\n", "")
-	return os.WriteFile(path, []byte(strings.TrimRight(page, "\n")+"\n"), 0o644)
+	b.WriteString("```\n")
+	for _, c := range commands {
+		fmt.Fprintf(&b, "\n## %s\n\n%s.\n", c.CommandPath(), strings.TrimSuffix(c.Short, "."))
+		long := strings.TrimSpace(c.Long)
+		if last := lastParagraph(c); paragraphs[last] > 1 {
+			long = strings.TrimSpace(strings.TrimSuffix(long, last))
+		}
+		if long != "" {
+			fmt.Fprintf(&b, "\n%s\n", long)
+		}
+		writeCall(&b, c, flags)
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// writeCall writes how a command is called: its arguments and flags.
+func writeCall(b *bytes.Buffer, c *cobra.Command, known map[string]int) {
+	fmt.Fprintf(b, "\n```text\n%s\n", strings.TrimSuffix(c.UseLine(), " [flags]"))
+	var shared, own []string
+	for _, f := range flagsOf(c) {
+		if text := line(f); known[text] > 2 {
+			shared = append(shared, "--"+f.Name)
+		} else {
+			own = append(own, text)
+		}
+	}
+	if len(own) > 0 {
+		fmt.Fprintf(b, "\n%s\n", strings.Join(own, "\n"))
+	}
+	b.WriteString("```\n")
+	if len(shared) > 0 {
+		fmt.Fprintf(b, "\nAlso `%s`.\n", strings.Join(shared, "`, `"))
+	}
+}
+
+// available lists a command and all below it.
+func available(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if sub.Name() != "completion" && sub.IsAvailableCommand() {
+			all = append(all, available(sub)...)
+		}
+	}
+	return all
+}
+
+// flagsOf lists the flags of a command, without the one for help.
+func flagsOf(c *cobra.Command) (flags []*pflag.Flag) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if f.Name != "help" && !f.Hidden {
+			flags = append(flags, f)
+		}
+	})
+	return flags
+}
+
+// line explains a flag in one line.
+func line(f *pflag.Flag) string {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.AddFlag(f)
+	return strings.TrimRight(strings.TrimLeft(set.FlagUsages(), " "), "\n")
+}
+
+func lastParagraph(c *cobra.Command) string {
+	long := strings.TrimSpace(c.Long)
+	return strings.TrimSpace(long[strings.LastIndex(long, "\n\n")+1:])
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // meant is the known word that was probably meant: the nearest one, or the first
@@ -53,7 +53,7 @@ func enumerated(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// wrongFlag says what a flag takes, or which one was probably meant.
+// wrongFlag explains what a flag takes, or names the one that was probably meant.
 func wrongFlag(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
@@ -82,7 +82,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, didYouMean("--", word, known))
 }
 
-// takes says what a flag takes.
+// takes describes the values that a flag takes.
 func takes(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "bool":

@@ -125,7 +125,7 @@ func (b *bars) Observe(ev pipeline.Event) {
 	}
 }
 
-// doing says what the mechanisms do.
+// doing names what the mechanisms are doing.
 func (b *bars) doing(decor.Statistics) string {
 	if b.read.Load() {
 		return "computing "
@@ -140,7 +140,7 @@ func (b *bars) done(release string) {
 	}
 }
 
-// share is how much of a bar is done; without a total nothing is known.
+// share formats how much of a bar is done, and returns "" where the total is not known.
 func share(s decor.Statistics) string {
 	if s.Total <= 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/account"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan/account"
 	"github.com/dprelease/dprelease/specs"
 )
 
@@ -19,8 +19,8 @@ func (e *environment) account() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "account [EXPR]",
 		Short: "Ask the accountant what an event costs, without a job",
-		Long: `account reads a question (relation, event and query, in YAML or JSON) from the
-argument, a file or standard input, and answers with the guarantee.`,
+		Long: `account reads a question (relation, event and query) from the argument, a file or
+standard input, and answers with the guarantee.`,
 		Example: `  dprelease account 'relation: add-remove
   event: {repeat: {n: 1000, event: {poisson: {rate: 0.01, event: {gaussian: {sigma: 1}}}}}}
   query: {delta: 1e-6}'
@@ -52,16 +52,16 @@ argument, a file or standard input, and answers with the guarantee.`,
 		},
 	}
 	c.Flags().StringVarP(&o.File, "file", "f", "", "the file that holds the question; - is standard input")
-	c.Flags().BoolVar(&o.JSON, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.JSONL, "jsonl", false, "read one question a line and answer each on a line")
-	c.Flags().StringVar(&o.Plot, "plot", "", "draw δ against ε into this .svg or .png file")
+	c.Flags().StringVar(&o.Plot, "plot", "", "draw δ against ε into this .svg file")
 	return c
 }
 
 // accountCodes are the words for the exit codes of the accountant.
 var accountCodes = map[int]string{account.ExitFailed: "OUTPUT", account.ExitUsage: "USAGE", account.ExitInvalid: "INVALID_QUESTION"}
 
-// exited is what a command returns that knows its exit code.
+// exited returns the error of a command that knows its exit code, nil where it is done.
 func exited(exit int) error {
 	if exit == exitDone {
 		return nil
@@ -152,6 +152,6 @@ func (e *environment) version() *cobra.Command {
 			return e.say(v, "dprelease %s (job language %d, %s, %s)\n", v.Version, v.Job, v.Go, v.Platform)
 		},
 	}
-	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }

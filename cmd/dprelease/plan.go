@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/planner"
+	"github.com/dprelease/dprelease/internal/plan/planner"
 )
 
 func (e *environment) plan() *cobra.Command {
@@ -18,16 +18,15 @@ func (e *environment) plan() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan JOB",
 		Short: "Say what a job would cost and how exact it would be, without reading the data",
-		Long: `plan prints every draw, event and guarantee of a job, what each mechanism may
-spend on its sample, the expected error where it is public, and whether sampling
-is worth it. It never opens the table.
+		Long: `plan prints every draw, event and guarantee of a job, the expected error where it is
+public, and whether sampling is worth it. It never opens the table.
 
 With --sweep it plans one release at many rates, sample sizes or epsilons, adds
 the sampling error that follows from what the job assumes about its columns
 (assume), finds the best point, and says whether sampling helps. --solve finds
 the smallest epsilon, rho, sample (n, rate) or budget of the job (--over) that reaches
 an accuracy: rse (relative standard error), moe (margin of error at 95 %), se or rmse
-(the same), noise, or half-kept (the number of units with which a key is kept one time
+(the same), noise (the noise alone, at 95 %), or half-kept (the number of units with which a key is kept one time
 in two). It also recommends a design. --compare puts designs side by side at equal (ε, δ).
 Where the noise depends on the data it is simulated under the assumptions.`,
 		Example: `  dprelease plan job.yaml
@@ -54,23 +53,18 @@ Where the noise depends on the data it is simulated under the assumptions.`,
 		},
 	}
 	e.setFlag(c)
-	e.outputFlags(c, "print the plan as one JSON object")
+	e.outputFlags(c, "print JSON")
 	e.verboseFlag(c)
 	f := c.Flags()
 	f.StringVar(&s.sweep, "sweep", "", "plan the release along rate, n or epsilon")
 	f.StringVar(&s.solve, "solve", "", "find what reaches an accuracy, such as 'rse<2%', 'moe<1%', 'se<5', 'noise<1' or 'half-kept<50'")
 	f.StringVar(&s.over, "over", "epsilon", "with --solve: what to find, epsilon, rho, n, rate or budget")
 	f.BoolVar(&s.compare, "compare", false, "compare designs at equal (ε, δ)")
-	f.Int64Var(&s.size, "size", 0, "with --compare: the size of the samples (default: the job's, or a tenth)")
-	f.Int64Var(&s.units, "units", 0, "with --compare: how many hypothetical strata or units (default: the public frame's, or 20)")
 	f.StringVar(&s.release, "release", "", "the release to study (default: the first one from a sample)")
-	f.Float64Var(&s.span.From, "from", 0, "with --sweep: the first value")
-	f.Float64Var(&s.span.To, "to", 0, "with --sweep: the last value")
 	f.IntVar(&s.span.Points, "points", 0, "with --sweep: how many values (default 12)")
 	f.Float64SliceVar(&s.span.Values, "values", nil, "with --sweep: the values themselves")
 	f.IntVar(&s.repetitions, "repetitions", 400, "of each simulation")
-	f.Uint64Var(&s.seed, "seed", 1, "of the simulations")
-	f.StringVar(&s.plot, "plot", "", "also draw the answer, as .svg or .png")
+	f.StringVar(&s.plot, "plot", "", "also draw the answer, as .svg")
 	f.StringVar(&s.page, "html", "", "also write the answer as an HTML page")
 	return c
 }
@@ -86,13 +80,13 @@ func (s *study) check(given func(string) bool) error {
 	if n > 1 {
 		return errors.New("give one of --sweep, --solve and --compare")
 	}
-	needs := map[string]string{"from": "sweep", "to": "sweep", "points": "sweep", "values": "sweep", "over": "solve", "size": "compare", "units": "compare"}
+	needs := map[string]string{"points": "sweep", "values": "sweep", "over": "solve"}
 	for flag, of := range needs {
 		if given(flag) && s.kind() != of {
 			return fmt.Errorf("--%s goes with --%s", flag, of)
 		}
 	}
-	for _, flag := range []string{"release", "repetitions", "seed", "plot", "html"} {
+	for _, flag := range []string{"release", "repetitions", "plot", "html"} {
 		if given(flag) && n == 0 {
 			return fmt.Errorf("--%s goes with --sweep, --solve or --compare", flag)
 		}
@@ -100,8 +94,8 @@ func (s *study) check(given func(string) bool) error {
 	if err := s.question(); err != nil {
 		return err
 	}
-	if ext := strings.ToLower(filepath.Ext(s.plot)); s.plot != "" && ext != ".svg" && ext != ".png" {
-		return errors.New("--plot must end in .svg or .png")
+	if s.plot != "" && strings.ToLower(filepath.Ext(s.plot)) != ".svg" {
+		return errors.New("--plot must end in .svg")
 	}
 	if s.plot != "" && s.kind() == "solve" {
 		return errors.New("--plot goes with --sweep or --compare")

@@ -8,22 +8,20 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/dprelease/dprelease/internal/figure"
+	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/whole"
+	"github.com/dprelease/dprelease/internal/plan/planner"
+	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/pipeline"
-	"github.com/dprelease/dprelease/planner"
 )
 
 // study is one question to the planner, as the flags of plan put it.
 type study struct {
 	sweep, solve, over string
 	compare            bool
-	size, units        int64
 	release            string
 	span               planner.Range
 	repetitions        int
-	seed               uint64
 	plot, page         string
 }
 
@@ -56,7 +54,7 @@ func (e *environment) study(ctx context.Context, j *job.Job, s *study) error {
 	price, done := pipeline.Pricer(ctx, j, e.options())
 	defer done()
 	settings := planner.Settings{
-		Price: price, Design: pipeline.Design, Collected: pipeline.Collected, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: s.seed, Progress: progress,
+		Price: price, Mechanisms: builtins, Release: s.release, Repetitions: s.repetitions, Seed: 1, Progress: progress,
 	}
 	r, err := s.ask(ctx, j, settings)
 	stop()
@@ -81,7 +79,7 @@ func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) 
 	case "solve":
 		return planner.Solve(ctx, j, s.solve, s.over, settings)
 	}
-	return planner.Compare(ctx, j, planner.Designs{Size: s.size, Units: s.units}, settings)
+	return planner.Compare(ctx, j, planner.Designs{}, settings)
 }
 
 // studyFailed tells a job that is wrong from a question that has no answer.
@@ -105,11 +103,7 @@ func (s *study) files(r result) error {
 		if err != nil {
 			return err
 		}
-		b, err := f.Encode(s.plot)
-		if err != nil {
-			return err
-		}
-		if err := writeWhole(s.plot, b); err != nil {
+		if err := writeWhole(s.plot, f.SVG()); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ those that were approved.`,
 		Args: unknownCommand,
 		RunE: commandMissing,
 	}
-	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginVerify())
+	c.AddCommand(e.pluginAdd(), e.pluginCheck(), e.pluginList(), e.pluginNew(), e.pluginRemove(), e.pluginShow(), e.pluginSign(), e.pluginVerify())
 	return c
 }
 
@@ -34,6 +34,7 @@ type listed struct {
 
 func (e *environment) pluginList() *cobra.Command {
 	var path string
+	var signed bool
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the mechanisms that come with this program, or those of a catalog",
@@ -41,7 +42,7 @@ func (e *environment) pluginList() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if path != "" {
-				return e.listCatalog(path)
+				return e.listCatalog(path, signed)
 			}
 			var text strings.Builder
 			all := []listed{}
@@ -58,7 +59,8 @@ func (e *environment) pluginList() *cobra.Command {
 			return e.say(all, "%s", text.String())
 		},
 	}
-	c.Flags().BoolVar(&e.json, "json", false, "print one JSON array")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	c.Flags().StringVar(&path, "catalog", "", "list the plugins of this catalog")
+	c.Flags().BoolVar(&signed, "signed", false, "print exactly the bytes of the catalog that are signed")
 	return c
 }

@@ -17,12 +17,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/dprelease/dprelease/internal/catalog"
-	"github.com/dprelease/dprelease/internal/catalog/artifact"
-	"github.com/dprelease/dprelease/internal/conformance"
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/host"
-	"github.com/dprelease/dprelease/internal/sandbox"
+	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/plugin/catalog"
+	"github.com/dprelease/dprelease/internal/plugin/catalog/artifact"
+	"github.com/dprelease/dprelease/internal/plugin/conformance"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/plugin/sandbox"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/report"
@@ -45,18 +46,16 @@ func (e *environment) pluginAdd() *cobra.Command {
 		Use:   "add (FILE | DIR | OCI)",
 		Short: "Check a plugin and put it into a catalog",
 		Long: `add copies a plugin into the folder of the catalog, runs plugin check on the copy in
-a sandbox that must be complete, and writes an entry: name and version, the digests
-of everything that runs, what it may read, the verdict, who approved it and until
-when, and the texts that it may put into a report. A plugin that is refuted, or whose
-check does not finish, gets no entry.
+a sandbox that must be complete, and writes an entry. A plugin that is refuted, or
+whose check does not finish, gets none.
 
 A plugin may also come as an OCI artifact, as oras pushes it: from a registry
 (oci://REGISTRY/REPOSITORY:TAG or @DIGEST), or as an OCI layout with one tag, in a folder
 or a tar archive. The files are held to the digests of its manifest.
 
 A job then names the catalog, and the plugin as mechanism: NAME@VERSION. Where the
-public key CATALOG.pub lies beside the catalog, a job uses only entries that this key
-has signed: give its secret key with --sign, in the form of minisign.`,
+public key CATALOG.pub lies beside the catalog, a job uses it only if this key has
+signed it: give its secret key with --sign, in the form of minisign.`,
 		Example: `  dprelease plugin add ./trimmed-mean --catalog /etc/dprelease/catalog.json
   dprelease plugin add ./trimmed-mean --catalog catalog.json --for 5m --sign minisign.key
   dprelease plugin add oci://registry.example/plugins/trimmed-mean:1.0.0 --catalog catalog.json`,
@@ -71,14 +70,14 @@ has signed: give its secret key with --sign, in the form of minisign.`,
 	f.DurationVar(&a.within, "for", 10*time.Minute, "how long the check may take; one that does not finish approves nothing")
 	f.StringVar(&a.expires, "expires", "", "the day on which the approval ends, as 2027-12-31; a year from now where this is not given")
 	f.StringVar(&a.by, "by", "", "who approves it; your login name where this is not given")
-	f.StringVar(&a.sign, "sign", "", "the secret key of minisign that signs the entry; its password is asked for, or read from "+passwordVariable)
+	signFlag(c, &a.sign)
 	f.StringVar(&a.mechanism, "mechanism", "", "the mechanism that is approved, where the plugin has several")
 	f.StringSliceVar(&a.reads, "reads", nil, "a file or folder that the plugin may read, besides the system's own")
 	f.BoolVar(&a.plainHTTP, "plain-http", false, "speak to the registry without TLS")
 	f.BoolVar(&a.selfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
-	f.Uint64Var(&a.config.Seed, "seed", 1, "chooses the tables of the check")
+	a.config.Seed = 1
 	f.IntVar(&a.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
-	f.BoolVar(&e.json, "json", false, "print one JSON object")
+	f.BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }
 
@@ -88,7 +87,13 @@ func catalogFlag(c *cobra.Command, into *string) {
 	_ = c.MarkFlagRequired("catalog")
 }
 
-// uncatalogued says what is wrong with a catalog, or why a plugin did not get into it.
+// signFlag is the flag that names the secret key of a catalog.
+func signFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "sign", "", "the secret key of minisign that signs the catalog; its password is asked for, or read from "+passwordVariable)
+}
+
+// uncatalogued returns the failure for a bad catalog, or for a plugin that did not get into
+// it.
 func (e *environment) uncatalogued(format string, args ...any) error {
 	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_CATALOG", fmt.Sprintf(format, args...)), nil)
 }
@@ -133,7 +138,7 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 			entry.Reads = append(entry.Reads, path)
 		}
 	}
-	cmd := host.Command{Name: filepath.Base(source), Path: stored, SHA256: entry.SHA256, Mechanism: a.mechanism,
+	cmd := host.Command{Name: filepath.Base(source), Path: stored, SHA256: entry.SHA256, Files: entry.Beside(), Mechanism: a.mechanism,
 		Confine: sandbox.Confinement{Mode: sandbox.Required, Read: entry.Reads}}
 	a.report = filepath.Dir(stored)
 	v, err := e.examined(ctx, cmd, a.examination)
@@ -158,11 +163,8 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 		entry.Runtime = append(interpreterVersion(ctx, program), libraries...)
 	}
 	entry.By, entry.At, entry.Expires = cmp.Or(a.by, ledger.Login()), time.Now().UTC().Truncate(time.Second), expires
-	if signer != nil {
-		err = entry.Sign(*signer)
-	}
 	c.Put(entry)
-	if err = errors.Join(err, c.Write()); err != nil {
+	if err = c.Write(signer); err != nil {
 		return e.uncatalogued("%s: %s", a.catalog, failure.Reason(err))
 	}
 	keep = true
@@ -178,14 +180,15 @@ func describe(entry *catalog.Entry, v conformance.Verdict) {
 	entry.Name, entry.Version, entry.Summary = v.About.Name, v.About.Version, v.About.Summary
 	entry.SelfNoising, entry.Description = v.About.SelfNoising, catalog.Describe(v.About)
 	entry.Result = report.ResultTrusted
-	if v.About.Linear {
+	if v.About.DeclaresFinish {
 		entry.Result = report.ResultApart
 	}
 	entry.Names, entry.Texts = texts.Names(), texts.Remarks()
 	entry.Check = catalog.Checked{Verdict: v.Verdict, Suite: v.Suite, Seed: v.Seed, Sandbox: v.Sandbox}
 }
 
-// interpreterVersion is what an interpreter says of its version, if it says anything.
+// interpreterVersion asks an interpreter for its version, and takes its name where it gives
+// none.
 func interpreterVersion(ctx context.Context, program string) []string {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -214,8 +217,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	return day, nil
 }
 
-// signer is the key of minisign that signs, nil for none. Where the catalog has a key, it
-// must be that one's. Its password is asked for before anything else happens.
+// signer is the key of minisign that signs, nil for none. It must be that of the catalog. Its password is asked for before anything else happens.
 func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.PrivateKey, error) {
 	if path == "" {
 		if c.Key() != nil {
@@ -223,7 +225,10 @@ func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.Private
 		}
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	if c.Key() == nil {
+		return nil, errors.New("put the public key beside the catalog first, with .pub behind its name")
+	}
+	text, err := file.Read(path, catalog.MaxKey)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s", path, failure.Reason(err))
 	}
@@ -239,13 +244,13 @@ func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.Private
 	} else if err := key.UnmarshalText(text); err != nil {
 		return nil, fmt.Errorf("%s: that is no secret key of minisign", path)
 	}
-	if public, ok := key.Public().(minisign.PublicKey); c.Key() != nil && (!ok || !c.Key().Equal(public)) {
+	if public, ok := key.Public().(minisign.PublicKey); !ok || !c.Key().Equal(public) {
 		return nil, fmt.Errorf("%s: that is not the key of the catalog", path)
 	}
 	return &key, nil
 }
 
-// password is that of a secret key, from the environment or from the terminal.
+// password reads the password of a secret key from the environment or from the terminal.
 func (e *environment) password(path string) (string, error) {
 	if password, ok := e.getenv(passwordVariable); ok {
 		return password, nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/scripttest"
+	"github.com/dprelease/dprelease/internal/testkit/scripttest"
 )
 
 // BenchmarkPython runs the mechanism that `plugin new` writes over 5 million rows, in Go and
@@ -30,7 +30,7 @@ func BenchmarkPython(b *testing.B) {
 		b.Fatal(err)
 	}
 	table, bin := filepath.Join(dir, "x.parquet"), filepath.Join(dir, "dprelease")
-	do(abs, "go", "run", "./bench/genfloats", "-rows", "5000000", table)
+	do(abs, "go", "run", "-C", "lab", "./genfloats", "-rows", "5000000", table)
 	do(abs, "go", "build", "-o", bin, "./cmd/dprelease")
 	jobs := map[string]string{}
 	for _, language := range []string{"go", "python"} {

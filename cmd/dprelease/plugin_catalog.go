@@ -10,8 +10,8 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/catalog"
-	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/plugin/catalog"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -27,15 +27,22 @@ type catalogued struct {
 	Result  string    `json:"result,omitempty"`
 }
 
-func (e *environment) listCatalog(path string) error {
+func (e *environment) listCatalog(path string, signed bool) error {
 	c, err := catalog.Read(path)
 	if err != nil {
 		return e.uncatalogued("%s: %s", path, failure.Reason(err))
 	}
+	if signed {
+		text, err := c.Signed()
+		if err != nil {
+			return e.uncatalogued("%s", failure.Reason(err))
+		}
+		return e.printed(e.tell(e.out, "%s", text))
+	}
 	all := []catalogued{}
 	var text strings.Builder
 	for _, x := range c.Plugins {
-		all = append(all, catalogued{x.Key(), x.Summary, x.SHA256, x.By, x.At, x.Expires, x.Signature != "", x.Result})
+		all = append(all, catalogued{x.Key(), x.Summary, x.SHA256, x.By, x.At, x.Expires, c.Signature != "", x.Result})
 		fmt.Fprintf(&text, "%-28s %s\n%-28s approved by %s until %s\n", x.Key(), x.Summary, "", x.By, x.Expires.Format(time.DateOnly))
 		if x.Result == report.ResultTrusted {
 			fmt.Fprintf(&text, "%-28s its results are trusted: it sees rows and writes them\n", "")
@@ -66,44 +73,72 @@ func (e *environment) entryCommand(use, short, long string, run func(c *catalog.
 		},
 	}
 	catalogFlag(c, &path)
-	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }
 
 func (e *environment) pluginShow() *cobra.Command {
-	signed := false
-	c := e.entryCommand("show", "Print the entry of a plugin in a catalog",
-		`show prints all that a catalog holds of a plugin. With --signed it prints the bytes that
-a signature is of, so that minisign can make or verify one.`,
+	return e.entryCommand("show", "Print the entry of a plugin in a catalog", "show prints all that a catalog holds of a plugin.",
 		func(_ *catalog.Catalog, x catalog.Entry) error {
-			if signed {
-				text, err := x.Signed()
-				if err != nil {
-					return err
-				}
-				return e.printed(e.tell(e.out, "%s", text))
-			}
 			text, err := json.MarshalIndent(x, "", "  ")
 			if err != nil {
 				return err
 			}
 			return e.say(x, "%s\n", text)
 		})
-	c.Flags().BoolVar(&signed, "signed", false, "print exactly the bytes that are signed")
-	return c
 }
 
 func (e *environment) pluginRemove() *cobra.Command {
-	return e.entryCommand("remove", "Take a plugin out of a catalog",
+	sign := ""
+	c := e.entryCommand("remove", "Take a plugin out of a catalog",
 		`remove takes an entry out: jobs can no longer name it. Its files stay, because other
-entries may use them.`,
+entries may use them. Where the catalog has a public key, give the secret key with
+--sign; an old copy of the catalog is then no longer accepted.`,
 		func(c *catalog.Catalog, x catalog.Entry) error {
+			signer, err := e.signer(sign, c)
+			if err != nil {
+				return e.uncatalogued("%v", err)
+			}
 			c.Remove(x.Key())
-			if err := c.Write(); err != nil {
+			if err := c.Write(signer); err != nil {
 				return e.uncatalogued("%s", failure.Reason(err))
 			}
 			return e.say(map[string]string{"event": "removed", "plugin": x.Key()}, "removed %s\n", x.Key())
 		})
+	signFlag(c, &sign)
+	return c
+}
+
+func (e *environment) pluginSign() *cobra.Command {
+	var path, key string
+	c := &cobra.Command{
+		Use:   "sign",
+		Short: "Sign a catalog for the first time",
+		Long: `sign signs a catalog that nobody has signed yet, with all its entries as they are. Put
+the public key beside it first, as CATALOG.pub. From then on jobs use the catalog only
+as that key has signed it, and add and remove want the secret key.`,
+		Example: "  dprelease plugin sign --catalog /etc/dprelease/catalog.json --sign minisign.key",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := catalog.Adopt(path)
+			if err != nil {
+				return e.uncatalogued("%s: %s", path, failure.Reason(err))
+			}
+			signer, err := e.signer(key, c)
+			if err != nil {
+				return e.uncatalogued("%v", err)
+			}
+			if err := c.Write(signer); err != nil {
+				return e.uncatalogued("%s: %s", path, failure.Reason(err))
+			}
+			return e.say(map[string]any{"event": "signed", "serial": c.Serial}, "signed %s\n", path)
+		},
+	}
+	catalogFlag(c, &path)
+	signFlag(c, &key)
+	_ = c.MarkFlagRequired("sign")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
+	return c
 }
 
 // verified is what plugin verify says of one entry.
@@ -119,7 +154,7 @@ func (e *environment) pluginVerify() *cobra.Command {
 		Short: "Verify a catalog: who may change it, its files, signatures and dates",
 		Long: `verify checks that nobody but you or root can change the catalog, that the files of
 each plugin are those that were approved, that no approval has ended, and that the key
-CATALOG.pub, or that of --key, has signed each entry. It needs no network.`,
+CATALOG.pub, or that of --key, has signed it. It needs no network.`,
 		Example: "  dprelease plugin verify --catalog /etc/dprelease/catalog.json --key approvals.pub",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -129,7 +164,7 @@ CATALOG.pub, or that of --key, has signed each entry. It needs no network.`,
 			}
 			with := c.Key()
 			if key != "" {
-				read, err := minisign.PublicKeyFromFile(key)
+				read, err := catalog.ReadKey(key)
 				if err != nil {
 					return e.uncatalogued("%s: that is no public key of minisign", key)
 				}
@@ -139,19 +174,21 @@ CATALOG.pub, or that of --key, has signed each entry. It needs no network.`,
 		},
 	}
 	catalogFlag(c, &path)
-	c.Flags().StringVar(&key, "key", "", "the public key of minisign that must have signed every entry")
-	c.Flags().BoolVar(&e.json, "json", false, "print one JSON array")
+	c.Flags().StringVar(&key, "key", "", "the public key of minisign that must have signed the catalog")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }
 
 func (e *environment) verify(c *catalog.Catalog, key *minisign.PublicKey) error {
+	if key != nil {
+		if err := c.Verify(*key); err != nil {
+			return e.uncatalogued("%v", err)
+		}
+	}
 	all, bad := []verified{}, 0
 	var text strings.Builder
 	for _, x := range c.Plugins {
-		err := x.Intact(c.Folder())
-		if key != nil {
-			err = errors.Join(err, x.Verify(*key))
-		}
+		err := errors.Join(x.Intact(c.Folder()), c.Trusts(x))
 		if !time.Now().Before(x.Expires) {
 			err = errors.Join(err, fmt.Errorf("the approval ended on %s", x.Expires.Format(time.DateOnly)))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,14 +15,15 @@ import (
 
 	"aead.dev/minisign"
 
-	"github.com/dprelease/dprelease/internal/catalog"
-	"github.com/dprelease/dprelease/internal/conformance"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/plugin/catalog"
+	"github.com/dprelease/dprelease/internal/plugin/conformance"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // TestCatalog is the story of a plugin that somebody approves: it is checked, kept, named
 // by a job, shown, changed by somebody else, and taken out again.
 func TestCatalog(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	dir := t.TempDir()
 	bin, file := filepath.Join(dir, "trimmed-mean"), filepath.Join(dir, "catalog.json")
 	goRun(t, root+"/examples/plugins/trimmed-mean", "build", "-o", bin, ".")
@@ -50,8 +52,13 @@ func TestCatalog(t *testing.T) {
 	}
 	add := []string{"plugin", "add", bin, "--catalog", file, "--pairs", "3"}
 
+	noKey := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(noKey, []byte("nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for want, args := range map[string][]string{
-		"no secret key":    append(add[:len(add):len(add)], "--sign", bin),
+		"is too large":     append(add[:len(add):len(add)], "--sign", bin),
+		"no secret key":    append(add[:len(add):len(add)], "--sign", noKey),
 		"takes only what":  add,
 		"not that of the":  append(add[:len(add):len(add)], "--sign", key), // with another password
 		"not the key of":   append(add[:len(add):len(add)], "--sign", stranger),
@@ -83,10 +90,15 @@ func TestCatalog(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &e); err != nil || exit != 0 || e.By != "board" || e.Check.Verdict != "NOT REFUTED" || !strings.HasPrefix(e.Check.Sandbox, "full") {
 		t.Fatalf("show: exit %d, %v, %+v, %s", exit, err, e, stderr)
 	}
-	// Anybody can verify what show prints, with minisign alone.
-	_, signed, _ := command(t, "plugin", "show", "trimmed-mean@1.0.0", "--catalog", file, "--signed")
-	if !minisign.Verify(public, []byte(signed), []byte(e.Signature)) {
-		t.Error("what is signed is not what show prints")
+	// Anybody can verify what list prints, with minisign alone.
+	_, signed, _ := command(t, "plugin", "list", "--catalog", file, "--signed")
+	var whole catalog.Catalog
+	copied, err := os.ReadFile(file)
+	if err = errors.Join(err, json.Unmarshal(copied, &whole)); err != nil {
+		t.Fatal(err)
+	}
+	if !minisign.Verify(public, []byte(signed), []byte(whole.Signature)) {
+		t.Error("what is signed is not what list prints")
 	}
 	if _, err := os.Stat(filepath.Join(dir, filepath.Dir(e.Path), "check.html")); err != nil {
 		t.Error(err)
@@ -122,6 +134,20 @@ output: {dir: out, formats: [csv]}
 		t.Errorf("the report: %v\n%s", err, report)
 	}
 
+	// Where the job says that nothing confines it, that is said everywhere.
+	loose := filepath.Join(dir, "loose.yaml")
+	if err := os.WriteFile(loose, []byte(strings.NewReplacer("job: approved", "job: loose", "sandbox: required", "sandbox: \"off\"", "dir: out", "dir: loose").Replace(text)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	exit, stdout, stderr = command(t, "run", loose)
+	page, err := os.ReadFile(filepath.Join(dir, "loose", "report.html"))
+	if exit != 0 || err != nil || !strings.Contains(stderr, "not confined: trimmed-mean@1.0.0") || !strings.Contains(stdout, "not confined") || !bytes.Contains(page, []byte("not confined")) {
+		t.Errorf("run without a sandbox: exit %d, %v: %s%s", exit, err, stdout, stderr)
+	}
+	if exit, stdout, _ = command(t, "run", loose, "--json"); exit != 0 || !strings.Contains(stdout, `"unconfined":["trimmed-mean@1.0.0"]`) {
+		t.Errorf("its last line: exit %d: %s", exit, stdout)
+	}
+
 	f, err := os.OpenFile(filepath.Join(dir, e.Path), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -134,17 +160,64 @@ output: {dir: out, formats: [csv]}
 	if exit, _, stderr := command(t, "check", job); exit != 3 || !strings.Contains(stderr, "has changed") {
 		t.Errorf("a job with a changed plugin: exit %d: %s", exit, stderr)
 	}
-	if exit, _, stderr := command(t, "plugin", "remove", "trimmed-mean@1.0.0", "--catalog", file); exit != 0 {
+	remove := []string{"plugin", "remove", "trimmed-mean@1.0.0", "--catalog", file}
+	if exit, _, stderr := command(t, remove...); exit != 5 || !strings.Contains(stderr, "--sign") {
+		t.Errorf("remove without the key: exit %d: %s", exit, stderr)
+	}
+	if exit, _, stderr := command(t, append(remove, "--sign", key)...); exit != 0 {
 		t.Errorf("remove: exit %d: %s", exit, stderr)
 	}
 	if exit, _, stderr := command(t, "check", job); exit != 3 || !strings.Contains(stderr, "not in the catalog") {
 		t.Errorf("a job with a plugin that was removed: exit %d: %s", exit, stderr)
 	}
+	// Put back, the copy from before is refused.
+	if err := os.WriteFile(file, copied, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check", job}, {"plugin", "verify", "--catalog", file}, append(add, "--sign", key)} {
+		if exit, _, stderr := command(t, args...); exit == 0 || !strings.Contains(stderr, "old copy") {
+			t.Errorf("%v with an old copy: exit %d: %s", args, exit, stderr)
+		}
+	}
+}
+
+// TestSign: a catalog that nobody signed yet can be signed, once.
+func TestSign(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	dir := t.TempDir()
+	file, key := filepath.Join(dir, "catalog.json"), filepath.Join(dir, "key")
+	public, private, err := minisign.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := private.MarshalText()
+	if err = errors.Join(err, os.WriteFile(key, secret, 0o600), os.WriteFile(file, []byte(`{"version":1,"serial":1,"plugins":[]}`), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	sign := []string{"plugin", "sign", "--catalog", file, "--sign", key}
+	if exit, _, stderr := command(t, sign...); exit != 5 || !strings.Contains(stderr, ".pub") {
+		t.Errorf("without a public key: exit %d: %s", exit, stderr)
+	}
+	if err := os.WriteFile(file+".pub", []byte(public.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if exit, _, stderr := command(t, "plugin", "list", "--catalog", file); exit != 5 || !strings.Contains(stderr, "plugin sign") {
+		t.Errorf("unsigned: exit %d: %s", exit, stderr)
+	}
+	if exit, _, stderr := command(t, sign...); exit != 0 {
+		t.Errorf("sign: exit %d: %s", exit, stderr)
+	}
+	if exit, _, stderr := command(t, "plugin", "verify", "--catalog", file); exit != 0 {
+		t.Errorf("signed: exit %d: %s", exit, stderr)
+	}
+	if exit, _, stderr := command(t, sign...); exit != 5 || !strings.Contains(stderr, "signed already") {
+		t.Errorf("signed again: exit %d: %s", exit, stderr)
+	}
 }
 
 // TestCheckEnds: a check that is out of time, or interrupted, says what it has found.
 func TestCheckEnds(t *testing.T) {
-	tier.Full(t, "the package internal/conformance")
+	tier.Full(t, "the package internal/plugin/conformance")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -7,15 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dprelease/dprelease/internal/conformance"
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/plugin/conformance"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
@@ -35,9 +35,8 @@ func (e *environment) pluginCheck() *cobra.Command {
 		Short: "Look for a promise that a mechanism breaks",
 		Long: `check runs the conformance suite against a plugin: it makes small tables that are
 likely to trouble the mechanism, runs it on one, and replays the same noise on a
-neighbouring one. It compares what must not differ, and prints a counterexample as a
-pair of generated tables. It reads no data of yours. It tries the same behind everything
-that a job can do to rows: where, derive, lookups, by, other, fold, cap, draws.
+neighbouring one, behind everything that a job can do to rows. A counterexample is a
+pair of generated tables. It reads no data of yours.
 
 Without --job the parameters are made from the plugin's own schema. With it, the
 requests are those of the job's releases that use the plugin, on smaller tables.
@@ -81,8 +80,7 @@ was not refuted is not proved.`,
 	f.Uint64Var(&x.config.Seed, "seed", 1, "chooses the tables; the same seed makes the same tables")
 	f.IntVar(&x.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
 	f.IntVar(&x.config.Releases, "releases", 1000, "releases over which to watch the growth of memory")
-	f.IntVar(&x.config.Runs, "runs", 1500, "runs on each table, for a mechanism that draws its own noise")
-	f.BoolVar(&e.json, "json", false, "print one JSON object")
+	f.BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }
 
@@ -92,7 +90,7 @@ func pluginFile(path string) (host.Command, error) {
 	if err != nil {
 		return host.Command{}, err
 	}
-	f, err := os.Open(abs)
+	f, err := file.Bounded(abs, file.MaxProgram)
 	if err != nil {
 		return host.Command{}, err
 	}
@@ -171,7 +169,7 @@ func (e *environment) examined(ctx context.Context, cmd host.Command, x examinat
 	return v, nil
 }
 
-// unchecked says why the suite could not be run. No data was involved.
+// unchecked returns the failure of a suite that could not be run. No data was involved.
 func (e *environment) unchecked(err error) error {
 	return e.failWith(unspent(pipeline.ExitPlugin, "PLUGIN_UNCHECKED", "the plugin cannot be checked: "+err.Error()), nil)
 }

@@ -16,8 +16,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dprelease/dprelease"
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/plugins/python"
 )
+
+// maxModule bounds go.mod and go.sum, in bytes.
+const maxModule = 4 << 20
 
 //go:embed skeleton
 var skeleton embed.FS
@@ -38,11 +42,9 @@ func (e *environment) pluginNew() *cobra.Command {
 		Use:   "new NAME",
 		Short: "Write a new mechanism, in Go or Python",
 		Long: `new writes a folder with a complete mechanism, the total of a column, to be changed
-into yours: a Go module of its own with a test that runs the conformance suite, and
-a proof. The source of the SDK lies beside it, in the folder dprelease, so that the
-module builds although dprelease is not published. With --lang python it is a mechanism
-in Python, which python3 -m dprelease.pack packs into one file. It never overwrites
-anything.`,
+into yours: a Go module with a test that runs the conformance suite, a proof, and the
+source of the SDK, or with --lang python a mechanism in Python, which
+python3 -m dprelease.pack packs into one file. It never overwrites anything.`,
 		Example: `  dprelease plugin new trimmed-mean
   cd trimmed-mean && go test && go build ` + lean + ` && dprelease plugin check ./trimmed-mean
   dprelease plugin new trimmed-mean --lang python
@@ -76,7 +78,7 @@ anything.`,
 	c.Flags().StringVar(&dir, "dir", "", "the folder to write; by default NAME")
 	c.Flags().StringVar(&language, "lang", "go", "the language: go or python")
 	c.Flags().StringVar(&replace, "replace", "", "use the dprelease in this folder instead of a copy of the SDK")
-	c.Flags().BoolVar(&e.json, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&e.json, "json", false, "print JSON")
 	return c
 }
 
@@ -85,7 +87,7 @@ anything.`,
 const lean = "-trimpath -ldflags=-s -tags=grpcnotrace"
 
 // sdkNeeds are the modules that the SDK is built from.
-var sdkNeeds = []string{"github.com/santhosh-tekuri/jsonschema/v6", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
+var sdkNeeds = []string{"github.com/google/jsonschema-go", "golang.org/x/net", "golang.org/x/sys", "golang.org/x/text",
 	"gonum.org/v1/gonum", "google.golang.org/genproto/googleapis/rpc", "google.golang.org/grpc", "google.golang.org/protobuf"}
 
 // writeSkeleton writes the module. With replace it takes over the requirements of the
@@ -102,11 +104,11 @@ func writeSkeleton(dir, name, replace string) error {
 		return err
 	}
 	if replace != "" {
-		mod, err = os.ReadFile(filepath.Join(replace, "go.mod"))
+		mod, err = file.Read(filepath.Join(replace, "go.mod"), maxModule)
 		if err != nil || !bytes.Contains(mod, []byte("module github.com/dprelease/dprelease\n")) {
 			return errors.New("--replace must name a folder with the source of dprelease")
 		}
-		if sums, err = os.ReadFile(filepath.Join(replace, "go.sum")); err != nil {
+		if sums, err = file.Read(filepath.Join(replace, "go.sum"), maxModule); err != nil {
 			return errors.New("--replace must name a folder with a go.sum")
 		}
 		with.Requires = requirements(string(mod))

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/catalog"
-	"github.com/dprelease/dprelease/internal/conformance"
-	"github.com/dprelease/dprelease/internal/host"
-	"github.com/dprelease/dprelease/internal/scripttest"
+	"github.com/dprelease/dprelease/internal/plugin/catalog"
+	"github.com/dprelease/dprelease/internal/plugin/conformance"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/testkit/scripttest"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 )
 

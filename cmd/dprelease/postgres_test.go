@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/ledgercheck"
-	"github.com/dprelease/dprelease/internal/postgrestest"
+	"github.com/dprelease/dprelease/internal/testkit/ledgercheck"
+	"github.com/dprelease/dprelease/internal/testkit/postgrestest"
 )
 
 // wire passes what one machine says to the server on, from an address of its own.

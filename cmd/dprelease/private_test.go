@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // The two canaries: a number beyond the declared bounds and a text outside the
@@ -48,7 +48,6 @@ var privateCases = map[string]privateCase{
 			"{name: mean_geo, from: geo, mechanism: mean, params: {column: z}",
 			"{name: mean_strata, from: strata, mechanism: mean, params: {column: z}",
 			"{name: counts, from: some, mechanism: count, params: {by: [g, h]}",
-			"{name: weighed, mechanism: mean, params: {column: z}, weights: {column: x, at_most: 40, shrink: {to: 5, keep: 0.5}}",
 			"{name: sums, mechanism: count, params: {sum: x, by: h, noise: gaussian}",
 			"{name: median_smooth, from: some, mechanism: median, params: {column: x, method: smooth-laplace}",
 			"{name: quartiles, mechanism: median, params: {column: x, quantiles: [0.25, 0.75], method: exponential, points: 1001}",
@@ -58,6 +57,17 @@ var privateCases = map[string]privateCase{
 			"{name: squares, from: some, mechanism: regression, params: {target: z, features: [h]}",
 			"{name: line_last, mechanism: sgd, params: {model: logistic, target: y, features: [h], accounting: last-iterate, steps: 20, step_size: 1, l2: 0.1, radius: 5}",
 		},
+	},
+	"replace-one with weights": {
+		relation: "replace-one\n  size: 400\n  weights: {column: x, at_most: 40, shrink: {to: 5, keep: 0.5}}",
+		samples:  "strata: {method: stratified, strata: u, take: {%s}}",
+		releases: []string{"{name: weighed, mechanism: mean, params: {column: z}"},
+	},
+	"add-remove with weights": {
+		relation: "add-remove\n  at_least: 300\n  weights: {column: x, at_most: 40, first_stage: unit}",
+		samples:  "some: {method: poisson, rate: 0.25}\n  strata: {method: stratified, strata: u, rates: {%s}}",
+		secret:   true,
+		releases: []string{"{name: weighed, from: some, mechanism: count, by: [g], interval: 95"},
 	},
 	"in words": {
 		relation: "replace-one\n  size: 400",
@@ -80,7 +90,6 @@ var privateCases = map[string]privateCase{
 			"{name: counts, from: strata, mechanism: count, params: {by: g}",
 			"{name: sums, mechanism: count, params: {sum: x, by: [g, h]}",
 			"{name: total, mechanism: sum, by: [g, h], params: {column: x}",
-			"{name: weighed, from: some, mechanism: count, by: [g], interval: 95, weights: {column: x, at_most: 40, first_stage: unit}",
 			"{name: share, from: some, mechanism: proportion, where: \"z > 3\", by: [h], params: {column: g, values: [a]}",
 			"{name: quotient, mechanism: ratio, params: {numerator: x, denominator: z}",
 			"{name: spread, mechanism: variance, params: {column: x}",
@@ -357,15 +366,24 @@ func TestNothingButTheReleasesDependsOnData(t *testing.T) {
 		})
 	}
 	for name := range builtins {
+		if name == "unit_rows" {
+			continue // it comes with the measure of a cap, and TestUnitsAlone attacks it
+		}
 		if !strings.Contains(used, "mechanism: "+name+",") {
 			t.Errorf("no case has the mechanism %s", name)
 		}
 	}
 }
 
+// blanks are the verdict on released values that are blank, and the sizes of files that hold
+// them. They follow from noisy values alone, which differ from run to run.
+var blanks = regexp.MustCompile(`\\?"verdict\\?":\s*\\?"[^"]*(?:too few values|denominator near zero)[^"]*?\\?",?\s*|^\d+ bytes `)
+
+func plain(text string) string { return blanks.ReplaceAllString(text, "") }
+
 func same(t *testing.T, what string, a, b seen) {
 	t.Helper()
-	if a.output != b.output {
+	if plain(a.output) != plain(b.output) {
 		t.Errorf("%s: the output differs%s", what, firstDifference(a.output, b.output))
 	}
 	for name := range b.files {
@@ -376,7 +394,7 @@ func same(t *testing.T, what string, a, b seen) {
 	for name, text := range a.files {
 		if other, ok := b.files[name]; !ok {
 			t.Errorf("%s: only one run has %s", what, name)
-		} else if other != text {
+		} else if plain(other) != plain(text) {
 			t.Errorf("%s: %s differs%s", what, name, firstDifference(text, other))
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/dprelease/dprelease/internal/data/store/address"
 )
 
 // environment is what the commands see of the world.
@@ -23,10 +25,12 @@ type environment struct {
 	by          string        // who acts
 	set         []string      // values of the job's variables
 	lockWait    time.Duration // for a ledger that others keep locked
+	unconfined  []string      // the plugins of third parties that the job runs without a sandbox
 }
 
 // execute runs one command line and returns the exit code.
 func (e *environment) execute(ctx context.Context, args []string) int {
+	e.out, e.errw = address.HidingOf(e.out, args), address.HidingOf(e.errw, args)
 	return guard(e.errw, func() int {
 		root := e.root()
 		root.SetArgs(args)
@@ -105,7 +109,7 @@ itself, and writes the releases with a report of what they cost in privacy.`,
 	root.SetFlagErrorFunc(wrongFlag)
 	root.SetHelpFunc(e.help(root.HelpFunc()))
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.man(), e.mechanism())
+	root.AddCommand(e.run(), e.check(), e.plan(), e.pages(), e.publish(), e.account(), e.ledger(), e.plugins(), e.schema(), e.init(), e.version(), e.man(), e.mechanism())
 	e.complete(root)
 	return root
 }

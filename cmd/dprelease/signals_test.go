@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // asProgram is a path under which this test binary is the program.

@@ -6,16 +6,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/dprelease/dprelease/internal/prose"
+	"github.com/dprelease/dprelease/internal/say/prose"
 )
 
-// columns is what text for people is laid out for: what $COLUMNS says, or else the
-// terminal's width, and 0 where there is none: programs read lines as they are.
+// columns returns the width that text for people is laid out for: what $COLUMNS says,
+// or else the terminal's width, and 0 where there is none: programs read lines as they
+// are.
 func (e *environment) columns(w io.Writer) int {
 	if v, ok := e.getenv("COLUMNS"); ok {
 		if n, err := strconv.Atoi(v); err == nil && n > 0 {
@@ -39,7 +39,7 @@ func (e *environment) people(w io.Writer, write func(io.Writer) error) error {
 	if err := write(&b); err != nil {
 		return err
 	}
-	text := graphic(b.String())
+	text := prose.Graphic(b.String())
 	if columns := e.columns(w); columns > 0 {
 		text = prose.Wrap(text, columns)
 	}
@@ -54,8 +54,8 @@ func (e *environment) people(w io.Writer, write func(io.Writer) error) error {
 // without it.
 var colours = strings.NewReplacer("\n✗ ", "\n\x1b[31m✗\x1b[0m ", "\n! ", "\n\x1b[33m!\x1b[0m ", "\n✓ ", "\n\x1b[32m✓\x1b[0m ")
 
-// coloured says that a person looks and has nothing against colours: see no-color.org and
-// CLICOLOR.
+// coloured reports whether a person looks and has nothing against colours: see
+// no-color.org and CLICOLOR.
 func (e *environment) coloured(w io.Writer) bool {
 	value := func(name string) string {
 		v, _ := e.getenv(name)
@@ -70,17 +70,6 @@ func (e *environment) coloured(w io.Writer) bool {
 		return false
 	}
 	return isTerminal(w)
-}
-
-// graphic takes out what a terminal would obey and not show: names, notes and values
-// may be those of a third party's plugin.
-func graphic(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return '?'
-	}, text)
 }
 
 // tell prints text for people.

@@ -23,10 +23,10 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/graphx"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/dprelease/dprelease/internal/engine"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/engine"
 	"github.com/dprelease/dprelease/pipeline"
 	"github.com/dprelease/dprelease/plugins/builtin"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -109,7 +109,7 @@ releases:
   - {name: s, mechanism: sum, params: {column: "COLUMN"}, where: "x > 100", guarantee: {epsilon: 1000000}}
   - {name: m, from: p, mechanism: mean, params: {column: x}, guarantee: {epsilon: 1000000}}
   - {name: h, from: w, mechanism: histogram, params: {column: x, edges: [0, 300, 900]}, guarantee: {epsilon: 1000000}}
-engine: {kind: beam, options: {splits: 12, shards: 3, workers: 8}}
+engine: {runner: prism, options: {splits: 12, shards: 3, workers: 8}}
 sandbox: off
 output: {dir: out, formats: [json]}
 `
@@ -235,14 +235,14 @@ func compare(t *testing.T, kind string, configs ...engine.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := run.OpenTable(t.Context(), p, 0)
+	table, err := run.OpenTable(t.Context(), p.Planned, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer table.Close()
 	b := &beside{t: t, configs: configs}
 	// It ends where the noise would be drawn: there is no mechanism.
-	err = run.New(p, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Event) {}, Engine: b}).Draws(t.Context())
+	err = run.New(p.Planned, table, run.NewMechanisms(t.Context(), &job.Job{}, run.Programs{}), run.Options{Observe: func(run.Event) {}, Engine: b}).Draws(t.Context())
 	if want := map[string]int{"rows": 1, "strata": 2, "fold": 2, "cap": 2}[kind]; b.orders != want || !errors.Is(err, run.ErrCrashed) {
 		t.Errorf("%d orders were carried out, not %d: %v", b.orders, want, err)
 	}
@@ -382,7 +382,7 @@ func TestWholeJob(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plain := strings.Replace(words.Replace(text), "engine: {kind: beam, options: {splits: 12, shards: 3, workers: 8}}\n", "", 1)
+			plain := strings.Replace(words.Replace(text), "engine: {runner: prism, options: {splits: 12, shards: 3, workers: 8}}\n", "", 1)
 			if err := os.WriteFile(path, []byte(plain), 0o600); err != nil {
 				t.Fatal(err)
 			}

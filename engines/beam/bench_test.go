@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/figure"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/say/figure"
 	"github.com/dprelease/dprelease/pipeline"
 )
 
@@ -33,7 +33,7 @@ func BenchmarkRows(b *testing.B) {
 		b.Run(fmt.Sprint(rows), func(b *testing.B) {
 			took := map[string]time.Duration{}
 			for b.Loop() {
-				for name, engine := range map[string]string{"plain": "", "beam": "engine: {kind: beam, options: {workers: 2}}\n"} {
+				for name, engine := range map[string]string{"plain": "", "beam": "engine: {runner: prism, options: {workers: 2}}\n"} {
 					path := generated(b, rows, max(1, files), engine)
 					began := time.Now()
 					if _, err := pipeline.Run(b.Context(), load(b, path), options(b)); err != nil {
@@ -64,14 +64,10 @@ func BenchmarkRows(b *testing.B) {
 	if *plot == "" {
 		return
 	}
-	f := figure.New(figure.Axes{X: "rows", Y: "nanoseconds a row, without the start", LogX: true, LogY: true, LegendTop: true})
+	f := figure.New(figure.Axes{X: "rows", Y: "nanoseconds a row, without the start", LogX: true, LogY: true})
 	f.Line("plain run", sizes, cost["plain"])
 	f.Line("prism, 2 workers, 8 parts", sizes, cost["beam"])
-	text, err := f.SVG()
-	if err == nil {
-		err = os.WriteFile(*plot, text, 0o644)
-	}
-	if err != nil {
+	if err := os.WriteFile(*plot, f.SVG(), 0o644); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -1,5 +1,5 @@
 // Command dprelease-beam is dprelease with an engine: it has an Apache Beam runner add up the parts of a job that says
-// engine: {kind: beam}. It is started in three ways.
+// engine: {runner: prism}. It is started in three ways.
 //
 //   - By a person, with the arguments of dprelease. It hands them on to dprelease, and names itself as the engine.
 //   - By dprelease, as the program of the engine: it makes the pipeline, and has the runner carry it out.

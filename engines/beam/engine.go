@@ -17,7 +17,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/spark"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal"
 
-	"github.com/dprelease/dprelease/internal/engine"
+	"github.com/dprelease/dprelease/internal/run/engine"
 )
 
 // runners are those that a job may name.

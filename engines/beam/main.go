@@ -5,15 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
-	"github.com/dprelease/dprelease/internal/engine"
+	"github.com/dprelease/dprelease/internal/run/engine"
 )
 
 func main() {
@@ -31,22 +28,7 @@ func main() {
 		flag.Parse()
 		beam.Init() // works until the runner ends it
 	default:
-		fmt.Fprintln(os.Stderr, "dprelease-beam:", handOn(args))
+		fmt.Fprintln(os.Stderr, "dprelease starts this program for a job that says engine: put it into the folder of dprelease, and run that")
 		os.Exit(2)
 	}
-}
-
-// handOn becomes dprelease, with this program as its engine.
-func handOn(args []string) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(filepath.Dir(self), "dprelease")
-	if _, err := os.Stat(path); err != nil {
-		if path, err = exec.LookPath("dprelease"); err != nil {
-			return fmt.Errorf("the program dprelease is neither beside this one nor on the PATH")
-		}
-	}
-	return syscall.Exec(path, append([]string{path}, args...), append(os.Environ(), "DPRELEASE_ENGINE="+self))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/dprelease/dprelease/internal/data/whole"
 	"github.com/dprelease/dprelease/internal/run"
-	"github.com/dprelease/dprelease/internal/whole"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 

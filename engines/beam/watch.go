@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 
-	"github.com/dprelease/dprelease/internal/engine"
+	"github.com/dprelease/dprelease/internal/run/engine"
 )
 
 // looks is the number of looks without progress after which a pipeline counts as stalled.

@@ -1,112 +1,19 @@
 package job
 
 import (
+	"errors"
 	"fmt"
-	"math"
 	"math/big"
-	"regexp"
-	"strconv"
-	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// amountPattern is the grammar of an exact decimal number. A leading zero is no
-// part of it: some readers of YAML take 010 for eight.
-const amountPattern = `^[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`
-
-var amountGrammar = regexp.MustCompile(amountPattern)
-
-// An amount has at most maxDigits characters and an exponent of at most
-// maxExponent: more than any δ needs, and too little to exhaust memory.
-const (
-	maxDigits   = 100
-	maxExponent = 400
-)
-
-// ParseAmount reads an exact decimal number: 0.5, 1e-6, 3. It never rounds (P17).
+// ParseAmount is [rational.Parse], with the text in its errors.
 func ParseAmount(text string) (*big.Rat, error) {
-	if len(text) > maxDigits {
-		return nil, fmt.Errorf("must be a number of at most %d characters", maxDigits)
+	r, err := rational.Parse(text)
+	if err != nil && !errors.Is(err, rational.ErrLong) {
+		err = fmt.Errorf("%w, not %s", err, lang.Shown(text))
 	}
-	if !amountGrammar.MatchString(text) {
-		switch strings.ToLower(strings.TrimLeft(text, "+-")) {
-		case ".inf", "inf", "infinity", ".nan", "nan":
-			return nil, fmt.Errorf("must be finite, not %s", lang.Shown(text))
-		}
-		return nil, fmt.Errorf("must be a decimal number such as 0.5 or 1e-6, not %s", lang.Shown(text))
-	}
-	if _, exp, ok := strings.Cut(strings.ToLower(text), "e"); ok {
-		if e, err := strconv.Atoi(exp); err != nil || e > maxExponent || e < -maxExponent {
-			return nil, fmt.Errorf("must have an exponent between -%d and %d, not %s", maxExponent, maxExponent, lang.Shown(text))
-		}
-	}
-	r, ok := new(big.Rat).SetString(text)
-	if !ok {
-		return nil, fmt.Errorf("must be a decimal number such as 0.5 or 1e-6, not %s", lang.Shown(text))
-	}
-	return r, nil
-}
-
-// Down is the largest float64 that is at most r: how a limit or a target is
-// rounded (P17).
-func Down(r *big.Rat) float64 {
-	f, exact := r.Float64()
-	if !exact && r.Cmp(ratOf(f)) < 0 {
-		f = math.Nextafter(f, math.Inf(-1))
-	}
-	return f
-}
-
-// Up is the smallest float64 that is at least r: how a spend is rounded (P17).
-func Up(r *big.Rat) float64 {
-	return 0 - Down(new(big.Rat).Neg(r)) // 0 of 0, not −0
-}
-
-// ratOf is the exact value of f, or one beyond every float64 where f is infinite.
-func ratOf(f float64) *big.Rat {
-	if math.IsInf(f, 0) {
-		huge := new(big.Rat).SetInt(new(big.Int).Lsh(big.NewInt(1), 4096))
-		if f < 0 {
-			huge.Neg(huge)
-		}
-		return huge
-	}
-	return new(big.Rat).SetFloat64(f)
-}
-
-// FormatAmount prints r as the shortest exact decimal: "0.5", "1e-07", "1/3"
-// where there is no finite one.
-func FormatAmount(r *big.Rat) string {
-	if r == nil {
-		return ""
-	}
-	if r.IsInt() {
-		s := r.Num().String()
-		if digits := strings.TrimRight(s, "0"); len(s)-len(digits) > 6 {
-			return digits + "e+" + strconv.Itoa(len(s)-len(digits))
-		}
-		return s
-	}
-	n, exact := r.FloatPrec()
-	if !exact {
-		return r.RatString()
-	}
-	s := r.FloatString(n)
-	if n > 6 {
-		neg := strings.HasPrefix(s, "-")
-		whole, frac, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
-		if whole == "0" {
-			digits := strings.TrimLeft(frac, "0")
-			exp := len(frac) - len(digits) + 1
-			if len(digits) > 1 {
-				digits = digits[:1] + "." + digits[1:]
-			}
-			s = fmt.Sprintf("%se-%02d", digits, exp)
-			if neg {
-				s = "-" + s
-			}
-		}
-	}
-	return s
+	return r, err
 }

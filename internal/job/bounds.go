@@ -2,60 +2,51 @@ package job
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/big"
-	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Bounds say that nobody knows how large the values of a column are: a release of its own
 // finds a bound for them in private, before the others are made.
 type Bounds struct {
-	Private         Guarantee // of the search, on the population
-	AtMost, AtLeast *big.Rat  // AtLeast is 0 or nothing
+	Private Guarantee // of the search, on the population
+	AtMost  *big.Rat
 }
 
 // Searcher is the mechanism that finds a bound.
 const Searcher = "bounds"
 
 func privateBounds() kind[Bounds] {
-	atLeast := amount(span{lo: "0", hi: "0"})
-	atLeast.label = "0"
 	return object(
 		key("private", guarantee(), func(b *Bounds) *Guarantee { return &b.Private },
 			"What the search for the bound may cost on the population, beside the releases", required(), example(`{epsilon: "0.1"}`)),
 		key("at_most", amount(span{lo: "0", loOpen: true}), func(b *Bounds) **big.Rat { return &b.AtMost },
 			"A number that neither a value nor its negative can exceed. It may be far too large", required(), example("1e12")),
-		key("at_least", atLeast, func(b *Bounds) **big.Rat { return &b.AtLeast },
-			"0 says that no value is negative: smaller ones are raised to it. Without it the bound holds for both signs", example("0")),
 	)
-}
-
-// canonical is the part of the bounds that belongs to the digest.
-func (b *Bounds) canonical() any {
-	if b == nil {
-		return nil
-	}
-	return canon{"private": b.Private.canonical(), "at_most": exact(b.AtMost), "at_least": exact(b.AtLeast)}
 }
 
 // bounds settles the bounds of a column that are found in private: nobody has to know more
 // than those of the search.
 func (k *checker) bounds(path string, c *Column) {
 	c.Type = Number
-	if k.refuse(path, []string{"lower", "upper", "domain", "assume", "type"}, "leave out one of the two", "cannot be used with bounds, which are found in private") {
+	if k.refuse(path, []string{"upper", "domain", "assume", "type"}, "leave out one of the two", "cannot be used with bounds, which are found in private") {
+		return
+	}
+	if c.Lower != nil && c.Lower.Sign() != 0 {
+		k.wrong(lang.Key(path, "lower"), "say lower: 0 where no value is negative, or leave it out", "must be 0 beside bounds, which are found in private, not %s", rational.Format(c.Lower))
 		return
 	}
 	if c.Bounds.AtMost == nil {
 		return // it has its problem
 	}
 	c.Upper = c.Bounds.AtMost
-	if c.Lower = c.Bounds.AtLeast; c.Lower == nil {
+	if c.Lower == nil {
 		c.Lower = new(big.Rat).Neg(c.Upper)
 	}
-	if up := Up(c.Upper); !(up <= mostBound && up >= 1/mostBound) {
+	if up := rational.Up(c.Upper); !(up <= mostBound && up >= 1/mostBound) {
 		k.wrong(lang.Key(lang.Key(path, "bounds"), "at_most"), "", "must lie between 1e-70 and 1e70")
 		c.Lower, c.Upper = nil, nil
 		return
@@ -88,7 +79,7 @@ func (k *checker) searches() {
 				if found == "" {
 					found = f
 				}
-				times = max(times, c.Bounds.Private.times(r.Guarantee))
+				times = max(times, timesOf(c.Bounds.Private, r.Guarantee))
 			}
 		}
 		if found == "" {
@@ -98,34 +89,17 @@ func (k *checker) searches() {
 		if err != nil {
 			continue
 		}
-		k.j.Releases = append(k.j.Releases, Release{Name: k.searchName(c.Name), From: found, Mechanism: Searcher, Params: params, Guarantee: c.Bounds.Private, Bounds: c.Name})
+		k.j.Releases = append(k.j.Releases, Release{Name: k.freeName("bound_of_" + plainName(c.Name)), From: found, Mechanism: Searcher, Params: params, Guarantee: c.Bounds.Private, Bounds: c.Name})
 	}
 }
 
-// searchName is a name that no release has.
-func (k *checker) searchName(column string) string {
-	base := strings.Trim(strings.Map(func(r rune) rune {
-		if r < 0x80 && nameGrammar.MatchString("x"+string(r)) {
-			return r
-		}
-		return '_'
-	}, column), "_-")
-	base = "bound_of_" + base[:min(len(base), 80)]
-	for n, name := 2, base; ; n++ {
-		if _, taken := first(k.j.Releases, func(r Release) bool { return strings.EqualFold(r.Name, name) }); !taken {
-			return name
-		}
-		name = fmt.Sprintf("%s_%d", base, n)
-	}
-}
-
-// times is the ratio of the ε of two guarantees, 1 where it is not known.
-func (g Guarantee) times(other Guarantee) float64 {
+// timesOf is the ratio of the ε of two guarantees, 1 where it is not known.
+func timesOf(g Guarantee, other Guarantee) float64 {
 	switch {
 	case g.Rho != nil && other.Rho != nil && other.Rho.Sign() > 0:
-		return math.Sqrt(Up(g.Rho) / Up(other.Rho))
+		return math.Sqrt(rational.Up(g.Rho) / rational.Up(other.Rho))
 	case g.Epsilon != nil && other.Epsilon != nil && other.Epsilon.Sign() > 0 && g.Rho == nil && other.Rho == nil:
-		return Up(g.Epsilon) / Up(other.Epsilon)
+		return rational.Up(g.Epsilon) / rational.Up(other.Epsilon)
 	}
 	return 1
 }
@@ -156,9 +130,12 @@ func mentions(params json.RawMessage, text string) bool {
 	return json.Unmarshal(params, &v) == nil && walk(v)
 }
 
-// ReleasePath is the key that declares a release: an item of releases, or the bounds of the
-// column that it searches.
+// ReleasePath is the key that declares a release: an item of releases, the bounds of the column
+// that it searches, or the measure that pays for it.
 func (j *Job) ReleasePath(i int) string {
+	if i < len(j.Releases) && j.Releases[i].Measures != "" {
+		return j.Releases[i].Measures
+	}
 	if i < len(j.Releases) && j.Releases[i].Bounds != "" {
 		c, _ := j.Dataset.Column(j.Releases[i].Bounds)
 		return lang.Key(c.path(), "bounds")
@@ -168,6 +145,9 @@ func (j *Job) ReleasePath(i int) string {
 
 // guaranteePath is the key that says what a release may cost.
 func (j *Job) guaranteePath(i int) string {
+	if j.Releases[i].Measures != "" {
+		return j.Releases[i].Measures
+	}
 	if j.Releases[i].Bounds != "" {
 		return lang.Key(j.ReleasePath(i), "private")
 	}

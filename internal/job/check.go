@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // checker collects what is wrong with the meaning of a job.
@@ -60,6 +61,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	})
 	k.grants()
 	k.releases()
+	k.measures()
 	k.searches()
 	k.spend()
 	k.rho()
@@ -129,9 +131,6 @@ func (k *checker) releases() {
 	for i := range k.j.Releases {
 		r := &k.j.Releases[i]
 		k.rowsOf(i, r)
-		if w := r.Weights.Own; w != nil {
-			k.weights(lang.Key(lang.Item("releases", i), "weights"), w)
-		}
 		if r.From != "" && !isFrom[r.From] {
 			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from), "%s is not a sample", lang.Shown(r.From))
 		}
@@ -191,7 +190,7 @@ func (k *checker) slice() {
 	}
 }
 
-// unit settles what a unit is called: by its key, or by the older keys, which nothing
+// unit settles what a unit is called: by its key, or by unit_name, which nothing
 // checks.
 func (k *checker) unit() {
 	d := &k.j.Dataset
@@ -273,7 +272,7 @@ const farthest = 1e150
 // apart checks that there are numbers between the bounds that float64 can tell from
 // them, and arithmetic that does not overflow.
 func (k *checker) apart(path string, c *Column) {
-	low, high := Up(c.Lower), Down(c.Upper)
+	low, high := rational.Up(c.Lower), rational.Down(c.Upper)
 	switch {
 	case low < -farthest:
 		k.wrong(lang.Key(path, "lower"), "", "must be at least -1e150")
@@ -281,13 +280,13 @@ func (k *checker) apart(path string, c *Column) {
 		k.wrong(lang.Key(path, "upper"), "", "must be at most 1e150")
 	case !(high-low >= 1/farthest):
 		k.wrong(lang.Key(path, "lower"), "numbers are float64: take bounds that are further apart, or subtract a constant from the column",
-			"is too close to upper (%s, %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
+			"is too close to upper (%s, %s)", rational.Format(c.Lower), rational.Format(c.Upper))
 	}
 }
 
 func (k *checker) number(path string, c *Column) {
 	if c.Lower != nil && c.Upper != nil && c.Lower.Cmp(c.Upper) >= 0 {
-		k.wrong(lang.Key(path, "lower"), "", "must be less than upper (%s >= %s)", FormatAmount(c.Lower), FormatAmount(c.Upper))
+		k.wrong(lang.Key(path, "lower"), "", "must be less than upper (%s >= %s)", rational.Format(c.Lower), rational.Format(c.Upper))
 	} else if c.Lower != nil && c.Upper != nil {
 		k.apart(path, c)
 	}
@@ -303,7 +302,7 @@ func (k *checker) number(path string, c *Column) {
 		return
 	}
 	if c.Lower != nil && n.Cmp(c.Lower) < 0 || c.Upper != nil && n.Cmp(c.Upper) > 0 {
-		k.wrong(at, "", "must impute a value between lower and upper, not %s", FormatAmount(n))
+		k.wrong(at, "", "must impute a value between lower and upper, not %s", rational.Format(n))
 		return
 	}
 	c.Missing.Number, c.Missing.Text = n, ""

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
@@ -53,13 +54,16 @@ func (k *checker) taken(c Column) bool {
 	return twice
 }
 
+// maxPublic bounds a public file of a job, in bytes.
+const maxPublic = 256 << 20
+
 // digestOfFile is the SHA-256, in hex, of the public file that a key names, "" where it cannot be read.
 func (k *checker) digestOfFile(key, path string) string {
 	if path == "" {
 		return "" // told already
 	}
 	h := sha256.New()
-	f, err := os.Open(path)
+	f, err := file.Bounded(path, maxPublic)
 	if err == nil {
 		defer f.Close()
 		_, err = io.Copy(h, f)

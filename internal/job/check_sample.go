@@ -3,7 +3,7 @@ package job
 import (
 	"github.com/dprelease/dprelease/privacy"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 func (k *checker) sample(s *Sample) {

@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"sync"
 	"time"
 
 	"github.com/dprelease/dprelease/privacy"
 )
 
 // language is the whole job language: one declaration for every key.
-func language() kind[Job] {
-	return object(
+func language() kind[Job] { return object(keysOfJob()...) }
+
+func keysOfJob() []field[Job] {
+	return []field[Job]{
 		key("version", version(), func(j *Job) *int { return &j.Version },
 			"The version of the job language, 1", required(), example("1")),
 		key("job", name(), func(j *Job) *string { return &j.Name },
@@ -25,24 +28,32 @@ func language() kind[Job] {
 			func(j *Job) *[]Sample { return &j.Samples },
 			"The draws that releases are made from, by name. Everything that is released from one sample shares one draw"),
 		key("releases", list(release(), 1), func(j *Job) *[]Release { return &j.Releases },
-			"What is to be published", required()),
+			"What is to be published", required()).with(func(j *Job) any { return j.releaseFacts() }),
 		key("plugins", named(plugin(), "NAME", checkName, func(p *Plugin, n string) { p.Name = n }),
 			func(j *Job) *[]Plugin { return &j.Plugins },
 			"Mechanisms that do not come with dprelease, by the name that releases use"),
-		fileKey("catalog", func(j *Job) *string { return &j.Catalog }, nil,
-			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json")),
+		fileKey("catalog", func(j *Job) *string { return &j.Catalog },
+			"The catalog of approved plugins: a file that dprelease plugin add writes and an administrator owns. A release then names one as mechanism: name@version. ${NAME} is replaced", example("/etc/dprelease/catalog.json"), out("the digests of the plugins count")),
 		key("sandbox", choice(Sandboxes...), func(j *Job) *string { return &j.Sandbox },
-			"How the processes of mechanisms are confined: best confines them as far as this machine allows, and the report says how far that is; required runs nothing that cannot be confined in full; off confines nothing", otherwise("best")),
+			"How mechanisms are confined: best as far as this machine allows, without plugins of third parties whose files and network it cannot close; required in full or not at all; off not at all, and terminal, report and last line name the plugins that ran so", otherwise("best"), out("it confines the mechanisms, and changes no release")),
 		key("engine", engine(), func(j *Job) *Engine { return &j.Engine },
-			"The program that scans the table. Without this key it is dprelease itself, on this machine. The engine changes neither what is released nor what it costs, and a job on another engine is the same job"),
+			"An Apache Beam pipeline that scans the table; it needs the program dprelease-beam. Without this key dprelease scans it itself, on this machine. It changes neither releases nor cost, and the job stays the same", out("where rows are added up changes nothing that is released")),
 		key("output", output(), func(j *Job) *Output { return &j.Output },
-			"Where the releases go", required()),
+			"Where the releases go", required(), out("it says where the releases go")),
 		key("publication", optional(publication()), func(j *Job) **Publication { return &j.Publication },
-			"Words for the report, such as a title. They change no release, and a job with other words is the same job"),
-		key("lineage", lineage(), func(j *Job) *Lineage { return &j.Lineage },
-			"The names of the job and its table in OpenLineage events (dprelease run --lineage). They change no release"),
-	)
+			"Words for the report, such as a title. They change no release, and a job with other words is the same job", out("words of the report")),
+		key("lineage", headline(), func(j *Job) *string { return &j.Lineage },
+			"The name of the table in OpenLineage events (dprelease run --lineage), where its path would say too much. It changes no release", example("trips"), out("a name in events")),
+	}
 }
+
+// rootKeys are the keys of a job.
+var rootKeys = sync.OnceValue(func() (names []string) {
+	for _, d := range language().nested {
+		names = append(names, d.name)
+	}
+	return names
+})
 
 func version() kind[int] {
 	k := transform(count(), func(v int64) (int, error) {
@@ -58,14 +69,14 @@ func version() kind[int] {
 func budget() kind[Budget] {
 	return object(
 		key("ledger", ledgerAddress(), func(b *Budget) *Secret { return &b.Ledger },
-			"The address of the ledger that keeps the account. ${NAME} is replaced. The ledger must exist: dprelease ledger init makes it. Without this key the ledger is dprelease.db in the folder of the job, which the first run makes",
-			example("sqlite:ledger.db")),
+			"The address of the ledger that keeps the account. ${NAME} is replaced. It must exist: dprelease ledger init makes it. Without this key it is dprelease.db beside the job, which the first run makes",
+			example("sqlite:ledger.db"), out("it says where the account is kept")),
 		key("limit", guarantee(), func(b *Budget) *Guarantee { return &b.Limit },
-			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required()),
+			"The most that all releases from this data set may ever spend together; with dataset.slice, from each slice", required(), out("the account compares it, and no release depends on it")),
 		key("lifetime", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Lifetime },
-			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them"),
+			"With dataset.slice: the most that all slices together may ever spend, for a unit that is in each of them", out("the account compares it, and no release depends on it")),
 		key("spend", optional(guarantee()), func(b *Budget) **Guarantee { return &b.Spend },
-			"What all releases of this job spend together. It is divided among the releases without a guarantee of their own so that their relative errors follow their weights; docs/planner.md says how, and dprelease plan shows the shares",
+			"What all releases of this job spend together. Releases without a guarantee share it so that their relative errors follow their weights (docs/planner.md)",
 			example(`{epsilon: "1", delta: "1e-6"}`)),
 	)
 }
@@ -77,11 +88,11 @@ func release() kind[Release] {
 		key("from", text(), func(r *Release) *string { return &r.From },
 			"The name of a sample, or table for the whole table", otherwise(Table), example("srs")),
 		key("where", expression(), func(r *Release) *Expression { return &r.Where },
-			"A condition: only rows for which it is true are counted. It changes neither the draw nor the number of units, which stay those of the whole table. docs/expressions.md says what can be written", example(`"age >= 18"`)),
+			"A condition (docs/expressions.md): only rows for which it is true are counted. Draw and number of units stay those of the whole table", example(`"age >= 18"`)),
 		key("having", expression(), func(r *Release) *Expression { return &r.Having },
 			"A condition on the folded values of a unit, where dataset.fold makes one row of each unit", example(`"fare > 100"`)),
 		key("by", distinct(list(text(), 1)), func(r *Release) *[]string { return &r.By },
-			"Columns with a public domain. The mechanism is run for each combination of their values, and every combination is released, empty ones too. One column may have no domain, only a type: keys says how its values are selected", example("[region, sex]")),
+			"Columns with a public domain. Every combination of their values is released, empty ones too. One column may have only a type: keys says how its values are selected", example("[region, sex]")),
 		key("other", text(), func(r *Release) *string { return &r.Other },
 			"The name of a further group for the rows in no other group. Without it these rows are left out", example("other")),
 		key("keys", optional(keysOf()), func(r *Release) **Keys { return &r.Keys },
@@ -90,44 +101,57 @@ func release() kind[Release] {
 			"Blanks the groups whose noisy number of units is small. It looks only at what is released, so it costs nothing"),
 		key("interval", amount(span{lo: "90", hi: "99.9"}), func(r *Release) **big.Rat { return &r.Interval },
 			"The level, in per cent, of a confidence interval for each value in the population: noise and draw together, paid by the same guarantee. The result gets the columns interval_low and interval_high", example("95")),
-		key("weights", releaseWeights(), func(r *Release) *ReleaseWeights { return &r.Weights },
-			"Weights of this release instead of dataset.weights; with none each row counts once", example("none")),
+		key("weights", choice(NoWeights), func(r *Release) *string { return &r.Weights },
+			"none: each row counts once in this release, whatever dataset.weights says", out("they count with dataset.weights, for each release that has them")),
 		key("mechanism", text(), func(r *Release) *string { return &r.Mechanism },
 			"The mechanism: a built-in one, a name under plugins, or name@version of the catalog", required(), example("mean")),
 		key("params", params(), func(r *Release) *json.RawMessage { return &r.Params },
 			"The parameters of the mechanism. Its JSON Schema lists them", otherwise("{}"), example("{column: api00}")),
 		key("guarantee", guarantee(), func(r *Release) *Guarantee { return &r.Guarantee },
-			"What the release may cost on the population. What that allows on the sample is worked out from it. Only with budget.spend may it be left out", example(`{epsilon: "0.5"}`)),
+			"What the release may cost on the population. Only with budget.spend may it be left out", example(`{epsilon: "0.5"}`)).with(func(r *Release) any {
+			if r.Shares {
+				return nil // a share is an answer
+			}
+			declared := guarantee()
+			return declared.fact(&r.Guarantee)
+		}),
 		key("weight", amount(span{lo: "0", loOpen: true, hi: "1000000"}), func(r *Release) **big.Rat { return &r.Weight },
-			"With budget.spend, for a release without a guarantee: how exact it is compared with the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")),
+			"With budget.spend, for a release without a guarantee: how exact it is compared with the others. The relative error of weight 2 is half of that of weight 1", otherwise("1"), example("2")).with(func(r *Release) any {
+			if !r.Shares {
+				return nil
+			}
+			return exact(r.Weight)
+		}),
 	)
 }
 
 func plugin() kind[Plugin] {
 	return object(
 		fileKey("path",
-			func(p *Plugin) *string { return &p.Path }, nil,
-			"The executable. ${NAME} is replaced", required(), example("plugins/trimmed")),
+			func(p *Plugin) *string { return &p.Path },
+			"The executable. ${NAME} is replaced", required(), example("plugins/trimmed"), out("sha256 counts")),
 		key("sha256", sha256Hex(), func(p *Plugin) *string { return &p.SHA256 },
 			"The SHA-256 of the executable: 64 hexadecimal digits. Nothing else is started", required()),
 		key("allow_self_noising", flag(), func(p *Plugin) *bool { return &p.AllowSelfNoising },
 			"Allow a plugin that draws its own noise, which the host cannot check. The report marks its releases", otherwise("false")),
 		key("timeout", duration(), func(p *Plugin) *time.Duration { return &p.Timeout },
-			"How long one release may take", otherwise("10m"), example("30s")),
+			"How long one release may take", otherwise("10m"), example("30s"), out("it changes no release")),
 		key("reads", list(folder(), 1), func(p *Plugin) *[]string { return &p.Reads },
-			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]")),
+			"Files and folders that its processes may read beside the system's programs and libraries. None may hold the table, the ledger or the output. ${NAME} is replaced", example("[models]"), out("it changes what a process may see, and sha256 says which program it is")),
 		key("memory", size(), func(p *Plugin) *int64 { return &p.Memory },
-			"The most memory that each of its processes may hold. Without this key it is half of the machine's", example("2GiB")),
+			"The most memory that each of its processes may hold; half of the machine's without this key", example("2GiB"), out("it changes no release")),
 	)
 }
 
 func output() kind[Output] {
 	return object(
 		fileKey("dir",
-			func(o *Output) *string { return &o.Dir }, nil,
+			func(o *Output) *string { return &o.Dir },
 			"The folder of the releases, made by the run, or an address such as s3://bucket/folder. ${NAME} is replaced", required(), example("out")),
 		key("formats", distinct(list(choice("parquet", "arrow", "csv", "json"), 1)), func(o *Output) *[]string { return &o.Formats },
 			"The formats that every release is written in", otherwise("[csv, json]"), example("[parquet, csv, json]")),
+		key("publish_at", pattern("time of day such as 06:00", `^([01][0-9]|2[0-3]):[0-5][0-9]$`), func(o *Output) *string { return &o.PublishAt },
+			"A time of day on the machine's clock. A run shows nothing before it, so nobody learns how long the run took", example(`"06:00"`)),
 	)
 }
 
@@ -144,7 +168,7 @@ func publication() kind[Publication] {
 		key("language", choice("en", "de"), func(p *Publication) *string { return &p.Language },
 			"The language of the report’s page", otherwise("en")),
 		key("published", pattern("day such as 2026-10-31", `^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$`), func(p *Publication) *string { return &p.Published },
-			"The day of the first publication, for the registry of deployments (dprelease report --registry)", example(`"2026-10-31"`)),
+			"The day of the first publication, for the registry of deployments (dprelease publish registry)", example(`"2026-10-31"`)),
 		key("intended_use", prose(), func(p *Publication) *string { return &p.IntendedUse },
 			"What the figures are for. Only a person knows; the registry of deployments demands it", example("Compare schools by size and type")),
 		key("region", headline(), func(p *Publication) *string { return &p.Region },
@@ -161,15 +185,6 @@ func publication() kind[Publication] {
 // prose is a text of several lines.
 func prose() kind[string] {
 	return pattern("1 to 1000 characters", `^[^\x00-\x08\x0b-\x1f\x7f]{1,1000}$`)
-}
-
-func lineage() kind[Lineage] {
-	return object(
-		key("namespace", headline(), func(l *Lineage) *string { return &l.Namespace },
-			"The namespace of the job", otherwise("dprelease"), example("statistics")),
-		key("input", headline(), func(l *Lineage) *string { return &l.Input },
-			"The name of the table in that namespace, where its path would say too much. Without this key events say its path", example("trips")),
-	)
 }
 
 // headline is one line of text.

@@ -21,20 +21,24 @@ func dataset() kind[Dataset] {
 		key("at_least", count(), func(d *Dataset) *int64 { return &d.AtLeast },
 			"A public lower bound on the number of units, under add-remove. A sample of fixed size needs it", example("5000")),
 		key("unit", unit(), func(d *Dataset) *Unit { return &d.Key },
-			"The unit of privacy, row or a mapping. A mapping says in which column the units stand, and the run checks that each has one row: then the report promises “any one household” and not “any one row”", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
+			"The unit of privacy. A mapping names the column in which the units stand, and the report then promises “any one household” and not “any one row”", otherwise(UnitRow), example("{column: household_id, name: household, rows: 1}")),
 		key("unit_name", unitName(), func(d *Dataset) *string { return &d.UnitName },
-			"What the job calls a row. Nothing checks it, so the report still promises “any one row” and says so. Use unit to have it checked", example("school")),
+			"What the job calls a row. Nothing checks it, so the report still promises “any one row” and says so. Use unit to have it checked", example("school"), out("words of the report")),
 		key("unit_plural", unitName(), func(d *Dataset) *string { return &d.UnitPlural },
-			"The plural of unit_name, where it is not formed with an added s", example("schools")),
+			"The plural of unit_name, where it is not formed with an added s", example("schools"), out("words of the report")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
-			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type", required()),
+			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type", required()).with(func(d *Dataset) any {
+			return factsByName(column(), d.columnsOf(func(c *Column) bool { return c.Lookup == nil && c.Derived == nil }))
+		}),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(d *Dataset) *[]Lookup { return &d.Lookups },
-			"Public tables that add columns to the rows, by a name of your choice"),
+			"Public tables that add columns to the rows, by a name of your choice").with((*Dataset).lookupFacts),
 		key("derive", named(derived(), "NAME", checkText, func(c *Column, n string) { c.Name, c.Derived = n, derivedOf(c) }),
 			func(d *Dataset) *[]Column { return &d.derive },
-			"Columns that are computed from others, by name"),
+			"Columns that are computed from others, by name").with(func(d *Dataset) any {
+			return factsByName(derived(), d.columnsOf(func(c *Column) bool { return c.Derived != nil }))
+		}),
 		key("slice", optional(slice()), func(d *Dataset) **Slice { return &d.Slice },
 			"Says that the table of the job is one part of a larger one, such as a month. Each slice has an account of its own"),
 		key("fold", byName(foldBy(), "COLUMN", checkText), func(d *Dataset) *[]Named[FoldBy] { return &d.Fold },
@@ -42,11 +46,11 @@ func dataset() kind[Dataset] {
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. They are picked at random"),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
-			"The public list of units that multistage and stratified samples draw from. With dataset.collected by multistage, it is that of the population"),
+			"The public list of units that multistage and stratified samples draw from. With dataset.collected by multistage, it is that of the population", out("a frame that differs from the table is refused; that of a population counts by its content")),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
-			"Says that somebody else drew the table from a larger population, as in a survey. Nothing is drawn again, and the privacy that the collection bought is counted. It must be secret who was drawn"),
+			"Somebody else drew the table from a larger population, as in a survey, and the privacy that this bought is counted. It must be secret who was drawn"),
 		key("weights", optional(weights()), func(d *Dataset) **Weights { return &d.Weights },
-			"The weights of a survey: how many units of the population each row stands for. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}")),
+			"The weights of a survey: how many units of the population each row stands for. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}"), out("they count for each release that has them")),
 	)
 }
 
@@ -56,11 +60,11 @@ func unit() kind[Unit] {
 		key("column", text(), func(u *Unit) *string { return &u.Column },
 			"The column of the table that names the unit of a row. It needs no entry under columns", required(), example("household_id")),
 		key("name", unitName(), func(u *Unit) *string { return &u.Name },
-			"What one unit is, in a word that people use", required(), example("household")),
+			"What one unit is, in a word that people use", required(), example("household"), out("words of the report")),
 		key("plural", unitName(), func(u *Unit) *string { return &u.Plural },
-			"The plural of name, where it is not formed with an added s", example("households")),
+			"The plural of name, where it is not formed with an added s", example("households"), out("words of the report")),
 		key("rows", oneRow(), func(u *Unit) *int64 { return &u.Rows },
-			"Says that a unit has one row. The run reads the column, and fails with DATA_UNIT where a unit has two rows or a row has no unit. Where a unit has several rows, say dataset.fold or dataset.cap instead", example("1")),
+			"A unit has one row: the run fails with DATA_UNIT where it has two, or a row has no unit. For several rows say dataset.fold or dataset.cap", example("1")),
 		key("missing", choice(NoUnitRefuse, NoUnitDrop, NoUnitOwn), func(u *Unit) *NoUnit { return &u.Missing },
 			"What becomes of a row whose unit is null: refuse asserts that there is none, drop leaves it out, own makes it a unit of its own", otherwise(string(NoUnitRefuse))),
 	))
@@ -98,18 +102,20 @@ func column() kind[Column] {
 		key("outside", handling(Refuse, Drop), func(c *Column) *Handling { return &c.Outside },
 			"What becomes of a value of a category that is not in its domain", otherwise(string(Refuse)), example("{impute: other}")),
 		key("immutable", flag(), func(c *Column) *bool { return &c.Immutable },
-			"The values of this category are public and a neighbouring table has the same. Groups are then charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
+			"The values are public, and a neighbouring table has the same. Groups are charged apart, except in samples of fixed size and collected tables, where a unit of another group may take the place", otherwise("false")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
-			"Replaces lower and upper where nobody knows how large a number is: a release of its own, made before the others, finds a bound in private. docs/mechanisms/bounds.md says more"),
+			"Replaces lower and upper where nobody knows how large a number is (lower: 0 may stay: no value is negative): a release of its own, made before the others, finds a bound in private. docs/mechanisms/bounds.md says more"),
+		key("measure", optional(measuredBounds()), func(c *Column) **Measure { return &c.Measure },
+			"Pays for two releases that say which shares of the values lie at lower and at upper, or beyond them. Each costs half", example(`{epsilon: "0.05"}`)),
 		key("assume", optional(assume()), func(c *Column) **Assume { return &c.Assume },
-			"Public assumptions about the values, for the planner and for the sampling error in the report. They change no release, except that budget.spend is divided by them. They must not be taken from the data"),
+			"Public assumptions about the values, for the planner and the sampling error in the report; they must not be taken from the data. They change no release, except how budget.spend is divided", out("it changes forecasts, and shares of budget.spend, which are an answer")),
 	)
 }
 
 func frame() kind[Frame] {
 	return object(
 		fileKey("path",
-			func(f *Frame) *string { return &f.Path }, func(f *Frame) *string { return &f.named },
+			func(f *Frame) *string { return &f.Path },
 			"A CSV file with a header and one line for each ultimate unit, relative to the job file. ${NAME} is replaced", required(), example("frame.csv")),
 		key("records", text(), func(f *Frame) *string { return &f.Records },
 			"The column of the frame with the public number of records in the unit", required(), example("schools")),

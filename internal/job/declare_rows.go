@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 func lookup() kind[Lookup] {
 	return object(
 		fileKey("path",
-			func(l *Lookup) *string { return &l.Path }, nil,
-			"A CSV file with a header, relative to the job file. Everybody may know it: it must not be made from the data. ${NAME} is replaced", required(), example("zones.csv")),
+			func(l *Lookup) *string { return &l.Path },
+			"A CSV file with a header, relative to the job file. Everybody may know it: it must not be made from the data. ${NAME} is replaced", required(), example("zones.csv"), out("the content of the file counts")),
 		key("key", text(), func(l *Lookup) *string { return &l.Key },
 			"The column of the CSV file that is looked up. Each value stands in one line", required(), example("zone")),
 		key("match", text(), func(l *Lookup) *string { return &l.Match },
@@ -65,7 +66,7 @@ func derived() kind[Column] {
 		key("upper", bound, func(c *Column) **big.Rat { return &c.Upper },
 			"The public upper bound of a number. Larger values are lowered to it", example("100")),
 		key("bounds", optional(privateBounds()), func(c *Column) **Bounds { return &c.Bounds },
-			"Replaces lower and upper where nobody knows how large a number is, as in dataset.columns"),
+			"Replaces lower and upper where nobody knows how large a number is (lower: 0 may stay: no value is negative), as in dataset.columns"),
 		key("domain", distinct(list(value(), 1)), func(c *Column) *[]string { return &c.Domain },
 			"The public list of the values of a text. Other values are missing", example("[low, high]")),
 		key("missing", handling(Drop), func(c *Column) *Handling { return &c.Missing },
@@ -77,7 +78,7 @@ func derived() kind[Column] {
 
 // edge is a number, as near as a float64 is, or a date.
 func edge() kind[Edge] {
-	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": amountPattern}, {"type": "string", "format": "date"}}}
+	forms := schema{"anyOf": []schema{span{}.schema("number"), {"type": "string", "pattern": rational.Pattern}, {"type": "string", "format": "date"}}}
 	return scalar("number or date", forms, func(text string) (Edge, error) {
 		if days, ok := formula.ParseDate(text); ok {
 			return Edge{At: float64(days), Day: true}, nil
@@ -96,7 +97,9 @@ func slice() kind[Slice] {
 		key("column", text(), func(s *Slice) *string { return &s.Column },
 			"The public column that says to which slice a row belongs", required(), example("month")),
 		key("is", value(), func(s *Slice) *string { return &s.Is },
-			"The value of that column in the rows of this job. The ledger knows the slice by this text: a run refuses another spelling of a value that has spent before", required(), example(`"2026-10"`)),
+			"The value of that column in the rows of this job. The ledger knows the slice by this value, however it is written; the column is read in one way (dataset.columns.NAME.type) by all jobs of the account", required(), example(`"2026-10"`)),
+		key("future", flag(), func(s *Slice) *bool { return &s.Future },
+			"The slice may be a day, month or quarter that has not begun, such as a month of bookings. Otherwise a run refuses it before it spends: it would be a slip", otherwise("false"), out("it lets a run begin, and asks for nothing else")),
 	)
 }
 
@@ -110,5 +113,7 @@ func capped() kind[Cap] {
 			"The largest number of groups of a release in which a unit counts", otherwise("1"), example("3")),
 		key("rows", count(), func(c *Cap) *int64 { return &c.Rows },
 			"The largest number of rows of a unit that count in each group, or in all if a release has no groups", required(), example("4")),
+		key("measure", optional(measuredCap()), func(c *Cap) **Measure { return &c.Measure },
+			"Pays for a release that says how much the cap leaves out: noisy numbers of units by their number of rows, the number of rows, and the share that does not count, with intervals", example(`{epsilon: "0.05", at_most: 50}`)),
 	)
 }

@@ -32,7 +32,7 @@ func sample() kind[Sample] {
 func drawn() []variant[Sample] {
 	rate := amount(span{lo: "0", hi: "1", loOpen: true})
 	keep := key("keep", flag(), func(s *Sample) *bool { return &s.Keep },
-		"Keep the draw in the ledger, encrypted, so that later jobs can use it again. Each of them pays what it adds to the cost of the draw. The run prints its id", otherwise("false"))
+		"Keep the draw in the ledger, encrypted, for later jobs, each of which pays what it adds to the cost of the draw. The run prints its id", otherwise("false"))
 	return []variant[Sample]{
 		{string(Poisson), "Every unit is kept with the same probability, each on its own coin", []field[Sample]{
 			key("rate", rate, func(s *Sample) **big.Rat { return &s.Rate },

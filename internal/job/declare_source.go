@@ -8,32 +8,35 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
 )
 
 func source() kind[Source] {
 	return object(
 		fileKey("path",
-			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
-			"A file, a folder or a glob, relative to the job file, or an address such as s3://bucket/folder. ${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet")),
+			func(s *Source) *string { return &s.Path },
+			"A file, a folder or a glob, relative to the job file: Parquet and Arrow by their first bytes, CSV by a name that ends in .csv or .csv.gz, or where the job says delimiter or missing. Or an address such as s3://bucket/folder. ${NAME} is replaced. A job says this key, postgres or iceberg", example("schools.parquet"), out("the content says what was read")),
 		fileKey("iceberg",
-			func(s *Source) *string { return &s.Path }, func(s *Source) *string { return &s.named },
-			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips")),
+			func(s *Source) *string { return &s.Path },
+			"The folder of an Apache Iceberg table, or one of its metadata files, relative to the job file, or an address such as s3://bucket/warehouse/city/trips. ${NAME} is replaced", example("warehouse/city/trips"), out("the content says what was read")),
 		key("snapshot", snapshotID(), func(s *Source) *int64 { return &s.Snapshot },
 			"With iceberg: the id of the snapshot that is read. It is part of what the job asks for: the same job reads the same rows, whatever becomes of the table", example("3051729675574597004")),
 		key("postgres", database(), func(s *Source) *Secret { return &s.Postgres },
-			"The address of a PostgreSQL database that holds the table. It names no password: PGPASSWORD or the file ~/.pgpass does. ${NAME} is replaced", example("postgres://reader@db.example.org/registry?sslmode=verify-full")),
+			"The address of a PostgreSQL database that holds the table. It names no password: PGPASSWORD or the file ~/.pgpass does. ${NAME} is replaced", example("postgres://reader@db.example.org/registry?sslmode=verify-full"), out("the content says what was read")),
 		key("table", pattern("name or schema.name, of letters, digits, $ and _", `^[\p{L}_][\p{L}0-9_$]{0,62}(\.[\p{L}_][\p{L}0-9_$]{0,62})?$`), func(s *Source) *string { return &s.Table },
-			"With postgres: the table that is read, all rows of it. Capital letters count", example("public.trips")),
+			"With postgres: the table that is read, all rows of it. Capital letters count", example("public.trips"), out("the content says what was read")),
 		key("query", statement(), func(s *Source) *string { return &s.Query },
 			"With postgres: a query whose rows are the table. It may choose rows and columns of one table. The number of rows is then secret: the relation is add-remove", example(`"select fare, borough from trips where paid"`)),
-		key("format", choice("parquet", "arrow", "csv"), func(s *Source) *string { return &s.Format },
-			"The format of the files. Without this key each file is recognised by its first bytes, and a CSV file by its name, which ends in .csv or .csv.gz", example("parquet")),
 		key("delimiter", delimiter(), func(s *Source) *rune { return &s.Delimiter },
-			"The character between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`)),
+			"The character between two fields of a CSV file; a comma without this key. The first line of the file must hold the names of the columns", example(`";"`), out("the content says what was read")),
 		key("missing", distinct(list(value(), 1)), func(s *Source) *[]string { return &s.Missing },
-			"The texts of a CSV file that mean a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)),
+			"The texts of a CSV file that mean a missing value; the empty text without this key. In a column of numbers a text that is not a number is also missing", example(`["", NA]`)).with(func(s *Source) any {
+			if texts := s.missingTexts(); texts != nil {
+				return texts // the content does not tell how a text is taken
+			}
+			return nil
+		}),
 	)
 }
 
@@ -107,7 +110,7 @@ var origins = []struct {
 	key, what string
 	own       []string
 }{
-	{"path", "files", []string{"format", "delimiter", "missing"}},
+	{"path", "files", []string{"delimiter", "missing"}},
 	{"postgres", "a table in a database", []string{"table", "query"}},
 	{"iceberg", "an Iceberg table", []string{"snapshot"}},
 }
@@ -176,5 +179,6 @@ func (k *checker) unordered() {
 	if d.Relation == privacy.ReplaceOne {
 		k.wrong("dataset.relation", "say add-remove; or name the table, and choose rows with where", "replace-one %s", private)
 	}
-	k.refuse("dataset", []string{"at_least", "collected", "frame"}, "name the table instead of a query, and choose rows with where", private)
+	// A run compares a slice with what was released of it, before the debit: another query would ask about a row (P33).
+	k.refuse("dataset", []string{"at_least", "collected", "frame", "slice"}, "name the table instead of a query, and choose rows with where", private)
 }

@@ -6,25 +6,19 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
-	"path/filepath"
-	"slices"
 )
 
 // Digest returns the SHA-256, in hex, of the question that the job asks. The digest and the
 // content of the columns that the job reads name a release: for the same name the ledger
 // returns the stored bytes, and spends nothing.
 //
-// Two jobs have the same digest when they ask for the same releases. The order of
-// keys, comments, white space, aliases, the spelling of numbers (0.5, "0.50", 5e-1)
-// and defaults that are written out make no difference. These keys are no part of it:
-//   - output, everything of budget except spend, and the path and timeout of a plugin: they change
-//     what happens to the releases, not the releases;
-//   - engine: where the rows are added up changes nothing that is released;
-//   - unit_name, unit_plural, publication, lineage, assume and collected.allocation: they change words and forecasts;
-//   - the path, format and delimiter of the table, its database and query: the content says what was read;
-//   - the whole frame: one that differs from the table is refused. Only the sizes of rates_by_size are not compared
-//     with the table, so a job with other sizes asks for the same releases. The frame of a population from which the
-//     table was collected is part of the digest, by its content: it makes the weights.
+// It comes from the declaration of the language: every key is part of it, unless its declaration
+// says out and why (facts.go). Two jobs have the same digest when they ask for the same releases.
+// The order of keys, comments, white space, aliases, the spelling of numbers (0.5, "0.50", 5e-1)
+// and defaults that are written out make no difference. A file counts by its content, not by its
+// path; of the sizes of rates_by_size nothing counts, so a job with other sizes asks for the same
+// releases. A query counts: whether another query has the same rows is a question about the data
+// (P33).
 //
 // The order of the releases and of a domain counts: it is the order of the output.
 // The job's name counts: a new name asks for a second, independent release.
@@ -37,211 +31,82 @@ import (
 // drawn once, and the guarantee under which they were drawn was debited. Other bytes for
 // the same question would cost a second debit, and two answers tell more than one. To get
 // the smaller noise of a later version, give the job another name.
-func (j *Job) Digest() string { return digestOf("dprelease job 2\n", j.canonical()) }
-
-// FormerDigests returns the digests that earlier versions may have given this job.
-// They included the path of the table and the frame as written, so there is one
-// digest for each spelling that an earlier version is likely to have seen.
-func (j *Job) FormerDigests() []string {
-	if !j.Dataset.Source.Postgres.Empty() || j.Dataset.Source.Snapshot != 0 {
-		return nil // they read no database and no Iceberg table
-	}
-	var out []string
-	for _, path := range spellings(j.Dataset.Source.named, j.Dataset.Source.Path, j.Dir) {
-		c := j.canonical()
-		data := c["dataset"].(canon)
-		data["source"] = canon{"path": path, "format": j.Dataset.Source.Format}
-		if f := j.Dataset.Frame; f != nil {
-			data["frame"] = canon{"path": f.named, "records": f.Records}
-		}
-		out = append(out, digestOf("dprelease job 1\n", c))
-	}
-	return out
+func (j *Job) Digest() string {
+	return digestOf(language(), j)
 }
 
-// spellings returns the ways in which a job may name a file, the one it uses first.
-func spellings(named, joined, dir string) []string {
-	all := []string{named}
-	add := func(s string) {
-		if s = filepath.ToSlash(s); !slices.Contains(all, s) {
-			all = append(all, s)
+// digestOf is the digest of a job by a declaration of the language.
+func digestOf(k kind[Job], j *Job) string {
+	is := canon{"job": k.fact(j)}
+	// Where the job says the weights of a release makes no difference.
+	weighted := canon{}
+	declared := weights()
+	for i := range j.Releases {
+		if w := j.Dataset.WeightsOf(&j.Releases[i]); w != nil {
+			weighted[j.Releases[i].Name] = declared.fact(w)
 		}
 	}
-	if path, err := filepath.Abs(joined); err == nil {
-		add(path)
-		if dir, err = filepath.Abs(dir); err == nil {
-			if path, err = filepath.Rel(dir, path); err == nil {
-				add(path)
-				add("./" + path)
-			}
-		}
+	is["weights"] = weighted
+	if c := j.Dataset.Collected; c != nil {
+		is["frame"] = c.FrameSHA256
 	}
-	return all
-}
-
-func digestOf(version string, c canon) string {
-	b, err := json.Marshal(c)
+	b, err := json.Marshal(is)
 	if err != nil {
 		return "" // plain values always marshal
 	}
-	sum := sha256.Sum256(append([]byte(version), b...))
+	sum := sha256.Sum256(append([]byte("dprelease job 1\n"), b...))
 	return hex.EncodeToString(sum[:])
 }
 
-type canon map[string]any
-
-// set adds a key that an older language does not have, where a job uses it.
-func (c canon) set(key string, value any, used bool) {
-	if used {
-		c[key] = value
+// columnsOf lists some columns in the order of the job.
+func (d *Dataset) columnsOf(some func(*Column) bool) (is []Column) {
+	for i := range d.Columns {
+		if some(&d.Columns[i]) {
+			is = append(is, d.Columns[i])
+		}
 	}
+	return is
 }
 
-// canonical is the meaning of the job as plain values; encoding/json sorts the
-// keys of a map. A key that the language gets later is only set where a job uses it:
-// the digests of all other jobs stay as they are.
-func (j *Job) canonical() canon {
-	samples, plugins := canon{}, canon{}
-	for _, s := range j.Samples {
-		samples[s.Name] = s.canonical()
+// lookupFacts are the public tables, each with the columns that it adds. Its content counts, and
+// not its name.
+func (d *Dataset) lookupFacts() any {
+	is := canon{}
+	for _, c := range d.columnsOf(func(c *Column) bool { return c.Lookup != nil }) {
+		from, declared := *c.Lookup, lookup()
+		from.Columns = []Column{c}
+		fact, _ := declared.fact(&from).(canon)
+		fact["sha256"], fact["match"] = from.SHA256, from.On()
+		is[c.Name] = fact
 	}
-	for _, p := range j.Plugins {
-		plugins[p.Name] = canon{"sha256": p.SHA256, "allow_self_noising": p.AllowSelfNoising}
+	if len(is) == 0 {
+		return nil
 	}
-	releases := []any{}
-	for _, r := range j.Releases {
-		if r.Bounds != "" {
-			continue // its column says what it is
-		}
-		c := canon{
-			"name": r.Name, "from": r.From, "mechanism": r.Mechanism, "params": canonicalParams(r.Params),
-		}
-		c.set("guarantee", r.Guarantee.canonical(), !r.Shares)
-		c.set("weight", exact(r.Weight), r.Shares)
-		c.set("where", r.Where.canonical(), r.Where.Said())
-		c.set("having", r.Having.canonical(), r.Having.Said())
-		c.set("by", r.By, len(r.By) > 0)
-		c.set("other", r.Other, r.Other != "")
-		if k := r.Keys; k != nil {
-			c["keys"] = canon{"epsilon": exact(k.Guarantee.Epsilon), "delta": exact(k.Guarantee.Delta), "at_most": k.AtMost, "from": k.From}
-		}
-		c.set("interval", exact(r.Interval), r.Interval != nil)
-		if w := j.Dataset.WeightsOf(&r); w != nil { // where the job says them makes no difference
-			c["weights"] = w.canonical()
-		}
-		if s := r.Suppress; s != nil {
-			c["suppress"] = canon{"below": exact(s.Below), "column": s.Column}
-		}
-		releases = append(releases, c)
-	}
-	out := canon{
-		"version": j.Version, "job": j.Name, "dataset": j.Dataset.canonical(),
-		"samples": samples, "plugins": plugins, "releases": releases,
-	}
-	if s := j.Budget.Spend; s != nil {
-		out["spend"] = s.canonical()
-	}
-	return out
+	return is
 }
 
-func (d *Dataset) canonical() canon {
-	columns := canon{}
-	for _, c := range d.Columns {
-		columns[c.Name] = c.canonical()
-	}
-	out := canon{
-		"id": d.ID, "relation": d.Relation.String(), "size": d.Size, "at_least": d.AtLeast, "unit": d.Unit,
-		"columns": columns,
-	}
-	if d.Key.Column != "" { // what the report promises depends on it; what people call it is words
-		out["unit_column"] = d.Key.Column
-	}
-	out.set("unit_missing", d.Key.Missing, d.Key.Column != "" && d.Key.Rows == 0)
-	if d.Folds() {
-		fold := canon{}
-		for _, f := range d.Fold {
-			fold[f.Name] = f.Value
+// releaseFacts are the releases in the order of the job. A search for bounds is left out, and
+// what a measure pays for: its column, or the cap, says what it is.
+func (j *Job) releaseFacts() []any {
+	is := []any{}
+	declared := release()
+	for i := range j.Releases {
+		if r := &j.Releases[i]; r.Bounds == "" && r.Measures == "" {
+			is = append(is, declared.fact(r))
 		}
-		out["fold"] = fold
 	}
-	if d.Cap != nil {
-		out["cap"] = canon{"groups": d.Cap.Groups, "rows": d.Cap.Rows}
-	}
-	if d.Slice != nil {
-		out["slice"] = canon{"column": d.Slice.Column, "is": d.Slice.Is}
-	}
-	// Another snapshot is another question, also where it holds the same rows: whether a release is drawn anew does not say
-	// whether the data changed.
-	out.set("snapshot", d.Source.Snapshot, d.Source.Snapshot != 0)
-	if texts := d.Source.missingTexts(); texts != nil { // the content does not tell how a text is taken
-		out["missing_texts"] = texts
-	}
-	if d.Collected != nil {
-		out["collected"] = d.Collected.canonical()
-	}
-	return out
+	return is
 }
 
-func (c *Column) canonical() canon {
-	out := canon{
-		"lower": exact(c.Lower), "upper": exact(c.Upper), "domain": c.Domain, "immutable": c.Immutable,
-		"missing": c.Missing.canonical(), "outside": c.Outside.canonical(),
+// canonical is the rule, with the value that it imputes.
+func (h Handling) canonical() any {
+	if h.Rule == "" {
+		return nil
 	}
-	out.set("type", c.Holds, c.Holds != "")
-	out.set("bounds", c.Bounds.canonical(), c.Bounds != nil)
-	if l := c.Lookup; l != nil {
-		from := canon{"sha256": l.SHA256, "key": l.Key, "on": l.On()}
-		from.set("heading", c.Heading, c.Heading != "")
-		out["lookup"] = from
+	if h.Number != nil { // however it is spelled
+		return canon{"rule": h.Rule, "number": exact(h.Number)}
 	}
-	if d := c.Derived; d != nil {
-		out["derived"] = canon{"as": d.As.canonical(), "bins": d.Bins, "after": d.After}
-	}
-	return out
-}
-
-func (h Handling) canonical() canon {
-	return canon{"rule": h.Rule, "number": exact(h.Number), "text": h.Text}
-}
-
-func (s *Sample) canonical() canon {
-	stages := make([]any, len(s.Stages))
-	for i, st := range s.Stages {
-		stages[i] = canon{"unit": st.Unit, "take": st.Take.canonical(), "short": st.Short}
-	}
-	rates, takes := canon{}, canon{}
-	for _, r := range s.Rates {
-		rates[r.Name] = exact(r.Value)
-	}
-	for _, t := range s.Takes {
-		takes[t.Name] = t.Value.canonical()
-	}
-	if s.Method == Kept {
-		return canon{"method": s.Method, "id": s.ID}
-	}
-	out := canon{
-		"method": s.Method, "rate": exact(s.Rate), "size": s.Size, "stages": stages,
-		"strata": s.Strata, "rates": rates, "take": takes, "keep": s.Keep,
-	}
-	if b := s.BySize; b != nil {
-		out["rates_by_size"] = canon{"expected": exact(b.Expected), "most": exact(b.Most)}
-	}
-	return out
-}
-
-func (c *Collected) canonical() canon {
-	out := canon{"method": c.Method, "population": c.Population}
-	out.set("each_slice", true, c.EachSlice)
-	if c.Method != SRSWOR {
-		out["drawn"] = c.Sample.canonical()
-	}
-	sizes := canon{}
-	for _, s := range c.Sizes {
-		sizes[s.Name] = s.Value
-	}
-	out.set("populations", sizes, len(sizes) > 0)
-	out.set("frame", c.FrameSHA256, c.FrameSHA256 != "")
-	return out
+	return canon{"rule": h.Rule, "text": h.Text}
 }
 
 func (t Take) canonical() any {

@@ -5,7 +5,7 @@
 // description. The parser, the linter, the reference (docs/job.md) and the JSON
 // Schema (specs/job-v1.schema.json) all come from that one declaration.
 //
-// The package is syntax. Of the project it imports internal/lang, for places, problems
+// The package is syntax. Of the project it imports internal/job/lang, for places, problems
 // and hints, and privacy, for the relation. It reads the job file and the environment
 // variables that the file names. It reads no other file: no table, no frame, no plugin.
 //

@@ -3,13 +3,12 @@ package job
 // Engine says what carries the scans of a job out. The zero value is this machine. It is no part of the digest: the
 // same releases on another engine are the same releases.
 type Engine struct {
-	Kind    string // "" or EngineBeam
-	Runner  string // of Beam: prism, flink, dataflow, spark, …
+	Runner  string // of Beam: prism, flink, dataflow, spark, …; "" for this machine alone
 	Options []Named[string]
 }
 
-// EngineBeam is an Apache Beam pipeline, which the program dprelease-beam makes.
-const EngineBeam = "beam"
+// Elsewhere reports whether a pipeline of Apache Beam carries the scans out.
+func (e *Engine) Elsewhere() bool { return e.Runner != "" }
 
 // Option is the value of an option, "" where the job does not say.
 func (e *Engine) Option(name string) string {
@@ -19,12 +18,10 @@ func (e *Engine) Option(name string) string {
 
 func engine() kind[Engine] {
 	return object(
-		key("kind", choice(EngineBeam), func(e *Engine) *string { return &e.Kind },
-			"What carries the scans out. beam is an Apache Beam pipeline; it needs the program dprelease-beam", required()),
 		key("runner", pattern("1 to 40 lower-case letters", `^[a-z]{1,40}$`), func(e *Engine) *string { return &e.Runner },
-			"The runner of Beam: prism (this machine), flink, spark, dataflow or universal", otherwise("prism"), example("flink")),
+			"The runner of Beam: prism (this machine), flink, spark, dataflow or universal", required(), example("prism")),
 		key("options", byName(value(), "NAME", checkVariableName), func(e *Engine) *[]Named[string] { return &e.Options },
-			"splits, shards, workers, exchange and secret_file are for dprelease-beam; any other is a flag of the runner, as in its own documentation. docs/how-to/beam.md explains them",
+			"Options of dprelease-beam (docs/how-to/beam.md), or flags of the runner",
 			example("{endpoint: \"localhost:8099\", exchange: /mnt/shared/exchange, secret_file: /run/secrets/dprelease}")),
 	)
 }

@@ -3,7 +3,7 @@ package job
 import (
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // FuzzParse feeds anything to the reader: it must answer with a job or with

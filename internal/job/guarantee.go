@@ -6,17 +6,15 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// Guarantee is one exact (ε, δ) point, or one exact ρ (P28).
-type Guarantee struct {
-	Epsilon, Delta *big.Rat
-	// Rho takes the place of ε, nil for none. In a release Epsilon is then the ε that ρ implies
-	// at Delta, rounded up; in a limit Epsilon and Delta have no meaning.
-	Rho *big.Rat
-}
+// Guarantee is what the job asks for or allows: one exact (ε, δ) point, or one exact ρ (P28). In a
+// release Epsilon is then the ε that ρ implies at Delta, rounded up; in a limit Epsilon and Delta
+// have no meaning.
+type Guarantee = rational.Amount
 
 // shownDelta is the δ at which a ρ is translated where the job says none, and where it
 // decides nothing: the budget is a ρ as well.
@@ -37,6 +35,14 @@ func guarantee() kind[Guarantee] {
 	form := object(epsilon(), delta, rho())
 	form.schema["oneOf"] = []schema{{"required": []string{"epsilon"}}, {"required": []string{"rho"}}}
 	point, concentrated := object(epsilon(required()), delta), []field[Guarantee]{rho(required()), delta}
+	facts := form.facts
+	form.facts = func(g *Guarantee) any {
+		is := facts(g).(canon)
+		if g.Rho != nil {
+			delete(is, "epsilon") // it is worked out, and an answer
+		}
+		return is
+	}
 	form.read = func(c *cursor, p lang.Place, into *Guarantee) bool {
 		if !says(p.Node, "rho") {
 			return point.read(c, p, into)
@@ -118,17 +124,17 @@ func (k *checker) rhoOf(i int, r *Release) {
 	default:
 		g.Delta = shownDelta
 	}
-	if err := g.translate(k.j.Dataset.Relation); err != nil {
+	if err := translate(g, k.j.Dataset.Relation); err != nil {
 		k.wrong(lang.Key(path, "rho"), "say a smaller delta", "%v", err)
 	}
 }
 
 // translate finds the ε that ρ stands for at δ.
-func (g *Guarantee) translate(rel privacy.Relation) error {
+func translate(g *Guarantee, rel privacy.Relation) error {
 	if !rel.Valid() {
 		return nil // told already
 	}
-	a, err := privacy.EpsilonAt(privacy.ZCDP{Rho: Up(g.Rho)}, rel, Down(g.Delta))
+	a, err := privacy.EpsilonAt(privacy.ZCDP{Rho: rational.Up(g.Rho)}, rel, rational.Down(g.Delta))
 	if eps := new(big.Rat).SetFloat64(a.Epsilon); err == nil && eps != nil && eps.Sign() > 0 {
 		g.Epsilon = eps
 		return nil
@@ -142,7 +148,7 @@ func InRho(rho, delta *big.Rat, rel privacy.Relation) (Guarantee, error) {
 	if delta == nil || delta.Sign() == 0 {
 		g.Delta = shownDelta
 	}
-	return g, g.translate(rel)
+	return g, translate(&g, rel)
 }
 
 // ParseGuarantee reads a guarantee as a report writes it: ε and δ, or a ρ at a δ.
@@ -157,12 +163,4 @@ func ParseGuarantee(epsilon, delta, rho string, at *big.Rat, rel privacy.Relatio
 		g.Delta, err = ParseAmount(delta)
 	}
 	return g, err
-}
-
-// canonical is the guarantee as the job asks for it: an ε that stands for a ρ is an answer.
-func (g Guarantee) canonical() canon {
-	if g.Rho != nil {
-		return canon{"rho": exact(g.Rho), "delta": exact(g.Delta)}
-	}
-	return canon{"epsilon": exact(g.Epsilon), "delta": exact(g.Delta)}
 }

@@ -33,8 +33,8 @@ type Job struct {
 	Engine  Engine // what carries the scans out
 	// Publication holds the words of the report about itself, nil where the job has none.
 	Publication *Publication
-	// Lineage names the job and its table in events about a run.
-	Lineage Lineage
+	// Lineage names the table in events about a run; "" for its path.
+	Lineage string
 	// Variables are the declared variables with their values, which are replaced already.
 	Variables []Variable
 
@@ -92,8 +92,7 @@ const UnitRow = "row"
 
 // Source says where the table is: in files, in a snapshot of an Iceberg table, or in a database.
 type Source struct {
-	Path   string // a file, a directory or a glob; "" for a database
-	Format string // "parquet", "arrow", "csv", or "" to go by the file
+	Path string // a file, a directory or a glob; "" for a database
 	// Delimiter and Missing are for CSV files: what stands between two fields, 0 where the
 	// job does not say, and which texts stand for a missing value, nil for the empty one.
 	Delimiter rune
@@ -104,8 +103,6 @@ type Source struct {
 	// read there.
 	Postgres     Secret
 	Table, Query string
-
-	named string // the path, with variables replaced and not joined
 }
 
 // ColumnType says whether a column holds numbers or categories. The zero value is
@@ -142,6 +139,8 @@ type Column struct {
 	// Bounds says how the bounds are found in private, nil where they are public. Lower and
 	// Upper are then those between which the search looks.
 	Bounds *Bounds
+	// Measure pays for the shares of values at Lower and at Upper, nil for none.
+	Measure *Measure
 
 	Derived *Derived // nil where the column stands in a file
 	Lookup  *Lookup  // the public table that adds it, nil where none does
@@ -186,8 +185,6 @@ type Handling struct {
 type Frame struct {
 	Path    string
 	Records string
-
-	named string // the path, with variables replaced and not joined
 }
 
 // Budget is the account that the job spends from.
@@ -214,7 +211,7 @@ type Release struct {
 	Suppress *Suppress
 	// Interval is the level, of 100, of an interval for the population's value; nil for none.
 	Interval  *big.Rat
-	Weights   ReleaseWeights
+	Weights   string // NoWeights, or "" for those of the data set
 	Mechanism string
 	// Params is the params mapping as a JSON object; "{}" where none is given.
 	Params    json.RawMessage
@@ -226,13 +223,16 @@ type Release struct {
 	// Bounds is the column whose bounds the release finds for others; "" for all that the
 	// job lists.
 	Bounds string
+	// Measures is the key of the measure that pays for the release; "" for all that the job lists.
+	Measures string
 }
 
 // Plugin is a third-party mechanism.
 type Plugin struct {
 	Name             string
 	Path             string
-	SHA256           string // 64 hex digits in lower case
+	SHA256           string            // 64 hex digits in lower case
+	Files            map[string]string // of a catalog: the digests of what lies beside the executable
 	AllowSelfNoising bool
 	Timeout          time.Duration
 	Reads            []string // files and folders that its processes may read
@@ -249,12 +249,6 @@ type Approval struct {
 	Texts       []string // its other words that may reach a report
 }
 
-// Lineage names the job and its table for programs that follow data through a pipeline.
-type Lineage struct {
-	Namespace string
-	Input     string // the name of the table, "" for its path
-}
-
 // Publication holds the words of a report.
 type Publication struct {
 	Title, Publisher, Period, Contact, Language string
@@ -266,6 +260,7 @@ type Publication struct {
 
 // Output says where the releases go.
 type Output struct {
-	Dir     string
-	Formats []string
+	Dir       string
+	Formats   []string
+	PublishAt string // a time of day such as 06:00, or ""
 }

@@ -4,7 +4,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Keys say how a release finds the groups of a column whose values nobody lists: by a
@@ -17,8 +17,7 @@ type Keys struct {
 
 // Suppress blanks the groups of a release whose noisy number of units is small.
 type Suppress struct {
-	Below  *big.Rat
-	Column string // of the result, with the noisy number; "" for the one of the mechanism
+	Below *big.Rat
 }
 
 func keysOf() kind[Keys] {
@@ -35,9 +34,7 @@ func keysOf() kind[Keys] {
 func suppress() kind[Suppress] {
 	return object(
 		key("below", amount(span{lo: "0", loOpen: true}), func(s *Suppress) **big.Rat { return &s.Below },
-			"Groups whose noisy number of units is smaller are blanked: they stay in the result, marked, without values", required(), example("10")),
-		key("column", text(), func(s *Suppress) *string { return &s.Column },
-			"The column of the result that holds the noisy number. Without it the column count, or estimate where the mechanism is count", example("count")),
+			"Groups whose noisy number of units (the column count, or estimate of a count) is smaller stay in the result, marked, without values", required(), example("10")),
 	)
 }
 

@@ -12,7 +12,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // schema is a piece of JSON Schema.
@@ -27,6 +28,9 @@ type kind[V any] struct {
 	read   func(c *cursor, p lang.Place, into *V) bool
 	nested []decl // the keys of a mapping, for the reference
 	suffix string // what the reference puts between this key and its nested keys
+	// facts returns what a value adds to the digest of a job, nil for nothing. A kind without
+	// facts adds its value.
+	facts func(v *V) any
 }
 
 // isScalar refuses a mapping or a list, and says what was wanted instead.
@@ -74,7 +78,14 @@ func transform[A, B any](k kind[A], f func(A) (B, error)) kind[B] {
 
 // optional is a mapping that may be absent.
 func optional[V any](k kind[V]) kind[*V] {
-	return transform(k, func(v V) (*V, error) { return &v, nil })
+	out := transform(k, func(v V) (*V, error) { return &v, nil })
+	out.facts = func(v **V) any {
+		if *v == nil {
+			return nil
+		}
+		return orEmpty(k.fact(*v))
+	}
+	return out
 }
 
 // text is any text. Numbers and booleans must be quoted.
@@ -346,7 +357,7 @@ func mustRat(text string) *big.Rat {
 // amount is an exact decimal number, quoted or not.
 func amount(s span) kind[*big.Rat] {
 	label := strings.TrimSuffix("number "+s.String(), " ")
-	forms := schema{"anyOf": []schema{s.schema("number"), {"type": "string", "pattern": amountPattern}}}
+	forms := schema{"anyOf": []schema{s.schema("number"), {"type": "string", "pattern": rational.Pattern}}}
 	return scalar(label, forms, func(t string) (*big.Rat, error) {
 		r, err := ParseAmount(t)
 		if err == nil && !s.holds(r) {

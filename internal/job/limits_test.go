@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 func TestReadFile(t *testing.T) {
@@ -28,31 +28,6 @@ func TestReadFile(t *testing.T) {
 	}
 	if want := filepath.Join(filepath.Dir(file), "people.parquet"); j.Dataset.Source.Path != want || j.File != file {
 		t.Errorf("source is %s, want %s", j.Dataset.Source.Path, want)
-	}
-}
-
-// A job that comes through a pipe lies in no folder: not in that of the pipe's name,
-// which may be /dev.
-func TestReadPipe(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		return // no names for descriptors
-	}
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	go func() {
-		w.WriteString(base)
-		w.Close()
-	}()
-	name := fmt.Sprintf("/dev/fd/%d", r.Fd())
-	j, err := job.Read(name, job.Options{Mechanisms: builtins})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if j.Dataset.Source.Path != "people.parquet" || j.Dir != "." || j.File != name {
-		t.Errorf("source is %s in %s, want it in the current folder", j.Dataset.Source.Path, j.Dir)
 	}
 }
 

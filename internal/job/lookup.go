@@ -1,9 +1,10 @@
 package job
 
 import (
+	"math/big"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Pos returns where a key stands: "samples.srs.size", "releases[0].params.column".
@@ -40,7 +41,15 @@ func (j *Job) Plugin(name string) (Plugin, bool) {
 
 // Column returns the declared column of that name.
 func (d *Dataset) Column(name string) (Column, bool) {
+	if name == UnitRows && !d.declares(name) && d.Cap != nil && d.Cap.Measure != nil {
+		return Column{Name: UnitRows, Type: Number, Lower: big.NewRat(1, 1), Upper: big.NewRat(d.Cap.Measure.AtMost, 1), Missing: Handling{Rule: Refuse}}, true
+	}
 	return first(d.Columns, func(c Column) bool { return c.Name == name })
+}
+
+// declares reports whether the job declares a column of that name.
+func (d *Dataset) declares(name string) bool {
+	return slices.ContainsFunc(d.Columns, func(c Column) bool { return c.Name == name })
 }
 
 func first[T any](list []T, is func(T) bool) (found T, ok bool) {

@@ -9,7 +9,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // decl describes a key for the reference and the JSON Schema.
@@ -20,6 +20,7 @@ type decl struct {
 	def      string
 	example  string
 	required bool
+	out      string // why the key is no part of the digest, "" where it is
 	schema   schema
 	nested   []decl
 	suffix   string
@@ -29,16 +30,20 @@ type decl struct {
 // field is one declared key of a mapping that is read into a T.
 type field[T any] struct {
 	decl
-	read func(c *cursor, p lang.Place, into *T)
+	read  func(c *cursor, p lang.Place, into *T)
+	facts func(from *T) any // for the digest, nil for nothing
 }
 
 type option func(*decl)
 
-// required says that the key must be there.
+// required marks a key that must be there.
 func required() option { return func(d *decl) { d.required = true } }
 
 // otherwise is the value of a key that is not there, as it would be written.
 func otherwise(text string) option { return func(d *decl) { d.def = text } }
+
+// out leaves a key, and all that is below it, out of the digest of a job, for a reason.
+func out(why string) option { return func(d *decl) { d.out = why } }
 
 // example is shown in the reference and in editors.
 func example(text string) option { return func(d *decl) { d.example = text } }
@@ -55,7 +60,7 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 			d.fallback = n.Content[0]
 		}
 	}
-	return field[T]{decl: d, read: func(c *cursor, p lang.Place, into *T) {
+	return field[T]{decl: d, facts: func(from *T) any { return k.fact(at(from)) }, read: func(c *cursor, p lang.Place, into *T) {
 		var v V
 		if k.read(c, p, &v) {
 			*at(into) = v
@@ -63,9 +68,16 @@ func key[T, V any](name string, k kind[V], at func(*T) *V, doc string, opts ...o
 	}}
 }
 
+// with is the field with other facts for the digest than its value.
+func (f field[T]) with(facts func(from *T) any) field[T] {
+	f.facts = facts
+	return f
+}
+
 // held is a key of a part of T.
 func held[P, T any](f field[P], at func(*T) *P) field[T] {
-	return field[T]{decl: f.decl, read: func(c *cursor, p lang.Place, into *T) { f.read(c, p, at(into)) }}
+	return field[T]{decl: f.decl, facts: func(from *T) any { return f.facts(at(from)) },
+		read: func(c *cursor, p lang.Place, into *T) { f.read(c, p, at(into)) }}
 }
 
 // object is a mapping with declared keys, all of them known. One with a problem is
@@ -73,6 +85,7 @@ func held[P, T any](f field[P], at func(*T) *P) field[T] {
 // pass.
 func object[T any](fields ...field[T]) kind[T] {
 	return kind[T]{label: "mapping", schema: objectSchema(fields), nested: decls(fields), suffix: ".",
+		facts: func(from *T) any { return factsOf(fields, from) },
 		read: func(c *cursor, p lang.Place, into *T) bool {
 			pairs, ok := c.Pairs(p)
 			if ok {
@@ -176,6 +189,14 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 		}
 	}
 	return kind[T]{label: "mapping", schema: schema{"oneOf": shapes}, nested: nested, suffix: ".",
+		facts: func(from *T) any {
+			is := canon{}
+			if i := slices.Index(names, string(*at(from))); i >= 0 {
+				is = factsOf(variants[i].fields, from)
+				is[tag] = names[i]
+			}
+			return is
+		},
 		read: func(c *cursor, p lang.Place, into *T) bool {
 			pairs, ok := c.Pairs(p)
 			if !ok {
@@ -216,6 +237,7 @@ func oneOf[T any, V ~string](tag string, at func(*T) *V, doc string, refused map
 func named[V any](k kind[V], suffix string, check func(string) (string, error), put func(*V, string)) kind[[]V] {
 	s := schema{"type": "object", "additionalProperties": orReference(k.schema), "minProperties": 1}
 	return kind[[]V]{label: "mapping", schema: s, nested: k.nested, suffix: "." + suffix + ".",
+		facts: func(all *[]V) any { return factsByName(k, *all) },
 		read: func(c *cursor, p lang.Place, into *[]V) bool {
 			pairs, ok := c.Pairs(p)
 			if !ok {
@@ -247,6 +269,7 @@ type Named[V any] struct {
 // byName is a mapping from names of the user's choosing to values.
 func byName[V any](k kind[V], suffix string, check func(string) (string, error)) kind[[]Named[V]] {
 	one := transform(k, func(v V) (Named[V], error) { return Named[V]{Value: v}, nil })
+	one.facts = func(n *Named[V]) any { return k.fact(&n.Value) }
 	return named(one, suffix, check, func(n *Named[V], name string) { n.Name = name })
 }
 
@@ -276,6 +299,16 @@ func list[V any](k kind[V], min int) kind[[]V] {
 	}
 	s := schema{"type": "array", "items": orReference(k.schema), "minItems": min}
 	return kind[[]V]{label: "list of " + label, schema: s, nested: k.nested, suffix: "[].",
+		facts: func(all *[]V) any {
+			if len(*all) == 0 {
+				return nil
+			}
+			is := make([]any, len(*all))
+			for i := range *all {
+				is[i] = orEmpty(k.fact(&(*all)[i]))
+			}
+			return is
+		},
 		read: func(c *cursor, p lang.Place, into *[]V) bool {
 			switch n := len(p.Node.Content); {
 			case p.Node.Kind != yaml.SequenceNode:

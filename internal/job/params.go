@@ -11,7 +11,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // params is a free mapping, turned into JSON; the mechanism's own JSON Schema
@@ -94,7 +95,7 @@ func numberJSON(text string) (string, error) {
 	if err != nil {
 		// Other spellings of whole numbers that YAML knows: 0x1F, 0o17, 0b11. (010
 		// is not among them: readers disagree on what it is.)
-		if len(text) <= maxDigits && otherBase.MatchString(text) {
+		if len(text) <= rational.MaxLength && otherBase.MatchString(text) {
 			if n, ok := new(big.Int).SetString(text, 0); ok {
 				return n.String(), nil
 			}

@@ -2,11 +2,11 @@ package job
 
 import (
 	"errors"
-	"io"
-	"os"
+	"fmt"
 	"path/filepath"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Options holds everything besides the file that changes how a job is read.
@@ -25,27 +25,14 @@ type Options struct {
 // Read reads and checks a job file. Where the error is Problems, the Job holds
 // what could be read; any other error means that the file itself cannot be read.
 func Read(path string, o Options) (*Job, error) {
-	f, err := os.Open(path)
-	if err != nil {
+	data, err := file.Read(path, MaxBytes)
+	switch {
+	case errors.Is(err, file.ErrLarge):
+		return nil, Problems{{Pos: Pos{File: path}, Step: StepLoad, Hint: "split the job", Message: fmt.Sprintf("is larger than %d MB, the most that a job file may be", MaxBytes>>20)}}
+	case err != nil:
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is a folder, not a job file")}
-	}
-	data, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	dir := filepath.Dir(path)
-	if !info.Mode().IsRegular() {
-		dir = "." // a pipe lies in no folder that the job could mean
-	}
-	return parse(path, dir, data, o)
+	return parse(path, filepath.Dir(path), data, o)
 }
 
 // Parse reads and checks the text of a job file; file is its name, for messages

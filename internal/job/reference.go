@@ -2,54 +2,91 @@ package job
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
 // Reference is the description of every key, in Markdown, as it is declared.
 func Reference() string {
-	var b strings.Builder
+	b := &referenceText{sections: map[string]string{}}
 	lang := language()
 	b.WriteString("### The file\n\n")
-	writeTable(&b, lang.nested)
+	b.keys(lang.nested)
 	for _, d := range lang.nested {
-		writeNested(&b, d.name, d, 3)
+		b.section(d.name, d)
 	}
 	return b.String()
 }
 
-// writeNested writes one section for each mapping, the outer one first.
-func writeNested(b *strings.Builder, path string, d decl, level int) {
+// referenceText writes the keys. A mapping that stands at two places is written once.
+type referenceText struct {
+	strings.Builder
+	sections map[string]string // the text of a mapping, and the path under which it was written
+}
+
+// section writes a heading and the keys of each mapping, the outer one first. What the
+// mapping is for stands at its key, in the section above.
+func (b *referenceText) section(path string, d decl) {
 	if len(d.nested) == 0 {
 		return
 	}
 	path += strings.TrimSuffix(d.suffix, ".")
-	b.WriteString("\n" + strings.Repeat("#", level) + " `" + path + "`\n\n")
-	b.WriteString(sentence(d.doc) + "\n\n")
-	writeTable(b, d.nested)
+	b.WriteString("\n### `" + path + "`\n\n")
+	whole := new(referenceText)
+	whole.all(d.nested)
+	if before, ok := b.sections[whole.String()]; ok {
+		b.WriteString("As in `" + before + "`.\n")
+		return
+	}
+	b.sections[whole.String()] = path
+	b.keys(d.nested)
 	for _, n := range d.nested {
-		writeNested(b, path+"."+n.name, n, level+1)
+		b.section(path+"."+n.name, n)
 	}
 }
 
-func writeTable(b *strings.Builder, ds []decl) {
-	b.WriteString("| key | value | default | what it says |\n|---|---|---|---|\n")
+// all writes the keys of a mapping and of all mappings in it. Two mappings with one such text are the same.
+func (b *referenceText) all(ds []decl) {
+	b.keys(ds)
 	for _, d := range ds {
-		def := "–"
-		switch {
-		case d.required:
-			def = "**required**"
-		case d.def != "":
-			def = "`" + d.def + "`"
+		b.all(d.nested)
+	}
+}
+
+func (b *referenceText) keys(ds []decl) {
+	for _, d := range joined(ds) {
+		label := d.label
+		if d.required {
+			label += ", **required**"
+		}
+		if d.def != "" {
+			label += ", default `" + d.def + "`"
 		}
 		doc := sentence(d.doc)
 		if d.example != "" {
-			doc += " Example: `" + d.example + "`"
+			doc += " `" + d.example + "`"
 		}
-		b.WriteString("| `" + d.name + "` | " + cell(d.label) + " | " + cell(def) + " | " + cell(doc) + " |\n")
+		b.WriteString("- **`" + d.name + "`** (" + label + ") " + doc + "\n")
 	}
 }
 
-func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+// joined makes one of the keys of several methods that have one name and one text.
+func joined(ds []decl) (out []decl) {
+	for _, d := range ds {
+		method, doc, ok := strings.Cut(d.doc, ": ")
+		i := slices.IndexFunc(out, func(o decl) bool {
+			_, other, _ := strings.Cut(o.doc, ": ")
+			return o.name == d.name && o.label == d.label && o.example == d.example && other == doc
+		})
+		if method, found := strings.CutPrefix(method, "method "); ok && found && i >= 0 {
+			first, _, _ := strings.Cut(out[i].doc, ": ")
+			out[i].doc = first + ", " + method + ": " + doc
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
 
 func sentence(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") {

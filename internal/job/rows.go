@@ -2,6 +2,8 @@ package job
 
 import (
 	"cmp"
+	"fmt"
+	"time"
 
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
@@ -25,6 +27,7 @@ const (
 // at most Rows in each (P22).
 type Cap struct {
 	Groups, Rows int64
+	Measure      *Measure // of what it leaves out, nil for none
 }
 
 // NoUnit says what becomes of a row whose unit is missing. The zero value is invalid.
@@ -75,12 +78,28 @@ type Edge struct {
 // value (P26).
 type Slice struct {
 	Column, Is string
+	// Future says that the slice may be a time that has not begun.
+	Future bool
+}
+
+// Begins returns when a slice that is a day, a month, a quarter or an hour begins, and false for any other.
+func (s *Slice) Begins() (time.Time, bool) {
+	for _, layout := range []string{"2006-01-02", "2006-01", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		if at, err := time.Parse(layout, s.Is); err == nil {
+			return at, true
+		}
+	}
+	var year, quarter int
+	if n, err := fmt.Sscanf(s.Is, "%4d-Q%1d", &year, &quarter); n == 2 && err == nil && len(s.Is) == len("2026-Q1") && 1 <= quarter && quarter <= 4 {
+		return time.Date(year, time.Month(3*quarter-2), 1, 0, 0, 0, 0, time.UTC), true
+	}
+	return time.Time{}, false
 }
 
 // Folds reports whether the job makes one row of each unit's rows.
 func (d *Dataset) Folds() bool { return len(d.Fold) > 0 }
 
-// FoldOf is how a column is folded, "" where the job does not say.
+// FoldOf returns how a column is folded, "" where the job does not say.
 func (d *Dataset) FoldOf(column string) FoldBy {
 	f, _ := first(d.Fold, func(f Named[FoldBy]) bool { return f.Name == column })
 	return f.Value
@@ -103,7 +122,7 @@ func (d *Dataset) Sources(names ...string) []string {
 	seen := map[string]bool{}
 	var add func(name string)
 	add = func(name string) {
-		if seen[name] || name == "" {
+		if seen[name] || name == "" || name == UnitRows && !d.declares(name) {
 			return
 		}
 		seen[name] = true

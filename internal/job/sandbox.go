@@ -6,11 +6,22 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Sandboxes are the ways in which a job can have its mechanisms confined.
 var Sandboxes = []string{"required", "best", "off"}
+
+// Unconfined returns the plugins of third parties that the job runs without a sandbox.
+func (j *Job) Unconfined() []string {
+	var out []string
+	for _, r := range j.Releases {
+		if _, ok := j.Plugin(r.Mechanism); ok && j.Sandbox == "off" && !slices.Contains(out, r.Mechanism) {
+			out = append(out, r.Mechanism)
+		}
+	}
+	return out
+}
 
 // grants finds folders that a plugin may read although they hold, or lie in, what no
 // mechanism may see.

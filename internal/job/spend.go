@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // spend gives each release without a guarantee of its own a first share of budget.spend, by
@@ -76,7 +77,7 @@ func (k *checker) withinLimit(path string, s *Guarantee) {
 			continue
 		}
 		if part.spend.Cmp(part.most) > 0 {
-			k.wrong(lang.Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", FormatAmount(part.spend), FormatAmount(part.most))
+			k.wrong(lang.Key(path, part.name), "", "must not exceed budget.limit (%s > %s)", rational.Format(part.spend), rational.Format(part.most))
 		}
 	}
 }

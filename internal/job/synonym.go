@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // synonyms are other words for mechanisms: those of SQL, of other libraries and of

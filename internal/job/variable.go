@@ -9,8 +9,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
-	"github.com/dprelease/dprelease/internal/store/address"
+	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -60,21 +60,17 @@ func (c *cursor) expanded(p lang.Place, what string) (string, bool) {
 	return c.expand(p)
 }
 
-// fileKey declares a key that names a file: joined to the folder of the job in
-// one field, and, where the digest depends on it, as it was named in another.
+// fileKey declares a key that names a file, joined to the folder of the job.
 // Variables are replaced.
-func fileKey[T any](name string, joined, named func(*T) *string, doc string, opts ...option) field[T] {
+func fileKey[T any](name string, joined func(*T) *string, doc string, opts ...option) field[T] {
 	path := kind[string]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText}}
 	f := key(name, path, joined, doc, opts...)
 	f.read = func(c *cursor, p lang.Place, into *T) {
-		text, ok := c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
+		text, ok := c.path(p)
 		if !ok {
 			return
 		}
 		*joined(into) = c.join(text)
-		if named != nil {
-			*named(into) = filepath.ToSlash(text)
-		}
 	}
 	return f
 }
@@ -83,12 +79,25 @@ func fileKey[T any](name string, joined, named func(*T) *string, doc string, opt
 func folder() kind[string] {
 	return kind[string]{label: "path", schema: schema{"type": "string", "minLength": 1, "maxLength": maxText},
 		read: func(c *cursor, p lang.Place, into *string) bool {
-			text, ok := c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
+			text, ok := c.path(p)
 			if ok {
 				*into = c.join(text)
 			}
 			return ok
 		}}
+}
+
+// path reads a path or an address, in which variables are replaced. One with a credential is
+// refused here, so that no plan, report or record of a ledger ever holds it.
+func (c *cursor) path(p lang.Place) (text string, ok bool) {
+	text, ok = c.expanded(p, "must be a path, not "+lang.ShapeOf(p.Node))
+	if ok && address.Is(text) && address.Credential(text) {
+		return "", c.Wrong(p, "say it where the SDK of the store looks for it, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "must not hold a credential")
+	}
+	if ok && address.Foreign(text) {
+		return "", c.Wrong(p, "download the file first, and say its path", "must be a path, or an address that begins with %s://: no other store is read", strings.Join(address.Known, "://, "))
+	}
+	return text, ok
 }
 
 // join joins a path to the folder of the job. An address of object storage stays as it is.
@@ -121,6 +130,8 @@ func ledgerAddress() kind[Secret] {
 			}
 			if scheme := ledgerSchemes[i]; text == scheme {
 				return c.Wrong(p, "", "names no ledger after %s", scheme)
+			} else if scheme == ledgerSchemes[0] && address.Credential(text) {
+				return c.Wrong(p, "name a file of this machine", "must not hold the address of a store, nor a credential")
 			}
 			*into = NewSecret(text)
 			return true

@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // VariableType says what a variable may hold. The zero value is invalid.
@@ -28,8 +28,7 @@ const (
 type Variable struct {
 	Name    string
 	Type    VariableType
-	Pattern string   // of the whole text, "" where the job does not say
-	OneOf   []string // nil where the job does not say
+	Pattern string // of the whole text, "" where the job does not say
 	Default string
 	Value   string // that was set, or the default
 }
@@ -39,9 +38,7 @@ func variableKind() kind[Variable] {
 		key("type", choice(TextVariable, NumberVariable, DateVariable), func(v *Variable) *VariableType { return &v.Type },
 			"What the variable holds: a text, a decimal number, or a day such as 2026-10-31", required()),
 		key("pattern", regularExpression(), func(v *Variable) *string { return &v.Pattern },
-			"A regular expression that a text must match as a whole", example(`"[0-9]{4}-[0-9]{2}"`)),
-		key("one_of", distinct(list(value(), 1)), func(v *Variable) *[]string { return &v.OneOf },
-			"The texts that the variable may hold", example("[north, south]")),
+			"A regular expression that a text must match as a whole, such as north|south", example(`"[0-9]{4}-[0-9]{2}"`)),
 		key("default", value(), func(v *Variable) *string { return &v.Default },
 			"The value where the command sets none. Without it the command must set one", example(`"2026-10"`)),
 	)
@@ -76,7 +73,7 @@ func variablesKey() field[Job] {
 	f := key("variables", named(variableKind(), "NAME", checkVariableName, func(v *Variable, n string) { v.Name = n }),
 		func(j *Job) *[]Variable { return &j.Variables },
 		"Values that a command may set with --set NAME=VALUE, by name. $(NAME) stands for the value, in any value but dataset.id, dataset.relation, dataset.unit and budget",
-		example(`{month: {type: text, pattern: "[0-9]{4}-[0-9]{2}"}}`))
+		example(`{month: {type: text, pattern: "[0-9]{4}-[0-9]{2}"}}`), out("their values stand in the keys that use them"))
 	read := f.read
 	f.read = func(c *cursor, p lang.Place, j *Job) {
 		read(c, p, j)
@@ -93,6 +90,7 @@ var constant = []string{"version", "dataset.id", "dataset.relation", "dataset.un
 type variables struct {
 	set   map[string]string // what the command sets
 	known map[string]*Variable
+	unset []string            // the paths of values that lack a variable
 	used  map[string][]string // the variables in each value, by its path
 }
 
@@ -145,10 +143,8 @@ func (c *cursor) settle(p lang.Place, v *Variable) {
 		pos, _ := lang.Nearest(c.Places, at)
 		c.WrongAt(pos, at, hint, format, args...)
 	}
-	for key, given := range map[string]bool{"pattern": v.Pattern != "", "one_of": v.OneOf != nil} {
-		if given && v.Type != TextVariable {
-			wrong(key, "", "is for variables of type text")
-		}
+	if v.Pattern != "" && v.Type != TextVariable {
+		wrong("pattern", "", "is for variables of type text")
 	}
 	_, hasDefault := c.Places[lang.Key(path, "default")]
 	if hasDefault {
@@ -170,7 +166,7 @@ func (c *cursor) settle(p lang.Place, v *Variable) {
 	}
 }
 
-// refuses says why the variable cannot have a value, or returns "".
+// refuses explains why the variable cannot have a value, or returns "".
 func (v *Variable) refuses(text string) string {
 	var err error
 	switch v.Type {
@@ -188,8 +184,6 @@ func (v *Variable) refuses(text string) string {
 		return err.Error()
 	case v.Pattern != "" && v.Type == TextVariable && !whole(v.Pattern).MatchString(text):
 		return fmt.Sprintf("must match %s, not %s", v.Pattern, lang.Shown(text))
-	case v.OneOf != nil && v.Type == TextVariable && !slices.Contains(v.OneOf, text):
-		return fmt.Sprintf("must be one of %s, not %s", strings.Join(v.OneOf, ", "), lang.Shown(text))
 	}
 	return ""
 }
@@ -212,7 +206,7 @@ func (c *cursor) replace(p *lang.Place) bool {
 			return c.Wrong(*p, "write the value out", "must not hold a variable: a slip would open another account")
 		}
 	}
-	ok := true
+	ok, lacks := true, false
 	var names []string
 	out := reference.ReplaceAllStringFunc(text, func(ref string) string {
 		name := ref[2 : len(ref)-1]
@@ -223,14 +217,17 @@ func (c *cursor) replace(p *lang.Place) bool {
 			return ref
 		}
 		names = append(names, name)
-		ok = ok && v.Value != "" // else it has its problem already
+		lacks = lacks || v.Value == "" // the variable has its problem already
 		return v.Value
 	})
 	if strings.Contains(reference.ReplaceAllString(text, ""), "$(") {
 		ok = c.Wrong(*p, "write $(NAME)", "has a $( that is not a variable")
 	}
-	if !ok || names == nil {
-		return ok
+	if ok && lacks { // no problem of its own
+		c.unset = append(c.unset, p.Path)
+	}
+	if !ok || lacks || names == nil {
+		return ok && !lacks
 	}
 	c.used[p.Path] = names
 	node := *p.Node
@@ -242,8 +239,10 @@ func (c *cursor) replace(p *lang.Place) bool {
 	return true
 }
 
-// traced adds to the problems of a value which variables are in it.
+// traced adds to the problems of a value which variables are in it. A value that lacks one has no
+// problem of its own.
 func (c *cursor) traced(found Problems) Problems {
+	found = slices.DeleteFunc(found, func(p Problem) bool { return slices.Contains(c.unset, p.Path) })
 	for i, p := range found {
 		for _, name := range c.used[p.Path] {
 			found[i].Message += fmt.Sprintf("; $(%s) is %s", name, lang.Shown(cmp.Or(c.known[name].Value, "not set")))

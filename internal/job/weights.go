@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Weights are survey weights: how many units of the population each row stands for (P29).
@@ -27,19 +27,13 @@ type Shrink struct {
 	To, Keep *big.Rat
 }
 
-// ReleaseWeights are the weights of one release.
-type ReleaseWeights struct {
-	None bool     // the release has none, whatever the data set says
-	Own  *Weights // nil for those of the data set
-}
+// NoWeights is the word of a release that has none, whatever the data set says.
+const NoWeights = "none"
 
 // WeightsOf are the weights that a release has, nil for none.
 func (d *Dataset) WeightsOf(r *Release) *Weights {
-	switch {
-	case r.Weights.None, r.Bounds != "": // a search for bounds counts rows
+	if r.Weights == NoWeights || r.Bounds != "" { // a search for bounds counts rows
 		return nil
-	case r.Weights.Own != nil:
-		return r.Weights.Own
 	}
 	return d.Weights
 }
@@ -62,14 +56,6 @@ func (w *Weights) Of(d *Dataset) Column {
 	return c
 }
 
-func (w *Weights) canonical() canon {
-	out := canon{"column": w.Column, "at_most": exact(w.AtMost)}
-	if s := w.Shrink; s != nil {
-		out["shrink"] = canon{"to": exact(s.To), "keep": exact(s.Keep)}
-	}
-	return out
-}
-
 func weights() kind[Weights] {
 	return object(
 		key("column", text(), func(w *Weights) *string { return &w.Column },
@@ -78,7 +64,7 @@ func weights() kind[Weights] {
 			"The public bound of the weights. Larger ones are lowered to it, and those below 1 are raised to 1. It must not be taken from the data", required(), example("40")),
 		key("shrink", optional(object(
 			key("to", publicValue(), func(s *Shrink) **big.Rat { return &s.To },
-				"The value toward which weights are moved: a public number, such as the size of the population divided by that of the sample, or a number that an earlier release published. Never the mean of the weights themselves", required(), example("25")),
+				"The value toward which weights are moved: a public number, or one that an earlier release published. Never the mean of the weights", required(), example("25")),
 			key("keep", amount(span{lo: "0", hi: "1"}), func(s *Shrink) **big.Rat { return &s.Keep },
 				"The part of its distance from that value that a weight keeps: 1 changes nothing, 0 makes all weights equal", required(), example("0.5")),
 		)), func(w *Weights) **Shrink { return &w.Shrink },
@@ -100,12 +86,6 @@ func publicValue() kind[*big.Rat] {
 		return read(c, p, into)
 	}
 	return k
-}
-
-// releaseWeights is the word none, or a mapping.
-func releaseWeights() kind[ReleaseWeights] {
-	own := transform(weights(), func(w Weights) (ReleaseWeights, error) { return ReleaseWeights{Own: &w}, nil })
-	return wordOr("none", ReleaseWeights{None: true}, "column and at_most", own)
 }
 
 // weights checks what the job says of weights, at a path.

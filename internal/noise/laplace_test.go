@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // laplaceLaw is the exact mass function of the discrete Laplace distribution.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // weights returns the probability of each piece, summed stably.

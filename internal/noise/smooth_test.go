@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 func TestSmoothLaplaceTape(t *testing.T) {

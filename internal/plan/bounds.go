@@ -11,7 +11,7 @@ import (
 
 // Scaled lists the columns whose values are divided by a bound that is found first, in the
 // order of the plan.
-func (r *Release) Scaled(j *job.Job) []string {
+func (r *PlannedRelease) Scaled(j *job.Job) []string {
 	var out []string
 	for _, name := range r.Plan.Columns {
 		if c, ok := j.Dataset.Column(name); ok && c.Bounds != nil && r.Job.Bounds != name && !r.Cells.Label(name) {
@@ -22,14 +22,13 @@ func (r *Release) Scaled(j *job.Job) []string {
 }
 
 // unitsOf lists the scaled columns in whose units a field of the result is.
-func (r *Release) unitsOf(f sdk.Field) []string {
+func (r *PlannedRelease) unitsOf(f sdk.Field) []string {
 	return slices.DeleteFunc(slices.Concat(f.Of, f.Per), func(name string) bool { return !slices.Contains(r.scaled, name) })
 }
 
 // inUnits refuses a release that reads a column over its bound, where no search finds the
 // bound, or nobody knows which of its results are in units of the bound.
-func (r *Release) inUnits(j *job.Job) error {
-	r.scaled = r.Scaled(j)
+func (r *PlannedRelease) inUnits(j *job.Job) error {
 	drawn := func(from string) int { // draws are made in the order of their first releases
 		return slices.IndexFunc(j.Releases, func(o job.Release) bool { return o.From == from })
 	}
@@ -50,7 +49,7 @@ func (r *Release) inUnits(j *job.Job) error {
 
 // UnitsOf lists the columns by whose bounds a field of the plan, and its expected errors, are
 // divided.
-func (r *Release) UnitsOf(field string) []string {
+func (r *PlannedRelease) UnitsOf(field string) []string {
 	at := slices.IndexFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == field })
 	if at < 0 {
 		return nil
@@ -71,7 +70,7 @@ func (r *Release) UnitsOf(field string) []string {
 //
 // The event of a draw with a search is the composition of the search's and of the others',
 // none of which depends on data. Proof: bounds.proof.md.
-func (r *Release) InUnits(result sdk.Result, found map[string]float64) sdk.Result {
+func (r *PlannedRelease) InUnits(result sdk.Result) sdk.Result {
 	if len(r.scaled) == 0 {
 		return result
 	}
@@ -83,12 +82,12 @@ func (r *Release) InUnits(result sdk.Result, found map[string]float64) sdk.Resul
 		}
 		by, f := 1.0, r.Plan.Output[at]
 		for _, name := range f.Of {
-			if b, ok := found[name]; ok {
+			if b, ok := r.found[name]; ok {
 				by *= b
 			}
 		}
 		for _, name := range f.Per {
-			if b, ok := found[name]; ok {
+			if b, ok := r.found[name]; ok {
 				by /= b
 			}
 		}

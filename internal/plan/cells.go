@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/keys"
+	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -68,7 +68,11 @@ func (c *Cells) selected() bool { return c.keyed != "" }
 
 // spare adds cells that no row is in, for a mechanism that plans otherwise for a few
 // groups. What it returns of them is dropped.
-func (c *Cells) spare(to int) { c.labels = numbered(max(c.cells, to)) }
+func (c *Cells) spare(to int) *Cells {
+	more := *c
+	more.labels = numbered(max(c.cells, to))
+	return &more
+}
 
 // numbered makes n names that tell nothing.
 func numbered(n int) []string {
@@ -172,11 +176,11 @@ func (c *Cells) Fields() []sdk.Field {
 	return out
 }
 
-// Label says whether a column that a mechanism reads is that of the cells.
+// Label reports whether a column that a mechanism reads is that of the cells.
 func (c *Cells) Label(column string) bool { return c != nil && c.Column != "" && c.Column == column }
 
-// Labelled says whether a column that a mechanism returns holds the labels of the cells.
-// Some mechanisms give it the name of the column, and some call it group.
+// Labelled reports whether a column that a mechanism returns holds the labels of the
+// cells. Some mechanisms give it the name of the column, and some call it group.
 func (c *Cells) Labelled(column string) bool {
 	return c.Label(column) || c != nil && c.Column != "" && column == "group"
 }
@@ -193,7 +197,7 @@ func (c *Cells) Result(r sdk.Result) sdk.Result {
 	}
 	var cells, rows []int
 	for i, label := range r.Columns[at].String {
-		if cell := index[label]; cell < c.cells {
+		if cell, ok := index[label]; ok && cell < c.cells {
 			cells, rows = append(cells, cell), append(rows, i)
 		}
 	}
@@ -219,6 +223,9 @@ func picked(c sdk.ResultColumn, rows []int) sdk.ResultColumn {
 		default:
 			out.String = append(out.String, c.String[i])
 		}
+		if c.Blank != nil {
+			out.Blank = append(out.Blank, c.Blank[i])
+		}
 	}
 	return out
 }
@@ -234,10 +241,15 @@ func (c *Cells) Apart(parts []sdk.Result) sdk.Result {
 				out.Columns = append(out.Columns, sdk.ResultColumn{Name: column.Name})
 			}
 			to := &out.Columns[k]
+			before := max(len(to.Float64), len(to.Int64), len(to.String))
+			rows = max(len(column.Float64), len(column.Int64), len(column.String))
+			if column.Blank != nil || to.Blank != nil {
+				to.Blank = append(to.Blank, make([]bool, before+rows-len(to.Blank))...)
+				copy(to.Blank[before:], column.Blank)
+			}
 			to.Float64 = append(to.Float64, column.Float64...)
 			to.Int64 = append(to.Int64, column.Int64...)
 			to.String = append(to.String, column.String...)
-			rows = max(len(column.Float64), len(column.Int64), len(column.String))
 		}
 		for range rows {
 			cells = append(cells, i)

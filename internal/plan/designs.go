@@ -1,9 +1,6 @@
 package plan
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,97 +8,9 @@ import (
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
-
-// PublicColumns are the columns in which a neighbour is the same, or else what is
-// charged does not hold: those of the design's frame (P5), and those that are declared
-// immutable where a release reads them and may count on it (P11).
-func (d *Draw) PublicColumns(j *job.Job) []string {
-	out := slices.Clone(d.Design.Facts().UnitColumns)
-	if k, ok := d.Design.(*samplers.Kept); ok {
-		out = k.PublicColumns()
-	}
-	if j.Dataset.Relation != privacy.ReplaceOne {
-		return out
-	}
-	for _, r := range d.Releases {
-		names := r.Plan.Columns
-		if r.fixed {
-			names = slices.Concat(names, r.Job.By)
-		}
-		for _, name := range names {
-			c, ok := r.Public.Column(name)
-			columns := []string{name}
-			if r.Cells.Label(name) {
-				columns = r.Job.By
-			}
-			if !ok || !c.Immutable && !(r.fixed && slices.Contains(r.Job.By, name)) {
-				continue
-			}
-			for _, name := range columns {
-				if !slices.Contains(out, name) {
-					out = append(out, name)
-				}
-			}
-		}
-	}
-	if s := j.Dataset.Slice; s != nil && !slices.Contains(out, s.Column) {
-		out = append(out, s.Column) // P26
-	}
-	return out
-}
-
-// newDraws makes one draw for each sample that a release reads, and one for the
-// table itself, in the order of the job. It starts the mechanisms.
-func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*Draw, job.Problems, error) {
-	var draws []*Draw
-	samples, problems, err := findSamples(ctx, j, past)
-	if err != nil || len(problems) > 0 {
-		return nil, problems, err
-	}
-	var broken error
-	byName := map[string]*Draw{}
-	refused := map[string]bool{}
-	for i, r := range j.Releases {
-		mech, err := set.Get(ctx, r.Mechanism)
-		if err != nil && !refused[r.Mechanism] {
-			refused[r.Mechanism] = true
-			if at := j.ReleasePath(i) + ".mechanism"; isFault(err) {
-				broken = cmp.Or(broken, faulty(ctx, j, at, err))
-			} else {
-				problems = append(problems, j.Problem(at, err.Error(), ""))
-			}
-		}
-		d, ok := byName[r.From]
-		if !ok {
-			design, err := newDesign(j, r.From, samples)
-			d = &Draw{Name: r.From, Design: design, Target: sum(), Keys: keysIn(j, r.From)}
-			for _, k := range d.Keys {
-				d.Target = sum(d.Target, k.Job.Keys.Guarantee)
-			}
-			if err == nil {
-				d.Kept, err = newKept(j, r.From, design, samples)
-			}
-			if err != nil {
-				problems = append(problems, sampleProblem(j, r.From, err))
-			}
-			byName[r.From] = d
-			draws = append(draws, d)
-		}
-		d.Target = sum(d.Target, r.Guarantee)
-		d.Releases = append(d.Releases, &Release{index: i, Job: r, Mech: mech})
-	}
-	return draws, problems, broken
-}
-
-func sampleProblem(j *job.Job, name string, err error) job.Problem {
-	var placed frameError
-	if errors.As(err, &placed) {
-		return j.Problem("dataset.frame"+placed.path, placed.message, placed.hint)
-	}
-	return j.Problem(job.Key("samples", name), err.Error(), "")
-}
 
 // Design makes the design that executes and accounts for a sample of the job. It
 // reads the public frame, and never the table or the ledger: a kept sample of an
@@ -206,10 +115,10 @@ func drawOf(j *job.Job, name string, samples map[string]*ledger.Sample) (sampler
 // public lists the facts that a mechanism may know about the table and its draw. Values of a
 // column whose bounds are found in private are divided by the bound, except for the release
 // that finds it.
-func public(j *job.Job, d *Draw, r *Release) sdk.Public {
+func public(j *job.Job, d *DraftDraw, r *job.Release) sdk.Public {
 	f := d.Design.Facts()
 	p := sdk.Public{
-		Relation: j.Dataset.Relation, SampleRelations: d.Relations, Population: population(j, d.Design),
+		Relation: j.Dataset.Relation, SampleRelations: d.relations, Population: population(j, d.Design),
 		Design: sdk.Design{
 			Kind: d.Design.Kind(), Rate: f.Rate, SampleSize: f.SampleSize, MinWeight: f.MinWeight, MaxWeight: f.MaxWeight,
 			EqualWeights: f.EqualWeights, LargestCount: f.LargestCount,
@@ -221,14 +130,18 @@ func public(j *job.Job, d *Draw, r *Release) sdk.Public {
 		}
 		col := sdk.Column{Name: c.Name, Domain: c.Domain, Immutable: c.Immutable && sameUnit(j, d.Design) || stratum(d.Design, c.Name), Missing: missing(c)}
 		if c.Type == job.Number {
-			col.Type, col.Lower, col.Upper = sdk.Number, job.Up(c.Lower), job.Down(c.Upper)
-			if c.Bounds != nil && r.Job.Bounds != c.Name {
+			col.Type, col.Lower, col.Upper = sdk.Number, rational.Up(c.Lower), rational.Down(c.Upper)
+			if c.Bounds != nil && r.Bounds != c.Name {
 				col.Lower, col.Upper = leastOf(c), 1
 			}
 		} else {
 			col.Type = sdk.Category
 		}
 		p.Columns = append(p.Columns, col)
+	}
+	if r.CountsUnits() {
+		c, _ := j.Dataset.Column(job.UnitRows)
+		p.Columns = append(p.Columns, sdk.Column{Name: c.Name, Type: sdk.Number, Lower: rational.Up(c.Lower), Upper: rational.Down(c.Upper), Missing: sdk.MissingRefuse})
 	}
 	return p
 }
@@ -272,7 +185,7 @@ func missing(c job.Column) sdk.Missing {
 // where the rows are a sample: it leaves out the error of the draw (P30).
 var noiseIntervals = []string{"noise_low", "noise_high"}
 
-// Withheld says that the draw's releases leave out a column of their mechanism.
-func (d *Draw) Withheld(j *job.Job, r *Release, column string) bool {
-	return (j.Dataset.Collected != nil || r.Weights != nil || d.Design.Kind() != "full") && slices.Contains(noiseIntervals, column)
+// Withheld reports whether the release leaves out a column of its mechanism.
+func (r *PlannedRelease) Withheld(j *job.Job, column string) bool {
+	return (j.Dataset.Collected != nil || r.Weights != nil || r.Public.Design.Kind != "full") && slices.Contains(noiseIntervals, column)
 }

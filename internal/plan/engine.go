@@ -38,13 +38,13 @@ func Parts(j *job.Job) (splits, shards int, problems job.Problems) {
 }
 
 // distributable finds what the engine of the job cannot carry out.
-func (p *Plan) distributable() error {
-	if p.Job.Engine.Kind == "" {
+func (p *Planned) distributable() error {
+	if !p.Job.Engine.Elsewhere() {
 		return nil
 	}
 	_, _, problems := Parts(p.Job)
 	wrong := func(path, what string) {
-		problems = append(problems, p.Job.Problem(path, what+"; engine: "+p.Job.Engine.Kind+" cannot do that", "leave out engine, or the release"))
+		problems = append(problems, p.Job.Problem(path, what+"; an engine cannot do that", "leave out engine, or the release"))
 	}
 	if !p.Job.Dataset.Source.Postgres.Empty() {
 		wrong("dataset.source.postgres", "a query is read once, in one snapshot")
@@ -52,7 +52,7 @@ func (p *Plan) distributable() error {
 	if p.Job.Dataset.Source.Snapshot != 0 {
 		wrong("dataset.source.iceberg", "a snapshot is read on one machine")
 	}
-	if p.Table != nil {
+	if p.table != nil {
 		wrong("dataset.collected", "the table is itself a sample, whose price changes with every job of the ledger")
 	}
 	for _, d := range p.Draws {
@@ -63,8 +63,8 @@ func (p *Plan) distributable() error {
 		case !samplers.CanPart(d.Design):
 			wrong(at, "the draw by "+d.Design.Kind()+" cannot be made in parts")
 		}
-		if len(d.Keys) > 0 {
-			wrong(d.Keys[0].path(), "the groups are selected in private, by the number of units in each")
+		if len(d.keys) > 0 {
+			wrong(job.Key(job.Item("releases", d.keys[0]), "keys"), "the groups are selected in private, by the number of units in each")
 		}
 		for _, r := range d.Releases {
 			switch builtin, _ := r.Mech.Origin(); {
@@ -81,7 +81,7 @@ func (p *Plan) distributable() error {
 }
 
 // Digest names what the plan asks of the mechanisms. Two machines that make the same plan of a job agree on it.
-func (p *Plan) Digest() (string, error) {
+func (p *Planned) Digest() (string, error) {
 	type request struct {
 		Name, Params, Event string
 		Columns             []string

@@ -3,11 +3,11 @@ package plan
 import (
 	"fmt"
 	"math/big"
-	"os"
 	"strings"
 
-	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -142,7 +142,7 @@ func readFrame(j *job.Job, columns []string) (*samplers.Frame, error) {
 	if d.Frame == nil {
 		return nil, fmt.Errorf("needs dataset.frame, the public list of units")
 	}
-	f, err := os.Open(d.Frame.Path)
+	f, err := file.Bounded(d.Frame.Path, samplers.MaxFrame)
 	if err != nil {
 		return nil, frameError{path: ".path", message: "cannot be read: " + failure.Reason(err)}
 	}
@@ -152,7 +152,7 @@ func readFrame(j *job.Job, columns []string) (*samplers.Frame, error) {
 		return nil, frameError{message: strings.TrimPrefix(err.Error(), "frame: ")}
 	}
 	if d.Size > 0 && frame.Records() != d.Size && d.Collected == nil {
-		return nil, frameError{message: fmt.Sprintf("its units have %d records together, and dataset.size is %d", frame.Records(), d.Size)}
+		return nil, frameError{message: fmt.Sprintf("the records of its units do not add up to dataset.size, %d", d.Size)}
 	}
 	return frame, nil
 }

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"encoding/json"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -31,33 +33,43 @@ type strata struct {
 	Mean   []float64 `json:"mean"`
 }
 
-// noInterval says why a release has no interval (P30).
+// noInterval returns the refusal that tells why a release has no interval (P30).
 func noInterval(message, hint string) error { return refusals{{".interval", message, hint}} }
 
-// addInterval tells the mechanism about the interval that the job asks for.
-func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
+// usualLevel is that of the interval of a whole table where the job says none. A linear mechanism
+// makes it of the same noisy sums, so it costs nothing there.
+const usualLevel = 95
+
+// addInterval tells the mechanism about the interval that the job asks for, or about the usual one.
+func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	var said map[string]json.RawMessage
-	if builtin, _ := r.Mech.Origin(); builtin && json.Unmarshal(r.Job.Params, &said) == nil && said["interval"] != nil {
+	if builtin, _ := q.Mech.Origin(); builtin && json.Unmarshal(q.Job.Params, &said) == nil && said["interval"] != nil {
 		return noInterval("must stand beside params, not in it", "write interval: 95 beside params")
-	}
-	if r.Job.Interval == nil {
-		return nil
 	}
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	if json.Unmarshal(r.Mech.About().Params, &schema) != nil || schema.Properties["interval"] == nil {
-		return noInterval(r.Job.Mechanism+" gives no interval: its result does not say how far the drawn rows lie from the population",
+	able := json.Unmarshal(q.Mech.About().Params, &schema) == nil && schema.Properties["interval"] != nil
+	asked := q.Job.Interval
+	if asked == nil {
+		whole := d.Design.Kind() == "full" && j.Dataset.Collected == nil && q.Weights == nil
+		if builtin, _ := q.Mech.Origin(); !able || !builtin || !whole || !q.Mech.About().Linear {
+			return nil
+		}
+		asked = big.NewRat(usualLevel, 1)
+	}
+	if !able {
+		return noInterval(q.Job.Mechanism+" gives no interval: its result does not say how far the drawn rows lie from the population",
 			"mean, sum, proportion, ratio, count, distinct, histogram, variance, sd and quantiles give intervals; leave interval out for others")
 	}
-	level, _ := r.Job.Interval.Float64()
-	if q.weights != nil {
-		v, err := surveyInterval(j, d, r)
+	level, _ := asked.Float64()
+	if q.Weights != nil {
+		v, err := surveyInterval(j, d, &q.Job)
 		if err != nil {
 			return err
 		}
 		v.Level = level
-		q.params, err = with(q.params, "interval", v)
+		q.Params, err = with(q.Params, "interval", v)
 		return err
 	}
 	var table *samplers.Collected
@@ -73,18 +85,30 @@ func (q *request) addInterval(j *job.Job, d *Draw, r *Release) error {
 	}
 	v := interval{Level: level, Square: e.Square, Mean: e.Mean, Weighted: e.Weighted, Rows: e.Rows, Collected: table != nil}
 	v.Strata = q.strataOf(d, e)
-	q.params, err = with(q.params, "interval", v)
+	q.Params, err = with(q.Params, "interval", v)
 	return err
+}
+
+// Level is the level, in per cent, of the intervals of a release, "" where it has none. It differs
+// from that of the job where the job leaves it out.
+func (r *PlannedRelease) Level() string {
+	var said struct {
+		Interval interval `json:"interval"`
+	}
+	if builtin, _ := r.Mech.Origin(); json.Unmarshal(r.Params, &said) != nil || !builtin && r.Job.Interval == nil || said.Interval.Level == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(said.Interval.Level, 'g', -1, 64)
 }
 
 // strataOf are the estimates by stratum where the column of the strata is declared with all
 // of them, else nil: then the estimate that takes them for alike is an upper bound.
-func (q *request) strataOf(d *Draw, e samplers.Estimate) *strata {
+func (q *Question) strataOf(d *DraftDraw, e samplers.Estimate) *strata {
 	names := d.Design.Facts().UnitColumns
 	if len(e.Strata) == 0 || len(names) != 1 {
 		return nil
 	}
-	c, ok := q.public.Column(names[0])
+	c, ok := q.Public.Column(names[0])
 	if !ok || c.Type != sdk.Category {
 		return nil
 	}

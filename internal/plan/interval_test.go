@@ -39,7 +39,7 @@ func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]
 }
 func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
 
-func planIntervals(t *testing.T, replace ...string) (*Plan, error) {
+func planIntervals(t *testing.T, replace ...string) (*Priced, error) {
 	t.Helper()
 	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(intervals)), job.Options{})
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -20,11 +21,9 @@ type KeptDraw struct {
 	Sample *ledger.Sample // of an earlier job; nil where this job makes the draw
 	ID     string         // of a draw that made the table
 	rule   *privacy.Reuse
-	Step   privacy.Point // what this job may have spent on the sample: what is debited
-	Use    *ledger.Use   // what that costs, in the units of a basic account
 }
 
-// Reused says that an earlier job made the draw.
+// Reused reports whether an earlier job made the draw.
 func (k *KeptDraw) Reused() bool { return k != nil && k.Sample != nil }
 
 // spent is the state of the draw that the plan begins with.
@@ -32,11 +31,11 @@ func (k *KeptDraw) spent() ledger.Limit {
 	if k.Sample != nil {
 		return k.Sample.Spent
 	}
-	return noLimit()
+	return rational.Zero()
 }
 
 // before is the ε that earlier jobs spent on the sample, rounded up.
-func (k *KeptDraw) before() float64 { return job.Up(k.spent().Epsilon) }
+func (k *KeptDraw) before() float64 { return rational.Up(k.spent().Epsilon) }
 
 // wanted are the kept samples that the releases of a job use, by their names.
 func wanted(j *job.Job) map[string]job.Sample {
@@ -133,54 +132,18 @@ func (k *KeptDraw) earlier() []privacy.Event {
 		return nil
 	}
 	s := k.spent()
-	return []privacy.Event{privacy.Approx{Eps: job.Up(s.Epsilon), Delta: job.Up(s.Delta)}}
-}
-
-// Reuses says that the job uses a draw of another one.
-func (p *Plan) Reuses() bool {
-	for _, d := range p.Draws {
-		if d.Kept.Reused() {
-			return true
-		}
-	}
-	return false
-}
-
-// AllKept are the draws that more than one job uses, the one that made the table
-// among them.
-func (p *Plan) AllKept() []*Draw {
-	var out []*Draw
-	if p.Table != nil {
-		out = append(out, p.Table)
-	}
-	for _, d := range p.Draws {
-		if d.Kept != nil {
-			out = append(out, d)
-		}
-	}
-	return out
+	return []privacy.Event{privacy.Approx{Eps: rational.Up(s.Epsilon), Delta: rational.Up(s.Delta)}}
 }
 
 // Samples are the states of the kept samples that the plan began with, by id.
-func (p *Plan) Samples() map[string]*ledger.Sample {
+func (d *Draft) Samples() map[string]*ledger.Sample {
 	out := map[string]*ledger.Sample{}
-	for _, d := range p.AllKept() {
-		if d.Kept.Reused() {
-			out[d.Kept.Sample.ID] = d.Kept.Sample
+	for _, x := range d.shared() {
+		if x.Kept.Reused() {
+			out[x.Kept.Sample.ID] = x.Kept.Sample
 		}
 	}
 	return out
-}
-
-// KeepsAny says that the table as a whole must be known: positions of rows mean
-// nothing in another one.
-func (p *Plan) KeepsAny() bool {
-	for _, d := range p.Draws {
-		if d.Kept != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // sameFacts reports whether two collections have the same public numbers, as far as the
@@ -191,16 +154,12 @@ func sameFacts(a, b samplers.Facts) bool {
 
 // collection is the draw that made a table itself a sample. It was made once, for
 // all jobs on the table: the ledger knows what they spent on it (P4).
-func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Past) (*Draw, job.Problems, error) {
-	design, err := CollectedBy(j)
+func collection(ctx context.Context, j *job.Job, table *Collection, past Past) (*DraftDraw, job.Problems, error) {
+	rule, err := privacy.NewReuse(table.Sampling, j.Dataset.Relation)
 	if err != nil {
 		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
 	}
-	rule, err := privacy.NewReuse(outer, j.Dataset.Relation)
-	if err != nil {
-		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}, nil
-	}
-	d := &Draw{Name: "collected", Design: design, Kept: &KeptDraw{rule: rule, ID: ledger.CollectedID(AccountOf(j))}}
+	d := &DraftDraw{Name: "collected", Design: table.Design, Kept: &KeptDraw{rule: rule, ID: ledger.CollectedID(AccountOf(j))}}
 	if d.Kept.Sample, err = past.Collected(ctx, j, d.Kept.ID); err != nil || d.Kept.Sample == nil {
 		return d, nil, err
 	}
@@ -209,7 +168,7 @@ func collection(ctx context.Context, j *job.Job, outer privacy.Sampling, past Pa
 		return nil, nil, failure.OfLedger(ctx, err)
 	}
 	var described designText
-	if err := json.Unmarshal([]byte(d.Kept.Sample.Design), &described); err != nil || !reflect.DeepEqual(before.With(nil), outer.With(nil)) || !sameFacts(described.Facts, design.Facts()) {
+	if err := json.Unmarshal([]byte(d.Kept.Sample.Design), &described); err != nil || !reflect.DeepEqual(before.With(nil), table.Sampling.With(nil)) || !sameFacts(described.Facts, table.Design.Facts()) {
 		return nil, job.Problems{j.Problem("dataset.collected", "differs from what earlier jobs on this data set said, or dataset.size does", "one table is one sample of one population; another one is another dataset.id")}, nil
 	}
 	return d, nil, nil

@@ -10,27 +10,25 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // byKept is the method that charges a kept draw: what all its releases of all jobs
 // cost together, less what earlier jobs were charged.
 const byKept = "kept"
 
-func noLimit() ledger.Limit { return ledger.Limit{Epsilon: new(big.Rat), Delta: new(big.Rat)} }
-
 // planStep prices some parts of the draw together on the sample: by their planned events
 // or by their shares, whichever is less. It has a δ only where a part needs one.
-func (d *Draw) planStep(parts []part) (privacy.Point, error) {
-	share := sum()
+func (d *PlannedDraw) planStep(parts []part) (privacy.Point, error) {
+	share := rational.Zero()
 	for _, p := range parts {
-		share.Epsilon.Add(share.Epsilon, new(big.Rat).SetFloat64(p.share.Epsilon))
-		share.Delta.Add(share.Delta, new(big.Rat).SetFloat64(p.share.Delta))
+		share = share.Plus(rational.Exactly(p.share.Epsilon, p.share.Delta))
 	}
-	most := privacy.Point{Epsilon: job.Up(share.Epsilon), Delta: job.Up(share.Delta)}
+	most := privacy.Point{Epsilon: rational.Up(share.Epsilon), Delta: rational.Up(share.Delta)}
 	all := compose(eventsOf(parts))
 	at := func(delta float64) (float64, error) {
 		worst := 0.0
-		for _, rel := range d.Relations {
+		for _, rel := range d.relations {
 			a, err := privacy.EpsilonAt(all, rel, delta)
 			if err != nil {
 				return 0, err
@@ -54,7 +52,7 @@ func (d *Draw) planStep(parts []part) (privacy.Point, error) {
 
 // useOf prices a step on a kept draw in the units of a basic account, with the arithmetic
 // of the debit.
-func (d *Draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
+func (d *DraftDraw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 	a := &ledger.Account{Key: AccountOf(j), Opening: ledger.Opening{Filter: ledger.Basic}}
 	s, err := d.LedgerStep("", step)
 	if err != nil {
@@ -73,7 +71,7 @@ func (d *Draw) useOf(j *job.Job, step privacy.Point) (*ledger.Use, error) {
 
 // LedgerStep is a step in the words of the ledger; id is that of a draw which this run
 // keeps, "" in a plan.
-func (d *Draw) LedgerStep(id string, step privacy.Point) (ledger.Step, error) {
+func (d *DraftDraw) LedgerStep(id string, step privacy.Point) (ledger.Step, error) {
 	k := d.Kept
 	s := ledger.Step{Sample: cmp.Or(k.ID, id, d.Name), Spent: k.spent(), Epsilon: step.Epsilon, Delta: step.Delta}
 	if k.Sample != nil {
@@ -85,68 +83,61 @@ func (d *Draw) LedgerStep(id string, step privacy.Point) (ledger.Step, error) {
 	return s, err
 }
 
-// stands refuses events that have no rule on the draw they are run on, such as one
-// about more units than the sample holds. A kept draw is charged by what its steps cost
-// on the sample, where nobody asks for that.
-func (d *Draw) stands(relation privacy.Relation, events []privacy.Event, delta float64) error {
-	_, err := privacy.EpsilonWith(d.Design.Event(compose(events)), relation, delta, privacy.Options{Quick: true})
-	return err
-}
-
-// priceKept finds what the releases of a kept draw cost, together and each alone.
-func (d *Draw) priceKept(j *job.Job) error {
+// priceKept finds what the releases of a kept draw cost, together, and each of its parts alone.
+func (d *PlannedDraw) priceKept(j *job.Job) (*PricedDraw, []privacy.Answer, error) {
 	parts := d.parts()
 	step, err := d.planStep(parts)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := d.stands(j.Dataset.Relation, eventsOf(parts), Point(d.Target).Delta); err != nil {
-		return err
+		return nil, nil, err
 	}
-	d.Kept.Step = step
-	if d.Kept.Use, err = d.useOf(j, step); err != nil {
-		return err
+	out := &PricedDraw{PlannedDraw: d, Step: step}
+	if out.Use, err = d.useOf(j, step); err != nil {
+		return nil, nil, err
 	}
-	d.Answer = differenceOf(j, d.Kept.Use)
-	if err := within(d.Answer, Point(d.Target)); err != nil {
-		return err
+	out.Answer = differenceOf(j, out.Use)
+	if err := within(out.Answer, Point(d.Target)); err != nil {
+		return nil, nil, err
 	}
-	if d.Answer.Delta > job.Up(d.Target.Delta) {
-		return fmt.Errorf("the events cost δ %.9g, more than the target", d.Answer.Delta)
+	if out.Answer.Delta > rational.Up(d.Target.Delta) {
+		return nil, nil, fmt.Errorf("the events cost δ %.9g, more than the target", out.Answer.Delta)
 	}
-	for _, p := range parts {
+	answers := make([]privacy.Answer, len(parts))
+	for i, p := range parts {
 		step, err := d.planStep([]part{p})
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		u, err := d.useOf(j, step)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		*p.answer = differenceOf(j, u)
+		answers[i] = differenceOf(j, u)
 	}
-	return nil
+	return out, answers, nil
 }
 
 // differenceOf is the cost that a use adds on the population.
 func differenceOf(j *job.Job, u *ledger.Use) privacy.Answer {
 	d := u.Difference()
-	p := privacy.Point{Epsilon: job.Up(d.Epsilon), Delta: job.Up(d.Delta)}
+	p := privacy.Point{Epsilon: rational.Up(d.Epsilon), Delta: rational.Up(d.Delta)}
 	return privacy.Answer{Relation: j.Dataset.Relation, Epsilon: p.Epsilon, Delta: p.Delta, Upper: p.Epsilon, Method: byKept,
 		Methods: map[string]privacy.Bound{byKept: {Epsilon: p.Epsilon, Delta: p.Delta}}}
 }
 
 // plus adds what kept draws cost to what everything else does.
-func plus(a privacy.Answer, draws []*Draw) privacy.Answer {
+func plus(a privacy.Answer, draws []*PricedDraw) privacy.Answer {
 	eps, delta := new(big.Rat).SetFloat64(a.Epsilon), new(big.Rat).SetFloat64(a.Delta)
 	for _, d := range draws {
 		if d.Kept != nil {
-			m := d.Kept.Use.Difference()
+			m := d.Use.Difference()
 			eps.Add(eps, m.Epsilon)
 			delta.Add(delta, m.Delta)
 		}
 	}
-	a.Epsilon, a.Delta = job.Up(eps), job.Up(delta)
+	a.Epsilon, a.Delta = rational.Up(eps), rational.Up(delta)
 	a.Upper, a.Method = a.Epsilon, byKept
 	a.Methods = map[string]privacy.Bound{byKept: {Epsilon: a.Epsilon, Delta: a.Delta}}
 	return a

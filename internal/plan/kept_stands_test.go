@@ -15,7 +15,7 @@ func TestEventsStandOnADraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Draw{Design: design}
+	d := &DraftDraw{Design: design}
 	shuffled := func(n int64) []privacy.Event {
 		return []privacy.Event{privacy.Laplace{Scale: 1, Sensitivity: privacy.Sensitivity{ReplaceOne: 1}},
 			privacy.Shuffled{N: n, Event: privacy.RandomizedResponse{K: 2, Eps0: 1}}}

@@ -9,75 +9,60 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/keys"
+	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
-// Keys is the private selection of the values of a group column that nobody lists (P25):
-// a part of a draw with a price of its own. Releases with the same groups of the same rows
-// share it.
-type Keys struct {
-	index  int         // of the release that says what it may cost
-	Job    job.Release // that release
+// PlannedKeys is the private selection of the values of a group column that nobody lists
+// (P25): a part of a draw with a price of its own. Releases with the same groups of the same
+// rows share it.
+type PlannedKeys struct {
+	Job    job.Release // the release that says what it may cost
 	Column string      // the group column
 	Share  privacy.Point
 	Rule   keys.Rule
-	Whole  keys.Rule // what the full table would have allowed, nil where nothing is drawn
 	cost   float64
-	Answer privacy.Answer // of the selection alone, on the population
-}
-
-func (k *Keys) path() string { return job.Key(job.Item("releases", k.index), "keys") }
-
-// keysIn are the selections of a draw, one for each release that says what one may cost.
-func keysIn(j *job.Job, from string) []*Keys {
-	var out []*Keys
-	for i := range j.Releases {
-		if r := &j.Releases[i]; r.From == from && r.Keys != nil && r.Keys.From == "" {
-			out = append(out, &Keys{index: i, Job: *r, Column: r.Unlisted(&j.Dataset)})
-		}
-	}
-	return out
 }
 
 // KeysOf is the selection whose values a release groups by, nil where all are listed.
-func (d *Draw) KeysOf(j *job.Job, r *Release) *Keys {
+func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *PlannedKeys {
 	from := j.Keyed(&r.Job)
 	if from == nil {
 		return nil
 	}
-	at := slices.IndexFunc(d.Keys, func(k *Keys) bool { return k.Job.Name == from.Name })
+	at := slices.IndexFunc(d.Keys, func(k *PlannedKeys) bool { return k.Job.Name == from.Name })
 	if at < 0 {
 		return nil
 	}
 	return d.Keys[at]
 }
 
-// plan finds the rule that keeps to the share of the selection, under every relation that
-// the draw demands.
-func (k *Keys) plan(j *job.Job, d *Draw) error {
-	rule, err := ruleFor(j, k.Share, d.Relations)
+// planKeys finds the rule that keeps to the share of a selection, under every relation that
+// the draw demands. index is that of the release that says what the selection may cost.
+func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Relation) (*PlannedKeys, error) {
+	rule, err := ruleFor(j, share, relations)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	k.Rule, k.cost = rule, 0
-	for _, rel := range d.Relations {
-		a, err := privacy.EpsilonAt(rule.Event(), rel, k.Share.Delta)
+	k := &PlannedKeys{Job: j.Releases[index], Column: j.Releases[index].Unlisted(&j.Dataset), Share: share, Rule: rule}
+	for _, rel := range relations {
+		a, err := privacy.EpsilonAt(rule.Event(), rel, share.Delta)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		k.cost = math.Max(k.cost, a.Epsilon)
 	}
-	if k.cost > k.Share.Epsilon {
-		return fmt.Errorf("the selection spends more than its share (ε %.6g of %.6g)", k.cost, k.Share.Epsilon)
+	if k.cost > share.Epsilon {
+		return nil, fmt.Errorf("the selection spends more than its share (ε %.6g of %.6g)", k.cost, share.Epsilon)
 	}
-	return nil
+	return k, nil
 }
 
 func ruleFor(j *job.Job, target privacy.Point, relations []privacy.Relation) (keys.Rule, error) {
 	w := keys.Want{Relations: relations, Keys: 1,
-		Target: privacy.Point{Epsilon: target.Epsilon * keptBack, Delta: target.Delta * keptBack}}
+		Target: privacy.Point{Epsilon: target.Epsilon * KeptBack, Delta: target.Delta * KeptBack}}
 	if j.Dataset.Cap != nil {
 		w.Keys = j.Dataset.Cap.Groups
 	}
@@ -85,7 +70,7 @@ func ruleFor(j *job.Job, target privacy.Point, relations []privacy.Relation) (ke
 }
 
 // whole finds what the full table would have allowed at the same guarantee.
-func (k *Keys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
+func (k *PlannedKeys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
 	r, err := ruleFor(j, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
 	if err != nil {
 		return nil
@@ -93,25 +78,24 @@ func (k *Keys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
 	return r
 }
 
-// part is something that a draw releases, and its price.
+// part is something that a draw releases, and its price on the sample.
 type part struct {
 	name      string // as a failure calls it
 	guarantee job.Guarantee
 	share     privacy.Point
 	cost      float64
 	event     privacy.Event
-	answer    *privacy.Answer // to be filled in
 }
 
-// parts are all that is released from a draw: its releases, and the selections of their
+// parts are all that is released from a draw: its releases, and then the selections of their
 // keys.
-func (d *Draw) parts() []part {
+func (d *PlannedDraw) parts() []part {
 	var out []part
 	for _, r := range d.Releases {
-		out = append(out, part{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.cost, r.Event(), &r.Answer})
+		out = append(out, part{"release " + r.Job.Name, r.Job.Guarantee, r.Share, r.cost, r.Event()})
 	}
 	for _, k := range d.Keys {
-		out = append(out, part{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.cost, k.Rule.Event(), &k.Answer})
+		out = append(out, part{"keys of release " + k.Job.Name, k.Job.Keys.Guarantee, k.Share, k.cost, k.Rule.Event()})
 	}
 	return out
 }
@@ -128,17 +112,16 @@ func eventsOf(parts []part) []privacy.Event {
 // errByKeys says that a mechanism does not repeat its plan for the same question.
 var errByKeys = errors.New("makes another plan for the groups that were selected")
 
-// Chosen is a release whose group column has these values: its mechanism is asked again,
+// chosen is the release with these values of its group column: its mechanism is asked again,
 // and what it does to the sample must be what was charged.
-func (r *Release) Chosen(ctx context.Context, j *job.Job, d *Draw, values []string) (*Release, error) {
-	one := *r
-	one.values = values
-	q, err := newRequest(j, d, &one)
+func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw, values []string) (*PlannedRelease, error) {
+	q, err := newQuestion(j, d.DraftDraw, ask{r.index, r.Mech}, values)
 	if err != nil {
 		return nil, err
 	}
-	one.Public, one.Params, one.Cells = q.public, q.params, q.cells
-	if one.Apart || one.Cells.Len() == 0 {
+	if q.Apart || q.Cells.Len() == 0 {
+		one := *r
+		one.Question = q
 		return &one, nil // the mechanism sees one group at a time, or none
 	}
 	// A unit moves fewer groups where there are few, so that a mechanism may add less noise
@@ -149,18 +132,28 @@ func (r *Release) Chosen(ctx context.Context, j *job.Job, d *Draw, values []stri
 		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
 	for _, to := range []int{0, few, r.Cells.Len()} {
-		one.Cells.spare(to)
-		one.Public.Columns = slices.Clone(one.Public.Columns)
-		at := slices.IndexFunc(one.Public.Columns, func(c sdk.Column) bool { return c.Name == one.Cells.Column })
-		one.Public.Columns[at].Domain = one.Cells.Labels()
-		if one.Plan, err = r.Mech.Plan(ctx, one.request()); err != nil {
+		one, err := q.spared(to).plan(ctx, r.Share, r.target, d.relations)
+		if err == nil {
+			one, err = one.settled(j)
+		}
+		if err != nil {
 			return nil, err
 		}
+		one.Late = true
 		if privacy.Equal(one.Plan.Event, r.Plan.Event) && slices.EqualFunc(one.Plan.Output, r.Plan.Output, sameField) && slices.Equal(one.Plan.Columns, r.Plan.Columns) {
-			return &one, nil
+			return one, nil
 		}
 	}
 	return nil, errByKeys
+}
+
+// spared is the question for at least so many groups. No row is in a spare one.
+func (q Question) spared(to int) *Question {
+	q.Cells = q.Cells.spare(to)
+	q.Public.Columns = slices.Clone(q.Public.Columns)
+	at := slices.IndexFunc(q.Public.Columns, func(c sdk.Column) bool { return c.Name == q.Cells.Column })
+	q.Public.Columns[at].Domain = q.Cells.Labels()
+	return &q
 }
 
 // sameField compares two columns of a result, apart from their texts, which name the groups.
@@ -173,17 +166,14 @@ func sameField(a, b sdk.Field) bool {
 const suppressed = "suppressed"
 
 // SuppressBy is the column of the result by which groups are blanked, "" for none.
-func (r *Release) SuppressBy() string {
-	s := r.Job.Suppress
-	if s == nil {
+func (r *PlannedRelease) SuppressBy() string {
+	if r.Job.Suppress == nil {
 		return ""
 	}
 	has := func(name string) bool {
 		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
 	}
 	switch {
-	case s.Column != "":
-		return s.Column
 	case has("count"):
 		return "count"
 	case r.Job.Mechanism == "count" && has("estimate"):
@@ -193,41 +183,40 @@ func (r *Release) SuppressBy() string {
 }
 
 // checkSuppress refuses to blank groups by what is no noisy number of the result.
-func (r *Release) checkSuppress() error {
+func (r *PlannedRelease) checkSuppress() error {
 	if r.Job.Suppress == nil {
 		return nil
 	}
-	refused := func(path, message string) error {
-		return refusals{{".suppress" + path, message, "say suppress.column: one of the result's columns of numbers"}}
+	refused := func(message string) error {
+		return refusals{{".suppress", message, "leave it out"}}
 	}
 	var numbers []string
 	for _, f := range r.Plan.Output {
 		switch {
 		case f.Name == suppressed:
-			return refused("", "cannot be used: the mechanism returns a column of that name itself")
+			return refused("cannot be used: the mechanism returns a column of that name itself")
 		case f.Type != sdk.String:
 			numbers = append(numbers, f.Name)
 		}
 	}
 	by := r.SuppressBy()
-	switch {
-	case by == "":
-		return refused("", fmt.Sprintf("needs the column with the noisy number of units: %s returns none that is called count", r.Job.Mechanism))
-	case !slices.Contains(numbers, by):
-		return refused(".column", fmt.Sprintf("is not a column of numbers that %s returns", r.Job.Mechanism))
+	if !slices.Contains(numbers, by) {
+		return refused(fmt.Sprintf("needs the column with the noisy number of units: %s returns none that is called count", r.Job.Mechanism))
 	}
 	return nil
 }
 
-// Blanked is a result in which the groups with a small noisy number are blank. It is
+// Blanked is a result in which values without a meaning (sdk.FlagField) and the groups with a small
+// noisy number are blank. It is
 // computed from what is released alone (P25).
-func (r *Release) Blanked(result sdk.Result) sdk.Result {
+func (r *PlannedRelease) Blanked(result sdk.Result) sdk.Result {
+	result = result.Blanks()
 	by := r.SuppressBy()
 	at := slices.IndexFunc(result.Columns, func(c sdk.ResultColumn) bool { return c.Name == by })
 	if by == "" || at < 0 {
 		return result
 	}
-	numbers, below := result.Columns[at], job.Up(r.Job.Suppress.Below)
+	numbers, below := result.Columns[at], rational.Up(r.Job.Suppress.Below)
 	rows := max(len(numbers.Float64), len(numbers.Int64))
 	marks, blank := make([]int64, rows), make([]bool, rows)
 	for i := range rows {
@@ -237,22 +226,31 @@ func (r *Release) Blanked(result sdk.Result) sdk.Result {
 		} else if numbers.Int64 != nil {
 			value = float64(numbers.Int64[i])
 		}
-		if blank[i] = !(value >= below); blank[i] {
+		if blank[i] = !(value >= below) || i < len(numbers.Blank) && numbers.Blank[i]; blank[i] {
 			marks[i] = 1
 		}
 	}
 	out := sdk.Result{Columns: slices.Clone(result.Columns)}
 	for i := range out.Columns {
 		if !slices.ContainsFunc(r.groupColumns(), func(name string) bool { return name == out.Columns[i].Name }) {
-			out.Columns[i].Blank = blank
+			out.Columns[i].Blank = either(blank, out.Columns[i].Blank)
 		}
 	}
 	out.Columns = append(out.Columns, sdk.ResultColumn{Name: suppressed, Int64: marks})
 	return out
 }
 
+// either marks the values that a or b marks; b may be nil.
+func either(a, b []bool) []bool {
+	out := slices.Clone(a)
+	for i, blank := range b {
+		out[i] = out[i] || blank
+	}
+	return out
+}
+
 // groupColumns are the columns of the result that say which group a row is about.
-func (r *Release) groupColumns() []string {
+func (r *PlannedRelease) groupColumns() []string {
 	if r.Cells == nil {
 		return nil
 	}
@@ -264,9 +262,10 @@ func (r *Release) groupColumns() []string {
 }
 
 // keysProblem places what is wrong with a selection.
-func keysProblem(j *job.Job, k *Keys, err error) job.Problem {
+func keysProblem(j *job.Job, index int, err error) job.Problem {
+	path := job.Key(job.Item("releases", index), "keys") + ".guarantee"
 	if errors.Is(err, keys.ErrDelta) {
-		return j.Problem(k.path()+".guarantee", "leaves no delta to the selection on the sample", "ask for a larger delta")
+		return j.Problem(path, "leaves no delta to the selection on the sample", "ask for a larger delta")
 	}
-	return j.Problem(k.path()+".guarantee", err.Error(), "ask for a larger guarantee")
+	return j.Problem(path, err.Error(), "ask for a larger guarantee")
 }

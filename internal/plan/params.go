@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/lang"
-	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -36,7 +36,7 @@ func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
 			continue
 		}
 		if err := ValidateParams(s, r.Params); err != nil {
-			problems = append(problems, planProblems(j, &Release{index: i, Job: r}, err)...)
+			problems = append(problems, planProblems(j, i, err)...)
 		}
 	}
 	return problems
@@ -44,14 +44,14 @@ func ParamProblems(j *job.Job, builtins []sdk.Description) job.Problems {
 
 // paramProblems are those of the releases of a draw, where the job has other problems
 // and the draw no plan.
-func (d *Draw) paramProblems(j *job.Job) job.Problems {
+func (d *DraftDraw) paramProblems(j *job.Job) job.Problems {
 	var problems job.Problems
-	for _, r := range d.Releases {
-		if r.Mech == nil {
+	for _, a := range d.asks {
+		if a.mech == nil {
 			continue
 		}
-		if err := r.Mech.Validate(r.Job.Params); err != nil {
-			problems = append(problems, planProblems(j, r, err)...)
+		if err := a.mech.Validate(j.Releases[a.index].Params); err != nil {
+			problems = append(problems, planProblems(j, a.index, err)...)
 		}
 	}
 	return problems

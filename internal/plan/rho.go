@@ -6,11 +6,10 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/ledger"
-	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // A guarantee in ρ is a limit on what a mechanism's plan costs in ρ, and the mechanism is
@@ -24,9 +23,6 @@ const (
 	nearRho      = 0.999
 	mostRhoPlans = 24
 )
-
-// inRho reports whether the guarantees of the draw's releases are in ρ: all, or none.
-func (d *Draw) inRho() bool { return len(d.Releases) > 0 && d.Releases[0].Job.Guarantee.Rho != nil }
 
 // rhoOf prices an event in ρ under the worst of some relations.
 func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
@@ -56,36 +52,34 @@ func rhoOf(e privacy.Event, relations ...privacy.Relation) (*big.Rat, error) {
 // and each release alone costs at most what it asks for. Both costs are computed exactly
 // from the planned events, however the points were found, and a plan that costs more is not
 // taken. Proof: rho.proof.md.
-func (d *Draw) planRho(ctx context.Context, j *job.Job, relation privacy.Relation) (*Draw, job.Problems, error) {
+func (d PlannedDraw) planRho(ctx context.Context, j *job.Job, relation privacy.Relation) (*PlannedDraw, job.Problems, error) {
 	if d.budget.Delta >= math.Nextafter(1, 0) {
 		return nil, job.Problems{j.Problem("releases", "have deltas that add up to 1 or more, where a rho stands for nothing", "say a smaller delta")}, nil
 	}
-	d.rhoFactor = 1
-	c, problems, broken := d.candidate(ctx, j, d.budget)
+	c, problems, broken := d.with(ctx, j, func(_ int, q *Question) (*PlannedRelease, error) {
+		return q.solveRho(ctx, j, d.relations)
+	})
 	if len(problems) > 0 || broken != nil {
 		return nil, problems, broken
 	}
 	if Sampling(d.Design) != nil {
-		for _, r := range c.Releases {
-			r.Full = r.withoutSampling(ctx, j, d, relation)
-		}
 		c = c.raiseRho(ctx, j, relation)
-	}
-	c.Sample = privacy.Point{}
-	for _, r := range c.Releases {
-		c.Sample.Epsilon += r.Share.Epsilon
-		c.Sample.Delta += r.Share.Delta
 	}
 	used, err := c.usedRho(relation)
 	if err != nil || used.Cmp(big.NewRat(1, 1)) > 0 {
 		return nil, nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: its events cost more ρ than the releases ask for", d.Name)
 	}
-	return c, nil, nil
+	whole := *c
+	for _, r := range c.Releases {
+		whole.Sample.Epsilon += r.Share.Epsilon
+		whole.Sample.Delta += r.Share.Delta
+	}
+	return &whole, nil, nil
 }
 
 // usedRho is the largest share of what was asked that is spent: of the draw, and of each of
 // its releases.
-func (d *Draw) usedRho(relation privacy.Relation) (*big.Rat, error) {
+func (d *PlannedDraw) usedRho(relation privacy.Relation) (*big.Rat, error) {
 	sum, worst := new(big.Rat), new(big.Rat)
 	take := func(e privacy.Event, asked *big.Rat) error {
 		cost, err := rhoOf(e, relation)
@@ -108,119 +102,73 @@ func (d *Draw) usedRho(relation privacy.Relation) (*big.Rat, error) {
 
 // raiseRho multiplies the ε of all releases of a sample while the ρ of the population
 // allows it, and returns the best draw that it found, which may be d itself.
-func (d *Draw) raiseRho(ctx context.Context, j *job.Job, relation privacy.Relation) *Draw {
-	within := big.NewRat(1, 1)
-	return enlarge(d, mostRhoPlans, func(d *Draw) (float64, bool) {
-		used, err := d.usedRho(relation)
+func (d *PlannedDraw) raiseRho(ctx context.Context, j *job.Job, relation privacy.Relation) *PlannedDraw {
+	best, err := Fit(func(factor float64) (*PlannedDraw, float64, error) {
+		c := d
+		if factor != 1 {
+			made, problems, broken := d.with(ctx, j, func(i int, q *Question) (*PlannedRelease, error) {
+				target := d.Releases[i].target
+				target.Epsilon *= factor
+				r, err := q.plan(ctx, target, target, d.relations)
+				if err != nil {
+					return nil, err
+				}
+				return r.settled(j)
+			})
+			if len(problems) > 0 || broken != nil {
+				return nil, math.Inf(1), nil
+			}
+			c = made
+		}
+		used, err := c.usedRho(relation)
 		if err != nil {
-			return 1, false
+			return nil, math.Inf(1), nil
 		}
-		at, _ := used.Float64()
-		return math.Min(4, math.Sqrt(0.999/at)), at < nearEnough
-	}, func(factor float64) (*Draw, bool) {
-		c := *d
-		c.rhoFactor = factor
-		made, problems, broken := c.candidate(ctx, j, d.budget)
-		if len(problems) > 0 || broken != nil {
-			return nil, false
-		}
-		used, err := made.usedRho(relation)
-		return made, err == nil && used.Cmp(within) <= 0
-	})
+		return c, rational.Up(used), nil
+	}, 1, nearEnough, mostRhoPlans, &Scale{From: 1, Power: 2, Aim: 0.999})
+	if err != nil || !best.Good {
+		return d
+	}
+	return best.Made
 }
 
 // solveRho finds the point at which the mechanism plans what the release's ρ allows on the
 // sample.
-func (r *Release) solveRho(ctx context.Context, d *Draw) error {
-	delta := Point(r.Job.Guarantee).Delta * keptBack * keptBack
-	if d.rhoFactor > 1 {
-		return r.planAt(ctx, d, privacy.Point{Epsilon: r.solved * d.rhoFactor, Delta: delta})
-	}
-	asked := r.Job.Guarantee.Rho
-	want, _ := asked.Float64()
-	lo, hi, eps := 0.0, math.Inf(1), job.Down(r.Job.Guarantee.Epsilon)
-	var best sdk.Plan
+func (q *Question) solveRho(ctx context.Context, j *job.Job, relations []privacy.Relation) (*PlannedRelease, error) {
+	asked, start := q.Job.Guarantee.Rho, Point(q.Job.Guarantee)
 	var refused error
-	for range mostRhoPlans {
-		got := math.Inf(1)
-		if err := r.planAt(ctx, d, privacy.Point{Epsilon: eps, Delta: delta}); err != nil {
-			if isFault(err) {
-				return err
-			}
+	best, err := Fit(func(eps float64) (*PlannedRelease, float64, error) {
+		at := privacy.Point{Epsilon: eps, Delta: start.Delta * KeptBack * KeptBack}
+		r, err := q.plan(ctx, at, at, relations)
+		if isFault(err) {
+			return nil, 0, err
+		} else if err != nil {
 			refused = err
-		} else {
-			cost, err := rhoOf(r.Event(), d.Relations...)
-			if err != nil {
-				return fmt.Errorf("the plan of %s cannot be charged in rho, so give its guarantee in epsilon: %w", r.Job.Mechanism, err)
-			}
-			got, _ = cost.Float64()
-			if cost.Cmp(asked) <= 0 {
-				lo, best = eps, r.Plan
-			}
+			return nil, math.Inf(1), nil
 		}
-		if lo < eps {
-			hi = eps
+		cost, err := rhoOf(r.Event(), relations...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("the plan of %s cannot be charged in rho, so give its guarantee in epsilon: %w", q.Job.Mechanism, err)
 		}
-		if lo == eps && got >= nearRho*want || hi/lo < 1+1e-6 {
-			break
-		}
-		next := eps * math.Sqrt((1+nearRho)/2*want/got) // a ρ grows about as ε²
-		switch {
-		case next > lo && next < hi:
-		case lo == 0:
-			next = hi / 4
-		case math.IsInf(hi, 1):
-			next = lo * 2
-		default:
-			next = math.Sqrt(lo * hi)
-		}
-		eps = next
+		return r, rational.Up(new(big.Rat).Quo(cost, asked)), nil
+	}, 1, nearRho, mostRhoPlans, &Scale{From: start.Epsilon, Power: 2, Aim: (1 + nearRho) / 2}) // a ρ grows about as ε²
+	switch {
+	case err != nil:
+		return nil, err
+	case !best.Good && refused != nil:
+		return nil, refused
+	case !best.Good:
+		return nil, fmt.Errorf("no plan of %s keeps within rho %s", q.Job.Mechanism, rational.Format(asked))
 	}
-	if lo == 0 {
-		if refused != nil {
-			return refused
-		}
-		return fmt.Errorf("no plan of %s keeps within rho %s", r.Job.Mechanism, job.FormatAmount(asked))
-	}
-	r.Plan, r.solved = best, lo
-	r.target = privacy.Point{Epsilon: lo, Delta: delta}
-	r.Share = r.target
-	return r.charge(d.Relations)
-}
-
-// planAt asks the mechanism for a plan at one point.
-func (r *Release) planAt(ctx context.Context, d *Draw, at privacy.Point) (err error) {
-	r.target, r.Share = at, at
-	if r.Plan, err = r.Mech.Plan(ctx, r.request()); err == nil {
-		err = r.charge(d.Relations)
-	}
-	return err
+	return best.Made.settled(j)
 }
 
 // Rho returns the ρ that the release asks for, and the ρ that it alone costs the population;
 // nil where its guarantee is a point.
-func (r *Release) Rho(d *Draw, relation privacy.Relation) (asked, cost *big.Rat, err error) {
+func (r *PlannedRelease) Rho(d *PlannedDraw, relation privacy.Relation) (asked, cost *big.Rat, err error) {
 	if asked = r.Job.Guarantee.Rho; asked == nil {
 		return nil, nil, nil
 	}
 	cost, err = rhoOf(d.Design.Event(r.Event()), relation)
 	return asked, cost, err
-}
-
-// withinRho compares what the plan costs in ρ with the job's own limit.
-func (p *Plan) withinRho(limit ledger.Limit) error {
-	a := ledger.Unopened(AccountOf(p.Job), ledger.Opening{Filter: ledger.ZCDP, Limit: limit})
-	q := ledger.Request{Event: p.Event, Charged: p.Fresh}
-	for _, d := range p.AllKept() {
-		step, err := d.LedgerStep("", d.Kept.Step)
-		if err != nil {
-			return err
-		}
-		q.Draws = append(q.Draws, step)
-	}
-	cost, _, err := a.Price(&q, p.Samples())
-	if err != nil {
-		return err
-	}
-	return a.Own(limit, cost)
 }

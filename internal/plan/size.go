@@ -34,22 +34,22 @@ func summed(rows int64, d samplers.Design, l *sdk.Linear) float64 {
 	return math.Abs(l.Scale) * n
 }
 
-// Size is what the error e of a release is relative to: the value that the public facts let
-// expect. For sums and means of a column it is the mean that the job assumes of the column
-// (column.assume), else the span that the bounds allow. Where the release has a row for
-// each of several groups, the table's rows are taken to be spread evenly over them. It is 0
-// where the value is not linear. Where the number of rows is secret, it is that for
+// Size returns what the error e of a release is relative to: the value that the public
+// facts let expect. For sums and means of a column it is the mean that the job assumes of
+// the column (column.assume), else the span that the bounds allow. Where the release has a
+// row for each of several groups, the table's rows are taken to be spread evenly over them.
+// It is 0 where the value is not linear. Where the number of rows is secret, it is that for
 // dataset.at_least rows, or for one. A size that is no mere span is one to expect.
-func (r *Release) Size(j *job.Job, d *Draw, e sdk.ExpectedError) (size float64, expect bool) {
+func (r *PlannedRelease) Size(j *job.Job, d samplers.Design, e sdk.ExpectedError) (size float64, expect bool) {
 	if e.Linear == nil {
 		return 0, false
 	}
-	public := max(population(j, d.Design), j.Dataset.AtLeast)
+	public := max(population(j, d), j.Dataset.AtLeast)
 	rows, sums := max(public, 1), r.sums(e.Linear)
-	size = span(rows, d.Design, e.Linear)
+	size = span(rows, d, e.Linear)
 	mean, _, _ := assumed(j, sums)
 	if mean != 0 {
-		size = summed(rows, d.Design, e.Linear) * math.Abs(mean)
+		size = summed(rows, d, e.Linear) * math.Abs(mean)
 	}
 	if e.Linear.Column == "" {
 		size /= float64(r.cells())
@@ -59,7 +59,7 @@ func (r *Release) Size(j *job.Job, d *Draw, e sdk.ExpectedError) (size float64, 
 
 // Even are the moments of what a row adds to one of several groups over which the rows are
 // spread evenly, nil where nothing is assumed of a column that is added up.
-func (r *Release) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
+func (r *PlannedRelease) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
 	if l.Column != "" || j.Dataset.Cap != nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (r *Release) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
 }
 
 // sums is the column whose values a linear value adds up, "" where it counts.
-func (r *Release) sums(l *sdk.Linear) string {
+func (r *PlannedRelease) sums(l *sdk.Linear) string {
 	if l.Column != "" {
 		return l.Column
 	}
@@ -113,7 +113,7 @@ func assumed(j *job.Job, column string) (mean, sd float64, strata map[string]flo
 }
 
 // cells is the number of rows of the result.
-func (r *Release) cells() int64 {
+func (r *PlannedRelease) cells() int64 {
 	n := r.Plan.Rows
 	if r.Apart {
 		n *= int64(r.Cells.cells)

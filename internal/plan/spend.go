@@ -5,8 +5,9 @@ import (
 	"math"
 	"math/big"
 
-	"github.com/dprelease/dprelease/internal/failure"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // How budget.spend is divided. The planner begins with shares by weight, has every
@@ -29,9 +30,9 @@ const (
 
 // division is one way to divide budget.spend, and the plan that it leads to.
 type division struct {
-	parts  []float64 // of the releases that share, in the order of the job
-	plan   *Plan
-	spread float64 // the largest relative error times weight, over the smallest
+	parts    []float64 // of the releases that share, in the order of the job
+	plan     *Planned
+	evenness float64 // the smallest relative error times weight, over the largest
 }
 
 // divide plans a job whose releases share budget.spend. The shares are a function of the
@@ -42,12 +43,12 @@ type division struct {
 // The plan that divide returns is charged at most budget.spend: ε and δ of its answer, or
 // the ρ of its events, compared exactly. Nothing rests on how the shares were found.
 // Proof: spend.proof.md.
-func divide(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, error) {
+func (f *Draft) divide(ctx context.Context, j *job.Job) (*Priced, error) {
 	whole, ok := j.Rest()
 	if !ok {
 		return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "budget.spend leaves nothing to divide")
 	}
-	try := func(factor float64, parts []float64) (*Plan, error) {
+	try := func(factor float64, parts []float64) (*Planned, error) {
 		larger := whole
 		if larger.Rho == nil {
 			larger.Epsilon = new(big.Rat).Mul(whole.Epsilon, new(big.Rat).SetFloat64(factor))
@@ -60,20 +61,17 @@ func divide(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Plan, 
 		if err != nil {
 			return nil, job.Problems{j.Problem("budget.spend", err.Error(), "say a smaller delta")}
 		}
-		return draft(ctx, shared, set, past)
+		return f.plan(ctx, shared)
 	}
-	best, err := balance(byWeight(j), func(parts []float64) (*Plan, error) { return try(1, parts) })
+	best, err := balance(byWeight(j), func(parts []float64) (*Planned, error) { return try(1, parts) })
 	if err != nil {
 		return nil, err
 	}
-	p := best.plan
-	if err := p.price(); err != nil {
+	p, err := best.plan.price(ctx)
+	if err != nil {
 		return nil, err
 	}
-	p = p.larger(func(factor float64) (*Plan, error) { return try(factor, best.parts) })
-	for _, r := range p.sharing() {
-		r.Relative, r.Balanced = p.relative(r)
-	}
+	p = p.larger(ctx, func(factor float64) (*Planned, error) { return try(factor, best.parts) })
 	return p, p.withinSpend()
 }
 
@@ -90,8 +88,8 @@ func byWeight(j *job.Job) []float64 {
 }
 
 // sharing are the releases that share budget.spend, in the order of the job.
-func (p *Plan) sharing() []*Release {
-	var out []*Release
+func (p *Planned) sharing() []*PlannedRelease {
+	var out []*PlannedRelease
 	for _, r := range p.Releases() {
 		if r.Job.Shares {
 			out = append(out, r)
@@ -102,29 +100,30 @@ func (p *Plan) sharing() []*Release {
 
 // balance moves shares toward the releases with the larger errors, and returns the best
 // division that it found. A plan that cannot be made is an error only at the start.
-func balance(parts []float64, plan func([]float64) (*Plan, error)) (best division, err error) {
-	for range mostRounds {
+func balance(parts []float64, plan func([]float64) (*Planned, error)) (*division, error) {
+	by := &balancing{parts: parts}
+	best, err := Fit(func(parts []float64) (*division, float64, error) {
 		p, err := plan(parts)
 		if err != nil {
-			if best.plan == nil {
-				return best, err
-			}
-			return best, nil
+			return nil, 0, err
 		}
-		d := division{parts: parts, plan: p}
-		next := d.next()
-		if best.plan == nil || d.spread < best.spread {
-			best = d
-		}
-		if d.spread <= evenEnough {
-			break
-		}
-		parts = next
+		d := &division{parts: parts, plan: p}
+		by.parts = d.next()
+		return d, d.evenness, nil
+	}, 1, 1/evenEnough, mostRounds, by)
+	if best.Good {
+		err = nil
 	}
-	return best, nil
+	return best.Made, err
 }
 
-// next are the shares after one step, and finds the spread of the errors. A release whose
+// balancing steps to the shares that the last division proposes.
+type balancing struct{ parts []float64 }
+
+func (b *balancing) Next() ([]float64, bool)  { return b.parts, true }
+func (b *balancing) Learn([]float64, float64) {}
+
+// next are the shares after one step, and finds the evenness of the errors. A release whose
 // relative error is not public keeps its share by weight.
 func (d *division) next() []float64 {
 	releases := d.plan.sharing()
@@ -138,7 +137,7 @@ func (d *division) next() []float64 {
 	total, sum, least, most := 0.0, 0.0, math.Inf(1), 0.0
 	for i, r := range releases {
 		out[i] = d.parts[i]
-		e, ok := d.plan.relative(r)
+		e, ok := d.plan.relative(d.plan.drawOf(r), r)
 		if !ok {
 			continue
 		}
@@ -151,8 +150,8 @@ func (d *division) next() []float64 {
 		out[i] *= math.Pow(e, power)
 		sum += out[i]
 	}
-	if d.spread = most / least; len(known) < 2 {
-		d.spread = 1
+	if d.evenness = math.Min(1, least/most); len(known) < 2 {
+		d.evenness = 1
 	}
 	for _, i := range known {
 		out[i] = math.Max(out[i]*total/sum, floor*weights[i])
@@ -164,9 +163,8 @@ func (d *division) next() []float64 {
 // several values. Where the number of rows is secret both grow with it, and the number is
 // that for one row, or for dataset.at_least of them: it only compares releases. It is false
 // where the size is not public, and where a draw depends on what earlier jobs did.
-func (p *Plan) relative(r *Release) (float64, bool) {
-	d := p.drawOf(r)
-	if d == nil || d.Kept != nil || p.Table != nil || r.Job.Keys != nil {
+func (p *Planned) relative(d *PlannedDraw, r *PlannedRelease) (float64, bool) {
+	if d.Kept != nil || p.table != nil || r.Job.Keys != nil {
 		return 0, false
 	}
 	most := 0.0
@@ -174,7 +172,7 @@ func (p *Plan) relative(r *Release) (float64, bool) {
 		if e.NoiseSD == 0 {
 			continue
 		}
-		size, _ := r.Size(p.Job, d, e)
+		size, _ := r.Size(p.Job, d.Design, e)
 		if size == 0 {
 			return 0, false
 		}
@@ -183,7 +181,7 @@ func (p *Plan) relative(r *Release) (float64, bool) {
 	return most, most > 0
 }
 
-func (p *Plan) drawOf(r *Release) *Draw {
+func (p *Planned) drawOf(r *PlannedRelease) *PlannedDraw {
 	for _, d := range p.Draws {
 		for _, o := range d.Releases {
 			if o == r {
@@ -197,53 +195,33 @@ func (p *Plan) drawOf(r *Release) *Draw {
 // larger multiplies the shares while everything together costs at most budget.spend, and
 // returns the best plan that it found, priced: releases together cost less than the sum of
 // what each may cost alone.
-func (p *Plan) larger(try func(factor float64) (*Plan, error)) *Plan {
+func (p *Priced) larger(ctx context.Context, try func(factor float64) (*Planned, error)) *Priced {
 	spend := p.Job.Budget.Spend
-	if spend.Rho != nil || spend.Delta.Sign() == 0 || p.Table != nil {
+	if spend.Rho != nil || spend.Delta.Sign() == 0 || len(p.shared()) > 0 {
 		return p
 	}
-	for _, d := range p.Draws {
-		if d.Kept != nil {
-			return p
+	best, err := Fit(func(factor float64) (*Priced, float64, error) {
+		if factor == 1 {
+			return p, p.Answer.Epsilon, nil
 		}
-	}
-	most := job.Down(spend.Epsilon)
-	return enlarge(p, mostRaises, func(p *Plan) (float64, bool) {
-		used := p.Answer.Epsilon / most
-		return math.Min(4, 0.995/used), used < worthRaising
-	}, func(factor float64) (*Plan, bool) {
 		c, err := try(factor)
-		if err == nil {
-			err = c.price()
+		if err != nil {
+			return nil, math.Inf(1), nil
 		}
-		return c, err == nil && c.withinSpend() == nil
-	})
-}
-
-// enlarge looks for the largest factor whose plan is good, and returns the best plan that it found: at first best, whose
-// factor is 1. by says how much larger the factor of a plan should be, and whether that is worth another try.
-func enlarge[P any](best P, tries int, by func(P) (factor float64, worth bool), try func(factor float64) (P, bool)) P {
-	lo, hi := 1.0, math.Inf(1)
-	for range tries {
-		times, worth := by(best)
-		if !worth || hi/lo < 1.01 {
-			break
+		priced, err := c.price(ctx)
+		if err != nil || priced.withinSpend() != nil {
+			return nil, math.Inf(1), nil
 		}
-		factor := lo * times
-		if factor >= hi {
-			factor = math.Sqrt(lo * hi)
-		}
-		if c, good := try(factor); good {
-			best, lo = c, factor
-		} else {
-			hi = factor
-		}
+		return priced, priced.Answer.Epsilon, nil
+	}, rational.Down(spend.Epsilon), worthRaising, mostRaises+1, &Scale{From: 1, Power: 1, Aim: 0.995})
+	if err != nil || !best.Good {
+		return p
 	}
-	return best
+	return best.Made
 }
 
 // SharesExceed reports whether the shares of budget.spend add up to more than it leaves.
-func (p *Plan) SharesExceed() bool {
+func (p *Planned) SharesExceed() bool {
 	whole, _ := p.Job.Rest()
 	sum := new(big.Rat)
 	for _, r := range p.sharing() {
@@ -253,24 +231,17 @@ func (p *Plan) SharesExceed() bool {
 }
 
 // withinSpend compares what is planned with budget.spend, exactly.
-func (p *Plan) withinSpend() error {
-	s := p.Job.Budget.Spend
-	unsound := func(what string, planned *big.Rat) error {
-		return failure.New(failure.ExitBug, "PLAN_UNSOUND", "the job costs %s %s, more than budget.spend", what, job.FormatAmount(planned))
-	}
-	if s.Rho != nil {
-		cost, err := rhoOf(p.Event, p.Job.Dataset.Relation)
-		if err == nil && cost.Cmp(s.Rho) > 0 {
-			err = unsound("ρ", cost)
+func (p *Priced) withinSpend() error {
+	cost := rational.Exactly(p.Answer.Epsilon, p.Answer.Delta)
+	if p.Job.Budget.Spend.Rho != nil {
+		rho, err := rhoOf(p.Event, p.Job.Dataset.Relation)
+		if err != nil {
+			return err
 		}
-		return err
+		cost = rational.Amount{Rho: rho}
 	}
-	eps, delta := new(big.Rat).SetFloat64(p.Answer.Epsilon), new(big.Rat).SetFloat64(p.Answer.Delta)
-	switch {
-	case eps == nil || eps.Cmp(s.Epsilon) > 0:
-		return unsound("ε", eps)
-	case delta == nil || delta.Cmp(s.Delta) > 0:
-		return unsound("δ", delta)
+	if !cost.AtMost(*p.Job.Budget.Spend) {
+		return failure.New(failure.ExitBug, "PLAN_UNSOUND", "the job costs %s, more than budget.spend", cost)
 	}
 	return nil
 }

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/median"
 	total "github.com/dprelease/dprelease/plugins/sum"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 const spendingJob = `version: 1
@@ -74,13 +75,16 @@ func TestSpendIsKept(t *testing.T) {
 				t.Errorf("%v: costs ρ %v of %v (%v)", replace, cost, s.Rho, err)
 			}
 		} else {
-			a, err := privacy.EpsilonAt(p.Event, j.Dataset.Relation, job.Down(s.Delta))
-			if err != nil || p.Answer.Epsilon > job.Down(s.Epsilon) || p.Answer.Epsilon < 0.9*job.Down(s.Epsilon) || p.Answer.Delta > job.Down(s.Delta) {
+			a, err := privacy.EpsilonAt(p.Event, j.Dataset.Relation, rational.Down(s.Delta))
+			if err != nil || p.Answer.Epsilon > rational.Down(s.Epsilon) || p.Answer.Epsilon < 0.9*rational.Down(s.Epsilon) || p.Answer.Delta > rational.Down(s.Delta) {
 				t.Errorf("%v: charged %v (by the events ε %v, %v)", replace, p.Answer, a.Epsilon, err)
 			}
 		}
 		var errors []float64
-		for _, r := range p.sharing() {
+		for _, r := range p.Releases() {
+			if !r.Job.Shares {
+				continue
+			}
 			w, _ := r.Job.Weight.Float64()
 			if r.Balanced != (r.Job.Name != "middle") {
 				t.Errorf("%v: %s is balanced: %v", replace, r.Job.Name, r.Balanced)
@@ -107,7 +111,11 @@ func TestSpendIsComparedWithThePlan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := priced(context.Background(), shared, spendingMechanisms, nil)
+			draft, err := newDraft(context.Background(), shared, spendingMechanisms, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := draft.price(context.Background(), shared)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -180,7 +188,7 @@ func TestSharesAreAFunctionOfTheJob(t *testing.T) {
 		}
 		text := ""
 		for _, r := range p.sharing() {
-			text += job.FormatAmount(r.Job.Guarantee.Epsilon) + " "
+			text += rational.Format(r.Job.Guarantee.Epsilon) + " "
 		}
 		told = append(told, text)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -38,12 +39,12 @@ type Weigher struct {
 const weightSteps = 1 << 24
 
 // newWeigher is the weigher of a release of a draw, nil where it has no weights.
-func newWeigher(j *job.Job, d *Draw, r *job.Release) (*Weigher, error) {
+func newWeigher(j *job.Job, d *DraftDraw, r *job.Release) (*Weigher, error) {
 	w := j.Dataset.WeightsOf(r)
 	if w == nil {
 		return nil, nil
 	}
-	g := &Weigher{Column: w.Of(&j.Dataset), low: 1, high: job.Down(w.AtMost), keep: 1, times: 1}
+	g := &Weigher{Column: w.Of(&j.Dataset), low: 1, high: rational.Down(w.AtMost), keep: 1, times: 1}
 	if w.Shrink != nil {
 		g.to, _ = w.Shrink.To.Float64()
 		g.keep, _ = w.Shrink.Keep.Float64()
@@ -80,28 +81,28 @@ func (g *Weigher) Bounds() (low, high float64) { return g.Least / g.times, g.Mos
 var weighted = []string{"count", "sum", "mean", "proportion", "ratio", "variance", "sd", "histogram", "distinct", "marginals", "quantiles"}
 
 // weigh tells the mechanism that rows carry weights which a neighbour may change.
-func (q *request) weigh(j *job.Job, d *Draw, r *Release) error {
+func (q *Question) weigh(j *job.Job, d *DraftDraw) error {
 	var err error
-	if q.weights, err = newWeigher(j, d, &r.Job); err != nil || q.weights == nil {
+	if q.Weights, err = newWeigher(j, d, &q.Job); err != nil || q.Weights == nil {
 		return err
 	}
-	about := r.Mech.About()
-	builtin, _ := r.Mech.Origin()
+	about := q.Mech.About()
+	builtin, _ := q.Mech.Origin()
 	designs := about.Designs
 	switch {
 	case builtin && !slices.Contains(weighted, about.Name):
-		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: say weights: none for this release, or take one of %s", r.Job.Mechanism, words(weighted))
+		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: say weights: none for this release, or take one of %s", q.Job.Mechanism, words(weighted))
 	case !builtin && (!about.Linear || !slices.Contains(designs, "multistage") && !slices.Contains(designs, "stratified")):
-		return fmt.Errorf("%s does not say that it is linear and takes rows of unequal weight: say weights: none for this release", r.Job.Mechanism)
+		return fmt.Errorf("%s does not say that it is linear and takes rows of unequal weight: say weights: none for this release", q.Job.Mechanism)
 	}
-	f := &q.public.Design
-	least, most := q.weights.Least, q.weights.Most
-	if !f.EqualWeights && !q.weights.Alone { // weights multiply
+	f := &q.Public.Design
+	least, most := q.Weights.Least, q.Weights.Most
+	if !f.EqualWeights && !q.Weights.Alone { // weights multiply
 		least, most = least*f.MinWeight, most*f.MaxWeight
 	}
 	f.EqualWeights, f.MinWeight, f.MaxWeight = false, least, most
 	// Weights add up to a number that is private, and not to the rows of the table.
-	q.public.Population = 0
+	q.Public.Population = 0
 	return nil
 }
 
@@ -135,8 +136,8 @@ func surveyed(errors []sdk.ExpectedError) []sdk.ExpectedError {
 
 // surveyInterval estimates the variance of a weighted sum as if the first stage were drawn
 // with replacement (P30). It includes a further draw from the survey.
-func surveyInterval(j *job.Job, d *Draw, r *Release) (*interval, error) {
-	w := j.Dataset.WeightsOf(&r.Job)
+func surveyInterval(j *job.Job, d *DraftDraw, r *job.Release) (*interval, error) {
+	w := j.Dataset.WeightsOf(r)
 	design := d.Design
 	if table, ok := design.(*samplers.Gathered); ok { // how it was collected is in its weights
 		design = table.Draw()

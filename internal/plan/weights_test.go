@@ -14,7 +14,7 @@ import (
 	totals "github.com/dprelease/dprelease/plugins/sum"
 )
 
-func planWeights(t *testing.T, replace ...string) (*Plan, error) {
+func planWeights(t *testing.T, replace ...string) (*Priced, error) {
 	t.Helper()
 	text := strings.NewReplacer("  columns:", "  weights: {column: w, at_most: 40, first_stage: unit}\n  columns:\n    w: {type: number}", "samples: {s: {method: srswor, size: 100}}\n", "samples: {s: {method: srswor, size: 100}, p: {method: poisson, rate: 0.25}}\n").Replace(intervals)
 	j, err := job.Parse("job.yaml", []byte(strings.NewReplacer(replace...).Replace(text)), job.Options{})
@@ -31,11 +31,11 @@ func TestWeightsReachTheMechanism(t *testing.T) {
 		replace     []string
 		least, most float64
 	}{
-		"of a table":     {[]string{"from: s, ", ""}, 1, 40},
-		"of a sample":    {nil, 10, 400},
-		"of a poisson":   {[]string{"from: s", "from: p"}, 4, 160},
-		"shrunk":         {[]string{"from: s, ", "", "first_stage: unit", "shrink: {to: 20, keep: 0.25}", "interval: 95, ", ""}, 15.25, 25},
-		"of one release": {[]string{"from: s, ", "", "mechanism: mean", "weights: {column: w, at_most: 7, first_stage: unit}, mechanism: mean"}, 1, 7},
+		"of a table":       {[]string{"from: s, ", ""}, 1, 40},
+		"of a sample":      {nil, 10, 400},
+		"of a poisson":     {[]string{"from: s", "from: p"}, 4, 160},
+		"shrunk":           {[]string{"from: s, ", "", "first_stage: unit", "shrink: {to: 20, keep: 0.25}", "interval: 95, ", ""}, 15.25, 25},
+		"of another bound": {[]string{"from: s, ", "", "at_most: 40", "at_most: 7"}, 1, 7},
 	} {
 		p, err := planWeights(t, c.replace...)
 		if err != nil {

@@ -18,14 +18,14 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 	"gonum.org/v1/gonum/floats"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 const benchRows = 20_000_000
 
 // benchTable writes trips to a Parquet file: miles and hours, and a borough with a
-// dictionary. The numbers are as hard to compress as those of bench/genfloats.
+// dictionary. The numbers are as hard to compress as those of lab/genfloats.
 func benchTable(b *testing.B) *table.Table {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "trips.parquet")

@@ -58,7 +58,7 @@ func (e *Evaluator) numbers(n *formula.Node) numberFn {
 		return e.parts(n)
 	case formula.DaysBetween:
 		return e.daysBetween(n)
-	case formula.Negate, formula.Abs, formula.Floor, formula.Ceil, formula.Round:
+	case formula.Negate, formula.Abs, formula.Floor, formula.Ceil, formula.Round, formula.Sqrt:
 		return unary(n.Op, e.numbers(n.Args[0]))
 	}
 	if c := n.Args[1]; n.Op == formula.Multiply && c.Op == formula.Literal {
@@ -87,6 +87,11 @@ func unary(op formula.Op, eval numberFn) numberFn {
 			for i, v := range x {
 				dst[i] = math.Floor(v)
 			}
+		case formula.Sqrt: // of a negative number: missing
+			for i, v := range x {
+				dst[i] = math.Sqrt(v)
+			}
+			return result(dst, clean)
 		case formula.Ceil:
 			for i, v := range x {
 				dst[i] = math.Ceil(v)

@@ -22,7 +22,7 @@
 //
 // # What it may import
 //
-// internal/table for columns, internal/lang for problems in public files. It opens no table and knows no job.
+// internal/data/table for columns, internal/job/lang for problems in public files. It opens no table and knows no job.
 //
 // # What it promises
 //

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // exampleRow reads the row that the page is about from the page's first table.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // step is how many rows are computed at a time, so that they stay in a processor's caches. It is a multiple of 64.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // loader reads a column of the table as its declared type. A value that cannot be read so is missing (P24).

@@ -8,13 +8,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/rows/formula"
 )
 
@@ -40,8 +39,8 @@ const (
 	maxLookupProblems = 20
 )
 
-// ReadLookup reads a public table, or returns what is wrong at which line and column. The file is public, so problems
-// quote it.
+// ReadLookup reads a public table, or returns what is wrong at which line and column. Problems
+// name places and what the job says, and quote nothing of the file: it may be the wrong one. // P33
 func ReadLookup(spec LookupSpec) (*Lookup, lang.Problems) {
 	r := &lookupReader{spec: spec}
 	l := r.read()
@@ -66,18 +65,12 @@ func (r *lookupReader) wrong(line, column int, hint, format string, args ...any)
 
 // open reads the file as a whole: a lookup is small.
 func (r *lookupReader) open() (content []byte, ok bool) {
-	f, err := os.Open(r.spec.Path)
-	if err != nil {
-		r.wrong(0, 0, "", "cannot be opened: %v", errors.Unwrap(err))
-		return nil, false
-	}
-	defer f.Close()
-	content, err = io.ReadAll(io.LimitReader(f, maxLookup+1))
+	content, err := file.Read(r.spec.Path, maxLookup)
 	switch {
-	case err != nil:
-		r.wrong(0, 0, "", "cannot be read: %v", errors.Unwrap(err))
-	case len(content) > maxLookup:
+	case errors.Is(err, file.ErrLarge):
 		r.wrong(0, 0, "keep the columns and the keys that the job needs", "is larger than %d MB, the most that a lookup may be", maxLookup>>20)
+	case err != nil:
+		r.wrong(0, 0, "", "cannot be opened: %v", errors.Unwrap(err))
 	case len(bytes.TrimSpace(bytes.TrimPrefix(content, []byte("\uFEFF")))) == 0:
 		r.wrong(0, 0, "write a line with the headings, and one for each key", "is empty")
 	case !utf8.Valid(content):
@@ -165,7 +158,7 @@ func (r *lookupReader) headings(names []string, l *Lookup) (key int, places []in
 		case i < 0 && len(names) == 1 && strings.ContainsAny(names[0], ";\t|"):
 			r.wrong(1, 1, "separate the fields with commas", "has no column %s", lang.Shown(name))
 		case i < 0:
-			r.wrong(1, 1, cmp.Or(lang.DidYouMean(name, names), "heading says what a column is called in the file"), "has no column %s", lang.Shown(name))
+			r.wrong(1, 1, cmp.Or(near(name, names), "heading says what a column is called in the file"), "has no column %s", lang.Shown(name))
 		case slices.Contains(names[i+1:], name):
 			line, column := r.csv.FieldPos(i + 1 + slices.Index(names[i+1:], name))
 			r.wrong(line, column, "", "has a second column %s", lang.Shown(name))
@@ -186,7 +179,7 @@ func (r *lookupReader) key(l *Lookup, text string, at int, line int32, first map
 	if r.spec.On.Type == formula.Number && text != "" {
 		x, ok := formula.ParseNumber(text)
 		if !ok {
-			r.wrong(fileLine, column, numberHint(text), "the key %s is no number, and %s holds numbers", lang.Shown(text), lang.Shown(r.spec.On.Name))
+			r.wrong(fileLine, column, numberHint(text), "the key is no number, and %s holds numbers", lang.Shown(r.spec.On.Name))
 			return
 		}
 		before, twice = l.numbers[x]
@@ -198,7 +191,7 @@ func (r *lookupReader) key(l *Lookup, text string, at int, line int32, first map
 	case text == "":
 		r.wrong(fileLine, column, "leave the line out", "has no key")
 	case twice:
-		r.wrong(fileLine, column, "", "the key %s is given twice (first in line %d)", lang.Shown(text), first[before])
+		r.wrong(fileLine, column, "", "the key is given twice (first in line %d)", first[before])
 	default:
 		l.texts[strings.Clone(text)] = line
 	}
@@ -214,9 +207,9 @@ func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared b
 		}
 		switch {
 		case !ok:
-			r.wrong(line, column, numberHint(text), "%s is no number, and %s holds numbers", lang.Shown(text), lang.Shown(c.Name))
+			r.wrong(line, column, numberHint(text), "is no number, and %s holds numbers", lang.Shown(c.Name))
 		case c.Lower != nil && x < *c.Lower, c.Upper != nil && x > *c.Upper:
-			r.wrong(line, column, "", "%s is outside the bounds of %s", lang.Shown(text), lang.Shown(c.Name))
+			r.wrong(line, column, "", "is outside the bounds of %s", lang.Shown(c.Name))
 		}
 		c.numbers = append(c.numbers, x)
 		return
@@ -226,7 +219,7 @@ func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared b
 	case text == "":
 		code = -1
 	case !ok && declared:
-		r.wrong(line, column, lang.DidYouMean(text, c.Domain), "%s is not in the domain of %s", lang.Shown(text), lang.Shown(c.Name))
+		r.wrong(line, column, lang.DidYouMean(text, c.Domain), "is not in the domain of %s", lang.Shown(c.Name))
 	case !ok:
 		text = strings.Clone(text)
 		code = int32(len(c.Domain))
@@ -234,6 +227,15 @@ func (r *lookupReader) value(c *lookupColumn, codes map[string]int32, declared b
 		c.Domain = append(c.Domain, text)
 	}
 	c.codes = append(c.codes, code)
+}
+
+// near returns a hint where one of the names of the file is like the one that was asked
+// for.
+func near(name string, names []string) string {
+	if lang.NearestWord(name, names) == "" {
+		return ""
+	}
+	return "one of its headings is similar"
 }
 
 // numberHint explains the usual reasons why a text is no number.

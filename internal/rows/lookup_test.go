@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 func fileOf(t *testing.T, content string) string {
@@ -73,18 +73,18 @@ func TestLookupProblems(t *testing.T) {
 		"":                                 ": is empty (write a line with the headings, and one for each key)",
 		"\uFEFF\n":                         ": is empty (write a line with the headings, and one for each key)",
 		"zone;km2;borough\n1;2;Bronx\n":    `:1:1: has no column "zone" (separate the fields with commas)`,
-		"zon,km2,borough\n":                `:1:1: has no column "zone" (did you mean zon?)`,
+		"zon,km2,borough\n":                `:1:1: has no column "zone" (one of its headings is similar)`,
 		"zone,km2,zone,borough\n":          `:1:10: has a second column "zone"`,
 		head + "1,2\n":                     ":2:1: has 2 fields, and the first line has 3 (put a value that holds a comma in quotes)",
 		head + "1,2,\"Bronx\n":             `:2:12: is not CSV: extraneous or missing " in quoted-field`,
-		head + "1,2,Bronx\n1,3,Queens\n":   `:3:1: the key "1" is given twice (first in line 2)`,
-		head + "1,2,Bronx\n1.0,3,Queens\n": `:3:1: the key "1.0" is given twice (first in line 2)`,
+		head + "1,2,Bronx\n1,3,Queens\n":   `:3:1: the key is given twice (first in line 2)`,
+		head + "1,2,Bronx\n1.0,3,Queens\n": `:3:1: the key is given twice (first in line 2)`,
 		head + ",2,Bronx\n":                ":2:1: has no key (leave the line out)",
-		head + "one,2,Bronx\n":             `:2:1: the key "one" is no number, and "zone" holds numbers`,
-		head + "1,\"1,234\",Bronx\n":       `:2:3: "1,234" is no number, and "area" holds numbers (write numbers without thousands separators, and with a point before the decimals)`,
-		head + "1,1 234,Bronx\n":           `:2:3: "1 234" is no number, and "area" holds numbers (write numbers without spaces and thousands separators)`,
-		head + "1,501,Bronx\n":             `:2:3: "501" is outside the bounds of "area"`,
-		head + "1,2,Bronks\n":              `:2:5: "Bronks" is not in the domain of "borough" (did you mean Bronx?)`,
+		head + "one,2,Bronx\n":             `:2:1: the key is no number, and "zone" holds numbers`,
+		head + "1,\"1,234\",Bronx\n":       `:2:3: is no number, and "area" holds numbers (write numbers without thousands separators, and with a point before the decimals)`,
+		head + "1,1 234,Bronx\n":           `:2:3: is no number, and "area" holds numbers (write numbers without spaces and thousands separators)`,
+		head + "1,501,Bronx\n":             `:2:3: is outside the bounds of "area"`,
+		head + "1,2,Bronks\n":              `:2:5: is not in the domain of "borough" (did you mean Bronx?)`,
 		head + "1,2,Br\xffnx\n":            ":2:1: is not UTF-8 (save the file as UTF-8 text)",
 	} {
 		path := fileOf(t, content)
@@ -98,7 +98,7 @@ func TestLookupProblems(t *testing.T) {
 		t.Error(problems)
 	}
 	_, problems = ReadLookup(LookupSpec{Path: t.TempDir(), Key: "zone", Columns: zones})
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "cannot be read: is a directory") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "cannot be opened: is a folder, not a file") {
 		t.Error(problems)
 	}
 	_, problems = ReadLookup(LookupSpec{Path: fileOf(t, head+strings.Repeat("x,y,z\n", 100)), Key: "zone", On: formula.Column{Name: "zone", Type: formula.Number}, Columns: zones})

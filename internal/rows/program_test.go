@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // What does not fit together is refused, and what nobody needs is not read.

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // value is a value of one row, for the reference. ok is false where it is missing.
@@ -132,6 +132,8 @@ func reference(n *formula.Node, row map[string]value) value {
 		return number(math.Floor(a.x))
 	case formula.Ceil:
 		return number(math.Ceil(a.x))
+	case formula.Sqrt:
+		return number(math.Sqrt(a.x))
 	case formula.Round:
 		whole := math.Trunc(a.x)
 		if math.Abs(a.x-whole) >= 0.5 {
@@ -333,7 +335,7 @@ func random(r *rand.Rand, t formula.Type, depth int) string {
 		}
 		switch r.IntN(8) {
 		case 0:
-			return fmt.Sprintf("%s(%s)", one("abs", "floor", "ceil", "round", "-"), of(t))
+			return fmt.Sprintf("%s(%s)", one("abs", "floor", "ceil", "round", "sqrt", "-"), of(t))
 		case 1:
 			return fmt.Sprintf("%s(%s, %s)", one("min", "max"), of(t), of(t))
 		case 2:

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // texts is a dictionary. Its address stands for its content: perText and pair keep their results as long as it is the same.

@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	sumof "github.com/dprelease/dprelease/plugins/sum"
@@ -54,7 +54,7 @@ func (s searched) Release(ctx context.Context, r sdk.ReleaseRequest, feed func(c
 // boundedTable is a job with a bound that is found, on a tiny table.
 type boundedTable struct {
 	t    *testing.T
-	plan *plan.Plan
+	plan *plan.Priced
 	file string
 }
 
@@ -101,21 +101,21 @@ func (b *boundedTable) run(values []float64, pick int) (selection, call, sdk.Res
 	if err := os.WriteFile(b.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := OpenTable(t.Context(), b.plan, 0)
+	opened, err := OpenTable(t.Context(), b.plan.Planned, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer opened.Close()
 	var calls []call
 	seen := &selection{pick: pick}
-	r := New(b.plan, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+	r := New(b.plan.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
 	for name, m := range map[string]sdk.Mechanism{"sum": sumof.Mechanism{}, "bounds": bounds.Mechanism{}} {
 		known := &mechanism{idle: []Process{searched{within{m, &calls}, seen}}}
 		r.set.known[name] = func() (*mechanism, error) { return known, nil }
 	}
 	src, err := noise.NewSource()
 	if err == nil {
-		err = r.draw(t.Context(), b.plan.Draws[0], src)
+		err = r.draw(t.Context(), 0, src)
 	}
 	if err != nil || len(calls) != 1 {
 		t.Fatal(calls, err)

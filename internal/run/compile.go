@@ -1,10 +1,10 @@
 package run
 
 import (
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // readLookups reads the public tables of a job.

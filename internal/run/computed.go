@@ -3,23 +3,16 @@ package run
 import (
 	"context"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // Computed counts what the computed columns of a job hold: derived ones and those of lookups. It is for a look at the
 // table, so nothing that is missing or outside of a domain ends it.
 func Computed(ctx context.Context, j *job.Job, t *table.Table, content *table.Content, visit func(c job.Column, v table.Values, rows int)) error {
-	soft := *j
-	soft.Dataset.Columns = nil
+	soft := softened(j)
 	var wants []job.Column
-	for _, c := range j.Dataset.Columns {
-		for _, h := range []*job.Handling{&c.Missing, &c.Outside} {
-			if h.Rule == job.Refuse {
-				h.Rule = job.Drop
-			}
-		}
-		soft.Dataset.Columns = append(soft.Dataset.Columns, c)
+	for _, c := range soft.Dataset.Columns {
 		if isComputed(&c, false) && (c.Derived == nil || !c.Derived.AfterFold) {
 			wants = append(wants, c)
 		}
@@ -27,11 +20,11 @@ func Computed(ctx context.Context, j *job.Job, t *table.Table, content *table.Co
 	if len(wants) == 0 {
 		return nil
 	}
-	lookups, err := readLookups(&soft)
+	lookups, err := readLookups(soft)
 	if err != nil {
 		return err
 	}
-	in, err := newReading(&soft, lookups, wants, nil, false)
+	in, err := newReading(soft, lookups, wants, nil, false)
 	if err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 

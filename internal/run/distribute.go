@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -35,8 +35,8 @@ var (
 )
 
 // NewOrder is the order for a job, without its key and counts.
-func NewOrder(p *plan.Plan, t *OpenedTable, memory int64) (*Order, error) {
-	o := &Order{Memory: memory, Rows: t.Rows()}
+func NewOrder(p *plan.Planned, t *OpenedTable) (*Order, error) {
+	o := &Order{Rows: t.Rows()}
 	var err error
 	if o.Job, err = p.Job.Pack(); err == nil {
 		o.Plan, err = p.Digest()
@@ -135,7 +135,7 @@ func (r *Runner) distribute(ctx context.Context, src *noise.Source) error {
 
 // gather has everything added up.
 func (r *Runner) gather(ctx context.Context, src *noise.Source) (*sums, error) {
-	order, err := NewOrder(r.Plan, r.Table, r.Table.memory)
+	order, err := NewOrder(r.Plan, r.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -167,9 +167,9 @@ func (r *Runner) gather(ctx context.Context, src *noise.Source) (*sums, error) {
 	return total, err
 }
 
-// draws says that a draw has a design of some sort.
+// draws reports whether a draw has a design of some sort.
 func (r *Runner) draws(sort func(samplers.Design) bool) bool {
-	return slices.ContainsFunc(r.Plan.Draws, func(d *plan.Draw) bool { return sort(d.Design) })
+	return slices.ContainsFunc(r.Plan.Draws, func(d *plan.PlannedDraw) bool { return sort(d.Design) })
 }
 
 // count has the units of each shard counted, and the rows in each unit of a frame of each part or shard, and compares
@@ -210,9 +210,9 @@ func (r *Runner) count(ctx context.Context, order Order) (units []int64, have fr
 
 // CountFrames has the engine compare the table with the public frames before the debit, as a run on one machine does.
 // Where a unit of privacy has several rows, that is done after the debit: who is a unit is private.
-func CountFrames(ctx context.Context, p *plan.Plan, t *OpenedTable, memory int64, e Engine) error {
+func CountFrames(ctx context.Context, p *plan.Planned, t *OpenedTable, e Engine) error {
 	r := New(p, t, nil, Options{Observe: func(Event) {}, Engine: e})
-	order, err := NewOrder(p, t, memory)
+	order, err := NewOrder(p, t)
 	if err != nil || order.Shards > 0 || !r.draws(samplers.FixedUnits) {
 		return err
 	}

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/table"
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
@@ -132,7 +132,7 @@ budget: {limit: {epsilon: 1000, delta: 1e-3}}
 %s
 releases:
 %s
-engine: {kind: beam, options: {splits: %d, shards: 5}}
+engine: {runner: prism, options: {splits: %d, shards: 5}}
 output: {dir: out}
 `, path, dataset, sample, releases, splits)
 	j, err := job.Parse(filepath.Join(t.TempDir(), "job.yaml"), []byte(text), job.Options{})
@@ -143,12 +143,12 @@ output: {dir: out}
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := OpenTable(t.Context(), p, 0)
+	opened, err := OpenTable(t.Context(), p.Planned, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(opened.Close)
-	return New(p, opened, nil, Options{Observe: func(Event) {}, Engine: &serial{worker: Worker{Builtins: builtin.Mechanisms()}}})
+	return New(p.Planned, opened, nil, Options{Observe: func(Event) {}, Engine: &serial{worker: Worker{Builtins: builtin.Mechanisms()}}})
 }
 
 const (
@@ -364,7 +364,7 @@ func TestEngineIsNoPartOfTheDigest(t *testing.T) {
 		}
 		return j.Digest()
 	}
-	if read(text) != read(text+"engine: {kind: beam, runner: flink, options: {endpoint: \"localhost:8099\"}}\n") {
+	if read(text) != read(text+"engine: {runner: flink, options: {endpoint: \"localhost:8099\"}}\n") {
 		t.Error("the engine changes the digest: an earlier release would be paid for again")
 	}
 }
@@ -517,7 +517,7 @@ func TestEngineAndFrame(t *testing.T) {
 	sample, releases := "w: {method: stratified, strata: g, take: {a: 1, b: 1}}", "  - {name: s, from: w, mechanism: sum, params: {column: x}, guarantee: {epsilon: 1}}"
 	for kind, dataset := range unitKinds(frame) {
 		r := distributed(t, path, dataset, sample, releases, 3)
-		err := CountFrames(t.Context(), r.Plan, r.Table, 0, r.options.Engine)
+		err := CountFrames(t.Context(), r.Plan, r.Table, r.options.Engine)
 		if kind != "rows" {
 			if err != nil {
 				t.Errorf("%s: %v", kind, err)
@@ -527,13 +527,13 @@ func TestEngineAndFrame(t *testing.T) {
 			}
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), "unit \"a\" does not have the number of rows that the frame says (3)") {
+		if err == nil || !strings.Contains(err.Error(), "a unit does not have the number of rows that the frame says") {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}
 	path, frame = strataTable(t, "ababba")
 	r := distributed(t, path, unitKinds(frame)["rows"], sample, releases, 3)
-	if err := CountFrames(t.Context(), r.Plan, r.Table, 0, r.options.Engine); err != nil || len(r.Table.counts["w"]) != 3 {
+	if err := CountFrames(t.Context(), r.Plan, r.Table, r.options.Engine); err != nil || len(r.Table.counts["w"]) != 3 {
 		t.Errorf("%v, %v", r.Table.counts, err)
 	}
 	if err := os.WriteFile(frame, []byte("g,rows\nb,3\na,3\n"), 0o600); err != nil {

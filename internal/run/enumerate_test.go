@@ -13,16 +13,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/noise/insecurenoise"
 	"github.com/dprelease/dprelease/internal/noise/noisetest"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/mean"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	sumof "github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/unitrows"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -100,7 +101,7 @@ func (n noted) AddGaussian(_ context.Context, e privacy.DiscreteGaussian, v []in
 // shelf are the mechanisms of a job.
 type shelf struct{ calls *[]call }
 
-var mechanisms = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{}}
+var mechanisms = map[string]sdk.Mechanism{"count": count.Mechanism{}, "sum": sumof.Mechanism{}, "mean": mean.Mechanism{}, "unit_rows": unitrows.Mechanism{}}
 
 func (s shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
 	return within{mechanisms[name], s.calls}, nil
@@ -127,8 +128,8 @@ type world struct {
 	failed    error // why the run failed, where it is to fail or the frame is wrong
 	// drawn are the units that are drawn, whatever the design says; nil lets it choose.
 	drawn []int
-	fails bool                  // the run is to fail
-	plans map[string]*plan.Plan // by the job and the number of units
+	fails bool                    // the run is to fail
+	plans map[string]*plan.Priced // by the job and the number of units
 	calls []call
 }
 
@@ -214,7 +215,7 @@ func (w *world) take() int {
 }
 
 // plan is the plan for a table of so many units.
-func (w *world) plan(units int) *plan.Plan {
+func (w *world) plan(units int) *plan.Priced {
 	if w.relation == "add-remove" {
 		units = 0 // nobody knows it
 	}
@@ -235,7 +236,7 @@ func (w *world) plan(units int) *plan.Plan {
 		}
 	}
 	if w.plans == nil {
-		w.plans = map[string]*plan.Plan{}
+		w.plans = map[string]*plan.Priced{}
 	}
 	w.plans[key] = p
 	return p
@@ -263,7 +264,7 @@ func (w *world) law(units [][]row) law {
 		t.Fatal(err)
 	}
 	p, calls := w.plan(n), &w.calls
-	opened, err := OpenTable(ctx, p, 0)
+	opened, err := OpenTable(ctx, p.Planned, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,11 +274,12 @@ func (w *world) law(units [][]row) law {
 	ids := map[string]int64{}
 	mass, rest := noisetest.Explore(1e-9, func(choose func(uint64) uint64) int64 {
 		*calls = nil
-		known := &mechanism{idle: []Process{}}
-		r := New(p, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
-		name := p.Draws[0].Releases[0].Job.Mechanism
-		known.idle = append(known.idle, within{mechanisms[name], calls})
-		r.set.known[name] = func() (*mechanism, error) { return known, nil }
+		r := New(p.Planned, opened, &Mechanisms{known: map[string]func() (*mechanism, error){}}, Options{Observe: func(Event) {}})
+		for _, rel := range p.Releases() {
+			name := rel.Job.Mechanism
+			known := &mechanism{idle: []Process{within{mechanisms[name], calls}}}
+			r.set.known[name] = func() (*mechanism, error) { return known, nil }
+		}
 		r.begins = func(d samplers.Design, n int64, _ []int32) (samplers.Selector, error) {
 			if _, ok := d.(*samplers.Gathered); ok && d.Event(nil) == nil { // it takes the whole table, and has no choice
 				return samplers.Begin(d, n)
@@ -290,12 +292,12 @@ func (w *world) law(units [][]row) law {
 		if err := r.settleUnits(ctx, src); err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range p.Draws {
+		for i := range p.Draws {
 			other, err := noise.NewSource()
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = r.draw(ctx, d, other)
+			err = r.draw(ctx, i, other)
 			if w.fails || err != nil {
 				w.failed = err
 			}

@@ -1,66 +1,51 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/keys"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/internal/rows/units"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
-// chosen are the releases of a draw with the groups that were selected in private (P25):
-// on the drawn and filtered rows, those of capped units, once for each selection.
-func (r *Runner) chosen(ctx context.Context, d *plan.Draw, picks *picker, src *noise.Source) ([]*plan.Release, error) {
+// choose plans with the groups that are selected in private (P25): on the drawn and filtered
+// rows, those of capped units, once for each selection.
+func (r *Runner) choose(ctx context.Context, d *plan.PlannedDraw, picks *picker, src *noise.Source) error {
 	if len(d.Keys) == 0 {
-		return d.Releases, nil
+		return nil
 	}
-	values := map[string][]string{}
+	found := plan.Found{Keys: map[string][]string{}}
 	for _, k := range d.Keys {
 		var err error
-		if values[k.Job.Name], err = r.choose(ctx, d, k, picks, src.Child()); err != nil {
-			return nil, err
+		if found.Keys[k.Job.Name], err = r.selection(ctx, d, k, picks, src.Child()); err != nil {
+			return err
 		}
 	}
-	out := slices.Clone(d.Releases)
-	for i, rel := range out {
-		k := d.KeysOf(r.Plan.Job, rel)
-		if k == nil {
-			continue
-		}
-		mine := []string{}
-		for _, v := range values[k.Job.Name] {
-			if rel.Job.Other == "" || keys.Shown(v) != rel.Job.Other { // a value of that name is one of the others
-				mine = append(mine, v)
-			}
-		}
-		var err error
-		if out[i], err = rel.Chosen(ctx, r.Plan.Job, d, mine); err != nil {
-			return nil, errKeysPlan
-		}
+	next, err := r.Plan.With(ctx, found)
+	if err != nil {
+		return errKeysPlan
 	}
-	return out, nil
+	r.Plan = next
+	return nil
 }
 
 // What can go wrong with a selection, after the debit: fixed texts (P20).
 var (
-	errKeysPlan  = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism made another plan for the groups that were selected"+failure.SpentOnly)
-	errKeysSpill = failure.New(failure.ExitSource, "KEYS_SPILL", "the values of a group column do not fit in memory, and the disk for them cannot be used"+failure.SpentOnly)
-	errKeysPairs = failure.New(failure.ExitSource, "KEYS_MANY", "the units have too many values of a group column for the memory of the run (--memory): there is no room to count each value of a unit once"+failure.SpentOnly)
-	errKeysMany  = failure.New(failure.ExitSource, "KEYS_MANY", "a group column has more values than can be numbered"+failure.SpentOnly)
+	errKeysPlan = failure.New(failure.ExitPlugin, "PLUGIN_KEYS", "a mechanism made another plan for the groups that were selected"+failure.SpentOnly)
+	errKeysMany = failure.New(failure.ExitSource, "KEYS_MANY", "a group column has more values than can be numbered"+failure.SpentOnly)
 )
 
-// choose counts the units that have each value of a group column, and lets the rule decide
+// selection counts the units that have each value of a group column, and lets the rule decide
 // which values are published.
-func (r *Runner) choose(ctx context.Context, d *plan.Draw, k *plan.Keys, picks *picker, src *noise.Source) ([]string, error) {
-	at := slices.IndexFunc(d.Releases, func(rel *plan.Release) bool { return rel.Job.Name == k.Job.Name })
+func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.PlannedKeys, picks *picker, src *noise.Source) ([]string, error) {
+	at := slices.IndexFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Name == k.Job.Name })
 	rel := d.Releases[at]
 	s := &sample{job: r.Plan.Job}
 	column := s.want(k.Column)
@@ -72,54 +57,56 @@ func (r *Runner) choose(ctx context.Context, d *plan.Draw, k *plan.Keys, picks *
 	if err != nil {
 		return nil, err
 	}
+	scan := func(visit func(b block, v *table.Values, mask []byte) error) error {
+		o := table.ScanOptions{Columns: in.sources, Content: r.Table.Content, Pick: picks.pick}
+		if picks.every {
+			o.Pick = nil
+		}
+		return r.source(rel).Scan(ctx, o, func(b table.Batch) error {
+			picks.weights(b.Block) // a key counts once, whatever its units stand for
+			if err := in.read(b); err != nil {
+				return err
+			}
+			out := block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: in.masks}
+			return visit(out, &in.values[column], one.mask(out))
+		})
+	}
+	if r.units.caps() {
+		once, err := newPairs(r.units.index, r.units.numbers[capKey(rel)], src)
+		if err != nil {
+			return nil, err
+		}
+		defer once.Close()
+		err = scan(func(b block, _ *table.Values, mask []byte) error { return once.add(b, mask) })
+		if err == nil {
+			one.cap, err = once.Finish()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	t := &tally{to: keys.NewCounter(r.Table.memory, "")}
 	defer t.to.Close()
-	if r.units.caps() {
-		t.unit, t.number, t.seen = r.units.index, r.units.numbers[capKey(rel)], map[uint64]struct{}{}
-		t.room = int(cmp.Or(r.Table.memory, keys.DefaultMemory) / pairBytes)
-	}
-	o := table.ScanOptions{Columns: in.sources, Content: r.Table.Content, Pick: picks.pick}
-	if picks.every {
-		o.Pick = nil
-	}
-	err = r.source(rel).Scan(ctx, o, func(b table.Batch) error {
-		picks.weights(b.Block) // a key counts once, whatever its units stand for
-		if err := in.read(b); err != nil {
-			return err
-		}
-		out := block{rows: b.Rows, first: b.Block.First, picked: b.Picked, masks: in.masks}
-		return t.add(out, &in.values[column], one.mask(out))
-	})
-	if err != nil {
+	if err := scan(t.add); err != nil {
 		return nil, err
 	}
-	selection, err := keys.Select(ctx, t.to.Counts, k.Rule, int(k.Job.Keys.AtMost), src)
+	selected, err := keys.Select(ctx, t.to.Counts, k.Rule, int(k.Job.Keys.AtMost), src)
 	switch {
-	case errors.Is(err, keys.ErrSpill):
-		return nil, errKeysSpill
 	case errors.Is(err, keys.ErrNoise):
 		return nil, errNoRandomness
 	case err != nil:
 		return nil, err
 	}
-	out := make([]string, len(selection.Keys))
-	for i, key := range selection.Keys {
+	out := make([]string, len(selected.Keys))
+	for i, key := range selected.Keys {
 		out[i] = key.Text
 	}
 	return out, nil
 }
 
-// pairBytes is an upper bound on the memory of one (unit, key) pair in a map.
-const pairBytes = 40
-
-// tally counts the units of each key. Where a unit may have several rows it counts once
-// for a key.
+// tally counts the rows of each key.
 type tally struct {
 	to     *keys.Counter
-	unit   *units.Index // nil where each row is a unit
-	number *units.Index // of the keys
-	seen   map[uint64]struct{}
-	room   int             // the most entries of seen
 	counts []int64         // of the entries of a dictionary
 	whole  map[int64]int64 // of other values, by their bits
 	places map[int64]int   // where such a value stands
@@ -127,9 +114,6 @@ type tally struct {
 
 // add counts the rows of a block that are in mask.
 func (t *tally) add(b block, v *table.Values, mask []byte) error {
-	if t.unit != nil {
-		return t.distinct(b, v, mask)
-	}
 	in := func(i int) bool { return mask == nil || mask[i>>3]>>(i&7)&1 == 1 }
 	if v.Codes != nil {
 		t.counts = append(t.counts[:0], make([]int64, len(v.Dict))...)
@@ -174,41 +158,44 @@ func wordOf(v *table.Values, i int) int64 {
 	return v.Int64[i]
 }
 
-// distinct counts a unit once for each of its keys.
-func (t *tally) distinct(b block, v *table.Values, mask []byte) error {
-	var pair [2][1]int32
+// pairs keeps one row of each unit and key, so that a unit counts once for a key: a cap of one row for each key, however
+// many keys a unit has. All rows of a pair have one key, so it does not matter which of them is kept.
+type pairs struct {
+	*units.Capper
+	number *units.Index // of the keys
+	cells  []int32
+}
+
+func newPairs(unit, number *units.Index, src *noise.Source) (*pairs, error) {
+	c, err := units.NewCapper(unit, math.MaxInt32, 1, src)
+	return &pairs{Capper: c, number: number}, err
+}
+
+// add adds the rows of a block that are in mask.
+func (p *pairs) add(b block, mask []byte) error {
+	if b.rows == 0 {
+		return nil
+	}
+	n := int(b.row(b.rows-1) - b.first + 1)
+	numbers := make([]int32, n)
+	if err := p.number.Numbers(b.first, numbers); err != nil {
+		return err
+	}
+	p.cells = slices.Grow(p.cells[:0], n)[:n]
+	for i := range p.cells {
+		p.cells[i] = -1
+	}
 	for i := range b.rows {
-		if mask != nil && mask[i>>3]>>(i&7)&1 == 0 {
-			continue
-		}
-		row := b.row(i)
-		if err := errors.Join(t.unit.Numbers(row, pair[0][:]), t.number.Numbers(row, pair[1][:])); err != nil {
-			return err
-		}
-		unit, key := pair[0][0], pair[1][0]
-		if unit < 0 || key < 0 {
-			continue
-		}
-		word := uint64(unit)<<32 | uint64(uint32(key))
-		if _, twice := t.seen[word]; twice {
-			continue
-		}
-		text, ok := v.Format(i)
-		if !ok {
-			continue
-		}
-		if t.seen[word] = struct{}{}; len(t.seen) > t.room {
-			return errKeysPairs
-		}
-		if err := t.to.Add(text, 1); err != nil {
-			return err
+		if mask == nil || mask[i>>3]>>(i&7)&1 == 1 {
+			at := b.row(i) - b.first
+			p.cells[at] = numbers[at]
 		}
 	}
-	return nil
+	return p.Add(b.first, p.cells)
 }
 
 // numberKeys numbers the values of the group column of a release, of all rows that count.
-func (r *Runner) numberKeys(ctx context.Context, rel *plan.Release) (*units.Index, error) {
+func (r *Runner) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*units.Index, error) {
 	s := &sample{job: r.Plan.Job}
 	column := s.want(rel.Job.Unlisted(&r.Plan.Job.Dataset))
 	one := &sink{}
@@ -241,6 +228,9 @@ func (r *Runner) numberKeys(ctx context.Context, rel *plan.Release) (*units.Inde
 	if err == nil {
 		err = index.Finish()
 	}
+	if err != nil {
+		index.Close()
+	}
 	return index, err
 }
 
@@ -266,7 +256,7 @@ func keyedCells(index *units.Index, first int64, codes []int32, cells int) error
 }
 
 // nothing is the result of a release without groups.
-func nothing(rel *plan.Release) sdk.Result {
+func nothing(rel *plan.PlannedRelease) sdk.Result {
 	var out sdk.Result
 	for _, f := range rel.Output() {
 		c := sdk.ResultColumn{Name: f.Name}

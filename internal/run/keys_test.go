@@ -7,9 +7,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/keys"
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/rows/keys"
 	"github.com/dprelease/dprelease/internal/rows/units"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // tallied are the counts of a tally.
@@ -83,7 +84,16 @@ func TestTally(t *testing.T) {
 			t.Fatal("not finished")
 		}
 		plain := &tally{to: keys.NewCounter(0, "")}
-		capped := &tally{to: keys.NewCounter(0, ""), unit: owner, number: number, seen: map[uint64]struct{}{}, room: 1000}
+		source, err := noise.NewSource()
+		if err != nil {
+			t.Fatal(err)
+		}
+		capped := &tally{to: keys.NewCounter(0, "")}
+		once, err := newPairs(owner, number, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again []func(one *sink) error // the second scan of units with several rows
 		want, distinct, seen := map[string]int64{}, map[string]int64{}, map[string]bool{}
 		for first := 0; first < rows; first += 64 {
 			n := min(64, rows-first)
@@ -117,11 +127,17 @@ func TestTally(t *testing.T) {
 				}
 			}
 			v := values(at)
-			for _, c := range []*tally{plain, capped} {
-				if err := c.add(b, &v, mask); err != nil {
-					t.Fatal(err)
-				}
+			if err := errors.Join(plain.add(b, &v, mask), once.add(b, mask)); err != nil {
+				t.Fatal(err)
 			}
+			again = append(again, func(one *sink) error { return capped.add(b, &v, one.mask(b)) })
+		}
+		kept, err := once.Finish()
+		for _, add := range again {
+			err = errors.Join(err, add(&sink{cap: kept}))
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 		if got := tallied(t, plain); !maps.Equal(got, want) {
 			t.Errorf("round %d: %v, want %v", round, got, want)
@@ -129,26 +145,5 @@ func TestTally(t *testing.T) {
 		if got := tallied(t, capped); !maps.Equal(got, distinct) {
 			t.Errorf("round %d, units: %v, want %v", round, got, distinct)
 		}
-	}
-}
-
-// A tally takes no more memory than it is given, and says so.
-func TestTallyWithoutRoom(t *testing.T) {
-	numbers := func() *units.Index {
-		x, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls})
-		if err == nil {
-			err = errors.Join(x.Add(table.Values{Kind: table.Int, Int64: []int64{1, 2, 3}}, 3), x.Finish())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { x.Close() })
-		return x
-	}
-	c := &tally{to: keys.NewCounter(0, ""), unit: numbers(), number: numbers(), seen: map[uint64]struct{}{}, room: 2}
-	defer c.to.Close()
-	v := table.Values{Kind: table.Int, Int64: []int64{1, 2, 3}}
-	if err := c.add(block{rows: 3, picked: table.Pick{All: true}}, &v, nil); !errors.Is(err, errKeysPairs) {
-		t.Errorf("got %v", err)
 	}
 }

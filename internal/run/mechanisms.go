@@ -9,12 +9,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/catalog"
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/sandbox"
+	"github.com/dprelease/dprelease/internal/plugin/catalog"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/plugin/sandbox"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -89,7 +89,7 @@ func (m *Mechanisms) Get(_ context.Context, name string) (plan.Mechanism, error)
 	return k, nil
 }
 
-// blamed says that a plugin is to blame for an error, unless the mechanism refused.
+// blamed blames a plugin for its error, unless the mechanism refused.
 func blamed(err error) error {
 	var p *host.Error
 	if errors.As(err, &p) && p.Code != host.CodeRefused {
@@ -171,7 +171,7 @@ func (m *Mechanisms) command(name string) (*mechanism, error) {
 	if p, ok := m.job.Plugin(name); ok {
 		confine.Read, confine.Memory = p.Reads, p.Memory
 		k := &mechanism{
-			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, Lattice: true, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
+			command: host.Command{Name: name, Path: p.Path, SHA256: p.SHA256, Files: p.Files, Lattice: true, AllowSelfNoising: p.AllowSelfNoising, Confine: confine},
 			limits:  host.Limits{Release: p.Timeout, SoleParent: m.from.SoleParent},
 			sha256:  p.SHA256, approval: p.Approval,
 		}
@@ -228,7 +228,7 @@ func (k *mechanism) put(p Process) {
 // About is the mechanism's description of itself.
 func (k *mechanism) About() sdk.Description { return k.about }
 
-// Origin says where the mechanism comes from.
+// Origin returns where the mechanism comes from.
 func (k *mechanism) Origin() (builtin bool, sha256 string) { return k.builtin, k.sha256 }
 
 // Plan asks the mechanism for its plan of a release.
@@ -259,7 +259,7 @@ func (k *mechanism) Plan(ctx context.Context, req sdk.PlanRequest) (sdk.Plan, er
 	return made, blamed(err)
 }
 
-// Confined says how the mechanism's processes are confined.
+// Confined returns how the mechanism's processes are confined.
 func (k *mechanism) Confined() string { return k.level.String() }
 
 // Validate holds the parameters of a release to the mechanism's schema.

@@ -4,12 +4,8 @@ import (
 	"time"
 
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
-
-// DefaultMemory is the memory for a table where nobody says how much.
-const DefaultMemory = table.DefaultMemory
 
 // ServeArgument is the one argument with which a program is started as a child process
 // of a run, to serve the mechanisms that it comes with.
@@ -48,7 +44,7 @@ const progressSteps = 20
 // progress reports how much of a draw's scans is done. Every run reports each step once
 // and in order, and so does a run on an empty table: how many steps one scan passes at
 // a time follows from the number of rows, which is secret under add-remove (P19).
-func (r *Runner) progress(d *plan.Draw, scan, scans int) func(rows int64) {
+func (r *Runner) progress(d *plan.PlannedDraw, scan, scans int) func(rows int64) {
 	total := r.Table.Rows()
 	before, after := progressSteps*int64(scan)/int64(scans), progressSteps*int64(scan+1)/int64(scans)
 	last := before

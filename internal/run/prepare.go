@@ -3,10 +3,11 @@ package run
 import (
 	"math"
 
-	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
 )
 
 // Failures after the first row: fixed texts, and the name of a column, which stands in
@@ -64,9 +65,9 @@ func NewPreparer(c job.Column) *Preparer {
 	}
 	if c.Type == job.Number {
 		// Inward, so that no value beyond the exact bound passes.
-		p.Lower, p.Upper = job.Up(c.Lower), job.Down(c.Upper)
+		p.Lower, p.Upper = rational.Up(c.Lower), rational.Down(c.Upper)
 		if c.Missing.Rule == job.Impute {
-			p.impute = math.Min(math.Max(job.Down(c.Missing.Number), p.Lower), p.Upper)
+			p.impute = math.Min(math.Max(rational.Down(c.Missing.Number), p.Lower), p.Upper)
 		}
 		return p
 	}

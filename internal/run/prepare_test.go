@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/say/failure"
 )
 
 func numberColumn(rule job.Rule) job.Column {

@@ -3,10 +3,10 @@ package run
 import (
 	"slices"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/formula"
-	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 

@@ -10,7 +10,7 @@ import (
 // Rehearse carries out a plan on a table of generated rows: with is the process of every mechanism, and gets the rows as
 // the operators of the job hand them over; drawn are the units of a sample, in ascending order. It says of how many
 // units they were drawn, -1 for none. It debits nothing and keeps no result, and protects nobody.
-func Rehearse(ctx context.Context, p *plan.Plan, t *OpenedTable, with Process, drawn []uint32) (of int64, err error) {
+func Rehearse(ctx context.Context, p *plan.Planned, t *OpenedTable, with Process, drawn []uint32) (of int64, err error) {
 	k := &mechanism{idle: []Process{with}}
 	set := &Mechanisms{known: map[string]func() (*mechanism, error){}}
 	for _, d := range p.Draws {

@@ -10,11 +10,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -23,7 +23,7 @@ import (
 
 // Runner is a job whose budget is spent.
 type Runner struct {
-	Plan      *plan.Plan
+	Plan      *plan.Planned // with what the run has found so far
 	Table     *OpenedTable
 	options   Options
 	Private   *diagnostics // nil unless asked for
@@ -34,26 +34,24 @@ type Runner struct {
 	part      *part // of the table, on a machine that adds up for another one; else nil
 	sums      *sums // what such machines have added up, else nil
 
-	found map[string]float64 // the bounds that searches found, by column
-
 	mu      sync.Mutex
 	Results map[string]sdk.Result
 }
 
-// keep takes note of a result, without the columns that the draw withholds.
-func (r *Runner) keep(d *plan.Draw, rel *plan.Release, result sdk.Result) {
-	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return d.Withheld(r.Plan.Job, rel, c.Name) })
+// keep takes note of a result, without the columns that the release withholds.
+func (r *Runner) keep(rel *plan.PlannedRelease, result sdk.Result) {
+	result.Columns = slices.DeleteFunc(slices.Clone(result.Columns), func(c sdk.ResultColumn) bool { return rel.Withheld(r.Plan.Job, c.Name) })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.Results[rel.Job.Name] = result
 }
 
 // New begins to carry out a plan.
-func New(p *plan.Plan, t *OpenedTable, set *Mechanisms, o Options) *Runner {
+func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 	begins := func(d samplers.Design, rows int64, _ []int32) (samplers.Selector, error) {
 		return samplers.Begin(d, rows)
 	}
-	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, found: map[string]float64{}, Recorders: map[string]*samplers.Recorder{}}
+	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -82,8 +80,8 @@ func (r *Runner) drawAll(ctx context.Context, src *noise.Source) error {
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}
-	for _, d := range r.Plan.Draws {
-		if err := r.draw(ctx, d, src.Child()); err != nil {
+	for i := range r.Plan.Draws {
+		if err := r.draw(ctx, i, src.Child()); err != nil {
 			return err
 		}
 	}
@@ -95,52 +93,62 @@ const together = 8
 
 // draw draws one sample and makes all releases from it (P4). More releases than
 // are fed at once see the same rows again.
-func (r *Runner) draw(ctx context.Context, d *plan.Draw, src *noise.Source) error {
+func (r *Runner) draw(ctx context.Context, i int, src *noise.Source) error {
+	d := r.Plan.Draws[i]
 	r.options.Observe(Event{Kind: "draw", Draw: d.Name})
 	picks, err := r.begin(ctx, d)
 	if err != nil {
 		return err
 	}
-	releases, err := r.chosen(ctx, d, picks, src)
-	if err != nil {
+	if err := r.choose(ctx, d, picks, src); err != nil {
 		return err
 	}
-	releases = slices.DeleteFunc(slices.Clone(releases), func(rel *plan.Release) bool {
-		empty := rel.Cells != nil && rel.Cells.Len() == 0
-		if empty { // no value was selected: there is nothing to ask the mechanism
-			r.keep(d, rel, nothing(rel))
-		}
-		return empty
-	})
-	// Bounds are found before anything reads a column over them.
-	var searches []*plan.Release
-	for _, rel := range releases {
-		if rel.Job.Bounds != "" {
-			searches = append(searches, rel)
+	for _, rel := range r.Plan.Draws[i].Releases {
+		if empty(rel) { // no value was selected: there is nothing to ask the mechanism
+			r.keep(rel, nothing(rel))
 		}
 	}
-	batches := append(r.batches(searches), r.batches(slices.DeleteFunc(releases, func(rel *plan.Release) bool { return rel.Job.Bounds != "" }))...)
-	scans := len(batches)
-	for i, batch := range batches {
-		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, i, scans)); err != nil {
+	searches, others := r.batches(r.Plan.Draws[i].Releases, isSearch), r.batches(r.Plan.Draws[i].Releases, isOther)
+	scans := len(searches) + len(others)
+	for n, batch := range searches {
+		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, n, scans)); err != nil {
 			return err
 		}
-		r.bound(batch)
+	}
+	if len(searches) > 0 { // bounds are found before anything reads a column over them
+		if err := r.bound(ctx, searches); err != nil {
+			return err
+		}
+		others = r.batches(r.Plan.Draws[i].Releases, isOther)
+	}
+	for n, batch := range others {
+		if err := r.feed(ctx, d, batch, picks, src, r.progress(d, len(searches)+n, scans)); err != nil {
+			return err
+		}
 	}
 	return picks.selector.Done()
 }
 
-// bound takes note of the bounds that searches found.
-func (r *Runner) bound(batch []*plan.Release) {
-	for _, rel := range batch {
-		if rel.Job.Bounds != "" {
-			r.found[rel.Job.Bounds] = r.Results[rel.Job.Name].Columns[0].Float64[0]
-		}
+// empty reports whether a release has groups, and no value of them was selected.
+func empty(rel *plan.PlannedRelease) bool { return rel.Cells != nil && rel.Cells.Len() == 0 }
+
+// isSearch reports whether a release is run, and finds the bounds of a column; isOther whether
+// it is run, and does not.
+func isSearch(rel *plan.PlannedRelease) bool { return !empty(rel) && rel.Job.Bounds != "" }
+func isOther(rel *plan.PlannedRelease) bool  { return !empty(rel) && rel.Job.Bounds == "" }
+
+// bound plans with the bounds that searches found.
+func (r *Runner) bound(ctx context.Context, searches [][]*plan.PlannedRelease) (err error) {
+	found := map[string]float64{}
+	for _, rel := range slices.Concat(searches...) {
+		found[rel.Job.Bounds] = r.Results[rel.Job.Name].Columns[0].Float64[0]
 	}
+	r.Plan, err = r.Plan.With(ctx, plan.Found{Bounds: found})
+	return err
 }
 
 // begin begins to draw a sample.
-func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
+func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error) {
 	strata, err := r.strata(ctx, d)
 	if err != nil {
 		return nil, err
@@ -149,7 +157,7 @@ func (r *Runner) begin(ctx context.Context, d *plan.Draw) (*picker, error) {
 	if err != nil {
 		return nil, err
 	}
-	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.Release) bool { return rel.Job.Bounds != "" }))
+	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" }))
 	picks.recorder = r.Recorders[d.Name]
 	if err := picks.takeAll(d.Design, r.population()); err != nil || !r.units.caps() {
 		return picks, err
@@ -169,11 +177,12 @@ func (r *Runner) population() int64 {
 const lastWords = 2 * time.Second
 
 // feed runs some releases side by side on one scan of the sample.
-func (r *Runner) feed(ctx context.Context, d *plan.Draw, batch []*plan.Release, picks *picker, src *noise.Source, progress func(int64)) error {
+func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.PlannedRelease, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups, found: r.found,
-		folded: r.units.folds(), present: r.units.folds() && batch[0].Job.Where.Said(), progress: progress,
+	folded := r.units.folds() || batch[0].Job.CountsUnits()
+	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups, found: r.Plan.Bounds(),
+		folded: folded, present: folded && batch[0].Job.Where.Said(), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
@@ -246,7 +255,7 @@ func waitAll(ctx context.Context, ready <-chan int, n int) error {
 }
 
 // release runs one mechanism and holds it to its plan.
-func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
+func (r *Runner) release(ctx context.Context, d *plan.PlannedDraw, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) error {
 	var result sdk.Result
 	var err error
 	switch {
@@ -260,13 +269,13 @@ func (r *Runner) release(ctx context.Context, d *plan.Draw, rel *plan.Release, s
 	if err != nil || r.part != nil {
 		return err
 	}
-	r.keep(d, rel, rel.Blanked(rel.InUnits(result, r.found)))
+	r.keep(rel, rel.Blanked(rel.InUnits(result)))
 	r.options.Observe(Event{Kind: "release-done", Release: rel.Job.Name})
 	return nil
 }
 
 // once runs a mechanism once.
-func (r *Runner) once(ctx context.Context, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+func (r *Runner) once(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	if r.part != nil {
 		return sdk.Result{}, r.part.add(ctx, rel, feed)
 	}
@@ -284,12 +293,13 @@ func (r *Runner) once(ctx context.Context, rel *plan.Release, src *noise.Source,
 	switch reader, ok := p.(*host.Plugin); {
 	case r.sums != nil && ok:
 		result, happened, err = reader.Finish(ctx, rel.Request(), r.sums.next(rel.Job.Name), host.NewDrawer(src))
-	case ok && mech.witness != nil && mech.about.Linear:
-		result, happened, err = reader.ReleaseApart(ctx, mech.witness, rel.Request(), feed, host.NewDrawer(src))
 	default:
 		result, happened, err = p.Release(ctx, rel.Request(), feed, host.NewDrawer(src))
 	}
 	if err != nil {
+		return sdk.Result{}, err
+	}
+	if err := late(rel, mech, &result); err != nil {
 		return sdk.Result{}, err
 	}
 	if !reflect.DeepEqual(happened, rel.Plan.Event) {
@@ -301,9 +311,21 @@ func (r *Runner) once(ctx context.Context, rel *plan.Release, src *noise.Source,
 	return result, nil
 }
 
+// late confines the result of a plugin that declared its finish after rows were read: the constants of
+// the finish may come from one.
+func late(rel *plan.PlannedRelease, mech *mechanism, result *sdk.Result) error {
+	if !rel.Late || mech.builtin || rel.Plan.Finish == nil {
+		return nil
+	}
+	if err := host.Hold(rel.Request(), result); err != nil {
+		return &host.Error{Code: host.CodeLattice, Plugin: rel.Job.Mechanism}
+	}
+	return nil
+}
+
 // apart keeps the rows of the sample by cell, and then runs the mechanism on each cell
 // (P11). Cells without rows are released like the others.
-func (r *Runner) apart(ctx context.Context, rel *plan.Release, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
+func (r *Runner) apart(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, feed func(context.Context, host.RowWriter) error) (sdk.Result, error) {
 	rows := newSpool(rel.Cells.Len(), len(rel.Plan.Columns))
 	if err := feed(ctx, rows); err != nil {
 		return sdk.Result{}, err
@@ -364,7 +386,7 @@ func CodeOf(ctx context.Context, err error) error {
 	var sampler *samplers.Error
 	var lost *ledger.Error
 	switch {
-	case errors.As(err, &f):
+	case errors.As(unitFailure(err), &f):
 		return f
 	case errors.As(context.Cause(ctx), &lost):
 		return failure.New(failure.ExitLedger, lost.Code, "%s"+failure.SpentOnly, lost.Message)

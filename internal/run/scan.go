@@ -6,10 +6,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/units"
-	"github.com/dprelease/dprelease/internal/table"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -238,7 +238,7 @@ type block struct {
 	weights []float64
 }
 
-// row is where a row stands in the source.
+// row returns the position of a row in the source.
 func (b *block) row(i int) int64 {
 	if b.picked.All {
 		return b.first + int64(i)

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/host"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/internal/rows"
 	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -63,8 +63,8 @@ func (c *celled) of(n int, ready []sdk.Values, mask []byte) []int32 {
 	return c.codes[:n]
 }
 
-// newSink says what a release reads of a sample.
-func newSink(s *sample, rel *plan.Release, capped *units.Kept) sink {
+// newSink lists what a release reads of a sample.
+func newSink(s *sample, rel *plan.PlannedRelease, capped *units.Kept) sink {
 	out := sink{cap: capped}
 	for _, name := range rel.Plan.Columns {
 		if rel.Cells.Label(name) {

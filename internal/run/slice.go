@@ -4,8 +4,9 @@ import (
 	"context"
 	"math/bits"
 
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/ledger"
 )
 
 // rowSource is where the rows of draws come from: the table, a slice of it, or its units.
@@ -76,18 +77,17 @@ func newSlice(ctx context.Context, t *table.Table, content *table.Content, s *jo
 	return &sliced{whole: t, set: set, rows: set.count()}, err
 }
 
-// Spells tells whether a text names the slice that is names. Values of some types have several spellings: 2026-10-01 and
-// 2026-10-01T00:00:00 are one timestamp. Spells is nil where each value has one.
-func (o *OpenedTable) Spells(column, is string) func(text string) bool {
-	c, ok := o.column(column)
-	if !ok || c.Kind != table.Decimal && c.Kind != table.Time && c.Kind != table.Timestamp {
-		return nil
-	}
-	value, ok := c.Parse(is)
-	return func(text string) bool {
-		v, also := c.Parse(text)
-		return ok && also && v == value
-	}
+// sliceKinds are the kinds of slices by the kind of their column.
+var sliceKinds = map[table.Kind]ledger.SliceKind{
+	table.String: ledger.TextSlices, table.Int: ledger.NumberSlices, table.Float: ledger.NumberSlices, table.Decimal: ledger.NumberSlices,
+	table.Bool: ledger.BoolSlices, table.Date: ledger.DateSlices, table.Timestamp: ledger.DateSlices, table.Time: ledger.TimeSlices,
+}
+
+// SliceKind returns the kind of the values in the column of the slices, "" where the job has
+// none.
+func (o *OpenedTable) SliceKind(column string) ledger.SliceKind {
+	c, _ := o.column(column)
+	return sliceKinds[c.Kind]
 }
 
 // Rows is the number of rows of the slice.

@@ -1,20 +1,20 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
 
-	"github.com/dprelease/dprelease/internal/database"
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/iceberg"
+	"github.com/dprelease/dprelease/internal/data/database"
+	"github.com/dprelease/dprelease/internal/data/iceberg"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -22,13 +22,15 @@ import (
 // OpenedTable is the table of a job, opened and held to what the job says of it.
 type OpenedTable struct {
 	Table   *table.Table
-	Content *table.Content     // what was read of it
-	rows    rowSource          // the table, or the slice of it that the job means
-	lookups []*rows.Lookup     // the public tables of the job
-	units   map[string][]int32 // for each framed draw the unit of every row
-	refused map[string]error   // for each of them what a row may not be, and is
-	counts  framed             // of the parts of an engine, where a row is a unit of privacy
-	memory  int64
+	Content *table.Content                  // what was read of it
+	rows    rowSource                       // the table, or the slice of it that the job means
+	lookups []*rows.Lookup                  // the public tables of the job
+	units   map[string][]int32              // for each framed draw the unit of every row
+	refused map[string]error                // for each of them what a row may not be, and is
+	counts  framed                          // of the parts of an engine, where a row is a unit of privacy
+	memory  int64                           // that the values may take at once
+	pending func(ctx context.Context) error // reads the rows of a query, nil once they are read
+	failed  error                           // what pending met
 }
 
 // Close gives up the files of the table.
@@ -48,8 +50,9 @@ func (t *OpenedTable) column(name string) (table.Column, bool) {
 }
 
 // Open opens the table of a job, in files, in a snapshot or in a database. columns are those that will be
-// read; none stands for all.
+// read; none stands for all. memory bounds what the values may take; 0 stands for what the machine allows.
 func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*table.Table, error) {
+	memory = cmp.Or(memory, Memory())
 	from := &j.Dataset.Source
 	switch {
 	case from.Snapshot != 0:
@@ -60,12 +63,14 @@ func Open(ctx context.Context, j *job.Job, columns []string, memory int64) (*tab
 	return database.Open(ctx, database.Source{Address: from.Postgres.Reveal(), Table: from.Table, Query: from.Query}, columns, memory)
 }
 
-// spec says how the table of a job is opened. columns are those that will be read; none
-// stands for all. In a CSV file a column is text, unless the job says what it holds.
+// spec describes how the table of a job is opened. columns are those that will be read;
+// none stands for all. In a CSV file a column is text, unless the job says what it
+// holds.
 func spec(j *job.Job, columns []string, memory int64) table.Spec {
 	from := &j.Dataset.Source
-	s := table.Spec{Path: from.Path, Format: from.Format, Memory: memory,
+	s := table.Spec{Path: from.Path, Memory: memory,
 		CSV: table.CSV{Delimiter: from.Delimiter, Missing: from.Missing, Kinds: map[string]table.Kind{}, Contents: columns}}
+	s.Format = s.CSV.Format()
 	for _, c := range j.Dataset.Columns {
 		kind, ok := stored[c.Type]
 		if c.Type == job.Number {
@@ -80,10 +85,10 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 
 // OpenTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
-func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, error) {
+func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
 	j := p.Job
 	columns := p.Columns()
-	t, err := Open(ctx, j, columns, memory)
+	t, err := open(ctx, j, p.Known(), memory)
 	if err != nil {
 		return nil, SourceFailure(ctx, j, err)
 	}
@@ -91,16 +96,65 @@ func OpenTable(ctx context.Context, p *plan.Plan, memory int64) (*OpenedTable, e
 		t.Close()
 		return nil, err
 	}
-	o := &OpenedTable{Table: t, rows: t, memory: memory, units: map[string][]int32{}, refused: map[string]error{}}
-	if err := o.check(ctx, p, columns); err != nil {
+	o := &OpenedTable{Table: t, rows: t, memory: cmp.Or(memory, Memory()), units: map[string][]int32{}, refused: map[string]error{}}
+	if err = o.shape(j, columns); err != nil {
+		t.Close()
+		return nil, err
+	}
+	if j.Dataset.Source.Query != "" {
+		o.pending = func(ctx context.Context) error { return o.read(ctx, p, columns) }
+		return o, nil
+	}
+	if err = o.contents(ctx, p); err != nil {
 		t.Close()
 		return nil, err
 	}
 	return o, nil
 }
 
-func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string) error {
-	j := p.Job
+// open opens the table for a run. A query may fail on a value, and would tell that before the debit, so its columns alone
+// are asked for (P33).
+func open(ctx context.Context, j *job.Job, columns []string, memory int64) (*table.Table, error) {
+	if from := &j.Dataset.Source; from.Query != "" {
+		return database.Describe(ctx, database.Source{Address: from.Postgres.Reveal(), Query: from.Query}, columns)
+	}
+	return Open(ctx, j, columns, memory)
+}
+
+// Pending reports whether the rows are those of a query that nobody has run yet.
+func (o *OpenedTable) Pending() bool { return o.pending != nil }
+
+// Load reads the rows of a query, which a run does after its debit (P33); of all other tables it does nothing. A run that
+// asks again for releases that it made loads before the debit, and takes an error for other data: Load returns the same
+// error again.
+func (o *OpenedTable) Load(ctx context.Context) error {
+	if o.pending != nil && o.failed == nil {
+		if o.failed = o.pending(ctx); o.failed == nil {
+			o.pending = nil
+		}
+	}
+	return o.failed
+}
+
+// read runs the query and puts its rows in place.
+func (o *OpenedTable) read(ctx context.Context, p *plan.Planned, columns []string) error {
+	t, err := Open(ctx, p.Job, columns, o.memory)
+	if err != nil {
+		return err
+	}
+	o.Table.Close() // it had no rows
+	o.Table, o.rows = t, t
+	if err := o.shape(p.Job, columns); err != nil || absentColumns(p.Job, t, columns) != nil {
+		return &table.Error{Code: table.CodeChanged, Detail: "the columns of the query are others than before the debit"}
+	}
+	if o.contents(ctx, p) != nil {
+		return &table.Error{Code: table.CodeUnreadable, Detail: "the rows could not all be read"} // one code for all
+	}
+	return nil
+}
+
+// shape holds the columns of the table to what the job says of them, and reads the public tables. It reads no value.
+func (o *OpenedTable) shape(j *job.Job, columns []string) (err error) {
 	var wrong job.Problems
 	for _, c := range o.Table.Columns() {
 		declared, ok := j.Dataset.Column(c.Name)
@@ -114,6 +168,13 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 	if len(wrong) > 0 {
 		return wrong.Sort()
 	}
+	o.lookups, err = readLookups(j)
+	return err
+}
+
+// contents finds the pages of the columns, and holds the rows to what is public of them.
+func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned) error {
+	j, columns := p.Job, p.Known()
 	if len(columns) == 0 {
 		// A job that counts rows reads no column. Its table is still known by what it holds.
 		columns = o.Table.Whole()
@@ -121,9 +182,6 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 	var err error
 	if o.Content, err = o.Table.Content(ctx, columns); err != nil { // verifies them
 		return SourceFailure(ctx, j, err)
-	}
-	if o.lookups, err = readLookups(j); err != nil {
-		return err
 	}
 	if s := j.Dataset.Slice; s != nil {
 		if o.rows, err = newSlice(ctx, o.Table, o.Content, s); err != nil {
@@ -139,7 +197,7 @@ func (o *OpenedTable) check(ctx context.Context, p *plan.Plan, columns []string)
 		return failure.InJob(j, "dataset.size", "is not the number of rows of the table",
 			"under replace-one the size is public: count the rows and say it")
 	}
-	if j.Engine.Kind != "" {
+	if j.Engine.Elsewhere() {
 		return nil // its machines find the unit of each row: CountFrames
 	}
 	for _, d := range p.Draws {
@@ -171,8 +229,8 @@ func absentColumns(j *job.Job, t *table.Table, columns []string) error {
 		why := "no column " + name + " in the table"
 		if i := slices.Index(names, name); i >= 0 {
 			why = "column " + name + " cannot be used: " + t.Columns()[i].Reason
-		} else if near := lang.NearestWord(name, usable); near != "" && !strings.ContainsFunc(near, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			why += " (did you mean " + near + "?)"
+		} else if near := lang.NearestWord(name, usable); !t.FirstRowNames() && near != "" {
+			why += " (one of its columns has a similar name)" // P33: where a table has no headings, its first row stands there
 		}
 		wrong = append(wrong, why)
 		if place == "" {

@@ -6,13 +6,15 @@ import (
 	"io"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
 	"github.com/dprelease/dprelease/samplers"
 )
 
@@ -23,15 +25,18 @@ type unitRows struct {
 	index *units.Index           // the unit of each row, where they are capped
 	sets  map[string]*units.Kept // the rows that count, by condition and groups
 	// numbers number the values of a group column that nobody lists, by the same.
-	numbers map[string]*units.Index
-	units   int64
-	files   io.Closer // what did not fit in memory
+	numbers  map[string]*units.Index
+	measured map[string]rowSource // capped units with their numbers of rows, by the condition on their rows
+	units    int64
+	files    []io.Closer // what did not fit in memory
 }
 
 // close gives up the files of units that did not fit in memory.
 func (u *unitRows) close() {
 	if u != nil {
-		u.files.Close()
+		for _, f := range u.files {
+			f.Close()
+		}
 	}
 }
 
@@ -40,15 +45,15 @@ func (u *unitRows) caps() bool   { return u != nil && u.index != nil }
 func (u *unitRows) count() int64 { return u.units }
 
 // capped are the rows that count in a release, nil for all.
-func (u *unitRows) capped(rel *plan.Release) *units.Kept {
-	if !u.caps() {
+func (u *unitRows) capped(rel *plan.PlannedRelease) *units.Kept {
+	if !u.caps() || rel.Job.CountsUnits() {
 		return nil
 	}
 	return u.sets[capKey(rel)]
 }
 
 // capKey tells apart the releases whose units are capped apart.
-func capKey(rel *plan.Release) string {
+func capKey(rel *plan.PlannedRelease) string {
 	key := rel.Job.Where.Text + "\x00" + rel.Job.Other
 	for _, name := range rel.Job.By {
 		key += "\x00" + name
@@ -62,7 +67,7 @@ var errFrame = &samplers.Error{Code: samplers.FrameMismatch}
 
 // errSize says that the number of units is another than the job says. It comes after the
 // debit: who has a row is private.
-var errSize = failure.New(failure.ExitSource, "DATA_SIZE", "dataset.size is not the number of units in the table"+failure.SpentOnly)
+var errSize = failure.New(failure.ExitSource, "SAMPLE_SIZE_MISMATCH", "dataset.size is not the number of units in the table"+failure.SpentOnly)
 
 // settleUnits holds the table to what the job says of its units, and folds or caps them.
 // It comes after the debit: what it finds depends on values (P20).
@@ -80,11 +85,11 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
 	if err == nil && r.part == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
 		err = errSize
 	}
-	return unitFailure(err)
+	return err
 }
 
 // presence is the folded column that counts the rows of a unit that count.
-const presence = "(rows)"
+const presence = job.UnitRows
 
 // fold makes one row of the rows of each unit, for each condition apart.
 func (r *Runner) fold(ctx context.Context) error {
@@ -118,7 +123,7 @@ func (r *Runner) fold(ctx context.Context) error {
 	for _, c := range in.wants {
 		f := units.Fold{Column: c.Name, By: string(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
 		if f.Number && c.Lower != nil { // a column without bounds has no sum
-			f.Lower, f.Upper = job.Up(c.Lower), job.Down(c.Upper)
+			f.Lower, f.Upper = rational.Up(c.Lower), rational.Down(c.Upper)
 		}
 		spec.Columns = append(spec.Columns, f)
 	}
@@ -154,7 +159,7 @@ func (r *Runner) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: done}
+	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: []io.Closer{done}}
 	for i, e := range conditions {
 		r.units.views[e.Text] = done.View(i)
 	}
@@ -193,11 +198,17 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 	if err != nil {
 		return err
 	}
-	r.units = &unitRows{index: index, files: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
+	r.units = &unitRows{index: index, files: []io.Closer{index}, measured: map[string]rowSource{}, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
 	for _, draw := range r.Plan.Draws {
 		for _, rel := range draw.Releases {
+			if rel.Job.CountsUnits() {
+				if err := r.countRows(ctx, rel); err != nil {
+					return err
+				}
+				continue
+			}
 			if key := capKey(rel); r.units.sets[key] == nil {
-				if r.units.sets[key], err = r.capOf(ctx, rel, src); err != nil {
+				if r.units.sets[key], err = r.capOf(ctx, rel, src, nil); err != nil {
 					return err
 				}
 			}
@@ -206,17 +217,67 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 	return nil
 }
 
-// capOf chooses the rows for one condition and one grouping.
-func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source) (*units.Kept, error) {
+// countRows makes one row of each unit: how many of its rows pass the condition of the release.
+//
+// # Contract
+//
+// The row of a unit depends on that unit's rows alone, and a unit has one row. Under replace-one the
+// number of units is that of the table; those without a row that passes are left out, so a unit may
+// vanish behind a condition. Proof: measure.proof.md.
+func (r *Runner) countRows(ctx context.Context, rel *plan.PlannedRelease) error { // P22
+	d, where := &r.Plan.Job.Dataset, rel.Job.Where
+	var conditions []job.Expression
+	if where.Said() {
+		conditions = append(conditions, where)
+	}
+	in, err := newReading(r.Plan.Job, r.Table.lookups, nil, conditions, false)
+	if err != nil {
+		return err
+	}
+	folder, err := units.NewFolder(units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: 1 + len(conditions), Memory: r.Table.memory,
+		Columns: []units.Fold{{Column: job.UnitRows, By: string(job.FoldCount), Number: true, Upper: 1 << 53}}})
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	columns := slices.Clone(in.sources)
+	unit := appended(&columns, d.Key.Column)
+	ones := table.Values{Kind: table.Float}
+	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
+		if err := in.read(b); err != nil {
+			return err
+		}
+		for len(ones.Float64) < b.Rows {
+			ones.Float64 = append(ones.Float64, 1)
+		}
+		row := ones
+		row.Float64 = row.Float64[:b.Rows]
+		return folder.Add(b.Columns[unit], []table.Values{row}, append([][]byte{nil}, in.masks...), b.Rows)
+	})
+	if err != nil {
+		return err
+	}
+	done, err := folder.Finish()
+	if err != nil {
+		return err
+	}
+	r.units.files = append(r.units.files, done)
+	r.units.measured[where.Text] = done.View(len(conditions)) // view 0 has all rows
+	return nil
+}
+
+// capOf chooses the rows for one condition and one grouping. A look sees the cells of all rows.
+func (r *Runner) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, look func(first int64, cells []int32) error) (*units.Kept, error) {
 	d := &r.Plan.Job.Dataset
 	s := &sample{job: r.Plan.Job}
 	known := rel.Job
 	if unlisted := rel.Job.Unlisted(d); unlisted != "" {
 		known.By = slices.DeleteFunc(slices.Clone(known.By), func(name string) bool { return name == unlisted })
-		var err error
-		if r.units.numbers[capKey(rel)], err = r.numberKeys(ctx, rel); err != nil {
+		index, err := r.numberKeys(ctx, rel)
+		if err != nil {
 			return nil, err
 		}
+		r.units.numbers[capKey(rel)], r.units.files = index, append(r.units.files, index)
 	}
 	cells := plan.NewCells(r.Plan.Job, &known, nil)
 	numbers, coder := r.units.numbers[capKey(rel)], newCelled(cells, s)
@@ -253,6 +314,11 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 				return err
 			}
 		}
+		if look != nil {
+			if err := look(b.Block.First, codes); err != nil {
+				return err
+			}
+		}
 		return capper.Add(b.Block.First, codes)
 	})
 	if err != nil {
@@ -261,20 +327,26 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.Release, src *noise.Source
 	return capper.Finish()
 }
 
-// source is where the rows of a release come from.
-func (r *Runner) source(rel *plan.Release) rowSource {
+// source returns the rows that a release reads.
+func (r *Runner) source(rel *plan.PlannedRelease) rowSource {
+	if rel.Job.CountsUnits() {
+		return r.units.measured[rel.Job.Where.Text]
+	}
 	if !r.units.folds() {
 		return r.Table.rows
 	}
 	return r.units.views[rel.Job.Where.Text]
 }
 
-// batches are the releases that are fed from one scan: not too many, and all of
+// batches are some of the releases by the scan that feeds them: not too many, and all of
 // the same rows.
-func (r *Runner) batches(releases []*plan.Release) [][]*plan.Release {
-	var out [][]*plan.Release
+func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.PlannedRelease) bool) [][]*plan.PlannedRelease {
+	var out [][]*plan.PlannedRelease
 	for _, rel := range releases {
-		at := slices.IndexFunc(out, func(b []*plan.Release) bool { return len(b) < together && r.source(b[0]) == r.source(rel) })
+		if !some(rel) {
+			continue
+		}
+		at := slices.IndexFunc(out, func(b []*plan.PlannedRelease) bool { return len(b) < together && r.source(b[0]) == r.source(rel) })
 		if at < 0 {
 			at = len(out)
 			out = append(out, nil)
@@ -286,7 +358,7 @@ func (r *Runner) batches(releases []*plan.Release) [][]*plan.Release {
 
 // strata are the units of the public frame of a draw in which the rows lie, nil where it
 // has none.
-func (r *Runner) strata(ctx context.Context, d *plan.Draw) ([]int32, error) {
+func (r *Runner) strata(ctx context.Context, d *plan.PlannedDraw) ([]int32, error) {
 	from, content := r.Table.rows, r.Table.Content
 	switch {
 	case r.units.folds():
@@ -306,14 +378,14 @@ func (r *Runner) strata(ctx context.Context, d *plan.Draw) ([]int32, error) {
 
 // What can go wrong with units beside a missing key. The texts are fixed (P20).
 var (
-	errTempFull     = failure.New(failure.ExitSource, "TEMP_FULL", "the units of the table do not fit in memory, and the folder of temporary files has no room for them"+failure.SpentOnly)
-	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE", "the units of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
+	errTempFull     = failure.New(failure.ExitSource, "TEMP_FULL", "the units or keys of the table do not fit in memory, and the folder of temporary files has no room for them"+failure.SpentOnly)
+	errTempUnusable = failure.New(failure.ExitSource, "TEMP_UNUSABLE", "the units or keys of the table do not fit in memory, and the folder of temporary files cannot be used"+failure.SpentOnly)
 	errTooMany      = failure.New(failure.ExitSource, "SOURCE_LIMIT", "the table has more units than can be numbered; fold them instead of capping them"+failure.SpentOnly)
 )
 
-// unitFailure translates an error of a fold, an index or a cap.
+// unitFailure translates an error of a fold, an index, a cap or a selection of keys, whenever it comes.
 func unitFailure(err error) error {
-	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, units.ErrDiskFull: errTempFull, units.ErrDisk: errTempUnusable, units.ErrLimit: errTooMany} {
+	for known, f := range map[error]error{units.ErrNullKey: errNoUnit, nameless.ErrFull: errTempFull, nameless.ErrUnusable: errTempUnusable, units.ErrLimit: errTooMany} {
 		if errors.Is(err, known) {
 			return f
 		}

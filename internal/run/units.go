@@ -3,22 +3,20 @@ package run
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"strconv"
-	"strings"
 
-	"github.com/dprelease/dprelease/internal/failure"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/rows/units"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/samplers"
 )
 
 // findUnits finds the unit of the public frame that each row lies in. Membership
 // is public, so it may be read before the debit. A row in no unit has -1, which a
 // design that needs every row refuses.
-func findUnits(ctx context.Context, j *job.Job, d *plan.Draw, from rowSource, content *table.Content) (units []int32, refused, err error) {
+func findUnits(ctx context.Context, j *job.Job, d *plan.PlannedDraw, from rowSource, content *table.Content) (units []int32, refused, err error) {
 	design, ok := d.Design.(plan.Framed)
 	if !ok || design.Frame() == nil {
 		return nil, nil, nil
@@ -60,7 +58,7 @@ func ruled(h job.Handling, frame *samplers.Frame) int32 {
 
 // matches checks that every unit has as many rows as the public frame says. A
 // frame without numbers, for Poisson rates by stratum, says nothing of them.
-func matches(j *job.Job, d *plan.Draw, counts map[int32]int64) error {
+func matches(j *job.Job, d *plan.PlannedDraw, counts map[int32]int64) error {
 	design, ok := d.Design.(plan.Framed)
 	if !ok || design.Frame() == nil || design.Frame().Records() == 0 || j.Dataset.Collected != nil {
 		return nil // who was collected is secret: the draw compares numbers after the debit
@@ -71,8 +69,7 @@ func matches(j *job.Job, d *plan.Draw, counts map[int32]int64) error {
 	frame := design.Frame()
 	for u := range int32(frame.Len()) {
 		if unit := frame.Unit(u); counts[u] != unit.Records {
-			return failure.InJob(j, "dataset.frame", fmt.Sprintf("does not match the table: unit %q does not have the number of rows that the frame says (%d)",
-				strings.Join(unit.Key, "/"), unit.Records), "")
+			return failure.InJob(j, "dataset.frame", "does not match the table: a unit does not have the number of rows that the frame says", "check --data says which")
 		}
 	}
 	return nil
@@ -134,7 +131,7 @@ func AppendText(b []byte, v *table.Values, row int) []byte {
 	return strconv.AppendFloat(b, v.Float64[row]+0, 'g', -1, 64) // +0: no −0
 }
 
-var errUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the column of dataset.unit does not keep what the job says"+failure.SpentOnly)
+var errUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a unit has more than one row, or a row names no unit: the job says that each unit has one; if units have several rows, say what becomes of them with dataset.fold or dataset.cap"+failure.SpentOnly)
 
 // errNoUnit is the same where units may have several rows.
 var errNoUnit = failure.New(failure.ExitSource, "DATA_UNIT", "a row names no unit; dataset.unit.missing says what becomes of such a row: drop leaves it out, own makes it a unit of its own"+failure.SpentOnly)
@@ -145,7 +142,7 @@ type UnitFacts struct {
 	Repeated int64 `json:"rows_of_a_unit_that_has_another"`
 }
 
-// Broken says that the column does not keep what the job says.
+// Broken reports whether the column breaks what the job says of it.
 func (f UnitFacts) Broken() bool { return f.Missing > 0 || f.Repeated > 0 }
 
 // UnitFacts reads the unit column of the whole table (P22).
@@ -190,5 +187,5 @@ func (r *Runner) checkUnit(ctx context.Context) error {
 	if err == nil && f.Broken() {
 		err = errUnit
 	}
-	return unitFailure(err)
+	return err
 }

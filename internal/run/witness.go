@@ -13,8 +13,9 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/plugin/host"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -26,7 +27,7 @@ const secondsApart = 2 * time.Second
 // debit and seconds after they were made. A plan that differs is refused: it depends
 // on the clock. A plan that was asked for seconds apart by an earlier run is only held to
 // what it was then, so that a job waits once.
-func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Plan) error {
+func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Planned) error {
 	for _, d := range p.Draws {
 		for _, r := range d.Releases {
 			k, ok := r.Mech.(*mechanism)
@@ -40,6 +41,9 @@ func (m *Mechanisms) Witnessed(ctx context.Context, p *plan.Plan) error {
 	}
 	return nil
 }
+
+// maxPlan bounds the plan that an earlier run kept, in bytes.
+const maxPlan = 64 << 20
 
 // witnessed asks the witness for one plan, or compares it with what it was.
 func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, from Programs) error {
@@ -56,7 +60,7 @@ func (k *mechanism) witnessed(ctx context.Context, req sdk.PlanRequest, from Pro
 	}
 	path := filepath.Join(from.Plans, asked)
 	if from.Plans != "" {
-		if old, err := os.ReadFile(path); err == nil {
+		if old, err := file.Read(path, maxPlan); err == nil {
 			if string(old) == planned {
 				return nil
 			}

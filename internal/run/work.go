@@ -11,13 +11,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/dprelease/dprelease/internal/failure"
-	"github.com/dprelease/dprelease/internal/host"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/params"
 	"github.com/dprelease/dprelease/internal/plan"
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
@@ -28,7 +28,6 @@ import (
 type Order struct {
 	Job    job.Packed
 	Plan   string // the digest of the plan that was paid for
-	Memory int64
 	Key    noise.Key
 	Rows   int64                // of the table
 	Cuts   []int64              // the first row of each part, and the number of rows
@@ -38,7 +37,7 @@ type Order struct {
 	Needs  framed               // how many rows of each unit of a frame each table draws
 }
 
-// Parts is how many parts the table has.
+// Parts returns the number of parts of the table.
 func (o *Order) Parts() int { return len(o.Cuts) - 1 }
 
 // framed are numbers of rows by draw with fixed numbers in a frame, by part or shard, and by unit of the frame.
@@ -65,7 +64,7 @@ type Worker struct {
 // errand is an order that can be carried out.
 type errand struct {
 	Order
-	plan     *plan.Plan
+	plan     *plan.Planned
 	table    *OpenedTable
 	columns  []string
 	builtins map[string]sdk.Mechanism
@@ -111,13 +110,15 @@ func (e *errand) open(ctx context.Context) error {
 	if err != nil {
 		return errPlans
 	}
-	if e.plan, err = plan.Make(ctx, j, builtins(e.builtins), noPast{}); err != nil {
+	priced, err := plan.Make(ctx, j, builtins(e.builtins), noPast{})
+	if err != nil {
 		return errPlans
 	}
+	e.plan = priced.Planned
 	if made, err := e.plan.Digest(); err != nil || made != e.Plan {
 		return errPlans
 	}
-	if e.table, err = OpenTable(ctx, e.plan, e.Memory); err != nil {
+	if e.table, err = OpenTable(ctx, e.plan, 0); err != nil {
 		return errPlans
 	}
 	return nil
@@ -203,7 +204,7 @@ type part struct {
 }
 
 // add runs the mechanism of a release on the rows of this machine, and keeps what its noise calls add up.
-func (p *part) add(ctx context.Context, rel *plan.Release, feed func(context.Context, host.RowWriter) error) error {
+func (p *part) add(ctx context.Context, rel *plan.PlannedRelease, feed func(context.Context, host.RowWriter) error) error {
 	vectors, err := host.Vectors(ctx, p.errand.builtins[rel.Job.Mechanism], rel.Request(), feed)
 	if err != nil {
 		return err
@@ -221,7 +222,7 @@ func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Par
 	r := New(e.plan, t, nil, Options{Observe: func(Event) {}})
 	r.part = &part{errand: e, tally: Tally{Vectors: map[string][][][]int64{}}}
 	r.begins = func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error) {
-		name := e.plan.Draws[slices.IndexFunc(e.plan.Draws, func(o *plan.Draw) bool { return o.Design == d })].Name
+		name := e.plan.Draws[slices.IndexFunc(e.plan.Draws, func(o *plan.PlannedDraw) bool { return o.Design == d })].Name
 		p, drawn := at, i
 		switch {
 		case units != nil:

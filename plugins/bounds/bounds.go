@@ -36,13 +36,14 @@ const (
 	mostOffset = 1 << 60
 )
 
-// tilt says how much less likely large bounds are: one ten times as large has 10^−tilt of the weight.
+// tilt returns how much less likely large bounds are: one ten times as large has 10^−tilt of the
+// weight.
 func tilt(times float64) float64 { return 1.5 + 3.25*times }
 
 // Mechanism finds a bound. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "bounds", Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
@@ -107,7 +108,7 @@ func Candidate(most float64, i int) float64 {
 	return math.Pow(10, float64(top-perDecade*decades+i)/perDecade)
 }
 
-// Plan says what a search costs. It sees no data.
+// Plan returns what a search costs. It sees no data.
 func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	s, err := newSearch(req)
 	if err != nil {

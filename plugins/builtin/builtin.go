@@ -16,6 +16,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sgd"
 	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/unitrows"
 	"github.com/dprelease/dprelease/plugins/variance"
 )
 
@@ -25,7 +26,7 @@ func Mechanisms() map[string]sdk.Mechanism {
 	for _, m := range []sdk.Mechanism{
 		bounds.Mechanism{}, count.Mechanism{}, distinct.Mechanism{}, histogram.Mechanism{}, marginals.Mechanism{}, mean.Mechanism{},
 		median.Mechanism{}, proportion.Mechanism{}, quantiles.Mechanism{}, randomizedresponse.Mechanism{}, ratio.Mechanism{},
-		regression.Mechanism{}, sgd.Mechanism{}, sum.Mechanism{}, variance.Mechanism{}, variance.SD(),
+		regression.Mechanism{}, sgd.Mechanism{}, sum.Mechanism{}, unitrows.Mechanism{}, variance.Mechanism{}, variance.SD(),
 	} {
 		all[m.Describe().Name] = m
 	}

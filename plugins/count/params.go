@@ -33,7 +33,7 @@ type params struct {
 }
 
 // own are the names of the released columns beside the groups.
-var own = []string{"estimate", "noise_sd", "noise_low", "noise_high", "consistent", linear.LowField, linear.HighField}
+var own = []string{"estimate", "noise_sd", "consistent", linear.LowField, linear.HighField}
 
 // shape is the public layout of a release.
 type shape struct {

@@ -11,7 +11,7 @@ import (
 // Mechanism is the table of counts or sums. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("count", "1.1.0", "counts or sums by groups of public domains", schema)
 }

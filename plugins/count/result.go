@@ -13,7 +13,7 @@ func (l *layout) output() []sdk.Field {
 	if l.Sum != "" {
 		what = "the sum of " + l.Sum
 	}
-	fields := l.Interval.WithEnds(linear.Fields(what, l.unit()))
+	fields := l.Interval.With(linear.Fields(what, l.unit()))
 	fields[0].Doc += ", scaled to the population"
 	if l.adjusts() {
 		fields = append(fields, linear.Number("consistent", "post-processing of the estimates: not negative, and adding up to the public number of records"))
@@ -21,7 +21,7 @@ func (l *layout) output() []sdk.Field {
 	return fields
 }
 
-// adjusts says whether the consistent column is released.
+// adjusts reports whether the consistent column is released.
 func (l *layout) adjusts() bool { return l.Sum == "" && (l.Consistent == nil || *l.Consistent) }
 
 // total is the public number of records that the cells must add up to, 0 where
@@ -36,11 +36,10 @@ func (l *layout) total() float64 {
 // result is post-processing: it sees the noisy cells and public facts alone.
 func (l *layout) result(sums [][]int64, noises []linear.Noise) []sdk.ResultColumn {
 	fields, unit, n := l.output(), l.unit(), noises[0]
-	tail := unit * n.Tail(0.05)
 	out := linear.Results(fields, func(yield func([]float64) bool) {
 		for s := range slices.Chunk(sums[0], l.additive.Reach.Parts) {
 			e := linear.Estimate{Value: unit * float64(s[0]), SD: unit * n.SD}
-			if e.Low, e.High = e.Value-tail, e.Value+tail; l.Interval != nil {
+			if l.Interval != nil {
 				e.Low, e.High = l.additive.Interval(s, n, 0, l.weights.Scale)
 			}
 			if !yield(e.Row(fields)) {

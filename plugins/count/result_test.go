@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
 	"github.com/dprelease/dprelease/privacy"
@@ -124,7 +125,7 @@ func TestNoiseIsAsPlanned(t *testing.T) {
 	for i := range domain {
 		domain[i] = fmt.Sprint(i)
 	}
-	for _, p := range []string{`{"by":"g"}`, `{"by":"g","noise":"gaussian"}`} {
+	for _, p := range []string{`{"by":"g","interval":{"level":95}}`, `{"by":"g","noise":"gaussian","interval":{"level":95}}`} {
 		out, err := sdktest.Run(Mechanism{}, request(p, 0, category("g", domain...)),
 			sdktest.Table{Rows: 1, Columns: map[string]sdk.Values{"g": codes(7)}}, drawn{src: src})
 		if err != nil {
@@ -137,7 +138,7 @@ func TestNoiseIsAsPlanned(t *testing.T) {
 				truth = 1
 			}
 			squares += (e - truth) * (e - truth)
-			if truth < get(out, "noise_low").Float64[i] || truth > get(out, "noise_high").Float64[i] {
+			if truth < get(out, linear.LowField).Float64[i] || truth > get(out, linear.HighField).Float64[i] {
 				outside++
 			}
 		}

@@ -13,7 +13,7 @@ var schema = linear.Schema(``, ``)
 // Mechanism is the number of units. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("distinct", "1.0.0", "number of units, in all or by group", schema)
 }

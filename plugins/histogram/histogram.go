@@ -21,7 +21,7 @@ type params struct {
 // Mechanism is the histogram. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("histogram", "1.0.0", "how many values of a numeric column lie between public edges", schema)
 }

@@ -20,7 +20,7 @@ type Average struct {
 	number    func(Block) []float64
 	interval  *Interval
 	additive  *Additive // a centred sum with an interval
-	moments   *Moments  // a ratio with an interval
+	moments   *Moments  // a ratio with an interval for a sample
 	lattice   Lattice
 	maxWeight float64
 	high      int64 // a row of the largest weight adds so much to A + B
@@ -34,7 +34,7 @@ type Average struct {
 //   - Centred, where the divisor is public: c + Σw(y−c)/T, c the middle of the range.
 //   - Beside: a centred sum and a count, where replaced rows keep to the one cell (P24).
 //   - Ratio: L + (U−L)·A/(A+B) with A = Σw(y−L), B = Σw(U−y).
-//   - With an interval a ratio is one of Moments.
+//   - A ratio with an interval for the draw of a sample is one of Moments.
 func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cells Cells, req sdk.PlanRequest, epsilon float64, noise string, iv *Interval) (*Average, error) {
 	w, known := WeightsOf(req.Public.Design)
 	if !known && !req.Public.Design.EqualWeights {
@@ -44,7 +44,7 @@ func NewAverage(c sdk.Column, divisor float64, number func(Block) []float64, cel
 		return nil, err
 	}
 	q := &Average{Column: c, Divisor: divisor, number: number, interval: iv, maxWeight: w.Most}
-	if iv != nil && divisor == 0 {
+	if iv != nil && iv.sampled() && divisor == 0 {
 		req.Target.Epsilon = epsilon
 		m, err := NewMoments(c, 1, number, cells, req, iv)
 		if err != nil {
@@ -173,9 +173,23 @@ func (q *Average) PerValue(n Noise) float64 {
 }
 
 // Estimate is a released value with the standard deviation of its noise. Low and High are the
-// interval for the population's value if the job asks for one, and otherwise hold the value
-// without noise in 95 of 100 cases. Count is the noisy number of values, 0 where that is public.
+// interval for the population's value, if the job asks for one. Count is the noisy number of values,
+// 0 where that is public. Value, SD, Low and High are NaN where the value means nothing.
 type Estimate struct{ Value, SD, Low, High, Count float64 }
+
+// Blank takes the value from an estimate and leaves the count.
+func (e Estimate) Blank() Estimate {
+	none := math.NaN()
+	return Estimate{Value: none, SD: none, Low: none, High: none, Count: e.Count}
+}
+
+// within blanks an estimate with an interval that holds everything between the bounds.
+func (e Estimate) within(lower, upper float64) Estimate {
+	if e.Low < e.High && e.Low <= lower && e.High >= upper {
+		return e.Blank()
+	}
+	return e
+}
 
 // Row puts an estimate in the order of fields.
 func (e Estimate) Row(fields []sdk.Field) []float64 {
@@ -186,9 +200,9 @@ func (e Estimate) Row(fields []sdk.Field) []float64 {
 			row[i] = e.Value
 		case SDField:
 			row[i] = e.SD
-		case LowField, noiseLow:
+		case LowField:
 			row[i] = e.Low
-		case HighField, noiseHigh:
+		case HighField:
 			row[i] = e.High
 		case "count":
 			row[i] = e.Count
@@ -217,50 +231,48 @@ func (q *Average) Estimate(sums []int64, n Noise) Estimate {
 // centred is c + sum/T. It is not cut off at the bounds, which would bias it.
 func (q *Average) centred(sum int64, n Noise) Estimate {
 	unit := q.lattice.Step / q.Divisor
-	v, tail := q.lattice.Centre+unit*float64(sum), unit*n.Tail(0.05)
-	return Estimate{Value: v, SD: unit * n.SD, Low: v - tail, High: v + tail}
+	return Estimate{Value: q.lattice.Centre + unit*float64(sum), SD: unit * n.SD}
 }
 
 // besides is c + S/C, S the noisy centred sum and C the noisy number of values, cut off at
-// the bounds. Intervals for S and for C together give one for the quotient.
+// the bounds.
 func (q *Average) besides(sum, count int64, n Noise) Estimate {
-	one, step, centre := float64(q.one), q.lattice.Step, q.lattice.Centre
-	at := func(s, c, none float64) float64 {
-		if c <= 0 {
-			return none
-		}
-		return Clamp(q.Column, centre+step*s*(one/c))
+	one, step, c := float64(q.one), q.lattice.Step, q.Column
+	s, values := step*float64(sum), float64(count)/one
+	e := Estimate{Count: values}
+	if n.Hides(float64(count), n.SD) {
+		return e.Blank()
 	}
-	s, c, tail := float64(sum), float64(count), n.Tail(0.025)
-	e := Estimate{Value: at(s, c, centre), Count: c / one}
-	// The quotient falls in C where S is positive, and grows where it is not.
-	e.Low = math.Min(at(s-tail, c+tail, q.Column.Lower), at(s-tail, c-tail, q.Column.Lower))
-	e.High = math.Max(at(s+tail, c+tail, q.Column.Upper), at(s+tail, c-tail, q.Column.Upper))
-	width := q.Column.Upper - q.Column.Lower
-	e.SD = math.Min(width, n.SD/math.Max(1, c/one)*math.Hypot(step, (e.Value-centre)/one))
-	return e
+	e.Value = Clamp(c, q.lattice.Centre+s/values)
+	noise := func(mean float64) float64 { return n.SD * math.Hypot(step, (mean-q.lattice.Centre)/one) }
+	e.SD = math.Min(c.Upper-c.Lower, noise(e.Value)/math.Max(1, values))
+	if q.interval == nil {
+		return e
+	}
+	e.Low, e.High = q.interval.solve(e.Value, c.Lower, c.Upper, c.Upper-c.Lower, n, 0, func(mean float64) (float64, spread) {
+		return s - (mean-q.lattice.Centre)*values, spread{noise: noise(mean)}
+	})
+	return e.within(c.Lower, c.Upper)
 }
 
-// quotient is L + (U−L)·A/(A+B). It grows with A and falls with B, so an
-// interval for each gives one for the quotient.
+// quotient is L + (U−L)·A/(A+B), cut off at the bounds.
 func (q *Average) quotient(a, b int64, n Noise) Estimate {
-	lower, width, tail := q.Column.Lower, q.Column.Upper-q.Column.Lower, n.Tail(0.025)
-	at := func(a, b, share float64) float64 {
-		a, b = math.Max(a, 0), math.Max(b, 0)
-		if a+b > 0 {
-			share = a / (a + b)
-		}
-		return lower + width*share
-	}
+	lower, width := q.Column.Lower, q.Column.Upper-q.Column.Lower
 	x, y := float64(a), float64(b)
-	e := Estimate{
-		Value: at(x, y, 0.5),
-		Low:   at(x-tail, y+tail, 0),
-		High:  at(x+tail, y-tail, 1),
-		Count: (x + y) * q.maxWeight / float64(q.high),
+	e := Estimate{Count: (x + y) * q.maxWeight / float64(q.high)}
+	if n.Hides(x+y, math.Sqrt2*n.SD) {
+		return e.Blank()
 	}
-	// First-order error of the quotient, never more than the range itself.
-	total := math.Max(math.Max(x, 0)+math.Max(y, 0), float64(q.high))
-	e.SD = math.Min(width, width*n.SD*math.Hypot(math.Max(x, 0), math.Max(y, 0))/(total*total))
-	return e
+	share := math.Min(math.Max(x/(x+y), 0), 1)
+	noise := func(share float64) float64 { return n.SD * math.Hypot(1-share, share) }
+	e.Value = lower + width*share
+	e.SD = math.Min(width, width*noise(share)/math.Max(x+y, float64(q.high)))
+	if q.interval == nil {
+		return e
+	}
+	low, high := q.interval.solve(share, 0, 1, 1, n, 0, func(share float64) (float64, spread) {
+		return (1-share)*x - share*y, spread{noise: noise(share)}
+	})
+	e.Low, e.High = lower+width*low, lower+width*high
+	return e.within(lower, lower+width)
 }

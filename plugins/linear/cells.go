@@ -38,7 +38,8 @@ func NewCells(public sdk.Public, by []string, own ...string) (Cells, error) {
 	return c, nil
 }
 
-// Units says how the rows of a unit lie in the cells. A row without one of values is in no cell.
+// Units returns how the rows of a unit lie in the cells. A row without one of values is in no
+// cell.
 func (c Cells) Units(public sdk.Public, values ...sdk.Column) Units {
 	u := Units{Cells: int64(c.N), Groups: 1, Rows: 1}
 	for _, g := range c.Groups {

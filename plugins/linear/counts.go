@@ -30,7 +30,7 @@ func (c Counts) OneOf(parts int) Reach {
 	return Simplex(parts, 1, c.Lattice.Value(1, c.Lattice.Most))
 }
 
-// Unit is how much of the population a lattice step stands for.
+// Unit returns how much of the population a lattice step stands for.
 func (c Counts) Unit() float64 { return c.Lattice.Step * c.scale }
 
 // Expected is the error of each count.

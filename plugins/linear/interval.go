@@ -18,12 +18,6 @@ const (
 	HighField = "interval_high"
 )
 
-// The columns of an interval for the noise alone.
-const (
-	noiseLow  = "noise_low"
-	noiseHigh = "noise_high"
-)
-
 // Interval is the host's word on a release that has the key interval: the level, and how to
 // estimate the variance of the draw (samplers.Estimate), as Square·Σ f·x² − Mean·(Σ x)² with
 // f = 1 − 1/w where rows carry weights.
@@ -32,7 +26,7 @@ const (
 //
 // The ends of an interval are made from noisy sums and public facts alone. Over the draws and
 // the noise together the interval holds the population's value, after clipping, about as
-// often as Level says; docs/coverage.md measures it (P30). Proof: interval.proof.md.
+// often as Level says; lab/studies/coverage.md measures it (P30). Proof: interval.proof.md.
 type Interval struct {
 	Level    float64 `json:"level"` // of 100
 	Square   float64 `json:"square"`
@@ -55,8 +49,8 @@ type Strata struct {
 	Mean   []float64 `json:"mean"`
 }
 
-// valid says that no square counts less than nothing, and some counts more: the reach of a row
-// depends on it.
+// valid reports whether no square counts less than nothing, and some counts more: the reach of
+// a row depends on it.
 func (s *Strata) valid() bool {
 	return len(s.Square) > 0 && len(s.Mean) == len(s.Square) && slices.Min(s.Square) >= 0 && slices.Max(s.Square) > 0
 }
@@ -81,7 +75,8 @@ func (iv *Interval) Part(w float64) float64 {
 	return math.Max(0, 1-1/w)
 }
 
-// Check says why a request can have no interval. Total says that it estimates a total.
+// Check returns why a request can have no interval, nil where it can. Total says that it
+// estimates a total.
 func (iv *Interval) Check(public sdk.Public, cells Cells, total bool, values ...sdk.Column) error {
 	switch {
 	case iv == nil:
@@ -111,15 +106,6 @@ func IntervalFields(iv *Interval) []sdk.Field {
 // With appends the fields of the interval.
 func (iv *Interval) With(fields []sdk.Field) []sdk.Field {
 	return append(fields, IntervalFields(iv)...)
-}
-
-// WithEnds appends the fields of the interval or, without one, those of the noise alone.
-func (iv *Interval) WithEnds(fields []sdk.Field) []sdk.Field {
-	if iv != nil {
-		return iv.With(fields)
-	}
-	return append(fields,
-		Number(noiseLow, "lower end of the 95 % interval of the noise alone"), Number(noiseHigh, "upper end of the 95 % interval of the noise alone"))
 }
 
 // spread describes the error of one estimate: the estimated variance of the draw, the standard
@@ -168,9 +154,9 @@ func (iv *Interval) Deviation(p, together, most float64) float64 {
 	return math.Sqrt(math.Max(0, square*p*(1-p)/together))
 }
 
-// margin says how many standard deviations of its noise to add to an estimated variance of the
-// draw, so that the interval keeps its level for every true variance. Ratio is that standard
-// deviation over the variance of the noise in the value, rounded up to a power of √2.
+// margin returns how many standard deviations of its noise to add to an estimated variance of
+// the draw, so that the interval keeps its level for every true variance. Ratio is that
+// standard deviation over the variance of the noise in the value, rounded up to a power of √2.
 func (iv *Interval) margin(ratio float64) float64 {
 	const finest, coarsest = -8, 20
 	key := tabled{iv.Level, int(max(finest, min(math.Ceil(2*math.Log2(ratio)), coarsest)))}
@@ -336,6 +322,18 @@ func (iv *Interval) solve(estimate, low, high, scale float64, n Noise, rows floa
 		return outer
 	}
 	return end(low), end(high)
+}
+
+// Share is the interval of all shares between 0 and 1 for which an equation holds within its noise.
+// At returns the left side of the equation and the standard deviation of its noise.
+func (iv *Interval) Share(estimate float64, at func(share float64) (float64, float64)) (low, high float64) {
+	known := *iv
+	known.Square = 0
+	n := Noise{Event: privacy.DiscreteLaplace{Scale: 1}}
+	return known.solve(estimate, 0, 1, 1, n, 0, func(share float64) (float64, spread) {
+		u, noise := at(share)
+		return u, spread{noise: noise}
+	})
 }
 
 // Quotient is the interval for the quotient x/y of two sums, which cannot lie below low or above

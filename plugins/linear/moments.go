@@ -194,14 +194,20 @@ func (m *Moments) combine(sums []int64, beta []float64, n Noise, rows float64) (
 	return sum + middle*rows, step * n.SD * math.Sqrt(sd)
 }
 
-// mean is the mean of t in a cell, and the number of rows with their weights.
-func (m *Moments) mean(sums []int64, n Noise) (mean, rows float64) {
-	rows, _ = m.Value(sums, []float64{1}, n)
+// mean is the mean of t in a cell, and the number of rows with their weights. There is no mean
+// where that number may be 0.
+func (m *Moments) mean(sums []int64, n Noise) (mean, rows float64, ok bool) {
+	rows, sd := m.Value(sums, []float64{1}, n)
 	total, _ := m.Value(sums, []float64{0, 1}, n)
-	if !(rows > 0) {
-		return 0.5, rows
+	if m.Hidden(rows, sd, n) {
+		return 0, rows, false
 	}
-	return math.Min(math.Max(total/rows, 0), 1), rows
+	return math.Min(math.Max(total/rows, 0), 1), rows, true
+}
+
+// Hidden reports whether there may be no rows in a cell, as far as the noise in their number shows.
+func (m *Moments) Hidden(rows, sd float64, n Noise) bool {
+	return m.Rows == 0 && n.Hides(rows, sd)
 }
 
 // Mean is the mean of the numbers in a cell with its interval.
@@ -210,25 +216,30 @@ func (m *Moments) Mean(sums []int64, n Noise) (e Estimate) {
 	if m.number != nil {
 		low, width = 0, 1
 	}
-	t, rows := m.mean(sums, n)
+	t, rows, ok := m.mean(sums, n)
+	if e.Count = rows; !ok {
+		return e.Blank()
+	}
 	_, noise := m.Value(sums, []float64{-t, 1}, n)
-	e.Value, e.Count, e.SD = low+t*width, rows, math.Min(width, width*noise/math.Max(1, rows))
+	e.Value, e.SD = low+t*width, math.Min(width, width*noise/math.Max(1, rows))
 	a, b := m.interval.solve(t, 0, 1, 1, n, m.rows(rows), func(x float64) (float64, spread) {
 		return m.equation(sums, []float64{-x, 1}, n)
 	})
 	e.Low, e.High = low+a*width, low+b*width
-	return e
+	return e.within(low, low+width)
 }
 
-// Variance is the interval for the variance of t in a cell, about an estimate of it.
+// Variance is the interval for the variance of t in a cell that has a mean, about an estimate of
+// the variance.
 func (m *Moments) Variance(sums []int64, n Noise, estimate float64) (low, high float64) {
-	mean, rows := m.mean(sums, n)
+	mean, rows, _ := m.mean(sums, n)
 	return m.interval.solve(estimate, 0, 0.25, 1, n, m.rows(rows), func(x float64) (float64, spread) {
 		return m.equation(sums, []float64{mean*mean - x, -2 * mean, 1}, n)
 	})
 }
 
-// equation says that the sum of a polynomial over the population is 0.
+// equation returns the noisy sum of a polynomial over the population, which the equation
+// sets to 0, and its spread.
 func (m *Moments) equation(sums []int64, poly []float64, n Noise) (float64, spread) {
 	u, noise := m.Value(sums, poly, n)
 	draw, unsure := m.drawn(sums, poly, n)

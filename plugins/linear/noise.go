@@ -28,7 +28,7 @@ func NoiseOf(word, otherwise string) (string, error) {
 	return "", fmt.Errorf("noise: must be auto, laplace or gaussian")
 }
 
-// Usual is the noise that older mechanisms take where the job names none: Laplace, except for a
+// Usual returns the noise of a count or a mean for which the job names none: Laplace, except for a
 // guarantee in ρ, where Laplace noise is mostly the larger one.
 func Usual(req sdk.PlanRequest) string {
 	if req.InRho {
@@ -70,6 +70,17 @@ func (n Noise) Tail(probability float64) float64 {
 		return math.Ceil(math.Sqrt2*math.Erfinv(1-probability)*e.Sigma - 0.5)
 	}
 	return math.Inf(1)
+}
+
+// Hides reports whether a number may be 0 as far as its noise shows: it is no larger than noise of
+// the standard deviation sd in 95 of 100 cases. A sum of several Laplace variables has lighter tails
+// than the one that is taken here.
+func (n Noise) Hides(x, sd float64) bool {
+	least := 0.0
+	if n.SD > 0 {
+		least = sd / n.SD * n.Tail(0.05)
+	}
+	return !(x > least)
 }
 
 // claim is the sensitivity that a query declares.

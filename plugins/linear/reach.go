@@ -159,8 +159,8 @@ type Units struct {
 	Leaves bool
 }
 
-// Sensitivity is how far the whole vector moves between neighbours in the L1 and in the L2
-// norm, rounded up, and how many of its numbers may differ.
+// Sensitivity returns how far the whole vector moves between neighbours in the L1 and in
+// the L2 norm, rounded up, and how many of its numbers may differ.
 //
 // # Contract
 //

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/privacy"
 )
 

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"iter"
+	"math"
 	"slices"
 
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -26,6 +27,19 @@ func Number(name, doc string) sdk.Field {
 	return sdk.Field{Name: name, Type: sdk.Float64, Doc: doc}
 }
 
+// The flags of a value that would be divided by a noisy number of values, or by a noisy sum, which
+// may be 0.
+const (
+	TooFew   = "too few values"
+	NearZero = "denominator near zero"
+)
+
+// Flag is the field that says why a row has no value. Results fills it: with the reason where the
+// estimate is NaN, else with "".
+func Flag(reason string) sdk.Field {
+	return sdk.Field{Name: sdk.FlagField, Type: sdk.String, Texts: []string{"", reason}, Doc: "says why the estimate is blank: the number by which it would be divided is within its noise of zero, or the interval holds everything that is possible"}
+}
+
 // Of sets the unit of every number field except the named ones: the product of the columns in of
 // over those in per.
 func Of(fields []sdk.Field, of, per []string, but ...string) []sdk.Field {
@@ -47,15 +61,27 @@ func Names(fields []sdk.Field) []string {
 	return out
 }
 
-// Results are the columns of fields of numbers, from rows that have a number for each field.
+// Results are the columns of fields, from rows that have a number for each field of numbers. NaN
+// is a blank value.
 func Results(fields []sdk.Field, rows iter.Seq[[]float64]) []sdk.ResultColumn {
 	out := make([]sdk.ResultColumn, len(fields))
+	estimate := slices.IndexFunc(fields, func(f sdk.Field) bool { return f.Name == EstimateField })
 	for j, f := range fields {
 		out[j].Name = f.Name
 	}
 	for row := range rows {
-		for j, x := range row {
-			out[j].Float64 = append(out[j].Float64, x)
+		at := 0
+		for j, f := range fields {
+			if f.Type != sdk.String {
+				out[j].Float64 = append(out[j].Float64, row[at])
+				at++
+				continue
+			}
+			flag := ""
+			if math.IsNaN(row[estimate]) {
+				flag = f.Texts[1]
+			}
+			out[j].String = append(out[j].String, flag)
 		}
 	}
 	return out

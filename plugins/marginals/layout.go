@@ -165,7 +165,7 @@ func (l *layout) steps(sigma []float64, rows float64) error {
 	return nil
 }
 
-// reach says how far one row moves the vector.
+// reach returns how far one row moves the vector.
 //
 // # Contract
 //

@@ -13,7 +13,7 @@ import (
 // Mechanism is the family of tables. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "marginals", Version: "1.0.0", Summary: "tables of counts by all combinations of some columns, consistent with one another, with the least noise",
@@ -81,7 +81,7 @@ func (l *layout) output() []sdk.Field {
 	return fields
 }
 
-// expected says how accurate the tables are.
+// expected returns how accurate the tables are.
 func (l *layout) expected(public sdk.Public, n linear.Noise) []sdk.ExpectedError {
 	least, most, worst := math.Inf(1), 0.0, ""
 	for i, sds := range l.deviations(n) {

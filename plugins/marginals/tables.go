@@ -7,7 +7,7 @@ import (
 	"github.com/dprelease/dprelease/plugins/marginals/residual"
 )
 
-// unit is how much of the population a lattice step stands for.
+// unit returns how much of the population a lattice step stands for.
 func (l *layout) unit() float64 { return l.lattice.Step * l.weigh.Scale }
 
 // parts are the noisy residuals in counts, by their keys: post-processing.

@@ -11,7 +11,7 @@ import (
 // Mechanism is the mean. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("mean", "1.1.0", "mean of numeric columns, of the whole table or by group", schema)
 }
@@ -99,7 +99,7 @@ func (l *layout) form(sdk.PlanRequest) (*linear.Form, error) {
 
 func (l *layout) rows() int64 { return int64(l.cells.N) * int64(len(l.queries)) }
 
-// expected says how large the noise will be, as far as that is public.
+// expected returns how large the noise will be, as far as that is public.
 func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 	var all []sdk.ExpectedError
 	for i, q := range l.queries {

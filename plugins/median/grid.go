@@ -49,9 +49,9 @@ func (g grid) weigh(w float64) int64 {
 	return max(0, min(g.largest, int64(math.RoundToEven(w*g.perWeight))))
 }
 
-// sensitivity is how far the score of any point moves between neighbours
-// (exponential.proof.md): a record of weight w adds −pw or (1−p)w to each of the
-// two sums that make up a score. Scores count 1/den of a weight step.
+// sensitivity returns how far the score of any point moves between neighbours
+// (exponential.proof.md): a record of weight w adds −pw or (1−p)w to each of the two
+// sums that make up a score. Scores count 1/den of a weight step.
 func (g grid) sensitivity(r rank, under []privacy.Relation) int64 {
 	s := g.largest * max(r.num, r.den-r.num)
 	for _, rel := range under {

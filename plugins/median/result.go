@@ -27,8 +27,8 @@ func (l *layout) output() []sdk.Field {
 	}
 }
 
-// expected says what is public about the error. The noise of smooth-laplace
-// depends on the data; the exponential method bounds the error in rank.
+// expected returns what is public about the error. The noise of smooth-laplace depends
+// on the data; the exponential method bounds the error in rank.
 func (l *layout) expected() []sdk.ExpectedError {
 	var all []sdk.ExpectedError
 	for _, r := range l.ranks {

@@ -29,7 +29,7 @@ type params struct {
 // Mechanism is the share of rows. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("proportion", "1.0.0", "share of rows with a property, of the whole table or by group", schema)
 }
@@ -52,7 +52,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 		return nil, err
 	}
 	count := linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")
-	cells, noise, err := p.Read(req.Public, p.Interval.With(linear.Fields("", 0, count)))
+	cells, noise, err := p.Read(req.Public, append(p.Interval.With(linear.Fields("", 0, count)), linear.Flag(linear.TooFew)))
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,9 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if share.Divisor == 0 {
 		fields = append(fields, count)
 	}
-	fields = p.Interval.With(fields)
+	if fields = p.Interval.With(fields); share.Divisor == 0 {
+		fields = append(fields, linear.Flag(linear.TooFew))
+	}
 	return &linear.Form{
 		Cells: cells, Noise: noise, Queries: []linear.Query{share.Query}, Output: fields,
 		Errors: func(n []linear.Noise) []sdk.ExpectedError {

@@ -3,8 +3,8 @@
 // `python3 -m dprelease.pack` packs into one file with it.
 //
 // It needs Python 3.9, grpcio and protobuf, in the version of any distribution since 2022,
-// and takes numpy where it is there. It speaks version 2 of the protocol of
-// specs/plugin-v2.md over LANE_SOCKET, and reads the row stream itself.
+// and takes numpy where it is there. It speaks the protocol of
+// specs/plugin-v1.md over LANE_SOCKET, and reads the row stream itself.
 //
 // The package imports the standard library alone and runs nothing. It promises what
 // plugins/sdk promises: noise is the host's, and what stays to prove is the sensitivity. It

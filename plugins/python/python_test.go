@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
-	"github.com/dprelease/dprelease/internal/scripttest"
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
+	"github.com/dprelease/dprelease/internal/testkit/scripttest"
 )
 
 // TestSDK runs the tests in Python, with numpy and without.

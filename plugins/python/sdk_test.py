@@ -137,7 +137,7 @@ class Messages(unittest.TestCase):
         self.assertEqual(wire.request(wire.fill(wire.message(wire.PACKAGE + "PlanRequest")(), request)), request)
 
     def test_later_host(self):
-        """Fields that the SDK does not know are ignored (plugin-v2, section 4)."""
+        """Fields that the SDK does not know are ignored (plugin-v1, section 4)."""
         sent = wire.fill(wire.message(wire.PACKAGE + "PlanRequest")(), model.PlanRequest({}, model.Public(columns=[]), model.Point(1.0)))
         later = wire.message(wire.PACKAGE + "PlanRequest").FromString(sent.SerializeToString() + b"\xf8\x3e\x01")
         self.assertEqual(wire.request(later), wire.request(sent))

@@ -25,7 +25,8 @@ const (
 // three ranks.
 type wide struct {
 	ranks
-	at []place
+	at   []place
+	none bool // the group may have no rows, as far as the noise in their number shows
 }
 
 type place struct {
@@ -150,9 +151,10 @@ func (s *search) ranksOf(ctx context.Context, groups []group, host sdk.Host) ([]
 		return nil, err
 	}
 	// Too large a number would make an interval too short, so a little is taken off.
-	sd := math.Sqrt2 * s.counted.Scale
+	sd, noise := math.Sqrt2*s.counted.Scale, linear.Noises(sdk.Plan{Event: *s.counted})[0]
 	for g, n := range totals {
 		out[g] = s.widened(math.Max(float64(n)-sd/2, math.Max(sd, float64(s.heaviest))) / s.perWeight)
+		out[g].none = noise.Hides(float64(n), noise.SD)
 	}
 	return out, nil
 }
@@ -173,7 +175,11 @@ func (s *search) finish(found []wide, all []float64) sdk.Result {
 			if p.top {
 				b = s.lattice.value(s.lattice.cells - 1)
 			}
-			estimates, low, high = append(estimates, mine[p.middle]), append(low, a), append(high, b)
+			value := mine[p.middle]
+			if q.none || p.bottom && p.top { // everything is possible
+				value, a, b = math.NaN(), math.NaN(), math.NaN()
+			}
+			estimates, low, high = append(estimates, value), append(low, a), append(high, b)
 		}
 	}
 	return s.result(estimates, low, high)

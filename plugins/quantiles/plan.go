@@ -13,7 +13,7 @@ import (
 // Mechanism releases quantiles. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "quantiles", Version: "1.1.0", Summary: "any list of quantiles of a numeric column, by group", Params: json.RawMessage(schema),
@@ -28,6 +28,7 @@ type layout struct {
 	column  sdk.Column
 	cells   linear.Cells
 	lattice lattice
+	counts  bool // the method counts the rows of a group, so it can tell an empty one
 }
 
 func newLayout(req sdk.PlanRequest) (*layout, error) {
@@ -35,11 +36,11 @@ func newLayout(req sdk.PlanRequest) (*layout, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &layout{params: p}
+	l := &layout{params: p, counts: p.Interval != nil}
 	if l.column, err = linear.NumberColumn(req.Public, "column", p.Column); err != nil {
 		return nil, err
 	}
-	if l.cells, err = linear.NewCells(req.Public, p.By, linear.Names(l.output())...); err != nil {
+	if l.cells, err = linear.NewCells(req.Public, p.By, append(linear.Names(l.output()), sdk.FlagField)...); err != nil {
 		return nil, err
 	}
 	if !(req.Target.Epsilon > 0) || math.IsInf(req.Target.Epsilon, 0) {
@@ -115,7 +116,9 @@ func (l *layout) output() []sdk.Field {
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
 		{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
 	}
-	fields = l.Interval.With(fields)
+	if fields = l.Interval.With(fields); l.counts {
+		fields = append(fields, linear.Flag(linear.TooFew))
+	}
 	if l.Step > 0 { // a step is in the unit of the values as they are
 		return fields
 	}
@@ -125,16 +128,17 @@ func (l *layout) output() []sdk.Field {
 // result makes the result from the estimates of all quantiles of all cells, and from the ends of
 // their intervals if there are any.
 func (l *layout) result(estimates []float64, ends ...[]float64) sdk.Result {
-	quantile := make([]float64, len(estimates))
-	for i := range quantile {
-		quantile[i] = float64(l.Quantiles[i%len(l.Quantiles)]) / whole
-	}
-	columns := append(l.cells.Labels(len(l.Quantiles)),
-		sdk.ResultColumn{Name: "quantile", Float64: quantile}, sdk.ResultColumn{Name: linear.EstimateField, Float64: estimates})
-	for i, name := range []string{linear.LowField, linear.HighField}[:len(ends)] {
-		columns = append(columns, sdk.ResultColumn{Name: name, Float64: ends[i]})
-	}
-	return sdk.Result{Columns: columns}
+	return sdk.Result{Columns: append(l.cells.Labels(len(l.Quantiles)), linear.Results(l.output(), func(yield func([]float64) bool) {
+		for i, x := range estimates {
+			row := []float64{float64(l.Quantiles[i%len(l.Quantiles)]) / whole, x}
+			for _, end := range ends {
+				row = append(row, end[i])
+			}
+			if !yield(row) {
+				return
+			}
+		}
+	})...)}
 }
 
 // shaped adds the columns that the mechanism reads and makes to the plan of a method.

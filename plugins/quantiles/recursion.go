@@ -218,7 +218,7 @@ func (s *search) level(k int) privacy.BoundedRange {
 	return e
 }
 
-// sensitivity is how far the score of a cut can move, for a row that is there in full.
+// sensitivity returns how far the score of a cut can move, for a row that is there in full.
 //
 // # Contract
 //
@@ -239,8 +239,12 @@ func (s *search) plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	if err := s.spend(req); err != nil {
 		return sdk.Plan{}, err
 	}
-	note := fmt.Sprintf("drawn in %d steps, one rank after another: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
-		len(s.levels), s.rankSD())
+	steps := fmt.Sprintf("drawn in %d steps, one rank after another", len(s.levels))
+	if len(s.levels) == 1 {
+		steps = "drawn in one step"
+	}
+	note := fmt.Sprintf("%s: ranks are off by about %.3g records in the root mean square where values are dense, plus rounding to a public number",
+		steps, s.rankSD())
 	return s.shaped(sdk.Plan{Event: s.event(), Errors: []sdk.ExpectedError{{
 		Field: linear.EstimateField, Note: note, SamplingNote: "it depends on how densely the values lie around the quantile, which is private",
 	}}}), nil

@@ -41,7 +41,9 @@ func newTree(l *layout, req sdk.PlanRequest) (*histogram, error) {
 	if room < 2 {
 		return nil, errors.New("by: there are too many groups for a tree of counts")
 	}
-	t := &histogram{layout: l, counts: counts, leaf: (l.lattice.cells + room - 1) / room}
+	own := *l
+	own.counts = true
+	t := &histogram{layout: &own, counts: counts, leaf: (l.lattice.cells + room - 1) / room}
 	t.leaves = int((l.lattice.cells + t.leaf - 1) / t.leaf)
 	// The height with the smallest error: few levels share the budget, or few counts are
 	// added up for a rank.
@@ -95,7 +97,7 @@ func (t *histogram) release(ctx context.Context, req sdk.ReleaseRequest, rows sd
 	return linear.Release(ctx, req, rows, host, t.form)
 }
 
-// nodes is how many leaves a node of level k holds, and how many nodes there are.
+// nodes returns how many leaves a node of level k holds, and how many nodes there are.
 func (t *histogram) nodes(k int) (size, n int) {
 	size = 1
 	for ; k < t.levels; k++ {
@@ -144,8 +146,12 @@ func (t *histogram) add(rows linear.Block, size int64, parts int, sums []int64) 
 func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultColumn {
 	var estimates []float64
 	for g := range t.cells.N {
-		below := t.below(g, sums, noises)
+		below, sd := t.below(g, sums, noises)
 		total := below[len(below)-1]
+		if noises[0].Hides(total, sd) {
+			estimates = append(estimates, slices.Repeat([]float64{math.NaN()}, len(t.Quantiles))...)
+			continue
+		}
 		for _, q := range t.Quantiles {
 			target := total * float64(q) / whole
 			leaf := min(t.leaves-1, sort.Search(t.leaves, func(i int) bool { return below[i+1] > target }))
@@ -154,9 +160,6 @@ func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultCo
 				at = float64(t.leaf) * (target - below[leaf]) / n
 			}
 			cell := int64(leaf)*t.leaf + min(t.leaf-1, max(0, int64(at)))
-			if !(total > 0) {
-				cell = t.lattice.cells * q / whole
-			}
 			estimates = append(estimates, t.lattice.value(min(cell, t.lattice.cells-1)))
 		}
 	}
@@ -165,8 +168,9 @@ func (t *histogram) finish(sums [][]int64, noises []linear.Noise) []sdk.ResultCo
 
 // below estimates how many rows of a group lie in leaves below each leaf. It combines the counts of
 // all levels with the weights that make the variance smallest (Hay et al. 2010), and then makes
-// them consistent: no count is negative, and the parts of a node add up to it.
-func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float64 {
+// them consistent: no count is negative, and the parts of a node add up to it. SD is the standard
+// deviation of the noise in the number of all rows.
+func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) (out []float64, sd float64) {
 	type node struct{ value, variance float64 }
 	levels := make([][]node, t.levels+1)
 	for k := t.levels; k >= 1; k-- {
@@ -186,9 +190,9 @@ func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float6
 			levels[k][i] = own
 		}
 	}
-	total := 0.0
+	total, variance := 0.0, 0.0
 	for _, c := range levels[1] {
-		total += c.value
+		total, variance = total+c.value, variance+c.variance
 	}
 	final := []float64{max(0, total)}
 	for k := 1; k <= t.levels; k++ {
@@ -205,9 +209,9 @@ func (t *histogram) below(g int, sums [][]int64, noises []linear.Noise) []float6
 		}
 		final = next
 	}
-	out := make([]float64, len(final)+1)
+	out = make([]float64, len(final)+1)
 	for i, x := range final {
 		out[i+1] = out[i] + x
 	}
-	return out
+	return out, math.Sqrt(variance)
 }

@@ -14,7 +14,7 @@ import (
 // Mechanism is k-ary randomized response. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name:      "randomized-response",

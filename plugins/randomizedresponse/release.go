@@ -51,7 +51,7 @@ func (l *layout) output() []sdk.Field {
 	}
 }
 
-// trust says whom a user must trust for the guarantee to hold.
+// trust names those whom a user must trust for the guarantee to hold.
 func (l *layout) trust() string {
 	if l.Shuffle {
 		return fmt.Sprintf("the guarantee trusts the shuffler (here the host) to forget who sent which report; against whoever sees a report with a name on it a user has ε0 %.6g only", l.local.Eps0)

@@ -24,7 +24,7 @@ type params struct {
 // Mechanism is the ratio of two sums. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("ratio", "1.0.0", "ratio of the sums of two numeric columns, of the whole table or by group", schema)
 }
@@ -46,7 +46,7 @@ func output(p params) []sdk.Field {
 	}
 	sums[0].Of, sums[1].Of = above, below
 	quotient := linear.Of(p.Interval.With(linear.Fields("the ratio of the sums", 0)), above, below)
-	return slices.Insert(quotient, 2, sums...)
+	return append(slices.Insert(quotient, 2, sums...), linear.Flag(linear.NearZero))
 }
 
 // quotient is a ratio of two sums.
@@ -166,22 +166,28 @@ func (q *quotient) expected(n linear.Noise) []sdk.ExpectedError {
 	}}
 }
 
-// row divides. Where the noisy sum below the line is less than the standard deviation of its
-// noise, or than a lattice step, the larger of these takes its place. Where the denominator is
-// positive in every row, the ratio is held to what rows allow.
+// row divides, unless the noise hides the sum below the line. Where the denominator is positive in
+// every row, the ratio is held to what rows allow.
 func (q *quotient) row(_ int, sums []int64, n linear.Noise) []float64 {
 	low, high := q.bounds()
 	above, below := q.lattices[0].Step*float64(sums[0]), q.lattices[1].Step*float64(sums[1])
 	sdAbove, sdBelow := q.lattices[0].Step*n.SD, q.lattices[1].Step*n.SD
-	by := math.Max(below, math.Max(sdBelow, q.lattices[1].Step))
-	r := math.Min(math.Max(above/by, low), high)
-	sd := math.Hypot(sdAbove, r*sdBelow) / by // the first-order error of a quotient
-	row := []float64{r, math.Min(sd, high-low), above, below}
-	if q.interval == nil {
-		return row
+	none := math.NaN()
+	row := []float64{none, none, above, below, none, none}
+	if !n.Hides(below, sdBelow) {
+		r := math.Min(math.Max(above/below, low), high)
+		row[0], row[1] = r, math.Min(math.Hypot(sdAbove, r*sdBelow)/below, high-low) // the first-order error of a quotient
 	}
-	from, to := q.intervalOf(sums, n, r)
-	return append(row, from, to)
+	if q.interval == nil {
+		return row[:4]
+	}
+	if r := row[0]; !math.IsNaN(r) {
+		from, to := q.intervalOf(sums, n, r)
+		if row[4], row[5] = from, to; from <= low && to >= high { // everything is possible
+			row[0], row[1], row[4], row[5] = none, none, none, none
+		}
+	}
+	return row
 }
 
 // intervalOf is the interval for the ratio in a cell.

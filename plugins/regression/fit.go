@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/dprelease/dprelease/plugins/features"
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // fit is what follows from the noisy sums. It is post-processing: nothing here sees
@@ -20,6 +22,7 @@ type fit struct {
 	residualError float64
 	explained     float64 // R²
 	weak          int     // directions that the noise hides
+	none          bool    // the noise hides whether there are any rows
 }
 
 // equations are the noisy sums as matrices.
@@ -102,7 +105,7 @@ func (l *layout) solve(total []int64) (fit, error) {
 	rssNoise *= sd
 	degrees := math.Max(1, e.rows-float64(p))
 	variance := math.Max(rss, rssNoise) / degrees
-	f.rows = e.rows * l.weight
+	f.rows, f.none = e.rows*l.weight, l.sums.count && linear.Noises(sdk.Plan{Event: l.event})[0].Hides(e.rows, sd)
 	f.residual = l.target.Half * math.Sqrt(variance)
 	f.residualError = l.target.Half * rssNoise / degrees / (2 * math.Sqrt(variance))
 	if spread := e.squares - e.target.AtVec(0)*e.target.AtVec(0)/math.Max(1, e.rows); spread > 0 {

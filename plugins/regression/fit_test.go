@@ -218,8 +218,8 @@ func TestNoiseErrorsCover(t *testing.T) {
 	}
 }
 
-// Noise that hides a direction is said, and what is released is finite: features that
-// say the same, a constant feature, no rows, few rows.
+// Noise that hides a direction is said, and what is released is finite: a constant feature. A fit
+// of no rows, or of one, is blank.
 func TestWeakDirections(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	same := make([]record, 500)
@@ -232,6 +232,9 @@ func TestWeakDirections(t *testing.T) {
 			got := run(t, req, table(records, false), seeded{rng: rng})
 			if got["verdict"].value < 1 {
 				t.Errorf("%s: no direction is called weak", name)
+			}
+			if few := len(records) < 2; few != math.IsNaN(got["distance"].value) || few != math.IsNaN(got["r_squared"].value) || few != math.IsNaN(got["residual_sd"].value) {
+				t.Errorf("%s: %+v", name, got)
 			}
 			if got["distance"].noise < 0.01 { // a range of the target in a range of the column is 0.07
 				t.Errorf("%s: the slope of a constant has the standard error %v", name, got["distance"].noise)

@@ -2,10 +2,12 @@ package regression
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
 	"github.com/dprelease/dprelease/plugins/features"
+	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -17,13 +19,18 @@ var output = []sdk.Field{
 	{Name: "value", Type: sdk.Float64, Doc: "with noise; in the target's units per unit of the column, or of log(column) where the job says log; for the verdict how many combinations of features the noise hides"},
 	{Name: "noise_se", Type: sdk.Float64, Doc: "standard error from the noise alone: how far the value may lie from least squares on the same rows"},
 	{Name: "standard_error", Type: sdk.Float64, Doc: "standard error from the noise and the scatter of the rows, as if they were drawn from a population with equal scatter everywhere; the scatter does not cover unequal design weights"},
+	linear.Flag(linear.TooFew),
 }
 
 // facts are the rows after the verdict.
 var facts = []string{"rows", "residual_sd", "r_squared", "noise_sd"}
 
+// counted are the facts that hold without any row.
+var counted = []string{"rows", "noise_sd"}
+
 // What a release says of itself.
 const (
+	none   = "the noise hides whether there are any rows"
 	seen   = "the noise hides no combination of the features"
 	hidden = "the noise hides some combination of the features: use fewer of them, tighter bounds or a larger epsilon"
 )
@@ -32,6 +39,9 @@ func (l *layout) result(f fit) sdk.Result {
 	text := seen
 	if f.weak > 0 {
 		text = hidden
+	}
+	if f.none {
+		text = none
 	}
 	names := append(append(l.set.Names(), text), facts...)
 	kind := slices.Repeat([]string{"coefficient"}, len(f.coefficients))
@@ -42,10 +52,15 @@ func (l *layout) result(f fit) sdk.Result {
 	}
 	about := []float64{float64(f.weak), f.rows, f.residual, f.explained, l.noise() * l.weight}
 	aboutErrors := []float64{0, rowsError, f.residualError, 0, 0}
+	flags := make([]string, len(kind))
 	column := func(first, second []float64) []float64 {
 		var out []float64
-		for _, x := range append(append(out, first...), second...) {
-			out = append(out, features.Finite(x))
+		for i, x := range append(append(out, first...), second...) {
+			x = features.Finite(x)
+			if f.none && !slices.Contains(counted, names[i]) && kind[i] != "verdict" { // nothing but the rows and the noise means anything
+				x, flags[i] = math.NaN(), linear.TooFew
+			}
+			out = append(out, x)
 		}
 		return out
 	}
@@ -54,14 +69,15 @@ func (l *layout) result(f fit) sdk.Result {
 		{Name: "value", Float64: column(f.coefficients, about)},
 		{Name: "noise_se", Float64: column(f.noiseErrors, aboutErrors)},
 		{Name: "standard_error", Float64: column(f.errors, aboutErrors)},
+		{Name: sdk.FlagField, String: flags},
 	}}
 }
 
 // examples is how many features the plan gives figures for.
 const examples = 4
 
-// expected says what is known of the noise before any row is read. How far it moves a
-// coefficient depends on the spread of the columns, which is private. The plan
+// expected returns what is known of the noise before any row is read. How far it moves
+// a coefficient depends on the spread of the columns, which is private. The plan
 // therefore states it for a spread of a tenth of half the bounds.
 func (l *layout) expected() []sdk.ExpectedError {
 	private := "it depends on how the columns spread, which is private; the release states it as standard_error"

@@ -60,7 +60,7 @@ func newSums(set features.Set, rowsKnown bool) sums {
 	return s
 }
 
-// sensitivity is how far the sums move, in lattice steps (regression.proof.md).
+// sensitivity returns how far the sums move, in lattice steps (regression.proof.md).
 func (s sums) sensitivity() (l1, l2 privacy.Sensitivity) {
 	p, known := float64(s.slots), 1.0
 	if s.count {

@@ -14,7 +14,7 @@ import (
 var (
 	// ErrShape says that a result's columns, types or rows are not the plan's.
 	ErrShape = errors.New("result does not have the planned shape")
-	// ErrNonFinite says that a result holds NaN or an infinity.
+	// ErrNonFinite says that a result holds an infinity, or NaN in a row without a flag.
 	ErrNonFinite = errors.New("result holds a number that is not finite")
 	// ErrLattice says that a value is off its column's public lattice, or a text is not on
 	// its column's public list.
@@ -42,6 +42,9 @@ func (d Description) Check() error {
 	}
 	if d.Grouped && !d.takesBy() {
 		return fmt.Errorf("description: a grouped mechanism must have a parameter %q in its schema", "by")
+	}
+	if d.DeclaresFinish && !d.Linear {
+		return fmt.Errorf("description: only a linear mechanism can declare its finish")
 	}
 	if d.Linear && d.SelfNoising {
 		return fmt.Errorf("description: a mechanism that draws its own noise cannot be linear")
@@ -99,7 +102,7 @@ func (p Plan) Check(req PlanRequest) error {
 	if p.Event == nil {
 		return fmt.Errorf("plan: event is missing")
 	}
-	return nil
+	return p.Finish.check(p)
 }
 
 // Declared returns the declared columns that the plan asks for, in its order. It fails
@@ -143,13 +146,17 @@ func (r Result) Check(p Plan) error {
 	if err := r.Shape(p); err != nil {
 		return err
 	}
+	flags := r.strings(FlagField)
 	for i, f := range p.Output {
 		for _, s := range r.Columns[i].String {
 			if f.Texts != nil && !slices.Contains(f.Texts, s) {
 				return ErrLattice
 			}
 		}
-		for _, x := range r.Columns[i].Float64 {
+		for k, x := range r.Columns[i].Float64 {
+			if math.IsNaN(x) && k < len(flags) && flags[k] != "" {
+				continue // a blank value
+			}
 			if math.IsNaN(x) || math.IsInf(x, 0) {
 				return ErrNonFinite
 			}

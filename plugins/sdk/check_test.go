@@ -160,6 +160,26 @@ func TestResultCheck(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
+	flagged := Plan{Output: []Field{{Name: "estimate", Type: Float64}, {Name: FlagField, Type: String, Texts: []string{"", "few"}}}, Rows: 3}
+	blank := func(flags ...string) Result {
+		return Result{Columns: []ResultColumn{{Name: "estimate", Float64: []float64{1, math.NaN(), 3}}, {Name: FlagField, String: flags}}}
+	}
+	if err := blank("", "few", "").Check(flagged); err != nil {
+		t.Errorf("a blank value: %v", err)
+	}
+	if err := blank("few", "", "few").Check(flagged); err != ErrNonFinite {
+		t.Errorf("NaN in a row without a flag: %v", err)
+	}
+	if err := blank("", "none", "").Check(flagged); err != ErrLattice {
+		t.Errorf("another reason: %v", err)
+	}
+	shown := blank("", "few", "").Blanks().Columns[0]
+	if !slices.Equal(shown.Float64, []float64{1, 0, 3}) || !slices.Equal(shown.Blank, []bool{false, true, false}) {
+		t.Errorf("%+v", shown)
+	}
+	if v, all := blank("", "few", "").Verdict(), blank("few", "few", "few").Verdict(); v != "1 of 3 values are blank: few" || all != "of no use: few" {
+		t.Errorf("%q, %q", v, all)
+	}
 	empty := Plan{Output: somePlan.Output}
 	r := Result{Columns: []ResultColumn{{Name: "estimate"}, {Name: "n"}, {Name: "g"}}}
 	if err := r.Check(empty); err != nil {

@@ -13,7 +13,9 @@
 //     the noise. The host draws it, exactly, and records what was drawn. A release whose
 //     noise calls differ from its plan is refused.
 //
-// A mechanism can therefore not add too little noise. What stays the author's claim, and
+// A mechanism can therefore not add too little noise. A linear one may also declare in its
+// plan how the result follows from the noisy sums (Finish): the host then computes it, and
+// no code of the mechanism runs after it saw rows. What stays the author's claim, and
 // the author's to prove, is the sensitivity of the query: by how much it moves when one
 // record comes, goes or changes. A sensitivity that is too small is a breach that the
 // host cannot see. Package sdktest attacks the claim in an ordinary Go test; it does not
@@ -28,7 +30,7 @@
 // A job names the executable and its SHA-256, and dprelease runs it as a process of its
 // own. `dprelease plugin new` writes all of this; docs/writing-a-mechanism.md goes
 // through it step by step. A plugin in any other language is written against
-// specs/plugin-v2.md.
+// specs/plugin-v1.md.
 //
 // # What the package promises
 //

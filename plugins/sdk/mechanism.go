@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"slices"
 
 	"github.com/dprelease/dprelease/privacy"
@@ -52,6 +54,9 @@ type Description struct {
 	// row, or two, can add to it must stay within the declared sensitivity, so the
 	// conformance suite checks single rows.
 	Linear bool
+	// DeclaresFinish says that the mechanism is linear and that each of its plans has a Finish.
+	// The host then computes the result, and the job's report calls it "apart".
+	DeclaresFinish bool
 
 	_ struct{}
 }
@@ -184,6 +189,8 @@ type Plan struct {
 	Rows int64
 	// Errors are the expected errors that are public.
 	Errors []ExpectedError
+	// Finish, where given, says how the result follows from the noisy sums. See Finish.
+	Finish *Finish
 
 	_ struct{}
 }
@@ -214,6 +221,8 @@ type Field struct {
 	Low, High float64
 	Texts     []string
 	Doc       string
+	// Value, in a plan with a Finish, is the expression that computes this column.
+	Value string
 	// Of and Per give the unit of a column of numbers: the product of the units of the table's
 	// columns in Of, divided by those of the columns in Per. If a table column and its bounds are
 	// multiplied by a constant, the values of this column change accordingly. A mechanism must set
@@ -221,6 +230,22 @@ type Field struct {
 	Of, Per []string
 
 	_ struct{}
+}
+
+// Nearest returns the value nearest to a finite x that the range and the granularity of a column
+// of numbers allow.
+func (f Field) Nearest(x float64) float64 {
+	if f.Low < f.High {
+		x = math.Max(f.Low, math.Min(f.High, x))
+	}
+	if f.Granularity == 0 {
+		return x
+	}
+	k := math.RoundToEven(x / f.Granularity)
+	if f.Low < f.High { // the bounds need not lie on the grid
+		k = math.Max(math.Ceil(f.Low/f.Granularity), math.Min(math.Floor(f.High/f.Granularity), k))
+	}
+	return k * f.Granularity
 }
 
 // FieldType is the type of a result column.
@@ -293,28 +318,64 @@ func (r ReleaseRequest) PlanRequest() PlanRequest {
 
 // Result is what a release returns. Its columns are those of the plan's Output. If they include
 // strings "kind" and "name", a row of the kind "verdict" says in its name whether the release can
-// be relied on; the report and the run repeat it.
+// be relied on; the report and the run repeat it. If they include strings FlagField, a row whose
+// flag is not empty may hold NaN in columns of numbers: the host shows these values as blank.
 type Result struct {
 	Columns []ResultColumn
 
 	_ struct{}
 }
 
+// FlagField is the column of strings that says why values of a row are blank. It is empty where
+// none is.
+const FlagField = "flag"
+
 // Verdict returns what the result says of itself, or "".
 func (r Result) Verdict() string {
-	var kinds, names []string
-	for _, c := range r.Columns {
-		switch c.Name {
-		case "kind":
-			kinds = c.String
-		case "name":
-			names = c.String
-		}
-	}
+	kinds, names := r.strings("kind"), r.strings("name")
 	if at := slices.Index(kinds, "verdict"); at >= 0 && at < len(names) {
 		return names[at]
 	}
-	return ""
+	flags := r.strings(FlagField)
+	blank := slices.DeleteFunc(slices.Clone(flags), func(f string) bool { return f == "" })
+	switch {
+	case len(blank) == 0:
+		return ""
+	case len(blank) == len(flags):
+		return "of no use: " + blank[0]
+	}
+	return fmt.Sprintf("%d of %d values are blank: %s", len(blank), len(flags), blank[0])
+}
+
+// strings are the values of a column of strings, nil where there is none of that name.
+func (r Result) strings(name string) []string {
+	for _, c := range r.Columns {
+		if c.Name == name {
+			return c.String
+		}
+	}
+	return nil
+}
+
+// Blanks returns the result with its NaNs marked as blank.
+func (r Result) Blanks() Result {
+	r.Columns = slices.Clone(r.Columns)
+	for i, c := range r.Columns {
+		if !slices.ContainsFunc(c.Float64, math.IsNaN) {
+			continue
+		}
+		numbers, blank := slices.Clone(c.Float64), slices.Clone(c.Blank)
+		if blank == nil {
+			blank = make([]bool, len(numbers))
+		}
+		for k, x := range numbers {
+			if math.IsNaN(x) { // nothing of it is published, its bits included
+				numbers[k], blank[k] = 0, true
+			}
+		}
+		r.Columns[i].Float64, r.Columns[i].Blank = numbers, blank
+	}
+	return r
 }
 
 // ResultColumn holds one column in the slice that its type names.

@@ -39,7 +39,7 @@ var benchBatches = sync.OnceValue(func() [][]int64 {
 
 // BenchmarkEpoch is one epoch of a logistic model without the host. Reference:
 // BenchmarkEpochMemory, which loads every cache line of the same records on the
-// same number of cores and does nothing with them. bench/epoch measures the goal,
+// same number of cores and does nothing with them. lab/epoch measures the goal,
 // which is about this plus the calls to the host.
 func BenchmarkEpoch(b *testing.B) {
 	e, m := benchTable()

@@ -60,8 +60,8 @@ func (l *layout) facts() []fact {
 	}
 }
 
-// verdicts is how many rows say whether the descent reached the fit. Where only the
-// last iterate is paid for, nothing of the steps before it may be used to tell.
+// verdicts returns how many rows tell whether the descent reached the fit. Where only
+// the last iterate is paid for, nothing of the steps before it may be used to tell.
 func (l *layout) verdicts() int {
 	if l.params.last() {
 		return 0
@@ -69,7 +69,7 @@ func (l *layout) verdicts() int {
 	return 1
 }
 
-// expected says what is known without data: the noise of a step, and how far the
+// expected returns what is known without data: the noise of a step, and how far the
 // descent comes. How far noise reaches a coefficient depends on how the features lie.
 func (l *layout) expected() []sdk.ExpectedError {
 	var notes []string
@@ -97,8 +97,8 @@ func (l *layout) batchNoise() float64 {
 	return l.clip * math.Sqrt((1-l.schedule.rate)/l.schedule.expected())
 }
 
-// convergence says how far from the fit the descent ends without noise, and warns where
-// that is more than the noise moves it.
+// convergence describes how far from the fit the descent ends without noise, and warns
+// where that is more than the noise moves it.
 func (l *layout) convergence() []string {
 	left, moved := l.pace.along(l.flat())
 	noise := moved * l.gradientNoise() / l.distance()
@@ -144,7 +144,7 @@ func (l *layout) spreads() string {
 
 func percent(share float64) string { return fmt.Sprintf("%.2g %%", 100*share) }
 
-// taken says which records the steps take.
+// taken names the records that the steps take.
 func (l *layout) taken() string {
 	if !l.params.inTurn() {
 		return "all records"

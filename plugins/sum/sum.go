@@ -20,7 +20,7 @@ type params struct {
 // Mechanism is the total. Its zero value is ready for use.
 type Mechanism struct{}
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return linear.Describe("sum", "1.0.0", "total of a numeric column, of the whole table or by group", schema)
 }
@@ -106,7 +106,7 @@ func newTotal(req sdk.PlanRequest, c sdk.Column, cells linear.Cells, w linear.We
 	return t, nil
 }
 
-// unit is what a lattice step stands for.
+// unit returns what a lattice step stands for.
 func (t *total) unit() float64 { return t.lattice.Step * t.scale }
 
 func (t *total) expected(n linear.Noise) []sdk.ExpectedError {

@@ -33,18 +33,22 @@ func (s *spread) row(_ int, sums []int64, n linear.Noise) []float64 {
 		}
 	}
 	count := x[0] + x[1] + x[2]
+	if s.moments.Hidden(count, s.moments.NoiseOf(n, 1), n) {
+		return s.blank(count)
+	}
 	for i := range x {
 		x[i] = math.Max(x[i], 0)
 	}
-	variance, mean, sd := 1.0/12, 0.5, 1.0/4 // what is known without any value
-	if total, m, q := moments(x); total > 0 {
-		variance, mean = math.Min(math.Max(q-m*m, 0), 1.0/4), m
-		_, noise := s.moments.Value(sums, []float64{2*m*m - q, -2 * m, 1}, n)
-		sd = math.Min(sd, noise/math.Max(total, 1))
-	}
+	total, mean, q := moments(x)
+	variance := math.Min(math.Max(q-mean*mean, 0), 1.0/4)
+	_, noise := s.moments.Value(sums, []float64{2*mean*mean - q, -2 * mean, 1}, n)
+	sd := math.Min(1.0/4, noise/math.Max(total, 1))
 	var ends []float64
 	if s.interval != nil {
 		low, high := s.moments.Variance(sums, n, variance)
+		if low <= 0 && high >= 1.0/4 { // everything is possible
+			return s.blank(count)
+		}
 		ends = []float64{low * width * width, high * width * width}
 	}
 	value, largest := variance*width*width, width*width/4
@@ -61,7 +65,17 @@ func (s *spread) row(_ int, sums []int64, n linear.Noise) []float64 {
 	return append([]float64{value, math.Min(sd, largest), s.column.Lower + mean*width, count}, ends...)
 }
 
-// expected is what is known of the noise before any data is read.
+// blank is the row of a cell that shows no values beside their number.
+func (s *spread) blank(count float64) []float64 {
+	none := math.NaN()
+	row := []float64{none, none, none, count}
+	if s.interval != nil {
+		row = append(row, none, none)
+	}
+	return row
+}
+
+// expected returns what is known of the noise before any data is read.
 func (s *spread) expected(public sdk.Public, n linear.Noise) sdk.ExpectedError {
 	width := s.column.Upper - s.column.Lower
 	if s.root {

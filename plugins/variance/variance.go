@@ -24,7 +24,7 @@ type Mechanism struct{ root bool }
 // SD is the mechanism sd: the root of the variance.
 func SD() Mechanism { return Mechanism{root: true} }
 
-// Describe says what the mechanism is.
+// Describe returns the name, version, parameters and designs of the mechanism.
 func (m Mechanism) Describe() sdk.Description {
 	if m.root {
 		return linear.Describe("sd", "1.0.0", "standard deviation of a numeric column, of the whole table or by group", schema)
@@ -49,7 +49,7 @@ func (m Mechanism) output(p params) []sdk.Field {
 	mean := linear.Number("mean", "the mean of the values, with noise")
 	mean.Of = []string{p.Column}
 	count := linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")
-	return slices.Insert(linear.Of(p.Interval.With(linear.Fields(what, 0)), of, nil), 2, mean, count)
+	return slices.Insert(append(linear.Of(p.Interval.With(linear.Fields(what, 0)), of, nil), linear.Flag(linear.TooFew)), 2, mean, count)
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {

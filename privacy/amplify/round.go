@@ -46,7 +46,7 @@ func probability(x float64) float64 {
 	return x
 }
 
-// rate says whether q is a usable inclusion probability.
+// rate reports whether q is a usable inclusion probability.
 func rate(q float64) bool { return q > 0 && q <= 1 }
 
 // settle lowers x until forward(x) <= target, so that an inverse never overspends; it starts a few units in the last place below

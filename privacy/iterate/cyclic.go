@@ -43,7 +43,8 @@ func (p Params) forgotten() float64 {
 	return p.unit() * p.unit() * (math.Exp(-(2*l-2)*s) * -math.Expm1(-2*s) / forget / forget * math.Tanh(l*e*s/2))
 }
 
-// rounded is what rounding adds to the mu of a cyclic run: the cost of a record whose gradient moves by Rounding in every step.
+// rounded returns what rounding adds to the mu of a cyclic run: the cost of a record whose gradient moves by Rounding in every
+// step.
 func (p Params) rounded() float64 {
 	if p.Rounding == 0 {
 		return 0

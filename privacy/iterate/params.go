@@ -181,7 +181,7 @@ func (p Params) checkStrong() error {
 	return nil
 }
 
-// batches is how many steps a pass has, ⌈N/Batch⌉.
+// batches returns how many steps a pass has, ⌈N/Batch⌉.
 func (p Params) batches() int64 { return (p.N-1)/p.Batch + 1 }
 
 // defect is 1 − c, c = max{|1 − ηm|, |1 − ηM|} the contraction factor of a step, rounded down and without cancellation for c close

@@ -3,5 +3,5 @@
 // undercut, what is known to hold, and what each of the other tools charged.
 //
 // The table was recorded from dp_accounting 0.6.0, opacus, autodp and the PRV accountant.
-// Only tests and the page docs/accountant.md read it. It imports the privacy package alone.
+// Only tests and the page lab/studies/accountant.md read it. It imports the privacy package alone.
 package oracles

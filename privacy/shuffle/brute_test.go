@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // histogram is a distribution over histograms of reports, keyed by counts in base 8.

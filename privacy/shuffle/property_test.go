@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 func TestVector(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/big"
 	"os"
 	"os/exec"
@@ -15,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dprelease/dprelease/internal/disclose"
+	"github.com/dprelease/dprelease/internal/run/output/stored/storedtest"
 	"github.com/dprelease/dprelease/report"
 )
 
@@ -77,51 +76,50 @@ func pages(t *testing.T) []string {
 		out = append(out, path)
 	}
 	out = append(out, studies(t, dir)...)
-	out = append(out, disclosed(t, dir)...)
+	out = append(out, ledgerPage(t, dir))
+	out = append(out, published(t, dir)...)
 	return append(out, broken(t, out[0]))
 }
 
-// disclosed are the pages that are made from a run that is over: a comparison, a ledger, and
-// hazards.
-func disclosed(t *testing.T, dir string) []string {
+// ledgerPage is the page of a ledger.
+func ledgerPage(t *testing.T, dir string) string {
 	t.Helper()
-	var a, b report.Side
-	for _, s := range []*report.Side{&a, &b} {
-		s.Name = "run"
-		for file, into := range map[string]any{"report.json": &s.Report, "values.json": &s.Values} {
-			text, err := os.ReadFile(filepath.Join("..", "testdata", "schools", file))
-			if err == nil {
-				err = json.Unmarshal(text, into)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	b.Report.Releases[0].Where, b.Report.Dataset.Population = "x > 1", 7000
 	h := report.History{Dataset: "people", About: "Per person", Units: []string{"epsilon"}, Limits: []string{"4"}, SlicesBy: "month"}
 	for i := range 30 {
 		h.Steps = append(h.Steps, report.Step{At: time.Date(2026, 1, i+1, 9, 0, 0, 0, time.UTC), Job: fmt.Sprint("job-", i%3), State: "published",
 			Sum: "ε 0.1, δ 0", By: "team", Cost: []*big.Rat{big.NewRat(1, 10)}})
 		h.Slices = append(h.Slices, report.SliceSpent{Is: fmt.Sprintf("2026-%02d", i+1), Spent: []*big.Rat{big.NewRat(1, 10)}})
 	}
-	var out []string
-	for name, write := range map[string]func(io.Writer) error{
-		"compare": report.Compare(a, b).WriteHTML,
-		"ledger":  func(w io.Writer) error { return report.WriteHistory(w, "sqlite:budget.db", []report.History{h}) },
-		"hazards": func(w io.Writer) error { return disclose.WriteNIST(w, &a.Report) },
-	} {
-		var text bytes.Buffer
-		if err := write(&text); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, name+".html")
-		if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, path)
+	var text bytes.Buffer
+	if err := report.WriteHistory(&text, "sqlite:budget.db", []report.History{h}); err != nil {
+		t.Fatal(err)
 	}
-	return out
+	path := filepath.Join(dir, "ledger.html")
+	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// published are the pages that the companion makes from runs that are over: a comparison, and hazards.
+func published(t *testing.T, dir string) []string {
+	t.Helper()
+	fixture := filepath.Join("..", "testdata", "schools")
+	a := storedtest.Folder(t, fixture, nil)
+	b := storedtest.Folder(t, fixture, func(r *report.Report, _ map[string]report.Table) {
+		r.Releases[0].Where, r.Dataset.Population = "x > 1", 7000
+	})
+	program := filepath.Join(dir, "dprelease-publish")
+	if out, err := exec.Command("go", "build", "-C", "../../publish", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	compared, hazards := filepath.Join(dir, "compare.html"), filepath.Join(a, "hazards.html")
+	for _, args := range [][]string{{"compare", a, b, "--html", compared}, {"nist", a}} {
+		if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+			t.Fatalf("publish %v: %v\n%s", args, err, out)
+		}
+	}
+	return []string{compared, hazards}
 }
 
 // studies are the pages of the planner, as the program writes them.

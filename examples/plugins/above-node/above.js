@@ -1,6 +1,6 @@
 #!/usr/bin/node --preserve-symlinks-main
 // A whole mechanism plugin in one file of plain JavaScript, with nothing but what Node has: it counts the values of a column
-// that are at least as large as a public number. It is written against specs/plugin-v2.md alone, to show that the page
+// that are at least as large as a public number. It is written against specs/plugin-v1.md alone, to show that the page
 // says enough. Numbers in brackets are its sections.
 "use strict";
 const http2 = require("node:http2"), net = require("node:net"), path = require("node:path");
@@ -81,7 +81,7 @@ const methods = {
       waiting.get(id)?.();
     }
   },
-  "/dprelease.plugin.v1.Mechanism/Describe": async function* () { yield message(bytes(1, describe()), bytes(2, Buffer.from([2]))); }, // LANE_SOCKET
+  "/dprelease.plugin.v1.Mechanism/Describe": async function* () { yield message(bytes(1, describe()), bytes(2, Buffer.from([1]))); }, // LANE_SOCKET
   "/dprelease.plugin.v1.Mechanism/Plan": async function* (requests) {
     const r = await first(requests);
     if (text(r[1]) !== "above") throw new Status(NOT_FOUND);
@@ -89,7 +89,7 @@ const methods = {
     yield l.refusal ? bytes(2, l.refusal) : bytes(1, plan(l));
   },
   "/dprelease.plugin.v1.Mechanism/Release": async function* (requests) {
-    const start = decode((await first(requests))[1]), l = layout(start);
+    const start = await first(requests), l = layout(start);
     const count = await countRows(text(start[7]), l);
     const [noisy] = await addLaplace(whole(start[8]), l.event, [count]);
     const value = Buffer.alloc(8);
@@ -106,7 +106,7 @@ const describe = () => message(
     properties: { column: { type: "string" }, from: { type: "number" } } })),
   bytes(5, Buffer.from([1, 2])), bytes(6, "full"), int(10, 1)); // both relations; linear
 
-// layout is what follows from a request (the fields 2, 3 and 4 of PlanRequest and of ReleaseStart): public facts alone.
+// layout is what follows from a request (the fields 2, 3 and 4 of PlanRequest and of ReleaseRequest): public facts alone.
 function layout(r) {
   const params = JSON.parse(text(r[2])), columns = (decode(r[3]).all[5] ?? []).map(decode);
   const column = columns.find((c) => text(c[1]) === params.column), epsilon = real(decode(r[4])[1]);
@@ -118,7 +118,7 @@ function layout(r) {
 }
 
 const plan = (l) => message(
-  bytes(1, l.column), bytes(2, bytes(17, l.event)), bytes(3, message(bytes(1, "count"), int(2, 2))), int(4, 1),
+  bytes(1, l.column), bytes(2, l.event), bytes(3, message(bytes(1, "count"), int(2, 2))), int(4, 1),
   bytes(5, message(bytes(1, "count"), double(2, Math.SQRT2 * l.scale), double(3, Math.log(20) * l.scale))));
 
 // laplaceScale is the rounding rule of section 10: exact fractions, as [numerator, denominator].
@@ -181,7 +181,7 @@ async function addLaplace(id, event, values) {
     const packed = Buffer.alloc(8 * values.length);
     values.forEach((v, i) => packed.writeBigInt64LE(BigInt(v), 8 * i));
     const call = host.request({ ":method": "POST", ":path": "/dprelease.plugin.v1.Noise/AddLaplace", "content-type": "application/grpc+proto", te: "trailers" });
-    call.end(frame(message(bytes(1, bytes(17, event)), bytes(2, packed))));
+    call.end(frame(message(bytes(1, event), bytes(2, packed))));
     const out = (await first(frames(call)))[1];
     return values.map((_, i) => out.readBigInt64LE(8 * i));
   } finally {
@@ -190,10 +190,10 @@ async function addLaplace(id, event, values) {
 }
 
 // --- The start (2, 3).
-if (process.env.DPRELEASE_PLUGIN !== "mechanism-v1" || !(process.env.PLUGIN_PROTOCOL_VERSIONS ?? "").split(",").includes("2")) {
-  process.stderr.write("This is a plugin of dprelease, for version 2 of its protocol. It is not run by hand.\n");
+if (process.env.DPRELEASE_PLUGIN !== "mechanism-v1" || !(process.env.PLUGIN_PROTOCOL_VERSIONS ?? "").split(",").includes("1")) {
+  process.stderr.write("This is a plugin of dprelease, for version 1 of its protocol. It is not run by hand.\n");
   process.exit(1);
 }
 process.stdin.on("end", () => process.exit(0)).on("error", () => process.exit(0)).resume(); // the lifeline
 const address = path.join(process.env.PLUGIN_UNIX_SOCKET_DIR, "above");
-http2.createServer().on("stream", answer).listen(address, () => process.stdout.write(`1|2|unix|${address}|grpc|\n`));
+http2.createServer().on("stream", answer).listen(address, () => process.stdout.write(`1|1|unix|${address}|grpc|\n`));

@@ -32,7 +32,7 @@ const schema = `{
 // most the whole range when one record is replaced. Proof: trimmed-mean.proof.md.
 type Mechanism struct{}
 
-// Describe says what the mechanism is and what it can work with.
+// Describe returns the description of the mechanism: its name, parameters and designs.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "trimmed-mean", Version: "1.0.0", Summary: "mean of a column without its smallest and largest values",
@@ -85,7 +85,7 @@ func (l layout) value(y float64) int64 { return int64(math.RoundToEven((y - l.co
 // grid is the lattice of the result: a power of two far below its noise.
 func (l layout) grid() float64 { return sdk.LaplaceStep(l.noise.Scale*l.step/float64(l.rest), 1) }
 
-// Plan says what a release will cause and look like. It sees no data.
+// Plan returns what a release will cause and look like. It sees no data.
 func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) {
 	l, err := newLayout(req)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command generate writes what follows from the declarations of the job
-// language: the JSON Schema, and the reference in docs/job.md and
-// specs/job-v1.md. Its argument is the root of the repository.
+// language: the JSON Schema, and the reference in docs/job.md. Its argument is
+// the root of the repository.
 package main
 
 import (
@@ -30,19 +30,14 @@ func run(root string) error {
 	if err := os.WriteFile(filepath.Join(root, "specs", "job-v1.schema.json"), schema, 0o644); err != nil {
 		return err
 	}
-	for _, path := range []string{"docs/job.md", "specs/job-v1.md"} {
-		file := filepath.Join(root, filepath.FromSlash(path))
-		old, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		text, err := job.InsertReference(string(old))
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			return err
-		}
+	file := filepath.Join(root, "docs", "job.md")
+	old, err := os.ReadFile(file)
+	if err != nil {
+		return err
 	}
-	return nil
+	text, err := job.InsertReference(string(old))
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	return os.WriteFile(file, []byte(text), 0o644)
 }

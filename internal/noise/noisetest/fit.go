@@ -35,7 +35,7 @@ func CheckCells(t T, name string, n int, counts []int, probs []float64) {
 	}
 }
 
-// divergence is that of a coin of q from one of p.
+// divergence returns the divergence of a coin of q from one of p.
 func divergence(q, p float64) float64 {
 	term := func(a, b float64) float64 {
 		if a == 0 {

@@ -20,7 +20,7 @@ type Bins struct {
 // maxBins is the largest number of edges.
 const maxBins = 10_000
 
-// Check says what is wrong with the edges, or "".
+// Check describes what is wrong with the edges, or returns "".
 func (b *Bins) Check() (what, hint string) {
 	least := 2
 	if b.Below || b.Above {

@@ -15,7 +15,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/parser"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // Limits of a text.

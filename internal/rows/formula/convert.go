@@ -8,7 +8,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // node turns a checked expression into a Node. It reads constants of days and moments, so that a typing error in one is a

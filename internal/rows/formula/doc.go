@@ -6,7 +6,7 @@
 // what is allowed there. [Reads] and [Order] tell in which order formulas that read each
 // other have to be checked. [Bins] cut a number into labelled ranges.
 //
-// The package may import the standard library, cel-go and internal/lang. It sees the
+// The package may import the standard library, cel-go and internal/job/lang. It sees the
 // names, types, domains and bounds that a job declares, and never a table. It evaluates
 // nothing: package rows does that, over columns.
 //

@@ -41,6 +41,7 @@ const (
 	Floor
 	Ceil
 	Round
+	Sqrt
 	StartsWith
 	EndsWith
 	Contains
@@ -98,6 +99,7 @@ var functions = []function{
 	{"floor", Floor, "a number", "n>n"},
 	{"ceil", Ceil, "a number", "n>n"},
 	{"round", Round, "a number", "n>n"},
+	{"sqrt", Sqrt, "a number", "n>n"},
 	{"startsWith", StartsWith, "a text, and the text that it may begin with", "tt>b"},
 	{"endsWith", EndsWith, "a text, and the text that it may end with", "tt>b"},
 	{"contains", Contains, "a text, and the text that it may contain", "tt>b"},

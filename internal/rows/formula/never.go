@@ -115,7 +115,7 @@ func compound(n *Node) int {
 	return 0
 }
 
-// one says that n is one of the texts.
+// one learns that n is one of the texts, and reports whether that is possible.
 func (f facts) one(n *Node, texts []string) bool {
 	known := f.about(n)
 	if known.texts != nil {
@@ -125,7 +125,7 @@ func (f facts) one(n *Node, texts []string) bool {
 	return f.learn(n, known)
 }
 
-// order says that a < b, or a <= b.
+// order learns that a < b, or a <= b, and reports whether that is possible.
 func (f facts) order(a, b *Node, strict bool) bool {
 	left, right := f.about(a), f.about(b)
 	if right.hi < left.hi || right.hi == left.hi && (strict || right.openHi) {
@@ -141,7 +141,8 @@ func (f facts) order(a, b *Node, strict bool) bool {
 	return f.learn(b, right)
 }
 
-// among says that n equals one of the values, or none of them.
+// among learns that n equals one of the values, or none of them, and reports whether that
+// is possible.
 func (f facts) among(n *Node, values []*Node, holds bool) bool {
 	var texts []string
 	lo, hi := math.Inf(1), math.Inf(-1)

@@ -26,7 +26,7 @@ type Node struct {
 var opNames = map[Op]string{
 	And: "and", Or: "or", Not: "not", Missing: "missing", If: "if", In: "in", Equal: "eq", Less: "lt", LessEqual: "le",
 	Add: "add", Subtract: "sub", Multiply: "mul", Divide: "div", Modulo: "mod", Negate: "neg", Min: "min", Max: "max", Abs: "abs",
-	Floor: "floor", Ceil: "ceil", Round: "round", StartsWith: "starts", EndsWith: "ends", Contains: "contains", Size: "size",
+	Floor: "floor", Ceil: "ceil", Round: "round", Sqrt: "sqrt", StartsWith: "starts", EndsWith: "ends", Contains: "contains", Size: "size",
 	ToNumber: "number", ToDate: "date", ToTimestamp: "timestamp", Year: "year", Month: "month", Day: "day", Weekday: "weekday",
 	Hour: "hour", DaysBetween: "days_between",
 }

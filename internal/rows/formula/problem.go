@@ -7,7 +7,7 @@ import (
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
 
-	"github.com/dprelease/dprelease/internal/lang"
+	"github.com/dprelease/dprelease/internal/job/lang"
 )
 
 // syntax translates an error of cel-go's parser. It adds a hint for the habits of other languages.

@@ -1,14 +1,20 @@
 package units
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
+	"github.com/dprelease/dprelease/internal/data/nameless"
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
-// Capper keeps at most k cells of each unit, and at most r of its rows in each of them (P22).
+// Capper keeps at most k cells of each unit, and at most r of its rows in each of them (P22). It sorts rows into partitions
+// by their units, and then sees all rows of a partition together.
 //
 // # Contract
 //
@@ -18,15 +24,17 @@ import (
 // Proof: cap.proof.md.
 type Capper struct {
 	index   *Index
-	lanes   []*capLane
-	sources []*noise.Source // one for each lane
 	groups  int
 	rows    int
-	units   []int32 // of the rows of a chunk
-	kept    *Kept
+	sources []*noise.Source // one for each goroutine
+	units   []int32         // of the rows of a chunk
+	parts   [shards]rowPart // by the units' numbers
+	held    int64           // bytes of the parts in memory
 	memory  int64
-	disk    *scratch
-	parts   []partition // nil as long as everything fits in memory
+	kept    *Kept
+
+	mu   sync.Mutex
+	disk *nameless.File // nil as long as everything fits in memory
 }
 
 // NewCapper makes a capper for the rows of a finished index, with the memory limit of the index. Source is the host's
@@ -49,19 +57,7 @@ func newCapper(index *Index, groups, rows int, memory int64, sources []*noise.So
 	if groups < 1 || rows < 1 {
 		return nil, fmt.Errorf("units: a cap keeps at least one cell and one row")
 	}
-	c := &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows())}
-	if 4*index.Units() > memory/2 { // the lanes' heads take four bytes a unit
-		return c, c.divide()
-	}
-	for i := range sources {
-		c.lanes = append(c.lanes, c.newLane(i, int64(len(sources))))
-	}
-	return c, nil
-}
-
-func (c *Capper) newLane(source int, every int64) *capLane {
-	return &capLane{keys: c.index.set.keys, source: c.sources[source], groups: c.groups, rows: c.rows, every: every,
-		heads: make([]uint32, c.index.Units()/every+1), slotTable: slotTable{slots: make([]uint64, 1<<6)}, rowsNow: make([]cappedRow, 0, cappedRows)}
+	return &Capper{index: index, groups: groups, rows: rows, sources: sources, memory: memory, kept: newKept(index.Rows())}, nil
 }
 
 // Add adds rows of the table, from first on, with their cells. A row of cell -1 is in none and is not kept. Calls come in
@@ -74,120 +70,118 @@ func (c *Capper) Add(first int64, cells []int32) error {
 		if err := c.index.Numbers(first, units); err != nil {
 			return err
 		}
-		if err := c.chunk(first, units, cells[:n]); err != nil {
-			return err
+		for i, cell := range cells[:n] {
+			if unit := units[i]; cell >= 0 && unit >= 0 {
+				c.parts[unit%shards].add(unit, cell, first+int64(i))
+				c.held += rowBytes
+			}
+		}
+		if c.held > c.memory/2 {
+			if err := c.spill(); err != nil {
+				return err
+			}
 		}
 		cells, first = cells[n:], first+int64(n)
 	}
 	return nil
 }
 
-func (c *Capper) chunk(first int64, units, cells []int32) error {
-	if c.parts != nil {
-		for i, cell := range cells {
-			if cell >= 0 && units[i] >= 0 {
-				if err := c.parts[units[i]%shards].writeWords(rowRecord(units[i], cell, first+int64(i))...); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+// spill writes all rows to the disk.
+func (c *Capper) spill() error {
+	disk, err := c.scratch()
+	for i := 0; err == nil && i < shards; i++ {
+		err = c.parts[i].spill(disk)
 	}
-	parallel(len(c.lanes), func(l int) { c.lanes[l].chunk(first, units, cells, l) })
-	bytes := int64(0)
-	for _, l := range c.lanes {
-		bytes += l.bytes()
-	}
-	if bytes <= c.memory/2 {
-		return nil
-	}
-	if err := c.divide(); err != nil {
-		return err
-	}
-	for _, l := range c.lanes {
-		if err := l.suspend(c.parts, 1); err != nil {
-			return err
-		}
-	}
-	c.lanes = nil
-	return nil
+	c.held = 0
+	return err
 }
 
-// divide goes over to the disk.
-func (c *Capper) divide() (err error) {
-	if c.disk, err = newScratch(c.index.spec.Dir); err == nil {
-		c.parts = newPartitions(c.disk)
+// scratch returns the file for what does not fit in memory.
+func (c *Capper) scratch() (_ *nameless.File, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.disk == nil {
+		c.disk, err = nameless.New(c.index.spec.Dir)
 	}
-	return err
+	return c.disk, err
 }
 
 // Finish chooses the cells of each unit and returns the rows that it keeps. Nobody may use the capper after that.
 func (c *Capper) Finish() (*Kept, error) {
 	defer c.Close()
-	parallel(len(c.lanes), func(i int) { c.lanes[i].finish(c.kept) })
-	for i := range c.parts {
-		if err := c.settle(&c.parts[i], shards); err != nil {
-			return nil, err
+	errs := make([]error, len(c.sources))
+	parallel(len(c.sources), func(n int) {
+		l := &capLane{keys: c.index.set.keys, source: c.sources[n], groups: c.groups, rows: c.rows, limit: c.memory / 2 / int64(len(c.sources))}
+		for i := n; i < shards && errs[n] == nil; i += len(c.sources) {
+			errs[n] = c.settle(l, &c.parts[i], shards)
 		}
-	}
-	for _, s := range c.sources {
-		if err := s.Err(); err != nil {
-			return nil, err
-		}
+		errs[n] = cmp.Or(errs[n], l.source.Err())
+	})
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
 	}
 	return c.kept, nil
 }
 
-// settle resumes the units of a partition. Units in it differ by multiples of every, which grows 64 times with each
-// division.
-func (c *Capper) settle(p *partition, every int64) error {
-	if err := p.end(); err != nil || len(p.extents) == 0 {
+// settle caps the units of a partition, whose numbers differ by multiples of every. A partition whose units do not fit in
+// memory is divided.
+func (c *Capper) settle(l *capLane, p *rowPart, every int64) error {
+	if err := p.End(); err != nil || p.rows() == 0 {
 		return err
 	}
-	lane := c.newLane(0, every)
-	var parts []partition
-	r, record := p.reader(spillBuffer), []uint64(nil)
-	for {
-		more, err := r.more()
-		if err == nil && more {
-			record, err = readCapped(r, record)
+	l.begin(every, c.index.Units())
+	err := p.each(func(words []uint32) error {
+		if l.take(words); l.bytes() > l.limit && every < c.index.Units() {
+			return errLane
 		}
-		if err != nil {
-			return err
+		return nil
+	})
+	switch err {
+	case nil:
+		l.finish(c.kept)
+	case errLane:
+		err = c.divide(l, p, every)
+	}
+	*p = rowPart{}
+	return err
+}
+
+// errLane says that the units of a partition do not fit in memory. What was chosen for them is forgotten: whether it
+// happens depends on their rows, and not on a choice.
+var errLane = errors.New("units: a partition does not fit in memory")
+
+// divide divides a partition, whose units differ by multiples of every, into 64, and settles them.
+func (c *Capper) divide(l *capLane, p *rowPart, every int64) error {
+	l.slots = nil // the next units need less
+	disk, err := c.scratch()
+	if err != nil {
+		return err
+	}
+	var parts [shards]rowPart
+	row := rowReader{}
+	err = p.each(func(words []uint32) error {
+		for ; len(words) > 0; words = words[rowWords:] {
+			if row.next(words) {
+				parts[int64(row.unit)/every%shards].add(row.unit, row.cell, row.row)
+			}
 		}
-		if !more {
-			break
-		}
-		if parts != nil {
-			if err := parts[int64(record[0]>>32)/every%shards].writeWords(record...); err != nil {
+		for i := range parts {
+			if err := parts[i].spill(disk); err != nil {
 				return err
 			}
-			continue
 		}
-		lane.resume(record)
-		if lane.bytes() > c.memory/2 && every < c.index.Units() {
-			parts = newPartitions(c.disk)
-			if err := lane.suspend(parts, every); err != nil {
-				return err
-			}
-			lane = nil
-		}
+		return nil
+	})
+	for i := 0; err == nil && i < shards; i++ {
+		err = c.settle(l, &parts[i], every*shards)
 	}
-	if parts == nil {
-		lane.finish(c.kept)
-	}
-	for i := range parts {
-		if err := c.settle(&parts[i], every*shards); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // Close frees the memory and the file of a capper, as Finish does.
 func (c *Capper) Close() error {
-	c.lanes, c.parts = nil, nil
-	err := c.disk.close()
+	c.parts = [shards]rowPart{}
+	err := c.disk.Close()
 	c.disk = nil
 	return err
 }
@@ -199,6 +193,14 @@ func newKept(rows int64) *Kept { return &Kept{words: make([]uint64, (rows+63)/64
 
 // add adds a row. Several goroutines may call it.
 func (k *Kept) add(row int64) { atomic.OrUint64(&k.words[row>>6], 1<<(row&63)) }
+
+// Count returns how many rows are kept.
+func (k *Kept) Count() (n int64) {
+	for _, w := range k.words {
+		n += int64(bits.OnesCount64(w))
+	}
+	return n
+}
 
 // Has reports whether a row is kept.
 func (k *Kept) Has(row int64) bool { return k.words[row>>6]>>(row&63)&1 == 1 }

@@ -6,18 +6,20 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 )
 
-// capLane caps the units of one goroutine, or of one partition.
+// capLane caps the units of a partition.
 type capLane struct {
 	slotTable
 	keys   *keyer
 	source *noise.Source
 	groups int
 	rows   int
-	every  int64 // units of a lane differ by multiples of this
+	limit  int64 // the most bytes that it may take
+	every  int64 // units of the partition differ by multiples of this
 	pairs  []cappedPair
 	heads  []uint32 // the last pair of each unit, plus one, at its number divided by every
 	pool   []int64  // the rows of the pairs' reservoirs, except the first of each
 
+	reader  rowReader
 	rowsNow []cappedRow
 }
 
@@ -47,20 +49,34 @@ func (l *capLane) bytes() int64 {
 	if len(l.pool) > math.MaxUint32/2 || len(l.pairs) > math.MaxUint32/2 {
 		return math.MaxInt64 / 1024 // there are no more places to name
 	}
-	return 8*int64(len(l.slots)) + cappedPairBytes*int64(cap(l.pairs)) + 4*int64(len(l.heads)) + 8*int64(cap(l.pool))
+	return 8*int64(len(l.slots)) + cappedPairBytes*int64(len(l.pairs)) + 4*int64(len(l.heads)) + 8*int64(len(l.pool))
 }
 
 func (l *capLane) hash(unit, cell int32) uint64 {
 	return l.keys.mix(uint64(unit)<<32 | uint64(uint32(cell)))
 }
 
-// chunk adds those rows of a chunk that belong to the lane.
-func (l *capLane) chunk(first int64, units, cells []int32, lane int) {
-	for i, unit := range units {
-		if unit < 0 || cells[i] < 0 || int(uint32(unit)%uint32(l.every)) != lane {
+// begin forgets the units and keeps their memory for those of another partition.
+func (l *capLane) begin(every, units int64) {
+	l.every, l.reader, l.used = every, rowReader{}, 0
+	l.pairs, l.pool = l.pairs[:0], l.pool[:0]
+	n := int(units/every + 1)
+	l.heads = fit(l.heads, n)[:n]
+	clear(l.heads)
+	if l.slots == nil {
+		l.slots, l.rowsNow = make([]uint64, 1<<6), make([]cappedRow, 0, cappedRows)
+	}
+	clear(l.slots)
+}
+
+// take adds records of the partition.
+func (l *capLane) take(words []uint32) {
+	for ; len(words) > 0; words = words[rowWords:] {
+		if !l.reader.next(words) {
 			continue
 		}
-		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(unit, cells[i]), row: first + int64(i), unit: unit, cell: cells[i]}); len(l.rowsNow) == cap(l.rowsNow) {
+		r := &l.reader
+		if l.rowsNow = append(l.rowsNow, cappedRow{hash: l.hash(r.unit, r.cell), row: r.row, unit: r.unit, cell: r.cell}); len(l.rowsNow) == cap(l.rowsNow) {
 			l.addRows()
 		}
 	}
@@ -171,59 +187,4 @@ func (l *capLane) finish(kept *Kept) {
 			}
 		}
 	}
-}
-
-// On the disk a lane is a sequence of rows and of suspended pairs. The first word of either holds unit and cell. The
-// second is the row; or, with the top bit set, how many rows the pair keeps, and then come how many it has seen, and the
-// rows.
-const suspended = 1 << 63
-
-func rowRecord(unit, cell int32, row int64) []uint64 {
-	return []uint64{uint64(unit)<<32 | uint64(uint32(cell)), uint64(row)}
-}
-
-// readCapped reads a row or a pair.
-func readCapped(r *partReader, record []uint64) ([]uint64, error) {
-	record = append(record[:0], 0, 0)
-	if err := r.words(record); err != nil || record[1]&suspended == 0 {
-		return record, err
-	}
-	n := int(record[1]&^suspended) + 1
-	record = append(record, make([]uint64, n)...)
-	return record, r.words(record[2:])
-}
-
-// suspend writes the lane to partitions, by the units' numbers. A reservoir that is resumed goes on with the rows that it
-// had.
-func (l *capLane) suspend(parts []partition, every int64) error {
-	var record []uint64
-	for i := range l.pairs {
-		p := &l.pairs[i]
-		first, others := l.kept(p)
-		record = append(rowRecord(p.unit, p.cell, 0), p.seen, uint64(first))
-		record[1] = suspended | uint64(len(others)+1)
-		for _, row := range others {
-			record = append(record, uint64(row))
-		}
-		if err := parts[int64(p.unit)/every%shards].writeWords(record...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// resume adds a row or a suspended pair.
-func (l *capLane) resume(record []uint64) {
-	unit, cell := int32(record[0]>>32), int32(uint32(record[0]))
-	hash := l.hash(unit, cell)
-	if record[1]&suspended == 0 {
-		l.add(&cappedRow{hash: hash, row: int64(record[1]), unit: unit, cell: cell})
-		return
-	}
-	p := l.pair(hash, unit, cell)
-	for i, row := range record[3:] {
-		p.seen++
-		l.put(p, i, int64(row))
-	}
-	p.seen = record[2]
 }

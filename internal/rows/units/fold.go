@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // The ways to fold a column.

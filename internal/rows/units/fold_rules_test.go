@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // A unit's folded row does not change when the rows of other units come, go or move, and not with the order of its own

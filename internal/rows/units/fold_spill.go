@@ -108,7 +108,7 @@ type spilledResults struct {
 
 func (s *spilledResults) peek() (int64, error) {
 	if !s.have {
-		more, err := s.r.more()
+		more, err := s.r.More()
 		if err != nil || !more {
 			return ended, err
 		}

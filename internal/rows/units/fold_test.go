@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // person is a row of the tests: its unit, or none, and its values, or none.

@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // blockUnits is the number of units of a block.
@@ -23,7 +24,7 @@ type FoldedUnits struct {
 	memory  int64    // the most bytes that blocks may take
 	taken   int64    // by all blocks, on the disk or not
 	dir     string
-	disk    *scratch
+	disk    *nameless.File
 }
 
 // foldedBlock holds the folded values of up to blockUnits units.
@@ -140,13 +141,13 @@ func (u *FoldedUnits) end() (err error) {
 		return nil
 	}
 	if u.disk == nil {
-		if u.disk, err = newScratch(u.dir); err != nil {
+		if u.disk, err = nameless.New(u.dir); err != nil {
 			return err
 		}
 	}
-	b.at = u.disk.size
+	b.at = u.disk.Size()
 	for _, fold := range b.folds {
-		if _, err := u.disk.write(asBytes(fold)); err != nil {
+		if _, err := u.disk.Append(asBytes(fold)); err != nil {
 			return err
 		}
 	}
@@ -162,7 +163,7 @@ func (u *FoldedUnits) read(b *foldedBlock, fold int, to *[]uint64) (values, vali
 	if *to == nil {
 		*to = make([]uint64, u.foldBytes()/8)
 	}
-	err = u.disk.readAt(asBytes(*to), b.at+int64(fold)*u.foldBytes())
+	err = u.disk.Fill(asBytes(*to), b.at+int64(fold)*u.foldBytes())
 	return (*to)[:u.size], (*to)[u.size:], err
 }
 
@@ -172,7 +173,7 @@ func (u *FoldedUnits) Units() int64 { return u.units }
 // Close frees the units.
 func (u *FoldedUnits) Close() error {
 	u.blocks = nil
-	err := u.disk.close()
+	err := u.disk.Close()
 	u.disk = nil
 	return err
 }

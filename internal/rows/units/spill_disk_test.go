@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/data/nameless"
+	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/noise"
-	"github.com/dprelease/dprelease/internal/table"
 )
 
 // fillDisk spills until something happens.
@@ -50,27 +51,27 @@ func fillDisk(dir string, blocks int, before func(f *Folder, x *Index)) error {
 }
 
 // full is a device that has no room for anything.
-func full(t *testing.T) *os.File {
+func full(t *testing.T) *nameless.File {
 	t.Helper()
 	f, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f
+	return must(nameless.Open(f, make([]byte, nameless.KeyBytes)))
 }
 
 func TestAFullDiskIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	for name, before := range map[string]func(f *Folder, x *Index){
-		"fold":    func(f *Folder, _ *Index) { f.disk.file = full(t) },
-		"index":   func(_ *Folder, x *Index) { x.disk.file = full(t) },
-		"numbers": func(_ *Folder, x *Index) { x.numbers.disk.file = full(t) },
+		"fold":    func(f *Folder, _ *Index) { f.disk = full(t); f.parts = newPartitions(f.disk) },
+		"index":   func(_ *Folder, x *Index) { x.disk = full(t); x.parts = newPartitions(x.disk) },
+		"numbers": func(_ *Folder, x *Index) { x.numbers.disk = full(t) },
 	} {
-		if err := fillDisk(dir, 8, before); !errors.Is(err, ErrDiskFull) {
+		if err := fillDisk(dir, 8, before); !errors.Is(err, nameless.ErrFull) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := fillDisk(filepath.Join(dir, "not there"), 2, nil); !errors.Is(err, ErrDisk) {
+	if err := fillDisk(filepath.Join(dir, "not there"), 2, nil); !errors.Is(err, nameless.ErrUnusable) {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 	if err := fillDisk(dir, 8, nil); err != nil {
@@ -82,11 +83,12 @@ func TestAFullDiskIsSaid(t *testing.T) {
 	}
 	x.spec.Memory, x.spec.Dir = 1, dir
 	c := must(NewCapper(x, 1, 1, must(noise.NewSource())))
-	c.disk.file = full(t)
-	if err := c.Add(0, []int32{1, 1}); err != nil {
-		t.Fatal(err)
+	c.disk = full(t)
+	err = c.Add(0, []int32{1, 1})
+	if err == nil {
+		_, err = c.Finish()
 	}
-	if _, err := c.Finish(); !errors.Is(err, ErrDiskFull) {
+	if !errors.Is(err, nameless.ErrFull) {
 		t.Errorf("cap: %v", err)
 	}
 }
@@ -95,7 +97,7 @@ func TestAFullDiskIsSaid(t *testing.T) {
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("ROWS_TEST_SPILL"); dir != "" {
 		err := fillDisk(dir, 1<<20, func(f *Folder, x *Index) {
-			fmt.Println(f.disk.size > 0 && x.disk.size > 0)
+			fmt.Println(f.disk.Size() > 0 && x.disk.Size() > 0)
 			select {} // until the signal
 		})
 		fmt.Println(err)

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
 // What fits in memory and what does not are folded alike, and the folder of what does not fit stays empty.
@@ -98,7 +98,7 @@ func TestUnitsAreNumberedByTheirFirstRows(t *testing.T) {
 		want, units := plainNumbers(rows, null)
 		for _, memory := range []int64{0, 1, 1 << 18, 1 << 20} {
 			spec := IndexSpec{Null: null, Memory: memory, Dir: t.TempDir()}
-			got, x := numbersOf(t, r, rows, []keyShape{asInts, asFloats}[seed%2], spec)
+			got, x := numbersOf(t, r, rows, keyShape(seed)%keyShapes, spec)
 			if x.Units() != units {
 				t.Fatalf("seed %d, memory %d: %d units instead of %d", seed, memory, x.Units(), units)
 			}

@@ -1,6 +1,10 @@
 package units
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/dprelease/dprelease/internal/data/nameless"
+)
 
 // Units that do not fit in memory are written to partitions by the top bits of their hashes, as partial results, and
 // forgotten. So a unit may be written several times. In the end each partition is read on its own, and the parts of a unit
@@ -9,10 +13,10 @@ import "unsafe"
 // overflow keeps the units of a set within a limit of memory.
 type overflow struct {
 	set   *unitSet
-	width int      // words of a record
-	limit int64    // the most bytes that units may take
-	dir   string   // where the others go; "" is the folder of temporary files
-	disk  *scratch // nil as long as all units fit in memory
+	width int            // words of a record
+	limit int64          // the most bytes that units may take
+	dir   string         // where the others go; "" is the folder of temporary files
+	disk  *nameless.File // nil as long as all units fit in memory
 	parts []partition
 }
 
@@ -34,7 +38,7 @@ func (o *overflow) makeRoom(more int64, spill func() error) error {
 // spill hands all units to write, shard by shard, and forgets them. write may change the record that it gets.
 func (o *overflow) spill(write func(shard int, p *partition, record []uint64, text []byte) error) (err error) {
 	if o.disk == nil {
-		if o.disk, err = newScratch(o.dir); err != nil {
+		if o.disk, err = nameless.New(o.dir); err != nil {
 			return err
 		}
 		o.parts = newPartitions(o.disk)
@@ -53,7 +57,7 @@ func (o *overflow) spill(write func(shard int, p *partition, record []uint64, te
 			}
 		}
 		s.reset()
-		if err := p.end(); err != nil {
+		if err := p.End(); err != nil {
 			return err
 		}
 	}
@@ -79,11 +83,11 @@ func (o *overflow) settle(follow func(from *partReader, to *partition, record []
 		s := &o.set.shards[0] // the memory of one shard serves all partitions in turn
 		s.reset()
 		s.reserve(o.set.keys, int(p.records))
-		to := partition{disk: o.disk}
+		to := partition{Stream: o.disk.Stream()}
 		if err := combine(p, &to, s); err != nil {
 			return err
 		}
-		if err := to.end(); err != nil || len(to.extents) == 0 {
+		if err := to.End(); err != nil || to.Empty() {
 			return err
 		}
 		out = append(out, to)
@@ -103,7 +107,7 @@ func (o *overflow) settle(follow func(from *partReader, to *partition, record []
 func (o *overflow) close() error {
 	o.set.free()
 	o.parts = nil
-	err := o.disk.close()
+	err := o.disk.Close()
 	o.disk = nil
 	return err
 }
@@ -150,7 +154,7 @@ func (r *partReader) readUnit(k *keyer, u *spilled) error {
 			u.text = make([]byte, n)
 		}
 		u.text = u.text[:n]
-		if err := r.bytes(u.text); err != nil {
+		if err := r.Fill(u.text); err != nil {
 			return err
 		}
 		u.hash = k.mix(k.hashText(u.text))
@@ -175,7 +179,7 @@ func (p *partition) fits(width int, memory int64) bool {
 
 // divide divides a partition by the bits of hashes at a depth. follow copies what follows a unit.
 func (p *partition) divide(k *keyer, width, depth int, follow func(from *partReader, to *partition, record []uint64) error) ([]partition, error) {
-	parts := newPartitions(p.disk)
+	parts := newPartitions(p.File())
 	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, width)}
 	for range p.records {
 		if err := r.readUnit(k, &u); err != nil {
@@ -190,7 +194,7 @@ func (p *partition) divide(k *keyer, width, depth int, follow func(from *partRea
 		}
 	}
 	for i := range parts {
-		if err := parts[i].end(); err != nil {
+		if err := parts[i].End(); err != nil {
 			return nil, err
 		}
 	}

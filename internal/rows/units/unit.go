@@ -19,12 +19,10 @@ const (
 
 func (n NullUnits) valid() bool { return n == RefuseNulls || n == DropNulls || n == OwnNulls }
 
-// The errors after the first row. Their texts are fixed (P20).
+// The errors after the first row, beside those of package nameless. Their texts are fixed (P20).
 var (
-	ErrNullKey  = errors.New("units: a row names no unit")
-	ErrDiskFull = errors.New("units: the units do not fit in memory, and the disk for them is full")
-	ErrDisk     = errors.New("units: the units do not fit in memory, and the disk for them cannot be used")
-	ErrLimit    = errors.New("units: there are more units than can be numbered")
+	ErrNullKey = errors.New("units: a row names no unit")
+	ErrLimit   = errors.New("units: there are more units than can be numbered")
 )
 
 var errShape = errors.New("units: a column does not have the shape that was declared") // the caller's mistake

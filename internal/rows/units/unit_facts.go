@@ -67,12 +67,3 @@ func (f *UnitFacts) quantiles() {
 	}
 	f.Largest, f.Mean = sizes[len(sizes)-1], float64(all)/float64(f.Units)
 }
-
-// Dropped returns how many rows a cap without groups would drop, if it keeps so many rows of a unit. With groups that
-// depends on the cells that a Capper chooses.
-func (f *UnitFacts) Dropped(rows int64) (dropped int64) {
-	for n, units := range f.counts {
-		dropped += max(0, n-rows) * units
-	}
-	return dropped
-}

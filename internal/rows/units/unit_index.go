@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // IndexSpec says how units are numbered.
@@ -24,13 +24,13 @@ type IndexSpec struct {
 // one that no other row has. Proof: fold.proof.md.
 type Index struct {
 	overflow
-	spec    IndexSpec
-	next    uint32   // the number of the next unit
-	numbers numbers  // of the rows
-	places  []uint64 // the shard and place of each new unit of a chunk, by its first row
-	ids     []uint32 // the numbers of the rows of a chunk
-	units   int64
-	epochs  []epoch
+	spec     IndexSpec
+	next     uint32   // the number of the next unit
+	numbers  numbers  // of the rows
+	places   []uint64 // the shard and place of each new unit of a chunk, by its first row
+	ids      []uint32 // the numbers of the rows of a chunk
+	units    int64
+	diverted int64 // the first row that was written to the disk
 }
 
 // noUnit stands in numbers for a row that belongs to no unit.
@@ -65,11 +65,18 @@ func (x *Index) chunk(unit *table.Values, first, rows int) error {
 	if err != nil {
 		return err
 	}
+	if x.disk == nil {
+		if err := x.makeRoom(0, x.divert); err != nil {
+			return err
+		}
+	}
+	if x.disk != nil {
+		err := x.put(func(off int) string { return unit.Dict[unit.Codes[first+off]] })
+		x.set.row += int64(rows)
+		return err
+	}
 	for i := range rows {
 		x.ids[i] = noUnit
-	}
-	if err := x.makeRoom(0, x.spill); err != nil {
-		return err
 	}
 	var before [shards]int
 	parallel(shards, func(i int) {
@@ -152,7 +159,7 @@ func (x *Index) Numbers(first int64, dst []int32) error { return x.numbers.read(
 
 // Close frees the memory and the files of the index.
 func (x *Index) Close() error {
-	err := errors.Join(x.overflow.close(), x.numbers.disk.close())
+	err := errors.Join(x.overflow.close(), x.numbers.disk.Close())
 	x.numbers = numbers{}
 	return err
 }

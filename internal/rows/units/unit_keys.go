@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 const (

@@ -1,5 +1,7 @@
 package units
 
+import "github.com/dprelease/dprelease/internal/data/nameless"
+
 // numbers holds a number for each row. The first pages are in memory, and the others on the disk, except the last page until
 // it is full.
 type numbers struct {
@@ -8,7 +10,7 @@ type numbers struct {
 	pages [][]uint32 // of chunkRows numbers
 	last  []uint32   // the last page
 	rows  int64
-	disk  *scratch
+	disk  *nameless.File
 }
 
 // add adds the numbers of the next rows.
@@ -36,34 +38,19 @@ func (n *numbers) keep() (err error) {
 		return nil
 	}
 	if n.disk == nil {
-		if n.disk, err = newScratch(n.dir); err != nil {
+		if n.disk, err = nameless.New(n.dir); err != nil {
 			return err
 		}
 	}
-	_, err = n.disk.write(asBytes(n.last))
+	_, err = n.disk.Append(asBytes(n.last))
 	n.last = n.last[:0]
 	return err
 }
 
-// each calls visit for each page in order. It keeps what visit changes.
-func (n *numbers) each(visit func(first int64, ids []uint32) error) error {
-	buffer := make([]uint32, chunkRows)
-	for first := int64(0); first < n.rows; first += chunkRows {
-		page, onDisk := n.page(first)
-		if !onDisk {
-			if err := visit(first, page); err != nil {
-				return err
-			}
-			continue
-		}
-		at := (first/chunkRows - int64(len(n.pages))) * 4 * chunkRows
-		if err := n.disk.readAt(asBytes(buffer), at); err != nil {
-			return err
-		}
-		if err := visit(first, buffer); err != nil {
-			return err
-		}
-		if err := n.disk.writeAt(asBytes(buffer), at); err != nil {
+// fill adds rows without a unit, up to a row.
+func (n *numbers) fill(row int64) error {
+	for n.rows < row {
+		if err := n.add([]uint32{noUnit}); err != nil {
 			return err
 		}
 	}
@@ -92,7 +79,7 @@ func (n *numbers) read(first int64, dst []int32) error {
 		page, onDisk := n.page(first)
 		if onDisk {
 			at := (first/chunkRows-int64(len(n.pages)))*chunkRows + from
-			if err := n.disk.readAt(asBytes(dst[:some]), 4*at); err != nil {
+			if err := n.disk.Fill(asBytes(dst[:some]), 4*at); err != nil {
 				return err
 			}
 		} else {

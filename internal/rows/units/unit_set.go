@@ -3,7 +3,7 @@ package units
 import (
 	"sync/atomic"
 
-	"github.com/dprelease/dprelease/internal/table"
+	"github.com/dprelease/dprelease/internal/data/table"
 )
 
 // The first words of a unit's record.

@@ -1,157 +1,172 @@
 package units
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+)
 
-// When units do not fit in memory, an index writes them to the disk, forgets them, and goes on numbering. So a unit may get
-// several numbers, one in each epoch. In the end the partitions show which numbers belong to one unit, and the rows get new
-// numbers.
+// When units do not fit in memory, an index writes them and their numbers to partitions, and from then on all rows with
+// their keys. In the end it reads each partition on its own and finds the first row of each row's unit. Put in order again,
+// the first rows are numbered, and the other rows get the numbers of theirs.
 
-// epoch is a stretch of rows between two times that the index forgot its units.
-type epoch struct {
-	row  int64 // where it begins
-	next uint32
-}
+// numbered says of a record that it holds the number of a unit in the place of a row.
+const numbered = 1 << 62
 
-// spill writes the units and their numbers to the disk and forgets them.
-func (x *Index) spill() error {
-	if x.epochs == nil {
-		x.epochs = []epoch{{}}
-	}
-	x.epochs = append(x.epochs, epoch{x.set.row, x.next})
-	return x.overflow.spill(func(_ int, p *partition, record []uint64, text []byte) error {
+// divert goes over to the disk.
+func (x *Index) divert() error {
+	x.diverted = x.set.row
+	err := x.overflow.spill(func(_ int, p *partition, record []uint64, text []byte) error {
 		if record[firstWord]&ownUnit != 0 {
 			return nil // no other row has its number
 		}
+		record[firstWord] |= numbered
 		return p.writeUnit(x.set.keys, record, text)
 	})
+	x.set.free()
+	return err
 }
 
-// ranks is the set of numbers that are the first of their units. It counts those below a number.
-type ranks struct {
-	first []uint64 // a bitmap
-	below []uint32 // how many are below every eighth word of it
-}
-
-func newRanks(n uint32) *ranks {
-	r := &ranks{first: make([]uint64, n/64+1)}
-	for i := range r.first {
-		r.first[i] = ^uint64(0)
-	}
-	return r
-}
-
-func (r *ranks) clear(id uint32) { r.first[id>>6] &^= 1 << (id & 63) }
-
-func (r *ranks) has(id uint32) bool { return r.first[id>>6]>>(id&63)&1 == 1 }
-
-// count prepares rank. Nobody calls clear after it.
-func (r *ranks) count() {
-	r.below = make([]uint32, len(r.first)/8+1)
-	sum := uint32(0)
-	for i, w := range r.first {
-		if i%8 == 0 {
-			r.below[i/8] = sum
-		}
-		sum += uint32(bits.OnesCount64(w))
-	}
-}
-
-// rank returns how many first numbers are below a number.
-func (r *ranks) rank(id uint32) uint32 {
-	word := int(id >> 6)
-	n := r.below[word/8]
-	for _, w := range r.first[word/8*8 : word] {
-		n += uint32(bits.OnesCount64(w))
-	}
-	return n + uint32(bits.OnesCount64(r.first[word]&(1<<(id&63)-1)))
-}
-
-// settle gives every row the number that its unit would have in memory.
-func (x *Index) settle() error {
-	if err := x.spill(); err != nil {
-		return err
-	}
-	ranks := newRanks(x.next)
-	again, err := x.overflow.settle(
-		func(*partReader, *partition, []uint64) error { return nil },
-		func(p, to *partition, s *unitShard) error { return x.same(p, to, s, ranks) })
-	if err != nil {
-		return err
-	}
-	ranks.count()
-	x.units = int64(ranks.rank(x.next))
-	return x.renumber(again, ranks)
-}
-
-// same finds the units of a partition that have several numbers, and writes each further number with the first one.
-func (x *Index) same(p, to *partition, s *unitShard, ranks *ranks) error {
-	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, ownWords)}
-	for range p.records {
-		if err := r.readUnit(x.set.keys, &u); err != nil {
-			return err
-		}
-		id := uint32(u.record[firstWord])
-		if first := uint32(s.records.at(s.findSpilled(x.set.keys, &u))[firstWord]); first != id {
-			ranks.clear(id)
-			if err := to.writeWords(uint64(id), uint64(first)); err != nil {
-				return err
+// put writes the rows of a chunk, which split has sorted, to the partitions.
+func (x *Index) put(texts func(off int) string) error {
+	var errs [shards]error
+	parallel(shards, func(i int) {
+		k, record := x.set.keys, make([]uint64, ownWords)
+		for n := range k.stretches {
+			lo, hi := k.stretches[n].shard(i)
+			for at := lo; at < hi && errs[i] == nil; at++ {
+				off := int(k.sorted[at] & offMask)
+				record[keyWord], record[firstWord] = k.words[at], uint64(x.set.row)+uint64(off)
+				text := ""
+				if k.sorted[at]&ownRow != 0 {
+					record[firstWord] |= ownUnit
+				} else if k.text {
+					text = texts(off)
+				}
+				errs[i] = x.parts[i].writeUnit(k, record, []byte(text))
 			}
 		}
+	})
+	return cmp.Or(errs[:]...)
+}
+
+// settle numbers the rows that were written to the disk.
+func (x *Index) settle() error {
+	var found []partition
+	for i := range x.parts {
+		if err := x.parts[i].End(); err != nil {
+			return err
+		}
+		if err := x.find(&x.parts[i], 1, &found); err != nil {
+			return err
+		}
+	}
+	x.set.free()
+	buffer := max(1<<12, min(1<<18, int(x.spec.Memory/8)/max(1, len(found))))
+	var from []stream
+	for i := range found {
+		from = append(from, &spilledResults{r: found[i].reader(buffer), record: make([]uint64, 2)})
+	}
+	firsts := newFirsts(x.diverted, x.set.row)
+	base := x.next
+	if err := merge(from, 2, x.set.row, func(record []uint64) error {
+		row, first := int64(record[0]), record[1]
+		if err := x.numbers.fill(row); err != nil {
+			return err
+		}
+		switch {
+		case first&numbered != 0:
+			return x.numbers.add([]uint32{uint32(first)})
+		case int64(first) == row:
+			if x.next == noUnit-1 {
+				return ErrLimit
+			}
+			x.next++
+			firsts.add(row)
+		}
+		return x.numbers.add([]uint32{base + firsts.rank(int64(first))})
+	}); err != nil {
+		return err
+	}
+	x.units = int64(x.next)
+	return x.numbers.fill(x.set.row)
+}
+
+// leastRoom is the memory that a partition may take, however little there is.
+const leastRoom = 1 << 16
+
+// find adds a list of the rows of a partition, each with the first row of its unit, or with the unit's number. A partition
+// whose units do not fit in memory is divided.
+func (x *Index) find(p *partition, depth int, found *[]partition) error {
+	s, k := &x.set.shards[0], x.set.keys // the memory of one shard serves all partitions in turn
+	s.reset()
+	to := partition{Stream: x.disk.Stream()}
+	r, u := p.reader(spillBuffer), spilled{record: make([]uint64, ownWords)}
+	for range p.records {
+		if err := r.readUnit(k, &u); err != nil {
+			return err
+		}
+		row := u.record[firstWord]
+		s.reserve(k, 1)
+		first := s.records.at(s.findSpilled(k, &u))[firstWord]
+		if row&numbered != 0 {
+			continue
+		}
+		if err := to.writeWords(row&^ownUnit, first&^ownUnit); err != nil {
+			return err
+		}
+		if s.bytes() > max(x.limit, leastRoom) && s.records.count > 1 && depth < deepest {
+			return x.divide(p, depth, found)
+		}
+	}
+	if err := to.End(); err != nil {
+		return err
+	}
+	if !to.Empty() {
+		*found = append(*found, to)
 	}
 	return nil
 }
 
-// renumber replaces the numbers of all rows, epoch by epoch: rows have only numbers of their epoch.
-func (x *Index) renumber(again []partition, ranks *ranks) error {
-	buffer := max(1<<12, min(1<<18, int(x.spec.Memory/8)/max(1, len(again))))
-	var from []stream
-	for i := range again {
-		from = append(from, &spilledResults{r: again[i].reader(buffer), record: make([]uint64, 2)})
-	}
-	pairs := partition{disk: x.disk}
-	if err := merge(from, 2, int64(x.next), func(pair []uint64) error { return pairs.writeWords(pair...) }); err != nil {
-		return err
-	}
-	if err := pairs.end(); err != nil {
-		return err
-	}
-	r, at := pairs.reader(spillBuffer), -1
-	var final []uint32 // the new numbers of an epoch
-	return x.numbers.each(func(first int64, ids []uint32) (err error) {
-		for len(ids) > 0 {
-			for at < 0 || first >= x.epochs[at+1].row {
-				at++
-				if final, err = finals(final[:0], x.epochs[at].next, x.epochs[at+1].next, ranks, r); err != nil {
-					return err
-				}
-			}
-			n := min(int64(len(ids)), x.epochs[at+1].row-first)
-			for i, id := range ids[:n] {
-				if id != noUnit {
-					ids[i] = final[id-x.epochs[at].next]
-				}
-			}
-			ids, first = ids[n:], first+n
+// divide finds the units of the parts of a partition.
+func (x *Index) divide(p *partition, depth int, found *[]partition) error {
+	x.set.free()
+	parts, err := p.divide(x.set.keys, ownWords, depth, func(*partReader, *partition, []uint64) error { return nil })
+	for i := 0; err == nil && i < len(parts); i++ {
+		if parts[i].records > 0 {
+			err = x.find(&parts[i], depth+1, found)
 		}
-		return nil
-	})
+	}
+	return err
 }
 
-// finals returns the new numbers for the numbers between two. pairs holds, in order, the numbers that are not the first of
-// their units.
-func finals(to []uint32, from, end uint32, ranks *ranks, pairs *partReader) ([]uint32, error) {
-	n := ranks.rank(from)
-	for id := from; id < end; id++ {
-		if ranks.has(id) {
-			to = append(to, n)
-			n++
-			continue
-		}
-		var pair [2]uint64
-		if err := pairs.words(pair[:]); err != nil {
-			return nil, err
-		}
-		to = append(to, ranks.rank(uint32(pair[1])))
+// firsts is the set of the rows that are the first ones of their units. It counts those before a row.
+type firsts struct {
+	from   int64    // where its rows begin
+	rows   []uint64 // a bitmap
+	before []uint32 // how many there are before every eighth word of it
+	count  uint32
+}
+
+func newFirsts(from, to int64) *firsts {
+	return &firsts{from: from, rows: make([]uint64, (to-from)/64+1)}
+}
+
+// add adds a row behind all others.
+func (f *firsts) add(row int64) {
+	at := row - f.from
+	for int64(len(f.before)) <= at>>9 {
+		f.before = append(f.before, f.count)
 	}
-	return to, nil
+	f.rows[at>>6] |= 1 << (at & 63)
+	f.count++
+}
+
+// rank returns how many rows of the set come before one of them.
+func (f *firsts) rank(row int64) uint32 {
+	at := row - f.from
+	n := f.before[at>>9]
+	for _, w := range f.rows[at>>9<<3 : at>>6] {
+		n += uint32(bits.OnesCount64(w))
+	}
+	return n + uint32(bits.OnesCount64(f.rows[at>>6]&(1<<(at&63)-1)))
 }

@@ -3,7 +3,7 @@ package lineartest
 import (
 	"testing"
 
-	"github.com/dprelease/dprelease/internal/tier"
+	"github.com/dprelease/dprelease/internal/testkit/tier"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 

@@ -1,4 +1,4 @@
-"""Events: what is done to the data, as canonical bytes (specs/plugin-v2.md, section 9)."""
+"""Events: what is done to the data, as canonical bytes (specs/plugin-v1.md, section 9)."""
 
 import json
 import math

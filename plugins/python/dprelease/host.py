@@ -23,7 +23,7 @@ class Host:
 
     def _call(self, method, request, response, fields, event, stream=False):
         m = wire.message(wire.PACKAGE + request)(**fields)
-        m.event.canonical = event.canonical
+        m.event = event.canonical
         kind = self._channel.unary_stream if stream else self._channel.unary_unary
         call = kind("/" + wire.PACKAGE + "Noise/" + method, request_serializer=lambda m: m.SerializeToString(),
                     response_deserializer=wire.message(wire.PACKAGE + response).FromString)

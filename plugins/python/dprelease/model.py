@@ -25,6 +25,7 @@ class Description:
     grouped: bool = False
     capped: bool = False
     linear: bool = False
+    declares_finish: bool = False
 
 
 @dataclass
@@ -94,6 +95,7 @@ class Field:
     low: float = 0.0  # the public range of numbers, where low < high
     high: float = 0.0
     texts: List[str] = field(default_factory=list)  # all that a column of strings may hold
+    value: str = ""  # in a plan with a finish: the expression that computes this column
 
 
 @dataclass
@@ -115,12 +117,47 @@ class ExpectedError:
 
 
 @dataclass
+class Constant:
+    """A public column of a finish: numbers or texts, one for each row of the result, or one for all."""
+
+    name: str
+    numbers: List[float] = field(default_factory=list)
+    texts: List[str] = field(default_factory=list)
+
+
+@dataclass
+class Quantiles:
+    """Turns a noisy histogram, with a count for each bin between two edges, into a quantile for each rank."""
+
+    edges: List[float] = field(default_factory=list)
+    at: List[float] = field(default_factory=list)
+
+
+@dataclass
+class NoiseColumns:
+    """The columns that the answer to a noise call becomes, one after the other."""
+
+    columns: List[str] = field(default_factory=list)
+    quantiles: Optional[Quantiles] = None
+
+
+@dataclass
+class Finish:
+    """How the host computes the result from the noisy sums: Field.value is an expression over these columns. Noise calls
+    then return zeros, and release returns nothing."""
+
+    constants: List[Constant] = field(default_factory=list)
+    noise: List[NoiseColumns] = field(default_factory=list)
+
+
+@dataclass
 class Plan:
     columns: List[str]
     event: Event
     output: List[Field]
     rows: int = 1
     errors: List[ExpectedError] = field(default_factory=list)
+    finish: Optional[Finish] = None
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The plugin's end of the protocol: handshake, go-plugin's services, and Mechanism (specs/plugin-v2.md)."""
+"""The plugin's end of the protocol: handshake, go-plugin's services, and Mechanism (specs/plugin-v1.md)."""
 
 import contextlib
 import os
@@ -26,8 +26,8 @@ def run(*mechanisms):
     """See serve."""
     if os.environ.get("DPRELEASE_PLUGIN") != "mechanism-v1":
         sys.exit("This is a plugin of dprelease. It is not run by hand; a job names it.")
-    if "2" not in os.environ.get("PLUGIN_PROTOCOL_VERSIONS", "").split(","):
-        sys.exit("This plugin speaks version 2 of the protocol, and its host does not.")
+    if "1" not in os.environ.get("PLUGIN_PROTOCOL_VERSIONS", "").split(","):
+        sys.exit("This plugin speaks version 1 of the protocol, and its host does not.")
     plugin = Plugin(mechanisms)
     threading.Thread(target=_exit_with_host, daemon=True).start()
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=8))
@@ -35,7 +35,7 @@ def run(*mechanisms):
     path = os.path.join(os.environ["PLUGIN_UNIX_SOCKET_DIR"], "python-plugin")
     server.add_insecure_port("unix:" + path)
     server.start()
-    sys.stdout.write("1|2|unix|%s|grpc|\n" % path)
+    sys.stdout.write("1|1|unix|%s|grpc|\n" % path)
     sys.stdout.flush()
     server.wait_for_termination()
 
@@ -72,7 +72,7 @@ class Plugin:
             service(p + "Mechanism", {
                 "Describe": ("unary_unary", self.describe, p + "DescribeRequest", p + "DescribeResponse"),
                 "Plan": ("unary_unary", self.plan, p + "PlanRequest", p + "PlanResponse"),
-                "Release": ("stream_stream", self.release, p + "ReleaseInput", p + "ReleaseOutput"),
+                "Release": ("unary_stream", self.release, p + "ReleaseRequest", p + "ReleaseOutput"),
             }),
             service("plugin.GRPCBroker", {"StartStream": ("stream_stream", self.broker, "plugin.ConnInfo", "plugin.ConnInfo")}),
             service("plugin.GRPCController", {"Shutdown": ("unary_unary", self.shutdown, "plugin.Empty", "plugin.Empty")}),
@@ -97,7 +97,7 @@ class Plugin:
         yield from ()
 
     def describe(self, request, context):
-        out = wire.message(wire.PACKAGE + "DescribeResponse")(lanes=[2])  # LANE_SOCKET
+        out = wire.message(wire.PACKAGE + "DescribeResponse")(lanes=[1])  # LANE_SOCKET
         out.mechanisms.extend(wire.description(m.describe()) for m in self._all.values())
         return out
 
@@ -116,9 +116,9 @@ class Plugin:
             pass
         context.abort(grpc.StatusCode.INTERNAL, "mechanism failed")
 
-    def release(self, requests, context):
+    def release(self, start, context):
         try:
-            yield from self._release(next(requests).start)
+            yield from self._release(start)
             return
         except Bad:
             code, text = grpc.StatusCode.FAILED_PRECONDITION, "result does not have the planned shape"
@@ -136,7 +136,7 @@ class Plugin:
         with contextlib.closing(rows), contextlib.closing(Host(address)) as host:
             result = mechanism.release(request, rows, host)
             rows.drain()
-        return pieces(request.plan, result)
+        return pieces(request.plan, result) if request.plan.finish is None else ()  # else the host makes the result
 
 
 _VALUES = {"float64": float, "int64": int, "string": str}

@@ -1,4 +1,4 @@
-"""The row stream: an Arrow IPC stream over a unix socket (specs/plugin-v2.md, section 6). It has a schema that follows from the
+"""The row stream: an Arrow IPC stream over a unix socket (specs/plugin-v1.md, section 6). It has a schema that follows from the
 plan, no dictionaries and no compression, so a reader needs the places of a few numbers in each message. Columns are views of
 what was received: of numpy where it is there, and of the standard library otherwise."""
 

@@ -11,7 +11,7 @@ _ROUNDINGS = 1 - Fraction(1, 2**46)
 
 def laplace_scale(sensitivity, epsilon):
     """The smallest multiple of 2^-20 with sensitivity/scale below epsilon, exactly, and by 2^-46 of it: what a query of that
-    L1 sensitivity, in lattice steps, needs. From 2^32 on it is a whole number (specs/plugin-v2.md, section 10)."""
+    L1 sensitivity, in lattice steps, needs. From 2^32 on it is a whole number (specs/plugin-v1.md, section 10)."""
     if not (0 < sensitivity < math.inf) or not (0 < epsilon < math.inf):
         raise ValueError("laplace noise needs a positive finite sensitivity and epsilon")
     ratio = Fraction(sensitivity) / (Fraction(epsilon) * _ROUNDINGS)

@@ -54,7 +54,7 @@ def fill(m, data):
         if f.name in ("params", "params_schema"):
             m.__setattr__(f.name, json.dumps(value).encode())
         elif isinstance(value, Event):
-            m.event.canonical = value.canonical
+            m.event = value.canonical
         elif fd.type == fd.TYPE_MESSAGE and _repeated(fd):
             for v in value:
                 fill(getattr(m, f.name).add(), v)
@@ -80,7 +80,7 @@ def plain(cls, m):
         if f.name == "params":
             value = json.loads(value or b"{}")
         elif kinds[f.name] is Event:
-            value = Event(value.canonical)
+            value = Event(value)
         elif fd.type == fd.TYPE_MESSAGE and _repeated(fd):
             value = [plain(typing.get_args(kinds[f.name])[0], v) for v in value]
         elif fd.type == fd.TYPE_MESSAGE:

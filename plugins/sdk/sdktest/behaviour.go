@@ -15,7 +15,7 @@ import (
 // patience is how long a release may take to notice that it was given up.
 const patience = 5 * time.Second
 
-// largestBatch is the most rows that a host puts into one batch (plugin-v2).
+// largestBatch is the most rows that a host puts into one batch (plugin-v1).
 const largestBatch = 32768
 
 // behaviour checks what a plan promises besides its query: a failure of the host ends a

@@ -15,7 +15,7 @@
 //
 //	func TestConformance(t *testing.T) { sdktest.Test(t, myMechanism{}, sdktest.Config{}) }
 //
-// It imports the SDK, internal/calls, privacy, gonum and a JSON Schema validator. It
+// It imports the SDK, internal/plugin/calls, privacy, gonum and a JSON Schema validator. It
 // draws no noise that protects anything; all its data is generated.
 //
 // The verdict is REFUTED or NOT REFUTED, never "passed". What is not refuted is not

@@ -274,6 +274,9 @@ func (r *replayer) groups(ctx context.Context, rows []record) *violation {
 		if at < 0 {
 			return broken("groups", "the result has no column of strings with the groups of %s", by)
 		}
+		if len(out.Result.Columns) == 0 {
+			return nil // only the host of a process computes a declared finish
+		}
 		seen := map[string]int{}
 		for _, label := range out.Result.Columns[at].String {
 			seen[label]++

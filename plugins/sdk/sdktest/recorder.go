@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/calls"
+	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )

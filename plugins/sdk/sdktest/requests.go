@@ -10,7 +10,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/dprelease/dprelease/internal/params"
+	"github.com/dprelease/dprelease/internal/job/params"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -148,7 +148,8 @@ func publics(d sdk.Description) []sdk.Public {
 	return out
 }
 
-// accepter says which parameters a schema accepts; none at all accepts everything.
+// accepter returns a function that reports whether the schema accepts parameters; none at
+// all accepts everything.
 func accepter(schema json.RawMessage) (func(json.RawMessage) bool, error) {
 	if len(schema) == 0 {
 		return func(raw json.RawMessage) bool { return json.Valid(raw) }, nil
@@ -232,7 +233,7 @@ func fillings(p property, keys []string) []json.RawMessage {
 	for _, k := range keys {
 		var next []map[string]any
 		values := p.Properties[k].values()
-		if k == "by" { // which names columns of groups (plugin-v2)
+		if k == "by" { // which names columns of groups (plugin-v1)
 			values = slices.DeleteFunc(values, func(v any) bool { return !groups(v) })
 		}
 		for _, v := range values {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/dprelease/dprelease/internal/calls"
+	"github.com/dprelease/dprelease/internal/plugin/calls"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -81,6 +81,9 @@ func Plan(m sdk.Mechanism, req sdk.PlanRequest) (sdk.Description, sdk.Plan, erro
 	}
 	if err := plan.Check(req); err != nil {
 		return d, plan, err
+	}
+	if d.DeclaresFinish != (plan.Finish != nil) {
+		return d, plan, errors.New("plan: a mechanism says DeclaresFinish exactly where its plans have a Finish")
 	}
 	if !d.SelfNoising {
 		if _, err := calls.New(plan.Event); err != nil {
@@ -220,11 +223,15 @@ func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pl
 			return out, fmt.Errorf("plan: %w", err)
 		}
 	}
+	var host sdk.Host = h
+	if plan.Finish != nil {
+		host = &zeros{Host: h, plan: plan}
+	}
 	err = func() (err error) {
 		defer panicked(&err)
 		out.Result, err = s.m.Release(ctx, sdk.ReleaseRequest{
 			Params: req.Params, Public: req.Public, Target: req.Target, Plan: plan,
-		}, rows, h)
+		}, rows, host)
 		return err
 	}()
 	out.Calls = h.made
@@ -236,7 +243,42 @@ func (s inProcess) Release(ctx context.Context, req sdk.PlanRequest, plan sdk.Pl
 	case h.calls != nil && h.calls.Done() != nil:
 		return out, fmt.Errorf("release made %d noise calls, fewer than its plan: %w", len(h.made), calls.ErrDiffers)
 	}
+	if plan.Finish != nil { // the host makes the result
+		out.Result = sdk.Result{}
+		return out, nil
+	}
 	return out, out.Result.Check(plan)
+}
+
+// zeros is the host of a plan with a finish: it keeps the answers to itself.
+type zeros struct {
+	sdk.Host
+	plan sdk.Plan
+	at   int // the next call
+}
+
+func (z *zeros) AddLaplace(ctx context.Context, ev privacy.DiscreteLaplace, values []int64) ([]int64, error) {
+	_, err := z.Host.AddLaplace(ctx, ev, values)
+	return z.answer(len(values), err)
+}
+
+func (z *zeros) AddGaussian(ctx context.Context, ev privacy.DiscreteGaussian, values []int64) ([]int64, error) {
+	_, err := z.Host.AddGaussian(ctx, ev, values)
+	return z.answer(len(values), err)
+}
+
+// answer refuses a vector whose length is not the one that the finish declares.
+func (z *zeros) answer(n int, err error) ([]int64, error) {
+	z.at++
+	switch noise := z.plan.Finish.Noise; {
+	case err != nil:
+		return nil, err
+	case z.at > len(noise):
+		return nil, fmt.Errorf("noise call %d has no columns in the finish", z.at)
+	case int64(n) != noise[z.at-1].Length(z.plan.Rows):
+		return nil, fmt.Errorf("noise call %d has %d values, and the finish declares %d", z.at, n, noise[z.at-1].Length(z.plan.Rows))
+	}
+	return make([]int64, n), nil
 }
 
 // panicked turns a panic into an error. All data here is generated, so that its

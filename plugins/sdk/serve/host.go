@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -28,7 +28,7 @@ func (h *remoteHost) AddGaussian(ctx context.Context, ev privacy.DiscreteGaussia
 
 func (h *remoteHost) add(ctx context.Context, ev privacy.Event, values []int64,
 	call func(context.Context, *wire.AddNoiseRequest, ...grpc.CallOption) (*wire.AddNoiseResponse, error)) ([]int64, error) {
-	e, err := wire.FromEvent(wire.Version, ev)
+	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (h *remoteHost) add(ctx context.Context, ev privacy.Event, values []int64,
 }
 
 func (h *remoteHost) SmoothLaplace(ctx context.Context, ev privacy.Approx, value, scale, granularity float64) (float64, error) {
-	e, err := wire.FromEvent(wire.Version, ev)
+	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func (h *remoteHost) SmoothLaplace(ctx context.Context, ev privacy.Approx, value
 }
 
 func (h *remoteHost) Select(ctx context.Context, ev privacy.Selection, pieces []sdk.Piece, rate float64) (int64, error) {
-	e, err := wire.FromEvent(wire.Version, ev)
+	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return 0, err
 	}
@@ -68,7 +68,7 @@ func (h *remoteHost) Select(ctx context.Context, ev privacy.Selection, pieces []
 }
 
 func (h *remoteHost) RandomizeCategories(ctx context.Context, ev privacy.RandomizedResponse, codes []int32) ([]int32, error) {
-	e, err := wire.FromEvent(wire.Version, ev)
+	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (h *remoteHost) NextBatch(ctx context.Context, ev privacy.LastIterate) ([]i
 
 // rows asks for rows by their indices.
 func (h *remoteHost) rows(ctx context.Context, ev privacy.Event) ([]int64, error) {
-	e, err := wire.FromEvent(wire.Version, ev)
+	e, err := wire.FromEvent(ev)
 	if err != nil {
 		return nil, err
 	}

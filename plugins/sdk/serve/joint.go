@@ -21,10 +21,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/emptypb"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
 )
 
-// This file is the plugin's end of go-plugin's protocol (specs/plugin-v2.md, 3): as much as a host of
+// This file is the plugin's end of go-plugin's protocol (specs/plugin-v1.md, 3): as much as a host of
 // mechanisms uses. The library itself serves more, net/rpc and TLS among them, and would make a small
 // plugin half as large again.
 
@@ -81,7 +81,7 @@ type broker struct {
 
 func newBroker() *broker { return &broker{told: map[uint32]chan string{}} }
 
-// of is where the path of a socket arrives.
+// of returns the channel on which the path of a socket arrives.
 func (b *broker) of(id uint32) chan string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

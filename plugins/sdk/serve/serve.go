@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
@@ -92,17 +92,17 @@ func TestServerIgnoresUnknownFields(t *testing.T) {
 	if r, err := s.Plan(context.Background(), req); err != nil || r.GetPlan() == nil {
 		t.Errorf("%v, %v", r, err)
 	}
-	start, err := wire.FromReleaseRequest(wire.Version, "a", sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan})
+	start, err := wire.FromReleaseRequest("a", sdk.ReleaseRequest{Params: someRequest.Params, Public: someRequest.Public, Target: someRequest.Target, Plan: somePlan})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []proto.Message{start, start.GetPlan(), start.GetPlan().GetEvent(), start.GetPlan().GetOutput()[0]} {
+	for _, m := range []proto.Message{start, start.GetPlan(), start.GetPlan().GetOutput()[0]} {
 		m.ProtoReflect().SetUnknown(extra)
 	}
 	if err := wire.Forget(start); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := wire.ToReleaseRequest(wire.Version, start); err != nil || !reflect.DeepEqual(got.Plan, somePlan) {
+	if got, err := wire.ToReleaseRequest(start); err != nil || !reflect.DeepEqual(got.Plan, somePlan) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/dprelease/dprelease/internal/wire"
+	"github.com/dprelease/dprelease/internal/plugin/wire"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
@@ -76,25 +76,20 @@ func (s *server) Plan(_ context.Context, m *wire.PlanRequest) (_ *wire.PlanRespo
 	if err != nil {
 		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: err.Error()}}, nil
 	}
-	out, err := wire.FromPlan(wire.Version, plan)
+	out, err := wire.FromPlan(plan)
 	if err != nil {
 		return &wire.PlanResponse{Answer: &wire.PlanResponse_Refusal{Refusal: fmt.Sprintf("plan cannot be sent: %v", err)}}, nil
 	}
 	return &wire.PlanResponse{Answer: &wire.PlanResponse_Plan{Plan: out}}, nil
 }
 
-func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput]) (err error) {
+func (s *server) Release(start *wire.ReleaseRequest, stream grpc.ServerStreamingServer[wire.ReleaseOutput]) (err error) {
 	defer recovered(&err)
-	in, err := stream.Recv()
-	if err != nil {
-		return errRelease
-	}
-	start := in.GetStart()
 	mech := s.byName[start.GetMechanism()]
-	if start == nil || mech == nil || wire.Forget(start) != nil {
+	if mech == nil || wire.Forget(start) != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
-	req, err := wire.ToReleaseRequest(wire.Version, start)
+	req, err := wire.ToReleaseRequest(start)
 	if err != nil {
 		return status.Error(codes.InvalidArgument, "release request cannot be read")
 	}
@@ -115,6 +110,9 @@ func (s *server) Release(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire
 	result, err := mech.Release(stream.Context(), req, rows, &remoteHost{c: wire.NewNoiseClient(conn)})
 	if err != nil || drain(rows) != nil {
 		return errRelease
+	}
+	if req.Plan.Finish != nil {
+		return nil // the host makes the result
 	}
 	if result.Check(req.Plan) == sdk.ErrShape {
 		return errShape // the host finds all else that may be wrong with it
@@ -137,7 +135,7 @@ func drain(rows sdk.Rows) error {
 }
 
 // sendResult sends the result in pieces that stay below the message limit.
-func sendResult(stream grpc.BidiStreamingServer[wire.ReleaseInput, wire.ReleaseOutput], r sdk.Result, rows int64) error {
+func sendResult(stream grpc.ServerStreamingServer[wire.ReleaseOutput], r sdk.Result, rows int64) error {
 	width := 1
 	for _, c := range r.Columns {
 		width += 8

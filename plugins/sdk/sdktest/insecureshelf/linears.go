@@ -50,7 +50,7 @@ func (m bent) seen(p sdk.Public) sdk.Public {
 	return p
 }
 
-// left is how many rows of a result are left without the last group.
+// left returns how many rows of a result are left without the last group.
 func (m bent) left(p sdk.Plan, public sdk.Public) int64 {
 	for _, name := range p.Columns {
 		if c, _ := public.Column(name); m.group && c.Type == sdk.Category && len(c.Domain) > 1 && p.GroupField(name) >= 0 {
@@ -156,7 +156,7 @@ func (b *between) AddGaussian(ctx context.Context, ev privacy.DiscreteGaussian, 
 	return b.Host.AddGaussian(ctx, ev, v)
 }
 
-// uncapped is what is public about one row of a unit, whatever the cap says.
+// uncapped returns what is public about one row of a unit, whatever the cap says.
 func uncapped(p sdk.Public) sdk.Public {
 	if p.Cap != nil {
 		p.Cap, p.Design.LargestCount = &sdk.Cap{Groups: 1, Rows: 1}, 0

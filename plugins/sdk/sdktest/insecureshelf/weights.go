@@ -49,7 +49,7 @@ func weighted(bound func(most float64) float64, clips bool, reach func(least, mo
 
 func asIs(most float64) float64 { return most }
 
-// whole is how far a total moves where a row may come, go or be replaced.
+// whole returns how far a total moves where a row may come, go or be replaced.
 func whole(_, most float64) float64 { return 2 * most }
 
 // SoundWeights is the sound total that the specimens break.

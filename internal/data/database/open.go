@@ -1,0 +1,153 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+)
+
+// Source names the rows to read: Table, as name or schema.name, or the rows of Query.
+type Source struct {
+	Address      string
+	Table, Query string
+}
+
+// Open reads the named columns of all rows, or all columns that can be read if none is named. If a named column is not
+// there or cannot be used, it reads no row, and the columns of the table say why. memory bounds later scans.
+func Open(ctx context.Context, s Source, columns []string, memory int64) (*table.Table, error) {
+	return within(ctx, s, func(r *reader) (*table.Table, error) { return r.read(ctx, columns, memory) })
+}
+
+// Describe opens the table without rows: its columns alone. It judges a query as Open does, and reads no value, so it may
+// come before a debit (P33).
+func Describe(ctx context.Context, s Source, columns []string) (*table.Table, error) {
+	return within(ctx, s, func(r *reader) (*table.Table, error) { return r.empty(ctx, columns) })
+}
+
+// within judges the source in a transaction and hands its reader on.
+func within(ctx context.Context, s Source, read func(*reader) (*table.Table, error)) (*table.Table, error) {
+	c, err := pgx.ParseConfig(s.Address)
+	if err != nil {
+		return nil, &table.Error{Code: table.CodeUsage, Detail: "the address of the database, or a setting of PostgreSQL in the environment, cannot be read"}
+	}
+	c.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec
+	var seen trees
+	c.OnNotice = seen.notice // others are dropped: they may quote a row
+	for key, value := range map[string]string{"application_name": "dprelease", "TimeZone": "UTC", "client_encoding": "UTF8",
+		"DateStyle": "ISO", "IntervalStyle": "postgres", "extra_float_digits": "1"} {
+		c.RuntimeParams[key] = value
+	}
+	conn, err := pgx.ConnectConfig(ctx, c)
+	if err != nil {
+		return nil, refused(ctx, err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return nil, refused(ctx, err)
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	// A policy that hides rows is a condition on values. With this setting the server refuses to apply one.
+	if _, err := tx.Exec(ctx, "set local row_security = off"); err != nil {
+		return nil, refused(ctx, err)
+	}
+	from := "(" + s.Query + "\n) as source"
+	if s.Query != "" {
+		if err = pure(ctx, tx, "select * from "+from, &seen); err == nil {
+			err = judge(ctx, tx, s.Query)
+		}
+	} else {
+		from, err = relation(ctx, tx, s.Table)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{tx: tx, name: "table " + s.Table, from: from}
+	if s.Query != "" {
+		r.name = "the query"
+	}
+	if err := r.describe(ctx); err != nil {
+		return nil, err
+	}
+	return read(r)
+}
+
+// relation returns the quoted name of a table. A view is no table: its number of rows may depend on a condition.
+func relation(ctx context.Context, tx pgx.Tx, name string) (string, error) {
+	quoted := pgx.Identifier(strings.Split(name, ".")).Sanitize()
+	var kind string
+	if err := tx.QueryRow(ctx, "select relkind::text from pg_class where oid = $1::text::regclass", quoted).Scan(&kind); err != nil {
+		return "", refused(ctx, err)
+	}
+	if kind != "r" && kind != "p" {
+		return "", &table.Error{Code: table.CodeUnsupported, File: "table " + name, Detail: "is a view, a materialized view or a foreign table, which may hide a condition: write query: select * from it, and relation: add-remove"}
+	}
+	return quoted, nil
+}
+
+// refused returns an error for a failure before the first row. It drops the server's text and keeps the class of the
+// SQLSTATE, which is a fact of the schema.
+func refused(ctx context.Context, err error) error {
+	var known *table.Error
+	var server *pgconn.PgError
+	fail := func(code, detail string) error { return &table.Error{Code: code, Detail: detail} }
+	switch {
+	case errors.As(err, &known):
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !errors.As(err, &server):
+		return fail(table.CodeUnreadable, "the database cannot be reached at the address of the job, or not in the way that sslmode asks for")
+	}
+	for _, class := range []struct{ prefix, code, detail string }{
+		{"28", table.CodeUnreadable, "the database refuses the user or the password: give the password in PGPASSWORD or ~/.pgpass"},
+		{"3D", table.CodeNotFound, "the server has no database of this name"},
+		{"42P01", table.CodeNotFound, "the database has no such table"},
+		{"3F", table.CodeNotFound, "the database has no such schema"},
+		{"42703", table.CodeColumn, "the query names a column that is not there"},
+		{"42501", table.CodeUnreadable, "the user of the database may not read all rows of the table: a right to it is missing, or a row-level policy hides rows"},
+		{"42601", table.CodeUsage, "the query is not one SQL statement that the server can read"},
+		{"42", table.CodeUsage, "the query names something that is not there, or puts types together that do not fit"},
+		{"25006", table.CodeUsage, "the query would change the database; it must only read"},
+		{"53", table.CodeUnreadable, "the server has no room for another connection"},
+	} {
+		if strings.HasPrefix(server.Code, class.prefix) {
+			return fail(class.code, class.detail)
+		}
+	}
+	return fail(table.CodeUnreadable, "the server refuses the query")
+}
+
+// broken returns the error for every failure after the first row, whatever it was: a value on which a query fails, a server that
+// ended, a disk that is full (P20, P33).
+func broken(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &table.Error{Code: table.CodeUnreadable, Detail: "the rows could not all be read"}
+}
+
+// wanted returns the places of the named columns, or of all that can be read if none is named. If a named column cannot be
+// read, it returns those of all others, and ok is false.
+func (r *reader) wanted(columns []string) (out []int, ok bool) {
+	var usable []int
+	for i, c := range r.columns {
+		if !c.Usable {
+			continue
+		}
+		usable = append(usable, i)
+		if slices.Contains(columns, c.Name) {
+			out = append(out, i)
+		}
+	}
+	if len(columns) == 0 || len(out) < len(columns) {
+		return usable, len(columns) == 0
+	}
+	return out, true
+}

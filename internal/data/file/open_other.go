@@ -1,0 +1,6 @@
+//go:build !unix
+
+package file
+
+// withoutWaiting has no bit where no path names a pipe.
+const withoutWaiting = 0

@@ -1,0 +1,156 @@
+package table
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+)
+
+// writeFloats writes one float64 column, snappy, in row groups of groupRows.
+func writeFloats(w io.Writer, rows, groupRows int) error {
+	node, err := schema.NewPrimitiveNode("x", parquet.Repetitions.Optional, parquet.Types.Double, -1, -1)
+	if err != nil {
+		return err
+	}
+	root, err := schema.NewGroupNode("root", parquet.Repetitions.Required, schema.FieldList{node}, -1)
+	if err != nil {
+		return err
+	}
+	props := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(false))
+	out := file.NewParquetWriter(w, root, file.WithWriterProps(props))
+	r := rand.New(rand.NewPCG(1, 2))
+	values, levels := make([]float64, groupRows), make([]int16, groupRows)
+	for i := range levels {
+		levels[i] = 1
+	}
+	for at := 0; at < rows; at += groupRows {
+		n := min(groupRows, rows-at)
+		for i := range n {
+			values[i] = 100 + 15*r.NormFloat64()
+		}
+		g, err := out.AppendRowGroupChecked()
+		if err != nil {
+			return err
+		}
+		c, err := g.NextColumn()
+		if err != nil {
+			return err
+		}
+		if _, err := c.(*file.Float64ColumnChunkWriter).WriteBatch(values[:n], levels[:n], nil); err != nil {
+			return err
+		}
+		if err := c.Close(); err != nil {
+			return err
+		}
+		if err := g.Close(); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+const benchRows = 4_000_000
+
+func benchFile(b *testing.B) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), "floats.parquet")
+	f, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	if err := writeFloats(w, benchRows, 1_000_000); err != nil {
+		b.Fatal(err)
+	}
+	if err := w.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// BenchmarkScanSum is opening, verifying, scanning and summing. Reference: BenchmarkPlainSum, the sum of a slice in
+// memory, and DuckDB's avg on one thread (lab/duckdb-avg.mjs; 2.7 ns a row where this was written).
+func BenchmarkScanSum(b *testing.B) {
+	path := benchFile(b)
+	for _, workers := range []int{1, 2} {
+		b.Run("workers="+string(rune('0'+workers)), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				scanSum(b, path, workers, nil)
+			}
+			perRow(b)
+		})
+	}
+}
+
+// BenchmarkScanOnePercent picks every hundredth row. Reference: BenchmarkScanSum, of which it may take 1.1.
+func BenchmarkScanOnePercent(b *testing.B) {
+	path := benchFile(b)
+	for b.Loop() {
+		scanSum(b, path, 2, func(blk Block) (Pick, error) {
+			var p Pick
+			for i := 0; i < blk.Rows; i += 100 {
+				p.Rows = append(p.Rows, uint32(i))
+			}
+			return p, nil
+		})
+	}
+	perRow(b)
+}
+
+// BenchmarkPlainSum is the floor: the values are there already.
+func BenchmarkPlainSum(b *testing.B) {
+	v := make([]float64, benchRows)
+	for i := range v {
+		v[i] = float64(i)
+	}
+	for b.Loop() {
+		sink = sumOf(v)
+	}
+	perRow(b)
+}
+
+var sink float64
+
+func perRow(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchRows, "ns/row")
+}
+
+func sumOf(v []float64) (s float64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+func scanSum(b *testing.B, path string, workers int, pick func(Block) (Pick, error)) {
+	ctx := context.Background()
+	t, err := Open(ctx, Spec{Path: path})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer t.Close()
+	var sum float64
+	rows := 0
+	err = t.Scan(ctx, ScanOptions{Columns: []string{"x"}, Workers: workers, Pick: pick}, func(batch Batch) error {
+		rows += batch.Rows
+		sum += sumOf(batch.Columns[0].Float64)
+		return nil
+	})
+	if err != nil || pick == nil && rows != benchRows {
+		b.Fatal(rows, err)
+	}
+	sink = sum
+}

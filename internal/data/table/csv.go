@@ -1,0 +1,493 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/zeebo/xxh3"
+
+	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
+)
+
+// SayDelimiter is where a job says what stands between two fields. A command that reads no job
+// puts its own option there.
+const SayDelimiter = "say dataset.source.delimiter"
+
+// CSV says how to read CSV files.
+type CSV struct {
+	Delimiter rune            // 0 means a comma
+	Missing   []string        // the texts that stand for a missing value; nil means the empty one
+	Kinds     map[string]Kind // of columns that are not text: Float, Bool, Date or Timestamp; also of the names of folders
+	// Contents names the columns whose Content the caller will want; nil means all. The pass that checks the file makes
+	// their digests, so that they need no pass of their own.
+	Contents []string
+}
+
+// Format returns FormatCSV where something is said of CSV files, else "": each file tells.
+func (c *CSV) Format() string {
+	if c.Delimiter != 0 || c.Missing != nil {
+		return FormatCSV
+	}
+	return ""
+}
+
+// csvFile is one CSV file, packed with gzip or not. Opening it checks every line and cuts the text into blocks.
+type csvFile struct {
+	opened
+	CSV
+	packed bool
+	cols   []Column
+	blocks []*csvBlock
+
+	mu     sync.Mutex
+	hashed []bool // by column: whether the digests of its cells are known
+}
+
+// csvBlock is a run of whole records, at most blockRows of them.
+type csvBlock struct {
+	off   int64 // of its first byte, in the unpacked text
+	size  int
+	line  int // of its first record, from 1
+	rows  int
+	sum   xxh3.Uint128   // of its bytes
+	cells []xxh3.Uint128 // by column: of the texts of its cells
+}
+
+const csvDelimiters = ",;\t|"
+
+func openCSV(ctx context.Context, base opened, o *CSV, headers bool) (*csvFile, error) {
+	f := &csvFile{opened: base, CSV: *o}
+	if f.Delimiter == 0 {
+		f.Delimiter = ','
+	}
+	if !strings.ContainsRune(csvDelimiters, f.Delimiter) {
+		return nil, fail(CodeUsage, "", "the delimiter must be a comma, a semicolon, a tab or a bar")
+	}
+	if f.Missing == nil {
+		f.Missing = []string{""}
+	}
+	var magic [2]byte
+	_, _ = f.f.ReadAt(magic[:], 0)
+	f.packed = magic == [2]byte{0x1f, 0x8b}
+	r, err := f.text()
+	if err != nil {
+		return nil, err
+	}
+	s := &splitter{r: r}
+	if headers {
+		s.size = 1
+	}
+	first, err := s.next(nil)
+	if err != nil {
+		return nil, err
+	}
+	used, err := f.header(first)
+	if err != nil || headers {
+		return f, err
+	}
+	for i, c := range f.cols {
+		f.hashed[i] = o.Contents == nil || slices.Contains(o.Contents, c.Name)
+	}
+	if err := f.check(ctx, s, first, used); err != nil {
+		return nil, err
+	}
+	var rows int64
+	for _, b := range f.blocks {
+		rows += int64(b.rows)
+	}
+	if pagewalk.TooManyRows(rows, f.size) {
+		return nil, fail(CodeLimit, "", "the file unpacks to far more rows than its bytes can plausibly hold")
+	}
+	return f, f.changed()
+}
+
+// text returns the text of the file from its beginning, unpacked.
+func (f *csvFile) text() (io.Reader, error) {
+	r := io.NewSectionReader(f.f, 0, f.size)
+	if !f.packed {
+		return r, nil
+	}
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, errPacked
+	}
+	return z, nil
+}
+
+var errPacked = fail(CodeCorrupt, "", "it cannot be unpacked: it was cut short, or is no gzip file")
+
+// header reads the names of the columns. It returns how many bytes of the text it read.
+func (f *csvFile) header(text []byte) (int, error) {
+	bom := len(text) - len(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	r := f.records(text[bom:])
+	names, err := r.Read()
+	if err == io.EOF {
+		return 0, f.place(CodeCorrupt, 1, 1, "there is no header: the first line must hold the names of the columns")
+	}
+	if err != nil {
+		return 0, f.misplaced(err, text[bom:], 1)
+	}
+	line, _ := r.FieldPos(0)
+	raw := text[bom : bom+int(r.InputOffset())]
+	if err := f.isText(raw, 1); err != nil {
+		return 0, err
+	}
+	if slices.ContainsFunc(names, func(n string) bool { return strings.ContainsRune(n, '\r') }) {
+		return 0, f.place(CodeUnsupported, line, 1, "its lines end in carriage returns alone: save it with the line ends of Unix or Windows")
+	}
+	if others := strings.Trim(csvDelimiters, string(f.Delimiter)); len(names) == 1 && !bytes.ContainsRune(raw, '"') {
+		if i := strings.IndexAny(names[0], others); i >= 0 {
+			_, at := r.FieldPos(0)
+			return 0, f.place(CodeUnsupported, line, at+i, fmt.Sprintf("the delimiter is %q, and the header holds none but %q: "+SayDelimiter+", or put the name in quotes", f.Delimiter, names[0][i]))
+		}
+	}
+	if len(names) > pagewalk.MaxColumns {
+		return 0, fail(CodeLimit, "", "the header has too many columns")
+	}
+	seen := map[string]bool{}
+	for i, name := range names {
+		name = strings.TrimSpace(name)
+		c := Column{Name: name, Kind: String, Nullable: true, Usable: true, Text: true}
+		switch k := f.Kinds[name]; {
+		case name == "":
+			c = unusable(name, "it has no name")
+		case seen[name]:
+			at, column := r.FieldPos(i)
+			return 0, f.place(CodeCorrupt, at, column, "a column in front of this one has the same name") // which may be a value, where there is no header (P20)
+		case k == Timestamp:
+			c.Kind, c.Unit = k, Microsecond
+		case k == Float || k == Bool || k == Date:
+			c.Kind = k
+		}
+		seen[name] = true
+		f.cols = append(f.cols, c)
+	}
+	f.hashed = make([]bool, len(f.cols))
+	return bom + len(raw), nil
+}
+
+// records reads records. A row must have as many fields as the header.
+func (f *csvFile) records(text []byte) *csv.Reader {
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma, r.FieldsPerRecord, r.ReuseRecord = f.Delimiter, len(f.cols), true
+	return r
+}
+
+// rows calls visit for the fields of each row, which visit may not keep. It cuts a text without quotes itself, as
+// encoding/csv would, and leaves every other text to encoding/csv.
+func (f *csvFile) rows(text []byte, visit func(fields []string) error) error {
+	if bytes.IndexByte(text, '"') >= 0 {
+		r := f.records(text)
+		for {
+			fields, err := r.Read()
+			if err == nil {
+				err = visit(fields)
+			}
+			if err == io.EOF {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	fields := make([]string, len(f.cols))
+	all := unsafe.String(unsafe.SliceData(text), len(text))
+	for rest, n := all, 0; rest != ""; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		n++
+		if line = strings.TrimSuffix(line, "\r"); line == "" {
+			continue
+		}
+		last := len(fields) - 1
+		for i := range last {
+			at := strings.IndexByte(line, byte(f.Delimiter))
+			if at < 0 {
+				last = -1
+				break
+			}
+			fields[i], line = line[:at], line[at+1:]
+		}
+		if last < 0 || strings.IndexByte(line, byte(f.Delimiter)) >= 0 {
+			return &csv.ParseError{StartLine: n, Line: n, Column: 1, Err: csv.ErrFieldCount}
+		}
+		fields[last] = line
+		if err := visit(fields); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isText refuses text that is not UTF-8. line is the number of the first line.
+func (f *csvFile) isText(text []byte, line int) error {
+	at := bytes.IndexByte(text, 0)
+	if at < 0 && utf8.Valid(text) {
+		return nil
+	}
+	for i := 0; i < len(text) && (at < 0 || i < at); {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 {
+			at = i
+			break
+		}
+		i += n
+	}
+	line, column := position(text, at, line)
+	return f.place(CodeCorrupt, line, column, "it is not UTF-8 text: save the file as UTF-8")
+}
+
+// position returns the line and the column of a byte, both from 1. Columns count characters.
+func position(text []byte, at, line int) (int, int) {
+	before := text[:at]
+	start := bytes.LastIndexByte(before, '\n') + 1
+	return line + bytes.Count(before, newline), utf8.RuneCount(before[start:]) + 1
+}
+
+// place makes an error at a line and a column of the file.
+func (f *csvFile) place(code string, line, column int, detail string) error {
+	return &Error{Code: code, File: fmt.Sprintf("%s:%d:%d", f.path, line, column), Detail: printable(detail)}
+}
+
+// misplaced translates an error of encoding/csv about a text whose first line has the given number.
+func (f *csvFile) misplaced(err error, text []byte, line int) error {
+	var wrong *csv.ParseError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	start := lineStart(text, wrong.Line)
+	at, what := min(start+wrong.Column-1, len(text)), ""
+	switch open := openQuote(text[:min(at+1, len(text))], lineStart(text, wrong.StartLine)); {
+	case errors.Is(wrong.Err, csv.ErrFieldCount):
+		what = fmt.Sprintf("the row does not have as many fields as the header; the delimiter is %q", f.Delimiter)
+		at = start
+	case errors.Is(wrong.Err, csv.ErrBareQuote):
+		what = `a quote inside a field that does not begin with one: put the whole field in quotes, and write "" for a quote in it`
+	case open >= 0:
+		what, at = "a quote that is opened here is never closed", open
+	case at+1 < len(text) && strings.IndexByte(csvDelimiters, text[at+1]) >= 0:
+		at++
+		what = fmt.Sprintf("the delimiter is %q, and %q stands behind a field in quotes: say dataset.source.delimiter", f.Delimiter, text[at])
+	default:
+		what = `a quote inside a field in quotes: write "" for it`
+	}
+	n, column := position(text, at, line)
+	return f.place(CodeCorrupt, n, column, what)
+}
+
+// lineStart returns where a line begins. Lines count from 1.
+func lineStart(text []byte, line int) (at int) {
+	for range line - 1 {
+		at += bytes.IndexByte(text[at:], '\n') + 1
+	}
+	return at
+}
+
+// openQuote returns the place of the quote that is open at the end of a text, or -1. at is where a record begins.
+func openQuote(text []byte, at int) int {
+	open := -1
+	for ; at < len(text); at++ {
+		switch {
+		case text[at] != '"':
+		case open < 0:
+			open = at
+		case at+1 < len(text) && text[at+1] == '"':
+			at++
+		default:
+			open = -1
+		}
+	}
+	return open
+}
+
+// check reads the file once: it checks the text, counts the rows, and makes the digests of the columns.
+func (f *csvFile) check(ctx context.Context, s *splitter, first []byte, used int) error {
+	end := csvBlock{off: int64(used), line: 1 + bytes.Count(first[:used], newline)}
+	next := func(buf []byte) (*csvBlock, []byte, error) {
+		text := first[used:]
+		if first, used = nil, 0; len(text) == 0 {
+			var err error
+			if text, err = s.next(buf); len(text) == 0 {
+				return nil, nil, err
+			}
+		}
+		b := &csvBlock{off: end.off, size: len(text), line: end.line, cells: make([]xxh3.Uint128, len(f.cols))}
+		f.blocks = append(f.blocks, b)
+		end.off += int64(b.size)
+		end.line += bytes.Count(text, newline)
+		return b, text, nil
+	}
+	return f.each(ctx, next, func(b *csvBlock, text []byte, c *cellDigests) error {
+		if err := f.isText(text, b.line); err != nil {
+			return err
+		}
+		b.sum = xxh3.Hash128(text)
+		return f.digest(b, text, f.hashed, c)
+	})
+}
+
+// again reads the blocks of a file once more after check.
+func (f *csvFile) again() (next func(buf []byte) (*csvBlock, []byte, error), err error) {
+	r, err := f.text()
+	if err != nil {
+		return nil, err
+	}
+	left, from := f.blocks, &csvStream{r: r}
+	return func(buf []byte) (*csvBlock, []byte, error) {
+		if len(left) == 0 {
+			return nil, nil, nil
+		}
+		b := left[0]
+		left = left[1:]
+		buf = slices.Grow(buf[:0], b.size)[:b.size]
+		return b, buf, from.read(b, buf)
+	}, nil
+}
+
+// cellDigests collects the texts of the cells of a block, for each column that is hashed.
+type cellDigests struct{ texts [][]byte }
+
+// digest parses a block. It notes the number of rows and the digests of some columns.
+func (f *csvFile) digest(b *csvBlock, text []byte, of []bool, c *cellDigests) error {
+	if c.texts == nil {
+		c.texts = make([][]byte, len(f.cols))
+	}
+	var wanted []int
+	for col, is := range of {
+		if is {
+			wanted = append(wanted, col)
+			c.texts[col] = c.texts[col][:0]
+		}
+	}
+	rows := 0
+	err := f.rows(text, func(fields []string) error {
+		rows++
+		for _, col := range wanted {
+			to := binary.AppendUvarint(c.texts[col], uint64(len(fields[col])))
+			c.texts[col] = append(to, fields[col]...)
+		}
+		return nil
+	})
+	if err != nil {
+		return f.misplaced(err, text, b.line)
+	}
+	b.rows = rows
+	for _, col := range wanted {
+		b.cells[col] = xxh3.Hash128(c.texts[col])
+	}
+	return nil
+}
+
+// each reads block after block and calls do for them on several goroutines. It returns the error of the earliest block
+// that has one, whichever goroutine was faster.
+func (f *csvFile) each(ctx context.Context, next func(buf []byte) (*csvBlock, []byte, error), do func(b *csvBlock, text []byte, c *cellDigests) error) error {
+	var (
+		reading, mu sync.Mutex
+		cause       error
+		at          int64 // the place of cause
+		wg          sync.WaitGroup
+	)
+	failed := func(off int64, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && (cause == nil || off < at) {
+			cause, at = err, off
+		}
+	}
+	take := func(buf []byte) (b *csvBlock, text []byte) {
+		reading.Lock()
+		defer reading.Unlock()
+		mu.Lock()
+		stop := cause != nil
+		mu.Unlock()
+		if stop {
+			return nil, nil
+		}
+		err := ctx.Err()
+		if err == nil {
+			err = guarded(func() (err error) { b, text, err = next(buf); return err })
+		}
+		if err != nil {
+			failed(math.MaxInt64, err)
+			return nil, nil
+		}
+		return b, text
+	}
+	for range min(workersOr(0), maxCSVWorkers) {
+		wg.Go(func() {
+			var c cellDigests
+			for b, text := take(nil); b != nil; b, text = take(text) {
+				failed(b.off, guarded(func() error { return do(b, text, &c) }))
+			}
+		})
+	}
+	wg.Wait()
+	return cause
+}
+
+// maxCSVWorkers bounds the memory of a pass over a file: each worker has a block.
+const maxCSVWorkers = 16
+
+func (f *csvFile) columns() []Column { return f.cols }
+
+func (f *csvFile) groups() []int64 {
+	rows := make([]int64, len(f.blocks))
+	for i, b := range f.blocks {
+		rows[i] = int64(b.rows)
+	}
+	return rows
+}
+
+// verify makes the digests that opening did not make. Opening checked everything else.
+func (f *csvFile) verify(ctx context.Context, cols []int, _ int) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := make([]bool, len(f.cols))
+	for _, col := range cols {
+		of[col] = !f.hashed[col]
+	}
+	if !slices.Contains(of, true) {
+		return nil
+	}
+	next, err := f.again()
+	if err != nil {
+		return err
+	}
+	err = f.each(ctx, next, func(b *csvBlock, text []byte, c *cellDigests) error {
+		if xxh3.Hash128(text) != b.sum {
+			return errReread
+		}
+		return f.digest(b, text, of, c)
+	})
+	for col, is := range of {
+		f.hashed[col] = f.hashed[col] || is && err == nil
+	}
+	return err
+}
+
+func (f *csvFile) stored(int) []extent { return nil } // opening fetches the whole file
+
+func (f *csvFile) segments(int) []extent { return nil } // storage has the digests of the cells
+
+func (f *csvFile) storage(col int) string {
+	h := sha256.New()
+	for _, b := range f.blocks {
+		sum := b.cells[col].Bytes()
+		_, _ = h.Write(sum[:])
+	}
+	return fmt.Sprintf("csv %x", h.Sum(nil))
+}

@@ -1,0 +1,80 @@
+package table
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet/compress"
+
+	"github.com/dprelease/dprelease/internal/testkit/tier"
+)
+
+// A footer has no checksum. Whichever of its bits is turned, a column keeps its kind and its values, or cannot be used.
+// Where a file states the annotation of a column once, not twice, a bit may make another kind of it, and a job that
+// declares the column sees that; its values under the same kind are never wrong.
+func TestFooterBits(t *testing.T) {
+	cols, want := generated(65, 0, rand.New(rand.NewPCG(7, 7)))
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	for without, name := range map[int]string{0: "twice", 6: "without the converted type", 10: "without the logical type"} {
+		t.Run(name, func(t *testing.T) {
+			for k := range cols {
+				data := withChecksums(t, writeParquet(t, style{codec: compress.Codecs.Uncompressed, pageSize: 300, groups: []int{65}}, cols[k:k+1]))
+				if body, footer := footerOf(data); without > 0 {
+					column := &footer.field(2).list[1]
+					if column.field(without) == nil {
+						continue
+					}
+					column.remove(without)
+					data = withFooter(body, &footer)
+				}
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				kind := kindsIn(path)
+				from := len(data) - 8 - int(binary.LittleEndian.Uint32(data[len(data)-8:]))
+				for bit := from * 8; bit < (len(data)-8)*8; bit += tier.Of(7, 1) {
+					damaged := append([]byte(nil), data...)
+					damaged[bit/8] ^= 1 << (bit % 8)
+					if err := os.WriteFile(path, damaged, 0o600); err != nil {
+						t.Fatal(err)
+					}
+					now, there := kindsIn(path)[want[k].name]
+					if there && now != kind[want[k].name] {
+						if without == 0 {
+							t.Errorf("%s: bit %d of byte %d of the footer makes %v of %v", want[k].name, bit%8, bit/8-from, now, kind[want[k].name])
+						}
+						continue
+					}
+					if without > 0 && strings.HasPrefix(want[k].name, "u") {
+						continue // nothing contradicts a lone annotation that says signed where it said unsigned
+					}
+					if _, err := scanExact(path, want[k:k+1], 65); err != nil {
+						t.Errorf("%s: bit %d of byte %d of the footer: %v", want[k].name, bit%8, bit/8-from, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+// kindsIn returns the kinds of the usable columns of a file.
+func kindsIn(path string) map[string]Column {
+	tab, err := Open(context.Background(), Spec{Path: path})
+	if err != nil {
+		return nil
+	}
+	defer tab.Close()
+	all := map[string]Column{}
+	for _, c := range tab.Columns() {
+		if c.Usable {
+			c.Nullable = false // with the same values, that a column may hold nulls is no difference
+			all[c.Name] = c
+		}
+	}
+	return all
+}

@@ -1,0 +1,245 @@
+package table
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+
+	"github.com/apache/arrow-go/v18/arrow/bitutil"
+	"github.com/zeebo/xxh3"
+
+	"github.com/dprelease/dprelease/internal/data/table/pagewalk"
+)
+
+// vec is one decoded piece. One of its slices is set, and nulls are zero.
+type vec struct {
+	f64   []float64
+	i64   []int64
+	codes []int32
+	dict  *dictionary
+	valid []byte // nil: no nulls
+	hold  holding
+
+	unread Unread
+}
+
+func (v *vec) rows() int {
+	return max(len(v.f64), len(v.i64), len(v.codes))
+}
+
+// zero makes the place of a null hold zero.
+func (v *vec) zero(row int) {
+	switch {
+	case v.f64 != nil:
+		v.f64[row] = 0
+	case v.i64 != nil:
+		v.i64[row] = 0
+	case v.codes != nil:
+		v.codes[row] = 0
+	}
+}
+
+// chunk is one column chunk of one scan.
+type chunk struct {
+	r      io.ReaderAt
+	leaf   *pagewalk.Leaf
+	facts  *pagewalk.Chunk
+	layout *pagewalk.Layout
+	shape  shape
+	note   func(i int, sum xxh3.Uint128) error // nil if nobody wants digests
+	shared *shared                             // the dictionary's memory
+	dict   *dictionary
+}
+
+var (
+	errChecksum = fail(CodeCorrupt, "", "the checksum of a page does not match its bytes")
+	errPageRead = fail(CodeUnreadable, "", "a page cannot be read")
+	errPageSize = fail(CodeCorrupt, "", "a page does not hold the values it declares")
+)
+
+// page decodes the at-th page of a chunk, a data page. It returns an error unless the page has exactly p.Values rows.
+func (w *worker) page(c *chunk, p *pagewalk.Page, at int, out *vec) error {
+	var raw holding // the unpacked page; kept if the values stay in it
+	defer func() { raw.release(w.arena) }()
+	data, err := w.body(c, p, at, &raw)
+	if err != nil {
+		return err
+	}
+	n := int(p.Values)
+	present := n
+	values := data[p.Front():]
+	if c.leaf.MaxDef > 0 {
+		levels := data[p.RepLen : p.RepLen+p.DefLen]
+		if !p.V2 {
+			if len(values) < 4 {
+				return errPageSize
+			}
+			size := binary.LittleEndian.Uint32(values)
+			if uint64(size) > uint64(len(values)-4) {
+				return errPageSize
+			}
+			levels, values = values[4:4+size], values[4+size:]
+			w.prefix = 4 + int(size)
+		}
+		if !allPresent(levels, n, c.leaf.MaxDef) {
+			if out.valid, err = w.arena.get(&out.hold, (n+7)/8); err != nil {
+				return err
+			}
+			if present, err = decodeLevels(levels, n, c.leaf.MaxDef, out.valid); err != nil {
+				return err
+			}
+			if present == n {
+				out.valid = nil
+			}
+		}
+	}
+	if p.Nulls >= 0 && present != n-int(p.Nulls) {
+		return errPageSize
+	}
+	inPlace, err := w.values(c, p, values, present, n, out)
+	if inPlace {
+		out.hold.buffers = append(out.hold.buffers, raw.buffers...)
+		raw.buffers = nil
+	}
+	return err
+}
+
+// body reads and unpacks a page. In a v2 page the levels come first.
+func (w *worker) body(c *chunk, p *pagewalk.Page, at int, hold *holding) ([]byte, error) {
+	front := p.Front()
+	prefix := front
+	if !p.V2 && c.leaf.MaxDef > 0 {
+		prefix = w.prefix // mostly, levels are as long as those of the page before
+	}
+	shift := -prefix & 7 // so that the values begin at a multiple of 8 and need not move
+	room, err := w.arena.get(hold, int(p.Unpacked)+8)
+	if err != nil {
+		return nil, err
+	}
+	data := room[shift : shift+int(p.Unpacked)]
+	if !p.Packed || c.facts.Codec == pagewalk.Uncompressed {
+		return data, w.read(c, p, at, data)
+	}
+	var stored holding
+	defer func() { stored.release(w.arena) }()
+	src, err := w.arena.get(&stored, int(p.Stored))
+	if err != nil {
+		return nil, err
+	}
+	if err := w.read(c, p, at, src); err != nil {
+		return nil, err
+	}
+	copy(data, src[:front])
+	return data, w.unpack.unpack(c.facts.Codec, data[front:], src[front:])
+}
+
+// read fills dst with a stored page, piece by piece, and hashes each piece while it is in the core's cache.
+func (w *worker) read(c *chunk, p *pagewalk.Page, at int, dst []byte) error {
+	var crc uint32
+	w.digest.sums = w.digest.sums[:0]
+	for off := 0; off < len(dst); off += segmentBytes {
+		b := dst[off:min(len(dst), off+segmentBytes)]
+		if _, err := c.r.ReadAt(b, p.Off+int64(off)); err != nil {
+			return errPageRead
+		}
+		if p.HasCRC {
+			crc = crc32.Update(crc, crc32.IEEETable, b)
+		}
+		if c.note != nil {
+			w.digest.piece(b)
+		}
+	}
+	if p.HasCRC && crc != p.CRC {
+		return errChecksum
+	}
+	if c.note == nil {
+		return nil
+	}
+	return c.note(at, w.digest.sum())
+}
+
+// values decodes the present values of a page and puts zeros in the places of nulls. inPlace says that b became the
+// column.
+func (w *worker) values(c *chunk, p *pagewalk.Page, b []byte, present, n int, out *vec) (inPlace bool, err error) {
+	switch {
+	case p.Coded():
+		return false, w.indexed(c, b, present, n, out)
+	case c.shape == asCodes:
+		return false, w.texts(c, p, b, present, n, out)
+	case c.leaf.Type == pagewalk.Boolean:
+		return false, w.bools(p, b, present, n, out)
+	case c.leaf.Type == pagewalk.ByteArray:
+		return false, w.bigDecimals(c, p, b, present, n, out)
+	}
+	if p.Encoding != pagewalk.EncPlain {
+		if b, err = w.library.fixed(c.leaf, p.Encoding, b, present); err != nil {
+			return false, err
+		}
+	}
+	if len(b) != present*c.leaf.Width() {
+		return false, errPageSize
+	}
+	if present == n && aligned(b) {
+		switch {
+		case c.leaf.Type == pagewalk.Double && c.shape == asFloat64:
+			out.f64 = view[float64](b, n)
+			return true, nil
+		case c.leaf.Type == pagewalk.Int64 && c.shape == asInt64:
+			out.i64 = view[int64](b, n)
+			return true, nil
+		}
+	}
+	return false, w.fill(c.shape, present, n, out, func(v *vec) error { return v.plain(b, c.leaf) })
+}
+
+// fill makes room for n values, has decode write the present ones to the front, and moves them to their rows.
+func (w *worker) fill(s shape, present, n int, out *vec, decode func(v *vec) error) error {
+	if err := w.arena.room(s, out, n); err != nil {
+		return err
+	}
+	err := decode(&vec{f64: first(out.f64, present), i64: first(out.i64, present), codes: first(out.codes, present)})
+	spread(out.f64, present, out.valid)
+	spread(out.i64, present, out.valid)
+	spread(out.codes, present, out.valid)
+	return err
+}
+
+func first[T any](v []T, n int) []T { return v[:min(n, len(v))] }
+
+// spread moves the first present values of v to the rows whose bit is set, in place, from the back.
+func spread[T any](v []T, present int, valid []byte) {
+	if valid == nil || present == len(v) {
+		return
+	}
+	var zero T
+	for i := len(v) - 1; i >= 0; i-- {
+		if bitutil.BitIsSet(valid, i) {
+			present--
+			v[i] = v[present]
+		} else {
+			v[i] = zero
+		}
+	}
+}
+
+// bools decodes booleans: plain bits, or a length and runs.
+func (w *worker) bools(p *pagewalk.Page, b []byte, present, n int, out *vec) error {
+	bits := b
+	if p.Encoding == pagewalk.EncRLE {
+		if present > 0 && (len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) != uint64(len(b)-4)) {
+			return errPageSize
+		}
+		bits = make([]byte, (present+7)/8)
+		if present > 0 {
+			if _, err := decodeLevels(b[4:], present, 1, bits); err != nil {
+				return err
+			}
+		}
+	} else if len(b) != (present+7)/8 {
+		return errPageSize
+	}
+	return w.fill(asInt64, present, n, out, func(v *vec) error {
+		readBits(v.i64, bits)
+		return nil
+	})
+}

@@ -1,0 +1,25 @@
+package job
+
+import "testing"
+
+// mostKeys is the largest number of keys that a job may have, each counted where it stands. A
+// reader has to learn them all, so one more needs a reason: that somebody can be named who
+// needs it, that no default does, and that no other key says it already.
+const mostKeys = 199
+
+// A job has few keys.
+func TestFewKeys(t *testing.T) {
+	keys := map[string]bool{}
+	var walk func(at string, ds []decl)
+	walk = func(at string, ds []decl) {
+		for _, d := range ds {
+			keys[at+d.name] = true
+			walk(at+d.name+".", d.nested)
+		}
+	}
+	walk("", language().nested)
+	t.Logf("%d keys", len(keys))
+	if len(keys) > mostKeys {
+		t.Errorf("a job has %d keys, at most %d: which one can go, or be a default?", len(keys), mostKeys)
+	}
+}

@@ -1,0 +1,55 @@
+package lang
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/dprelease/dprelease/internal/data/file"
+)
+
+// leading is a key at the beginning of a line.
+var leading = regexp.MustCompile(`^[{ \t]*["']?([A-Za-z_]+)["']?[ \t]*:`)
+
+// nothing is what a document without a value may hold: comments and marks.
+var nothing = regexp.MustCompile(`(?m)^[ \t]*(#.*|---|\.\.\.)?[ \t\r]*(\n|\z)`)
+
+// foreign records a text that holds no mapping with keys of the language, and returns
+// false for any other. The problem says what the text looks like and quotes nothing. // P33
+func (r *Reader) foreign(text []byte) bool {
+	if len(r.Keys) == 0 || len(nothing.ReplaceAll(text, nil)) == 0 {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if m := leading.FindSubmatch(line); m != nil && r.known(string(m[1])) {
+			return false
+		}
+	}
+	kind, hint := file.Looks(text), r.Start
+	if kind == file.UTF16 {
+		hint = "save the file as UTF-8 text"
+	}
+	r.Wrong(Place{}, hint, "is not %s: it looks like %s", r.What, kind)
+	return true
+}
+
+// ours reports whether at least half of the keys of a mapping are those of the language. Where
+// none of the telling ones is there, all must be.
+func (r *Reader) ours(n *yaml.Node) bool {
+	known, marked := 0, r.Telling == nil
+	for i := 0; i < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		marked = marked || slices.Contains(r.Telling, name) || NearestWord(name, r.Telling) != ""
+		if r.known(n.Content[i].Value) {
+			known++
+		}
+	}
+	return len(r.Keys) == 0 || known > 0 && 4*known >= len(n.Content) && (marked || 2*known == len(n.Content))
+}
+
+// known reports whether a word is a key of the language, or one with a slip.
+func (r *Reader) known(word string) bool {
+	return slices.Contains(r.Keys, word) || NearestWord(word, r.Keys) != ""
+}

@@ -1,0 +1,207 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Draft is a job before any amount is divided: its draws, the mechanisms of its releases, and
+// what earlier jobs spent on draws that it uses. It holds for every division of a budget.
+type Draft struct {
+	draws  []*DraftDraw
+	table  *DraftDraw       // the draw that made the table, where that is itself a sample: one for all jobs (P4)
+	outer  privacy.Sampling // how it was drawn, nil where the table is the population
+	inside privacy.Relation // which draws from the table must use
+}
+
+// DraftDraw is one sample, or the table, and what is asked of it.
+type DraftDraw struct {
+	Name      string
+	Design    samplers.Design
+	Kept      *KeptDraw // nil where no other job uses the draw
+	relations []privacy.Relation
+	asks      []ask
+	keys      []int // the releases that say what a selection of keys may cost
+}
+
+// ask is a release with its mechanism.
+type ask struct {
+	index int // of the release in the job
+	mech  Mechanism
+}
+
+// newDraft finds the designs and starts the mechanisms of a job.
+func newDraft(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Draft, error) {
+	d := &Draft{inside: j.Dataset.Relation}
+	table, err := CollectionOf(j)
+	if err != nil {
+		var placed frameError
+		if errors.As(err, &placed) {
+			return nil, job.Problems{sampleProblem(j, "", err)}
+		}
+		return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+	}
+	if table != nil {
+		d.outer, d.inside = table.Sampling, table.Inside
+	}
+	var problems job.Problems
+	if d.draws, problems, err = newDraws(ctx, j, set, past); len(problems) > 0 {
+		for _, x := range d.draws {
+			problems = append(problems, x.paramProblems(j)...)
+		}
+		return nil, problems.Sort()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range d.draws {
+		if x.relations, err = relationsOf(x.Design, d.inside); err != nil {
+			problems = append(problems, j.Problem(job.Key("samples", x.Name), err.Error(), ""))
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems.Sort()
+	}
+	if table != nil {
+		if d.table, problems, err = collection(ctx, j, table, past); err == nil {
+			err = problems.Err()
+		}
+	}
+	return d, err
+}
+
+// relationsOf are the relations between neighbouring samples under which all that is released
+// from a draw must keep to its budget.
+func relationsOf(d samplers.Design, r privacy.Relation) ([]privacy.Relation, error) {
+	if s := Sampling(d); s != nil {
+		return privacy.SampleRelations(s, r)
+	}
+	return []privacy.Relation{r}, nil
+}
+
+// newDraws makes one draw for each sample that a release reads, and one for the
+// table itself, in the order of the job. It starts the mechanisms.
+func newDraws(ctx context.Context, j *job.Job, set Mechanisms, past Past) ([]*DraftDraw, job.Problems, error) {
+	var draws []*DraftDraw
+	samples, problems, err := findSamples(ctx, j, past)
+	if err != nil || len(problems) > 0 {
+		return nil, problems, err
+	}
+	var broken error
+	byName := map[string]*DraftDraw{}
+	refused := map[string]bool{}
+	for i, r := range j.Releases {
+		mech, err := set.Get(ctx, r.Mechanism)
+		if err != nil && !refused[r.Mechanism] {
+			refused[r.Mechanism] = true
+			if at := j.ReleasePath(i) + ".mechanism"; isFault(err) {
+				broken = cmp.Or(broken, faulty(ctx, j, at, err))
+			} else {
+				problems = append(problems, j.Problem(at, err.Error(), ""))
+			}
+		}
+		d, ok := byName[r.From]
+		if !ok {
+			design, err := newDesign(j, r.From, samples)
+			d = &DraftDraw{Name: r.From, Design: design}
+			if err == nil {
+				d.Kept, err = newKept(j, r.From, design, samples)
+			}
+			if err != nil {
+				problems = append(problems, sampleProblem(j, r.From, err))
+			}
+			byName[r.From] = d
+			draws = append(draws, d)
+		}
+		d.asks = append(d.asks, ask{i, mech})
+		if r.Keys != nil && r.Keys.From == "" {
+			d.keys = append(d.keys, i)
+		}
+	}
+	return draws, problems, broken
+}
+
+func sampleProblem(j *job.Job, name string, err error) job.Problem {
+	var placed frameError
+	if errors.As(err, &placed) {
+		return j.Problem("dataset.frame"+placed.path, placed.message, placed.hint)
+	}
+	return j.Problem(job.Key("samples", name), err.Error(), "")
+}
+
+// inRho reports whether the guarantees of the draw's releases are in ρ: all, or none.
+func (d *DraftDraw) inRho(j *job.Job) bool { return j.Releases[d.asks[0].index].Guarantee.Rho != nil }
+
+// Relations are those between neighbouring samples under which all that is released from the
+// draw keeps to its budget.
+func (d *DraftDraw) Relations() []privacy.Relation { return d.relations }
+
+// target adds up what the releases of the draw and its selections of keys ask for.
+func (d *DraftDraw) target(j *job.Job) job.Guarantee {
+	total := sum()
+	for _, a := range d.asks {
+		total = sum(total, j.Releases[a.index].Guarantee)
+	}
+	for _, i := range d.keys {
+		total = sum(total, j.Releases[i].Keys.Guarantee)
+	}
+	return total
+}
+
+// onSample inverts the draw's amplification, or of a kept draw what one more step
+// adds to it.
+func (d *DraftDraw) onSample(r privacy.Relation, target privacy.Point) (privacy.Point, error) {
+	if d.Kept != nil {
+		return d.Kept.rule.Step(d.Kept.before(), target)
+	}
+	return OnSample(Sampling(d.Design), r, target)
+}
+
+// stands refuses events that have no rule on the draw they are run on, such as one
+// about more units than the sample holds. A kept draw is charged by what its steps cost
+// on the sample, where nobody asks for that.
+func (d *DraftDraw) stands(relation privacy.Relation, events []privacy.Event, delta float64) error {
+	_, err := privacy.EpsilonWith(d.Design.Event(compose(events)), relation, delta, privacy.Options{Quick: true})
+	return err
+}
+
+// OnPopulation is an event on the table as the population sees it: amplified, with
+// what earlier jobs did, where the table is itself a sample.
+func (d *Draft) OnPopulation(e privacy.Event) privacy.Event {
+	if d.outer == nil {
+		return e
+	}
+	return d.outer.With(compose(append(d.table.Kept.earlier(), e)))
+}
+
+// shared are the draws that more than one job uses, the one that made the table
+// among them.
+func (d *Draft) shared() []*DraftDraw {
+	var out []*DraftDraw
+	if d.table != nil {
+		out = append(out, d.table)
+	}
+	for _, x := range d.draws {
+		if x.Kept != nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Reuses reports whether the job uses a draw of another one.
+func (d *Draft) Reuses() bool {
+	return slices.ContainsFunc(d.draws, func(x *DraftDraw) bool { return x.Kept.Reused() })
+}
+
+// KeepsAny reports whether the table as a whole must be known: positions of rows mean
+// nothing in another one.
+func (d *Draft) KeepsAny() bool {
+	return slices.ContainsFunc(d.draws, func(x *DraftDraw) bool { return x.Kept != nil })
+}

@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// PlannedDraw is a draw with amounts: what may be spent on the sample, and the plans of all
+// that is released from it (P4).
+type PlannedDraw struct {
+	*DraftDraw
+	Target  job.Guarantee  // sum of the releases' targets on the population
+	budget  privacy.Point  // the same on the table, where the table is itself a sample
+	Sample  privacy.Point  // what all releases together may spend on the sample
+	Arrival *privacy.Point // what it costs under add-remove, where more was allowed for that (raise)
+
+	Releases []*PlannedRelease
+	Keys     []*PlannedKeys // the selections of the values that its releases group by
+	Event    privacy.Event
+}
+
+// plan inverts the draw's target once and has every mechanism plan its part (P4). budget is the
+// target on the table.
+func (d *DraftDraw) plan(ctx context.Context, j *job.Job, relation privacy.Relation, budget privacy.Point) (*PlannedDraw, job.Problems, error) {
+	blank := PlannedDraw{DraftDraw: d, Target: d.target(j), budget: budget}
+	if d.inRho(j) {
+		return blank.planRho(ctx, j, relation)
+	}
+	sample, err := d.onSample(relation, privacy.Point{Epsilon: budget.Epsilon * KeptBack, Delta: budget.Delta * KeptBack * KeptBack})
+	if err != nil {
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), err.Error(), "")}, nil
+	}
+	if sample.Delta >= math.Nextafter(1, 0) {
+		return nil, job.Problems{j.Problem(job.Key("samples", d.Name), fmt.Sprintf("the delta of its releases is %.3g, as large as the probability that a unit is drawn at all: it would allow publishing the sample", budget.Delta), "ask for a smaller delta in guarantee")}, nil
+	}
+	c, problems, broken := blank.spending(ctx, j, sample)
+	if len(problems) > 0 || broken != nil || d.Kept != nil { // a kept draw's rule leaves nothing over
+		return c, problems, broken
+	}
+	c, broken = c.raise(ctx, j, relation)
+	return c, nil, broken
+}
+
+// spending returns the draw with a budget for its sample. Every mechanism has planned its part
+// of that budget.
+func (d PlannedDraw) spending(ctx context.Context, j *job.Job, sample privacy.Point) (*PlannedDraw, job.Problems, error) {
+	d.Sample = sample
+	return d.with(ctx, j, func(_ int, q *Question) (*PlannedRelease, error) {
+		return q.within(ctx, j, portion(sample, q.Job.Guarantee, d.Target), d.relations)
+	})
+}
+
+// with returns the draw with the plans that one makes for its releases, by their numbers in the
+// draw, and with rules for its selections of keys.
+func (d PlannedDraw) with(ctx context.Context, j *job.Job, one func(i int, q *Question) (*PlannedRelease, error)) (*PlannedDraw, job.Problems, error) {
+	var problems job.Problems
+	var broken error
+	d.Releases, d.Keys = nil, nil
+	for i, a := range d.asks {
+		q, err := newQuestion(j, d.DraftDraw, a, nil)
+		var r *PlannedRelease
+		if err == nil {
+			r, err = one(i, &q)
+		}
+		switch {
+		case err == nil:
+			d.Releases = append(d.Releases, r)
+		case isFault(err):
+			broken = cmp.Or(broken, faulty(ctx, j, q.path(j)+".mechanism", err))
+		default:
+			problems = append(problems, planProblems(j, a.index, err)...)
+		}
+	}
+	for _, i := range d.keys {
+		k, err := planKeys(j, i, portion(d.Sample, j.Releases[i].Keys.Guarantee, d.Target), d.relations)
+		if err != nil {
+			problems = append(problems, keysProblem(j, i, err))
+			continue
+		}
+		d.Keys = append(d.Keys, k)
+	}
+	if len(problems) > 0 || broken != nil {
+		return nil, problems, broken
+	}
+	d.Event = d.Design.Event(compose(append(d.Kept.earlier(), eventsOf(d.parts())...)))
+	return &d, nil, nil
+}
+
+// KeptBack leaves a billionth of a target to the outward rounding of the
+// accountant, so that shares that use up their budget compose to no more than it.
+const KeptBack = 1 - 1e-9
+
+// compose is everything that was run on the same data. Equal events are written
+// once, with how often they ran; the order does not matter to any guarantee.
+func compose(events []privacy.Event) privacy.Event {
+	var kinds []privacy.Event
+	times := map[string]int64{}
+	for _, e := range events {
+		k := fmt.Sprintf("%#v", e)
+		if times[k]++; times[k] == 1 {
+			kinds = append(kinds, e)
+		}
+	}
+	for i, e := range kinds {
+		if n := times[fmt.Sprintf("%#v", e)]; n > 1 {
+			kinds[i] = privacy.Repeat{N: n, Event: e}
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return privacy.Compose{Events: kinds}
+}
+
+// OnTable is the target of the draw on the table, own that of one of its parts.
+func (d *PlannedDraw) OnTable() privacy.Point {
+	return privacy.Point{Epsilon: d.budget.Epsilon, Delta: d.budget.Delta * KeptBack}
+}
+
+func (d *PlannedDraw) own(p part) privacy.Point {
+	return portion(d.OnTable(), p.guarantee, d.Target)
+}
+
+// PublicColumns are the columns in which a neighbour is the same, or else what is
+// charged does not hold: those of the design's frame (P5), and those that are declared
+// immutable where a release reads them and may count on it (P11).
+func (d *PlannedDraw) PublicColumns(j *job.Job) []string {
+	out := slices.Clone(d.Design.Facts().UnitColumns)
+	if k, ok := d.Design.(*samplers.Kept); ok {
+		out = k.PublicColumns()
+	}
+	if j.Dataset.Relation != privacy.ReplaceOne {
+		return out
+	}
+	for _, r := range d.Releases {
+		names := r.Plan.Columns
+		if r.fixed {
+			names = slices.Concat(names, r.Job.By)
+		}
+		for _, name := range names {
+			c, ok := r.Public.Column(name)
+			columns := []string{name}
+			if r.Cells.Label(name) {
+				columns = r.Job.By
+			}
+			if !ok || !c.Immutable && !(r.fixed && slices.Contains(r.Job.By, name)) {
+				continue
+			}
+			for _, name := range columns {
+				if !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	if s := j.Dataset.Slice; s != nil && !slices.Contains(out, s.Column) {
+		out = append(out, s.Column) // P26
+	}
+	return out
+}

@@ -1,0 +1,186 @@
+package plan
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows/keys"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Planned is a draft with amounts: every draw, event and mechanism's plan. It was made
+// without data. A run carries it out, and makes another one with what it finds.
+type Planned struct {
+	*Draft
+	Job   *job.Job // with the shares of budget.spend as guarantees
+	Draws []*PlannedDraw
+	found Found
+}
+
+// Found is what a run finds before it makes the releases that need it.
+type Found struct {
+	Keys   map[string][]string // selected values (P25), by the release that pays for the selection
+	Bounds map[string]float64  // by column
+}
+
+// plan divides the guarantees of a job, which may be those of a division of budget.spend, and
+// has every mechanism plan its part.
+func (f *Draft) plan(ctx context.Context, j *job.Job) (*Planned, error) {
+	targets := make([]job.Guarantee, len(f.draws))
+	for i, d := range f.draws {
+		targets[i] = d.target(j)
+	}
+	whole := sum(targets...)
+	budget := Point(whole)
+	if f.table != nil {
+		var err error
+		if budget, err = f.table.onSample(j.Dataset.Relation, privacy.Point{Epsilon: budget.Epsilon * KeptBack, Delta: budget.Delta * KeptBack}); err != nil {
+			return nil, job.Problems{j.Problem("dataset.collected", err.Error(), "")}
+		}
+	}
+	p := &Planned{Draft: f, Job: j}
+	var problems job.Problems
+	var broken error
+	for i, d := range f.draws {
+		mine := Point(targets[i])
+		if f.table != nil {
+			mine = portion(budget, targets[i], whole)
+		}
+		planned, more, err := d.plan(ctx, j, f.inside, mine)
+		p.Draws = append(p.Draws, planned)
+		broken = cmp.Or(broken, err)
+		problems = append(problems, more...)
+	}
+	if len(problems) > 0 {
+		return nil, problems.Sort()
+	}
+	if broken != nil {
+		return nil, broken
+	}
+	return p, nil
+}
+
+// With is the plan of the same job once a run found something. Its events are those that were
+// charged: a mechanism that plans otherwise for what was found is refused.
+func (p *Planned) With(ctx context.Context, f Found) (*Planned, error) {
+	next := *p
+	next.found = Found{Keys: joined(p.found.Keys, f.Keys), Bounds: joined(p.found.Bounds, f.Bounds)}
+	next.Draws = slices.Clone(p.Draws)
+	for i, d := range p.Draws {
+		one := *d
+		one.Releases = slices.Clone(d.Releases)
+		for n, r := range d.Releases {
+			if k := d.KeysOf(p.Job, r); k != nil && f.Keys[k.Job.Name] != nil {
+				var err error
+				if r, err = r.chosen(ctx, p.Job, d, r.named(f.Keys[k.Job.Name])); err != nil {
+					return nil, err
+				}
+			}
+			bounded := *r
+			bounded.found = next.found.Bounds
+			one.Releases[n] = &bounded
+		}
+		next.Draws[i] = &one
+	}
+	return &next, nil
+}
+
+// named are the selected values without one of the name that the job gives to all others.
+func (r *PlannedRelease) named(values []string) []string {
+	out := []string{}
+	for _, v := range values {
+		if r.Job.Other == "" || keys.Shown(v) != r.Job.Other {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func joined[V any](a, b map[string]V) map[string]V {
+	out := map[string]V{}
+	maps.Copy(out, a)
+	maps.Copy(out, b)
+	return out
+}
+
+// Bounds are those that were found, by column.
+func (p *Planned) Bounds() map[string]float64 { return p.found.Bounds }
+
+// Releases are all releases in the order of the job.
+func (p *Planned) Releases() []*PlannedRelease {
+	var all []*PlannedRelease
+	for _, d := range p.Draws {
+		all = append(all, d.Releases...)
+	}
+	slices.SortFunc(all, func(a, b *PlannedRelease) int { return a.index - b.index })
+	return all
+}
+
+// Columns are the columns of the table that the job reads.
+func (p *Planned) Columns() []string {
+	var names []string
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			names = append(names, r.Reads()...)
+		}
+		names = append(names, d.Design.Facts().UnitColumns...)
+	}
+	return p.Job.Dataset.Sources(names...)
+}
+
+// Known lists the columns by whose values a table, or a slice of it, is known again: those that the job reads, or none,
+// which stands for all, where it reads at most the column of its slice.
+func (p *Planned) Known() []string {
+	names := p.Columns()
+	if s := p.Job.Dataset.Slice; s != nil && len(names) == 1 && names[0] == s.Column {
+		return nil
+	}
+	return names
+}
+
+// Requests lists the questions of the plan to one mechanism, one for each of its releases.
+func (p *Planned) Requests(mechanism string) []sdk.PlanRequest {
+	var out []sdk.PlanRequest
+	for _, d := range p.Draws {
+		for _, r := range d.Releases {
+			if r.Job.Mechanism == mechanism {
+				out = append(out, r.at(r.target))
+			}
+		}
+	}
+	return out
+}
+
+// Keeps are the columns in which the neighbours that the job protects agree (P27).
+// Under add-remove a neighbour has one unit more or less and keeps nothing.
+func (p *Planned) Keeps() []string {
+	if p.Job.Dataset.Relation != privacy.ReplaceOne {
+		return nil
+	}
+	return p.PublicColumns()
+}
+
+// PublicColumns are the columns in which a neighbour is the same, of any draw, or else
+// what is charged does not hold.
+func (p *Planned) PublicColumns() []string {
+	var all []string
+	if s := p.Job.Dataset.Slice; s != nil && p.Job.Dataset.Relation == privacy.ReplaceOne {
+		all = append(all, s.Column) // under add-remove a neighbour has a unit more, in a slice
+	}
+	draws := p.Draws
+	if p.table != nil {
+		draws = append([]*PlannedDraw{{DraftDraw: p.table}}, draws...)
+	}
+	for _, d := range draws {
+		for _, c := range d.PublicColumns(p.Job) {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}

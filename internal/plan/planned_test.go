@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/bounds"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	total "github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// What a run finds makes another plan with the same events, and leaves the one that it was
+// made from as it was.
+func TestFoundMakesAnotherPlan(t *testing.T) {
+	_, keyed := keyedPlan(t)
+	text := strings.NewReplacer("FIRST, params: {column: x}", "sum, params: {column: x}", "SECOND, params: {column: x}", "sum, params: {column: x}").Replace(boundedJob)
+	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounded, err := Make(t.Context(), j, direct{"sum": total.Mechanism{}, "bounds": bounds.Mechanism{}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		plan  *Planned
+		found Found
+	}{
+		"keys":   {keyed.Planned, Found{Keys: map[string][]string{"towns": {"a", "b"}}}},
+		"bounds": {bounded.Planned, Found{Bounds: map[string]float64{"x": 8}}},
+	} {
+		var before []PlannedRelease
+		for _, r := range c.plan.Releases() {
+			before = append(before, *r)
+		}
+		next, err := c.plan.With(context.Background(), c.found)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for i, r := range c.plan.Releases() {
+			if !reflect.DeepEqual(*r, before[i]) {
+				t.Errorf("%s: release %s changed", name, r.Job.Name)
+			}
+			if n := next.Releases()[i]; n == r || !privacy.Equal(n.Event(), r.Event()) || n.target != r.target {
+				t.Errorf("%s: release %s does another thing than was charged", name, r.Job.Name)
+			}
+		}
+	}
+	next, err := bounded.With(context.Background(), Found{Bounds: map[string]float64{"x": 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range next.Releases() {
+		if r.Job.Bounds != "" {
+			continue
+		}
+		in := sdk.Result{Columns: []sdk.ResultColumn{{Name: "estimate", Float64: []float64{0.5}}}}
+		if out := r.InUnits(in); out.Columns[0].Float64[0] != 4 || in.Columns[0].Float64[0] != 0.5 {
+			t.Errorf("%s: %v in units of 8", r.Job.Name, out.Columns[0].Float64)
+		}
+	}
+}

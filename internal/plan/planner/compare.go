@@ -1,0 +1,246 @@
+package planner
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+)
+
+// Designs says which designs to compare.
+type Designs struct {
+	// Size of every sample; 0 stands for the job's, or a tenth of the population.
+	Size int64
+	// Units is how many strata, or first-stage units, of equal size there are; 0 stands
+	// for those of the job's public frame, or for 20 where it has none.
+	Units int64
+
+	_ struct{}
+}
+
+// Option is one design of a comparison.
+type Option struct {
+	Name       string        `json:"name"`
+	Executable bool          `json:"executable"`
+	Size       int64         `json:"n"`
+	Sample     privacy.Point `json:"sample_budget"`
+	Efficiency float64       `json:"efficiency,omitempty"`
+	Accuracy
+	Note string `json:"note,omitempty"`
+}
+
+// Comparison holds designs side by side. All give the population the same guarantee and
+// draw the same number of rows.
+type Comparison struct {
+	Job         string        `json:"job"`
+	Release     string        `json:"release"`
+	Mechanism   string        `json:"mechanism"`
+	Target      privacy.Point `json:"target"`
+	Assumptions []string      `json:"assumptions"`
+	Simulated   int           `json:"repetitions,omitempty"`
+	// Collection says what the figures hold of the draw that made the table itself, where one did.
+	Collection string   `json:"collection,omitempty"`
+	Designs    []Option `json:"designs"`
+	Best       int      `json:"best"`
+}
+
+// Compare puts designs of one size side by side at the release's (ε, δ). Only this
+// release spends from the draw. Compare plans a design that the job could name as the job
+// would, and inverts the amplification of any other.
+func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Comparison, error) {
+	u, err := newSubject(ctx, j, s)
+	if err != nil {
+		return nil, err
+	}
+	if u.release.Guarantee.Rho != nil {
+		return nil, u.wrong(u.path+".guarantee", "is a rho, which no sample makes smaller", "give the release epsilon and delta to compare designs")
+	}
+	if j.Dataset.WeightsOf(&u.release) != nil {
+		return nil, u.wrong(u.path, "has survey weights: how far the survey lies from its population is private, whatever is drawn from it", "compare with weights: none, or solve for noise with plan --solve")
+	}
+	if o, err = u.sized(o); err != nil {
+		return nil, err
+	}
+	c := &Comparison{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Best: -1, Assumptions: u.assumptions(),
+		Target: privacy.Point{Epsilon: rational.Down(u.release.Guarantee.Epsilon), Delta: rational.Down(u.release.Guarantee.Delta)}}
+	if u.table, err = u.collected(); err != nil {
+		return nil, err
+	}
+	c.Collection = u.table.words
+	all, err := u.candidates(o)
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range all {
+		u.begin(i, len(all))
+		x, err := u.option(ctx, k, c.Target)
+		if err != nil {
+			return nil, err
+		}
+		x.Accuracy = u.table.from(x.Accuracy)
+		if x.MonteCarlo > 0 {
+			c.Simulated = u.s.Repetitions
+		}
+		if x.Total > 0 && (c.Best < 0 || x.Total < c.Designs[c.Best].Total) {
+			c.Best = i
+		}
+		c.Designs = append(c.Designs, x)
+	}
+	u.begin(len(all), len(all))
+	return c, nil
+}
+
+// sized fills in the sizes.
+func (u *subject) sized(o Designs) (Designs, error) {
+	n := u.population()
+	if n == 0 {
+		return o, u.wrong("dataset.size", "is needed to compare designs of one size", "or give dataset.at_least, a public lower bound")
+	}
+	if o.Size == 0 {
+		o.Size = max(1, n/10)
+		if d := u.current(); u.sample != nil && d.size > 0 {
+			o.Size = d.size
+		} else if d.kind == "poisson" {
+			o.Size = max(1, int64(math.Round(d.rate*float64(n))))
+		}
+	}
+	if o.Size < 1 || o.Size >= n {
+		return o, fmt.Errorf("compare: the size must lie between 1 and %d", n-1)
+	}
+	if o.Units != 0 && (o.Units < 2 || o.Units > o.Size || o.Units > n/2) {
+		return o, errors.New("compare: units must be at least 2, and no more than the size of the samples")
+	}
+	return o, nil
+}
+
+func (u *subject) option(ctx context.Context, k candidate, target privacy.Point) (Option, error) {
+	x := Option{Name: k.name, Executable: k.executable, Size: k.public.size, Note: k.note}
+	if k.refused != "" {
+		x.Unknown = "not possible: " + k.refused
+		return x, nil
+	}
+	if k.public.kind == "poisson" {
+		x.Size = int64(math.Round(k.public.rate * float64(u.population())))
+	}
+	if k.made != nil {
+		return u.planned(ctx, k, x)
+	}
+	target, err := plan.OnSample(u.table.sampling, u.job.Dataset.Relation, privacy.Point{Epsilon: target.Epsilon * plan.KeptBack, Delta: target.Delta * plan.KeptBack})
+	var under []privacy.Relation
+	if err == nil {
+		x.Sample, under, err = k.budget(target)
+	}
+	if err != nil {
+		x.Unknown = "not possible: " + err.Error()
+		return x, nil
+	}
+	x.Efficiency = math.Min(1, k.public.rate*x.Sample.Epsilon/target.Epsilon)
+	m, ok := u.s.Mechanisms[u.release.Mechanism]
+	if !ok {
+		x.Unknown = "only built-in mechanisms are compared"
+		return x, nil
+	}
+	public := k.public.public(u.job, u.population(), under)
+	trial, err := NewTrial(m, u.release.Params, public, x.Sample)
+	if err != nil {
+		x.Unknown = err.Error()
+		return x, nil
+	}
+	noise := trial.request.Plan.Errors[0].NoiseSD
+	if noise == 0 {
+		x.Accuracy, err = u.simulate(ctx, u.release.Params, public, x.Sample, k.public)
+		return x, err
+	}
+	x.Accuracy = u.analytic(noise, k.public)
+	return x, nil
+}
+
+// planned is an option that the job could name.
+func (u *subject) planned(ctx context.Context, k candidate, x Option) (Option, error) {
+	p, refused, err := u.priceOr(ctx, *k.made)
+	if err != nil {
+		return x, err
+	}
+	if refused != "" {
+		x.Unknown = "not possible: " + refused
+		return x, nil
+	}
+	x.Sample, x.Efficiency = p.release.Sample, p.draw.Efficiency
+	if k.public.kind == "full" {
+		x.Efficiency = 1
+	}
+	x.Accuracy, err = u.accuracy(ctx, p, k.public)
+	return x, err
+}
+
+func (c *Comparison) header() []string {
+	return []string{"", "design", "n", "ε on sample", "δ on sample", "efficiency", "noise", "sampling", "error", "relative", "note"}
+}
+
+func (c *Comparison) rows() [][]string {
+	var out [][]string
+	for i, d := range c.Designs {
+		mark := ""
+		if i == c.Best {
+			mark = "best"
+		}
+		out = append(out, []string{mark, d.Name, count(d.Size), cell(d.Sample.Epsilon), cell(d.Sample.Delta), cell(d.Efficiency),
+			cell(d.NoiseSD), cell(d.SamplingSD), cell(d.Total), percent(d.Relative), d.remark()})
+	}
+	return out
+}
+
+// remark returns what a reader of the table must know about a design.
+func (d Option) remark() string {
+	if d.Unknown != "" {
+		return d.Unknown
+	}
+	return d.Note
+}
+
+// WriteText prints the comparison for a person.
+func (c *Comparison) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "job %s, release %s (%s): designs that give the population %s\n", c.Job, c.Release, c.Mechanism, budget(c.Target))
+	assumed(b, c.Assumptions, c.Simulated)
+	table(b, c.header(), c.rows(), "δ on sample", "relative", "note")
+	if c.Best >= 0 {
+		fmt.Fprintf(b, "best: %s, error %.4g\n", c.Designs[c.Best].Name, c.Designs[c.Best].Total)
+	}
+	for _, r := range c.remarks() {
+		paragraph(b, r)
+	}
+	return b.Flush()
+}
+
+// remarks returns the remarks on all designs.
+func (c *Comparison) remarks() []string {
+	var out []string
+	if c.Collection != "" {
+		out = append(out, c.Collection)
+	}
+	for _, d := range c.Designs {
+		if r := d.remark(); r != "" {
+			out = append(out, d.Name+": "+r)
+		}
+	}
+	return out
+}
+
+// MarshalJSON writes the comparison with the version of its format.
+func (c *Comparison) MarshalJSON() ([]byte, error) {
+	type plain Comparison
+	return json.Marshal(struct {
+		Version int    `json:"version"`
+		Kind    string `json:"kind"`
+		*plain
+	}{1, "comparison", (*plain)(c)})
+}

@@ -1,0 +1,291 @@
+package plan
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/rows/keys"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Make prices a job. It asks the mechanisms and the ledger, and never the table.
+func Make(ctx context.Context, j *job.Job, set Mechanisms, past Past) (*Priced, error) {
+	d, err := newDraft(ctx, j, set, past)
+	if err != nil {
+		return nil, err
+	}
+	var p *Priced
+	if j.Budget.Spend != nil {
+		p, err = d.divide(ctx, j)
+	} else {
+		p, err = d.price(ctx, j)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := p.distributable(); err != nil {
+		return nil, err
+	}
+	return p, p.withinLimit()
+}
+
+// Priced is a plan with what it costs: what is charged, and what each part alone costs.
+type Priced struct {
+	*Planned
+	Event  privacy.Event // what the job does to the population; kept draws are left out; nil for nothing
+	Fresh  privacy.Point // what that costs
+	Draws  []*PricedDraw
+	Table  *PricedDraw    // the draw that made the table, where that is itself a sample
+	All    privacy.Event  // what the job does to the population, kept draws and all
+	Answer privacy.Answer // what that costs: what is charged
+}
+
+// PricedDraw is a draw with what its releases cost together.
+type PricedDraw struct {
+	*PlannedDraw
+	Answer   privacy.Answer
+	onTable  privacy.Answer // what a fresh draw costs on the table
+	Step     privacy.Point  // of a kept draw: what this job may have spent on the sample, which is debited
+	Use      *ledger.Use    // what that costs, in the units of a basic account
+	Releases []*PricedRelease
+	Keys     []*PricedKeys
+}
+
+// PricedRelease is a release with what it alone costs the population.
+type PricedRelease struct {
+	*PlannedRelease
+	Answer privacy.Answer
+	Full   []sdk.ExpectedError // what the full table would have had, where this is a sample
+	// Relative is the noise over the size of the value, of a release that shares
+	// budget.spend: 0 where that is not public. Balanced says that its share was found by
+	// its error, and not by its weight alone.
+	Relative float64
+	Balanced bool
+}
+
+// PricedKeys is a selection with what it alone costs the population.
+type PricedKeys struct {
+	*PlannedKeys
+	Answer privacy.Answer
+	Whole  keys.Rule // what the full table would have allowed, nil where nothing is drawn
+}
+
+// price plans a job with the guarantees that it states, and prices the plan.
+func (f *Draft) price(ctx context.Context, j *job.Job) (*Priced, error) {
+	p, err := f.plan(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	return p.price(ctx)
+}
+
+// price evaluates the events on the population: of each release, of each draw,
+// and of the whole job, which is what is charged.
+func (p *Planned) price(ctx context.Context) (*Priced, error) {
+	relation := p.Job.Dataset.Relation
+	out := &Priced{Planned: p}
+	var events, fresh, promised []privacy.Event
+	var targets []job.Guarantee // of the fresh draws
+	for _, d := range p.Draws {
+		priced, err := p.priceDraw(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		out.Draws, events = append(out.Draws, priced), append(events, d.Event)
+		if d.Kept == nil {
+			fresh, targets = append(fresh, d.Event), append(targets, d.Target)
+			// The draws compose with the cost of the draw on the table.
+			promised = append(promised, privacy.Approx{Eps: priced.onTable.Epsilon, Delta: priced.onTable.Delta})
+		}
+	}
+	answer := privacy.Answer{Relation: relation}
+	var err error
+	switch {
+	case p.table != nil:
+		if out.Table, err = p.priceTable(events, promised); err == nil {
+			answer = out.Table.Answer
+		}
+	case len(fresh) > 0:
+		out.Event = compose(fresh)
+		answer, err = charged(out.Event, compose(promised), relation, Point(sum(targets...)))
+		out.Fresh = privacy.Point{Epsilon: answer.Epsilon, Delta: answer.Delta}
+	}
+	if err != nil {
+		return nil, asPlanError(err, "job: %v", err)
+	}
+	if len(fresh) < len(p.Draws) {
+		answer = plus(answer, out.Draws)
+	}
+	out.All, out.Answer = p.OnPopulation(compose(events)), answer
+	return out, nil
+}
+
+// priceDraw prices a draw, and each of its parts alone.
+func (p *Planned) priceDraw(ctx context.Context, d *PlannedDraw) (*PricedDraw, error) {
+	if d.Kept != nil {
+		out, answers, err := d.priceKept(p.Job)
+		if err != nil {
+			return nil, asPlanError(err, "draw %s: %v", d.Name, err)
+		}
+		return out.filled(ctx, p, answers), nil
+	}
+	if p.table != nil {
+		if err := p.table.stands(p.Job.Dataset.Relation, []privacy.Event{d.Event}, Point(d.Target).Delta); err != nil {
+			return nil, asPlanError(err, "draw %s: %v", d.Name, err)
+		}
+	}
+	parts := d.parts()
+	answers, shares := make([]privacy.Answer, len(parts)), make([]privacy.Event, len(parts))
+	for k, r := range parts {
+		shares[k] = privacy.Approx{Eps: r.cost, Delta: r.share.Delta}
+		event := d.Design.Event(r.event)
+		together, err := d.promise(event, shares[k], p.outer, p.inside, d.own(r))
+		if err == nil {
+			answers[k], err = p.cost(event, together, d.own(r), Point(r.guarantee))
+		}
+		if err != nil {
+			return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "%s: %v", r.name, err)
+		}
+	}
+	out := &PricedDraw{PlannedDraw: d}
+	together, err := d.promise(d.Event, compose(shares), p.outer, p.inside, d.OnTable())
+	if err == nil {
+		out.Answer, err = p.cost(d.Event, together, d.OnTable(), Point(d.Target))
+	}
+	if err == nil {
+		out.onTable, err = charged(d.Event, together, p.inside, d.OnTable())
+	}
+	if err != nil {
+		return nil, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s: %v", d.Name, err)
+	}
+	return out.filled(ctx, p, answers), nil
+}
+
+// filled is the draw with its parts, which have these answers.
+func (d PricedDraw) filled(ctx context.Context, p *Planned, answers []privacy.Answer) *PricedDraw {
+	drawn := Sampling(d.Design) != nil
+	for i, r := range d.PlannedDraw.Releases {
+		one := &PricedRelease{PlannedRelease: r, Answer: answers[i]}
+		if drawn {
+			one.Full = r.withoutSampling(ctx, p, d.PlannedDraw)
+		}
+		if r.Job.Shares {
+			one.Relative, one.Balanced = p.relative(d.PlannedDraw, r)
+		}
+		d.Releases = append(d.Releases, one)
+	}
+	for i, k := range d.PlannedDraw.Keys {
+		one := &PricedKeys{PlannedKeys: k, Answer: answers[len(d.Releases)+i]}
+		if drawn {
+			one.Whole = k.whole(p.Job, p.inside)
+		}
+		d.Keys = append(d.Keys, one)
+	}
+	return &d
+}
+
+// withoutSampling asks what the error would be on the full table at the same
+// guarantee: the question that the report answers about sampling. A mechanism
+// that has no plan for the full table leaves it open.
+func (r *PlannedRelease) withoutSampling(ctx context.Context, p *Planned, d *PlannedDraw) []sdk.ExpectedError {
+	design, err := newDesign(p.Job, job.Table, nil)
+	if err != nil {
+		return nil
+	}
+	relations := []privacy.Relation{p.inside}
+	q, err := newQuestion(p.Job, &DraftDraw{Design: design, relations: relations}, ask{r.index, r.Mech}, nil)
+	if err != nil {
+		return nil
+	}
+	var whole *PlannedRelease
+	if r.Job.Guarantee.Rho != nil {
+		whole, err = q.solveRho(ctx, p.Job, relations)
+	} else {
+		share := Point(r.Job.Guarantee)
+		if p.table != nil {
+			share = portion(d.OnTable(), r.Job.Guarantee, d.Target)
+		}
+		whole, err = q.within(ctx, p.Job, share, relations)
+	}
+	if err != nil {
+		return nil
+	}
+	return whole.Plan.Errors
+}
+
+// Releases are all releases in the order of the job.
+func (p *Priced) Releases() []*PricedRelease {
+	var all []*PricedRelease
+	for _, d := range p.Draws {
+		all = append(all, d.Releases...)
+	}
+	slices.SortFunc(all, func(a, b *PricedRelease) int { return a.index - b.index })
+	return all
+}
+
+// KeysOf is the selection whose values a release groups by, nil where all are listed.
+func (d *PricedDraw) KeysOf(j *job.Job, r *PricedRelease) *PricedKeys {
+	k := d.PlannedDraw.KeysOf(j, r.PlannedRelease)
+	if k == nil {
+		return nil
+	}
+	return d.Keys[slices.Index(d.PlannedDraw.Keys, k)]
+}
+
+// AllKept are the draws that more than one job uses, the one that made the table
+// among them.
+func (p *Priced) AllKept() []*PricedDraw {
+	var out []*PricedDraw
+	if p.Table != nil {
+		out = append(out, p.Table)
+	}
+	for _, d := range p.Draws {
+		if d.Kept != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// withinLimit compares the price with the job's own limit; what earlier jobs
+// spent is the ledger's business.
+func (p *Priced) withinLimit() error {
+	limit := LimitOf(p.Job)
+	err := error(nil)
+	if limit.Rho != nil {
+		err = p.withinRho(limit)
+	} else {
+		err = ledger.Within(limit, p.guaranteed())
+	}
+	if err != nil {
+		return failure.OfLedger(context.Background(), err)
+	}
+	return nil
+}
+
+// guaranteed is the point that a budget is debited with.
+func (p *Priced) guaranteed() privacy.Point {
+	return privacy.Point{Epsilon: p.Answer.Epsilon, Delta: p.Answer.Delta}
+}
+
+// withinRho compares what the plan costs in ρ with the job's own limit.
+func (p *Priced) withinRho(limit ledger.Limit) error {
+	a := ledger.Unopened(AccountOf(p.Job), ledger.Opening{Filter: ledger.ZCDP, Limit: limit})
+	q := ledger.Request{Event: p.Event, Charged: p.Fresh}
+	for _, d := range p.AllKept() {
+		step, err := d.LedgerStep("", d.Step)
+		if err != nil {
+			return err
+		}
+		q.Draws = append(q.Draws, step)
+	}
+	cost, _, err := a.Price(&q, p.Samples())
+	if err != nil {
+		return err
+	}
+	return a.Own(limit, cost)
+}

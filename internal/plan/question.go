@@ -1,0 +1,170 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Question is how a mechanism sees the rows of a release, after filters, groups and units.
+// It holds for every amount.
+type Question struct {
+	index  int // of the release in the job
+	Job    job.Release
+	Mech   Mechanism
+	Public sdk.Public
+	Params json.RawMessage // as the mechanism is given them: with its groups
+	Cells  *Cells          // nil where the mechanism sees the rows as they are
+	Apart  bool            // the mechanism is run on each cell by itself
+	fixed  bool            // apart, and no neighbour moves a row from one cell to another
+	groups int64           // apart, and a unit may have rows in so many groups; 0 stands for 1
+	// Weights are the survey weights that the mechanism sees; nil for none.
+	Weights *Weigher
+}
+
+func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
+
+// Filtered reports whether rows of the sample may not count in a release: they reach the
+// mechanism as missing (P24).
+func Filtered(j *job.Job, r *job.Release) bool {
+	w := j.Dataset.WeightsOf(r)
+	return r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil && !r.CountsUnits() || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
+}
+
+// newQuestion settles how a mechanism sees the rows of a release. Values are those that a
+// selection found for its group column, nil before it.
+func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, error) {
+	r, about := &j.Releases[a.index], a.mech.About()
+	out := Question{index: a.index, Job: *r, Mech: a.mech, Params: r.Params, Public: public(j, d, r)}
+	if err := out.weigh(j, d); err != nil {
+		return out, err
+	}
+	if j.Dataset.Cap != nil && !r.CountsUnits() {
+		if !about.Capped {
+			return out, fmt.Errorf("%s does not support units with several rows, so dataset.cap does not protect them: use dataset.fold", r.Mechanism)
+		}
+		out.Public.Cap = &sdk.Cap{Groups: j.Dataset.Cap.Groups, Rows: j.Dataset.Cap.Rows}
+		if len(r.By) == 0 {
+			out.Public.Cap.Groups = 1
+		}
+		// The number of rows is private, also where that of units is public.
+		out.Public.Population, out.Public.Design.SampleSize, out.Public.Design.LargestCount = 0, 0, 0
+	}
+	filtered := Filtered(j, r)
+	if filtered {
+		for i := range out.Public.Columns {
+			out.Public.Columns[i].Missing, out.Public.Columns[i].Immutable = sdk.MissingDrop, false
+		}
+	}
+	own, err := byOf(r.Params)
+	switch {
+	case err != nil:
+		return out, err
+	case own && len(r.By) > 0:
+		return out, fmt.Errorf("params.by and by both say the groups: leave params.by out")
+	case own && j.Dataset.Cap != nil:
+		return out, fmt.Errorf("say by beside params, and not in it: with dataset.cap the groups of a release are the host's") // P22: k of the release's own cells
+	case about.Grouped && !own && (filtered || len(r.By) > 0):
+		out.Cells = NewCells(j, r, values)
+		out.Cells.Column = out.Cells.name(j)
+		out.Public.Columns = append(slices.DeleteFunc(out.Public.Columns, func(c sdk.Column) bool { return c.Name == out.Cells.Column }),
+			sdk.Column{Name: out.Cells.Column, Type: sdk.Category, Domain: out.Cells.Labels(), Missing: out.Cells.missing(filtered), Immutable: !filtered && out.Cells.keeps(j, d)})
+		if out.Params, err = with(r.Params, "by", out.Cells.Column); err != nil {
+			return out, err
+		}
+	case len(r.By) > 0:
+		out.Cells, out.Apart = NewCells(j, r, values), true
+		out.ofOneGroup()
+	}
+	// A row that a filter lets through in one table and not in the other comes or goes.
+	out.fixed = out.Apart && !filtered && out.Cells.fixed(j, d)
+	if err := out.addInterval(j, d); err != nil {
+		return out, err
+	}
+	return out, out.supported()
+}
+
+// supported refuses what the mechanism does not support.
+func (q *Question) supported() error {
+	for _, rel := range q.Public.SampleRelations {
+		if !slices.Contains(q.Mech.About().Relations, rel) {
+			return fmt.Errorf("%s does not support %s on the sample", q.Job.Mechanism, rel)
+		}
+	}
+	if !slices.Contains(q.Mech.About().Designs, q.Public.Design.Kind) {
+		return fmt.Errorf("%s does not support samples drawn by %s", q.Job.Mechanism, q.Public.Design.Kind)
+	}
+	return q.Mech.Validate(q.Params)
+}
+
+// at asks for a plan that costs at most target.
+func (q *Question) at(target privacy.Point) sdk.PlanRequest {
+	return sdk.PlanRequest{Params: q.Params, Public: q.Public, Target: target, InRho: q.Job.Guarantee.Rho != nil}
+}
+
+// ofOneGroup limits the public facts to those of one group: its number of rows is private.
+func (q *Question) ofOneGroup() {
+	q.Public.Relation, q.Public.Population, q.Public.Design.SampleSize = privacy.AddRemove, 0, 0
+	if slices.Contains(q.Public.SampleRelations, privacy.ReplaceOne) {
+		// A row that leaves one group for another comes or goes in both (P11).
+		q.Public.SampleRelations = []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
+	}
+	for i := range q.Public.Columns {
+		q.Public.Columns[i].Immutable = false
+	}
+	if q.Public.Cap != nil {
+		q.groups, q.Public.Cap.Groups = q.Public.Cap.Groups, 1
+	}
+}
+
+// missing returns whether a row may be in no cell.
+func (c *Cells) missing(filtered bool) sdk.Missing {
+	if filtered || c.Other == "" && slices.ContainsFunc(c.By, func(b job.Column) bool { return missing(b) == sdk.MissingDrop }) {
+		return sdk.MissingDrop
+	}
+	return sdk.MissingRefuse
+}
+
+// fixed reports whether a neighbour cannot move a row from one cell to another (P11).
+func (c *Cells) fixed(j *job.Job, d *DraftDraw) bool {
+	return sameUnit(j, d.Design) && len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool { return !b.Immutable })
+}
+
+// keeps reports whether no row of the sample is in another cell than the one it stands for: also
+// where the cells are those of the strata that were drawn from (P27).
+func (c *Cells) keeps(j *job.Job, d *DraftDraw) bool {
+	return len(c.By) > 0 && !slices.ContainsFunc(c.By, func(b job.Column) bool {
+		return !stratum(d.Design, b.Name) && !(b.Immutable && sameUnit(j, d.Design))
+	})
+}
+
+// byOf reports whether parameters say groups of their own.
+func byOf(raw json.RawMessage) (bool, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return false, fmt.Errorf("must be a mapping")
+	}
+	_, has := all["by"]
+	return has, nil
+}
+
+// with adds one parameter.
+func with(raw json.RawMessage, key string, value any) (json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, err
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	all[key] = text
+	return json.Marshal(all)
+}

@@ -1,0 +1,195 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+)
+
+// PlannedRelease is a question with an amount, and the plan that the mechanism answered.
+type PlannedRelease struct {
+	Question
+	Share  privacy.Point // of the budget of the sample
+	Plan   sdk.Plan
+	Late   bool          // the mechanism planned once more after rows were read, for groups that were selected
+	target privacy.Point // what the mechanism is asked to spend: less than the share where it is run by group
+	cost   float64       // the ε of the plan at the share's δ
+	scaled []string      // the columns that it reads over a bound that is found first
+	found  map[string]float64
+}
+
+// plan asks the mechanism for a plan that costs at most target, and charges it at the δ of
+// the share under every relation.
+func (q *Question) plan(ctx context.Context, share, target privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
+	answer, err := q.Mech.Plan(ctx, q.at(target))
+	if err != nil {
+		return nil, err
+	}
+	r := &PlannedRelease{Question: *q, Share: share, Plan: answer, target: target}
+	for _, rel := range relations {
+		a, err := privacy.EpsilonAt(r.Event(), rel, share.Delta)
+		if err != nil {
+			return nil, fmt.Errorf("the plan of %s cannot be charged: %w", q.Job.Mechanism, err)
+		}
+		r.cost = math.Max(r.cost, a.Epsilon)
+	}
+	return r, nil
+}
+
+// within asks for a plan that keeps to its share of the sample's budget.
+func (q *Question) within(ctx context.Context, j *job.Job, share privacy.Point, relations []privacy.Relation) (*PlannedRelease, error) {
+	tries, last := 1, 0.0
+	if q.Apart {
+		tries = mostPlans
+	}
+	best, err := Fit(func(factor float64) (*PlannedRelease, float64, error) {
+		// A row that leaves one group for another may cost more than one that is replaced.
+		target := share
+		if factor < 1 {
+			target.Epsilon *= factor
+			target.Delta /= 2
+		}
+		r, err := q.plan(ctx, share, target, relations)
+		if err == nil {
+			last = r.cost
+		}
+		return r, last, err
+	}, share.Epsilon, 0, tries, &Scale{From: 1, Power: 1, Aim: KeptBack})
+	if err != nil {
+		return nil, err
+	}
+	if !best.Good {
+		return nil, fmt.Errorf("the plan of %s spends more than its share (ε %.6g of %.6g)", q.Job.Mechanism, last, share.Epsilon)
+	}
+	return best.Made.settled(j)
+}
+
+// mostPlans bounds how often a mechanism that is run group by group is asked to spend less.
+const mostPlans = 5
+
+// settled is the release as the job declares it, or what the plan does not keep to.
+func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
+	one := *r
+	if one.scaled = r.Scaled(j); r.Weights != nil {
+		one.Plan.Errors = surveyed(r.Plan.Errors)
+	}
+	if err := one.readable(j); err != nil {
+		return nil, err
+	}
+	return &one, one.checkSuppress()
+}
+
+// Faulty places the failure of the release's plugin.
+func (r *PlannedRelease) Faulty(ctx context.Context, j *job.Job, err error) error {
+	return faulty(ctx, j, r.path(j)+".mechanism", err)
+}
+
+// Request is the question to the mechanism once it may read rows.
+func (r *PlannedRelease) Request() sdk.ReleaseRequest {
+	q := r.at(r.target)
+	return sdk.ReleaseRequest{Params: q.Params, Public: q.Public, Target: q.Target, InRho: q.InRho, Plan: r.Plan}
+}
+
+// Event is the event of the release on the sample. It covers all groups together where the
+// mechanism is run on each group by itself (P11).
+func (r *PlannedRelease) Event() privacy.Event {
+	if !r.Apart {
+		return r.Plan.Event
+	}
+	e := privacy.ByGroup{Event: r.Plan.Event, Fixed: r.fixed}
+	if r.groups > 1 {
+		return privacy.Repeat{N: r.groups, Event: e} // P22: a capped unit is in so many groups
+	}
+	return e
+}
+
+// Reads are the columns that the release uses: those of the condition on rows, and those
+// that it counts.
+func (r *PlannedRelease) Reads() []string {
+	names := r.Counts()
+	if f := r.Job.Where.Formula; f != nil {
+		names = append(names, f.Columns()...)
+	}
+	return names
+}
+
+// Counts are the columns of what is counted, rows or folded units: those of the mechanism,
+// of the groups, and of the condition on units.
+func (r *PlannedRelease) Counts() []string {
+	var names []string
+	for _, c := range r.Plan.Columns {
+		if !r.Cells.Label(c) {
+			names = append(names, c)
+		}
+	}
+	names = append(names, r.Job.By...)
+	if r.Weights != nil {
+		names = append(names, r.Weights.Column.Name)
+	}
+	if f := r.Job.Having.Formula; f != nil {
+		names = append(names, f.Columns()...)
+	}
+	return names
+}
+
+// readable refuses columns that a mechanism asks for and cannot have.
+func (r *PlannedRelease) readable(j *job.Job) error {
+	if err := r.inUnits(j); err != nil {
+		return err
+	}
+	for _, name := range r.Plan.Columns {
+		if _, ok := r.Public.Column(name); ok {
+			continue
+		}
+		if c, declared := j.Dataset.Column(name); declared && c.Plain() {
+			return fmt.Errorf("%s asks for column %q, which has neither bounds nor a domain", r.Job.Mechanism, name)
+		} else if declared {
+			return fmt.Errorf("%s asks for column %q: say in dataset.fold what becomes of the values of a unit", r.Job.Mechanism, name)
+		}
+		return fmt.Errorf("%s asks for column %q, which is not declared in dataset.columns", r.Job.Mechanism, name)
+	}
+	if len(r.Plan.Columns) == 0 && (r.Apart || Filtered(j, &r.Job)) {
+		return fmt.Errorf("%s reads no column, so neither a filter nor a group can apply to it", r.Job.Mechanism)
+	}
+	return nil
+}
+
+// Output lists the columns of the release: its groups, and those of the mechanism.
+func (r *PlannedRelease) Output() []sdk.Field {
+	fields := slices.Clone(r.Plan.Output)
+	for i, f := range fields {
+		if len(r.unitsOf(f)) > 0 { // its lattice and range are in units of a bound
+			fields[i].Granularity, fields[i].Low, fields[i].High = 0, 0, 0
+		}
+	}
+	if r.Cells != nil {
+		fields = slices.DeleteFunc(slices.Clone(fields), func(f sdk.Field) bool { return r.Cells.Labelled(f.Name) })
+		fields = slices.Concat(r.Cells.Fields(), fields)
+	}
+	if r.Job.Suppress != nil {
+		fields = append(slices.Clone(fields), sdk.Field{Name: suppressed, Type: sdk.Int64,
+			Doc: "1 where " + r.SuppressBy() + " is below " + rational.Format(r.Job.Suppress.Below) + " and the row is blank, else 0"})
+	}
+	return fields
+}
+
+// planProblems places a mechanism's refusal, or the parameters that it cannot take.
+// Before any data is read its words may be shown.
+func planProblems(j *job.Job, index int, err error) job.Problems {
+	var at refusals
+	if !errors.As(err, &at) {
+		return job.Problems{j.Problem(j.ReleasePath(index)+".params", err.Error(), "")}
+	}
+	var problems job.Problems
+	for _, e := range at {
+		problems = append(problems, j.Problem(j.ReleasePath(index)+e.path, e.message, e.hint))
+	}
+	return problems
+}

@@ -1,0 +1,153 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/plugin/finish"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// checkFinish returns what is wrong with the finish of a plan, or nil. It sees no data.
+func checkFinish(desc sdk.Description, plan sdk.Plan) error {
+	if desc.DeclaresFinish != (plan.Finish != nil) {
+		return errors.New("plan: a mechanism says declares_finish exactly where its plans have a finish")
+	}
+	if plan.Finish == nil {
+		return nil
+	}
+	calls, err := linearCalls(nil, plan.Event)
+	if err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	if len(calls) != len(plan.Finish.Noise) {
+		return fmt.Errorf("plan: finish: it names the columns of %d noise calls, and the event has %d", len(plan.Finish.Noise), len(calls))
+	}
+	_, err = finish.New(plan)
+	return err
+}
+
+// declared carries out a plan with a finish: the plugin turns the rows into vectors, and the host
+// does the rest.
+func (p *Plugin) declared(ctx context.Context, req sdk.ReleaseRequest, feed func(ctx context.Context, w RowWriter) error, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	s := &sums{noise: req.Plan.Finish.Noise, rows: req.Plan.Rows}
+	if _, happened, err := p.release(ctx, req, feed, s); err != nil {
+		return sdk.Result{}, happened, err
+	}
+	return p.finished(req.Plan, s.vectors, drawer)
+}
+
+// finished draws the noise of a plan with a finish and computes its result, in this process.
+//
+// # Contract
+//
+// The result depends on rows only through the noisy sums: vectors plus the noise of the plan's
+// event. No code of the plugin runs here. Proof: finish.proof.md. That the sums have the declared
+// sensitivity remains the mechanism's claim.
+//
+// The event is the one that happened, also beside an error.
+func (p *Plugin) finished(plan sdk.Plan, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	program, err := finish.New(plan)
+	calls, err2 := linearCalls(nil, plan.Event)
+	if err != nil || err2 != nil || len(calls) != len(vectors) || len(calls) != len(plan.Finish.Noise) {
+		return sdk.Result{}, nil, p.fault(CodePlan)
+	}
+	var happened privacy.Compose
+	for k, v := range vectors {
+		if int64(len(v)) != plan.Finish.Noise[k].Length(plan.Rows) {
+			return sdk.Result{}, happened, p.fault(CodeNoiseFailed)
+		}
+		happened.Events = append(happened.Events, calls[k])
+		if err := add(drawer, calls[k], v); err != nil {
+			return sdk.Result{}, happened, p.fault(CodeNoiseFailed)
+		}
+	}
+	return program.Result(vectors), plan.Event, nil
+}
+
+// add adds the noise of a call to a vector, in place.
+func add(drawer Drawer, call privacy.Event, values []int64) error {
+	switch ev := call.(type) {
+	case privacy.DiscreteLaplace:
+		return drawer.AddLaplace(ev, values)
+	case privacy.DiscreteGaussian:
+		return drawer.AddGaussian(ev, values)
+	}
+	return errVector // linearCalls lists no other
+}
+
+// sums keeps the vectors of a plan with a finish. As a Drawer it answers with zeros, which carry no
+// information.
+type sums struct {
+	Drawer  // nil: a linear mechanism makes no other call
+	noise   []sdk.NoiseColumns
+	rows    int64 // of the result
+	vectors [][]int64
+}
+
+// AddLaplace takes a vector.
+func (s *sums) AddLaplace(_ privacy.DiscreteLaplace, values []int64) error { return s.take(values) }
+
+// AddGaussian takes a vector.
+func (s *sums) AddGaussian(_ privacy.DiscreteGaussian, values []int64) error { return s.take(values) }
+
+func (s *sums) take(values []int64) error {
+	k := len(s.vectors)
+	if k == len(s.noise) || int64(len(values)) != s.noise[k].Length(s.rows) {
+		return errVector
+	}
+	s.vectors = append(s.vectors, slices.Clone(values))
+	clear(values)
+	return nil
+}
+
+// Finish makes the release of a linear mechanism from sums that others added up. Where the plan has
+// a finish the host computes it; otherwise the process makes it: it sees no row, and the host
+// replaces its zeros by the sums and adds the noise, once. Errors and the event are those of Release.
+func (p *Plugin) Finish(ctx context.Context, req sdk.ReleaseRequest, vectors [][]int64, drawer Drawer) (sdk.Result, privacy.Event, error) {
+	if req.Plan.Finish != nil {
+		return p.finished(req.Plan, vectors, drawer)
+	}
+	calls, err := linearCalls(nil, req.Plan.Event)
+	if err != nil || len(calls) != len(vectors) {
+		return sdk.Result{}, nil, p.fault(CodePlan)
+	}
+	none := func(context.Context, RowWriter) error { return nil }
+	return p.release(ctx, req, none, &finisher{Drawer: drawer, sums: vectors})
+}
+
+// finisher answers the noise calls of the process that finishes with the noisy sums.
+type finisher struct {
+	Drawer
+	sums [][]int64
+	at   int
+}
+
+// AddLaplace replaces the zeros of a release without rows by the sums, and adds noise.
+func (f *finisher) AddLaplace(ev privacy.DiscreteLaplace, values []int64) error {
+	if err := f.put(values); err != nil {
+		return err
+	}
+	return f.Drawer.AddLaplace(ev, values)
+}
+
+// AddGaussian is AddLaplace with Gaussian noise.
+func (f *finisher) AddGaussian(ev privacy.DiscreteGaussian, values []int64) error {
+	if err := f.put(values); err != nil {
+		return err
+	}
+	return f.Drawer.AddGaussian(ev, values)
+}
+
+func (f *finisher) put(values []int64) error {
+	sum := f.sums[f.at]
+	f.at++
+	if slices.ContainsFunc(values, func(v int64) bool { return v != 0 }) || sum != nil && len(sum) != len(values) {
+		return errVector // a query that is not 0 without rows is not linear
+	}
+	copy(values, sum)
+	return nil
+}

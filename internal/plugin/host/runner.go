@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/dprelease/dprelease/internal/plugin/sandbox"
+)
+
+// pluginRunner is the process as go-plugin sees it: one good handshake line on
+// stdout and nothing else. What the process really prints never reaches go-plugin.
+type pluginRunner struct {
+	start func() (*sandbox.Process, error)
+	dir   string // where the plugin makes its sockets
+	q     *quarantine
+
+	mu   sync.Mutex
+	p    *sandbox.Process
+	err  error  // why it did not start
+	addr string // the socket that the handshake names
+
+	rejected atomic.Bool // the first line was no handshake
+	drained  sync.WaitGroup
+	line     *io.PipeReader
+}
+
+var _ runner.Runner = (*pluginRunner)(nil)
+
+func (r *pluginRunner) Start(context.Context) error {
+	p, err := r.start()
+	r.mu.Lock()
+	r.p, r.err = p, err
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	var lineW *io.PipeWriter
+	r.line, lineW = io.Pipe()
+	r.drained.Add(3)
+	go func() {
+		defer r.drained.Done()
+		// A process that has ended has said what it had to say; a descendant that holds
+		// the other ends must not keep us waiting.
+		<-p.Done()
+		soon := time.Now().Add(20 * time.Millisecond)
+		_ = p.Stdout.SetReadDeadline(soon)
+		_ = p.Stderr.SetReadDeadline(soon)
+	}()
+	go func() {
+		defer r.drained.Done()
+		readHandshake(p.Stdout, r.dir, r.q, func(line, socket string) {
+			r.mu.Lock()
+			r.addr = socket
+			r.mu.Unlock()
+			_, _ = io.WriteString(lineW, strings.TrimRight(line, "\r\n")+"\n")
+			lineW.Close()
+		}, func(ended bool) {
+			r.rejected.Store(ended || !ends(p))
+			lineW.Close()
+		})
+	}()
+	go func() {
+		defer r.drained.Done()
+		_, _ = io.Copy(r.q, p.Stderr)
+	}()
+	return nil
+}
+
+// process is the plugin's process, nil before it was started.
+func (r *pluginRunner) process() *sandbox.Process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.p
+}
+
+// failed returns the error that kept the process from starting, or nil.
+func (r *pluginRunner) failed() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// socket is the socket that the plugin's handshake names.
+func (r *pluginRunner) socket() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.addr
+}
+
+// stop releases what is left once the tree is gone. Closing our ends ends the
+// drains even where a process that we could not find still holds the others.
+func (r *pluginRunner) stop() {
+	if r.p == nil {
+		return
+	}
+	r.p.Close()
+	r.line.Close()
+	r.drained.Wait()
+}
+
+func (r *pluginRunner) Wait(context.Context) error {
+	<-r.p.Done()
+	return nil
+}
+
+func (r *pluginRunner) Kill(context.Context) error {
+	r.p.Kill(time.Second)
+	return nil
+}
+
+func (r *pluginRunner) ID() string {
+	if r.p == nil {
+		return ""
+	}
+	return strconv.Itoa(r.p.Pid())
+}
+
+func (r *pluginRunner) Stdout() io.ReadCloser           { return r.line }
+func (r *pluginRunner) Stderr() io.ReadCloser           { return io.NopCloser(strings.NewReader("")) }
+func (r *pluginRunner) Name() string                    { return "plugin" }
+func (r *pluginRunner) Diagnose(context.Context) string { return "" }
+
+// PluginToHost is asked about every address that the plugin names.
+func (r *pluginRunner) PluginToHost(network, addr string) (string, string, error) {
+	if _, err := CheckHandshake("1|1|"+network+"|"+addr+"|grpc", r.dir); err != nil {
+		return "", "", err
+	}
+	return network, addr, nil
+}
+
+// HostToPlugin changes nothing: both see the same file system.
+func (r *pluginRunner) HostToPlugin(network, addr string) (string, string, error) {
+	return network, addr, nil
+}

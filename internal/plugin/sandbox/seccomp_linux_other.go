@@ -1,0 +1,11 @@
+//go:build linux && !amd64 && !arm64
+
+package sandbox
+
+// machine is 0: the calls of this processor are not known.
+const (
+	machine    = 0
+	otherCalls = 0xffffffff
+)
+
+var opening, forking, changingThen, attributesThen, refusedThen []uint32

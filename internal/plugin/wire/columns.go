@@ -1,0 +1,267 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+	"unsafe"
+
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+// Slots is how many slots the host makes: enough for both ends to work at once, and few
+// enough for a processor's cache.
+const Slots = 4
+
+// Bounds on a layout. The plugin checks them.
+const (
+	maxSlots    = 64
+	maxSlotRows = 1 << 20
+	slotSize    = 4 << 20 // the most bytes of a slot of the host, unless it needs more for 64 rows
+)
+
+var errColumns = errors.New("shared columns are not as announced")
+
+// Layout says where the rows of a release are in shared memory: in a few slots of one
+// size, one batch in each. specs/plugin-columns.md describes it.
+type Layout struct {
+	Slots, Rows int // the slots, and the most rows of one
+
+	columns []sdk.Column
+	at      []int // the place of each column in a slot, and then of the weights
+	size    int   // of a slot
+}
+
+// NewLayout returns the host's layout for these columns. rows is the public number of
+// rows that will come, or 0 if that is not known. More rows may come.
+func NewLayout(columns []sdk.Column, rows int64) Layout {
+	width := int64(8)
+	for range columns {
+		width += 9
+	}
+	most := min(BatchRows, max(slotSize/width, 64))
+	if rows > 0 {
+		most = min(most, rows+63)
+	}
+	return makeLayout(columns, Slots, int(max(most&^63, 64)))
+}
+
+func makeLayout(columns []sdk.Column, slots, rows int) Layout {
+	l := Layout{Slots: slots, Rows: rows, columns: columns, size: (len(columns) + 1 + 63) &^ 63}
+	for _, c := range columns {
+		l.at = append(l.at, l.size)
+		if c.Type == sdk.Category {
+			l.size += 4 * rows
+		} else {
+			l.size += 8*rows + rows/8
+		}
+	}
+	l.at = append(l.at, l.size)
+	l.size += 8 * rows
+	return l
+}
+
+// Size is the size of the whole memory in bytes.
+func (l Layout) Size() int { return l.Slots * l.size }
+
+// AnnouncementBytes is the length of an announcement.
+const AnnouncementBytes = 8
+
+// Announcement describes the layout. The host sends it before the first batch.
+func (l Layout) Announcement() []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(l.Slots))
+	return binary.LittleEndian.AppendUint32(b, uint32(l.Rows))
+}
+
+// ParseAnnouncement returns the layout that the host announced for these columns.
+func ParseAnnouncement(b []byte, columns []sdk.Column) (Layout, error) {
+	if len(b) != AnnouncementBytes {
+		return Layout{}, errColumns
+	}
+	slots, rows := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	if slots < 1 || slots > maxSlots || rows < 64 || rows > maxSlotRows || rows%64 != 0 {
+		return Layout{}, errColumns
+	}
+	return makeLayout(columns, int(slots), int(rows)), nil
+}
+
+// slot returns the bytes of a slot.
+func (l Layout) slot(mem []byte, i int) []byte { return mem[i*l.size : (i+1)*l.size] }
+
+// ColumnsWriter is the host's end of the lane of columns. It copies batches into the
+// slots and sends the number of rows of each over a connection. The plugin can tell it
+// that a slot is free, and nothing else, and cannot make it write anywhere else.
+type ColumnsWriter struct {
+	conn   io.ReadWriteCloser
+	layout Layout
+
+	mu    sync.Mutex // held while the memory is written
+	mem   []byte     // nil after Detach
+	next  int        // the next slot
+	inUse int        // slots that the plugin has not given back
+	acks  [maxSlots]byte
+}
+
+// NewColumnsWriter returns a writer to mem, which has the layout's size.
+func NewColumnsWriter(conn io.ReadWriteCloser, mem []byte, layout Layout) *ColumnsWriter {
+	return &ColumnsWriter{conn: conn, mem: mem, layout: layout}
+}
+
+// Write copies a batch into as many slots as it needs. The batch must have passed
+// sdk.Batch.Check.
+func (w *ColumnsWriter) Write(b sdk.Batch) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for from := 0; from < b.Rows; from += w.layout.Rows {
+		if err := w.fill(b, from, min(from+w.layout.Rows, b.Rows)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill copies the rows from..to into the next slot.
+func (w *ColumnsWriter) fill(b sdk.Batch, from, to int) error {
+	for w.inUse == w.layout.Slots {
+		n, err := w.conn.Read(w.acks[:])
+		if n > w.inUse {
+			return errColumns
+		}
+		if w.inUse -= n; n == 0 && err != nil {
+			return err
+		}
+	}
+	if w.mem == nil {
+		return io.ErrClosedPipe
+	}
+	l, slot := w.layout, w.layout.slot(w.mem, w.next)
+	for i, c := range b.Columns {
+		slot[i] = 0
+		if l.columns[i].Type == sdk.Category {
+			copy(slot[l.at[i]:], raw(c.Codes[from:to]))
+			continue
+		}
+		copy(slot[l.at[i]:], raw(c.Float64[from:to]))
+		if c.Valid != nil {
+			slot[i] = 1
+			copy(slot[l.at[i]+8*l.Rows:], c.Valid[from/8:(to+7)/8])
+		}
+	}
+	slot[len(b.Columns)] = 0
+	if b.Weights != nil {
+		slot[len(b.Columns)] = 1
+		copy(slot[l.at[len(b.Columns)]:], raw(b.Weights[from:to]))
+	}
+	w.next = (w.next + 1) % l.Slots
+	w.inUse++
+	return w.say(to - from)
+}
+
+func (w *ColumnsWriter) say(rows int) error {
+	_, err := w.conn.Write(binary.LittleEndian.AppendUint32(nil, uint32(rows)))
+	return err
+}
+
+// Close tells the reader that there are no more rows. The connection stays open until
+// Detach, because the plugin still gives slots back.
+func (w *ColumnsWriter) Close() error { return w.say(0) }
+
+// Detach closes the connection, waits for a running Write, and returns the memory, to
+// which nothing more is written.
+func (w *ColumnsWriter) Detach() []byte {
+	w.conn.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	mem := w.mem
+	w.mem = nil
+	return mem
+}
+
+// ColumnsReader is the plugin's end of the lane of columns.
+type ColumnsReader struct {
+	conn   io.ReadWriter
+	mem    []byte
+	layout Layout
+	next   int
+	held   bool // the plugin still looks at the last slot
+	batch  sdk.Batch
+	err    error
+}
+
+// NewColumnsReader returns a reader of mem, which must have the layout's size.
+func NewColumnsReader(conn io.ReadWriter, mem []byte, layout Layout) (*ColumnsReader, error) {
+	if len(mem) != layout.Size() {
+		return nil, errColumns
+	}
+	return &ColumnsReader{conn: conn, mem: mem, layout: layout, batch: sdk.Batch{Columns: make([]sdk.Values, len(layout.columns))}}, nil
+}
+
+// Next returns the next batch, or io.EOF after the last. The batch is a view of the
+// shared memory and valid until the next call. If rows end before the host has said so,
+// Next returns io.ErrUnexpectedEOF, so that nobody takes half of the rows for all.
+func (r *ColumnsReader) Next() (*sdk.Batch, error) {
+	if r.err == nil {
+		r.err = r.advance()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return &r.batch, nil
+}
+
+func (r *ColumnsReader) advance() error {
+	if r.held {
+		if _, err := r.conn.Write([]byte{0}); err != nil {
+			return err
+		}
+		r.held = false
+	}
+	var head [4]byte
+	if _, err := io.ReadFull(r.conn, head[:]); err == io.EOF {
+		return io.ErrUnexpectedEOF
+	} else if err != nil {
+		return err
+	}
+	said := binary.LittleEndian.Uint32(head[:])
+	switch {
+	case said == 0:
+		return io.EOF
+	case said > uint32(r.layout.Rows):
+		return errColumns
+	}
+	rows := int(said)
+	l, slot := r.layout, r.layout.slot(r.mem, r.next)
+	r.batch.Rows, r.batch.Weights = rows, nil
+	for i, c := range l.columns {
+		if c.Type == sdk.Category {
+			r.batch.Columns[i] = sdk.Values{Codes: view[int32](slot[l.at[i]:], rows)}
+			continue
+		}
+		v := sdk.Values{Float64: view[float64](slot[l.at[i]:], rows)}
+		if slot[i] == 1 {
+			at := l.at[i] + 8*l.Rows
+			v.Valid = slot[at : at+(rows+7)/8 : at+(rows+7)/8]
+		}
+		r.batch.Columns[i] = v
+	}
+	if n := len(l.columns); slot[n] == 1 {
+		r.batch.Weights = view[float64](slot[l.at[n]:], rows)
+	}
+	r.next, r.held = (r.next+1)%l.Slots, true
+	return nil
+}
+
+// raw returns the bytes of numbers.
+func raw[T float64 | int32](x []T) []byte {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
+}
+
+// view returns the first n numbers in b. It is aligned: slots and columns begin at
+// multiples of 8 in memory that begins at a page.
+func view[T float64 | int32](b []byte, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), n)
+}

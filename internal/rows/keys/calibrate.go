@@ -1,0 +1,147 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Want says what a selection must do.
+type Want struct {
+	Target    privacy.Point      // the guarantee that the selection must keep to,
+	Relations []privacy.Relation // under each of these
+	Keys      int64              // the most keys that a unit is counted for
+	Counts    bool               // noisy numbers of units are wanted as well
+	_         struct{}
+}
+
+// ErrDelta says that no key can be published without a δ.
+var ErrDelta = errors.New("a choice of unknown keys needs a guarantee with a delta: without one no key that a single unit has may ever appear")
+
+// Calibrate returns the rule that meets the guarantee and under which the smallest groups have an even chance to appear:
+// the truncated geometric rule, or Laplace or Gaussian noise and a threshold, δ being split between the two.
+//
+// # Contract
+//
+// Under each of the relations, the rule's event costs at most the target. Proof: calibrate.proof.md.
+func Calibrate(w Want) (Rule, error) {
+	t := w.Target
+	switch {
+	case !(t.Epsilon > 0) || math.IsInf(t.Epsilon, 1) || w.Keys < 1 || len(w.Relations) == 0:
+		return nil, errors.New("keys: a selection needs a positive ε, a number of keys, and a relation")
+	case !(t.Delta > 0 && t.Delta < 1):
+		return nil, ErrDelta
+	}
+	var best Rule
+	var size int64
+	for _, try := range []func(Want) (Rule, error){geometricRule, laplaceRule, gaussianRule} {
+		r, err := try(w)
+		if err != nil || r == nil || w.Counts && !r.Counts() {
+			continue
+		}
+		if n, ok := Size(r, 0.5); ok && (best == nil || n < size) {
+			best, size = r, n
+		}
+	}
+	if best == nil {
+		return nil, fmt.Errorf("no rule keeps a key of fewer than %d units within epsilon %g and delta %g", maxSize, t.Epsilon, t.Delta)
+	}
+	return best, nil
+}
+
+// meets reports whether an event keeps to the target under every relation.
+func (w Want) meets(e privacy.Event) bool {
+	for _, rel := range w.Relations {
+		a, err := privacy.DeltaWith(e, rel, w.Target.Epsilon, privacy.Options{Methods: []string{"basic"}, Quick: true})
+		if err != nil || a.Delta > w.Target.Delta {
+			return false
+		}
+	}
+	return true
+}
+
+// moved returns how many numbers of units a changed unit moves.
+func (w Want) moved() float64 {
+	for _, rel := range w.Relations {
+		if rel == privacy.ReplaceOne {
+			return 2 * float64(w.Keys)
+		}
+	}
+	return float64(w.Keys)
+}
+
+// slack is taken off a δ before it is shared, so that what rounding adds to the parts fits.
+const slack = 1 - 1e-10
+
+// geometricRule shares the guarantee equally among the keys that change.
+func geometricRule(w Want) (Rule, error) {
+	if w.Counts {
+		return nil, nil
+	}
+	m := w.moved()
+	delta := -math.Expm1(math.Log1p(-w.Target.Delta*slack) / m)
+	r, err := NewGeometric(math.Nextafter(w.Target.Epsilon/m, 0), delta, w.Keys)
+	if err != nil || !w.meets(r.Event()) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// laplaceRule leaves the whole of δ to the threshold.
+func laplaceRule(w Want) (Rule, error) {
+	scale := w.moved() / w.Target.Epsilon * (1 + 1e-15)
+	r, err := NewThreshold(false, scale, w.Keys, w.Target.Delta*slack)
+	if err != nil || !w.meets(r.Event()) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// gaussianRule splits δ between the noise and the threshold so that the threshold is low.
+func gaussianRule(w Want) (Rule, error) {
+	delta := w.Target.Delta * slack
+	share, least := 0.5, math.Inf(1)
+	// The threshold depends little on the share near its lowest point, so a grid is enough.
+	for _, s := range []float64{1e-6, 1e-3, .01, .05, .1, .2, .3, .4, .45, .5, .55, .6, .65, .7, .8, .9, .95, .99} {
+		sigma := leastSigma(1, func(x float64) bool { return w.noiseMeets(x, delta*s) })
+		if at := sigma * math.Erfcinv(2*delta*(1-s)/float64(w.Keys)); at < least {
+			share, least = s, at
+		}
+	}
+	threshold := delta * (1 - share)
+	sigma := leastSigma(math.Sqrt(w.moved()), func(x float64) bool { return w.meets(thresholdEvent(true, x, w.Keys, threshold)) })
+	r, err := NewThreshold(true, sigma, w.Keys, threshold)
+	if err != nil || !w.meets(r.Event()) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// noiseMeets reports whether continuous Gaussian noise alone costs at most delta at the target's ε. It is only asked to
+// find a good share.
+func (w Want) noiseMeets(sigma, delta float64) bool {
+	root := math.Sqrt(w.moved())
+	a, err := privacy.DeltaWith(privacy.Gaussian{Sigma: sigma, Sensitivity: privacy.Sensitivity{AddRemove: root}}, privacy.AddRemove,
+		w.Target.Epsilon, privacy.Options{Methods: []string{"basic"}, Quick: true})
+	return err == nil && a.Delta <= delta
+}
+
+// leastSigma is the smallest σ found that fits, from a first guess on; it is too large to be drawn where none does.
+func leastSigma(guess float64, fits func(sigma float64) bool) float64 {
+	lo, hi := 0.0, guess
+	for !fits(hi) {
+		if lo, hi = hi, 2*hi; hi > 1<<41 {
+			return hi
+		}
+	}
+	for hi-lo > 1e-7*hi {
+		if mid := lo + (hi-lo)/2; fits(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}

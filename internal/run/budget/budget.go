@@ -1,0 +1,354 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+)
+
+// Budget is the ledger as one run of one job uses it. Its steps come in this
+// order: released, debit, seal, published (P21).
+type Budget struct {
+	plan    *plan.Priced
+	ids     map[string]string // of the draws that this run keeps, by name
+	options Options
+	Ledger  *ledger.Ledger
+	key     string             // the job's digest
+	content *table.Fingerprint // of the data, once that is known
+	columns []ledger.Column    // the same, column by column
+	whole   string             // the content of the whole table, for kept draws
+	rows    []ledger.Rows      // of the draws that this run keeps
+	Ticket  *ledger.Ticket
+	sealed  bool
+	failure *ledger.Failure // how the run failed after its debit
+	Made    string          // says that the ledger is new, "" where it is not
+}
+
+// defaultWait is how long a run waits for another one of the same job.
+const defaultWait = 10 * time.Minute
+
+// Released returns the outcome of an earlier run of the same job on the same data,
+// published again, or nil where there is none. It waits for a run that is at work.
+func (b *Budget) Released(ctx context.Context, t *run.OpenedTable) (*Earlier, error) {
+	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
+		s, err := b.Ledger.Look(ctx, b.key, b.contentText())
+		if err != nil || s.Found != nil || s.Busy || s.Compare || s.Hopeless() {
+			return s, err
+		}
+		q, err := b.request()
+		if err == nil {
+			s.Compare, err = b.Ledger.Revised(ctx, q)
+		}
+		return s, err
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Found != nil:
+		return b.again(ctx, s.Found)
+	case s.Hopeless():
+		return nil, hopeless(s.Failed)
+	case s.Unfinished && !b.options.Again:
+		return nil, failure.OfLedger(ctx, s.Refusal())
+	}
+	return nil, b.free()
+}
+
+// hopeless repeats how an earlier run failed on the same data.
+func hopeless(f *ledger.Failure) error {
+	known := failure.New(f.Exit, f.Code, "%s; an earlier run failed so on the same data, and its budget stays spent: trying again cannot help; mend the table, or what the job says of it; nothing was drawn and nothing debited", strings.TrimSuffix(f.Message, failure.SpentOnly))
+	known.Again = failure.RetryNo
+	return known
+}
+
+// free refuses an output folder that holds anything.
+func (b *Budget) free() error {
+	taken, err := output.Taken(b.plan.Job.Output.Dir)
+	switch {
+	case err != nil:
+		return failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: %s cannot be read", b.plan.Job.Output.Dir)
+	case taken:
+		return b.taken(nil)
+	}
+	return nil
+}
+
+// taken refuses an output folder that holds something, and says what that is: these
+// releases, changed; other releases of this program; or anything else.
+func (b *Budget) taken(files []ledger.File) error {
+	dir := b.plan.Job.Output.Dir
+	problem := func(message, hint string) error { return failure.InJob(b.plan.Job, "output.dir", message, hint) }
+	r, ok := output.StoredReport(dir)
+	slice := plan.AccountOf(b.plan.Job).Slice
+	mine := ok && r.Job.Digest == b.plan.Job.Digest()
+	switch {
+	case len(files) > 0 && mine:
+		return problem("holds these releases, but "+output.Difference(dir, files), "move the folder away and run the job again: what was released is put there as it was, and nothing is spent")
+	case mine && slice.Is != "":
+		return problem("holds what this job released of "+slice.String()+" before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; a revision of the slice is a new release and spends again")
+	case ok && r.Job.Name == b.plan.Job.Name && r.Dataset.Slice != nil && slice.Is != "" && *r.Dataset.Slice != (report.Slice{Column: slice.Column, Is: slice.Is}):
+		return problem("holds what this job released of another slice, "+r.Dataset.Slice.Column+" = "+r.Dataset.Slice.Is+"; it is never overwritten", "name a folder for each slice, with the variable that names the slice in it")
+	case mine:
+		return problem("holds what this job released before, from other data or from another ledger; it is never overwritten", "move that folder away, or name another; on other data the run is a new release and spends again")
+	case ok && r.Job.Name == b.plan.Job.Name && r.Job.Digest != "":
+		return problem("holds what the job "+r.Job.Name+" released before it was changed; it is never overwritten", "move that folder away, or name another; what the job asks for now is a new release and spends again")
+	case ok && r.Job.Digest != "":
+		return problem("holds the releases of another job, "+r.Job.Name+", which are never overwritten", "name another folder")
+	}
+	if what := output.Irreplaceable(dir); what != "" {
+		return problem("is "+what+", and the run makes the folder", "name a folder that is not there yet, or one inside it")
+	}
+	return problem("already holds something else, which is never overwritten", "name another folder")
+}
+
+// Debit makes the spend durable; nothing is drawn before it returns. It returns an
+// outcome where another run was faster.
+func (b *Budget) Debit(ctx context.Context, t *run.OpenedTable, out *output.Folder) (*Earlier, error) {
+	q, err := b.request()
+	if err != nil {
+		return nil, err
+	}
+	q.SliceKind = t.SliceKind(q.Account.Slice.Column)
+	if q.Folder, err = filepath.Abs(out.Temp); err == nil {
+		q.Host, err = os.Hostname()
+	}
+	if err != nil || out.Temp == "" {
+		q.Folder = "" // nobody can find it again
+	}
+	s, err := b.wait(ctx, t, func() (ledger.Standing, error) {
+		q.Content, q.Columns = b.contentText(), b.columns
+		return b.Ledger.Debit(ctx, q)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Found != nil:
+		return b.again(ctx, s.Found)
+	case s.Hopeless():
+		return nil, hopeless(s.Failed)
+	case s.Moved:
+		return nil, ErrMoved
+	}
+	b.Ticket = s.Ticket
+	return nil, nil
+}
+
+// request is the run's request to the ledger.
+func (b *Budget) request() (ledger.Request, error) {
+	q, err := request(b.plan, b.ids)
+	q.Plan, q.Again, q.Lease, q.Revise = b.key, b.options.Again, b.options.Lease, b.options.Revise
+	q.Content, q.Columns = b.contentText(), b.columns
+	return q, err
+}
+
+// wait asks until the answer is final. It takes the fingerprint of the data where the ledger
+// must compare them, and waits while another run is at work.
+func (b *Budget) wait(ctx context.Context, t *run.OpenedTable, ask func() (ledger.Standing, error)) (ledger.Standing, error) {
+	limit := b.options.Wait
+	if limit == 0 {
+		limit = defaultWait
+	}
+	start, pause := time.Now(), 20*time.Millisecond
+	for {
+		s, err := ask()
+		switch {
+		case err != nil:
+			return s, failure.OfLedger(ctx, err)
+		case s.Busy:
+			b.options.Observe(run.Event{Kind: "waiting"})
+			if time.Since(start) >= limit {
+				return s, failure.New(failure.ExitLedger, "RUN_ELSEWHERE", "another run of this job is at work and did not finish in %s; nothing was drawn and nothing debited", limit)
+			}
+			if err := sleep(ctx, pause); err != nil {
+				return s, err
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		case s.Compare && b.content == nil:
+			err := b.fingerprint(ctx, t)
+			if err != nil && t.Pending() && ctx.Err() == nil {
+				// The query failed on a row. Before the debit that must look like any other change of the data (P33); the run
+				// meets the same error after it.
+				b.content = &table.Fingerprint{}
+				continue
+			}
+			if err != nil {
+				return s, run.SourceFailure(ctx, b.plan.Job, err)
+			}
+			continue
+		}
+		return s, nil
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return failure.New(failure.ExitInterrupted, "INTERRUPTED", "the run was interrupted; nothing was drawn and nothing debited")
+	}
+}
+
+// Tidy removes the folders that killed runs of this account left behind on this host. It
+// ignores failures, because nothing depends on it.
+func (b *Budget) Tidy(ctx context.Context) {
+	host, err := os.Hostname()
+	if err != nil {
+		return
+	}
+	left, err := b.Ledger.Leftovers(ctx, plan.AccountOf(b.plan.Job), host)
+	if err != nil {
+		return
+	}
+	for release, path := range left {
+		if _, err := os.Lstat(path); err == nil && !output.RemoveUnlocked(path) {
+			continue // a run is at work on it
+		}
+		_ = b.Ledger.Forget(ctx, release)
+	}
+}
+
+// End gives up the lease of a run that did not get to its seal, so that the next
+// one need not wait to find that out, and keeps how it failed.
+func (b *Budget) End(ctx context.Context) {
+	switch ctx = context.WithoutCancel(ctx); {
+	case b.sealed:
+	case b.failure != nil:
+		_ = b.Ledger.Fail(ctx, b.Ticket, *b.failure) // the lease runs out by itself
+	default:
+		_ = b.Ledger.Drop(ctx, b.Ticket)
+	}
+}
+
+// Failed notes how the run failed after its debit. blame says that the data are to blame.
+// Then the failure is bound to the data: the same job fails on them every time, or for a
+// sample as soon as it is drawn as before.
+func (b *Budget) Failed(ctx context.Context, t *run.OpenedTable, err error, blame bool) {
+	var f *failure.Failure
+	if !errors.As(err, &f) {
+		return
+	}
+	b.failure = &ledger.Failure{Exit: f.Exit, Code: f.Code, Message: f.Message}
+	if !blame {
+		return
+	}
+	if b.content != nil || b.fingerprint(context.WithoutCancel(ctx), t) == nil {
+		b.failure.Content = b.contentText()
+	}
+}
+
+// Account is the state of the account around this job, for the report.
+func (b *Budget) Account() *report.Budget {
+	k := b.Ticket
+	out := budgetReport(&k.Account, k.Cost)
+	out.Keeps = k.Account.Keeps
+	out.Ledger, out.Address, out.Sequence, out.Head = k.Ledger, b.address(), k.Seq, k.Head
+	return out
+}
+
+// Options say how a run uses its ledger. See pipeline.Options for those that a user sets.
+type Options struct {
+	Again        bool
+	Revise       bool
+	Wait         time.Duration
+	CreateLedger bool
+	LockWait     time.Duration
+	By           string
+
+	Hold    func(context.Context) error // waits until files may be shown
+	Lease   time.Duration               // of the run; 0 is the ledger's
+	Disk    output.Disk                 // nil is the real one
+	Observe func(run.Event)             // told what happens, one call at a time
+	Reach   func(point string)          // told when the run gets to a named point
+}
+
+// Seal makes the bytes of the releases durable before anybody can see them.
+func (b *Budget) Seal(ctx context.Context, files []ledger.File) error {
+	b.Ticket.Columns = b.columns
+	if err := b.Ledger.Seal(ctx, b.Ticket, b.contentText(), files, b.rows...); err != nil {
+		if f, ok := failure.OfLedger(ctx, err).(*failure.Failure); ok && f.Code == ledger.CodeSame {
+			// Another account was charged while this run read the table.
+			return failure.New(f.Exit, f.Code, "%s"+failure.SpentOnly, f.Message)
+		}
+		return failure.OfLedger(ctx, err)
+	}
+	b.sealed = true
+	return nil
+}
+
+// Published makes it durable that the output is in place.
+func (b *Budget) Published(ctx context.Context, release int64) error {
+	if err := b.Ledger.Publish(ctx, release); err != nil {
+		code := failure.OfLedger(ctx, err).(*failure.Failure).Code
+		f := failure.New(failure.ExitLedger, code, "the releases are published, and the ledger does not know it yet (%s): once that is mended, run the job again, which spends nothing", failure.Message(err))
+		if failure.CodeOf(code).Retry == failure.RetryNo {
+			return f // a full disk, for example
+		}
+		return failure.Resting(f)
+	}
+	return nil
+}
+
+// Earlier is a run that made the releases before.
+type Earlier struct {
+	Dir     string
+	Report  report.Report
+	Results map[string]sdk.Result // what could be read back
+}
+
+// again publishes the bytes of a release that was made before.
+func (b *Budget) again(ctx context.Context, r *ledger.Release) (*Earlier, error) {
+	files, err := b.Ledger.Output(ctx, r.ID)
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	rep, ok := output.ReportIn(files)
+	if !ok {
+		return nil, failure.New(failure.ExitLedger, ledger.CodeTampered, "the stored releases hold no report")
+	}
+	dir := b.plan.Job.Output.Dir
+	if !output.Holds(dir, files) {
+		if taken, err := output.Taken(dir); err == nil && taken && !output.Begun(dir, files) {
+			return nil, b.taken(files)
+		} else if err != nil {
+			return nil, b.free()
+		}
+		out, err := output.NewFolder(dir, b.options.Disk)
+		if err != nil {
+			return nil, failure.New(failure.ExitUsage, "OUTPUT_UNWRITABLE", "output.dir: the folder cannot be made there: %v", err)
+		}
+		defer out.Discard()
+		out.Files = files
+		b.options.Reach("stored")
+		if err := b.options.Hold(ctx); err != nil {
+			return nil, err
+		}
+		if err := out.Publish(); err != nil {
+			return nil, output.Unpublished(err)
+		}
+	}
+	// A release that is known to stand somewhere asks nothing more of the ledger: a
+	// retry works where that cannot be written.
+	if r.State != ledger.Published {
+		if err := b.Published(ctx, r.ID); err != nil {
+			return nil, err
+		}
+	}
+	b.options.Observe(run.Event{Kind: "published"})
+	return &Earlier{dir, rep, output.StoredResults(rep, files)}, nil
+}

@@ -1,0 +1,91 @@
+package budget
+
+import (
+	"context"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/internal/run"
+)
+
+// contentText is the content in the ledger's words, "" while it is not known.
+func (b *Budget) contentText() string {
+	if b.content == nil {
+		return ""
+	}
+	return hex.EncodeToString(b.content[:])
+}
+
+// fingerprint identifies the data by every stored byte of the columns that the job reads. It
+// reads those that no scan has read, and decodes none of them. It identifies a slice by the
+// values in its rows, because the files may hold other slices, and gain more. The stored
+// bytes alone tell what two accounts have in common.
+func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
+	if err := t.Load(ctx); err != nil {
+		return err
+	}
+	if b.columns == nil {
+		b.columns = columnTags(b.plan, b.Ledger, t)
+	}
+	key := table.Key(b.Ledger.ContentKey())
+	f, err := t.Content.Fingerprint(ctx, key)
+	if err != nil {
+		return err
+	}
+	each, err := t.Content.Columns(ctx, key)
+	if err != nil {
+		return err
+	}
+	for i, c := range b.columns {
+		digest := each[c.Name]
+		b.columns[i].Digest = hex.EncodeToString(digest[:])
+	}
+	if b.plan.Job.Dataset.Slice != nil {
+		if f, each, err = t.SliceContent(ctx, key, slices.Collect(maps.Keys(each))); err != nil {
+			return err
+		}
+		for i, c := range b.columns {
+			if digest, ok := each[c.Name]; ok {
+				b.columns[i].SliceDigest = hex.EncodeToString(digest[:])
+			} else {
+				b.columns[i].SliceTag = "" // it identifies no rows
+			}
+		}
+	}
+	b.content = &f
+	return nil
+}
+
+// Beside takes the fingerprint of the data while the run draws from them. It uses what the
+// scans read, so that a first run reads the table once. stop waits for the end.
+func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err error) error) {
+	if b.content != nil {
+		// Known from before the debit; the scans notice a change since.
+		return func(err error) error { return err }
+	}
+	return beside(ctx, t.Content.Ahead, func() error { return b.fingerprint(ctx, t) })
+}
+
+// beside starts work while a table is drawn from. The function that it returns cancels the
+// work where the draws failed with err; otherwise it waits for the end and then does last.
+func beside(ctx context.Context, work func(context.Context) error, last func() error) func(err error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- work(ctx) }()
+	return func(err error) error {
+		if err != nil {
+			cancel()
+		}
+		mine := <-done
+		cancel()
+		switch {
+		case err != nil:
+			return err
+		case mine != nil:
+			return mine
+		}
+		return last()
+	}
+}

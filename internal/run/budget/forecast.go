@@ -1,0 +1,199 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/report"
+)
+
+// request is the plan in the words of the ledger, with the price that the plan has.
+func request(p *plan.Priced, ids map[string]string) (ledger.Request, error) {
+	limit := plan.LimitOf(p.Job)
+	q := ledger.Request{
+		Account: plan.AccountOf(p.Job), Opening: opening(p.Job), Own: &limit, OwnLife: plan.LifetimeOf(p.Job),
+		Event: p.Event, Charged: p.Fresh, Job: p.Job.Name, Digest: p.Job.Digest(), Keeps: p.Keeps(),
+	}
+	for _, d := range p.AllKept() {
+		step, err := d.LedgerStep(ids[d.Name], d.Step)
+		if err != nil {
+			return q, failure.New(failure.ExitBug, "PLAN_UNSOUND", "draw %s has no description", d.Name)
+		}
+		q.Draws = append(q.Draws, step)
+	}
+	for _, r := range p.Releases() {
+		q.Charges = append(q.Charges, ledger.Charge{Name: r.Job.Name, Epsilon: r.Answer.Epsilon, Delta: r.Answer.Delta})
+	}
+	for _, d := range p.Draws {
+		for _, k := range d.Keys {
+			q.Charges = append(q.Charges, ledger.Charge{Name: k.Job.Name + " (keys)", Epsilon: k.Answer.Epsilon, Delta: k.Answer.Delta})
+		}
+	}
+	return q, nil
+}
+
+// opening returns how the first job of an account opens it.
+func opening(j *job.Job) ledger.Opening {
+	o := ledger.Opening{Filter: ledger.Basic, Limit: plan.LimitOf(j), Lifetime: plan.LifetimeOf(j)}
+	if o.Limit.Rho != nil {
+		o.Filter = ledger.ZCDP
+	}
+	return o
+}
+
+// columnTags returns the columns by which the ledger sees that two accounts, or two slices, spend on
+// the same data: all that the job reads, without those that every neighbour keeps.
+// The latter are public.
+func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.Column {
+	if t.Pending() {
+		return nil // how many rows there are is known after the debit
+	}
+	names := p.Known()
+	if len(names) == 0 {
+		names = t.Table.Whole()
+	}
+	var out []ledger.Column
+	for _, name := range names {
+		if !slices.Contains(p.Keeps(), name) {
+			c := ledger.Column{Name: name, Tag: l.Tag(name, t.Table.Rows())}
+			if p.Job.Dataset.Slice != nil && t.Rows() > 0 {
+				c.SliceTag = l.Tag(name, t.Rows())
+			}
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.
+func Forecast(ctx context.Context, p *plan.Priced) (*report.Budget, error) {
+	at, err := LedgerOf(p.Job)
+	if err != nil {
+		return nil, err
+	}
+	account := ledger.Unopened(plan.AccountOf(p.Job), opening(p.Job))
+	l, err := ledger.Open(ctx, at, ledger.Options{ReadOnly: true})
+	var known *ledger.Error
+	switch {
+	case errors.As(err, &known) && known.Code == ledger.CodeMissing:
+		b, err := fits(ctx, p, account, at, "", ledger.Standing{})
+		if err == nil && p.Job.Budget.Ledger.Reveal() != "" {
+			b.Note = noLedger(p.Job, at)
+		}
+		return b, err
+	case err != nil:
+		return nil, failure.OfLedger(ctx, err)
+	}
+	defer l.Close()
+	standing, err := l.Look(ctx, p.Job.Digest(), "")
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	others, err := l.OfDataset(ctx, account.Dataset)
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	others = slices.DeleteFunc(others, func(a *ledger.Account) bool { return a.Is(account.Key) || a.Debits == 0 })
+	open, err := l.Account(ctx, account.Key)
+	if err == nil && open == nil {
+		err = l.MayOpen(ctx, account.Key)
+	}
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	if open != nil {
+		account = open
+	}
+	if account.Keeps != nil && !standing.Compare {
+		if err := ledger.KeptWithin(account.Key, account.Keeps, p.Keeps()); err != nil {
+			return nil, failure.OfLedger(ctx, err)
+		}
+	}
+	b, err := fits(ctx, p, account, at, l.ID(), standing)
+	if err == nil && len(others) > 0 {
+		b.Note = strings.TrimPrefix(b.Note+"; this data set has been spent from under another relation or unit of privacy, or cut into other slices, as well: that is not counted here, and adds to what can be learnt (see ledger show)", "; ")
+	}
+	return b, err
+}
+
+// fits spends the plan on a copy of an account.
+func fits(ctx context.Context, p *plan.Priced, a *ledger.Account, at ledger.Address, id string, s ledger.Standing) (*report.Budget, error) {
+	q, err := request(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	cost, _, err := a.Price(&q, p.Samples())
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	own := plan.LimitOf(p.Job)
+	// A plan that was released may cost nothing: that depends on the data, which a
+	// plan does not read.
+	refused := a.Admit(cost, &own, plan.LifetimeOf(p.Job))
+	if refused != nil && !s.Compare {
+		return nil, failure.OfLedger(ctx, refused)
+	}
+	if s.Compare {
+		for i := range cost {
+			cost[i] = new(big.Rat)
+		}
+	} else {
+		a.Charge(cost)
+	}
+	b := budgetReport(a, cost)
+	b.Ledger, b.Address, b.Keeps = id, at.Full(), a.Keeps
+	if a.Keeps == nil {
+		b.Keeps = p.Keeps() // the first job decides
+	}
+	again := "it would spend again"
+	if refused != nil {
+		again = "it would not fit"
+	}
+	if slice := a.Slice.Is; slice != "" {
+		again = "the run asks for --revise, because it would be a revision of " + a.Slice.String() + ": " + again
+	}
+	switch {
+	case s.Compare:
+		b.Note = "this plan was released before: on the same data a run publishes the same releases again and spends nothing; on other data " + again
+	case s.Busy:
+		b.Note = "a run of this plan is at work"
+	case s.Unfinished:
+		b.Note = s.Refusal().Message
+	}
+	return b, nil
+}
+
+// budgetReport is an account with a cost spent, or not yet spent, on it.
+func budgetReport(a *ledger.Account, cost privacy.Cost) *report.Budget {
+	limit := ledger.Decimals(a.Limit)
+	out := &report.Budget{Filter: a.Filter, LimitEpsilon: limit.Epsilon, LimitDelta: limit.Delta, LimitRho: limit.Rho}
+	units := a.Units()
+	costOf := map[string]*big.Rat{}
+	for i, c := range cost {
+		costOf[units[i]] = c
+	}
+	amounts := func(all []ledger.Amount) (out []report.Amount) {
+		for _, m := range all {
+			one := report.Amount{Unit: m.Unit, Cost: ledger.Up(costOf[m.Unit]), Spent: ledger.Up(m.Spent)}
+			if m.Limit != nil {
+				one.Limit, one.Left = ledger.Down(m.Limit), ledger.Down(m.Rest())
+			}
+			out = append(out, one)
+		}
+		return out
+	}
+	out.Amounts = amounts(a.Amounts())
+	if a.Slice.Column != "" {
+		out.Slices = &report.Slices{Count: a.Slices, Largest: amounts(a.LargestSlice()), Life: amounts(a.Life())}
+	}
+	return out
+}

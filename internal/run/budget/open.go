@@ -1,0 +1,137 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/internal/say/failure"
+	"github.com/dprelease/dprelease/ledger"
+)
+
+// LedgerOf returns the address of the ledger that the job names, or of the default
+// one in the job's folder.
+func LedgerOf(j *job.Job) (ledger.Address, error) {
+	a, err := ledger.ParseAddress(j.Budget.Ledger.Reveal(), j.Dir)
+	if err != nil {
+		return a, failure.InJob(j, "budget.ledger", failure.Message(err), "")
+	}
+	return a, nil
+}
+
+// address returns the place of the ledger, for the report. A path that the job names
+// relative to its folder is shown so: the report is read where that folder may not be.
+func (b *Budget) address() string {
+	named := b.plan.Job.Budget.Ledger.Reveal()
+	at := b.Ledger.Address()
+	path, ok := strings.CutPrefix(at.Full(), "sqlite:")
+	if !ok || filepath.IsAbs(strings.TrimPrefix(named, "sqlite:")) {
+		return at.String()
+	}
+	dir, err := filepath.Abs(b.plan.Job.Dir)
+	if err != nil {
+		return at.String()
+	}
+	if path, err = filepath.Rel(dir, path); err != nil {
+		return at.String()
+	}
+	return "sqlite:" + filepath.ToSlash(path)
+}
+
+// Open opens the ledger of a plan. Where there is none it makes the one beside the
+// job, and one that the job names only where a person said so: a slip in an address must
+// not begin a new budget.
+func Open(ctx context.Context, p *plan.Priced, t *run.OpenedTable, ids map[string]string, o Options) (*Budget, error) {
+	at, err := LedgerOf(p.Job)
+	if err != nil {
+		return nil, err
+	}
+	made, named := "", p.Job.Budget.Ledger.Reveal() != ""
+	l, err := openLedger(ctx, p.Job, at, o, false)
+	var known *ledger.Error
+	switch missing := errors.As(err, &known) && known.Code == ledger.CodeMissing; {
+	case !missing:
+	case named && !o.CreateLedger:
+		return nil, failure.New(failure.ExitLedger, ledger.CodeMissing, "%s, or run the job with --create-ledger; nothing was drawn", noLedger(p.Job, at))
+	default:
+		// A job whose output folder holds other things than releases is refused, and no ledger
+		// is made for it. Releases are a matter for the ledger: see witness.
+		if _, releases := output.StoredReport(p.Job.Output.Dir); !releases {
+			if err := (&Budget{plan: p}).free(); err != nil {
+				return nil, err
+			}
+		}
+		if l, err = openLedger(ctx, p.Job, at, o, true); err == nil {
+			made = "a new ledger, and with it a new budget, was made at " + at.String()
+			if !named {
+				made += ", because the job names none"
+			}
+			o.Observe(run.Event{Kind: "ledger", Message: made})
+		}
+	}
+	if err != nil {
+		return nil, failure.OfLedger(ctx, err)
+	}
+	return &Budget{plan: p, ids: ids, options: o, Ledger: l, key: p.Job.Digest(), columns: columnTags(p, l, t), Made: made}, nil
+}
+
+// openLedger opens the ledger, and holds it to the releases beside the output.
+func openLedger(ctx context.Context, j *job.Job, at ledger.Address, o Options, create bool) (*ledger.Ledger, error) {
+	l, err := ledger.Open(ctx, at, ledger.Options{Create: create, By: o.By, LockWait: o.LockWait})
+	if err != nil {
+		return nil, err
+	}
+	if err := witness(ctx, l, j); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Close gives up the connection to the ledger.
+func (b *Budget) Close() { b.Ledger.Close() }
+
+// noLedger explains that the ledger which a job names is not there, and names the
+// command that makes it.
+func noLedger(j *job.Job, a ledger.Address) string {
+	return fmt.Sprintf("there is no ledger at %s; if the address is right, make one with: dprelease ledger init %s", a, j.File)
+}
+
+// witness compares the ledger with the releases that are listed or stand at and
+// beside the job's output folder: one that is newer than the ledger shows that an
+// old copy of it was put back. Releases of the same data set from another ledger
+// show that the right one is missing, where this one has not heard of the data set.
+func witness(ctx context.Context, l *ledger.Ledger, j *job.Job) error {
+	parent := filepath.Dir(j.Output.Dir)
+	marks := output.MarksOf(output.ReadIndex(parent), l.ID())
+	names := -1
+	if len(marks) > 0 {
+		names = output.MaxNames
+	}
+	var elsewhere string
+	for _, dir := range append([]string{j.Output.Dir}, output.Beside(parent, names)...) {
+		r, ok := output.StoredReport(dir)
+		switch {
+		case !ok || r.Budget == nil:
+		case r.Budget.Ledger == l.ID():
+			marks = append(marks, output.MarkOf(&r))
+		case r.Dataset.ID == j.Dataset.ID && r.Dataset.Unit == j.Dataset.Unit && r.Dataset.Relation == j.Dataset.Relation:
+			elsewhere = dir
+		}
+	}
+	if err := l.Witness(ctx, marks...); err != nil || elsewhere == "" {
+		return err
+	}
+	a, err := l.Account(ctx, plan.AccountOf(j))
+	if err != nil || a != nil {
+		return err
+	}
+	return failure.New(failure.ExitLedger, "LEDGER_OTHER", "%s has no account of %s, and the releases in %s were paid from another ledger: name that one in budget.ledger, or put it back; to start a new budget on purpose, open the account with dprelease ledger init",
+		l.Address(), plan.AccountOf(j), elsewhere)
+}

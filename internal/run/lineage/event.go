@@ -1,0 +1,190 @@
+package lineage
+
+import (
+	"cmp"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/dprelease/dprelease/internal/data/store/address"
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/report"
+)
+
+const (
+	spec  = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
+	home  = "https://github.com/dprelease/dprelease"
+	facet = "dprelease_privacyLoss"
+)
+
+// event is a RunEvent of OpenLineage 2-0-2.
+type event struct {
+	EventTime string    `json:"eventTime"`
+	Producer  string    `json:"producer"`
+	SchemaURL string    `json:"schemaURL"`
+	EventType string    `json:"eventType"`
+	Run       run       `json:"run"`
+	Job       entity    `json:"job"`
+	Inputs    []dataset `json:"inputs"`
+	Outputs   []dataset `json:"outputs"`
+}
+
+type run struct {
+	ID     string         `json:"runId"`
+	Facets map[string]any `json:"facets,omitempty"`
+}
+
+type entity struct {
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Facets    map[string]any `json:"facets,omitempty"`
+}
+
+type dataset = entity
+
+// base is what every facet holds.
+type base struct {
+	Producer  string `json:"_producer"`
+	SchemaURL string `json:"_schemaURL"`
+}
+
+// privacyLoss is the facet of specs/lineage-v1.schema.json.
+type privacyLoss struct {
+	base
+	Code       string      `json:"code,omitempty"`  // why the run failed
+	Spent      string      `json:"spent,omitempty"` // what a failure spent
+	Dataset    string      `json:"dataset"`
+	Unit       string      `json:"unit"`
+	Relation   string      `json:"relation"`
+	Epsilon    *float64    `json:"epsilon,omitempty"`
+	Delta      *float64    `json:"delta,omitempty"`
+	Designs    []string    `json:"designs,omitempty"`
+	Mechanisms []mechanism `json:"mechanisms,omitempty"`
+}
+
+type mechanism struct {
+	Release string `json:"release"`
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	SHA256  string `json:"sha256,omitempty"` // of a plugin
+	Rho     string `json:"rho,omitempty"`
+}
+
+// story is what the events of one run have in common.
+type story struct {
+	job     *job.Job
+	version string // of the program
+}
+
+func (s story) base(schema string) base { return base{Producer: s.producer(), SchemaURL: schema} }
+
+func (s story) producer() string { return home + "/tree/" + s.version }
+
+// standard is a facet of OpenLineage's own.
+func (s story) standard(name, version string) base {
+	return s.base("https://openlineage.io/spec/facets/" + version + "/" + name + ".json#/$defs/" + name)
+}
+
+// namespace holds the jobs, and the tables that a job names itself.
+const namespace = "dprelease"
+
+// event is the event of one type. The run has the same id when it is tried again, because
+// it is made from what the job asks for.
+func (s story) event(kind string, at time.Time, loss privacyLoss) event {
+	loss.base = s.base(home + "/blob/" + s.version + "/specs/lineage-v1.schema.json#/$defs/DpreleasePrivacyLossRunFacet")
+	loss.Dataset, loss.Unit, loss.Relation = s.job.Dataset.ID, s.job.Dataset.Unit, s.job.Dataset.Relation.String()
+	return event{
+		EventTime: at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), Producer: s.producer(), SchemaURL: spec, EventType: kind,
+		Run: run{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(home+"#"+namespace+"#"+s.job.Digest())).String(), Facets: map[string]any{
+			facet: loss,
+			"processing_engine": struct {
+				base
+				Name    string `json:"name"`
+				Version string `json:"version"`
+			}{s.standard("ProcessingEngineRunFacet", "1-1-1"), "dprelease", s.version},
+		}},
+		Job: entity{Namespace: namespace, Name: s.job.Name, Facets: map[string]any{
+			"jobType": struct {
+				base
+				Processing  string `json:"processingType"`
+				Integration string `json:"integration"`
+				Type        string `json:"jobType"`
+			}{s.standard("JobTypeJobFacet", "2-0-4"), "BATCH", "DPRELEASE", "JOB"},
+		}},
+		Inputs:  []dataset{s.input()},
+		Outputs: []dataset{},
+	}
+}
+
+// input is the table: its path, or what the job calls it, and the snapshot of it that was read.
+func (s story) input() dataset {
+	d := s.table()
+	if id := s.job.Dataset.Source.Snapshot; id != 0 {
+		d.Facets = map[string]any{"version": struct {
+			base
+			Version string `json:"datasetVersion"`
+		}{s.standard("DatasetVersionDatasetFacet", "1-0-1"), strconv.FormatInt(id, 10)}}
+	}
+	return d
+}
+
+func (s story) table() dataset {
+	if name := s.job.Lineage; name != "" {
+		return dataset{Namespace: namespace, Name: name}
+	}
+	source := &s.job.Dataset.Source
+	if source.Postgres.Empty() {
+		return file(source.Path)
+	}
+	// The naming of OpenLineage for PostgreSQL, without the user.
+	u, err := url.Parse(source.Postgres.Reveal())
+	if err != nil {
+		return dataset{Namespace: "postgres", Name: cmp.Or(source.Table, "query")}
+	}
+	return dataset{Namespace: "postgres://" + u.Host, Name: strings.Trim(u.Path, "/") + "." + cmp.Or(source.Table, "query")}
+}
+
+func file(path string) dataset {
+	if root, key, _, ok := address.Split(path); ok && address.Is(path) {
+		return dataset{Namespace: root, Name: key}
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	return dataset{Namespace: "file", Name: filepath.ToSlash(path)}
+}
+
+// released is the event of a run whose releases are there.
+func (s story) released(at time.Time, dir string, rep *report.Report) event {
+	loss := privacyLoss{Epsilon: &rep.Guarantee.Epsilon, Delta: &rep.Guarantee.Delta}
+	for _, d := range rep.Draws {
+		loss.Designs = append(loss.Designs, d.Design)
+	}
+	outputs := []dataset{}
+	for _, r := range rep.Releases {
+		m := mechanism{Release: r.Name, Name: r.Mechanism.Name, Version: r.Mechanism.Version, SHA256: r.Mechanism.SHA256}
+		if r.Rho != nil {
+			m.Rho = r.Rho.Charged
+		}
+		loss.Mechanisms = append(loss.Mechanisms, m)
+		fields := make([]map[string]string, len(r.Fields))
+		for i, f := range r.Fields {
+			fields[i] = map[string]string{"name": f.Name}
+		}
+		for _, f := range r.Files {
+			out := file(address.In(dir, f.Path))
+			out.Facets = map[string]any{"schema": struct {
+				base
+				Fields []map[string]string `json:"fields"`
+			}{s.standard("SchemaDatasetFacet", "1-2-0"), fields}}
+			outputs = append(outputs, out)
+		}
+	}
+	e := s.event("COMPLETE", at, loss)
+	e.Outputs = outputs
+	return e
+}

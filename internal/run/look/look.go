@@ -1,0 +1,254 @@
+package look
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/units"
+	"github.com/dprelease/dprelease/internal/run"
+	"github.com/dprelease/dprelease/internal/run/output"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
+)
+
+// Look is what somebody sees who may see the table: private facts, without any noise.
+// It must go to a terminal or to a private file, and never into a release (P19).
+type Look struct {
+	Warning  string         `json:"confidential"`
+	Version  int            `json:"version"`
+	Job      report.Job     `json:"job"`
+	Record   string         `json:"record"` // whether the ledger knows of the look
+	Rows     int64          `json:"rows"`
+	Declared string         `json:"declared_rows"`
+	Columns  []LookColumn   `json:"columns"`
+	Others   []string       `json:"other_columns"`
+	Units    *run.UnitFacts `json:"units,omitempty"`
+	// UnitRows say how many rows a unit has, where it may have several; Dropped says how many
+	// the cap leaves out of each release.
+	UnitRows *units.UnitFacts `json:"unit_rows,omitempty"`
+	Dropped  []run.CapDrop    `json:"rows_dropped_by_cap,omitempty"`
+	Draws    []LookDraw       `json:"draws"`
+	Groups   []LookGroups     `json:"groups"`
+	Failures []LookedFailure  `json:"a_run_would_fail"`
+}
+
+// LookColumn is a declared column and what the table holds in it.
+type LookColumn struct {
+	Name     string           `json:"name"`
+	Declared string           `json:"declared"`
+	Stored   string           `json:"stored"`
+	Missing  int64            `json:"missing"`
+	Unread   int64            `json:"missing_not_of_its_type"` // texts of a CSV file; Missing counts them, too
+	Commas   int64            `json:"missing_decimal_commas"`  // of these, numbers with a decimal comma
+	Fields   int64            `json:"missing_delimiters"`      // of these, texts with the delimiter of another file
+	Below    int64            `json:"below"`
+	Above    int64            `json:"above"`
+	Outside  int64            `json:"outside"`
+	Foreign  map[string]int64 `json:"foreign,omitempty"` // the first of the values outside the domain
+
+	holds job.ColumnType
+}
+
+// LookDraw is a draw that has a public frame or strata.
+type LookDraw struct {
+	Name    string   `json:"name"`
+	Outside int64    `json:"rows_in_no_unit"`
+	Units   int      `json:"units"`
+	Differ  []string `json:"units_that_differ,omitempty"`
+	Strata  []string `json:"strata,omitempty"`
+}
+
+// LookGroups says how many groups of a release the table holds.
+type LookGroups struct {
+	Release  string   `json:"release"`
+	By       []string `json:"by"`
+	Possible int64    `json:"possible"`
+	Held     int64    `json:"held"`
+	Smallest int64    `json:"smallest"`
+}
+
+// LookedFailure is a code with which a run of the job would end.
+type LookedFailure struct {
+	Code string `json:"code"`
+	Why  string `json:"why"`
+}
+
+// maxForeign is how many values outside a domain a look names, and how many units.
+const maxForeign = 20
+
+// Take looks at the table of a job before anything is spent. The ledger has its
+// record before the first row is read. The error says that nothing could
+// be looked at; what would make a run fail is in the answer.
+func Take(ctx context.Context, p *plan.Planned, record func() (string, error)) (*Look, error) {
+	j := p.Job
+	t, err := run.Open(ctx, j, p.Columns(), 0)
+	if err != nil {
+		return nil, run.SourceFailure(ctx, j, err)
+	}
+	defer t.Close()
+	l := &Look{Warning: "private facts, no differential privacy: never publish this", Version: 1, Job: report.Job{Name: j.Name, Digest: j.Digest()}, Rows: t.Rows(),
+		Columns: []LookColumn{}, Others: []string{}, Draws: []LookDraw{}, Groups: []LookGroups{}, Failures: []LookedFailure{}}
+	if l.Record, err = record(); err != nil {
+		return nil, err
+	}
+	l.size(j)
+	v := &viewer{look: l, plan: p, table: t}
+	if err := v.view(ctx); err != nil {
+		return nil, run.SourceFailure(ctx, j, err)
+	}
+	return l, nil
+}
+
+func (l *Look) fails(code, format string, args ...any) {
+	l.Failures = append(l.Failures, LookedFailure{code, fmt.Sprintf(format, args...)})
+}
+
+func (l *Look) size(j *job.Job) {
+	d := &j.Dataset
+	switch {
+	case d.Relation == privacy.ReplaceOne:
+		l.Declared = fmt.Sprintf("dataset.size: %d", d.Size)
+		if l.Rows != d.Size && !d.Folds() && d.Cap == nil && d.Slice == nil {
+			l.fails("INVALID_JOB", "dataset.size is %d, and the table has %d rows", d.Size, l.Rows)
+		}
+	case d.AtLeast > 0:
+		l.Declared = fmt.Sprintf("dataset.at_least: %d", d.AtLeast)
+		if l.Rows < d.AtLeast && !d.Folds() && d.Cap == nil && d.Slice == nil {
+			l.fails("SAMPLE_TOO_FEW_ROWS", "dataset.at_least is %d, and the table has %d rows", d.AtLeast, l.Rows)
+		}
+	default:
+		l.Declared = "secret"
+	}
+}
+
+// declaredText describes a column as the job declares it.
+func declaredText(c job.Column) string {
+	if c.Plain() {
+		return string(c.Type) + ", for expressions"
+	}
+	if c.Type == job.Number {
+		return fmt.Sprintf("number from %s to %s", rational.Format(c.Lower), rational.Format(c.Upper))
+	}
+	text := strings.Join(c.Domain, ", ")
+	if len(c.Domain) > 12 {
+		text = strings.Join(c.Domain[:12], ", ") + ", …"
+	}
+	return fmt.Sprintf("category of %d values: %s", len(c.Domain), text)
+}
+
+// WriteText prints the look for the one person who may see it.
+func (l *Look) WriteText(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "CONFIDENTIAL: %s\n", l.Warning)
+	if len(l.Failures) == 0 {
+		fmt.Fprintf(b, "nothing was found at which a run of job %s would fail\n", l.Job.Name)
+	} else {
+		fmt.Fprintf(b, "a run of job %s would fail, or release nothing of use:\n", l.Job.Name)
+	}
+	for _, f := range l.Failures {
+		fmt.Fprintf(b, "  %s: %s\n", f.Code, output.OneLine(f.Why))
+	}
+	fmt.Fprintln(b)
+	output.Line(b, 0, "this look", l.Record)
+	output.Line(b, 0, "rows", fmt.Sprintf("%d (%s)", l.Rows, l.Declared))
+	for _, c := range l.Columns {
+		l.writeColumn(b, c)
+	}
+	if len(l.Others) > 0 {
+		output.Line(b, 0, "columns not declared", output.OneLine(strings.Join(l.Others, ", ")))
+	}
+	if u := l.UnitRows; u != nil {
+		text := fmt.Sprintf("%d, with %.3g rows each on average and %d at most", u.Units, u.Mean, u.Largest)
+		for _, q := range u.Share {
+			if q.Share == 0.5 || q.Share == 0.99 {
+				text += fmt.Sprintf("; %g %% have at most %d", 100*q.Share, q.Rows)
+			}
+		}
+		output.Line(b, 0, "units", fmt.Sprintf("%s; %d rows name none", text, u.NullRows))
+		for _, c := range l.Dropped {
+			output.Line(b, 0, "cap, release "+c.Release, capText(c))
+		}
+	}
+	if u := l.Units; u != nil {
+		output.Line(b, 0, "units", fmt.Sprintf("%d rows name no unit, %d rows name a unit that has another row", u.Missing, u.Repeated))
+	}
+	for _, d := range l.Draws {
+		output.Line(b, 0, "draw "+d.Name, fmt.Sprintf("%d units in the frame, %d rows in none of them", d.Units, d.Outside))
+		for _, text := range append(slices.Clone(d.Strata), d.Differ...) {
+			output.Line(b, 2, "", output.OneLine(text))
+		}
+	}
+	for _, g := range l.Groups {
+		output.Line(b, 0, "release "+g.Release, fmt.Sprintf("the table holds %d of %d groups by %s; the smallest has %d rows", g.Held, g.Possible, strings.Join(g.By, ", "), g.Smallest))
+	}
+	return b.Flush()
+}
+
+// capText returns how many of the rows of a release a cap leaves out.
+func capText(c run.CapDrop) string {
+	text := fmt.Sprintf("leaves out %d of %d rows", c.Dropped, c.Rows)
+	if c.Dropped > 0 {
+		text += fmt.Sprintf(" (%.3g %%): totals are too small by what these hold", 100*float64(c.Dropped)/float64(c.Rows))
+	}
+	return text
+}
+
+// unreadText explains missing values that are not missing in the file.
+func (c *LookColumn) unreadText() string {
+	if c.Unread == 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", %d of them texts that are no %s", c.Unread, c.holds)
+	if c.holds == job.Number {
+		text += " (a number has a decimal point and no thousands separator)"
+	}
+	return text
+}
+
+// unusable explains why most of a column of numbers is no number, "" where most of it is. It
+// quotes nothing of the table. // P33
+func (c *LookColumn) unusable(rows int64) string {
+	if c.holds != job.Number || 2*c.Unread <= rows {
+		return ""
+	}
+	reason := "a text that stands for a missing value, such as n/a, has to be named in dataset.source.missing; or the column is another one"
+	switch {
+	case 2*c.Commas > c.Unread:
+		reason = "they have a decimal comma: write the file with decimal points"
+	case 2*c.Fields > c.Unread:
+		reason = "they hold several fields: dataset.source.delimiter names another character than the one between the fields"
+	}
+	return fmt.Sprintf("column %s: %d of %d values are texts that are no number, so what is released of it would be about the others; %s", c.Name, c.Unread, rows, reason)
+}
+
+func (l *Look) writeColumn(b *bufio.Writer, c LookColumn) {
+	output.Line(b, 0, "column "+c.Name, output.OneLine(c.Declared))
+	output.Line(b, 2, "in the table", output.OneLine(c.Stored))
+	counts := []struct {
+		what string
+		n    int64
+	}{{"missing", c.Missing}, {"of these a text that is no " + string(c.holds), c.Unread}, {"below the lower bound", c.Below}, {"above the upper bound", c.Above}, {"outside the domain", c.Outside}}
+	for _, k := range counts {
+		if k.n > 0 {
+			output.Line(b, 2, k.what, fmt.Sprintf("%d rows", k.n))
+		}
+	}
+	for _, value := range slices.Sorted(maps.Keys(c.Foreign)) {
+		output.Line(b, 4, "", fmt.Sprintf("%q in %d rows", value, c.Foreign[value]))
+	}
+}
+
+// MarshalJSON is the look for programs.
+func (l *Look) MarshalJSON() ([]byte, error) {
+	type plain Look
+	return json.Marshal((*plain)(l))
+}

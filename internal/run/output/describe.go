@@ -1,0 +1,435 @@
+package output
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/internal/rows/keys"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy"
+	"github.com/dprelease/dprelease/privacy/expr"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// Describe writes down a plan: a report without results.
+func Describe(p *plan.Priced, version string) (report.Report, error) {
+	j := p.Job
+	g, err := guarantee(p.All, p.Answer)
+	if err != nil {
+		return report.Report{}, err
+	}
+	r := report.Report{
+		Version:   report.Version,
+		Tool:      report.Tool{Name: "dprelease", Version: version},
+		Job:       report.Job{Name: j.Name, Digest: j.Digest()},
+		Dataset:   datasetReport(j),
+		Guarantee: g,
+	}
+	r.Publication = (*report.Publication)(j.Publication)
+	r.Dataset.PublicColumns = p.PublicColumns()
+	if c := j.Dataset.Collected; c != nil {
+		facts := p.Table.Design.Facts()
+		r.Dataset.Collected, r.Dataset.CollectedRate = collectedWords(c, facts), facts.Rate
+	}
+	r.Spend = describeSpend(p)
+	for _, d := range p.Draws {
+		entry, err := describeDraw(p, d)
+		if err != nil {
+			return r, err
+		}
+		entry.PublicColumns = d.PublicColumns(j)
+		r.Draws = append(r.Draws, entry)
+		for _, rel := range d.Releases {
+			entry, err := describeRelease(p, d, rel)
+			if err != nil {
+				return r, err
+			}
+			if known := published(p, rel); known != "" {
+				entry.Verdict = strings.TrimPrefix(entry.Verdict+"; "+known, "; ")
+			}
+			r.Releases = append(r.Releases, entry)
+		}
+	}
+	order := map[string]int{}
+	for i, rel := range p.Releases() {
+		order[rel.Job.Name] = i
+	}
+	slices.SortFunc(r.Releases, func(a, b report.Release) int { return order[a.Name] - order[b.Name] })
+	if p.Table != nil {
+		r.Collection = describeKept(p.Table)
+		r.Collection.ID = p.Table.Kept.ID
+	}
+	return r, nil
+}
+
+// published warns where the frame of the job publishes what a release counts. The count
+// then tells nothing that is not known, and its noise protects nothing: the neighbours
+// of a job with such a frame keep these columns (P27).
+func published(p *plan.Priced, rel *plan.PricedRelease) string {
+	builtin, _ := rel.Mech.Origin()
+	var params struct {
+		By  any    `json:"by"`
+		Sum string `json:"sum"`
+	}
+	if rel.Job.Mechanism != "count" || !builtin || json.Unmarshal(rel.Job.Params, &params) != nil || params.Sum != "" {
+		return ""
+	}
+	var by []string
+	switch v := params.By.(type) {
+	case string:
+		by = []string{v}
+	case []any:
+		for _, name := range v {
+			by = append(by, fmt.Sprint(name))
+		}
+	}
+	by = append(by, rel.Job.By...)
+	if plan.Filtered(p.Job, &rel.Job) {
+		return ""
+	}
+	for _, d := range p.Draws {
+		f, ok := d.Design.(plan.Framed)
+		if ok && f.Frame() != nil && len(by) > 0 && f.Frame().Records() > 0 && ledger.KeepsAll(f.Frame().Columns(), by) {
+			return "the frame of sample " + d.Name + " publishes the exact numbers by " + strings.Join(by, " and ") + ": this count tells nothing that is not known, and the job protects nobody's place there"
+		}
+	}
+	return ""
+}
+
+func describeDraw(p *plan.Priced, d *plan.PricedDraw) (report.Draw, error) {
+	relation := p.Job.Dataset.Relation
+	g, err := guarantee(p.OnPopulation(d.Event), d.Answer)
+	if err != nil {
+		return report.Draw{}, err
+	}
+	entry := report.Draw{
+		Name: d.Name, Design: d.Design.Kind(), Target: plan.Point(d.Target), Sample: d.Sample,
+		SampleRelations: d.Relations(), Guarantee: g,
+	}
+	for _, r := range d.Releases {
+		entry.Releases = append(entry.Releases, r.Job.Name)
+	}
+	entry.Kept = describeKept(d)
+	if s := plan.Sampling(d.Design); s != nil {
+		target := entry.Target
+		if p.Table != nil {
+			target = d.OnTable()
+		}
+		entry.Amplification = report.NewAmplification(s, relation, target)
+		if eff, err := privacy.Efficiency(s, relation, target); err == nil {
+			if entry.Amplification != nil && (d.Arrival != nil || d.Kept != nil) {
+				eff = entry.Amplification.Rate * d.Sample.Epsilon / target.Epsilon
+			}
+			entry.Efficiency = eff
+			entry.Verdict = verdict(eff)
+		}
+		entry.SampleArrival = d.Arrival
+	}
+	return entry, nil
+}
+
+// verdict says in words what the efficiency q·ε_n/ε of a design means: the noise
+// that a sampled sum needs is 1/efficiency times that of the full table.
+func verdict(efficiency float64) string {
+	times := 1 / efficiency
+	switch {
+	case times < 0.995:
+		return fmt.Sprintf("amplification more than makes up for the smaller sample: the noise of a total is %.3g times that of the full table", times)
+	case times < 1.005:
+		return "amplification makes up for the smaller sample: the noise of a total is that of the full table"
+	}
+	return fmt.Sprintf("amplification does not make up for the smaller sample: the noise of a total is at least %.3g times that of the full table", times)
+}
+
+// compared returns what sampling did to the accuracy of one release: expected are its
+// errors, in the order of the plan's. The number is its noise over that of the full table,
+// 0 where that is not known.
+func compared(r *plan.PricedRelease, rate float64, expected []report.ExpectedError) (string, float64) {
+	for i, e := range r.Plan.Errors {
+		if i >= len(r.Full) || !(e.NoiseSD > 0) || !(r.Full[i].NoiseSD > 0) {
+			continue
+		}
+		sampling := "sampling"
+		if rate > 0 {
+			sampling += fmt.Sprintf(" at %.3g %%", 100*rate)
+		}
+		own, times := ownError(expected[i].Sampling), e.NoiseSD/r.Full[i].NoiseSD
+		switch {
+		case times > 1.005:
+			return fmt.Sprintf("%s made the noise %.3g times larger than the full table would have needed (%.4g), and adds %s: the full table would have been more accurate",
+				sampling, times, r.Full[i].NoiseSD, own), times
+		case times < 0.995:
+			return fmt.Sprintf("%s made the noise %.3g times smaller than the full table would have needed (%.4g), and adds %s", sampling, 1/times, r.Full[i].NoiseSD, own), times
+		}
+		return fmt.Sprintf("%s left the noise as the full table would have needed it, and adds %s", sampling, own), times
+	}
+	return "", 0
+}
+
+// ownError is the error of drawing a sample, in words.
+func ownError(s *report.Sampling) string {
+	switch {
+	case s == nil || s.BoundSD == nil:
+		return "an error of its own"
+	case s.Assumption != "":
+		return fmt.Sprintf("an error of its own (standard deviation at most %.4g, %.4g as assumed)", *s.BoundSD, s.AssumedSD)
+	}
+	return fmt.Sprintf("an error of its own (standard deviation at most %.4g)", *s.BoundSD)
+}
+
+// resultOf returns what a result of a mechanism rests on, "" where it comes with the
+// program.
+func resultOf(builtin bool, r *plan.PricedRelease, keys *plan.PricedKeys) string {
+	switch {
+	case builtin:
+		return ""
+	case r.Plan.Finish != nil && (keys == nil || r.Apart): // else it plans again once rows were read
+		return report.ResultApart
+	}
+	return report.ResultTrusted
+}
+
+func describeRelease(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (report.Release, error) {
+	j, event := p.Job, p.OnPopulation(d.Design.Event(r.Event()))
+	g, err := guarantee(event, r.Answer)
+	if err != nil {
+		return report.Release{}, err
+	}
+	about := r.Mech.About()
+	builtin, sha256 := r.Mech.Origin()
+	entry := report.Release{
+		Name: r.Job.Name, From: r.Job.From,
+		Mechanism: report.Mechanism{
+			Name: r.Job.Mechanism, Version: about.Version, Builtin: builtin, SHA256: sha256, SelfNoising: about.SelfNoising,
+			Sandbox: r.Mech.Confined(), Result: resultOf(builtin, r, d.KeysOf(j, r)),
+		},
+		Params: r.Job.Params, Interval: r.Level(), Where: r.Job.Where.Text, Having: r.Job.Having.Text, By: r.Job.By, Target: plan.Point(r.Job.Guarantee), Sample: r.Share, Guarantee: g,
+		Positions: report.NewPositions(event, g.Delta),
+	}
+	if asked, cost, err := r.Rho(d.PlannedDraw, j.Dataset.Relation); err != nil {
+		return report.Release{}, err
+	} else if asked != nil {
+		entry.Rho = &report.Rho{Asked: rational.Format(asked), Charged: ledger.Up(cost)}
+	}
+	entry.Share = describeShare(p, r)
+	if entry.Keys, err = describeKeys(p, d, r); err != nil {
+		return report.Release{}, err
+	}
+	if s := r.Job.Suppress; s != nil {
+		entry.Suppress = &report.Suppress{Below: rational.Up(s.Below), Column: r.SuppressBy()}
+	}
+	entry.Weights = weightsOf(j, d, r)
+	entry.Limits = describeLimits(j, r)
+	if entry.Limits.Text = report.LimitText(entry, datasetReport(j)); len(entry.Limits.Text) == 0 {
+		entry.Limits = nil
+	}
+	for _, e := range r.Plan.Errors {
+		entry.Expected = append(entry.Expected, likely(j, d.Design, r, e, expectedError(j, d.Design, e)))
+	}
+	rate := 0.0
+	if s := plan.Sampling(d.Design); s != nil {
+		if a := report.NewAmplification(s, j.Dataset.Relation, plan.Point(d.Target)); a != nil {
+			rate = a.Rate
+		}
+	}
+	entry.Verdict, entry.NoiseRatio = compared(r, rate, entry.Expected)
+	for i, e := range entry.Expected {
+		entry.Expected[i] = overBounds(r, e)
+	}
+	for _, f := range fields(r.Output()) {
+		if !r.Withheld(j, f.Name) {
+			entry.Fields = append(entry.Fields, f)
+		}
+	}
+	return entry, nil
+}
+
+// overBounds says an error in units of bounds that are found before the release as a remark:
+// nobody knows yet how large it is.
+func overBounds(r *plan.PricedRelease, e report.ExpectedError) report.ExpectedError {
+	columns := r.UnitsOf(e.Field)
+	if len(columns) == 0 {
+		return e
+	}
+	times := "times the bound that is found for " + strings.Join(columns, " and ")
+	if e.NoiseSD > 0 {
+		times = fmt.Sprintf("noise of standard deviation %.4g, ±%.4g in 95 of 100 cases, %s", e.NoiseSD, e.Half95, times)
+	}
+	return report.ExpectedError{Field: e.Field, Note: strings.TrimPrefix(e.Note+"; ", "; ") + times}
+}
+
+// weightsOf are the weights of a survey that a release has, nil for none.
+func weightsOf(j *job.Job, d *plan.PricedDraw, r *plan.PricedRelease) *report.Weights {
+	g, w := r.Weights, j.Dataset.WeightsOf(&r.Job)
+	if g == nil {
+		return nil
+	}
+	out := &report.Weights{Column: w.Column, AtMost: rational.Up(w.AtMost), Step: g.Step, Draw: d.Design.Kind() != "full"}
+	out.Least, out.Most = g.Bounds()
+	if s := w.Shrink; s != nil {
+		out.Shrink = &report.Shrink{To: rational.Up(s.To), Keep: rational.Up(s.Keep)}
+	}
+	return out
+}
+
+// describeKeys describes how the values of a group column are selected, nil where all are
+// listed.
+func describeKeys(p *plan.Priced, d *plan.PricedDraw, r *plan.PricedRelease) (*report.Keys, error) {
+	k := d.KeysOf(p.Job, r)
+	if k == nil {
+		return nil, nil
+	}
+	out := &report.Keys{Column: k.Column}
+	if k.Job.Name != r.Job.Name {
+		out.From = k.Job.Name
+		return out, nil
+	}
+	g, err := guarantee(p.OnPopulation(d.Design.Event(k.Rule.Event())), k.Answer)
+	if err != nil {
+		return nil, err
+	}
+	target, sample := plan.Point(k.Job.Keys.Guarantee), k.Share
+	out.AtMost, out.Target, out.Sample, out.Guarantee, out.Rule = k.Job.Keys.AtMost, &target, &sample, &g, ruleText(k.Rule)
+	rate := 1.0
+	if s := plan.Sampling(d.Design); s != nil {
+		rate = 0
+		if a := report.NewAmplification(s, p.Job.Dataset.Relation, plan.Point(d.Target)); a != nil {
+			rate = a.Rate
+		}
+	}
+	for _, chance := range []float64{0.5, 0.95} {
+		units, ok := keys.SizeSampled(k.Rule, rate, chance)
+		if !ok {
+			continue
+		}
+		size := report.KeySize{Chance: chance, Units: units}
+		if k.Whole != nil {
+			size.Whole, _ = keys.Size(k.Whole, chance)
+		}
+		out.Sizes = append(out.Sizes, size)
+	}
+	return out, nil
+}
+
+// ruleText is a rule of selection in words.
+func ruleText(r keys.Rule) string {
+	t, ok := r.(*keys.Threshold)
+	switch {
+	case !ok:
+		return "a coin for each of them, by the truncated geometric rule"
+	case t.Gaussian():
+		return fmt.Sprintf("a noisy number (Gaussian, standard deviation %.4g) above %d", t.Deviation(), t.At())
+	}
+	return fmt.Sprintf("a noisy number (Laplace, standard deviation %.4g) above %d", t.Deviation(), t.At())
+}
+
+// guarantee writes down one answer of the accountant.
+func guarantee(e privacy.Event, a privacy.Answer) (report.Guarantee, error) {
+	encoded, err := expr.Encode(e)
+	if err != nil {
+		return report.Guarantee{}, err
+	}
+	g := report.Guarantee{
+		Epsilon: a.Epsilon, Delta: a.Delta, Relation: a.Relation, Method: a.Method,
+		Methods: map[string]float64{}, Event: encoded, EventText: expr.Describe(e),
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Methods)) {
+		g.Methods[name] = a.Methods[name].Epsilon
+	}
+	for _, u := range a.Unsupported {
+		reason := u.Reason
+		if u.Path != "" {
+			reason = u.Path + ": " + reason
+		}
+		g.Unsupported = append(g.Unsupported, report.Unsupported{Method: u.Method, Reason: reason})
+	}
+	for _, c := range a.Claimed {
+		g.Claimed = append(g.Claimed, report.Claim{Source: c.Source, Epsilon: c.Epsilon, Delta: c.Delta, Why: c.Why})
+	}
+	return g, nil
+}
+
+// describeKept is the draw's account, for the report.
+func describeKept(d *plan.PricedDraw) *report.Kept {
+	if d.Kept == nil {
+		return nil
+	}
+	up := func(l ledger.Limit) privacy.Point {
+		return privacy.Point{Epsilon: rational.Up(l.Epsilon), Delta: rational.Up(l.Delta)}
+	}
+	u, k := d.Use, d.Kept
+	out := &report.Kept{Reused: k.Reused(), SampleBefore: up(u.Before), SampleAfter: up(u.After), Before: up(u.ChargedBefore),
+		After: up(u.ChargedAfter), Charged: up(u.Difference())}
+	if k.Sample != nil {
+		out.ID, out.Jobs = k.Sample.ID, k.Sample.Uses
+	}
+	return out
+}
+
+// collectedWords describes how the table was drawn from its population.
+func collectedWords(c *job.Collected, f samplers.Facts) string {
+	if f.Population > 0 && len(f.UnitColumns) == 0 {
+		return fmt.Sprintf("%s of %d units", c.Method, f.Population)
+	}
+	out := string(c.Method)
+	if len(f.UnitColumns) > 0 {
+		out += " by " + strings.Join(f.UnitColumns, " and ")
+	}
+	if f.Population > 0 {
+		out += fmt.Sprintf(", %d of %d units", f.SampleSize, f.Population)
+	}
+	if rates := [2]float64{1 / f.MaxWeight, 1 / f.MinWeight}; rates[0] == rates[1] {
+		out += fmt.Sprintf(", at a rate of %.4g %%", 100*rates[0])
+	} else {
+		out += fmt.Sprintf(", at rates of %.4g %% to %.4g %%", 100*rates[0], 100*rates[1])
+	}
+	if c.Allocation != "" {
+		out += ", chosen as " + string(c.Allocation)
+	}
+	return out
+}
+
+// datasetReport returns the public facts about the table.
+func datasetReport(j *job.Job) report.Dataset {
+	d := &j.Dataset
+	out := report.Dataset{ID: d.ID, Relation: d.Relation, Unit: d.Unit, UnitName: d.UnitName, UnitPlural: d.UnitPlural,
+		UnitColumn: d.Key.Column, Population: d.Size}
+	if id := d.Source.Snapshot; id != 0 {
+		out.Snapshot = strconv.FormatInt(id, 10)
+	}
+	switch {
+	case d.Folds():
+		out.UnitRows = "folded"
+	case d.Cap != nil:
+		out.UnitRows, out.UnitCap = "capped", &report.Cap{Groups: d.Cap.Groups, Rows: d.Cap.Rows}
+	}
+	if out.UnitRows != "" {
+		out.UnitMissing = string(d.Key.Missing)
+	}
+	if s := d.Slice; s != nil {
+		out.Slice = &report.Slice{Column: s.Column, Is: s.Is}
+	}
+	return out
+}
+
+// fields are the columns that a mechanism planned, in the words of the report.
+func fields(planned []sdk.Field) []report.Field {
+	var out []report.Field
+	for _, f := range planned {
+		field := report.Field{Name: f.Name, Type: string(f.Type), Doc: f.Doc}
+		if f.Name == sdk.FlagField {
+			field.Flags = slices.DeleteFunc(slices.Clone(f.Texts), func(reason string) bool { return reason == "" })
+		}
+		out = append(out, field)
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// expectedError writes down what is known of an error before any data is read: the
+// mechanism's word on its noise, and what the design does to a value of the form
+// that the mechanism says it has.
+func expectedError(j *job.Job, d samplers.Design, e sdk.ExpectedError) report.ExpectedError {
+	out := report.ExpectedError{Field: e.Field, NoiseSD: e.NoiseSD, Half95: e.Half95, Note: e.Note, Unsure: e.Unsure, Range: plan.Span(j, d, e.Linear)}
+	if e.Linear == nil && e.SamplingNote == "" && e.NoiseSD == 0 && e.Half95 == 0 {
+		return out // a remark
+	}
+	s, err := samplingOf(j, d, e)
+	if err != nil {
+		out.Sampling = &report.Sampling{Unknown: err.Error()}
+		return out
+	}
+	out.Sampling = s
+	if *s.BoundSD > 0 && out.NoiseSD > 0 {
+		out.Sampling.Worst = report.Combine(out, *s.BoundSD)
+		if s.Assumption != "" {
+			out.Sampling.Assumed = report.Combine(out, s.AssumedSD)
+		}
+	}
+	return out
+}
+
+// likely adds what the planner asks: the value to expect, and how far drawing a sample moves
+// a value of one of several groups over which the rows are spread evenly.
+func likely(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.ExpectedError, out report.ExpectedError) report.ExpectedError {
+	if size, expect := r.Size(j, d, e); expect {
+		out.Size = size
+	}
+	if e.Linear == nil || out.Sampling == nil || out.Sampling.BoundSD == nil {
+		return out
+	}
+	if m := r.Even(j, e.Linear); m != nil {
+		if sd, err := deviation(j, d, e.Linear, m); err == nil {
+			out.Sampling.EvenSD = sd
+		}
+	}
+	return out
+}
+
+// samplingOf returns what drawing from a table by a design adds to the error e. The
+// error says why that is not public.
+func samplingOf(j *job.Job, d samplers.Design, e sdk.ExpectedError) (*report.Sampling, error) {
+	zero := 0.0
+	census := j.Dataset.Collected == nil && d.Kind() == "full" && e.SamplingNote != plan.Survey
+	switch l := e.Linear; {
+	case census:
+		return &report.Sampling{BoundSD: &zero}, nil
+	case l == nil && e.SamplingNote != "":
+		return nil, errors.New(e.SamplingNote)
+	case l == nil:
+		return nil, errors.New("the mechanism does not say")
+	default:
+		bound, err := deviation(j, d, l, nil)
+		if q := d.Facts().Rate; errors.Is(err, samplers.ErrSecretSize) && d.Kind() == "poisson" {
+			// Σz² is at most the number of rows that count, times the largest square.
+			per := math.Abs(l.Scale) * math.Sqrt(q*(1-q)) * math.Max(math.Abs(l.Low), math.Abs(l.High))
+			return nil, fmt.Errorf("its standard deviation is at most %.4g·√n, where n, the number of rows that count towards the value, is secret", per)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out := &report.Sampling{BoundSD: &bound}
+		if m, words := assumed(j, l); m != nil {
+			sd, err := deviation(j, d, l, m)
+			if err != nil {
+				return nil, err
+			}
+			// An assumption that the bounds rule out tells nothing that they do not.
+			if sd <= bound {
+				out.AssumedSD, out.Assumption = sd, words
+			}
+		}
+		return out, nil
+	}
+}
+
+// deviation is the standard deviation of a linear value over the draws, that of the
+// table itself from its population among them.
+func deviation(j *job.Job, d samplers.Design, l *sdk.Linear, m *samplers.Moments) (float64, error) {
+	v := samplers.Values{Low: l.Low, High: l.High, Assumed: m}
+	total, err := samplers.Variance(d, v)
+	if err != nil {
+		return 0, err
+	}
+	if c := j.Dataset.Collected; c != nil && c.Method == job.SRSWOR {
+		outer, err := plan.CollectedBy(j)
+		if err != nil {
+			return 0, err
+		}
+		table, err := samplers.Variance(outer, v)
+		if err != nil {
+			return 0, err
+		}
+		// On average over the draw a row counts π·w times, which is once. Equal weights are
+		// left out of the sum.
+		kept := 1.0
+		if f := d.Facts(); f.EqualWeights {
+			kept = f.Rate
+		}
+		total += kept * kept * table
+	}
+	return math.Abs(l.Scale) * math.Sqrt(total), nil
+}
+
+// assumed are the moments of z that the job assumes, nil where it assumes none or
+// only a form, which is for the planner to simulate.
+func assumed(j *job.Job, l *sdk.Linear) (*samplers.Moments, string) {
+	for _, c := range j.Dataset.Columns {
+		a := c.Assume
+		if c.Name != l.Column || a == nil || a.SD == nil {
+			continue
+		}
+		m := &samplers.Moments{SD: number(a.SD), ICC: number(a.ICC), KnownMean: a.Mean != nil, Strata: a.Strata()}
+		words := fmt.Sprintf("%s has standard deviation %g", c.Name, m.SD)
+		if m.KnownMean {
+			words += fmt.Sprintf(" and mean %g", number(a.Mean))
+			m.Mean = number(a.Mean) - (rational.Up(c.Lower) - l.Low) // z is the value minus a constant
+		}
+		if len(m.Strata) > 0 {
+			words += ", with one of its own inside each stratum"
+		}
+		if m.ICC > 0 {
+			words += fmt.Sprintf(", with correlation %g within units", m.ICC)
+		}
+		return m, words + ", as the job assumes"
+	}
+	return nil, ""
+}
+
+func number(r *big.Rat) float64 {
+	if r == nil {
+		return 0
+	}
+	f, _ := r.Float64()
+	return f
+}

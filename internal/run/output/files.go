@@ -1,0 +1,102 @@
+package output
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/report"
+)
+
+// The names of the report in an output folder: for programs, for the statistician
+// who signs the release, and for the public.
+const (
+	reportFile = "report.json"
+	pageFile   = "report.html"
+	publicFile = "report-public.html"
+)
+
+// diagnosticsFile holds private facts; it is written only when asked for, beside
+// the releases, readable by its owner alone, and never stored in the ledger (P19).
+const diagnosticsFile = "CONFIDENTIAL-diagnostics.json"
+
+// WriteReports writes the report in its three forms. Released values stand in the pages,
+// and nothing else that follows from data (P19).
+func WriteReports(out *Folder, page *report.Page, rep *report.Report, values map[string]report.Table) error {
+	html := func(public bool) func(io.Writer) error {
+		return func(w io.Writer) error { return page.WriteHTML(w, rep, values, public) }
+	}
+	_, err := out.write(reportFile, 0o644, rep.WriteJSON)
+	if err == nil {
+		_, err = out.write(pageFile, 0o644, html(false))
+	}
+	if err == nil {
+		_, err = out.write(publicFile, 0o644, html(true))
+	}
+	return err
+}
+
+// ValuesOf are the released tables.
+func ValuesOf(results map[string]sdk.Result) map[string]report.Table {
+	all := make(map[string]report.Table, len(results))
+	for name, result := range results {
+		var t report.Table
+		for _, c := range result.Columns {
+			t.Columns = append(t.Columns, report.Column{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String, Blank: c.Blank})
+		}
+		all[name] = t
+	}
+	return all
+}
+
+// WriteFiles writes one release in every format of the job.
+func WriteFiles(out *Folder, entry *report.Release, result sdk.Result, formats []string) error {
+	content := asTable(result)
+	if entry.Verdict == "" {
+		entry.Verdict = result.Verdict()
+	}
+	for _, format := range formats {
+		name := entry.Name + "." + format
+		sum, err := out.write(name, 0o644, func(w io.Writer) error { return writers[format](w, content) })
+		if err != nil {
+			return err
+		}
+		entry.Files = append(entry.Files, report.File{Path: name, SHA256: sum})
+	}
+	return nil
+}
+
+// writers are the formats of a job's output.
+var writers = map[string]func(io.Writer, table.Release) error{
+	"parquet": table.WriteParquet, "arrow": table.WriteArrow, "csv": table.WriteCSV, "json": table.WriteJSON,
+}
+
+func asTable(r sdk.Result) table.Release {
+	var out table.Release
+	for _, c := range r.Columns {
+		column := table.ReleaseColumn{Name: c.Name, Float64: c.Float64, Int64: c.Int64, Text: c.String}
+		for _, blank := range c.Blank { // of all values, or nil
+			column.Valid = append(column.Valid, !blank)
+		}
+		out.Columns = append(out.Columns, column)
+	}
+	return out
+}
+
+// WriteSidecar writes the metadata of one release.
+func WriteSidecar(out *Folder, rep *report.Report, entry report.Release) error {
+	side := report.Sidecar{Version: report.Version, Tool: rep.Tool, Job: rep.Job, Dataset: rep.Dataset, Release: entry}
+	_, err := out.write(entry.Name+".meta.json", 0o644, side.WriteJSON)
+	return err
+}
+
+// WriteDiagnostics adds the private facts to a folder whose releases are stored already.
+func WriteDiagnostics(out *Folder, content any) error {
+	_, err := out.write(diagnosticsFile, 0o600, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(content)
+	})
+	return err
+}

@@ -1,0 +1,109 @@
+package output
+
+import (
+	"bufio"
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/privacy/rational"
+	"github.com/dprelease/dprelease/report"
+)
+
+// describeLimits describes what is clipped, capped and left out of a release: all of it follows
+// from the job.
+func describeLimits(j *job.Job, r *plan.PricedRelease) *report.Limits {
+	if c := j.Dataset.Cap; r.Job.CountsUnits() {
+		return &report.Limits{UnitRows: c.Measure.AtMost}
+	}
+	out := &report.Limits{}
+	names := slices.Concat(r.Plan.Columns, r.Job.By)
+	var numbers []job.Column
+	for i, name := range names {
+		c, known := j.Dataset.Column(name)
+		if !known || slices.Contains(names[:i], name) || c.Plain() {
+			continue
+		}
+		one := report.ColumnLimit{Column: name, Missing: handled(c.Missing)}
+		switch c.Type {
+		case job.Number:
+			lower, upper := rational.Up(c.Lower), rational.Up(c.Upper)
+			one.Lower, one.Upper, one.Found = &lower, &upper, c.Bounds != nil
+			numbers = append(numbers, c)
+		case job.Category:
+			if one.Outside = handled(c.Outside); r.Job.Other != "" && slices.Contains(r.Job.By, name) {
+				one.Missing, one.Outside = "", "" // they are in the cell of all others
+			}
+		}
+		if one.Lower != nil || one.Missing != "" || one.Outside != "" {
+			out.Columns = append(out.Columns, one)
+		}
+	}
+	if c := j.Dataset.Cap; c != nil {
+		out.Cap = &report.CapLimit{Rows: c.Rows, Totals: totals(r, numbers)}
+		if len(r.Job.By) > 0 {
+			out.Cap.Groups = c.Groups
+		}
+	}
+	return out
+}
+
+// handled returns what becomes of values that are not there or not expected.
+func handled(h job.Handling) string {
+	switch h.Rule {
+	case job.Drop:
+		return report.Drop
+	case job.Impute:
+		if h.Number != nil {
+			return report.As(rational.Format(h.Number))
+		}
+		return report.As(h.Text)
+	}
+	return ""
+}
+
+// totals compares a value that adds up rows with that of all rows, if only some count. A row
+// that counts once or more is in a total: what is divided by their number is none.
+func totals(r *plan.PricedRelease, numbers []job.Column) string {
+	for _, e := range r.Plan.Errors {
+		if e.Linear == nil || e.Linear.Scale < 1 {
+			continue
+		}
+		rises := !slices.ContainsFunc(numbers, func(c job.Column) bool { return c.Lower.Sign() < 0 })
+		falls := len(numbers) > 0 && !slices.ContainsFunc(numbers, func(c job.Column) bool { return c.Upper.Sign() > 0 })
+		switch {
+		case rises:
+			return report.TotalsLower
+		case falls:
+			return report.TotalsUpper
+		}
+		return report.TotalsMixed
+	}
+	return ""
+}
+
+// writeLimited prints what is not in the values of one release.
+func writeLimited(b *bufio.Writer, indent int, r report.Release) {
+	if r.Limits == nil {
+		return
+	}
+	label := "limits"
+	for _, text := range r.Limits.Text {
+		Line(b, indent, label, text)
+		label = ""
+	}
+}
+
+// writeLimits prints what the noise does not tell: what is not in the values.
+func writeLimits(b *bufio.Writer, indent int, r *report.Report) {
+	label := "limits"
+	for _, l := range r.AllLimits() {
+		text := l.Text
+		if len(l.Releases) > 0 {
+			text += " (" + strings.Join(l.Releases, ", ") + ")"
+		}
+		Line(b, indent, label, text)
+		label = ""
+	}
+}

@@ -1,0 +1,6 @@
+// Package failure is how a command ends when it does not end well: an exit code, a
+// word for scripts, what was spent, and whether to try again. docs/exit-codes.md is
+// generated from its table of codes.
+package failure
+
+//go:generate go run ./generate ../../..

@@ -1,0 +1,144 @@
+package verdict
+
+import (
+	"math"
+	"runtime"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// Curve holds δ at some rising ε: an upper bound on a privacy profile.
+type Curve struct{ Epsilon, Delta []float64 }
+
+// points is how many evaluations the first part of a curve costs, and fewPoints how many where
+// the event is so large that each is slow.
+const (
+	points     = 17
+	fewPoints  = 9
+	largeEvent = 32 << 10 // bytes of its JSON
+)
+
+// pointsFor returns how finely to evaluate an event whose JSON has so many bytes.
+func pointsFor(size int) int {
+	if size > largeEvent {
+		return fewPoints
+	}
+	return points
+}
+
+// reachOf is how far past the charged ε the first part of a curve goes.
+const reachOf = 1.25
+
+// Trace evaluates the profile of an event up to right, more finely where it is
+// charged; size is that of the event as JSON, in bytes. It knows nothing but the event: what it draws does not depend on data.
+func Trace(e privacy.Event, rel privacy.Relation, at privacy.Point, right float64, size int) (Curve, bool) {
+	c := Curve{Epsilon: grid(at.Epsilon, right, pointsFor(size))}
+	c.Delta = make([]float64, len(c.Epsilon))
+	methods := methodsFor(e, rel, at.Epsilon)
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
+	for i, eps := range c.Epsilon {
+		all.Go(func() error {
+			c.Delta[i] = deltaAt(e, rel, eps, methods)
+			return nil
+		})
+	}
+	_ = all.Wait() // no evaluation fails: a δ that is not known is 1
+	for i := range c.Delta {
+		if c.Epsilon[i] >= at.Epsilon {
+			c.Delta[i] = math.Min(c.Delta[i], at.Delta) // what was charged holds, too
+		}
+		if i > 0 {
+			c.Delta[i] = math.Min(c.Delta[i], c.Delta[i-1]) // a profile never rises
+		}
+	}
+	return c, c.Delta[len(c.Delta)-1] < 1
+}
+
+// grid returns the points at which a curve is evaluated: evenly a little beyond the
+// charged point, closely around it, and coarsely up to the right end.
+func grid(charged, right float64, n int) []float64 {
+	near := math.Min(reachOf*charged, right)
+	if !(near > 0) {
+		near = right
+	}
+	out := make([]float64, 0, n+12)
+	for i := range n {
+		out = append(out, near*float64(i)/float64(n-1))
+	}
+	for i := range 5 {
+		out = append(out, near+(right-near)*float64(i)/4)
+	}
+	for _, f := range []float64{0.03, 0.1, 0.97, 0.99, 0.999, 1} {
+		out = append(out, f*charged)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// exactMethods are the methods whose bounds are never far from the truth. Rényi bounds
+// take longer, so a curve asks for them only where none of these methods has a bound.
+var exactMethods = []string{"basic", "pld", "shuffle", "iterate"}
+
+func methodsFor(e privacy.Event, rel privacy.Relation, eps float64) []string {
+	if deltaAt(e, rel, eps, exactMethods) < 1 {
+		return exactMethods
+	}
+	return nil
+}
+
+// deltaAt returns the smallest δ that any of the methods certifies. Where no method has a
+// bound it returns 1, which every mechanism guarantees.
+func deltaAt(e privacy.Event, rel privacy.Relation, eps float64, methods []string) float64 {
+	a, err := privacy.DeltaWith(e, rel, eps, privacy.Options{Quick: true, Methods: methods})
+	if err != nil || !(a.Delta <= 1) {
+		return 1
+	}
+	return a.Delta
+}
+
+// Detection returns the largest chance with which an attacker detects a unit, if the
+// attacker accepts a false alarm with chance alpha. The profile holds in both directions,
+// so each of its points bounds the chance twice:
+//
+//	detection ≤ δ + e^ε·alpha  and  1 − alpha ≤ δ + e^ε·(1 − detection).
+func (c Curve) Detection(alpha float64) float64 {
+	best := 1.0
+	for i, eps := range c.Epsilon {
+		d := c.Delta[i]
+		best = math.Min(best, d+math.Exp(eps)*alpha)
+		best = math.Min(best, 1-math.Exp(-eps)*(1-d-alpha))
+	}
+	return math.Min(math.Max(best, alpha), 1)
+}
+
+// Near is a bound on δ at eps: that of the next evaluated point to the left, or
+// the chord's, which bounds it too: δ is convex in e^ε.
+func (c Curve) Near(eps float64) float64 {
+	for i, e := range c.Epsilon {
+		switch {
+		case e == eps:
+			return c.Delta[i]
+		case e > eps && i > 0:
+			l, r := math.Exp(c.Epsilon[i-1]), math.Exp(e)
+			t := (math.Exp(eps) - l) / (r - l)
+			if !(t >= 0 && t <= 1) {
+				return c.Delta[i-1]
+			}
+			return c.Delta[i-1] + t*(c.Delta[i]-c.Delta[i-1])
+		}
+	}
+	return c.Delta[len(c.Delta)-1]
+}
+
+// Reach is the ε of an event at δ, or what it was allowed where none is certified.
+func Reach(e privacy.Event, rel privacy.Relation, delta, allowed float64) float64 {
+	a, err := privacy.EpsilonWith(e, rel, delta, privacy.Options{Quick: true, Methods: exactMethods})
+	if err != nil || !(a.Epsilon > 0) {
+		return allowed
+	}
+	return a.Epsilon
+}

@@ -1,0 +1,55 @@
+package verdict
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// The attacker's curve is never below the exact one, and close to it: for
+// Gaussian noise the best test is known.
+func TestDetectionOfGaussianNoise(t *testing.T) {
+	const mu = 1.3
+	e := privacy.Gaussian{Sigma: 1 / mu}
+	at, err := privacy.EpsilonAt(e, privacy.AddRemove, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := Trace(e, privacy.AddRemove, privacy.Point{Epsilon: at.Epsilon, Delta: at.Delta}, 1.25*at.Epsilon, 0)
+	if !ok {
+		t.Fatal("no curve")
+	}
+	n := distuv.UnitNormal
+	for _, alarm := range []float64{0.001, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9} {
+		exact := n.CDF(n.Quantile(alarm) + mu)
+		got := c.Detection(alarm)
+		if got < exact || got > exact+0.01 {
+			t.Errorf("false alarm %g: detection %g, exactly %g", alarm, got, exact)
+		}
+	}
+	for _, eps := range []float64{0, 0.3, 1, 2.2} {
+		exact := n.CDF(mu/2-eps/mu) - math.Exp(eps)*n.CDF(-mu/2-eps/mu)
+		if got := c.Near(eps); got < exact*(1-1e-12) || got > exact*1.2+1e-9 {
+			t.Errorf("ε %g: δ %g, exactly %g", eps, got, exact)
+		}
+	}
+}
+
+// Two-way randomized response has the test of a pure guarantee with both kinks
+// in one point.
+func TestDetectionOfRandomizedResponse(t *testing.T) {
+	const eps = 1.1
+	c, ok := Trace(privacy.RandomizedResponse{K: 2, Eps0: eps}, privacy.ReplaceOne, privacy.Point{Epsilon: eps}, 1.25*eps, 0)
+	if !ok {
+		t.Fatal("no curve")
+	}
+	for _, alarm := range []float64{0, 0.01, 0.2, 1 / (1 + math.Exp(eps)), 0.4, 0.8, 1} {
+		exact := math.Min(math.Exp(eps)*alarm, 1-math.Exp(-eps)*(1-alarm))
+		if got := c.Detection(alarm); math.Abs(got-exact) > 1e-9 {
+			t.Errorf("false alarm %g: detection %.12g, exactly %.12g", alarm, got, exact)
+		}
+	}
+}

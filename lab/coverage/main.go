@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+func main() {
+	draws := flag.Int("draws", 1000, "draws of each design from each table")
+	data := flag.String("data", "examples/data", "folder of the examples' tables")
+	out := flag.String("out", "", "folder of coverage.md; without it the table is printed")
+	only := flag.String("only", "", "one table, or table/design")
+	flag.Parse()
+	if err := run(*draws, *data, *out, *only); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+const level = 0.95
+
+func quantile(p float64) float64 { return distuv.UnitNormal.Quantile(p) }
+
+func run(draws int, data, out, only string) error {
+	all, err := populations(data)
+	if err != nil {
+		return err
+	}
+	var lines []line
+	figures := 0
+	for _, p := range all {
+		for _, design := range designs {
+			if !strings.HasPrefix(p.name+"/"+design, only) {
+				continue
+			}
+			f, err := p.study(context.Background(), design, draws, nil)
+			if err != nil {
+				return err
+			}
+			lines, figures = append(lines, line{p, design, f}), figures+len(f)
+		}
+	}
+	var b strings.Builder
+	allowed := luck(level, draws, figures)
+	lowest, highest := 1.0, 0.0
+	for _, l := range lines {
+		for _, f := range l.f {
+			lowest, highest = math.Min(lowest, f.share()), math.Max(highest, f.share())
+		}
+	}
+	fmt.Fprintf(&b, head, draws, figures, 100*math.Sqrt(level*(1-level)/float64(draws)), 100*allowed, 100*(level-allowed), 100*lowest, 100*highest)
+	for len(lines) > 0 {
+		n := 0
+		for n < len(lines) && lines[n].p == lines[0].p {
+			n++
+		}
+		writePopulation(&b, lines[:n])
+		lines = lines[n:]
+	}
+	if out == "" {
+		fmt.Print(b.String())
+	} else if err := os.WriteFile(filepath.Join(out, "coverage.md"), []byte(b.String()), 0o644); err != nil {
+		return err
+	}
+	if lowest < level-allowed {
+		return fmt.Errorf("an interval held the value in %.1f %% of the draws: below %.1f %%", 100*lowest, 100*(level-allowed))
+	}
+	return nil
+}
+
+// line holds the figures of one design on one population.
+type line struct {
+	p      *population
+	design string
+	f      []*figure
+}
+
+// writePopulation writes a table with a row for each release and a column for each design.
+func writePopulation(b *strings.Builder, lines []line) {
+	p := lines[0].p
+	fmt.Fprintf(b, "\n## %s\n\n%s: %d rows. ε = %s a release.\n\n| statistic | values |", p.name, p.about, p.table.Rows, p.epsilon)
+	var releases []string
+	cells := map[string]map[string]string{}
+	values := map[string]int{}
+	for _, l := range lines {
+		fmt.Fprintf(b, " %s |", l.design)
+		for i := 0; i < len(l.f); {
+			k := i
+			for k < len(l.f) && l.f[k].release == l.f[i].release {
+				k++
+			}
+			name := fmt.Sprintf("`%s` %s", l.f[i].release.mechanism, strings.Trim(l.f[i].release.params, "{}"))
+			if cells[name] == nil {
+				releases, cells[name] = append(releases, name), map[string]string{}
+			}
+			cells[name][l.design], values[name] = cell(l.f[i:k]), k-i
+			i = k
+		}
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", len(lines)) + "\n")
+	for _, name := range releases {
+		fmt.Fprintf(b, "| %s | %d |", name, values[name])
+		for _, l := range lines {
+			fmt.Fprintf(b, " %s |", cells[name][l.design])
+		}
+		b.WriteString("\n")
+	}
+}
+
+// cell is the coverage of the values of one release: the mean, the range, and the width.
+func cell(f []*figure) string {
+	low, high, held, ratio := 1.0, 0.0, 0.0, 0.0
+	for _, x := range f {
+		low, high = math.Min(low, x.share()), math.Max(high, x.share())
+		held += x.share() / float64(len(f))
+		n := float64(x.drawn)
+		ratio += x.width / (n - float64(x.unbounded)) / (3.92 * math.Sqrt(x.spread/n)) / float64(len(f))
+	}
+	if len(f) == 1 {
+		return fmt.Sprintf("%.1f; %.2f", 100*held, ratio)
+	}
+	return fmt.Sprintf("%.1f (%.1f–%.1f); %.2f", 100*held, 100*low, 100*high, ratio)
+}
+
+const head = `# How often intervals hold the value
+
+<!-- make coverage writes this page -->
+
+An interval of 95 %% holds the population's value in about 95 of 100 runs, over draw and noise together (P30): %d draws of each design from each table, %d released values, with the real plans, samplers, mechanisms and noise.
+
+The standard error of a share is %.1f points. The worst of all may lie %.1f points below 95 %% by luck alone (in 95 of 100 such studies), that is at %.1f %%; the lowest share here is %.1f %%, the highest %.1f %%.
+A cell holds the share in per cent, for several values also the lowest and highest, and then the mean width over that of ±1.96 true standard errors, which nobody knows.
+
+*table* is the whole table (noise alone); *strata* takes fixed numbers, *rates* a rate for each stratum (under add-remove; the others are under replace-one); *collected* is itself a simple random sample, from which totals have no interval; *survey* draws rows with unequal chances, as weights.
+`

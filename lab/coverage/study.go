@@ -1,0 +1,407 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/internal/job/params"
+	"github.com/dprelease/dprelease/internal/noise"
+	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/lab/measure"
+	"github.com/dprelease/dprelease/ledger"
+	"github.com/dprelease/dprelease/plugins/count"
+	"github.com/dprelease/dprelease/plugins/histogram"
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/mean"
+	"github.com/dprelease/dprelease/plugins/proportion"
+	"github.com/dprelease/dprelease/plugins/quantiles"
+	"github.com/dprelease/dprelease/plugins/ratio"
+	"github.com/dprelease/dprelease/plugins/sdk"
+	"github.com/dprelease/dprelease/plugins/sdk/sdktest"
+	"github.com/dprelease/dprelease/plugins/sum"
+	"github.com/dprelease/dprelease/plugins/variance"
+	"github.com/dprelease/dprelease/samplers"
+)
+
+// designs are the ways to draw.
+var designs = []string{"table", "srswor", "poisson", "strata", "rates", "collected", "survey"}
+
+var mechanisms = map[string]sdk.Mechanism{
+	"mean": mean.Mechanism{}, "sum": sum.Mechanism{}, "proportion": proportion.Mechanism{}, "ratio": ratio.Mechanism{},
+	"quantiles": quantiles.Mechanism{}, "variance": variance.Mechanism{}, "sd": variance.SD(), "count": count.Mechanism{}, "histogram": histogram.Mechanism{},
+}
+
+// builtin is a mechanism in this process.
+type builtin struct{ sdk.Mechanism }
+
+func (m builtin) About() sdk.Description { return m.Describe() }
+func (builtin) Origin() (bool, string)   { return true, "" }
+func (builtin) Confined() string         { return "" }
+func (m builtin) Validate(raw json.RawMessage) error {
+	s, err := params.Compile(m.Describe().Params)
+	if err != nil {
+		return err
+	}
+	return plan.ValidateParams(s, raw)
+}
+func (m builtin) Plan(_ context.Context, r sdk.PlanRequest) (sdk.Plan, error) {
+	return m.Mechanism.Plan(r)
+}
+
+type shelf struct{}
+
+func (shelf) Get(_ context.Context, name string) (plan.Mechanism, error) {
+	m, ok := mechanisms[name]
+	if !ok {
+		return nil, fmt.Errorf("no mechanism %s", name)
+	}
+	return builtin{m}, nil
+}
+
+// fresh is a ledger that knows no sample.
+type fresh struct{}
+
+func (fresh) Kept(context.Context, *job.Job, map[string]job.Sample) (map[string]*ledger.Sample, error) {
+	return nil, nil
+}
+func (fresh) Collected(context.Context, *job.Job, string) (*ledger.Sample, error) { return nil, nil }
+
+// plan plans all releases of a population by a design, with an interval of this level, or
+// without where it is "".
+func (p *population) plan(ctx context.Context, design, level, folder string) (*plan.Priced, error) {
+	relation, size, table, from, sample := "replace-one", fmt.Sprint("size: ", p.table.Rows), "", "s", ""
+	switch design {
+	case "table":
+		from = "table"
+	case "srswor":
+		sample = fmt.Sprintf("samples: {s: {method: srswor, size: %d}}", p.size)
+	case "poisson":
+		sample = "samples: {s: {method: poisson, rate: " + p.rate + "}}"
+	case "strata":
+		var lines, takes []string
+		for h, key := range p.domain() {
+			n := 0
+			for _, code := range p.stratum() {
+				if int(code) == h {
+					n++
+				}
+			}
+			lines, takes = append(lines, fmt.Sprintf("%s,%d", key, n)), append(takes, fmt.Sprintf("%s: %d", key, p.take[h]))
+		}
+		file := filepath.Join(folder, p.name+".csv")
+		if err := os.WriteFile(file, []byte(p.strata+",rows\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		table = fmt.Sprintf("frame: {path: %q, records: rows}", file)
+		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, take: {%s}}}", p.strata, strings.Join(takes, ", "))
+	case "rates":
+		var rates []string
+		for h, key := range p.domain() {
+			rates = append(rates, fmt.Sprintf("%s: %s", key, p.rates[h]))
+		}
+		relation, size = "add-remove", ""
+		sample = fmt.Sprintf("samples: {s: {method: stratified, strata: %s, rates: {%s}}}", p.strata, strings.Join(rates, ", "))
+	case "collected":
+		from, size = "table", fmt.Sprint("size: ", p.size)
+		table = fmt.Sprintf("collected: {method: srswor, population: %d}", p.table.Rows)
+	}
+	var columns, releases strings.Builder
+	if design == "survey" {
+		_, most := p.chances()
+		from, size = "table", fmt.Sprint("size: ", p.size)
+		table = fmt.Sprintf("weights: {column: weight, at_most: %g, first_stage: unit}", math.Ceil(most))
+		columns.WriteString("    weight: {type: number}\n")
+	}
+	interval := ""
+	if level != "" {
+		interval = ", interval: " + level
+	}
+	for _, c := range p.columns {
+		if c.Type == sdk.Category {
+			fmt.Fprintf(&columns, "    %s: {domain: [%s]}\n", c.Name, strings.Join(c.Domain, ", "))
+		} else {
+			fmt.Fprintf(&columns, "    %s: {lower: %g, upper: %g}\n", c.Name, c.Lower, c.Upper)
+		}
+	}
+	for i, r := range p.releases {
+		if design == "collected" && slices.Contains([]string{"sum", "count", "histogram"}, r.mechanism) {
+			continue // the table's totals are not the population's
+		}
+		fmt.Fprintf(&releases, "  - {name: r%d, from: %s, mechanism: %s, params: %s, guarantee: {epsilon: %q}%s}\n", i, from, r.mechanism, r.params, p.epsilon, interval)
+	}
+	text := fmt.Sprintf(`version: 1
+job: coverage
+dataset:
+  id: %s
+  source: {path: none.csv}
+  relation: %s
+  %s
+  unit: row
+  columns:
+%s  %s
+budget: {limit: {epsilon: 1000}}
+%s
+releases:
+%soutput: {dir: out}
+`, p.name, relation, size, &columns, table, sample, &releases)
+	j, err := job.Parse("job.yaml", []byte(text), job.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("%s\n%w", text, err)
+	}
+	made, err := plan.Make(ctx, j, shelf{}, fresh{})
+	if err != nil {
+		return nil, fmt.Errorf("%s\n%w", text, err)
+	}
+	return made, nil
+}
+
+// domain lists the strata, and stratum says which one each row is in.
+func (p *population) domain() []string {
+	return p.columns[slices.IndexFunc(p.columns, func(c sdk.Column) bool { return c.Name == p.strata })].Domain
+}
+
+func (p *population) stratum() []int32 { return p.table.Columns[p.strata].Codes }
+
+// rows are some rows of a population, as a mechanism reads them.
+type rows struct {
+	batch *sdk.Batch
+	read  bool
+}
+
+func (r *rows) Next() (*sdk.Batch, error) {
+	if r.read {
+		return nil, io.EOF
+	}
+	r.read = true
+	return r.batch, nil
+}
+
+// pick takes rows with their weights for the columns of a plan.
+func (p *population) pick(names []string, which []uint32, weights []float64) *rows {
+	b := &sdk.Batch{Rows: len(which), Weights: weights}
+	for _, name := range names {
+		c, v := p.table.Columns[name], sdk.Values{}
+		for _, i := range which {
+			if c.Codes != nil {
+				v.Codes = append(v.Codes, c.Codes[i])
+			} else {
+				v.Float64 = append(v.Float64, c.Float64[i])
+			}
+		}
+		b.Columns = append(b.Columns, v)
+	}
+	return &rows{batch: b}
+}
+
+// numbers is a column of a result.
+func numbers(r sdk.Result, name string) []float64 {
+	at := slices.IndexFunc(r.Columns, func(c sdk.ResultColumn) bool { return c.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return r.Columns[at].Float64
+}
+
+// figure is the coverage of one released value, over all draws.
+type figure struct {
+	release       release
+	row           int
+	held, drawn   int
+	unbounded     int     // intervals without an end
+	width, spread float64 // the mean width, and the sum of squared errors
+}
+
+func (f *figure) share() float64 { return float64(f.held) / float64(f.drawn) }
+
+// study runs all releases by a design so many times. Change may alter the parameters of a
+// release, for the twin of a test.
+func (p *population) study(ctx context.Context, design string, draws int, change func(json.RawMessage) json.RawMessage) ([]*figure, error) {
+	folder, err := os.MkdirTemp("", "coverage-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	truth, err := p.truth(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	made, err := p.plan(ctx, design, "95", folder)
+	if err != nil {
+		return nil, err
+	}
+	src := p.noise
+	if src == nil {
+		if src, err = noise.NewSource(); err != nil {
+			return nil, err
+		}
+	}
+	d := made.Draws[0]
+	rng := rand.New(rand.NewPCG(1, 2))
+	figures := map[string][]*figure{}
+	for range draws {
+		which, weights, err := p.draw(d.Design, design, rng)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range d.Releases {
+			req := r.Request()
+			if change != nil {
+				req.Params = change(req.Params)
+				if req.Plan, err = mechanisms[r.Job.Mechanism].Plan(req.PlanRequest()); err != nil {
+					return nil, err
+				}
+			}
+			own := weights
+			if r.Weights != nil {
+				own = slices.Clone(weights)
+				for i, w := range own {
+					own[i] = r.Weights.Of(w)
+				}
+			}
+			res, err := mechanisms[r.Job.Mechanism].Release(ctx, req, p.pick(req.Plan.Columns, which, own), measure.Noise{Source: src})
+			if err != nil {
+				return nil, err
+			}
+			value, low, high := numbers(res, "estimate"), numbers(res, linear.LowField), numbers(res, linear.HighField)
+			for i, v := range truth[r.Job.Name] {
+				if len(figures[r.Job.Name]) <= i {
+					figures[r.Job.Name] = append(figures[r.Job.Name], &figure{release: p.release(r.Job.Name), row: i})
+				}
+				f := figures[r.Job.Name][i]
+				if math.IsNaN(value[i] - v) { // blank, or a cell in which nobody knows the truth
+					continue
+				}
+				f.drawn++
+				if w := high[i] - low[i]; w < 1e100 {
+					f.width += w
+				} else {
+					f.unbounded++
+				}
+				f.spread += (value[i] - v) * (value[i] - v)
+				if low[i] <= v && v <= high[i] {
+					f.held++
+				}
+			}
+		}
+	}
+	var out []*figure
+	for _, r := range d.Releases {
+		out = append(out, figures[r.Job.Name]...)
+	}
+	return out, nil
+}
+
+func (p *population) release(name string) release {
+	var i int
+	fmt.Sscanf(name, "r%d", &i)
+	return p.releases[i]
+}
+
+// truth returns what each release says of the whole population without noise.
+func (p *population) truth(ctx context.Context, folder string) (map[string][]float64, error) {
+	whole, err := p.plan(ctx, "table", "", folder)
+	if err != nil {
+		return nil, err
+	}
+	every := make([]uint32, p.table.Rows)
+	for i := range every {
+		every[i] = uint32(i)
+	}
+	truth := map[string][]float64{}
+	for _, r := range whole.Releases() {
+		res, err := mechanisms[r.Job.Mechanism].Release(ctx, r.Request(), p.pick(r.Plan.Columns, every, nil), sdktest.NoNoise{Rows: p.table.Rows})
+		if err != nil {
+			return nil, err
+		}
+		truth[r.Job.Name] = numbers(res, "estimate")
+	}
+	return truth, nil
+}
+
+// chances returns how likely each row is to be the next one of a survey, and the largest
+// weight.
+func (p *population) chances() (chances []float64, most float64) {
+	total := 0.0
+	for _, code := range p.stratum() {
+		rate, _ := strconv.ParseFloat(p.rates[code], 64)
+		chances, total = append(chances, rate), total+rate
+	}
+	for i := range chances {
+		chances[i] /= total
+		most = math.Max(most, 1/(chances[i]*float64(p.size)))
+	}
+	return chances, most
+}
+
+// survey draws rows as somebody else would: rows of unequal chances, with their weights.
+func (p *population) survey(rng *rand.Rand) (which []uint32, weights []float64) {
+	chances, _ := p.chances()
+	upTo, sum := make([]float64, len(chances)), 0.0
+	for i, c := range chances {
+		sum += c
+		upTo[i] = sum
+	}
+	for range p.size {
+		i := min(sort.SearchFloat64s(upTo, rng.Float64()*sum), len(upTo)-1)
+		which, weights = append(which, uint32(i)), append(weights, 1/(chances[i]*float64(p.size)))
+	}
+	return which, weights
+}
+
+// draw takes one sample with the sampler of the program. A table that is itself a sample was
+// drawn by somebody else.
+func (p *population) draw(d samplers.Design, design string, rng *rand.Rand) ([]uint32, []float64, error) {
+	if design == "survey" {
+		which, weights := p.survey(rng)
+		return which, weights, nil
+	}
+	if design == "collected" {
+		var out []uint32
+		for _, i := range rng.Perm(p.table.Rows)[:p.size] {
+			out = append(out, uint32(i))
+		}
+		return out, nil, nil
+	}
+	s, err := samplers.Begin(d, int64(p.table.Rows))
+	if err != nil {
+		return nil, nil, err
+	}
+	var chosen samplers.Selection
+	if design == "strata" || design == "rates" {
+		frame, domain := d.(plan.Framed).Frame(), p.domain()
+		var units []int32 // of the frame, in which the rows lie
+		for _, code := range p.stratum() {
+			units = append(units, frame.UnitOf(domain[code]))
+		}
+		chosen, err = s.NextUnits(units)
+	} else {
+		chosen, err = s.Next(p.table.Rows)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	which := slices.Clone(chosen.Rows)
+	for i := range p.table.Rows {
+		if chosen.All {
+			which = append(which, uint32(i))
+		}
+	}
+	return which, slices.Clone(chosen.Weights), s.Done()
+}
+
+// luck returns how far a share of so many draws may lie below the level, where the worst of so
+// many figures does so with a probability of 5 in 100.
+func luck(level float64, draws, figures int) float64 {
+	return -quantile(1-math.Pow(0.95, 1/float64(figures))) * math.Sqrt(level*(1-level)/float64(draws))
+}

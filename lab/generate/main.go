@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dprelease/dprelease/internal/data/table"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: generate FOLDER")
+		os.Exit(2)
+	}
+	files, err := generate(os.Args[1])
+	for name, content := range files {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(os.Args[1], name), content, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// generate returns the content of every generated file.
+func generate(folder string) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	files["trips.csv"], files["zones.csv"] = trips()
+	files["energy.csv"], _, _ = energy()
+	for _, name := range []string{"schools", "eusilc"} {
+		rows, err := read(filepath.Join(folder, name+".csv"))
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
+		if err := table.WriteParquet(&b, columns(rows)); err != nil {
+			return nil, err
+		}
+		files[name+".parquet"] = b.Bytes()
+		if name == "schools" {
+			files["schools-frame.csv"] = frame(rows)
+		}
+	}
+	return files, nil
+}
+
+func read(path string) ([][]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return csv.NewReader(f).ReadAll()
+}
+
+// columns gives every column the narrowest type that holds all its values.
+func columns(rows [][]string) table.Release {
+	var out table.Release
+	for i, name := range rows[0] {
+		c := table.ReleaseColumn{Name: name}
+		for _, r := range rows[1:] {
+			c.Valid = append(c.Valid, r[i] != "")
+		}
+		if !slices.Contains(c.Valid, false) {
+			c.Valid = nil
+		}
+		c.Int64 = parse(rows[1:], i, name, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) })
+		if c.Int64 == nil {
+			c.Float64 = parse(rows[1:], i, name, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+		}
+		if c.Int64 == nil && c.Float64 == nil {
+			c.Text = parse(rows[1:], i, "", func(s string) (string, error) { return s, nil })
+		}
+		out.Columns = append(out.Columns, c)
+	}
+	return out
+}
+
+// parse reads a column, or returns nil where it does not fit.
+func parse[T any](rows [][]string, i int, name string, read func(string) (T, error)) []T {
+	if name == "cds" { // a code that looks like a number
+		return nil
+	}
+	values := make([]T, len(rows))
+	for k, r := range rows {
+		if r[i] == "" {
+			continue
+		}
+		v, err := read(r[i])
+		if err != nil {
+			return nil
+		}
+		values[k] = v
+	}
+	return values
+}
+
+// frame lists the districts with their counties and numbers of schools.
+func frame(rows [][]string) []byte {
+	county, district := slices.Index(rows[0], "county"), slices.Index(rows[0], "district")
+	count := map[[2]string]int{}
+	var order [][2]string
+	for _, r := range rows[1:] {
+		key := [2]string{r[county], r[district]}
+		if count[key] == 0 {
+			order = append(order, key)
+		}
+		count[key]++
+	}
+	slices.SortFunc(order, func(a, b [2]string) int {
+		return cmp.Or(len(a[0])-len(b[0]), strings.Compare(a[0], b[0]), len(a[1])-len(b[1]), strings.Compare(a[1], b[1]))
+	})
+	var b bytes.Buffer
+	b.WriteString("county,district,schools\n")
+	for _, k := range order {
+		fmt.Fprintf(&b, "%s,%s,%d\n", k[0], k[1], count[k])
+	}
+	return b.Bytes()
+}

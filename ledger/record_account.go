@@ -1,0 +1,293 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dprelease/dprelease/privacy"
+)
+
+// The records about the ledger and its accounts, and what each means.
+
+type ledgerBody struct {
+	stamp
+	Format int    `json:"format"`
+	Ledger string `json:"ledger"`
+	Secret string `json:"secret"` // SHA-256 of the ledger's secret
+}
+
+func (*ledgerBody) kind() string { return kindLedger }
+
+func (r *ledgerBody) enter(b *books, seq int64) error {
+	switch {
+	case seq != 1:
+		return fmt.Errorf("a ledger begins in its middle")
+	case r.Format != Format:
+		return fmt.Errorf("its records have format %d, and this program knows format %d", r.Format, Format)
+	}
+	b.changed.secret = r.Secret
+	return nil
+}
+
+type accountBody struct {
+	stamp
+	Dataset  string    `json:"dataset"`
+	Unit     string    `json:"unit"`
+	Relation string    `json:"relation"`
+	Filter   string    `json:"filter"`
+	Orders   []float64 `json:"orders,omitempty"`
+	LimitText
+	Two      bool       `json:"two_persons,omitempty"`
+	Keeps    []string   `json:"keeps,omitzero"`
+	Slice    string     `json:"slices_by,omitempty"` // the column
+	Lifetime *LimitText `json:"lifetime,omitempty"`
+}
+
+func (*accountBody) kind() string { return kindAccount }
+
+func (r *accountBody) key() (k Key, err error) {
+	k = Key{Dataset: r.Dataset, Unit: r.Unit, Slice: Slice{Column: r.Slice}}
+	k.Relation, err = privacy.ParseRelation(r.Relation)
+	return k, err
+}
+
+func (r *accountBody) enter(b *books, seq int64) error {
+	k, err := r.key()
+	if err != nil {
+		return err
+	}
+	o := Opening{Filter: r.Filter, Orders: r.Orders, TwoPersons: r.Two, Keeps: r.Keeps}
+	if o.Limit, err = r.Limit(); err != nil {
+		return err
+	}
+	if r.Lifetime != nil {
+		o.Lifetime = new(Limit)
+		if *o.Lifetime, err = r.Lifetime.Limit(); err != nil {
+			return err
+		}
+	}
+	a := Unopened(k, o)
+	a.ID = seq
+	b.accounts[a.ID] = a
+	b.change(a)
+	return nil
+}
+
+type limitBody struct {
+	stamp
+	Account int64 `json:"account"`
+	LimitText
+	Raised bool   `json:"raised"`
+	Reason string `json:"reason"`
+	Life   bool   `json:"over_all_slices,omitempty"`
+}
+
+func (*limitBody) kind() string { return kindLimit }
+
+func (r *limitBody) enter(b *books, _ int64) error {
+	a, err := b.of(r.Account)
+	if err != nil {
+		return err
+	}
+	l, err := r.Limit()
+	before := a.limitOf(r.Life)
+	first := before == nil && !r.Raised && a.Slice.Column != ""
+	switch {
+	case err != nil:
+		return err
+	case r.Reason == "":
+		return fmt.Errorf("a limit is changed without a reason")
+	case !first && (before == nil || r.Raised != before.AtMost(l) || !r.Raised && !l.AtMost(*before)):
+		return fmt.Errorf("a limit is not changed as the record says")
+	case r.Raised && a.TwoPersons:
+		return fmt.Errorf("one person raised a limit that two must raise")
+	}
+	a.limit(l, r.Life)
+	a.Pending = nil
+	return nil
+}
+
+// proposeBody asks a second person for a larger limit, or for the end of the rule that
+// two persons raise it.
+type proposeBody struct {
+	stamp
+	Account int64 `json:"account"`
+	LimitText
+	EndRule bool   `json:"end_rule,omitempty"`
+	Reason  string `json:"reason"`
+	Life    bool   `json:"over_all_slices,omitempty"`
+}
+
+func (*proposeBody) kind() string { return kindPropose }
+
+func (r *proposeBody) enter(b *books, seq int64) error {
+	a, err := b.of(r.Account)
+	switch {
+	case err != nil:
+		return err
+	case r.Reason == "" || !a.TwoPersons:
+		return fmt.Errorf("it asks for a second person without a reason, or where one person is enough")
+	}
+	if before := a.limitOf(r.Life); !r.EndRule {
+		if l, err := r.Limit(); err != nil || before == nil || !before.AtMost(l) {
+			return fmt.Errorf("what it asks for is not a larger limit")
+		}
+	}
+	a.Pending = &Proposal{Record: seq, By: r.By, LimitText: r.LimitText, EndRule: r.EndRule, Life: r.Life}
+	return nil
+}
+
+type approveBody struct {
+	stamp
+	Account  int64 `json:"account"`
+	Proposal int64 `json:"proposal"` // the record
+}
+
+func (*approveBody) kind() string { return kindApprove }
+
+func (r *approveBody) enter(b *books, _ int64) error {
+	a, err := b.of(r.Account)
+	switch {
+	case err != nil:
+		return err
+	case a.Pending == nil || a.Pending.Record != r.Proposal:
+		return fmt.Errorf("it approves what nobody asked for")
+	case samePerson(a.Pending.By, r.By):
+		return fmt.Errorf("one person asked for a change and approved it")
+	}
+	p := a.Pending
+	a.Pending = nil
+	if p.EndRule {
+		a.TwoPersons = false
+		return nil
+	}
+	limit, err := p.Limit()
+	if err == nil {
+		a.limit(limit, p.Life)
+	}
+	return err
+}
+
+// ruleBody says that from now on two persons raise the limit of an account.
+type ruleBody struct {
+	stamp
+	Account int64  `json:"account"`
+	Reason  string `json:"reason"`
+}
+
+func (*ruleBody) kind() string { return kindRule }
+
+func (r *ruleBody) enter(b *books, _ int64) error {
+	a, err := b.of(r.Account)
+	switch {
+	case err != nil:
+		return err
+	case r.Reason == "" || a.TwoPersons:
+		return fmt.Errorf("a rule without a reason, or that holds already")
+	}
+	a.TwoPersons = true
+	return nil
+}
+
+// keepsBody says which columns an account keeps from now on.
+type keepsBody struct {
+	stamp
+	Account int64    `json:"account"`
+	Columns []string `json:"columns"`
+	Reason  string   `json:"reason"`
+}
+
+func (*keepsBody) kind() string { return kindKeeps }
+
+func (r *keepsBody) enter(b *books, _ int64) error {
+	a, err := b.of(r.Account)
+	switch {
+	case err != nil:
+		return err
+	case r.Reason == "" || !slices.Equal(columnSet(r.Columns), r.Columns):
+		return fmt.Errorf("kept columns without a reason, or not in order")
+	case !KeepsAll(r.Columns, a.Keeps):
+		return fmt.Errorf("an account no longer keeps a column that earlier releases rely on")
+	}
+	a.Keeps = r.Columns
+	return nil
+}
+
+// separateBody says that two accounts may spend on the same data, each with a limit of
+// its own; where it names one account, that its slices may.
+type separateBody struct {
+	stamp
+	Accounts []accountName `json:"accounts"`
+	Reason   string        `json:"reason"`
+}
+
+func (*separateBody) kind() string { return kindSeparate }
+
+func (r *separateBody) enter(b *books, _ int64) error {
+	n := len(r.Accounts)
+	if n != 1 && n != 2 {
+		return fmt.Errorf("it names neither one account nor two")
+	}
+	p := pair(r.Accounts[0], r.Accounts[n-1])
+	switch {
+	case r.Reason == "" || b.pairs[p]:
+		return fmt.Errorf("accounts or slices are separate without a reason, or twice")
+	case (n == 1) != (p[0] == p[1]) || n == 1 && r.Accounts[0].Slices == "":
+		return fmt.Errorf("an account is not separate from itself, and has no slices that are")
+	}
+	b.pairs[p] = true
+	b.changed.pairs = append(b.changed.pairs, p)
+	return nil
+}
+
+// clockBody says that a clock is right although it is behind the newest record. It changes
+// nothing but the time to which later records are held.
+type clockBody struct {
+	stamp
+	Was    string `json:"was"` // the time of the record before it
+	Reason string `json:"reason"`
+}
+
+func (*clockBody) kind() string { return kindClock }
+
+func (r *clockBody) enter(*books, int64) error {
+	if r.By == "" || r.Reason == "" {
+		return fmt.Errorf("a clock is accepted without a name and a reason")
+	}
+	return nil
+}
+
+// refuseBody says that a release was seen that is newer than the ledger, or of another line of
+// its history: the ledger is an old or copied one, and never debits again.
+type refuseBody struct {
+	stamp
+	Seen string `json:"seen"`
+}
+
+func (*refuseBody) kind() string { return kindRefuse }
+
+func (r *refuseBody) enter(b *books, _ int64) error {
+	if r.Seen == "" || b.refused != "" {
+		return fmt.Errorf("a refusal of nothing, or a second one")
+	}
+	b.refused, b.changed.refused = r.Seen, true
+	return nil
+}
+
+type lookBody struct {
+	stamp
+	Dataset  string            `json:"dataset"`
+	Unit     string            `json:"unit"`
+	Relation string            `json:"relation"`
+	Job      string            `json:"job"`
+	Columns  map[string]string `json:"columns"`
+}
+
+func (*lookBody) kind() string { return kindLook }
+
+func (r *lookBody) enter(*books, int64) error {
+	if r.Dataset == "" {
+		return fmt.Errorf("a look at nothing")
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package unitrows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/dprelease/dprelease/plugins/linear"
+	"github.com/dprelease/dprelease/plugins/sdk"
+)
+
+var schema = linear.Schema(`"column", "at_most", "keep"`, `
+    "column":  {"type": "string", "description": "the numeric column that says how many rows a unit has"},
+    "at_most": {"type": "integer", "minimum": 2, "maximum": 1000, "description": "units with more rows count as having so many"},
+    "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap"},`)
+
+type params struct {
+	Column string `json:"column"`
+	AtMost int    `json:"at_most"`
+	Keep   int    `json:"keep"`
+	linear.Common
+}
+
+// Mechanism is the histogram of units by their number of rows. Its zero value is ready for use.
+type Mechanism struct{}
+
+// Describe returns the name, version, parameters and designs of the mechanism.
+func (Mechanism) Describe() sdk.Description {
+	d := linear.Describe("unit_rows", "1.0.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
+	d.Designs, d.Capped = []string{"full"}, false // a sample of units says less, and a cap hides what is counted
+	return d
+}
+
+// Plan chooses the noise. It sees no data.
+func (Mechanism) Plan(req sdk.PlanRequest) (sdk.Plan, error) { return linear.Plan(req, form) }
+
+// Release counts the units in each bin and has the host add the noise to all bins.
+func (Mechanism) Release(ctx context.Context, req sdk.ReleaseRequest, rows sdk.Rows, host sdk.Host) (sdk.Result, error) {
+	return linear.Release(ctx, req, rows, host, form)
+}
+
+// The columns of text of the result.
+const (
+	aboutField  = "column"
+	figureField = "figure"
+)
+
+// figure is one row of the result: Σ weights·bins, or a share of that.
+type figure struct {
+	about, name string
+	weights     []float64
+	of          []float64 // a share: of this sum; nil otherwise
+}
+
+// figures are the rows of the result of a cell.
+func (p params) figures() []figure {
+	m := p.AtMost
+	all, kept, left := make([]float64, m), make([]float64, m), make([]float64, m)
+	for i := range m {
+		all[i], kept[i] = float64(i+1), float64(min(i+1, p.Keep))
+		left[i] = all[i] - kept[i]
+	}
+	out := []figure{
+		{"rows", "in the table, at least", all, nil},
+		{"rows", "that the cap keeps", kept, nil},
+		{"share", "left out by the cap, at least", left, all},
+	}
+	for i := range m {
+		name := fmt.Sprintf("with %d rows", i+1)
+		switch {
+		case i == 0:
+			name = "with 1 row"
+		case i == m-1:
+			name += " or more"
+		}
+		one := make([]float64, m)
+		one[i] = 1
+		out = append(out, figure{"units", name, one, nil})
+	}
+	return out
+}
+
+// output are the columns of the result after those of the groups.
+func (p params) output() []sdk.Field {
+	var abouts, names []string
+	for _, f := range p.figures() {
+		abouts, names = append(abouts, f.about), append(names, f.name)
+	}
+	fields := []sdk.Field{
+		{Name: aboutField, Type: sdk.String, Texts: abouts[:4], Doc: "what is counted: rows, units, or the share of rows that is left out"},
+		{Name: figureField, Type: sdk.String, Texts: names, Doc: "which of them"},
+	}
+	return append(append(fields, p.Interval.With(linear.Fields("the number, or the share", 0))...), linear.Flag(linear.TooFew))
+}
+
+func form(req sdk.PlanRequest) (*linear.Form, error) {
+	var p params
+	if err := sdk.DecodeParams(req.Params, &p); err != nil {
+		return nil, err
+	}
+	c, err := linear.NumberColumn(req.Public, "column", p.Column)
+	if err != nil {
+		return nil, err
+	}
+	if p.AtMost < 2 || p.Keep < 1 || p.Keep > p.AtMost {
+		return nil, errors.New("keep: must be between 1 and at_most, and at_most at least 2")
+	}
+	cells, noise, err := p.Read(req.Public, append(p.output(), linear.Flag(linear.TooFew)))
+	if err != nil {
+		return nil, err
+	}
+	if cells.Units(req.Public, c).Rows > 1 {
+		return nil, errors.New("a unit with several rows would count several times: fold it")
+	}
+	n, err := linear.NewCounts(req, 1)
+	if err != nil {
+		return nil, err
+	}
+	if noise == linear.Auto {
+		noise = linear.Laplace // a unit is in one bin, so no δ makes the noise smaller by much
+	}
+	return &linear.Form{
+		Cells: cells, Noise: noise, Output: p.output(), PerCell: len(p.figures()),
+		Queries: []linear.Query{{
+			Values: []sdk.Column{c}, Reach: n.OneOf(p.AtMost),
+			Add: func(b linear.Block, sums []int64) { p.add(n.Lattice.Value(1, 1), b, sums) },
+		}},
+		Errors: func(noises []linear.Noise) []sdk.ExpectedError { return p.expected(n.Unit(), noises[0]) },
+		Finish: func(sums [][]int64, noises []linear.Noise) []sdk.ResultColumn {
+			return p.result(cells.N, n.Unit(), sums[0], noises[0])
+		},
+	}, nil
+}
+
+// add counts each unit in the bin of its number of rows. // P22
+func (p params) add(one int64, b linear.Block, sums []int64) {
+	for i, rows := range b.Columns[0].Float64 {
+		if c := b.Cell(i); c >= 0 {
+			bin := int(math.Min(math.Max(math.RoundToEven(rows), 1), float64(p.AtMost)))
+			sums[c*p.AtMost+bin-1] += one
+		}
+	}
+}
+
+// sd is the standard deviation of the noise in Σ weights·bins, for bins with the given one.
+func sd(weights []float64, each float64) float64 {
+	sum := 0.0
+	for _, w := range weights {
+		sum += w * w
+	}
+	return each * math.Sqrt(sum)
+}
+
+func (p params) expected(unit float64, n linear.Noise) []sdk.ExpectedError {
+	all, each := p.figures(), unit*n.SD
+	rows := sd(all[0].weights, each)
+	return []sdk.ExpectedError{
+		{Field: linear.EstimateField, NoiseSD: each, Half95: unit * n.Tail(0.05), Note: "units"},
+		{Field: linear.EstimateField, NoiseSD: rows, Half95: rows * n.Tail(0.05) / n.SD, Note: "rows"},
+		{Field: linear.EstimateField, Note: "share: the noise in it is about that in the number of rows, over that number", SamplingNote: "the whole table is read"},
+	}
+}
+
+// result makes the figures of all cells from their noisy bins. It is post-processing.
+func (p params) result(cells int, unit float64, sums []int64, n linear.Noise) []sdk.ResultColumn {
+	about, name := sdk.ResultColumn{Name: aboutField}, sdk.ResultColumn{Name: figureField}
+	figures := p.figures()
+	numbers := linear.Results(p.output()[2:], func(yield func([]float64) bool) {
+		for c := range cells {
+			bins := make([]float64, p.AtMost)
+			for i := range bins {
+				bins[i] = unit * float64(sums[c*p.AtMost+i])
+			}
+			for _, f := range figures {
+				if !yield(f.row(p.Interval, bins, unit*n.SD, n)) {
+					return
+				}
+			}
+		}
+	})
+	for range cells {
+		for _, f := range figures {
+			about.String, name.String = append(about.String, f.about), append(name.String, f.name)
+		}
+	}
+	return append([]sdk.ResultColumn{about, name}, numbers...)
+}
+
+// row is a figure with the standard deviation of its noise and, where one is asked for, its interval.
+func (f figure) row(iv *linear.Interval, bins []float64, each float64, n linear.Noise) []float64 {
+	value := dot(f.weights, bins)
+	if f.of != nil {
+		return f.share(iv, bins, each, n)
+	}
+	noise := sd(f.weights, each)
+	if iv == nil {
+		return []float64{value, noise}
+	}
+	half := iv.Half(0, noise)
+	return []float64{value, noise, value - half, value + half}
+}
+
+// share is the row of a quotient of two sums.
+func (f figure) share(iv *linear.Interval, bins []float64, each float64, n linear.Noise) []float64 {
+	part, whole, none := dot(f.weights, bins), dot(f.of, bins), math.NaN()
+	row := []float64{none, none, none, none}
+	if !n.Hides(whole, sd(f.of, each)) {
+		s := math.Min(math.Max(part/whole, 0), 1)
+		row[0], row[1] = s, math.Min(sd(f.less(s), each)/whole, 1)
+		if iv != nil {
+			row[2], row[3] = iv.Share(s, func(s float64) (float64, float64) { return part - s*whole, sd(f.less(s), each) })
+		}
+		if iv != nil && row[2] <= 0 && row[3] >= 1 { // everything is possible
+			row = []float64{none, none, none, none}
+		}
+	}
+	if iv == nil {
+		return row[:2]
+	}
+	return row
+}
+
+// less are the weights of the sum that is 0 if the share is s.
+func (f figure) less(s float64) []float64 {
+	out := make([]float64, len(f.weights))
+	for i, w := range f.weights {
+		out[i] = w - s*f.of[i]
+	}
+	return out
+}
+
+func dot(a, b []float64) float64 {
+	sum := 0.0
+	for i, x := range a {
+		sum += x * b[i]
+	}
+	return sum
+}

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// Limits are what stands between the rows of a table and the values of a release, besides its
+// filter: what is clipped, capped or left out. All of it is public, and noise_sd tells nothing
+// of it.
+type Limits struct {
+	Cap     *CapLimit     `json:"cap,omitempty"`
+	Columns []ColumnLimit `json:"columns,omitempty"`
+	// UnitRows is as how many rows a unit counts at most, where the release counts the rows of units
+	// before the cap; 0 for any other release.
+	UnitRows int64 `json:"unit_rows,omitempty"`
+	// Text says all of it in sentences, the filter too.
+	Text []string `json:"text"`
+}
+
+// CapLimit says how many rows of a unit count.
+type CapLimit struct {
+	Groups int64 `json:"groups,omitempty"` // in how many groups, 0 where the release has none
+	Rows   int64 `json:"rows"`             // in each group, or in all
+	// Totals says how a total lies to that of all rows: one of the constants below, "" where
+	// the values are no totals.
+	Totals string `json:"totals,omitempty"`
+}
+
+// How a capped total lies to that of all rows.
+const (
+	TotalsLower = "lower bounds"
+	TotalsUpper = "upper bounds"
+	TotalsMixed = "neither"
+)
+
+// ColumnLimit says what becomes of the values of one column.
+type ColumnLimit struct {
+	Column string `json:"column"`
+	// Lower and Upper are the bounds to which numbers are clipped, nil of a category.
+	Lower *float64 `json:"lower,omitempty"`
+	Upper *float64 `json:"upper,omitempty"`
+	// Found says that the bounds are found in private, between Lower and Upper.
+	Found bool `json:"found,omitempty"`
+	// Missing and Outside say that such rows are left out ("drop") or counted as another value
+	// ("as …"); "" where the job promises that there are none.
+	Missing string `json:"missing,omitempty"`
+	Outside string `json:"outside,omitempty"`
+}
+
+// Drop says that rows are left out.
+const Drop = "drop"
+
+// As marks a value that stands in for another.
+func As(value string) string { return "as " + value }
+
+// LimitText says in English what limits a release, for report.json and NAME.meta.json.
+func LimitText(e Release, d Dataset) []string { return limitText(wordsIn("en"), e, d, true) }
+
+// limitText says it in the words of a page. Where the condition on rows stands beside the
+// sentence already, it is left out.
+func limitText(w words, e Release, d Dataset, filter bool) []string {
+	var out []string
+	switch {
+	case filter && e.Where != "":
+		out = append(out, w.t("limit.where", e.Where))
+	case filter && e.Having != "":
+		out = append(out, w.t("limit.having", e.Having))
+	}
+	if e.Limits == nil {
+		e.Limits = &Limits{} // weights may limit it all the same
+	}
+	if c := e.Limits.Cap; c != nil {
+		out = append(out, c.text(w, w.one(d)))
+	}
+	if n := e.Limits.UnitRows; n > 0 {
+		out = append(out, w.t("limit.unit_rows", w.one(d), n))
+	}
+	var clipped []string
+	for _, c := range e.Limits.Columns {
+		if c.Lower != nil && c.Upper != nil {
+			clipped = append(clipped, c.bounds(w))
+		}
+	}
+	if e.Weights != nil {
+		clipped = append(clipped, w.t("limit.weights", thousands(plain(e.Weights.AtMost, 15))))
+	}
+	if len(clipped) > 0 {
+		out = append(out, strings.Join(clipped, ", "))
+	}
+	out = append(out, e.Limits.leftOut(w, "limit.missing", "limit.missing_as", func(c ColumnLimit) string { return c.Missing })...)
+	return append(out, e.Limits.leftOut(w, "limit.outside", "limit.outside_as", func(c ColumnLimit) string { return c.Outside })...)
+}
+
+// leftOut lists the columns that leave rows out by a rule, and what else stands in for a
+// value.
+func (l *Limits) leftOut(w words, drop, as string, rule func(ColumnLimit) string) []string {
+	var out, dropped []string
+	for _, c := range l.Columns {
+		switch value, other := strings.CutPrefix(rule(c), As("")); {
+		case other:
+			out = append(out, w.t(as, c.Column, value))
+		case rule(c) == Drop:
+			dropped = append(dropped, c.Column)
+		}
+	}
+	if len(dropped) > 0 {
+		out = append(out, w.t(drop, strings.Join(dropped, w.t("limit.or"))))
+	}
+	return out
+}
+
+// text describes how many rows of a unit count, and what that makes of a total.
+func (c *CapLimit) text(w words, unit string) string {
+	rows := w.t("limit.rows", c.Rows)
+	if c.Rows == 1 {
+		rows = w.t("limit.row")
+	}
+	text := w.t("limit.cap", rows, unit)
+	if c.Rows == 1 {
+		text = w.t("limit.cap_one", rows, unit)
+	}
+	switch {
+	case c.Groups == 1:
+		text = w.t("limit.cap_group", unit, rows)
+	case c.Groups > 1:
+		text = w.t("limit.cap_groups", unit, c.Groups, rows)
+	}
+	switch c.Totals {
+	case TotalsLower:
+		text += w.t("limit.totals_lower")
+	case TotalsUpper:
+		text += w.t("limit.totals_upper")
+	case TotalsMixed:
+		text += w.t("limit.totals_mixed")
+	}
+	return text
+}
+
+// bounds names a column with the range to which it is clipped.
+func (c ColumnLimit) bounds(w words) string {
+	name := "limit.between"
+	if *c.Lower < 0 || *c.Upper < 0 {
+		name = "limit.from_to"
+	}
+	if c.Found {
+		name = "limit.found"
+	}
+	return w.t(name, c.Column, thousands(plain(*c.Lower, 15)), thousands(plain(*c.Upper, 15)))
+}
+
+// limited reports whether noise is not all that may be wrong with a value: rows or parts of
+// them may not be in it.
+func (e Release) limited() bool {
+	return e.Limits != nil && (e.Limits.Cap != nil || slices.ContainsFunc(e.Limits.Columns, func(c ColumnLimit) bool { return c.Lower != nil }))
+}
+
+// LimitOf is one sentence, and the releases that it is about: none where it holds for all.
+type LimitOf struct {
+	Text     string
+	Releases []string
+}
+
+// AllLimits gathers what limits the releases of a report; what is alike is said once.
+func (r *Report) AllLimits() []LimitOf { return r.allLimits(wordsIn("en")) }
+
+func (r *Report) allLimits(w words) []LimitOf {
+	var out []LimitOf
+	for _, e := range r.Releases {
+		for _, text := range limitText(w, e, r.Dataset, true) {
+			k := slices.IndexFunc(out, func(l LimitOf) bool { return l.Text == text })
+			if k < 0 {
+				k, out = len(out), append(out, LimitOf{Text: text})
+			}
+			out[k].Releases = append(out[k].Releases, e.Name)
+		}
+	}
+	for i := range out {
+		if len(out[i].Releases) == len(r.Releases) {
+			out[i].Releases = nil
+		}
+	}
+	return out
+}
