@@ -56,7 +56,6 @@ func (r *Reader) Document(text []byte) *yaml.Node {
 		return nil
 	}
 	if n := root.Content[0]; n.Kind == yaml.MappingNode && !r.ours(n) {
-		r.Wrong(whole, r.Start, "is not %s: hardly one of its keys is a key of %s", r.What, r.Language)
 		return nil
 	}
 	return root.Content[0]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -35,18 +36,24 @@ func (r *Reader) foreign(text []byte) bool {
 	return true
 }
 
-// ours reports whether at least half of the keys of a mapping are those of the language. Where
-// none of the telling ones is there, all must be.
+// ours reports whether a mapping is a text of the language: one of the telling keys is among
+// its keys, and at least half are known. Else it records a problem that quotes nothing. // P33
 func (r *Reader) ours(n *yaml.Node) bool {
-	known, marked := 0, r.Telling == nil
+	known, told := 0, r.Telling == nil
 	for i := 0; i < len(n.Content); i += 2 {
 		name := n.Content[i].Value
-		marked = marked || slices.Contains(r.Telling, name) || NearestWord(name, r.Telling) != ""
-		if r.known(n.Content[i].Value) {
+		told = told || slices.Contains(r.Telling, name) || NearestWord(name, r.Telling) != ""
+		if r.known(name) {
 			known++
 		}
 	}
-	return len(r.Keys) == 0 || known > 0 && 4*known >= len(n.Content) && (marked || 2*known == len(n.Content))
+	switch {
+	case len(r.Keys) > 0 && (known == 0 || 4*known < len(n.Content)):
+		return r.Wrong(Place{}, r.Start, "is not %s: hardly one of its keys is a key of %s", r.What, r.Language)
+	case !told:
+		return r.Wrong(Place{}, r.Start, "is not %s: it has none of the keys %s", r.What, strings.Join(r.Telling, ", "))
+	}
+	return true
 }
 
 // known reports whether a word is a key of the language, or one with a slip.

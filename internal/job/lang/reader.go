@@ -43,7 +43,8 @@ type Words struct {
 	// Keys are those of the mapping that a text is. A text with hardly one of them is
 	// another file, perhaps one with private rows, and no problem quotes it. // P33
 	Keys []string
-	// Telling are keys of which every text of the language has one, at least nearly; nil for any.
+	// Telling are keys of which every text of the language has one, at least nearly; nil for
+	// any. A text with none of them is another file, though all of its keys be known ones.
 	Telling []string
 }
 
