@@ -212,7 +212,12 @@ func (l *Ledger) Witness(ctx context.Context, seen ...Mark) error {
 	}
 	why := "release " + strconv.FormatInt(marks[at].Seq, 10)
 	if err := l.write(ctx, func(t *tx) error {
-		if seq := marks[at].Seq; seq <= t.state.seq && heads[seq] == "" {
+		seq := marks[at].Seq
+		now := map[int64]string{seq: ""} // another run may have written since: its refusal, say
+		if err := t.hashes(now); err != nil {
+			return err
+		}
+		if seq <= t.state.seq && now[seq] == "" {
 			return t.tampered(fmt.Sprintf("record %d is missing, and a release that it paid for was seen", seq))
 		}
 		if t.state.refused != "" {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -143,6 +144,31 @@ func TestRefusalIsInTheChain(t *testing.T) {
 			t.Errorf("a refusal that was taken back: %v, %s", err, found())
 		}
 	})
+}
+
+// Many runs find an old copy at once: each says so, though the refusal that the first one
+// writes gets the number of the release that the others saw.
+func TestManyFindAnOldCopy(t *testing.T) {
+	for range 6 {
+		onBoth(t, func(t *testing.T, at string) {
+			l := open(t, at)
+			released(t, l, "p")
+			next := Mark{Ledger: l.ID(), Head: "x"}
+			if err := rawDB(t, at).QueryRow("SELECT max(seq) + 1 FROM dprelease_records").Scan(&next.Seq); err != nil {
+				t.Fatal(err)
+			}
+			var all sync.WaitGroup
+			for range 8 {
+				l := open(t, at)
+				all.Go(func() {
+					if err := l.Witness(background, next); codeOf(err) != CodeRolledBack {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
 }
 
 // A ledger that was copied and written to in two places is found from either.
