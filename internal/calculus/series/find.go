@@ -1,0 +1,292 @@
+package series
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// A Goal says which error of the published rows is made small. The zero Goal is not valid.
+type Goal int
+
+// The goals. Both count a row's error as often as its weight says.
+const (
+	RMS   Goal = iota + 1 // the root of the mean square over all rows
+	Worst                 // the largest
+)
+
+// A Question is what a series publishes, about whom.
+type Question struct {
+	Periods int
+	Rows    []Row
+	Goal    Goal
+	Units   Units
+	// Pure says that the guarantee is an ε without δ, which discrete Gaussian noise cannot give.
+	Pure bool
+	// Largest bounds Matrix.Largest, so that no run overflows; at least 1.
+	Largest int64
+}
+
+// The candidates, by name.
+const (
+	Alone      = "independent" // each period by itself
+	Optimal    = "optimal"     // for these rows, and a unit in one period
+	SquareRoot = "square root" // of the matrix of running totals
+	Banded     = "banded"      // the square root, as far back as two periods of a unit are apart
+)
+
+// MostPeriods is how many periods a series has at most, and mostFactor how large a factor
+// of a row may be.
+const (
+	MostPeriods = 1200
+	mostFactor  = 1000
+)
+
+// A Candidate is one matrix that was tried, and what errors it has.
+type Candidate struct {
+	Name       string
+	RMS, Worst float64 // weighted; in the unit of Plan.Errors
+}
+
+// A Plan is the matrix that a series uses, and what it is worth.
+type Plan struct {
+	Matrix Matrix
+	Name   string // of the candidate that was taken
+	Charge int64  // Matrix.Charge, or Matrix.PureCharge
+	// Errors holds the error of each row of the question. The unit is the standard deviation
+	// that the figure of one period needs if nothing else is ever published.
+	Errors []float64
+	// Independent holds the same with independent noise in each period.
+	Independent []float64
+	// ByItself is the error of every row if each is measured anew, all alike.
+	ByItself float64
+	Tried    []Candidate
+}
+
+// gain is by how much a candidate must be better than independent noise to be taken.
+const gain = 0.99
+
+// Find returns the best matrix for a question among the candidates. The answer depends on
+// nothing private, but its last digits may depend on the machine: who goes on with a series
+// keeps the matrix that it began with.
+func Find(q Question) (*Plan, error) {
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	w := q.dense()
+	p := &Plan{ByItself: q.byItself()}
+	least := math.Inf(1)
+	for _, c := range q.candidates(w) {
+		m, ok := q.round(c.real, w)
+		if !ok {
+			continue
+		}
+		errs := q.errors(m)
+		t := Candidate{Name: c.name}
+		t.RMS, t.Worst = q.summary(errs)
+		p.Tried = append(p.Tried, t)
+		reached := t.RMS
+		if q.Goal == Worst {
+			reached = t.Worst
+		}
+		if c.name == Alone {
+			p.Independent = errs
+			reached *= gain
+		}
+		if reached < least {
+			least, p.Matrix, p.Name, p.Charge, p.Errors = reached, m, c.name, q.charge(m), errs
+		}
+	}
+	return p, nil
+}
+
+func (q *Question) check() error {
+	switch {
+	case q.Periods < 1 || q.Periods > MostPeriods:
+		return fmt.Errorf("a series has 1 to %d periods", MostPeriods)
+	case len(q.Rows) == 0:
+		return errors.New("a series publishes at least one row")
+	case q.Goal != RMS && q.Goal != Worst:
+		return errors.New("a series needs a goal")
+	case q.Units.AtMost < 1 || q.Units.Apart < 0:
+		return errors.New("a unit is in at least one period")
+	case q.Largest < 1:
+		return errors.New("a run must be allowed to measure one period")
+	}
+	for _, r := range q.Rows {
+		if len(r.Terms) == 0 || !(r.Weight > 0) || math.IsInf(r.Weight, 1) {
+			return errors.New("a row has at least one term and a weight above 0")
+		}
+		for _, t := range r.Terms {
+			if t.Period < 0 || t.Period >= q.Periods || t.Factor < -mostFactor || t.Factor > mostFactor {
+				return errors.New("a row needs a period that the series does not have, or has a factor that is too large")
+			}
+		}
+	}
+	return nil
+}
+
+// dense returns the rows as a matrix, each as often as its weight says.
+func (q *Question) dense() *mat.Dense {
+	w := mat.NewDense(len(q.Rows), q.Periods, nil)
+	for r, row := range q.Rows {
+		for _, t := range row.Terms {
+			w.Set(r, t.Period, w.At(r, t.Period)+float64(t.Factor)*row.Weight)
+		}
+	}
+	return w
+}
+
+// A made is a candidate before it is rounded: a lower triangular matrix.
+type made struct {
+	name string
+	real *mat.Dense
+}
+
+func (q *Question) candidates(w *mat.Dense) []made {
+	all := []made{{Alone, toeplitz(q.Periods, 1)}}
+	if q.Pure || q.Periods == 1 {
+		return all
+	}
+	if c := optimum(w, q.Goal); c != nil {
+		all = append(all, made{Optimal, c})
+	}
+	all = append(all, made{SquareRoot, toeplitz(q.Periods, q.Periods)})
+	if _, apart := q.Units.within(q.Periods); apart > 1 && apart < q.Periods && q.Units.AtMost > 1 {
+		all = append(all, made{Banded, toeplitz(q.Periods, apart)})
+	}
+	return all
+}
+
+// toeplitz returns the square root of the matrix of running totals, of which only some
+// diagonals are kept. One diagonal is independent noise.
+func toeplitz(n, bands int) *mat.Dense {
+	c := mat.NewDense(n, n, nil)
+	for t := range n {
+		x := 1.0
+		for back := 0; back < bands && back <= t; back++ {
+			if back > 0 {
+				x *= float64(2*back-1) / float64(2*back)
+			}
+			c.Set(t, t-back, x)
+		}
+	}
+	return c
+}
+
+// loss is how much worse a matrix may become when it is rounded.
+const loss = 1.0005
+
+// round returns the coarsest whole-number matrix that is nearly as good as the real one, or
+// the best there is room for.
+func (q *Question) round(real, w *mat.Dense) (best Matrix, ok bool) {
+	aim := loss * q.reached(real, w)
+	least := math.Inf(1)
+	for scale := 1.0; scale <= 1<<26 && least > aim; scale *= 2 {
+		m, err := NewMatrix(rounded(real, scale))
+		if err != nil || m.Largest() > q.Largest {
+			break
+		}
+		if reached := q.reached(m.dense(), w); reached < least {
+			least, best, ok = reached, m, true
+		}
+	}
+	return best, ok
+}
+
+func rounded(real *mat.Dense, scale float64) [][]int64 {
+	n, _ := real.Dims()
+	rows := make([][]int64, n)
+	for t := range rows {
+		rows[t] = make([]int64, t+1)
+		for s := range rows[t] {
+			rows[t][s] = int64(math.RoundToEven(real.At(t, s) * scale))
+		}
+		rows[t][t] = max(rows[t][t], 1)
+	}
+	return rows
+}
+
+func (m Matrix) dense() *mat.Dense {
+	c := mat.NewDense(m.Periods(), m.Periods(), nil)
+	for t, row := range m.rows {
+		for s, x := range row {
+			c.Set(t, s, float64(x))
+		}
+	}
+	return c
+}
+
+// reached returns the error that the goal is about, for a unit in one period.
+func (q *Question) reached(c, w *mat.Dense) float64 {
+	sum, most, column := 0.0, 0.0, 0.0
+	for _, e := range squares(w, c) {
+		sum += e
+		most = max(most, e)
+	}
+	for s := range q.Periods {
+		v := c.ColView(s)
+		column = max(column, mat.Dot(v, v))
+	}
+	if q.Goal == RMS {
+		most = sum
+	}
+	return math.Sqrt(most * column)
+}
+
+// charge returns what the matrix is charged under the question's guarantee.
+func (q *Question) charge(m Matrix) int64 {
+	if q.Pure {
+		return m.PureCharge(q.Units)
+	}
+	return m.Charge(q.Units)
+}
+
+// errors returns the error of each row with this matrix, unweighted.
+func (q *Question) errors(m Matrix) []float64 {
+	rows := make([]Row, len(q.Rows))
+	for i, r := range q.Rows {
+		r.Weight = 1
+		rows[i] = r
+	}
+	alike := Question{Periods: q.Periods, Rows: rows}
+	errs := squares(alike.dense(), m.dense())
+	c := float64(q.charge(m))
+	for i, e := range errs {
+		if q.Pure {
+			errs[i] = c * math.Sqrt(e)
+		} else {
+			errs[i] = math.Sqrt(c * e)
+		}
+	}
+	return errs
+}
+
+// summary returns the weighted errors of all rows together.
+func (q *Question) summary(errs []float64) (rms, worst float64) {
+	all := 0.0
+	for i, e := range errs {
+		x := q.Rows[i].Weight
+		rms += e * e * x * x
+		all += x * x
+		worst = max(worst, e*x)
+	}
+	return math.Sqrt(rms / all), worst
+}
+
+// byItself returns the error of every row if each is measured anew and all have the same noise.
+func (q *Question) byItself() float64 {
+	rows := make([][]int64, len(q.Rows))
+	for r, row := range q.Rows {
+		rows[r] = make([]int64, q.Periods)
+		for _, t := range row.Terms {
+			rows[r][t.Period] += t.Factor
+		}
+	}
+	if q.Pure {
+		return float64(pureCharge(rows, q.Periods, q.Units))
+	}
+	return math.Sqrt(float64(charge(rows, q.Periods, q.Units)))
+}
