@@ -296,6 +296,8 @@ type ExpectedError struct {
 	Sampling *Sampling `json:"sampling,omitempty"`
 	// Size is the value that the public facts let expect, 0 where they let expect none.
 	Size float64 `json:"-"`
+	// Statistic is what the release estimates, as its plan says.
+	Statistic string `json:"-"`
 	// Unsure is what an interval adds to the variance because it knows that of the draw with
 	// noise only.
 	Unsure float64 `json:"-"`

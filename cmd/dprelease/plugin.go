@@ -30,6 +30,7 @@ type listed struct {
 	Relations   []string `json:"relations"`
 	Designs     []string `json:"designs"`
 	SelfNoising bool     `json:"self_noising"`
+	Weighted    bool     `json:"weighted"` // uses the weights of a survey
 }
 
 func (e *environment) pluginList() *cobra.Command {
@@ -48,13 +49,17 @@ func (e *environment) pluginList() *cobra.Command {
 			all := []listed{}
 			for _, name := range builtinNames() {
 				d := builtins[name].Describe()
-				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising}
+				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising, Weighted: d.Weighted}
 				for _, r := range d.Relations {
 					l.Relations = append(l.Relations, r.String())
 				}
 				all = append(all, l)
-				fmt.Fprintf(&text, "%-20s %-8s %s\n%-29s relations: %s; samples: %s\n", l.Name, l.Version, l.Summary, "",
-					strings.Join(l.Relations, ", "), strings.Join(l.Designs, ", "))
+				weights := ""
+				if l.Weighted {
+					weights = "; weights of a survey"
+				}
+				fmt.Fprintf(&text, "%-20s %-8s %s\n%-29s relations: %s; samples: %s%s\n", l.Name, l.Version, l.Summary, "",
+					strings.Join(l.Relations, ", "), strings.Join(l.Designs, ", "), weights)
 			}
 			return e.say(all, "%s", text.String())
 		},

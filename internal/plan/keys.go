@@ -170,16 +170,11 @@ func (r *PlannedRelease) SuppressBy() string {
 	if r.Job.Suppress == nil {
 		return ""
 	}
-	has := func(name string) bool {
-		return slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == name })
+	at := slices.IndexFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Statistic == sdk.StatisticCount })
+	if at < 0 {
+		return ""
 	}
-	switch {
-	case has("count"):
-		return "count"
-	case r.Job.Mechanism == "count" && has("estimate"):
-		return "estimate"
-	}
-	return ""
+	return r.Plan.Output[at].Name
 }
 
 // checkSuppress refuses to blank groups by what is no noisy number of the result.
@@ -190,18 +185,11 @@ func (r *PlannedRelease) checkSuppress() error {
 	refused := func(message string) error {
 		return refusals{{".suppress", message, "leave it out"}}
 	}
-	var numbers []string
-	for _, f := range r.Plan.Output {
-		switch {
-		case f.Name == suppressed:
-			return refused("cannot be used: the mechanism returns a column of that name itself")
-		case f.Type != sdk.String:
-			numbers = append(numbers, f.Name)
-		}
+	if slices.ContainsFunc(r.Plan.Output, func(f sdk.Field) bool { return f.Name == suppressed }) {
+		return refused("cannot be used: the mechanism returns a column of that name itself")
 	}
-	by := r.SuppressBy()
-	if !slices.Contains(numbers, by) {
-		return refused(fmt.Sprintf("needs the column with the noisy number of units: %s returns none that is called count", r.Job.Mechanism))
+	if r.SuppressBy() == "" {
+		return refused(fmt.Sprintf("needs the column with the noisy number of units: %s returns no count", r.Job.Mechanism))
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package plan
 
 import (
-	"encoding/json"
+	"cmp"
 	"math"
 
 	"github.com/dprelease/dprelease/internal/job"
@@ -45,7 +45,7 @@ func (r *PlannedRelease) Size(j *job.Job, d samplers.Design, e sdk.ExpectedError
 		return 0, false
 	}
 	public := max(population(j, d), j.Dataset.AtLeast)
-	rows, sums := max(public, 1), r.sums(e.Linear)
+	rows, sums := max(public, 1), sums(e.Linear)
 	size = span(rows, d, e.Linear)
 	mean, _, _ := assumed(j, sums)
 	if mean != 0 {
@@ -65,7 +65,7 @@ func (r *PlannedRelease) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
 	}
 	mean, sd := l.High, 0.0
 	var strata map[string]float64
-	if sums := r.sums(l); sums != "" {
+	if sums := sums(l); sums != "" {
 		if mean, sd, strata = assumed(j, sums); sd == 0 {
 			return nil
 		}
@@ -78,21 +78,8 @@ func (r *PlannedRelease) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
 }
 
 // sums is the column whose values a linear value adds up, "" where it counts.
-func (r *PlannedRelease) sums(l *sdk.Linear) string {
-	if l.Column != "" {
-		return l.Column
-	}
-	var p struct{ Column, Sum string }
-	if json.Unmarshal(r.Job.Params, &p) != nil {
-		return ""
-	}
-	switch r.Job.Mechanism {
-	case "count":
-		return p.Sum
-	case "sum":
-		return p.Column
-	}
-	return ""
+func sums(l *sdk.Linear) string {
+	return cmp.Or(l.Column, l.Adds)
 }
 
 // assumed are the mean and the standard deviation that the job assumes of a column, 0 where

@@ -77,23 +77,14 @@ func (g *Weigher) Of(w float64) float64 {
 // Bounds are the smallest and the largest weight before the draw's own weights.
 func (g *Weigher) Bounds() (low, high float64) { return g.Least / g.times, g.Most / g.times }
 
-// weighted are the built-in mechanisms that use the weights of a survey.
-var weighted = []string{"count", "sum", "mean", "proportion", "ratio", "variance", "sd", "histogram", "distinct", "marginals", "quantiles"}
-
 // weigh tells the mechanism that rows carry weights which a neighbour may change.
 func (q *Question) weigh(j *job.Job, d *DraftDraw) error {
 	var err error
 	if q.Weights, err = newWeigher(j, d, &q.Job); err != nil || q.Weights == nil {
 		return err
 	}
-	about := q.Mech.About()
-	builtin, _ := q.Mech.Origin()
-	designs := about.Designs
-	switch {
-	case builtin && !slices.Contains(weighted, about.Name):
-		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: say weights: none for this release, or take one of %s", q.Job.Mechanism, words(weighted))
-	case !builtin && (!about.Linear || !slices.Contains(designs, "multistage") && !slices.Contains(designs, "stratified")):
-		return fmt.Errorf("%s does not say that it is linear and takes rows of unequal weight: say weights: none for this release", q.Job.Mechanism)
+	if !q.Mech.About().Weighted {
+		return fmt.Errorf("%s does not use the weights of a survey, and its sensitivity is not that of weighted rows: say weights: none for this release, or take a mechanism that uses them (plugin list)", q.Job.Mechanism)
 	}
 	f := &q.Public.Design
 	least, most := q.Weights.Least, q.Weights.Most
@@ -104,20 +95,6 @@ func (q *Question) weigh(j *job.Job, d *DraftDraw) error {
 	// Weights add up to a number that is private, and not to the rows of the table.
 	q.Public.Population = 0
 	return nil
-}
-
-func words(names []string) string {
-	out := ""
-	for i, n := range names {
-		switch {
-		case i == len(names)-1:
-			out += " and "
-		case i > 0:
-			out += ", "
-		}
-		out += n
-	}
-	return out
 }
 
 // Survey explains why the sampling error of a survey with weights is not public.

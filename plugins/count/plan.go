@@ -94,7 +94,7 @@ func (l *layout) expected(noises []linear.Noise) []sdk.ExpectedError {
 	rows := float64(l.units.Rows)
 	facts := &sdk.Linear{Low: 0, High: rows, Scale: l.weights.Scale}
 	if l.Sum != "" {
-		facts.Low, facts.High = rows*math.Min(0, l.sum.Lower), rows*math.Max(0, l.sum.Upper)
+		facts.Adds, facts.Low, facts.High = l.Sum, rows*math.Min(0, l.sum.Lower), rows*math.Max(0, l.sum.Upper)
 		if len(l.cells.Groups) == 0 && !l.units.Leaves {
 			facts.Column, facts.Low, facts.High = l.Sum, l.sum.Lower, l.sum.Upper
 		}

@@ -9,11 +9,11 @@ import (
 
 // output are the columns of the release beside the groups.
 func (l *layout) output() []sdk.Field {
-	what := "the number of records"
+	what, statistic := "the number of records", sdk.StatisticCount
 	if l.Sum != "" {
-		what = "the sum of " + l.Sum
+		what, statistic = "the sum of "+l.Sum, sdk.StatisticTotal
 	}
-	fields := l.Interval.With(linear.Fields(what, l.unit()))
+	fields := l.Interval.With(linear.Estimating(statistic, linear.Fields(what, l.unit())))
 	fields[0].Doc += ", scaled to the population"
 	if l.adjusts() {
 		fields = append(fields, linear.Number("consistent", "post-processing of the estimates: not negative, and adding up to the public number of records"))

@@ -204,7 +204,7 @@ func (e Estimate) Row(fields []sdk.Field) []float64 {
 			row[i] = e.Low
 		case HighField:
 			row[i] = e.High
-		case "count":
+		case CountField:
 			row[i] = e.Count
 		}
 	}

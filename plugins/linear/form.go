@@ -224,11 +224,11 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 	return sums, err
 }
 
-// Describe describes a linear mechanism that takes groups and units with several rows.
+// Describe describes a linear mechanism that takes groups, units with several rows and the weights of a survey.
 func Describe(name, version, summary, schema string) sdk.Description {
 	return sdk.Description{
 		Name: name, Version: version, Summary: summary, Params: json.RawMessage(schema),
-		Relations: Relations(), Designs: Designs(), Grouped: true, Capped: true, Linear: true,
+		Relations: Relations(), Designs: Designs(), Grouped: true, Capped: true, Linear: true, Weighted: true,
 	}
 }
 

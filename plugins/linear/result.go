@@ -14,6 +14,20 @@ const (
 	SDField       = "noise_sd"
 )
 
+// CountField is the column of a noisy number of values, beside an estimate that is divided by it.
+const CountField = "count"
+
+// Counted is the field of that column.
+func Counted() sdk.Field {
+	return sdk.Field{Name: CountField, Type: sdk.Float64, Statistic: sdk.StatisticCount, Doc: "the number of values, with noise; with design weights it estimates the population's"}
+}
+
+// Estimating returns fields whose first one, the estimate, has a statistic.
+func Estimating(s sdk.Statistic, fields []sdk.Field) []sdk.Field {
+	fields[0].Statistic = s
+	return fields
+}
+
 // Fields are the fields of an estimate and of its noise, and further ones.
 func Fields(doc string, granularity float64, more ...sdk.Field) []sdk.Field {
 	return append([]sdk.Field{

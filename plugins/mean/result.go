@@ -9,12 +9,12 @@ import (
 
 // numbers are the columns of the release after those that say what a row is about.
 func (l *layout) numbers() []sdk.Field {
-	fields := l.params.Interval.With(linear.Fields("the mean", 0))
+	fields := l.params.Interval.With(linear.Estimating(sdk.StatisticMean, linear.Fields("the mean", 0)))
 	if l.queries[0].Divisor == 0 {
-		fields = append(fields, linear.Number("count", "the number of values, with noise; with design weights it estimates the population's"), linear.Flag(linear.TooFew))
+		fields = append(fields, linear.Counted(), linear.Flag(linear.TooFew))
 	}
 	if len(l.queries) == 1 { // with several columns each row has its own unit
-		fields = linear.Of(fields, []string{l.queries[0].Column.Name}, nil, "count")
+		fields = linear.Of(fields, []string{l.queries[0].Column.Name}, nil, linear.CountField)
 	}
 	return fields
 }

@@ -23,7 +23,7 @@ func (l *layout) output() []sdk.Field {
 	return []sdk.Field{
 		{Name: "column", Type: sdk.String, Doc: "the column"},
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
-		{Name: "estimate", Type: sdk.Float64, Granularity: l.step, Doc: doc, Of: []string{l.column.Name}},
+		{Name: "estimate", Type: sdk.Float64, Statistic: sdk.StatisticQuantile, Granularity: l.step, Doc: doc, Of: []string{l.column.Name}},
 	}
 }
 

@@ -51,7 +51,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")
+	count := linear.Counted()
 	cells, noise, err := p.Read(req.Public, append(p.Interval.With(linear.Fields("", 0, count)), linear.Flag(linear.TooFew)))
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	fields := linear.Fields("the share of rows", 0)
+	fields := linear.Estimating(sdk.StatisticShare, linear.Fields("the share of rows", 0))
 	if share.Divisor == 0 {
 		fields = append(fields, count)
 	}

@@ -17,7 +17,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "quantiles", Version: "1.1.0", Summary: "any list of quantiles of a numeric column, by group", Params: json.RawMessage(schema),
-		Relations: linear.Relations(), Designs: linear.Designs(), Grouped: true, Capped: true,
+		Relations: linear.Relations(), Designs: linear.Designs(), Grouped: true, Capped: true, Weighted: true,
 	}
 }
 
@@ -114,7 +114,7 @@ func (l *layout) choose(req sdk.PlanRequest) (method, error) {
 func (l *layout) output() []sdk.Field {
 	fields := []sdk.Field{
 		{Name: "quantile", Type: sdk.Float64, Doc: "the rank: 0.5 is the median"},
-		{Name: linear.EstimateField, Type: sdk.Float64, Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
+		{Name: linear.EstimateField, Type: sdk.Float64, Statistic: sdk.StatisticQuantile, Doc: "the quantile, with noise in its rank: one of the public numbers between the bounds"},
 	}
 	if fields = l.Interval.With(fields); l.counts {
 		fields = append(fields, linear.Flag(linear.TooFew))

@@ -89,6 +89,9 @@ func (p Plan) Check(req PlanRequest) error {
 		if !(f.Low <= f.High) || math.IsInf(f.Low, 0) || math.IsInf(f.High, 0) || f.Low != f.High && f.Type == String || f.Texts != nil && f.Type != String {
 			return fmt.Errorf("plan: an output column of numbers may have a finite range, low below high, and one of strings a list of texts")
 		}
+		if !f.Statistic.Known() || f.Statistic != "" && f.Type == String {
+			return fmt.Errorf("plan: the statistic of an output column of numbers must be a known one, or none")
+		}
 		fields[f.Name] = f.Type
 	}
 	for _, e := range p.Errors {

@@ -54,6 +54,10 @@ type Description struct {
 	// row, or two, can add to it must stay within the declared sensitivity, so the
 	// conformance suite checks single rows.
 	Linear bool
+	// Weighted says that the mechanism uses the weights of a survey: Plan's event holds where a
+	// neighbour changes the weight of a row too, between Design.MinWeight and MaxWeight (P29). The
+	// host refuses any other mechanism for such rows.
+	Weighted bool
 	// DeclaresFinish says that the mechanism is linear and that each of its plans has a Finish.
 	// The host then computes the result, and the job's report calls it "apart".
 	DeclaresFinish bool
@@ -195,6 +199,18 @@ type Plan struct {
 	_ struct{}
 }
 
+// Estimates returns what the first value with an expected error estimates, or "".
+func (p Plan) Estimates() Statistic {
+	if len(p.Errors) == 0 {
+		return ""
+	}
+	at := slices.IndexFunc(p.Output, func(f Field) bool { return f.Name == p.Errors[0].Field })
+	if at < 0 {
+		return ""
+	}
+	return p.Output[at].Statistic
+}
+
 // GroupField is the index of the output column that holds the groups of the column by:
 // the first column of strings that has its name, or else the name "group". It is -1 where
 // there is none.
@@ -228,8 +244,28 @@ type Field struct {
 	// multiplied by a constant, the values of this column change accordingly. A mechanism must set
 	// them to read a column whose bounds are found in private.
 	Of, Per []string
+	// Statistic says what a column of numbers estimates, "" where it is none of the known ones. The
+	// host forecasts errors by it, and charges nothing by it.
+	Statistic Statistic
 
 	_ struct{}
+}
+
+// Statistic is what a released number estimates, in each of its groups.
+type Statistic string
+
+// The known statistics. A count is of rows, and a share is the part of them that has a property.
+const (
+	StatisticCount    Statistic = "count"
+	StatisticTotal    Statistic = "total"
+	StatisticMean     Statistic = "mean"
+	StatisticShare    Statistic = "share"
+	StatisticQuantile Statistic = "quantile"
+)
+
+// Known reports whether s is a known statistic, or none.
+func (s Statistic) Known() bool {
+	return slices.Contains([]Statistic{"", StatisticCount, StatisticTotal, StatisticMean, StatisticShare, StatisticQuantile}, s)
 }
 
 // Nearest returns the value nearest to a finite x that the range and the granularity of a column
@@ -295,6 +331,9 @@ type Linear struct {
 	Column    string
 	Low, High float64
 	Scale     float64
+	// Adds, where not "", is the number column whose values z adds up, in the rows that count in the
+	// value. The host forecasts the value's size from what the job assumes of that column.
+	Adds string
 
 	_ struct{}
 }

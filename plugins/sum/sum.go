@@ -72,7 +72,7 @@ func form(req sdk.PlanRequest) (*linear.Form, error) {
 	return &linear.Form{
 		Cells: cells, Noise: noise,
 		Queries: []linear.Query{t.additive.Query},
-		Output:  linear.Of(p.Interval.With(linear.Fields(what, granularity)), []string{c.Name}, nil),
+		Output:  linear.Of(p.Interval.With(linear.Estimating(sdk.StatisticTotal, linear.Fields(what, granularity))), []string{c.Name}, nil),
 		Errors:  func(n []linear.Noise) []sdk.ExpectedError { return t.expected(n[0]) },
 		Row:     t.row,
 	}, nil
@@ -111,7 +111,7 @@ func (t *total) unit() float64 { return t.lattice.Step * t.scale }
 
 func (t *total) expected(n linear.Noise) []sdk.ExpectedError {
 	rows, centre := float64(t.units.Rows), t.lattice.Centre
-	facts := &sdk.Linear{Low: t.column.Lower - centre, High: t.column.Upper - centre, Scale: t.scale}
+	facts := &sdk.Linear{Low: t.column.Lower - centre, High: t.column.Upper - centre, Scale: t.scale, Adds: t.column.Name}
 	if t.units.Leaves || t.units.Cells > 1 || t.units.Rows > 1 {
 		facts.Low, facts.High = rows*math.Min(0, facts.Low), rows*math.Max(0, facts.High)
 	} else {

@@ -28,7 +28,7 @@ type Mechanism struct{}
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	d := linear.Describe("unit_rows", "1.0.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
-	d.Designs, d.Capped = []string{"full"}, false // a sample of units says less, and a cap hides what is counted
+	d.Designs, d.Capped, d.Weighted = []string{"full"}, false, false // a sample of units says less, and a cap hides what is counted
 	return d
 }
 

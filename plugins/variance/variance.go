@@ -48,8 +48,7 @@ func (m Mechanism) output(p params) []sdk.Field {
 	}
 	mean := linear.Number("mean", "the mean of the values, with noise")
 	mean.Of = []string{p.Column}
-	count := linear.Number("count", "the number of values, with noise; with design weights it estimates the population's")
-	return slices.Insert(append(linear.Of(p.Interval.With(linear.Fields(what, 0)), of, nil), linear.Flag(linear.TooFew)), 2, mean, count)
+	return slices.Insert(append(linear.Of(p.Interval.With(linear.Fields(what, 0)), of, nil), linear.Flag(linear.TooFew)), 2, mean, linear.Counted())
 }
 
 func (m Mechanism) form(req sdk.PlanRequest) (*linear.Form, error) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 	"github.com/dprelease/dprelease/samplers"
@@ -19,7 +20,7 @@ func (u *subject) accuracy(ctx context.Context, p priced, d design) (a Accuracy,
 		a, err = u.simulated95(ctx, p, d)
 	default:
 		e := p.release.Expected[at]
-		if a = u.stated(e, d); u.release.Mechanism == "mean" {
+		if a = u.stated(e, d); u.statistic == sdk.StatisticMean {
 			a = u.analytic(e.NoiseSD, d)
 		}
 		if unsure = e.Unsure; d.kind == "full" {
@@ -93,7 +94,7 @@ func (u *subject) analytic(noise float64, d design) Accuracy {
 		a.SamplingSD = math.Sqrt(v)
 		a.Total = math.Hypot(noise, a.SamplingSD)
 	}
-	if u.release.Mechanism == "mean" && u.model != nil && u.model.hasMean && u.model.mean != 0 {
+	if u.statistic == sdk.StatisticMean && u.model != nil && u.model.hasMean && u.model.mean != 0 {
 		a.Relative = a.Total / math.Abs(u.model.mean)
 	}
 	return a
@@ -102,7 +103,7 @@ func (u *subject) analytic(noise float64, d design) Accuracy {
 // samplingVariance returns the variance over the draws of a mean's estimator (P12) for a
 // sample of equal probabilities: Σ/n, or under Poisson sampling c + Σ(y−c)/(qN).
 func (u *subject) samplingVariance(d design) (float64, string) {
-	if u.release.Mechanism != "mean" {
+	if u.statistic != sdk.StatisticMean {
 		return 0, "the sampling error is worked out for the mean only"
 	}
 	if u.model == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/data/file"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/amplify"
 	"github.com/dprelease/dprelease/privacy/rational"
@@ -202,7 +203,7 @@ func (u *subject) proportional(column string, size int64) job.Sample {
 // allocated are allocations that follow from public facts of the strata: the smallest error of
 // the draw alone (Neyman), and of noise and draw together.
 func (u *subject) allocated(column string, size int64) []allocated {
-	if u.model == nil || u.column == nil || u.release.Mechanism != "mean" && u.release.Mechanism != "sum" {
+	if u.model == nil || u.column == nil || u.statistic != sdk.StatisticMean && u.statistic != sdk.StatisticTotal {
 		return nil
 	}
 	keys := slices.Sorted(maps.Keys(u.strata))

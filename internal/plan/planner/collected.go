@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/plan"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -44,9 +45,9 @@ func (u *subject) collected() (collection, error) {
 func (u *subject) collectionSD(table *samplers.Collected) (sd float64, unknown string) {
 	r := u.release
 	switch c := u.job.Dataset.Collected; {
-	case c.Method == job.SRSWOR && (r.Mechanism == "sum" || r.Mechanism == "count" || r.Mechanism == "histogram"):
+	case c.Method == job.SRSWOR && (u.statistic == sdk.StatisticTotal || u.statistic == sdk.StatisticCount):
 		return 0, "totals of a table that is a simple random sample are the table's own, and not its population's"
-	case r.Mechanism != "mean":
+	case u.statistic != sdk.StatisticMean:
 		return 0, "it is worked out for the mean only"
 	case len(r.By) > 0 || r.Where.Said() || r.Having.Said() || r.Keys != nil || u.job.Dataset.Cap != nil || u.job.Dataset.Folds():
 		return 0, "it is worked out for the mean of all rows only, where each row is a unit"

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
 )
 
 // Goal is an accuracy to reach.
@@ -65,7 +66,7 @@ func (u *subject) of(g Goal, p Point) float64 {
 		return float64(p.HalfKept)
 	case "moe":
 		switch {
-		case !g.Percent || u.release.Mechanism == "proportion":
+		case !g.Percent || u.statistic == sdk.StatisticShare:
 			return a.Margin // points of a share
 		case a.Total == 0:
 			return 0

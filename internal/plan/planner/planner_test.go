@@ -90,7 +90,7 @@ func priceUnder(relation privacy.Relation, j *job.Job) (report.Report, error) {
 			return r, err
 		}
 		r.Releases = append(r.Releases, report.Release{Name: rel.Name, From: rel.From, Params: rel.Params, Target: target, Sample: sample,
-			Expected: []report.ExpectedError{{Field: "estimate", NoiseSD: plan.Errors[0].NoiseSD}}})
+			Expected: []report.ExpectedError{{Field: "estimate", NoiseSD: plan.Errors[0].NoiseSD, Statistic: string(plan.Estimates())}}})
 		r.Draws = append(r.Draws, report.Draw{Name: rel.From, SampleRelations: public.SampleRelations})
 	}
 	return r, nil

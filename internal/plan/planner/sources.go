@@ -68,7 +68,7 @@ func (u *subject) sources(r sdk.ReleaseRequest) (out []func(n int, rng *rand.Ran
 			continue
 		}
 		m, err := u.modelOf(name)
-		if err != nil || m == nil || m.draw == nil && (!m.hasMean || m.sd == 0 || u.release.Mechanism == "median") {
+		if err != nil || m == nil || m.draw == nil && (!m.hasMean || m.sd == 0 || u.statistic == sdk.StatisticQuantile) {
 			return nil, fmt.Sprintf("the noise depends on the data: assume a distribution for the column %s", name)
 		}
 		out = append(out, func(n int, rng *rand.Rand) sdk.Values { return sdk.Values{Float64: m.population(n, rng)} })
@@ -90,7 +90,7 @@ func (u *subject) modelOf(name string) (*model, error) {
 			return nil, err
 		}
 	}
-	if m.draw != nil || !m.hasMean || m.sd == 0 || u.release.Mechanism == "median" {
+	if m.draw != nil || !m.hasMean || m.sd == 0 || u.statistic == sdk.StatisticQuantile {
 		return m, nil
 	}
 	drawn := *m

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/report"
 )
@@ -32,6 +33,8 @@ type subject struct {
 	strata  map[string]int64 // records of the largest units of the public frame, once it was read
 	table   collection       // how the table was made, in a comparison
 	s       Settings
+
+	statistic sdk.Statistic // what the release estimates, "" where its plan does not say
 
 	step, steps, told int // of the study, for the progress that simulations add to
 }
@@ -74,7 +77,19 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 			return nil, u.wrong(job.Key("dataset.columns", u.column.Name)+".assume", err.Error(), "a pilot is a public CSV file with a header line")
 		}
 	}
-	return u, nil
+	var err error
+	u.statistic, err = u.estimates(ctx)
+	return u, err
+}
+
+// estimates asks the plan of the release what it estimates. A release that is refused here may
+// be possible in another way, but nothing more than its noise is then known of it.
+func (u *subject) estimates(ctx context.Context) (sdk.Statistic, error) {
+	p, _, err := u.priceOr(ctx, variant{from: u.release.From, alone: true})
+	if err != nil || len(p.release.Expected) == 0 {
+		return "", err
+	}
+	return sdk.Statistic(p.release.Expected[0].Statistic), nil
 }
 
 // shared is the job with the shares that its budget.spend leads to as guarantees.

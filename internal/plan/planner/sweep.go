@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
 )
 
@@ -186,7 +187,7 @@ const addedNoise = "noise that is added to a sum of a Poisson sample is, under r
 // a sum, divided by a public constant, from a simple random or Poisson sample.
 func (u *subject) provenNever() bool {
 	var p struct{ Noise string }
-	if u.release.Mechanism != "mean" || json.Unmarshal(u.release.Params, &p) != nil || p.Noise == "gaussian" {
+	if u.statistic != sdk.StatisticMean || json.Unmarshal(u.release.Params, &p) != nil || p.Noise == "gaussian" {
 		return false
 	}
 	return u.sample == nil || u.sample.Method == job.SRSWOR || u.sample.Method == job.Poisson

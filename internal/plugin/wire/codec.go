@@ -92,7 +92,7 @@ func FromDescription(d sdk.Description) (*Description, error) {
 	var w words
 	return &Description{
 		Name: d.Name, Version: d.Version, Summary: d.Summary, ParamsSchema: d.Params, Relations: w.relations(d.Relations),
-		Designs: d.Designs, SelfNoising: d.SelfNoising, Grouped: d.Grouped, Capped: d.Capped, Linear: d.Linear, DeclaresFinish: d.DeclaresFinish,
+		Designs: d.Designs, SelfNoising: d.SelfNoising, Grouped: d.Grouped, Capped: d.Capped, Linear: d.Linear, Weighted: d.Weighted, DeclaresFinish: d.DeclaresFinish,
 	}, w.err
 }
 
@@ -102,7 +102,7 @@ func ToDescription(m *Description) (sdk.Description, error) {
 	return sdk.Description{
 		Name: m.GetName(), Version: m.GetVersion(), Summary: m.GetSummary(), Params: bytes.Clone(m.GetParamsSchema()),
 		Relations: w.readRelations(m.GetRelations()), Designs: m.GetDesigns(), SelfNoising: m.GetSelfNoising(),
-		Grouped: m.GetGrouped(), Capped: m.GetCapped(), Linear: m.GetLinear(), DeclaresFinish: m.GetDeclaresFinish(),
+		Grouped: m.GetGrouped(), Capped: m.GetCapped(), Linear: m.GetLinear(), Weighted: m.GetWeighted(), DeclaresFinish: m.GetDeclaresFinish(),
 	}, w.err
 }
 
@@ -189,12 +189,12 @@ func FromPlan(p sdk.Plan) (*Plan, error) {
 		Columns: p.Columns, Event: event, Rows: p.Rows, Finish: fromFinish(p.Finish),
 		Output: each(p.Output, func(f sdk.Field) *Field {
 			return &Field{Name: f.Name, Type: number(&w, "field type", fieldTypes, f.Type), Granularity: f.Granularity,
-				Low: f.Low, High: f.High, Texts: f.Texts, Doc: f.Doc, Of: f.Of, Per: f.Per, Value: f.Value}
+				Low: f.Low, High: f.High, Texts: f.Texts, Doc: f.Doc, Of: f.Of, Per: f.Per, Value: f.Value, Statistic: string(f.Statistic)}
 		}),
 		Errors: each(p.Errors, func(e sdk.ExpectedError) *ExpectedError {
 			m := &ExpectedError{Field: e.Field, NoiseSd: e.NoiseSD, Half95: e.Half95, Note: e.Note, SamplingNote: e.SamplingNote, Unsure: e.Unsure}
 			if l := e.Linear; l != nil {
-				m.Linear = &Linear{Column: l.Column, Low: l.Low, High: l.High, Scale: l.Scale}
+				m.Linear = &Linear{Column: l.Column, Low: l.Low, High: l.High, Scale: l.Scale, Adds: l.Adds}
 			}
 			return m
 		}),
@@ -213,12 +213,12 @@ func ToPlan(m *Plan) (sdk.Plan, error) {
 		Columns: m.GetColumns(), Event: event, Rows: m.GetRows(), Finish: toFinish(m.GetFinish()),
 		Output: each(m.GetOutput(), func(f *Field) sdk.Field {
 			return sdk.Field{Name: f.GetName(), Type: word(&w, "field type", fieldTypes, f.GetType()), Granularity: f.GetGranularity(),
-				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc(), Of: f.GetOf(), Per: f.GetPer(), Value: f.GetValue()}
+				Low: f.GetLow(), High: f.GetHigh(), Texts: f.GetTexts(), Doc: f.GetDoc(), Of: f.GetOf(), Per: f.GetPer(), Value: f.GetValue(), Statistic: sdk.Statistic(f.GetStatistic())}
 		}),
 		Errors: each(m.GetErrors(), func(e *ExpectedError) sdk.ExpectedError {
 			out := sdk.ExpectedError{Field: e.GetField(), NoiseSD: e.GetNoiseSd(), Half95: e.GetHalf95(), Note: e.GetNote(), SamplingNote: e.GetSamplingNote(), Unsure: e.GetUnsure()}
 			if l := e.GetLinear(); l != nil {
-				out.Linear = &sdk.Linear{Column: l.GetColumn(), Low: l.GetLow(), High: l.GetHigh(), Scale: l.GetScale()}
+				out.Linear = &sdk.Linear{Column: l.GetColumn(), Low: l.GetLow(), High: l.GetHigh(), Scale: l.GetScale(), Adds: l.GetAdds()}
 			}
 			return out
 		}),

@@ -457,8 +457,10 @@ type Description struct {
 	Linear bool `protobuf:"varint,10,opt,name=linear,proto3" json:"linear,omitempty"`
 	// The mechanism is linear, and every plan of it has a finish.
 	DeclaresFinish bool `protobuf:"varint,11,opt,name=declares_finish,json=declaresFinish,proto3" json:"declares_finish,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The mechanism uses weights that a neighbour may change.
+	Weighted      bool `protobuf:"varint,12,opt,name=weighted,proto3" json:"weighted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Description) Reset() {
@@ -564,6 +566,13 @@ func (x *Description) GetLinear() bool {
 func (x *Description) GetDeclaresFinish() bool {
 	if x != nil {
 		return x.DeclaresFinish
+	}
+	return false
+}
+
+func (x *Description) GetWeighted() bool {
+	if x != nil {
+		return x.Weighted
 	}
 	return false
 }
@@ -1397,7 +1406,11 @@ type Field struct {
 	Of  []string `protobuf:"bytes,8,rep,name=of,proto3" json:"of,omitempty"`
 	Per []string `protobuf:"bytes,9,rep,name=per,proto3" json:"per,omitempty"`
 	// In a plan with a finish: the expression that computes this column.
-	Value         string `protobuf:"bytes,10,opt,name=value,proto3" json:"value,omitempty"`
+	Value string `protobuf:"bytes,10,opt,name=value,proto3" json:"value,omitempty"`
+	// What this column of numbers estimates: "count" (of rows), "total", "mean", "share",
+	// "quantile",
+	// or empty.
+	Statistic     string `protobuf:"bytes,11,opt,name=statistic,proto3" json:"statistic,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1498,6 +1511,13 @@ func (x *Field) GetPer() []string {
 func (x *Field) GetValue() string {
 	if x != nil {
 		return x.Value
+	}
+	return ""
+}
+
+func (x *Field) GetStatistic() string {
+	if x != nil {
+		return x.Statistic
 	}
 	return ""
 }
@@ -1607,10 +1627,12 @@ type Linear struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where not empty: z is the value of this number column but for a public
 	// constant, in every row.
-	Column        string  `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	Low           float64 `protobuf:"fixed64,2,opt,name=low,proto3" json:"low,omitempty"`
-	High          float64 `protobuf:"fixed64,3,opt,name=high,proto3" json:"high,omitempty"`
-	Scale         float64 `protobuf:"fixed64,4,opt,name=scale,proto3" json:"scale,omitempty"`
+	Column string  `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
+	Low    float64 `protobuf:"fixed64,2,opt,name=low,proto3" json:"low,omitempty"`
+	High   float64 `protobuf:"fixed64,3,opt,name=high,proto3" json:"high,omitempty"`
+	Scale  float64 `protobuf:"fixed64,4,opt,name=scale,proto3" json:"scale,omitempty"`
+	// Where not empty: the number column whose values z adds up, in the rows that count.
+	Adds          string `protobuf:"bytes,5,opt,name=adds,proto3" json:"adds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1671,6 +1693,13 @@ func (x *Linear) GetScale() float64 {
 		return x.Scale
 	}
 	return 0
+}
+
+func (x *Linear) GetAdds() string {
+	if x != nil {
+		return x.Adds
+	}
+	return ""
 }
 
 type ReleaseRequest struct {
@@ -2480,7 +2509,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\n" +
 	"mechanisms\x18\x01 \x03(\v2 .dprelease.plugin.v1.DescriptionR\n" +
 	"mechanisms\x12/\n" +
-	"\x05lanes\x18\x02 \x03(\x0e2\x19.dprelease.plugin.v1.LaneR\x05lanes\"\xe7\x02\n" +
+	"\x05lanes\x18\x02 \x03(\x0e2\x19.dprelease.plugin.v1.LaneR\x05lanes\"\x83\x03\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x18\n" +
@@ -2493,7 +2522,8 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x06capped\x18\t \x01(\bR\x06capped\x12\x16\n" +
 	"\x06linear\x18\n" +
 	" \x01(\bR\x06linear\x12'\n" +
-	"\x0fdeclares_finish\x18\v \x01(\bR\x0edeclaresFinish\"\xc3\x01\n" +
+	"\x0fdeclares_finish\x18\v \x01(\bR\x0edeclaresFinish\x12\x1a\n" +
+	"\bweighted\x18\f \x01(\bR\bweighted\"\xc3\x01\n" +
 	"\vPlanRequest\x12\x1c\n" +
 	"\tmechanism\x18\x01 \x01(\tR\tmechanism\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\x123\n" +
@@ -2554,7 +2584,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\tquantiles\x18\x02 \x01(\v2\x1e.dprelease.plugin.v1.QuantilesR\tquantiles\"1\n" +
 	"\tQuantiles\x12\x14\n" +
 	"\x05edges\x18\x01 \x03(\x01R\x05edges\x12\x0e\n" +
-	"\x02at\x18\x02 \x03(\x01R\x02at\"\xf7\x01\n" +
+	"\x02at\x18\x02 \x03(\x01R\x02at\"\x95\x02\n" +
 	"\x05Field\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x1e.dprelease.plugin.v1.FieldTypeR\x04type\x12 \n" +
@@ -2566,7 +2596,8 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x02of\x18\b \x03(\tR\x02of\x12\x10\n" +
 	"\x03per\x18\t \x03(\tR\x03per\x12\x14\n" +
 	"\x05value\x18\n" +
-	" \x01(\tR\x05value\"\xde\x01\n" +
+	" \x01(\tR\x05value\x12\x1c\n" +
+	"\tstatistic\x18\v \x01(\tR\tstatistic\"\xde\x01\n" +
 	"\rExpectedError\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x19\n" +
 	"\bnoise_sd\x18\x02 \x01(\x01R\anoiseSd\x12\x16\n" +
@@ -2574,12 +2605,13 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x04note\x18\x04 \x01(\tR\x04note\x123\n" +
 	"\x06linear\x18\x05 \x01(\v2\x1b.dprelease.plugin.v1.LinearR\x06linear\x12#\n" +
 	"\rsampling_note\x18\x06 \x01(\tR\fsamplingNote\x12\x16\n" +
-	"\x06unsure\x18\a \x01(\x01R\x06unsure\"\\\n" +
+	"\x06unsure\x18\a \x01(\x01R\x06unsure\"p\n" +
 	"\x06Linear\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x10\n" +
 	"\x03low\x18\x02 \x01(\x01R\x03low\x12\x12\n" +
 	"\x04high\x18\x03 \x01(\x01R\x04high\x12\x14\n" +
-	"\x05scale\x18\x04 \x01(\x01R\x05scale\"\xd2\x02\n" +
+	"\x05scale\x18\x04 \x01(\x01R\x05scale\x12\x12\n" +
+	"\x04adds\x18\x05 \x01(\tR\x04adds\"\xd2\x02\n" +
 	"\x0eReleaseRequest\x12\x1c\n" +
 	"\tmechanism\x18\x01 \x01(\tR\tmechanism\x12\x16\n" +
 	"\x06params\x18\x02 \x01(\fR\x06params\x123\n" +
@@ -2664,7 +2696,7 @@ const file_mechanism_proto_rawDesc = "" +
 	"\x06Select\x12\".dprelease.plugin.v1.SelectRequest\x1a#.dprelease.plugin.v1.SelectResponse\x12d\n" +
 	"\x13RandomizeCategories\x12%.dprelease.plugin.v1.RandomizeRequest\x1a&.dprelease.plugin.v1.RandomizeResponse\x12_\n" +
 	"\n" +
-	"NextSample\x12&.dprelease.plugin.v1.NextSampleRequest\x1a'.dprelease.plugin.v1.NextSampleResponse0\x01B.Z,github.com/dprelease/dprelease/internal/wireb\x06proto3"
+	"NextSample\x12&.dprelease.plugin.v1.NextSampleRequest\x1a'.dprelease.plugin.v1.NextSampleResponse0\x01B5Z3github.com/dprelease/dprelease/internal/plugin/wireb\x06proto3"
 
 var (
 	file_mechanism_proto_rawDescOnce sync.Once

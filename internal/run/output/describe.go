@@ -77,10 +77,9 @@ func Describe(p *plan.Priced, version string) (report.Report, error) {
 func published(p *plan.Priced, rel *plan.PricedRelease) string {
 	builtin, _ := rel.Mech.Origin()
 	var params struct {
-		By  any    `json:"by"`
-		Sum string `json:"sum"`
+		By any `json:"by"`
 	}
-	if rel.Job.Mechanism != "count" || !builtin || json.Unmarshal(rel.Job.Params, &params) != nil || params.Sum != "" {
+	if rel.Plan.Estimates() != sdk.StatisticCount || !builtin || json.Unmarshal(rel.Job.Params, &params) != nil {
 		return ""
 	}
 	var by []string

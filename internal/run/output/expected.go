@@ -37,9 +37,10 @@ func expectedError(j *job.Job, d samplers.Design, e sdk.ExpectedError) report.Ex
 	return out
 }
 
-// likely adds what the planner asks: the value to expect, and how far drawing a sample moves
+// likely adds what the planner asks: what the release estimates, the value to expect, and how far drawing a sample moves
 // a value of one of several groups over which the rows are spread evenly.
 func likely(j *job.Job, d samplers.Design, r *plan.PricedRelease, e sdk.ExpectedError, out report.ExpectedError) report.ExpectedError {
+	out.Statistic = string(r.Plan.Estimates())
 	if size, expect := r.Size(j, d, e); expect {
 		out.Size = size
 	}

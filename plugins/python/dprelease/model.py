@@ -25,6 +25,7 @@ class Description:
     grouped: bool = False
     capped: bool = False
     linear: bool = False
+    weighted: bool = False
     declares_finish: bool = False
 
 
@@ -96,6 +97,7 @@ class Field:
     high: float = 0.0
     texts: List[str] = field(default_factory=list)  # all that a column of strings may hold
     value: str = ""  # in a plan with a finish: the expression that computes this column
+    statistic: str = ""  # what the numbers estimate: "count", "total", "mean", "share", "quantile"
 
 
 @dataclass
@@ -104,6 +106,7 @@ class Linear:
     low: float = 0.0
     high: float = 0.0
     scale: float = 0.0
+    adds: str = ""  # the column whose values the value adds up
 
 
 @dataclass
