@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -43,27 +42,7 @@ const serveCommand = pipeline.ServeArgument
 func serving(args []string) bool { return len(args) == 1 && args[0] == serveCommand }
 
 // serveBuiltins serves the built-in mechanisms. A host uses a process for one of them.
-func serveBuiltins() {
-	var all []sdk.Mechanism
-	for _, name := range builtinNames() {
-		m := builtins[name]
-		if name != "sgd" && name != "marginals" {
-			m = onOneCore{m}
-		}
-		all = append(all, m)
-	}
-	serve.Mechanisms(all...)
-}
-
-// onOneCore is a mechanism that computes on one core: looking for work on the others
-// would take them from the host, which decodes rows meanwhile. The two others compute for
-// longer than the host decodes.
-type onOneCore struct{ sdk.Mechanism }
-
-func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {
-	runtime.GOMAXPROCS(1)
-	return m.Mechanism.Plan(r)
-}
+func serveBuiltins() { serve.Mechanisms(builtin.Served()...) }
 
 // mechanism is the hidden command that serves the built-in mechanisms to a host. It
 // gets here only where it is wrong: serving answers for the rest.

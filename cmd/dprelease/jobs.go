@@ -6,6 +6,7 @@ import (
 
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/pipeline"
+	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
 // jobs is the story of a job, as the commands tell it. With an error, an answer means nothing.
@@ -34,7 +35,7 @@ func (pipelineJobs) load(path string, getenv func(string) (string, bool), set []
 	if j == nil || err != nil && problems == nil {
 		return nil, err
 	}
-	if problems = append(problems, j.CheckMechanisms(builtinNames())...); len(problems) > 0 {
+	if problems = append(problems, j.CheckMechanisms(builtinNames(), builtin.Words())...); len(problems) > 0 {
 		// There will be no plan to find these.
 		problems = append(problems, pipeline.ParamProblems(j, describeBuiltins())...)
 	}

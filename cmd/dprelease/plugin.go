@@ -30,7 +30,8 @@ type listed struct {
 	Relations   []string `json:"relations"`
 	Designs     []string `json:"designs"`
 	SelfNoising bool     `json:"self_noising"`
-	Weighted    bool     `json:"weighted"` // uses the weights of a survey
+	Weighted    bool     `json:"weighted"`  // uses the weights of a survey
+	Intervals   bool     `json:"intervals"` // gives intervals for the population's values
 }
 
 func (e *environment) pluginList() *cobra.Command {
@@ -49,17 +50,20 @@ func (e *environment) pluginList() *cobra.Command {
 			all := []listed{}
 			for _, name := range builtinNames() {
 				d := builtins[name].Describe()
-				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising, Weighted: d.Weighted}
+				l := listed{Name: d.Name, Version: d.Version, Summary: d.Summary, Designs: d.Designs, SelfNoising: d.SelfNoising, Weighted: d.Weighted, Intervals: d.Takes("interval")}
 				for _, r := range d.Relations {
 					l.Relations = append(l.Relations, r.String())
 				}
 				all = append(all, l)
-				weights := ""
+				also := ""
 				if l.Weighted {
-					weights = "; weights of a survey"
+					also += "; weights of a survey"
+				}
+				if l.Intervals {
+					also += "; intervals"
 				}
 				fmt.Fprintf(&text, "%-20s %-8s %s\n%-29s relations: %s; samples: %s%s\n", l.Name, l.Version, l.Summary, "",
-					strings.Join(l.Relations, ", "), strings.Join(l.Designs, ", "), weights)
+					strings.Join(l.Relations, ", "), strings.Join(l.Designs, ", "), also)
 			}
 			return e.say(all, "%s", text.String())
 		},

@@ -6,6 +6,7 @@ import (
 	"math/big"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -15,9 +16,6 @@ type Bounds struct {
 	Private Guarantee // of the search, on the population
 	AtMost  *big.Rat
 }
-
-// Searcher is the mechanism that finds a bound.
-const Searcher = "bounds"
 
 func privateBounds() kind[Bounds] {
 	return object(
@@ -85,12 +83,19 @@ func (k *checker) searches() {
 		if found == "" {
 			continue // nothing reads it, and nothing is charged
 		}
-		params, err := json.Marshal(map[string]any{"column": c.Name, "times": math.Round(100*math.Min(times, 8)) / 100})
-		if err != nil {
-			continue
-		}
-		k.j.Releases = append(k.j.Releases, Release{Name: k.freeName("bound_of_" + plainName(c.Name)), From: found, Mechanism: Searcher, Params: params, Guarantee: c.Bounds.Private, Bounds: c.Name})
+		k.ask(asked.Bound{Column: c.Name, Times: math.Round(100*math.Min(times, 8)) / 100},
+			Release{Name: k.freeName("bound_of_" + plainName(c.Name)), From: found, Guarantee: c.Bounds.Private, Bounds: c.Name})
 	}
+}
+
+// ask adds a release that a key of the job asks for.
+func (k *checker) ask(a asked.Release, r Release) {
+	params, err := json.Marshal(a)
+	if err != nil {
+		return
+	}
+	r.Mechanism, r.Params = a.Mechanism(), params
+	k.j.Releases = append(k.j.Releases, r)
 }
 
 // timesOf is the ratio of the ε of two guarantees, 1 where it is not known.

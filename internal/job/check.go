@@ -66,7 +66,7 @@ func check(j *Job, o Options, told Problems) Problems {
 	k.spend()
 	k.rho()
 	if o.Mechanisms != nil {
-		k.mechanisms(o.Mechanisms)
+		k.mechanisms(o.Mechanisms, nil)
 	}
 	return k.found
 }
@@ -96,14 +96,15 @@ func (k *checker) names(what string, n int, at func(i int) (name, path string)) 
 
 // CheckMechanisms finds releases whose mechanism is neither built in nor a
 // plugin of the job, and plugins that have the name of a built-in mechanism. Parse
-// does this itself where Options.Mechanisms says what is built in.
-func (j *Job) CheckMechanisms(builtins []string) Problems {
+// does this itself where Options.Mechanisms says what is built in. Other are other words for
+// mechanisms, for hints.
+func (j *Job) CheckMechanisms(builtins []string, other map[string][]string) Problems {
 	k := &checker{j: j}
-	k.mechanisms(builtins)
+	k.mechanisms(builtins, other)
 	return k.found.Sort()
 }
 
-func (k *checker) mechanisms(builtins []string) {
+func (k *checker) mechanisms(builtins []string, other map[string][]string) {
 	known, isBuiltin := slices.Clone(builtins), setOf(builtins)
 	for _, p := range k.j.Plugins {
 		if isBuiltin[p.Name] {
@@ -114,7 +115,7 @@ func (k *checker) mechanisms(builtins []string) {
 	isKnown := setOf(known)
 	for i, r := range k.j.Releases {
 		if r.Mechanism != "" && r.Bounds == "" && !isKnown[r.Mechanism] && !strings.Contains(r.Mechanism, "@") { // the catalog is asked for those
-			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known), "known mechanisms", known),
+			k.wrong(lang.Key(lang.Item("releases", i), "mechanism"), hintOr(meantMechanism(r.Mechanism, known, other), "known mechanisms", known),
 				"%s is neither a built-in mechanism nor a plugin of this job", lang.Shown(r.Mechanism))
 		}
 	}

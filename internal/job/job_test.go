@@ -148,10 +148,10 @@ func TestCheckMechanisms(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `job.yaml:15:33: releases[0].mechanism: "maen" is neither a built-in mechanism nor a plugin of this job (did you mean mean?)`
-	if got := j.CheckMechanisms(builtins).Err(); got == nil || got.Error() != want {
+	if got := j.CheckMechanisms(builtins, nil).Err(); got == nil || got.Error() != want {
 		t.Errorf("got %v, want %s", got, want)
 	}
-	if got := mustParse(t, "job.yaml", base, nil).CheckMechanisms(builtins).Err(); got != nil {
+	if got := mustParse(t, "job.yaml", base, nil).CheckMechanisms(builtins, nil).Err(); got != nil {
 		t.Error(got)
 	}
 }

@@ -1,13 +1,13 @@
 package job
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
 	"strings"
 
 	"github.com/dprelease/dprelease/internal/job/lang"
+	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
 
@@ -18,13 +18,9 @@ type Measure struct {
 	AtMost       int64    // of a cap: units with more rows count as having so many
 }
 
-// The mechanisms of these releases, and the column that the first one counts: how many rows a unit
-// has. That column exists where a cap is measured, and is read by that release alone.
-const (
-	RowCounter   = "unit_rows"
-	BoundCounter = "proportion"
-	UnitRows     = "(rows)"
-)
+// UnitRows is the column that says how many rows a unit has. It exists where a cap is measured, and
+// is read by that release alone.
+const UnitRows = "(rows)"
 
 // mostMeasured bounds AtMost: beyond it the noise in the number of rows exceeds what is left out.
 const mostMeasured = 1000
@@ -124,12 +120,8 @@ func (k *checker) measureCap(c *Cap, given []Release) {
 			keep *= c.Groups
 		}
 	}
-	params, err := json.Marshal(map[string]any{"column": UnitRows, "at_most": c.Measure.AtMost, "keep": min(keep, c.Measure.AtMost)})
-	if err != nil {
-		return
-	}
-	k.j.Releases = append(k.j.Releases, Release{Name: k.freeName("rows_left_out_by_cap"), From: Table, Mechanism: RowCounter, Params: params, Where: where,
-		Guarantee: c.Measure.part(1), Measures: capMeasure})
+	k.ask(asked.UnitRows{Column: UnitRows, AtMost: int(c.Measure.AtMost), Keep: int(min(keep, c.Measure.AtMost))},
+		Release{Name: k.freeName("rows_left_out_by_cap"), From: Table, Where: where, Guarantee: c.Measure.part(1), Measures: capMeasure})
 }
 
 // measureBounds adds two shares: of the values at or beyond the lower bound of a column, and of
@@ -145,20 +137,12 @@ func (k *checker) measureBounds(c *Column, given []Release) {
 		if r.Measures != "" || !mentions(r.Params, c.Name) {
 			continue
 		}
-		for _, side := range []struct {
-			name   string
-			params map[string]any
-		}{
-			{"lower", map[string]any{"column": c.Name, "to": math.Nextafter(rational.Up(c.Lower), math.Inf(1))}},
-			{"upper", map[string]any{"column": c.Name, "from": rational.Down(c.Upper)}},
-		} {
-			params, err := json.Marshal(side.params)
-			if err != nil {
-				return
-			}
-			k.j.Releases = append(k.j.Releases, Release{Name: k.freeName(plainName(c.Name) + "_at_" + side.name), From: r.From, Mechanism: BoundCounter, Params: params,
-				Guarantee: c.Measure.part(2), Measures: path})
+		at := func(side string, share asked.Share) {
+			k.ask(share, Release{Name: k.freeName(plainName(c.Name) + "_at_" + side), From: r.From, Guarantee: c.Measure.part(2), Measures: path})
 		}
+		below, from := math.Nextafter(rational.Up(c.Lower), math.Inf(1)), rational.Down(c.Upper)
+		at("lower", asked.Share{Column: c.Name, To: &below})
+		at("upper", asked.Share{Column: c.Name, From: &from})
 		return
 	}
 	k.wrong(path, "leave it out", "would be paid for a column that no release reads")

@@ -46,10 +46,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	if builtin, _ := q.Mech.Origin(); builtin && json.Unmarshal(q.Job.Params, &said) == nil && said["interval"] != nil {
 		return noInterval("must stand beside params, not in it", "write interval: 95 beside params")
 	}
-	var schema struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	able := json.Unmarshal(q.Mech.About().Params, &schema) == nil && schema.Properties["interval"] != nil
+	able := q.Mech.About().Takes("interval")
 	asked := q.Job.Interval
 	if asked == nil {
 		whole := d.Design.Kind() == "full" && j.Dataset.Collected == nil && q.Weights == nil
@@ -60,7 +57,7 @@ func (q *Question) addInterval(j *job.Job, d *DraftDraw) error {
 	}
 	if !able {
 		return noInterval(q.Job.Mechanism+" gives no interval: its result does not say how far the drawn rows lie from the population",
-			"mean, sum, proportion, ratio, count, distinct, histogram, variance, sd and quantiles give intervals; leave interval out for others")
+			"leave interval out, or take a mechanism that gives intervals (plugin list)")
 	}
 	level, _ := asked.Float64()
 	if q.Weights != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/privacy"
@@ -46,7 +47,7 @@ type Mechanism struct{}
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
-		Name: "bounds", Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
+		Name: asked.Bound{}.Mechanism(), Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
 		Relations: linear.Relations(), Designs: linear.Designs(), Capped: true,
 	}
 }

@@ -1,6 +1,9 @@
 package builtin
 
 import (
+	"runtime"
+	"strings"
+
 	"github.com/dprelease/dprelease/plugins/bounds"
 	"github.com/dprelease/dprelease/plugins/count"
 	"github.com/dprelease/dprelease/plugins/distinct"
@@ -20,15 +23,70 @@ import (
 	"github.com/dprelease/dprelease/plugins/variance"
 )
 
+// all lists the built-in mechanisms.
+var all = []struct {
+	sdk.Mechanism
+	// words are other words for it: those of SQL, of other libraries and of everyday speech.
+	words string
+	// parallel says that it computes for longer than the host decodes its rows, so it may use all
+	// cores.
+	parallel bool
+}{
+	{bounds.Mechanism{}, "bound clip clipping max maximum approx_bounds range", false},
+	{count.Mechanism{}, "counts frequency frequencies crosstab tabulate size n", false},
+	{distinct.Mechanism{}, "count_distinct distinct_count unique nunique cardinality units persons people users", false},
+	{histogram.Mechanism{}, "hist bins binned distribution", false},
+	{marginals.Mechanism{}, "marginal margins tables crosstabs contingency k_way cube", true},
+	{mean.Mechanism{}, "average avg expectation", false},
+	{median.Mechanism{}, "med middle percentile_50 p50", false},
+	{proportion.Mechanism{}, "share percentage percent fraction prevalence rate frac", false},
+	{quantiles.Mechanism{}, "quantile percentile percentiles decile deciles quartile quartiles approx_quantile quantile_cont percentile_cont", false},
+	{randomizedresponse.Mechanism{}, "rr krr ldp local", false},
+	{ratio.Mechanism{}, "quotient ratio_of_sums sum_ratio", false},
+	{regression.Mechanism{}, "ols lm least_squares linear_regression", false},
+	{sgd.Mechanism{}, "logistic logistic_regression gradient_descent dpsgd dp_sgd", true},
+	{sum.Mechanism{}, "total totals sums add aggregate", false},
+	{unitrows.Mechanism{}, "", false},
+	{variance.Mechanism{}, "var var_pop var_samp variances dispersion", false},
+	{variance.SD(), "stddev std stdev stddev_pop stddev_samp standard_deviation sigma", false},
+}
+
 // Mechanisms are the built-in mechanisms, by name.
 func Mechanisms() map[string]sdk.Mechanism {
-	all := map[string]sdk.Mechanism{}
-	for _, m := range []sdk.Mechanism{
-		bounds.Mechanism{}, count.Mechanism{}, distinct.Mechanism{}, histogram.Mechanism{}, marginals.Mechanism{}, mean.Mechanism{},
-		median.Mechanism{}, proportion.Mechanism{}, quantiles.Mechanism{}, randomizedresponse.Mechanism{}, ratio.Mechanism{},
-		regression.Mechanism{}, sgd.Mechanism{}, sum.Mechanism{}, unitrows.Mechanism{}, variance.Mechanism{}, variance.SD(),
-	} {
-		all[m.Describe().Name] = m
+	out := map[string]sdk.Mechanism{}
+	for _, m := range all {
+		out[m.Describe().Name] = m.Mechanism
 	}
-	return all
+	return out
+}
+
+// Words returns other words for the built-in mechanisms, in lower case with underscores, by name.
+func Words() map[string][]string {
+	out := map[string][]string{}
+	for _, m := range all {
+		out[m.Describe().Name] = strings.Fields(m.words)
+	}
+	return out
+}
+
+// Served returns the built-in mechanisms for the process that serves them to a host.
+func Served() []sdk.Mechanism {
+	var out []sdk.Mechanism
+	for _, m := range all {
+		if m.parallel {
+			out = append(out, m.Mechanism)
+		} else {
+			out = append(out, onOneCore{m.Mechanism})
+		}
+	}
+	return out
+}
+
+// onOneCore is a mechanism that computes on one core: looking for work on the others would take
+// them from the host, which decodes rows meanwhile.
+type onOneCore struct{ sdk.Mechanism }
+
+func (m onOneCore) Plan(r sdk.PlanRequest) (sdk.Plan, error) {
+	runtime.GOMAXPROCS(1)
+	return m.Mechanism.Plan(r)
 }

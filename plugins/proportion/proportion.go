@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -19,10 +20,8 @@ var schema = linear.Schema(`"column"`, `
     "to":     {"type": "number", "description": "of a number: values below it count; without it, all up to the upper bound"},`)
 
 type params struct {
-	Column string    `json:"column"`
+	asked.Share
 	Values sdk.Names `json:"values"`
-	From   *float64  `json:"from"`
-	To     *float64  `json:"to"`
 	linear.Common
 }
 
@@ -31,7 +30,7 @@ type Mechanism struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
-	return linear.Describe("proportion", "1.0.0", "share of rows with a property, of the whole table or by group", schema)
+	return linear.Describe(asked.Share{}.Mechanism(), "1.0.0", "share of rows with a property, of the whole table or by group", schema)
 }
 
 // Plan chooses the estimator, the lattice and the noise. It sees no data.

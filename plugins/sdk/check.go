@@ -40,7 +40,7 @@ func (d Description) Check() error {
 			return fmt.Errorf("description: invalid relation")
 		}
 	}
-	if d.Grouped && !d.takesBy() {
+	if d.Grouped && !d.Takes("by") {
 		return fmt.Errorf("description: a grouped mechanism must have a parameter %q in its schema", "by")
 	}
 	if d.DeclaresFinish && !d.Linear {
@@ -52,12 +52,12 @@ func (d Description) Check() error {
 	return nil
 }
 
-// takesBy reports whether the schema of the parameters has a property "by".
-func (d Description) takesBy() bool {
+// Takes reports whether the mechanism has a parameter of that name.
+func (d Description) Takes(parameter string) bool {
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	return json.Unmarshal(d.Params, &schema) == nil && schema.Properties["by"] != nil
+	return json.Unmarshal(d.Params, &schema) == nil && schema.Properties[parameter] != nil
 }
 
 // name is what a mechanism may be called.

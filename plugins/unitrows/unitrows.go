@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dprelease/dprelease/plugins/asked"
 	"github.com/dprelease/dprelease/plugins/linear"
 	"github.com/dprelease/dprelease/plugins/sdk"
 )
@@ -16,9 +17,7 @@ var schema = linear.Schema(`"column", "at_most", "keep"`, `
     "keep":    {"type": "integer", "minimum": 1, "maximum": 1000, "description": "how many rows of a unit count under the cap"},`)
 
 type params struct {
-	Column string `json:"column"`
-	AtMost int    `json:"at_most"`
-	Keep   int    `json:"keep"`
+	asked.UnitRows
 	linear.Common
 }
 
@@ -27,7 +26,7 @@ type Mechanism struct{}
 
 // Describe returns the name, version, parameters and designs of the mechanism.
 func (Mechanism) Describe() sdk.Description {
-	d := linear.Describe("unit_rows", "1.0.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
+	d := linear.Describe(asked.UnitRows{}.Mechanism(), "1.0.0", "numbers of units by how many rows they have, and the rows that a cap leaves out", schema)
 	d.Designs, d.Capped, d.Weighted = []string{"full"}, false, false // a sample of units says less, and a cap hides what is counted
 	return d
 }

@@ -1,0 +1,37 @@
+package asked
+
+// Release holds the parameters of one of these releases.
+type Release interface {
+	// Mechanism returns the name of the mechanism that takes the parameters.
+	Mechanism() string
+}
+
+// Bound asks for a bound to which the values of a column are clipped.
+type Bound struct {
+	Column string `json:"column"`
+	// Times is how many times as much ε the search spends as a release that clips to the bound.
+	Times float64 `json:"times"`
+}
+
+// Mechanism returns the name of the mechanism that finds bounds.
+func (Bound) Mechanism() string { return "bounds" }
+
+// UnitRows asks for the numbers of units by how many rows they have.
+type UnitRows struct {
+	AtMost int    `json:"at_most"` // units with more rows count as having so many
+	Column string `json:"column"`
+	Keep   int    `json:"keep"` // rows of a unit that count under the cap
+}
+
+// Mechanism returns the name of the mechanism that counts the rows of units.
+func (UnitRows) Mechanism() string { return "unit_rows" }
+
+// Share asks for the share of the values of a number column that are at least From and below To.
+type Share struct {
+	Column string   `json:"column"`
+	From   *float64 `json:"from,omitempty"`
+	To     *float64 `json:"to,omitempty"`
+}
+
+// Mechanism returns the name of the mechanism that releases shares.
+func (Share) Mechanism() string { return "proportion" }
