@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -16,6 +17,14 @@ const (
 	RMS   Goal = iota + 1 // the root of the mean square over all rows
 	Worst                 // the largest
 )
+
+// of returns the squared error that the goal is about.
+func (g Goal) of(squares []float64) float64 {
+	if g == Worst {
+		return floats.Max(squares)
+	}
+	return floats.Sum(squares) / float64(len(squares))
+}
 
 // A Question is what a series publishes, about whom.
 type Question struct {
@@ -34,13 +43,13 @@ const (
 	Alone      = "independent" // each period by itself
 	Optimal    = "optimal"     // for these rows, and a unit in one period
 	SquareRoot = "square root" // of the matrix of running totals
-	Banded     = "banded"      // the square root, as far back as two periods of a unit are apart
+	Banded     = "banded"      // for these rows, and as far back as two periods of a unit are apart
 )
 
 // MostPeriods is how many periods a series has at most, and mostFactor how large a factor
 // of a row may be.
 const (
-	MostPeriods = 1200
+	MostPeriods = 520
 	mostFactor  = 1000
 )
 
@@ -155,7 +164,7 @@ func (q *Question) candidates(w *mat.Dense) []made {
 	}
 	all = append(all, made{SquareRoot, toeplitz(q.Periods, q.Periods)})
 	if _, apart := q.Units.within(q.Periods); apart > 1 && apart < q.Periods && q.Units.AtMost > 1 {
-		all = append(all, made{Banded, toeplitz(q.Periods, apart)})
+		all = append(all, made{Banded, banded(w, q.Goal, apart)})
 	}
 	return all
 }
@@ -221,19 +230,12 @@ func (m Matrix) dense() *mat.Dense {
 
 // reached returns the error that the goal is about, for a unit in one period.
 func (q *Question) reached(c, w *mat.Dense) float64 {
-	sum, most, column := 0.0, 0.0, 0.0
-	for _, e := range squares(w, c) {
-		sum += e
-		most = max(most, e)
-	}
+	column := 0.0
 	for s := range q.Periods {
 		v := c.ColView(s)
 		column = max(column, mat.Dot(v, v))
 	}
-	if q.Goal == RMS {
-		most = sum
-	}
-	return math.Sqrt(most * column)
+	return math.Sqrt(q.Goal.of(squares(w, c)) * column)
 }
 
 // charge returns what the matrix is charged under the question's guarantee.

@@ -50,14 +50,7 @@ func optimum(w *mat.Dense, goal Goal) *mat.Dense {
 			break
 		}
 		errs := squares(w, c)
-		reached := 0.0
-		for _, e := range errs {
-			if goal == Worst {
-				reached = max(reached, e)
-			} else {
-				reached += e / float64(count)
-			}
-		}
+		reached := goal.of(errs)
 		if reached < least {
 			least, best = reached, c
 		}
