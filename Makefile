@@ -24,7 +24,7 @@ core: ## the program alone, as bin/dprelease
 stores: core ## the companion for object storage and Iceberg, as bin/dprelease-stores
 	cd stores && $(GO) build -ldflags '-s -w' -o ../bin/dprelease-stores .
 
-publish: core ## the companion that publishes: registry, hazards, attestation, comparison, as bin/dprelease-publish
+publish: core ## the companion that publishes: tables, registry, hazards, attestation, comparison, as bin/dprelease-publish
 	cd publish && $(GO) build -ldflags '-s -w' -o ../bin/dprelease-publish .
 
 lab: ## benchmarks and studies, as bin/lab/NAME
@@ -48,6 +48,8 @@ test: ## all tests
 		echo "note: PostgreSQL's server programs are not on this machine; the ledger's tests on it were left out"
 	@command -v chromium >/dev/null && [ -d report/browsertest/node_modules ] || \
 		echo "note: chromium, or npm ci in report/browsertest, is missing; the report was not opened in a browser"
+	@command -v soffice >/dev/null && [ -d publish/tables/validate/node_modules ] || \
+		echo "note: LibreOffice, or npm ci in publish/tables/validate, is missing; published tables were not opened by other programs"
 	@[ -d internal/testkit/truth/node_modules ] || echo "note: npm ci in internal/testkit/truth is missing; releases were not compared with DuckDB"
 	@/usr/bin/python3 -c 'import google.protobuf, grpc, numpy, scipy' 2>/dev/null && [ -x /usr/bin/node ] && [ -x /usr/bin/protoc ] || \
 		echo "note: Python with grpcio, protobuf, numpy and scipy, or Node, or protoc is missing; the plugins in those languages were not run"

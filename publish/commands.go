@@ -167,17 +167,18 @@ func attest() *cobra.Command {
 }
 
 func compare() *cobra.Command {
-	var page string
+	var page, table string
 	c := command("compare A B", "Say what differs between two runs, and what both cost together",
 		`compare says what changed in the job and in the public facts about the data, which results differ by
 more than noise explains, and what both runs cost together.`, 2,
-		func(dirs []string) (answer, error) { return compareRuns(dirs, page) })
+		func(dirs []string) (answer, error) { return compareRuns(dirs, page, table) })
 	c.Flags().StringVar(&page, "html", "", "also write it as a page into this file")
-	c.Example = "  dprelease publish compare out-2025 out-2026 --html compared.html"
+	c.Flags().StringVar(&table, "csv", "", "also write the values of both, with intervals for their differences, into this file")
+	c.Example = "  dprelease publish compare out-2025 out-2026 --html compared.html --csv compared.csv"
 	return c
 }
 
-func compareRuns(dirs []string, page string) (answer, error) {
+func compareRuns(dirs []string, page, table string) (answer, error) {
 	var sides [2]report.Side
 	for i, dir := range dirs {
 		run, err := read(dir)
@@ -187,12 +188,18 @@ func compareRuns(dirs []string, page string) (answer, error) {
 		sides[i] = report.Side{Name: dir, Report: run.Report, Values: run.Values}
 	}
 	c := report.Compare(sides[0], sides[1])
-	if page != "" {
+	for _, f := range []struct {
+		path string
+		form func(io.Writer) error
+	}{{page, c.WriteHTML}, {table, c.WriteCSV}} {
+		if f.path == "" {
+			continue
+		}
 		var text bytes.Buffer
-		if err := c.WriteHTML(&text); err != nil {
+		if err := f.form(&text); err != nil {
 			return answer{}, &stored.Error{Code: "REPORT", Message: err.Error()}
 		}
-		if err := write(page, text.Bytes()); err != nil {
+		if err := write(f.path, text.Bytes()); err != nil {
 			return answer{}, err
 		}
 	}

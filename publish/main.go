@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,24 +67,34 @@ func last(w io.Writer, exit int, code string) {
 }
 
 func commands() *cobra.Command {
-	root := &cobra.Command{
-		Use:   "publish",
-		Short: "Write what others ask of a publication",
-		Long: `publish writes what others ask of a publication. It reads report.json and the released files of an
-output folder, touches neither the private table nor the ledger, and spends nothing. A file whose
-digest is not the one in report.json is refused.`,
-		Example:       "  dprelease publish registry out --words job.yaml\n  dprelease publish nist out\n  dprelease publish attest out\n  dprelease publish compare out-2025 out-2026 --html compared.html",
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return fmt.Errorf("unknown command %q; the commands are registry, nist, attest and compare", args[0])
+	var o tablesOptions
+	root := command("publish DIR", "Write the tables of a run as offices publish them",
+		`publish DIR writes the released tables of an output folder into the folder published of it: one workbook for
+Excel and one for OpenDocument with a sheet for each table and notes below it, a CSV file for each table with
+metadata by CSV on the Web, a DCAT record for a data portal, a list of the tables, and a dictionary of their
+columns. Values are rounded to the digits that their noise leaves meaningful, and marked where their relative
+error is large. The other commands write what registries, reviewers and signers ask for, or compare two runs.
+
+All read report.json and the released files, touch neither the private table nor the ledger, and spend nothing.
+A file whose digest is not the one in report.json is refused.`, 1,
+		func(dirs []string) (answer, error) {
+			if _, err := os.Stat(dirs[0]); errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(dirs[0], "/\\.") {
+				return answer{}, fmt.Errorf("%q is neither a folder nor a command; the commands are registry, nist, attest and compare", dirs[0])
 			}
+			return publishTables(dirs[0], o)
+		})
+	o.add(root)
+	root.Example = "  dprelease publish out\n  dprelease publish out --flag 0.15 --blank 0.3 -o website\n  dprelease publish registry out --words job.yaml\n  dprelease publish nist out\n" +
+		"  dprelease publish attest out\n  dprelease publish compare out-2025 out-2026 --html compared.html"
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Args = func(_ *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return errors.New("name the output folder of a run, or a command: registry, nist, attest or compare")
+		case 1:
 			return nil
-		},
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("a command is missing: registry, nist, attest or compare")
-		},
+		}
+		return fmt.Errorf("publish takes one folder, not %d", len(args))
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true})

@@ -128,9 +128,10 @@ func TestCompare(t *testing.T) {
 	a, b := folder(t, nil), folder(t, func(r *report.Report, _ map[string]report.Table) {
 		r.Releases[0].Where, r.Budget = "age > 1", nil
 	})
-	page := filepath.Join(t.TempDir(), "compared.html")
-	expect(t, exitDone, []string{`release api_mean, where +– +→ age > 1`, `api_mean: 2 differences`, `both together: at most ε`}, "compare", a, b, "--html", page)
+	page, table := filepath.Join(t.TempDir(), "compared.html"), filepath.Join(t.TempDir(), "compared.csv")
+	expect(t, exitDone, []string{`release api_mean, where +– +→ age > 1`, `api_mean: 2 differences`, `both together: at most ε`}, "compare", a, b, "--html", page, "--csv", table)
 	holds(t, page, "What both cost together")
+	holds(t, table, "release,value,a,b,difference,noise_low,noise_high,interval_low,interval_high,verdict\napi_mean,")
 	expect(t, exitDone, []string{`"together":"both folders hold the releases of one run, which was charged once`}, "compare", a, a, "--json")
 	// Releases in Parquet and Arrow alone are said to be left out.
 	c := folder(t, func(r *report.Report, _ map[string]report.Table) {})
@@ -141,12 +142,18 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, exitDone, []string{`api_mean: its values are in Parquet or Arrow files alone`}, "compare", a, c)
+	expect(t, exitDone, []string{`left out: the values of api_mean are in Parquet or Arrow files alone`}, c)
 }
 
 func TestRefused(t *testing.T) {
 	dir := folder(t, nil)
-	expect(t, exitUsage, []string{`a command is missing: registry, nist, attest or compare\nsee dprelease publish --help`})
-	expect(t, exitUsage, []string{`unknown command "nits"`}, "nits")
+	expect(t, exitUsage, []string{`name the output folder of a run, or a command: registry, nist, attest or compare\nsee dprelease publish --help`})
+	expect(t, exitUsage, []string{`"nits" is neither a folder nor a command`}, "nits")
+	expect(t, exitUsage, []string{`./nits does not exist`, "code REPORT_UNREADABLE"}, "./nits")
+	expect(t, exitUsage, []string{`takes one folder, not 2`}, "nits", "nats")
+	expect(t, exitUsage, []string{`--flag: must be a share`}, dir, "--flag", "-1")
+	expect(t, exitUsage, []string{`--blank: must be a share`}, dir, "--blank", "inf")
+	expect(t, exitUsage, []string{`--blank: must be larger than --flag`}, dir, "--blank", "0.1")
 	expect(t, exitUsage, []string{`accepts 2 arg`, `see dprelease publish compare --help`}, "compare", dir)
 	expect(t, exitUsage, []string{`unknown flag: --html`, "code USAGE"}, "nist", dir, "--html", "x")
 	expect(t, exitUsage, []string{`nowhere does not exist; name the output folder of a run`, "code REPORT_UNREADABLE"}, "nist", "nowhere")
@@ -154,7 +161,7 @@ func TestRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "api_mean.json"), []byte("[]"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"registry", dir}, {"nist", dir}, {"attest", dir}, {"compare", dir, dir}} {
+	for _, args := range [][]string{{dir}, {"registry", dir}, {"nist", dir}, {"attest", dir}, {"compare", dir, dir}} {
 		expect(t, exitUsage, []string{`api_mean.json is not the file that report.json names`, "code RELEASE_CHANGED"}, args...)
 	}
 	if err := os.Remove(filepath.Join(dir, "api_mean.json")); err != nil {
@@ -175,7 +182,7 @@ func TestNothingIsQuoted(t *testing.T) {
 	for _, text := range []string{bird, "name;diag\nMaria " + bird + ";HIV\n", `{"name": "` + bird + `", "diag": [` + bird + `]}`, `{"version": "` + bird + `"}`,
 		`{"version": 1, "job": "` + bird + `"}`, `["` + bird + `"]`, "PAR1" + bird + "PAR1"} {
 		dir := filepath.Dir(put(t, "report.json", text))
-		for _, args := range [][]string{{"registry", dir}, {"nist", dir}, {"attest", dir}, {"compare", dir, dir}} {
+		for _, args := range [][]string{{dir}, {"registry", dir}, {"nist", dir}, {"attest", dir}, {"compare", dir, dir}} {
 			if exit, out, errs := try(args...); exit != exitUsage || strings.Contains(out+errs, bird) {
 				t.Errorf("%v: exit %d\n%s%s", args, exit, out, errs)
 			}
@@ -242,4 +249,15 @@ func TestPages(t *testing.T) {
 	if seen < 8 {
 		t.Errorf("only %d commands", seen)
 	}
+}
+
+// publish alone writes the tables, into a folder of its own or one that is named.
+func TestTables(t *testing.T) {
+	dir := folder(t, nil)
+	expect(t, exitDone, []string{`published/api_mean.csv\n`, `published/tables.xlsx\n`, `published/dcat.jsonld\n$`}, dir)
+	holds(t, filepath.Join(dir, "published", "api_mean.csv"), ",status\n")
+	other := filepath.Join(t.TempDir(), "website")
+	expect(t, exitDone, []string{`"event":"done","exit":0,"files":\["_tables.csv",.*"left_out":\[\]}\n$`}, "--json", dir, "-o", other, "--flag", "0", "--blank", "0.3")
+	holds(t, filepath.Join(other, "api_mean.csv-metadata.json"), "more than 30\u00a0% of the value")
+	expect(t, exitUsage, []string{`cannot be written`, "code OUTPUT_UNWRITABLE"}, dir, "-o", filepath.Join(dir, "report.json", "x"))
 }

@@ -62,6 +62,7 @@ type Difference struct {
 	Noise   string `json:"noise,omitempty"`
 	Verdict string `json:"verdict"`
 
+	a, b  float64
 	bar   bar
 	ratio float64
 }
@@ -341,6 +342,7 @@ func difference(label string, a, b bar, sdA, sdB bool) Difference {
 	}
 	by, ha, hb := b.value-a.value, half(a, sdA), half(b, sdB)
 	noise := math.Hypot(ha, hb)
+	d.a, d.b = a.value, b.value
 	d.bar = bar{label: label, value: by, low: by, high: by, sampled: a.sampled || b.sampled}
 	if ha > 0 && hb > 0 {
 		d.bar.low, d.bar.high = by-noise, by+noise

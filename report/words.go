@@ -111,18 +111,27 @@ func grouped(n int64) string { return inThrees(strconv.FormatInt(n, 10), 4) }
 // rounded prints a released value with the digits that its noise leaves meaningful: the
 // noise keeps two of them. Where the noise is not known there are four.
 func rounded(x, noise float64) string {
+	if text := meaningful(x, noise); text != "" {
+		return thousands(text)
+	}
+	return thousands(plain(x, 4))
+}
+
+// meaningful writes a number with the digits that its noise leaves meaningful, "" where the noise is not known or far below
+// eight digits behind the point.
+func meaningful(x, noise float64) string {
 	if !(noise > 0) || math.IsInf(noise, 0) {
-		return thousands(plain(x, 4))
+		return ""
 	}
 	decimals := 1 - int(math.Floor(math.Log10(noise)))
 	if decimals < 0 {
 		step := math.Pow10(-decimals)
-		return thousands(strconv.FormatFloat(math.Round(x/step)*step, 'f', 0, 64))
+		return strconv.FormatFloat(math.Round(x/step)*step, 'f', 0, 64)
 	}
 	if decimals > 8 {
-		return plain(x, 4)
+		return ""
 	}
-	return thousands(strconv.FormatFloat(x, 'f', decimals, 64))
+	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
 // thousands puts thin spaces into the whole part of a number of five digits or more.

@@ -22,19 +22,23 @@ const publisher = "dprelease-publish"
 
 func (e *environment) publish() *cobra.Command {
 	return &cobra.Command{
-		Use:   "publish COMMAND",
-		Short: "Write what others ask of a publication, or compare two runs",
+		Use:   "publish DIR | COMMAND",
+		Short: "Write tables as offices publish them, and what registries ask",
 		Long: `publish runs the program dprelease-publish, which lies in the folder of dprelease or on
-the PATH. Its commands read report.json and the released files of an output folder:
-registry writes an entry for the public registry of deployments, nist the hazards of
-NIST SP 800-226 with a verdict on each, attest a statement about the released files
-that a person signs, and compare says what differs between two runs and what both
-cost together. They touch neither the private table nor the ledger, and spend nothing.`,
+the PATH. With an output folder it writes the released tables as offices publish them:
+rounded, marked where they are not reliable, as workbooks and CSV files with metadata.
+Its commands: registry writes an entry for the public registry of deployments, nist the
+hazards of NIST SP 800-226 with a verdict on each, attest a statement about the released
+files that a person signs, and compare says what differs between two runs and what both
+cost together. All read report.json and the released files of an output folder. They
+touch neither the private table nor the ledger, and spend nothing.`,
 		Example: `  dprelease publish --help
+  dprelease publish out
+  dprelease publish out --flag 0.15 --blank 0.3 -o website
   dprelease publish registry out --words job.yaml
   dprelease publish nist out
   dprelease publish attest out
-  dprelease publish compare out-2025 out-2026 --html compared.html`,
+  dprelease publish compare out-2025 out-2026 --html compared.html --csv compared.csv`,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			path := companion.Public(e.self, publisher)

@@ -1,0 +1,119 @@
+package tables
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/dprelease/dprelease/report"
+)
+
+// table is one table as it is published, in every format.
+type table struct {
+	name    string // of its files
+	sheet   string // the name of its sheet
+	title   string
+	columns []column
+	rows    [][]string
+	notes   []string
+}
+
+// column is one column of a table.
+type column struct {
+	name, doc string
+	kind      string // string, int64 or float64
+}
+
+// number reports whether a column holds numbers.
+func (c column) number() bool { return c.kind != "string" }
+
+// release makes the table of one release.
+func (b *book) release(e report.Release, values report.Table) table {
+	t := table{name: e.Name, title: b.about(e)}
+	for _, f := range e.Fields {
+		t.columns = append(t.columns, column{f.Name, f.Doc, f.Type})
+	}
+	rows, alone := e.Rows(values)
+	judged := slices.ContainsFunc(values.Columns, func(c report.Column) bool { return c.Name == "estimate" })
+	if judged {
+		t.columns = append(t.columns, column{t.free("status"), b.t("status"), "string"})
+	}
+	for _, row := range rows {
+		mark := b.rules.mark(row)
+		if mark == Suppressed && judged {
+			for k, c := range values.Columns {
+				if c.Noisy() {
+					row.Cells[k] = ""
+				}
+			}
+		}
+		if judged {
+			row.Cells = append(row.Cells, mark)
+		}
+		t.rows = append(t.rows, row.Cells)
+	}
+	if judged {
+		known := slices.ContainsFunc(rows, func(r report.Row) bool { return r.Error > 0 })
+		t.notes = append(t.notes, b.legend(known, alone)...)
+	}
+	for _, text := range b.report.LimitNotes(e) {
+		t.notes = append(t.notes, text+".")
+	}
+	t.notes = append(t.notes, b.t("rounded"), b.report.Promise())
+	t.notes = append(t.notes, b.source()...)
+	return t
+}
+
+// free returns a name of a column that the table does not have yet.
+func (t table) free(name string) string {
+	for slices.ContainsFunc(t.columns, func(c column) bool { return c.name == name }) {
+		name += "_"
+	}
+	return name
+}
+
+// about returns the title of a release.
+func (b *book) about(e report.Release) string {
+	text := e.Name
+	if len(e.By) > 0 {
+		text += " " + b.t("by", strings.Join(e.By, ", "))
+	}
+	if p := b.report.Publication; p != nil && p.Period != "" {
+		text += ", " + p.Period
+	}
+	return text
+}
+
+// legend explains the marks. Where no error is public, nothing is marked by it.
+func (b *book) legend(known, alone bool) []string {
+	measure := b.t("error")
+	if alone {
+		measure = b.t("error_alone")
+	}
+	out := []string{b.t("suppressed")}
+	switch {
+	case !known:
+		return append(out, b.t("unknown"))
+	case b.rules.Blank > 0:
+		out[0] = b.t("blank", percent(b.rules.Blank), measure)
+	}
+	if b.rules.Flag > 0 {
+		out = append([]string{b.t("unreliable", percent(b.rules.Flag), measure)}, out...)
+	}
+	return out
+}
+
+// source returns sentences with the publisher and the contact.
+func (b *book) source() []string {
+	p := b.report.Publication
+	if p == nil {
+		return nil
+	}
+	var out []string
+	if p.Publisher != "" {
+		out = append(out, b.t("source", p.Publisher))
+	}
+	if p.Contact != "" {
+		out = append(out, b.t("contact", p.Contact))
+	}
+	return out
+}
