@@ -15,21 +15,25 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
-// Whole runs of a job, with the processes of its mechanisms, are killed at random
-// moments: 500 of them, half on each database. After each one the ledger is recovered, and held to everything that was
+// Whole runs of a job, with the processes of its mechanisms, are killed: 200 of them, half on each database, most of them
+// after they have said that they draw. After each one the ledger is recovered, and held to everything that was
 // ever visible; now and then the same job is run again, alone or beside another run
 // of it, and the data change. At the end the limit is lowered to what is nearly
 // spent, and it holds.
 func TestKillWholeRuns(t *testing.T) {
-	kills := tier.Of(3, 250) // on each database
+	kills := tier.Of(3, 100) // on each database
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		r := rand.New(rand.NewPCG(seed, 0))
 		started := time.Now()
-		whole := map[bool]time.Duration{false: w.length(t, "first"), true: w.length(t, "firsts")}
+		for _, name := range []string{"first", "firsts"} {
+			if how := w.run(t, name, name).end(t); how != "done" {
+				t.Fatal(how)
+			}
+		}
 		var before *big.Rat
-		count := map[string]int{}
+		count, took := map[string]int{}, map[string]time.Duration{}
 		versions, version := map[string]int{}, 0
 		plan, runs := 0, 0
 		moments := []string{killed, "done", where(0, false), where(1, false), where(1, true)}
@@ -37,7 +41,7 @@ func TestKillWholeRuns(t *testing.T) {
 			moments = moments[:2] // a few kills do not find every moment
 		}
 		unseen := func() bool { return slices.ContainsFunc(moments, func(how string) bool { return count[how] == 0 }) }
-		for ; (count[killed] < kills || unseen()) && runs < 4*kills+200; runs++ {
+		for ; (count[killed] < kills || unseen()) && runs < 10*kills+200; runs++ {
 			if r.IntN(2) == 0 || plan == 0 {
 				plan++ // or the same once more, so that retries meet crashes
 			}
@@ -45,18 +49,16 @@ func TestKillWholeRuns(t *testing.T) {
 				version = r.IntN(3)
 				w.change(t, version)
 			}
-			sampled := plan%5 == 0
 			name, out := fmt.Sprint("p", plan), fmt.Sprint("out", runs)
-			if sampled {
+			if plan%5 == 0 {
 				name += "s"
 			}
-			flags := []string{"--wait", "30s"}
+			flags := []string{"--wait", "5m"}
 			if r.IntN(2) == 0 {
 				flags = append(flags, "--again")
 			}
-			begun := time.Now()
-			victim := w.run(t, name, out, flags...)
-			spare := w.kill(victim, out, whenever(r, whole[sampled]), r.IntN(16) == 0)
+			victim := w.run(t, name, out, append(flags, "--json")...)
+			spare := w.kill(victim, out, whenever(r), took)
 			if r.IntN(8) == 0 {
 				beside := w.run(t, name, out+"b", flags...)
 				count["beside: "+beside.end(t)]++
@@ -64,22 +66,14 @@ func TestKillWholeRuns(t *testing.T) {
 			}
 			how := victim.end(t)
 			spare()
-			if how == "done" { // the machine may be busier or less busy than it was
-				whole[sampled] = (3*whole[sampled] + min(time.Since(begun), 2*whole[sampled])) / 4
-			}
 			count[how]++
 			versions[out] = version
-			debits := w.debits(t)
 			var seen map[string]ledgercheck.Output
 			if before, seen = w.check(t, before); how == killed {
 				_, visible := seen[out]
-				moment := where(debits-count["debits"], visible)
-				count[moment]++
-				if moment == where(0, false) { // perhaps too early: a run takes longer while others are at work
-					whole[sampled] += whole[sampled] / 50
-				}
+				count[where(w.debits-count["debits"], visible)]++
 			}
-			count["debits"] = debits
+			count["debits"] = w.debits
 			// The ledger tells contents apart exactly as they are apart.
 			apart := map[string]int{}
 			for out, o := range seen {
@@ -100,7 +94,7 @@ func TestKillWholeRuns(t *testing.T) {
 		for _, f := range w.verify(t) {
 			t.Errorf("%s: %s: %s", f.Code, f.Where, f.What)
 		}
-		t.Logf("%d runs of %v in %s: %v", runs, whole, time.Since(started).Round(time.Second), count)
+		t.Logf("%d runs in %s: %v; %v", runs, time.Since(started).Round(time.Second), count, took)
 		if count[killed] < kills || unseen() {
 			t.Errorf("%v: the test shows little", count)
 		}
@@ -108,41 +102,82 @@ func TestKillWholeRuns(t *testing.T) {
 	})
 }
 
-// whenever is a random moment of a run: half of them lie anywhere in it, the others in
-// the part that comes after most of the planning, and beyond its end, so that on a
-// machine that has become slower some runs end, by which the next are timed.
-func whenever(r *rand.Rand, whole time.Duration) time.Duration {
-	u := r.Float64()
-	if r.IntN(2) == 0 {
-		u = 0.6 + 0.8*u
-	}
-	return time.Duration(u * float64(whole))
+// strike is when a run is killed: some share of the usual time after it has said a word, which is the event of a line of
+// its output, or as soon as its output is visible.
+type strike struct {
+	word    string // "" for its start
+	share   float64
+	visible bool
 }
 
-// kill ends a run at a moment, or as soon as its output is visible: between that and
-// its end lies next to nothing. spare stops waiting for either.
-func (w *world) kill(victim *process, out string, after time.Duration, visible bool) (spare func()) {
-	if !visible {
-		timer := time.AfterFunc(after, func() { victim.Process.Kill() })
-		return func() { timer.Stop() }
+// whenever returns a random moment of a run: most lie behind its planning.
+func whenever(r *rand.Rand) strike {
+	m := strike{share: r.Float64()}
+	switch n := r.IntN(16); {
+	case n < 2: // its plan is made
+	case n < 4:
+		m.word = "plan" // the ledger is opened and debited
+	case n < 9:
+		m.word = "draw" // the mechanisms see the rows, and what they release is sealed
+	case n < 14:
+		m.word = "release-done" // written, renamed and told to the ledger
+	case n < 15:
+		m.word = "published"
+	default:
+		m.visible = true // between that and its end lies next to nothing
 	}
+	return m
+}
+
+// kill ends a run at a moment. The times from a run's words to the next are kept in took: how long they took when they
+// last went by undisturbed. spare waits until nobody reads the run's output any more.
+func (w *world) kill(victim *process, out string, at strike, took map[string]time.Duration) (spare func()) {
 	spared, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		var due, look <-chan time.Time
+		if at.visible {
+			often := time.NewTicker(100 * time.Microsecond)
+			defer often.Stop()
+			look = often.C
+		}
+		begun, since := "", time.Now() // its last step
+		arm := func() {
+			if at.word == begun && !at.visible {
+				due = time.After(time.Duration(at.share * float64(max(took[begun], shortest))))
+			}
+		}
+		arm()
 		for {
 			select {
 			case <-spared:
 				return
-			case <-time.After(100 * time.Microsecond):
-			}
-			if _, err := os.Stat(filepath.Join(w.dir, "outs", out)); err == nil {
+			case <-due:
 				victim.Process.Kill()
 				return
+			case <-look:
+				if _, err := os.Stat(filepath.Join(w.dir, "outs", out)); err == nil {
+					victim.Process.Kill()
+					return
+				}
+			case word := <-victim.words:
+				if !slices.Contains(steps, word) || word == begun {
+					continue
+				}
+				took[begun] = time.Since(since)
+				begun, since = word, time.Now()
+				arm()
 			}
 		}
 	}()
 	return func() { close(spared); <-done }
 }
+
+// shortest is how long a step is taken to be at least. The last ones are over before this process is told that they began.
+const shortest = 5 * time.Millisecond
+
+// steps are the events between which a run is killed, in their order.
+var steps = []string{"plan", "draw", "release-done", "published"}
 
 // where says how far a run got before it was killed.
 func where(debits int, visible bool) string {
@@ -153,21 +188,6 @@ func where(debits int, visible bool) string {
 		return "killed between its debit and its output"
 	}
 	return "killed before its debit"
-}
-
-// length is how long a whole run takes on this machine now.
-func (w *world) length(t *testing.T, name string) time.Duration {
-	t.Helper()
-	start := time.Now()
-	if how := w.run(t, name, name).end(t); how != "done" {
-		t.Fatal(how)
-	}
-	return time.Since(start)
-}
-
-func (w *world) debits(t *testing.T) int {
-	s, _ := w.recovered(t)
-	return len(s.Debits)
 }
 
 // exhaust leaves room for two more runs, starts four at once and kills one: at most

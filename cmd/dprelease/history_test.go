@@ -126,6 +126,16 @@ func (w *world) refuses(t *testing.T, round int, count map[string]int) {
 	w.restore(t, "newest")
 }
 
+// length is how long a whole run takes on this machine now.
+func (w *world) length(t *testing.T, name string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if how := w.run(t, name, name).end(t); how != "done" {
+		t.Fatal(how)
+	}
+	return time.Since(start)
+}
+
 var ledgerTables = []string{"head", "records", "accounts", "slices", "releases", "samples", "tree", "columns", "separate", "failures", "leftovers"}
 
 // backup copies the ledger while nobody uses it, under a name.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +31,7 @@ type world struct {
 	program string // dprelease
 	dir     string
 	ledger  string // its address
+	debits  int    // in the ledger when it was last checked
 }
 
 const worldJob = `version: 1
@@ -130,13 +132,30 @@ func (w *world) change(t testing.TB, version int) {
 type process struct {
 	*exec.Cmd
 	out, errs bytes.Buffer
+	words     chan string // the events of the lines of standard output, with --json
+}
+
+// heard keeps what a process writes to standard output, and passes on its events.
+type heard struct{ *process }
+
+// event finds the event of a line of JSON.
+var event = regexp.MustCompile(`"event":"([a-z-]+)"`)
+
+func (h heard) Write(b []byte) (int, error) {
+	for _, found := range event.FindAllSubmatch(b, -1) {
+		select {
+		case h.words <- string(found[1]):
+		default: // nobody listens
+		}
+	}
+	return h.out.Write(b)
 }
 
 // command starts dprelease with some arguments.
 func (w *world) command(t testing.TB, args ...string) *process {
 	t.Helper()
-	p := &process{Cmd: exec.Command(w.program, args...)}
-	p.Dir, p.Stdout, p.Stderr = w.dir, &p.out, &p.errs
+	p := &process{Cmd: exec.Command(w.program, args...), words: make(chan string, 100)}
+	p.Dir, p.Stdout, p.Stderr = w.dir, heard{p}, &p.errs
 	p.Env = append(os.Environ(), "WORLD_LEDGER="+w.ledger)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -159,7 +178,7 @@ func (w *world) run(t testing.TB, name, out string, flags ...string) *process {
 const killed = "killed"
 
 // end waits for a run and says how it ended: "done", a code, or killed. A run ends
-// in few ways, and says which on one line of standard error, above the last one.
+// in few ways, and says which on one line of standard error, above the last one; with --json on the last line of its output.
 func (p *process) end(t testing.TB) string {
 	err := p.Wait()
 	var exit *exec.ExitError
@@ -173,10 +192,18 @@ func (p *process) end(t testing.TB) string {
 		return killed
 	}
 	code, _, _ := strings.Cut(strings.TrimPrefix(p.errs.String(), "dprelease: "), ":")
+	said, _, ok := cutLast(p.errs.String())
+	ok = ok && strings.Count(said, "\n") == 1
+	if p.errs.Len() == 0 {
+		lines := strings.Split(strings.TrimSpace(p.out.String()), "\n")
+		var last ending
+		ok = json.Unmarshal([]byte(lines[len(lines)-1]), &last) == nil && last.Event == "failed" && last.Exit == exit.ExitCode()
+		code = last.Code
+	}
 	known := map[string]int{ledger.CodeUnfinished: 7, "RUN_ELSEWHERE": 7, ledger.CodeRolledBack: 7, ledger.CodeReleased: 7, ledger.CodeLease: 7,
 		ledger.CodeClock: 7, ledger.CodeChanged: 6, ledger.CodeExhausted: 4}
-	if said, _, ok := cutLast(p.errs.String()); !ok || known[code] != exit.ExitCode() || strings.Count(said, "\n") != 1 {
-		t.Errorf("exit %d: %s", exit.ExitCode(), p.errs.String())
+	if !ok || known[code] != exit.ExitCode() {
+		t.Errorf("exit %d: %s%s", exit.ExitCode(), p.out.String(), p.errs.String())
 	}
 	return code
 }
@@ -288,6 +315,7 @@ func (w *world) check(t testing.TB, before *big.Rat) (*big.Rat, map[string]ledge
 	t.Helper()
 	seen := w.visible(t) // first: whatever is visible now was debited before
 	s, contents := w.recovered(t)
+	w.debits = len(s.Debits)
 	var all []ledgercheck.Output
 	for name, o := range seen {
 		o.Content = contents[o.Seq]
