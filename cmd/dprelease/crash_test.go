@@ -113,15 +113,15 @@ type strike struct {
 // whenever returns a random moment of a run: most lie behind its planning.
 func whenever(r *rand.Rand) strike {
 	m := strike{share: r.Float64()}
-	switch n := r.IntN(16); {
-	case n < 2: // its plan is made
-	case n < 4:
+	switch n := r.IntN(20); {
+	case n < 3: // its plan is made
+	case n < 5:
 		m.word = "plan" // the ledger is opened and debited
-	case n < 9:
+	case n < 10:
 		m.word = "draw" // the mechanisms see the rows, and what they release is sealed
 	case n < 14:
 		m.word = "release-done" // written, renamed and told to the ledger
-	case n < 15:
+	case n < 16:
 		m.word = "published"
 	default:
 		m.visible = true // between that and its end lies next to nothing
