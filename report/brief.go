@@ -17,8 +17,7 @@ func Briefs(r *Report, values map[string]Table) []Brief {
 	at := map[string]Brief{}
 	var verdicts []verdictView
 	for i, e := range r.Releases {
-		one := result{w: wordsIn("en"), release: e, table: values[e.Name]}
-		one.index()
+		one := newResult(wordsIn("en"), e, values[e.Name])
 		b := Brief{Release: e.Name, Values: one.values()}
 		for _, x := range e.Expected {
 			if b.Noise == "" && x.Half95 > 0 {

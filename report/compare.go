@@ -165,7 +165,7 @@ func Compare(a, b Side) *Comparison {
 			continue
 		}
 		c.Results = append(c.Results, differences(fmt.Sprintf("d%d", i),
-			result{w: wordsIn("en"), release: e, table: a.Values[e.Name]}, result{w: wordsIn("en"), release: b.Report.Releases[k], table: b.Values[e.Name]}))
+			newResult(wordsIn("en"), e, a.Values[e.Name]), newResult(wordsIn("en"), b.Report.Releases[k], b.Values[e.Name])))
 	}
 	c.Costs = []Change{{"charged", charge(a.Report.Guarantee), charge(b.Report.Guarantee)}}
 	c.Together = together(&a.Report, &b.Report)

@@ -89,26 +89,17 @@ func (r *result) marginals(id string) {
 func (t Table) picked(m marginal) Table {
 	var out Table
 	for _, c := range t.Columns {
-		one := Column{Name: c.Name}
-		for k, name := range m.columns {
+		name := c.Name
+		for k, column := range m.columns {
 			if c.Name == fmt.Sprintf("value%d", k+1) {
-				one.Name = name
+				name = column
 			}
 		}
-		if one.Name == c.Name && c.Text != nil {
+		if name == c.Name && c.Text != nil {
 			continue // the name of the table, and values of other tables
 		}
-		for _, i := range m.rows {
-			switch {
-			case c.Text != nil:
-				one.Text = append(one.Text, c.Text[i])
-			case c.Int64 != nil:
-				one.Int64 = append(one.Int64, c.Int64[i])
-			default:
-				one.Float64 = append(one.Float64, c.Float64[i])
-			}
-			one.Blank = append(one.Blank, i < len(c.Blank) && c.Blank[i])
-		}
+		one := c.some(m.rows)
+		one.Name = name
 		out.Columns = append(out.Columns, one)
 	}
 	return out

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden pages again")
 
 // fixtures are reports of real runs, and one made by hand for the events that no
 // built-in mechanism has.
-var fixtures = []string{"schools", "response", "descent", "onepass"}
+var fixtures = []string{"schools", "response", "descent", "series", "onepass"}
 
 func load(t testing.TB, name string) (*report.Report, map[string]report.Table) {
 	t.Helper()

@@ -16,9 +16,10 @@ type resultView struct {
 	Charged, Asked    string
 	SelfNoising       bool
 	Pictures          []template.HTML
-	Under             []string // what stands below the pictures
-	Foreign           []string // the same, in the words of the report
-	Limits            []string // what is not in the values
+	Under             []string  // what stands below the pictures
+	Foreign           []string  // the same, in the words of the report
+	Limits            []string  // what is not in the values
+	Latest            *gridView // of a release over time, its latest period; nil for others
 	Values            *gridView
 	Open              bool // there is no picture: the table is shown
 	File              string
@@ -36,8 +37,8 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 	var verdicts []verdictView
 	for i, e := range r.Releases {
 		if i >= maxReleases { // it is judged, and not drawn
-			one := result{w: v.words, release: e, table: values[e.Name]}
-			if one.index(); one.has("estimate") && one.table.rows() <= mostRows {
+			one := newResult(v.words, e, values[e.Name])
+			if one.has("estimate") && one.table.rows() <= mostRows {
 				one.bars()
 			}
 			verdict := one.verdict(r, i)
@@ -46,10 +47,13 @@ func (v *view) addResults(r *Report, values map[string]Table) {
 			v.MoreReleases = len(r.Releases) - maxReleases
 			continue
 		}
-		one := result{w: v.words, release: e, table: values[e.Name]}
+		one := newResult(v.words, e, values[e.Name])
 		one.draw(fmt.Sprintf("p%d", i))
 		view := one.view(r, i)
-		view.Values = one.table.grid(e.Fields, min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
+		if one.over != nil {
+			view.Latest = one.recent()
+		}
+		view.Values = values[e.Name].grid(e.Fields, min(maxRows, rows, max(6, maxAllRows/len(r.Releases))))
 		if view.Values != nil {
 			rows -= len(view.Values.Rows)
 		}
@@ -122,6 +126,7 @@ type result struct {
 	release  Release
 	table    Table
 	columns  map[string]Column
+	over     *overTime // nil for a release that has no periods
 	shares   []float64 // of each row with noise: noise against value
 	pictures []template.HTML
 	under    []string
@@ -130,7 +135,6 @@ type result struct {
 // draw chooses the picture of a release by the columns that it has.
 func (r *result) draw(id string) {
 	n := r.table.rows()
-	r.index()
 	if r.has("table", "value1", "estimate") {
 		r.marginals(id)
 		return
@@ -146,6 +150,9 @@ func (r *result) draw(id string) {
 		return
 	}
 	bars, l := r.bars()
+	if r.over != nil && r.series(id) {
+		return
+	}
 	groups := r.groups()
 	title := r.w.t("result.title", r.release.Name)
 	edges := r.edges()

@@ -43,6 +43,23 @@ func (c Column) numbers() []float64 {
 	return out
 }
 
+// some is the column with some of its rows.
+func (c Column) some(rows []int) Column {
+	one := Column{Name: c.Name}
+	for _, i := range rows {
+		switch {
+		case c.Text != nil:
+			one.Text = append(one.Text, c.Text[i])
+		case c.Int64 != nil:
+			one.Int64 = append(one.Int64, c.Int64[i])
+		default:
+			one.Float64 = append(one.Float64, c.Float64[i])
+		}
+		one.Blank = append(one.Blank, i < len(c.Blank) && c.Blank[i])
+	}
+	return one
+}
+
 // cell prints one value with seven significant digits; the files have them all.
 func (c Column) cell(i int) string {
 	switch {
@@ -87,7 +104,11 @@ type cellView struct {
 // noisy are the columns that noise_sd is about; the others keep their digits.
 var noisy = []string{"estimate", "noise_sd", "noise_low", "noise_high", "interval_low", "interval_high", "consistent"}
 
-// grid shows at most so many rows, rounded to what the noise leaves meaningful.
+// noisyOverTime are those of a release over time, where sd is the noise.
+var noisyOverTime = []string{"value", "sd", "low", "high"}
+
+// grid shows at most so many rows, rounded to what the noise leaves meaningful: the first
+// ones, or of a release over time the last ones.
 func (t Table) grid(fields []Field, limit int) *gridView {
 	if len(t.Columns) == 0 {
 		return nil
@@ -100,21 +121,24 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 	for _, c := range t.Columns {
 		g.Head = append(g.Head, headView{Name: c.Name, Doc: doc[c.Name], Number: c.numeric()})
 	}
-	n := t.rows()
+	n, from, with, of := t.rows(), 0, noisy, "noise_sd"
+	if t.isSeries() {
+		from, with, of = max(n-limit, 0), noisyOverTime, "sd"
+	}
 	var noise []float64
 	for _, c := range t.Columns {
-		if c.Name == "noise_sd" {
+		if c.Name == of {
 			noise = c.numbers()
 		}
 	}
-	for i := range min(n, limit) {
+	for i := from; i < min(n, from+limit); i++ {
 		row := make([]cellView, len(t.Columns))
 		for k, c := range t.Columns {
 			text := c.cell(i)
 			switch {
 			case text == "" && c.numeric(), i < len(c.Float64) && math.IsNaN(c.Float64[i]):
 				text = "×" // suppressed
-			case i < len(c.Float64) && i < len(noise) && slices.Contains(noisy, c.Name):
+			case i < len(c.Float64) && i < len(noise) && slices.Contains(with, c.Name):
 				text = rounded(c.Float64[i], noise[i])
 			}
 			row[k] = cellView{Text: text, Number: c.numeric()}

@@ -49,7 +49,7 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
 	var out []string
-	for _, name := range []string{"schools", "response", "onepass"} {
+	for _, name := range []string{"schools", "response", "series", "onepass"} {
 		var r report.Report
 		var values map[string]report.Table
 		for file, into := range map[string]any{"report.json": &r, "values.json": &values} {

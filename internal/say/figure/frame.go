@@ -88,6 +88,15 @@ func (f *Frame) Curve(points []Point, class string) {
 	f.Path(on, class)
 }
 
+// Band fills what lies between a lower and an upper line.
+func (f *Frame) Band(x, low, high []float64, class string) {
+	points := make([]Point, 2*len(x))
+	for i := range x {
+		points[i], points[len(points)-1-i] = Point{x[i], low[i]}, Point{x[i], high[i]}
+	}
+	f.outline(points, class)
+}
+
 // outline closes and fills the line around some points.
 func (f *Frame) outline(points []Point, class string) {
 	on := make([]Point, 0, len(points)+1)

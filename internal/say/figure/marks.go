@@ -23,6 +23,24 @@ func (n named) Ticks(_, _ float64) []Tick {
 	return out
 }
 
+// Some marks the whole numbers from 0 with names, but only as many as can be read, at even
+// distances from the first one on.
+type Some []string
+
+// Ticks returns the marks of the names that have room.
+func (n Some) Ticks(_, _ float64) []Tick {
+	const most = 6
+	every := max(1, (len(n)+most-1)/most)
+	if every > 3 { // the same months of each year
+		every = (every + 5) / 6 * 6
+	}
+	var out []Tick
+	for i := 0; i < len(n); i += every {
+		out = append(out, Tick{float64(i), n[i]})
+	}
+	return out
+}
+
 // upsideDown marks the whole numbers down to 0 with names: the first name stands on top.
 type upsideDown []string
 
