@@ -1,40 +1,28 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/dprelease/dprelease/internal/data/file"
+	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
-	"github.com/dprelease/dprelease/internal/plugin/catalog/artifact"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
-	"github.com/dprelease/dprelease/internal/plugin/sandbox"
-	"github.com/dprelease/dprelease/internal/say/failure"
-	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/pipeline"
-	"github.com/dprelease/dprelease/report"
 )
 
 // approval is what plugin add is asked to do.
 type approval struct {
+	approve.Approval
 	examination
-	catalog, expires, by, sign, mechanism string
-	selfNoising, plainHTTP                bool
-	reads                                 []string
+	expires, sign string
 }
 
 // passwordVariable holds the password of the key that signs, where nobody can type it.
@@ -65,16 +53,16 @@ signed it: give its secret key with --sign, in the form of minisign.`,
 		},
 	}
 	f := c.Flags()
-	catalogFlag(c, &a.catalog)
+	catalogFlag(c, &a.Catalog)
 	f.StringVar(&a.job, "job", "", "take the requests from the releases of this job that use the plugin")
 	f.DurationVar(&a.within, "for", 10*time.Minute, "how long the check may take; one that does not finish approves nothing")
 	f.StringVar(&a.expires, "expires", "", "the day on which the approval ends, as 2027-12-31; a year from now where this is not given")
-	f.StringVar(&a.by, "by", "", "who approves it; your login name where this is not given")
+	f.StringVar(&a.By, "by", "", "who approves it; your login name where this is not given")
 	signFlag(c, &a.sign)
-	f.StringVar(&a.mechanism, "mechanism", "", "the mechanism that is approved, where the plugin has several")
-	f.StringSliceVar(&a.reads, "reads", nil, "a file or folder that the plugin may read, besides the system's own")
-	f.BoolVar(&a.plainHTTP, "plain-http", false, "speak to the registry without TLS")
-	f.BoolVar(&a.selfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
+	f.StringVar(&a.Mechanism, "mechanism", "", "the mechanism that is approved, where the plugin has several")
+	f.StringSliceVar(&a.Reads, "reads", nil, "a file or folder that the plugin may read, besides the system's own")
+	f.BoolVar(&a.PlainHTTP, "plain-http", false, "speak to the registry without TLS")
+	f.BoolVar(&a.SelfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
 	a.config.Seed = 1
 	f.IntVar(&a.config.Pairs, "pairs", 60, "pairs of tables to try with each request")
 	f.BoolVar(&e.json, "json", false, "print JSON")
@@ -103,106 +91,24 @@ func (e *environment) add(ctx context.Context, source string, a approval) error 
 	if err != nil {
 		return e.failWith(unspent(pipeline.ExitUsage, "USAGE", err.Error()), nil)
 	}
-	c, err := catalog.Open(a.catalog)
-	if err != nil {
-		return e.uncatalogued("%s: %s", a.catalog, failure.Reason(err))
+	a.Source, a.Expires = source, expires
+	a.Sign = func(c *catalog.Catalog) (*minisign.PrivateKey, error) { return approve.Key(a.sign, c, e.password) }
+	a.Check = func(ctx context.Context, c host.Command, folder string) (conformance.Verdict, error) {
+		a.report = folder
+		return e.examined(ctx, c, a.examination)
 	}
-	signer, err := e.signer(a.sign, c)
-	if err != nil {
+	entry, v, err := a.Add(ctx)
+	var unchecked approve.Unchecked
+	switch {
+	case errors.As(err, &unchecked):
+		return unchecked.Err // it was told
+	case err != nil && v.Report != nil && v.Refuted():
+		e.tell(e.errw, "%s", v.Text())
+		fallthrough
+	case err != nil:
 		return e.uncatalogued("%v", err)
 	}
-	from, origin := source, ""
-	if artifact.Is(source) {
-		if from, err = os.MkdirTemp("", "dprelease-"); err != nil {
-			return e.uncatalogued("%s", failure.Reason(err))
-		}
-		defer func() { _ = os.RemoveAll(from) }()
-		if origin, err = artifact.Fetch(ctx, source, from, a.plainHTTP); err != nil {
-			return e.uncatalogued("%s: %s", source, failure.Reason(err))
-		}
-	}
-	entry, err := c.Store(from)
-	if err != nil {
-		return e.uncatalogued("%s: %s", source, failure.Reason(err))
-	}
-	entry.Source = origin
-	stored := filepath.Join(c.Folder(), entry.Path)
-	keep := slices.ContainsFunc(c.Plugins, func(other catalog.Entry) bool { return other.SHA256 == entry.SHA256 })
-	defer func() {
-		if !keep {
-			_ = os.RemoveAll(filepath.Dir(stored))
-		}
-	}()
-	for _, path := range a.reads {
-		if path, err = filepath.Abs(path); err == nil {
-			entry.Reads = append(entry.Reads, path)
-		}
-	}
-	cmd := host.Command{Name: filepath.Base(source), Path: stored, SHA256: entry.SHA256, Files: entry.Beside(), Mechanism: a.mechanism,
-		Confine: sandbox.Confinement{Mode: sandbox.Required, Read: entry.Reads}}
-	a.report = filepath.Dir(stored)
-	v, err := e.examined(ctx, cmd, a.examination)
-	switch {
-	case err != nil:
-		return err
-	case v.Refuted():
-		e.tell(e.errw, "%s", v.Text())
-		return e.uncatalogued("%s was refuted and is not approved", source)
-	case v.Ended != "":
-		return e.uncatalogued("the check of %s did not finish: %s; give it more time with --for", source, v.Ended)
-	case v.SelfNoising && !a.selfNoising:
-		return e.uncatalogued("%s draws noise of its own; say --allow-self-noising if you trust it", source)
-	}
-	describe(&entry, v)
-	if program := catalog.Interpreter(stored); program != "" {
-		libraries, files, err := catalog.Runtime(v.Read)
-		if err != nil {
-			return e.uncatalogued("%s: %s", source, failure.Reason(err))
-		}
-		maps.Copy(entry.Files, files)
-		entry.Runtime = append(interpreterVersion(ctx, program), libraries...)
-	}
-	entry.By, entry.At, entry.Expires = cmp.Or(a.by, ledger.Login()), time.Now().UTC().Truncate(time.Second), expires
-	c.Put(entry)
-	if err = c.Write(signer); err != nil {
-		return e.uncatalogued("%s: %s", a.catalog, failure.Reason(err))
-	}
-	keep = true
-	return e.say(entry, "%s\nadded %s to %s, until %s\n", v.Text(), entry.Key(), a.catalog, entry.Expires.Format(time.DateOnly))
-}
-
-// describe fills in what the check saw.
-func describe(entry *catalog.Entry, v conformance.Verdict) {
-	texts := catalog.NewTexts(nil, nil)
-	for _, p := range v.Plans {
-		texts.Add(p.Request, p.Plan)
-	}
-	entry.Name, entry.Version, entry.Summary = v.About.Name, v.About.Version, v.About.Summary
-	entry.SelfNoising, entry.Description = v.About.SelfNoising, catalog.Describe(v.About)
-	entry.Result = report.ResultTrusted
-	if v.About.DeclaresFinish {
-		entry.Result = report.ResultApart
-	}
-	entry.Names, entry.Texts = texts.Names(), texts.Remarks()
-	entry.Check = catalog.Checked{Verdict: v.Verdict, Suite: v.Suite, Seed: v.Seed, Sandbox: v.Sandbox}
-}
-
-// interpreterVersion asks an interpreter for its version, and takes its name where it gives
-// none.
-func interpreterVersion(ctx context.Context, program string) []string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	c := exec.CommandContext(ctx, program, "--version")
-	c.Env = []string{}
-	out, err := c.Output()
-	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	if err != nil || line == "" || len(line) > 100 {
-		return []string{filepath.Base(program)}
-	}
-	if line[0] == 'v' { // Node says nothing more
-		line = filepath.Base(program) + " " + line
-	}
-	return []string{line}
+	return e.say(entry, "%s\nadded %s to %s, until %s\n", v.Text(), entry.Key(), a.Catalog, entry.Expires.Format(time.DateOnly))
 }
 
 // expiry is the end of an approval.
@@ -215,39 +121,6 @@ func expiry(text string, now time.Time) (time.Time, error) {
 		return day, errors.New("--expires must be a day to come, as 2027-12-31")
 	}
 	return day, nil
-}
-
-// signer is the key of minisign that signs, nil for none. It must be that of the catalog. Its password is asked for before anything else happens.
-func (e *environment) signer(path string, c *catalog.Catalog) (*minisign.PrivateKey, error) {
-	if path == "" {
-		if c.Key() != nil {
-			return nil, errors.New("the catalog takes only what its key has signed; give the key with --sign")
-		}
-		return nil, nil
-	}
-	if c.Key() == nil {
-		return nil, errors.New("put the public key beside the catalog first, with .pub behind its name")
-	}
-	text, err := file.Read(path, catalog.MaxKey)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, failure.Reason(err))
-	}
-	var key minisign.PrivateKey
-	if minisign.IsEncrypted(text) {
-		password, err := e.password(path)
-		if err != nil {
-			return nil, err
-		}
-		if key, err = minisign.DecryptKey(password, text); err != nil {
-			return nil, fmt.Errorf("%s: the password is not that of the key", path)
-		}
-	} else if err := key.UnmarshalText(text); err != nil {
-		return nil, fmt.Errorf("%s: that is no secret key of minisign", path)
-	}
-	if public, ok := key.Public().(minisign.PublicKey); !ok || !c.Key().Equal(public) {
-		return nil, fmt.Errorf("%s: that is not the key of the catalog", path)
-	}
-	return &key, nil
 }
 
 // password reads the password of a secret key from the environment or from the terminal.

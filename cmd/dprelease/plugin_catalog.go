@@ -10,6 +10,7 @@ import (
 	"aead.dev/minisign"
 	"github.com/spf13/cobra"
 
+	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/report"
@@ -95,7 +96,7 @@ func (e *environment) pluginRemove() *cobra.Command {
 entries may use them. Where the catalog has a public key, give the secret key with
 --sign; an old copy of the catalog is then no longer accepted.`,
 		func(c *catalog.Catalog, x catalog.Entry) error {
-			signer, err := e.signer(sign, c)
+			signer, err := approve.Key(sign, c, e.password)
 			if err != nil {
 				return e.uncatalogued("%v", err)
 			}
@@ -124,7 +125,7 @@ as that key has signed it, and add and remove want the secret key.`,
 			if err != nil {
 				return e.uncatalogued("%s: %s", path, failure.Reason(err))
 			}
-			signer, err := e.signer(key, c)
+			signer, err := approve.Key(key, c, e.password)
 			if err != nil {
 				return e.uncatalogued("%v", err)
 			}

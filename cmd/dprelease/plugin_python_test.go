@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dprelease/dprelease/internal/plugin/approve"
 	"github.com/dprelease/dprelease/internal/plugin/catalog"
 	"github.com/dprelease/dprelease/internal/plugin/conformance"
 	"github.com/dprelease/dprelease/internal/plugin/host"
@@ -121,7 +122,7 @@ func TestHistogramMean(t *testing.T) {
 			t.Errorf("%s is not among %q", want, names)
 		}
 	}
-	if v := interpreterVersion(t.Context(), scripttest.Python); len(v) != 1 || !strings.HasPrefix(v[0], "Python 3.") {
+	if v := approve.InterpreterVersion(t.Context(), scripttest.Python); len(v) != 1 || !strings.HasPrefix(v[0], "Python 3.") {
 		t.Errorf("the interpreter is %q", v)
 	}
 }
