@@ -11,8 +11,7 @@ import (
 // the data. The designs of this package are the only ones: what is charged is
 // what is executed.
 type Design interface {
-	// Kind is "full", "poisson", "srswor", "multistage", "stratified" or
-	// "collected".
+	// Kind is one of sdk.EveryDesign.
 	Kind() string
 	// Event wraps the event of what is run on one draw of this design. All that is
 	// released from one draw stands inside one Event (P4).

@@ -1,12 +1,15 @@
 package job_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dprelease/dprelease/internal/job"
+	"github.com/dprelease/dprelease/plugins/builtin"
 )
 
 // The examples and the job in the documentation are jobs without a problem, for
@@ -33,7 +36,7 @@ func TestExamples(t *testing.T) {
 	}
 	s := compileSchema(t)
 	for name, text := range jobs {
-		if _, err := job.Parse(name, []byte(text), job.Options{Mechanisms: append([]string{"randomized-response", "sum", "proportion", "ratio", "variance", "sd", "histogram", "distinct", "marginals", "quantiles"}, builtins...), Getenv: os.LookupEnv}); err != nil {
+		if _, err := job.Parse(name, []byte(text), job.Options{Mechanisms: slices.Collect(maps.Keys(builtin.Mechanisms())), Getenv: os.LookupEnv}); err != nil {
 			t.Error(err)
 		}
 		doc, err := asJSON([]byte(text))

@@ -48,7 +48,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: asked.Bound{}.Mechanism(), Version: "1.1.0", Summary: "a bound for the magnitude of a numeric column, to clip its values to", Params: json.RawMessage(schema),
-		Relations: linear.Relations(), Designs: linear.Designs(), Capped: true,
+		Relations: linear.Relations(), Designs: sdk.EveryDesign(), Capped: true,
 	}
 }
 

@@ -47,11 +47,6 @@ type Form struct {
 // Maker makes the form of a request.
 type Maker func(req sdk.PlanRequest) (*Form, error)
 
-// Designs are the kinds of sample that a linear mechanism can use.
-func Designs() []string {
-	return []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"}
-}
-
 // Relations are those under which its event holds.
 func Relations() []privacy.Relation {
 	return []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne}
@@ -228,7 +223,7 @@ func (f *Form) Sum(rows sdk.Rows, most int64) ([][]int64, error) {
 func Describe(name, version, summary, schema string) sdk.Description {
 	return sdk.Description{
 		Name: name, Version: version, Summary: summary, Params: json.RawMessage(schema),
-		Relations: Relations(), Designs: Designs(), Grouped: true, Capped: true, Linear: true, Weighted: true,
+		Relations: Relations(), Designs: sdk.EveryDesign(), Grouped: true, Capped: true, Linear: true, Weighted: true,
 	}
 }
 

@@ -17,7 +17,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "marginals", Version: "1.0.0", Summary: "tables of counts by all combinations of some columns, consistent with one another, with the least noise",
-		Params: json.RawMessage(schema), Relations: linear.Relations(), Designs: linear.Designs(), Capped: true, Linear: true, Weighted: true,
+		Params: json.RawMessage(schema), Relations: linear.Relations(), Designs: sdk.EveryDesign(), Capped: true, Linear: true, Weighted: true,
 	}
 }
 

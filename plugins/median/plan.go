@@ -20,7 +20,7 @@ func (Mechanism) Describe() sdk.Description {
 		Summary:   "median or any quantiles of a numeric column",
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
-		Designs:   []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"},
+		Designs:   sdk.EveryDesign(),
 	}
 }
 

@@ -17,7 +17,7 @@ type Mechanism struct{}
 func (Mechanism) Describe() sdk.Description {
 	return sdk.Description{
 		Name: "quantiles", Version: "1.1.0", Summary: "any list of quantiles of a numeric column, by group", Params: json.RawMessage(schema),
-		Relations: linear.Relations(), Designs: linear.Designs(), Grouped: true, Capped: true, Weighted: true,
+		Relations: linear.Relations(), Designs: sdk.EveryDesign(), Grouped: true, Capped: true, Weighted: true,
 	}
 }
 

@@ -23,7 +23,7 @@ func (Mechanism) Describe() sdk.Description {
 		Summary:   "linear regression by least squares, in one pass, with standard errors",
 		Params:    json.RawMessage(schema),
 		Relations: []privacy.Relation{privacy.AddRemove, privacy.ReplaceOne},
-		Designs:   []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"},
+		Designs:   sdk.EveryDesign(),
 		Linear:    true,
 	}
 }

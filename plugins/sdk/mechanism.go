@@ -34,8 +34,7 @@ type Description struct {
 	Params json.RawMessage
 	// Relations are the relations under which Plan's event holds on the sample.
 	Relations []privacy.Relation
-	// Designs are the kinds of sample the mechanism can use: "full", "poisson",
-	// "srswor", "multistage", "stratified", "collected".
+	// Designs are the kinds of sample the mechanism can use: some of EveryDesign.
 	Designs []string
 	// SelfNoising says that the mechanism draws noise of its own. Such a plugin
 	// must be allowed by name in the job and is marked in the report.
@@ -63,6 +62,12 @@ type Description struct {
 	DeclaresFinish bool
 
 	_ struct{}
+}
+
+// EveryDesign returns all kinds of sample, for a mechanism whose claims rest on the relations
+// between samples and on the bounds of weights alone.
+func EveryDesign() []string {
+	return []string{"full", "poisson", "srswor", "multistage", "stratified", "collected"}
 }
 
 // PlanRequest is all that a plan may depend on.

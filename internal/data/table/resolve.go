@@ -12,16 +12,6 @@ import (
 	"github.com/dprelease/dprelease/internal/data/file"
 )
 
-// extensions are those of the files that make a folder a table. CSV files count only in a folder without any of them:
-// beside other files they more likely describe the table than belong to it.
-var extensions = []string{".parquet", ".pq", ".parq", ".arrow", ".arrows", ".ipc", ".feather"}
-
-// isCSV reports whether the name of a file is that of a CSV file.
-func isCSV(path string) bool {
-	path = strings.ToLower(path)
-	return strings.HasSuffix(path, ".csv") || strings.HasSuffix(path, ".csv.gz")
-}
-
 // located is a file of a table, with the folders called key=value between the job's path and the file.
 type located struct {
 	path  string
@@ -264,7 +254,7 @@ func holdsTables(path, files string) error {
 // file adds a file. A folder must not hold a table whose name does not say so: it would be left out in silence.
 func (r *resolver) file(path string, parts []keyPart) error {
 	if r.folder && !slices.Contains(extensions, strings.ToLower(filepath.Ext(path))) {
-		if head := r.at.head(path); strings.HasPrefix(head, "PAR1") || head == arrowMagic {
+		if isTable(r.at.head(path)) {
 			return fail(CodeUsage, path, "a table whose name does not end in "+strings.Join(extensions, ", ")+": rename it, or name the files by a pattern")
 		}
 		if isCSV(path) {

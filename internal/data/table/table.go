@@ -14,13 +14,6 @@ import (
 	"github.com/dprelease/dprelease/internal/data/store/address"
 )
 
-// Formats a Spec may name.
-const (
-	FormatParquet = "parquet"
-	FormatArrow   = "arrow"
-	FormatCSV     = "csv"
-)
-
 // Spec names a table.
 type Spec struct {
 	Path    string   // a file, a folder or a pattern: see Open
@@ -215,54 +208,28 @@ func openFile(ctx context.Context, bucket *store.Bucket, name, first string, s *
 	var head [8]byte
 	n, _ := base.f.ReadAt(head[:], 0)
 	format = formatOf(name, s.Format, head[:n], base.size)
-	want, article := cmp.Or(s.Format, first), "a "
-	if format == FormatArrow {
-		article = "an "
-	}
+	want := cmp.Or(s.Format, first)
 	switch {
 	case base.size == 0:
 		return nil, "", fail(CodeCorrupt, name, "the file is empty")
-	case !slices.Contains([]string{"", FormatParquet, FormatArrow, FormatCSV}, s.Format):
-		return nil, "", fail(CodeUsage, name, "the format must be parquet, arrow or csv")
+	case s.Format != "" && !slices.Contains(formatNames(), s.Format):
+		return nil, "", fail(CodeUsage, name, "the format must be one of "+strings.Join(formatNames(), ", "))
 	case format == "":
-		return nil, "", fail(CodeCorrupt, name, "neither a parquet nor an arrow file, and its name does not end in .csv or .csv.gz; if it is a csv file, say its dataset.source.delimiter; convert a table in any other format")
+		return nil, "", fail(CodeCorrupt, name, "neither "+strings.Join(toldArticled(), " nor ")+" file, and its name does not end in .csv or .csv.gz; if it is a csv file, say its dataset.source.delimiter; convert a table in any other format")
 	case format != FormatCSV && s.CSV.Format() != "":
-		return nil, "", fail(CodeUnsupported, name, "delimiter and missing are for csv files, and this is "+article+format+" file")
+		return nil, "", fail(CodeUnsupported, name, "delimiter and missing are for csv files, and this is "+articled(format)+" file")
 	case want != "" && format != want:
-		return nil, "", fail(CodeSchema, name, article+format+" file where "+want+" files were expected")
+		return nil, "", fail(CodeSchema, name, articled(format)+" file where "+want+" files were expected")
 	}
 	err = guarded(func() (err error) {
-		switch format {
-		case FormatParquet:
-			f, err = openParquet(base)
-		case FormatArrow:
-			f, err = openArrow(ctx, base)
-		default:
-			if err = base.announce(ctx, []extent{{0, base.size}}); err == nil {
-				f, err = openCSV(ctx, base, &s.CSV, headers)
-			}
+		if x, ok := formatCalled(format); ok {
+			f, err = x.open(ctx, base)
+		} else if err = base.announce(ctx, []extent{{0, base.size}}); err == nil {
+			f, err = openCSV(ctx, base, &s.CSV, headers)
 		}
 		return err
 	})
 	return f, format, refuse(name, err)
-}
-
-// formatOf returns the format of a file, or "" for one that this package does not read. Where the first bytes do not
-// tell, it believes what the job said; the decoder finds what is wrong.
-func formatOf(name, said string, head []byte, size int64) string {
-	switch {
-	case len(head) >= 4 && (string(head[:4]) == "PAR1" || string(head[:4]) == "PARE"):
-		return FormatParquet
-	case strings.HasPrefix(string(head), arrowMagic):
-		return FormatArrow
-	case said != "":
-		return said
-	case isCSV(name):
-		return FormatCSV
-	case arrowStart(head, size):
-		return FormatArrow
-	}
-	return ""
 }
 
 // addBlocks adds a file's rows to the table.

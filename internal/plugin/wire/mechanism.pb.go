@@ -445,7 +445,7 @@ type Description struct {
 	ParamsSchema []byte `protobuf:"bytes,4,opt,name=params_schema,json=paramsSchema,proto3" json:"params_schema,omitempty"`
 	// The relations under which the event of a plan holds on the sample.
 	Relations []Relation `protobuf:"varint,5,rep,packed,name=relations,proto3,enum=dprelease.plugin.v1.Relation" json:"relations,omitempty"`
-	// "full", "poisson", "srswor", "multistage", "stratified", "collected".
+	// The kinds of sample that the mechanism can use (plugin-v1.md).
 	Designs []string `protobuf:"bytes,6,rep,name=designs,proto3" json:"designs,omitempty"`
 	// The plugin draws noise of its own.
 	SelfNoising bool `protobuf:"varint,7,opt,name=self_noising,json=selfNoising,proto3" json:"self_noising,omitempty"`
