@@ -167,7 +167,7 @@ func TestRefused(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "api_mean.json")); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, exitUsage, []string{`holds no file of the release api_mean`, "code RELEASE_MISSING"}, "attest", dir)
+	expect(t, exitUsage, []string{`holds no file of the release api_mean`, "code RELEASE_CHANGED"}, "attest", dir)
 	if exit, out, _ := try("--help"); exit != exitDone || !strings.Contains(out, "dprelease publish registry out") {
 		t.Errorf("exit %d\n%s", exit, out)
 	}

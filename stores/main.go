@@ -131,7 +131,7 @@ func snapshot(ctx context.Context, r call.Request) (a call.Answer, err error) {
 
 // fetchArtifact fetches a plugin. Its errors keep the words of the registry: no table is near.
 func fetchArtifact(ctx context.Context, r call.Request) (call.Answer, error) {
-	name, err := artifact.Fetch(ctx, r.Address, r.Key, r.Plain)
+	name, err := artifact.Fetch(ctx, r.Address, r.Key)
 	if err != nil {
 		return call.Answer{Refused: &call.Refusal{Detail: err.Error()}}, nil
 	}

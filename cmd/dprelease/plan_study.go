@@ -79,7 +79,7 @@ func (s *study) ask(ctx context.Context, j *job.Job, settings planner.Settings) 
 	case "solve":
 		return planner.Solve(ctx, j, s.solve, s.over, settings)
 	}
-	return planner.Compare(ctx, j, planner.Designs{}, settings)
+	return planner.Compare(ctx, j, 0, settings)
 }
 
 // studyFailed tells a job that is wrong from a question that has no answer.

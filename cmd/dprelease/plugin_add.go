@@ -61,7 +61,6 @@ signed it: give its secret key with --sign, in the form of minisign.`,
 	signFlag(c, &a.sign)
 	f.StringVar(&a.Mechanism, "mechanism", "", "the mechanism that is approved, where the plugin has several")
 	f.StringSliceVar(&a.Reads, "reads", nil, "a file or folder that the plugin may read, besides the system's own")
-	f.BoolVar(&a.PlainHTTP, "plain-http", false, "speak to the registry without TLS")
 	f.BoolVar(&a.SelfNoising, "allow-self-noising", false, "approve a plugin that draws its own noise")
 	a.config.Seed = 1
 	f.IntVar(&a.config.Pairs, "pairs", 60, "pairs of tables to try with each request")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,8 @@ const maxBytes = 1 << 30
 
 // Fetch writes the files of an artifact into a folder, and returns its name with the digest of its
 // manifest. Plain speaks HTTP to a registry, without TLS.
-func Fetch(ctx context.Context, source, folder string, plain bool) (name string, err error) {
-	from, reference, err := open(ctx, source, plain)
+func Fetch(ctx context.Context, source, folder string) (name string, err error) {
+	from, reference, err := open(ctx, source)
 	if err != nil {
 		return "", err
 	}
@@ -56,7 +57,7 @@ func Fetch(ctx context.Context, source, folder string, plain bool) (name string,
 }
 
 // open returns the place where an artifact is read, and its reference there.
-func open(ctx context.Context, source string, plain bool) (oras.ReadOnlyTarget, string, error) {
+func open(ctx context.Context, source string) (oras.ReadOnlyTarget, string, error) {
 	name, ok := strings.CutPrefix(source, artifact.Scheme)
 	if !ok {
 		return layout(ctx, source)
@@ -68,13 +69,23 @@ func open(ctx context.Context, source string, plain bool) (oras.ReadOnlyTarget, 
 	if r.Reference.Reference == "" {
 		return nil, "", errors.New("name a tag or a digest: " + source + ":TAG")
 	}
-	r.PlainHTTP = plain
+	r.PlainHTTP = onThisMachine(r.Reference.Host())
 	client := &auth.Client{Client: retry.DefaultClient, Cache: auth.NewCache()}
 	if keys, err := credentials.NewStoreFromDocker(credentials.StoreOptions{}); err == nil {
 		client.Credential = credentials.Credential(keys)
 	}
 	r.Client = client
 	return r, r.Reference.Reference, nil
+}
+
+// onThisMachine reports whether a registry can only be one of this machine, which needs no TLS.
+func onThisMachine(registry string) bool {
+	host, _, err := net.SplitHostPort(registry)
+	if err != nil {
+		host = registry
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // layout is an OCI layout with one artifact.

@@ -103,7 +103,7 @@ func TestFetch(t *testing.T) {
 		if !core.Is(source) {
 			t.Errorf("%s is no artifact", source)
 		}
-		name, err := Fetch(t.Context(), source, to, true)
+		name, err := Fetch(t.Context(), source, to)
 		if err != nil {
 			t.Fatalf("%s: %v", source, err)
 		}
@@ -133,7 +133,7 @@ func TestDigest(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Fetch(context.Background(), dir, t.TempDir(), false); err == nil {
+	if _, err := Fetch(context.Background(), dir, t.TempDir()); err == nil {
 		t.Error("a changed file is taken")
 	}
 }
@@ -147,16 +147,16 @@ func TestRefused(t *testing.T) {
 		t.Error("what is no layout is taken for one")
 	}
 	empty := pushed(t, nil)
-	if _, err := Fetch(t.Context(), empty, t.TempDir(), false); err == nil || !strings.Contains(err.Error(), "no files") {
+	if _, err := Fetch(t.Context(), empty, t.TempDir()); err == nil || !strings.Contains(err.Error(), "no files") {
 		t.Errorf("an artifact without files: %v", err)
 	}
 	for _, name := range []string{"oci://", "oci://x", "oci://localhost/x"} {
-		if _, err := Fetch(t.Context(), name, t.TempDir(), false); err == nil {
+		if _, err := Fetch(t.Context(), name, t.TempDir()); err == nil {
 			t.Errorf("%s is fetched", name)
 		}
 	}
 	outside := pushed(t, map[string]string{"a": "1", "b": "2"})
-	if _, err := Fetch(t.Context(), outside, t.TempDir(), false); err != nil {
+	if _, err := Fetch(t.Context(), outside, t.TempDir()); err != nil {
 		t.Errorf("two files: %v", err)
 	}
 }

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -39,7 +38,7 @@ const someUnits = 20
 const noFrame = "the table was collected, who was is secret, and so is how many of them lie in a unit"
 
 // candidates are the designs, in the order of the table of docs/sampling.md.
-func (u *subject) candidates(o Designs) ([]candidate, error) {
+func (u *subject) candidates(size int64) ([]candidate, error) {
 	n := u.population()
 	fixed := u.job.Dataset.Relation == privacy.ReplaceOne
 	out := []candidate{{name: "full table", executable: true, public: design{kind: "full", rate: 1, size: n}, made: &variant{from: job.Table, alone: true}}}
@@ -47,7 +46,7 @@ func (u *subject) candidates(o Designs) ([]candidate, error) {
 		name   string
 		method job.Method
 	}{{"Poisson", job.Poisson}, {"SRSWOR", job.SRSWOR}} {
-		v, d, err := u.at(m.method, 0, o.Size)
+		v, d, err := u.at(m.method, 0, size)
 		if err != nil {
 			return nil, err
 		}
@@ -60,10 +59,10 @@ func (u *subject) candidates(o Designs) ([]candidate, error) {
 	switch {
 	case u.table.sampling != nil:
 		more = []candidate{{name: "stratified, fixed numbers", refused: noFrame}, {name: "multistage", refused: noFrame}}
-	case o.Units == 0 && fixed && len(columns) > 0:
-		more, err = u.overFrame(o.Size, columns)
+	case fixed && len(columns) > 0:
+		more, err = u.overFrame(size, columns)
 	case fixed:
-		more, err = u.hypothetical(o)
+		more, err = u.hypothetical(size)
 	default:
 		const known = "the public number of records of every unit would fix N, which is secret under add-remove"
 		more = []candidate{
@@ -75,14 +74,14 @@ func (u *subject) candidates(o Designs) ([]candidate, error) {
 		return nil, err
 	}
 	out = append(out, more...)
-	out = append(out, u.ratesByStratum(o), u.twoStagePoisson(o))
+	out = append(out, u.ratesByStratum(size), u.twoStagePoisson(size))
 	replaced := candidate{name: "with replacement", note: "accounted for, not executable"}
 	if !fixed {
 		replaced.refused = "its rule is proved under replace-one, where N is public"
 		return append(out, replaced), nil
 	}
-	replaced.public = design{kind: "with-replacement", rate: float64(o.Size) / float64(n), size: o.Size}
-	replaced.budget = u.inverted(privacy.WithReplacement{Take: o.Size, Of: n})
+	replaced.public = design{kind: "with-replacement", rate: float64(size) / float64(n), size: size}
+	replaced.budget = u.inverted(privacy.WithReplacement{Take: size, Of: n})
 	return append(out, replaced), nil
 }
 
@@ -247,11 +246,11 @@ type allocated struct {
 
 // hypothetical returns the same two designs over equal strata and units that no frame
 // describes.
-func (u *subject) hypothetical(o Designs) ([]candidate, error) {
+func (u *subject) hypothetical(size int64) ([]candidate, error) {
 	n := u.population()
-	o.Units = cmp.Or(o.Units, max(2, min(someUnits, o.Size, n/2)))
-	inStratum, take := n/o.Units, max(1, o.Size/o.Units)
-	all := make([]samplers.Unit, o.Units)
+	units := max(2, min(someUnits, size, n/2))
+	inStratum, take := n/units, max(1, size/units)
+	all := make([]samplers.Unit, units)
 	for i := range all {
 		all[i] = samplers.Unit{Key: []string{strconv.Itoa(i)}, Records: inStratum}
 	}
@@ -262,27 +261,27 @@ func (u *subject) hypothetical(o Designs) ([]candidate, error) {
 	public := func(records int64, d samplers.Design) design {
 		return design{kind: "srswor", rate: float64(records) / float64(n), size: records, made: d}
 	}
-	strata, err := samplers.NewStratifiedTake(frame, slices.Repeat([]int64{take}, int(o.Units)))
+	strata, err := samplers.NewStratifiedTake(frame, slices.Repeat([]int64{take}, int(units)))
 	if err != nil {
 		return nil, err
 	}
-	strat := candidate{name: fmt.Sprintf("stratified, %d strata", o.Units), executable: true, public: public(take*o.Units, strata), note: "hypothetical equal strata",
+	strat := candidate{name: fmt.Sprintf("stratified, %d strata", units), executable: true, public: public(take*units, strata), note: "hypothetical equal strata",
 		budget: u.inverted(privacy.WithoutReplacement{Take: take, Of: inStratum})}
 	// Half of the units, and as many rows in each as give the same size.
-	units := max(1, o.Units/2)
-	below := min(inStratum, max(1, o.Size/units))
-	staged, err := samplers.NewMultistage(frame, []samplers.Stage{{Unit: "unit", Take: units}, {Take: below}})
+	half := max(1, units/2)
+	below := min(inStratum, max(1, size/half))
+	staged, err := samplers.NewMultistage(frame, []samplers.Stage{{Unit: "unit", Take: half}, {Take: below}})
 	if err != nil {
 		return nil, err
 	}
-	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", units, o.Units), executable: true, public: public(units*below, staged), note: "hypothetical equal units",
-		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: units, Of: o.Units}, {Take: below, Of: inStratum}}})}
+	stages := candidate{name: fmt.Sprintf("multistage, %d of %d units", half, units), executable: true, public: public(half*below, staged), note: "hypothetical equal units",
+		budget: u.inverted(privacy.Multistage{Stages: []privacy.Stage{{Take: half, Of: units}, {Take: below, Of: inStratum}}})}
 	return []candidate{strat, stages}, nil
 }
 
 // ratesByStratum is Poisson sampling with a public rate in each stratum. What it
 // spends depends on the largest rate alone.
-func (u *subject) ratesByStratum(o Designs) candidate {
+func (u *subject) ratesByStratum(size int64) candidate {
 	c := candidate{name: "stratified Poisson", executable: true}
 	if u.job.Dataset.Relation != privacy.AddRemove {
 		c.refused = "rates by stratum are proved under add-remove only"
@@ -296,13 +295,13 @@ func (u *subject) ratesByStratum(o Designs) candidate {
 		if len(s.Rates) == 0 {
 			continue
 		}
-		if scaled, d, err := u.scaledRates(s, float64(o.Size)/float64(u.population())); err == nil {
+		if scaled, d, err := u.scaledRates(s, float64(size)/float64(u.population())); err == nil {
 			c.public, c.made = d, &variant{from: invented, sample: &scaled, alone: true}
 			c.note = "the rates of the sample " + s.Name + " scaled so that the largest gives the size; the realised size is smaller"
 			return c
 		}
 	}
-	rate := float64(o.Size) / float64(u.population())
+	rate := float64(size) / float64(u.population())
 	c.public, c.budget = design{kind: "poisson", rate: rate}, u.inverted(privacy.Poisson{Rate: rate})
 	c.note = "one rate in all strata: the same as Poisson"
 	return c
@@ -310,16 +309,16 @@ func (u *subject) ratesByStratum(o Designs) candidate {
 
 // twoStagePoisson keeps half of the clusters and then records, each by its own coin
 // (P5). No sampler draws it.
-func (u *subject) twoStagePoisson(o Designs) candidate {
+func (u *subject) twoStagePoisson(size int64) candidate {
 	c := candidate{name: "two-stage Poisson"}
 	if u.job.Dataset.Relation != privacy.AddRemove {
 		c.refused = "its rule is proved under add-remove only"
 		return c
 	}
 	n := u.population()
-	o.Units = cmp.Or(o.Units, max(2, min(someUnits, o.Size, n/2)))
-	largest := (n + o.Units - 1) / o.Units
-	rate := float64(o.Size) / float64(n)
+	units := max(2, min(someUnits, size, n/2))
+	largest := (n + units - 1) / units
+	rate := float64(size) / float64(n)
 	p := math.Max(0.5, rate)
 	c.public = design{kind: "poisson", rate: rate}
 	c.note = fmt.Sprintf("clusters kept with %.3g, records with %.3g, at most %d records in a cluster; accounted for, not executable", p, rate/p, largest)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,17 +13,6 @@ import (
 	"github.com/dprelease/dprelease/privacy"
 	"github.com/dprelease/dprelease/privacy/rational"
 )
-
-// Designs says which designs to compare.
-type Designs struct {
-	// Size of every sample; 0 stands for the job's, or a tenth of the population.
-	Size int64
-	// Units is how many strata, or first-stage units, of equal size there are; 0 stands
-	// for those of the job's public frame, or for 20 where it has none.
-	Units int64
-
-	_ struct{}
-}
 
 // Option is one design of a comparison.
 type Option struct {
@@ -52,10 +40,11 @@ type Comparison struct {
 	Best       int      `json:"best"`
 }
 
-// Compare puts designs of one size side by side at the release's (ε, δ). Only this
+// Compare puts designs of one size side by side at the release's (ε, δ). The size 0 stands for that
+// of the job's sample, or a tenth of the population. Only this
 // release spends from the draw. Compare plans a design that the job could name as the job
 // would, and inverts the amplification of any other.
-func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Comparison, error) {
+func Compare(ctx context.Context, j *job.Job, size int64, s Settings) (*Comparison, error) {
 	u, err := newSubject(ctx, j, s)
 	if err != nil {
 		return nil, err
@@ -66,7 +55,7 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 	if j.Dataset.WeightsOf(&u.release) != nil {
 		return nil, u.wrong(u.path, "has survey weights: how far the survey lies from its population is private, whatever is drawn from it", "compare with weights: none, or solve for noise with plan --solve")
 	}
-	if o, err = u.sized(o); err != nil {
+	if size, err = u.sized(size); err != nil {
 		return nil, err
 	}
 	c := &Comparison{Job: j.Name, Release: u.release.Name, Mechanism: u.release.Mechanism, Best: -1, Assumptions: u.assumptions(),
@@ -75,7 +64,7 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 		return nil, err
 	}
 	c.Collection = u.table.words
-	all, err := u.candidates(o)
+	all, err := u.candidates(size)
 	if err != nil {
 		return nil, err
 	}
@@ -98,27 +87,24 @@ func Compare(ctx context.Context, j *job.Job, o Designs, s Settings) (*Compariso
 	return c, nil
 }
 
-// sized fills in the sizes.
-func (u *subject) sized(o Designs) (Designs, error) {
+// sized returns the size of every sample of a comparison.
+func (u *subject) sized(size int64) (int64, error) {
 	n := u.population()
 	if n == 0 {
-		return o, u.wrong("dataset.size", "is needed to compare designs of one size", "or give dataset.at_least, a public lower bound")
+		return size, u.wrong("dataset.size", "is needed to compare designs of one size", "or give dataset.at_least, a public lower bound")
 	}
-	if o.Size == 0 {
-		o.Size = max(1, n/10)
+	if size == 0 {
+		size = max(1, n/10)
 		if d := u.current(); u.sample != nil && d.size > 0 {
-			o.Size = d.size
+			size = d.size
 		} else if d.kind == "poisson" {
-			o.Size = max(1, int64(math.Round(d.rate*float64(n))))
+			size = max(1, int64(math.Round(d.rate*float64(n))))
 		}
 	}
-	if o.Size < 1 || o.Size >= n {
-		return o, fmt.Errorf("compare: the size must lie between 1 and %d", n-1)
+	if size < 1 || size >= n {
+		return size, fmt.Errorf("compare: the size must lie between 1 and %d", n-1)
 	}
-	if o.Units != 0 && (o.Units < 2 || o.Units > o.Size || o.Units > n/2) {
-		return o, errors.New("compare: units must be at least 2, and no more than the size of the samples")
-	}
-	return o, nil
+	return size, nil
 }
 
 func (u *subject) option(ctx context.Context, k candidate, target privacy.Point) (Option, error) {

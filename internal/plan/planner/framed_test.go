@@ -108,7 +108,7 @@ func TestPointOfFramedDesign(t *testing.T) {
 // Compared over the real frame the strata take public numbers in proportion, and the
 // job's own stages are scaled to the size.
 func TestCompareOverTheFrame(t *testing.T) {
-	c, err := planner.Compare(context.Background(), framed(t, stages), planner.Designs{Size: 100}, settings("m"))
+	c, err := planner.Compare(context.Background(), framed(t, stages), 100, settings("m"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestCompareUnderAddRemove(t *testing.T) {
 	j := framed(t, "{method: srswor, size: 30}", "relation: replace-one", "relation: add-remove", "size: 300", "at_least: 300", "  frame: {path: FRAME, records: n}\n", "")
 	s := settings("m")
 	s.Price = priceAddRemove
-	c, err := planner.Compare(context.Background(), j, planner.Designs{}, s)
+	c, err := planner.Compare(context.Background(), j, 0, s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,14 +169,12 @@ func TestAnswersFitTheTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, units := range []int64{0, 10} {
-		c, err := planner.Compare(ctx, j, planner.Designs{Units: units}, settings("m"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.WriteText(&b); err != nil {
-			t.Fatal(err)
-		}
+	c, err := planner.Compare(ctx, j, 0, settings("m"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WriteText(&b); err != nil {
+		t.Fatal(err)
 	}
 	for line := range strings.Lines(prose.Wrap(b.String(), 80)) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
@@ -235,7 +233,7 @@ func TestVerdictOfPoissonUnderReplaceOne(t *testing.T) {
 func TestCompareAllocates(t *testing.T) {
 	j := framed(t, "{method: stratified, strata: unit, take: {a: 2, b: 2, c: 2, d: 2, e: 4, f: 4, g: 4, h: 4, i: 4, j: 5}}",
 		"icc: 0.1", "icc: 0.1, sd_by: {a: 40, b: 40, j: 2, i: 2, h: 2}", "epsilon: 1}}\nout", "epsilon: 1}}\nout")
-	c, err := planner.Compare(context.Background(), j, planner.Designs{Size: 60}, settings("m"))
+	c, err := planner.Compare(context.Background(), j, 60, settings("m"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -121,7 +121,7 @@ func TestSweepOfMeanIsMonotoneAndNever(t *testing.T) {
 }
 
 func TestSweepOfEpsilonIsMonotone(t *testing.T) {
-	w, err := planner.RunSweep(context.Background(), parse(t), planner.Epsilon, planner.Range{From: 0.01, To: 5, Points: 9}, settings("mean_age"))
+	w, err := planner.RunSweep(context.Background(), parse(t), planner.Epsilon, planner.Range{Values: []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5}}, settings("mean_age"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestVerdictOfMedian(t *testing.T) {
 // At equal (ε, δ) and size: stratification spends what a simple random sample does,
 // multistage less, with replacement least; nothing beats the full table for a mean.
 func TestCompare(t *testing.T) {
-	c, err := planner.Compare(context.Background(), parse(t), planner.Designs{Units: 20}, settings("mean_age"))
+	c, err := planner.Compare(context.Background(), parse(t), 0, settings("mean_age"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,13 +244,13 @@ func TestCompare(t *testing.T) {
 // inverted twice. The twins forget the collection, and are far off.
 func TestCompareOfACollectedTable(t *testing.T) {
 	j := parse(t)
-	plain, err := planner.Compare(t.Context(), j, planner.Designs{Size: 400}, settings("mean_age"))
+	plain, err := planner.Compare(t.Context(), j, 400, settings("mean_age"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := j.Dataset.Size
 	j.Dataset.Collected = &job.Collected{Sample: job.Sample{Method: job.SRSWOR, Size: n}, Population: 20 * n}
-	c, err := planner.Compare(t.Context(), j, planner.Designs{Size: 400}, settings("mean_age"))
+	c, err := planner.Compare(t.Context(), j, 400, settings("mean_age"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestCompareOfACollectedTable(t *testing.T) {
 		t.Errorf("%q, %+v", c.Collection, at(c, "multistage"))
 	}
 	j.Releases[slices.IndexFunc(j.Releases, func(r job.Release) bool { return r.Name == "mean_age" })].By = []string{"age"}
-	if c, err = planner.Compare(t.Context(), j, planner.Designs{Size: 400}, settings("mean_age")); err != nil || !strings.Contains(c.Collection, "leaves the error of the collection out") {
+	if c, err = planner.Compare(t.Context(), j, 400, settings("mean_age")); err != nil || !strings.Contains(c.Collection, "leaves the error of the collection out") {
 		t.Errorf("by group: %v, %+v", err, c)
 	}
 }

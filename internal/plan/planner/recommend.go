@@ -28,10 +28,10 @@ func (u *subject) recommend(ctx context.Context, r *Solution) error {
 		return nil
 	}
 	size := u.current().size
-	if o, err := u.sized(Designs{}); err == nil {
-		size = o.Size
+	if n, err := u.sized(0); err == nil {
+		size = n
 	}
-	all, err := u.candidates(Designs{Size: size})
+	all, err := u.candidates(size)
 	if err != nil {
 		r.Why = "other designs were not compared: " + err.Error()
 		return nil
@@ -64,7 +64,7 @@ func (u *subject) need(ctx context.Context, r *Solution, at int, size int64) (Ne
 		if rows {
 			n = int64(x)
 		}
-		all, err := u.candidates(Designs{Size: n})
+		all, err := u.candidates(n)
 		if err != nil {
 			return Point{Refused: err.Error()}, false, nil
 		}

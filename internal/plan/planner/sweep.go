@@ -15,8 +15,7 @@ import (
 
 // Range bounds a sweep; the zero value chooses.
 type Range struct {
-	From, To float64
-	Points   int
+	Points int
 	// Values, where given, are the points themselves.
 	Values []float64
 
@@ -31,24 +30,18 @@ func (r Range) values(a Axis, current float64, population int64) ([]float64, err
 	if r.Points == 0 {
 		r.Points = 12
 	}
-	if r.From == 0 && r.To == 0 {
-		switch a {
-		case Rate:
-			r.From, r.To = 0.01, 1
-			if population > 0 {
-				r.From = math.Max(r.From, math.Min(1, 10/float64(population)))
-			}
-		case Size:
-			r.From, r.To = math.Max(1, float64(population)/100), float64(population)
-		default:
-			r.From, r.To = current/10, current*10
+	if r.Points < 1 || r.Points > 1000 {
+		return nil, errors.New("sweep: must have 1 to 1000 points")
+	}
+	from, to := current/10, current*10
+	switch a {
+	case Rate:
+		from, to = 0.01, 1
+		if population > 0 {
+			from = math.Max(from, math.Min(1, 10/float64(population)))
 		}
-	}
-	if !(r.From > 0) || !(r.To >= r.From) || r.Points < 1 || r.Points > 1000 {
-		return nil, errors.New("sweep: from must be positive and at most to, with 1 to 1000 points")
-	}
-	if a == Rate && r.To > 1 {
-		return nil, errors.New("sweep: a rate is at most 1")
+	case Size:
+		from, to = math.Max(1, float64(population)/100), float64(population)
 	}
 	out := make([]float64, r.Points)
 	for i := range out {
@@ -56,9 +49,9 @@ func (r Range) values(a Axis, current float64, population int64) ([]float64, err
 		if r.Points > 1 {
 			t = float64(i) / float64(r.Points-1)
 		}
-		out[i] = r.From * math.Pow(r.To/r.From, t)
+		out[i] = from * math.Pow(to/from, t)
 	}
-	out[len(out)-1] = r.To
+	out[len(out)-1] = to
 	return out, nil
 }
 

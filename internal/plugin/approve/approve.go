@@ -28,7 +28,6 @@ import (
 // Approval says what to approve, and how.
 type Approval struct {
 	Source    string // a file, a folder, or an artifact of a registry
-	PlainHTTP bool   // the registry has no TLS
 	Catalog   string // the file of the catalog
 	Mechanism string // the one that is approved, where the plugin has several
 	Reads     []string
@@ -70,7 +69,7 @@ func (a Approval) Add(ctx context.Context) (entry catalog.Entry, v conformance.V
 			return entry, v, errors.New(failure.Reason(err))
 		}
 		defer func() { _ = os.RemoveAll(from) }()
-		if origin, err = artifact.Fetch(ctx, a.Source, from, a.PlainHTTP); err != nil {
+		if origin, err = artifact.Fetch(ctx, a.Source, from); err != nil {
 			return entry, v, said(a.Source, err)
 		}
 	}

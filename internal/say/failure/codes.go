@@ -41,9 +41,7 @@ var All = []Code{
 	{"OUTPUT_UNWRITABLE", ExitUsage, RetryNo, "the output folder cannot be made or read", "name a folder that can be written"},
 	{"REGISTRY_INCOMPLETE", ExitUsage, RetryNo, "the registry demands words that only a person knows", "add what is named to `publication` in the job, and name the job with `--words`"},
 	{"RELEASES_UNREADABLE", ExitUsage, RetryNo, "a folder of releases cannot be searched", "check the path and the permissions"},
-	{"RELEASE_CHANGED", ExitUsage, RetryNo, "a file is not the one that report.json names", "move the folder away and run the job again: the stored file comes back"},
-	{"RELEASE_MISSING", ExitUsage, RetryNo, "a folder holds no file of a release", "move the folder away and run the job again: the stored file comes back"},
-	{"RELEASE_UNREADABLE", ExitUsage, RetryNo, "a file cannot be read as a release", "move the folder away and run the job again: the stored file comes back"},
+	{"RELEASE_CHANGED", ExitUsage, RetryNo, "a file of a release is missing, cannot be read, or is not the one that report.json names", "move the folder away and run the job again: the stored file comes back"},
 	{"REPORT_UNREADABLE", ExitUsage, RetryNo, "report.json is not there, or not a report", "name the output folder of a run"},
 	{"USAGE", ExitUsage, RetryNo, "an unknown command or flag, or a wrong number of arguments", "see `--help`"},
 

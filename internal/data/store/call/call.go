@@ -79,7 +79,6 @@ type Request struct {
 	Version  Version
 	Data     []byte
 	Snapshot int64
-	Plain    bool // without TLS
 }
 
 // Answer answers the request of the same ID. Failed is the number of an error.

@@ -50,8 +50,8 @@ func archived(path string) bool {
 
 // Fetch writes the files of an artifact into a folder, and returns its name with the digest of its
 // manifest. Plain speaks HTTP to a registry, without TLS.
-func Fetch(ctx context.Context, source, folder string, plain bool) (name string, err error) {
-	a, err := store.Ask(ctx, call.Request{Kind: call.Artifact, Address: source, Key: folder, Plain: plain})
+func Fetch(ctx context.Context, source, folder string) (name string, err error) {
+	a, err := store.Ask(ctx, call.Request{Kind: call.Artifact, Address: source, Key: folder})
 	switch {
 	case errors.Is(err, store.ErrProgram):
 		return "", errors.New("the program " + call.Program + " fetches it: it must stand in the same folder as this program, and does not, or does not start (make build makes both)")

@@ -76,12 +76,12 @@ func table(dir string, e report.Release, binary Binary) (report.Table, error) {
 				}
 			}
 			if err != nil {
-				return t, &Error{"RELEASE_UNREADABLE", fmt.Sprintf("%s cannot be read as a release", path)}
+				return t, &Error{"RELEASE_CHANGED", fmt.Sprintf("%s cannot be read as a release", path)}
 			}
 			return t, nil
 		}
 	}
-	return report.Table{}, &Error{"RELEASE_MISSING", fmt.Sprintf("%s holds no file of the release %s", dir, e.Name)}
+	return report.Table{}, &Error{"RELEASE_CHANGED", fmt.Sprintf("%s holds no file of the release %s", dir, e.Name)}
 }
 
 var errNotRelease = errors.New("not a release")
