@@ -201,7 +201,7 @@ func TestLockWait(t *testing.T) {
 		short := open(t, at, func(o *Options) { o.LockWait = 50 * time.Millisecond })
 		start := time.Now()
 		_, err := short.Debit(background, request("q", 0.125))
-		if codeOf(err) != CodeLocked || time.Since(start) > DefaultLockWait/2 {
+		if codeOf(err) != CodeLocked || time.Since(start) >= DefaultLockWait {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
 		close(done)

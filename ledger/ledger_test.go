@@ -165,7 +165,7 @@ func TestLeaseIsKept(t *testing.T) {
 	onOne(t, func(t *testing.T, at string) {
 		l := open(t, at)
 		q := request("p", 0.25)
-		q.Lease = 2 * time.Second
+		q.Lease = 5 * time.Second // a busy machine may be late by some seconds
 		k := debit(t, l, q)
 		ctx, stop := l.Keep(background, k)
 		other := open(t, at)
@@ -179,7 +179,7 @@ func TestLeaseIsKept(t *testing.T) {
 				t.Errorf("%+v, %v", s, err)
 			}
 		}()
-		for start := time.Now(); time.Since(start) < 3*time.Second; time.Sleep(100 * time.Millisecond) {
+		for start := time.Now(); time.Since(start) < q.Lease+time.Second; time.Sleep(100 * time.Millisecond) {
 			if s, err := other.Look(background, "p", ""); err != nil || !s.Busy {
 				t.Fatalf("%+v, %v", s, err)
 			}
@@ -195,7 +195,7 @@ func TestLeaseIsKept(t *testing.T) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(30 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("the holder is not told")
 		}
 		if codeOf(context.Cause(ctx)) != CodeLease {

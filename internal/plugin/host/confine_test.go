@@ -219,7 +219,7 @@ func TestFloods(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			q := &lockedBuffer{}
 			m := marker()
-			base, err := whole(t, command(t, mode, m), Limits{Quarantine: q, QuarantineBytes: 100_000, Release: 5 * time.Second})
+			base, err := whole(t, command(t, mode, m), Limits{Quarantine: q, QuarantineBytes: 100_000})
 			if err != nil {
 				t.Error(err)
 			}

@@ -122,7 +122,11 @@ func TestMemoryMisused(t *testing.T) {
 	for mode, code := range map[string]string{"memory-flood": CodeProtocol, "memory-deaf": CodeTimeout, "memory-leave": CodeProtocol} {
 		t.Run(mode, func(t *testing.T) {
 			m := marker()
-			p := start(t, "raw", Limits{Release: time.Second}, mode, m)
+			l := Limits{}
+			if code == CodeTimeout {
+				l = short
+			}
+			p := start(t, "raw", l, mode, m)
 			plan, err := p.Plan(context.Background(), request())
 			if err != nil {
 				t.Fatal(err)

@@ -300,7 +300,7 @@ func TestDescendantsEnd(t *testing.T) {
 		if n := running(t, mark); n < 2 {
 			t.Fatalf("%d processes", n)
 		}
-		if !p.Kill(5*time.Second) || running(t, mark) > 0 {
+		if !p.Kill(time.Minute) || running(t, mark) > 0 {
 			t.Errorf("%d processes are left", running(t, mark))
 		}
 	}

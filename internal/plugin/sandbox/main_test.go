@@ -120,7 +120,7 @@ func startAs(t *testing.T, digest string, c Confinement, mode ...string) (*Proce
 	}
 	go func() { _, _ = io.Copy(io.Discard, p.Stderr) }()
 	t.Cleanup(func() {
-		if !p.Kill(5 * time.Second) {
+		if !p.Kill(time.Minute) {
 			t.Error("processes are left")
 		}
 		p.Close()

@@ -87,6 +87,7 @@ type scene struct {
 	dir, program, table, drop string
 	got                       atomic.Bool // something arrived that should not have
 	marker                    string
+	fences                    []func() error // each returns when what was sent before on one way has arrived
 }
 
 // The test binary is also a host that is killed.
@@ -119,14 +120,19 @@ func newScene(t *testing.T) *scene {
 	socket := filepath.Join(dir, "s")
 	s.accept(t, "unix", socket)
 	s.accept(t, "unix", "@"+s.marker)
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, syscall.SIGUSR1)
+	signals, passed := make(chan os.Signal, 8), make(chan struct{}, 8)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
 	t.Cleanup(func() { signal.Stop(signals) })
 	go func() {
-		for range signals {
+		for sig := range signals {
+			if sig == syscall.SIGUSR2 { // signals are delivered in the order of their numbers
+				passed <- struct{}{}
+				continue
+			}
 			s.got.Store(true)
 		}
 	}()
+	s.fence(passed, func() error { return syscall.Kill(os.Getpid(), syscall.SIGUSR2) })
 	var x []string
 	for k, v := range map[string]string{"table": s.table, "drop": s.drop, "tcp": tcp, "udp": udp, "socket": socket,
 		"abstract": s.marker, "victim": fmt.Sprint(os.Getpid()), "marker": s.marker} {
@@ -142,6 +148,46 @@ func newScene(t *testing.T) *scene {
 
 func (s *scene) listen(t *testing.T) string { return s.accept(t, "tcp", "127.0.0.1:0") }
 
+// fenced is what a fence sends.
+const fenced = 'F'
+
+// fence keeps a way to send something and to hear that it has arrived.
+func (s *scene) fence(passed chan struct{}, send func() error) {
+	s.fences = append(s.fences, func() error {
+		if err := send(); err != nil {
+			return err
+		}
+		select {
+		case <-passed:
+			return nil
+		case <-time.After(time.Minute):
+			return errors.New("what was sent does not arrive")
+		}
+	})
+}
+
+// arrived reports whether something arrived that should not have, once all that was sent has.
+func (s *scene) arrived(t *testing.T) bool {
+	t.Helper()
+	for _, pass := range s.fences {
+		if err := pass(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.got.Load()
+}
+
+// sent sends the byte of a fence.
+func sent(network, address string) error {
+	c, err := net.Dial(network, address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_, err = c.Write([]byte{fenced})
+	return err
+}
+
 // accept listens and notes every connection that says something.
 func (s *scene) accept(t *testing.T, network, address string) string {
 	t.Helper()
@@ -150,18 +196,23 @@ func (s *scene) accept(t *testing.T, network, address string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
+	passed := make(chan struct{}, 8)
 	go func() {
-		for {
+		for { // one after the other, in the order in which they came
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			if n, _ := c.Read(make([]byte, 1)); n > 0 {
+			b := make([]byte, 1)
+			if n, _ := c.Read(b); n > 0 && b[0] == fenced {
+				passed <- struct{}{}
+			} else if n > 0 {
 				s.got.Store(true)
 			}
 			c.Close()
 		}
 	}()
+	s.fence(passed, func() error { return sent(network, l.Addr().String()) })
 	return l.Addr().String()
 }
 
@@ -172,14 +223,22 @@ func (s *scene) packets(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
+	passed := make(chan struct{}, 8)
 	go func() {
+		b := make([]byte, 64)
 		for {
-			if _, _, err := p.ReadFrom(make([]byte, 64)); err != nil {
+			n, _, err := p.ReadFrom(b)
+			if err != nil {
 				return
+			}
+			if n == 1 && b[0] == fenced {
+				passed <- struct{}{}
+				continue
 			}
 			s.got.Store(true)
 		}
 	}()
+	s.fence(passed, func() error { return sent("udp", p.LocalAddr().String()) })
 	return p.LocalAddr().String()
 }
 
@@ -217,6 +276,14 @@ func (s *scene) check(t *testing.T, a act, requests []sdk.PlanRequest) []string 
 	}
 	slices.Sort(out)
 	return out
+}
+
+// retries is how often an act is checked again that was not found.
+func retries(a act) int {
+	if strings.HasSuffix(a.name, "-by-row") {
+		return 4
+	}
+	return 0
 }
 
 // job writes the job file of an act.
@@ -286,10 +353,10 @@ func (s *scene) run(t *testing.T, a act, mode sandbox.Mode) (code string, got bo
 	case err != nil:
 		t.Fatal(err)
 	}
-	time.Sleep(20 * time.Millisecond) // what was sent arrives
+	arrived := s.arrived(t)
 	dropped, _ := os.ReadDir(s.drop)
 	report, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "out", "report.json"))
-	got = s.got.Load() || len(dropped) > 0 || bytes.Contains(report, []byte("leak "))
+	got = arrived || len(dropped) > 0 || bytes.Contains(report, []byte("leak "))
 	if leaks := rowIn[a.name]; leaks != nil && code == "" {
 		got = leaks(s.released(t, path))
 	}
@@ -381,14 +448,18 @@ func (s *scene) outlives(t *testing.T, a act, mode sandbox.Mode) bool {
 		if err := h.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(30 * time.Second); len(s.daemons(t)) == 0; time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); len(s.daemons(t)) == 0; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the daemon did not start")
 			}
 		}
 		_ = h.Process.Kill()
 		_ = h.Wait()
-		for deadline := time.Now().Add(3 * time.Second); len(s.daemons(t)) > 0 && time.Now().Before(deadline); {
+		patience := 3 * time.Second
+		if mode == sandbox.Required {
+			patience = time.Minute // it ends, sooner or later
+		}
+		for deadline := time.Now().Add(patience); len(s.daemons(t)) > 0 && time.Now().Before(deadline); {
 			time.Sleep(5 * time.Millisecond)
 		}
 		left := s.daemons(t)
@@ -441,7 +512,13 @@ func TestSabotage(t *testing.T) {
 				if !strings.HasSuffix(a.name, "-by-row") { // which measure
 					t.Parallel()
 				}
-				if checks := s.check(t, a, requests[:1]); !slices.Contains(checks, a.check) {
+				checks := s.check(t, a, requests[:1])
+				for range retries(a) { // a busy machine hides what a row takes
+					if !slices.Contains(checks, a.check) {
+						checks = s.check(t, a, requests[:1])
+					}
+				}
+				if !slices.Contains(checks, a.check) {
 					t.Errorf("plugin check finds %v, want %q", checks, a.check)
 				}
 			})
