@@ -70,30 +70,6 @@ func (m Matrix) Life(revised bool) int64 {
 	return m.Charge(Units{AtMost: m.Periods(), Apart: 1, Revised: revised})
 }
 
-// PureCharge returns the whole number c for which the whole series costs ε = Δ·c/b.
-//
-// # Contract
-//
-// As for Charge, with discrete Laplace noise of scale b, and Δ the L1 norm by which one unit
-// changes the vector of one period. Revised rows change nothing. Proof: series.proof.md.
-func (m Matrix) PureCharge(u Units) int64 { return pureCharge(m.rows, m.Periods(), u) }
-
-// pureCharge returns the pure charge of a matrix with n columns and any rows.
-func pureCharge(rows [][]int64, n int, u Units) int64 {
-	columns := make([]int64, n)
-	for _, row := range rows {
-		for s, c := range row {
-			columns[s] += max(c, -c)
-		}
-	}
-	k, apart := u.within(n)
-	c := pick(columns, k, apart)
-	if u.Move {
-		c *= 2
-	}
-	return c
-}
-
 // within returns in how many of n periods a unit can be, and how far apart they are.
 func (u Units) within(n int) (k, apart int) {
 	apart = max(u.Apart, 1)

@@ -5,7 +5,6 @@
 // a [Matrix], and adds fresh noise. Everything that is published is public arithmetic on the
 // measurements: an [Estimate] for each [Row].
 //
-//	rows := append(series.Each("month", 36), series.ToDate("running", series.Range{From: 0, To: 36})...)
 //	plan, err := series.Find(series.Question{Periods: 36, Rows: rows, Goal: series.RMS,
 //		Units: series.Units{AtMost: 1}, Largest: 1 << 30})
 //	rho := delta * delta * float64(plan.Charge) / (2 * sigma * sigma)

@@ -32,8 +32,6 @@ type Question struct {
 	Rows    []Row
 	Goal    Goal
 	Units   Units
-	// Pure says that the guarantee is an ε without δ, which discrete Gaussian noise cannot give.
-	Pure bool
 	// Largest bounds Matrix.Largest, so that no run overflows; at least 1.
 	Largest int64
 }
@@ -63,7 +61,7 @@ type Candidate struct {
 type Plan struct {
 	Matrix Matrix
 	Name   string // of the candidate that was taken
-	Charge int64  // Matrix.Charge, or Matrix.PureCharge
+	Charge int64  // Matrix.Charge for the units of the question
 	// Errors holds the error of each row of the question. The unit is the standard deviation
 	// that the figure of one period needs if nothing else is ever published.
 	Errors []float64
@@ -105,7 +103,7 @@ func Find(q Question) (*Plan, error) {
 			reached *= gain
 		}
 		if reached < least {
-			least, p.Matrix, p.Name, p.Charge, p.Errors = reached, m, c.name, q.charge(m), errs
+			least, p.Matrix, p.Name, p.Charge, p.Errors = reached, m, c.name, m.Charge(q.Units), errs
 		}
 	}
 	return p, nil
@@ -156,7 +154,7 @@ type made struct {
 
 func (q *Question) candidates(w *mat.Dense) []made {
 	all := []made{{Alone, toeplitz(q.Periods, 1)}}
-	if q.Pure || q.Periods == 1 {
+	if q.Periods == 1 {
 		return all
 	}
 	if c := optimum(w, q.Goal); c != nil {
@@ -238,14 +236,6 @@ func (q *Question) reached(c, w *mat.Dense) float64 {
 	return math.Sqrt(q.Goal.of(squares(w, c)) * column)
 }
 
-// charge returns what the matrix is charged under the question's guarantee.
-func (q *Question) charge(m Matrix) int64 {
-	if q.Pure {
-		return m.PureCharge(q.Units)
-	}
-	return m.Charge(q.Units)
-}
-
 // errors returns the error of each row with this matrix, unweighted.
 func (q *Question) errors(m Matrix) []float64 {
 	rows := make([]Row, len(q.Rows))
@@ -255,13 +245,9 @@ func (q *Question) errors(m Matrix) []float64 {
 	}
 	alike := Question{Periods: q.Periods, Rows: rows}
 	errs := squares(alike.dense(), m.dense())
-	c := float64(q.charge(m))
+	c := float64(m.Charge(q.Units))
 	for i, e := range errs {
-		if q.Pure {
-			errs[i] = c * math.Sqrt(e)
-		} else {
-			errs[i] = math.Sqrt(c * e)
-		}
+		errs[i] = math.Sqrt(c * e)
 	}
 	return errs
 }
@@ -286,9 +272,6 @@ func (q *Question) byItself() float64 {
 		for _, t := range row.Terms {
 			rows[r][t.Period] += t.Factor
 		}
-	}
-	if q.Pure {
-		return float64(pureCharge(rows, q.Periods, q.Units))
 	}
 	return math.Sqrt(float64(charge(rows, q.Periods, q.Units)))
 }

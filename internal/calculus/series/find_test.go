@@ -228,16 +228,6 @@ func BenchmarkFind(b *testing.B) {
 	}
 }
 
-func TestPureTakesIndependentNoise(t *testing.T) {
-	p := find(t, Question{Periods: 36, Rows: ToDate("running", Range{0, 36}), Goal: RMS, Pure: true, Units: Units{AtMost: 3}})
-	if p.Name != Alone || p.Charge != 3 || len(p.Tried) != 1 {
-		t.Errorf("%q, charge %d, %d candidates", p.Name, p.Charge, len(p.Tried))
-	}
-	if want := 3 * 6.0; math.Abs(p.Errors[35]-want) > 1e-9 {
-		t.Errorf("the total over 36 periods has error %v, want %v", p.Errors[35], want)
-	}
-}
-
 // Rows that leave periods out, rows with weights, little room: each yields a valid plan.
 func TestPlansOfOddQuestions(t *testing.T) {
 	years := find(t, Question{Periods: 36, Rows: Sums("year", parts(36, 12)...), Goal: RMS})
@@ -282,5 +272,54 @@ func TestQuestionsAreChecked(t *testing.T) {
 	}
 	if _, err := Find(good); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whatever is asked, what a plan says of itself is so, and asking again gives the same plan.
+func TestPlansSayWhatIsSo(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 8))
+	taken := map[string]int{}
+	for range 60 {
+		n := 2 + r.IntN(14)
+		q := Question{Periods: n, Goal: RMS + Goal(r.IntN(2)), Units: Units{AtMost: 1 + r.IntN(n), Apart: 1 + r.IntN(4), Revised: r.IntN(2) == 0, Move: r.IntN(3) == 0}}
+		for range 1 + r.IntN(2*n) {
+			row := Row{Weight: 0.5 + r.Float64()}
+			for p := range n {
+				if f := r.Int64N(5) - 2; f != 0 {
+					row.Terms = append(row.Terms, Term{p, f})
+				}
+			}
+			if row.Terms != nil {
+				q.Rows = append(q.Rows, row)
+			}
+		}
+		if q.Rows == nil {
+			continue
+		}
+		p, again := find(t, q), find(t, q)
+		if p.Charge != p.Matrix.Charge(q.Units) || p.Name != again.Name || !slices.Equal(p.Errors, again.Errors) {
+			t.Fatalf("%+v: %+v, and then %+v", q, p, again)
+		}
+		taken[p.Name]++
+		for i, row := range q.Rows {
+			e, err := p.Matrix.Decode(row)
+			if want := math.Sqrt(float64(p.Charge)) * e.Deviation(1); err != nil || !(math.Abs(p.Errors[i]/want-1) < 1e-6) {
+				t.Fatalf("%+v: row %d has error %v, and its estimate %v (%v)", q, i, p.Errors[i], want, err)
+			}
+		}
+		for _, c := range p.Tried {
+			mine, its := p.candidate(p.Name).RMS, c.RMS
+			if q.Goal == Worst {
+				mine, its = p.candidate(p.Name).Worst, c.Worst
+			}
+			if its < mine*gain {
+				t.Errorf("%+v: %s is taken with %v, and %s has %v", q, p.Name, mine, c.Name, its)
+			}
+		}
+	}
+	for _, name := range []string{Alone, Optimal, Banded} {
+		if taken[name] == 0 {
+			t.Errorf("%s is never taken: %v", name, taken)
+		}
 	}
 }

@@ -63,17 +63,6 @@ func (m Matrix) Periods() int { return len(m.rows) }
 // Run returns the factors of periods 0 to t in run t. The caller must not change them.
 func (m Matrix) Run(t int) []int64 { return m.rows[t] }
 
-// Reach returns how many periods run t needs: its own and those before it, back to the
-// first whose factor is not 0.
-func (m Matrix) Reach(t int) int {
-	for s, c := range m.rows[t] {
-		if c != 0 {
-			return t - s + 1
-		}
-	}
-	return 0
-}
-
 // Largest returns the largest sum of absolute factors of a run: if no figure of a period is
 // beyond ±b, no run measures more than b·Largest() before its noise.
 func (m Matrix) Largest() (largest int64) {
