@@ -21,7 +21,7 @@ func TestSeries(t *testing.T) {
 		t.Error("noise is called a confidence interval")
 	}
 	// A line's table ends with the latest rows; the rest is in the file.
-	if !strings.Contains(page, "more rows in the file") || !strings.Contains(page, "<td>change-12</td>") {
+	if !strings.Contains(page, "more rows in the file") || !strings.Contains(page, `<td class="p">change-12</td>`) {
 		t.Error("the table of the rows is cut off at the wrong end")
 	}
 	for _, b := range report.Briefs(r, values) {

@@ -99,6 +99,7 @@ type headView struct {
 type cellView struct {
 	Text   string
 	Number bool
+	Whole  bool // stands in one line
 }
 
 // noisy are the columns that noise_sd is about; the others keep their digits.
@@ -141,7 +142,7 @@ func (t Table) grid(fields []Field, limit int) *gridView {
 			case i < len(c.Float64) && i < len(noise) && slices.Contains(with, c.Name):
 				text = rounded(c.Float64[i], noise[i])
 			}
-			row[k] = cellView{Text: text, Number: c.numeric()}
+			row[k] = cellView{Text: text, Number: c.numeric(), Whole: of == "sd" && (c.Name == "period" || c.Name == "kind")}
 		}
 		g.Rows = append(g.Rows, row)
 	}
