@@ -137,6 +137,13 @@ func (r *Report) dataFacts() (out facts) {
 	if c := d.UnitCap; c != nil {
 		out.add("cap on a unit", fmt.Sprintf("%d groups, %d rows in each", c.Groups, c.Rows))
 	}
+	for _, t := range d.Tables {
+		what := strings.TrimSpace(t.UnitColumn + " " + t.UnitRows)
+		if c := t.UnitCap; c != nil {
+			what += fmt.Sprintf(" to %d groups, %d rows in each", c.Groups, c.Rows)
+		}
+		out.add("table "+t.Name, strings.Join(append([]string{what}, t.Takes...), "; "))
+	}
 	if d.Population > 0 {
 		out.add("size", grouped(d.Population))
 	}

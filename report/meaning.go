@@ -34,6 +34,13 @@ func (d Dataset) Many() string {
 // UnitNote explains what a unit's name stands for, "" where the job gives none.
 func (d Dataset) UnitNote() string {
 	switch {
+	case d.checked() && len(d.Tables) > 0:
+		var names []string
+		for _, t := range d.Tables {
+			names = append(names, t.Name)
+		}
+		return fmt.Sprintf("all rows with the same %s in the tables %s are one %s and are protected together; %s with two spellings of it counts as two",
+			d.UnitColumn, strings.Join(names, ", "), d.UnitName, A(d.UnitName))
 	case d.checked() && d.UnitRows != "":
 		return fmt.Sprintf("all rows with the same value of %s are one %s and are protected together; %s with two spellings of it counts as two%s",
 			d.UnitColumn, d.UnitName, A(d.UnitName), d.withoutUnit())

@@ -75,12 +75,15 @@ type Dataset struct {
 	UnitName   string `json:"unit_name,omitempty"`
 	UnitPlural string `json:"unit_plural,omitempty"`
 	UnitColumn string `json:"unit_column,omitempty"`
-	// UnitRows says what was done with the several rows of a unit, folded or capped; "" where
-	// a unit has one. UnitMissing says what became of rows without a unit.
+	// UnitRows says what was done with the several rows of a unit: folded, capped, or joined where Tables say it one by
+	// one; "" where a unit has one. UnitMissing says what became of rows without a unit.
 	UnitRows    string `json:"unit_rows,omitempty"`
 	UnitMissing string `json:"unit_missing,omitempty"`
 	UnitCap     *Cap   `json:"unit_cap,omitempty"`
-	Slice       *Slice `json:"slice,omitempty"` // the part of a larger table that this is
+	// Tables are the private tables that are joined by the unit, none where there is one. The first one that is Population
+	// has every unit.
+	Tables []DataTable `json:"tables,omitempty"`
+	Slice  *Slice      `json:"slice,omitempty"` // the part of a larger table that this is
 	// Snapshot is the id of the snapshot that was read of an Iceberg table: a text, because it has more digits than a number of JSON.
 	Snapshot   string `json:"snapshot,omitempty"`
 	Population int64  `json:"population,omitempty"`
@@ -97,6 +100,16 @@ type Dataset struct {
 type Cap struct {
 	Groups int64 `json:"groups"`
 	Rows   int64 `json:"rows"`
+}
+
+// DataTable is one of several private tables that are joined by the unit.
+type DataTable struct {
+	Name       string   `json:"name"`
+	Population bool     `json:"population,omitempty"` // every unit has a row in it, and rows of others are left out of all tables
+	UnitColumn string   `json:"unit_column"`
+	UnitRows   string   `json:"unit_rows,omitempty"` // folded or capped; "" where a unit has at most one row
+	UnitCap    *Cap     `json:"unit_cap,omitempty"`
+	Takes      []string `json:"takes,omitempty"` // what its rows take from other tables
 }
 
 // Slice is the rows in which a public column has one value.

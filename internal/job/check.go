@@ -40,19 +40,17 @@ func (k *checker) refuse(path string, keys []string, hint, format string, args .
 func check(j *Job, o Options, told Problems) Problems {
 	k := &checker{j: j, told: told}
 	k.dataset()
-	k.source()
 	k.unit()
-	k.lookups()
-	k.fileColumns()
-	k.derived()
-	k.columns()
-	k.units()
-	if w := j.Dataset.Weights; w != nil {
-		k.weights("dataset.weights", w)
+	if j.Dataset.Several() {
+		k.tables()
+	} else {
+		k.oneTable()
 	}
+	first := &checker{j: j.First(), told: told} // designs draw units by the columns of the population
 	for i := range j.Samples {
-		k.sample(&j.Samples[i])
+		first.sample(&j.Samples[i])
 	}
+	k.found = append(k.found, first.found...)
 	k.names("samples", len(j.Samples), func(i int) (string, string) {
 		return j.Samples[i].Name, lang.Key("samples", j.Samples[i].Name)
 	})
@@ -61,14 +59,35 @@ func check(j *Job, o Options, told Problems) Problems {
 	})
 	k.grants()
 	k.releases()
-	k.measures()
-	k.searches()
+	if !j.Dataset.Several() {
+		k.measures()
+		k.searches()
+	}
 	k.spend()
 	k.rho()
 	if o.Mechanisms != nil {
 		k.mechanisms(o.Mechanisms, nil)
 	}
 	return k.found
+}
+
+// oneTable checks a data set that is one table.
+func (k *checker) oneTable() {
+	for _, key := range []string{"source", "columns"} {
+		if at := "dataset." + key; !k.j.Has(at) && k.j.Has("dataset") && !k.toldOf(at) {
+			k.wrong(at, "", "is missing")
+		}
+	}
+	k.refuse("dataset", []string{"population"}, "leave it out", "is for a data set with several tables")
+	k.source()
+	k.lookups()
+	k.fileColumns()
+	k.derived()
+	k.columns()
+	k.units()
+	if w := k.j.Dataset.Weights; w != nil {
+		k.weights("dataset.weights", w)
+	}
 }
 
 // names finds names that only differ in case: their files would be one file on
@@ -131,7 +150,11 @@ func (k *checker) releases() {
 	isFrom := setOf(from)
 	for i := range k.j.Releases {
 		r := &k.j.Releases[i]
-		k.rowsOf(i, r)
+		if k.tableOf(i, r) {
+			of := &checker{j: k.j.Of(r.Table), told: k.told}
+			of.rowsOf(i, r)
+			k.found = append(k.found, of.found...)
+		}
 		if r.From != "" && !isFrom[r.From] {
 			k.wrong(lang.Key(lang.Item("releases", i), "from"), hintOr(lang.DidYouMean(r.From, from), "known samples", from), "%s is not a sample", lang.Shown(r.From))
 		}
@@ -229,7 +252,7 @@ func (k *checker) columns() {
 // column infers what a column holds and checks its bounds or its domain.
 func (k *checker) column(c *Column) {
 	path := c.path()
-	if c.Derived != nil && c.Derived.Bins.Column != "" {
+	if c.Derived != nil && c.Derived.Bins.Column != "" || c.Joined != nil && c.Domain != nil {
 		c.Type = Category
 		return
 	}

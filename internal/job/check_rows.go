@@ -18,8 +18,10 @@ import (
 // path is the key that declares the column.
 func (c *Column) path() string {
 	switch {
-	case c.Derived != nil:
+	case c.Derived != nil || c.Joined != nil && c.Joined.derived:
 		return lang.Key("dataset.derive", c.Name)
+	case c.Joined != nil:
+		return lang.Key("dataset.join", c.Joined.Table)
 	case c.Lookup != nil:
 		return lang.Key(lang.Key(lang.Key("dataset.lookups", c.Lookup.Name), "columns"), c.Name)
 	}

@@ -1,11 +1,14 @@
 package job
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// mostKeys is the largest number of keys that a job may have, each counted where it stands. A
-// reader has to learn them all, so one more needs a reason: that somebody can be named who
+// mostKeys is the largest number of keys that a job may have, each counted where it stands; those of a table of
+// dataset.tables count where dataset has them for the only table. A reader has to learn them all, so one more needs a reason: that somebody can be named who
 // needs it, that no default does, and that no other key says it already.
-const mostKeys = 199
+const mostKeys = 204
 
 // A job has few keys.
 func TestFewKeys(t *testing.T) {
@@ -13,7 +16,7 @@ func TestFewKeys(t *testing.T) {
 	var walk func(at string, ds []decl)
 	walk = func(at string, ds []decl) {
 		for _, d := range ds {
-			keys[at+d.name] = true
+			keys[strings.Replace(at+d.name, "tables.", "", 1)] = true
 			walk(at+d.name+".", d.nested)
 		}
 	}

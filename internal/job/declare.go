@@ -87,6 +87,8 @@ func release() kind[Release] {
 			"The name of the release and of its files", required(), example("mean_api")),
 		key("from", text(), func(r *Release) *string { return &r.From },
 			"The name of a sample, or table for the whole table", otherwise(Table), example("srs")),
+		key("table", name(), func(r *Release) *string { return &r.Table },
+			"With dataset.tables: the table whose rows, or units, are counted", example("visits")),
 		key("where", expression(), func(r *Release) *Expression { return &r.Where },
 			"A condition (docs/expressions.md): only rows for which it is true are counted. Draw and number of units stay those of the whole table", example(`"age >= 18"`)),
 		key("having", expression(), func(r *Release) *Expression { return &r.Having },

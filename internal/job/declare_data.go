@@ -8,12 +8,20 @@ import (
 )
 
 func dataset() kind[Dataset] {
-	return object(
+	return object(append(datasetKeys(),
+		key("tables", named(dataTable(), "NAME", checkName, func(t *DataTable, n string) { t.Name = n }),
+			func(d *Dataset) *[]DataTable { return &d.Tables },
+			"Several private tables that are joined by the unit, by name, in place of source and columns (docs/how-to/several-tables.md)"))...)
+}
+
+// datasetKeys are the keys of a data set except tables, of which a table has some.
+func datasetKeys() []field[Dataset] {
+	return []field[Dataset]{
 		key("id", pattern("1 to 200 of the characters A-Z a-z 0-9 . _ -, the first a letter or digit", `^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`),
 			func(d *Dataset) *string { return &d.ID },
 			"The name of the budget account. The same data must always have the same id", required(), example("ca-schools-2000")),
 		key("source", source(), func(d *Dataset) *Source { return &d.Source },
-			"Where the table is", required()),
+			"Where the table is. A job says this key, or tables"),
 		key("relation", relation(), func(d *Dataset) *privacy.Relation { return &d.Relation },
 			"replace-one if the number of units is public, add-remove if it is secret. There is no default", required(), example("replace-one")),
 		key("size", count(), func(d *Dataset) *int64 { return &d.Size },
@@ -28,8 +36,8 @@ func dataset() kind[Dataset] {
 			"The plural of unit_name, where it is not formed with an added s", example("schools"), out("words of the report")),
 		key("columns", named(column(), "NAME", checkText, func(c *Column, n string) { c.Name = n }),
 			func(d *Dataset) *[]Column { return &d.Columns },
-			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type", required()).with(func(d *Dataset) any {
-			return factsByName(column(), d.columnsOf(func(c *Column) bool { return c.Lookup == nil && c.Derived == nil }))
+			"The columns that mechanisms and expressions may use, by name: numbers with bounds, categories with a domain, and others with a type").with(func(d *Dataset) any {
+			return factsByName(column(), d.columnsOf(func(c *Column) bool { return c.Lookup == nil && c.Derived == nil && c.Joined == nil }))
 		}),
 		key("lookups", named(lookup(), "NAME", checkName, func(l *Lookup, n string) { l.Name = n }),
 			func(d *Dataset) *[]Lookup { return &d.Lookups },
@@ -45,13 +53,15 @@ func dataset() kind[Dataset] {
 			"How the rows of a unit become one row, by column. The bounds and the domain of a column are then those of the folded value", example("{fare: sum, age: max, borough: mode}")),
 		key("cap", optional(capped()), func(d *Dataset) **Cap { return &d.Cap },
 			"How many rows of a unit count in a release. They are picked at random"),
+		key("population", name(), func(d *Dataset) *string { return &d.Population },
+			"With tables: the one in which every unit has a row. Under replace-one dataset.size counts its units. Rows of other units are left out of all tables", example("persons")),
 		key("frame", optional(frame()), func(d *Dataset) **Frame { return &d.Frame },
 			"The public list of units that multistage and stratified samples draw from. With dataset.collected by multistage, it is that of the population", out("a frame that differs from the table is refused; that of a population counts by its content")),
 		key("collected", optional(collected()), func(d *Dataset) **Collected { return &d.Collected },
 			"Somebody else drew the table from a larger population, as in a survey, and the privacy that this bought is counted. It must be secret who was drawn"),
 		key("weights", optional(weights()), func(d *Dataset) **Weights { return &d.Weights },
 			"The weights of a survey: how many units of the population each row stands for. They are private. docs/weights.md says which mechanisms use them", example("{column: design_weight, at_most: 40}"), out("they count for each release that has them")),
-	)
+	}
 }
 
 // unit is the word row, or a mapping that says which rows belong to one unit.

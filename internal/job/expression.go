@@ -14,6 +14,7 @@ type Expression struct {
 
 	at     Pos  // where the text begins
 	folded bool // lines of the text are not columns of the file
+	canon  string
 }
 
 // Said reports whether there is an expression.
@@ -21,6 +22,9 @@ func (e Expression) Said() bool { return e.Text != "" }
 
 // canonical is a spelling that does not depend on white space, nil where there is none.
 func (e Expression) canonical() any {
+	if e.canon != "" {
+		return e.canon
+	}
 	if e.Formula == nil {
 		return nil
 	}
@@ -83,6 +87,17 @@ func (j *Job) Doubts() Problems {
 	for i := range j.Dataset.Columns {
 		if c := &j.Dataset.Columns[i]; c.Derived != nil {
 			add(lang.Key(c.path(), "as"), c.Derived.As)
+		}
+	}
+	for i := range j.Dataset.Tables {
+		t := &j.Dataset.Tables[i]
+		for n := range t.Columns {
+			switch c := &t.Columns[n]; {
+			case c.Derived != nil:
+				add(t.full(lang.Key(c.path(), "as")), c.Derived.As)
+			case c.Joined != nil:
+				add(t.full(lang.Key(c.path(), "as")), c.Joined.Where)
+			}
 		}
 	}
 	for i, r := range j.Releases {

@@ -70,6 +70,14 @@ type Dataset struct {
 	Cap    *Cap     // how many of its rows count, nil where a unit has one row
 	Slice  *Slice   // nil where the job means the whole table
 	derive []Column // those that are derived, before they take their places
+	// Tables are several private tables that are joined by the unit (P32), none where the data set is one table. Population
+	// is the one of which each unit has a row; "" stands for all units of all tables.
+	Tables     []DataTable
+	Population string
+	// Table is the table that the job is seen from (Job.Of), "" where there is one; OneRow says that a unit has at most one
+	// row in it, and Fold follows from that.
+	Table  string
+	OneRow bool
 	// Frame is the public list of units that multistage and stratified samples
 	// draw from, nil where there is none.
 	Frame *Frame
@@ -144,6 +152,7 @@ type Column struct {
 
 	Derived *Derived // nil where the column stands in a file
 	Lookup  *Lookup  // the public table that adds it, nil where none does
+	Joined  *Joined  // how it comes from another private table, nil where it does not
 	Heading string   // of the column in that table, "" where it is the name
 }
 
@@ -203,6 +212,7 @@ type Budget struct {
 type Release struct {
 	Name     string
 	From     string     // a sample's name, or Table
+	Table    string     // whose rows it counts, where the data set has several; "" where it has one
 	Where    Expression // a condition on a row
 	Having   Expression // a condition on the folded values of a unit
 	By       []string

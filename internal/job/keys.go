@@ -50,7 +50,7 @@ func (r *Release) Unlisted(d *Dataset) string {
 
 // sameGroups reports whether two releases have the same groups of the same rows.
 func (r *Release) sameGroups(o *Release) bool {
-	if r.From != o.From || r.Where.Text != o.Where.Text || len(r.By) != len(o.By) {
+	if r.From != o.From || r.Table != o.Table || r.Where.Text != o.Where.Text || len(r.By) != len(o.By) {
 		return false
 	}
 	for i := range r.By {

@@ -128,6 +128,7 @@ func (d *Dataset) Sources(names ...string) []string {
 		seen[name] = true
 		c, ok := d.Column(name)
 		switch {
+		case ok && c.Joined != nil: // it stands in another table
 		case ok && c.Lookup != nil:
 			add(c.Lookup.On())
 		case ok && c.Derived != nil && c.Derived.Bins.Column != "":
@@ -146,6 +147,35 @@ func (d *Dataset) Sources(names ...string) []string {
 	add(d.Key.Column)
 	if d.Slice != nil {
 		add(d.Slice.Column)
+	}
+	return all
+}
+
+// Partners are the columns of other tables from which these are made, each once.
+func (d *Dataset) Partners(names ...string) (all []Column) {
+	seen := map[string]bool{}
+	var add func(name string)
+	add = func(name string) {
+		c, ok := d.Column(name)
+		if !ok || seen[name] {
+			return
+		}
+		seen[name] = true
+		switch {
+		case c.Joined != nil:
+			all = append(all, c)
+		case c.Lookup != nil:
+			add(c.Lookup.On())
+		case c.Derived != nil && c.Derived.Bins.Column != "":
+			add(c.Derived.Bins.Column)
+		case c.Derived != nil:
+			for _, from := range c.Derived.As.Formula.Columns() {
+				add(from)
+			}
+		}
+	}
+	for _, name := range names {
+		add(name)
 	}
 	return all
 }

@@ -50,7 +50,11 @@ func (j *Job) private() []secluded {
 	if !filepath.IsAbs(ledger) {
 		ledger = filepath.Join(j.Dir, ledger)
 	}
-	return []secluded{{"the table", j.Dataset.Source.Path}, {"the ledger", ledger}, {"the releases", j.Output.Dir}}
+	all := []secluded{{"the table", j.Dataset.Source.Path}, {"the ledger", ledger}, {"the releases", j.Output.Dir}}
+	for _, t := range j.Dataset.Tables {
+		all = append(all, secluded{"the table " + t.Name, t.Source.Path})
+	}
+	return all
 }
 
 // holds reports whether a path lies in the place, or the place in it, with links followed as

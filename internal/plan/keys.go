@@ -42,6 +42,7 @@ func (d *PlannedDraw) KeysOf(j *job.Job, r *PlannedRelease) *PlannedKeys {
 // planKeys finds the rule that keeps to the share of a selection, under every relation that
 // the draw demands. index is that of the release that says what the selection may cost.
 func planKeys(j *job.Job, index int, share privacy.Point, relations []privacy.Relation) (*PlannedKeys, error) {
+	j = j.Of(j.Releases[index].Table)
 	rule, err := ruleFor(j, share, relations)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,7 @@ func ruleFor(j *job.Job, target privacy.Point, relations []privacy.Relation) (ke
 
 // whole finds what the full table would have allowed at the same guarantee.
 func (k *PlannedKeys) whole(j *job.Job, relation privacy.Relation) keys.Rule {
-	r, err := ruleFor(j, Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
+	r, err := ruleFor(j.Of(k.Job.Table), Point(k.Job.Keys.Guarantee), []privacy.Relation{relation})
 	if err != nil {
 		return nil
 	}
@@ -128,7 +129,7 @@ func (r *PlannedRelease) chosen(ctx context.Context, j *job.Job, d *PlannedDraw,
 	// than was charged, and know it by their number. It is then given spare groups: twice as
 	// many as a unit may be in, or as many as it planned for.
 	few := 2
-	if c := j.Dataset.Cap; c != nil {
+	if c := j.Of(r.Job.Table).Dataset.Cap; c != nil {
 		few = int(min(2*c.Groups, int64(r.Cells.Len())))
 	}
 	for _, to := range []int{0, few, r.Cells.Len()} {

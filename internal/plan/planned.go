@@ -132,6 +132,63 @@ func (p *Planned) Columns() []string {
 	return p.Job.Dataset.Sources(names...)
 }
 
+// Tables lists the tables that a run of a job with several reads, that of the population first: those of its releases, and
+// those from which they take columns. Without a population the units of all tables count.
+func (p *Planned) Tables() []string {
+	d, names := &p.Job.Dataset, []string{}
+	reads := func(name string) bool {
+		return d.Population == "" || slices.ContainsFunc(p.Releases(), func(r *PlannedRelease) bool {
+			return r.Job.Table == name || slices.ContainsFunc(p.Partners(r.Job.Table), func(c job.Column) bool { return c.Joined.Table == name })
+		})
+	}
+	if d.Population != "" {
+		names = append(names, d.Population)
+	}
+	for _, t := range d.Tables {
+		if t.Name != d.Population && reads(t.Name) {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
+// rowsOf are the columns of what the releases from one of several tables count, and of the designs that draw by it.
+func (p *Planned) rowsOf(table string) (names []string) {
+	for _, r := range p.Releases() {
+		if r.Job.Table == table {
+			names = append(names, r.Reads()...)
+		}
+	}
+	if table == p.Job.Dataset.Population {
+		for _, x := range p.Draws {
+			names = append(names, x.Design.Facts().UnitColumns...)
+		}
+	}
+	return names
+}
+
+// Partners are the columns that the releases from a table take from other tables.
+func (p *Planned) Partners(table string) []job.Column {
+	return p.Job.Of(table).Dataset.Partners(p.rowsOf(table)...)
+}
+
+// ColumnsOf are the columns that the job reads of one of several tables: for its releases, and for those of other tables.
+func (p *Planned) ColumnsOf(table string) []string {
+	names := p.rowsOf(table)
+	for _, other := range p.Job.Dataset.Tables {
+		for _, c := range p.Partners(other.Name) {
+			if c.Joined.Table != table {
+				continue
+			}
+			names = append(names, c.Joined.Of)
+			if f := c.Joined.Where.Formula; f != nil {
+				names = append(names, f.Columns()...)
+			}
+		}
+	}
+	return p.Job.Of(table).Dataset.Sources(names...)
+}
+
 // Known lists the columns by whose values a table, or a slice of it, is known again: those that the job reads, or none,
 // which stands for all, where it reads at most the column of its slice.
 func (p *Planned) Known() []string {

@@ -31,14 +31,16 @@ func (q *Question) path(j *job.Job) string { return j.ReleasePath(q.index) }
 // Filtered reports whether rows of the sample may not count in a release: they reach the
 // mechanism as missing (P24).
 func Filtered(j *job.Job, r *job.Release) bool {
+	j = j.Of(r.Table)
 	w := j.Dataset.WeightsOf(r)
-	return r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil && !r.CountsUnits() || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
+	return j.Dataset.MayVanish() || r.Where.Said() || r.Having.Said() || j.Dataset.Cap != nil && !r.CountsUnits() || w != nil && w.Of(&j.Dataset).Missing.Rule == job.Drop
 }
 
 // newQuestion settles how a mechanism sees the rows of a release. Values are those that a
 // selection found for its group column, nil before it.
 func newQuestion(j *job.Job, d *DraftDraw, a ask, values []string) (Question, error) {
 	r, about := &j.Releases[a.index], a.mech.About()
+	j = j.Of(r.Table)
 	out := Question{index: a.index, Job: *r, Mech: a.mech, Params: r.Params, Public: public(j, d, r)}
 	if err := out.weigh(j, d); err != nil {
 		return out, err

@@ -76,6 +76,7 @@ const mostPlans = 5
 
 // settled is the release as the job declares it, or what the plan does not keep to.
 func (r *PlannedRelease) settled(j *job.Job) (*PlannedRelease, error) {
+	j = j.Of(r.Job.Table)
 	one := *r
 	if one.scaled = r.Scaled(j); r.Weights != nil {
 		one.Plan.Errors = surveyed(r.Plan.Errors)

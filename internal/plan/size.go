@@ -44,6 +44,7 @@ func (r *PlannedRelease) Size(j *job.Job, d samplers.Design, e sdk.ExpectedError
 	if e.Linear == nil {
 		return 0, false
 	}
+	j = j.Of(r.Job.Table)
 	public := max(population(j, d), j.Dataset.AtLeast)
 	rows, sums := max(public, 1), sums(e.Linear)
 	size = span(rows, d, e.Linear)
@@ -60,7 +61,7 @@ func (r *PlannedRelease) Size(j *job.Job, d samplers.Design, e sdk.ExpectedError
 // Even are the moments of what a row adds to one of several groups over which the rows are
 // spread evenly, nil where nothing is assumed of a column that is added up.
 func (r *PlannedRelease) Even(j *job.Job, l *sdk.Linear) *samplers.Moments {
-	if l.Column != "" || j.Dataset.Cap != nil {
+	if j = j.Of(r.Job.Table); l.Column != "" || j.Dataset.Cap != nil {
 		return nil
 	}
 	mean, sd := l.High, 0.0

@@ -46,7 +46,7 @@ func CapDrops(ctx context.Context, p *plan.Planned, t *table.Table, content *tab
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{Plan: &soft, Table: o, units: &unitRows{index: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}}}
+	r := &side{job: j, table: o, units: &unitRows{index: index, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}}}
 	defer r.units.close()
 	known := map[string]CapDrop{}
 	var out []CapDrop
@@ -68,7 +68,7 @@ func CapDrops(ctx context.Context, p *plan.Planned, t *table.Table, content *tab
 }
 
 // capDrop counts for one condition and one grouping.
-func (r *Runner) capDrop(ctx context.Context, rel *plan.PlannedRelease, source *noise.Source) (CapDrop, error) {
+func (r *side) capDrop(ctx context.Context, rel *plan.PlannedRelease, source *noise.Source) (CapDrop, error) {
 	var out CapDrop
 	var numbers []int32
 	kept, err := r.capOf(ctx, rel, source, func(first int64, cells []int32) error {

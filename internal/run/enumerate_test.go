@@ -244,7 +244,7 @@ func (w *world) plan(units int) *plan.Priced {
 
 // law walks through all choices that a run makes on a table.
 func (w *world) law(units [][]row) law {
-	t, ctx := w.t, w.t.Context()
+	t := w.t
 	var file strings.Builder
 	file.WriteString("u,x,g,s\n")
 	n := 0
@@ -263,7 +263,12 @@ func (w *world) law(units [][]row) law {
 	if err := os.WriteFile(w.file, []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, calls := w.plan(n), &w.calls
+	return w.walk(w.plan(n), units)
+}
+
+// walk walks through all choices that a run of a plan makes.
+func (w *world) walk(p *plan.Priced, units [][]row) law {
+	t, ctx, calls := w.t, w.t.Context(), &w.calls
 	opened, err := OpenTable(ctx, p.Planned, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -47,22 +47,23 @@ var (
 func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.PlannedKeys, picks *picker, src *noise.Source) ([]string, error) {
 	at := slices.IndexFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Name == k.Job.Name })
 	rel := d.Releases[at]
-	s := &sample{job: r.Plan.Job}
+	of := r.side(rel)
+	s, picks := &sample{job: of.job}, picks.on(of)
 	column := s.want(k.Column)
-	one := &sink{cap: r.units.capped(rel)}
+	one := &sink{cap: of.units.capped(rel)}
 	if rel.Job.Where.Said() {
 		one.masks = append(one.masks, s.condition(rel.Job.Where))
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, s.columns, s.conditions, false)
+	in, err := newReading(of.job, of.table.lookups, s.columns, s.conditions, false)
 	if err != nil {
 		return nil, err
 	}
 	scan := func(visit func(b block, v *table.Values, mask []byte) error) error {
-		o := table.ScanOptions{Columns: in.sources, Content: r.Table.Content, Pick: picks.pick}
+		o := table.ScanOptions{Columns: in.sources, Content: of.table.Content, Pick: picks.pick}
 		if picks.every {
 			o.Pick = nil
 		}
-		return r.source(rel).Scan(ctx, o, func(b table.Batch) error {
+		return of.source(rel).Scan(ctx, o, func(b table.Batch) error {
 			picks.weights(b.Block) // a key counts once, whatever its units stand for
 			if err := in.read(b); err != nil {
 				return err
@@ -71,8 +72,8 @@ func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.Pla
 			return visit(out, &in.values[column], one.mask(out))
 		})
 	}
-	if r.units.caps() {
-		once, err := newPairs(r.units.index, r.units.numbers[capKey(rel)], src)
+	if of.units.caps() {
+		once, err := newPairs(of.units.index, of.units.numbers[capKey(rel)], src)
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +86,7 @@ func (r *Runner) selection(ctx context.Context, d *plan.PlannedDraw, k *plan.Pla
 			return nil, err
 		}
 	}
-	t := &tally{to: keys.NewCounter(r.Table.memory, "")}
+	t := &tally{to: keys.NewCounter(of.table.memory, "")}
 	defer t.to.Close()
 	if err := scan(t.add); err != nil {
 		return nil, err
@@ -195,22 +196,22 @@ func (p *pairs) add(b block, mask []byte) error {
 }
 
 // numberKeys numbers the values of the group column of a release, of all rows that count.
-func (r *Runner) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*units.Index, error) {
-	s := &sample{job: r.Plan.Job}
-	column := s.want(rel.Job.Unlisted(&r.Plan.Job.Dataset))
+func (of *side) numberKeys(ctx context.Context, rel *plan.PlannedRelease) (*units.Index, error) {
+	s := &sample{job: of.job}
+	column := s.want(rel.Job.Unlisted(&of.job.Dataset))
 	one := &sink{}
 	if rel.Job.Where.Said() {
 		one.masks = append(one.masks, s.condition(rel.Job.Where))
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, s.columns, s.conditions, false)
+	in, err := newReading(of.job, of.table.lookups, s.columns, s.conditions, false)
 	if err != nil {
 		return nil, err
 	}
-	index, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: r.Table.memory})
+	index, err := units.NewIndex(units.IndexSpec{Null: units.DropNulls, Memory: of.table.memory})
 	if err != nil {
 		return nil, err
 	}
-	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: in.sources, Content: r.Table.Content}, func(b table.Batch) error {
+	err = of.table.rows.Scan(ctx, table.ScanOptions{Columns: in.sources, Content: of.table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
 			return err
 		}

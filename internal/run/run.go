@@ -14,6 +14,7 @@ import (
 	"github.com/dprelease/dprelease/internal/noise"
 	"github.com/dprelease/dprelease/internal/plan"
 	"github.com/dprelease/dprelease/internal/plugin/host"
+	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/internal/say/failure"
 	"github.com/dprelease/dprelease/ledger"
 	"github.com/dprelease/dprelease/plugins/sdk"
@@ -29,7 +30,9 @@ type Runner struct {
 	Private   *diagnostics // nil unless asked for
 	set       *Mechanisms
 	Recorders map[string]*samplers.Recorder // of the draws that this run keeps, by name
-	units     *unitRows                     // where a unit has several rows, else nil
+	sides     map[string]*side              // its tables, by name; "" for the only one
+	several   int64                         // the number of units of several tables
+	index     *units.Index                  // of the units of several tables
 	begins    func(d samplers.Design, rows int64, units []int32) (samplers.Selector, error)
 	part      *part // of the table, on a machine that adds up for another one; else nil
 	sums      *sums // what such machines have added up, else nil
@@ -52,6 +55,9 @@ func New(p *plan.Planned, t *OpenedTable, set *Mechanisms, o Options) *Runner {
 		return samplers.Begin(d, rows)
 	}
 	r := &Runner{begins: begins, Plan: p, Table: t, set: set, options: o, Private: newDiagnostics(o), Results: map[string]sdk.Result{}, Recorders: map[string]*samplers.Recorder{}}
+	if r.sides = map[string]*side{}; !p.Job.Dataset.Several() {
+		r.sides[""] = &side{job: p.Job, table: t}
+	}
 	for _, d := range p.Draws {
 		if d.Kept != nil && !d.Kept.Reused() {
 			r.Recorders[d.Name] = &samplers.Recorder{}
@@ -76,7 +82,7 @@ var errNoRandomness = failure.New(failure.ExitBug, "NO_RANDOMNESS", "the operati
 
 // drawAll draws all samples of the rows that this machine has.
 func (r *Runner) drawAll(ctx context.Context, src *noise.Source) error {
-	defer func() { r.units.close() }()
+	defer r.closeUnits()
 	if err := r.settleUnits(ctx, src.Child()); err != nil {
 		return err
 	}
@@ -157,20 +163,43 @@ func (r *Runner) begin(ctx context.Context, d *plan.PlannedDraw) (*picker, error
 	if err != nil {
 		return nil, err
 	}
-	picks := newPicker(selector, strata, len(d.Releases) > together || r.units.folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" }))
+	one := r.sides[""]
+	picks := newPicker(selector, strata, one == nil || len(d.Releases) > together || one.units.folds() || len(d.Keys) > 0 || slices.ContainsFunc(d.Releases, func(rel *plan.PlannedRelease) bool { return rel.Job.Bounds != "" }))
 	picks.recorder = r.Recorders[d.Name]
-	if err := picks.takeAll(d.Design, r.population()); err != nil || !r.units.caps() {
+	if err := picks.takeAll(d.Design, r.population()); err != nil {
 		return picks, err
 	}
-	return picks, picks.drawUnits(r.units.index, r.population())
+	switch {
+	case one == nil:
+		return picks, picks.drawUnits(r.index, r.population())
+	case one.units.caps():
+		return picks, picks.drawUnits(one.units.index, r.population())
+	}
+	return picks, nil
 }
 
 // population is the number of units: of rows, where a row is one.
 func (r *Runner) population() int64 {
-	if r.units != nil {
-		return r.units.count()
+	switch one := r.sides[""]; {
+	case one == nil:
+		return r.several
+	case one.units != nil:
+		return one.units.count()
 	}
 	return r.Table.rows.Rows()
+}
+
+// closeUnits gives up the files of units that did not fit in memory.
+func (r *Runner) closeUnits() {
+	for _, s := range r.sides {
+		s.units.close()
+		for _, f := range s.files {
+			f.Close()
+		}
+	}
+	if r.index != nil {
+		r.index.Close()
+	}
 }
 
 // lastWords is the time in which a mechanism that takes no more rows may say why.
@@ -180,9 +209,10 @@ const lastWords = 2 * time.Second
 func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.PlannedRelease, picks *picker, src *noise.Source, progress func(int64)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	folded := r.units.folds() || batch[0].Job.CountsUnits()
-	s := &sample{picker: picks, source: r.source(batch[0]), content: r.Table.Content, job: r.Plan.Job, lookups: r.Table.lookups, found: r.Plan.Bounds(),
-		folded: folded, present: folded && batch[0].Job.Where.Said(), progress: progress,
+	of := r.side(batch[0])
+	folded := of.units.folds() || batch[0].Job.CountsUnits()
+	s := &sample{picker: picks.on(of), source: of.source(batch[0]), content: of.table.Content, job: of.job, lookups: of.table.lookups, found: r.Plan.Bounds(),
+		folded: folded, present: folded && (batch[0].Job.Where.Said() || of.job.Dataset.MayVanish()), progress: progress,
 		done: func(rows int64, columns []*Preparer) { r.Private.scanned(d.Name, rows, columns) }}
 	sinks := make([]sink, len(batch))
 	ready := make(chan int, len(batch))
@@ -190,7 +220,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	done := make(chan error, len(batch))
 	var scanErr error
 	for i, rel := range batch {
-		sinks[i] = newSink(s, rel, r.units.capped(rel))
+		sinks[i] = newSink(s, rel, of.units.capped(rel))
 		own := src.Child()
 		// Before the scan begins: whether it is faster than a process depends on the
 		// number of rows (P19).
@@ -215,7 +245,7 @@ func (r *Runner) feed(ctx context.Context, d *plan.PlannedDraw, batch []*plan.Pl
 	var sunk *sinkError
 	switch {
 	case scanErr == nil:
-		progress(r.population())
+		progress(max(r.population(), r.Table.Rows()))
 	case errors.As(scanErr, &sunk):
 		// Its mechanism knows why it takes no more rows, and is heard before all are ended.
 		defer time.AfterFunc(lastWords, func() { cancel(scanErr) }).Stop()

@@ -9,7 +9,6 @@ import (
 	"github.com/dprelease/dprelease/internal/data/table"
 	"github.com/dprelease/dprelease/internal/job"
 	"github.com/dprelease/dprelease/internal/rows"
-	"github.com/dprelease/dprelease/internal/rows/units"
 	"github.com/dprelease/dprelease/plugins/sdk"
 	"github.com/dprelease/dprelease/samplers"
 )
@@ -26,7 +25,7 @@ type picker struct {
 	picks    map[int64]samplers.Selection
 	next     []weighted // blocks on their way
 
-	index       *units.Index       // the unit of every row, nil where a row is one
+	index       numbered           // the unit of every row, nil where a row is one
 	drawn       *rowSet            // the units that were drawn
 	unitWeights []float64          // their weights, nil where all are equal
 	recorder    *samplers.Recorder // writes the draw down where it is kept for other jobs
@@ -114,14 +113,14 @@ func (p *picker) weights(b table.Block) []float64 {
 
 // drawUnits draws all units at once, for a table in which a unit has several rows: from
 // then on a row is picked when its unit was drawn (P23).
-func (p *picker) drawUnits(index *units.Index, units int64) error {
+func (p *picker) drawUnits(index numbered, units int64) error {
 	if p.every {
 		return nil
 	}
 	p.drawn, p.index = newRowSet(units), index
 	for first := int64(0); first < units; first += unitBlock {
 		n := int(min(unitBlock, units-first))
-		sel, err := p.selector.Next(n)
+		sel, err := p.draw(table.Block{First: first, Rows: n})
 		if err != nil {
 			return err
 		}
@@ -146,6 +145,33 @@ func (p *picker) drawUnits(index *units.Index, units int64) error {
 		}
 	}
 	return nil
+}
+
+// numbered gives rows the numbers of their units.
+type numbered interface {
+	Numbers(first int64, dst []int32) error
+}
+
+// itself numbers folded units, whose rows are units.
+type itself struct{}
+
+func (itself) Numbers(first int64, dst []int32) error {
+	for i := range dst {
+		dst[i] = int32(first) + int32(i)
+	}
+	return nil
+}
+
+// on returns the draw as one of several tables sees it: the units that were drawn reach all tables (P23, P32).
+func (p *picker) on(s *side) *picker {
+	if s.index == nil || p.every {
+		return p
+	}
+	one := &picker{index: s.index, drawn: p.drawn, unitWeights: p.unitWeights}
+	if s.units.folds() {
+		one.index = itself{}
+	}
+	return one
 }
 
 // unitBlock is how many units are drawn at once.

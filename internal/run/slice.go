@@ -86,6 +86,9 @@ var sliceKinds = map[table.Kind]ledger.SliceKind{
 // SliceKind returns the kind of the values in the column of the slices, "" where the job has
 // none.
 func (o *OpenedTable) SliceKind(column string) ledger.SliceKind {
+	if column == "" {
+		return ""
+	}
 	c, _ := o.column(column)
 	return sliceKinds[c.Kind]
 }

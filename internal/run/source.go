@@ -25,6 +25,8 @@ type OpenedTable struct {
 	Content *table.Content                  // what was read of it
 	rows    rowSource                       // the table, or the slice of it that the job means
 	lookups []*rows.Lookup                  // the public tables of the job
+	name    string                          // in the job, where it has several tables
+	parts   []*OpenedTable                  // the tables of a job with several, which stand in place of table, content and rows
 	units   map[string][]int32              // for each framed draw the unit of every row
 	refused map[string]error                // for each of them what a row may not be, and is
 	counts  framed                          // of the parts of an engine, where a row is a unit of privacy
@@ -34,10 +36,22 @@ type OpenedTable struct {
 }
 
 // Close gives up the files of the table.
-func (t *OpenedTable) Close() { t.Table.Close() }
+func (t *OpenedTable) Close() {
+	for _, one := range t.parts {
+		one.Close()
+	}
+	if t.Table != nil {
+		t.Table.Close()
+	}
+}
 
-// Rows is the number of rows of the table, which is private under add-remove (P19).
-func (t *OpenedTable) Rows() int64 { return t.rows.Rows() }
+// Rows is the number of rows of the table, or of several together, which is private under add-remove (P19).
+func (t *OpenedTable) Rows() (n int64) {
+	for _, one := range t.Parts() {
+		n += one.rows.Rows()
+	}
+	return n
+}
 
 // column is the stored column of a name.
 func (t *OpenedTable) column(name string) (table.Column, bool) {
@@ -76,7 +90,7 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 		if c.Type == job.Number {
 			kind, ok = table.Float, true
 		}
-		if ok && c.Derived == nil && c.Lookup == nil {
+		if ok && c.Derived == nil && c.Lookup == nil && c.Joined == nil {
 			s.CSV.Kinds[c.Name] = kind
 		}
 	}
@@ -86,9 +100,15 @@ func spec(j *job.Job, columns []string, memory int64) table.Spec {
 // OpenTable opens the table and checks everything that can be checked without
 // reading a private value: files, schema, pages, size, and the public frame.
 func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable, error) {
-	j := p.Job
-	columns := p.Columns()
-	t, err := open(ctx, j, p.Known(), memory)
+	if p.Job.Dataset.Several() {
+		return openTables(ctx, p, memory)
+	}
+	return openOne(ctx, p, p.Job, p.Columns(), p.Known(), memory)
+}
+
+// openOne opens a table as a job sees it. columns are those that are read, known those by which the table is known again.
+func openOne(ctx context.Context, p *plan.Planned, j *job.Job, columns, known []string, memory int64) (*OpenedTable, error) {
+	t, err := open(ctx, j, known, memory)
 	if err != nil {
 		return nil, SourceFailure(ctx, j, err)
 	}
@@ -102,10 +122,10 @@ func OpenTable(ctx context.Context, p *plan.Planned, memory int64) (*OpenedTable
 		return nil, err
 	}
 	if j.Dataset.Source.Query != "" {
-		o.pending = func(ctx context.Context) error { return o.read(ctx, p, columns) }
+		o.pending = func(ctx context.Context) error { return o.read(ctx, p, j, columns, known) }
 		return o, nil
 	}
-	if err = o.contents(ctx, p); err != nil {
+	if err = o.contents(ctx, p, j, known); err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -122,12 +142,19 @@ func open(ctx context.Context, j *job.Job, columns []string, memory int64) (*tab
 }
 
 // Pending reports whether the rows are those of a query that nobody has run yet.
-func (o *OpenedTable) Pending() bool { return o.pending != nil }
+func (o *OpenedTable) Pending() bool {
+	return o.pending != nil || slices.ContainsFunc(o.parts, (*OpenedTable).Pending)
+}
 
 // Load reads the rows of a query, which a run does after its debit (P33); of all other tables it does nothing. A run that
 // asks again for releases that it made loads before the debit, and takes an error for other data: Load returns the same
 // error again.
 func (o *OpenedTable) Load(ctx context.Context) error {
+	for _, one := range o.parts {
+		if err := one.Load(ctx); err != nil {
+			return err
+		}
+	}
 	if o.pending != nil && o.failed == nil {
 		if o.failed = o.pending(ctx); o.failed == nil {
 			o.pending = nil
@@ -137,17 +164,17 @@ func (o *OpenedTable) Load(ctx context.Context) error {
 }
 
 // read runs the query and puts its rows in place.
-func (o *OpenedTable) read(ctx context.Context, p *plan.Planned, columns []string) error {
-	t, err := Open(ctx, p.Job, columns, o.memory)
+func (o *OpenedTable) read(ctx context.Context, p *plan.Planned, j *job.Job, columns, known []string) error {
+	t, err := Open(ctx, j, columns, o.memory)
 	if err != nil {
 		return err
 	}
 	o.Table.Close() // it had no rows
 	o.Table, o.rows = t, t
-	if err := o.shape(p.Job, columns); err != nil || absentColumns(p.Job, t, columns) != nil {
+	if err := o.shape(j, columns); err != nil || absentColumns(j, t, columns) != nil {
 		return &table.Error{Code: table.CodeChanged, Detail: "the columns of the query are others than before the debit"}
 	}
-	if o.contents(ctx, p) != nil {
+	if o.contents(ctx, p, j, known) != nil {
 		return &table.Error{Code: table.CodeUnreadable, Detail: "the rows could not all be read"} // one code for all
 	}
 	return nil
@@ -173,8 +200,7 @@ func (o *OpenedTable) shape(j *job.Job, columns []string) (err error) {
 }
 
 // contents finds the pages of the columns, and holds the rows to what is public of them.
-func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned) error {
-	j, columns := p.Job, p.Known()
+func (o *OpenedTable) contents(ctx context.Context, p *plan.Planned, j *job.Job, columns []string) error {
 	if len(columns) == 0 {
 		// A job that counts rows reads no column. Its table is still known by what it holds.
 		columns = o.Table.Whole()

@@ -31,6 +31,19 @@ type unitRows struct {
 	files    []io.Closer // what did not fit in memory
 }
 
+// side is a table of a job as its releases see it. A job with one table has one side.
+type side struct {
+	job        *job.Job
+	table      *OpenedTable
+	units      *unitRows    // where a unit has several rows, else nil
+	index      *units.Index // the unit of each row, where there are several tables (P32); else nil
+	population int64        // the number of units, where there are several tables
+	files      []io.Closer  // what it took from other tables
+}
+
+// side returns the table that a release reads.
+func (r *Runner) side(rel *plan.PlannedRelease) *side { return r.sides[rel.Job.Table] }
+
 // close gives up the files of units that did not fit in memory.
 func (u *unitRows) close() {
 	if u != nil {
@@ -72,17 +85,20 @@ var errSize = failure.New(failure.ExitSource, "SAMPLE_SIZE_MISMATCH", "dataset.s
 // settleUnits holds the table to what the job says of its units, and folds or caps them.
 // It comes after the debit: what it finds depends on values (P20).
 func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
-	d := &r.Plan.Job.Dataset
+	if r.Plan.Job.Dataset.Several() {
+		return r.settleTables(ctx, src)
+	}
+	d, s := &r.Plan.Job.Dataset, r.sides[""]
 	var err error
 	switch {
 	case d.Folds():
-		err = r.fold(ctx)
+		err = s.fold(ctx, r.Plan)
 	case d.Cap != nil:
-		err = r.cap(ctx, src)
+		err = s.cap(ctx, r.Plan, src)
 	default:
-		return r.checkUnit(ctx)
+		return s.checkUnit(ctx)
 	}
-	if err == nil && r.part == nil && d.Relation == privacy.ReplaceOne && r.units.count() != d.Size {
+	if err == nil && r.part == nil && d.Relation == privacy.ReplaceOne && s.units.count() != d.Size {
 		err = errSize
 	}
 	return err
@@ -92,15 +108,20 @@ func (r *Runner) settleUnits(ctx context.Context, src *noise.Source) error {
 const presence = job.UnitRows
 
 // fold makes one row of the rows of each unit, for each condition apart.
-func (r *Runner) fold(ctx context.Context) error {
-	d := &r.Plan.Job.Dataset
+func (s *side) fold(ctx context.Context, p *plan.Planned) error {
+	d := &s.job.Dataset
 	var names []string
 	conditions := []job.Expression{{}} // the first one holds for all rows
-	for _, draw := range r.Plan.Draws {
-		for _, name := range draw.Design.Facts().UnitColumns {
-			appended(&names, name)
+	for _, draw := range p.Draws {
+		if d.Table == d.Population {
+			for _, name := range draw.Design.Facts().UnitColumns {
+				appended(&names, name)
+			}
 		}
 		for _, rel := range draw.Releases {
+			if rel.Job.Table != d.Table {
+				continue
+			}
 			for _, name := range rel.Counts() {
 				for _, name := range d.BeforeFold(name) {
 					appended(&names, name)
@@ -115,11 +136,11 @@ func (r *Runner) fold(ctx context.Context) error {
 	for i, name := range names {
 		wants[i], _ = d.Column(name)
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, wants, conditions[1:], false)
+	in, err := newReading(s.job, s.table.lookups, wants, conditions[1:], false)
 	if err != nil {
 		return err
 	}
-	spec := units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: len(conditions), Memory: r.Table.memory}
+	spec := units.FoldSpec{Null: s.nulls(), Views: len(conditions), Memory: s.table.memory}
 	for _, c := range in.wants {
 		f := units.Fold{Column: c.Name, By: string(d.FoldOf(c.Name)), Number: c.Type != job.Category, Domain: c.Domain}
 		if f.Number && c.Lower != nil { // a column without bounds has no sum
@@ -133,11 +154,15 @@ func (r *Runner) fold(ctx context.Context) error {
 		return err
 	}
 	defer folder.Close()
-	columns := slices.Clone(in.sources)
-	unit := appended(&columns, d.Key.Column)
+	keys, columns := s.keys(in.sources)
+	if err := keys.all(func(unit table.Values, rows int) error {
+		return folder.Add(unit, nothingOf(&spec, rows), noneOf(len(conditions), rows), rows)
+	}); err != nil {
+		return err
+	}
 	numbers := in.preparers(false)
 	ones := table.Values{Kind: table.Float}
-	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
+	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
 			return err
 		}
@@ -150,7 +175,11 @@ func (r *Runner) fold(ctx context.Context) error {
 		}
 		row := ones
 		row.Float64 = row.Float64[:b.Rows]
-		return folder.Add(b.Columns[unit], append(values, row), append([][]byte{nil}, in.masks...), b.Rows)
+		unit, err := keys.of(b)
+		if err != nil {
+			return err
+		}
+		return folder.Add(unit, append(values, row), append([][]byte{nil}, in.masks...), b.Rows)
 	})
 	if err != nil {
 		return err
@@ -159,9 +188,9 @@ func (r *Runner) fold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: []io.Closer{done}}
+	s.units = &unitRows{views: map[string]rowSource{}, units: done.Units(), files: []io.Closer{done}}
 	for i, e := range conditions {
-		r.units.views[e.Text] = done.View(i)
+		s.units.views[e.Text] = done.View(i)
 	}
 	return nil
 }
@@ -192,23 +221,29 @@ func (r *reading) unfolded(numbers []*Preparer, n int) ([]table.Values, error) {
 }
 
 // cap chooses the rows of each unit that count, for each condition and grouping apart.
-func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
-	d := &r.Plan.Job.Dataset
-	index, err := numberUnits(ctx, r.Table.rows, r.Table.Content, d.Key.Column, units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: r.Table.memory})
+func (s *side) cap(ctx context.Context, p *plan.Planned, src *noise.Source) error {
+	d := &s.job.Dataset
+	index, err := s.index, error(nil)
+	if index == nil {
+		index, err = numberUnits(ctx, s.table.rows, s.table.Content, d.Key.Column, units.IndexSpec{Null: units.NullUnits(d.Key.Missing), Memory: s.table.memory})
+	}
 	if err != nil {
 		return err
 	}
-	r.units = &unitRows{index: index, files: []io.Closer{index}, measured: map[string]rowSource{}, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
-	for _, draw := range r.Plan.Draws {
+	s.units = &unitRows{index: index, files: []io.Closer{index}, measured: map[string]rowSource{}, sets: map[string]*units.Kept{}, numbers: map[string]*units.Index{}, units: index.Units()}
+	for _, draw := range p.Draws {
 		for _, rel := range draw.Releases {
+			if rel.Job.Table != d.Table {
+				continue
+			}
 			if rel.Job.CountsUnits() {
-				if err := r.countRows(ctx, rel); err != nil {
+				if err := s.countRows(ctx, rel); err != nil {
 					return err
 				}
 				continue
 			}
-			if key := capKey(rel); r.units.sets[key] == nil {
-				if r.units.sets[key], err = r.capOf(ctx, rel, src, nil); err != nil {
+			if key := capKey(rel); s.units.sets[key] == nil {
+				if s.units.sets[key], err = s.capOf(ctx, rel, src, nil); err != nil {
 					return err
 				}
 			}
@@ -224,17 +259,17 @@ func (r *Runner) cap(ctx context.Context, src *noise.Source) error {
 // The row of a unit depends on that unit's rows alone, and a unit has one row. Under replace-one the
 // number of units is that of the table; those without a row that passes are left out, so a unit may
 // vanish behind a condition. Proof: measure.proof.md.
-func (r *Runner) countRows(ctx context.Context, rel *plan.PlannedRelease) error { // P22
-	d, where := &r.Plan.Job.Dataset, rel.Job.Where
+func (s *side) countRows(ctx context.Context, rel *plan.PlannedRelease) error { // P22
+	d, where := &s.job.Dataset, rel.Job.Where
 	var conditions []job.Expression
 	if where.Said() {
 		conditions = append(conditions, where)
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, nil, conditions, false)
+	in, err := newReading(s.job, s.table.lookups, nil, conditions, false)
 	if err != nil {
 		return err
 	}
-	folder, err := units.NewFolder(units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: 1 + len(conditions), Memory: r.Table.memory,
+	folder, err := units.NewFolder(units.FoldSpec{Null: units.NullUnits(d.Key.Missing), Views: 1 + len(conditions), Memory: s.table.memory,
 		Columns: []units.Fold{{Column: job.UnitRows, By: string(job.FoldCount), Number: true, Upper: 1 << 53}}})
 	if err != nil {
 		return err
@@ -243,7 +278,7 @@ func (r *Runner) countRows(ctx context.Context, rel *plan.PlannedRelease) error 
 	columns := slices.Clone(in.sources)
 	unit := appended(&columns, d.Key.Column)
 	ones := table.Values{Kind: table.Float}
-	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
+	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
 			return err
 		}
@@ -261,31 +296,31 @@ func (r *Runner) countRows(ctx context.Context, rel *plan.PlannedRelease) error 
 	if err != nil {
 		return err
 	}
-	r.units.files = append(r.units.files, done)
-	r.units.measured[where.Text] = done.View(len(conditions)) // view 0 has all rows
+	s.units.files = append(s.units.files, done)
+	s.units.measured[where.Text] = done.View(len(conditions)) // view 0 has all rows
 	return nil
 }
 
 // capOf chooses the rows for one condition and one grouping. A look sees the cells of all rows.
-func (r *Runner) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, look func(first int64, cells []int32) error) (*units.Kept, error) {
-	d := &r.Plan.Job.Dataset
-	s := &sample{job: r.Plan.Job}
+func (s *side) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise.Source, look func(first int64, cells []int32) error) (*units.Kept, error) {
+	d := &s.job.Dataset
+	from := &sample{job: s.job}
 	known := rel.Job
 	if unlisted := rel.Job.Unlisted(d); unlisted != "" {
 		known.By = slices.DeleteFunc(slices.Clone(known.By), func(name string) bool { return name == unlisted })
-		index, err := r.numberKeys(ctx, rel)
+		index, err := s.numberKeys(ctx, rel)
 		if err != nil {
 			return nil, err
 		}
-		r.units.numbers[capKey(rel)], r.units.files = index, append(r.units.files, index)
+		s.units.numbers[capKey(rel)], s.units.files = index, append(s.units.files, index)
 	}
-	cells := plan.NewCells(r.Plan.Job, &known, nil)
-	numbers, coder := r.units.numbers[capKey(rel)], newCelled(cells, s)
+	cells := plan.NewCells(s.job, &known, nil)
+	numbers, coder := s.units.numbers[capKey(rel)], newCelled(cells, from)
 	one := &sink{cells: coder}
 	if rel.Job.Where.Said() {
-		one.masks = append(one.masks, s.condition(rel.Job.Where))
+		one.masks = append(one.masks, from.condition(rel.Job.Where))
 	}
-	in, err := newReading(r.Plan.Job, r.Table.lookups, s.columns, s.conditions, false)
+	in, err := newReading(s.job, s.table.lookups, from.columns, from.conditions, false)
 	if err != nil {
 		return nil, err
 	}
@@ -293,14 +328,14 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise
 	if len(rel.Job.By) == 0 {
 		groups = 1
 	}
-	capper, err := units.NewCapper(r.units.index, int(groups), int(d.Cap.Rows), src)
+	capper, err := units.NewCapper(s.units.index, int(groups), int(d.Cap.Rows), src)
 	if err != nil {
 		return nil, err
 	}
 	defer capper.Close()
 	preparers := in.preparers(false)
 	columns := in.sources
-	err = r.Table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: r.Table.Content}, func(b table.Batch) error {
+	err = s.table.rows.Scan(ctx, table.ScanOptions{Columns: columns, Content: s.table.Content}, func(b table.Batch) error {
 		if err := in.read(b); err != nil {
 			return err
 		}
@@ -328,14 +363,14 @@ func (r *Runner) capOf(ctx context.Context, rel *plan.PlannedRelease, src *noise
 }
 
 // source returns the rows that a release reads.
-func (r *Runner) source(rel *plan.PlannedRelease) rowSource {
+func (s *side) source(rel *plan.PlannedRelease) rowSource {
 	if rel.Job.CountsUnits() {
-		return r.units.measured[rel.Job.Where.Text]
+		return s.units.measured[rel.Job.Where.Text]
 	}
-	if !r.units.folds() {
-		return r.Table.rows
+	if !s.units.folds() {
+		return s.table.rows
 	}
-	return r.units.views[rel.Job.Where.Text]
+	return s.units.views[rel.Job.Where.Text]
 }
 
 // batches are some of the releases by the scan that feeds them: not too many, and all of
@@ -346,7 +381,9 @@ func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.Planne
 		if !some(rel) {
 			continue
 		}
-		at := slices.IndexFunc(out, func(b []*plan.PlannedRelease) bool { return len(b) < together && r.source(b[0]) == r.source(rel) })
+		at := slices.IndexFunc(out, func(b []*plan.PlannedRelease) bool {
+			return len(b) < together && r.side(b[0]).source(b[0]) == r.side(rel).source(rel)
+		})
 		if at < 0 {
 			at = len(out)
 			out = append(out, nil)
@@ -359,14 +396,18 @@ func (r *Runner) batches(releases []*plan.PlannedRelease, some func(*plan.Planne
 // strata are the units of the public frame of a draw in which the rows lie, nil where it
 // has none.
 func (r *Runner) strata(ctx context.Context, d *plan.PlannedDraw) ([]int32, error) {
-	from, content := r.Table.rows, r.Table.Content
+	first := r.sides[r.Plan.Job.Dataset.Population]
+	if first == nil {
+		return nil, nil // no table has every unit, so no design has a frame
+	}
+	from, content := first.table.rows, first.table.Content
 	switch {
-	case r.units.folds():
-		from, content = r.units.views[""], nil
+	case first.units.folds():
+		from, content = first.units.views[""], nil
 	case r.part == nil:
 		return r.Table.units[d.Name], r.Table.refused[d.Name]
 	}
-	units, refused, err := findUnits(ctx, r.Plan.Job, d, from, content)
+	units, refused, err := findUnits(ctx, first.job, d, from, content)
 	if err == nil && r.part == nil && matches(r.Plan.Job, d, samplers.CountUnits(units)) != nil { // of parts the host compares the sums
 		err = errFrame
 	}

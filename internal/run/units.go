@@ -178,12 +178,12 @@ func numberUnits(ctx context.Context, from rowSource, content *table.Content, co
 
 // checkUnit holds the table to what the job says of its units. It comes after the debit:
 // whether it fails depends on values (P20).
-func (r *Runner) checkUnit(ctx context.Context) error {
-	column := r.Plan.Job.Dataset.Key.Column
+func (s *side) checkUnit(ctx context.Context) error {
+	column := s.job.Dataset.Key.Column
 	if column == "" {
 		return nil
 	}
-	f, err := r.Table.UnitFacts(ctx, column)
+	f, err := s.table.UnitFacts(ctx, column)
 	if err == nil && f.Broken() {
 		err = errUnit
 	}

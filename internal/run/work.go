@@ -244,7 +244,7 @@ func (e *errand) add(ctx context.Context, t *OpenedTable, i int, at samplers.Par
 	choices := e.Key.Derive("cap", uint64(i)).Source() // of the rows that count of each unit
 	var err error
 	if e.Count {
-		defer func() { r.units.close() }()
+		defer r.closeUnits()
 		if err = r.settleUnits(ctx, choices); err == nil {
 			r.part.tally.Strata, err = r.countFrames(ctx)
 		}

@@ -46,8 +46,11 @@ func generate(folder string) (map[string][]byte, error) {
 			return nil, err
 		}
 		files[name+".parquet"] = b.Bytes()
-		if name == "schools" {
+		switch name {
+		case "schools":
 			files["schools-frame.csv"] = frame(rows)
+		case "eusilc":
+			files["eusilc-households.csv"] = households(rows)
 		}
 	}
 	return files, nil
@@ -102,6 +105,23 @@ func parse[T any](rows [][]string, i int, name string, read func(string) (T, err
 		values[k] = v
 	}
 	return values
+}
+
+// households lists the households of the persons, with what all persons of one have in common.
+func households(rows [][]string) []byte {
+	var b bytes.Buffer
+	seen := map[string]bool{}
+	var at []int
+	for _, name := range []string{"household", "region", "eq_income"} {
+		at = append(at, slices.Index(rows[0], name))
+	}
+	for i, r := range rows {
+		if key := r[at[0]]; i == 0 || !seen[key] {
+			seen[key] = true
+			fmt.Fprintf(&b, "%s,%s,%s\n", key, r[at[1]], r[at[2]])
+		}
+	}
+	return b.Bytes()
 }
 
 // frame lists the districts with their counties and numbers of schools.

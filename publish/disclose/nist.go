@@ -130,6 +130,10 @@ func (h *hazards) unit() {
 	} else {
 		text := "The unit is a " + d.One() + ", by the column " + d.UnitColumn + "."
 		switch {
+		case d.UnitRows == "joined":
+			for _, t := range d.Tables {
+				text += " In table " + t.Name + " " + map[string]string{"": "it has at most one row, which the run checked.", "folded": "its rows are folded into one.", "capped": "its rows are capped."}[t.UnitRows]
+			}
 		case d.UnitRows == "folded":
 			text += " Its rows are folded into one."
 		case d.UnitCap != nil:

@@ -316,6 +316,10 @@ func preprocessing(r *report.Report) string {
 		out = append(out, "- The rows of a unit were folded into one before anything was counted.")
 	case "capped":
 		out = append(out, "- The rows of a unit were capped before anything was counted.")
+	case "joined":
+		for _, t := range r.Dataset.Tables {
+			out = append(out, "- Table "+t.Name+" was joined with the others by the unit; the rows of a unit in it were "+map[string]string{"": "at most one", "folded": "folded into one", "capped": "capped"}[t.UnitRows]+" before anything was counted.")
+		}
 	}
 	if r.Look == nil {
 		out = append(out, "- The ledger knows of no private look at the table before the run; looks outside of the program leave no trace there.")

@@ -67,6 +67,8 @@ func newSubject(ctx context.Context, j *job.Job, s Settings) (*subject, error) {
 	}
 	at = max(at, 0)
 	u.release, u.path = j.Releases[at], job.Item("releases", at)
+	j = j.Of(u.release.Table)
+	u.job = j
 	if sample, ok := j.Sample(u.release.From); ok {
 		u.sample = &sample
 	}

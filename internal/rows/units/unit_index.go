@@ -31,6 +31,9 @@ type Index struct {
 	ids      []uint32 // the numbers of the rows of a chunk
 	units    int64
 	diverted int64 // the first row that was written to the disk
+
+	part        bool // of another index: rows of it, from first on
+	first, rows int64
 }
 
 // noUnit stands in numbers for a row that belongs to no unit.
@@ -145,7 +148,12 @@ func (x *Index) Finish() error {
 }
 
 // Rows returns the number of rows of the table. Under add-remove it is private (P19).
-func (x *Index) Rows() int64 { return x.numbers.rows }
+func (x *Index) Rows() int64 {
+	if x.part {
+		return x.rows
+	}
+	return x.numbers.rows
+}
 
 // Units returns the number of units, after Finish. Under add-remove it is private.
 func (x *Index) Units() int64 { return x.units }
@@ -155,11 +163,52 @@ func (x *Index) NullRows() int64 { return x.set.keys.missing }
 
 // Numbers writes the units' numbers of consecutive rows, or -1 for a row without a unit. After Finish, several goroutines may
 // call it.
-func (x *Index) Numbers(first int64, dst []int32) error { return x.numbers.read(first, dst) }
+func (x *Index) Numbers(first int64, dst []int32) error {
+	if !x.part {
+		return x.numbers.read(first, dst)
+	}
+	if first < 0 || first+int64(len(dst)) > x.rows {
+		return errShape
+	}
+	if err := x.numbers.read(x.first+first, dst); err != nil {
+		return err
+	}
+	for i, n := range dst {
+		if int64(n) >= x.units {
+			dst[i] = -1
+		}
+	}
+	return nil
+}
 
 // Close frees the memory and the files of the index.
 func (x *Index) Close() error {
+	if x.part {
+		return nil
+	}
 	err := errors.Join(x.overflow.close(), x.numbers.disk.Close())
 	x.numbers = numbers{}
 	return err
+}
+
+// AddTable numbers rows of one of several tables of a data set, all tables in the same index: equal keys have one number in
+// all of them (P32). The rule for rows without a unit is that of the table; the index itself was made with OwnNulls.
+func (x *Index) AddTable(nulls NullUnits, unit table.Values, rows int) error {
+	before := x.set.keys.missing
+	if x.set.keys.nulls = nulls; nulls == RefuseNulls {
+		x.set.keys.nulls = DropNulls
+	}
+	err := x.Add(unit, rows)
+	if err == nil && nulls == RefuseNulls && x.set.keys.missing > before {
+		return ErrNullKey
+	}
+	return err
+}
+
+// Part returns a finished index of some of its rows, those of one table. Only the first units count: the rows of others
+// belong to none. It lives as long as the index, which alone is closed.
+func (x *Index) Part(first, rows, units int64) *Index {
+	part := *x
+	part.part, part.first, part.rows, part.units = true, first, rows, units
+	return &part
 }

@@ -30,17 +30,21 @@ func (b *Budget) fingerprint(ctx context.Context, t *run.OpenedTable) error {
 		b.columns = columnTags(b.plan, b.Ledger, t)
 	}
 	key := table.Key(b.Ledger.ContentKey())
-	f, err := t.Content.Fingerprint(ctx, key)
+	f, err := t.Fingerprint(ctx, key)
 	if err != nil {
 		return err
 	}
-	each, err := t.Content.Columns(ctx, key)
-	if err != nil {
-		return err
-	}
-	for i, c := range b.columns {
-		digest := each[c.Name]
-		b.columns[i].Digest = hex.EncodeToString(digest[:])
+	var each map[string]table.Fingerprint
+	i := 0
+	for _, part := range t.Parts() {
+		if each, err = part.Content.Columns(ctx, key); err != nil {
+			return err
+		}
+		for range identifying(b.plan, part) {
+			digest := each[b.columns[i].Name]
+			b.columns[i].Digest = hex.EncodeToString(digest[:])
+			i++
+		}
 	}
 	if b.plan.Job.Dataset.Slice != nil {
 		if f, each, err = t.SliceContent(ctx, key, slices.Collect(maps.Keys(each))); err != nil {
@@ -65,7 +69,7 @@ func (b *Budget) Beside(ctx context.Context, t *run.OpenedTable) (stop func(err 
 		// Known from before the debit; the scans notice a change since.
 		return func(err error) error { return err }
 	}
-	return beside(ctx, t.Content.Ahead, func() error { return b.fingerprint(ctx, t) })
+	return beside(ctx, t.Ahead, func() error { return b.fingerprint(ctx, t) })
 }
 
 // beside starts work while a table is drawn from. The function that it returns cancels the

@@ -57,14 +57,10 @@ func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.C
 	if t.Pending() {
 		return nil // how many rows there are is known after the debit
 	}
-	names := p.Known()
-	if len(names) == 0 {
-		names = t.Table.Whole()
-	}
 	var out []ledger.Column
-	for _, name := range names {
-		if !slices.Contains(p.Keeps(), name) {
-			c := ledger.Column{Name: name, Tag: l.Tag(name, t.Table.Rows())}
+	for _, part := range t.Parts() {
+		for _, name := range identifying(p, part) {
+			c := ledger.Column{Name: name, Tag: l.Tag(name, part.Table.Rows())}
 			if p.Job.Dataset.Slice != nil && t.Rows() > 0 {
 				c.SliceTag = l.Tag(name, t.Rows())
 			}
@@ -72,6 +68,21 @@ func columnTags(p *plan.Priced, l *ledger.Ledger, t *run.OpenedTable) []ledger.C
 		}
 	}
 	return out
+}
+
+// identifying are the columns of a table, or of one of several, by which it is known again.
+func identifying(p *plan.Priced, t *run.OpenedTable) []string {
+	names := p.Known()
+	if t.Name() != "" {
+		names = p.ColumnsOf(t.Name())
+	}
+	if len(names) == 0 {
+		names = t.Table.Whole()
+	}
+	if t.Name() != p.Job.Dataset.Population {
+		return names // a neighbour keeps columns of the population alone
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(p.Keeps(), name) })
 }
 
 // Forecast is the account's state after a job. It refuses a job that does not fit. It changes nothing in the ledger and makes none.

@@ -115,9 +115,26 @@ func (s story) event(kind string, at time.Time, loss privacyLoss) event {
 				Type        string `json:"jobType"`
 			}{s.standard("JobTypeJobFacet", "2-0-4"), "BATCH", "DPRELEASE", "JOB"},
 		}},
-		Inputs:  []dataset{s.input()},
+		Inputs:  s.inputs(),
 		Outputs: []dataset{},
 	}
+}
+
+// inputs are the table, or the tables, of the job.
+func (s story) inputs() (all []dataset) {
+	for _, t := range s.job.Dataset.Tables {
+		one := s
+		one.job = s.job.Of(t.Name)
+		d := one.input()
+		if s.job.Lineage != "" {
+			d.Name += "." + t.Name
+		}
+		all = append(all, d)
+	}
+	if len(all) == 0 {
+		all = append(all, s.input())
+	}
+	return all
 }
 
 // input is the table: its path, or what the job calls it, and the snapshot of it that was read.

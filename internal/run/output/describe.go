@@ -406,16 +406,39 @@ func datasetReport(j *job.Job) report.Dataset {
 		out.Snapshot = strconv.FormatInt(id, 10)
 	}
 	switch {
+	case d.Several():
+		out.UnitRows, out.Tables = "joined", tablesReport(j)
 	case d.Folds():
 		out.UnitRows = "folded"
 	case d.Cap != nil:
 		out.UnitRows, out.UnitCap = "capped", &report.Cap{Groups: d.Cap.Groups, Rows: d.Cap.Rows}
 	}
-	if out.UnitRows != "" {
+	if out.UnitRows != "" && !d.Several() {
 		out.UnitMissing = string(d.Key.Missing)
 	}
 	if s := d.Slice; s != nil {
 		out.Slice = &report.Slice{Column: s.Column, Is: s.Is}
+	}
+	return out
+}
+
+// tablesReport are the tables of a data set with several.
+func tablesReport(j *job.Job) (out []report.DataTable) {
+	for _, t := range j.Dataset.Tables {
+		one := report.DataTable{Name: t.Name, Population: t.Name == j.Dataset.Population, UnitColumn: t.Key.Column}
+		switch {
+		case t.OneRow:
+		case t.Folds():
+			one.UnitRows = "folded"
+		case t.Cap != nil:
+			one.UnitRows, one.UnitCap = "capped", &report.Cap{Groups: t.Cap.Groups, Rows: t.Cap.Rows}
+		}
+		for _, c := range t.Columns {
+			if c.Joined != nil {
+				one.Takes = append(one.Takes, c.Name+" = "+c.Joined.String())
+			}
+		}
+		out = append(out, one)
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 // describeLimits describes what is clipped, capped and left out of a release: all of it follows
 // from the job.
 func describeLimits(j *job.Job, r *plan.PricedRelease) *report.Limits {
+	j = j.Of(r.Job.Table)
 	if c := j.Dataset.Cap; r.Job.CountsUnits() {
 		return &report.Limits{UnitRows: c.Measure.AtMost}
 	}
