@@ -15,13 +15,13 @@ import (
 	"github.com/dprelease/dprelease/internal/testkit/tier"
 )
 
-// Whole runs of a job, with the processes of its mechanisms, are killed: 200 of them, half on each database, most of them
+// Whole runs of a job, with the processes of its mechanisms, are killed: 220 of them, half on each database, most of them
 // after they have said that they draw. After each one the ledger is recovered, and held to everything that was
 // ever visible; now and then the same job is run again, alone or beside another run
 // of it, and the data change. At the end the limit is lowered to what is nearly
 // spent, and it holds.
 func TestKillWholeRuns(t *testing.T) {
-	kills := tier.Of(3, 100) // on each database
+	kills := tier.Of(3, 110) // on each database
 	onBothAtOnce(t, func(t *testing.T, w *world) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
@@ -114,14 +114,14 @@ type strike struct {
 func whenever(r *rand.Rand) strike {
 	m := strike{share: r.Float64()}
 	switch n := r.IntN(20); {
-	case n < 3: // its plan is made
+	case n < 2: // its plan is made
 	case n < 5:
 		m.word = "plan" // the ledger is opened and debited
-	case n < 10:
+	case n < 11:
 		m.word = "draw" // the mechanisms see the rows, and what they release is sealed
-	case n < 14:
+	case n < 15:
 		m.word = "release-done" // written, renamed and told to the ledger
-	case n < 16:
+	case n < 17:
 		m.word = "published"
 	default:
 		m.visible = true // between that and its end lies next to nothing

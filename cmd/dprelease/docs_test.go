@@ -170,6 +170,7 @@ var saved = regexp.MustCompile("[Ss]ave this as `([^`]+)`")
 // The pages that a beginner follows work as they stand: their files are written and their
 // commands are run, in order.
 func TestDocsCommands(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Log("the tutorial alone")
 	}

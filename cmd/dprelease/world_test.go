@@ -93,9 +93,11 @@ func emptyWorld(t *testing.T, address string) *world {
 	return w
 }
 
-// onBothAtOnce runs a test on both databases, side by side; in the fast tier on SQLite
-// alone, where TestPostgres and the ledger's own tests look at the other.
+// onBothAtOnce runs a test on both databases, side by side and beside other tests; in the fast tier on SQLite
+// alone, where TestPostgres and the ledger's own tests look at the other. The test must run jobs as processes of their own:
+// a job in this process takes all its children for plugins, and ends them.
 func onBothAtOnce(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		f(t, newWorld(t, "sqlite:"+filepath.Join(testdir.New(t), "ledger.db")))
