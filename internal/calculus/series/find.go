@@ -65,11 +65,7 @@ type Plan struct {
 	// Errors holds the error of each row of the question. The unit is the standard deviation
 	// that the figure of one period needs if nothing else is ever published.
 	Errors []float64
-	// Independent holds the same with independent noise in each period.
-	Independent []float64
-	// ByItself is the error of every row if each is measured anew, all alike.
-	ByItself float64
-	Tried    []Candidate
+	Tried  []Candidate
 }
 
 // gain is by how much a candidate must be better than independent noise to be taken.
@@ -83,7 +79,7 @@ func Find(q Question) (*Plan, error) {
 		return nil, err
 	}
 	w := q.dense()
-	p := &Plan{ByItself: q.byItself()}
+	p := &Plan{}
 	least := math.Inf(1)
 	for _, c := range q.candidates(w) {
 		m, ok := q.round(c.real, w)
@@ -99,7 +95,6 @@ func Find(q Question) (*Plan, error) {
 			reached = t.Worst
 		}
 		if c.name == Alone {
-			p.Independent = errs
 			reached *= gain
 		}
 		if reached < least {
@@ -264,14 +259,15 @@ func (q *Question) summary(errs []float64) (rms, worst float64) {
 	return math.Sqrt(rms / all), worst
 }
 
-// byItself returns the error of every row if each is measured anew and all have the same noise.
-func (q *Question) byItself() float64 {
-	rows := make([][]int64, len(q.Rows))
-	for r, row := range q.Rows {
-		rows[r] = make([]int64, q.Periods)
+// Anew returns the error of every row of a series if each is measured anew, all with the same
+// noise, in the unit of Plan.Errors.
+func Anew(periods int, rows []Row, u Units) float64 {
+	w := make([][]int64, len(rows))
+	for r, row := range rows {
+		w[r] = make([]int64, periods)
 		for _, t := range row.Terms {
-			rows[r][t.Period] += t.Factor
+			w[r][t.Period] += t.Factor
 		}
 	}
-	return math.Sqrt(float64(charge(rows, q.Periods, q.Units)))
+	return math.Sqrt(float64(charge(w, periods, u)))
 }
