@@ -60,6 +60,24 @@ func (m Matrix) Decode(r Row) (Estimate, error) {
 	return Estimate{Factors: factors, Over: over}, nil
 }
 
+// Noise returns the standard deviation of a row's noise in units of σ. It is that of the row's
+// estimate in floating-point numbers, for plans, which ask for all rows.
+func (m Matrix) Noise(r Row) float64 {
+	rest := make([]float64, m.Periods())
+	for _, t := range r.Terms {
+		rest[t.Period] += float64(t.Factor)
+	}
+	sum := 0.0
+	for t := m.Periods() - 1; t >= 0; t-- {
+		factor := rest[t] / float64(m.rows[t][t])
+		for s, c := range m.rows[t] {
+			rest[s] -= factor * float64(c)
+		}
+		sum += factor * factor
+	}
+	return math.Sqrt(sum)
+}
+
 var one = big.NewInt(1)
 
 // Value returns the figure, exactly, from the measurements of runs 0, 1, …

@@ -233,16 +233,10 @@ func (q *Question) reached(c, w *mat.Dense) float64 {
 
 // errors returns the error of each row with this matrix, unweighted.
 func (q *Question) errors(m Matrix) []float64 {
-	rows := make([]Row, len(q.Rows))
+	errs := make([]float64, len(q.Rows))
+	c := math.Sqrt(float64(m.Charge(q.Units)))
 	for i, r := range q.Rows {
-		r.Weight = 1
-		rows[i] = r
-	}
-	alike := Question{Periods: q.Periods, Rows: rows}
-	errs := squares(alike.dense(), m.dense())
-	c := float64(m.Charge(q.Units))
-	for i, e := range errs {
-		errs[i] = math.Sqrt(c * e)
+		errs[i] = c * m.Noise(r)
 	}
 	return errs
 }
